@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The parameter table, and the reading of WEFT_* variables. Defaults that decide between two ways of
+// doing something are measured; the bench that measured them is named in the help of docs/params.md.
+#include "base/params.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+extern char** environ;
+
+namespace weft {
+namespace {
+
+constexpr std::int64_t big = std::int64_t{1} << 40;
+
+constexpr ParamDef table[] = {
+    {P::abi_check, "abi.check", ParamType::boolean, "1", "", 0, 1,
+     "check the arguments of every MPI call; 0 trusts them"},
+    {P::coll_shared_max, "coll.shared_max", ParamType::integer, "4096", "bytes", 0, 1 << 20,
+     "largest payload for which collectives inside a node use shared flags and slots"},
+    {P::memory_cma, "memory.cma", ParamType::boolean, "1", "", 0, 1,
+     "let processes read each other's memory in one copy (process_vm_readv) where permitted"},
+    {P::pt2pt_eager_max, "pt2pt.eager_max", ParamType::integer, "8192", "bytes", 0, 1 << 20,
+     "largest message that is copied through the receiver's ring without asking"},
+    {P::pt2pt_unexpected_max, "pt2pt.unexpected_max", ParamType::integer, "67108864", "bytes", 0, big,
+     "bytes a rank holds for unexpected messages before its peers must ask first"},
+    {P::pt2pt_cooperate_min, "pt2pt.cooperate_min", ParamType::integer, "65536", "bytes", 0, big,
+     "smallest single copy that the waiting sender helps to make"},
+    {P::shm_ring_cells, "shm.ring_cells", ParamType::integer, "1024", "cells", 64, 1 << 20,
+     "64-byte cells in each rank's mailbox ring; a power of two"},
+    {P::shm_ring_bytes, "shm.ring_bytes", ParamType::integer, "262144", "bytes", 16384, 1 << 30,
+     "payload bytes in each rank's mailbox ring; a power of two"},
+    {P::sync_spin_us, "sync.spin_us", ParamType::integer, "-1", "us", -1, 1000000,
+     "how long a waiting thread polls before it yields; -1: 0 when ranks outnumber cores, else 50"},
+    {P::sync_yield_us, "sync.yield_us", ParamType::integer, "1000", "us", 0, 10000000,
+     "how long a waiting thread yields before it sleeps in the kernel"},
+    {P::log, "log", ParamType::text, "", "", 0, 0,
+     "what to log to stderr: a list of folder:level, level one of error, info, debug"},
+    {P::stats, "stats", ParamType::boolean, "0", "", 0, 1,
+     "print each rank's counters at MPI_Finalize"},
+    {P::trace, "trace", ParamType::text, "", "path", 0, 0,
+     "write a Chrome trace of calls and waits to this file at MPI_Finalize"},
+};
+static_assert(std::size(table) == static_cast<std::size_t>(P::count_));
+
+// Variables that are weft's but no parameters: the launcher's own.
+constexpr const char* reserved[] = {"WEFT_JOB",        "WEFT_HOST_STDOUT", "WEFT_HOST_STDERR",
+                                    "WEFT_HOST_CPUS",  "WEFT_HOST_OMP",    "WEFT_HOST_DIR",
+                                    "WEFT_HOST_STACK", "WEFT_PREFIX"};
+
+int edit_distance(const char* a, const char* b) {
+  const std::size_t n = std::strlen(b);
+  std::vector<int> row(n + 1);
+  for (std::size_t j = 0; j <= n; ++j) row[j] = static_cast<int>(j);
+  for (std::size_t i = 1; a[i - 1] != 0; ++i) {
+    int diagonal = row[0];
+    row[0] = static_cast<int>(i);
+    for (std::size_t j = 1; j <= n; ++j) {
+      const int up = row[j];
+      row[j] = std::min({up + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1])});
+      diagonal = up;
+    }
+  }
+  return row[n];
+}
+
+bool parse_integer(const char* text, std::int64_t* out) {
+  char* end = nullptr;
+  std::int64_t value = std::strtoll(text, &end, 0);
+  if (end == text) return false;
+  switch (std::tolower(static_cast<unsigned char>(*end))) {
+    case 'k': value <<= 10; ++end; break;
+    case 'm': value <<= 20; ++end; break;
+    case 'g': value <<= 30; ++end; break;
+    default: break;
+  }
+  *out = value;
+  return *end == 0;
+}
+
+void complain_about_unknown() {
+  std::vector<std::string> names;
+  for (const ParamDef& def : table) names.push_back(param_env_name(def));
+  for (const char* name : reserved) names.emplace_back(name);
+  std::vector<const char*> pointers;
+  for (const std::string& name : names) pointers.push_back(name.c_str());
+  for (char** e = environ; e != nullptr && *e != nullptr; ++e) {
+    if (std::strncmp(*e, "WEFT_", 5) != 0) continue;
+    const std::string name(*e, std::strcspn(*e, "="));
+    if (std::find(names.begin(), names.end(), name) != names.end()) continue;
+    const char* near = nearest_name(name.c_str(), pointers);
+    std::fprintf(stderr, "weft: unknown variable %s is ignored%s%s; `weft info` lists all\n",
+                 name.c_str(), near ? "; did you mean " : "", near ? near : "");
+  }
+}
+
+}  // namespace
+
+std::span<const ParamDef> param_table() { return table; }
+
+std::string param_env_name(const ParamDef& def) {
+  std::string name = "WEFT_";
+  for (const char* c = def.name; *c != 0; ++c)
+    name += *c == '.' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(*c)));
+  return name;
+}
+
+const char* nearest_name(const char* word, std::span<const char* const> names) {
+  const char* best = nullptr;
+  int best_distance = std::max(2, static_cast<int>(std::strlen(word)) / 3) + 1;
+  for (const char* name : names) {
+    const int d = edit_distance(word, name);
+    if (d < best_distance) {
+      best = name;
+      best_distance = d;
+    }
+  }
+  return best;
+}
+
+Params Params::from_env(bool complain) {
+  Params params;
+  for (const ParamDef& def : table) {
+    const int at = static_cast<int>(def.id);
+    const std::string name = param_env_name(def);
+    const char* given = std::getenv(name.c_str());
+    if (def.type == ParamType::text) {
+      params.texts_[at] = given != nullptr ? given : def.fallback;
+      continue;
+    }
+    std::int64_t value = 0;
+    parse_integer(def.fallback, &value);
+    if (given != nullptr) {
+      std::int64_t wanted = 0;
+      if (parse_integer(given, &wanted) && wanted >= def.min && wanted <= def.max) {
+        value = wanted;
+      } else if (complain) {
+        std::fprintf(stderr, "weft: %s=%s is not a number from %lld to %lld; %s is used\n",
+                     name.c_str(), given, static_cast<long long>(def.min),
+                     static_cast<long long>(def.max), def.fallback);
+      }
+    }
+    params.integers_[at] = value;
+  }
+  if (complain) complain_about_unknown();
+  return params;
+}
+
+}  // namespace weft

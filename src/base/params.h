@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Every knob of weft, in one table (params.cc): name, type, default, unit, range and one sentence.
+// The table feeds the environment (WEFT_<FOLDER>_<NAME>), `weft info`, MPI_T control variables and
+// docs/params.md. Values are read once at start and are constant afterwards.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+namespace weft {
+
+enum class P : int {
+  abi_check,
+  coll_shared_max,
+  memory_cma,
+  pt2pt_eager_max,
+  pt2pt_unexpected_max,
+  pt2pt_cooperate_min,
+  shm_ring_cells,
+  shm_ring_bytes,
+  sync_spin_us,
+  sync_yield_us,
+  log,
+  stats,
+  trace,
+  count_
+};
+
+enum class ParamType { boolean, integer, text };
+
+struct ParamDef {
+  P id;
+  const char* name;  // "folder.name"
+  ParamType type;
+  const char* fallback;  // default, as text
+  const char* unit;
+  std::int64_t min, max;
+  const char* help;
+};
+
+std::span<const ParamDef> param_table();
+/// "sync.spin_us" -> "WEFT_SYNC_SPIN_US"
+std::string param_env_name(const ParamDef& def);
+
+/// The values of one process.
+class Params {
+ public:
+  /// Read the environment; complain once on stderr about unknown or unusable WEFT_* variables
+  /// (with the nearest name) if `complain`.
+  static Params from_env(bool complain);
+  std::int64_t integer(P id) const { return integers_[static_cast<int>(id)]; }
+  bool boolean(P id) const { return integer(id) != 0; }
+  const std::string& text(P id) const { return texts_[static_cast<int>(id)]; }
+
+ private:
+  std::int64_t integers_[static_cast<int>(P::count_)] = {};
+  std::string texts_[static_cast<int>(P::count_)];
+};
+
+/// The name in `names` nearest to `word` by edit distance, or nullptr if none is near.
+const char* nearest_name(const char* word, std::span<const char* const> names);
+
+}  // namespace weft

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Where MPI objects live. All objects of a process come from one reserved address region, in chunks
+// of one kind, and start with a header that names the kind while the object lives. So any handle a
+// user passes (null, freed, of another kind, garbage) can be told from a live one by a range check
+// and one load, without following it anywhere dangerous.
+//
+// Memory of a freed object is reused for objects of the same kind only, oldest last; chunks are
+// never returned. A Pool belongs to one rank and is guarded by that rank's lock.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <utility>
+
+namespace weft {
+
+/// Kinds of MPI objects; the value is the live header word of an object of that kind.
+enum class Kind : std::uint32_t {
+  dead = 0,
+  comm = 0x574d4f43,
+  group = 0x50524f47,
+  datatype = 0x45505954,
+  op = 0x5f504f5f,
+  request = 0x51455253,
+  info = 0x4f464e49,
+  errhandler = 0x48525245,
+  message = 0x5347534d,
+  session = 0x53534553,
+  win = 0x4e49575f,
+  file = 0x454c4946,
+};
+
+/// First member (base) of every MPI object.
+struct Object {
+  Kind kind;
+  std::int32_t refs;  // owners of the object; guarded by the rank's lock
+};
+
+namespace pool_detail {
+inline constexpr std::size_t chunk_bytes = 64 * 1024;
+/// Take the next chunk of the process's object region (thread-safe). Aborts when memory is gone.
+void* take_chunk();
+}  // namespace pool_detail
+
+/// Is `handle` a live object of kind `kind` of this process? Safe for any bit pattern.
+bool is_live(const void* handle, Kind kind);
+
+/// Objects of one type, created and destroyed at O(1) without system calls once warm.
+template <class T, Kind K>
+class Pool {
+ public:
+  static constexpr std::size_t stride = (sizeof(T) + 63) / 64 * 64;
+  static_assert(stride <= pool_detail::chunk_bytes);
+
+  Pool() = default;
+  Pool(const Pool&) = delete;
+  Pool& operator=(const Pool&) = delete;
+
+  template <class... Args>
+  T* create(Args&&... args) {
+    if (free_ == nullptr) refill();
+    Free* slot = free_;
+    free_ = slot->next;
+    T* object = new (static_cast<void*>(slot)) T(std::forward<Args>(args)...);
+    object->kind = K;
+    object->refs = 1;
+    ++live_;
+    return object;
+  }
+
+  void destroy(T* object) {
+    object->~T();
+    auto* slot = new (static_cast<void*>(object)) Free{Kind::dead, 0, free_};
+    free_ = slot;
+    --live_;
+  }
+
+  std::size_t live() const { return live_; }
+
+ private:
+  struct Free {
+    Kind kind;  // overlays Object::kind, so that a freed handle is recognised
+    std::int32_t refs;
+    Free* next;
+  };
+
+  void refill() {
+    auto* chunk = static_cast<std::byte*>(pool_detail::take_chunk());
+    for (std::size_t at = pool_detail::chunk_bytes / stride; at-- > 0;)
+      free_ = new (static_cast<void*>(chunk + at * stride)) Free{Kind::dead, 0, free_};
+  }
+
+  Free* free_ = nullptr;
+  std::size_t live_ = 0;
+};
+
+}  // namespace weft

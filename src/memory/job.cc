@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Making, opening and laying out the job's memory file. The heap is a set of free lists of powers
+// of two behind a bump pointer, under one spin lock in the header: it serves communicator
+// construction and windows, never a message.
+#include "memory/job.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <bit>
+#include <cstring>
+
+#include "base/assert.h"
+
+namespace weft::memory {
+namespace {
+
+constexpr std::size_t page = 4096;
+constexpr std::size_t round_up(std::size_t n) { return (n + page - 1) / page * page; }
+
+// Control lines and copy descriptors in front of a rank's rings (shm/mailbox.h checks it).
+constexpr std::size_t rank_control_bytes = 64 * 1024;
+
+// heap_state[0]: bytes handed out by the bump pointer; heap_state[k]: offset of the first free
+// block of 2^(k+11) bytes, 0 for none. A free block starts with the offset of the next.
+int size_class(std::size_t bytes) {
+  const std::size_t size = std::bit_ceil(bytes < page ? page : bytes);
+  return std::countr_zero(size) - 11;
+}
+
+class HeapGuard {
+ public:
+  explicit HeapGuard(JobHeader& h) : lock_(h.heap_lock) {
+    // acquire: pairs with the release in ~HeapGuard
+    while (lock_.exchange(1, std::memory_order_acquire) != 0) sched_yield();
+  }
+  ~HeapGuard() { lock_.store(0, std::memory_order_release); }
+
+ private:
+  std::atomic<std::uint32_t>& lock_;
+};
+
+}  // namespace
+
+JobLayout job_layout(const JobHeader& h) {
+  JobLayout at{};
+  at.entries = round_up(sizeof(JobHeader));
+  at.areas = round_up(at.entries + h.nranks * sizeof(RankEntry));
+  at.heap = round_up(at.areas + h.nranks * h.rank_bytes);
+  at.total = at.heap + h.heap_bytes;
+  return at;
+}
+
+Result<Job*> Job::create(int nranks, int cpus, const Params& params) {
+  JobHeader h{};
+  h.magic = JobHeader::magic_value;
+  h.nranks = static_cast<std::uint32_t>(nranks);
+  h.cpus = static_cast<std::uint32_t>(cpus);
+  h.ring_cells = static_cast<std::uint32_t>(
+      std::bit_ceil(static_cast<std::uint64_t>(params.integer(P::shm_ring_cells))));
+  h.ring_bytes = static_cast<std::uint32_t>(
+      std::bit_ceil(static_cast<std::uint64_t>(params.integer(P::shm_ring_bytes))));
+  h.rank_bytes = round_up(rank_control_bytes + std::size_t{h.ring_cells} * 64 + h.ring_bytes);
+  h.heap_bytes = std::size_t{1} << 36;  // address space; the kernel gives pages when touched
+  const int fd = memfd_create("weft-job", MFD_CLOEXEC);
+  if (fd < 0)
+    return fail(MPI_ERR_NO_MEM, "memfd_create for the job's shared memory failed: %s",
+                std::strerror(errno));
+  const std::size_t total = job_layout(h).total;
+  if (ftruncate(fd, static_cast<off_t>(total)) != 0) {
+    const Err e = fail(MPI_ERR_NO_MEM, "cannot size the job's shared memory to %zu bytes: %s", total,
+                       std::strerror(errno));
+    close(fd);
+    return e;
+  }
+  if (pwrite(fd, &h, sizeof h, 0) != static_cast<ssize_t>(sizeof h)) {
+    const Err e = fail(MPI_ERR_NO_MEM, "cannot write the job's shared memory: %s", std::strerror(errno));
+    close(fd);
+    return e;
+  }
+  return open(fd);
+}
+
+Result<Job*> Job::open(int fd) {
+  JobHeader h{};
+  if (pread(fd, &h, sizeof h, 0) != static_cast<ssize_t>(sizeof h) ||
+      h.magic != JobHeader::magic_value)
+    return fail(MPI_ERR_INTERN, "descriptor %d is no job of this version of weft; start the program "
+                                "with weft's own mpiexec", fd);
+  const std::size_t total = job_layout(h).total;
+  void* base = mmap(nullptr, total, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+  if (base == MAP_FAILED)
+    return fail(MPI_ERR_NO_MEM, "cannot map %zu bytes of shared memory: %s", total,
+                std::strerror(errno));
+  return new Job(base, total, fd);
+}
+
+Job::~Job() {
+  munmap(base_, bytes_);
+  close(fd_);
+}
+
+RankEntry& Job::entry(int world_rank) {
+  return reinterpret_cast<RankEntry*>(at(job_layout(header()).entries))[world_rank];
+}
+
+std::byte* Job::area(int world_rank) {
+  return at(job_layout(header()).areas + static_cast<std::size_t>(world_rank) * header().rank_bytes);
+}
+
+std::byte* Job::heap() { return at(job_layout(header()).heap); }
+
+std::uint64_t Job::heap_allocate(std::size_t bytes) {
+  const int k = size_class(bytes);
+  const std::size_t size = std::size_t{1} << (k + 11);
+  JobHeader& h = header();
+  std::uint64_t offset = 0;
+  {
+    HeapGuard guard(h);
+    if (h.heap_state[k] != 0) {
+      offset = h.heap_state[k];
+      std::memcpy(&h.heap_state[k], at(offset), sizeof offset);
+    } else if (h.heap_state[0] + size <= h.heap_bytes) {
+      offset = job_layout(h).heap + h.heap_state[0];
+      h.heap_state[0] += size;
+      return offset;  // never used before: zero
+    }
+  }
+  if (offset != 0) std::memset(at(offset), 0, size);
+  return offset;
+}
+
+void Job::heap_free(std::uint64_t offset, std::size_t bytes) {
+  const int k = size_class(bytes);
+  JobHeader& h = header();
+  HeapGuard guard(h);
+  std::memcpy(at(offset), &h.heap_state[k], sizeof offset);
+  h.heap_state[k] = offset;
+}
+
+}  // namespace weft::memory

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The job on one node: an anonymous memory file (memfd) that the launcher makes and every process
+// of the job inherits. It starts with a JobHeader and one RankEntry per rank; the area of each rank
+// (mailbox, rings) and a common heap follow. Zero bytes are the valid initial state of everything
+// behind the entries, so the launcher only sizes the file. No name, no socket, nothing to clean up.
+//
+// A process learns its place from WEFT_JOB=<fd>,<first rank>,<count>: it hosts the world ranks
+// first .. first+count-1 (count > 1: ranks as threads).
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "base/err.h"
+#include "base/params.h"
+
+namespace weft::memory {
+
+enum class RankState : std::uint32_t { started = 0, initialized = 1, finalized = 2, exited = 3 };
+
+/// What everybody may know about a rank. Written by the rank itself unless it says otherwise.
+struct alignas(64) RankEntry {
+  std::int32_t appnum;                  // launcher: which of the `:` separated programs
+  std::int32_t app_size;                // launcher: ranks of that program
+  std::atomic<std::int32_t> pid;        // process that hosts the rank; 0 before it attached
+  std::atomic<RankState> state;
+  std::atomic<std::uint32_t> aborted;   // 1 after MPI_Abort or a fatal error (release; text is valid)
+  std::atomic<std::int32_t> abort_code;
+  std::atomic<std::int32_t> signal;     // a thread rank died by this signal (its process follows)
+  char message[1024];                   // why it aborted, one line, shown once by the launcher
+};
+
+struct JobHeader {
+  static constexpr std::uint64_t magic_value = 0x31304a5446455745;  // "EWEFTJ01"
+  std::uint64_t magic;
+  std::uint32_t nranks;
+  std::uint32_t cpus;            // CPUs that the job may use (for the waiting policy)
+  std::uint64_t rank_bytes;      // size of a rank's area
+  std::uint64_t heap_bytes;
+  std::uint32_t ring_cells;
+  std::uint32_t ring_bytes;
+  std::atomic<std::uint32_t> next_context;  // communicator contexts handed out so far
+  std::atomic<std::uint32_t> heap_lock;     // 0 free, 1 held
+  std::uint64_t heap_state[64];             // memory/heap.cc
+};
+
+/// Byte offsets in the segment, from the header's numbers alone.
+struct JobLayout {
+  std::size_t entries, areas, heap, total;
+};
+JobLayout job_layout(const JobHeader& header);
+
+/// A mapped job segment.
+class Job {
+ public:
+  /// Launcher (or a program started alone): make the memory file for `nranks` ranks and map it.
+  static Result<Job*> create(int nranks, int cpus, const Params& params);
+  /// Rank: map an inherited or opened memory file and check that it is a weft job.
+  static Result<Job*> open(int fd);
+  ~Job();
+
+  JobHeader& header() { return *static_cast<JobHeader*>(base_); }
+  int size() const { return static_cast<int>(static_cast<const JobHeader*>(base_)->nranks); }
+  RankEntry& entry(int world_rank);
+  std::byte* area(int world_rank);
+  std::byte* heap();
+  std::byte* at(std::uint64_t offset) { return static_cast<std::byte*>(base_) + offset; }
+  std::uint64_t offset_of(const void* p) {
+    return static_cast<std::uint64_t>(static_cast<const std::byte*>(p) -
+                                      static_cast<std::byte*>(base_));
+  }
+  int fd() const { return fd_; }
+
+  /// Take `bytes` zeroed bytes (rounded up to a power of two, at least 4 KiB) of the common heap,
+  /// aligned to 4 KiB; 0 when it is full. Give them back with heap_free. Any process may free.
+  std::uint64_t heap_allocate(std::size_t bytes);
+  void heap_free(std::uint64_t offset, std::size_t bytes);
+
+ private:
+  Job(void* base, std::size_t bytes, int fd) : base_(base), bytes_(bytes), fd_(fd) {}
+  void* base_;
+  std::size_t bytes_;
+  int fd_;
+};
+
+}  // namespace weft::memory

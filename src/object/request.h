@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A request: an operation that the library finishes by progress. Whoever finishes it calls
+// complete(); MPI_Wait and its family (pt2pt/wait.cc) look at `done` only. Point-to-point,
+// collectives and generalized requests embed their own state behind `ops`.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstdint>
+
+#include "object/objects.h"
+
+namespace weft::object {
+
+struct Request;
+
+/// What differs between kinds of requests. All are called under the rank's lock.
+struct RequestOps {
+  const char* what;              // "receive", "send", "MPI_Ibarrier", ... for messages
+  Err (*start)(Request&);        // persistent: begin again; null if the kind is never persistent
+  void (*cancel)(Request&);      // MPI_Cancel; null: has no effect
+  /// The user gave the handle up (MPI_Wait returned or MPI_Request_free). The kind frees its state
+  /// now, or when the operation completes if it is still active. It must end in Store::destroy.
+  void (*release)(Request&);
+  /// Bring generalized requests' status up to date before it is returned; may be null.
+  Err (*query)(Request&);
+};
+
+struct Request : Object {
+  const RequestOps* ops = nullptr;
+  Comm* comm = nullptr;
+  bool done = false;        // complete; for an inactive persistent request: true
+  bool persistent = false;
+  bool active = true;       // false: an inactive persistent request
+  bool cancelled = false;
+  bool orphan = false;      // freed by the user while active
+  std::int32_t error = 0;   // MPI error class of a failed operation
+  std::int32_t source = MPI_ANY_SOURCE;  // of the status
+  std::int32_t tag = MPI_ANY_TAG;
+  std::int64_t bytes = 0;
+  void* state = nullptr;    // of collectives and generalized requests
+};
+
+/// Fill `status` (unless it is MPI_STATUS_IGNORE) from a completed request's fields.
+void set_status(MPI_Status* status, int source, int tag, int error, std::int64_t bytes, bool cancelled);
+/// The empty status (MPI-5.0 §3.7.3).
+void set_empty_status(MPI_Status* status);
+std::int64_t status_bytes(const MPI_Status& status);
+bool status_cancelled(const MPI_Status& status);
+
+}  // namespace weft::object
