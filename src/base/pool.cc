@@ -53,4 +53,19 @@ bool is_live(const void* handle, Kind kind) {
   return static_cast<const Object*>(handle)->kind == kind;
 }
 
+// Numbers start above the constants of the ABI (which are below 4096).
+constexpr int first_index = 4096;
+
+int object_index(const void* object) {
+  const auto at = reinterpret_cast<std::uintptr_t>(object) - region().base;
+  return static_cast<int>(at / 64) + first_index;
+}
+
+void* object_at(int index) {
+  const Region& r = region();
+  const auto at = (static_cast<std::int64_t>(index) - first_index) * 64;
+  if (at < 0 || static_cast<std::size_t>(at) >= r.used.load(std::memory_order_relaxed)) return nullptr;
+  return reinterpret_cast<void*>(r.base + static_cast<std::size_t>(at));
+}
+
 }  // namespace weft

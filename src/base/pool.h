@@ -47,6 +47,11 @@ void* take_chunk();
 /// Is `handle` a live object of kind `kind` of this process? Safe for any bit pattern.
 bool is_live(const void* handle, Kind kind);
 
+/// A small positive number for an object of this process and back (MPI_Comm_toint and its siblings);
+/// object_at(n) is nullptr where no object can be.
+int object_index(const void* object);
+void* object_at(int index);
+
 /// Objects of one type, created and destroyed at O(1) without system calls once warm.
 template <class T, Kind K>
 class Pool {

@@ -11,8 +11,10 @@ import pathlib
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
+from coverage import coverage_md, readme  # noqa: E402
 from header import mpi_h  # noqa: E402
 from spec import Spec, SpecError  # noqa: E402
+from stubs import stub_files  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
@@ -20,7 +22,10 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 def generate(root):
     """{path relative to the root: text} of every generated file."""
     spec = Spec(root / "spec")
-    files = {"include/mpi.h": mpi_h(spec)}
+    files = {"include/mpi.h": mpi_h(spec), "docs/coverage.md": coverage_md(spec)}
+    files.update({f"src/abi/gen/{name}": text for name, text in stub_files(spec).items()})
+    if (root / "README.md").exists():
+        files["README.md"] = readme((root / "README.md").read_text(), spec)
     return files
 
 

@@ -50,10 +50,6 @@ class Param:
             text = f"{base} {name}"
         return re.sub(r"(\*+) ", r" \1", ("const " if self.const else "") + text)
 
-    @property
-    def is_pointer(self):
-        return bool(self.length) or self.direction != "in" or self.kind.c_type.endswith("*")
-
 
 @dataclass
 class Function:
@@ -114,8 +110,7 @@ def read_kinds(path):
             raise SpecError(f"{path}:{number}: a kind before the first type")
         else:
             for name in line.split():
-                large = "_c" if name == "POLYFUNCTION" else types[1]
-                kinds[name] = Kind(name, types[0], large)
+                kinds[name] = Kind(name, types[0], types[1])
     return kinds
 
 
@@ -184,6 +179,7 @@ class Spec:
         self.constants = read_constants(folder / "constants.txt")
         self.types = [line for _, line in lines_of(folder / "types.txt")]
         self.functions = {f.name: f for c in self.chapters for f in c.functions}
+        self.defaults = {}
         self.read_overlay(folder / "overlay.toml")
 
     def read_overlay(self, path):
@@ -191,10 +187,15 @@ class Spec:
             return
         with open(path, "rb") as file:
             overlay = tomllib.load(file)
+        self.defaults = overlay.pop("chapter", {})
         for name, entry in overlay.items():
             if name not in self.functions:
                 raise SpecError(f"{path}: MPI_{name} is no function of the standard")
             self.functions[name].overlay = entry
+
+    def chapter_defaults(self, chapter):
+        """Overlay keys that hold for every function of a chapter."""
+        return self.defaults.get(chapter.name, {})
 
     def entry_points(self):
         """Every C function name without its MPI_ prefix, in the order of the Fn enumeration."""

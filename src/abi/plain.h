@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Entry points that are one expression and need neither a rank nor a check: the clock, address
+// arithmetic, handles as integers (MPI-5.0 §20: constants keep their value, objects get a number).
+#pragma once
+
+#include <mpi.h>
+#include <time.h>
+
+#include <cstdint>
+
+#include "base/pool.h"
+
+namespace weft::abi {
+
+/// Seconds of the node's monotonic clock: the same for all ranks of a node.
+inline double wtime() {
+  timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+}
+inline double wtick() {
+  timespec t;
+  clock_getres(CLOCK_MONOTONIC, &t);
+  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+}
+
+/// Addresses are added as unsigned numbers: no overflow is an error here.
+inline MPI_Aint aint_add(MPI_Aint base, MPI_Aint disp) {
+  return static_cast<MPI_Aint>(static_cast<std::uintptr_t>(base) + static_cast<std::uintptr_t>(disp));
+}
+inline MPI_Aint aint_diff(MPI_Aint a, MPI_Aint b) {
+  return static_cast<MPI_Aint>(static_cast<std::uintptr_t>(a) - static_cast<std::uintptr_t>(b));
+}
+
+/// Handles below this are constants of the ABI, not addresses.
+inline constexpr std::uintptr_t handle_constants = 4096;
+
+template <class Handle>
+bool is_constant(Handle handle) {
+  return reinterpret_cast<std::uintptr_t>(handle) < handle_constants;
+}
+
+template <class Handle>
+int to_int(Handle handle) {
+  if (is_constant(handle)) return static_cast<int>(reinterpret_cast<std::uintptr_t>(handle));
+  return object_index(handle);
+}
+template <class Handle>
+Handle from_int(int value) {
+  const auto constant = static_cast<std::uintptr_t>(static_cast<unsigned>(value));
+  if (constant < handle_constants) return reinterpret_cast<Handle>(constant);
+  return static_cast<Handle>(object_at(value));
+}
+
+}  // namespace weft::abi
