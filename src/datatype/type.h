@@ -55,6 +55,11 @@ struct Buffer {
   operator ConstBuffer() const { return {data, count, type}; }
 };
 
+/// Keep a type alive while an operation uses it, and let it go (the last one destroys it). No effect
+/// on predefined types, which are constant. Under the rank's lock.
+void retain(const Type& type);
+void release(const Type& type);
+
 /// Copy bytes [offset, offset + n) of the packed form of `from` to `out`; n = min(max, what is left).
 /// Returns n. Any offset is legal. cost: no allocation.
 std::int64_t pack(const ConstBuffer& from, std::int64_t offset, void* out, std::int64_t max);

@@ -81,4 +81,9 @@ struct Comm : Object {
   const std::vector<std::int32_t>& peers() const { return (remote ? remote : group)->members; }
 };
 
+/// Keep a communicator alive while an operation uses it, and let it go: the last one (after
+/// MPI_Comm_free) destroys it. Under the rank's lock.
+void retain(Comm& comm);
+void release(Comm& comm);
+
 }  // namespace weft::object

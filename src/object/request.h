@@ -29,7 +29,8 @@ struct RequestOps {
 
 struct Request : Object {
   const RequestOps* ops = nullptr;
-  Comm* comm = nullptr;
+  pt2pt::Engine* engine = nullptr;  // of the owning rank; always set
+  Comm* comm = nullptr;             // for its error handler; null for generalized requests
   bool done = false;        // complete; for an inactive persistent request: true
   bool persistent = false;
   bool active = true;       // false: an inactive persistent request
@@ -42,8 +43,9 @@ struct Request : Object {
   void* state = nullptr;    // of collectives and generalized requests
 };
 
-/// Fill `status` (unless it is MPI_STATUS_IGNORE) from a completed request's fields.
-void set_status(MPI_Status* status, int source, int tag, int error, std::int64_t bytes, bool cancelled);
+/// Fill `status` unless it is MPI_STATUS_IGNORE. MPI_ERROR is left alone: only the calls that complete
+/// several requests set it (MPI-5.0 §3.2.5).
+void set_status(MPI_Status* status, int source, int tag, std::int64_t bytes, bool cancelled);
 /// The empty status (MPI-5.0 §3.7.3).
 void set_empty_status(MPI_Status* status);
 std::int64_t status_bytes(const MPI_Status& status);

@@ -53,7 +53,7 @@ Err iprobe(int source, int tag, Comm& comm, int* flag, MPI_Status* status);
 Err mprobe(int source, int tag, Comm& comm, MPI_Message* message, MPI_Status* status);
 Err improbe(int source, int tag, Comm& comm, int* flag, MPI_Message* message, MPI_Status* status);
 Err mrecv(const Buffer& into, MPI_Message* message, MPI_Status* status);
-Err imrecv(const Buffer& into, MPI_Message* message, MPI_Request* out);
+Err imrecv(Engine& engine, const Buffer& into, MPI_Message* message, MPI_Request* out);
 
 // Completion (§3.7.3-§3.7.6). Null and inactive requests are legal.
 Err wait(MPI_Request* request, MPI_Status* status);
@@ -69,9 +69,12 @@ Err request_free(MPI_Request* request);
 Err cancel(MPI_Request* request);
 
 // Buffered mode (§3.6). `comm` null: the buffer of the process (rank).
-Err buffer_attach(Comm* comm, void* buffer, std::int64_t size);
-Err buffer_detach(Comm* comm, void* buffer_address, std::int64_t* size);
-Err buffer_flush(Comm* comm);
+Err buffer_attach(Engine& engine, Comm* comm, void* buffer, std::int64_t size);
+Err buffer_detach(Engine& engine, Comm* comm, void* buffer_address, std::int64_t* size);
+Err buffer_flush(Engine& engine, Comm* comm);
+Err buffer_iflush(Engine& engine, Comm* comm, MPI_Request* out);
+/// The communicator is about to be destroyed.
+void forget_buffer(Engine& engine, const Comm& comm);
 
 // For the collectives: messages of the collective space. `tag` is any non-negative int that keeps
 // concurrent operations of one communicator apart. The Request stays the caller's: finish it with
