@@ -85,5 +85,11 @@ struct Comm : Object {
 /// MPI_Comm_free) destroys it. Under the rank's lock.
 void retain(Comm& comm);
 void release(Comm& comm);
+void retain(const Op& op);  // no effect on predefined operations, like the next
+void release(const Op& op);
+
+/// inout[i] = in[i] op inout[i] for `count` elements of `type` (object/op.cc): a predefined operation
+/// by datatype::reduce, a user's by its function (in pieces of INT_MAX elements if it takes an int).
+void apply(const Op& op, const datatype::Type& type, const void* in, void* inout, std::int64_t count);
 
 }  // namespace weft::object
