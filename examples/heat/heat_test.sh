@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# heat_test.sh <build folder>: the field must be the same to the last bit for any number of ranks, as
+# processes and as threads, and so must the picture.
+set -euo pipefail
+build=$1
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+
+heat() {  # <mode> <ranks>: its line with the checksum
+  "$build/bin/mpiexec" --ranks="$1" -n "$2" "$build/examples/heat" -q -n 61 -s 103 \
+    -o "$folder/$1-$2.png"
+}
+
+expected=$(heat process 1)
+[[ $expected == "checksum "* ]] || { echo "one rank printed: $expected"; exit 1; }
+failed=0
+for ranks in 1 2 3 4 6 8; do
+  for mode in process thread; do
+    line=$(heat $mode $ranks) || { echo "$mode $ranks: exit $?"; failed=1; continue; }
+    [ "$line" = "$expected" ] || { echo "$mode $ranks: $line, expected $expected"; failed=1; }
+    cmp "$folder/process-1.png" "$folder/$mode-$ranks.png" || failed=1
+  done
+done
+exit $failed
