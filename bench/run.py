@@ -1,0 +1,229 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Compares weft with other MPI libraries on this machine: messages, collectives, starting a job.
+
+All libraries run the same program in alternating rounds, so that slow changes of the machine hit
+all alike. Prints medians and the ratio best peer / weft (above 1: weft is faster) with quartiles
+over the rounds; writes the raw samples and a description of the machine as JSON, and a plot.
+"""
+import argparse
+import json
+import os
+import platform
+import re
+import statistics
+import subprocess
+import sys
+import time
+from datetime import datetime, timezone
+from pathlib import Path
+
+import libraries
+
+HERE = Path(__file__).resolve().parent
+STARTUP = {"startup": (2, None), "startup 64 threads": (64, "weft-thread")}
+
+
+def machine():
+    """What the samples were measured on."""
+    cpuinfo = Path("/proc/cpuinfo").read_text()
+    model = re.search(r"model name\s*:\s*(.*)", cpuinfo)
+    return {
+        "date": datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "cpu": model[1] if model else platform.machine(),
+        "cpus": len(os.sched_getaffinity(0)),
+        "kernel": platform.release(),
+        "compiler": subprocess.run(["cc", "--version"], capture_output=True,
+                                   text=True).stdout.split("\n")[0],
+        "load_before": os.getloadavg()[0],
+    }
+
+
+def slug(about):
+    words = re.sub(r"\(.*?\)|CPU|Processor|@.*", "", about["cpu"])
+    return re.sub(r"[^a-z0-9]+", "-", words.lower()).strip("-") + f"-{about['cpus']}cpu"
+
+
+def run_job(library, ranks, program, options, timeout):
+    """The rows that one job printed; an {"failed": reason} row if it did not end well."""
+    command = library.command(ranks, program) + options
+    try:
+        done = subprocess.run(command, env=library.environment(), capture_output=True, text=True,
+                              stdin=subprocess.DEVNULL, timeout=timeout)
+    except subprocess.TimeoutExpired:
+        return [], f"longer than {timeout} s"
+    rows = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    reason = None if done.returncode == 0 else f"exit {done.returncode}: {done.stderr[-300:]}"
+    if any(row["errors"] for row in rows):
+        reason = "wrong data in " + ", ".join(row["row"] for row in rows if row["errors"])
+    return rows, reason
+
+
+def start_job(library, ranks, program):
+    """Seconds from starting an empty program's launcher to its end, in a row as run_job's."""
+    before = time.perf_counter()
+    done = subprocess.run(library.command(ranks, program), env=library.environment(),
+                          stdin=subprocess.DEVNULL, capture_output=True, timeout=60)
+    us = (time.perf_counter() - before) * 1e6
+    return us, None if done.returncode == 0 else f"exit {done.returncode}"
+
+
+def measure(libs, programs, empty, args):
+    """[{library, round, row, ranks, bytes, us: [batches]}], {library: [failures]}"""
+    samples, failures = [], {}
+
+    def keep(library, number, rows, reason, what):
+        if reason:
+            failures.setdefault(library.name, []).append(f"{what}: {reason}")
+            print(f"  {library.name} {what}: {reason}", file=sys.stderr)
+        for row in rows:
+            samples.append({"library": library.name, "round": number, "row": row["row"],
+                            "ranks": row["ranks"], "bytes": row["bytes"], "us": row["us"]})
+
+    options = ["-b", str(args.batches), "-t", str(args.batch_ms), "-l", str(args.limit_s)]
+    options += ["-m", str(args.max_bytes)] + (["-r", args.rows] if args.rows else [])
+    for number in range(args.rounds):
+        turn = libs[number % len(libs):] + libs[:number % len(libs)]
+        print(f"round {number + 1} of {args.rounds}", file=sys.stderr)
+        for ranks in args.ranks:
+            for library in turn:
+                rows, reason = run_job(library, ranks, programs[library.name], options,
+                                       args.timeout_s)
+                keep(library, number, rows, reason, f"{ranks} ranks")
+        for name, (ranks, only) in STARTUP.items():
+            if args.rows and "startup" not in args.rows.split(","):
+                continue
+            for library in turn:
+                if only in (None, library.name):
+                    us, reason = start_job(library, ranks, empty[library.name])
+                    row = {"row": name, "ranks": ranks, "bytes": 0, "us": [us]}
+                    keep(library, number, [] if reason else [row], reason, name)
+    return samples, failures
+
+
+def quartiles(values):
+    if len(values) < 2:
+        return values[0], values[0], values[0]
+    low, middle, high = statistics.quantiles(values, n=4, method="inclusive")
+    return low, middle, high
+
+
+def summarize(samples):
+    """{(row, ranks, bytes): {library: {round: median of its batches}}}"""
+    table = {}
+    for s in samples:
+        key = (s["row"], s["ranks"], s["bytes"])
+        table.setdefault(key, {}).setdefault(s["library"], {})[s["round"]] = \
+            statistics.median(s["us"])
+    return table
+
+
+def ratios(rounds, own):
+    """Quartiles over the rounds of best peer / own, and who the best peer (by median) is."""
+    peer_names = [name for name in rounds if not name.startswith("weft")]
+    if own not in rounds or not peer_names:
+        return None
+    best = min(peer_names, key=lambda name: statistics.median(rounds[name].values()))
+    both = rounds[best].keys() & rounds[own].keys()
+    return (*quartiles([rounds[best][r] / rounds[own][r] for r in both]), best) if both else None
+
+
+def print_table(table, names):
+    owns = [name for name in names if name.startswith("weft")]
+    print(f"\n{'us per operation, medians':28}" + "".join(f"{name:>14}" for name in names) +
+          "".join(f"{'peer/' + name:>30}" for name in owns))
+    for (row, ranks, size), rounds in table.items():
+        line = f"{row:20}{ranks:3}{size:9}"[:32].ljust(28)
+        line = f"{row:<14}{ranks:>4}{size:>10}"
+        for name in names:
+            value = statistics.median(rounds[name].values()) if name in rounds else None
+            line += f"{value:14.4g}" if value is not None else f"{'-':>14}"
+        for own in owns:
+            found = ratios(rounds, own)
+            text = f"{found[1]:.2f} [{found[0]:.2f} {found[2]:.2f}] {found[3]}" if found else "-"
+            line += f"{text:>30}"
+        print(line)
+
+
+def arguments():
+    parser = argparse.ArgumentParser(
+        prog="weft bench", description=__doc__, formatter_class=argparse.RawTextHelpFormatter,
+        epilog="examples:\n  weft bench --quick\n  weft bench --ranks 2 --rows lat,bw\n"
+               "  weft bench --rounds 21 --only weft-thread,openmpi")
+    parser.add_argument("--weft", default="build/release", metavar="DIR",
+                        help="build or installed tree of weft (default: %(default)s)")
+    parser.add_argument("--peers", default=os.environ.get("WEFT_PEERS", "build/peers"),
+                        metavar="DIR", help="where bench/peers put the others")
+    parser.add_argument("--only", metavar="NAMES", help="libraries, e.g. weft-process,mpich")
+    parser.add_argument("--rows", metavar="ROWS",
+                        help="of lat, rate, bw, barrier, allreduce, startup")
+    parser.add_argument("--ranks", default="2,4,8", metavar="N,N", help="(default: %(default)s)")
+    parser.add_argument("--rounds", type=int, default=11, help="(default: %(default)s)")
+    parser.add_argument("--batches", type=int, default=11, help="(default: %(default)s)")
+    parser.add_argument("--batch-ms", type=float, default=2, help="(default: %(default)s)")
+    parser.add_argument("--limit-s", type=float, default=0.5,
+                        help="longest time for one row of one round (default: %(default)s)")
+    parser.add_argument("--max-bytes", type=int, default=4 << 20)
+    parser.add_argument("--timeout-s", type=float, default=120, help="of a job")
+    parser.add_argument("--quick", action="store_true", help="3 rounds of 5 short batches")
+    parser.add_argument("--out", metavar="DIR", help="default: bench/results/<machine>")
+    args = parser.parse_args()
+    if args.quick:
+        args.rounds, args.batches, args.batch_ms, args.limit_s = 3, 5, 1, 0.1
+    args.ranks = [int(n) for n in args.ranks.split(",")]
+    return args
+
+
+def main():
+    args = arguments()
+    libs = libraries.weft(args.weft) + libraries.peers(args.peers)
+    if args.only:
+        known = [library.name for library in libs]
+        wanted = args.only.split(",")
+        for name in wanted:
+            if name not in known:
+                sys.exit(f"bench: no library `{name}`; there are: {', '.join(known) or 'none'}")
+        libs = [library for library in libs if library.name in wanted]
+    if not any(lib.abi_compiler for lib in libs) and not all(lib.own_compiler for lib in libs):
+        sys.exit("bench: no compiler for the standard ABI: build weft (`make build`) first")
+    if not libs:
+        sys.exit("bench: nothing to run: build weft (`make build`), install peers (`make peers`)")
+
+    about = machine()
+    about["libraries"] = {library.name: library.version for library in libs}
+    about["options"] = {key: value for key, value in vars(args).items()
+                        if key not in ("weft", "peers", "out")}
+    if about["load_before"] > 0.3:
+        print(f"bench: other work is running here (load {about['load_before']:.2f}): "
+              "times will be noise", file=sys.stderr)
+
+    writable = os.access(HERE, os.W_OK) and (HERE.parent / "src").is_dir()
+    out = Path(args.out) if args.out else \
+        (HERE / "results" if writable else Path("weft-bench")) / slug(about)
+    out.mkdir(parents=True, exist_ok=True)
+    programs = libraries.build(libs, HERE / "p2p_coll/main.c", out / "bin")
+    empty = libraries.build(libs, HERE / "startup/empty.c", out / "bin")
+
+    samples, failures = measure(libs, programs, empty, args)
+    about["load_after"] = os.getloadavg()[0]
+    if not samples:
+        sys.exit("bench: no library ran")
+    print_table(summarize(samples), [library.name for library in libs])
+
+    name = about["date"][:10] + "-" + libraries.revision().rstrip("+")
+    path = out / f"{name}.json"
+    path.write_text(json.dumps({"about": about, "failures": failures, "samples": samples},
+                               indent=None, separators=(",", ":")) + "\n")
+    print(f"\nraw samples: {path}")
+    plotter = Path(args.peers).resolve() / "plot/bin/python"
+    python = plotter if plotter.exists() else sys.executable
+    done = subprocess.run([python, HERE / "plot.py", path, path.with_suffix(".png")],
+                          capture_output=True, text=True)
+    print(f"plot: {path.with_suffix('.png')}" if done.returncode == 0 else
+          "no plot: matplotlib is missing (`make peers` installs it)"
+          if "matplotlib" in done.stderr else f"no plot: {done.stderr}")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
