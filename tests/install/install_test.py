@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Installs weft, moves the tree, and uses it from there: mpicc, mpicxx, CMake, pkg-config, runs.
+
+    install_test.py <build folder> [libdir]
+"""
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+BUILD = Path(sys.argv.pop(1)).resolve()
+LIBDIR = sys.argv.pop(1) if len(sys.argv) > 1 else "lib"
+
+PROGRAM = r"""
+#include <mpi.h>
+#include <stdio.h>
+int main(int argc, char** argv) {
+  int rank, size;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  printf("rank %d of %d\n", rank, size);
+  MPI_Finalize();
+  return 0;
+}
+"""
+CMAKE_PROJECT = """
+cmake_minimum_required(VERSION 3.18)
+project(user LANGUAGES C CXX)
+find_package(MPI REQUIRED)
+add_executable(user_c user.c)
+target_link_libraries(user_c MPI::MPI_C)
+add_executable(user_cxx user.cc)
+target_link_libraries(user_cxx MPI::MPI_CXX)
+message(STATUS "version ${MPI_C_VERSION}")
+"""
+
+
+def run(*command, **options):
+    """stdout of a command; its whole output in the failure if it fails."""
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True,
+                          timeout=200, env=clean_environment(), **options)
+    if done.returncode:
+        raise AssertionError(f"{command} exited {done.returncode}\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def clean_environment():
+    hidden = ("LD_LIBRARY_PATH", "LIBRARY_PATH", "CPATH", "WEFT_CC", "WEFT_CXX", "WEFT_JOB")
+    env = {key: value for key, value in os.environ.items() if key not in hidden}
+    env["ASAN_OPTIONS"] = "detect_leaks=0"
+    return env
+
+
+class Install(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = Path(tempfile.mkdtemp(prefix="weft-install-"))
+        run("cmake", "--install", BUILD, "--prefix", cls.folder / "first")
+        cls.prefix = cls.folder / "moved tree"
+        (cls.folder / "first").rename(cls.prefix)
+        for name in ("user.c", "user.cc"):
+            (cls.folder / name).write_text(PROGRAM)
+
+    @classmethod
+    def tearDownClass(cls):
+        shutil.rmtree(cls.folder)
+
+    def try_program(self, path):
+        """Runs alone without any environment; with mpiexec in both modes when it is installed."""
+        self.assertEqual(run(path), "rank 0 of 1\n")
+        for mode in ("process", "thread"):
+            out = run(self.prefix / "bin/mpiexec", f"--ranks={mode}", "-n", 2, path)
+            self.assertEqual(sorted(out.splitlines()), ["rank 0 of 2", "rank 1 of 2"], mode)
+
+    def test_everything_is_there(self):
+        for name in ("bin/mpicc", "bin/mpicxx", "bin/mpic++", "bin/mpiexec", "bin/mpirun",
+                     "bin/weft", "include/mpi.h", f"{LIBDIR}/libmpi_abi.so",
+                     f"{LIBDIR}/libmpi_abi.so.1", f"{LIBDIR}/pkgconfig/mpi.pc",
+                     f"{LIBDIR}/pkgconfig/weft.pc"):
+            self.assertTrue((self.prefix / name).exists(), name)
+
+    def test_no_installed_file_names_the_build_tree(self):
+        for path in self.prefix.rglob("*"):
+            if path.is_file() and path.suffix in ("", ".pc", ".h", ".py") and \
+                    not path.read_bytes().startswith(b"\x7fELF"):
+                self.assertNotIn(str(BUILD), path.read_text(), path)
+
+    def test_wrappers_compile_and_programs_run(self):
+        for wrapper, source in (("mpicc", "user.c"), ("mpicxx", "user.cc"), ("mpic++", "user.cc")):
+            program = self.folder / f"by-{wrapper}"
+            run(self.prefix / "bin" / wrapper, "-O1", self.folder / source, "-o", program)
+            self.try_program(program)
+
+    def test_wrapper_compiles_and_links_in_two_steps(self):
+        run(self.prefix / "bin/mpicc", "-c", "user.c", "-o", "user.o", cwd=self.folder)
+        run(self.prefix / "bin/mpicc", "user.o", "-o", "two", cwd=self.folder)
+        self.try_program(self.folder / "two")
+
+    def test_wrapper_through_a_link(self):
+        (self.folder / "cc").symlink_to(self.prefix / "bin/mpicc")
+        self.assertIn(str(self.prefix), run(self.folder / "cc", "-showme:link"))
+
+    def test_wrapper_answers_questions(self):
+        mpicc = self.prefix / "bin/mpicc"
+        self.assertIn("-lmpi_abi", run(mpicc, "-show"))
+        self.assertNotIn("-lmpi_abi", run(mpicc, "-show", "-c", "x.c"))
+        self.assertTrue(run(mpicc, "-cc=other", "-show").startswith("other "))
+        self.assertEqual(run(mpicc, "-showme:incdirs").strip(), str(self.prefix / "include"))
+        self.assertIn("weft", run(mpicc, "-showme:version"))
+        self.assertIn("usage:", run(mpicc, "-help"))
+        self.assertEqual(run(mpicc, "-dumpversion"), run(run(mpicc, "-showme:command").strip(),
+                                                         "-dumpversion"))
+        with self.assertRaises(AssertionError):
+            run(mpicc, "-showme:nonsense")
+
+    def test_cmake_finds_it(self):
+        project = self.folder / "project"
+        project.mkdir()
+        (project / "CMakeLists.txt").write_text(CMAKE_PROJECT)
+        for name in ("user.c", "user.cc"):
+            shutil.copy(self.folder / name, project / name)
+        # CMake's own parser of wrapper output does not understand blanks in paths.
+        plain = self.folder / "plain"
+        shutil.copytree(self.prefix, plain, symlinks=True)
+        out = run("cmake", "-G", "Ninja", "-S", project, "-B", project / "build",
+                  f"-DMPI_C_COMPILER={plain}/bin/mpicc", f"-DMPI_CXX_COMPILER={plain}/bin/mpicxx")
+        self.assertIn("version 5.0", out)
+        run("cmake", "--build", project / "build")
+        for name in ("user_c", "user_cxx"):
+            self.try_program(project / "build" / name)
+
+    def test_pkg_config(self):
+        env = f"PKG_CONFIG_PATH={self.prefix}/{LIBDIR}/pkgconfig"
+        self.assertEqual(run("env", env, "pkg-config", "--modversion", "mpi").strip(), "5.0")
+        flags = run("env", env, "pkg-config", "--cflags", "--libs", "weft")
+        self.assertIn("-lmpi_abi", flags)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
