@@ -4,6 +4,8 @@
 // unpack, copy). How a type is built and compiled is this folder's business.
 #pragma once
 
+#include <mpi.h>
+
 #include <cstddef>
 #include <cstdint>
 
@@ -17,12 +19,33 @@ struct Layout;        // compiled at commit: where the bytes are
 
 /// The machine type under a predefined datatype (several MPI names share one), for reductions.
 enum class Basic : std::uint8_t {
-  none, i8, i16, i32, i64, u8, u16, u32, u64, f16, bf16, f32, f64, f80,
-  c32, c64, c80,                       // float, double, long double _Complex
-  logical1, logical2, logical4, logical8, boolean, character, byte,
-  pair_float_int, pair_double_int, pair_long_int, pair_2int, pair_short_int, pair_longdouble_int,
-  pair_2real, pair_2double_precision,  // Fortran's MINLOC/MAXLOC pairs
+  none,
+  // The first 8 can be the index of a pair, the first 15 its value.
+  i8, i16, i32, i64, u8, u16, u32, u64, i128, f16, bf16, f32, f64, f80, f128,
+  c16, c32, c64, c80, c128,            // complex, named by the width of one part
+  logical1, logical2, logical4, logical8, logical16, boolean, character, byte,
+  pair_2real, pair_2double_precision,  // Fortran's pairs of two reals
+  pairs = 128,                         // value-index pairs: pair_of(value, index)
+  pair_float_int = pairs + 11 * 8 + 2, pair_double_int = pairs + 12 * 8 + 2,
+  pair_long_int = pairs + 3 * 8 + 2, pair_2int = pairs + 2 * 8 + 2, pair_short_int = pairs + 1 * 8 + 2,
+  pair_longdouble_int = pairs + 13 * 8 + 2,
 };
+
+/// The pair of a value and an index, as MPI_MINLOC and MPI_MAXLOC take it; none if there is no such.
+constexpr Basic pair_of(Basic value, Basic index) {
+  const int v = static_cast<int>(value) - 1, i = static_cast<int>(index) - 1;
+  if (v < 0 || v > 14 || i < 0 || i > 7) return Basic::none;
+  return static_cast<Basic>(static_cast<int>(Basic::pairs) + v * 8 + i);
+}
+constexpr bool is_pair(Basic b) {
+  return b >= Basic::pair_2real;
+}
+static_assert(pair_of(Basic::f32, Basic::i32) == Basic::pair_float_int);
+static_assert(pair_of(Basic::f64, Basic::i32) == Basic::pair_double_int);
+static_assert(pair_of(Basic::i64, Basic::i32) == Basic::pair_long_int);
+static_assert(pair_of(Basic::i32, Basic::i32) == Basic::pair_2int);
+static_assert(pair_of(Basic::i16, Basic::i32) == Basic::pair_short_int);
+static_assert(pair_of(Basic::f80, Basic::i32) == Basic::pair_longdouble_int);
 
 struct Type : Object {
   std::int64_t size = 0;         // bytes of data in one element
@@ -33,9 +56,18 @@ struct Type : Object {
   bool dense = false;            // any count of elements is one block of size*count bytes at true_lb
   bool committed = false;
   bool predefined = false;
+  bool marked_lb = false;        // the lower bound was set (resized, subarray, darray), not computed
+  bool marked_ub = false;
   Basic basic = Basic::none;     // of a predefined type; of a derived one if all of its data is of it
-  Construction* construction = nullptr;
-  Layout* layout = nullptr;      // null while dense or not committed
+  std::int32_t align = 1;        // largest alignment of its basic types
+  std::int64_t elements = 0;     // basic elements, as MPI_Get_elements counts them
+  Construction* construction = nullptr;  // null for the predefined types that have a name
+  const Layout* layout = nullptr;        // null while dense or not committed
+  /// What higher rooms keep with a derived type (name, attributes); given to Context::forget when
+  /// the type is destroyed. Predefined types are constant: what belongs to them is kept per rank.
+  void* attachment = nullptr;
+
+  std::int64_t ub() const { return lb + extent; }
 };
 
 /// `count` elements of `type` at `data`; the buffer of a send.
@@ -66,7 +98,11 @@ std::int64_t pack(const ConstBuffer& from, std::int64_t offset, void* out, std::
 /// The reverse: `n` bytes of packed data at `in` are bytes [offset, offset + n) of `to`.
 void unpack(const Buffer& to, std::int64_t offset, const void* in, std::int64_t n);
 /// Copy `bytes` bytes of data from one typed buffer to another without a packed form between.
+/// Each byte is copied once; the buffers do not overlap.
 void copy(const ConstBuffer& from, const Buffer& to, std::int64_t bytes);
+/// The contiguous runs of memory that hold the bytes of `of` from `offset` on, in packed order: at
+/// most `max` of them (neighbours merged). Returns how many; `*bytes` is what they hold.
+int runs(const ConstBuffer& of, std::int64_t offset, struct iovec* out, int max, std::int64_t* bytes);
 
 /// Where the data starts; only for a dense type: the data is one block.
 inline const std::byte* block(const ConstBuffer& b) {
@@ -77,5 +113,11 @@ inline std::byte* block(const Buffer& b) { return static_cast<std::byte*>(b.data
 /// The predefined type of an ABI handle value (MPI_INT, ...), nullptr if it is none. The table is
 /// constant and shared by all ranks.
 const Type* predefined(std::uintptr_t handle);
+/// "MPI_INT" for a predefined type with a name, else nullptr.
+const char* predefined_name(const Type& type);
+/// Type -> handle: the standard's constant for a named type, else the object's address.
+MPI_Datatype handle(const Type& type);
+/// Handle -> type; nullptr if it is no live datatype of this process. Safe for any bit pattern.
+const Type* from_handle(MPI_Datatype handle);
 
 }  // namespace weft::datatype

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The reduction loops, as plain C++ that the compiler vectorises. This file is compiled once per
+// instruction set (baseline.cc, avx2.cc, avx512.cc, each with its own -m flags), so everything is in
+// an unnamed namespace and nothing of the standard library is used: no inline function of one
+// instruction set may be merged with that of another.
+//
+// Dispatch is by switch, not by a table of pointers, which would cost relocations at every start.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "datatype/reduce.h"
+
+namespace weft::datatype::kernels {
+
+// The same function for each instruction set.
+void reduce_baseline(Operation op, Basic basic, const void* in, void* inout, std::int64_t n);
+void reduce_avx2(Operation op, Basic basic, const void* in, void* inout, std::int64_t n);
+void reduce_avx512(Operation op, Basic basic, const void* in, void* inout, std::int64_t n);
+
+namespace {
+
+using std::int64_t;
+using i128 = __int128;
+using u128 = unsigned __int128;
+
+/// bfloat16: the upper half of a float; rounds to nearest even.
+struct Bf16 {
+  std::uint16_t bits;
+  Bf16() = default;
+  Bf16(float f) {
+    const auto u = __builtin_bit_cast(std::uint32_t, f);
+    const bool nan = (u & 0x7fffffff) > 0x7f800000;
+    const std::uint32_t rounded = u + 0x7fff + ((u >> 16) & 1);
+    bits = static_cast<std::uint16_t>(nan ? (u >> 16) | 0x40 : rounded >> 16);
+  }
+  operator float() const {
+    return __builtin_bit_cast(float, static_cast<std::uint32_t>(bits) << 16);
+  }
+};
+
+template <class T>
+struct Complex {
+  T re, im;
+};
+
+template <class V, class I>
+struct Pair {
+  V value;
+  I index;
+};
+
+/// The unsigned type of T's width: sums and products wrap instead of being undefined.
+template <std::size_t Bytes> struct UnsignedOf;
+template <> struct UnsignedOf<1> { using T = std::uint8_t; };
+template <> struct UnsignedOf<2> { using T = std::uint16_t; };
+template <> struct UnsignedOf<4> { using T = std::uint32_t; };
+template <> struct UnsignedOf<8> { using T = std::uint64_t; };
+template <> struct UnsignedOf<16> { using T = u128; };
+template <class T> using Unsigned = typename UnsignedOf<sizeof(T)>::T;
+
+template <class T, class F>
+[[gnu::always_inline]] inline void each(const void* in, void* inout, int64_t n, F f) {
+  const T* __restrict a = static_cast<const T*>(in);
+  T* __restrict b = static_cast<T*>(inout);
+  for (int64_t i = 0; i < n; ++i) b[i] = f(a[i], b[i]);
+}
+
+/// Wider words for sums of small unsigned integers: (U)(a + b) is what wraps.
+template <class U>
+void integer_sum(const void* in, void* inout, int64_t n) {
+  each<U>(in, inout, n, [](U a, U b) { return static_cast<U>(a + b); });
+}
+template <class U>
+void integer_prod(const void* in, void* inout, int64_t n) {
+  // 1u: a product of two uint16_t would be one of two ints, which can overflow
+  each<U>(in, inout, n, [](U a, U b) { return static_cast<U>(1u * a * b); });
+}
+template <class T>
+void sum(const void* in, void* inout, int64_t n) {
+  each<T>(in, inout, n, [](T a, T b) { return static_cast<T>(a + b); });
+}
+template <class T>
+void prod(const void* in, void* inout, int64_t n) {
+  each<T>(in, inout, n, [](T a, T b) { return static_cast<T>(a * b); });
+}
+template <class T>
+void min(const void* in, void* inout, int64_t n) {
+  each<T>(in, inout, n, [](T a, T b) { return a < b ? a : b; });
+}
+template <class T>
+void max(const void* in, void* inout, int64_t n) {
+  each<T>(in, inout, n, [](T a, T b) { return a > b ? a : b; });
+}
+template <class T>
+void complex_sum(const void* in, void* inout, int64_t n) {
+  each<T>(in, inout, 2 * n, [](T a, T b) { return static_cast<T>(a + b); });
+}
+template <class T>
+void complex_prod(const void* in, void* inout, int64_t n) {
+  using C = Complex<T>;
+  each<C>(in, inout, n, [](C a, C b) {
+    return C{static_cast<T>(a.re * b.re - a.im * b.im), static_cast<T>(a.re * b.im + a.im * b.re)};
+  });
+}
+
+template <class U>
+void bitwise(Operation op, const void* in, void* inout, int64_t n) {
+  if (op == Operation::band) each<U>(in, inout, n, [](U a, U b) { return static_cast<U>(a & b); });
+  if (op == Operation::bor) each<U>(in, inout, n, [](U a, U b) { return static_cast<U>(a | b); });
+  if (op == Operation::bxor) each<U>(in, inout, n, [](U a, U b) { return static_cast<U>(a ^ b); });
+}
+template <class U>
+void logical(Operation op, const void* in, void* inout, int64_t n) {
+  if (op == Operation::land)
+    each<U>(in, inout, n, [](U a, U b) { return static_cast<U>((a != 0) & (b != 0)); });
+  if (op == Operation::lor)
+    each<U>(in, inout, n, [](U a, U b) { return static_cast<U>((a | b) != 0); });
+  if (op == Operation::lxor)
+    each<U>(in, inout, n, [](U a, U b) { return static_cast<U>((a != 0) != (b != 0)); });
+}
+
+/// The smaller (greater) value; of equal ones the lower index (MPI-5.0 §6.9.4).
+template <class V, class I>
+void locate(Operation op, const void* in, void* inout, int64_t n) {
+  using P = Pair<V, I>;
+  const P* a = static_cast<const P*>(in);
+  P* b = static_cast<P*>(inout);
+  const bool least = op == Operation::minloc;
+  for (int64_t i = 0; i < n; ++i) {
+    const bool better = least ? a[i].value < b[i].value : a[i].value > b[i].value;
+    if (better) {  // member by member: the gap is not ours to write
+      b[i].value = a[i].value;
+      b[i].index = a[i].index;
+    } else if (a[i].value == b[i].value && a[i].index < b[i].index) {
+      b[i].index = a[i].index;
+    }
+  }
+}
+
+template <class T>
+void integer(Operation op, const void* in, void* inout, int64_t n) {
+  using U = Unsigned<T>;
+  switch (op) {
+    case Operation::sum: return integer_sum<U>(in, inout, n);
+    case Operation::prod: return integer_prod<U>(in, inout, n);
+    case Operation::min: return min<T>(in, inout, n);
+    case Operation::max: return max<T>(in, inout, n);
+    case Operation::band:
+    case Operation::bor:
+    case Operation::bxor: return bitwise<U>(op, in, inout, n);
+    default: return logical<U>(op, in, inout, n);
+  }
+}
+
+template <class T>
+void floating(Operation op, const void* in, void* inout, int64_t n) {
+  switch (op) {
+    case Operation::sum: return sum<T>(in, inout, n);
+    case Operation::prod: return prod<T>(in, inout, n);
+    case Operation::min: return min<T>(in, inout, n);
+    case Operation::max: return max<T>(in, inout, n);
+    default: return;
+  }
+}
+
+template <class T>
+void complex(Operation op, const void* in, void* inout, int64_t n) {
+  if (op == Operation::sum) complex_sum<T>(in, inout, n);
+  if (op == Operation::prod) complex_prod<T>(in, inout, n);
+}
+
+template <class V>
+void pair(Operation op, int index, const void* in, void* inout, int64_t n) {
+  switch (index) {  // in the order of Basic
+    case 0: return locate<V, std::int8_t>(op, in, inout, n);
+    case 1: return locate<V, std::int16_t>(op, in, inout, n);
+    case 2: return locate<V, std::int32_t>(op, in, inout, n);
+    case 3: return locate<V, std::int64_t>(op, in, inout, n);
+    case 4: return locate<V, std::uint8_t>(op, in, inout, n);
+    case 5: return locate<V, std::uint16_t>(op, in, inout, n);
+    case 6: return locate<V, std::uint32_t>(op, in, inout, n);
+    case 7: return locate<V, std::uint64_t>(op, in, inout, n);
+  }
+}
+
+inline void pairs(Operation op, int code, const void* in, void* inout, int64_t n) {
+  const int index = code % 8;
+  switch (static_cast<Basic>(code / 8 + 1)) {
+    case Basic::i8: return pair<std::int8_t>(op, index, in, inout, n);
+    case Basic::i16: return pair<std::int16_t>(op, index, in, inout, n);
+    case Basic::i32: return pair<std::int32_t>(op, index, in, inout, n);
+    case Basic::i64: return pair<std::int64_t>(op, index, in, inout, n);
+    case Basic::u8: return pair<std::uint8_t>(op, index, in, inout, n);
+    case Basic::u16: return pair<std::uint16_t>(op, index, in, inout, n);
+    case Basic::u32: return pair<std::uint32_t>(op, index, in, inout, n);
+    case Basic::u64: return pair<std::uint64_t>(op, index, in, inout, n);
+    case Basic::i128: return pair<i128>(op, index, in, inout, n);
+    case Basic::f16: return pair<_Float16>(op, index, in, inout, n);
+    case Basic::bf16: return pair<Bf16>(op, index, in, inout, n);
+    case Basic::f32: return pair<float>(op, index, in, inout, n);
+    case Basic::f64: return pair<double>(op, index, in, inout, n);
+    case Basic::f80: return pair<long double>(op, index, in, inout, n);
+    case Basic::f128: return pair<__float128>(op, index, in, inout, n);
+    default: return;
+  }
+}
+
+/// Everything that gains from wide vectors; false: not among it.
+inline bool reduce_vector(Operation op, Basic basic, const void* in, void* inout, int64_t n) {
+  switch (basic) {
+    case Basic::i8: return integer<std::int8_t>(op, in, inout, n), true;
+    case Basic::i16: return integer<std::int16_t>(op, in, inout, n), true;
+    case Basic::i32: return integer<std::int32_t>(op, in, inout, n), true;
+    case Basic::i64: return integer<std::int64_t>(op, in, inout, n), true;
+    case Basic::u8: return integer<std::uint8_t>(op, in, inout, n), true;
+    case Basic::u16: return integer<std::uint16_t>(op, in, inout, n), true;
+    case Basic::u32: return integer<std::uint32_t>(op, in, inout, n), true;
+    case Basic::u64: return integer<std::uint64_t>(op, in, inout, n), true;
+    case Basic::f16: return floating<_Float16>(op, in, inout, n), true;
+    case Basic::bf16: return floating<Bf16>(op, in, inout, n), true;
+    case Basic::f32: return floating<float>(op, in, inout, n), true;
+    case Basic::f64: return floating<double>(op, in, inout, n), true;
+    case Basic::c32: return complex<float>(op, in, inout, n), true;
+    case Basic::c64: return complex<double>(op, in, inout, n), true;
+    case Basic::boolean:
+    case Basic::logical1: return logical<std::uint8_t>(op, in, inout, n), true;
+    case Basic::logical2: return logical<std::uint16_t>(op, in, inout, n), true;
+    case Basic::logical4: return logical<std::uint32_t>(op, in, inout, n), true;
+    case Basic::logical8: return logical<std::uint64_t>(op, in, inout, n), true;
+    case Basic::byte: return bitwise<std::uint8_t>(op, in, inout, n), true;
+    default: return false;
+  }
+}
+
+}  // namespace
+}  // namespace weft::datatype::kernels

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which operation is defined for what, and the choice of instruction set. MPI_REPLACE and MPI_NO_OP
+// need no loops.
+#include "datatype/reduce.h"
+
+#include <cstring>
+
+#include "base/assert.h"
+#include "datatype/kernels/kernels.h"
+
+namespace weft::datatype {
+namespace {
+
+using ReduceFn = void (*)(Operation, Basic, const void*, void*, std::int64_t);
+
+ReduceFn choose() {
+#ifdef __x86_64__
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
+    return kernels::reduce_avx512;
+  if (__builtin_cpu_supports("avx2")) return kernels::reduce_avx2;
+#endif
+  return kernels::reduce_baseline;
+}
+
+/// Bytes from one element to the next.
+std::size_t stride_of(Basic basic) {
+  using enum Basic;
+  switch (basic) {
+    case none: return 0;
+    case i8: case u8: case logical1: case boolean: case character: case byte: return 1;
+    case i16: case u16: case f16: case bf16: case logical2: return 2;
+    case i32: case u32: case f32: case c16: case logical4: return 4;
+    case i64: case u64: case f64: case c32: case logical8: case pair_2real: return 8;
+    case i128: case f80: case f128: case c64: case logical16: case pair_2double_precision: return 16;
+    case c80: case c128: return 32;
+    default: break;
+  }
+  const int code = static_cast<int>(basic) - static_cast<int>(pairs);
+  const std::size_t value = stride_of(static_cast<Basic>(code / 8 + 1));
+  const std::size_t index = stride_of(static_cast<Basic>(code % 8 + 1));
+  // The larger of the two is the alignment, and both sizes are powers of two.
+  return 2 * (value > index ? value : index);
+}
+
+}  // namespace
+
+bool is_defined(Operation op, Basic basic) {
+  using enum Basic;
+  const bool integer = basic >= i8 && basic <= i128;
+  const bool floating = basic >= f16 && basic <= f128;
+  const bool complex = basic >= c16 && basic <= c128;
+  const bool logical = basic >= logical1 && basic <= boolean;
+  switch (op) {
+    case Operation::null:
+    case Operation::user: return false;
+    case Operation::sum:
+    case Operation::prod: return integer || floating || complex;
+    case Operation::min:
+    case Operation::max: return integer || floating;
+    case Operation::band:
+    case Operation::bor:
+    case Operation::bxor: return integer || basic == byte;
+    case Operation::land:
+    case Operation::lor:
+    case Operation::lxor: return integer || logical;
+    case Operation::minloc:
+    case Operation::maxloc: return is_pair(basic);
+    case Operation::replace:
+    case Operation::no_op: return basic != none;
+  }
+  return false;
+}
+
+void reduce(Operation op, Basic basic, const void* in, void* inout, std::int64_t n) {
+  WEFT_ASSERT(is_defined(op, basic));
+  if (n <= 0 || op == Operation::no_op) return;
+  if (op == Operation::replace) {
+    std::memcpy(inout, in, static_cast<std::size_t>(n) * stride_of(basic));
+    return;
+  }
+  static const ReduceFn run = choose();  // constant of the machine
+  run(op, basic, in, inout, n);
+}
+
+}  // namespace weft::datatype

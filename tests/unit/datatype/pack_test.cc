@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// pack, unpack, copy and runs against the naive model of random types, at random offsets.
+#include <gtest/gtest.h>
+#include <sys/uio.h>
+
+#include <algorithm>
+#include <cstring>
+#include <stdexcept>
+
+#include "unit/datatype/random_type.h"
+
+namespace weft::datatype::test {
+namespace {
+
+using Bytes = std::vector<unsigned char>;
+
+/// A buffer for `count` elements of a modelled type, with the packed positions of its bytes.
+struct Arrayed {
+  Modelled element;
+  std::int64_t count;
+  std::vector<Piece> map;      // of all elements
+  std::int64_t low = 0, high = 0;
+  Bytes memory;
+
+  Arrayed(Modelled m, std::int64_t n) : element(std::move(m)), count(n) {
+    append(map, element.map, 0, n, element.type->extent);
+    for (const Piece& p : map) {
+      low = std::min(low, p.disp);
+      high = std::max(high, p.disp + p.bytes);
+    }
+    memory.resize(static_cast<std::size_t>(high - low) + 1);
+  }
+  void* data() { return memory.data() - low; }
+  Buffer buffer() { return {data(), count, element.type}; }
+  /// Index in memory of each packed byte.
+  std::vector<std::size_t> positions() const {
+    std::vector<std::size_t> at;
+    for (const Piece& p : map)
+      for (std::int64_t i = 0; i < p.bytes; ++i)
+        at.push_back(static_cast<std::size_t>(p.disp + i - low));
+    return at;
+  }
+};
+
+Bytes random_bytes(RandomTypes& random, std::size_t n) {
+  Bytes bytes(n);
+  for (auto& b : bytes) b = static_cast<unsigned char>(random.pick(0, 255));
+  return bytes;
+}
+
+void check_one(Context& context, unsigned seed) {
+  RandomTypes random(context, seed);
+  const int depth = static_cast<int>(random.pick(1, 4));
+  Arrayed a(random.make(depth), random.pick(1, 3));
+  commit(*a.element.type);
+  a.memory = random_bytes(random, a.memory.size());
+  const auto at = a.positions();
+  const auto total = static_cast<std::int64_t>(at.size());
+  ASSERT_EQ(a.buffer().bytes(), total);
+  Bytes packed;
+  for (const std::size_t i : at) packed.push_back(a.memory[i]);
+
+  for (int part = 0; part < 12; ++part) {
+    const std::int64_t offset = part == 0 ? 0 : random.pick(0, total);
+    const std::int64_t max = part == 0 ? total : random.pick(0, total + 8);
+    const std::int64_t n = std::min(max, total - offset);
+
+    Bytes out(static_cast<std::size_t>(n) + 1, 0xee);
+    ASSERT_EQ(pack(a.buffer(), offset, out.data(), max), n);
+    ASSERT_EQ(out.back(), 0xee);
+    ASSERT_TRUE(std::equal(out.begin(), out.end() - 1, packed.begin() + offset));
+
+    // unpack writes exactly its bytes; where data overlaps, the later byte wins
+    const Bytes in = random_bytes(random, static_cast<std::size_t>(n));
+    Bytes expected = a.memory;
+    for (std::int64_t i = 0; i < n; ++i)
+      expected[at[static_cast<std::size_t>(offset + i)]] = in[static_cast<std::size_t>(i)];
+    const Bytes saved = a.memory;
+    unpack(a.buffer(), offset, in.data(), n);
+    ASSERT_EQ(a.memory, expected);
+    a.memory = saved;
+
+    struct iovec list[7];
+    std::int64_t bytes = 0;
+    const int found = runs(a.buffer(), offset, list, 7, &bytes);
+    std::int64_t seen = 0;
+    for (int i = 0; i < found; ++i) {
+      ASSERT_LE(seen + static_cast<std::int64_t>(list[i].iov_len), total - offset);
+      ASSERT_EQ(0, std::memcmp(list[i].iov_base, packed.data() + offset + seen, list[i].iov_len));
+      seen += static_cast<std::int64_t>(list[i].iov_len);
+    }
+    ASSERT_EQ(seen, bytes);
+    ASSERT_TRUE(bytes == total - offset || found == 7);
+  }
+
+  // copy into another type of enough bytes
+  Arrayed b(random.make(static_cast<int>(random.pick(1, 4))), 1);
+  commit(*b.element.type);
+  const auto into = b.positions();
+  const auto n = std::min(total, static_cast<std::int64_t>(into.size()));
+  Bytes expected = b.memory;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(n); ++i) expected[into[i]] = packed[i];
+  copy(a.buffer(), b.buffer(), n);
+  ASSERT_EQ(b.memory, expected);
+
+  // and into another element of the same type
+  Arrayed c(a.element, a.count);
+  expected = c.memory;
+  for (std::size_t i = 0; i < at.size(); ++i) expected[at[i]] = packed[i];
+  copy(a.buffer(), c.buffer(), total);
+  ASSERT_EQ(c.memory, expected);
+  random.give_up(a.element);
+  random.give_up(b.element);
+}
+
+TEST(Pack, AgreesWithNaiveWalkerOnRandomTypes) {
+  Context context;
+  for (unsigned seed = 1; seed <= 3000; ++seed) {
+    check_one(context, seed);
+    ASSERT_FALSE(testing::Test::HasFatalFailure()) << "seed " << seed;
+    ASSERT_EQ(context.types.live(), 0u) << "seed " << seed;
+  }
+}
+
+}  // namespace
+}  // namespace weft::datatype::test
