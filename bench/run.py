@@ -145,6 +145,12 @@ def print_table(table, names):
         print(line)
 
 
+def peers_folder():
+    """Where the script `peers` installs: in the source tree, or in the user's cache."""
+    done = subprocess.run([HERE / "peers", "--where"], capture_output=True, text=True)
+    return done.stdout.strip()
+
+
 def arguments():
     parser = argparse.ArgumentParser(
         prog="weft bench", description=__doc__, formatter_class=argparse.RawTextHelpFormatter,
@@ -152,8 +158,8 @@ def arguments():
                "  weft bench --rounds 21 --only weft-thread,openmpi")
     parser.add_argument("--weft", default="build/release", metavar="DIR",
                         help="build or installed tree of weft (default: %(default)s)")
-    parser.add_argument("--peers", default=os.environ.get("WEFT_PEERS", "build/peers"),
-                        metavar="DIR", help="where bench/peers put the others")
+    parser.add_argument("--peers", default=peers_folder(), metavar="DIR",
+                        help="where bench/peers put the others (default: %(default)s)")
     parser.add_argument("--only", metavar="NAMES", help="libraries, e.g. weft-process,mpich")
     parser.add_argument("--rows", metavar="ROWS",
                         help="of lat, rate, bw, barrier, allreduce, startup")

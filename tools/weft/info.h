@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What `weft info` knows: the build, this machine, and every parameter with its value here. Collected
+// once as JSON; the other forms are written from that.
+#pragma once
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+
+namespace weft::tool {
+
+/// Everything about this installation (`prefix`: the folder that has bin/) and this machine. Warns on
+/// stderr about WEFT_* variables that are unknown or unusable.
+nlohmann::ordered_json collect_info(const std::filesystem::path& prefix);
+
+/// For people: sections with aligned columns; values that the environment changed are marked.
+std::string info_as_text(const nlohmann::ordered_json& info);
+
+/// docs/params.md: the parameters and their defaults, nothing that depends on the machine.
+std::string params_as_markdown(const nlohmann::ordered_json& info);
+
+}  // namespace weft::tool
