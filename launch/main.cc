@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// mpiexec: starts the ranks of a job on this machine. Read in this order: options.h (what was asked
+// for), plan.h (which processes that means), keeper.h (who watches whom), run.h (the job's life).
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <filesystem>
+
+#include "keeper.h"
+#include "run.h"
+
+namespace weft::launch {
+namespace {
+
+// 0, 1 and 2 are open, so that no pipe gets one of these numbers.
+void open_standard_descriptors() {
+  for (int fd = 0; fd <= 2; ++fd)
+    if (fcntl(fd, F_GETFD) < 0) open("/dev/null", O_RDWR);
+}
+
+/// A directory that lives as long as the job (--debug), else nothing.
+class DebugDirectory {
+ public:
+  explicit DebugDirectory(bool wanted) {
+    if (!wanted) return;
+    const char* base = getenv("TMPDIR");
+    path_ = std::string(base != nullptr ? base : "/tmp") + "/weft-debug-XXXXXX";
+    if (mkdtemp(path_.data()) == nullptr)
+      throw Failure{1, "weft: cannot make the directory " + path_ + ": " + strerror(errno)};
+  }
+  ~DebugDirectory() { remove(); }
+  DebugDirectory(const DebugDirectory&) = delete;
+  DebugDirectory& operator=(const DebugDirectory&) = delete;
+  void remove() const {
+    std::error_code ignored;
+    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
+  }
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+struct Context {
+  const Options& options;
+  const std::vector<Runnable>& runnables;
+  const DebugDirectory& debug_directory;
+};
+
+int work(void* context, int orders, const sigset_t& mask) {
+  const auto& c = *static_cast<Context*>(context);
+  int exit_code = 1;
+  try {
+    Result<memory::Job*> job =
+        memory::Job::create(c.options.ranks(), usable_cpus(), Params::from_env(false));
+    if (!job) throw Failure{1, std::string("weft: ") + last_error_text(job.err.cls)};
+    Plan plan = make_plan(c.options, c.runnables, *job.value, c.debug_directory.path());
+    exit_code = run(c.options, plan, *job.value, orders, mask);
+  } catch (const Failure& failure) {
+    std::fprintf(stderr, "%s\n", failure.text.c_str());
+    exit_code = failure.exit_code;
+  }
+  c.debug_directory.remove();  // the keeper does it too, unless it was killed
+  return exit_code;
+}
+
+int main(int argc, char** argv) {
+  open_standard_descriptors();
+  try {
+    const Options options = parse({argv + 1, argv + argc});
+    const std::vector<Runnable> runnables = find_programs(options);
+    for (const Runnable& runnable : runnables)
+      if (!runnable.note.empty()) std::fprintf(stderr, "%s\n", runnable.note.c_str());
+    const DebugDirectory debug_directory(options.debug);
+    Context context{options, runnables, debug_directory};
+    return keep(work, &context);
+  } catch (const Failure& failure) {
+    std::FILE* stream = failure.exit_code == 0 ? stdout : stderr;
+    std::fprintf(stream, "%s\n", failure.text.c_str());
+    return failure.exit_code;
+  }
+}
+
+}  // namespace
+}  // namespace weft::launch
+
+int main(int argc, char** argv) {
+  return weft::launch::main(argc, argv);
+}

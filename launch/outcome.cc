@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The rules, in their order: an abort that a rank announced, a signal, an end before MPI_Finalize,
+// an exit code. A process that never called MPI_Init (a shell command) may end with 0 at any time.
+#include "outcome.h"
+
+#include <string.h>
+#include <sys/wait.h>
+
+namespace weft::launch {
+namespace {
+
+using memory::RankEntry;
+using memory::RankState;
+
+std::string who(memory::Job& job, const Ended& e, int rank) {
+  const std::string whom = "(" + e.program + ", pid " + std::to_string(e.pid) + ")";
+  const std::string of = " of " + std::to_string(job.size()) + " ";
+  if (rank >= 0) return "weft: rank " + std::to_string(rank) + of + whom;
+  if (e.count == 1) return who(job, e, e.first);
+  return "weft: the process of ranks " + std::to_string(e.first) + "-" +
+         std::to_string(e.first + e.count - 1) + of + whom;
+}
+
+std::string signal_text(int signal) {
+  const char* description = sigdescr_np(signal);
+  return "was killed by signal " + std::to_string(signal) + " (" +
+         (description != nullptr ? description : "unknown") + ")";
+}
+
+// The text lies in shared memory that a broken rank may have written over: bounded, one line.
+std::string abort_text(const RankEntry& entry) {
+  std::string text(entry.message, strnlen(entry.message, sizeof entry.message));
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  return text;
+}
+
+Outcome aborted(memory::Job& job, const Ended& e, int rank) {
+  const RankEntry& entry = job.entry(rank);
+  const int code = entry.abort_code.load(std::memory_order_relaxed);
+  std::string text = abort_text(entry);
+  if (text.empty())
+    text = who(job, e, rank) + " called MPI_Abort with code " + std::to_string(code);
+  if (text.rfind("weft", 0) != 0) text.insert(0, "weft: ");
+  const int shell_code = code & 255;
+  return {true, code != 0 && shell_code == 0 ? 1 : shell_code, text};
+}
+
+// The rank whose doing the end of a process was, when it can be told; else -1.
+int dead_rank(memory::Job& job, const Ended& e) {
+  for (int r = e.first; r < e.first + e.count; ++r)
+    if (job.entry(r).signal.load(std::memory_order_acquire) != 0) return r;
+  return e.count == 1 ? e.first : -1;
+}
+
+// A rank of the process that is between MPI_Init and MPI_Finalize, or -1.
+int unfinished_rank(memory::Job& job, const Ended& e) {
+  for (int r = e.first; r < e.first + e.count; ++r)
+    if (job.entry(r).state.load(std::memory_order_acquire) == RankState::initialized) return r;
+  return -1;
+}
+
+bool has_finalized(memory::Job& job, const Ended& e) {
+  for (int r = e.first; r < e.first + e.count; ++r) {
+    const RankState state = job.entry(r).state.load(std::memory_order_acquire);
+    if (state == RankState::started || state == RankState::initialized) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+int exit_code_of(int status) {
+  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+Outcome judge(memory::Job& job, const Ended& e) {
+  for (int r = 0; r < job.size(); ++r) {
+    // acquire: the text was written before (pairs with the release of the rank that aborts)
+    if (job.entry(r).aborted.load(std::memory_order_acquire) != 0) return aborted(job, e, r);
+  }
+  const int code = exit_code_of(e.status);
+  if (WIFSIGNALED(e.status)) {
+    const int rank = dead_rank(job, e);
+    const int own = rank >= 0 ? job.entry(rank).signal.load(std::memory_order_relaxed) : 0;
+    const int signal = own != 0 ? own : WTERMSIG(e.status);
+    return {true, 128 + signal, who(job, e, rank) + " " + signal_text(signal)};
+  }
+  const int unfinished = unfinished_rank(job, e);
+  if (unfinished >= 0 && (e.others_running || code != 0))
+    return {true, code != 0 ? code : 1,
+            who(job, e, unfinished) + " exited with code " + std::to_string(code) +
+                " before it called MPI_Finalize"};
+  if (code != 0 && e.others_running && !has_finalized(job, e))
+    return {true, code,
+            who(job, e, -1) + " exited with code " + std::to_string(code) +
+                " while other ranks were running"};
+  return {false, code, ""};
+}
+
+}  // namespace weft::launch

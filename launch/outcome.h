@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the end of one process means for the job: go on, or end it, with which exit code and which
+// sentence. Looks at how the process ended and at what its ranks wrote in the job segment.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+
+#include "memory/job.h"
+
+namespace weft::launch {
+
+/// A process that ended, and the world ranks first .. first+count-1 it hosted.
+struct Ended {
+  int first = 0, count = 1;
+  pid_t pid = 0;
+  std::string program;
+  int status = 0;  // as waitpid gave it
+  bool others_running = false;
+};
+
+struct Outcome {
+  bool end_job = false;
+  int exit_code = 0;
+  std::string message;  // empty: nothing to say
+};
+
+/// Judge the end of a process that nobody asked to end.
+Outcome judge(memory::Job& job, const Ended& ended);
+
+/// The exit code a shell would give for a waitpid status.
+int exit_code_of(int status);
+
+}  // namespace weft::launch

@@ -1,0 +1,394 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One thread, one poll loop: ranks' pipes, our own stdout and stderr when they have to wait, the
+// terminal, orders from the keeper, and SIGCHLD. The job ends in stages: running, asked to end
+// (SIGTERM), killed (SIGKILL); after the last process nothing below us is left alive, and what the
+// pipes still hold is passed on.
+#include "run.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <list>
+#include <optional>
+
+#include "input.h"
+#include "outcome.h"
+#include "output.h"
+#include "spawn.h"
+
+namespace weft::launch {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+constexpr milliseconds before_kill{200};       // between SIGTERM and SIGKILL
+constexpr milliseconds after_interrupt{1000};  // a rank died of the user's signal; the others' time
+constexpr milliseconds before_prompt{100};     // rank 0's unfinished line is shown after that
+constexpr milliseconds before_leaving{500};    // a pipe that does not end although all ranks did
+
+bool same_file(int a, int b) {
+  struct stat x {
+  }, y{};
+  return fstat(a, &x) == 0 && fstat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+bool ends_jobs(int signal) {
+  return signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT;
+}
+
+class Run {
+ public:
+  Run(const Options& options, Plan& plan, memory::Job& job, int orders, const sigset_t& mask)
+      : options_(options),
+        plan_(plan),
+        job_(job),
+        orders_(orders),
+        mask_(mask),
+        out_(1),
+        err_(2),
+        errors_(same_file(1, 2) ? out_ : err_) {}
+
+  int operator()();
+
+ private:
+  enum class Stage { running, asked, killed };
+  struct Child {
+    pid_t pid = 0;
+    bool running = false;
+  };
+
+  void raise_file_limit();
+  bool start_all();
+  bool start(std::size_t index);
+  int make_stream(int rank, Sink& sink, std::vector<int>& writers);
+
+  void poll_once();
+  int wait_time() const;
+  void take_orders();
+  void take_ends();
+  void take_end(std::size_t index, int status);
+  void check_clocks();
+  void drain();
+  void drop_streams(const Sink& sink);
+
+  void signal_all(int signal);
+  void end_job(int exit_code, const std::string& message);
+  void kill_job();
+  void finish_output();
+
+  const Options& options_;
+  Plan& plan_;
+  memory::Job& job_;
+  int orders_;
+  sigset_t mask_;
+  Input input_;
+  Sink out_, err_;
+  Sink& errors_;
+  std::vector<Child> children_;  // as plan_.processes
+  std::list<Stream> streams_;    // rank 0's first
+  std::size_t running_ = 0;
+  int child_events_ = -1;
+  std::optional<rlimit> user_files_;
+
+  Stage stage_ = Stage::running;
+  bool left_ = false;  // orders ended, or the user insists: do not wait for readers
+  int interrupted_ = 0;
+  int exit_code_ = 0;
+  std::optional<Clock::time_point> deadline_, kill_at_, prompt_at_;
+};
+
+void Run::raise_file_limit() {
+  // Two pipes per rank; ranks themselves keep the limit the user gave.
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  user_files_ = limit;
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+int Run::make_stream(int rank, Sink& sink, std::vector<int>& writers) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return -1;
+  fcntl(ends[0], F_SETFL, O_NONBLOCK);
+  streams_.emplace_back(
+      ends[0], options_.tag_output ? "[" + std::to_string(rank) + "] " : std::string(), sink);
+  writers.push_back(ends[1]);
+  return ends[1];
+}
+
+bool Run::start(std::size_t index) {
+  Process& process = plan_.processes[index];
+  std::vector<int> outs, errs;
+  bool ready = true;
+  for (int r = process.first; r < process.first + process.count; ++r)
+    ready = ready && make_stream(r, out_, outs) >= 0 && make_stream(r, errors_, errs) >= 0;
+  pid_t pid = -1;
+  std::string step = "pipe";
+  if (ready) {
+    std::vector<int> inherited{job_.fd()};
+    if (process.is_host) {
+      std::string lists[2];
+      for (int side = 0; side < 2; ++side)
+        for (int fd : side == 0 ? outs : errs) {
+          lists[side] += (lists[side].empty() ? "" : ",") + std::to_string(fd);
+          inherited.push_back(fd);
+        }
+      process.env.set("WEFT_HOST_STDOUT", lists[0]);
+      process.env.set("WEFT_HOST_STDERR", lists[1]);
+    }
+    std::vector<char*> argv;
+    for (std::string& word : process.argv) argv.push_back(word.data());
+    argv.push_back(nullptr);
+    const std::vector<char*> env = process.env.block();
+    Start s;
+    s.path = process.path.c_str();
+    s.argv = argv.data();
+    s.env = env.data();
+    s.directory = process.directory.empty() ? nullptr : process.directory.c_str();
+    s.cpus = process.cpus;
+    s.in = process.first == 0 ? input_.for_rank0() : input_.for_others();
+    s.out = outs[0];
+    s.err = errs[0];
+    s.inherited = inherited;
+    s.stack_bytes = process.is_host ? 0 : options_.stack_bytes;
+    s.open_files = user_files_ ? &*user_files_ : nullptr;
+    s.signal_mask = mask_;
+    pid = start_process(s, step);
+  }
+  const int error = errno;
+  for (int fd : outs) close(fd);
+  for (int fd : errs) close(fd);
+  if (pid > 0) {
+    children_[index] = {pid, true};
+    ++running_;
+    return true;
+  }
+  end_job(step == "execve" ? (error == ENOENT ? 127 : 126) : 1,
+          "weft: rank " + std::to_string(process.first) + " (" + process.name +
+              ") cannot be started: " + step + ": " + strerror(error) +
+              (error == ENOEXEC ? " (neither a program nor a script with a #! line)" : ""));
+  return false;
+}
+
+bool Run::start_all() {
+  children_.resize(plan_.processes.size());
+  for (std::size_t i = 0; i < plan_.processes.size(); ++i)
+    if (!start(i)) return false;
+  return true;
+}
+
+void Run::signal_all(int signal) {
+  for (const Child& child : children_)
+    if (child.running) kill(-child.pid, signal);
+}
+
+void Run::end_job(int exit_code, const std::string& message) {
+  if (stage_ != Stage::running) return;
+  stage_ = Stage::asked;
+  exit_code_ = exit_code;
+  drain();  // what the failed rank wrote comes before what we say about it
+  if (!message.empty()) errors_.put_message(message);
+  signal_all(SIGTERM);
+  signal_all(SIGCONT);
+  kill_at_ = Clock::now() + before_kill;
+}
+
+void Run::kill_job() {
+  if (stage_ == Stage::running && exit_code_ == 0) exit_code_ = 128 + SIGKILL;
+  stage_ = Stage::killed;
+  kill_at_.reset();
+  signal_all(SIGKILL);
+}
+
+void Run::take_orders() {
+  char orders[64];
+  const ssize_t n = read(orders_, orders, sizeof orders);
+  if (n <= 0) {  // the keeper is gone
+    if (n < 0 && (errno == EINTR || errno == EAGAIN)) return;
+    left_ = true;
+    orders_ = -1;
+    kill_job();
+    return;
+  }
+  for (ssize_t i = 0; i < n; ++i) {
+    const int signal = orders[i];
+    if (!ends_jobs(signal)) {
+      signal_all(signal);
+    } else if (interrupted_ == 0 && stage_ == Stage::running && running_ > 0) {
+      interrupted_ = signal;
+      signal_all(signal);
+      signal_all(SIGCONT);
+    } else {
+      left_ = true;
+      if (interrupted_ != 0) exit_code_ = 128 + signal;
+      kill_job();
+    }
+  }
+}
+
+void Run::take_end(std::size_t index, int status) {
+  children_[index].running = false;
+  --running_;
+  if (stage_ != Stage::running) return;
+  const Process& process = plan_.processes[index];
+  const Outcome outcome = judge(job_, {process.first, process.count, children_[index].pid,
+                                       process.name, status, running_ > 0});
+  const bool by_user = interrupted_ != 0 && WIFSIGNALED(status) && WTERMSIG(status) == interrupted_;
+  const bool nobody_reads = WIFSIGNALED(status) && WTERMSIG(status) == SIGPIPE && out_.closed();
+  if (by_user) {
+    exit_code_ = exit_code_of(status);
+    if (!kill_at_) kill_at_ = Clock::now() + after_interrupt;
+  } else if (outcome.end_job) {
+    end_job(outcome.exit_code, nobody_reads ? "" : outcome.message);
+  } else if (exit_code_ == 0) {
+    exit_code_ = outcome.exit_code;
+  }
+}
+
+void Run::take_ends() {
+  signalfd_siginfo info[16];
+  while (read(child_events_, info, sizeof info) > 0) {
+  }
+  std::vector<std::pair<std::size_t, int>> ended;
+  int status = 0;
+  for (pid_t pid = 0; (pid = waitpid(-1, &status, WNOHANG)) > 0;) {
+    const auto child = std::find_if(children_.begin(), children_.end(),
+                                    [&](const Child& c) { return c.running && c.pid == pid; });
+    if (child != children_.end())  // else a grandchild that lost its parent
+      ended.emplace_back(child - children_.begin(), status);
+  }
+  // Of several that ended together, one that died of a signal is the likely cause.
+  std::stable_partition(ended.begin(), ended.end(),
+                        [](const auto& e) { return WIFSIGNALED(e.second); });
+  for (const auto& [index, end] : ended) take_end(index, end);
+}
+
+void Run::check_clocks() {
+  const Clock::time_point now = Clock::now();
+  if (kill_at_ && now >= *kill_at_) kill_job();
+  if (deadline_ && now >= *deadline_) {
+    deadline_.reset();
+    char text[128];
+    snprintf(text, sizeof text,
+             "weft: the job was stopped because it ran longer than %g s (--timeout)",
+             options_.timeout_s);
+    end_job(124, text);
+  }
+  if (prompt_at_ && now >= *prompt_at_) {
+    prompt_at_.reset();
+    int rank0 = 2;  // its two streams are the first
+    for (Stream& stream : streams_)
+      if (rank0-- > 0) stream.flush_partial();
+  }
+}
+
+int Run::wait_time() const {
+  std::optional<Clock::time_point> next;
+  for (const auto& at : {deadline_, kill_at_, prompt_at_})
+    if (at && (!next || *at < *next)) next = at;
+  if (!next) return -1;
+  const auto ms = std::chrono::ceil<milliseconds>(*next - Clock::now()).count();
+  return static_cast<int>(std::clamp<long>(ms, 0, 1 << 30));
+}
+
+void Run::drop_streams(const Sink& sink) {
+  for (Stream& stream : streams_)
+    if (&stream.sink() == &sink) stream.close();
+}
+
+void Run::drain() {
+  for (Stream& stream : streams_) {
+    constexpr int enough = 32;  // times 64 KiB
+    for (int i = 0; i < enough && stream.is_open() && !stream.sink().full(); ++i) {
+      pollfd ready{stream.fd(), POLLIN, 0};
+      if (poll(&ready, 1, 0) <= 0) break;
+      if (!stream.read()) stream.close();
+    }
+  }
+}
+
+void Run::poll_once() {
+  std::vector<pollfd> fds{{orders_, POLLIN, 0},
+                          {child_events_, POLLIN, 0},
+                          {input_.wants_read(), POLLIN, 0},
+                          {input_.wants_write(), POLLOUT, 0},
+                          {out_.empty() ? -1 : out_.fd(), POLLOUT, 0},
+                          {err_.empty() ? -1 : err_.fd(), POLLOUT, 0}};
+  const std::size_t first_stream = fds.size();
+  for (const Stream& stream : streams_)
+    fds.push_back({stream.sink().full() ? -1 : stream.fd(), POLLIN, 0});
+  if (poll(fds.data(), fds.size(), wait_time()) < 0) return;
+
+  if (fds[2].revents != 0) input_.read();
+  if (fds[3].revents != 0 && input_.wants_write() >= 0) input_.write();
+  if (fds[4].revents != 0) out_.flush();
+  if (fds[5].revents != 0) err_.flush();
+  std::size_t at = first_stream;
+  for (Stream& stream : streams_) {
+    const bool is_rank0 = at < first_stream + 2;
+    if (fds[at++].revents == 0) continue;
+    if (!stream.read()) stream.close();
+    if (is_rank0 && stream.has_partial()) prompt_at_ = Clock::now() + before_prompt;
+  }
+  if (out_.closed()) drop_streams(out_);
+  if (err_.closed()) drop_streams(err_);
+  if (fds[0].revents != 0) take_orders();
+  if (fds[1].revents != 0) take_ends();
+  check_clocks();
+}
+
+void Run::finish_output() {
+  kill_descendants();
+  input_.close();
+  Clock::time_point leave = Clock::now() + before_leaving;
+  for (;;) {
+    std::erase_if(streams_, [](const Stream& s) { return !s.is_open(); });
+    const bool waits = !out_.empty() || !err_.empty();
+    if (left_ || (streams_.empty() && !waits)) break;
+    if (!waits && Clock::now() >= leave) break;  // somebody out of reach holds a pipe
+    if (waits) leave = Clock::now() + before_leaving;
+    prompt_at_ = leave;
+    poll_once();
+  }
+  for (Stream& stream : streams_) stream.close();
+  out_.flush();
+  err_.flush();
+}
+
+int Run::operator()() {
+  sigset_t child;
+  sigemptyset(&child);
+  sigaddset(&child, SIGCHLD);
+  child_events_ = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
+  raise_file_limit();
+  if (!plan_.map.empty()) errors_.put_message(plan_.map);
+  if (options_.timeout_s > 0)
+    deadline_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                                   std::chrono::duration<double>(options_.timeout_s));
+  start_all();
+  input_.rank0_started();
+  while (running_ > 0) poll_once();
+  deadline_.reset();
+  kill_at_.reset();
+  finish_output();
+  return exit_code_;
+}
+
+}  // namespace
+
+int run(const Options& options, Plan& plan, memory::Job& job, int orders, const sigset_t& mask) {
+  return Run(options, plan, job, orders, mask)();
+}
+
+}  // namespace weft::launch

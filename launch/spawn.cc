@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// vfork: the child borrows the launcher's memory until it execs, so starting a rank costs no page
+// tables. Between vfork and exec only system calls are made and nothing is allocated.
+#include "spawn.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+namespace weft::launch {
+namespace {
+
+struct CpuSet {
+  cpu_set_t* set = nullptr;
+  std::size_t bytes = 0;
+
+  explicit CpuSet(std::span<const int> cpus) {
+    if (cpus.empty()) return;
+    int highest = 0;
+    for (int cpu : cpus) highest = cpu > highest ? cpu : highest;
+    set = CPU_ALLOC(highest + 1);
+    bytes = CPU_ALLOC_SIZE(highest + 1);
+    CPU_ZERO_S(bytes, set);
+    for (int cpu : cpus) CPU_SET_S(cpu, bytes, set);
+  }
+  ~CpuSet() {
+    if (set != nullptr) CPU_FREE(set);
+  }
+  CpuSet(const CpuSet&) = delete;
+  CpuSet& operator=(const CpuSet&) = delete;
+};
+
+/// What the child tells its parent through the memory they share.
+struct Trouble {
+  int error = 0;
+  const char* step = "";
+};
+
+[[noreturn]] void give_up(volatile Trouble* trouble, const char* step) {
+  trouble->error = errno;
+  trouble->step = step;
+  _exit(127);
+}
+
+[[noreturn]] void become(const Start& s, const CpuSet& cpus, pid_t launcher,
+                         volatile Trouble* trouble) {
+  setpgid(0, 0);
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != launcher) _exit(127);  // it died before the line above
+  // A mask that is no longer allowed (CPUs taken away meanwhile) is no reason not to run.
+  if (cpus.set != nullptr) sched_setaffinity(0, cpus.bytes, cpus.set);
+  if (s.stack_bytes != 0) {
+    rlimit stack{};
+    getrlimit(RLIMIT_STACK, &stack);
+    stack.rlim_cur = s.stack_bytes < stack.rlim_max ? s.stack_bytes : stack.rlim_max;
+    setrlimit(RLIMIT_STACK, &stack);
+  }
+  if (s.open_files != nullptr) setrlimit(RLIMIT_NOFILE, s.open_files);
+  if (dup2(s.in, 0) < 0 || dup2(s.out, 1) < 0 || dup2(s.err, 2) < 0) give_up(trouble, "dup2");
+  for (int fd : s.inherited) fcntl(fd, F_SETFD, 0);
+  if (s.directory != nullptr && chdir(s.directory) != 0) give_up(trouble, "chdir");
+  sigprocmask(SIG_SETMASK, &s.signal_mask, nullptr);
+  execve(s.path, s.argv, s.env);
+  give_up(trouble, "execve");
+}
+
+// Direct children of this process, by looking at every process there is.
+std::vector<pid_t> children() {
+  std::vector<pid_t> out;
+  DIR* proc = opendir("/proc");
+  if (proc == nullptr) return out;
+  while (dirent* entry = readdir(proc)) {
+    const pid_t pid = atoi(entry->d_name);
+    if (pid <= 0) continue;
+    char path[64], text[512];
+    snprintf(path, sizeof path, "/proc/%d/stat", pid);
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) continue;
+    const ssize_t n = read(fd, text, sizeof text - 1);
+    close(fd);
+    if (n <= 0) continue;
+    text[n] = 0;
+    const char* behind_name = strrchr(text, ')');
+    int parent = 0;
+    if (behind_name != nullptr && sscanf(behind_name, ") %*c %d", &parent) == 1 &&
+        parent == getpid())
+      out.push_back(pid);
+  }
+  closedir(proc);
+  return out;
+}
+
+}  // namespace
+
+pid_t start_process(const Start& start, std::string& step) {
+  const CpuSet cpus(start.cpus);
+  volatile Trouble trouble;
+  const pid_t launcher = getpid();
+  const pid_t pid = vfork();
+  if (pid == 0) become(start, cpus, launcher, &trouble);
+  if (pid < 0) {
+    step = "vfork";
+    return -1;
+  }
+  if (trouble.error == 0) return pid;
+  waitpid(pid, nullptr, 0);
+  step = const_cast<const char*>(trouble.step);
+  errno = trouble.error;
+  return -1;
+}
+
+void kill_descendants() {
+  for (int round = 0; round < 1000; ++round) {
+    while (waitpid(-1, nullptr, WNOHANG) > 0) {
+    }
+    if (waitpid(-1, nullptr, WNOHANG) < 0 && errno == ECHILD) return;
+    for (pid_t pid : children()) kill(pid, SIGKILL);
+    const timespec millisecond{0, 1000000};
+    nanosleep(&millisecond, nullptr);
+  }
+}
+
+}  // namespace weft::launch

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Starting and ending operating system processes: one system call away from fork and exec, plus
+// what makes sure that nothing is left behind. A child dies with its launcher (PDEATHSIG), leads a
+// process group of its own, and whatever it starts comes back to the launcher when its parent dies
+// (child subreaper).
+#pragma once
+
+#include <sched.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/types.h>
+
+#include <span>
+#include <string>
+#include <vector>
+
+namespace weft::launch {
+
+/// Everything a new process starts with.
+struct Start {
+  const char* path = nullptr;
+  char* const* argv = nullptr;
+  char* const* env = nullptr;
+  const char* directory = nullptr;     // nullptr: stay
+  std::span<const int> cpus;           // empty: all of mpiexec's
+  int in = -1, out = -1, err = -1;     // become 0, 1, 2
+  std::span<const int> inherited;      // further descriptors the process gets, same numbers
+  std::size_t stack_bytes = 0;         // 0: as it is
+  const rlimit* open_files = nullptr;  // nullptr: as it is
+  sigset_t signal_mask{};              // mask to start with
+};
+
+/// Start a process; -1 when it failed, with the system's error in errno and the step in `step`.
+pid_t start_process(const Start& start, std::string& step);
+
+/// Kill and reap every process below the calling one (which must be a child subreaper) that is
+/// still there. Gives up after about a second on processes the kernel does not end.
+void kill_descendants();
+
+}  // namespace weft::launch

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The rank host lies at ../libexec/weft/weft-rankhost, seen from mpiexec itself, in the build tree
+// as in an installed one. It alone knows which programs it can host, so it is asked: `weft-rankhost
+// --check PATH` prints the reason why not, or nothing.
+#include "threads.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace weft::launch {
+namespace {
+
+std::string host_path() {
+  char own[PATH_MAX];
+  const ssize_t n = readlink("/proc/self/exe", own, sizeof own - 1);
+  std::string path(own, n > 0 ? static_cast<std::size_t>(n) : 0);
+  for (int up = 0; up < 2; ++up)
+    path.resize(path.rfind('/') == std::string::npos ? 0 : path.rfind('/'));
+  return path + "/libexec/weft/weft-rankhost";
+}
+
+std::string quoted(const std::string& text) {
+  std::string out = "'";
+  for (char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
+}
+
+}  // namespace
+
+std::string why_not_threads(const std::string& path) {
+  const std::string host = host_path();
+  if (access(host.c_str(), X_OK) != 0)
+    return "the rank host " + host + " is missing from this installation";
+  FILE* answer = popen((quoted(host) + " --check " + quoted(path)).c_str(), "re");
+  if (answer == nullptr) return "the rank host cannot be started";
+  std::string reason;
+  for (int c = 0; (c = fgetc(answer)) != EOF && c != '\n';) reason += static_cast<char>(c);
+  const int status = pclose(answer);
+  if (reason.empty() && status != 0) return "the rank host refuses it";
+  return reason;
+}
+
+void make_host_command(Process& process, const Options& options,
+                       const std::string& debug_directory) {
+  std::vector<std::string> argv{host_path()};
+  if (options.debug) argv.emplace_back("--debug");
+  if (options.stack_bytes != 0) {
+    argv.emplace_back("--stack");
+    argv.push_back(std::to_string(options.stack_bytes));
+  }
+  argv.emplace_back("--");
+  argv.push_back(process.path);
+  argv.insert(argv.end(), process.argv.begin() + 1, process.argv.end());
+  process.path = argv[0];
+  process.argv = std::move(argv);
+  if (options.debug) process.env.set("WEFT_HOST_DIR", debug_directory);
+}
+
+}  // namespace weft::launch

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which CPUs each rank of a node gets: cores/ranks neighbouring cores, inside one cache or memory
+// domain where such slices fit, else cut one after the other. More ranks than cores: consecutive
+// ranks share a core (its hardware threads first), as evenly as possible. A pure function of the
+// machine and the number of ranks.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "topo/topology.h"
+
+namespace weft::topo {
+
+/// The CPUs of one rank, grouped by core.
+struct Slice {
+  std::vector<std::vector<int>> places;
+  std::vector<int> cpus() const;
+  /// The same as an OpenMP place list: "{0,8},{1,9}".
+  std::string omp_places() const;
+};
+
+/// One slice per rank; never empty, for any nranks >= 1.
+std::vector<Slice> slices(const Topology& topology, int nranks);
+
+/// Like slices, but every rank gets one core only (the first of its slice).
+std::vector<Slice> single_cores(const Topology& topology, int nranks);
+
+}  // namespace weft::topo

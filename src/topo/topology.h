@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the node is: its cores in an order in which neighbours are near, and the domains each core
+// belongs to. A plain value, read once from hwloc (this node, restricted to the CPUs this process
+// may use, or a synthetic machine for tests). Only the launcher and the tools link this room.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/err.h"
+
+namespace weft::topo {
+
+/// One core: its hardware threads (operating system numbers) and the domains around it, each
+/// numbered from 0 over the machine.
+struct Core {
+  std::vector<int> cpus;
+  int llc = 0;      // last-level cache (the NUMA domain where there is no L3)
+  int numa = 0;     // memory domain
+  int package = 0;  // socket
+};
+
+/// How near two cores are to each other.
+enum class Near { core, llc, numa, package, machine };
+
+class Topology {
+ public:
+  /// This node, without CPUs that the process may not use.
+  static Result<Topology> this_node();
+  /// A machine described in hwloc's synthetic form, e.g. "package:2 l3:2 core:4 pu:2".
+  static Result<Topology> synthetic(const char* description);
+
+  std::span<const Core> cores() const { return cores_; }
+  /// Hardware threads of all cores.
+  int cpus() const;
+  /// Domains of each kind that hold at least one core.
+  int llcs() const;
+  int numas() const;
+  int packages() const;
+  Near near(int core_a, int core_b) const;
+  /// Memory distances between NUMA domains, row by row as firmware tells them (10 is local);
+  /// empty where it tells none.
+  std::span<const int> distances() const { return distances_; }
+
+  /// A few lines for people: what there is, core by domain.
+  std::string describe() const;
+
+ private:
+  static Result<Topology> load(const char* synthetic_or_null);
+  std::vector<Core> cores_;
+  std::vector<int> distances_;
+};
+
+/// "0-3,8" for {0,1,2,3,8}, the kernel's way to write CPU lists.
+std::string cpu_list(std::span<const int> cpus);
+
+/// CPU time this process's control group may use, in whole CPUs rounded up; 0 when unlimited.
+int cpu_quota();
+
+}  // namespace weft::topo
