@@ -30,6 +30,9 @@ struct CommState;  // what the collectives keep per communicator
 
 namespace weft::object {
 
+struct Store;  // object/store.h: the pools and tables of one rank
+
+/// Constant once made. Communicators share one; a handle of the user is always an object of its own.
 struct Group : Object {
   std::vector<std::int32_t> members;  // world ranks, in group order
   std::int32_t rank = MPI_UNDEFINED;  // of the rank that owns the object
@@ -41,12 +44,16 @@ struct Op : Object {
   bool commutative = true;
   MPI_User_function* user = nullptr;
   MPI_User_function_c* user_c = nullptr;
+  bool freed = false;      // by the user; pending operations keep it
+  Store* store = nullptr;  // null for the predefined ones, which all ranks share
 };
 
 struct Errhandler : Object {
   enum class What : std::uint8_t { fatal, abort, returns, comm_user, win_user, file_user, session_user };
   What what = What::fatal;
   void* function = nullptr;  // MPI_Comm_errhandler_function* and its siblings, by `what`
+  std::int32_t handles = 1;  // how many of `refs` the user holds
+  Store* store = nullptr;    // null for the predefined ones
 };
 
 struct Info : Object {
@@ -58,21 +65,26 @@ struct Attributes {
   std::vector<std::pair<int, void*>> entries;
 };
 
-struct Topology;  // cart, graph, dist_graph (object/topology.h)
+struct Topology;  // Cartesian, graph or distributed graph (object/topology.h)
 
 struct Comm : Object {
-  std::uint32_t context = 0;  // point-to-point; context + 1 belongs to the collectives
+  /// Four message spaces: context for point-to-point, + 1 for the collectives, + 2 and + 3 for
+  /// construction (world/comms.h).
+  std::uint32_t context = 0;
   std::int32_t rank = 0;      // of the owning rank in `group`
   Group* group = nullptr;     // local group
   Group* remote = nullptr;    // remote group of an intercommunicator, else nullptr
   pt2pt::Engine* engine = nullptr;
   Rank* owner = nullptr;
+  Store* store = nullptr;
   coll::CommState* coll = nullptr;
   Errhandler* errhandler = nullptr;
   Info* hints = nullptr;
   Topology* topology = nullptr;
   Attributes attributes;
   std::string name;
+  std::uint32_t constructions = 0;  // collective constructions begun on it, the same at all members
+  bool freed = false;               // by the user; pending operations keep it
   std::uint64_t buffer_state = 0;  // reserved for MPI_Comm_attach_buffer (pt2pt/buffered.cc)
 
   int size() const { return group->size(); }
@@ -81,15 +93,25 @@ struct Comm : Object {
   const std::vector<std::int32_t>& peers() const { return (remote ? remote : group)->members; }
 };
 
+/// The handle of an object: a constant for the predefined ones, else its address.
+MPI_Comm handle_of(const Comm& comm);
+MPI_Group handle_of(const Group& group);
+MPI_Op handle_of(const Op& op);
+MPI_Errhandler handle_of(const Errhandler& errhandler);
+
 /// Keep a communicator alive while an operation uses it, and let it go: the last one (after
 /// MPI_Comm_free) destroys it. Under the rank's lock.
 void retain(Comm& comm);
 void release(Comm& comm);
-void retain(const Op& op);  // no effect on predefined operations, like the next
+/// The same for operations and error handlers; no effect on the predefined ones.
+void retain(const Op& op);
 void release(const Op& op);
+void retain(Errhandler& errhandler);
+void release(Errhandler& errhandler);
 
 /// inout[i] = in[i] op inout[i] for `count` elements of `type` (object/op.cc): a predefined operation
 /// by datatype::reduce, a user's by its function (in pieces of INT_MAX elements if it takes an int).
+/// `in` and `inout` do not overlap.
 void apply(const Op& op, const datatype::Type& type, const void* in, void* inout, std::int64_t count);
 
 }  // namespace weft::object
