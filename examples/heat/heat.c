@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Heat spreads in a square plate: the 2D heat equation by explicit steps.
 
-   The plate is cut in blocks, one per rank. In every step each rank sends the border of its block to
-   its four neighbours (nonblocking) and computes the inside of the block meanwhile; then it waits,
-   and computes the border. The largest change (MPI_Allreduce) tells how far from rest the plate is.
-   The field is the same to the last bit however many ranks there are and however they run: every
-   point is computed by the same operations, and the largest change does not depend on an order. The
-   checksum of the field shows it.
+   The plate is cut in blocks, one per rank. In every step each rank sends the border of its block
+   to its four neighbours (nonblocking) and computes the inside of the block meanwhile; then it
+   waits, and computes the border. The largest change (MPI_Allreduce) tells how far from rest the
+   plate is. The field is the same to the last bit however many ranks there are and however they
+   run: every point is computed by the same operations, and the largest change does not depend on an
+   order. The checksum of the field shows it.
 
      heat [-n points] [-s steps] [-o picture.png] [-q] */
 #include <math.h>

@@ -83,12 +83,9 @@ int png_write(const char* path, const unsigned char* pixels, int width, int heig
   add(&chunk, "\x78\x01", 2);
   for (int y = 0; y < height; ++y) {
     const unsigned char* line = pixels + (size_t)y * (size_t)width;
-    const unsigned char lead[6] = {y == height - 1,
-                                   (unsigned char)row,
-                                   (unsigned char)(row >> 8),
-                                   (unsigned char)~row,
-                                   (unsigned char)(~row >> 8),
-                                   0};
+    const unsigned char lead[6] = {
+        y == height - 1,     (unsigned char)row,         (unsigned char)(row >> 8),
+        (unsigned char)~row, (unsigned char)(~row >> 8), 0};
     add(&chunk, lead, sizeof lead);
     add(&chunk, line, (size_t)width);
     b = (b + a) % 65521; /* the filter byte */

@@ -26,9 +26,12 @@ constexpr const char* sanitizer = "none";
 
 const char* type_name(ParamType type) {
   switch (type) {
-    case ParamType::boolean: return "boolean";
-    case ParamType::integer: return "integer";
-    case ParamType::text: return "text";
+    case ParamType::boolean:
+      return "boolean";
+    case ParamType::integer:
+      return "integer";
+    case ParamType::text:
+      return "text";
   }
   return "";
 }
@@ -36,9 +39,12 @@ const char* type_name(ParamType type) {
 Json param_as_json(const ParamDef& def, const Params& values) {
   const std::string value =
       def.type == ParamType::text ? values.text(def.id) : std::to_string(values.integer(def.id));
-  Json row{{"name", def.name},         {"variable", param_env_name(def)},
-           {"type", type_name(def.type)}, {"default", def.fallback},
-           {"value", value},           {"unit", def.unit},
+  Json row{{"name", def.name},
+           {"variable", param_env_name(def)},
+           {"type", type_name(def.type)},
+           {"default", def.fallback},
+           {"value", value},
+           {"unit", def.unit},
            {"help", def.help}};
   if (def.type == ParamType::integer) row["range"] = {def.min, def.max};
   return row;
@@ -51,8 +57,8 @@ Json topology_as_json() {
     return {{"error", why != nullptr ? why : "hwloc could not read this machine"}};
   }
   const topo::Topology& t = node.value;
-  return {{"cpus", t.cpus()},     {"cores", t.cores().size()}, {"caches", t.llcs()},
-          {"numa", t.numas()},    {"packages", t.packages()},  {"description", t.describe()}};
+  return {{"cpus", t.cpus()},  {"cores", t.cores().size()}, {"caches", t.llcs()},
+          {"numa", t.numas()}, {"packages", t.packages()},  {"description", t.describe()}};
 }
 
 std::string padded(std::string text, std::size_t width) {
@@ -72,7 +78,9 @@ std::string string_of(const Json& value) {
   return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
-std::string or_dash(const std::string& text) { return text.empty() ? "-" : text; }
+std::string or_dash(const std::string& text) {
+  return text.empty() ? "-" : text;
+}
 
 }  // namespace
 
@@ -80,15 +88,16 @@ Json collect_info(const std::filesystem::path& prefix) {
   const Params values = Params::from_env(/*complain=*/true);
   Json params = Json::array();
   for (const ParamDef& def : param_table()) params.push_back(param_as_json(def, values));
-  return {{"weft",
-           {{"version", WEFT_VERSION},
-            {"standard", "MPI " + std::to_string(MPI_VERSION) + "." + std::to_string(MPI_SUBVERSION)},
-            {"prefix", prefix.string()},
-            {"compiler", "g++ " __VERSION__},
-            {"build", WEFT_BUILD_TYPE},
-            {"sanitizer", sanitizer}}},
-          {"machine", topology_as_json()},
-          {"parameters", params}};
+  return {
+      {"weft",
+       {{"version", WEFT_VERSION},
+        {"standard", "MPI " + std::to_string(MPI_VERSION) + "." + std::to_string(MPI_SUBVERSION)},
+        {"prefix", prefix.string()},
+        {"compiler", "g++ " __VERSION__},
+        {"build", WEFT_BUILD_TYPE},
+        {"sanitizer", sanitizer}}},
+      {"machine", topology_as_json()},
+      {"parameters", params}};
 }
 
 std::string info_as_text(const Json& info) {
@@ -124,7 +133,8 @@ std::string info_as_text(const Json& info) {
 std::string params_as_markdown(const Json& info) {
   std::string out =
       "# Parameters\n\n"
-      "Set a parameter by its environment variable; numbers may end in k, M or G. `weft info` shows\n"
+      "Set a parameter by its environment variable; numbers may end in k, M or G. `weft info` "
+      "shows\n"
       "the values in effect here; tools that use MPI_T see them as control variables of the same\n"
       "name. This page is written by `weft info --markdown`; a test compares them.\n\n"
       "| parameter | variable | default | unit | range | meaning |\n"

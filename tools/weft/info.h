@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What `weft info` knows: the build, this machine, and every parameter with its value here. Collected
-// once as JSON; the other forms are written from that.
+// What `weft info` knows: the build, this machine, and every parameter with its value here.
+// Collected once as JSON; the other forms are written from that.
 #pragma once
 
 #include <filesystem>
@@ -10,8 +10,8 @@
 
 namespace weft::tool {
 
-/// Everything about this installation (`prefix`: the folder that has bin/) and this machine. Warns on
-/// stderr about WEFT_* variables that are unknown or unusable.
+/// Everything about this installation (`prefix`: the folder that has bin/) and this machine. Warns
+/// on stderr about WEFT_* variables that are unknown or unusable.
 nlohmann::ordered_json collect_info(const std::filesystem::path& prefix);
 
 /// For people: sections with aligned columns; values that the environment changed are marked.
