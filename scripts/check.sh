@@ -6,34 +6,38 @@
 #   release   all tests but those labelled `long` (--full runs these too)
 #   asan      unit tests and the rank tests labelled `smoke`, under ASan and UBSan
 #   tsan      the same under ThreadSanitizer
+# CHECK_SECONDS=n: tests that have not ended by then fail (release has the first 60 % of it, asan 80 %).
 set -uo pipefail
 cd "$(dirname "$0")/.."
 full=0
 [ "${1:-}" = --full ] && full=1
 summary=()
 failed=0
+begun=$(date +%s)
 
-step() {  # <preset> <ctest options...>
+step() {  # <preset> <percent of the time by which it must end> <ctest options...>
   local preset=$1 log="build/check-$1.log" started=$SECONDS status=0 verdict
-  shift
+  local end=$((begun + ${CHECK_SECONDS:-86000} * $2 / 100))
+  shift 2
   echo "== $preset: build"
-  if scripts/build.sh "$preset"; then
+  if ! timeout $((end > $(date +%s) ? end - $(date +%s) : 1)) scripts/build.sh "$preset"; then
+    status=1
+    verdict="the build failed or took too long"
+  else
     echo "== $preset: test"
-    scripts/ctest.sh "$preset" --no-tests=error "$@" 2>&1 | tee "$log"
+    scripts/ctest.sh "$preset" --no-tests=error --stop-time "$(date -d "@$end" +%H:%M:%S)" "$@" \
+      2>&1 | tee "$log"
     status=${PIPESTATUS[0]}
     verdict=$(sed -n '/tests passed/,$p' "$log")
-  else
-    status=1
-    verdict="the build failed"
   fi
   [ "$status" = 0 ] || failed=1
   summary+=("== $preset ($((SECONDS - started)) s)" "$verdict")
 }
 
 mkdir -p build
-if ((full)); then step release; else step release -LE long; fi
-step asan -L 'unit|smoke' -LE long
-step tsan -L 'unit|smoke' -LE long
+if ((full)); then step release 60; else step release 60 -LE long; fi
+step asan 80 -L 'unit|smoke' -LE long
+step tsan 100 -L 'unit|smoke' -LE long
 
 echo
 printf '%s\n' "${summary[@]}"
