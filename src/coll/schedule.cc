@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Building schedules: compact steps, and scratch memory that is kept from one use to the next so that
+// a repeated collective allocates nothing.
+#include "coll/schedule.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstdlib>
+
+#include "base/assert.h"
+
+namespace weft::coll {
+namespace {
+
+constexpr std::int64_t line = 64;
+// Scratch memory that an idle schedule may keep. Chosen so that a few idle schedules per communicator
+// are no burden, while the page faults of a fresh block are paid only where they are small against
+// the operation itself; to be measured by bench/collectives.
+constexpr std::int64_t kept_bytes_max = 16 << 20;
+
+}  // namespace
+
+Scratch::~Scratch() {
+  for (const Chunk& chunk : chunks_) std::free(chunk.data);
+}
+
+std::byte* Scratch::take(std::int64_t bytes) {
+  bytes = (std::max<std::int64_t>(bytes, 1) + line - 1) / line * line;
+  while (at_ < chunks_.size() && chunks_[at_].size - used_ < bytes) {
+    if (used_ == 0) {  // an idle chunk of an earlier use, too small
+      std::free(chunks_[at_].data);
+      chunks_.erase(chunks_.begin() + static_cast<std::ptrdiff_t>(at_));
+    } else {
+      ++at_;
+      used_ = 0;
+    }
+  }
+  if (at_ == chunks_.size()) {
+    auto* data = static_cast<std::byte*>(
+        std::aligned_alloc(static_cast<std::size_t>(line), static_cast<std::size_t>(bytes)));
+    WEFT_CHECK(data != nullptr);
+    chunks_.push_back({data, bytes});
+    used_ = 0;
+  }
+  std::byte* piece = chunks_[at_].data + used_;
+  used_ += bytes;
+  return piece;
+}
+
+void Scratch::clear() {
+  at_ = 0;
+  used_ = 0;
+  std::int64_t kept = 0;
+  std::size_t keep = 0;
+  while (keep < chunks_.size() && kept + chunks_[keep].size <= kept_bytes_max)
+    kept += chunks_[keep++].size;
+  for (std::size_t i = keep; i < chunks_.size(); ++i) std::free(chunks_[i].data);
+  chunks_.resize(keep);
+}
+
+void Schedule::send(const ConstBuffer& what, int to) {
+  if (what.bytes() == 0) return;
+  steps_.push_back({Step::What::send, false, to, what.data, nullptr, what.count, what.type, {}, nullptr});
+}
+
+void Schedule::recv(const Buffer& into, int from) {
+  if (into.bytes() == 0) return;
+  steps_.push_back({Step::What::recv, false, from, nullptr, into.data, into.count, into.type, {}, nullptr});
+}
+
+void Schedule::notify(int to) {
+  steps_.push_back({Step::What::send, false, to, nullptr, nullptr, 0, &byte_type(), {}, nullptr});
+}
+
+void Schedule::await(int from) {
+  steps_.push_back({Step::What::recv, false, from, nullptr, nullptr, 0, &byte_type(), {}, nullptr});
+}
+
+void Schedule::copy(const ConstBuffer& from, const Buffer& to) {
+  if (from.bytes() == 0 || to.bytes() == 0) return;
+  Step step{Step::What::copy, false, -1, from.data, to.data, from.count, from.type, {}, to.type};
+  step.to_count = to.count;
+  steps_.push_back(step);
+}
+
+void Schedule::reduce(const void* in, void* inout, std::int64_t count, const Type& type, const Op& op) {
+  if (count == 0) return;
+  Step step{Step::What::reduce, false, -1, in, inout, count, &type, {}, nullptr};
+  step.op = &op;
+  steps_.push_back(step);
+}
+
+void Schedule::next_round() {
+  if (!steps_.empty()) steps_.back().ends_round = true;
+}
+
+void* Schedule::elements(std::int64_t count, const Type& type) {
+  if (count == 0) return nullptr;
+  const std::int64_t last = (count - 1) * type.extent;
+  const std::int64_t low = std::min<std::int64_t>(0, last) + type.true_lb;
+  const std::int64_t high = std::max<std::int64_t>(0, last) + type.true_lb + type.true_extent;
+  return bytes(high - low) - low;
+}
+
+void Schedule::clear() {
+  steps_.clear();
+  scratch_.clear();
+  next_ = 0;
+  error_ = ok;
+}
+
+const Type& byte_type() {
+  static const Type* const type = datatype::predefined(reinterpret_cast<std::uintptr_t>(MPI_BYTE));
+  return *type;
+}
+
+int log2_ceil(int p) { return p <= 1 ? 0 : std::bit_width(static_cast<unsigned>(p - 1)); }
+int log2_floor(int p) { return std::bit_width(static_cast<unsigned>(p)) - 1; }
+
+}  // namespace weft::coll

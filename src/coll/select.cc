@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The range tables. Their numbers are estimates until bench/collectives has measured them: a message
+// costs about as much as copying 2-4 KiB inside a node (findings for a 2-core machine: 0.3-0.7 us
+// latency, 10 GB/s), so trees of packed blocks pay below that, and rings and halving above it.
+#include "coll/select.h"
+
+#include "coll/algorithms/algorithms.h"
+
+namespace weft::coll {
+namespace {
+
+constexpr std::int64_t any_size = INT64_MAX;
+
+template <class Emit>
+struct Row {
+  std::int64_t up_to_bytes;
+  int from_ranks;
+  bool uniform_only;
+  bool commutative_only;
+  Emit* emit;
+};
+
+template <class Emit, std::size_t N>
+Emit* choose(const Row<Emit> (&table)[N], const Case& c) {
+  for (const Row<Emit>& row : table)
+    if (c.bytes <= row.up_to_bytes && c.ranks >= row.from_ranks && (c.uniform || !row.uniform_only) &&
+        (c.commutative || !row.commutative_only))
+      return row.emit;
+  __builtin_unreachable();
+}
+
+// To be measured by bench/collectives; see above.
+constexpr std::int64_t packed_block_max = 2048;     // a block that is worth packing into a tree
+constexpr std::int64_t bruck_block_max = 256;       // it travels log2(p)/2 times
+constexpr int bruck_ranks_min = 8;
+constexpr std::int64_t bcast_tree_max = 128 << 10;
+constexpr std::int64_t doubling_max = 8 << 10;
+constexpr std::int64_t rooted_max = 1 << 10;
+
+//                                       up to bytes, from ranks, uniform, commutative
+constexpr Row<EmitBcast> bcast_rows[] = {
+    {bcast_tree_max, 1, false, false, bcast_binomial},
+    {any_size, 4, false, false, bcast_scatter_allgather},
+    {any_size, 1, false, false, bcast_binomial},
+};
+constexpr Row<EmitGather> gather_rows[] = {
+    {packed_block_max, 4, true, false, gather_binomial},
+    {any_size, 1, false, false, gather_linear},
+};
+constexpr Row<EmitScatter> scatter_rows[] = {
+    {packed_block_max, 4, true, false, scatter_binomial},
+    {any_size, 1, false, false, scatter_linear},
+};
+constexpr Row<EmitAllgather> allgather_rows[] = {
+    {packed_block_max, 3, true, false, allgather_bruck},
+    {any_size, 1, false, false, allgather_ring},
+};
+constexpr Row<EmitAlltoall> alltoall_rows[] = {
+    {bruck_block_max, bruck_ranks_min, true, false, alltoall_bruck},
+    {any_size, 1, false, false, alltoall_pairwise},
+};
+constexpr Row<EmitAllreduce> allreduce_rows[] = {
+    {doubling_max, 1, false, false, allreduce_recursive_doubling},
+    {any_size, 1, false, true, allreduce_rabenseifner},
+    {any_size, 1, false, false, allreduce_recursive_doubling},
+};
+constexpr Row<EmitReduceScatter> reduce_scatter_rows[] = {
+    {rooted_max, 4, false, false, reduce_scatter_rooted},
+    {any_size, 1, false, true, reduce_scatter_pairwise},
+    {any_size, 1, false, false, reduce_scatter_rooted},
+};
+
+}  // namespace
+
+EmitBcast* choose_bcast(const Case& c) { return choose(bcast_rows, c); }
+EmitGather* choose_gather(const Case& c) { return choose(gather_rows, c); }
+EmitScatter* choose_scatter(const Case& c) { return choose(scatter_rows, c); }
+EmitAllgather* choose_allgather(const Case& c) { return choose(allgather_rows, c); }
+EmitAlltoall* choose_alltoall(const Case& c) { return choose(alltoall_rows, c); }
+EmitAllreduce* choose_allreduce(const Case& c) { return choose(allreduce_rows, c); }
+EmitReduceScatter* choose_reduce_scatter(const Case& c) { return choose(reduce_scatter_rows, c); }
+
+}  // namespace weft::coll

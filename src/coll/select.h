@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which algorithm: one table per collective, read from the top; the first row that fits is taken. The
+// last row of each fits everything. What decides (bytes, ranks, commutativity) is the same on all
+// ranks, so all choose alike.
+#pragma once
+
+#include "coll/blocks.h"
+#include "coll/schedule.h"
+
+namespace weft::coll {
+
+using EmitBarrier = void(Schedule&, Position);
+using EmitBcast = void(Schedule&, const Buffer&, int root, Position);
+using EmitGather = void(Schedule&, const ConstBuffer&, const Blocks&, int root, Position);
+using EmitScatter = void(Schedule&, const Blocks&, const Buffer&, int root, Position);
+using EmitAllgather = void(Schedule&, const ConstBuffer&, const Blocks&, Position);
+using EmitAlltoall = void(Schedule&, const Blocks&, const Blocks&, Position);
+using EmitReduce = void(Schedule&, const Operands&, int root, Position);
+using EmitAllreduce = void(Schedule&, const Operands&, Position);
+using EmitReduceScatter = void(Schedule&, const Operands&, const Parts&, Position);
+
+/// What a choice depends on. `bytes`: as the costs count them (algorithms/algorithms.h).
+struct Case {
+  int ranks;
+  std::int64_t bytes;
+  bool uniform = true;      // all blocks have one size
+  bool commutative = true;
+};
+
+EmitBcast* choose_bcast(const Case& c);
+EmitGather* choose_gather(const Case& c);
+EmitScatter* choose_scatter(const Case& c);
+EmitAllgather* choose_allgather(const Case& c);
+EmitAlltoall* choose_alltoall(const Case& c);
+EmitAllreduce* choose_allreduce(const Case& c);
+EmitReduceScatter* choose_reduce_scatter(const Case& c);
+
+}  // namespace weft::coll
