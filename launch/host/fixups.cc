@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// See fixups.h.
+#include "fixups.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "machine.h"
+
+namespace weft::host {
+namespace {
+
+constexpr std::size_t page = 4096;
+constexpr std::size_t round_up(std::size_t n) { return (n + page - 1) / page * page; }
+constexpr std::size_t round_down(std::size_t n) { return n / page * page; }
+
+struct VariableName {
+  std::string_view name;
+  Variable variable;
+};
+constexpr VariableName variable_names[] = {
+    {"optind", var_optind},   {"opterr", var_opterr},     {"optopt", var_optopt},
+    {"optarg", var_optarg},   {"stdin", var_stdin},       {"stdout", var_stdout},
+    {"stderr", var_stderr},   {"environ", var_environ},   {"__environ", var_environ},
+    {"_environ", var_environ}};
+
+const VariableName* find_variable(std::string_view name) {
+  for (const auto& v : variable_names)
+    if (v.name == name) return &v;
+  return nullptr;
+}
+
+/// Makes the read-only-after-relocation part of an image writable for its lifetime.
+class Writable {
+ public:
+  Writable(const Image& image, ElfW(Addr) base) {
+    const ElfW(Phdr)* relro = image.segment(PT_GNU_RELRO);
+    if (!relro) return;
+    // As ld.so protects it: whole pages only.
+    at_ = round_down(base + relro->p_vaddr);
+    size_ = round_down(base + relro->p_vaddr + relro->p_memsz) - at_;
+    if (size_ > 0) mprotect(reinterpret_cast<void*>(at_), size_, PROT_READ | PROT_WRITE);
+  }
+  ~Writable() {
+    if (size_ > 0) mprotect(reinterpret_cast<void*>(at_), size_, PROT_READ);
+  }
+
+ private:
+  ElfW(Addr) at_ = 0;
+  std::size_t size_ = 0;
+};
+
+template <class Function>
+std::vector<Function> function_table(const Image& image, ElfW(Addr) base, ElfW(Sxword) at,
+                                     ElfW(Sxword) bytes) {
+  if (!image.tag(at)) return {};
+  auto* first = reinterpret_cast<Function*>(base + image.value(at));
+  return {first, first + image.value(bytes) / sizeof(Function)};
+}
+
+}  // namespace
+
+Fixups::Fixups(const Plan& plan, int index)
+    : image_(*plan.images[index].image), is_program_(index == 0) {
+  for (auto relocations : {image_.relocations(), image_.plt_relocations()})
+    for (const auto& r : relocations) {
+      const std::size_t number = ELF64_R_SYM(r.r_info);
+      const auto kind = machine::classify(ELF64_R_TYPE(r.r_info));
+      if (number == 0) continue;
+      const ElfW(Sym)& symbol = image_.symbols()[number];
+      const VariableName* v = find_variable(image_.name(symbol));
+      if (kind == machine::Reloc::copy) {
+        find_copy(plan, r);
+        if (v) own_variables_[v->variable] = r.r_offset;
+      } else if (kind == machine::Reloc::address && v && symbol.st_shndx == SHN_UNDEF) {
+        references_.push_back({r.r_offset, v->variable, r.r_addend});
+      }
+    }
+}
+
+// In the order in which ld.so would search: what the process shares, then the rank's own libraries.
+void Fixups::find_copy(const Plan& plan, const ElfW(Rela)& r) {
+  const ElfW(Sym)& symbol = image_.symbols()[ELF64_R_SYM(r.r_info)];
+  const std::string name(image_.name(symbol));
+  if (const void* shared = dlsym(RTLD_DEFAULT, name.c_str())) {
+    copies_.push_back({r.r_offset, symbol.st_size, -1, reinterpret_cast<ElfW(Addr)>(shared)});
+    return;
+  }
+  for (std::size_t i = 1; i < plan.images.size(); i++) {
+    const ElfW(Sym)* definition = plan.images[i].image->definition(name);
+    if (!definition) continue;
+    const std::size_t bytes = std::min(symbol.st_size, definition->st_size);
+    copies_.push_back({r.r_offset, bytes, static_cast<int>(i), definition->st_value});
+    return;
+  }
+  error_ = "variable " + name + " of " + image_.path() + " is in no library that it needs";
+}
+
+std::string Fixups::map_text(const Loaded& loaded, const Patch& patch) const {
+  if (std::ranges::none_of(image_.segments(), [&](auto& s) { return patch.is_shared(s); })) return {};
+  const int fd = open(image_.path().c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return image_.path() + ": " + std::strerror(errno);
+  std::string error;
+  for (const auto& s : image_.segments()) {
+    if (!patch.is_shared(s)) continue;
+    const std::size_t offset = round_down(s.p_offset);
+    const std::size_t bytes = round_up(s.p_offset + s.p_filesz) - offset;
+    void* at = reinterpret_cast<void*>(loaded.base + round_down(s.p_vaddr));
+    const int protection = PROT_READ | (s.p_flags & PF_X ? PROT_EXEC : 0);
+    if (mmap(at, bytes, protection, MAP_PRIVATE | MAP_FIXED, fd, static_cast<off_t>(offset)) ==
+        MAP_FAILED)
+      error = "mapping " + image_.path() + " failed: " + std::strerror(errno);
+  }
+  close(fd);
+  return error;
+}
+
+void Fixups::find_functions(Loaded& l) const {
+  l.low = ~ElfW(Addr){0};
+  for (const auto& s : image_.segments()) {
+    if (s.p_type != PT_LOAD) continue;
+    l.low = std::min(l.low, l.base + s.p_vaddr);
+    l.high = std::max(l.high, l.base + s.p_vaddr + s.p_memsz);
+  }
+  if (image_.tag(DT_INIT)) l.init = reinterpret_cast<Loaded::Function>(l.base + image_.value(DT_INIT));
+  if (image_.tag(DT_FINI)) l.fini = reinterpret_cast<Loaded::Function>(l.base + image_.value(DT_FINI));
+  l.constructors = function_table<Loaded::Constructor>(image_, l.base, DT_INIT_ARRAY, DT_INIT_ARRAYSZ);
+  l.destructors = function_table<Loaded::Function>(image_, l.base, DT_FINI_ARRAY, DT_FINI_ARRAYSZ);
+  if (is_program_)
+    l.preinit =
+        function_table<Loaded::Constructor>(image_, l.base, DT_PREINIT_ARRAY, DT_PREINIT_ARRAYSZ);
+}
+
+std::string Fixups::apply(Rank& rank, Loaded& loaded, const Patch& patch) const {
+  if (!error_.empty()) return error_;
+  find_functions(loaded);
+  if (auto e = map_text(loaded, patch); !e.empty()) return e;
+
+  const Writable writable(image_, loaded.base);
+  for (const Copy& c : copies_) {
+    ElfW(Addr) from = c.from;
+    if (c.image >= 0)
+      from += std::ranges::find(rank.loaded, c.image, &Loaded::image)->base;
+    std::memcpy(reinterpret_cast<void*>(loaded.base + c.to), reinterpret_cast<void*>(from), c.bytes);
+  }
+  if (is_program_)
+    for (int v = 0; v < variable_count; v++)
+      if (own_variables_[v] != 0) {
+        rank.variables[v] = reinterpret_cast<void*>(loaded.base + own_variables_[v]);
+        std::memcpy(rank.variables[v], &rank.own_variables[v],
+                    v <= var_optopt ? sizeof(int) : sizeof(void*));
+      }
+  for (const Reference& r : references_) {
+    const auto value = reinterpret_cast<ElfW(Addr)>(rank.variables[r.variable]) +
+                       static_cast<ElfW(Addr)>(r.addend);
+    std::memcpy(reinterpret_cast<void*>(loaded.base + r.at), &value, sizeof value);
+  }
+  return {};
+}
+
+}  // namespace weft::host

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What has to be put right in a loaded copy before any code of it runs, because ld.so cannot know:
+//   text      mapped from the original file, so that all ranks share it
+//   COPY      relocations: a dlopened copy finds itself instead of the library, because ld.so leaves
+//             out only the process's own executable, and would copy zeros
+//   variables references to libc's per-process variables (stdout, environ, optind …) are turned to
+//             the rank's
+// The lists are made once per image and used for every rank.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "patch.h"
+#include "plan.h"
+#include "rank.h"
+
+namespace weft::host {
+
+class Fixups {
+ public:
+  Fixups(const Plan& plan, int index);
+  /// Put `loaded`, a copy of the image that this was made for, right. "" or an error text.
+  /// Copies of libraries come before the program's.
+  std::string apply(Rank& rank, Loaded& loaded, const Patch& patch) const;
+
+ private:
+  struct Copy {
+    ElfW(Addr) to;
+    std::size_t bytes;
+    int image;           // that defines the variable; -1: a library shared by all ranks
+    ElfW(Addr) from;     // in that image; or absolute
+  };
+  struct Reference {
+    ElfW(Addr) at;
+    Variable variable;
+    ElfW(Sxword) addend;
+  };
+  void find_copy(const Plan& plan, const ElfW(Rela)& r);
+  void find_functions(Loaded& loaded) const;
+  std::string map_text(const Loaded& loaded, const Patch& patch) const;
+
+  const Image& image_;
+  const bool is_program_;
+  std::string error_;
+  std::vector<Copy> copies_;
+  std::vector<Reference> references_;
+  ElfW(Addr) own_variables_[variable_count] = {};  // where the program has libc's variables, or 0
+};
+
+}  // namespace weft::host

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The rank host's main function: read what mpiexec says, plan, load a copy of the program per rank,
+// start their threads, wait for them. Exit status: that of the first rank that failed, or 90 when
+// the program cannot run with its ranks as threads.
+#include "host.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+
+#include "restart.h"
+#include "settings.h"
+
+namespace weft::host {
+
+Host* the_host = nullptr;
+
+namespace {
+
+constexpr int refused = 90;
+
+int refuse(const std::string& reason) {
+  fprintf(stderr, "weft: ranks cannot be threads: %s\n", reason.c_str());
+  return refused;
+}
+
+/// As execvp would find it.
+std::string find_program(const std::string& name) {
+  if (name.find('/') != std::string::npos) return name;
+  std::string path = getenv("PATH") ? getenv("PATH") : "/bin:/usr/bin";
+  for (std::size_t at = 0; at <= path.size();) {
+    const std::size_t end = std::min(path.find(':', at), path.size());
+    const std::string candidate = path.substr(at, end - at) + '/' + name;
+    if (access(candidate.c_str(), X_OK) == 0) return candidate;
+    at = end + 1;
+  }
+  return name;
+}
+
+// Shared: by name, or because this process has it already (libmpi_abi and what it needs).
+bool is_shared_here(const std::string& name) {
+  if (is_shared_by_name(name)) return true;
+  void* handle = dlopen(name.c_str(), RTLD_LAZY | RTLD_NOLOAD);
+  return handle != nullptr;
+}
+
+std::size_t default_stack_bytes() {
+  struct rlimit limit;
+  if (getrlimit(RLIMIT_STACK, &limit) != 0) return 8 << 20;
+  return limit.rlim_cur == RLIM_INFINITY ? std::size_t{1} << 30 : limit.rlim_cur;
+}
+
+std::string open_streams(Rank& rank, const Settings& s, std::size_t index) {
+  // Without descriptors from mpiexec the rank gets its own duplicates, so that it may close them.
+  auto own = [&](const std::vector<int>& given, int standard) {
+    const int fd = given.empty() ? fcntl(standard, F_DUPFD_CLOEXEC, 3) : given[index];
+    if (!given.empty()) fcntl(fd, F_SETFD, FD_CLOEXEC);
+    return fd;
+  };
+  // Standard input is the first rank's; the others read an empty file.
+  rank.descriptors[0] = rank.world == 0 ? 0 : open("/dev/null", O_RDONLY | O_CLOEXEC);
+  rank.descriptors[1] = own(s.out, 1);
+  rank.descriptors[2] = own(s.err, 2);
+  const char* modes[] = {"r", "w", "w"};
+  for (int i = 0; i < 3; i++) rank.streams[i] = fdopen(rank.descriptors[i], modes[i]);
+  for (FILE* f : rank.streams)
+    if (!f) return std::string("a standard stream could not be opened: ") + std::strerror(errno);
+  setvbuf(rank.streams[2], nullptr, _IONBF, 0);
+  for (int i = 0; i < 3; i++) rank.own_variables[var_stdin + i].pointer = rank.streams[i];
+  return {};
+}
+
+void set_up_libc_state(Rank& rank) {
+  for (int v = 0; v < variable_count; v++) rank.variables[v] = &rank.own_variables[v];
+  rank.own_variables[var_optind].number = 1;
+  rank.own_variables[var_opterr].number = 1;
+  rank.own_variables[var_optopt].number = '?';
+  rank.own_variables[var_environ].pointer = rank.environment.data();
+  initstate_r(1, rank.random_state, sizeof rank.random_state, &rank.random);
+}
+
+std::string make_rank(const Settings& s, std::size_t index) {
+  auto& rank = *the_host->ranks.emplace_back(std::make_unique<Rank>());
+  rank.world = s.first_rank + static_cast<int>(index);
+  if (!s.cpus.empty()) rank.cpus = s.cpus[index];
+  rank.environment = rank_environment(s, rank.cpus);
+  for (const std::string& a : s.arguments) rank.arguments.push_back(strdup(a.c_str()));
+  rank.arguments.push_back(nullptr);
+  if (auto e = open_streams(rank, s, index); !e.empty()) return e;
+  set_up_libc_state(rank);
+
+  std::string error;
+  if (!the_host->loader->load(rank, 0, error)) return error;
+  const Image& image = the_host->plan.program();
+  rank.program = &rank.loaded.back();
+  rank.entry = rank.program->base + image.header().e_entry;
+  if (const ElfW(Phdr)* tls = image.segment(PT_TLS)) {
+    rank.tls_image = reinterpret_cast<const std::byte*>(rank.program->base + tls->p_vaddr);
+    rank.tls_file_bytes = tls->p_filesz;
+    rank.tls_bytes = tls->p_memsz;
+    rank.tls_align = tls->p_align;
+  }
+  return {};
+}
+
+std::string make_store(const Settings& s) {
+  std::string directory;
+  if (s.debug) {
+    directory = s.directory;
+    if (directory.empty()) {
+      const char* tmp = getenv("TMPDIR");
+      directory = std::string(tmp && *tmp ? tmp : "/tmp") + "/weft-debug-XXXXXX";
+      if (!mkdtemp(directory.data())) return directory + ": " + std::strerror(errno);
+      the_host->own_directory = directory;
+    }
+  }
+  the_host->store = std::make_unique<Store>(directory);
+  return {};
+}
+
+// A child that a rank forks: it is the rank, alone. What follows libc's `environ` or descriptors 0-2
+// (exec, above all) must see the rank's.
+void in_child() {
+  Rank* rank = current();
+  if (!rank) return;
+  environ = rank->environ_array();
+  for (int fd = 0; fd < 3; fd++) {
+    if (rank->descriptors[fd] == fd) continue;
+    dup2(rank->descriptors[fd], fd);
+    rank->descriptors[fd] = fd;
+  }
+}
+
+std::string prepare(const Settings& s, char** argv) {
+  const std::string path = find_program(s.arguments[0]);
+  if (auto e = make_plan(path, is_shared_here, the_host->plan); !e.empty()) return e;
+  if (auto e = restart_if_needed(the_host->plan, s.rank_count, argv); !e.empty()) return e;
+  restore_environment();
+  if (auto e = make_store(s); !e.empty()) return e;
+  the_host->loader = std::make_unique<Loader>(the_host->plan, *the_host->store);
+  the_host->stack_bytes = (s.stack_bytes ? s.stack_bytes : default_stack_bytes()) +
+                          static_tls_bytes(the_host->plan, s.rank_count) + tls_reserve_bytes;
+  program_invocation_name = strdup(s.arguments[0].c_str());
+  program_invocation_short_name = basename(program_invocation_name);
+  prctl(PR_SET_NAME, program_invocation_short_name);
+  for (int i = 0; i < s.rank_count; i++)
+    if (auto e = make_rank(s, static_cast<std::size_t>(i)); !e.empty()) return e;
+  return {};
+}
+
+}  // namespace
+
+void remove_directory(const std::string& directory) {
+  std::error_code ignored;
+  std::filesystem::remove_all(directory, ignored);
+}
+
+}  // namespace weft::host
+
+using namespace weft::host;
+
+extern "C" [[gnu::visibility("default")]] int weft_rankhost_main(int argc, char** argv) {
+  Settings settings;
+  if (auto e = settings.read(argc, argv); !e.empty()) {
+    fprintf(stderr, "weft-rankhost: %s\n", e.c_str());
+    return 2;
+  }
+  the_host = new Host;
+  the_host->program = settings.arguments[0];
+  the_host->pid = getpid();
+  if (settings.check_only) {
+    const std::string reason =
+        make_plan(find_program(settings.arguments[0]), is_shared_here, the_host->plan);
+    if (reason.empty()) return 0;
+    printf("%s\n", reason.c_str());
+    return refused;
+  }
+  std::string error = prepare(settings, argv);
+  if (error.empty()) {
+    install_fault_handlers();
+    pthread_atfork(nullptr, nullptr, in_child);
+    for (auto& rank : the_host->ranks) {
+      error = start(*rank);
+      if (!error.empty()) break;
+    }
+  }
+  if (error.empty())
+    for (auto& rank : the_host->ranks) pthread_join(rank->thread, nullptr);
+  if (!the_host->own_directory.empty()) remove_directory(the_host->own_directory);
+  if (error.empty()) return the_host->first_failure;
+  const int status = refuse(error);
+  fflush(nullptr);
+  _exit(status);  // some ranks may run already; their thread cannot be waited for
+}

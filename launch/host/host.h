@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The rank host as a whole: one per process, made by host.cc before any rank runs, never destroyed.
+#pragma once
+
+#include <sys/types.h>
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "load.h"
+#include "plan.h"
+#include "rank.h"
+#include "search.h"
+
+namespace weft::host {
+
+struct Host {
+  std::string program;                // as the user named it
+  pid_t pid = 0;
+  std::unique_ptr<Store> store;
+  Plan plan;
+  std::unique_ptr<Loader> loader;
+  std::unique_ptr<Search> search;     // for plugins; nullptr until the first
+  std::mutex plugin_lock;             // plan, loader, search once ranks run
+  std::vector<std::unique_ptr<Rank>> ranks;
+  std::size_t stack_bytes = 0;
+  std::atomic<int> first_failure{0};  // status of the first rank that ended with one
+  std::string own_directory;          // made for --debug by this process, to be removed
+};
+
+/// nullptr before main and in programs that merely link this library.
+extern Host* the_host;
+
+/// The rank of the calling thread if an exit would end it alone: false in a child that it forked.
+inline bool in_host_process() { return the_host && getpid() == the_host->pid; }
+
+/// Put the program's thread-local data where its code looks for it on the calling thread.
+void fill_thread_local_data(const Rank& rank);
+/// Bind the calling thread, which a rank has created, to that rank until it ends.
+void adopt_thread(Rank& rank);
+/// Start the rank's main thread. "" or an error text.
+std::string start(Rank& rank);
+
+/// Run what exit runs for a rank: handlers, destructors, its streams.
+void run_exit_handlers(Rank& rank);
+/// Constructors of loaded images that have not run yet.
+void run_constructors(Rank& rank);
+
+/// Install the dispatcher for the signals that kill.
+void install_fault_handlers();
+
+/// Write `text` to the rank's error stream; async-signal-safe.
+void complain(const Rank* rank, const char* text);
+
+void remove_directory(const std::string& directory);
+
+}  // namespace weft::host

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// exit, _exit and the lists of handlers, per rank. On a rank's main thread exit runs the rank's
+// handlers and leaves the thread; the process goes on with the other ranks. On another thread of a
+// rank it ends the job: no one can stop the rank's main thread from outside without harm.
+#include <stdio_ext.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include <weft/host.h>
+
+#include <cstdio>
+
+#include "host.h"
+#include "next.h"
+
+#pragma weak weft_host_abort
+
+using namespace weft::host;
+
+namespace {
+
+[[noreturn]] void end_process(int status) {
+  syscall(SYS_exit_group, status);
+  __builtin_unreachable();
+}
+
+[[noreturn]] void leave(Rank& rank, int status, int how) {
+  if (how == WEFT_HOST_QUIT)  // what was not flushed is lost, as in a process
+    for (FILE* f : rank.streams)
+      if (f) __fpurge(f);
+  if (!in_host_process()) end_process(status);  // a child that the rank forked
+  rank.status = status & 0xff;
+  rank.how = how;
+  if (pthread_equal(pthread_self(), rank.thread)) longjmp(rank.end, 1);
+
+  char text[160];
+  snprintf(text, sizeof text,
+           "weft: rank %d: exit(%d) on a thread that is not the rank's main one ends the job\n",
+           rank.world, status);
+  complain(&rank, text);
+  if (weft_host_abort) weft_host_abort(rank.world, rank.status, 0);
+  for (auto& r : the_host->ranks) fflush(r->streams[1]);
+  end_process(status);
+}
+
+bool belongs_to(Rank* rank, const void* dso, const void* function) {
+  return rank && (rank->owner(dso) || rank->owner(function));
+}
+
+int remember(Rank& rank, const ExitHandler& handler) {
+  std::scoped_lock guard(rank.lock);
+  rank.exit_handlers.push_back(handler);
+  return 0;
+}
+
+}  // namespace
+
+extern "C" {
+#pragma GCC visibility push(default)
+
+[[noreturn]] void exit(int status) {
+  static constinit Next<void(int)> real{"exit"};
+  if (Rank* rank = current()) {
+    rank->status = status & 0xff;  // on_exit handlers see it
+    run_exit_handlers(*rank);
+    leave(*rank, status, WEFT_HOST_EXIT);
+  }
+  real(status);
+  __builtin_unreachable();
+}
+
+[[noreturn]] void _exit(int status) {
+  Rank* rank = current();
+  if (rank && in_host_process()) leave(*rank, status, WEFT_HOST_QUIT);
+  end_process(status);
+}
+
+[[noreturn]] void _Exit(int status) { _exit(status); }
+
+// Handlers of at_quick_exit are not kept per rank: hardly a program has any.
+[[noreturn]] void quick_exit(int status) {
+  static constinit Next<void(int)> real{"quick_exit"};
+  if (current()) _exit(status);
+  real(status);
+  __builtin_unreachable();
+}
+
+int __cxa_atexit(void (*function)(void*), void* argument, void* dso) {
+  static constinit Next<int(void (*)(void*), void*, void*)> real{"__cxa_atexit"};
+  Rank* rank = current();
+  if (!belongs_to(rank, dso, reinterpret_cast<void*>(function))) return real(function, argument, dso);
+  return remember(*rank, {nullptr, function, argument, dso});
+}
+
+int on_exit(void (*function)(int, void*), void* argument) {
+  static constinit Next<int(void (*)(int, void*), void*)> real{"on_exit"};
+  Rank* rank = current();
+  if (!belongs_to(rank, nullptr, reinterpret_cast<void*>(function))) return real(function, argument);
+  return remember(*rank, {function, nullptr, argument, nullptr});
+}
+
+// Called by every image's destructors for itself. A rank's handlers have run by then.
+void __cxa_finalize(void* dso) {
+  static constinit Next<void(void*)> real{"__cxa_finalize"};
+  Rank* rank = current();
+  if (!rank || !rank->owner(dso)) real(dso);
+}
+
+#pragma GCC visibility pop
+}

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A signal table per rank. The kernel knows one handler per signal and process: a dispatcher that
+// looks up the table of the rank on whose thread the signal arrived. A signal sent to the process
+// arrives on the host's main thread and is passed on to every rank that has a handler. Signals that
+// no rank asked for keep their default.
+//
+// A signal that kills names its rank before the process dies of it.
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include <weft/host.h>
+
+#include <atomic>
+
+#include "host.h"
+#include "next.h"
+
+#pragma weak weft_host_abort
+
+namespace weft::host {
+namespace {
+
+constinit Next<int(int, const struct sigaction*, struct sigaction*)> real_sigaction{"sigaction"};
+constexpr int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGSYS, SIGTRAP};
+
+bool is_fault(int signal) {
+  for (int f : faults)
+    if (f == signal) return true;
+  return false;
+}
+
+/// Signals whose default is to do nothing or to stop, not to kill.
+bool is_harmless_by_default(int signal) {
+  switch (signal) {
+    case SIGCHLD:
+    case SIGURG:
+    case SIGWINCH:
+    case SIGCONT:
+    case SIGSTOP:
+    case SIGTSTP:
+    case SIGTTIN:
+    case SIGTTOU: return true;
+    default: return false;
+  }
+}
+
+/// Let the default action of `signal` happen to the process, now.
+void take_default_action(int signal) {
+  struct sigaction action {};
+  action.sa_handler = SIG_DFL;
+  real_sigaction(signal, &action, nullptr);
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, signal);
+  pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
+  syscall(SYS_tgkill, getpid(), syscall(SYS_gettid), signal);
+}
+
+void die(Rank* rank, int signal) {
+  static std::atomic<bool> dying{false};
+  if (in_host_process() && dying.exchange(true)) {  // another rank is faster; its message counts
+    for (;;) pause();
+  }
+  const char* name = sigabbrev_np(signal);
+  char text[512];
+  if (rank)
+    snprintf(text, sizeof text, "weft: rank %d: killed by signal %d (SIG%s) in %s\n", rank->world,
+             signal, name ? name : "?", the_host->program.c_str());
+  else
+    snprintf(text, sizeof text, "weft: the host of ranks %d-%d was killed by signal %d (SIG%s)\n",
+             the_host->ranks.front()->world, the_host->ranks.back()->world, signal,
+             name ? name : "?");
+  if (in_host_process()) {
+    complain(rank, text);
+    if (weft_host_abort) weft_host_abort(rank ? rank->world : -1, 128 + signal, signal);
+    if (!the_host->own_directory.empty()) remove_directory(the_host->own_directory);
+  }
+  take_default_action(signal);
+}
+
+void call_handler(const struct sigaction& action, int signal, siginfo_t* info, void* context) {
+  if (action.sa_flags & SA_SIGINFO)
+    action.sa_sigaction(signal, info, context);
+  else
+    action.sa_handler(signal);
+}
+
+bool has_handler(const struct sigaction& action) {
+  return (action.sa_flags & SA_SIGINFO) ||
+         (action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN);
+}
+
+// On a thread of no rank: the signal was sent to the process.
+void pass_on(int signal) {
+  bool wanted = false;
+  for (auto& rank : the_host->ranks) {
+    const struct sigaction& action = rank->actions[signal];
+    const pid_t thread = rank->thread_id;
+    if (thread == 0) continue;
+    if (!has_handler(action) && action.sa_handler == SIG_DFL && !is_harmless_by_default(signal)) {
+      die(nullptr, signal);  // as it would kill that rank's process
+      return;
+    }
+    wanted = true;
+    if (has_handler(action)) syscall(SYS_tgkill, the_host->pid, thread, signal);
+  }
+  if (!wanted && !is_harmless_by_default(signal)) die(nullptr, signal);
+}
+
+void dispatch(int signal, siginfo_t* info, void* context) {
+  const int saved = errno;
+  Rank* rank = current();
+  if (!rank && !is_fault(signal)) {
+    pass_on(signal);
+  } else if (!rank) {
+    die(nullptr, signal);
+  } else {
+    struct sigaction& slot = rank->actions[signal];
+    const struct sigaction action = slot;
+    if (has_handler(action)) {
+      if (action.sa_flags & static_cast<int>(SA_RESETHAND)) slot.sa_handler = SIG_DFL;
+      call_handler(action, signal, info, context);
+    } else if (action.sa_handler == SIG_DFL && !is_harmless_by_default(signal)) {
+      die(rank, signal);
+    } else if (action.sa_handler == SIG_IGN && is_fault(signal) && info->si_code > 0) {
+      die(rank, signal);  // the kernel does not let a real fault be ignored
+    }
+  }
+  errno = saved;
+}
+
+int install_dispatcher(int signal, const struct sigaction& wanted) {
+  struct sigaction action = wanted;
+  action.sa_sigaction = dispatch;
+  action.sa_flags = (wanted.sa_flags & ~static_cast<int>(SA_RESETHAND)) | SA_SIGINFO | SA_ONSTACK;
+  return real_sigaction(signal, &action, nullptr);
+}
+
+}  // namespace
+
+void install_fault_handlers() {
+  struct sigaction none {};
+  sigemptyset(&none.sa_mask);
+  for (int signal : faults) install_dispatcher(signal, none);
+}
+
+void complain(const Rank* rank, const char* text) {
+  // by the system call: write() would stand for the rank's descriptor once more
+  syscall(SYS_write, rank ? rank->descriptors[2] : 2, text, strlen(text));
+}
+
+}  // namespace weft::host
+
+using namespace weft::host;
+
+extern "C" {
+#pragma GCC visibility push(default)
+
+int sigaction(int signal, const struct sigaction* wanted, struct sigaction* old) noexcept {
+  Rank* rank = current();
+  if (!rank || signal < 1 || signal > 64 || signal == SIGKILL || signal == SIGSTOP)
+    return real_sigaction(signal, wanted, old);
+  const struct sigaction before = rank->actions[signal];
+  if (wanted) {
+    struct sigaction copy = *wanted;
+    rank->actions[signal] = copy;
+    if (int e = install_dispatcher(signal, copy); e != 0) {
+      rank->actions[signal] = before;
+      return e;
+    }
+  }
+  if (old) *old = before;
+  return 0;
+}
+
+sighandler_t signal(int signal, sighandler_t handler) noexcept {
+  static constinit Next<sighandler_t(int, sighandler_t)> real{"signal"};
+  if (!current()) return real(signal, handler);
+  struct sigaction wanted {}, old{};
+  wanted.sa_handler = handler;
+  wanted.sa_flags = SA_RESTART;
+  sigemptyset(&wanted.sa_mask);
+  sigaddset(&wanted.sa_mask, signal);
+  return sigaction(signal, &wanted, &old) == 0 ? old.sa_handler : SIG_ERR;
+}
+
+// A rank that signals its process means itself.
+int kill(pid_t pid, int signal) noexcept {
+  static constinit Next<int(pid_t, int)> real{"kill"};
+  Rank* rank = current();
+  if (!rank || !in_host_process() || pid != the_host->pid || rank->thread_id == 0)
+    return real(pid, signal);
+  return static_cast<int>(syscall(SYS_tgkill, the_host->pid, rank->thread_id, signal));
+}
+
+#pragma GCC visibility pop
+}

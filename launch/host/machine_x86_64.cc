@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// machine.h for x86-64 (System V ABI, TLS variant II: the program's block ends at the thread
+// pointer).
+#include "machine.h"
+
+namespace weft::host::machine {
+
+const ElfW(Half) elf_machine = EM_X86_64;
+const char* const name = "x86-64";
+const char* const dynamic_linker = "ld-linux-x86-64.so.2";
+const char* const library_dirs[] = {"/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib64",
+                                    "/usr/lib64", "/lib", "/usr/lib", nullptr};
+const std::int32_t cache_flags = 0x0303;  // FLAG_X8664_LIB64 | FLAG_ELF_LIBC6
+
+Reloc classify(std::uint32_t type) {
+  switch (type) {
+    case R_X86_64_GLOB_DAT:
+    case R_X86_64_JUMP_SLOT:
+    case R_X86_64_64: return Reloc::address;
+    case R_X86_64_COPY: return Reloc::copy;
+    case R_X86_64_IRELATIVE: return Reloc::indirect;
+    case R_X86_64_DTPMOD64: return Reloc::tls_module;
+    case R_X86_64_TPOFF64:
+    case R_X86_64_TLSDESC: return Reloc::tls_offset;
+    default: return Reloc::other;
+  }
+}
+
+std::size_t tls_distance(std::size_t size, std::size_t align) {
+  if (align == 0) align = 1;
+  return (size + align - 1) / align * align;
+}
+
+char* thread_pointer() {
+  char* tp;
+  __asm__("mov %%fs:0, %0" : "=r"(tp));
+  return tp;
+}
+
+void enter(ElfW(Addr) entry, void** words) {
+  __asm__ volatile(
+      "mov %0, %%rsp\n\t"
+      "xor %%edx, %%edx\n\t"
+      "xor %%ebp, %%ebp\n\t"
+      "jmp *%1"
+      :
+      : "r"(words), "r"(entry)
+      : "memory", "rdx");
+  __builtin_unreachable();
+}
+
+}  // namespace weft::host::machine

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Following DT_NEEDED from the program through its private libraries. Shared libraries are not
+// followed: they need nothing private, or they would not be shared.
+#include "plan.h"
+
+#include <climits>
+#include <cstdlib>
+#include <cstring>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+
+#include "check.h"
+#include "refuse.h"
+
+namespace weft::host {
+namespace {
+
+// Loaded once per process. Compared up to ".so", so that versions do not matter.
+constexpr std::array shared_stems = {
+    "ld-linux-x86-64", "ld-linux-aarch64", "libc",     "libm",      "libmvec",      "libpthread",
+    "libdl",           "librt",            "libutil",  "libanl",    "libresolv",    "libgcc_s",
+    "libasan",         "liblsan",          "libtsan",  "libubsan",  "libclang_rt",  "libmpi_abi",
+    "libweft_host"};
+
+constexpr std::array sanitizer_stems = {"libasan", "liblsan", "libtsan", "libclang_rt"};
+
+template <class Stems>
+bool has_stem(const std::string& soname, const Stems& stems) {
+  const std::string stem = soname.substr(0, soname.find(".so"));
+  return std::ranges::any_of(stems, [&](const char* s) {
+    return stem == s || (stem.starts_with(s) && stem[std::strlen(s)] == '.');
+  });
+}
+
+class Builder {
+ public:
+  Builder(Plan& plan, Search& search, const IsShared& is_shared)
+      : plan_(plan), search_(search), is_shared_(is_shared) {}
+
+  /// Add the image at `path` and all private images that it needs; its index, -1 on error.
+  int add(const std::string& path, const std::string& name) {
+    std::string reason;
+    auto image = Image::open(path, reason);
+    if (!image) return fail(reason);
+    for (std::size_t i = 0; i < plan_.images.size(); i++)
+      if (plan_.images[i].image->same_file(*image)) {
+        plan_.images[i].names.push_back(name);
+        return static_cast<int>(i);
+      }
+    const int index = static_cast<int>(plan_.images.size());
+    if (index == 0) reason = refuse_program(*image);
+    if (!reason.empty()) return fail(reason);
+    if (image->needs_static_tls())
+      if (const ElfW(Phdr)* tls = image->segment(PT_TLS))
+        plan_.static_tls_bytes += tls->p_memsz + std::max<std::size_t>(tls->p_align, 64);
+    plan_.images.push_back({std::move(image), {name}, {}});
+    add_needed(index);
+    plan_.order.push_back(index);
+    return index;
+  }
+
+  std::string reason() const { return reason_; }
+
+ private:
+  int fail(const std::string& reason) {
+    if (reason_.empty()) reason_ = reason;
+    return -1;
+  }
+
+  void add_needed(int index) {
+    const std::vector<std::string> needed = plan_.images[index].image->needed();
+    for (const std::string& name : needed) {
+      if (name.starts_with("libmpi_abi.so")) plan_.uses_mpi = true;
+      int found = plan_.find(name);
+      if (found < 0 && is_shared_(name)) {
+        if (has_stem(name, sanitizer_stems)) plan_.preload.push_back(name);
+        continue;
+      }
+      if (found < 0) {
+        const Image& by = *plan_.images[index].image;
+        const std::string path = search_.find(name, by, plan_.program());
+        if (path.empty()) {
+          fail("shared library " + name + " needed by " + by.path() +
+               " was not found; set LD_LIBRARY_PATH or link it with -Wl,-rpath");
+          return;
+        }
+        found = add(path, name);
+      }
+      if (found < 0) return;
+      plan_.images[index].needs.push_back(found);
+    }
+  }
+
+  Plan& plan_;
+  Search& search_;
+  const IsShared& is_shared_;
+  std::string reason_;
+};
+
+}  // namespace
+
+bool is_shared_by_name(const std::string& soname) { return has_stem(soname, shared_stems); }
+
+int Plan::find(std::string_view needed) const {
+  for (std::size_t i = 0; i < images.size(); i++)
+    if (std::ranges::find(images[i].names, needed) != images[i].names.end() ||
+        images[i].image->soname() == needed)
+      return static_cast<int>(i);
+  return -1;
+}
+
+std::string make_plan(const std::string& path, const IsShared& is_shared, Plan& plan) {
+  char real[PATH_MAX];
+  if (!realpath(path.c_str(), real)) return path + ": " + std::strerror(errno);
+  Search search;
+  Builder builder(plan, search, is_shared);
+  builder.add(real, std::string(path));
+  return builder.reason().empty() ? refuse_closure(plan) : builder.reason();
+}
+
+std::string add_library(Plan& plan, Search& search, const std::string& path,
+                        const IsShared& is_shared) {
+  Builder builder(plan, search, is_shared);
+  builder.add(path, path);
+  return builder.reason();
+}
+
+std::string check(const std::string& path) {
+  Plan plan;
+  return make_plan(path, is_shared_by_name, plan);
+}
+
+}  // namespace weft::host

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a process has once and a rank that is a thread needs for itself: its images, its environment,
+// its streams, its exit handlers, its signal table. The interposers (interpose_*.cc) find it through
+// current(); on threads that belong to no rank they call libc's own function.
+#pragma once
+
+#include <link.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <atomic>
+#include <cstddef>
+#include <deque>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace weft::host {
+
+/// A private image as it lies in memory. Functions are absolute addresses.
+struct Loaded {
+  ElfW(Addr) base = 0, low = 0, high = 0;
+  int image = 0;  // index in the plan
+  std::string path;  // of the copy: the name that ld.so knows it by
+  using Function = void (*)();
+  using Constructor = void (*)(int, char**, char**);
+  Function init = nullptr, fini = nullptr;
+  std::vector<Constructor> preinit, constructors;
+  std::vector<Function> destructors;  // in the order of the table: run backwards
+};
+
+/// libc's variables that every rank has its own of.
+enum Variable { var_optind, var_opterr, var_optopt, var_optarg, var_stdin, var_stdout, var_stderr,
+                var_environ, variable_count };
+
+struct ExitHandler {
+  void (*with_status)(int, void*);  // on_exit
+  void (*plain)(void*);             // __cxa_atexit
+  void* argument;
+  void* dso;
+};
+
+struct Rank {
+  int world = 0;
+  pthread_t thread{};
+  pid_t thread_id = 0;  // 0 before it runs and after it ended
+  std::string cpus;     // cpulist, empty: where the process may run
+
+  std::vector<std::string> argument_text;
+  std::vector<char*> arguments;     // ends with nullptr
+  std::vector<char*> environment;   // what the rank started with; ends with nullptr
+  // Where the rank's variables lie: in the program, if it has them by a COPY relocation, else here.
+  void* variables[variable_count] = {};
+  union {
+    int number;
+    void* pointer;
+  } own_variables[variable_count] = {};
+  int descriptors[3] = {0, 1, 2};   // what the rank's descriptors 0, 1 and 2 stand for
+  FILE* streams[3] = {};            // as made by the host
+
+  std::deque<Loaded> loaded;        // in initialisation order; references stay valid
+  std::vector<std::string> global_plugins;  // copies that later plugins may use symbols of
+  std::size_t initialised = 0;      // so many of `loaded` have run their constructors
+  const Loaded* program = nullptr;
+  ElfW(Addr) entry = 0;
+  int (*main)(int, char**, char**) = nullptr;
+  const std::byte* tls_image = nullptr;  // initial values of the program's thread-local data
+  std::size_t tls_file_bytes = 0, tls_bytes = 0, tls_align = 1;
+
+  jmp_buf begin, end;               // into rank_thread.cc
+  int status = 0;
+  int how = 0;                      // enum weft_host_how
+  std::recursive_mutex lock;        // exit handlers, environment, plugins
+  std::vector<ExitHandler> exit_handlers;
+  std::vector<std::pair<FILE*, pid_t>> pipes;  // popen
+
+  struct sigaction actions[65] = {};
+  char* token = nullptr;            // strtok
+  int option_place = 0;             // getopt: position inside a cluster of short options
+  int option_next = 1;              // getopt: the first argument not looked at yet
+  struct random_data random {};
+  char random_state[128] = {};
+  struct drand48_data drand48 {};
+  alignas(16) std::byte fault_stack[32 * 1024];
+
+  int& number(Variable v) { return *static_cast<int*>(variables[v]); }
+  char*& option_argument() { return *static_cast<char**>(variables[var_optarg]); }
+  FILE*& stream(Variable v) { return *static_cast<FILE**>(variables[v]); }
+  char**& environ_array() { return *static_cast<char***>(variables[var_environ]); }
+
+  /// The image of this rank that `address` lies in, or nullptr.
+  const Loaded* owner(const void* address) const {
+    const auto a = reinterpret_cast<ElfW(Addr)>(address);
+    for (const Loaded& l : loaded)
+      if (a >= l.low && a < l.high) return &l;
+    return nullptr;
+  }
+};
+
+/// The rank that the calling thread belongs to; nullptr for the host's own threads.
+extern thread_local Rank* current_rank;
+inline Rank* current() { return current_rank; }
+
+/// For its lifetime the calling thread is the host's own: libc's functions mean the process.
+class AsHost {
+ public:
+  AsHost() : rank_(current_rank) { current_rank = nullptr; }
+  ~AsHost() { current_rank = rank_; }
+  AsHost(const AsHost&) = delete;
+  AsHost& operator=(const AsHost&) = delete;
+
+ private:
+  Rank* rank_;
+};
+
+}  // namespace weft::host

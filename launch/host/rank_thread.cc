@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The life of a rank's main thread: bind to the rank, enter the program as a kernel would, catch its
+// call of __libc_start_main to learn where `main` is (stripped programs do not say), run constructors
+// and main, and come back here from exit, from however deep.
+//
+// The program's thread-local data: its code was linked for an executable and finds it at a fixed
+// distance below the thread pointer. There lies the reserve of weft-rankhost (main.cc), on every
+// thread of the process, so filling it with the rank's initial values is all that is needed.
+#include <alloca.h>
+#include <dlfcn.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include <weft/host.h>
+
+#include <cstring>
+
+#include "host.h"
+#include "machine.h"
+#include "next.h"
+#include "settings.h"
+
+#pragma weak weft_host_attach
+#pragma weak weft_host_rank_exited
+
+namespace weft::host {
+
+thread_local Rank* current_rank = nullptr;
+
+namespace {
+
+// Unbinds a thread of a rank when it ends, however it ends: a destructor of thread-specific data.
+pthread_key_t adopted_key;
+pthread_once_t adopted_once = PTHREAD_ONCE_INIT;
+
+void attach(int world) {
+  if (weft_host_attach) weft_host_attach(world);
+}
+
+void bind(Rank& rank) {
+  fill_thread_local_data(rank);
+  attach(rank.world);  // before current_rank: the library may still read the process's environment
+  current_rank = &rank;
+}
+
+[[gnu::noinline]] void find_main(Rank& rank) {
+  // argc, argv…, 0, environment…, 0, auxiliary vector {AT_NULL, 0}
+  const std::size_t argc = rank.arguments.size() - 1;
+  const std::size_t count = 1 + rank.arguments.size() + rank.environment.size() + 2;
+  auto** words = static_cast<void**>(alloca((count + 2) * sizeof(void*)));
+  words = reinterpret_cast<void**>((reinterpret_cast<std::uintptr_t>(words) + 15) & ~std::uintptr_t{15});
+  void** w = words;
+  *w++ = reinterpret_cast<void*>(argc);
+  for (char* a : rank.arguments) *w++ = a;
+  for (char* e : rank.environment) *w++ = e;
+  *w++ = nullptr;
+  *w++ = nullptr;
+  if (setjmp(rank.begin) == 0) machine::enter(rank.entry, words);  // comes back from our
+}                                                                  // __libc_start_main
+
+[[gnu::noinline]] void run(Rank& rank) {
+  if (setjmp(rank.end) != 0) return;
+  find_main(rank);
+  run_constructors(rank);
+  char** arguments = rank.arguments.data();
+  exit(rank.main(static_cast<int>(rank.arguments.size()) - 1, arguments, rank.environ_array()));
+}
+
+// As debuggers and top show it: the program and the rank, cut to the kernel's 15 letters.
+void name_thread(const Rank& rank) {
+  const std::string number = "." + std::to_string(rank.world);
+  const std::string name = std::string(program_invocation_short_name).substr(0, 15 - number.size());
+  pthread_setname_np(pthread_self(), (name + number).c_str());
+}
+
+void* rank_thread(void* argument) {
+  Rank& rank = *static_cast<Rank*>(argument);
+  name_thread(rank);
+  rank.thread = pthread_self();
+  rank.thread_id = static_cast<pid_t>(syscall(SYS_gettid));
+  unshare(CLONE_FS);  // a working directory and umask of its own; where forbidden they are shared
+  stack_t stack{};
+  stack.ss_sp = rank.fault_stack;
+  stack.ss_size = sizeof rank.fault_stack;
+  sigaltstack(&stack, nullptr);
+  bind(rank);
+  run(rank);
+  if (rank.status != 0) {
+    int none = 0;
+    the_host->first_failure.compare_exchange_strong(none, rank.status);
+  }
+  if (weft_host_rank_exited) weft_host_rank_exited(rank.world, rank.status, rank.how);
+  rank.thread_id = 0;
+  attach(-1);
+  current_rank = nullptr;
+  return nullptr;
+}
+
+}  // namespace
+
+void fill_thread_local_data(const Rank& rank) {
+  if (rank.tls_bytes == 0) return;
+  char* at = machine::thread_pointer() - machine::tls_distance(rank.tls_bytes, rank.tls_align);
+  std::memcpy(at, rank.tls_image, rank.tls_file_bytes);
+  std::memset(at + rank.tls_file_bytes, 0, rank.tls_bytes - rank.tls_file_bytes);
+}
+
+void adopt_thread(Rank& rank) {
+  pthread_once(&adopted_once, [] { pthread_key_create(&adopted_key, [](void*) { attach(-1); }); });
+  bind(rank);
+  pthread_setspecific(adopted_key, &rank);
+}
+
+void run_constructors(Rank& rank) {
+  const int argc = static_cast<int>(rank.arguments.size()) - 1;
+  char** argv = rank.arguments.data();
+  if (rank.initialised == 0)
+    for (auto f : rank.program->preinit) f(argc, argv, rank.environ_array());
+  while (rank.initialised < rank.loaded.size()) {
+    Loaded& l = rank.loaded[rank.initialised++];
+    if (l.init) l.init();
+    for (auto f : l.constructors) f(argc, argv, rank.environ_array());
+  }
+}
+
+void run_exit_handlers(Rank& rank) {
+  // Destructors of this thread's thread_local objects; exit is the only way to them from outside.
+  static auto* thread_destructors =
+      reinterpret_cast<void (*)()>(dlsym(RTLD_DEFAULT, "__call_tls_dtors"));
+  if (thread_destructors) thread_destructors();
+  // Each entry is taken off before it is called: it may call exit itself.
+  for (;;) {
+    std::unique_lock guard(rank.lock);
+    if (rank.exit_handlers.empty()) break;
+    const ExitHandler h = rank.exit_handlers.back();
+    rank.exit_handlers.pop_back();
+    guard.unlock();
+    if (h.plain) h.plain(h.argument);
+    if (h.with_status) h.with_status(rank.status, h.argument);
+  }
+  for (auto l = rank.loaded.rbegin(); l != rank.loaded.rend(); ++l) {
+    while (!l->destructors.empty()) {
+      auto f = l->destructors.back();
+      l->destructors.pop_back();
+      f();
+    }
+    if (auto f = std::exchange(l->fini, nullptr)) f();
+  }
+  for (FILE* f : rank.streams)
+    if (f) fflush(f);
+}
+
+std::string start(Rank& rank) {
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  int e = pthread_attr_setstacksize(&attributes, the_host->stack_bytes);
+  if (const auto cpus = parse_cpus(rank.cpus); e == 0 && !cpus.empty()) {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    for (int c : cpus) CPU_SET(c, &set);
+    e = pthread_attr_setaffinity_np(&attributes, sizeof set, &set);
+  }
+  if (e == 0) e = pthread_create(&rank.thread, &attributes, rank_thread, &rank);
+  pthread_attr_destroy(&attributes);
+  if (e == 0) return {};
+  return "the thread of rank " + std::to_string(rank.world) + " with a stack of " +
+         std::to_string(the_host->stack_bytes >> 10) + " KiB could not be made: " +
+         std::strerror(e) + "; try fewer ranks or a smaller stack (ulimit -s)";
+}
+
+}  // namespace weft::host
+
+// A program's own _start calls this with its main; on a rank's thread that is all we want of it.
+extern "C" [[gnu::visibility("default")]] int __libc_start_main(
+    int (*main)(int, char**, char**), int argc, char** argv, void (*init)(), void (*fini)(),
+    void (*rtld_fini)(), void* stack_end) {
+  using namespace weft::host;
+  static constinit Next<int(int (*)(int, char**, char**), int, char**, void (*)(), void (*)(),
+                            void (*)(), void*)>
+      real{"__libc_start_main"};
+  if (Rank* rank = current()) {
+    rank->main = main;
+    longjmp(rank->begin, 1);
+  }
+  return real(main, argc, argv, init, fini, rtld_fini, stack_end);
+}

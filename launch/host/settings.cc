@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// See settings.h.
+#include "settings.h"
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string_view>
+
+namespace weft::host {
+namespace {
+
+std::vector<std::string> split(std::string_view text, char separator) {
+  std::vector<std::string> out;
+  while (!text.empty()) {
+    const std::size_t end = text.find(separator);
+    out.emplace_back(text.substr(0, end));
+    if (end == std::string_view::npos) break;
+    text.remove_prefix(end + 1);
+  }
+  return out;
+}
+
+/// Take a variable out of the process's environment.
+std::string take(const char* name) {
+  const char* value = getenv(name);
+  std::string out = value ? value : "";
+  unsetenv(name);
+  return out;
+}
+
+std::string read_descriptors(const char* name, int count, std::vector<int>& out) {
+  for (const std::string& s : split(take(name), ',')) out.push_back(std::atoi(s.c_str()));
+  if (out.empty() || out.size() == static_cast<std::size_t>(count)) return {};
+  return std::string(name) + " names " + std::to_string(out.size()) + " descriptors for " +
+         std::to_string(count) + " ranks";
+}
+
+}  // namespace
+
+std::string Settings::read(int argc, char** argv) {
+  int i = 1;
+  for (; i < argc && argv[i][0] == '-'; i++) {
+    const std::string_view option = argv[i];
+    if (option == "--") {
+      i++;
+      break;
+    }
+    if (option == "--debug") {
+      debug = true;
+    } else if (option == "--check") {
+      check_only = true;
+    } else if (option == "--stack" && i + 1 < argc) {
+      stack_bytes = std::strtoull(argv[++i], nullptr, 0);
+      if (stack_bytes < 64 * 1024)
+        return std::string("--stack ") + argv[i] + ": expected a number of bytes, at least 65536";
+    } else {
+      return "unknown option " + std::string(option) +
+             "; usage: weft-rankhost [--check] [--debug] [--stack BYTES] [--] program argument...";
+    }
+  }
+  arguments.assign(argv + i, argv + argc);
+  if (arguments.empty()) return "no program given";
+
+  if (const char* job = getenv("WEFT_JOB")) {
+    int fd = 0;
+    if (std::sscanf(job, "%d,%d,%d", &fd, &first_rank, &rank_count) != 3 || rank_count < 1 ||
+        first_rank < 0)
+      return std::string("WEFT_JOB is '") + job + "', expected <descriptor>,<first rank>,<count>";
+  }
+  std::string error = read_descriptors("WEFT_HOST_STDOUT", rank_count, out);
+  if (error.empty()) error = read_descriptors("WEFT_HOST_STDERR", rank_count, err);
+  cpus = split(take("WEFT_HOST_CPUS"), ';');
+  if (error.empty() && !cpus.empty() && cpus.size() != static_cast<std::size_t>(rank_count))
+    error = "WEFT_HOST_CPUS has " + std::to_string(cpus.size()) + " lists for " +
+            std::to_string(rank_count) + " ranks";
+  openmp = take("WEFT_HOST_OMP") == "1";
+  directory = take("WEFT_HOST_DIR");
+  return error;
+}
+
+std::vector<int> parse_cpus(const std::string& list) {
+  std::vector<int> out;
+  for (const std::string& part : split(list, ',')) {
+    int from = 0, to = 0;
+    const int n = std::sscanf(part.c_str(), "%d-%d", &from, &to);
+    if (n == 1) to = from;
+    for (int c = from; n >= 1 && c <= to; c++) out.push_back(c);
+  }
+  return out;
+}
+
+std::vector<char*> rank_environment(const Settings& settings, const std::string& cpus) {
+  std::vector<char*> out;
+  for (char** e = environ; e && *e; e++)
+    if (std::strncmp(*e, "WEFT_JOB=", 9) != 0) out.push_back(strdup(*e));
+  const auto list = parse_cpus(cpus);
+  if (settings.openmp && !list.empty()) {
+    if (!getenv("OMP_NUM_THREADS"))
+      out.push_back(strdup(("OMP_NUM_THREADS=" + std::to_string(list.size())).c_str()));
+    if (!getenv("OMP_PLACES")) {
+      std::string places = "OMP_PLACES=";
+      for (std::size_t i = 0; i < list.size(); i++)
+        places += (i ? ",{" : "{") + std::to_string(list[i]) + "}";
+      out.push_back(strdup(places.c_str()));
+    }
+  }
+  out.push_back(nullptr);
+  return out;
+}
+
+}  // namespace weft::host

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What mpiexec tells the rank host: the command line `weft-rankhost [--debug] [--stack BYTES]
+// [--check] -- program argument…` and the variables WEFT_JOB and WEFT_HOST_*. Ranks see none of it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace weft::host {
+
+struct Settings {
+  bool check_only = false;
+  bool debug = false;
+  std::size_t stack_bytes = 0;         // 0: as the process's limit says
+  std::vector<std::string> arguments;  // [0] is the program as the user named it
+  int first_rank = 0, rank_count = 1;  // WEFT_JOB=<fd>,<first>,<count>
+  std::vector<int> out, err;           // WEFT_HOST_STDOUT, _STDERR: one descriptor per rank, or none
+  std::vector<std::string> cpus;       // WEFT_HOST_CPUS: one cpulist per rank, or none
+  bool openmp = false;                 // WEFT_HOST_OMP=1: tell OpenMP about the rank's CPUs
+  std::string directory;               // WEFT_HOST_DIR: where the copies go with --debug
+
+  /// "" or what is wrong. Takes the WEFT_HOST_ variables out of the process's environment.
+  std::string read(int argc, char** argv);
+};
+
+/// The CPUs of a list such as "0-3,8".
+std::vector<int> parse_cpus(const std::string& list);
+
+/// The environment of one rank: the process's, less what only the rank host needs, plus OpenMP's
+/// variables if they are wanted and the user has not set them. Strings are new.
+std::vector<char*> rank_environment(const Settings& settings, const std::string& cpus);
+
+}  // namespace weft::host

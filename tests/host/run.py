@@ -1,0 +1,325 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Cases of the rank host's tests. `run.py --list` names them; `run.py --host H --programs D CASE` runs
+one. Most cases count how often a pattern occurs in what the ranks print; the others are functions."""
+import argparse
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+CASES = {}
+SKIP = 77
+
+
+class Host:
+    """Runs programs under the rank host, in a scratch directory."""
+
+    def __init__(self, host, programs):
+        self.host, self.programs = host, programs
+        self.scratch = tempfile.mkdtemp(prefix="weft-host-test-")
+
+    def path(self, name):
+        return os.path.join(self.programs, name)
+
+    def environment(self, ranks, env):
+        full = dict(os.environ, WEFT_JOB=f"-1,0,{ranks}", TMPDIR=self.scratch, **env)
+        full["LD_PRELOAD"] = self.path("libhost_standin.so")
+        return full
+
+    def start(self, ranks, program, *args, options=(), env={}, **more):
+        command = [self.host, *options, "--", program if "/" in program else self.path(program), *args]
+        return subprocess.Popen(command, env=self.environment(ranks, env), cwd=self.scratch,
+                                text=True, errors="replace", **more)
+
+    def run(self, ranks, program, *args, timeout=30, **more):
+        p = self.start(ranks, program, *args, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                       stdin=subprocess.DEVNULL, **more)
+        try:
+            output, _ = p.communicate(timeout=timeout)
+        except subprocess.TimeoutExpired:
+            p.kill()
+            raise AssertionError("did not end:\n" + p.communicate()[0])
+        return p.returncode, output
+
+
+def expect(condition, text):
+    if not condition:
+        raise AssertionError(text)
+
+
+def case(function):
+    CASES[function.__name__] = function
+    return function
+
+
+def count(name, program, ranks, pattern, times, *args, status=0, options=(), env={}, needs=None):
+    """A case: `program` on `ranks` ranks prints `pattern` so many times and ends with `status`."""
+
+    def run(host):
+        if not os.path.exists(host.path(program)) and "/" not in program:
+            return SKIP
+        code, output = host.run(ranks, program, *args, options=options, env=env)
+        found = len(re.findall(pattern, output, re.M))
+        expect(found == times, f"'{pattern}' {found} times, expected {times}; status {code}:\n{output}")
+        expect(code == status, f"exit status {code}, expected {status}:\n{output}")
+
+    CASES[name] = run
+
+
+ok = r" ok$"
+for n in (1, 4, 64, 256):
+    count(f"globals_{n}", "host_globals", n, ok, n, "one", "two", options=["--stack", "1048576"])
+count("globals_stripped", "host_globals_stripped", 4, ok, 4, "one", "two")
+count("cxx", "host_cxx", 4, ok, 4)
+count("cxx_64", "host_cxx", 64, ok, 64)
+count("cxx_stripped", "host_cxx_stripped", 4, ok, 4)
+count("cxx_static_libstdcxx", "host_cxx_static_lib", 4, ok, 4)
+count("cxx_destructors", "host_cxx", 4, r"^(global|thread_local) of rank \d ends", 12)  # 1 + 2 threads
+for alignment in (4, 64, 1024):
+    count(f"tls_align_{alignment}", f"host_tls{alignment}", 4, ok, 4)
+options = "pos1 -o file --num=42 pos2 -b --flag".split()
+count("options_copy", "host_options", 4, ok, 4, *options)
+count("options_got", "host_options_got", 4, ok, 4, *options)
+count("state", "host_state", 6, ok, 6)
+count("ifunc", "host_ifunc", 4, ok, 4)
+count("libraries", "host_app", 4, ok, 4)
+count("libraries_64", "host_app", 64, ok, 64)  # static thread-local data: restarts itself
+count("plugin", "host_loads", 4, ok, 4, "./plugin.so")
+count("stack_6m", "host_stack6", 2, ok, 2)
+count("stack_100m", "host_stack100", 2, ok, 2, options=["--stack", str(128 << 20)])
+count("openmp", "host_openmp", 4, ok, 4)
+count("openmp_64", "host_openmp", 64, ok, 64, options=["--stack", "1048576"])
+count("openmp_per_rank_threads", "host_openmp", 2, ok, 2,
+      env={"WEFT_HOST_CPUS": "0;0-1", "WEFT_HOST_OMP": "1"})
+count("fortran", "host_fortran", 4, r"fortran good=T", 4, "one", status=7)
+count("fortran_static", "host_fortran_static", 4, r"fortran good=T", 4, "one", status=7)
+count("fortran_64", "host_fortran", 64, r"fortran good=T", 64, "one", status=7)
+
+count("exit_handlers", "host_exits", 3, r"(first|second) handler of|destructor of", 9, "exit", status=3)
+count("exit_flushes", "host_exits", 3, r"rank \d begins without", 3, "exit", status=3)
+count("exit_quick", "host_exits", 3, r"(first|second) handler of|destructor of", 6, "_exit", status=4)
+count("exit_quick_no_flush", "host_exits", 3, r"rank 1 begins", 0, "_exit", status=4)
+count("exit_in_handler", "host_exits", 3, r"(first|second) handler of|destructor of", 9, "again", status=6)
+count("exit_hook", "host_exits", 3, r"hook: rank 1 exited 3 how 0", 1, "exit", status=3,
+      env={"STANDIN_TELL": "1"})
+count("exit_on_thread", "host_exits", 3, r"rank 1: exit\(8\) on a thread", 1, "thread", status=8)
+count("abort", "host_exits", 3, r"^weft: rank 1: killed by signal 6 \(SIGABRT\) in .*host_exits$", 1,
+      "abort", status=-signal.SIGABRT)
+count("segv", "host_exits", 3, r"^weft: rank 1: killed by signal 11 \(SIGSEGV\) in", 1, "segv",
+      status=-signal.SIGSEGV)
+count("segv_hook", "host_exits", 3, r"hook: abort by rank 1 status 139 signal 11", 1, "segv",
+      status=-signal.SIGSEGV)
+count("stack_overflow", "host_exits", 3, r"^weft: rank 1: killed by signal 11", 1, "overflow",
+      status=-signal.SIGSEGV)
+
+no = r"^weft: ranks cannot be threads: .*"
+count("refuse_tls_size", "host_tls_big", 2, no + "at most 65536", 1, status=90)
+count("refuse_tls_export", "host_tls_exported", 2, no + "exports the thread-local", 1, status=90)
+count("refuse_no_pie", "host_globals_nopie", 2, no + "-no-pie", 1, status=90)
+count("refuse_new", "host_new", 2, no + "operator new", 1, status=90)
+count("refuse_missing", "/no/such/program", 2, no + "No such file", 1, status=90)
+count("refuse_plugins_without_mpi", "host_loads_no_mpi", 2, no + "loads plugins", 1, status=90)
+
+
+@case
+def refuse_linking(host):
+    for flag in ("-static", "-static-pie"):
+        path = os.path.join(host.scratch, "empty" + flag)
+        subprocess.run(["cc", flag, "-x", "c", "-", "-o", path], input="int main(){return 0;}",
+                       text=True, check=True)
+        code, output = host.run(2, path)
+        expect(code == 90 and flag in output, f"{flag}: status {code}: {output}")
+
+
+@case
+def refuse_script(host):
+    path = os.path.join(host.scratch, "script")
+    with open(path, "w") as f:
+        f.write("#!/bin/sh\necho no\n")
+    os.chmod(path, 0o755)
+    code, output = host.run(2, path)
+    expect(code == 90 and "is a script" in output, output)
+
+
+@case
+def refuse_python(host):
+    code, output = host.run(2, os.path.realpath(sys.executable), "-c", "print(1)")
+    expect(code == 90 and re.search("Python|-no-pie", output), output)
+
+
+@case
+def check(host):
+    run = lambda *a: subprocess.run([host.host, "--check", "--", *a], text=True, capture_output=True)
+    good, bad = run(host.path("host_globals")), run(host.path("host_globals_nopie"))
+    expect(good.returncode == 0 and good.stdout == "", good.stdout + good.stderr)
+    expect(bad.returncode == 90 and bad.stdout.count("\n") == 1 and "-no-pie" in bad.stdout, bad.stdout)
+
+
+@case
+def damaged_files(host):
+    """Cut or overwritten programs are refused or run; the check never crashes."""
+    with open(host.path("host_cxx"), "rb") as f:
+        whole = f.read()
+    path = os.path.join(host.scratch, "damaged")
+    import random
+    random.seed(1)
+    print("seed 1")
+    for i in range(150):
+        data = bytearray(whole)
+        if i < 50:
+            data = data[: len(whole) * i // 50]
+        else:
+            for _ in range(20):
+                data[random.randrange(2048 if i % 2 else len(data))] = random.randrange(256)
+        with open(path, "wb") as f:
+            f.write(data)
+        os.chmod(path, 0o755)
+        p = subprocess.run([host.host, "--check", "--", path], capture_output=True, timeout=10)
+        expect(p.returncode in (0, 90), f"variant {i}: status {p.returncode} {p.stderr}")
+
+
+@case
+def getopt_like_libc(host):
+    """The rank's getopt prints what libc's does, for hundreds of command lines."""
+    env = dict(os.environ, LD_PRELOAD=host.path("libhost_standin.so"))
+    native = subprocess.run(["prog"], executable=host.path("host_getopt"), text=True, env=env,
+                            stdout=subprocess.PIPE, stderr=subprocess.STDOUT).stdout
+    _, ours = host.run(1, "host_getopt")
+    expect(native.count("\n") > 400, native)
+    for a, b in zip(native.split("\n"), ours.split("\n")):
+        expect(a == b, f"libc: {a}\nours: {b}")
+
+
+@case
+def streams(host):
+    """Each rank's output, by whatever function, arrives at its own descriptor."""
+    ranks = 3
+    pipes = [os.pipe() for _ in range(2 * ranks)]
+    ends = [w for _, w in pipes]
+    env = {"WEFT_HOST_STDOUT": ",".join(map(str, ends[:ranks])),
+           "WEFT_HOST_STDERR": ",".join(map(str, ends[ranks:]))}
+    p = host.start(ranks, "host_streams", env=env, pass_fds=ends, stdin=subprocess.PIPE)
+    p.stdin.write("a line\n")
+    p.stdin.close()
+    for w in ends:
+        os.close(w)
+    for r in range(ranks):
+        with os.fdopen(pipes[r][0]) as f:
+            text = f.read()
+        wanted = f"{r} printf x\nputs\nchar\n{r} cout\n{r} write\n{r} dprintf\nsystem\n"
+        wanted += f"{r} input " + ("a line\n" if r == 0 else "none\n") + f"{r} end"
+        expect(text.startswith(wanted), f"rank {r} printed:\n{text}\nexpected:\n{wanted}")
+        with os.fdopen(pipes[ranks + r][0]) as f:
+            text = f.read()
+        expect(text == f"{r} stderr\n{r} cerr\nperror: No such file or directory\n", text)
+    expect(p.wait(10) == 0, "status")
+
+
+@case
+def signal_to_process(host):
+    """A signal to the process reaches every rank that handles it, and kills if none does."""
+    for mode, status in (("handle", 0), ("default", -signal.SIGUSR2)):
+        p = host.start(4, "host_waits", mode, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        expect(p.stdout.readline() == "ready\n", "not ready")
+        p.send_signal(signal.SIGUSR2)
+        _, err = p.communicate(timeout=20)
+        expect(p.returncode == status, f"{mode}: status {p.returncode}: {err}")
+        expect(err.count(" ok\n") == (4 if status == 0 else 0), err)
+
+
+@case
+def affinity(host):
+    if os.cpu_count() < 2:
+        return SKIP
+    code, output = host.run(2, "/usr/bin/nproc", env={"WEFT_HOST_CPUS": "0;0-1"})
+    expect(code == 0 and sorted(output.split()) == ["1", "2"], output)
+
+
+@case
+def debug_directory(host):
+    """--debug leaves nothing behind, not even after a crash."""
+    for how in ("exit", "segv"):
+        host.run(3, "host_exits", how, options=["--debug"])
+        left = [n for n in os.listdir(host.scratch) if n.startswith("weft-debug")]
+        expect(not left, f"{how}: {left}")
+
+
+@case
+def gdb_breaks_in_every_rank(host):
+    if not shutil.which("gdb"):
+        return SKIP
+    command = ["gdb", "-q", "-nx", "-batch"]
+    script = ["set breakpoint pending on", "set pagination off", "set debuginfod enabled off",
+              "set exec-wrapper env LD_PRELOAD=" + host.path("libhost_standin.so"), "break count", "run",
+              "bt 2", "info breakpoints"]
+    for line in script:
+        command += ["-ex", line]
+    command += ["--args", host.host, "--debug", "--", host.path("host_globals"), "one", "two"]
+    env = dict(os.environ, WEFT_JOB="-1,0,3", TMPDIR=host.scratch)
+    p = subprocess.run(command, env=env, text=True, capture_output=True, timeout=50)
+    expect(re.search(r'"host_globa\S*\.\d" hit Breakpoint', p.stdout), p.stdout)
+    expect(re.search(r"in main .*globals\.c", p.stdout), p.stdout)
+    places = re.findall(r"^1\.\d .* in count at", p.stdout, re.M)
+    expect(len(places) == 3, p.stdout)
+
+
+@case
+def no_named_files(host):
+    """Without --debug no file is made anywhere that the program could leave behind."""
+    if not shutil.which("strace"):
+        return SKIP
+    log = os.path.join(host.scratch, "log")
+    command = ["strace", "-f", "-e", "trace=open,openat,creat", "-o", log, host.host, "--",
+               host.path("host_globals"), "one", "two"]
+    subprocess.run(command, env=host.environment(2, {}), check=True, capture_output=True)
+    with open(log) as f:
+        made = [line for line in f if "O_CREAT" in line]
+    expect(not made, "".join(made))
+
+
+@case
+def quick_start(host):
+    """64 ranks of an empty program start and end in far less than mpiexec's budget of 50 ms. The
+    best of several runs, with slack for a busy machine: a change of complexity is what it finds."""
+    best = 1e9
+    for _ in range(7):
+        begin = time.perf_counter()
+        code, output = host.run(64, "host_tls4", options=["--stack", "262144"])
+        best = min(best, time.perf_counter() - begin)
+        expect(code == 0, output)
+    print(f"best of 7: {best * 1e3:.1f} ms")
+    expect(best < 0.25, f"{best * 1e3:.1f} ms")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--list", action="store_true")
+    parser.add_argument("--host")
+    parser.add_argument("--programs")
+    parser.add_argument("cases", nargs="*")
+    a = parser.parse_args()
+    if a.list:
+        print("\n".join(CASES))
+        return 0
+    status = 0
+    for name in a.cases or CASES:
+        host = Host(a.host, a.programs)
+        if os.path.exists(host.path("libhost_plugin.so")):
+            os.symlink(host.path("libhost_plugin.so"), os.path.join(host.scratch, "plugin.so"))
+        try:
+            result = CASES[name](host)
+            print("skipped" if result == SKIP else "passed", name)
+            status = max(status, result or 0)
+        except AssertionError as e:
+            print("FAILED", name, e, sep="\n")
+            status = 1
+        finally:
+            shutil.rmtree(host.scratch, ignore_errors=True)
+    return status
+
+
+sys.exit(main())
