@@ -41,13 +41,15 @@ struct Construction {
   Layout layout;
 };
 
-/// The two basic types of a predefined pair and the displacement of the second; {nullptr} if none.
+/// The two basic types of a pair type with a name, and the displacement of the second; {nullptr} if none.
 struct PairParts {
   const Type* value = nullptr;
   const Type* index = nullptr;
   std::int64_t index_disp = 0;
 };
 PairParts pair_parts(const Type& type);
+/// The pair type with a name (MPI_DOUBLE_INT) of exactly these parts, or nullptr.
+const Type* named_pair(const Type& value, const Type& index);
 
 /// The named predefined type of a name's constant, for this folder's tables.
 const Type& named(std::uintptr_t handle);

@@ -195,15 +195,17 @@ std::int64_t external_size(const Type& basic) {
   return row->external;
 }
 
-PairParts pair_parts(const Type& type) {
-  if (const Row* row = row_of(type)) {
-    if (row->value == 0) return {};
-    return {&named(row->value), &named(row->index), row->index_disp};
-  }
-  const Construction* c = type.construction;
-  if (c == nullptr || c->combiner != MPI_COMBINER_VALUE_INDEX) return {};
-  const Type& value = *c->types[0];
-  const Type& index = *c->types[1];
-  return {&value, &index, (value.size + index.align - 1) / index.align * index.align};
+const Type* named_pair(const Type& value, const Type& index) {
+  for (const Row& row : rows)
+    if (row.value != 0 && &named(row.value) == &value && &named(row.index) == &index)
+      return &named(row.handle);
+  return nullptr;
 }
+
+PairParts pair_parts(const Type& type) {
+  const Row* row = row_of(type);
+  if (row == nullptr || row->value == 0) return {};
+  return {&named(row->value), &named(row->index), row->index_disp};
+}
+
 }  // namespace weft::datatype

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <stdexcept>
 
 #include "unit/datatype/random_type.h"
 
@@ -19,16 +18,14 @@ using Bytes = std::vector<unsigned char>;
 struct Arrayed {
   Modelled element;
   std::int64_t count;
-  std::vector<Piece> map;      // of all elements
+  Map map;  // of all elements
   std::int64_t low = 0, high = 0;
   Bytes memory;
 
   Arrayed(Modelled m, std::int64_t n) : element(std::move(m)), count(n) {
-    append(map, element.map, 0, n, element.type->extent);
-    for (const Piece& p : map) {
-      low = std::min(low, p.disp);
-      high = std::max(high, p.disp + p.bytes);
-    }
+    map.place(element.map, 0, n, element.type->extent);
+    low = std::min(low, map.true_lb());
+    high = std::max(high, map.true_ub());
     memory.resize(static_cast<std::size_t>(high - low) + 1);
   }
   void* data() { return memory.data() - low; }
@@ -36,7 +33,7 @@ struct Arrayed {
   /// Index in memory of each packed byte.
   std::vector<std::size_t> positions() const {
     std::vector<std::size_t> at;
-    for (const Piece& p : map)
+    for (const Piece& p : map.pieces)
       for (std::int64_t i = 0; i < p.bytes; ++i)
         at.push_back(static_cast<std::size_t>(p.disp + i - low));
     return at;
@@ -49,11 +46,21 @@ Bytes random_bytes(RandomTypes& random, std::size_t n) {
   return bytes;
 }
 
+void check_bounds(const Modelled& m) {
+  ASSERT_EQ(m.type->size, m.map.size());
+  ASSERT_EQ(m.type->elements, static_cast<std::int64_t>(m.map.pieces.size()));
+  ASSERT_EQ(m.type->true_lb, m.map.true_lb());
+  ASSERT_EQ(m.type->true_extent, m.map.true_ub() - m.map.true_lb());
+  ASSERT_EQ(m.type->lb, m.map.lb());
+  ASSERT_EQ(m.type->ub(), m.map.ub());
+}
+
 void check_one(Context& context, unsigned seed) {
   RandomTypes random(context, seed);
   const int depth = static_cast<int>(random.pick(1, 4));
   Arrayed a(random.make(depth), random.pick(1, 3));
   commit(*a.element.type);
+  check_bounds(a.element);
   a.memory = random_bytes(random, a.memory.size());
   const auto at = a.positions();
   const auto total = static_cast<std::int64_t>(at.size());
@@ -116,9 +123,9 @@ void check_one(Context& context, unsigned seed) {
 
 TEST(Pack, AgreesWithNaiveWalkerOnRandomTypes) {
   Context context;
-  for (unsigned seed = 1; seed <= 3000; ++seed) {
+  for (unsigned seed = 1; seed <= 1000; ++seed) {
     check_one(context, seed);
-    ASSERT_FALSE(testing::Test::HasFatalFailure()) << "seed " << seed;
+    ASSERT_FALSE(HasFatalFailure()) << "seed " << seed;
     ASSERT_EQ(context.types.live(), 0u) << "seed " << seed;
   }
 }
