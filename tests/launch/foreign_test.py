@@ -1,0 +1,114 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Programs and launchers that are not ours: plain gcc with -lmpi_abi, a program built by the mpich wheel's mpicc_abi
+and never relinked, MPICH's Hydra (PMI-1) as launcher, and a profiling tool by link order and by LD_PRELOAD.
+
+The mpich wheel comes from PyPI into a virtual environment of the build directory (or from WEFT_MPICH, a prefix that
+holds bin/mpicc_abi); without it those tests are skipped with a message."""
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import harness
+from harness import BUILD, CC, LIBDIR, MODES, SOURCE, program
+
+SOURCES = Path(__file__).resolve().parent / "programs"
+MPICH_VERSION = "5.0.2"
+
+
+def mpich():
+    """The prefix of an MPICH with the standard ABI, or why there is none."""
+    given = os.environ.get("WEFT_MPICH")
+    if given:
+        return Path(given), ""
+    prefix = BUILD / "tests" / "venv-mpich"
+    if not (prefix / "bin" / "mpicc_abi").exists():
+        try:
+            subprocess.run([sys.executable, "-m", "venv", prefix], check=True, capture_output=True)
+            subprocess.run([prefix / "bin" / "pip", "install", "-q", f"mpich=={MPICH_VERSION}"], check=True, capture_output=True, timeout=120)
+        except (subprocess.SubprocessError, OSError) as error:
+            return None, f"cannot install mpich {MPICH_VERSION} from PyPI ({error}); WEFT_MPICH=prefix names one that is there"
+    return prefix, ""
+
+
+class Foreign(harness.Case):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory(prefix="foreign-")
+        cls.mpich, cls.why = mpich()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def build(self, *words):
+        done = subprocess.run([str(word) for word in words], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, f"{' '.join(map(str, words))}\n{done.stderr}")
+
+    def path(self, name):
+        return Path(self.folder.name) / name
+
+    def same_in_both_modes(self, binary, env=None):
+        for n in (1, 2, 4, 8):
+            outputs = [sorted(self.ok(self.mpiexec(f"--ranks={mode}", "-n", n, binary, env=env)).out.splitlines()) for mode in MODES]
+            self.assertEqual(outputs[0], outputs[1])
+            self.assertEqual(outputs[0], sorted(f"hello {r} of {n}, sum {n * (n - 1) // 2}" for r in range(n)))
+
+    def test_plain_gcc(self):
+        self.build(CC, f"-I{SOURCE}/include", SOURCES / "hello.c", "-o", self.path("plain"), f"-L{LIBDIR}", "-lmpi_abi", f"-Wl,-rpath,{LIBDIR}")
+        self.same_in_both_modes(self.path("plain"))
+
+    def test_without_rpath(self):
+        """A program that does not know where the library lies: LD_LIBRARY_PATH says."""
+        self.build(CC, f"-I{SOURCE}/include", SOURCES / "hello.c", "-o", self.path("lost"), f"-L{LIBDIR}", "-lmpi_abi")
+        self.same_in_both_modes(self.path("lost"), {"LD_LIBRARY_PATH": str(LIBDIR)})
+
+    def test_built_with_mpich(self):
+        if not self.mpich:
+            self.skipTest(self.why)
+        self.build(self.mpich / "bin" / "mpicc_abi", SOURCES / "hello.c", "-o", self.path("theirs"))
+        self.same_in_both_modes(self.path("theirs"), {"LD_LIBRARY_PATH": str(LIBDIR)})
+        self.build(self.mpich / "bin" / "mpicc_abi", SOURCES / "traffic.c", "-o", self.path("theirs-traffic"))
+        for mode in MODES:
+            result = self.ok(self.mpiexec(f"--ranks={mode}", "-n", 3, self.path("theirs-traffic"), env={"LD_LIBRARY_PATH": str(LIBDIR)}))
+            self.assertEqual(result.out, "traffic ok 3\n")
+
+    def test_under_hydra(self):
+        if not self.mpich:
+            self.skipTest(self.why)
+        hydra = self.mpich / "bin" / "mpiexec.hydra"
+        for n in (1, 3):
+            result = self.ok(self.run_command([hydra, "-n", n, program("traffic")]))
+            self.assertEqual(result.out, f"traffic ok {n}\n")
+        result = self.ok(self.run_command([hydra, "-n", 4, program("hello")]))
+        self.assertEqual(sorted(result.out.splitlines()), [f"hello {r} of 4, sum 6" for r in range(4)])
+        result = self.run_command([hydra, "-n", 3, program("act"), 1, "abort", 9])
+        self.assertEqual(result.code, 9, result.err)
+
+    def profile_lines(self, result, n):
+        got = sorted(line for line in result.out.splitlines() if line.startswith("profile:"))
+        self.assertEqual(got, [f"profile: rank {r}, {r + 3} sends, 2 reductions" for r in range(n)])
+
+    def test_profiling_by_link_order(self):
+        tool = self.path("libprofile.so")
+        common = [CC, f"-I{SOURCE}/include", f"-L{LIBDIR}", f"-Wl,-rpath,{LIBDIR}", f"-Wl,-rpath,{self.folder.name}"]
+        self.build(*common, "-shared", "-fPIC", SOURCES / "profile.c", "-o", tool)
+        self.build(*common, SOURCES / "profiled.c", "-o", self.path("profiled"), f"-L{self.folder.name}", "-lprofile", "-lmpi_abi")
+        for mode in MODES:
+            self.profile_lines(self.ok(self.mpiexec(f"--ranks={mode}", "-n", 3, self.path("profiled"))), 3)
+        # The same, with the tool's object linked into the program.
+        self.build(*common, SOURCES / "profiled.c", SOURCES / "profile.c", "-o", self.path("profiled-in"), "-lmpi_abi")
+        for mode in MODES:
+            self.profile_lines(self.ok(self.mpiexec(f"--ranks={mode}", "-n", 3, self.path("profiled-in"))), 3)
+
+    def test_profiling_by_preload(self):
+        tool = self.path("libpreload.so")
+        self.build(CC, f"-I{SOURCE}/include", "-shared", "-fPIC", SOURCES / "profile.c", "-o", tool)
+        result = self.ok(self.mpiexec("-x", f"LD_PRELOAD={tool}", "-n", 3, program("profiled")))
+        self.profile_lines(result, 3)
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the launch tests share: where things are, how to run mpiexec, what may not be left behind."""
+import os
+import secrets
+import signal
+import subprocess
+import sys
+import time
+import unittest
+from collections import namedtuple
+from pathlib import Path
+
+BUILD = Path(os.environ.get("WEFT_BUILD", "build/release")).resolve()
+SOURCE = Path(__file__).resolve().parents[2]
+MPIEXEC = str(BUILD / "bin" / "mpiexec")
+LIBDIR = BUILD / os.environ.get("WEFT_LIBDIR", "lib")
+PROGRAMS = BUILD / "tests" / "launch" / "programs"
+CC = os.environ.get("CC", "cc")
+MODES = ("process", "thread")
+# Sanitized builds and busy machines are slower; the factor is for patience, never for what is promised.
+PATIENCE = float(os.environ.get("WEFT_TESTS_TIMEOUT_SCALE", "1"))
+
+Result = namedtuple("Result", "code out err seconds")
+
+
+def program(name):
+    return str(PROGRAMS / name)
+
+
+class Case(unittest.TestCase):
+    """A test whose processes carry a mark in their environment, so that one left behind is found."""
+
+    def setUp(self):
+        self.mark = secrets.token_hex(8)
+        self.files_before = leftovers()
+
+    def tearDown(self):
+        # Zombies of nobody take a moment to vanish.
+        deadline = time.monotonic() + 2
+        while self.marked() and time.monotonic() < deadline:
+            time.sleep(0.02)
+        left = self.marked()
+        for pid in left:
+            os.kill(pid, signal.SIGKILL)
+        self.assertEqual(left, {}, "processes were left behind")
+        self.assertEqual(leftovers() - self.files_before, set(), "files or sockets were left behind")
+
+    def env(self, extra=None):
+        return dict(os.environ, WEFT_TEST_MARK=self.mark) | (extra or {})
+
+    def run_command(self, command, env=None, stdin=b"", timeout=30, cwd=None):
+        begin = time.monotonic()
+        child = subprocess.Popen([str(word) for word in command], env=self.env(env), cwd=cwd, stdin=subprocess.PIPE,
+                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
+        try:
+            out, err = child.communicate(stdin, timeout * PATIENCE)
+        except subprocess.TimeoutExpired:
+            os.killpg(child.pid, signal.SIGKILL)
+            out, err = child.communicate()
+            self.fail(f"no end after {timeout} s: {' '.join(map(str, command))}\n{show(out, err)}")
+        return Result(child.returncode, out.decode(errors="replace"), err.decode(errors="replace"), time.monotonic() - begin)
+
+    def mpiexec(self, *words, **options):
+        return self.run_command([MPIEXEC, *words], **options)
+
+    def ok(self, result):
+        self.assertEqual(result.code, 0, show(result.out, result.err))
+        return result
+
+    def marked(self):
+        """Living processes that carry this test's mark: pid and command."""
+        found, needle = {}, f"WEFT_TEST_MARK={self.mark}".encode()
+        for entry in os.listdir("/proc"):
+            if not entry.isdigit() or int(entry) == os.getpid():
+                continue
+            try:
+                if needle not in Path("/proc", entry, "environ").read_bytes():
+                    continue
+                command = Path("/proc", entry, "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+                found[int(entry)] = command
+            except OSError:
+                continue
+        return found
+
+
+def leftovers():
+    """Names that a job could leave: in /dev/shm, weft's in the temporary directory, weft's sockets."""
+    names = {f"/dev/shm/{name}" for name in os.listdir("/dev/shm")} if os.path.isdir("/dev/shm") else set()
+    temporary = os.environ.get("TMPDIR", "/tmp")
+    names |= {f"{temporary}/{name}" for name in os.listdir(temporary) if name.startswith("weft")}
+    try:
+        names |= {line.split()[7] for line in open("/proc/net/unix") if "weft" in line and len(line.split()) > 7}
+    except OSError:
+        pass
+    return names
+
+
+def show(out, err):
+    text = lambda part: part if isinstance(part, str) else part.decode(errors="replace")
+    return f"--- stdout\n{text(out)[-4000:]}\n--- stderr\n{text(err)[-4000:]}"
+
+
+def main():
+    if not os.path.exists(MPIEXEC):
+        sys.exit(f"{MPIEXEC} is missing: build first, or set WEFT_BUILD")
+    unittest.main(verbosity=1)
