@@ -23,9 +23,6 @@ namespace {
 constexpr std::size_t page = 4096;
 constexpr std::size_t round_up(std::size_t n) { return (n + page - 1) / page * page; }
 
-// Control lines and copy descriptors in front of a rank's rings (shm/mailbox.h checks it).
-constexpr std::size_t rank_control_bytes = 64 * 1024;
-
 // heap_state[0]: bytes handed out by the bump pointer; heap_state[k]: offset of the first free
 // block of 2^(k+11) bytes, 0 for none. A free block starts with the offset of the next.
 int size_class(std::size_t bytes) {

@@ -32,6 +32,9 @@ struct alignas(64) RankEntry {
   char message[1024];                   // why it aborted, one line, shown once by the launcher
 };
 
+/// In front of a rank's rings: its mailbox's control lines and copy jobs (shm/mailbox.h).
+inline constexpr std::size_t rank_control_bytes = 64 * 1024;
+
 struct JobHeader {
   static constexpr std::uint64_t magic_value = 0x31304a5446455745;  // "EWEFTJ01"
   std::uint64_t magic;

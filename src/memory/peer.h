@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Reaching a peer's own memory: how a large message crosses in one copy. Between ranks of one
+// process any address may be used; between processes the kernel copies (process_vm_readv/writev),
+// if it permits that; where it does not, the message is staged through the receiver's ring.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/err.h"
+
+namespace weft::memory {
+
+enum class Reach : std::uint8_t {
+  unknown,
+  direct,  // same process
+  kernel,  // process_vm_readv / process_vm_writev
+  none,    // refused; `why` in the log
+};
+
+/// Allow the other processes of the job to reach this one (Yama's ptrace scope 1).
+void permit_peers();
+
+/// Can this process reach process `pid`? Tries to read 8 bytes at `probe` there.
+Reach probe_reach(int pid, const void* probe);
+
+/// Copy `bytes` from address `from` in process `pid` to `to` here, or the reverse. False if the
+/// kernel refused (errno says why).
+bool read_peer(int pid, std::uint64_t from, void* to, std::size_t bytes);
+bool write_peer(int pid, const void* from, std::uint64_t to, std::size_t bytes);
+
+}  // namespace weft::memory

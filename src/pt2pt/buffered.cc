@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The attached buffer is a list of pieces in use, by address; a message takes the first gap that
+// fits. A message that finds room in the receiver's ring at once needs no piece, but must fit the
+// attached size all the same, so that a program's success does not depend on timing.
+#include "pt2pt/buffered.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace weft::pt2pt {
+namespace {
+
+constexpr std::int64_t alignment = 16;
+
+/// The buffer that sends on `comm` use; create: make an entry for a communicator without one.
+BufferPool* pool_for(Engine& e, const Comm* comm, bool create) {
+  if (comm == nullptr) return &e.buffer;
+  for (auto& entry : e.comm_buffers)
+    if (entry.first == comm) return entry.second;
+  if (!create) return nullptr;
+  e.comm_buffers.emplace_back(const_cast<Comm*>(comm), new BufferPool);
+  return e.comm_buffers.back().second;
+}
+
+std::byte* take_piece(BufferPool& pool, std::int64_t bytes) {
+  const std::int64_t need = (std::max<std::int64_t>(bytes, 1) + alignment - 1) / alignment * alignment;
+  std::int64_t at = 0;
+  auto next = pool.pieces.begin();
+  for (; next != pool.pieces.end() && next->at - at < need; ++next) at = next->at + next->bytes;
+  if (at + bytes > pool.size) return nullptr;
+  pool.pieces.insert(next, {at, need});
+  return pool.base + at;
+}
+
+void piece_sent(P2p& send) {
+  BufferPool& pool = *send.pool;
+  --pool.in_flight;
+  if (send.owns_buffer) return;  // automatic: destroy() frees it
+  const std::int64_t at = static_cast<std::byte*>(send.buffer.data) - pool.base;
+  std::erase_if(pool.pieces, [at](const BufferPool::Piece& p) { return p.at == at; });
+}
+
+/// Send `bytes` packed bytes at `data` in the background.
+void send_piece(Engine& e, P2p& original, BufferPool& pool, std::byte* data, std::int64_t bytes) {
+  datatype::pack(original.buffer, 0, data, bytes);
+  const datatype::Type* byte = datatype::predefined(reinterpret_cast<std::uintptr_t>(MPI_BYTE));
+  P2p* copy = new_request(*original.comm, true, {data, bytes, byte});
+  copy->envelope = original.envelope;
+  copy->peer = original.peer;
+  copy->pool = &pool;
+  copy->owns_buffer = pool.automatic;
+  copy->finished = piece_sent;
+  copy->orphan = true;
+  ++pool.in_flight;
+  start_send(e, *copy);
+}
+
+struct Flush {
+  P2p* request;
+  BufferPool* pool;
+};
+
+bool poll_flush(void* state) {
+  auto* flush = static_cast<Flush*>(state);
+  if (flush->pool->in_flight > 0) return false;
+  complete(*flush->request, MPI_SUCCESS);
+  delete flush;
+  return true;
+}
+
+}  // namespace
+
+Err start_buffered(Engine& e, P2p& send) {
+  BufferPool* pool = pool_for(e, send.comm, false);
+  if (pool == nullptr || !pool->attached) pool = &e.buffer;
+  const std::int64_t bytes = send.buffer.bytes();
+  if (!pool->attached)
+    return fail(MPI_ERR_BUFFER, "no buffer is attached for a buffered send of %lld bytes; call "
+                "MPI_Buffer_attach first (MPI_BUFFER_AUTOMATIC lets weft find the memory)",
+                static_cast<long long>(bytes));
+  if (!pool->automatic && bytes > pool->size)
+    return fail(MPI_ERR_BUFFER, "a buffered send of %lld bytes does not fit the attached buffer of %lld "
+                "bytes; attach at least MPI_Pack_size + MPI_BSEND_OVERHEAD bytes per message",
+                static_cast<long long>(bytes), static_cast<long long>(pool->size));
+  Peer& peer = e.peer(send.peer);
+  const bool pushed = peer.queue.empty() && bytes <= e.eager_max && !peer.outbox.asks_first() &&
+                      push_eager(e, peer, send.envelope, send.buffer, bytes);
+  if (!pushed) {
+    std::byte* piece = nullptr;
+    if (pool->automatic) {
+      piece = static_cast<std::byte*>(std::malloc(static_cast<std::size_t>(std::max<std::int64_t>(bytes, 1))));
+    } else if ((piece = take_piece(*pool, bytes)) == nullptr) {
+      progress(e);  // earlier messages may be out by now
+      piece = take_piece(*pool, bytes);
+    }
+    if (piece == nullptr)
+      return fail(MPI_ERR_BUFFER, "the attached buffer of %lld bytes has no room for %lld more bytes: "
+                  "%lld earlier buffered messages are not received yet; attach a larger one",
+                  static_cast<long long>(pool->size), static_cast<long long>(bytes),
+                  static_cast<long long>(pool->in_flight));
+    send_piece(e, send, *pool, piece, bytes);
+  }
+  complete(send, MPI_SUCCESS);
+  return ok;
+}
+
+Err buffer_attach(Engine& e, Comm* comm, void* buffer, std::int64_t size) {
+  BufferPool& pool = *pool_for(e, comm, true);
+  if (pool.attached)
+    return fail(MPI_ERR_BUFFER, "a buffer of %lld bytes is attached already; detach it first",
+                static_cast<long long>(pool.size));
+  pool.attached = true;
+  pool.automatic = buffer == MPI_BUFFER_AUTOMATIC;
+  pool.base = static_cast<std::byte*>(buffer);
+  pool.size = pool.automatic ? 0 : size;
+  return ok;
+}
+
+Err buffer_flush(Engine& e, Comm* comm) {
+  if (BufferPool* pool = pool_for(e, comm, false))
+    wait_until(e, [pool] { return pool->in_flight == 0; });
+  return ok;
+}
+
+Err buffer_iflush(Engine& e, Comm* comm, MPI_Request* out) {
+  P2p* request = new_plain_request(e);
+  *out = handle_of(request);
+  BufferPool* pool = pool_for(e, comm, false);
+  if (pool == nullptr || pool->in_flight == 0) {
+    complete(*request, MPI_SUCCESS);
+  } else {
+    add_poller(e, {poll_flush, new Flush{request, pool}});
+  }
+  return ok;
+}
+
+Err buffer_detach(Engine& e, Comm* comm, void* buffer_address, std::int64_t* size) {
+  WEFT_TRY(buffer_flush(e, comm));
+  BufferPool* pool = pool_for(e, comm, false);
+  void* base = nullptr;
+  *size = 0;
+  if (pool != nullptr && pool->attached) {
+    base = pool->base;
+    *size = pool->size;
+    pool->attached = pool->automatic = false;
+  }
+  *static_cast<void**>(buffer_address) = base;
+  return ok;
+}
+
+void forget_buffer(Engine& e, const Comm& comm) {
+  std::erase_if(e.comm_buffers, [&comm](const auto& entry) {
+    if (entry.first != &comm) return false;
+    delete entry.second;
+    return true;
+  });
+}
+
+}  // namespace weft::pt2pt

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The communication engine of one rank: its mailbox, its view of each peer, the match queues, and
+// the requests in flight. Everything here is guarded by the rank's lock; what other ranks touch is
+// in shm/mailbox.h. Who does what: send.cc starts sends, recv.cc starts receives, match.h pairs them,
+// transfer.cc moves large messages, progress.cc looks into the mailbox and waits.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/counters.h"
+#include "base/list.h"
+#include "base/pool.h"
+#include "memory/peer.h"
+#include "pt2pt/match.h"
+#include "pt2pt/pt2pt.h"
+#include "shm/mailbox.h"
+#include "sync/lock.h"
+#include "sync/wait.h"
+
+namespace weft::pt2pt {
+
+struct Peer;
+
+/// Something that waits for room in a peer's rings, in order.
+struct Outgoing {
+  Link<Outgoing> out_link;
+  /// Push (more of) it; true when it is all out and has left the queue's care.
+  bool (*push)(Engine&, Peer&, Outgoing&) = nullptr;
+};
+
+/// A point-to-point operation. Also used on the stack by blocking calls.
+struct P2p : Request, Outgoing, Posted {
+  bool is_send = false;
+  bool counted = false;        // holds references to its type and communicator
+  bool owns_buffer = false;    // send of a packed copy (buffered mode, sendrecv_replace)
+  Mode mode = Mode::standard;
+  Buffer buffer{};             // sends only read it
+  std::int32_t peer = -1;      // world rank: destination, or source once matched
+  Link<P2p> copy_link;         // in Engine::copies
+  std::uint32_t job = 0;
+  std::uint32_t chunks = 0;    // of a shared copy
+  std::int64_t total = 0;      // bytes that will cross
+  std::int64_t moved = 0;      // bytes that crossed (staged)
+  std::uint64_t cookie = 0;    // of a staged send: the receiver's name for its request
+  P2p* partner = nullptr;      // of a half of an MPI_Isendrecv: the whole
+  int halves = 0;              // of the whole: halves still under way
+  struct BufferPool* pool = nullptr;  // of a buffered message
+  void (*finished)(P2p&) = nullptr;  // called at completion (buffered sends, isendrecv)
+};
+
+/// A control message that found no room.
+struct Control : Object, Outgoing {
+  wire::What what{};
+  std::uint32_t job = 0;
+  std::uint64_t cookie = 0;
+  std::uint64_t bytes = 0;
+};
+
+struct Peer {
+  shm::Outbox outbox;
+  std::int32_t world_rank = -1;
+  memory::Reach reach = memory::Reach::unknown;
+  List<Outgoing, &Outgoing::out_link> queue;
+  Link<Peer> busy_link;
+};
+
+/// Attached buffers of buffered mode (buffered.cc).
+struct BufferPool {
+  std::byte* base = nullptr;
+  std::int64_t size = 0;
+  bool attached = false;
+  bool automatic = false;
+  struct Piece {
+    std::int64_t at, bytes;
+  };
+  std::vector<Piece> pieces;   // in use, by address
+  std::int64_t in_flight = 0;  // messages not yet sent
+};
+
+struct Engine {
+  memory::Job* job = nullptr;
+  std::int32_t world_rank = 0;
+  std::int32_t pid = 0;
+  Counters* counters = nullptr;
+  sync::Policy policy;
+  sync::RankLock lock;
+
+  std::int64_t eager_max = 0;
+  std::int64_t unexpected_max = 0;
+  std::int64_t cooperate_min = 0;
+  bool use_kernel_copy = true;
+
+  shm::Inbox inbox;
+  std::vector<Peer> peers;
+  Matcher matcher;
+  Pool<P2p, Kind::request> requests;
+  Pool<Arrived, Kind::message> arrived;
+  Pool<Control, Kind::dead> controls;
+  std::vector<std::uint32_t> free_jobs;
+  P2p* sent = nullptr;         // the one completed request that all eager nonblocking sends share
+  List<Peer, &Peer::busy_link> busy;         // peers with a queue
+  List<P2p, &P2p::copy_link> copies;         // receives whose last chunk is with a helper
+  std::vector<Poller> pollers;
+  std::int64_t unexpected_bytes = 0;
+  BufferPool buffer;
+  std::vector<std::pair<Comm*, BufferPool*>> comm_buffers;
+  std::uint32_t vain_looks = 0;
+  int waiting = 0;             // threads in wait_until
+  int sleeping = 0;            // threads asleep on the mailbox's park word
+
+  /// Join the job. Sends to ranks that have not joined yet are fine: their mailbox is there.
+  void open(memory::Job& job, int world_rank, const Params& params, Counters& counters);
+  Peer& peer(std::int32_t world_rank_of_peer) {
+    Peer& p = peers[static_cast<std::size_t>(world_rank_of_peer)];
+    if (!p.outbox.is_open()) [[unlikely]] open_peer(p, world_rank_of_peer);
+    return p;
+  }
+
+ private:
+  void open_peer(Peer& peer, std::int32_t world_rank_of_peer);
+};
+
+// --- starting (send.cc, recv.cc) --------------------------------------------------------------
+wire::Envelope envelope_of(const Comm& comm, int tag, Space space);
+/// Push a small message now. False: no room, or the peer wants to be asked first.
+bool push_eager(Engine& e, Peer& peer, const wire::Envelope& envelope, const ConstBuffer& what,
+                std::int64_t bytes);
+void start_send(Engine& e, P2p& send);
+void start_recv(Engine& e, P2p& recv);
+/// A new request for the user (references to type and communicator are counted).
+P2p* new_request(Comm& comm, bool is_send, const Buffer& buffer);
+/// A request without communicator or buffer.
+P2p* new_plain_request(Engine& e);
+/// Make Engine::sent.
+void make_shared_request(Engine& e);
+inline MPI_Request handle_of(Request* request) { return reinterpret_cast<MPI_Request>(request); }
+inline Request* request_of(MPI_Request handle) { return reinterpret_cast<Request*>(handle); }
+
+// --- finishing ----------------------------------------------------------------------------------
+void complete(P2p& request, int error);
+void deliver_data(Engine& e, P2p& recv, const wire::Envelope& from, std::int64_t bytes,
+                  const void* payload);
+void deliver_offer(Engine& e, P2p& recv, const wire::Envelope& from, std::int32_t sender,
+                   std::int64_t bytes, std::uint32_t job);
+void deliver(Engine& e, P2p& recv, Arrived& message);
+/// The error of a receive with room for less than the message has.
+Err truncated(const wire::Envelope& from, std::int64_t bytes, std::int64_t room);
+
+// --- large messages (transfer.cc) -----------------------------------------------------------------
+bool push_offer(Engine& e, Peer& peer, P2p& send);
+void on_help(Engine& e, std::uint32_t job);
+void on_done(Engine& e, std::uint32_t job);
+void on_stage(Engine& e, const wire::Cell& cell);
+void on_staged_data(Engine& e, const wire::Cell& cell);
+/// Finish receives whose helper has copied the last chunk.
+void check_copies(Engine& e);
+
+// --- queues (progress.cc) -----------------------------------------------------------------------
+void enqueue(Engine& e, Peer& peer, Outgoing& item);
+void send_control(Engine& e, Peer& peer, wire::What what, std::uint32_t job, std::uint64_t cookie,
+                  std::uint64_t bytes);
+/// A look (MPI_Test, MPI_Iprobe) found nothing: give the core away now and then if it is wanted.
+void looked_in_vain(Engine& e);
+
+/// Wake rank `world_rank` if it sleeps, after publishing news outside its mailbox (shared flags).
+inline void wake_rank(Engine& e, std::int32_t world_rank) {
+  if (e.peer(world_rank).outbox.wake()) ++e.counters->wakes;
+}
+
+/// Sleep until news, if `done()` is still false after announcing. The lock is released meanwhile.
+template <class Done>
+void park(Engine& e, sync::Waiter& waiter, Done&& done) {
+  sync::ParkWord& word = e.inbox.parked();
+  ++e.sleeping;
+  waiter.announce(word);
+  progress(e);
+  if (done() || e.inbox.poll() != nullptr || !e.busy.empty()) {
+    --e.sleeping;
+    // Another thread of the rank may still rely on the word.
+    if (e.sleeping == 0) waiter.retract(word);
+    return;
+  }
+  e.lock.unlock();
+  waiter.sleep(word);
+  e.lock.lock();
+  --e.sleeping;
+}
+
+/// Progress until done(): every wait of the library. done() is cheap and has no side effect; who
+/// makes it true either sends a message or calls wake_rank().
+template <class Done>
+void wait_until(Engine& e, Done&& done) {
+  progress(e);
+  if (done()) return;
+  sync::Waiter waiter(e.policy, *e.counters);
+  ++e.waiting;
+  for (;;) {
+    e.lock.unlock();
+    const auto next = waiter.step(e.policy.crowded || e.waiting > 1);
+    e.lock.lock();
+    progress(e);
+    if (done()) break;
+    if (next == sync::Waiter::Next::may_park) park(e, waiter, done);
+  }
+  --e.waiting;
+}
+
+}  // namespace weft::pt2pt

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The match queues. Removal of a matched entry is O(1); a search walks one bucket.
+#include "pt2pt/match.h"
+
+#include <mpi.h>
+
+#include <cstdlib>
+
+namespace weft::pt2pt {
+namespace {
+
+bool fits(const wire::Envelope& wanted, const wire::Envelope& from) {
+  return wanted.context == from.context &&
+         (wanted.source == from.source || wanted.source == MPI_ANY_SOURCE) &&
+         (wanted.tag == from.tag || wanted.tag == MPI_ANY_TAG);
+}
+
+template <class L>
+Posted* first_fit(const L& list, const wire::Envelope& from) {
+  for (Posted* p = list.front(); p != nullptr; p = L::next(p))
+    if (fits(p->envelope, from)) return p;
+  return nullptr;
+}
+
+}  // namespace
+
+Arrived::~Arrived() { std::free(heap); }
+
+void Matcher::post(Posted& recv) {
+  recv.order = ++order_;
+  if (recv.envelope.source == MPI_ANY_SOURCE) {
+    posted_any_.push_back(&recv);
+  } else {
+    posted_[bucket(recv.envelope.context, recv.envelope.source)].push_back(&recv);
+  }
+}
+
+void Matcher::unpost(Posted& recv) {
+  if (recv.envelope.source == MPI_ANY_SOURCE) {
+    posted_any_.remove(&recv);
+  } else {
+    posted_[bucket(recv.envelope.context, recv.envelope.source)].remove(&recv);
+  }
+}
+
+bool Matcher::is_posted(const Posted& recv) const {
+  const auto& list = recv.envelope.source == MPI_ANY_SOURCE
+                         ? posted_any_
+                         : posted_[bucket(recv.envelope.context, recv.envelope.source)];
+  for (const Posted* p = list.front(); p != nullptr; p = list.next(const_cast<Posted*>(p)))
+    if (p == &recv) return true;
+  return false;
+}
+
+Posted* Matcher::take_posted(const wire::Envelope& from) {
+  auto& named = posted_[bucket(from.context, from.source)];
+  Posted* hit = first_fit(named, from);
+  if (!posted_any_.empty()) [[unlikely]] {
+    Posted* any = first_fit(posted_any_, from);
+    if (any != nullptr && (hit == nullptr || any->order < hit->order)) {
+      posted_any_.remove(any);
+      return any;
+    }
+  }
+  if (hit != nullptr) named.remove(hit);
+  return hit;
+}
+
+void Matcher::arrive(Arrived& message) {
+  arrived_[bucket(message.envelope.context, message.envelope.source)].push_back(&message);
+  arrived_all_.push_back(&message);
+}
+
+void Matcher::remove(Arrived& message) {
+  arrived_[bucket(message.envelope.context, message.envelope.source)].remove(&message);
+  arrived_all_.remove(&message);
+}
+
+Arrived* Matcher::find_arrived(const wire::Envelope& wanted) const {
+  if (arrived_all_.empty()) return nullptr;
+  if (wanted.source != MPI_ANY_SOURCE) {
+    const auto& list = arrived_[bucket(wanted.context, wanted.source)];
+    for (Arrived* m = list.front(); m != nullptr; m = list.next(m))
+      if (fits(wanted, m->envelope)) return m;
+    return nullptr;
+  }
+  for (Arrived* m = arrived_all_.front(); m != nullptr; m = arrived_all_.next(m))
+    if (fits(wanted, m->envelope)) return m;
+  return nullptr;
+}
+
+}  // namespace weft::pt2pt

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Pairing messages with receives (MPI-5.0 §3.5: non-overtaking). Receives with a named source wait
+// in a bucket of (context, source), wildcard receives in a list of their own; each carries the order
+// of its posting, and the earlier of the two first matches wins. Messages that came first wait in
+// the same buckets, and in one list by arrival for receives from any source.
+#pragma once
+
+#include <cstdint>
+
+#include "base/list.h"
+#include "base/pool.h"
+#include "object/objects.h"
+#include "wire/cell.h"
+
+namespace weft::pt2pt {
+
+/// The part of a receive that the matcher sees (P2p derives from it).
+struct Posted {
+  wire::Envelope envelope{};  // source and tag may be wildcards
+  std::uint64_t order = 0;    // of posting
+  Link<Posted> match_link;
+};
+
+/// A message nobody has asked for yet; the object behind MPI_Message once MPI_Mprobe took it out.
+struct Arrived : Object {
+  wire::Envelope envelope{};
+  std::int32_t sender = -1;     // world rank
+  object::Comm* comm = nullptr; // once MPI_Mprobe has taken it out
+  bool offer = false;           // the data is still at the sender, in copy job `job`
+  std::uint32_t job = 0;
+  std::int64_t bytes = 0;
+  std::byte* heap = nullptr;    // payload larger than `small`; owned
+  Link<Arrived> bucket_link;
+  Link<Arrived> order_link;
+  alignas(16) std::byte small[wire::inline_max];
+
+  const std::byte* payload() const { return heap != nullptr ? heap : small; }
+  ~Arrived();
+};
+
+class Matcher {
+ public:
+  void post(Posted& recv);
+  void unpost(Posted& recv);
+  /// Does the receive wait here still (or has a message taken it)?
+  bool is_posted(const Posted& recv) const;
+  /// The receive that a message from `from` belongs to, taken out; nullptr: unexpected.
+  Posted* take_posted(const wire::Envelope& from);
+
+  void arrive(Arrived& message);
+  void remove(Arrived& message);
+  /// The first arrived message that `wanted` (wildcards allowed) matches; it stays in.
+  Arrived* find_arrived(const wire::Envelope& wanted) const;
+  /// For the report of what was never received.
+  Arrived* first_arrived() const { return arrived_all_.front(); }
+
+ private:
+  static constexpr int buckets = 64;
+  static int bucket(std::uint32_t context, std::int32_t source) {
+    return static_cast<int>((context * 7 + static_cast<std::uint32_t>(source)) % buckets);
+  }
+
+  List<Posted, &Posted::match_link> posted_[buckets];
+  List<Posted, &Posted::match_link> posted_any_;
+  List<Arrived, &Arrived::bucket_link> arrived_[buckets];
+  List<Arrived, &Arrived::order_link> arrived_all_;
+  std::uint64_t order_ = 0;
+};
+
+}  // namespace weft::pt2pt

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Probe and matched probe (MPI-5.0 §3.8.1, §3.8.2). A matched message leaves the queues with
+// MPI_Mprobe and is the object behind MPI_Message until MPI_Mrecv.
+#include "pt2pt/engine.h"
+
+namespace weft::pt2pt {
+namespace {
+
+void message_status(const Arrived& m, MPI_Status* status) {
+  object::set_status(status, m.envelope.source, m.envelope.tag, m.bytes, false);
+}
+
+void null_status(MPI_Status* status) {
+  object::set_status(status, MPI_PROC_NULL, MPI_ANY_TAG, 0, false);
+}
+
+wire::Envelope wanted(int source, int tag, const Comm& comm) { return {comm.context, source, tag}; }
+
+/// The first message that fits, after a look into the mailbox.
+Arrived* look(int source, int tag, Comm& comm) {
+  Engine& e = *comm.engine;
+  progress(e);
+  return e.matcher.find_arrived(wanted(source, tag, comm));
+}
+
+Arrived* wait_for_message(int source, int tag, Comm& comm) {
+  Engine& e = *comm.engine;
+  Arrived* m = nullptr;
+  wait_until(e, [&] {
+    return (m = e.matcher.find_arrived(wanted(source, tag, comm))) != nullptr;
+  });
+  return m;
+}
+
+void take(Arrived& m, Comm& comm, MPI_Message* message, MPI_Status* status) {
+  message_status(m, status);
+  comm.engine->matcher.remove(m);
+  m.comm = &comm;
+  *message = reinterpret_cast<MPI_Message>(&m);
+}
+
+}  // namespace
+
+Err probe(int source, int tag, Comm& comm, MPI_Status* status) {
+  if (source == MPI_PROC_NULL) {
+    null_status(status);
+    return ok;
+  }
+  message_status(*wait_for_message(source, tag, comm), status);
+  return ok;
+}
+
+Err iprobe(int source, int tag, Comm& comm, int* flag, MPI_Status* status) {
+  *flag = 1;
+  if (source == MPI_PROC_NULL) {
+    null_status(status);
+    return ok;
+  }
+  const Arrived* m = look(source, tag, comm);
+  if (m == nullptr) {
+    *flag = 0;
+    looked_in_vain(*comm.engine);
+    return ok;
+  }
+  message_status(*m, status);
+  return ok;
+}
+
+Err mprobe(int source, int tag, Comm& comm, MPI_Message* message, MPI_Status* status) {
+  if (source == MPI_PROC_NULL) {
+    null_status(status);
+    *message = MPI_MESSAGE_NO_PROC;
+    return ok;
+  }
+  take(*wait_for_message(source, tag, comm), comm, message, status);
+  return ok;
+}
+
+Err improbe(int source, int tag, Comm& comm, int* flag, MPI_Message* message, MPI_Status* status) {
+  *flag = 1;
+  if (source == MPI_PROC_NULL) {
+    null_status(status);
+    *message = MPI_MESSAGE_NO_PROC;
+    return ok;
+  }
+  Arrived* m = look(source, tag, comm);
+  if (m == nullptr) {
+    *flag = 0;
+    looked_in_vain(*comm.engine);
+    return ok;
+  }
+  take(*m, comm, message, status);
+  return ok;
+}
+
+Err mrecv(const Buffer& into, MPI_Message* message, MPI_Status* status) {
+  if (*message == MPI_MESSAGE_NO_PROC) {
+    *message = MPI_MESSAGE_NULL;
+    null_status(status);
+    return ok;
+  }
+  auto& m = *reinterpret_cast<Arrived*>(*message);
+  *message = MPI_MESSAGE_NULL;
+  Engine& e = *m.comm->engine;
+  P2p operation;
+  operation.engine = &e;
+  operation.comm = m.comm;
+  operation.buffer = into;
+  deliver(e, operation, m);
+  wait_for(e, operation.done);
+  object::set_status(status, operation.source, operation.tag, operation.bytes, false);
+  return Err{operation.error};
+}
+
+Err imrecv(Engine& e, const Buffer& into, MPI_Message* message, MPI_Request* out) {
+  if (*message == MPI_MESSAGE_NO_PROC) {
+    *message = MPI_MESSAGE_NULL;
+    P2p* request = new_plain_request(e);
+    request->source = MPI_PROC_NULL;
+    *out = handle_of(request);
+    complete(*request, MPI_SUCCESS);
+    return ok;
+  }
+  auto& m = *reinterpret_cast<Arrived*>(*message);
+  *message = MPI_MESSAGE_NULL;
+  P2p* request = new_request(*m.comm, false, into);
+  *out = handle_of(request);
+  deliver(e, *request, m);
+  return ok;
+}
+
+}  // namespace weft::pt2pt

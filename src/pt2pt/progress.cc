@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Looking into the mailbox, and what waits for room in a peer's.
+//
+// progress() is the only reader of the mailbox. It never waits and never calls user code other than
+// through pollers; what it completes is seen by whoever waits (wait_until).
+#include "pt2pt/engine.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+namespace weft::pt2pt {
+namespace {
+
+// Cells handled before progress() returns to its caller, so that a flood from fast senders does not
+// keep a thread whose own operation is long complete.
+constexpr int cells_per_look = 256;
+
+void keep_unexpected(Engine& e, const wire::Cell& cell) {
+  Arrived* m = e.arrived.create();
+  m->envelope = cell.envelope;
+  m->sender = static_cast<std::int32_t>(cell.sender);
+  ++e.counters->unexpected;
+  if (cell.what == wire::What::inline_data) {
+    m->bytes = cell.inline_bytes;
+    std::memcpy(m->small, cell.payload, wire::inline_max);
+  } else if (cell.what == wire::What::offer) {
+    m->offer = true;
+    m->bytes = static_cast<std::int64_t>(cell.bytes);
+    m->job = cell.job;
+  } else {
+    m->bytes = static_cast<std::int64_t>(cell.bytes);
+    m->heap = static_cast<std::byte*>(std::malloc(cell.bytes));
+    std::memcpy(m->heap, e.inbox.payload(cell), cell.bytes);
+    e.counters->bytes_copied += cell.bytes;
+    ++e.counters->copies;
+    e.unexpected_bytes += m->bytes;
+    e.counters->unexpected_peak_bytes = std::max(
+        e.counters->unexpected_peak_bytes, static_cast<std::uint64_t>(e.unexpected_bytes));
+    if (e.unexpected_bytes > e.unexpected_max) e.inbox.ask_first(true);
+  }
+  e.matcher.arrive(*m);
+}
+
+void on_message(Engine& e, const wire::Cell& cell) {
+  auto* recv = static_cast<P2p*>(e.matcher.take_posted(cell.envelope));
+  if (recv == nullptr) return keep_unexpected(e, cell);
+  switch (cell.what) {
+    case wire::What::inline_data:
+      return deliver_data(e, *recv, cell.envelope, cell.inline_bytes, cell.payload);
+    case wire::What::ring_data:
+      return deliver_data(e, *recv, cell.envelope, static_cast<std::int64_t>(cell.bytes),
+                          e.inbox.payload(cell));
+    default:
+      return deliver_offer(e, *recv, cell.envelope, static_cast<std::int32_t>(cell.sender),
+                           static_cast<std::int64_t>(cell.bytes), cell.job);
+  }
+}
+
+void dispatch(Engine& e, const wire::Cell& cell) {
+  switch (cell.what) {
+    case wire::What::help: return on_help(e, cell.job);
+    case wire::What::done: return on_done(e, cell.job);
+    case wire::What::stage: return on_stage(e, cell);
+    case wire::What::staged_data: return on_staged_data(e, cell);
+    default: return on_message(e, cell);
+  }
+}
+
+void flush(Engine& e) {
+  for (Peer* peer = e.busy.front(); peer != nullptr;) {
+    Peer* next = e.busy.next(peer);
+    while (Outgoing* item = peer->queue.front()) {
+      // push() may complete the item and give it back, so it leaves the queue first.
+      const auto push = item->push;
+      if (!push(e, *peer, *item)) break;
+    }
+    if (peer->queue.empty()) e.busy.remove(peer);
+    peer = next;
+  }
+}
+
+bool put_control(Engine& e, Peer& peer, wire::What what, std::uint32_t job, std::uint64_t cookie,
+                 std::uint64_t bytes) {
+  shm::Claim claim;
+  if (!peer.outbox.claim(0, &claim)) return false;
+  wire::Cell& cell = *claim.cell;
+  cell.what = what;
+  cell.sender = static_cast<std::uint32_t>(e.world_rank);
+  cell.job = job;
+  cell.cookie = cookie;
+  cell.bytes = bytes;
+  if (peer.outbox.commit(claim)) ++e.counters->wakes;
+  return true;
+}
+
+bool push_control(Engine& e, Peer& peer, Outgoing& item) {
+  auto& control = static_cast<Control&>(item);
+  if (!put_control(e, peer, control.what, control.job, control.cookie, control.bytes)) return false;
+  peer.queue.remove(&item);
+  e.controls.destroy(&control);
+  return true;
+}
+
+}  // namespace
+
+void progress(Engine& e) {
+  ++e.counters->polls;
+  for (int n = 0; n < cells_per_look; ++n) {
+    const wire::Cell* cell = e.inbox.poll();
+    if (cell == nullptr) break;
+    dispatch(e, *cell);
+    e.inbox.consume(*cell);
+  }
+  if (!e.busy.empty()) [[unlikely]] flush(e);
+  if (!e.copies.empty()) [[unlikely]] check_copies(e);
+  for (std::size_t i = 0; i < e.pollers.size();) {
+    const Poller poller = e.pollers[i];
+    if (!poller.poll(poller.state)) {
+      ++i;
+      continue;
+    }
+    // poll() may have added pollers at the end, never removed any
+    e.pollers.erase(e.pollers.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+}
+
+void wait_for(Engine& e, const bool& flag) {
+  if (flag) return;
+  wait_until(e, [&flag] { return flag; });
+}
+
+void looked_in_vain(Engine& e) {
+  if (!e.policy.crowded && e.waiting == 0) return;
+  constexpr std::uint32_t looks_per_yield = 8;
+  if (++e.vain_looks % looks_per_yield != 0) return;
+  e.lock.unlock();
+  sync::yield();
+  ++e.counters->yields;
+  e.lock.lock();
+}
+
+void add_poller(Engine& e, Poller poller) { e.pollers.push_back(poller); }
+
+void enqueue(Engine& e, Peer& peer, Outgoing& item) {
+  ++e.counters->ring_full;
+  if (peer.queue.empty()) e.busy.push_back(&peer);
+  peer.queue.push_back(&item);
+}
+
+void send_control(Engine& e, Peer& peer, wire::What what, std::uint32_t job, std::uint64_t cookie,
+                  std::uint64_t bytes) {
+  if (peer.queue.empty() && put_control(e, peer, what, job, cookie, bytes)) return;
+  Control* control = e.controls.create();
+  control->push = push_control;
+  control->what = what;
+  control->job = job;
+  control->cookie = cookie;
+  control->bytes = bytes;
+  enqueue(e, peer, *control);
+}
+
+void Engine::open(memory::Job& the_job, int rank, const Params& params, Counters& the_counters) {
+  job = &the_job;
+  world_rank = rank;
+  pid = getpid();
+  counters = &the_counters;
+  const memory::JobHeader& h = the_job.header();
+  policy = sync::Policy::choose(params, static_cast<int>(h.nranks), static_cast<int>(h.cpus));
+  inbox.open(the_job, rank);
+  eager_max = std::min<std::int64_t>(params.integer(P::pt2pt_eager_max), inbox.payload_max());
+  unexpected_max = params.integer(P::pt2pt_unexpected_max);
+  cooperate_min = policy.crowded ? INT64_MAX : params.integer(P::pt2pt_cooperate_min);
+  use_kernel_copy = params.boolean(P::memory_cma);
+  peers = std::vector<Peer>(h.nranks);
+  for (std::uint32_t i = shm::Mailbox::jobs; i > 0; --i) free_jobs.push_back(i - 1);
+  make_shared_request(*this);
+  memory::permit_peers();
+}
+
+void Engine::open_peer(Peer& p, std::int32_t rank) {
+  p.world_rank = rank;
+  p.outbox.open(*job, rank);
+}
+
+}  // namespace weft::pt2pt

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Starting receives and handing matched messages over (MPI-5.0 §3.2.4, §3.5, §3.7).
+#include <algorithm>
+#include <cstring>
+
+#include "pt2pt/engine.h"
+
+namespace weft::pt2pt {
+namespace {
+
+void init_recv(P2p& recv, Engine& e, const Buffer& into, int source, int tag, Comm& comm, Space space) {
+  recv.engine = &e;
+  recv.comm = &comm;
+  recv.buffer = into;
+  recv.envelope = {comm.context + static_cast<std::uint32_t>(space), source, tag};
+}
+
+}  // namespace
+
+Err truncated(const wire::Envelope& from, std::int64_t bytes, std::int64_t room) {
+  return fail(MPI_ERR_TRUNCATE,
+              "a message of %lld bytes (source %d, tag %d) was matched by a receive with room for "
+              "%lld bytes; give the receive a larger count, or ask MPI_Probe for the size first",
+              static_cast<long long>(bytes), from.source, from.tag, static_cast<long long>(room));
+}
+
+void deliver_data(Engine& e, P2p& recv, const wire::Envelope& from, std::int64_t bytes,
+                  const void* payload) {
+  const std::int64_t room = recv.buffer.bytes();
+  const std::int64_t n = std::min(bytes, room);
+  recv.source = from.source;
+  recv.tag = from.tag;
+  recv.bytes = n;
+  if (bytes > room) [[unlikely]] recv.error = truncated(from, bytes, room).cls;
+  if (n > 0) {
+    if (recv.buffer.type->dense) [[likely]] {
+      std::memcpy(datatype::block(recv.buffer), payload, static_cast<std::size_t>(n));
+    } else {
+      datatype::unpack(recv.buffer, 0, payload, n);
+    }
+  }
+  ++e.counters->messages_received;
+  ++e.counters->copies;
+  e.counters->bytes_copied += static_cast<std::uint64_t>(n);
+  complete(recv, recv.error);
+}
+
+void deliver(Engine& e, P2p& recv, Arrived& message) {
+  if (message.offer) {
+    deliver_offer(e, recv, message.envelope, message.sender, message.bytes, message.job);
+  } else {
+    deliver_data(e, recv, message.envelope, message.bytes, message.payload());
+    if (message.heap != nullptr) {
+      e.unexpected_bytes -= message.bytes;
+      if (e.unexpected_bytes <= e.unexpected_max / 2) e.inbox.ask_first(false);
+    }
+  }
+  e.arrived.destroy(&message);
+}
+
+void start_recv(Engine& e, P2p& recv) {
+  recv.done = false;
+  recv.error = MPI_SUCCESS;
+  if (Arrived* message = e.matcher.find_arrived(recv.envelope)) {
+    e.matcher.remove(*message);
+    deliver(e, recv, *message);
+    return;
+  }
+  e.matcher.post(recv);
+}
+
+Err recv(const Buffer& into, int source, int tag, Comm& comm, MPI_Status* status) {
+  Engine& e = *comm.engine;
+  if (source == MPI_PROC_NULL) [[unlikely]] {
+    object::set_status(status, MPI_PROC_NULL, MPI_ANY_TAG, 0, false);
+    return ok;
+  }
+  P2p operation;
+  init_recv(operation, e, into, source, tag, comm, Space::user);
+  start_recv(e, operation);
+  wait_for(e, operation.done);
+  object::set_status(status, operation.source, operation.tag, operation.bytes, false);
+  return Err{operation.error};
+}
+
+Err irecv(const Buffer& into, int source, int tag, Comm& comm, MPI_Request* out) {
+  WEFT_TRY(recv_init(into, source, tag, comm, out));
+  Request* request = reinterpret_cast<Request*>(*out);
+  const Err err = start(out);
+  request->persistent = false;
+  return err;
+}
+
+Request* post_recv(const Buffer& into, int source, int tag, Comm& comm) {
+  Engine& e = *comm.engine;
+  P2p* recv = e.requests.create();
+  init_recv(*recv, e, into, source, tag, comm, Space::collective);
+  start_recv(e, *recv);
+  return recv;
+}
+
+}  // namespace weft::pt2pt

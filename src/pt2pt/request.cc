@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Point-to-point requests: making them, starting persistent ones (MPI-5.0 §3.9), cancelling (§3.8.4)
+// and giving them back.
+#include <cstdlib>
+
+#include "pt2pt/engine.h"
+#include "pt2pt/buffered.h"
+
+namespace weft::pt2pt {
+namespace {
+
+P2p& p2p(Request& request) { return static_cast<P2p&>(request); }
+
+void destroy(P2p& request) {
+  if (request.owns_buffer) std::free(request.buffer.data);
+  Engine& e = *request.engine;
+  if (request.counted) {
+    datatype::release(*request.buffer.type);
+    object::release(*request.comm);
+  }
+  e.requests.destroy(&request);
+}
+
+Err start_p2p(Request& request) {
+  P2p& p = p2p(request);
+  p.active = true;
+  p.cancelled = false;
+  p.error = MPI_SUCCESS;
+  if (p.peer == MPI_PROC_NULL) {
+    p.source = p.is_send ? MPI_ANY_SOURCE : MPI_PROC_NULL;
+    p.tag = MPI_ANY_TAG;
+    p.done = true;
+    return ok;
+  }
+  if (!p.is_send) {
+    start_recv(*p.engine, p);
+  } else if (p.mode == Mode::buffered) {
+    return start_buffered(*p.engine, p);
+  } else {
+    start_send(*p.engine, p);
+  }
+  return ok;
+}
+
+void cancel_recv(Request& request) {
+  P2p& p = p2p(request);
+  if (p.done || !p.active) return;
+  Engine& e = *p.engine;
+  progress(e);
+  // A receive that is matched completes as if it had not been cancelled.
+  if (p.done || !e.matcher.is_posted(p)) return;
+  e.matcher.unpost(p);
+  p.cancelled = true;
+  p.source = MPI_ANY_SOURCE;
+  p.tag = MPI_ANY_TAG;
+  p.bytes = 0;
+  complete(p, MPI_SUCCESS);
+}
+
+void release_p2p(Request& request) {
+  P2p& p = p2p(request);
+  if (p.done) {
+    destroy(p);
+  } else {
+    p.orphan = true;  // complete() destroys it
+  }
+}
+
+void release_shared(Request&) {}
+
+constexpr object::RequestOps send_ops{"send", start_p2p, nullptr, release_p2p, nullptr};
+constexpr object::RequestOps recv_ops{"receive", start_p2p, cancel_recv, release_p2p, nullptr};
+constexpr object::RequestOps sent_ops{"send", nullptr, nullptr, release_shared, nullptr};
+
+}  // namespace
+
+P2p* new_request(Comm& comm, bool is_send, const Buffer& buffer) {
+  P2p* p = comm.engine->requests.create();
+  p->ops = is_send ? &send_ops : &recv_ops;
+  p->engine = comm.engine;
+  p->comm = &comm;
+  p->is_send = is_send;
+  p->buffer = buffer;
+  p->counted = true;
+  datatype::retain(*buffer.type);
+  object::retain(comm);
+  return p;
+}
+
+P2p* new_plain_request(Engine& e) {
+  P2p* p = e.requests.create();
+  p->ops = &recv_ops;
+  p->engine = &e;
+  return p;
+}
+
+void make_shared_request(Engine& e) {
+  e.sent = e.requests.create();
+  e.sent->ops = &sent_ops;
+  e.sent->engine = &e;
+  e.sent->is_send = true;
+  e.sent->done = true;
+}
+
+void complete(P2p& request, int error) {
+  Engine& e = *request.engine;
+  request.error = error;
+  request.done = true;
+  if (request.finished != nullptr) [[unlikely]] request.finished(request);
+  if (request.orphan) [[unlikely]] destroy(request);
+  // Another thread of this rank may sleep until this very completion.
+  if (e.sleeping > 0) [[unlikely]] sync::wake(e.inbox.parked());
+}
+
+Err send_init(const ConstBuffer& what, int dest, int tag, Comm& comm, Mode mode, MPI_Request* out) {
+  P2p* p = new_request(comm, true, {const_cast<void*>(what.data), what.count, what.type});
+  p->mode = mode;
+  p->envelope = envelope_of(comm, tag, Space::user);
+  p->peer = dest == MPI_PROC_NULL ? MPI_PROC_NULL : comm.peers()[static_cast<std::size_t>(dest)];
+  p->persistent = true;
+  p->active = false;
+  p->done = true;
+  *out = handle_of(p);
+  return ok;
+}
+
+Err recv_init(const Buffer& into, int source, int tag, Comm& comm, MPI_Request* out) {
+  P2p* p = new_request(comm, false, into);
+  p->envelope = {comm.context, source, tag};
+  p->peer = source == MPI_PROC_NULL ? MPI_PROC_NULL : -1;
+  p->persistent = true;
+  p->active = false;
+  p->done = true;
+  *out = handle_of(p);
+  return ok;
+}
+
+Err start(MPI_Request* handle) {
+  Request& request = *request_of(*handle);
+  if (request.persistent && request.active)
+    return fail(MPI_ERR_REQUEST, "the persistent %s is active already; complete it with MPI_Wait or "
+                "MPI_Test before it is started again", request.ops->what);
+  return request.ops->start(request);
+}
+
+Err startall(std::span<MPI_Request> handles) {
+  for (MPI_Request& handle : handles) WEFT_TRY(start(&handle));
+  return ok;
+}
+
+Err request_free(MPI_Request* handle) {
+  Request& request = *request_of(*handle);
+  *handle = MPI_REQUEST_NULL;
+  request.ops->release(request);
+  return ok;
+}
+
+Err cancel(MPI_Request* handle) {
+  Request& request = *request_of(*handle);
+  if (request.ops->cancel != nullptr) request.ops->cancel(request);
+  return ok;
+}
+
+}  // namespace weft::pt2pt

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Starting sends (MPI-5.0 §3.2, §3.4, §3.7). A small message is pushed into the receiver's ring
+// (inline in the header's cell, or beside it), a large one is offered (transfer.cc). What finds no
+// room waits in the peer's queue, in order.
+#include <cstring>
+
+#include "pt2pt/engine.h"
+
+namespace weft::pt2pt {
+namespace {
+
+/// Up to 32 bytes without a call: two overlapping moves of the largest power of two that fits.
+inline void copy_inline(std::byte* to, const std::byte* from, std::size_t n) {
+  if (n >= 16) {
+    std::memcpy(to, from, 16);
+    std::memcpy(to + n - 16, from + n - 16, 16);
+  } else if (n >= 8) {
+    std::memcpy(to, from, 8);
+    std::memcpy(to + n - 8, from + n - 8, 8);
+  } else if (n >= 4) {
+    std::memcpy(to, from, 4);
+    std::memcpy(to + n - 4, from + n - 4, 4);
+  } else {
+    for (std::size_t i = 0; i < n; ++i) to[i] = from[i];
+  }
+}
+
+bool may_push(const Engine& e, const Peer& peer, Mode mode, std::int64_t bytes) {
+  if (bytes > e.eager_max || mode == Mode::synchronous) return false;
+  return bytes <= wire::inline_max || !peer.outbox.asks_first();
+}
+
+/// Push or offer; false if there is no room now.
+bool try_send(Engine& e, Peer& peer, P2p& send) {
+  const std::int64_t bytes = send.buffer.bytes();
+  if (!may_push(e, peer, send.mode, bytes)) return push_offer(e, peer, send);
+  if (!push_eager(e, peer, send.envelope, send.buffer, bytes)) return false;
+  complete(send, MPI_SUCCESS);
+  return true;
+}
+
+bool push_queued(Engine& e, Peer& peer, Outgoing& item) {
+  auto& send = static_cast<P2p&>(item);
+  peer.queue.remove(&item);
+  if (try_send(e, peer, send)) return true;
+  // Still no room: back to the front. Only the front item is ever pushed.
+  peer.queue.push_front(&item);
+  return false;
+}
+
+Buffer writable(const ConstBuffer& b) { return {const_cast<void*>(b.data), b.count, b.type}; }
+
+}  // namespace
+
+wire::Envelope envelope_of(const Comm& comm, int tag, Space space) {
+  return {comm.context + static_cast<std::uint32_t>(space), comm.rank, tag};
+}
+
+bool push_eager(Engine& e, Peer& peer, const wire::Envelope& envelope, const ConstBuffer& what,
+                std::int64_t bytes) {
+  shm::Claim claim;
+  const bool is_inline = bytes <= wire::inline_max;
+  if (!peer.outbox.claim(is_inline ? 0 : static_cast<std::uint32_t>(bytes), &claim)) return false;
+  wire::Cell& cell = *claim.cell;
+  std::byte* to = is_inline ? cell.payload : claim.payload;
+  if (!what.type->dense) [[unlikely]] {
+    datatype::pack(what, 0, to, bytes);
+  } else if (is_inline) {
+    copy_inline(to, datatype::block(what), static_cast<std::size_t>(bytes));
+  } else {
+    std::memcpy(to, datatype::block(what), static_cast<std::size_t>(bytes));
+  }
+  cell.envelope = envelope;
+  cell.sender = static_cast<std::uint32_t>(e.world_rank);
+  if (is_inline) {
+    cell.what = wire::What::inline_data;
+    cell.inline_bytes = static_cast<std::uint8_t>(bytes);
+  } else {
+    cell.what = wire::What::ring_data;
+    cell.bytes = static_cast<std::uint64_t>(bytes);
+  }
+  ++e.counters->messages_sent;
+  ++e.counters->copies;
+  e.counters->bytes_copied += static_cast<std::uint64_t>(bytes);
+  if (peer.outbox.commit(claim)) [[unlikely]] ++e.counters->wakes;
+  return true;
+}
+
+void start_send(Engine& e, P2p& send) {
+  Peer& peer = e.peer(send.peer);
+  send.done = false;
+  if (peer.queue.empty() && try_send(e, peer, send)) return;
+  send.push = push_queued;
+  enqueue(e, peer, send);
+}
+
+Err send(const ConstBuffer& what, int dest, int tag, Comm& comm, Mode mode) {
+  if (dest == MPI_PROC_NULL) [[unlikely]] return ok;
+  if (mode == Mode::buffered) [[unlikely]] {
+    MPI_Request request = MPI_REQUEST_NULL;
+    WEFT_TRY(isend(what, dest, tag, comm, mode, &request));
+    return request_free(&request);
+  }
+  Engine& e = *comm.engine;
+  const std::int32_t world = comm.peers()[static_cast<std::size_t>(dest)];
+  Peer& peer = e.peer(world);
+  const std::int64_t bytes = what.bytes();
+  const wire::Envelope envelope = envelope_of(comm, tag, Space::user);
+  if (peer.queue.empty() && may_push(e, peer, mode, bytes) &&
+      push_eager(e, peer, envelope, what, bytes)) [[likely]]
+    return ok;
+  P2p operation;
+  operation.engine = &e;
+  operation.comm = &comm;
+  operation.is_send = true;
+  operation.mode = mode;
+  operation.buffer = writable(what);
+  operation.envelope = envelope;
+  operation.peer = world;
+  start_send(e, operation);
+  wait_for(e, operation.done);
+  return Err{operation.error};
+}
+
+Err isend(const ConstBuffer& what, int dest, int tag, Comm& comm, Mode mode, MPI_Request* out) {
+  Engine& e = *comm.engine;
+  if (dest != MPI_PROC_NULL && mode != Mode::buffered) [[likely]] {
+    Peer& peer = e.peer(comm.peers()[static_cast<std::size_t>(dest)]);
+    const std::int64_t bytes = what.bytes();
+    if (peer.queue.empty() && may_push(e, peer, mode, bytes) &&
+        push_eager(e, peer, envelope_of(comm, tag, Space::user), what, bytes)) [[likely]] {
+      *out = reinterpret_cast<MPI_Request>(static_cast<Request*>(e.sent));
+      return ok;
+    }
+  }
+  WEFT_TRY(send_init(what, dest, tag, comm, mode, out));
+  Request* request = reinterpret_cast<Request*>(*out);
+  const Err err = start(out);
+  request->persistent = false;
+  return err;
+}
+
+Request* post_send(const ConstBuffer& what, int dest, int tag, Comm& comm) {
+  Engine& e = *comm.engine;
+  P2p* send = e.requests.create();
+  send->engine = &e;
+  send->comm = &comm;
+  send->is_send = true;
+  send->buffer = writable(what);
+  send->envelope = envelope_of(comm, tag, Space::collective);
+  send->peer = comm.peers()[static_cast<std::size_t>(dest)];
+  start_send(e, *send);
+  return send;
+}
+
+void free_request(Request* request) {
+  auto* p2p = static_cast<P2p*>(request);
+  p2p->engine->requests.destroy(p2p);
+}
+
+}  // namespace weft::pt2pt

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Completion (MPI-5.0 §3.7.3-§3.7.6), the same for every kind of request. A null handle and an
+// inactive persistent request are complete with the empty status.
+#include <cstdio>
+
+#include "pt2pt/engine.h"
+
+namespace weft::pt2pt {
+namespace {
+
+bool is_pending(MPI_Request handle) {
+  return handle != MPI_REQUEST_NULL && !request_of(handle)->done;
+}
+bool is_active(MPI_Request handle) {
+  return handle != MPI_REQUEST_NULL && request_of(handle)->active;
+}
+
+Engine* engine_of(std::span<MPI_Request> handles) {
+  for (MPI_Request handle : handles)
+    if (handle != MPI_REQUEST_NULL) return request_of(handle)->engine;
+  return nullptr;
+}
+
+void fill_status(const Request& request, MPI_Status* status) {
+  object::set_status(status, request.source, request.tag, request.bytes, request.cancelled);
+}
+
+/// Hand a complete request back to the user: status, and the end of the handle or of its activity.
+Err finish(MPI_Request* handle, MPI_Status* status) {
+  if (!is_active(*handle)) {
+    object::set_empty_status(status);
+    return ok;
+  }
+  Request& request = *request_of(*handle);
+  if (request.ops->query != nullptr) {
+    const Err err = request.ops->query(request);
+    if (err) request.error = err.cls;
+  }
+  fill_status(request, status);
+  const Err err{request.error};
+  if (request.persistent) {
+    request.active = false;
+  } else {
+    *handle = MPI_REQUEST_NULL;
+    request.ops->release(request);
+  }
+  return err;
+}
+
+/// Finish all of `handles`, which are complete; MPI_ERR_IN_STATUS if one failed.
+Err finish_all(std::span<MPI_Request> handles, MPI_Status* statuses) {
+  std::size_t failed = handles.size();
+  Err first = ok;
+  for (std::size_t i = 0; i < handles.size(); ++i) {
+    MPI_Status* status = statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[i];
+    const Err err = finish(&handles[i], status);
+    if (status != MPI_STATUS_IGNORE) status->MPI_ERROR = err.cls;
+    if (err && failed == handles.size()) {
+      failed = i;
+      first = err;
+    }
+  }
+  if (failed == handles.size()) return ok;
+  const char* why = last_error_text(first.cls);
+  char text[600];
+  std::snprintf(text, sizeof text, "%s", why != nullptr ? why : "its operation failed");
+  return fail(MPI_ERR_IN_STATUS, "request %zu of %zu failed: %s (error classes are in the statuses)",
+              failed, handles.size(), text);
+}
+
+int first_complete(std::span<MPI_Request> handles) {
+  for (std::size_t i = 0; i < handles.size(); ++i)
+    if (is_active(handles[i]) && request_of(handles[i])->done) return static_cast<int>(i);
+  return MPI_UNDEFINED;
+}
+
+bool any_active(std::span<MPI_Request> handles) {
+  for (MPI_Request handle : handles)
+    if (is_active(handle)) return true;
+  return false;
+}
+
+Err finish_some(std::span<MPI_Request> handles, int* outcount, int* indices, MPI_Status* statuses) {
+  int n = 0;
+  bool failed = false;
+  for (std::size_t i = 0; i < handles.size(); ++i) {
+    if (!is_active(handles[i]) || !request_of(handles[i])->done) continue;
+    MPI_Status* status = statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[n];
+    const Err err = finish(&handles[i], status);
+    if (status != MPI_STATUS_IGNORE) status->MPI_ERROR = err.cls;
+    failed |= static_cast<bool>(err);
+    indices[n++] = static_cast<int>(i);
+  }
+  *outcount = n;
+  if (!failed) return ok;
+  return fail(MPI_ERR_IN_STATUS, "at least one of %d completed requests failed; error classes are in "
+              "the statuses", n);
+}
+
+}  // namespace
+
+Err wait(MPI_Request* handle, MPI_Status* status) {
+  if (is_pending(*handle)) {
+    const Request& request = *request_of(*handle);
+    wait_for(*request.engine, request.done);
+  }
+  return finish(handle, status);
+}
+
+Err test(MPI_Request* handle, int* flag, MPI_Status* status) {
+  *flag = 1;
+  if (is_pending(*handle)) {
+    Engine& e = *request_of(*handle)->engine;
+    progress(e);
+    if (is_pending(*handle)) {
+      *flag = 0;
+      looked_in_vain(e);
+      return ok;
+    }
+  }
+  return finish(handle, status);
+}
+
+Err waitany(std::span<MPI_Request> handles, int* index, MPI_Status* status) {
+  *index = MPI_UNDEFINED;
+  if (!any_active(handles)) {
+    object::set_empty_status(status);
+    return ok;
+  }
+  wait_until(*engine_of(handles), [&] { return (*index = first_complete(handles)) != MPI_UNDEFINED; });
+  return finish(&handles[static_cast<std::size_t>(*index)], status);
+}
+
+Err testany(std::span<MPI_Request> handles, int* index, int* flag, MPI_Status* status) {
+  *index = MPI_UNDEFINED;
+  *flag = 1;
+  if (!any_active(handles)) {
+    object::set_empty_status(status);
+    return ok;
+  }
+  Engine& e = *engine_of(handles);
+  progress(e);
+  *index = first_complete(handles);
+  if (*index == MPI_UNDEFINED) {
+    *flag = 0;
+    looked_in_vain(e);
+    return ok;
+  }
+  return finish(&handles[static_cast<std::size_t>(*index)], status);
+}
+
+Err waitall(std::span<MPI_Request> handles, MPI_Status* statuses) {
+  for (MPI_Request handle : handles)
+    if (is_pending(handle)) wait_for(*request_of(handle)->engine, request_of(handle)->done);
+  return finish_all(handles, statuses);
+}
+
+Err testall(std::span<MPI_Request> handles, int* flag, MPI_Status* statuses) {
+  *flag = 1;
+  if (Engine* e = engine_of(handles)) {
+    progress(*e);
+    for (MPI_Request handle : handles) {
+      if (!is_pending(handle)) continue;
+      *flag = 0;
+      looked_in_vain(*e);
+      return ok;
+    }
+  }
+  return finish_all(handles, statuses);
+}
+
+Err waitsome(std::span<MPI_Request> handles, int* outcount, int* indices, MPI_Status* statuses) {
+  *outcount = MPI_UNDEFINED;
+  if (!any_active(handles)) return ok;
+  wait_until(*engine_of(handles), [&] { return first_complete(handles) != MPI_UNDEFINED; });
+  return finish_some(handles, outcount, indices, statuses);
+}
+
+Err testsome(std::span<MPI_Request> handles, int* outcount, int* indices, MPI_Status* statuses) {
+  *outcount = MPI_UNDEFINED;
+  if (!any_active(handles)) return ok;
+  Engine& e = *engine_of(handles);
+  progress(e);
+  WEFT_TRY(finish_some(handles, outcount, indices, statuses));
+  if (*outcount == 0) looked_in_vain(e);
+  return ok;
+}
+
+Err get_status(MPI_Request handle, int* flag, MPI_Status* status) {
+  *flag = 1;
+  if (!is_active(handle)) {
+    object::set_empty_status(status);
+    return ok;
+  }
+  Request& request = *request_of(handle);
+  if (!request.done) progress(*request.engine);
+  if (!request.done) {
+    *flag = 0;
+    looked_in_vain(*request.engine);
+    return ok;
+  }
+  if (request.ops->query != nullptr) WEFT_TRY(request.ops->query(request));
+  fill_status(request, status);
+  return ok;
+}
+
+}  // namespace weft::pt2pt

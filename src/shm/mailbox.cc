@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Claiming room in a peer's rings, and giving back what was consumed.
+//
+// The receiver publishes its head each quarter of a ring, and one claim takes at most an eighth, or
+// a quarter with the padding at the ring's end: so a sender that waits for room always gets it once
+// the receiver has consumed what it was sent.
+#include "shm/mailbox.h"
+
+namespace weft::shm {
+namespace {
+
+std::uint64_t pack(std::uint32_t cells, std::uint32_t units) {
+  return std::uint64_t{cells} << 32 | units;
+}
+
+}  // namespace
+
+View::View(memory::Job& job, int world_rank) {
+  std::byte* area = job.area(world_rank);
+  const memory::JobHeader& h = job.header();
+  box = reinterpret_cast<Mailbox*>(area);
+  cells = reinterpret_cast<wire::Cell*>(area + memory::rank_control_bytes);
+  cell_count = h.ring_cells;
+  units = area + memory::rank_control_bytes + std::size_t{cell_count} * sizeof(wire::Cell);
+  unit_count = h.ring_bytes / 64;
+}
+
+bool Outbox::claim(std::uint32_t payload_bytes, Claim* out) {
+  const std::uint32_t need = (payload_bytes + 63) / 64;
+  std::uint64_t tail = at_.box->tail.load(std::memory_order_relaxed);
+  for (;;) {
+    const auto cells = static_cast<std::uint32_t>(tail >> 32);
+    const auto units = static_cast<std::uint32_t>(tail);
+    // A payload is one piece: skip the end of the ring if it does not fit there.
+    const std::uint32_t to_end = at_.unit_count - (units & (at_.unit_count - 1));
+    const std::uint32_t skip = need > to_end ? to_end : 0;
+    const auto full = [&] {
+      return cells - head_cells_ >= at_.cell_count ||
+             units + need + skip - head_units_ > at_.unit_count;
+    };
+    if (__builtin_expect(full(), 0)) {
+      // acquire: the receiver has read what it frees. pairs with Inbox::tell
+      const std::uint64_t head = at_.box->head.load(std::memory_order_acquire);
+      head_cells_ = static_cast<std::uint32_t>(head >> 32);
+      head_units_ = static_cast<std::uint32_t>(head);
+      if (full()) return false;
+    }
+    // relaxed: the claim carries no data, commit() publishes. On failure `tail` is the newest value.
+    if (at_.box->tail.compare_exchange_weak(tail, pack(cells + 1, units + need + skip),
+                                            std::memory_order_relaxed)) {
+      wire::Cell* cell = at_.cells + (cells & (at_.cell_count - 1));
+      cell->units = need + skip;
+      cell->unit = units + skip;
+      out->cell = cell;
+      out->payload = at_.units + std::size_t{(units + skip) & (at_.unit_count - 1)} * 64;
+      out->turn = cells / at_.cell_count + 1;
+      return true;
+    }
+  }
+}
+
+void Inbox::tell() {
+  told_cells_ = head_cells_;
+  told_units_ = head_units_;
+  // release: what is freed has been read. pairs with Outbox::claim
+  at_.box->head.store(pack(head_cells_, head_units_), std::memory_order_release);
+}
+
+}  // namespace weft::shm

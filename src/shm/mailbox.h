@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A rank's mailbox in the job segment: many senders, one receiver, both rank modes.
+//
+// Two rings: cells (one header each) and units (64-byte pieces of payload). A sender claims one cell
+// and the units it needs with a single compare-and-swap of `tail`, fills them, and publishes the cell
+// by writing its turn last. So the units are in the order of the cells, and the receiver frees both
+// by counting. Polling looks at one line only, the next cell. A cell's turn is its lap number, so
+// nothing is ever cleared.
+//
+// Lines: `tail` is written by senders only; `head`, `parked` and `asks_first` are written by the
+// receiver, rarely (each quarter of a ring), so senders read them in their own cache. One message
+// moves one line, plus its payload.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "memory/job.h"
+#include "sync/wait.h"
+#include "wire/cell.h"
+
+namespace weft::shm {
+
+/// A single copy in the making, shared by sender and receiver (pt2pt/copy_job.cc). It lives in the
+/// sender's area; the sender owns it from allocation until the receiver's `done`.
+struct alignas(64) CopyJob {
+  // line 0: written by the sender before `offer`, then by the receiver before `help`
+  std::uint64_t from;     // address of the data in the sender, or of its ConstBuffer if `typed`
+  std::uint64_t to;       // address in the receiver
+  std::uint64_t bytes;    // to copy
+  std::uint64_t chunk;    // bytes of a chunk
+  std::uint64_t request;  // the sender's request, for the sender only
+  std::int32_t to_pid;
+  std::uint32_t typed;    // the data is not one block
+  std::uint32_t next_free;
+  // line 1: both
+  alignas(64) std::atomic<std::uint32_t> next;  // chunks handed out
+  std::atomic<std::uint32_t> finished;          // chunks copied (release/acquire: carries the data)
+  std::atomic<std::uint32_t> failed;            // errno of a chunk that could not be copied
+};
+static_assert(sizeof(CopyJob) == 128);
+
+struct Mailbox {
+  // line 0: receiver
+  alignas(64) std::atomic<std::uint64_t> head;  // cells << 32 | units freed (release; pairs with claim)
+  sync::ParkWord parked;
+  std::atomic<std::uint32_t> asks_first;        // 1: too much unexpected data; offer, do not push
+  // line 1: senders
+  alignas(64) std::atomic<std::uint64_t> tail;  // cells << 32 | units claimed
+
+  static constexpr std::size_t jobs_at = 4096;  // copy jobs of this rank as a sender
+  static constexpr std::uint32_t jobs = (memory::rank_control_bytes - jobs_at) / sizeof(CopyJob);
+};
+static_assert(sizeof(Mailbox) <= Mailbox::jobs_at);
+
+/// Where a mailbox's parts are; the same arithmetic for its owner and for senders.
+struct View {
+  Mailbox* box = nullptr;
+  wire::Cell* cells = nullptr;
+  std::byte* units = nullptr;
+  std::uint32_t cell_count = 0;  // power of two
+  std::uint32_t unit_count = 0;  // power of two
+
+  View() = default;
+  View(memory::Job& job, int world_rank);
+  CopyJob& job(std::uint32_t index) const {
+    return reinterpret_cast<CopyJob*>(reinterpret_cast<std::byte*>(box) + Mailbox::jobs_at)[index];
+  }
+};
+
+/// A claimed place in a peer's rings, to be filled and committed.
+struct Claim {
+  wire::Cell* cell;
+  std::byte* payload;
+  std::uint32_t turn;
+};
+
+/// A rank's view of one peer's mailbox, for sending. Guarded by the rank's lock.
+class Outbox {
+ public:
+  void open(memory::Job& job, int world_rank) { at_ = View(job, world_rank); }
+  bool is_open() const { return at_.box != nullptr; }
+
+  /// Claim a cell and room for `payload_bytes` in the ring. False if there is no room now.
+  /// cost: one compare-and-swap on a line that is ours unless other ranks send to the same peer.
+  bool claim(std::uint32_t payload_bytes, Claim* out);
+  /// Publish a filled cell and wake the receiver if it sleeps. Returns true if it did.
+  bool commit(const Claim& claim) {
+    // release: pairs with Inbox::poll
+    claim.cell->turn.store(claim.turn, std::memory_order_release);
+    return wake();
+  }
+  /// relaxed: a hint; a late reader pushes a few messages more
+  bool asks_first() const { return at_.box->asks_first.load(std::memory_order_relaxed) != 0; }
+  bool wake() { return sync::wake(at_.box->parked); }
+  CopyJob& job(std::uint32_t index) { return at_.job(index); }
+
+ private:
+  View at_;
+  std::uint32_t head_cells_ = 0;  // the receiver's head as last seen
+  std::uint32_t head_units_ = 0;
+};
+
+/// The rank's own mailbox, for receiving. One thread at a time (the rank's lock).
+class Inbox {
+ public:
+  void open(memory::Job& job, int world_rank) { at_ = View(job, world_rank); }
+
+  /// The next message, or nullptr. It stays valid until consume().
+  const wire::Cell* poll() const {
+    const wire::Cell* cell = at_.cells + (head_cells_ & (at_.cell_count - 1));
+    // acquire: pairs with Outbox::commit
+    return cell->turn.load(std::memory_order_acquire) == turn_ ? cell : nullptr;
+  }
+  const std::byte* payload(const wire::Cell& cell) const {
+    return at_.units + std::size_t{cell.unit & (at_.unit_count - 1)} * 64;
+  }
+  /// Free the cell that poll() returned.
+  void consume(const wire::Cell& cell) {
+    head_units_ += cell.units;
+    if ((++head_cells_ & (at_.cell_count - 1)) == 0) ++turn_;
+    if (head_cells_ - told_cells_ >= at_.cell_count / 4 ||
+        head_units_ - told_units_ >= at_.unit_count / 4)
+      tell();
+  }
+  sync::ParkWord& parked() { return at_.box->parked; }
+  void ask_first(bool yes) { at_.box->asks_first.store(yes ? 1 : 0, std::memory_order_relaxed); }
+  CopyJob& job(std::uint32_t index) { return at_.job(index); }
+  /// Largest payload a single message may carry through the ring.
+  std::uint32_t payload_max() const { return at_.unit_count * 64 / 8; }
+
+ private:
+  void tell();
+
+  View at_;
+  std::uint32_t turn_ = 1;
+  std::uint32_t head_cells_ = 0, head_units_ = 0;  // consumed
+  std::uint32_t told_cells_ = 0, told_units_ = 0;  // consumed, as published
+};
+
+}  // namespace weft::shm

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The rank's lock: a plain mutex that is only taken when the program asked for
+// MPI_THREAD_MULTIPLE. Entry points hold it; whoever waits releases it (pt2pt::wait_for).
+#pragma once
+
+#include <mutex>
+
+namespace weft::sync {
+
+class RankLock {
+ public:
+  /// Before other threads of the rank may call MPI (MPI_Init_thread).
+  void enable() { enabled_ = true; }
+  bool enabled() const { return enabled_; }
+  void lock() {
+    if (enabled_) mutex_.lock();
+  }
+  void unlock() {
+    if (enabled_) mutex_.unlock();
+  }
+
+ private:
+  bool enabled_ = false;
+  std::mutex mutex_;
+};
+
+}  // namespace weft::sync

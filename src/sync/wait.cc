@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The slow halves of waiting: the clock, the kernel's yield, futex and membarrier.
+#include "sync/wait.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <linux/membarrier.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <climits>
+
+namespace weft::sync {
+namespace {
+
+// Looks between two readings of the clock, while spinning and while yielding. A look is 5-50 ns, a
+// yield 250-500 ns (one reading is about 25 ns).
+constexpr std::uint32_t looks_per_clock = 64;
+constexpr std::uint32_t yields_per_clock = 8;
+constexpr std::int64_t default_spin_us = 50;
+
+}  // namespace
+
+std::int64_t now_ns() {
+  timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return t.tv_sec * 1'000'000'000LL + t.tv_nsec;
+}
+
+void yield() { sched_yield(); }
+
+Policy Policy::choose(const Params& params, int local_ranks, int cpus) {
+  Policy policy;
+  policy.crowded = local_ranks > cpus;
+  std::int64_t spin_us = params.integer(P::sync_spin_us);
+  if (spin_us < 0) spin_us = policy.crowded ? 0 : default_spin_us;
+  policy.spin_ns = spin_us * 1000;
+  policy.yield_ns = params.integer(P::sync_yield_us) * 1000;
+  policy.membarrier =
+      syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0) == 0;
+  return policy;
+}
+
+Waiter::Next Waiter::step(bool crowded) {
+  ++looks_;
+  if (!yielding_) {
+    if (!crowded && policy_.spin_ns > 0) {
+      pause();
+      if (looks_ % looks_per_clock != 0) return Next::look_again;
+      const std::int64_t now = now_ns();
+      if (started_ns_ == 0) started_ns_ = now;
+      if (now - started_ns_ < policy_.spin_ns) return Next::look_again;
+    }
+    yielding_ = true;
+    looks_ = 0;
+    started_ns_ = 0;
+  }
+  ++counters_.yields;
+  sched_yield();
+  if (++looks_ % yields_per_clock != 0) return Next::look_again;
+  const std::int64_t now = now_ns();
+  if (started_ns_ == 0) started_ns_ = now;
+  return now - started_ns_ < policy_.yield_ns ? Next::look_again : Next::may_park;
+}
+
+void Waiter::announce(ParkWord& word) {
+  word.store(1, std::memory_order_seq_cst);
+  if (policy_.membarrier) syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0);
+}
+
+void Waiter::sleep(ParkWord& word) {
+  ++counters_.parks;
+  const timespec limit{0, blind_sleep_us * 1000};
+  syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAIT, 1,
+          policy_.membarrier ? nullptr : &limit, nullptr, 0);
+}
+
+void wake_slow(ParkWord& word) {
+  word.store(0, std::memory_order_seq_cst);
+  syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+}
+
+}  // namespace weft::sync

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Waiting. A waiting thread first spins, then gives its core away on every look, then sleeps in the
+// kernel on its rank's ParkWord. Whoever brings news (a message in the mailbox, a finished copy)
+// calls wake(), which costs one load of a line that is already cached while nobody sleeps.
+//
+// No lost wake-up. Sleeper: word = 1; barrier; look once more; futex_wait(word == 1). Waker: publish;
+// if (word) wake. Store and load of each side must not change places. The waker, on the hot path,
+// uses no fence: the sleeper's membarrier() runs one on every thread of the job instead
+// (MEMBARRIER_CMD_GLOBAL_EXPEDITED, all processes register). So either the waker's load sees 1, or
+// its publication is visible to the sleeper's last look. Where the kernel refuses membarrier, sleeps
+// are limited to `blind_sleep_us`. tests/model/park.pml checks the protocol.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "base/counters.h"
+#include "base/params.h"
+
+namespace weft::sync {
+
+/// 0: nobody sleeps. 1: somebody does. Lives in shared memory; line of its owner's mailbox that
+/// senders read anyway.
+using ParkWord = std::atomic<std::uint32_t>;
+
+inline constexpr std::int64_t blind_sleep_us = 500;
+
+/// How long to spin and to yield, decided once per process.
+struct Policy {
+  std::int64_t spin_ns = 0;
+  std::int64_t yield_ns = 0;
+  bool crowded = false;  // more ranks than CPUs: the core is somebody else's while we wait
+  bool membarrier = false;
+
+  /// Register this process for membarrier and choose from the parameters and the crowd.
+  static Policy choose(const Params& params, int local_ranks, int cpus);
+};
+
+[[gnu::cold]] void wake_slow(ParkWord& word);
+
+/// Wake whoever sleeps on `word`, if anybody does. Call after publishing the news.
+inline bool wake(ParkWord& word) {
+  // relaxed; the compiler must not move it above the publication, the sleeper's membarrier() keeps
+  // the processor from doing so. pairs with park()
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  if (__builtin_expect(word.load(std::memory_order_relaxed) == 0, 1)) return false;
+  wake_slow(word);
+  return true;
+}
+
+/// One wait: call step() between looks.
+class Waiter {
+ public:
+  Waiter(const Policy& policy, Counters& counters) : policy_(policy), counters_(counters) {}
+
+  enum class Next { look_again, may_park };
+  /// Pause, or yield the core. `may_park` when the waiter has waited long enough to sleep: then call
+  /// announce(), look once more, and sleep() or retract().
+  Next step(bool crowded);
+
+  void announce(ParkWord& word);
+  void retract(ParkWord& word) { word.store(0, std::memory_order_relaxed); }
+  /// Sleep until woken. The caller holds no lock.
+  void sleep(ParkWord& word);
+
+ private:
+  const Policy& policy_;
+  Counters& counters_;
+  std::int64_t started_ns_ = 0;
+  std::uint32_t looks_ = 0;
+  bool yielding_ = false;
+};
+
+std::int64_t now_ns();
+void yield();
+
+/// Tell the processor that this is a spin loop.
+inline void pause() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("isb" ::: "memory");
+#endif
+}
+
+}  // namespace weft::sync

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What travels: a message header of one cache line. A small payload rides in the line itself, a
+// middle one in the payload ring beside it, a large one stays where it is and the header tells how
+// to get it (protocols: docs/send-path.md).
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace weft::wire {
+
+enum class What : std::uint8_t {
+  inline_data = 1,  // payload in the cell
+  ring_data,        // payload in the ring
+  offer,            // sender -> receiver: a large message waits in copy job `job` (bytes, job)
+  help,             // receiver -> sender: copy job `job` is open, take chunks of it
+  done,             // receiver -> sender: copy job `job` is finished
+  stage,            // receiver -> sender: push the message of `job` through the ring (cookie)
+  staged_data,      // sender -> receiver: a piece of a staged message (cookie, offset)
+};
+
+/// Who a message is from and for (MPI-5.0 §3.2.3); the match is on these three.
+struct Envelope {
+  std::uint32_t context;
+  std::int32_t source;  // rank in the sender's group of the communicator
+  std::int32_t tag;
+};
+
+inline constexpr int inline_max = 32;
+
+struct alignas(64) Cell {
+  std::atomic<std::uint32_t> turn;  // lap of the ring, written last (release); pairs with poll()
+  What what;
+  std::uint8_t inline_bytes;
+  std::uint16_t unused;
+  Envelope envelope;
+  std::uint32_t sender;        // world rank
+  std::uint32_t units;         // 64-byte units of the ring this message took, padding included
+  std::uint32_t unit;          // where its payload starts
+  union {
+    std::byte payload[inline_max];
+    struct {
+      std::uint64_t bytes;     // of the whole message (offer), of this piece (ring and staged data)
+      std::uint64_t cookie;    // receiver's own name for its request
+      std::uint64_t offset;    // of this piece in the message
+      std::uint32_t job;       // copy job, in the area of the sender of the message
+    };
+  };
+};
+static_assert(sizeof(Cell) == 64);
+
+}  // namespace weft::wire

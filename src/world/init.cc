@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// MPI_Init_thread and MPI_Finalize of one rank. Init talks to nobody: a peer's mailbox is there from
+// the start, so a rank may send to one that has not come up yet. Finalize waits until everything the
+// rank sent has been taken, then for all ranks.
+#include <stdio.h>
+#include <unistd.h>
+
+#include "coll/coll.h"
+#include "world/comms.h"
+#include "world/rank.h"
+
+namespace weft::world {
+namespace {
+
+void print_stats(const Rank& rank) {
+  char text[2048];
+  int at = std::snprintf(text, sizeof text, "weft: rank %d:", rank.world_rank);
+#define X(name, unit, help)                                                              \
+  if (rank.counters.name != 0 && at < static_cast<int>(sizeof text))                     \
+    at += std::snprintf(text + at, sizeof text - static_cast<std::size_t>(at), " %s=%llu", #name, \
+                        static_cast<unsigned long long>(rank.counters.name));
+  WEFT_COUNTERS(X)
+#undef X
+  std::fprintf(stderr, "%s\n", text);
+}
+
+}  // namespace
+
+Err init(Rank& rank, int required, int* provided) {
+  if (rank.phase.load(std::memory_order_acquire) != Rank::Phase::before_init)
+    return fail(MPI_ERR_OTHER, "MPI is initialized already (or has been finalized); call MPI_Init or "
+                "MPI_Init_thread once");
+  rank.thread_level = required;
+  *provided = required;
+  rank.main_thread = pthread_self();
+  memory::RankEntry& entry = rank.entry();
+  entry.pid.store(getpid(), std::memory_order_relaxed);
+  if (required == MPI_THREAD_MULTIPLE) rank.engine.lock.enable();
+  rank.engine.open(*rank.process->job, rank.world_rank, rank.process->params, rank.counters);
+  WEFT_TRY(make_predefined_comms(rank));
+  entry.state.store(memory::RankState::initialized, std::memory_order_release);
+  rank.phase.store(Rank::Phase::initialized, std::memory_order_release);
+  return ok;
+}
+
+Err finalize(Rank& rank) {
+  pt2pt::Engine& e = rank.engine;
+  WEFT_TRY(delete_self_attributes(rank));
+  // What was sent in the background must be out before this rank may leave.
+  pt2pt::wait_until(e, [&] { return e.busy.empty() && e.free_jobs.size() == shm::Mailbox::jobs; });
+  WEFT_TRY(coll::barrier(*rank.store.comm_world));
+  if (rank.process->params.boolean(P::stats)) print_stats(rank);
+  rank.entry().state.store(memory::RankState::finalized, std::memory_order_release);
+  rank.phase.store(Rank::Phase::finalized, std::memory_order_release);
+  return ok;
+}
+
+}  // namespace weft::world

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How a process finds its place in the job: WEFT_JOB (weft's launcher), PMI-1 (another process
+// manager), or nothing, which is a job of one rank. And the seam to the rank host, which attaches
+// threads to ranks.
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+#pragma GCC visibility push(default)
+#include "weft/host.h"
+#pragma GCC visibility pop
+#include "world/pmi1.h"
+#include "world/rank.h"
+
+namespace weft {
+
+memory::RankEntry& Rank::entry() { return process->job->entry(world_rank); }
+
+namespace world {
+
+thread_local Rank* this_thread_rank = nullptr;
+
+namespace {
+
+[[noreturn]] void give_up(const char* what) {
+  std::fprintf(stderr, "weft: cannot start: %s\n", what);
+  syscall(SYS_exit_group, 1);
+  std::abort();
+}
+
+int allowed_cpus() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  return sched_getaffinity(0, sizeof set, &set) == 0 ? std::max(1, CPU_COUNT(&set)) : 1;
+}
+
+Placement place(const Params& params) {
+  if (const char* text = std::getenv("WEFT_JOB")) {
+    int fd = -1, first = 0, count = 0;
+    if (std::sscanf(text, "%d,%d,%d", &fd, &first, &count) != 3 || count < 1)
+      give_up("WEFT_JOB is not <fd>,<first rank>,<count>; it is set by mpiexec only");
+    const Result<memory::Job*> job = memory::Job::open(fd);
+    if (job.err) give_up(last_error_text(job.err.cls));
+    fcntl(fd, F_SETFD, FD_CLOEXEC);
+    unsetenv("WEFT_JOB");  // a program that this rank starts is no rank of the job
+    return {job.value, first, count};
+  }
+  if (has_pmi()) {
+    const Result<Placement> placement = from_pmi(params);
+    if (placement.err) give_up(last_error_text(placement.err.cls));
+    return placement.value;
+  }
+  const Result<memory::Job*> job = memory::Job::create(1, allowed_cpus(), params);
+  if (job.err) give_up(last_error_text(job.err.cls));
+  job.value->entry(0).app_size = 1;
+  return {job.value, 0, 1};
+}
+
+Process* make_process() {
+  auto* p = new Process;
+  const char* job_text = std::getenv("WEFT_JOB");
+  int fd = 0, first = 0;
+  const bool speaks = job_text == nullptr || (std::sscanf(job_text, "%d,%d", &fd, &first) == 2 && first == 0);
+  p->params = Params::from_env(speaks);
+  const Placement at = place(p->params);
+  p->job = at.job;
+  p->first = at.first;
+  p->threads = at.count > 1;
+  for (int i = 0; i < at.count; ++i) {
+    p->ranks.push_back(std::make_unique<Rank>());
+    p->ranks.back()->process = p;
+    p->ranks.back()->world_rank = at.first + i;
+  }
+  return p;
+}
+
+Rank* hosted(int world_rank) {
+  Process& p = process();
+  const int i = world_rank - p.first;
+  return i >= 0 && i < static_cast<int>(p.ranks.size()) ? p.ranks[static_cast<std::size_t>(i)].get()
+                                                        : nullptr;
+}
+
+}  // namespace
+
+Process& process() {
+  static Process* const the_process = make_process();
+  return *the_process;
+}
+
+Rank* current_rank_slow() {
+  Process& p = process();
+  if (p.threads) return nullptr;
+  return this_thread_rank = p.ranks[0].get();
+}
+
+void abort_job(Rank* rank, int code, const char* message) {
+  // Output the program wrote before it failed should not be lost; but a stream that somebody is
+  // blocked on must not stop us.
+  if (ftrylockfile(stdout) == 0) {
+    fflush_unlocked(stdout);
+    funlockfile(stdout);
+  }
+  if (rank != nullptr) {
+    memory::RankEntry& entry = rank->entry();
+    std::snprintf(entry.message, sizeof entry.message, "%s", message);
+    entry.abort_code.store(code, std::memory_order_relaxed);
+    // release: the text is there. pairs with the launcher's reading
+    entry.aborted.store(1, std::memory_order_release);
+  }
+  if (rank == nullptr || std::getenv("WEFT_LAUNCHER") == nullptr) {
+    // Nobody else would show it.
+    if (!rank || rank->process->job->size() == 1) std::fprintf(stderr, "%s\n", message);
+  }
+  const int status = (code & 0xff) != 0 ? code & 0xff : 1;
+  if (rank != nullptr) pmi_abort(status);
+  syscall(SYS_exit_group, status);
+  std::abort();
+}
+
+void processor_name(char* name, int* length) {
+  utsname u{};
+  uname(&u);
+  *length = std::snprintf(name, MPI_MAX_PROCESSOR_NAME, "%s", u.nodename);
+}
+
+void library_version(char* text, int* length) {
+  *length = std::snprintf(text, MPI_MAX_LIBRARY_VERSION_STRING,
+                          "weft " WEFT_VERSION " (MPI-5.0 standard ABI, ranks as processes or threads)");
+}
+
+}  // namespace world
+}  // namespace weft
+
+using namespace weft;
+
+extern "C" void weft_host_attach(int world_rank) {
+  world::this_thread_rank = world_rank < 0 ? nullptr : world::hosted(world_rank);
+}
+
+extern "C" void weft_host_rank_exited(int world_rank, int status, int how) {
+  Rank* rank = world::hosted(world_rank);
+  if (rank == nullptr) return;
+  memory::RankEntry& entry = rank->entry();
+  const auto phase = rank->phase.load(std::memory_order_acquire);
+  entry.state.store(memory::RankState::exited, std::memory_order_release);
+  const bool left_early = phase == Rank::Phase::initialized;
+  if (!left_early && (status == 0 || phase == Rank::Phase::finalized)) return;
+  char text[256];
+  std::snprintf(text, sizeof text, "weft: rank %d ended with status %d%s%s", world_rank, status,
+                how == WEFT_HOST_QUIT ? " by _exit" : "",
+                left_early ? " without calling MPI_Finalize" : "");
+  world::abort_job(rank, status != 0 ? status : 1, text);
+}
+
+extern "C" void weft_host_abort(int world_rank, int status, int signal) {
+  Rank* rank = world_rank < 0 ? nullptr : world::hosted(world_rank);
+  if (rank == nullptr) return;
+  memory::RankEntry& entry = rank->entry();
+  entry.abort_code.store(status, std::memory_order_relaxed);
+  entry.signal.store(signal, std::memory_order_release);
+}

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A Process owns the ranks that live in this OS process: one with ranks as processes, several with
+// ranks as threads. A Rank owns everything else; nothing in weft is global beside the one Process
+// and each thread's pointer to its Rank.
+#pragma once
+
+#include <mpi.h>
+#include <pthread.h>
+
+#include <atomic>
+#include <memory>
+#include <vector>
+
+#include "base/counters.h"
+#include "base/params.h"
+#include "memory/job.h"
+#include "object/store.h"
+#include "pt2pt/engine.h"
+
+namespace weft {
+
+namespace world {
+struct Process;
+}
+
+struct Rank {
+  enum class Phase : int { before_init, initialized, finalized };
+
+  world::Process* process = nullptr;
+  int world_rank = 0;
+  /// release by init and finalize, acquire by entry points
+  std::atomic<Phase> phase{Phase::before_init};
+  int thread_level = MPI_THREAD_SINGLE;
+  pthread_t main_thread{};
+  Counters counters;
+  object::Store store;  // pools, predefined objects, keyvals, error classes
+  pt2pt::Engine engine;
+
+  memory::RankEntry& entry();
+};
+
+namespace world {
+
+struct Process {
+  Params params;
+  memory::Job* job = nullptr;
+  int first = 0;  // world rank of ranks[0]
+  bool threads = false;  // ranks as threads: a thread belongs to a rank only if it was attached
+  std::vector<std::unique_ptr<Rank>> ranks;
+};
+
+/// The Process; made at the first call, from WEFT_JOB, PMI, or as a job of one rank.
+Process& process();
+
+/// The calling thread's rank. nullptr on a thread that belongs to none, which happens only with
+/// ranks as threads (include/weft/host.h).
+Rank* current_rank_slow();
+extern thread_local Rank* this_thread_rank;
+inline Rank* current_rank() {
+  return __builtin_expect(this_thread_rank != nullptr, 1) ? this_thread_rank : current_rank_slow();
+}
+
+/// MPI_Init_thread and MPI_Finalize (MPI-5.0 §11.2, §11.6).
+Err init(Rank& rank, int required, int* provided);
+Err finalize(Rank& rank);
+
+/// End the whole job: the launcher prints `message` once and exits with `code`. `rank` may be null.
+[[noreturn, gnu::cold]] void abort_job(Rank* rank, int code, const char* message);
+
+/// MPI_Get_processor_name, MPI_Get_library_version.
+void processor_name(char* name, int* length);
+void library_version(char* text, int* length);
+
+}  // namespace world
+}  // namespace weft
