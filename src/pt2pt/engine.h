@@ -7,10 +7,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "base/counters.h"
 #include "base/list.h"
+#include "base/log.h"
 #include "base/pool.h"
 #include "memory/peer.h"
 #include "pt2pt/match.h"
@@ -84,6 +86,7 @@ struct Engine {
   std::int32_t world_rank = 0;
   std::int32_t pid = 0;
   Counters* counters = nullptr;
+  std::unique_ptr<Log> log;
   sync::Policy policy;
   sync::RankLock lock;
 

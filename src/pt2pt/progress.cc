@@ -168,6 +168,7 @@ void Engine::open(memory::Job& the_job, int rank, const Params& params, Counters
   world_rank = rank;
   pid = getpid();
   counters = &the_counters;
+  log = std::make_unique<Log>(params.text(P::log), rank);
   const memory::JobHeader& h = the_job.header();
   policy = sync::Policy::choose(params, static_cast<int>(h.nranks), static_cast<int>(h.cpus));
   inbox.open(the_job, rank);

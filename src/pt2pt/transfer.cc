@@ -103,7 +103,12 @@ Reach reach_of(Engine& e, Peer& peer, const shm::CopyJob& job) {
   if (pid == e.pid) return peer.reach = Reach::direct;
   if (!e.use_kernel_copy) return peer.reach = Reach::none;
   // The job's own request is 8 readable bytes of the sender's.
-  return peer.reach = memory::probe_reach(pid, reinterpret_cast<const void*>(job.request));
+  peer.reach = memory::probe_reach(pid, reinterpret_cast<const void*>(job.request));
+  if (peer.reach == Reach::none)
+    e.log->write("memory", LogLevel::info,
+                 "process_vm_readv of rank %d (process %d) is refused: %s; large messages take two copies",
+                 peer.world_rank, pid, std::strerror(errno));
+  return peer.reach;
 }
 
 void free_job(Engine& e, std::uint32_t index) { e.free_jobs.push_back(index); }
@@ -174,7 +179,8 @@ void deliver_offer(Engine& e, P2p& recv, const wire::Envelope& from, std::int32_
   const Reach reach = reach_of(e, peer, job);
   const bool dense = recv.buffer.type->dense;
   if (!job.typed && dense && reach != Reach::none) {
-    return single_copy(e, recv, peer, job, reach == Reach::direct ? e.pid : e.job->entry(sender).pid.load(std::memory_order_relaxed));
+    const int pid = e.job->entry(sender).pid.load(std::memory_order_relaxed);
+    return single_copy(e, recv, peer, job, pid);
   }
   if (reach == Reach::direct) {
     ++e.counters->copies;

@@ -3,8 +3,11 @@
 // MPI_Init_thread and MPI_Finalize of one rank. Init talks to nobody: a peer's mailbox is there from
 // the start, so a rank may send to one that has not come up yet. Finalize waits until everything the
 // rank sent has been taken, then for all ranks.
+#include <errno.h>
 #include <stdio.h>
 #include <unistd.h>
+
+#include <cstring>
 
 #include "coll/coll.h"
 #include "world/comms.h"
@@ -25,6 +28,16 @@ void print_stats(const Rank& rank) {
   std::fprintf(stderr, "%s\n", text);
 }
 
+void open_trace(Rank& rank) {
+  const std::string& path = rank.process->params.text(P::trace);
+  if (path.empty()) return;
+  if (rank.world_rank == 0 && !Trace::begin_file(path.c_str())) {
+    std::fprintf(stderr, "weft: cannot write the trace to WEFT_TRACE=%s: %s\n", path.c_str(),
+                 std::strerror(errno));
+  }
+  rank.trace = std::make_unique<Trace>();
+}
+
 }  // namespace
 
 Err init(Rank& rank, int required, int* provided) {
@@ -39,6 +52,7 @@ Err init(Rank& rank, int required, int* provided) {
   if (required == MPI_THREAD_MULTIPLE) rank.engine.lock.enable();
   rank.engine.open(*rank.process->job, rank.world_rank, rank.process->params, rank.counters);
   WEFT_TRY(make_predefined_comms(rank));
+  open_trace(rank);
   entry.state.store(memory::RankState::initialized, std::memory_order_release);
   rank.phase.store(Rank::Phase::initialized, std::memory_order_release);
   return ok;
@@ -51,6 +65,7 @@ Err finalize(Rank& rank) {
   pt2pt::wait_until(e, [&] { return e.busy.empty() && e.free_jobs.size() == shm::Mailbox::jobs; });
   WEFT_TRY(coll::barrier(*rank.store.comm_world));
   if (rank.process->params.boolean(P::stats)) print_stats(rank);
+  if (rank.trace) rank.trace->write(rank.process->params.text(P::trace).c_str(), rank.world_rank);
   rank.entry().state.store(memory::RankState::finalized, std::memory_order_release);
   rank.phase.store(Rank::Phase::finalized, std::memory_order_release);
   return ok;

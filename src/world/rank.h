@@ -13,7 +13,9 @@
 #include <vector>
 
 #include "base/counters.h"
+#include "base/log.h"
 #include "base/params.h"
+#include "base/trace.h"
 #include "memory/job.h"
 #include "object/store.h"
 #include "pt2pt/engine.h"
@@ -34,6 +36,7 @@ struct Rank {
   int thread_level = MPI_THREAD_SINGLE;
   pthread_t main_thread{};
   Counters counters;
+  std::unique_ptr<Trace> trace;  // null unless WEFT_TRACE is set
   object::Store store;  // pools, predefined objects, keyvals, error classes
   pt2pt::Engine engine;
 
