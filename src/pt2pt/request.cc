@@ -28,7 +28,7 @@ Err start_p2p(Request& request) {
   p.cancelled = false;
   p.error = MPI_SUCCESS;
   if (p.peer == MPI_PROC_NULL) {
-    p.source = p.is_send ? MPI_ANY_SOURCE : MPI_PROC_NULL;
+    p.source = MPI_PROC_NULL;
     p.tag = MPI_ANY_TAG;
     p.done = true;
     return ok;
