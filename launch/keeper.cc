@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "options.h"
-#include "spawn.h"
+#include "child.h"
 
 namespace weft::launch {
 namespace {

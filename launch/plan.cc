@@ -12,7 +12,7 @@
 #include <filesystem>
 #include <sstream>
 
-#include "threads.h"
+#include "hosting.h"
 #include "topo/slices.h"
 
 namespace weft::launch {

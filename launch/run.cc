@@ -24,7 +24,7 @@
 #include "input.h"
 #include "outcome.h"
 #include "output.h"
-#include "spawn.h"
+#include "child.h"
 
 namespace weft::launch {
 namespace {

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The rank host lies at ../libexec/weft/weft-rankhost, seen from mpiexec itself, in the build tree
-// as in an installed one. It alone knows which programs it can host, so it is asked: `weft-rankhost
-// --check PATH` prints the reason why not, or nothing.
-#include "threads.h"
+// The rank host lies at ../libexec/weft/weft-rankhost, seen from mpiexec itself, in the build tree as
+// in an installed one.
+#include "hosting.h"
 
 #include <limits.h>
-#include <stdio.h>
-#include <sys/wait.h>
 #include <unistd.h>
+
+#include "host/check.h"
 
 namespace weft::launch {
 namespace {
@@ -22,25 +21,13 @@ std::string host_path() {
   return path + "/libexec/weft/weft-rankhost";
 }
 
-std::string quoted(const std::string& text) {
-  std::string out = "'";
-  for (char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return out + "'";
-}
-
 }  // namespace
 
 std::string why_not_threads(const std::string& path) {
   const std::string host = host_path();
   if (access(host.c_str(), X_OK) != 0)
     return "the rank host " + host + " is missing from this installation";
-  FILE* answer = popen((quoted(host) + " --check " + quoted(path)).c_str(), "re");
-  if (answer == nullptr) return "the rank host cannot be started";
-  std::string reason;
-  for (int c = 0; (c = fgetc(answer)) != EOF && c != '\n';) reason += static_cast<char>(c);
-  const int status = pclose(answer);
-  if (reason.empty() && status != 0) return "the rank host refuses it";
-  return reason;
+  return host::check(path);
 }
 
 void make_host_command(Process& process, const Options& options,
@@ -52,8 +39,7 @@ void make_host_command(Process& process, const Options& options,
     argv.push_back(std::to_string(options.stack_bytes));
   }
   argv.emplace_back("--");
-  argv.push_back(process.path);
-  argv.insert(argv.end(), process.argv.begin() + 1, process.argv.end());
+  argv.insert(argv.end(), process.argv.begin(), process.argv.end());
   process.path = argv[0];
   process.argv = std::move(argv);
   if (options.debug) process.env.set("WEFT_HOST_DIR", debug_directory);

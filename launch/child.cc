@@ -2,7 +2,7 @@
 //
 // vfork: the child borrows the launcher's memory until it execs, so starting a rank costs no page
 // tables. Between vfork and exec only system calls are made and nothing is allocated.
-#include "spawn.h"
+#include "child.h"
 
 #include <dirent.h>
 #include <errno.h>
