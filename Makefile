@@ -14,7 +14,8 @@ help: ## show this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1|\2/p' Makefile | \
 	  awk -F'|' '{printf "%-20s %s\n", $$1, $$2}'
 
-demo: build ## build, then run a heat equation with 4 ranks as processes and as threads
+demo: tools ## build, then run a heat equation with 4 ranks as processes and as threads
+	@JOBS=$(JOBS) scripts/build.sh $(PRESET) --target demo
 	@scripts/demo.sh $(BUILD)
 
 check: tools ## build and run all tests: release, then ASan+UBSan, then TSan

@@ -7,7 +7,7 @@
 # to run is printed.
 set -euo pipefail
 
-header() { printf '#include <%s>\n' "$1" | ${CXX:-g++} -E -x c++ - >/dev/null 2>&1; }
+header() { printf '#if !__has_include(<%s>)\n#error\n#endif\n' "$1" | ${CXX:-g++} -E -x c++ -; }
 has() { command -v "$1" >/dev/null 2>&1; }
 
 wanted=(
