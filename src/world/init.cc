@@ -11,6 +11,7 @@
 
 #include "coll/coll.h"
 #include "world/comms.h"
+#include "world/pmi1.h"
 #include "world/rank.h"
 
 namespace weft::world {
@@ -66,6 +67,8 @@ Err finalize(Rank& rank) {
   WEFT_TRY(coll::barrier(*rank.store.comm_world));
   if (rank.process->params.boolean(P::stats)) print_stats(rank);
   if (rank.trace) rank.trace->write(rank.process->params.text(P::trace).c_str(), rank.world_rank);
+  free_predefined_comms(rank);
+  WEFT_TRY(pmi_finalize());
   rank.entry().state.store(memory::RankState::finalized, std::memory_order_release);
   rank.phase.store(Rank::Phase::finalized, std::memory_order_release);
   return ok;
