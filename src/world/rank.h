@@ -35,6 +35,7 @@ struct Rank {
   std::atomic<Phase> phase{Phase::before_init};
   int thread_level = MPI_THREAD_SINGLE;
   pthread_t main_thread{};
+  int tool_inits = 0;  // MPI_T_init_thread calls without their MPI_T_finalize
   Counters counters;
   std::unique_ptr<Trace> trace;  // null unless WEFT_TRACE is set
   object::Store store;  // pools, predefined objects, keyvals, error classes
