@@ -51,9 +51,15 @@ class LayerCheck(unittest.TestCase):
                                   "src/coll/a.h": ""})
         self.assertEqual(status, 1, out)
 
-    def test_bare_missing_and_unlisted_fail(self):
+    def test_public_headers_are_for_everybody(self):
+        files = {"src/base/a.cc": '#include "weft/host.h"\n', "include/weft/host.h": ""}
+        status, out = self.check(files)
+        self.assertEqual(status, 0, out)
+        del files["include/weft/host.h"]
+        self.assertEqual(self.check(files)[0], 1)
+
+    def test_bare_and_unlisted_fail(self):
         for files in ({"src/coll/a.cc": '#include "a.h"\n'},
-                      {"src/coll/a.cc": '#include "base/gone.h"\n'},
                       {"src/attic/a.cc": ""}):
             status, out = self.check(files)
             self.assertEqual(status, 1, out)
