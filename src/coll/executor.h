@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Runs schedules over point-to-point messages of the collective space. The caller of a blocking
+// collective runs its own; schedules of nonblocking and persistent ones are advanced by progress.
+// A failed message does not stop a schedule (others count on its steps); the first error is kept.
+#pragma once
+
+#include "coll/schedule.h"
+#include "pt2pt/pt2pt.h"
+
+namespace weft::coll {
+
+class Executor {
+ public:
+  /// Prepare to run from the start. `tag` tells this operation from others of the communicator.
+  static void begin(Schedule& schedule, int tag);
+  /// Do what can be done without waiting. True when the schedule is done.
+  static bool advance(Schedule& schedule, object::Comm& comm);
+  /// Run to the end, with progress of everything else meanwhile.
+  static Err run(Schedule& schedule, object::Comm& comm);
+
+  static Err error(const Schedule& schedule) { return schedule.error_; }
+
+ private:
+  static void post_round(Schedule& schedule, object::Comm& comm);
+  static void finish_round(Schedule& schedule);
+};
+
+}  // namespace weft::coll

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Launching schedules: at once (blocking), as a request advanced by progress (nonblocking), or as a
+// request that runs at each MPI_Start (persistent).
+//
+// A request's schedule keeps its communicator, types and operations alive. The tag is drawn when the
+// operation is launched, also for persistent ones (MPI-5.0 §6.13: their initialization is ordered, their
+// starts are not); messages of successive starts match in order because a rank starts again only
+// after its own part is complete.
+#include "coll/executor.h"
+#include "coll/state.h"
+#include "pt2pt/engine.h"
+
+namespace weft::coll {
+namespace {
+
+/// A schedule with a request. Kept in the request's `state`.
+struct Operation {
+  Schedule* schedule;
+  Comm* comm;
+  int tag;
+};
+
+Operation& operation(object::Request& request) { return *static_cast<Operation*>(request.state); }
+
+void give_back(Schedule& schedule, Comm& comm) {
+  schedule.clear();
+  schedule.next_free = comm.coll->idle;
+  comm.coll->idle = &schedule;
+}
+
+void retain_all(const Schedule& schedule, Comm& comm) {
+  object::retain(comm);
+  for (const Step& step : schedule.steps()) {
+    datatype::retain(*step.type);
+    if (step.what == Step::What::copy) datatype::retain(*step.to_type);
+    if (step.what == Step::What::reduce) object::retain(*step.op);
+  }
+}
+
+void release_all(const Schedule& schedule) {
+  for (const Step& step : schedule.steps()) {
+    datatype::release(*step.type);
+    if (step.what == Step::What::copy) datatype::release(*step.to_type);
+    if (step.what == Step::What::reduce) object::release(*step.op);
+  }
+}
+
+/// The end of a request's operation. The request keeps its communicator, whose error handler it names.
+void drop_operation(object::Request& request) {
+  Operation* op = &operation(request);
+  request.state = nullptr;
+  release_all(*op->schedule);
+  give_back(*op->schedule, *op->comm);
+  delete op;
+}
+
+void complete(object::Request& request) {
+  Comm& comm = *request.comm;
+  const Err error = Executor::error(*operation(request).schedule);
+  const bool orphan = request.orphan;
+  if (orphan || !request.persistent) drop_operation(request);
+  pt2pt::complete(static_cast<pt2pt::P2p&>(request), error.cls);  // the end of an orphan
+  if (orphan) object::release(comm);
+}
+
+bool poll(void* state) {
+  auto& request = *static_cast<object::Request*>(state);
+  if (!Executor::advance(*operation(request).schedule, *operation(request).comm)) return false;
+  complete(request);
+  return true;
+}
+
+Err start(object::Request& request) {
+  request.done = false;
+  request.active = true;
+  request.error = MPI_SUCCESS;
+  Executor::begin(*operation(request).schedule, operation(request).tag);
+  if (!poll(&request)) pt2pt::add_poller(*request.engine, {poll, &request});
+  return ok;
+}
+
+void release(object::Request& request) {
+  if (!request.done) {
+    request.orphan = true;
+    return;
+  }
+  Comm& comm = *request.comm;
+  if (request.state != nullptr) drop_operation(request);
+  pt2pt::free_request(&request);
+  object::release(comm);
+}
+
+constexpr object::RequestOps request_ops{"collective operation", start, nullptr, release, nullptr};
+
+}  // namespace
+
+Schedule& take_schedule(Comm& comm) {
+  CommState& state = *comm.coll;
+  if (state.idle == nullptr) return *new Schedule;
+  Schedule& schedule = *state.idle;
+  state.idle = schedule.next_free;
+  return schedule;
+}
+
+Err launch(Schedule& schedule, Comm& comm, const How& how) {
+  schedule.next_round();
+  const int tag = static_cast<int>(comm.coll->operations++ & 0x7fffffff);
+  if (how.what == How::blocking) {
+    Executor::begin(schedule, tag);
+    const Err error = Executor::run(schedule, comm);
+    give_back(schedule, comm);
+    return error;
+  }
+  object::Request* request = pt2pt::new_plain_request(*comm.engine);
+  request->ops = &request_ops;
+  request->comm = &comm;
+  request->state = new Operation{&schedule, &comm, tag};
+  retain_all(schedule, comm);
+  *how.out = pt2pt::handle_of(request);
+  if (how.what == How::nonblocking) return start(*request);
+  request->persistent = true;
+  request->active = false;
+  request->done = true;
+  return ok;
+}
+
+}  // namespace weft::coll

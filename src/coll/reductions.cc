@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The collectives that reduce (MPI-5.0 §6.9-§6.12): pick an algorithm, emit, launch.
+#include "coll/algorithms/algorithms.h"
+#include "coll/select.h"
+#include "coll/state.h"
+
+namespace weft::coll {
+namespace {
+
+Case case_of(const Operands& x, const Comm& comm, std::int64_t elements) {
+  return {comm.size(), elements * x.type->size, true, x.op->commutative};
+}
+
+Err reduce_scatter_parts(const Operands& x, const Parts& parts, Comm& comm, const How& how) {
+  Schedule& s = take_schedule(comm);
+  const Position me = position(comm);
+  if (comm.is_inter())
+    reduce_scatter_inter(s, x, parts, me, remote_size(comm));
+  else
+    choose_reduce_scatter(case_of(x, comm, parts.before(me.size)))(s, x, parts, me);
+  return launch(s, comm, how);
+}
+
+}  // namespace
+
+Err reduce(const Operands& x, int root, Comm& comm, How how) {
+  Schedule& s = take_schedule(comm);
+  if (comm.is_inter())
+    reduce_inter(s, x, root, remote_size(comm));
+  else
+    reduce_binomial(s, x, root, position(comm));
+  return launch(s, comm, how);
+}
+
+Err allreduce(const Operands& x, Comm& comm, How how) {
+  Schedule& s = take_schedule(comm);
+  if (comm.is_inter())
+    allreduce_inter(s, x, position(comm), remote_size(comm));
+  else
+    choose_allreduce(case_of(x, comm, x.count))(s, x, position(comm));
+  return launch(s, comm, how);
+}
+
+Err reduce_scatter(const Operands& x, Counts counts, Comm& comm, How how) {
+  return reduce_scatter_parts(x, Parts(counts), comm, how);
+}
+
+Err reduce_scatter_block(const Operands& x, Comm& comm, How how) {
+  return reduce_scatter_parts(x, Parts(x.count), comm, how);
+}
+
+Err scan(const Operands& x, Comm& comm, How how) {
+  Schedule& s = take_schedule(comm);
+  scan_recursive_doubling(s, x, position(comm));
+  return launch(s, comm, how);
+}
+
+Err exscan(const Operands& x, Comm& comm, How how) {
+  Schedule& s = take_schedule(comm);
+  exscan_recursive_doubling(s, x, position(comm));
+  return launch(s, comm, how);
+}
+
+Err reduce_local(const void* in, void* inout, std::int64_t count, const Type& type, const Op& op) {
+  object::apply(op, type, in, inout, count);
+  return ok;
+}
+
+}  // namespace weft::coll
