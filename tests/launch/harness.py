@@ -89,7 +89,7 @@ def leftovers():
     temporary = os.environ.get("TMPDIR", "/tmp")
     names |= {f"{temporary}/{name}" for name in os.listdir(temporary) if name.startswith("weft")}
     try:
-        names |= {line.split()[7] for line in open("/proc/net/unix") if "weft" in line and len(line.split()) > 7}
+        names |= {line.split()[-1] for line in Path("/proc/net/unix").read_text().splitlines() if "weft" in line}
     except OSError:
         pass
     return names
