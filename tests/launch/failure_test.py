@@ -109,6 +109,15 @@ class Failure(harness.Case):
             self.wait_for(lambda: not self.marked(), 4, "the end of all ranks")
             self.assertEqual(child.wait(), 128 + number)
 
+    def test_signal_passed_on(self):
+        """SIGUSR1 sent to mpiexec reaches every rank."""
+        child = self.start("-n", 3, "/bin/sh", "-c", "trap 'echo got it; exit 0' USR1; while true; do sleep 0.05; done")
+        self.wait_for(lambda: len(self.marked()) >= 5, 5, "the start")
+        time.sleep(0.3)  # the traps are set
+        os.kill(child.pid, signal.SIGUSR1)
+        self.assertEqual(child.wait(10 * PATIENCE), 0)
+        self.assertEqual(child.stdout.read().decode(), "got it\n" * 3)
+
     def test_rank_killed_from_outside(self):
         child = self.start("-n", 3, program("act"), 1, "signal", 19)  # stops itself: SIGSTOP
         ranks = lambda: [pid for pid, command in self.marked().items() if command.startswith(program("act"))]

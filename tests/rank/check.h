@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // What every rank test shares: start, compare, report, finish.
 //
-// A test is one MPI program that checks itself. It says what went wrong (file, line, rank, what was got, what was
-// expected) on stderr and returns 1; when all went well rank 0 prints one line "ok: N checks, P ranks", which run.py
-// demands, so a test that checks nothing or starts P jobs of one rank fails. The variables here are per rank in both
-// modes: as processes, and as threads, where each rank has its own copy of the program.
+// A test is one MPI program that checks itself. It says what went wrong (file, line, rank, what was
+// got, what was expected) on stderr and returns 1; when all went well rank 0 prints one line "ok: N
+// checks, P ranks", which run.py demands, so a test that checks nothing or starts P jobs of one
+// rank fails. The variables here are per rank in both modes: as processes, and as threads, where
+// each rank has its own copy of the program.
 #ifndef WEFT_TESTS_RANK_CHECK_H
 #define WEFT_TESTS_RANK_CHECK_H
 
@@ -20,16 +21,17 @@
 static int rank = -1, size = 0;
 static long checks = 0, failures = 0;
 
-// After this many failures one rank has said enough: it ends the job, so that a broken loop does not flood the screen.
+// After this many failures one rank has said enough: it ends the job, so that a broken loop does
+// not flood the screen.
 enum { failures_told = 20 };
 
-CHECK_UNUSED static void fail_(const char *file, int line, const char *format, ...) {
+CHECK_UNUSED static void fail_(const char* file, int line, const char* format, ...) {
   char text[600];
   va_list list;
   va_start(list, format);
   vsnprintf(text, sizeof text, format, list);
   va_end(list);
-  const char *name = strrchr(file, '/');
+  const char* name = strrchr(file, '/');
   fprintf(stderr, "%s:%d: rank %d of %d: %s\n", name ? name + 1 : file, line, rank, size, text);
   if (++failures == failures_told) {
     fprintf(stderr, "rank %d: %d failures, giving up\n", rank, failures_told);
@@ -38,42 +40,44 @@ CHECK_UNUSED static void fail_(const char *file, int line, const char *format, .
   }
 }
 
-CHECK_UNUSED static const char *error_text_(int code) {
+CHECK_UNUSED static const char* error_text_(int code) {
   static _Thread_local char text[MPI_MAX_ERROR_STRING + 1];
   int length = 0;
   if (code == MPI_SUCCESS) return "MPI_SUCCESS";
-  if (MPI_Error_string(code, text, &length) != MPI_SUCCESS) snprintf(text, sizeof text, "code %d", code);
+  if (MPI_Error_string(code, text, &length) != MPI_SUCCESS)
+    snprintf(text, sizeof text, "code %d", code);
   return text;
 }
 
-CHECK_UNUSED static void check_call_(const char *file, int line, int code, const char *call) {
+CHECK_UNUSED static void check_call_(const char* file, int line, int code, const char* call) {
   ++checks;
   if (code != MPI_SUCCESS) fail_(file, line, "%s failed: %s", call, error_text_(code));
 }
 
-CHECK_UNUSED static void check_equal_(const char *file, int line, long long got, long long want, const char *what) {
+CHECK_UNUSED static void check_equal_(const char* file, int line, long long got, long long want,
+                                      const char* what) {
   ++checks;
   if (got != want) fail_(file, line, "%s is %lld, expected %lld", what, got, want);
 }
 
 // CHECK(condition, "printf words about it"): the words say what was got and expected.
-#define CHECK(condition, ...)                                      \
-  do {                                                             \
-    ++checks;                                                      \
-    if (!(condition)) fail_(__FILE__, __LINE__, __VA_ARGS__);      \
+#define CHECK(condition, ...)                                 \
+  do {                                                        \
+    ++checks;                                                 \
+    if (!(condition)) fail_(__FILE__, __LINE__, __VA_ARGS__); \
   } while (0)
 // EQ(got, want): both are integers.
 #define EQ(got, want) check_equal_(__FILE__, __LINE__, (long long)(got), (long long)(want), #got)
 // OK(call): the MPI call returns MPI_SUCCESS (matters where the handler is MPI_ERRORS_RETURN).
 #define OK(call) check_call_(__FILE__, __LINE__, (call), #call)
 // Nothing sensible can follow: say why and end the job.
-#define DIE(...)                              \
-  do {                                        \
-    fail_(__FILE__, __LINE__, __VA_ARGS__);   \
-    MPI_Abort(MPI_COMM_WORLD, 1);             \
+#define DIE(...)                            \
+  do {                                      \
+    fail_(__FILE__, __LINE__, __VA_ARGS__); \
+    MPI_Abort(MPI_COMM_WORLD, 1);           \
   } while (0)
 
-CHECK_UNUSED static void start(int *argc, char ***argv) {
+CHECK_UNUSED static void start(int* argc, char*** argv) {
   OK(MPI_Init(argc, argv));
   OK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
   OK(MPI_Comm_size(MPI_COMM_WORLD, &size));
@@ -90,32 +94,37 @@ CHECK_UNUSED static int finish(void) {
   return verdict();
 }
 
-// A byte pattern that differs between seeds and between places: stale, shifted and swapped data all show.
+// A byte pattern that differs between seeds and between places: stale, shifted and swapped data all
+// show.
 CHECK_UNUSED static unsigned char pattern_(size_t i, unsigned seed) {
   return (unsigned char)((i * 7 + (i >> 8) * 13 + (i >> 16) * 31 + seed * 101 + 1) & 0xff);
 }
 
-CHECK_UNUSED static void fill(void *buffer, size_t bytes, unsigned seed) {
-  unsigned char *p = buffer;
+CHECK_UNUSED static void fill(void* buffer, size_t bytes, unsigned seed) {
+  unsigned char* p = buffer;
   for (size_t i = 0; i < bytes; ++i) p[i] = pattern_(i, seed);
 }
 
 // FILLED(buffer, bytes, seed): the buffer holds what fill() with this seed writes.
 #define FILLED(buffer, bytes, seed) check_filled_(__FILE__, __LINE__, (buffer), (bytes), (seed))
-CHECK_UNUSED static int check_filled_(const char *file, int line, const void *buffer, size_t bytes, unsigned seed) {
-  const unsigned char *p = buffer;
+CHECK_UNUSED static int check_filled_(const char* file, int line, const void* buffer, size_t bytes,
+                                      unsigned seed) {
+  const unsigned char* p = buffer;
   ++checks;
   for (size_t i = 0; i < bytes; ++i) {
     if (p[i] == pattern_(i, seed)) continue;
-    fail_(file, line, "byte %zu of %zu is 0x%02x, expected 0x%02x (pattern %u)", i, bytes, p[i], pattern_(i, seed), seed);
+    fail_(file, line, "byte %zu of %zu is 0x%02x, expected 0x%02x (pattern %u)", i, bytes, p[i],
+          pattern_(i, seed), seed);
     return 0;
   }
   return 1;
 }
 
 // STATUS(&status, source, tag, bytes): bytes < 0 leaves the count alone.
-#define STATUS(status, source, tag, bytes) check_status_(__FILE__, __LINE__, (status), (source), (tag), (bytes))
-CHECK_UNUSED static void check_status_(const char *file, int line, const MPI_Status *status, int source, int tag, long long bytes) {
+#define STATUS(status, source, tag, bytes) \
+  check_status_(__FILE__, __LINE__, (status), (source), (tag), (bytes))
+CHECK_UNUSED static void check_status_(const char* file, int line, const MPI_Status* status,
+                                       int source, int tag, long long bytes) {
   check_equal_(file, line, status->MPI_SOURCE, source, "status.MPI_SOURCE");
   check_equal_(file, line, status->MPI_TAG, tag, "status.MPI_TAG");
   if (bytes < 0) return;
@@ -124,13 +133,17 @@ CHECK_UNUSED static void check_status_(const char *file, int line, const MPI_Sta
   check_equal_(file, line, count, bytes, "MPI_Get_count_c(status, MPI_BYTE)");
 }
 
-CHECK_UNUSED static void *alloc(size_t bytes) {
-  void *p = malloc(bytes ? bytes : 1);
+CHECK_UNUSED static void* alloc(size_t bytes) {
+  void* p = malloc(bytes ? bytes : 1);
   if (!p) DIE("cannot allocate %zu bytes", bytes);
   return p;
 }
 
-static inline int right_of(int who) { return (who + 1) % size; }
-static inline int left_of(int who) { return (who + size - 1) % size; }
+static inline int right_of(int who) {
+  return (who + 1) % size;
+}
+static inline int left_of(int who) {
+  return (who + size - 1) % size;
+}
 
 #endif

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// input: rank 0 reads stdin to its end and prints how much came and a checksum; the others must see the end at once.
+// input: rank 0 reads stdin to its end and prints how much came and a checksum; the others must see
+// the end at once.
 #include <mpi.h>
 #include <stdio.h>
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   int rank, byte;
   long bytes = 0;
   unsigned long sum = 0;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// lines N: every rank writes N lines to stdout, in pieces, and some to stderr; lines of ranks must not mix.
+// lines N: every rank writes N lines to stdout, in pieces, and some to stderr; lines of ranks must
+// not mix.
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   int rank;
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);

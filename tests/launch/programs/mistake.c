@@ -5,18 +5,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   int rank, value[4] = {1, 2, 3, 4};
   double d[2] = {0, 0}, e[2];
   MPI_Datatype open;
   if (argc < 3) return 97;
-  const char *what = argv[1];
+  const char* what = argv[1];
   if (strcmp(what, "early") == 0) MPI_Send(value, 1, MPI_INT, 0, 0, MPI_COMM_WORLD);
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Type_contiguous(2, MPI_INT, &open);
   MPI_Barrier(MPI_COMM_WORLD);
-  if (rank != atoi(argv[2])) MPI_Recv(value, 1, MPI_INT, MPI_ANY_SOURCE, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  if (rank != atoi(argv[2]))
+    MPI_Recv(value, 1, MPI_INT, MPI_ANY_SOURCE, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   if (strcmp(what, "count") == 0) MPI_Send(value, -5, MPI_INT, 0, 0, MPI_COMM_WORLD);
   if (strcmp(what, "null") == 0) MPI_Send(NULL, 3, MPI_INT, 0, 0, MPI_COMM_WORLD);
   if (strcmp(what, "rank") == 0) MPI_Send(value, 1, MPI_INT, 77, 0, MPI_COMM_WORLD);

@@ -2,7 +2,7 @@
 // A program to be profiled: each rank sends rank + 3 messages to itself and reduces twice.
 #include <mpi.h>
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   int rank, value = 0, sum;
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);

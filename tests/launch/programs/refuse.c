@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// refuse COMMAND...: runs the command with process_vm_readv and process_vm_writev refused (EPERM), as containers do.
+// refuse COMMAND...: runs the command with process_vm_readv and process_vm_writev refused (EPERM),
+// as containers do.
 #include <errno.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
@@ -10,7 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   struct sock_filter code[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
       BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_process_vm_readv, 1, 0),
@@ -20,7 +21,8 @@ int main(int argc, char **argv) {
   };
   const struct sock_fprog program = {sizeof code / sizeof *code, code};
   if (argc < 2) return 2;
-  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program)) {
+  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+      prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program)) {
     perror("refuse: seccomp");
     return 77;
   }

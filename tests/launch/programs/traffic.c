@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// traffic: messages of all protocols around a ring, plain and strided, and some collectives; prints "traffic ok N".
+// traffic: messages of all protocols around a ring, plain and strided, and some collectives; prints
+// "traffic ok N".
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   int rank, size, wrong = 0, all_wrong = 0;
   static const int lengths[] = {0, 1, 10, 100, 1000, 5000, 30000, 300000, 2000000};
   MPI_Init(&argc, &argv);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Allgather and Allgatherv: in place or not, uneven and zero counts, gaps, different layouts in and out.
+// Allgather and Allgatherv: in place or not, uneven and zero counts, gaps, different layouts in and
+// out.
 #include "forms.h"
 
 static void even(int count, int in_place) {
@@ -9,13 +10,15 @@ static void even(int count, int in_place) {
   for (int i = 0; i < count; ++i) out[i] = item(rank, 0, i);
   if (in_place) {
     memcpy(in + (long)rank * count, out, sizeof(int) * count);
-    COLL(Allgather, allgather, MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, in, count, MPI_INT, MPI_COMM_WORLD);
+    COLL(Allgather, allgather, MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, in, count, MPI_INT,
+         MPI_COMM_WORLD);
   } else {
     COLL(Allgather, allgather, out, count, MPI_INT, in, count, MPI_INT, MPI_COMM_WORLD);
   }
   for (long i = 0; i < total; ++i) {
     const int want = item((int)(i / count), 0, i % count);
-    if (in[i] != want) DIE("allgather count %d: item %ld is %d, expected %d", count, i, in[i], want);
+    if (in[i] != want)
+      DIE("allgather count %d: item %ld is %d, expected %d", count, i, in[i], want);
   }
   CHECK(in[total] == -1, "allgather count %d: written past the end", count);
   free(out);
@@ -36,7 +39,8 @@ static void uneven(int count, int in_place) {
   for (int i = 0; i < mine; ++i) out[i] = item(rank, 1, i);
   if (in_place) {
     memcpy(in + places[rank], out, sizeof(int) * mine);
-    COLL(Allgatherv, allgatherv, MPI_IN_PLACE, 0, MPI_INT, in, counts, places, MPI_INT, MPI_COMM_WORLD);
+    COLL(Allgatherv, allgatherv, MPI_IN_PLACE, 0, MPI_INT, in, counts, places, MPI_INT,
+         MPI_COMM_WORLD);
   } else {
     COLL(Allgatherv, allgatherv, out, mine, MPI_INT, in, counts, places, MPI_INT, MPI_COMM_WORLD);
   }
@@ -45,7 +49,8 @@ static void uneven(int count, int in_place) {
     filled += counts[who];
   }
   for (int i = 0; i < at; ++i) filled -= in[i] != -1;
-  CHECK(wrong == 0 && filled == 0, "allgatherv count %d: %d items wrong, gaps written: %ld", count, wrong, -filled);
+  CHECK(wrong == 0 && filled == 0, "allgatherv count %d: %d items wrong, gaps written: %ld", count,
+        wrong, -filled);
   free(counts);
   free(places);
   free(out);
@@ -76,7 +81,7 @@ static void layouts(int count) {
   free(in);
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   start_form(&argc, &argv);
   for (int i = 0; i < counts_tried; ++i) {
     for (int in_place = 0; in_place < 2; ++in_place) {

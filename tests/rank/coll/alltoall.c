@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Alltoall, Alltoallv and Alltoallw: in place or not, uneven and zero counts, gaps, one type per pair.
+// Alltoall, Alltoallv and Alltoallw: in place or not, uneven and zero counts, gaps, one type per
+// pair.
 #include "forms.h"
 
 static void even(int count, int in_place) {
@@ -9,13 +10,16 @@ static void even(int count, int in_place) {
   for (long i = 0; i <= total; ++i) in[i] = -1;
   if (in_place) {
     memcpy(in, out, sizeof(int) * total);
-    COLL(Alltoall, alltoall, MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, in, count, MPI_INT, MPI_COMM_WORLD);
+    COLL(Alltoall, alltoall, MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, in, count, MPI_INT,
+         MPI_COMM_WORLD);
   } else {
     COLL(Alltoall, alltoall, out, count, MPI_INT, in, count, MPI_INT, MPI_COMM_WORLD);
   }
   for (long i = 0; i < total; ++i) {
     const int want = item((int)(i / count), rank, i % count);
-    if (in[i] != want) DIE("alltoall count %d%s: item %ld is %d, expected %d", count, in_place ? " in place" : "", i, in[i], want);
+    if (in[i] != want)
+      DIE("alltoall count %d%s: item %ld is %d, expected %d", count, in_place ? " in place" : "", i,
+          in[i], want);
   }
   CHECK(in[total] == -1, "alltoall count %d: written past the end", count);
   free(out);
@@ -27,11 +31,14 @@ static int pair_count(int from, int to, int count, int symmetric) {
   return (from + 2 * to) % 4 == 1 ? 0 : count + (from * 3 + to * 5) % 11;
 }
 
-// `w`: every pair has a type of its own and displacements are bytes; else one type and displacements in elements.
+// `w`: every pair has a type of its own and displacements are bytes; else one type and
+// displacements in elements.
 static void uneven(int count, int in_place, int w) {
-  int *out_counts = alloc(sizeof(int) * size), *out_at = alloc(sizeof(int) * size), outs = 2, wrong = 0;
+  int *out_counts = alloc(sizeof(int) * size), *out_at = alloc(sizeof(int) * size), outs = 2,
+      wrong = 0;
   int *in_counts = alloc(sizeof(int) * size), *in_at = alloc(sizeof(int) * size), ins = 1;
-  MPI_Datatype *types = alloc(sizeof(MPI_Datatype) * size), *one_type = alloc(sizeof(MPI_Datatype) * size);
+  MPI_Datatype *types = alloc(sizeof(MPI_Datatype) * size),
+               *one_type = alloc(sizeof(MPI_Datatype) * size);
   for (int who = 0; who < size; ++who) {
     out_counts[who] = pair_count(rank, who, count, in_place);
     in_counts[who] = pair_count(who, rank, count, in_place);
@@ -54,7 +61,7 @@ static void uneven(int count, int in_place, int w) {
     one_type[who] = MPI_INT;
   }
   if (w) {
-    int *received = alloc(sizeof(int) * size);
+    int* received = alloc(sizeof(int) * size);
     for (int who = 0; who < size; ++who) {
       // Received as one element of a contiguous type, sent as ints.
       OK(MPI_Type_contiguous(in_counts[who], MPI_INT, &types[who]));
@@ -64,9 +71,11 @@ static void uneven(int count, int in_place, int w) {
       out_at[who] *= (int)sizeof(int);
     }
     if (in_place) {
-      COLL(Alltoallw, alltoallw, MPI_IN_PLACE, NULL, NULL, NULL, in, received, in_at, types, MPI_COMM_WORLD);
+      COLL(Alltoallw, alltoallw, MPI_IN_PLACE, NULL, NULL, NULL, in, received, in_at, types,
+           MPI_COMM_WORLD);
     } else {
-      COLL(Alltoallw, alltoallw, out, out_counts, out_at, one_type, in, received, in_at, types, MPI_COMM_WORLD);
+      COLL(Alltoallw, alltoallw, out, out_counts, out_at, one_type, in, received, in_at, types,
+           MPI_COMM_WORLD);
     }
     for (int who = 0; who < size; ++who) {
       OK(MPI_Type_free(&types[who]));
@@ -74,16 +83,18 @@ static void uneven(int count, int in_place, int w) {
     }
     free(received);
   } else if (in_place) {
-    COLL(Alltoallv, alltoallv, MPI_IN_PLACE, NULL, NULL, MPI_INT, in, in_counts, in_at, MPI_INT, MPI_COMM_WORLD);
+    COLL(Alltoallv, alltoallv, MPI_IN_PLACE, NULL, NULL, MPI_INT, in, in_counts, in_at, MPI_INT,
+         MPI_COMM_WORLD);
   } else {
-    COLL(Alltoallv, alltoallv, out, out_counts, out_at, MPI_INT, in, in_counts, in_at, MPI_INT, MPI_COMM_WORLD);
+    COLL(Alltoallv, alltoallv, out, out_counts, out_at, MPI_INT, in, in_counts, in_at, MPI_INT,
+         MPI_COMM_WORLD);
   }
   for (int who = 0; who < size; ++who) {
     for (int i = 0; i < in_counts[who]; ++i) wrong += in[in_at[who] + i] != item(who, rank, i);
   }
   for (int i = 0; i < ins; ++i) filled -= in[i] != -1;
-  CHECK(wrong == 0 && filled == 0, "alltoall%c count %d%s: %d items wrong, gaps written: %ld", w ? 'w' : 'v', count,
-        in_place ? " in place" : "", wrong, -filled);
+  CHECK(wrong == 0 && filled == 0, "alltoall%c count %d%s: %d items wrong, gaps written: %ld",
+        w ? 'w' : 'v', count, in_place ? " in place" : "", wrong, -filled);
   free(out_counts);
   free(out_at);
   free(in_counts);
@@ -94,7 +105,7 @@ static void uneven(int count, int in_place, int w) {
   free(in);
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   start_form(&argc, &argv);
   for (int i = 0; i < counts_tried; ++i) {
     for (int in_place = 0; in_place < 2; ++in_place) {

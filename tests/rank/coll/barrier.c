@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Nobody leaves a barrier before everybody has entered it: by the machine's one clock, with a different rank late
-// each time, on the world and on parts of it.
+// Nobody leaves a barrier before everybody has entered it: by the machine's one clock, with a
+// different rank late each time, on the world and on parts of it.
 #include <time.h>
 
 #include "forms.h"
@@ -33,14 +33,15 @@ static void check(MPI_Comm comm, int rounds) {
         entered = other[0] > entered ? other[0] : entered;
         left = other[1] < left ? other[1] : left;
       }
-      CHECK(entered <= left, "round %d: one left %.1f us before the last entered", round, 1e6 * (entered - left));
+      CHECK(entered <= left, "round %d: one left %.1f us before the last entered", round,
+            1e6 * (entered - left));
     } else {
       OK(MPI_Send(times, 2, MPI_DOUBLE, 0, 1, comm));
     }
   }
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   start_form(&argc, &argv);
   MPI_Comm half;
   check(MPI_COMM_WORLD, 20);

@@ -3,12 +3,14 @@
 #include "forms.h"
 
 static void plain(int root, int count) {
-  int *data = alloc(sizeof(int) * (count + 1));
+  int* data = alloc(sizeof(int) * (count + 1));
   for (int i = 0; i < count; ++i) data[i] = rank == root ? item(root, 0, i) : -1;
   data[count] = -77;
   COLL(Bcast, bcast, data, count, MPI_INT, root, MPI_COMM_WORLD);
   for (int i = 0; i < count; ++i) {
-    if (data[i] != item(root, 0, i)) DIE("root %d, count %d: item %d is %d, expected %d", root, count, i, data[i], item(root, 0, i));
+    if (data[i] != item(root, 0, i))
+      DIE("root %d, count %d: item %d is %d, expected %d", root, count, i, data[i],
+          item(root, 0, i));
   }
   CHECK(data[count] == -77, "root %d, count %d: written past the end", root, count);
   free(data);
@@ -28,12 +30,13 @@ static void layouts(int root, int count) {
     const int here = i % stride == 0 && i / stride < count;
     wrong += data[i] != (here ? item(root, 1, i / stride) : -1);
   }
-  CHECK(wrong == 0, "root %d, count %d, stride %d: %d places are wrong", root, count, stride, wrong);
+  CHECK(wrong == 0, "root %d, count %d, stride %d: %d places are wrong", root, count, stride,
+        wrong);
   OK(MPI_Type_free(&type));
   free(data);
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   start_form(&argc, &argv);
   for (int root = 0; root < size; ++root) {
     for (int i = 0; i < counts_tried; ++i) {

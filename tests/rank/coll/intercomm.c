@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collectives between two groups: even ranks and odd ranks. Data flows from one group to the other, both ways in the
-// symmetric ones; rooted ones name MPI_ROOT, MPI_PROC_NULL and the remote root.
+// Collectives between two groups: even ranks and odd ranks. Data flows from one group to the other,
+// both ways in the symmetric ones; rooted ones name MPI_ROOT, MPI_PROC_NULL and the remote root.
 #include "forms.h"
 
 enum { n = 300 };
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   start_form(&argc, &argv);
   if (size < 2) return finish();
   MPI_Comm local, inter;
@@ -17,14 +17,16 @@ int main(int argc, char **argv) {
   OK(MPI_Comm_remote_size(inter, &theirs));
   const int even = rank % 2 == 0, most = size;
   int *a = alloc(sizeof(int) * n * most), *b = alloc(sizeof(int) * n * most);
-#define SET(x) for (int i = 0; i < n * most; ++i) a[i] = (x), b[i] = -1
-#define EXPECT(count, x)                                          \
-  do {                                                            \
-    for (int i = 0; i < (count); ++i) wrong += b[i] != (x);       \
-    EQ(wrong, 0);                                                 \
+#define SET(x) \
+  for (int i = 0; i < n * most; ++i) a[i] = (x), b[i] = -1
+#define EXPECT(count, x)                                    \
+  do {                                                      \
+    for (int i = 0; i < (count); ++i) wrong += b[i] != (x); \
+    EQ(wrong, 0);                                           \
   } while (0)
   // From the even group's last rank to all odd ones.
-  const int evens = even ? mine : theirs, root = even ? (me == evens - 1 ? MPI_ROOT : MPI_PROC_NULL) : evens - 1;
+  const int evens = even ? mine : theirs,
+            root = even ? (me == evens - 1 ? MPI_ROOT : MPI_PROC_NULL) : evens - 1;
   COLL(Barrier, barrier, inter);
   SET(item(rank, 0, i));
   COLL(Bcast, bcast, a, n, MPI_INT, root, inter);

@@ -1,25 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-// The _c forms of the collectives: counts and displacements as MPI_Count and MPI_Aint, with the same results.
+// The _c forms of the collectives: counts and displacements as MPI_Count and MPI_Aint, with the
+// same results.
 #include "../check.h"
 
 enum { count = 101 };
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   start(&argc, &argv);
   int *a = alloc(sizeof(int) * count * size), *b = alloc(sizeof(int) * count * size), wrong = 0;
-  MPI_Count *counts = alloc(sizeof(MPI_Count) * size);
-  MPI_Aint *places = alloc(sizeof(MPI_Aint) * size);
-  MPI_Datatype *types = alloc(sizeof(MPI_Datatype) * size);
+  MPI_Count* counts = alloc(sizeof(MPI_Count) * size);
+  MPI_Aint* places = alloc(sizeof(MPI_Aint) * size);
+  MPI_Datatype* types = alloc(sizeof(MPI_Datatype) * size);
   for (int who = 0; who < size; ++who) {
     counts[who] = count;
     places[who] = (MPI_Aint)count * (size - 1 - who);
     types[who] = MPI_INT;
   }
-#define SET(x) for (int i = 0; i < count * size; ++i) a[i] = (x), b[i] = -1
-#define EXPECT(n, x)                                           \
-  do {                                                         \
-    for (int i = 0; i < (n); ++i) wrong += b[i] != (x);        \
-    EQ(wrong, 0);                                              \
+#define SET(x) \
+  for (int i = 0; i < count * size; ++i) a[i] = (x), b[i] = -1
+#define EXPECT(n, x)                                    \
+  do {                                                  \
+    for (int i = 0; i < (n); ++i) wrong += b[i] != (x); \
+    EQ(wrong, 0);                                       \
   } while (0)
   SET(rank == 1 % size ? i : -1);
   OK(MPI_Bcast_c(a, count, MPI_INT, 1 % size, MPI_COMM_WORLD));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Nonblocking and persistent collectives in numbers: many outstanding at once, completed out of order, started again
-// with new data, mixed with messages, and progress while the caller computes and tests.
+// Nonblocking and persistent collectives in numbers: many outstanding at once, completed out of
+// order, started again with new data, mixed with messages, and progress while the caller computes
+// and tests.
 #include "../check.h"
 
 enum { many = 30, count = 500 };
@@ -18,7 +19,8 @@ static void fill_round(int round) {
 static void verify(int round) {
   int wrong = 0;
   for (int k = 0; k < many; ++k) {
-    for (int i = 0; i < count; ++i) wrong += in[k][i] != size * (size - 1) / 2 * 100 + size * (k * 7 + i + round);
+    for (int i = 0; i < count; ++i)
+      wrong += in[k][i] != size * (size - 1) / 2 * 100 + size * (k * 7 + i + round);
   }
   CHECK(wrong == 0, "round %d: %d sums wrong", round, wrong);
 }
@@ -27,7 +29,8 @@ static void outstanding(void) {
   MPI_Request request[many + 2];
   int token = -1;
   fill_round(0);
-  for (int k = 0; k < many; ++k) OK(MPI_Iallreduce(out[k], in[k], count, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &request[k]));
+  for (int k = 0; k < many; ++k)
+    OK(MPI_Iallreduce(out[k], in[k], count, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &request[k]));
   OK(MPI_Irecv(&token, 1, MPI_INT, left_of(rank), 1, MPI_COMM_WORLD, &request[many]));
   OK(MPI_Isend(&rank, 1, MPI_INT, right_of(rank), 1, MPI_COMM_WORLD, &request[many + 1]));
   for (int k = many - 1; k >= 0; k -= 2) OK(MPI_Wait(&request[k], MPI_STATUS_IGNORE));
@@ -39,7 +42,8 @@ static void outstanding(void) {
 static void started_again(void) {
   MPI_Request request[many];
   for (int k = 0; k < many; ++k) {
-    OK(MPI_Allreduce_init(out[k], in[k], count, MPI_INT, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL, &request[k]));
+    OK(MPI_Allreduce_init(out[k], in[k], count, MPI_INT, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL,
+                          &request[k]));
   }
   for (int round = 1; round <= 5; ++round) {
     fill_round(round);
@@ -50,7 +54,8 @@ static void started_again(void) {
   for (int k = 0; k < many; ++k) OK(MPI_Request_free(&request[k]));
 }
 
-// Ibarrier completes only when all have entered, and then without any further blocking call of the others.
+// Ibarrier completes only when all have entered, and then without any further blocking call of the
+// others.
 static void barrier_by_test(void) {
   MPI_Request request;
   int flag = 0;
@@ -68,7 +73,8 @@ static void barrier_by_test(void) {
   }
   // Not complete while one is missing.
   if (rank == 0) {
-    for (int to = 1; to < size; ++to) OK(MPI_Recv(NULL, 0, MPI_INT, to, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    for (int to = 1; to < size; ++to)
+      OK(MPI_Recv(NULL, 0, MPI_INT, to, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
     OK(MPI_Ibarrier(MPI_COMM_WORLD, &request));
   } else {
     OK(MPI_Ibarrier(MPI_COMM_WORLD, &request));
@@ -100,7 +106,7 @@ static void mixed(void) {
   OK(MPI_Comm_free(&comm));
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   start(&argc, &argv);
   outstanding();
   started_again();

@@ -1,19 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reduce, Allreduce, Reduce_scatter, Reduce_scatter_block, Scan and Exscan with MPI_SUM: every root, counts from 0 to
-// large, in place and not, zero parts; all ranks get the same bits of a floating sum.
+// Reduce, Allreduce, Reduce_scatter, Reduce_scatter_block, Scan and Exscan with MPI_SUM: every
+// root, counts from 0 to large, in place and not, zero parts; all ranks get the same bits of a
+// floating sum.
 #include "forms.h"
 
-static long value(int who, long i) { return (long)(who + 1) * (i % 1009 + 1) - who * 7; }
+static long value(int who, long i) {
+  return (long)(who + 1) * (i % 1009 + 1) - who * 7;
+}
 static long sum(int ranks, long i) {  // of ranks 0 .. ranks-1
   long total = 0;
   for (int who = 0; who < ranks; ++who) total += value(who, i);
   return total;
 }
 
-static void compare(const char *what, const long *got, long from, long count, int ranks) {
+static void compare(const char* what, const long* got, long from, long count, int ranks) {
   ++checks;
   for (long i = 0; i < count; ++i) {
-    if (got[i] != sum(ranks, from + i)) DIE("%s: item %ld of %ld is %ld, expected %ld", what, i, count, got[i], sum(ranks, from + i));
+    if (got[i] != sum(ranks, from + i))
+      DIE("%s: item %ld of %ld is %ld, expected %ld", what, i, count, got[i], sum(ranks, from + i));
   }
 }
 
@@ -25,13 +29,15 @@ static void all(int count, int in_place) {
     if (in_place && rank == root) {
       COLL(Reduce, reduce, MPI_IN_PLACE, in, count, MPI_LONG, MPI_SUM, root, MPI_COMM_WORLD);
     } else {
-      COLL(Reduce, reduce, out, rank == root ? in : NULL, count, MPI_LONG, MPI_SUM, root, MPI_COMM_WORLD);
+      COLL(Reduce, reduce, out, rank == root ? in : NULL, count, MPI_LONG, MPI_SUM, root,
+           MPI_COMM_WORLD);
     }
     if (rank == root) compare("Reduce", in, 0, count, size);
     CHECK(in[count] == -1, "Reduce of %d wrote past the end", count);
   }
   for (int i = 0; i < count; ++i) in[i] = in_place ? out[i] : -1;
-  COLL(Allreduce, allreduce, in_place ? MPI_IN_PLACE : out, in, count, MPI_LONG, MPI_SUM, MPI_COMM_WORLD);
+  COLL(Allreduce, allreduce, in_place ? MPI_IN_PLACE : out, in, count, MPI_LONG, MPI_SUM,
+       MPI_COMM_WORLD);
   compare("Allreduce", in, 0, count, size);
   for (int i = 0; i < count; ++i) in[i] = in_place ? out[i] : -1;
   COLL(Scan, scan, in_place ? MPI_IN_PLACE : out, in, count, MPI_LONG, MPI_SUM, MPI_COMM_WORLD);
@@ -48,7 +54,7 @@ static void all(int count, int in_place) {
 }
 
 static void scattered(int count, int in_place) {
-  int *counts = alloc(sizeof(int) * size);
+  int* counts = alloc(sizeof(int) * size);
   long total = 0, before = 0;
   for (int who = 0; who < size; ++who) {
     counts[who] = who % 3 == 1 ? 0 : count + 2 * who;
@@ -59,10 +65,12 @@ static void scattered(int count, int in_place) {
   long *out = alloc(sizeof(long) * room), *in = alloc(sizeof(long) * (room + 1));
   for (long i = 0; i < room; ++i) out[i] = value(rank, i);
   for (long i = 0; i <= room; ++i) in[i] = i < room && in_place ? out[i] : -1;
-  COLL(Reduce_scatter, reduce_scatter, in_place ? MPI_IN_PLACE : out, in, counts, MPI_LONG, MPI_SUM, MPI_COMM_WORLD);
+  COLL(Reduce_scatter, reduce_scatter, in_place ? MPI_IN_PLACE : out, in, counts, MPI_LONG, MPI_SUM,
+       MPI_COMM_WORLD);
   compare("Reduce_scatter", in, before, counts[rank], size);
   for (long i = 0; i <= room; ++i) in[i] = i < room && in_place ? out[i] : -1;
-  COLL(Reduce_scatter_block, reduce_scatter_block, in_place ? MPI_IN_PLACE : out, in, count, MPI_LONG, MPI_SUM, MPI_COMM_WORLD);
+  COLL(Reduce_scatter_block, reduce_scatter_block, in_place ? MPI_IN_PLACE : out, in, count,
+       MPI_LONG, MPI_SUM, MPI_COMM_WORLD);
   compare("Reduce_scatter_block", in, (long)rank * count, count, size);
   CHECK(in[room] == -1, "Reduce_scatter_block wrote past the end");
   free(counts);
@@ -73,15 +81,18 @@ static void scattered(int count, int in_place) {
 // Whatever order an implementation adds in, all ranks must hold the same bits.
 static void same_bits(int count) {
   double *in = alloc(sizeof(double) * count), *other = alloc(sizeof(double) * count);
-  for (int i = 0; i < count; ++i) in[i] = 1.0 / (rank * 31 + i + 3) + (i % 3 ? 1e10 : -1e-10) * (rank + 1);
+  for (int i = 0; i < count; ++i)
+    in[i] = 1.0 / (rank * 31 + i + 3) + (i % 3 ? 1e10 : -1e-10) * (rank + 1);
   COLL(Allreduce, allreduce, MPI_IN_PLACE, in, count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
-  OK(MPI_Sendrecv(in, count, MPI_DOUBLE, right_of(rank), 1, other, count, MPI_DOUBLE, left_of(rank), 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
-  CHECK(memcmp(in, other, sizeof(double) * count) == 0, "Allreduce of %d doubles differs between ranks", count);
+  OK(MPI_Sendrecv(in, count, MPI_DOUBLE, right_of(rank), 1, other, count, MPI_DOUBLE, left_of(rank),
+                  1, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+  CHECK(memcmp(in, other, sizeof(double) * count) == 0,
+        "Allreduce of %d doubles differs between ranks", count);
   free(in);
   free(other);
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   start_form(&argc, &argv);
   for (int i = 0; i < counts_tried; ++i) {
     for (int in_place = 0; in_place < 2; ++in_place) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A long random sequence of collectives with random roots and counts on several communicators, while point-to-point
-// receives with wildcards are pending: no collective may take another's message or the user's.
+// A long random sequence of collectives with random roots and counts on several communicators,
+// while point-to-point receives with wildcards are pending: no collective may take another's
+// message or the user's.
 #include "forms.h"
 
 enum { rounds = 300, communicators = 4 };
@@ -15,8 +16,10 @@ static void one(MPI_Comm comm, int round) {
   int me, all;
   OK(MPI_Comm_rank(comm, &me));
   OK(MPI_Comm_size(comm, &all));
-  const int root = (int)draw(1000) % all, kind = (int)draw(8), count = (int)draw(4) ? (int)draw(50) : (int)draw(20000);
-  int *a = alloc(sizeof(int) * (count * all + 1)), *b = alloc(sizeof(int) * (count * all + 1)), wrong = 0;
+  const int root = (int)draw(1000) % all, kind = (int)draw(8),
+            count = (int)draw(4) ? (int)draw(50) : (int)draw(20000);
+  int *a = alloc(sizeof(int) * (count * all + 1)), *b = alloc(sizeof(int) * (count * all + 1)),
+      wrong = 0;
   for (int i = 0; i < count * all; ++i) {
     a[i] = item(me, round, i);
     b[i] = -1;
@@ -33,7 +36,8 @@ static void one(MPI_Comm comm, int round) {
       break;
     case 2:
       COLL(Gather, gather, a, count, MPI_INT, b, count, MPI_INT, root, comm);
-      for (int i = 0; i < count * all && me == root; ++i) wrong += b[i] != item(i / count, round, i % count);
+      for (int i = 0; i < count * all && me == root; ++i)
+        wrong += b[i] != item(i / count, round, i % count);
       break;
     case 3:
       COLL(Scatter, scatter, a, count, MPI_INT, b, count, MPI_INT, root, comm);
@@ -45,7 +49,8 @@ static void one(MPI_Comm comm, int round) {
       break;
     case 5:
       COLL(Alltoall, alltoall, a, count, MPI_INT, b, count, MPI_INT, comm);
-      for (int i = 0; i < count * all; ++i) wrong += b[i] != item(i / count, round, (long)me * count + i % count);
+      for (int i = 0; i < count * all; ++i)
+        wrong += b[i] != item(i / count, round, (long)me * count + i % count);
       break;
     case 6:
       COLL(Allreduce, allreduce, a, b, count, MPI_INT, MPI_MAX, comm);
@@ -55,12 +60,13 @@ static void one(MPI_Comm comm, int round) {
       COLL(Reduce, reduce, a, b, count, MPI_INT, MPI_MIN, root, comm);
       for (int i = 0; i < count && me == root; ++i) wrong += b[i] != item(0, round, i);
   }
-  CHECK(wrong == 0, "round %d, kind %d, root %d of %d, count %d: %d items wrong", round, kind, root, all, count, wrong);
+  CHECK(wrong == 0, "round %d, kind %d, root %d of %d, count %d: %d items wrong", round, kind, root,
+        all, count, wrong);
   free(a);
   free(b);
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   start_form(&argc, &argv);
   MPI_Comm comm[communicators];
   MPI_Request wild, sent;
@@ -70,9 +76,12 @@ int main(int argc, char **argv) {
   OK(MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, &comm[2]));
   OK(MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &comm[3]));
   for (int round = 0; round < rounds; ++round) {
-    if (round % 10 == 0) OK(MPI_Irecv(&in, 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &wild));
-    if (round % 10 == 5) OK(MPI_Isend(&out, 1, MPI_INT, right_of(rank), round, MPI_COMM_WORLD, &sent));
-    // All draw the same numbers: in the same order on every rank. The halves differ in size, not in the draws.
+    if (round % 10 == 0)
+      OK(MPI_Irecv(&in, 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &wild));
+    if (round % 10 == 5)
+      OK(MPI_Isend(&out, 1, MPI_INT, right_of(rank), round, MPI_COMM_WORLD, &sent));
+    // All draw the same numbers: in the same order on every rank. The halves differ in size, not in
+    // the draws.
     state = (unsigned)round * 2654435761u;
     one(comm[draw(communicators)], round);
     if (round % 10 == 9) {

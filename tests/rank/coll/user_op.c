@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// User operations in every reduction: one that is not commutative (the order of ranks must be kept), one that is, and
-// operations on derived types with gaps; the function sees whole elements of the right type.
+// User operations in every reduction: one that is not commutative (the order of ranks must be
+// kept), one that is, and operations on derived types with gaps; the function sees whole elements
+// of the right type.
 #include "forms.h"
 
 // The map x -> a x + b modulo a prime; composition is associative and not commutative.
@@ -12,7 +13,9 @@ enum { prime = 1000003 };
 static Map then(Map first, Map second) {
   return (Map){first.a * second.a % prime, (second.a * first.b + second.b) % prime};
 }
-static Map map_of(int who, long i) { return (Map){(who * 37 + i * 11 + 2) % prime, (who * 101 + i * 7 + 1) % prime}; }
+static Map map_of(int who, long i) {
+  return (Map){(who * 37 + i * 11 + 2) % prime, (who * 101 + i * 7 + 1) % prime};
+}
 static Map composed(int ranks, long i) {
   Map all = map_of(0, i);
   for (int who = 1; who < ranks; ++who) all = then(all, map_of(who, i));
@@ -22,26 +25,27 @@ static Map composed(int ranks, long i) {
 static MPI_Datatype map_type;
 static int wrong_type;
 
-static void compose(void *in, void *inout, int *length, MPI_Datatype *type) {
-  const Map *left = in;
-  Map *right = inout;
+static void compose(void* in, void* inout, int* length, MPI_Datatype* type) {
+  const Map* left = in;
+  Map* right = inout;
   MPI_Count bytes = 0;
   MPI_Type_size_c(*type, &bytes);
   if (bytes != sizeof(Map)) wrong_type = 1;
   for (int i = 0; i < *length; ++i) right[i] = then(left[i], right[i]);
 }
 
-static void compose_c(void *in, void *inout, MPI_Count *length, MPI_Datatype *type) {
+static void compose_c(void* in, void* inout, MPI_Count* length, MPI_Datatype* type) {
   int n = (int)*length;
   compose(in, inout, &n, type);
 }
 
-static void compare(const char *what, const Map *got, long from, long count, int ranks) {
+static void compare(const char* what, const Map* got, long from, long count, int ranks) {
   ++checks;
   for (long i = 0; i < count; ++i) {
     const Map want = composed(ranks, from + i);
     if (got[i].a != want.a || got[i].b != want.b) {
-      DIE("%s: item %ld of %ld is (%ld, %ld), expected (%ld, %ld): operands out of rank order?", what, i, count, got[i].a, got[i].b, want.a, want.b);
+      DIE("%s: item %ld of %ld is (%ld, %ld), expected (%ld, %ld): operands out of rank order?",
+          what, i, count, got[i].a, got[i].b, want.a, want.b);
     }
   }
 }
@@ -55,7 +59,8 @@ static void ordered(int count, MPI_Op op) {
     COLL(Reduce, reduce, out, in, count, map_type, op, root, MPI_COMM_WORLD);
     if (rank == root) compare("Reduce", in, 0, count, size);
     memcpy(in, out, sizeof(Map) * count);
-    COLL(Reduce, reduce, rank == root ? MPI_IN_PLACE : in, rank == root ? in : NULL, count, map_type, op, root, MPI_COMM_WORLD);
+    COLL(Reduce, reduce, rank == root ? MPI_IN_PLACE : in, rank == root ? in : NULL, count,
+         map_type, op, root, MPI_COMM_WORLD);
     if (rank == root) compare("Reduce in place", in, 0, count, size);
   }
   COLL(Allreduce, allreduce, out, in, count, map_type, op, MPI_COMM_WORLD);
@@ -80,14 +85,15 @@ static void ordered(int count, MPI_Op op) {
   free(counts);
 }
 
-// Sum of the second int of each triple; the elements have a gap in front, a gap behind, and their own extent.
-static void add_middle(void *in, void *inout, int *length, MPI_Datatype *type) {
+// Sum of the second int of each triple; the elements have a gap in front, a gap behind, and their
+// own extent.
+static void add_middle(void* in, void* inout, int* length, MPI_Datatype* type) {
   MPI_Aint low, extent;
   MPI_Type_get_extent(*type, &low, &extent);
   for (int i = 0; i < *length; ++i) {
-    const char *from = (const char *)in + i * extent;
-    char *to = (char *)inout + i * extent;
-    ((int *)to)[1] += ((const int *)from)[1];
+    const char* from = (const char*)in + i * extent;
+    char* to = (char*)inout + i * extent;
+    ((int*)to)[1] += ((const int*)from)[1];
   }
 }
 
@@ -105,11 +111,13 @@ static void with_gaps(int count) {
     in[i] = -5;
   }
   COLL(Allreduce, allreduce, out, in, count, type, op, MPI_COMM_WORLD);
-  for (int i = 0; i < 4 * count; ++i) wrong += in[i] != (i % 4 == 1 ? size * (size - 1) / 2 + size * i : -5);
+  for (int i = 0; i < 4 * count; ++i)
+    wrong += in[i] != (i % 4 == 1 ? size * (size - 1) / 2 + size * i : -5);
   CHECK(wrong == 0, "Allreduce of %d elements with gaps: %d places wrong", count, wrong);
   for (int i = 0; i < 4 * count; ++i) in[i] = -5;
   COLL(Reduce, reduce, out, in, count, type, op, size - 1, MPI_COMM_WORLD);
-  for (int i = 0; i < 4 * count && rank == size - 1; ++i) wrong += in[i] != (i % 4 == 1 ? size * (size - 1) / 2 + size * i : -5);
+  for (int i = 0; i < 4 * count && rank == size - 1; ++i)
+    wrong += in[i] != (i % 4 == 1 ? size * (size - 1) / 2 + size * i : -5);
   CHECK(wrong == 0, "Reduce of %d elements with gaps: %d places wrong", count, wrong);
   OK(MPI_Op_free(&op));
   CHECK(op == MPI_OP_NULL, "Op_free left the handle as it was");
@@ -119,7 +127,7 @@ static void with_gaps(int count) {
   free(in);
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   start_form(&argc, &argv);
   MPI_Op op, large;
   int commutes = 1;

@@ -1,34 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attributes of communicators: predefined ones, copy and delete callbacks, replacing, deleting, freeing; info of communicators.
+// Attributes of communicators: predefined ones, copy and delete callbacks, replacing, deleting,
+// freeing; info of communicators.
 #include "../check.h"
 
 static int copied, deleted;
 
-static int copy_plus(MPI_Comm comm, int key, void *extra, void *in, void *out, int *flag) {
+static int copy_plus(MPI_Comm comm, int key, void* extra, void* in, void* out, int* flag) {
   (void)comm, (void)key;
   ++copied;
-  *(void **)out = (char *)in + *(int *)extra;
+  *(void**)out = (char*)in + *(int*)extra;
   *flag = 1;
   return MPI_SUCCESS;
 }
-static int count_delete(MPI_Comm comm, int key, void *value, void *extra) {
+static int count_delete(MPI_Comm comm, int key, void* value, void* extra) {
   (void)comm, (void)key, (void)value, (void)extra;
   ++deleted;
   return MPI_SUCCESS;
 }
-static int refuse(MPI_Comm comm, int key, void *value, void *extra) {
+static int refuse(MPI_Comm comm, int key, void* value, void* extra) {
   (void)comm, (void)key, (void)value, (void)extra;
   return MPI_ERR_OTHER;
 }
 
-static char *get(MPI_Comm comm, int key) {
-  void *value = NULL;
+static char* get(MPI_Comm comm, int key) {
+  void* value = NULL;
   int flag = 0;
   OK(MPI_Comm_get_attr(comm, key, &value, &flag));
-  return flag ? value : (char *)-1;
+  return flag ? value : (char*)-1;
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   start(&argc, &argv);
   int key, dup_key, none_key, plus = 5, *value = NULL, flag = 0, index = 0;
   MPI_Comm comm, other;
@@ -37,7 +38,7 @@ int main(int argc, char **argv) {
   OK(MPI_Comm_create_keyval(copy_plus, count_delete, &key, &plus));
   OK(MPI_Comm_create_keyval(MPI_COMM_DUP_FN, MPI_COMM_NULL_DELETE_FN, &dup_key, NULL));
   OK(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, MPI_COMM_NULL_DELETE_FN, &none_key, NULL));
-  CHECK(get(comm, key) == (char *)-1, "an attribute is there before it was set");
+  CHECK(get(comm, key) == (char*)-1, "an attribute is there before it was set");
   OK(MPI_Comm_set_attr(comm, key, base));
   OK(MPI_Comm_set_attr(comm, dup_key, base + 1));
   OK(MPI_Comm_set_attr(comm, none_key, base + 2));
@@ -46,12 +47,12 @@ int main(int argc, char **argv) {
   EQ(copied, 1);
   CHECK(get(other, key) == base + 5, "the copy callback's value is not there");
   CHECK(get(other, dup_key) == base + 1, "MPI_COMM_DUP_FN did not copy");
-  CHECK(get(other, none_key) == (char *)-1, "MPI_COMM_NULL_COPY_FN copied");
+  CHECK(get(other, none_key) == (char*)-1, "MPI_COMM_NULL_COPY_FN copied");
   OK(MPI_Comm_set_attr(other, key, base + 9));  // replacing deletes the old one
   EQ(deleted, 1);
   OK(MPI_Comm_delete_attr(other, key));
   EQ(deleted, 2);
-  CHECK(get(other, key) == (char *)-1, "a deleted attribute is still there");
+  CHECK(get(other, key) == (char*)-1, "a deleted attribute is still there");
   OK(MPI_Comm_free(&other));
   EQ(deleted, 2);
   const int old_key = key;
@@ -67,7 +68,8 @@ int main(int argc, char **argv) {
   OK(MPI_Comm_dup(MPI_COMM_SELF, &comm));
   OK(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN));
   OK(MPI_Comm_set_attr(comm, key, NULL));
-  CHECK(MPI_Comm_delete_attr(comm, key) != MPI_SUCCESS, "a delete callback that refuses was ignored");
+  CHECK(MPI_Comm_delete_attr(comm, key) != MPI_SUCCESS,
+        "a delete callback that refuses was ignored");
   OK(MPI_Comm_free_keyval(&key));
   // Predefined attributes.
   const int keys[] = {MPI_TAG_UB, MPI_IO, MPI_WTIME_IS_GLOBAL};

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dup, split, create and compare: who is in, in which order, undefined colours, names, messages stay inside.
+// Dup, split, create and compare: who is in, in which order, undefined colours, names, messages
+// stay inside.
 #include "../check.h"
 
-// Every member sends its world rank to the right inside comm; expected[i] is the world rank of member i.
-static void ring(MPI_Comm comm, int members, const int *expected) {
+// Every member sends its world rank to the right inside comm; expected[i] is the world rank of
+// member i.
+static void ring(MPI_Comm comm, int members, const int* expected) {
   int me, all, got = -1;
   OK(MPI_Comm_rank(comm, &me));
   OK(MPI_Comm_size(comm, &all));
   EQ(all, members);
   EQ(expected[me], rank);
-  OK(MPI_Sendrecv(&rank, 1, MPI_INT, (me + 1) % all, 1, &got, 1, MPI_INT, (me + all - 1) % all, 1, comm, MPI_STATUS_IGNORE));
+  OK(MPI_Sendrecv(&rank, 1, MPI_INT, (me + 1) % all, 1, &got, 1, MPI_INT, (me + all - 1) % all, 1,
+                  comm, MPI_STATUS_IGNORE));
   EQ(got, expected[(me + all - 1) % all]);
   int sum = 0, want = 0;
   OK(MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, comm));
@@ -37,7 +40,8 @@ static void split(void) {
   OK(MPI_Comm_free(&comm));
   CHECK(comm == MPI_COMM_NULL, "Comm_free left the handle as it was");
   OK(MPI_Comm_split(MPI_COMM_WORLD, rank % 2 ? MPI_UNDEFINED : 0, 0, &comm));
-  CHECK((comm == MPI_COMM_NULL) == (rank % 2), "colour %s gave %s", rank % 2 ? "undefined" : "0", comm == MPI_COMM_NULL ? "null" : "a communicator");
+  CHECK((comm == MPI_COMM_NULL) == (rank % 2), "colour %s gave %s", rank % 2 ? "undefined" : "0",
+        comm == MPI_COMM_NULL ? "null" : "a communicator");
   if (comm != MPI_COMM_NULL) {
     members = 0;
     for (int who = 0; who < size; who += 2) expected[members++] = who;
@@ -73,7 +77,8 @@ static void duplicates(void) {
   EQ(compare(comm[3], comm[3]), MPI_IDENT);
   EQ(compare(MPI_COMM_WORLD, MPI_COMM_WORLD), MPI_IDENT);
   // Same source, same tag, one message per communicator, sent in the other order.
-  for (int i = 0; i < many; ++i) OK(MPI_Irecv(&in[i], 1, MPI_INT, left_of(rank), 9, comm[i], &request[i]));
+  for (int i = 0; i < many; ++i)
+    OK(MPI_Irecv(&in[i], 1, MPI_INT, left_of(rank), 9, comm[i], &request[i]));
   for (int i = many - 1; i >= 0; --i) {
     const int value = rank * 100 + i;
     OK(MPI_Send(&value, 1, MPI_INT, right_of(rank), 9, comm[i]));
@@ -123,7 +128,7 @@ static void names(void) {
   OK(MPI_Comm_free(&comm));
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   start(&argc, &argv);
   int inter = 1, value = -1;
   OK(MPI_Comm_rank(MPI_COMM_SELF, &value));

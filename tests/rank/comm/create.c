@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Comm_create and Comm_create_group: members in the group's order, nothing for the others, several at once with
-// different tags, and hundreds created and freed.
+// Comm_create and Comm_create_group: members in the group's order, nothing for the others, several
+// at once with different tags, and hundreds created and freed.
 #include "../check.h"
 
 static void check(MPI_Comm comm, MPI_Group group) {
@@ -27,7 +27,7 @@ static void check(MPI_Comm comm, MPI_Group group) {
   OK(MPI_Group_free(&world));
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   start(&argc, &argv);
   MPI_Group world, odd_out, reversed;
   MPI_Comm comm;
@@ -39,7 +39,8 @@ int main(int argc, char **argv) {
   OK(MPI_Comm_free(&comm));
   OK(MPI_Group_excl(world, 1, &last, &odd_out));  // all but the last
   OK(MPI_Comm_create(MPI_COMM_WORLD, odd_out, &comm));
-  CHECK((comm == MPI_COMM_NULL) == (rank == last), "Comm_create gave rank %d %s", rank, comm == MPI_COMM_NULL ? "nothing" : "a communicator");
+  CHECK((comm == MPI_COMM_NULL) == (rank == last), "Comm_create gave rank %d %s", rank,
+        comm == MPI_COMM_NULL ? "nothing" : "a communicator");
   if (comm != MPI_COMM_NULL) {
     check(comm, odd_out);
     OK(MPI_Comm_free(&comm));
@@ -60,7 +61,8 @@ int main(int argc, char **argv) {
   OK(MPI_Comm_create(MPI_COMM_WORLD, MPI_GROUP_EMPTY, &comm));
   CHECK(comm == MPI_COMM_NULL, "Comm_create of nobody gave a communicator");
   // From a group without a parent communicator.
-  OK(MPI_Comm_create_from_group(reversed, "weft.test.create", MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &comm));
+  OK(MPI_Comm_create_from_group(reversed, "weft.test.create", MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL,
+                                &comm));
   check(comm, reversed);
   OK(MPI_Comm_free(&comm));
   for (int i = 0; i < 300; ++i) {
@@ -71,7 +73,8 @@ int main(int argc, char **argv) {
   // Many alive at once.
   enum { many = 200 };
   MPI_Comm alive[many];
-  for (int i = 0; i < many; ++i) OK(MPI_Comm_split(MPI_COMM_WORLD, (rank + i) % 2, rank, &alive[i]));
+  for (int i = 0; i < many; ++i)
+    OK(MPI_Comm_split(MPI_COMM_WORLD, (rank + i) % 2, rank, &alive[i]));
   for (int i = 0; i < many; ++i) {
     int count = 1, sum = 0, all;
     OK(MPI_Comm_size(alive[i], &all));

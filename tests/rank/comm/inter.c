@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Intercommunicators: create, remote groups, messages across, compare, dup, split, merge in both orders.
+// Intercommunicators: create, remote groups, messages across, compare, dup, split, merge in both
+// orders.
 #include "../check.h"
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   start(&argc, &argv);
   if (size < 2) return finish();
   const int half = size / 2, low = rank < half;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Size, extent and true extent of types of every constructor: negative strides, zero counts, resized bounds, sizes of
-// the predefined types.
+// Size, extent and true extent of types of every constructor: negative strides, zero counts,
+// resized bounds, sizes of the predefined types.
 #include <complex.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -8,7 +8,8 @@
 
 #include "../check.h"
 
-static void expect_(int line, MPI_Datatype type, MPI_Aint bytes, MPI_Aint low, MPI_Aint extent, MPI_Aint true_low, MPI_Aint true_extent) {
+static void expect_(int line, MPI_Datatype type, MPI_Aint bytes, MPI_Aint low, MPI_Aint extent,
+                    MPI_Aint true_low, MPI_Aint true_extent) {
   int got_size = -1;
   MPI_Aint got_low = -1, got_extent = -1, got_true_low = -1, got_true_extent = -1;
   MPI_Count size_c = -1, low_c = -1, extent_c = -1;
@@ -16,9 +17,11 @@ static void expect_(int line, MPI_Datatype type, MPI_Aint bytes, MPI_Aint low, M
   OK(MPI_Type_get_extent(type, &got_low, &got_extent));
   OK(MPI_Type_get_true_extent(type, &got_true_low, &got_true_extent));
   CHECK(got_size == bytes, "line %d: size %d, expected %ld", line, got_size, (long)bytes);
-  CHECK(got_low == low && got_extent == extent, "line %d: bounds %ld + %ld, expected %ld + %ld", line, (long)got_low, (long)got_extent, (long)low, (long)extent);
-  CHECK(got_true_low == true_low && got_true_extent == true_extent, "line %d: true bounds %ld + %ld, expected %ld + %ld", line,
-        (long)got_true_low, (long)got_true_extent, (long)true_low, (long)true_extent);
+  CHECK(got_low == low && got_extent == extent, "line %d: bounds %ld + %ld, expected %ld + %ld",
+        line, (long)got_low, (long)got_extent, (long)low, (long)extent);
+  CHECK(got_true_low == true_low && got_true_extent == true_extent,
+        "line %d: true bounds %ld + %ld, expected %ld + %ld", line, (long)got_true_low,
+        (long)got_true_extent, (long)true_low, (long)true_extent);
   OK(MPI_Type_size_c(type, &size_c));
   OK(MPI_Type_get_extent_c(type, &low_c, &extent_c));
   EQ(size_c, bytes);
@@ -30,10 +33,10 @@ static void expect_(int line, MPI_Datatype type, MPI_Aint bytes, MPI_Aint low, M
 }
 #define EXPECT(...) expect_(__LINE__, __VA_ARGS__)
 // The last constructor's type is looked at and freed.
-#define EXPECT_FREE(type, ...)     \
-  do {                             \
-    EXPECT(type, __VA_ARGS__);     \
-    OK(MPI_Type_free(&type));      \
+#define EXPECT_FREE(type, ...)                                               \
+  do {                                                                       \
+    EXPECT(type, __VA_ARGS__);                                               \
+    OK(MPI_Type_free(&type));                                                \
     CHECK(type == MPI_DATATYPE_NULL, "Type_free left the handle as it was"); \
   } while (0)
 
@@ -41,14 +44,43 @@ static void predefined(void) {
   const struct {
     MPI_Datatype type;
     size_t bytes;
-  } all[] = {{MPI_CHAR, 1}, {MPI_SIGNED_CHAR, 1}, {MPI_UNSIGNED_CHAR, 1}, {MPI_BYTE, 1}, {MPI_PACKED, 1}, {MPI_WCHAR, sizeof(wchar_t)},
-             {MPI_SHORT, sizeof(short)}, {MPI_UNSIGNED_SHORT, sizeof(short)}, {MPI_INT, sizeof(int)}, {MPI_UNSIGNED, sizeof(int)},
-             {MPI_LONG, sizeof(long)}, {MPI_UNSIGNED_LONG, sizeof(long)}, {MPI_LONG_LONG, 8}, {MPI_LONG_LONG_INT, 8}, {MPI_UNSIGNED_LONG_LONG, 8},
-             {MPI_FLOAT, 4}, {MPI_DOUBLE, 8}, {MPI_LONG_DOUBLE, sizeof(long double)}, {MPI_C_BOOL, sizeof(bool)},
-             {MPI_INT8_T, 1}, {MPI_INT16_T, 2}, {MPI_INT32_T, 4}, {MPI_INT64_T, 8}, {MPI_UINT8_T, 1}, {MPI_UINT16_T, 2}, {MPI_UINT32_T, 4}, {MPI_UINT64_T, 8},
-             {MPI_AINT, sizeof(MPI_Aint)}, {MPI_COUNT, sizeof(MPI_Count)}, {MPI_OFFSET, sizeof(MPI_Offset)},
-             {MPI_C_COMPLEX, 8}, {MPI_C_FLOAT_COMPLEX, 8}, {MPI_C_DOUBLE_COMPLEX, 16}, {MPI_C_LONG_DOUBLE_COMPLEX, sizeof(long double complex)},
-             {MPI_CXX_BOOL, 1}, {MPI_CXX_FLOAT_COMPLEX, 8}, {MPI_CXX_DOUBLE_COMPLEX, 16}};
+  } all[] = {{MPI_CHAR, 1},
+             {MPI_SIGNED_CHAR, 1},
+             {MPI_UNSIGNED_CHAR, 1},
+             {MPI_BYTE, 1},
+             {MPI_PACKED, 1},
+             {MPI_WCHAR, sizeof(wchar_t)},
+             {MPI_SHORT, sizeof(short)},
+             {MPI_UNSIGNED_SHORT, sizeof(short)},
+             {MPI_INT, sizeof(int)},
+             {MPI_UNSIGNED, sizeof(int)},
+             {MPI_LONG, sizeof(long)},
+             {MPI_UNSIGNED_LONG, sizeof(long)},
+             {MPI_LONG_LONG, 8},
+             {MPI_LONG_LONG_INT, 8},
+             {MPI_UNSIGNED_LONG_LONG, 8},
+             {MPI_FLOAT, 4},
+             {MPI_DOUBLE, 8},
+             {MPI_LONG_DOUBLE, sizeof(long double)},
+             {MPI_C_BOOL, sizeof(bool)},
+             {MPI_INT8_T, 1},
+             {MPI_INT16_T, 2},
+             {MPI_INT32_T, 4},
+             {MPI_INT64_T, 8},
+             {MPI_UINT8_T, 1},
+             {MPI_UINT16_T, 2},
+             {MPI_UINT32_T, 4},
+             {MPI_UINT64_T, 8},
+             {MPI_AINT, sizeof(MPI_Aint)},
+             {MPI_COUNT, sizeof(MPI_Count)},
+             {MPI_OFFSET, sizeof(MPI_Offset)},
+             {MPI_C_COMPLEX, 8},
+             {MPI_C_FLOAT_COMPLEX, 8},
+             {MPI_C_DOUBLE_COMPLEX, 16},
+             {MPI_C_LONG_DOUBLE_COMPLEX, sizeof(long double complex)},
+             {MPI_CXX_BOOL, 1},
+             {MPI_CXX_FLOAT_COMPLEX, 8},
+             {MPI_CXX_DOUBLE_COMPLEX, 16}};
   for (size_t i = 0; i < sizeof all / sizeof *all; ++i) {
     const MPI_Aint bytes = (MPI_Aint)all[i].bytes;
     EXPECT(all[i].type, bytes, 0, bytes, 0, bytes);
@@ -62,7 +94,7 @@ static void predefined(void) {
   EXPECT(MPI_SHORT_INT, 6, 0, 8, 0, 8);
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   start(&argc, &argv);
   MPI_Datatype t, u;
   predefined();

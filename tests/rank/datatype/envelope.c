@@ -1,17 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a type was made of: envelopes and contents of every constructor, names, attributes, and a type freed in use.
+// What a type was made of: envelopes and contents of every constructor, names, attributes, and a
+// type freed in use.
 #include "../check.h"
 
-static void envelope_(int line, MPI_Datatype type, int combiner, int integers, int addresses, int types) {
+static void envelope_(int line, MPI_Datatype type, int combiner, int integers, int addresses,
+                      int types) {
   int i = -1, a = -1, t = -1, c = -1;
   OK(MPI_Type_get_envelope(type, &i, &a, &t, &c));
-  CHECK(i == integers && a == addresses && t == types && c == combiner, "line %d: envelope is %d integers, %d addresses, %d types, combiner %d; expected %d, %d, %d, %d",
+  CHECK(i == integers && a == addresses && t == types && c == combiner,
+        "line %d: envelope is %d integers, %d addresses, %d types, combiner %d; expected %d, %d, "
+        "%d, %d",
         line, i, a, t, c, integers, addresses, types, combiner);
 }
 #define ENVELOPE(...) envelope_(__LINE__, __VA_ARGS__)
 
 static void contents(void) {
-  MPI_Datatype type, inner, types[4] = {MPI_DATATYPE_NULL, MPI_DATATYPE_NULL, MPI_DATATYPE_NULL, MPI_DATATYPE_NULL};
+  MPI_Datatype type, inner,
+      types[4] = {MPI_DATATYPE_NULL, MPI_DATATYPE_NULL, MPI_DATATYPE_NULL, MPI_DATATYPE_NULL};
   int integers[16];
   MPI_Aint addresses[8];
   const int lengths[2] = {3, 1}, places[2] = {4, 0};
@@ -98,7 +103,7 @@ static void names(void) {
 static void attributes(void) {
   MPI_Datatype type, copy;
   int key, flag = 0, here;
-  void *value = NULL;
+  void* value = NULL;
   OK(MPI_Type_create_keyval(MPI_TYPE_DUP_FN, MPI_TYPE_NULL_DELETE_FN, &key, NULL));
   OK(MPI_Type_contiguous(2, MPI_INT, &type));
   OK(MPI_Type_set_attr(type, key, &here));
@@ -125,13 +130,14 @@ static void freed_in_use(void) {
   OK(MPI_Isend(out, 1, type, right_of(rank), 1, MPI_COMM_WORLD, &request[1]));
   OK(MPI_Type_free(&type));
   OK(MPI_Waitall(2, request, MPI_STATUSES_IGNORE));
-  for (int i = 0; i < 2 * n; ++i) wrong += in[i] != (i % 2 || i > 2 * n - 2 ? -1 : left_of(rank) + i);
+  for (int i = 0; i < 2 * n; ++i)
+    wrong += in[i] != (i % 2 || i > 2 * n - 2 ? -1 : left_of(rank) + i);
   EQ(wrong, 0);
   free(out);
   free(in);
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   start(&argc, &argv);
   contents();
   names();

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pack and Unpack: several items behind each other, sent as MPI_PACKED and received typed and the reverse, and the
-// external32 representation (big endian, fixed sizes).
+// Pack and Unpack: several items behind each other, sent as MPI_PACKED and received typed and the
+// reverse, and the external32 representation (big endian, fixed sizes).
 #include "../check.h"
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   start(&argc, &argv);
   char room[1000];
   int position = 0, n = 42, out[6] = {1, 2, 3, 4, 5, 6}, in[6] = {0}, bytes = 0;
@@ -74,10 +74,12 @@ int main(int argc, char **argv) {
   CHECK(external == 24 || external == 12, "external32 of 3 longs takes %ld bytes", (long)external);
   OK(MPI_Pack_external("external32", &value, 1, MPI_INT, room, sizeof room, &at));
   EQ(at, 4);
-  CHECK(room[0] == 1 && room[1] == 2 && room[2] == 3 && room[3] == 4, "external32 of 0x01020304 is %02x%02x%02x%02x", room[0], room[1], room[2], room[3]);
+  CHECK(room[0] == 1 && room[1] == 2 && room[2] == 3 && room[3] == 4,
+        "external32 of 0x01020304 is %02x%02x%02x%02x", room[0], room[1], room[2], room[3]);
   OK(MPI_Pack_external("external32", &one, 1, MPI_DOUBLE, room, sizeof room, &at));
   EQ(at, 12);
-  CHECK((unsigned char)room[4] == 0x3f && (unsigned char)room[5] == 0xf0 && room[11] == 0, "external32 of 1.0 begins %02x%02x", room[4] & 255, room[5] & 255);
+  CHECK((unsigned char)room[4] == 0x3f && (unsigned char)room[5] == 0xf0 && room[11] == 0,
+        "external32 of 1.0 begins %02x%02x", room[4] & 255, room[5] & 255);
   int back = 0;
   double back_d = 0;
   at = 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random trees of constructors. The test keeps its own list of (place, width) for each tree; packing, unpacking, the
-// bounds and a message must agree with that list. Too large and empty trees are left out. The seed is fixed, so a failure comes again.
+// Random trees of constructors. The test keeps its own list of (place, width) for each tree;
+// packing, unpacking, the bounds and a message must agree with that list. Too large and empty trees
+// are left out. The seed is fixed, so a failure comes again.
 #include "../check.h"
 
 enum { most = 20000, depth_most = 4, trees = 150, arm = 200000 };
@@ -10,8 +11,8 @@ typedef struct {
   int n;
   long low, high;
   int fixed;  // bounds were set by resized somewhere
-  int *at;
-  signed char *width;
+  int* at;
+  signed char* width;
 } Map;
 
 static unsigned state = 12345;
@@ -20,14 +21,16 @@ static int draw(int below) {
   return (int)((state >> 8) % (unsigned)below);
 }
 
-static Map map_new(void) { return (Map){0, 0, 0, 0, alloc(sizeof(int) * most), alloc(most)}; }
-static void map_free(Map *map) {
+static Map map_new(void) {
+  return (Map){0, 0, 0, 0, alloc(sizeof(int) * most), alloc(most)};
+}
+static void map_free(Map* map) {
   free(map->at);
   free(map->width);
 }
 
 // Adds `length` copies of `part` at displacement `place` bytes.
-static int map_add(Map *to, const Map *part, int length, long place, int *first) {
+static int map_add(Map* to, const Map* part, int length, long place, int* first) {
   const long extent = part->high - part->low;
   if (to->n + length * part->n > most) return 0;
   for (int k = 0; k < length; ++k) {
@@ -43,11 +46,12 @@ static int map_add(Map *to, const Map *part, int length, long place, int *first)
   return 1;
 }
 
-static MPI_Datatype leaf(Map *map) {
+static MPI_Datatype leaf(Map* map) {
   static const struct {
     int width;
     MPI_Datatype type;
-  } basic[] = {{1, MPI_CHAR}, {2, MPI_SHORT}, {4, MPI_INT}, {8, MPI_DOUBLE}, {4, MPI_FLOAT}, {8, MPI_LONG}};
+  } basic[] = {{1, MPI_CHAR},   {2, MPI_SHORT}, {4, MPI_INT},
+               {8, MPI_DOUBLE}, {4, MPI_FLOAT}, {8, MPI_LONG}};
   const int which = draw(6);
   MPI_Datatype type;
   map->n = 1;
@@ -59,7 +63,7 @@ static MPI_Datatype leaf(Map *map) {
   return type;
 }
 
-static MPI_Datatype tree(int depth, Map *map) {
+static MPI_Datatype tree(int depth, Map* map) {
   if (depth == 0) return leaf(map);
   Map inner = map_new();
   MPI_Datatype old = tree(depth - 1, &inner), type = MPI_DATATYPE_NULL;
@@ -79,11 +83,13 @@ static MPI_Datatype tree(int depth, Map *map) {
       OK(MPI_Type_contiguous(count, old, &type));
       break;
     case 1:
-      for (int i = 0; i < count && fits; ++i) fits = map_add(map, &inner, length, i * stride * extent, &first);
+      for (int i = 0; i < count && fits; ++i)
+        fits = map_add(map, &inner, length, i * stride * extent, &first);
       OK(MPI_Type_vector(count, length, stride, old, &type));
       break;
     case 2:
-      for (int i = 0; i < count && fits; ++i) fits = map_add(map, &inner, length, i * (stride * 24L), &first);
+      for (int i = 0; i < count && fits; ++i)
+        fits = map_add(map, &inner, length, i * (stride * 24L), &first);
       OK(MPI_Type_create_hvector(count, length, stride * 24, old, &type));
       break;
     case 3:
@@ -103,7 +109,8 @@ static MPI_Datatype tree(int depth, Map *map) {
       OK(MPI_Type_create_indexed_block(count, length, places, old, &type));
       break;
     case 6:
-      // All of one type: the alignment padding of a struct stays out of the oracle when the extent is a multiple of 8.
+      // All of one type: the alignment padding of a struct stays out of the oracle when the extent
+      // is a multiple of 8.
       for (int i = 0; i < count && fits; ++i) {
         lengths[i] = 1 + draw(2);
         bytes[i] = (draw(40) - 15) * 8;
@@ -134,7 +141,7 @@ static MPI_Datatype tree(int depth, Map *map) {
   return type;
 }
 
-static int overlapping(const Map *map, int count, char *used, long room, long base) {
+static int overlapping(const Map* map, int count, char* used, long room, long base) {
   const long extent = map->high - map->low;
   memset(used, 0, (size_t)room);
   for (int k = 0; k < count; ++k) {
@@ -149,7 +156,8 @@ static int overlapping(const Map *map, int count, char *used, long room, long ba
   return 0;
 }
 
-static void verify(int number, MPI_Datatype type, const Map *map, unsigned char *data, unsigned char *back, char *used) {
+static void verify(int number, MPI_Datatype type, const Map* map, unsigned char* data,
+                   unsigned char* back, char* used) {
   const int count = 1 + number % 3;
   const long room = 2L * arm, base = arm, extent = map->high - map->low;
   MPI_Aint low, got_extent;
@@ -158,13 +166,15 @@ static void verify(int number, MPI_Datatype type, const Map *map, unsigned char 
   OK(MPI_Type_size(type, &bytes));
   CHECK(bytes == want, "tree %d: size %d, expected %d", number, bytes, want);
   OK(MPI_Type_get_extent(type, &low, &got_extent));
-  CHECK(low == map->low && got_extent == extent, "tree %d: bounds %ld + %ld, expected %ld + %ld", number, (long)low, (long)got_extent, map->low, extent);
+  CHECK(low == map->low && got_extent == extent, "tree %d: bounds %ld + %ld, expected %ld + %ld",
+        number, (long)low, (long)got_extent, map->low, extent);
   const int overlap = overlapping(map, count, used, room, base);
   if (overlap == 2) return;  // too wide for the test's buffer
   fill(data, (size_t)room, (unsigned)number);
   OK(MPI_Pack_size(count, type, MPI_COMM_WORLD, &packed_room));
-  CHECK(packed_room >= count * want, "tree %d: Pack_size %d for %d bytes", number, packed_room, count * want);
-  unsigned char *packed = alloc((size_t)packed_room + 8);
+  CHECK(packed_room >= count * want, "tree %d: Pack_size %d for %d bytes", number, packed_room,
+        count * want);
+  unsigned char* packed = alloc((size_t)packed_room + 8);
   OK(MPI_Pack(data + base, count, type, packed, packed_room, &position, MPI_COMM_WORLD));
   EQ(position, count * want);
   long k = 0;
@@ -184,7 +194,8 @@ static void verify(int number, MPI_Datatype type, const Map *map, unsigned char 
     for (long i = 0; i < room; ++i) wrong += back[i] != (used[i] ? data[i] : 0xa5);
     CHECK(wrong == 0, "tree %d: %d bytes wrong after Unpack", number, wrong);
     memset(back, 0xa5, (size_t)room);
-    OK(MPI_Sendrecv(data + base, count, type, right_of(rank), 1, back + base, count, type, left_of(rank), 1, MPI_COMM_WORLD, &status));
+    OK(MPI_Sendrecv(data + base, count, type, right_of(rank), 1, back + base, count, type,
+                    left_of(rank), 1, MPI_COMM_WORLD, &status));
     int got = 0, elements = 0;
     OK(MPI_Get_count(&status, type, &got));
     EQ(got, want ? count : 0);
@@ -196,10 +207,10 @@ static void verify(int number, MPI_Datatype type, const Map *map, unsigned char 
   free(packed);
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   start(&argc, &argv);
   unsigned char *data = alloc(2 * arm), *back = alloc(2 * arm);
-  char *used = alloc(2 * arm);
+  char* used = alloc(2 * arm);
   for (int number = 0; number < trees; ++number) {
     Map map = map_new();
     MPI_Datatype type = tree(1 + number % depth_most, &map);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Wrong arguments of collectives, made by all ranks alike (so that nobody waits): class and sentence of each.
+// Wrong arguments of collectives, made by all ranks alike (so that nobody waits): class and
+// sentence of each.
 #include "bad.h"
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   start_returning(&argc, &argv);
   int a[4] = {1, 2, 3, 4}, b[64];
   double d[2] = {0, 0}, e[2];
@@ -26,10 +27,12 @@ int main(int argc, char **argv) {
   BAD(MPI_Gather(a, 1, MPI_INT, b, 1, MPI_INT, size, world), MPI_ERR_ROOT, "root");
   BAD(MPI_Gather(a, -1, MPI_INT, b, 1, MPI_INT, 0, world), MPI_ERR_COUNT, "-1");
   BAD(MPI_Scatter(a, 1, MPI_INT, b, -1, MPI_INT, 0, world), MPI_ERR_COUNT, "-1");
-  BAD(MPI_Allgather(a, 1, MPI_DATATYPE_NULL, b, 1, MPI_INT, world), MPI_ERR_TYPE, "MPI_DATATYPE_NULL");
+  BAD(MPI_Allgather(a, 1, MPI_DATATYPE_NULL, b, 1, MPI_INT, world), MPI_ERR_TYPE,
+      "MPI_DATATYPE_NULL");
   BAD(MPI_Allgatherv(a, 1, MPI_INT, b, counts, places, MPI_INT, world), MPI_ERR_COUNT, "-4");
   BAD(MPI_Alltoall(a, -2, MPI_INT, b, -2, MPI_INT, world), MPI_ERR_COUNT, "-2");
-  BAD(MPI_Alltoallv(a, counts, places, MPI_INT, b, counts, places, MPI_INT, world), MPI_ERR_COUNT, "-4");
+  BAD(MPI_Alltoallv(a, counts, places, MPI_INT, b, counts, places, MPI_INT, world), MPI_ERR_COUNT,
+      "-4");
   BAD(MPI_Allreduce(a, b, -1, MPI_INT, MPI_SUM, world), MPI_ERR_COUNT, "-1");
   BAD(MPI_Allreduce(a, b, 1, MPI_INT, MPI_OP_NULL, world), MPI_ERR_OP, "MPI_OP_NULL");
   BAD(MPI_Allreduce(d, e, 1, MPI_DOUBLE, MPI_BAND, world), MPI_ERR_OP, "MPI_BAND", "MPI_DOUBLE");

@@ -35,11 +35,13 @@ static void types_and_ops(void) {
   BAD(MPI_Type_contiguous(-1, MPI_INT, &type), MPI_ERR_COUNT, "-1");
   BAD(MPI_Type_contiguous(1, MPI_DATATYPE_NULL, &type), MPI_ERR_TYPE, "MPI_DATATYPE_NULL");
   BAD(MPI_Type_vector(2, -3, 1, MPI_INT, &type), EITHER(MPI_ERR_ARG, MPI_ERR_COUNT), "-3");
-  BAD(MPI_Type_indexed(2, lengths, places, MPI_INT, &type), EITHER(MPI_ERR_ARG, MPI_ERR_COUNT), "-2");
+  BAD(MPI_Type_indexed(2, lengths, places, MPI_INT, &type), EITHER(MPI_ERR_ARG, MPI_ERR_COUNT),
+      "-2");
   BAD(MPI_Type_create_subarray(1, whole, part, from, MPI_ORDER_C, MPI_INT, &type), MPI_ERR_ARG);
   BAD(MPI_Type_free(&predefined), MPI_ERR_TYPE, "MPI_INT");
   BAD(MPI_Type_get_extent(MPI_DATATYPE_NULL, &low, &extent), MPI_ERR_TYPE, "MPI_DATATYPE_NULL");
-  BAD(MPI_Pack(value, 4, MPI_INT, room, sizeof room, &position, MPI_COMM_WORLD), EITHER(MPI_ERR_TRUNCATE, MPI_ERR_ARG), "8", "16");
+  BAD(MPI_Pack(value, 4, MPI_INT, room, sizeof room, &position, MPI_COMM_WORLD),
+      EITHER(MPI_ERR_TRUNCATE, MPI_ERR_ARG), "8", "16");
   BAD(MPI_Op_free(&op), MPI_ERR_OP, "MPI_SUM");
   op = MPI_OP_NULL;
   BAD(MPI_Op_free(&op), MPI_ERR_OP, "MPI_OP_NULL");
@@ -47,10 +49,11 @@ static void types_and_ops(void) {
 
 static void attributes_and_info(void) {
   int key = MPI_KEYVAL_INVALID, flag;
-  void *value;
+  void* value;
   char text[300], long_key[MPI_MAX_INFO_KEY + 10];
   MPI_Info info;
-  BAD(MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_KEYVAL_INVALID, &value, &flag), MPI_ERR_KEYVAL, "MPI_KEYVAL_INVALID");
+  BAD(MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_KEYVAL_INVALID, &value, &flag), MPI_ERR_KEYVAL,
+      "MPI_KEYVAL_INVALID");
   BAD(MPI_Comm_free_keyval(&key), MPI_ERR_KEYVAL);
   OK(MPI_Info_create(&info));
   memset(long_key, 'k', sizeof long_key - 1);
@@ -64,7 +67,7 @@ static void attributes_and_info(void) {
   BAD(MPI_Error_class(-1, &flag), MPI_ERR_ARG, "-1");
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   start_returning(&argc, &argv);
   comms_and_groups();
   types_and_ops();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Wrong arguments of point-to-point calls: class and sentence of each, and nothing was sent or broken by them.
+// Wrong arguments of point-to-point calls: class and sentence of each, and nothing was sent or
+// broken by them.
 #include "bad.h"
 
 static void sends_and_receives(void) {
@@ -35,10 +36,12 @@ static void sends_and_receives(void) {
   BAD(MPI_Probe(size + 1, 0, world, &status), MPI_ERR_RANK, "source");
   BAD(MPI_Iprobe(0, -4, world, &flag, &status), MPI_ERR_TAG, "-4");
   BAD(MPI_Mprobe(0, 0, MPI_COMM_NULL, &message, &status), MPI_ERR_COMM, "MPI_COMM_NULL");
-  BAD(MPI_Sendrecv(&value, 1, MPI_INT, size, 0, &flag, 1, MPI_INT, 0, 0, world, &status), MPI_ERR_RANK, "dest");
-  BAD(MPI_Sendrecv(&value, 1, MPI_INT, 0, 0, &flag, -1, MPI_INT, 0, 0, world, &status), MPI_ERR_COUNT, "-1");
+  BAD(MPI_Sendrecv(&value, 1, MPI_INT, size, 0, &flag, 1, MPI_INT, 0, 0, world, &status),
+      MPI_ERR_RANK, "dest");
+  BAD(MPI_Sendrecv(&value, 1, MPI_INT, 0, 0, &flag, -1, MPI_INT, 0, 0, world, &status),
+      MPI_ERR_COUNT, "-1");
   BAD(MPI_Sendrecv_replace(&value, 1, MPI_INT, 0, -1 - 1, 0, 0, world, &status), MPI_ERR_TAG, "-2");
-  int *upper = NULL;
+  int* upper = NULL;
   OK(MPI_Comm_get_attr(world, MPI_TAG_UB, &upper, &flag));
   if (upper && *upper < INT32_MAX) {
     snprintf(above, sizeof above, "%d", *upper + 1);
@@ -106,14 +109,14 @@ static void requests(void) {
 static void buffers(void) {
   char room[1000];
   int bytes;
-  void *back;
+  void* back;
   BAD(MPI_Buffer_attach(room, -1), MPI_ERR_ARG, "-1");
   OK(MPI_Buffer_attach(room, sizeof room));
   BAD(MPI_Buffer_attach(room, sizeof room), MPI_ERR_BUFFER, "attached");
   OK(MPI_Buffer_detach(&back, &bytes));
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   start_returning(&argc, &argv);
   sends_and_receives();
   types();
@@ -126,7 +129,8 @@ int main(int argc, char **argv) {
   OK(MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE));
   EQ(flag, 0);
   OK(MPI_Barrier(MPI_COMM_WORLD));
-  OK(MPI_Sendrecv(&rank, 1, MPI_INT, right_of(rank), 0, &in, 1, MPI_INT, left_of(rank), 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+  OK(MPI_Sendrecv(&rank, 1, MPI_INT, right_of(rank), 0, &in, 1, MPI_INT, left_of(rank), 0,
+                  MPI_COMM_WORLD, MPI_STATUS_IGNORE));
   EQ(in, left_of(rank));
   return finish();
 }

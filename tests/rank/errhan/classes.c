@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Error classes, codes and strings: every predefined class is its own class and has words; user-defined ones.
+// Error classes, codes and strings: every predefined class is its own class and has words;
+// user-defined ones.
 #include "../check.h"
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   start(&argc, &argv);
   char text[MPI_MAX_ERROR_STRING], other[MPI_MAX_ERROR_STRING];
   int class = -1, length = -1, code = 0, flag = 0, *last = NULL;
@@ -10,12 +11,16 @@ int main(int argc, char **argv) {
     OK(MPI_Error_class(i, &class));
     EQ(class, i);
     OK(MPI_Error_string(i, text, &length));
-    CHECK(length > 5 && length < MPI_MAX_ERROR_STRING && (int)strlen(text) == length, "class %d has the string '%s' of length %d", i, text, length);
-    if (i > 1) CHECK(strcmp(text, other) != 0, "classes %d and %d have the same string '%s'", i - 1, i, text);
+    CHECK(length > 5 && length < MPI_MAX_ERROR_STRING && (int)strlen(text) == length,
+          "class %d has the string '%s' of length %d", i, text, length);
+    if (i > 1)
+      CHECK(strcmp(text, other) != 0, "classes %d and %d have the same string '%s'", i - 1, i,
+            text);
     strcpy(other, text);
   }
   OK(MPI_Add_error_class(&class));
-  CHECK(class > MPI_ERR_LASTCODE, "a new class is %d, expected more than MPI_ERR_LASTCODE %d", class, MPI_ERR_LASTCODE);
+  CHECK(class > MPI_ERR_LASTCODE, "a new class is %d, expected more than MPI_ERR_LASTCODE %d",
+        class, MPI_ERR_LASTCODE);
   OK(MPI_Add_error_code(class, &code));
   OK(MPI_Add_error_string(class, "a class of my own"));
   OK(MPI_Add_error_string(code, "a code of my own"));
@@ -28,6 +33,7 @@ int main(int argc, char **argv) {
   EQ(of_code, class);
   OK(MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_LASTUSEDCODE, &last, &flag));
   EQ(flag, 1);
-  CHECK(flag && *last >= code, "MPI_LASTUSEDCODE is %d, expected at least %d", flag ? *last : 0, code);
+  CHECK(flag && *last >= code, "MPI_LASTUSEDCODE is %d, expected at least %d", flag ? *last : 0,
+        code);
   return finish();
 }

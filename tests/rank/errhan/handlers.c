@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Error handlers: made, set, got, inherited, called with the communicator and the code, freed while in use.
+// Error handlers: made, set, got, inherited, called with the communicator and the code, freed while
+// in use.
 #include "../check.h"
 
 static int calls, last_code;
 static MPI_Comm last_comm;
-static void note(MPI_Comm *comm, int *code, ...) {
+static void note(MPI_Comm* comm, int* code, ...) {
   ++calls;
   last_comm = *comm;
   last_code = *code;
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   start(&argc, &argv);
   MPI_Errhandler handler, got;
   MPI_Comm comm, copy;
@@ -30,8 +31,10 @@ int main(int argc, char **argv) {
   CHECK(last_comm == comm, "the handler was called for another communicator");
   OK(MPI_Error_class(last_code, &class));
   EQ(class, MPI_ERR_COUNT);
-  // After a handler of the user the call may return success (the handler has dealt with it) or the same code.
-  CHECK(code == MPI_SUCCESS || code == last_code, "the call returned %d, the handler got %d", code, last_code);
+  // After a handler of the user the call may return success (the handler has dealt with it) or the
+  // same code.
+  CHECK(code == MPI_SUCCESS || code == last_code, "the call returned %d, the handler got %d", code,
+        last_code);
   OK(MPI_Comm_dup(comm, &copy));  // inherits
   code = MPI_Send(&value, 1, MPI_INT, size + 1, 0, copy);
   EQ(calls, 2);

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every group function: size, rank, translate, compare, union, intersection, difference, incl, excl and the ranges.
-// Groups are built of the world's ranks, whatever its size; expectations are computed from plain lists.
+// Every group function: size, rank, translate, compare, union, intersection, difference, incl, excl
+// and the ranges. Groups are built of the world's ranks, whatever its size; expectations are
+// computed from plain lists.
 #include "../check.h"
 
 static MPI_Group world;
 
-static void expect(MPI_Group group, int n, const int *members, const char *what) {
+static void expect(MPI_Group group, int n, const int* members, const char* what) {
   int all = -1, me = -5, at = MPI_UNDEFINED;
   OK(MPI_Group_size(group, &all));
   CHECK(all == n, "%s has %d members, expected %d", what, all, n);
@@ -20,7 +21,7 @@ static void expect(MPI_Group group, int n, const int *members, const char *what)
   CHECK(me == at, "%s: I am %d, expected %d", what, me, at);
 }
 
-static MPI_Group of(int n, const int *members) {
+static MPI_Group of(int n, const int* members) {
   MPI_Group group;
   OK(MPI_Group_incl(world, n, members, &group));
   return group;
@@ -32,14 +33,15 @@ static int compare(MPI_Group a, MPI_Group b) {
   return result;
 }
 
-static void release(MPI_Group *group) {
+static void release(MPI_Group* group) {
   OK(MPI_Group_free(group));
   CHECK(*group == MPI_GROUP_NULL, "Group_free left the handle as it was");
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   start(&argc, &argv);
-  int *list = alloc(sizeof(int) * size), *reversed = alloc(sizeof(int) * size), *even = alloc(sizeof(int) * size), evens = 0;
+  int *list = alloc(sizeof(int) * size), *reversed = alloc(sizeof(int) * size),
+      *even = alloc(sizeof(int) * size), evens = 0;
   OK(MPI_Comm_group(MPI_COMM_WORLD, &world));
   for (int i = 0; i < size; ++i) {
     list[i] = i;

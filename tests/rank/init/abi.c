@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The standard ABI's own calls: version, info, integers for handles; constants of the header seen by the library.
+// The standard ABI's own calls: version, info, integers for handles; constants of the header seen
+// by the library.
 #include "../check.h"
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   int major = -1, minor = -1;
   OK(MPI_Abi_get_version(&major, &minor));  // allowed before Init
   EQ(major, MPI_ABI_VERSION);
@@ -22,13 +23,19 @@ int main(int argc, char **argv) {
   OK(MPI_Info_free(&info));
   start(&argc, &argv);
   EQ(MPI_Comm_toint(MPI_COMM_WORLD), (intptr_t)MPI_COMM_WORLD);
-  CHECK(MPI_Comm_fromint(MPI_Comm_toint(MPI_COMM_SELF)) == MPI_COMM_SELF, "MPI_COMM_SELF does not survive its integer");
-  CHECK(MPI_Type_fromint(MPI_Type_toint(MPI_DOUBLE)) == MPI_DOUBLE, "MPI_DOUBLE does not survive its integer");
+  CHECK(MPI_Comm_fromint(MPI_Comm_toint(MPI_COMM_SELF)) == MPI_COMM_SELF,
+        "MPI_COMM_SELF does not survive its integer");
+  CHECK(MPI_Type_fromint(MPI_Type_toint(MPI_DOUBLE)) == MPI_DOUBLE,
+        "MPI_DOUBLE does not survive its integer");
   CHECK(MPI_Op_fromint(MPI_Op_toint(MPI_SUM)) == MPI_SUM, "MPI_SUM does not survive its integer");
-  CHECK(MPI_Group_fromint(MPI_Group_toint(MPI_GROUP_EMPTY)) == MPI_GROUP_EMPTY, "MPI_GROUP_EMPTY does not survive its integer");
-  CHECK(MPI_Info_fromint(MPI_Info_toint(MPI_INFO_ENV)) == MPI_INFO_ENV, "MPI_INFO_ENV does not survive its integer");
-  CHECK(MPI_Request_fromint(MPI_Request_toint(MPI_REQUEST_NULL)) == MPI_REQUEST_NULL, "MPI_REQUEST_NULL does not survive its integer");
-  CHECK(MPI_Errhandler_fromint(MPI_Errhandler_toint(MPI_ERRORS_RETURN)) == MPI_ERRORS_RETURN, "MPI_ERRORS_RETURN does not survive its integer");
+  CHECK(MPI_Group_fromint(MPI_Group_toint(MPI_GROUP_EMPTY)) == MPI_GROUP_EMPTY,
+        "MPI_GROUP_EMPTY does not survive its integer");
+  CHECK(MPI_Info_fromint(MPI_Info_toint(MPI_INFO_ENV)) == MPI_INFO_ENV,
+        "MPI_INFO_ENV does not survive its integer");
+  CHECK(MPI_Request_fromint(MPI_Request_toint(MPI_REQUEST_NULL)) == MPI_REQUEST_NULL,
+        "MPI_REQUEST_NULL does not survive its integer");
+  CHECK(MPI_Errhandler_fromint(MPI_Errhandler_toint(MPI_ERRORS_RETURN)) == MPI_ERRORS_RETURN,
+        "MPI_ERRORS_RETURN does not survive its integer");
   MPI_Comm comm;
   MPI_Datatype type;
   int sum = 0, one = 1;

@@ -2,7 +2,7 @@
 // Info objects: set, get, order, replace, delete, dup, long values, MPI_INFO_ENV.
 #include "../check.h"
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   start(&argc, &argv);
   MPI_Info info, copy;
   char value[100], key[MPI_MAX_INFO_KEY + 1], *large = alloc(MPI_MAX_INFO_VAL + 1);
@@ -26,7 +26,8 @@ int main(int argc, char **argv) {
   length = 5;
   OK(MPI_Info_get_string(info, "colour", &length, value, &flag));
   EQ(length, 9);  // what the value needs, with its end
-  CHECK(flag && strcmp(value, "dark") == 0, "colour in 5 bytes is '%s'", flag ? value : "(missing)");
+  CHECK(flag && strcmp(value, "dark") == 0, "colour in 5 bytes is '%s'",
+        flag ? value : "(missing)");
   OK(MPI_Info_get_valuelen(info, "weave", &length, &flag));
   EQ(flag, 1);
   EQ(length, 5);
@@ -49,7 +50,7 @@ int main(int argc, char **argv) {
   OK(MPI_Info_get_nkeys(MPI_INFO_ENV, &count));
   OK(MPI_Info_create_env(argc, argv, &info));
   OK(MPI_Info_free(&info));
-  void *memory = NULL;
+  void* memory = NULL;
   OK(MPI_Alloc_mem(10000, MPI_INFO_NULL, &memory));
   memset(memory, 1, 10000);
   OK(MPI_Free_mem(memory));

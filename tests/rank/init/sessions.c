@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sessions: MPI without MPI_Init; process sets, groups and communicators from them, buffers of a session, info, handlers,
-// several sessions at once and one after the other.
+// Sessions: MPI without MPI_Init; process sets, groups and communicators from them, buffers of a
+// session, info, handlers, several sessions at once and one after the other.
 #include "../check.h"
 
-static void use(MPI_Session session, const char *set, const char *tag, int want_world) {
+static void use(MPI_Session session, const char* set, const char* tag, int want_world) {
   MPI_Group group;
   MPI_Comm comm;
   int me = -1, all = -1, sum = 0, one = 1;
@@ -20,10 +20,11 @@ static void use(MPI_Session session, const char *set, const char *tag, int want_
     EQ(all, 1);
   }
   int got = -1;
-  OK(MPI_Sendrecv(&me, 1, MPI_INT, (me + 1) % all, 2, &got, 1, MPI_INT, (me + all - 1) % all, 2, comm, MPI_STATUS_IGNORE));
+  OK(MPI_Sendrecv(&me, 1, MPI_INT, (me + 1) % all, 2, &got, 1, MPI_INT, (me + all - 1) % all, 2,
+                  comm, MPI_STATUS_IGNORE));
   EQ(got, (me + all - 1) % all);
   // A buffer of the session serves its communicators.
-  void *back = NULL;
+  void* back = NULL;
   int bytes = 0;
   OK(MPI_Session_attach_buffer(session, MPI_BUFFER_AUTOMATIC, 0));
   OK(MPI_Bsend(&me, 1, MPI_INT, (me + 1) % all, 3, comm));
@@ -49,7 +50,8 @@ int main(void) {
     char value[20];
     MPI_Info info;
     OK(MPI_Session_get_nth_pset(session, MPI_INFO_NULL, i, &length, NULL));
-    CHECK(length > 1 && length <= MPI_MAX_PSET_NAME_LEN, "process set %d has a name of length %d", i, length);
+    CHECK(length > 1 && length <= MPI_MAX_PSET_NAME_LEN, "process set %d has a name of length %d",
+          i, length);
     OK(MPI_Session_get_nth_pset(session, MPI_INFO_NULL, i, &length, name));
     world += strcmp(name, "mpi://WORLD") == 0;
     self += strcmp(name, "mpi://SELF") == 0;

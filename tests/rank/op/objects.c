@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operations as objects: which commute, creation and freeing in numbers, freeing while one is in use, and Reduce_local.
+// Operations as objects: which commute, creation and freeing in numbers, freeing while one is in
+// use, and Reduce_local.
 #include "../check.h"
 
-static void twice_plus(void *in, void *inout, int *length, MPI_Datatype *type) {
+static void twice_plus(void* in, void* inout, int* length, MPI_Datatype* type) {
   (void)type;
-  for (int i = 0; i < *length; ++i) ((int *)inout)[i] += 2 * ((int *)in)[i];
+  for (int i = 0; i < *length; ++i) ((int*)inout)[i] += 2 * ((int*)in)[i];
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   start(&argc, &argv);
-  const MPI_Op predefined[] = {MPI_SUM, MPI_PROD, MPI_MIN, MPI_MAX, MPI_LAND, MPI_LOR, MPI_LXOR, MPI_BAND, MPI_BOR, MPI_BXOR, MPI_MINLOC, MPI_MAXLOC};
+  const MPI_Op predefined[] = {MPI_SUM,  MPI_PROD, MPI_MIN, MPI_MAX,  MPI_LAND,   MPI_LOR,
+                               MPI_LXOR, MPI_BAND, MPI_BOR, MPI_BXOR, MPI_MINLOC, MPI_MAXLOC};
   int commutes = 0;
   for (size_t i = 0; i < sizeof predefined / sizeof *predefined; ++i) {
     OK(MPI_Op_commutative(predefined[i], &commutes));

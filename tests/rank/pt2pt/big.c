@@ -2,10 +2,10 @@
 // One message of 2^31 + 5 bytes, as bytes and as a derived type; needs 2 GiB of memory per rank.
 #include "../check.h"
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   start(&argc, &argv);
   const MPI_Count huge = ((MPI_Count)1 << 31) + 5;
-  unsigned char *data = alloc(huge);
+  unsigned char* data = alloc(huge);
   MPI_Status status;
   MPI_Count count = 0;
   const int peer = rank ^ 1;
@@ -30,7 +30,8 @@ int main(int argc, char **argv) {
       EQ(data[huge - 1], 0x99);
       EQ(data[(MPI_Count)1 << 31], 0x77);
       for (MPI_Count i = 0; i < huge - 10; i += 4093) {
-        if (data[i] != 0x40 + round && i != (MPI_Count)1 << 31) DIE("byte %lld is 0x%02x", (long long)i, data[i]);
+        if (data[i] != 0x40 + round && i != (MPI_Count)1 << 31)
+          DIE("byte %lld is 0x%02x", (long long)i, data[i]);
       }
     }
     if (round == 1) OK(MPI_Type_free(&type));

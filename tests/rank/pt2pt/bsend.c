@@ -1,29 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
-// Buffered sends: attach and detach, room used again, detach waits, no room, automatic and communicator buffers.
+// Buffered sends: attach and detach, room used again, detach waits, no room, automatic and
+// communicator buffers.
 #include "../check.h"
 
 static void no_room(void) {
   char small[256 + MPI_BSEND_OVERHEAD];
-  char *big = alloc(100000);
-  void *back;
+  char* big = alloc(100000);
+  void* back;
   int back_size, class = 0;
   OK(MPI_Buffer_attach(small, (int)sizeof small));
   OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
   const int code = MPI_Bsend(big, 100000, MPI_BYTE, rank, 1, MPI_COMM_WORLD);
   OK(MPI_Error_class(code, &class));
-  CHECK(class == MPI_ERR_BUFFER, "Bsend without room gave '%s', expected class MPI_ERR_BUFFER", error_text_(code));
+  CHECK(class == MPI_ERR_BUFFER, "Bsend without room gave '%s', expected class MPI_ERR_BUFFER",
+        error_text_(code));
   OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL));
   OK(MPI_Buffer_detach(&back, &back_size));
   EQ(back_size, sizeof small);
   free(big);
 }
 
-// The room of delivered messages comes back: a small buffer carries many messages, one after the other.
+// The room of delivered messages comes back: a small buffer carries many messages, one after the
+// other.
 static void room_again(void) {
   enum { bytes = 1000, rounds = 500 };
   static char buffer[2 * (bytes + MPI_BSEND_OVERHEAD)];
   char out[bytes], in[bytes];
-  void *back;
+  void* back;
   int back_size;
   OK(MPI_Buffer_attach(buffer, (int)sizeof buffer));
   for (int i = 0; i < rounds; ++i) {
@@ -39,14 +42,14 @@ static void room_again(void) {
     OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
   }
   OK(MPI_Buffer_detach(&back, &back_size));
-  CHECK(back == (void *)buffer, "detach gave %p, expected %p", back, (void *)buffer);
+  CHECK(back == (void*)buffer, "detach gave %p, expected %p", back, (void*)buffer);
 }
 
 // Detach returns only when all is delivered: the buffer may be overwritten at once.
 static void detach_waits(void) {
   enum { bytes = 100000 };
   char *buffer = alloc(bytes + MPI_BSEND_OVERHEAD), *data = alloc(bytes), *in = alloc(bytes);
-  void *back;
+  void* back;
   int back_size;
   MPI_Request request;
   OK(MPI_Irecv(in, bytes, MPI_BYTE, left_of(rank), 4, MPI_COMM_WORLD, &request));
@@ -82,7 +85,7 @@ static void burst(MPI_Comm comm, int tag) {
 }
 
 static void automatic(void) {
-  void *back = NULL;
+  void* back = NULL;
   int back_size = -1;
   OK(MPI_Buffer_attach(MPI_BUFFER_AUTOMATIC, 0));
   burst(MPI_COMM_WORLD, 5);
@@ -111,12 +114,13 @@ static void of_communicator(void) {
   burst(comm, 7);
   MPI_Count back_count = -1;
   OK(MPI_Comm_detach_buffer_c(comm, &back, &back_count));
-  CHECK(back == MPI_BUFFER_AUTOMATIC, "Comm_detach_buffer_c gave %p, expected MPI_BUFFER_AUTOMATIC", back);
+  CHECK(back == MPI_BUFFER_AUTOMATIC, "Comm_detach_buffer_c gave %p, expected MPI_BUFFER_AUTOMATIC",
+        back);
   free(buffer);
   OK(MPI_Comm_free(&comm));
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   start(&argc, &argv);
   no_room();
   room_again();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cancel of receives: a cancelled one takes no message, one that is matched cannot be cancelled, persistent ones restart.
+// Cancel of receives: a cancelled one takes no message, one that is matched cannot be cancelled,
+// persistent ones restart.
 #include "../check.h"
 
 static void never_sent(void) {
@@ -9,7 +10,8 @@ static void never_sent(void) {
   MPI_Status status;
   int cancelled = 0;
   memset(in, 5, sizeof in);
-  for (int i = 0; i < posted; ++i) OK(MPI_Irecv(&in[i], 1, MPI_BYTE, MPI_ANY_SOURCE, i, MPI_COMM_WORLD, &request[i]));
+  for (int i = 0; i < posted; ++i)
+    OK(MPI_Irecv(&in[i], 1, MPI_BYTE, MPI_ANY_SOURCE, i, MPI_COMM_WORLD, &request[i]));
   for (int i = posted - 1; i >= 0; --i) {
     OK(MPI_Cancel(&request[i]));
     OK(MPI_Wait(&request[i], &status));
@@ -86,7 +88,7 @@ static void persistent(void) {
   OK(MPI_Request_free(&request));
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   start(&argc, &argv);
   never_sent();
   OK(MPI_Barrier(MPI_COMM_WORLD));

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// Wait and Test in their all, any and some forms: what completes, what stays, null and inactive entries, empty lists.
+// Wait and Test in their all, any and some forms: what completes, what stays, null and inactive
+// entries, empty lists.
 #include "../check.h"
 
 enum { messages = 12 };
 static int out[messages], in[messages];
 
 // Receives 0..n-1 are posted; the sends come in reverse order of tags when go() is called.
-static void post(MPI_Request *request) {
+static void post(MPI_Request* request) {
   for (int i = 0; i < messages; ++i) {
     in[i] = -1;
     OK(MPI_Irecv(&in[i], 1, MPI_INT, left_of(rank), i, MPI_COMM_WORLD, &request[i]));
   }
 }
 
-static void go(MPI_Request *sent) {
+static void go(MPI_Request* sent) {
   OK(MPI_Barrier(MPI_COMM_WORLD));
   for (int i = messages - 1; i >= 0; --i) {
     out[i] = rank * 1000 + i;
@@ -21,7 +22,7 @@ static void go(MPI_Request *sent) {
   }
 }
 
-static void arrived(int i, const MPI_Status *status) {
+static void arrived(int i, const MPI_Status* status) {
   EQ(in[i], left_of(rank) * 1000 + i);
   STATUS(status, left_of(rank), i, sizeof(int));
 }
@@ -34,7 +35,8 @@ static void all(int test) {
     int flag = 1;
     OK(MPI_Testall(messages, request, &flag, status));
     EQ(flag, 0);
-    for (int i = 0; i < messages; ++i) CHECK(request[i] != MPI_REQUEST_NULL, "Testall without success took request %d", i);
+    for (int i = 0; i < messages; ++i)
+      CHECK(request[i] != MPI_REQUEST_NULL, "Testall without success took request %d", i);
   }
   go(sent);
   if (test) {
@@ -69,7 +71,8 @@ static void any(int test) {
     } else {
       OK(MPI_Waitany(messages, request, &index, &status));
     }
-    if (index < 0 || index >= messages || seen[index]) DIE("index %d was given %s", index, index < 0 ? "" : "twice");
+    if (index < 0 || index >= messages || seen[index])
+      DIE("index %d was given %s", index, index < 0 ? "" : "twice");
     seen[index] = 1;
     arrived(index, &status);
     CHECK(request[index] == MPI_REQUEST_NULL, "request %d is not null", index);
@@ -103,7 +106,8 @@ static void some(int test) {
     if (count < 0) DIE("%d requests completed", count);
     for (int i = 0; i < count; ++i) {
       const int index = indices[i];
-      if (index < 0 || index >= messages || seen[index]) DIE("index %d is wrong or came twice", index);
+      if (index < 0 || index >= messages || seen[index])
+        DIE("index %d is wrong or came twice", index);
       seen[index] = 1;
       arrived(index, &status[i]);
       CHECK(request[index] == MPI_REQUEST_NULL, "request %d is not null", index);
@@ -139,7 +143,7 @@ static void one(void) {
   OK(MPI_Waitall(messages, sent, MPI_STATUSES_IGNORE));
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   start(&argc, &argv);
   one();
   for (int test = 0; test < 2; ++test) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Floods of unexpected messages: 100,000 small ones and many large ones wait while the receiver looks elsewhere, then
-// all come, complete and in order.
+// Floods of unexpected messages: 100,000 small ones and many large ones wait while the receiver
+// looks elsewhere, then all come, complete and in order.
 #include "../check.h"
 
 static void small(void) {
@@ -15,14 +15,16 @@ static void small(void) {
     return;
   }
   // The last message of each sender first: all others are unexpected by then.
-  for (int from = 1; from < size; ++from) OK(MPI_Recv(NULL, 0, MPI_INT, from, 1000, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+  for (int from = 1; from < size; ++from)
+    OK(MPI_Recv(NULL, 0, MPI_INT, from, 1000, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
   for (int from = 1; from < size; ++from) {
     for (int i = 0; i < each; ++i) {
       int value[2] = {-1, -1};
       MPI_Status status;
       OK(MPI_Recv(value, 2, MPI_INT, from, MPI_ANY_TAG, MPI_COMM_WORLD, &status));
       if (value[0] != from || value[1] != i || status.MPI_TAG != i % 7) {
-        DIE("message %d of %d carries (%d, %d), tag %d", i, from, value[0], value[1], status.MPI_TAG);
+        DIE("message %d of %d carries (%d, %d), tag %d", i, from, value[0], value[1],
+            status.MPI_TAG);
       }
     }
   }
@@ -31,7 +33,7 @@ static void small(void) {
 static void large(void) {
   enum { messages = 64, bytes = 500000 };
   if (rank > 0) {
-    char *data[messages];
+    char* data[messages];
     MPI_Request request[messages];
     for (int i = 0; i < messages; ++i) {
       data[i] = alloc(bytes);
@@ -43,8 +45,9 @@ static void large(void) {
     for (int i = 0; i < messages; ++i) free(data[i]);
     return;
   }
-  char *in = alloc(bytes);
-  for (int from = 1; from < size; ++from) OK(MPI_Recv(NULL, 0, MPI_INT, from, 1000, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+  char* in = alloc(bytes);
+  for (int from = 1; from < size; ++from)
+    OK(MPI_Recv(NULL, 0, MPI_INT, from, 1000, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
   for (int i = 0; i < messages; ++i) {
     for (int from = size - 1; from > 0; --from) {
       MPI_Status status;
@@ -56,7 +59,7 @@ static void large(void) {
   free(in);
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   start(&argc, &argv);
   if (size > 1) {
     small();

@@ -13,7 +13,8 @@ static void sends(int bytes) {
   OK(MPI_Recv(in, bytes, MPI_BYTE, left_of(rank), 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
   FILLED(in, bytes, left_of(rank));
   // The receiver's token says that the buffer may go.
-  OK(MPI_Sendrecv(&rank, 1, MPI_INT, left_of(rank), 2, &token, 1, MPI_INT, right_of(rank), 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+  OK(MPI_Sendrecv(&rank, 1, MPI_INT, left_of(rank), 2, &token, 1, MPI_INT, right_of(rank), 2,
+                  MPI_COMM_WORLD, MPI_STATUS_IGNORE));
   EQ(token, right_of(rank));
   free(out);
   free(in);
@@ -21,7 +22,7 @@ static void sends(int bytes) {
 
 static void receives(int bytes) {
   unsigned char *out = alloc(bytes), *in = alloc(bytes);
-  volatile unsigned char *last = in + bytes - 1;
+  volatile unsigned char* last = in + bytes - 1;
   MPI_Request request;
   int flag;
   memset(in, 0, bytes);
@@ -31,7 +32,8 @@ static void receives(int bytes) {
   OK(MPI_Request_free(&request));
   OK(MPI_Send(out, bytes, MPI_BYTE, right_of(rank), 3, MPI_COMM_WORLD));
   // Any later message of the same sender and a call that progresses shows it has arrived.
-  OK(MPI_Sendrecv(NULL, 0, MPI_INT, right_of(rank), 4, NULL, 0, MPI_INT, left_of(rank), 4, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+  OK(MPI_Sendrecv(NULL, 0, MPI_INT, right_of(rank), 4, NULL, 0, MPI_INT, left_of(rank), 4,
+                  MPI_COMM_WORLD, MPI_STATUS_IGNORE));
   while (*last != 200) OK(MPI_Iprobe(MPI_ANY_SOURCE, 99, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE));
   OK(MPI_Barrier(MPI_COMM_WORLD));
   FILLED(in, bytes - 1, 9);
@@ -54,7 +56,7 @@ static void persistent(void) {
   OK(MPI_Barrier(MPI_COMM_WORLD));
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   start(&argc, &argv);
   const int lengths[] = {1, 100, 5000, 70000, 2000000};
   for (int i = 0; i < 5; ++i) {

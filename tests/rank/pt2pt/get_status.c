@@ -2,7 +2,7 @@
 // Request_get_status in its four forms: tells about completion and takes nothing away.
 #include "../check.h"
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   start(&argc, &argv);
   enum { messages = 5 };
   int in[messages], out[messages], flag = 1, index = 0, count = 0, indices[messages];

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programs the standard promises to be free of deadlock: everybody sends large messages first by Isend, then receives;
-// a send completes while its receiver is in another call; a Ssend waits for its receive.
+// Programs the standard promises to be free of deadlock: everybody sends large messages first by
+// Isend, then receives; a send completes while its receiver is in another call; a Ssend waits for
+// its receive.
 #include "../check.h"
 
 enum { bytes = 4 << 20 };
 
 static void everybody_sends_first(void) {
   char *out = alloc(bytes), *in = alloc(bytes);
-  MPI_Request *request = alloc(sizeof *request * size);
+  MPI_Request* request = alloc(sizeof *request * size);
   fill(out, bytes, rank);
-  for (int peer = 0; peer < size; ++peer) OK(MPI_Isend(out, bytes - peer, MPI_BYTE, peer, 1, MPI_COMM_WORLD, &request[peer]));
+  for (int peer = 0; peer < size; ++peer)
+    OK(MPI_Isend(out, bytes - peer, MPI_BYTE, peer, 1, MPI_COMM_WORLD, &request[peer]));
   for (int peer = 0; peer < size; ++peer) {
     MPI_Status status;
     OK(MPI_Recv(in, bytes, MPI_BYTE, peer, 1, MPI_COMM_WORLD, &status));
@@ -26,7 +28,7 @@ static void everybody_sends_first(void) {
 static void receiver_elsewhere(void) {
   const int peer = rank ^ 1;
   if (peer >= size) return;
-  char *data = alloc(bytes);
+  char* data = alloc(bytes);
   MPI_Request request;
   int token = 0;
   if (rank % 2) {
@@ -49,7 +51,7 @@ static void receiver_elsewhere(void) {
 static void synchronous(int length) {
   const int peer = rank ^ 1;
   if (peer >= size) return;
-  char *data = alloc(length);
+  char* data = alloc(length);
   MPI_Request request;
   int flag = 1;
   if (rank % 2) {
@@ -70,7 +72,7 @@ static void synchronous(int length) {
   free(data);
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   start(&argc, &argv);
   everybody_sends_first();
   receiver_elsewhere();

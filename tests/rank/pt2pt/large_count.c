@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counts beyond 2^31 in little memory: types whose extent is huge and whose data is small, large counts of empty
-// types, and statuses that count more than an int holds.
+// Counts beyond 2^31 in little memory: types whose extent is huge and whose data is small, large
+// counts of empty types, and statuses that count more than an int holds.
 #include "../check.h"
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   start(&argc, &argv);
   const MPI_Count huge = ((MPI_Count)1 << 31) + 5;
   MPI_Request request;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ten thousand outstanding requests each way, all tags different, completed by Waitall, Waitsome and one by one
-// from the back. A queue that is searched from its start every time takes too long here.
+// Ten thousand outstanding requests each way, all tags different, completed by Waitall, Waitsome
+// and one by one from the back. A queue that is searched from its start every time takes too long
+// here.
 #include "../check.h"
 
 enum { many = 10000 };
@@ -21,14 +22,15 @@ static void post(int reverse) {
   }
 }
 
-static void verify(const char *how) {
+static void verify(const char* how) {
   for (int i = 0; i < many; ++i) {
-    if (in[i] != left_of(rank) * many + i) DIE("%s: message %d carries %d, expected %d", how, i, in[i], left_of(rank) * many + i);
+    if (in[i] != left_of(rank) * many + i)
+      DIE("%s: message %d carries %d, expected %d", how, i, in[i], left_of(rank) * many + i);
   }
   ++checks;
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   start(&argc, &argv);
   post(0);
   OK(MPI_Waitall(many, received, status));

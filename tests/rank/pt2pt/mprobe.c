@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Matched probes: a message taken by Mprobe or Improbe belongs to its holder and is received only through its handle.
+// Matched probes: a message taken by Mprobe or Improbe belongs to its holder and is received only
+// through its handle.
 #include "../check.h"
 
 enum { longest = 200000 };
@@ -13,12 +14,14 @@ static void take_and_receive(int bytes, int how) {
   fill(out, bytes, bytes + how);
   OK(MPI_Isend(out, bytes, MPI_BYTE, right_of(rank), tag, MPI_COMM_WORLD, &sent));
   if (how & 1) {
-    for (int flag = 0; !flag;) OK(MPI_Improbe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &flag, &message, &status));
+    for (int flag = 0; !flag;)
+      OK(MPI_Improbe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &flag, &message, &status));
   } else {
     OK(MPI_Mprobe(from, tag, MPI_COMM_WORLD, &message, &status));
   }
   STATUS(&status, from, tag, bytes);
-  CHECK(message != MPI_MESSAGE_NULL && message != MPI_MESSAGE_NO_PROC, "the probe gave no message handle");
+  CHECK(message != MPI_MESSAGE_NULL && message != MPI_MESSAGE_NO_PROC,
+        "the probe gave no message handle");
   int flag = 1;
   OK(MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE));
   EQ(flag, 0);  // taken: no other probe sees it
@@ -47,7 +50,8 @@ static void out_of_order(void) {
     out[i] = rank * 100 + i;
     OK(MPI_Isend(&out[i], 1, MPI_INT, right_of(rank), 8, MPI_COMM_WORLD, &request[i]));
   }
-  for (int i = 0; i < messages - 1; ++i) OK(MPI_Mprobe(left_of(rank), 8, MPI_COMM_WORLD, &message[i], &status));
+  for (int i = 0; i < messages - 1; ++i)
+    OK(MPI_Mprobe(left_of(rank), 8, MPI_COMM_WORLD, &message[i], &status));
   OK(MPI_Recv(&in, 1, MPI_INT, left_of(rank), 8, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
   EQ(in, left_of(rank) * 100 + messages - 1);
   for (int i = messages - 2; i >= 0; --i) {
@@ -85,7 +89,7 @@ static void proc_null_and_truncation(void) {
   OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   start(&argc, &argv);
   const int lengths[] = {0, 1, 64, 3000, 70000, longest};
   for (int i = 0; i < 6; ++i) {

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Non-overtaking order: messages of one pair and tag arrive as sent, whatever their sizes (inline, eager, rendezvous)
-// and modes, with receives posted before, after, and alternating with wildcards.
+// Non-overtaking order: messages of one pair and tag arrive as sent, whatever their sizes (inline,
+// eager, rendezvous) and modes, with receives posted before, after, and alternating with wildcards.
 #include "../check.h"
 
 enum { messages = 300, longest = 200000 };
 
 static unsigned random_state;
-static unsigned next_random(void) { return (random_state = random_state * 1664525u + 1013904223u) >> 8; }
+static unsigned next_random(void) {
+  return (random_state = random_state * 1664525u + 1013904223u) >> 8;
+}
 
 static int length_of(int i) {
   static const int lengths[] = {4, 16, 64, 500, 4096, 9000, 66000, longest};
@@ -15,7 +17,7 @@ static int length_of(int i) {
   return lengths[next_random() % 8];
 }
 
-static void send_all(MPI_Request *request, int **data) {
+static void send_all(MPI_Request* request, int** data) {
   for (int i = 0; i < messages; ++i) {
     const int bytes = length_of(i);
     data[i] = alloc(bytes);
@@ -29,7 +31,7 @@ static void send_all(MPI_Request *request, int **data) {
   }
 }
 
-static void verify(int i, int *in, const MPI_Status *status) {
+static void verify(int i, int* in, const MPI_Status* status) {
   STATUS(status, left_of(rank), 1, length_of(i));
   if (in[0] != i) DIE("message %d arrived as number %d: overtaken", in[0], i);
   fill(in, 4, i);
@@ -74,7 +76,7 @@ static void early(int posted_before) {
   }
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   start(&argc, &argv);
   late();
   OK(MPI_Barrier(MPI_COMM_WORLD));

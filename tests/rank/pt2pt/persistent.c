@@ -32,7 +32,8 @@ static void each_mode(int bytes) {
       STATUS(&status[i], from, 10 + i, bytes);
       FILLED(in[i], bytes, round);
     }
-    for (int i = 0; i < 8; ++i) CHECK(request[i] != MPI_REQUEST_NULL, "persistent request %d became null after Waitall", i);
+    for (int i = 0; i < 8; ++i)
+      CHECK(request[i] != MPI_REQUEST_NULL, "persistent request %d became null after Waitall", i);
   }
   for (int i = 0; i < 8; ++i) {
     OK(MPI_Request_free(&request[i]));
@@ -89,14 +90,14 @@ static void wildcards_and_proc_null(void) {
   OK(MPI_Request_free(&request[0]));
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   start(&argc, &argv);
   OK(MPI_Buffer_attach(MPI_BUFFER_AUTOMATIC, 0));
   const int lengths[] = {0, 1, 100, 5000, longest};
   for (int i = 0; i < 5; ++i) each_mode(lengths[i]);
   inactive();
   wildcards_and_proc_null();
-  void *back;
+  void* back;
   int back_size;
   OK(MPI_Buffer_detach(&back, &back_size));
   return finish();

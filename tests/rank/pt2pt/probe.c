@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Probe and Iprobe, exact and wild: what they report is what the next receive with the same arguments gets.
+// Probe and Iprobe, exact and wild: what they report is what the next receive with the same
+// arguments gets.
 #include "../check.h"
 
 enum { longest = 200000 };
@@ -31,13 +32,15 @@ static void probe_then_receive(int bytes, int wild_source, int wild_tag) {
   free(in);
 }
 
-// With several messages waiting, a probe for one tag finds it behind others, and wild probes follow the order.
+// With several messages waiting, a probe for one tag finds it behind others, and wild probes follow
+// the order.
 static void among_several(void) {
   int value[3] = {1, 2, 3}, got = 0, flag = 1;
   MPI_Request request[3];
   MPI_Status status;
   OK(MPI_Barrier(MPI_COMM_WORLD));
-  for (int i = 0; i < 3; ++i) OK(MPI_Isend(&value[i], 1, MPI_INT, right_of(rank), 50 + i, MPI_COMM_WORLD, &request[i]));
+  for (int i = 0; i < 3; ++i)
+    OK(MPI_Isend(&value[i], 1, MPI_INT, right_of(rank), 50 + i, MPI_COMM_WORLD, &request[i]));
   OK(MPI_Probe(left_of(rank), 52, MPI_COMM_WORLD, &status));
   STATUS(&status, left_of(rank), 52, sizeof(int));
   OK(MPI_Probe(left_of(rank), MPI_ANY_TAG, MPI_COMM_WORLD, &status));
@@ -73,7 +76,7 @@ static void other_communicator(void) {
   EQ(flag, 1);
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   start(&argc, &argv);
   const int lengths[] = {0, 1, 64, 3000, 70000, longest};
   for (int i = 0; i < 6; ++i) {

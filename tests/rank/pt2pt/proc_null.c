@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// MPI_PROC_NULL: every call returns at once, leaves the buffer alone and gives the status of nobody.
+// MPI_PROC_NULL: every call returns at once, leaves the buffer alone and gives the status of
+// nobody.
 #include "../check.h"
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   start(&argc, &argv);
   int data = 11;
   MPI_Request request[8];
@@ -31,7 +32,7 @@ int main(int argc, char **argv) {
   STATUS(&status, MPI_PROC_NULL, MPI_ANY_TAG, 0);
   OK(MPI_Recv(NULL, 0, MPI_INT, MPI_PROC_NULL, MPI_ANY_TAG, world, MPI_STATUS_IGNORE));
   EQ(data, 11);
-  void *back;
+  void* back;
   int bytes;
   OK(MPI_Buffer_detach(&back, &bytes));
   return finish();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Messages to oneself, through MPI_COMM_SELF and MPI_COMM_WORLD, in every order of send and receive.
+// Messages to oneself, through MPI_COMM_SELF and MPI_COMM_WORLD, in every order of send and
+// receive.
 #include "../check.h"
 
 static void both_orders(MPI_Comm comm, int me, int bytes) {
@@ -57,7 +58,7 @@ static void with_types(void) {
   OK(MPI_Type_free(&transposed));
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   start(&argc, &argv);
   const int lengths[] = {0, 1, 64, 4097, 100000, 3000001};
   for (int i = 0; i < 6; ++i) {

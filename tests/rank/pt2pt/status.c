@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Statuses: counts in elements and whole types, values set by hand, MPI_STATUS_IGNORE, large counts.
+// Statuses: counts in elements and whole types, values set by hand, MPI_STATUS_IGNORE, large
+// counts.
 #include <stddef.h>
 
 #include "../check.h"
@@ -40,7 +41,8 @@ static void unequal(void) {
     char c;
   } out = {'x', 2.5, 'y'}, in[3];
   const int lengths[3] = {1, 1, 1};
-  const MPI_Aint places[3] = {offsetof(__typeof__(out), a), offsetof(__typeof__(out), b), offsetof(__typeof__(out), c)};
+  const MPI_Aint places[3] = {offsetof(__typeof__(out), a), offsetof(__typeof__(out), b),
+                              offsetof(__typeof__(out), c)};
   const MPI_Datatype types[3] = {MPI_CHAR, MPI_DOUBLE, MPI_CHAR};
   MPI_Datatype first, type, prefix;
   MPI_Request request;
@@ -147,7 +149,7 @@ static void empty_type(void) {
   OK(MPI_Type_free(&empty));
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   start(&argc, &argv);
   partial();
   unequal();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A message longer than the receive buffer: MPI_ERR_TRUNCATE at the receiver, nothing written past the end, the sender
-// sees nothing, and the next message is unharmed. Small and large, early and late, wait forms.
+// A message longer than the receive buffer: MPI_ERR_TRUNCATE at the receiver, nothing written past
+// the end, the sender sees nothing, and the next message is unharmed. Small and large, early and
+// late, wait forms.
 #include "../check.h"
 
 static int class_of(int code) {
@@ -28,15 +29,18 @@ static void one(int bytes, int room, int early, int synchronous) {
   } else {
     code = MPI_Recv(in, room, MPI_BYTE, left_of(rank), 1, MPI_COMM_WORLD, &status);
   }
-  CHECK(class_of(code) == MPI_ERR_TRUNCATE, "%d bytes into %d: '%s', expected class MPI_ERR_TRUNCATE", bytes, room, error_text_(code));
+  CHECK(class_of(code) == MPI_ERR_TRUNCATE,
+        "%d bytes into %d: '%s', expected class MPI_ERR_TRUNCATE", bytes, room, error_text_(code));
   EQ(status.MPI_SOURCE, left_of(rank));
   EQ(status.MPI_TAG, 1);
   for (int i = 0; i < 64; ++i) {
-    if (in[room + i] != 0xcd) DIE("%d bytes into %d: byte %d past the end was written", bytes, room, i);
+    if (in[room + i] != 0xcd)
+      DIE("%d bytes into %d: byte %d past the end was written", bytes, room, i);
   }
   OK(MPI_Wait(&sent, MPI_STATUS_IGNORE));
   int next_in = -1, next_out = bytes;
-  OK(MPI_Sendrecv(&next_out, 1, MPI_INT, right_of(rank), 1, &next_in, 1, MPI_INT, left_of(rank), 1, MPI_COMM_WORLD, &status));
+  OK(MPI_Sendrecv(&next_out, 1, MPI_INT, right_of(rank), 1, &next_in, 1, MPI_INT, left_of(rank), 1,
+                  MPI_COMM_WORLD, &status));
   EQ(next_in, bytes);
   free(out);
   free(in);
@@ -52,7 +56,8 @@ static void in_waitall(void) {
   OK(MPI_Irecv(in[1], 2, MPI_INT, left_of(rank), 11, MPI_COMM_WORLD, &request[1]));
   OK(MPI_Irecv(in[2], 4, MPI_INT, left_of(rank), 12, MPI_COMM_WORLD, &request[2]));
   OK(MPI_Barrier(MPI_COMM_WORLD));
-  for (int i = 0; i < 3; ++i) OK(MPI_Isend(out, 4, MPI_INT, right_of(rank), 10 + i, MPI_COMM_WORLD, &request[3 + i]));
+  for (int i = 0; i < 3; ++i)
+    OK(MPI_Isend(out, 4, MPI_INT, right_of(rank), 10 + i, MPI_COMM_WORLD, &request[3 + i]));
   int code = MPI_Waitall(6, request, status);
   EQ(class_of(code), MPI_ERR_IN_STATUS);
   // Requests still pending are completed now: the standard lets Waitall return early on an error.
@@ -72,10 +77,12 @@ static void in_waitall(void) {
   EQ(in[1][2], 0);
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   start(&argc, &argv);
   OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
-  static const int cases[][2] = {{1, 0}, {9, 8}, {64, 63}, {5000, 10}, {5000, 4999}, {70000, 0}, {70000, 69999}, {3000000, 100}, {3000000, 2999999}};
+  static const int cases[][2] = {{1, 0},         {9, 8},         {64, 63},
+                                 {5000, 10},     {5000, 4999},   {70000, 0},
+                                 {70000, 69999}, {3000000, 100}, {3000000, 2999999}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
     for (int how = 0; how < 4; ++how) one(cases[i][0], cases[i][1], how & 1, how >> 1);
   }

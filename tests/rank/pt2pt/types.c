@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Non-contiguous data on either side and on both, different layouts of one signature, at sizes of each protocol.
+// Non-contiguous data on either side and on both, different layouts of one signature, at sizes of
+// each protocol.
 #include "../check.h"
 
 enum { layouts = 6 };
 
-// A layout of n doubles, and where element i of the message lies (in doubles from the buffer's start).
-static MPI_Datatype make(int layout, int n, int *place) {
+// A layout of n doubles, and where element i of the message lies (in doubles from the buffer's
+// start).
+static MPI_Datatype make(int layout, int n, int* place) {
   MPI_Datatype type, inner;
   int *lengths = alloc(sizeof(int) * n), *shifts = alloc(sizeof(int) * n);
-  MPI_Aint *bytes = alloc(sizeof(MPI_Aint) * n);
-  MPI_Datatype *types = alloc(sizeof(MPI_Datatype) * n);
+  MPI_Aint* bytes = alloc(sizeof(MPI_Aint) * n);
+  MPI_Datatype* types = alloc(sizeof(MPI_Datatype) * n);
   switch (layout) {
     case 0:
       for (int i = 0; i < n; ++i) place[i] = i;
@@ -20,7 +22,8 @@ static MPI_Datatype make(int layout, int n, int *place) {
       OK(MPI_Type_vector(n, 1, 3, MPI_DOUBLE, &type));
       break;
     case 2:  // backwards in memory
-      for (int i = 0; i < n; ++i) bytes[i] = (MPI_Aint)sizeof(double) * (place[i] = 2 * (n - 1 - i));
+      for (int i = 0; i < n; ++i)
+        bytes[i] = (MPI_Aint)sizeof(double) * (place[i] = 2 * (n - 1 - i));
       OK(MPI_Type_create_hindexed_block(n, 1, bytes, MPI_DOUBLE, &type));
       break;
     case 3: {  // blocks of growing length
@@ -91,8 +94,8 @@ static void pass(int from_layout, int to_layout, int n) {
       in[in_place[i]] = -1;
     }
     for (int i = 0; i < room; ++i) touched += in[i] != -1;
-    CHECK(!wrong && !touched, "layout %d to %d, %d doubles, %s: %d wrong, %d gaps overwritten", from_layout, to_layout, n,
-          late ? "send first" : "receive first", wrong, touched);
+    CHECK(!wrong && !touched, "layout %d to %d, %d doubles, %s: %d wrong, %d gaps overwritten",
+          from_layout, to_layout, n, late ? "send first" : "receive first", wrong, touched);
   }
   OK(MPI_Type_free(&out_type));
   OK(MPI_Type_free(&in_type));
@@ -102,7 +105,7 @@ static void pass(int from_layout, int to_layout, int n) {
   free(in);
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   start(&argc, &argv);
   const int counts[] = {2, 6, 50, 600, 5000, 60000};
   for (int i = 0; i < 6; ++i) {

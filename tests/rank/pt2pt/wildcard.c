@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// MPI_ANY_SOURCE and MPI_ANY_TAG: posted early and late, mixed with exact receives, in the order the standard gives.
+// MPI_ANY_SOURCE and MPI_ANY_TAG: posted early and late, mixed with exact receives, in the order
+// the standard gives.
 #include "../check.h"
 
 // Rank 0 takes a message of each peer and round by wildcards; each must come once.
@@ -8,8 +9,10 @@ static void gather_any(int early) {
   const int total = (size - 1) * rounds;
   if (rank == 0) {
     int *value = alloc(sizeof(int) * (total + 1)), *seen = calloc(total + 1, sizeof(int));
-    MPI_Request *request = alloc(sizeof(MPI_Request) * (total + 1));
-    for (int i = 0; i < total && early; ++i) OK(MPI_Irecv(&value[i], 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &request[i]));
+    MPI_Request* request = alloc(sizeof(MPI_Request) * (total + 1));
+    for (int i = 0; i < total && early; ++i)
+      OK(MPI_Irecv(&value[i], 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD,
+                   &request[i]));
     OK(MPI_Barrier(MPI_COMM_WORLD));
     for (int i = 0; i < total; ++i) {
       MPI_Status status;
@@ -19,7 +22,8 @@ static void gather_any(int early) {
         OK(MPI_Recv(&value[i], 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &status));
       }
       const int from = status.MPI_SOURCE, round = status.MPI_TAG;
-      if (from < 1 || from >= size || round < 0 || round >= rounds) DIE("source %d, tag %d", from, round);
+      if (from < 1 || from >= size || round < 0 || round >= rounds)
+        DIE("source %d, tag %d", from, round);
       EQ(value[i], from * 1000 + round);
       EQ(seen[(from - 1) * rounds + round]++, 0);
       // From one sender they arrive in the order they were sent.
@@ -38,8 +42,8 @@ static void gather_any(int early) {
   OK(MPI_Barrier(MPI_COMM_WORLD));
 }
 
-// Receives posted as (any, 5), (left, any), (left, 5), (any, any): messages with tags 5, 6, 5, 7 fill them as
-// the order rule says: each message takes the first posted receive that fits.
+// Receives posted as (any, 5), (left, any), (left, 5), (any, any): messages with tags 5, 6, 5, 7
+// fill them as the order rule says: each message takes the first posted receive that fits.
 static void mixed(void) {
   const int from = left_of(rank), tags[4] = {5, 6, 5, 7};
   int in[4] = {-1, -1, -1, -1}, out[4];
@@ -69,7 +73,8 @@ static void late(void) {
   MPI_Request request[4];
   int out[4] = {0, 1, 2, 3};
   OK(MPI_Barrier(MPI_COMM_WORLD));
-  for (int i = 0; i < 4; ++i) OK(MPI_Isend(&out[i], 1, MPI_INT, right_of(rank), 20 + i % 2, MPI_COMM_WORLD, &request[i]));
+  for (int i = 0; i < 4; ++i)
+    OK(MPI_Isend(&out[i], 1, MPI_INT, right_of(rank), 20 + i % 2, MPI_COMM_WORLD, &request[i]));
   OK(MPI_Recv(&in, 1, MPI_INT, MPI_ANY_SOURCE, 21, MPI_COMM_WORLD, &status));
   EQ(in, 1);
   OK(MPI_Recv(&in, 1, MPI_INT, from, MPI_ANY_TAG, MPI_COMM_WORLD, &status));
@@ -92,13 +97,14 @@ static void tag_bounds(void) {
   CHECK(*upper >= 32767, "MPI_TAG_UB is %d, expected at least 32767", *upper);
   const int tags[2] = {0, *upper};
   for (int i = 0; i < 2; ++i) {
-    OK(MPI_Sendrecv(&out, 1, MPI_INT, right_of(rank), tags[i], &in, 1, MPI_INT, left_of(rank), tags[i], MPI_COMM_WORLD, &status));
+    OK(MPI_Sendrecv(&out, 1, MPI_INT, right_of(rank), tags[i], &in, 1, MPI_INT, left_of(rank),
+                    tags[i], MPI_COMM_WORLD, &status));
     STATUS(&status, left_of(rank), tags[i], sizeof(int));
     EQ(in, 6);
   }
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   start(&argc, &argv);
   gather_any(0);
   gather_any(1);

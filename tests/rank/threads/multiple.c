@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// MPI_THREAD_MULTIPLE: several threads per rank send and receive at once, by tag, by communicator, with wildcards and
-// matched probes; collectives on a communicator each; one thread waits while another works.
+// MPI_THREAD_MULTIPLE: several threads per rank send and receive at once, by tag, by communicator,
+// with wildcards and matched probes; collectives on a communicator each; one thread waits while
+// another works.
 #include <pthread.h>
 #include <stdatomic.h>
 
@@ -10,7 +11,7 @@ enum { threads = 4, rounds = 200 };
 static MPI_Comm comm[threads];
 static atomic_int taken;
 
-static void *by_tag(void *argument) {
+static void* by_tag(void* argument) {
   const int me = (int)(intptr_t)argument;
   static const int lengths[] = {1, 20, 300, 5000, 60000};
   int *in = malloc(sizeof(int) * 60000), *out = malloc(sizeof(int) * 60000), wrong = 0;
@@ -25,24 +26,25 @@ static void *by_tag(void *argument) {
   }
   free(in);
   free(out);
-  return (void *)(intptr_t)wrong;
+  return (void*)(intptr_t)wrong;
 }
 
-static void *by_communicator(void *argument) {
+static void* by_communicator(void* argument) {
   const int me = (int)(intptr_t)argument;
   int wrong = 0;
   for (int round = 0; round < rounds; ++round) {
-    int in = rank + me + round, sum = 0, root = round % size, value = rank == root ? round * 3 + me : -1;
+    int in = rank + me + round, sum = 0, root = round % size,
+        value = rank == root ? round * 3 + me : -1;
     MPI_Allreduce(&in, &sum, 1, MPI_INT, MPI_SUM, comm[me]);
     MPI_Bcast(&value, 1, MPI_INT, root, comm[me]);
     wrong += sum != size * (size - 1) / 2 + size * (me + round);
     wrong += value != round * 3 + me;
   }
-  return (void *)(intptr_t)wrong;
+  return (void*)(intptr_t)wrong;
 }
 
 // All threads take messages of one stream by matched probe: each is taken once, whole.
-static void *by_matched_probe(void *argument) {
+static void* by_matched_probe(void* argument) {
   (void)argument;
   int wrong = 0;
   while (atomic_fetch_add(&taken, 1) < rounds) {
@@ -55,10 +57,10 @@ static void *by_matched_probe(void *argument) {
     for (int i = 0; i < count; ++i) wrong += in[i] != count + i;
     wrong += count < 1 || count > 50;
   }
-  return (void *)(intptr_t)wrong;
+  return (void*)(intptr_t)wrong;
 }
 
-static void *feed(void *argument) {
+static void* feed(void* argument) {
   (void)argument;
   int out[50];
   for (int round = 0; round < rounds; ++round) {
@@ -70,18 +72,18 @@ static void *feed(void *argument) {
 }
 
 // One thread waits for a message that another thread of the same rank sends later.
-static void *wait_long(void *argument) {
+static void* wait_long(void* argument) {
   int in = -1;
   MPI_Recv(&in, 1, MPI_INT, rank, 99, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-  *(int *)argument = in;
+  *(int*)argument = in;
   return NULL;
 }
 
-static void together(void *(*body)(void *), const char *what, void *(*extra)(void *)) {
+static void together(void* (*body)(void*), const char* what, void* (*extra)(void*)) {
   pthread_t thread[threads], one;
-  void *wrong;
+  void* wrong;
   for (int i = 0; i < threads; ++i) {
-    if (pthread_create(&thread[i], NULL, body, (void *)(intptr_t)i)) DIE("cannot make a thread");
+    if (pthread_create(&thread[i], NULL, body, (void*)(intptr_t)i)) DIE("cannot make a thread");
   }
   if (extra && pthread_create(&one, NULL, extra, NULL)) DIE("cannot make a thread");
   for (int i = 0; i < threads; ++i) {
@@ -91,7 +93,7 @@ static void together(void *(*body)(void *), const char *what, void *(*extra)(voi
   if (extra) pthread_join(one, NULL);
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   int provided = -1, main_thread = 0;
   OK(MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided));
   OK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));

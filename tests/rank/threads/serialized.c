@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// MPI_THREAD_SERIALIZED: different threads call MPI one after the other; requests begun by one are completed by another;
-// the thread that called Init is the main thread, others are not.
+// MPI_THREAD_SERIALIZED: different threads call MPI one after the other; requests begun by one are
+// completed by another; the thread that called Init is the main thread, others are not.
 #include <pthread.h>
 
 #include "../check.h"
@@ -8,20 +8,20 @@
 static MPI_Request request[2];
 static int in = -1;
 
-static void *begin(void *argument) {
-  int *main_thread = argument;
+static void* begin(void* argument) {
+  int* main_thread = argument;
   MPI_Is_thread_main(main_thread);
   MPI_Irecv(&in, 1, MPI_INT, left_of(rank), 1, MPI_COMM_WORLD, &request[0]);
   MPI_Isend(&rank, 1, MPI_INT, right_of(rank), 1, MPI_COMM_WORLD, &request[1]);
   return NULL;
 }
 
-static void *end(void *argument) {
-  *(int *)argument = MPI_Waitall(2, request, MPI_STATUSES_IGNORE);
+static void* end(void* argument) {
+  *(int*)argument = MPI_Waitall(2, request, MPI_STATUSES_IGNORE);
   return NULL;
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   int provided = -1, main_thread = -1, code = -1;
   OK(MPI_Init_thread(&argc, &argv, MPI_THREAD_SERIALIZED, &provided));
   OK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));

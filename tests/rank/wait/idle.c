@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A rank that waits long sleeps: after the first 10 ms it uses less than 1 % of a CPU, in every waiting call, and wakes
-// promptly. Each rank measures its own thread.
+// A rank that waits long sleeps: after the first 10 ms it uses less than 1 % of a CPU, in every
+// waiting call, and wakes promptly. Each rank measures its own thread.
 #include <time.h>
 
 #include "../check.h"
@@ -17,7 +17,8 @@ static void work_for(double seconds) {
 }
 
 static const double seconds_late = 0.5;
-static const char *const names[] = {"Recv", "Wait", "Probe", "Ssend", "Waitany", "Barrier", "Allreduce", "Mprobe"};
+static const char* const names[] = {"Recv",    "Wait",    "Probe",     "Ssend",
+                                    "Waitany", "Barrier", "Allreduce", "Mprobe"};
 enum { calls = 8 };
 
 static void wait_in(int which) {
@@ -27,7 +28,9 @@ static void wait_in(int which) {
   MPI_Message message;
   const MPI_Comm world = MPI_COMM_WORLD;
   switch (which) {
-    case 0: OK(MPI_Recv(&value, 1, MPI_INT, 0, which, world, &status)); break;
+    case 0:
+      OK(MPI_Recv(&value, 1, MPI_INT, 0, which, world, &status));
+      break;
     case 1:
       OK(MPI_Irecv(&value, 1, MPI_INT, 0, which, world, &request));
       OK(MPI_Wait(&request, &status));
@@ -36,13 +39,19 @@ static void wait_in(int which) {
       OK(MPI_Probe(0, which, world, &status));
       OK(MPI_Recv(&value, 1, MPI_INT, 0, which, world, &status));
       break;
-    case 3: OK(MPI_Ssend(&value, 1, MPI_INT, 0, which, world)); break;
+    case 3:
+      OK(MPI_Ssend(&value, 1, MPI_INT, 0, which, world));
+      break;
     case 4:
       OK(MPI_Irecv(&value, 1, MPI_INT, MPI_ANY_SOURCE, which, world, &request));
       OK(MPI_Waitany(1, &request, &index, &status));
       break;
-    case 5: OK(MPI_Barrier(world)); break;
-    case 6: OK(MPI_Allreduce(&value, &sum, 1, MPI_INT, MPI_SUM, world)); break;
+    case 5:
+      OK(MPI_Barrier(world));
+      break;
+    case 6:
+      OK(MPI_Allreduce(&value, &sum, 1, MPI_INT, MPI_SUM, world));
+      break;
     default:
       OK(MPI_Mprobe(0, which, world, &message, &status));
       OK(MPI_Mrecv(&value, 1, MPI_INT, &message, &status));
@@ -67,7 +76,7 @@ static void release(int which) {
   }
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   start(&argc, &argv);
   const int only = argc > 1 ? atoi(argv[1]) : -1;
   for (int which = 0; which < calls; ++which) {
@@ -80,11 +89,13 @@ int main(int argc, char **argv) {
     }
     const double cpu = clock_of(CLOCK_THREAD_CPUTIME_ID), wall = clock_of(CLOCK_MONOTONIC);
     wait_in(which);
-    const double used = clock_of(CLOCK_THREAD_CPUTIME_ID) - cpu, waited = clock_of(CLOCK_MONOTONIC) - wall;
+    const double used = clock_of(CLOCK_THREAD_CPUTIME_ID) - cpu,
+                 waited = clock_of(CLOCK_MONOTONIC) - wall;
     // 10 ms to spin, then 1 %.
     CHECK(waited > 0.9 * seconds_late, "%s waited only %.3f s", names[which], waited);
-    CHECK(used < 0.010 + 0.01 * waited, "waiting %.2f s in %s used %.1f ms of CPU, expected under %.1f ms", waited, names[which], 1e3 * used,
-          1e3 * (0.010 + 0.01 * waited));
+    CHECK(used < 0.010 + 0.01 * waited,
+          "waiting %.2f s in %s used %.1f ms of CPU, expected under %.1f ms", waited, names[which],
+          1e3 * used, 1e3 * (0.010 + 0.01 * waited));
   }
   OK(MPI_Barrier(MPI_COMM_WORLD));
   return finish();
