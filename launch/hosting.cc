@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The rank host lies at ../libexec/weft/weft-rankhost, seen from mpiexec itself, in the build tree as
-// in an installed one.
+// The rank host lies at ../libexec/weft/weft-rankhost, seen from mpiexec itself, in the build tree
+// as in an installed one.
 #include "hosting.h"
 
 #include <limits.h>

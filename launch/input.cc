@@ -27,10 +27,12 @@ void Input::rank0_started() {
   pipe_[0] = -1;
 }
 
+// A read in the background would fail.
+bool Input::is_in_background() const {
+  return can_take() && tcgetpgrp(0) != getpgrp();
+}
 int Input::wants_read() const {
-  const bool open = is_terminal_ && !ended_ && waiting_.empty() && pipe_[1] >= 0;
-  // In the background a read would fail; the shell's SIGCONT brings us back here.
-  return open && tcgetpgrp(0) == getpgrp() ? 0 : -1;
+  return can_take() && !is_in_background() ? 0 : -1;
 }
 
 void Input::read() {

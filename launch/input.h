@@ -22,6 +22,8 @@ class Input {
   /// Rank 0 has started: our copy of its end is no longer needed.
   void rank0_started();
 
+  /// The terminal belongs to another job now; ask again after a while.
+  bool is_in_background() const;
   /// The descriptor to watch for reading (the terminal) or writing (the pipe), -1 for none now.
   int wants_read() const;
   int wants_write() const { return waiting_.empty() ? -1 : pipe_[1]; }
@@ -31,6 +33,8 @@ class Input {
   void close();
 
  private:
+  bool can_take() const { return is_terminal_ && !ended_ && waiting_.empty(); }
+
   int null_;
   int pipe_[2] = {-1, -1};
   bool is_terminal_;

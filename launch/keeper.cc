@@ -13,8 +13,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "options.h"
 #include "child.h"
+#include "options.h"
 
 namespace weft::launch {
 namespace {

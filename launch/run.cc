@@ -21,10 +21,10 @@
 #include <list>
 #include <optional>
 
+#include "child.h"
 #include "input.h"
 #include "outcome.h"
 #include "output.h"
-#include "child.h"
 
 namespace weft::launch {
 namespace {
@@ -35,6 +35,7 @@ using std::chrono::milliseconds;
 constexpr milliseconds before_kill{200};       // between SIGTERM and SIGKILL
 constexpr milliseconds after_interrupt{1000};  // a rank died of the user's signal; the others' time
 constexpr milliseconds before_prompt{100};     // rank 0's unfinished line is shown after that
+constexpr milliseconds terminal_check{250};    // is the terminal ours again?
 constexpr milliseconds before_leaving{500};    // a pipe that does not end although all ranks did
 
 bool same_file(int a, int b) {
@@ -102,7 +103,8 @@ class Run {
   std::optional<rlimit> user_files_;
 
   Stage stage_ = Stage::running;
-  bool left_ = false;  // orders ended, or the user insists: do not wait for readers
+  bool hurry_ = false;  // interrupted or out of time: do not wait long for a slow reader
+  bool left_ = false;   // orders ended, or the user insists: do not wait for readers
   int interrupted_ = 0;
   int exit_code_ = 0;
   std::optional<Clock::time_point> deadline_, kill_at_, prompt_at_;
@@ -227,6 +229,7 @@ void Run::take_orders() {
       signal_all(signal);
     } else if (interrupted_ == 0 && stage_ == Stage::running && running_ > 0) {
       interrupted_ = signal;
+      hurry_ = true;
       signal_all(signal);
       signal_all(SIGCONT);
     } else {
@@ -279,6 +282,7 @@ void Run::check_clocks() {
   if (kill_at_ && now >= *kill_at_) kill_job();
   if (deadline_ && now >= *deadline_) {
     deadline_.reset();
+    hurry_ = true;
     char text[128];
     snprintf(text, sizeof text,
              "weft: the job was stopped because it ran longer than %g s (--timeout)",
@@ -297,6 +301,9 @@ int Run::wait_time() const {
   std::optional<Clock::time_point> next;
   for (const auto& at : {deadline_, kill_at_, prompt_at_})
     if (at && (!next || *at < *next)) next = at;
+  // The shell tells nobody that it brought a running job to the foreground.
+  if (input_.is_in_background() && (!next || *next > Clock::now() + terminal_check))
+    next = Clock::now() + terminal_check;
   if (!next) return -1;
   const auto ms = std::chrono::ceil<milliseconds>(*next - Clock::now()).count();
   return static_cast<int>(std::clamp<long>(ms, 0, 1 << 30));
@@ -356,8 +363,9 @@ void Run::finish_output() {
     std::erase_if(streams_, [](const Stream& s) { return !s.is_open(); });
     const bool waits = !out_.empty() || !err_.empty();
     if (left_ || (streams_.empty() && !waits)) break;
-    if (!waits && Clock::now() >= leave) break;  // somebody out of reach holds a pipe
-    if (waits) leave = Clock::now() + before_leaving;
+    // Somebody out of reach holds a pipe, or nobody reads what we say and the user wants an end.
+    if ((!waits || hurry_) && Clock::now() >= leave) break;
+    if (waits && !hurry_) leave = Clock::now() + before_leaving;
     prompt_at_ = leave;
     poll_once();
   }
