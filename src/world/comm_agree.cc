@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The messages of construction. Trees are binomial: rank r hears from r without its lowest set bit.
+#include "world/comm_agree.h"
+
+#include <climits>
+#include <cstring>
+
+#include "coll/coll.h"
+#include "memory/job.h"
+#include "object/group.h"
+#include "object/store.h"
+#include "pt2pt/engine.h"
+#include "world/rank.h"
+
+namespace weft::world {
+namespace {
+
+const datatype::Type& byte_type() {
+  static const datatype::Type* type = datatype::predefined(reinterpret_cast<std::uintptr_t>(MPI_BYTE));
+  return *type;
+}
+
+/// Wait for a message of ours and give its request back.
+Err finish(pt2pt::Engine& engine, pt2pt::Request* request) {
+  pt2pt::wait_for(engine, request->done);
+  const int error = request->error;
+  pt2pt::free_request(request);
+  if (error == MPI_SUCCESS) return ok;
+  return fail(error, "the ranks of the new communicator disagree: a message of its construction has an "
+              "unexpected length. All of its members must make the same call");
+}
+
+Err send(View& view, const void* data, std::size_t bytes, int to, int tag) {
+  const pt2pt::ConstBuffer what{data, static_cast<std::int64_t>(bytes), &byte_type()};
+  return finish(view.engine(), pt2pt::post_send(what, to, tag, view.comm()));
+}
+
+Err receive(View& view, void* data, std::size_t bytes, int from, int tag) {
+  const pt2pt::Buffer into{data, static_cast<std::int64_t>(bytes), &byte_type()};
+  return finish(view.engine(), pt2pt::post_recv(into, from, tag, view.comm()));
+}
+
+}  // namespace
+
+View::View(const Comm& parent, Among among, Members members) {
+  group_.kind = Kind::group;
+  group_.refs = 1;
+  group_.members = std::move(members);
+  group_.rank = object::rank_in(group_, parent.store->world_rank);
+  comm_.kind = Kind::comm;
+  comm_.refs = 1;
+  // pt2pt::post_* add 1 for the space of collectives.
+  comm_.context = parent.context + static_cast<std::uint32_t>(among);
+  comm_.group = &group_;
+  comm_.rank = group_.rank;
+  comm_.engine = parent.engine;
+  comm_.owner = parent.owner;
+  comm_.store = parent.store;
+}
+
+TreePlace tree_place(int rank, int size) {
+  TreePlace place;
+  int bit = 1;
+  while (bit < size && (rank & bit) == 0) bit <<= 1;
+  if (rank != 0) place.parent = rank & ~bit;
+  for (bit >>= 1; bit > 0; bit >>= 1)
+    if (rank + bit < size) place.children.push_back(rank + bit);
+  return place;
+}
+
+Err View::bcast(void* data, std::size_t bytes, int tag, int root) {
+  const int n = size();
+  const TreePlace place = tree_place((rank() - root + n) % n, n);
+  const auto real = [&](int r) { return (r + root) % n; };
+  if (place.parent >= 0) WEFT_TRY(receive(*this, data, bytes, real(place.parent), tag));
+  for (const int child : place.children) WEFT_TRY(send(*this, data, bytes, real(child), tag));
+  return ok;
+}
+
+Err View::gather(const void* mine, std::size_t bytes, void* all, int tag) {
+  // The subtree of rank r is the ranks from r on, so its records are one block.
+  const TreePlace place = tree_place(rank(), size());
+  const int below = place.children.empty() ? 1 : 2 * (place.children.front() - rank());
+  const int mine_and_below = std::min(below, size() - rank());
+  std::vector<std::byte> own(place.parent >= 0 ? bytes * static_cast<std::size_t>(mine_and_below) : 0);
+  auto* block = place.parent >= 0 ? own.data() : static_cast<std::byte*>(all);
+  std::memcpy(block, mine, bytes);
+  for (auto child = place.children.rbegin(); child != place.children.rend(); ++child) {
+    const int first = *child - rank();
+    const int n = std::min(first, mine_and_below - first);
+    WEFT_TRY(receive(*this, block + bytes * static_cast<std::size_t>(first),
+                     bytes * static_cast<std::size_t>(n), *child, tag));
+  }
+  if (place.parent < 0) return ok;
+  return send(*this, block, own.size(), place.parent, tag);
+}
+
+Err View::exchange(const void* mine, void* theirs, std::size_t bytes, int with, int tag) {
+  const pt2pt::Buffer into{theirs, static_cast<std::int64_t>(bytes), &byte_type()};
+  pt2pt::Request* incoming = pt2pt::post_recv(into, with, tag, comm_);
+  const Err sent = send(*this, mine, bytes, with, tag);
+  const Err received = finish(engine(), incoming);
+  return sent ? sent : received;
+}
+
+int construction_tag(Comm& comm) { return static_cast<int>(comm.constructions++ & INT_MAX); }
+
+Result<std::uint32_t> take_contexts(pt2pt::Engine& engine, std::uint32_t n) {
+  constexpr std::uint32_t most = (UINT32_MAX - first_context) / contexts_per_comm - 1;
+  std::atomic<std::uint32_t>& next = engine.job->header().next_context;
+  // relaxed: the number itself is all that is shared
+  std::uint32_t taken = next.load(std::memory_order_relaxed);
+  do {
+    if (n > most || taken > most - n)
+      return fail(MPI_ERR_OTHER, "this job has made %u communicators; there are no numbers for more",
+                  taken);
+  } while (!next.compare_exchange_weak(taken, taken + n, std::memory_order_relaxed));
+  return first_context + taken * contexts_per_comm;
+}
+
+bool is_low_side(const Comm& comm) {
+  return comm.remote == nullptr || comm.group->members[0] < comm.remote->members[0];
+}
+
+Members all_members(const Comm& comm) {
+  if (!comm.is_inter()) return comm.group->members;
+  const Group& first = is_low_side(comm) ? *comm.group : *comm.remote;
+  const Group& second = is_low_side(comm) ? *comm.remote : *comm.group;
+  Members members = first.members;
+  members.insert(members.end(), second.members.begin(), second.members.end());
+  return members;
+}
+
+Comm groups_parent(Rank& rank, object::Errhandler& errhandler) {
+  Comm parent;
+  parent.context = groups_context;
+  parent.engine = &rank.engine;
+  parent.owner = &rank;
+  parent.store = &rank.store;
+  parent.errhandler = &errhandler;
+  return parent;
+}
+
+int tag_of(const char* stringtag) {
+  std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
+  for (const char* c = stringtag; *c != 0; ++c) hash = (hash ^ static_cast<unsigned char>(*c)) * 0x100000001b3;
+  return static_cast<int>((hash ^ (hash >> 32)) & 0x7fffffff);
+}
+
+Comm* skeleton(const Comm& like) {
+  Comm* made = like.store->comms.create();
+  made->engine = like.engine;
+  made->owner = like.owner;
+  made->store = like.store;
+  made->errhandler = like.errhandler;
+  if (made->errhandler != nullptr) object::retain(*made->errhandler);
+  return made;
+}
+
+void complete(Comm& made, Members members, Members remote, std::uint32_t context) {
+  made.context = context;
+  made.group = object::make_group(*made.store, std::move(members));
+  if (!remote.empty()) made.remote = object::make_group(*made.store, std::move(remote));
+  made.rank = made.group->rank;
+  coll::attach(made);
+}
+
+Result<Comm*> make(const Comm& like, View& view, int tag, Members members) {
+  std::uint32_t context = 0;  // MPI_COMM_WORLD's: stands for none
+  Err err = ok;
+  if (view.rank() == 0) {
+    const Result<std::uint32_t> taken = take_contexts(view.engine(), 1);
+    err = taken.err;
+    context = taken.value;
+  }
+  WEFT_TRY(view.bcast(&context, sizeof context, tag));
+  if (err) return err;
+  if (context == 0)
+    return fail(MPI_ERR_OTHER, "rank 0 of the new communicator could not get a number for it");
+  Comm* made = skeleton(like);
+  complete(*made, std::move(members), {}, context);
+  return made;
+}
+
+Result<Comm*> make_part(Comm& parent, Members members) {
+  const int tag = construction_tag(parent);
+  View view(parent, Among::all, members);
+  if (view.rank() == MPI_UNDEFINED) return static_cast<Comm*>(nullptr);
+  return make(parent, view, tag, std::move(members));
+}
+
+}  // namespace weft::world

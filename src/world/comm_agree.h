@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How the members of a communicator to be agree on it: a View is the ranks that talk, with a message
+// space of construction; make() turns their agreement into a Comm. Private to the comm_*.cc files.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/err.h"
+#include "object/objects.h"
+#include "pt2pt/pt2pt.h"
+
+namespace weft::world {
+
+using object::Comm;
+using object::Group;
+using Members = std::vector<std::int32_t>;  // world ranks
+
+/// Contexts below this one are fixed: MPI_COMM_WORLD, MPI_COMM_SELF, constructions without a parent.
+inline constexpr std::uint32_t world_context = 0, self_context = 4, groups_context = 8,
+                               first_context = 12, contexts_per_comm = 4;
+
+enum class Among : std::uint8_t { all = 1, some = 2 };  // collective over the parent, or part of it
+
+/// A group of ranks with a message space, for the length of one construction.
+class View {
+ public:
+  View(const Comm& parent, Among among, Members members);
+  View(const View&) = delete;
+  View& operator=(const View&) = delete;
+
+  int rank() const { return comm_.rank; }
+  int size() const { return group_.size(); }
+  Comm& comm() { return comm_; }
+  pt2pt::Engine& engine() { return *comm_.engine; }
+
+  /// Blocking; `tag` keeps concurrent constructions apart.
+  Err bcast(void* data, std::size_t bytes, int tag, int root = 0);
+  /// `mine` of all members, in order, at rank 0's `all`.
+  Err gather(const void* mine, std::size_t bytes, void* all, int tag);
+  /// Trade `bytes` bytes with another member.
+  Err exchange(const void* mine, void* theirs, std::size_t bytes, int with, int tag);
+
+ private:
+  Group group_;
+  Comm comm_;
+};
+
+/// A member's place in a binomial tree over 0 .. size - 1; `parent` is -1 at the root, 0.
+struct TreePlace {
+  int parent = -1;
+  std::vector<int> children;  // farthest (largest subtree) first
+};
+TreePlace tree_place(int rank, int size);
+
+/// The next tag for a construction that is collective over `comm`.
+int construction_tag(Comm& comm);
+/// `n` fresh contexts in a row. An error when the job has used up all.
+Result<std::uint32_t> take_contexts(pt2pt::Engine& engine, std::uint32_t n);
+
+/// All members of an intracommunicator, or of both sides of an intercommunicator (the side whose rank
+/// 0 has the smaller world rank first).
+Members all_members(const Comm& comm);
+bool is_low_side(const Comm& comm);
+
+/// The parent of constructions from groups alone: where their messages meet; no handle leads to it.
+Comm groups_parent(Rank& rank, object::Errhandler& errhandler);
+/// A tag for the user's string; different strings may share one, if their groups differ.
+int tag_of(const char* stringtag);
+/// MPI_Comm_create on an intercommunicator (comm_inter.cc).
+Err create_intercomm_part(Comm& comm, const Group& group, MPI_Comm* out);
+
+/// What a new communicator takes over from `like`: engine, owner, store and error handler.
+Comm* skeleton(const Comm& like);
+/// Give a skeleton its groups and context; it is ready for use then. `remote` is empty for an
+/// intracommunicator.
+void complete(Comm& made, Members members, Members remote, std::uint32_t context);
+/// The usual case: an intracommunicator of `members`, who all call this, agreeing through `view`, whose
+/// members they are, in order.
+Result<Comm*> make(const Comm& like, View& view, int tag, Members members);
+/// The same for a construction that is collective over `parent`; ranks outside of `members` do not wait.
+Result<Comm*> make_part(Comm& parent, Members members);
+
+}  // namespace weft::world

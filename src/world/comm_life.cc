@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The predefined communicators, and the end of communicators. Freeing is local: what is still in
+// flight keeps the object until it is done (object::release).
+#include "coll/coll.h"
+#include "object/attribute.h"
+#include "object/group.h"
+#include "object/info.h"
+#include "world/comm_agree.h"
+#include "world/comms.h"
+#include "world/rank.h"
+
+namespace weft::world {
+namespace {
+
+void detach(Comm& comm) {
+  if (comm.coll != nullptr) coll::detach(comm);
+}
+
+const char* thread_level_name(int level) {
+  switch (level) {
+    case MPI_THREAD_SINGLE: return "MPI_THREAD_SINGLE";
+    case MPI_THREAD_FUNNELED: return "MPI_THREAD_FUNNELED";
+    case MPI_THREAD_SERIALIZED: return "MPI_THREAD_SERIALIZED";
+    default: return "MPI_THREAD_MULTIPLE";
+  }
+}
+
+Comm* make_predefined(Rank& rank, Members members, std::uint32_t context, const char* name) {
+  object::Store& store = rank.store;
+  Comm* comm = store.comms.create();
+  comm->engine = &rank.engine;
+  comm->owner = &rank;
+  comm->store = &store;
+  comm->errhandler = &store.errors_are_fatal;
+  comm->name = name;
+  complete(*comm, std::move(members), {}, context);
+  return comm;
+}
+
+Err refuse_predefined(const Comm& comm) {
+  if (&comm != comm.store->comm_world && &comm != comm.store->comm_self) return ok;
+  return fail(MPI_ERR_COMM, "%s is predefined and cannot be freed or disconnected", comm.name.c_str());
+}
+
+}  // namespace
+
+Err make_predefined_comms(Rank& rank) {
+  object::Store& store = rank.store;
+  const memory::RankEntry& entry = rank.entry();
+  const int size = rank.engine.job->size();
+  store.world_rank = rank.world_rank;
+  store.comm_gone = detach;
+  store.facts.universe_size = size;
+  store.facts.appnum = entry.appnum;
+
+  object::Start start;
+  start.maxprocs = entry.app_size > 0 ? entry.app_size : size;
+  start.thread_level = thread_level_name(rank.thread_level);
+  object::fill_env_info(*store.info_env, start);
+
+  Members everybody(static_cast<std::size_t>(size));
+  for (int i = 0; i < size; ++i) everybody[static_cast<std::size_t>(i)] = i;
+  store.comm_world = make_predefined(rank, std::move(everybody), world_context, "MPI_COMM_WORLD");
+  store.comm_self = make_predefined(rank, {rank.world_rank}, self_context, "MPI_COMM_SELF");
+  return ok;
+}
+
+Err delete_self_attributes(Rank& rank) {
+  for (Comm* comm : {rank.store.comm_self, rank.store.comm_world})
+    WEFT_TRY(object::delete_attributes(rank.store, object::holder(*comm)));
+  return ok;
+}
+
+void free_predefined_comms(Rank& rank) {
+  object::Store& store = rank.store;
+  for (Comm** comm : {&store.comm_self, &store.comm_world}) {
+    object::release(**comm);
+    *comm = nullptr;
+  }
+}
+
+Err comm_free(Comm& comm, MPI_Comm* handle) {
+  WEFT_TRY(refuse_predefined(comm));
+  WEFT_TRY(object::delete_attributes(*comm.store, object::holder(comm)));
+  comm.freed = true;
+  object::release(comm);
+  *handle = MPI_COMM_NULL;
+  return ok;
+}
+
+Err comm_disconnect(Comm& comm, MPI_Comm* handle) {
+  WEFT_TRY(refuse_predefined(comm));
+  pt2pt::wait_until(*comm.engine, [&] { return comm.refs == 1; });
+  return comm_free(comm, handle);
+}
+
+}  // namespace weft::world

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Communicators made from a communicator or a group as it is: dup, idup, create, create_group. All
+// cost one broadcast of a number among the new communicator's members (§7.4.2).
+#include <cstring>
+
+#include "coll/coll.h"
+#include "object/attribute.h"
+#include "object/comm.h"
+#include "object/group.h"
+#include "object/topology.h"
+#include "world/comm_agree.h"
+#include "world/comms.h"
+#include "world/rank.h"
+#include "world/requests.h"
+
+namespace weft::world {
+namespace {
+
+void give(Comm* made, MPI_Comm* out) {
+  *out = made != nullptr ? object::handle_of(*made) : MPI_COMM_NULL;
+}
+
+/// What a duplicate has beside its groups: topology, attributes, hints. Local; callbacks may refuse.
+Result<Comm*> copy_state(Comm& comm, const Info* info) {
+  Comm* made = skeleton(comm);
+  made->group = comm.group;
+  ++made->group->refs;
+  made->remote = comm.remote;
+  if (made->remote != nullptr) ++made->remote->refs;
+  made->rank = comm.rank;
+  made->topology = object::dup_topology(comm.topology);
+  Err err = object::copy_attributes(*comm.store, object::holder(comm), object::holder(*made));
+  if (!err) err = object::set_hints(*made, info);
+  if (!err) return made;
+  object::release(*made);
+  return err;
+}
+
+Err no_context() {
+  return fail(MPI_ERR_OTHER, "rank 0 of the communicator could not get a number for the duplicate");
+}
+
+/// The broadcast of MPI_Comm_idup, advanced by progress.
+struct Idup {
+  View view;
+  int tag;
+  TreePlace place;
+  Comm* made;
+  object::Request* request;
+  std::uint32_t context = 0;
+  pt2pt::Request* incoming = nullptr;
+  std::vector<pt2pt::Request*> outgoing;
+  bool sending = false;
+
+  Idup(Comm& comm, Comm* m)
+      : view(comm, Among::all, all_members(comm)), tag(construction_tag(comm)),
+        place(tree_place(view.rank(), view.size())), made(m) {}
+};
+
+const datatype::Type& number_type() {
+  return *datatype::predefined(reinterpret_cast<std::uintptr_t>(MPI_UINT32_T));
+}
+
+void destroy(object::Request& request) {
+  object::Comm& made = *request.comm;
+  made.store->destroy(&request);
+  object::release(made);
+}
+
+void release_idup(object::Request& request) {
+  if (request.done) {
+    destroy(request);
+  } else {
+    request.orphan = true;
+  }
+}
+
+constexpr object::RequestOps idup_ops{"MPI_Comm_idup", nullptr, nullptr, release_idup, nullptr};
+
+void finish(Idup& idup) {
+  object::Request& request = *idup.request;
+  pt2pt::Engine& engine = idup.view.engine();
+  if (idup.context != 0) {
+    idup.made->context = idup.context;
+    coll::attach(*idup.made);
+  } else {
+    request.error = no_context().cls;
+  }
+  request.done = true;
+  if (request.orphan) destroy(request);
+  wake_waiters(engine);
+}
+
+/// Poller: true when there is nothing left to do.
+bool advance(void* state) {
+  auto& idup = *static_cast<Idup*>(state);
+  if (!idup.sending) {
+    if (idup.incoming != nullptr) {
+      if (!idup.incoming->done) return false;
+      pt2pt::free_request(idup.incoming);
+    }
+    const pt2pt::ConstBuffer number{&idup.context, 1, &number_type()};
+    for (const int child : idup.place.children)
+      idup.outgoing.push_back(pt2pt::post_send(number, child, idup.tag, idup.view.comm()));
+    idup.sending = true;
+  }
+  for (; !idup.outgoing.empty(); idup.outgoing.pop_back()) {
+    if (!idup.outgoing.back()->done) return false;
+    pt2pt::free_request(idup.outgoing.back());
+  }
+  finish(idup);
+  delete &idup;
+  return true;
+}
+
+}  // namespace
+
+Err comm_dup_with_info(Comm& comm, const Info* info, MPI_Comm* out) {
+  const int tag = construction_tag(comm);
+  const Result<Comm*> copied = copy_state(comm, info);
+  if (!copied) return copied.err;
+  Comm& made = *copied.value;
+  View view(comm, Among::all, all_members(comm));
+  Err err = ok;
+  if (view.rank() == 0) {
+    const Result<std::uint32_t> taken = take_contexts(view.engine(), 1);
+    err = taken.err;
+    made.context = taken.value;
+  }
+  const Err told = view.bcast(&made.context, sizeof made.context, tag);
+  if (!err) err = told;
+  if (!err && made.context == 0) err = no_context();
+  if (err) {
+    object::release(made);
+    return err;
+  }
+  coll::attach(made);
+  give(&made, out);
+  return ok;
+}
+
+Err comm_dup(Comm& comm, MPI_Comm* out) { return comm_dup_with_info(comm, nullptr, out); }
+
+Err comm_idup(Comm& comm, const Info* info, MPI_Comm* out, MPI_Request* out_request) {
+  const Result<Comm*> copied = copy_state(comm, info);
+  if (!copied) return copied.err;
+  Comm& made = *copied.value;
+  auto* idup = new Idup(comm, &made);
+  object::Request* request = comm.store->requests.create();
+  request->ops = &idup_ops;
+  request->engine = comm.engine;
+  request->comm = &made;
+  object::retain(made);
+  idup->request = request;
+  if (idup->place.parent >= 0) {
+    const pt2pt::Buffer number{&idup->context, 1, &number_type()};
+    idup->incoming = pt2pt::post_recv(number, idup->place.parent, idup->tag, idup->view.comm());
+  } else {
+    const Result<std::uint32_t> taken = take_contexts(*comm.engine, 1);
+    if (taken) idup->context = taken.value;  // else 0 tells everybody
+  }
+  *out_request = reinterpret_cast<MPI_Request>(request);
+  give(&made, out);
+  if (!advance(idup)) pt2pt::add_poller(*comm.engine, {advance, idup});
+  return ok;
+}
+
+Err comm_create(Comm& comm, const Group& group, MPI_Comm* out) {
+  for (const std::int32_t member : group.members)
+    if (object::rank_in(*comm.group, member) == MPI_UNDEFINED)
+      return fail(MPI_ERR_GROUP, "the group has a member (rank %d of MPI_COMM_WORLD) that is not in the "
+                  "communicator's group", member);
+  if (!comm.is_inter()) {
+    const Result<Comm*> made = make_part(comm, group.members);
+    if (!made) return made.err;
+    give(made.value, out);
+    return ok;
+  }
+  return create_intercomm_part(comm, group, out);
+}
+
+Err comm_create_group(Comm& comm, const Group& group, int tag, MPI_Comm* out) {
+  View view(comm, Among::some, group.members);
+  if (view.rank() == MPI_UNDEFINED) {
+    *out = MPI_COMM_NULL;
+    return ok;
+  }
+  const Result<Comm*> made = make(comm, view, tag, group.members);
+  if (!made) return made.err;
+  give(made.value, out);
+  return ok;
+}
+
+Err comm_create_from_group(Rank& rank, const Group& group, const char* stringtag, const Info* info,
+                           Errhandler& errhandler, MPI_Comm* out) {
+  Comm parent = groups_parent(rank, errhandler);
+  WEFT_TRY(comm_create_group(parent, group, tag_of(stringtag), out));
+  Comm* made = rank.store.comm(*out);
+  return made != nullptr ? object::set_hints(*made, info) : ok;
+}
+
+}  // namespace weft::world
