@@ -149,7 +149,8 @@ Word read_word(CLI::App& app, const std::string& word) {
   }
   // -n4, -xNAME=VALUE
   CLI::Option* brief = word[1] == '-' ? nullptr : find(app, word.substr(0, 2));
-  if (brief == nullptr || brief->get_items_expected_max() == 0) unknown(app, word.substr(0, word.find('=')));
+  if (brief == nullptr || brief->get_items_expected_max() == 0)
+    unknown(app, word.substr(0, word.find('=')));
   return {brief, word.substr(0, 2), word.substr(2), true};
 }
 

@@ -72,13 +72,10 @@ struct Places {
   int cores = 0;
 };
 
-// One rank has the whole machine, and the topology need not be read for that.
 Places place_ranks(const Options& options) {
   Places out;
   const int nranks = options.ranks();
-  if (options.bind == Bind::none ||
-      (nranks == 1 && options.bind == Bind::slice && !options.verbose))
-    return out;
+  if (options.bind == Bind::none) return out;
   Result<topo::Topology> node = topo::Topology::this_node();
   if (!node || node.value.cores().empty()) {
     std::fprintf(stderr, "weft: ranks are not bound to CPUs: hwloc cannot read this machine\n");
@@ -179,7 +176,7 @@ class Planner {
     process.env.set("MPI_LOCALRANKID", std::to_string(r));
     const topo::Slice* own = slice(r);
     if (own != nullptr) process.cpus = own->cpus();
-    if (options_.ranks() > 1) set_openmp(process.env, own, threads_per_rank(own));
+    set_openmp(process.env, own, threads_per_rank(own));
     return process;
   }
 
@@ -189,25 +186,28 @@ class Planner {
     process.is_host = true;
     process.env.set("WEFT_JOB", job_variable(next_, count));
     make_host_command(process, options_, debug_directory_);
+    // The same for all ranks; their places differ, and the host sets them.
+    set_openmp(process.env, nullptr, threads_per_rank(slice(next_)));
     if (!places_.slices.empty()) {
       std::string lists;
       for (int r = next_; r < next_ + count; ++r)
         lists += (r > next_ ? ";" : "") + topo::cpu_list(slice(r)->cpus());
       process.env.set("WEFT_HOST_CPUS", lists);
-      process.env.set("WEFT_HOST_OMP", "1");
+      if (!user_places_threads(process.env)) process.env.set("WEFT_HOST_OMP", "1");
     }
     return process;
   }
 
   int threads_per_rank(const topo::Slice* own) const {
-    return own != nullptr ? static_cast<int>(own->places.size())
-                          : std::max(1, usable_cpus() / options_.ranks());
+    const int share = std::max(1, usable_ / options_.ranks());
+    return own != nullptr ? std::min(static_cast<int>(own->places.size()), share) : share;
   }
 
   const Options& options_;
   memory::Job& job_;
   const std::string& debug_directory_;
   Places places_;
+  const int usable_ = usable_cpus();
   int next_ = 0;
 };
 

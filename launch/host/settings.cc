@@ -102,10 +102,9 @@ std::vector<char*> rank_environment(const Settings& settings, const std::string&
     if (!getenv("OMP_NUM_THREADS"))
       out.push_back(strdup(("OMP_NUM_THREADS=" + std::to_string(list.size())).c_str()));
     if (!getenv("OMP_PLACES")) {
-      std::string places = "OMP_PLACES=";
-      for (std::size_t i = 0; i < list.size(); i++)
-        places += (i ? ",{" : "{") + std::to_string(list[i]) + "}";
-      out.push_back(strdup(places.c_str()));
+      std::string place;  // one for all its CPUs: see omp_places in src/topo/slices.h
+      for (int cpu : list) place += (place.empty() ? "{" : ",") + std::to_string(cpu);
+      out.push_back(strdup(("OMP_PLACES=" + place + "}").c_str()));
     }
   }
   out.push_back(nullptr);

@@ -77,13 +77,8 @@ std::vector<int> Slice::cpus() const {
 
 std::string Slice::omp_places() const {
   std::string text;
-  for (const std::vector<int>& place : places) {
-    text += text.empty() ? "{" : ",{";
-    for (std::size_t i = 0; i < place.size(); ++i)
-      text += (i == 0 ? "" : ",") + std::to_string(place[i]);
-    text += '}';
-  }
-  return text;
+  for (int cpu : cpus()) text += (text.empty() ? "{" : ",") + std::to_string(cpu);
+  return text + "}";
 }
 
 std::vector<Slice> slices(const Topology& topology, int nranks) {

@@ -17,7 +17,9 @@ namespace weft::topo {
 struct Slice {
   std::vector<std::vector<int>> places;
   std::vector<int> cpus() const;
-  /// The same as an OpenMP place list: "{0,8},{1,9}".
+  /// The slice as one OpenMP place, "{0,1,8,9}". Not one place per core: OpenMP runtimes bind the
+  /// initial thread to its place at start, and every other thread of the program (std::thread,
+  /// numeric libraries) would inherit that single core.
   std::string omp_places() const;
 };
 

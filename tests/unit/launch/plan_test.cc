@@ -46,6 +46,7 @@ TEST(Plan, FindsPrograms) {
 TEST(Plan, SaysWhyAProgramCannotRun) {
   const std::string here = testing::TempDir() + "weft_not_executable";
   std::ofstream(here) << "data";
+  chmod(here.c_str(), 0644);
   EXPECT_EQ(not_found({"weft-no-such-program"}).exit_code, 127);
   EXPECT_EQ(not_found({"./weft-no-such-program"}).exit_code, 127);
   EXPECT_EQ(not_found({here}).exit_code, 126);

@@ -69,7 +69,7 @@ TEST(Slices, DivideTheCores) {
 TEST(Slices, TakeWholeCoresWithTheirHardwareThreads) {
   const Topology t = machine("package:1 l3:1 core:4 pu:2");
   EXPECT_EQ(lists(t, 2), (Lists{"0-3", "4-7"}));
-  EXPECT_EQ(slices(t, 2)[1].omp_places(), "{4,5},{6,7}");
+  EXPECT_EQ(slices(t, 2)[1].omp_places(), "{4,5,6,7}");
 }
 
 TEST(Slices, SpreadOverCachesAndStayInsideOne) {
