@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// pack, unpack and copy allocate nothing. The operators that count belong to the whole test binary.
+#include "unit/allocations.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <new>
+
+#include "unit/datatype/random_type.h"
+
+namespace {
+thread_local long count = 0;
+}
+
+[[gnu::noinline]] void* operator new(std::size_t n) {
+  ++count;
+  if (void* p = std::malloc(n != 0 ? n : 1)) return p;
+  throw std::bad_alloc();
+}
+[[gnu::noinline]] void operator delete(void* p) noexcept { std::free(p); }
+[[gnu::noinline]] void operator delete(void* p, std::size_t) noexcept { std::free(p); }
+
+long weft::test::allocations() { return count; }
+
+namespace weft::datatype::test {
+namespace {
+
+using std::int64_t;
+using weft::test::allocations;
+using Bytes = std::vector<unsigned char>;
+
+TEST(Pack, NothingIsAllocated) {
+  Context context;
+  RandomTypes random(context, 42);
+  for (int round = 0; round < 50; ++round) {
+    const Modelled m = random.make(3);
+    commit(*m.type);
+    const int64_t low = std::min<int64_t>(0, m.map.true_lb());
+    const auto size = static_cast<std::size_t>(std::max<int64_t>(0, m.map.true_ub()) - low);
+    Bytes memory(size), other(size), packed(static_cast<std::size_t>(m.type->size));
+    const long before = allocations();
+    pack({memory.data() - low, 1, m.type}, 0, packed.data(), m.type->size);
+    unpack({other.data() - low, 1, m.type}, 0, packed.data(), m.type->size);
+    copy({memory.data() - low, 1, m.type}, {other.data() - low, 1, m.type}, m.type->size);
+    EXPECT_EQ(allocations(), before);
+    random.give_up(m);
+  }
+  EXPECT_GT(allocations(), 0);
+}
+
+}  // namespace
+}  // namespace weft::datatype::test
