@@ -45,11 +45,10 @@ Policy Policy::choose(const Params& params, int local_ranks, int cpus) {
 }
 
 Waiter::Next Waiter::step(bool crowded) {
-  ++looks_;
   if (!yielding_) {
     if (!crowded && policy_.spin_ns > 0) {
       pause();
-      if (looks_ % looks_per_clock != 0) return Next::look_again;
+      if (++looks_ % looks_per_clock != 0) return Next::look_again;
       const std::int64_t now = now_ns();
       if (started_ns_ == 0) started_ns_ = now;
       if (now - started_ns_ < policy_.spin_ns) return Next::look_again;
