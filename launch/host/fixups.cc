@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "host.h"
 #include "machine.h"
 
 namespace weft::host {
@@ -35,6 +36,14 @@ const VariableName* find_variable(std::string_view name) {
   for (const auto& v : variable_names)
     if (v.name == name) return &v;
   return nullptr;
+}
+
+/// A sanitizer's runtime comes before libweft_host, so a rank's calls reach it first. That is right for
+/// all functions but one: a new thread must be the sanitizer's before it is made the rank's.
+ElfW(Addr) thread_maker() {
+  static const auto ours = reinterpret_cast<ElfW(Addr)>(&pthread_create_of_rank);
+  static const auto first = reinterpret_cast<ElfW(Addr)>(dlsym(RTLD_DEFAULT, "pthread_create"));
+  return first == ours ? 0 : ours;
 }
 
 /// Makes the read-only-after-relocation part of an image writable for its lifetime.
@@ -79,8 +88,10 @@ Fixups::Fixups(const Plan& plan, int index)
       if (kind == machine::Reloc::copy) {
         find_copy(plan, r);
         if (v) own_variables_[v->variable] = r.r_offset;
-      } else if (kind == machine::Reloc::address && v && symbol.st_shndx == SHN_UNDEF) {
-        references_.push_back({r.r_offset, v->variable, r.r_addend});
+      } else if (kind == machine::Reloc::address && symbol.st_shndx == SHN_UNDEF) {
+        if (v) references_.push_back({r.r_offset, v->variable, r.r_addend});
+        if (thread_maker() != 0 && image_.name(symbol) == "pthread_create")
+          thread_makers_.push_back(r.r_offset);
       }
     }
 }
@@ -162,6 +173,9 @@ std::string Fixups::apply(Rank& rank, Loaded& loaded, const Patch& patch) const 
                        static_cast<ElfW(Addr)>(r.addend);
     std::memcpy(reinterpret_cast<void*>(loaded.base + r.at), &value, sizeof value);
   }
+  const ElfW(Addr) maker = thread_maker();
+  for (ElfW(Addr) at : thread_makers_)
+    std::memcpy(reinterpret_cast<void*>(loaded.base + at), &maker, sizeof maker);
   return {};
 }
 

@@ -46,6 +46,7 @@ class Fixups {
   std::string error_;
   std::vector<Copy> copies_;
   std::vector<Reference> references_;
+  std::vector<ElfW(Addr)> thread_makers_;  // references to pthread_create, under a sanitizer
   ElfW(Addr) own_variables_[variable_count] = {};  // where the program has libc's variables, or 0
 };
 

@@ -145,7 +145,11 @@ int install_dispatcher(int signal, const struct sigaction& wanted) {
 void install_fault_handlers() {
   struct sigaction none {};
   sigemptyset(&none.sa_mask);
-  for (int signal : faults) install_dispatcher(signal, none);
+  for (int signal : faults) {
+    struct sigaction old {};
+    real_sigaction(signal, nullptr, &old);
+    if (!has_handler(old)) install_dispatcher(signal, none);  // a sanitizer reports better than we do
+  }
 }
 
 void complain(const Rank* rank, const char* text) {

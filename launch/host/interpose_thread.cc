@@ -30,23 +30,35 @@ Result begin(void* p) {
   return s.function(s.argument);
 }
 
+using Create = int(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
+constinit Next<Create> real_create{"pthread_create"};
+
+// Set while a sanitizer's pthread_create makes the thread that a rank wants: it calls ours again.
+thread_local bool is_creating = false;
+
 }  // namespace
 
 extern "C" {
-#pragma GCC visibility push(default)
 
-int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*function)(void*),
-                   void* argument) noexcept {
-  static constinit Next<int(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*)> real{
-      "pthread_create"};
+int pthread_create_of_rank(pthread_t* thread, const pthread_attr_t* attributes,
+                           void* (*function)(void*), void* argument) noexcept {
+  static auto* first = reinterpret_cast<Create*>(dlsym(RTLD_DEFAULT, "pthread_create"));
   Rank* rank = current();
-  if (!rank) return real(thread, attributes, function, argument);
+  if (!rank || is_creating) return real_create(thread, attributes, function, argument);
   auto* start = new (std::nothrow) Start<void*>{rank, function, argument};
   if (!start) return EAGAIN;
-  const int e = real(thread, attributes, begin<void*>, start);
+  is_creating = true;
+  const int e = first == pthread_create_of_rank ? real_create(thread, attributes, begin<void*>, start)
+                                        : first(thread, attributes, begin<void*>, start);
+  is_creating = false;
   if (e != 0) delete start;
   return e;
 }
+
+#pragma GCC visibility push(default)
+
+[[gnu::alias("pthread_create_of_rank")]] int pthread_create(pthread_t*, const pthread_attr_t*,
+                                                            void* (*)(void*), void*) noexcept;
 
 int thrd_create(thrd_t* thread, thrd_start_t function, void* argument) {
   static constinit Next<int(thrd_t*, thrd_start_t, void*)> real{"thrd_create"};

@@ -80,10 +80,12 @@ void* rank_thread(void* argument) {
   rank.thread = pthread_self();
   rank.thread_id = static_cast<pid_t>(syscall(SYS_gettid));
   unshare(CLONE_FS);  // a working directory and umask of its own; where forbidden they are shared
-  stack_t stack{};
+  // So that a stack overflow can be reported; a sanitizer has made a stack for that already.
+  stack_t stack{}, old{};
+  sigaltstack(nullptr, &old);
   stack.ss_sp = rank.fault_stack;
   stack.ss_size = sizeof rank.fault_stack;
-  sigaltstack(&stack, nullptr);
+  if (old.ss_flags & SS_DISABLE) sigaltstack(&stack, nullptr);
   bind(rank);
   run(rank);
   if (rank.status != 0) {
