@@ -41,7 +41,7 @@ const VariableName* find_variable(std::string_view name) {
 /// A sanitizer's runtime comes before libweft_host, so a rank's calls reach it first. That is right for
 /// all functions but one: a new thread must be the sanitizer's before it is made the rank's.
 ElfW(Addr) thread_maker() {
-  static const auto ours = reinterpret_cast<ElfW(Addr)>(&pthread_create_of_rank);
+  static const auto ours = reinterpret_cast<ElfW(Addr)>(&::pthread_create_of_rank);
   static const auto first = reinterpret_cast<ElfW(Addr)>(dlsym(RTLD_DEFAULT, "pthread_create"));
   return first == ours ? 0 : ours;
 }

@@ -44,10 +44,6 @@ void adopt_thread(Rank& rank);
 /// Start the rank's main thread. "" or an error text.
 std::string start(Rank& rank);
 
-/// The interposer, as libweft_host's own and not as the first of its name.
-extern "C" int pthread_create_of_rank(pthread_t* thread, const pthread_attr_t* attributes,
-                                      void* (*function)(void*), void* argument) noexcept;
-
 /// Run what exit runs for a rank: handlers, destructors, its streams.
 void run_exit_handlers(Rank& rank);
 /// Constructors of loaded images that have not run yet.
@@ -62,3 +58,7 @@ void complain(const Rank* rank, const char* text);
 void remove_directory(const std::string& directory);
 
 }  // namespace weft::host
+
+/// The interposer, as libweft_host's own and not as the first of its name.
+extern "C" int pthread_create_of_rank(pthread_t* thread, const pthread_attr_t* attributes,
+                                      void* (*function)(void*), void* argument) noexcept;
