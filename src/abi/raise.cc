@@ -1,17 +1,100 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "abi/raise.h"
-
+//
+// Where errors of entry points end: the sentence gets the call's name and the rank, then the error
+// handler decides (MPI-5.0 §9.3). Errors without an object belong to MPI_COMM_SELF; errors before
+// MPI_Init and after MPI_Finalize are fatal, as the initial error handler says.
 #include <cstdio>
+#include <cstring>
 
-#include "base/err.h"
+#include "abi/entry.h"
+#include "object/errors.h"
+#include "object/request.h"
 
 namespace weft::abi {
+namespace {
 
-int not_yet(Fn fn, MPI_Comm) {
-  const Err e = fail(MPI_ERR_UNSUPPORTED_OPERATION,
-                     "%s is not implemented in this version of weft; see docs/coverage.md", name(fn));
-  std::fprintf(stderr, "weft: %s\n", last_error_text(e.cls));
-  return e.cls;
+/// "MPI_Send on rank 2 of MPI_COMM_WORLD: dest is 9, but ..."; kept as the error's text.
+struct Sentence {
+  char text[1024];
+};
+
+Sentence compose(Fn fn, const Rank* rank, Err error) {
+  Sentence s;
+  const char* cause = last_error_text(error.cls);
+  if (cause == nullptr) cause = object::class_text(error.cls);
+  char where[48] = "";
+  if (rank != nullptr) std::snprintf(where, sizeof where, " on rank %d", rank->world_rank);
+  char text[900];
+  std::snprintf(text, sizeof text, "%s", cause ? cause : "an error code of the program");
+  std::snprintf(s.text, sizeof s.text, "%s%s: %s", name(fn), where, text);
+  return s;
+}
+
+[[noreturn]] void die(Rank* rank, Err error, const Sentence& s) {
+  char line[1100];
+  std::snprintf(line, sizeof line, "weft: %s", s.text);
+  world::abort_job(rank, error.cls, line);
+}
+
+}  // namespace
+
+Err Entry::no_rank() const {
+  return fail(MPI_ERR_OTHER, "this thread belongs to no rank; call MPI from the rank's main thread or "
+              "from a thread that it started");
+}
+
+Err Entry::wrong_phase() const {
+  if (rank_->phase.load(std::memory_order_relaxed) == Rank::Phase::finalized)
+    return fail(MPI_ERR_OTHER, "called after MPI_Finalize; nothing that communicates may follow it");
+  return fail(MPI_ERR_OTHER, "called before MPI_Init; call MPI_Init or MPI_Init_thread first");
+}
+
+int Entry::raise(object::Comm* comm, Err error) {
+  const Sentence s = compose(fn_, rank_, error);
+  if (rank_ == nullptr || status_) die(rank_, error, s);
+  if (comm == nullptr || !is_live(comm, Kind::comm)) comm = store().comm_self;
+  if (comm == nullptr) die(rank_, error, s);  // legal before MPI_Init, but went wrong
+  int code = fail(error.cls, "%s", s.text).cls;  // the text is kept for MPI_Error_string
+  object::Errhandler& handler = *comm->errhandler;
+  MPI_Comm handle = object::handle_of(*comm);
+  if (locked_) rank_->engine.lock.unlock();  // a user's handler may call MPI
+  const object::Verdict verdict = object::invoke_errhandler(handler, handle, &code);
+  if (locked_) rank_->engine.lock.lock();
+  if (verdict != object::Verdict::return_code) die(rank_, error, s);
+  return code;
+}
+
+int Entry::returned(Err error) {
+  const Sentence s = compose(fn_, rank_, error);
+  return fail(error.cls, "%s", s.text).cls;
+}
+
+object::Comm* comm_of(const MPI_Request* requests, std::int64_t count) {
+  if (requests == nullptr) return nullptr;
+  for (std::int64_t i = 0; i < count; ++i) {
+    if (!is_live(requests[i], Kind::request)) continue;
+    object::Comm* comm = reinterpret_cast<object::Request*>(requests[i])->comm;
+    if (comm != nullptr) return comm;
+  }
+  return nullptr;
+}
+
+namespace {
+Err unsupported(Fn fn) {
+  return fail(MPI_ERR_UNSUPPORTED_OPERATION,
+              "%s is not implemented in this version of weft; see docs/coverage.md", name(fn));
+}
+}  // namespace
+
+int not_yet(Fn fn, MPI_Comm comm) {
+  Entry entry(fn);
+  if (entry.status()) return entry.raise(entry.status());
+  return entry.raise(entry.comm(comm), unsupported(fn));
+}
+
+int not_yet_returned(Fn fn) {
+  Entry entry(fn, When::always);
+  return entry.returned(unsupported(fn));
 }
 
 }  // namespace weft::abi

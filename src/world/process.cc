@@ -27,7 +27,7 @@ memory::RankEntry& Rank::entry() { return process->job->entry(world_rank); }
 
 namespace world {
 
-thread_local Rank* this_thread_rank = nullptr;
+constinit thread_local Rank* this_thread_rank = nullptr;
 
 namespace {
 

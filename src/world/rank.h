@@ -60,7 +60,7 @@ Process& process();
 /// The calling thread's rank. nullptr on a thread that belongs to none, which happens only with
 /// ranks as threads (include/weft/host.h).
 Rank* current_rank_slow();
-extern thread_local Rank* this_thread_rank;
+extern constinit thread_local Rank* this_thread_rank;
 inline Rank* current_rank() {
   return __builtin_expect(this_thread_rank != nullptr, 1) ? this_thread_rank : current_rank_slow();
 }

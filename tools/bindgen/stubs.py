@@ -37,8 +37,10 @@ CHECKS = {
     "TAG": "check::tag({a}, \"{a}\")",
     "RECV_TAG": "check::recv_tag({a}, \"{a}\")",
     "STRING": "check::given({a}, \"{a}\")",
+    "STATUS": "check::given({a}, \"{a}\")",
     "ARRAY_LENGTH": "check::length({a}, \"{a}\")",
     "ARRAY_LENGTH_NNI": "check::count({a}, \"{a}\")",
+    "NUM_DIMS": "check::length({a}, \"{a}\")",
     "ARRAY_LENGTH_PI": "check::length({a}, \"{a}\")",
     "POLYDTYPE_NUM_ELEM_NNI": "check::count({a}, \"{a}\")",
     "POLYXFER_NUM_ELEM_NNI": "check::count({a}, \"{a}\")",
@@ -46,7 +48,7 @@ CHECKS = {
 }
 
 # Kinds whose pointers may be null by the standard, or are looked at by the target.
-MAY_BE_NULL = {"BUFFER", "STATUS", "ARGUMENT_COUNT", "ARGUMENT_LIST", "WEIGHT", "EXTRA_STATE",
+MAY_BE_NULL = {"BUFFER", "ARGUMENT_COUNT", "ARGUMENT_LIST", "WEIGHT", "EXTRA_STATE",
                "EXTRA_STATE2", "ATTRIBUTE_VAL_10", "TOOL_MPI_OBJ", "FUNCTION", "POLYFUNCTION",
                "STRING_ARRAY", "STRING_2DARRAY", "C_BUFFER2"}
 COUNTS = {"POLYXFER_NUM_ELEM_NNI", "POLYXFER_NUM_ELEM", "POLYDTYPE_NUM_ELEM_NNI",
@@ -70,7 +72,8 @@ def wrap(line):
     if len(line.strip("\n")) <= 99:
         return line
     lead = line[:len(line) - len(line.lstrip())]
-    glued = line.strip().replace(", ", ",\0").replace(" ", "~").replace("\0", " ")
+    quoted = re.sub(r'"[^"]*"', lambda m: m[0].replace(" ", "~"), line.strip())
+    glued = quoted.replace(", ", ",\0").replace(" ", "~").replace("\0", " ")
     indent = " " * (len(lead.strip("\n")) + 4)
     lines = textwrap.wrap(glued, 99 - len(lead.strip("\n")), subsequent_indent=indent,
                           break_long_words=False, break_on_hyphens=False)
@@ -91,38 +94,44 @@ class Stub:
         comms = [p.name for p in self.params
                  if p.kind.name == "COMMUNICATOR" and p.name in self.handles]
         self.comm = comms[0] if comms else ""
+        self.raises = self.overlay.get("errors") != "none"
         self.root = next((p.name for p in self.params if p.kind.name == "ROOT"), "")
 
     def expand(self, text):
         """An overlay expression with the handles' objects in place of their parameters' names."""
+        text = " ".join(text.split()).replace("@large", str(self.large).lower())
         for name in self.handles:
-            text = re.sub(rf"(?<![\w.>:$]|\")&{name}\b", f"{name}_p", text)
+            text = re.sub(rf"(?<![\w.>:$]|\")&{name}\b(?!\.|::)", f"{name}_p", text)
             text = re.sub(rf"(?<![\w.>:$]|\"){name}\.(?=\w)", f"{name}_p->", text)
-            text = re.sub(rf"(?<![\w.>:$]|\"){name}\b(?!_p)", f"*{name}_p", text)
+            text = re.sub(rf"(?<![\w.>:$]|\"){name}\b(?!::)", f"*{name}_p", text)
         return re.sub(r"\$(\w+)", r"\1", text)
 
     def conversions(self):
+        """(parameter, the line that turns its handle into an object)"""
         for p in self.handles.values():
             convert, c_type = HANDLES[p.kind.name]
             star = "*" if p.direction == "inout" else ""
             guard = f"{p.name} == nullptr ? nullptr : " if star else ""
-            yield f"{c_type} {p.name}_p = {guard}{convert}({star}{p.name});"
+            yield p.name, f"{c_type} {p.name}_p = {guard}{convert}({star}{p.name});"
 
     def data_checks(self, buffers, counts, p):
         """Buffers with their count and type: one check for all three."""
         word = "operand" if self.overlay.get("in_place") else "buffer"
+        ops = any(q.kind.name == "OPERATION" for q in self.params)
+        blocks = f"{self.comm}_p->size()" if ops else f"check::peers(*{self.comm}_p)"
         for buffer in buffers:
             names = ", ".join([buffer.name] + [c.name for c in counts] + [p.name])
             if p.length:
-                args = f"{buffer.name}, counts({counts[0].name}), {p.name}, *{self.comm}_p"
-                text = f'check::{word}s({args}, "{names}")'
+                args = f"{buffer.name}, counts({counts[0].name}), {p.name}, {blocks}"
+                text = f'check::operands({args}, "{names}")'
             elif counts[0].length:
-                args = f"{buffer.name}, counts({counts[0].name}), {p.name}_p, {p.name}, *{self.comm}_p"
-                text = f'check::{word}s({args}, "{names}")'
+                args = (f"{buffer.name}, counts({counts[0].name}), {p.name}_p, {p.name}, "
+                        f"{blocks}")
+                text = f'check::operands({args}, "{names}")'
             else:
                 args = f"{buffer.name}, {counts[0].name}, {p.name}_p, {p.name}"
                 text = f'check::{word}({args}, "{names}")'
-            yield text, buffer.root or p.root
+            yield text, buffer.root
 
     def check(self, p):
         """The check of one argument, or ''."""
@@ -133,9 +142,8 @@ class Stub:
                 return ""
             return text.format(**values)
         if p.name in self.handles:  # inout: the handle it points to
-            text = CHECKS[p.kind.name].format(**values)
-            return text.replace(f", {p.name},", f", handle_at({p.name}),")
-        if p.kind.name in MAY_BE_NULL:
+            return CHECKS[p.kind.name].replace(" {a},", " handle_at({a}),").format(**values)
+        if p.kind.name in MAY_BE_NULL or (p.kind.name == "STATUS" and p.direction == "out"):
             return ""
         if p.kind.name == "REQUEST" and p.direction == "inout":
             what = "requests" if p.length else "request_at"
@@ -150,7 +158,7 @@ class Stub:
         return f'check::given({p.name}, "{p.name}")'
 
     def checks(self):
-        """(check, significant at the root only?) of all arguments."""
+        """(check, at the root only? None: everywhere) of all arguments."""
         unchecked = set(self.overlay.get("unchecked", []))
         first = [p for p in self.params if p.kind.name == "COMMUNICATOR"]
         ranks = [p for p in self.params if p.kind.name == "ROOT"]
@@ -163,7 +171,7 @@ class Stub:
                 buffers.append(p)
             elif p.kind.name in BYTES:
                 buffers = []
-                rest.append((self.check(p), p.root))
+                rest.append((self.check(p), None))
             elif p.kind.name in COUNTS and buffers and p.direction == "in":
                 counts = [p]
             elif p.kind.name == "DATATYPE" and buffers and counts:
@@ -171,45 +179,53 @@ class Stub:
                 bound.add(p.name)
                 buffers, counts = [], []
             else:
-                rest.append((self.check(p), p.root))
+                rest.append((self.check(p), True if p.root else None))
                 if p.kind.name == "OPERATION" and len(bound) == 1:
-                    rest.append((f"check::op_defined(*{p.name}_p, *{bound.copy().pop()}_p)", p.root))
-        out = [(self.check(p), False) for p in first + ranks] + rest
-        out += [(self.expand(text), False) for text in self.overlay.get("checks", [])]
+                    rest.append((f"check::op_defined({p.name}_p, {bound.copy().pop()}_p)", None))
+        out = [(self.check(p), None) for p in first + ranks] + rest
+        out += [(self.expand(text), None) for text in self.overlay.get("checks", [])]
         return [(text, root) for text, root in out if text]
 
-    def error_target(self):
-        errors = self.overlay.get("errors")
-        if errors is not None:
-            return self.expand(errors)
-        return f"{self.comm}_p" if self.comm else ""
-
-    def raise_args(self):
-        target = self.error_target()
-        return f"{target}, e" if target else "e"
+    def condition(self, root_only):
+        """When a check applies: an argument of a rooted collective may not be significant."""
+        if not self.root or root_only is None:
+            return ""
+        return (f" && check::at_root(*{self.comm}_p, {self.root})" if root_only else
+                f" && check::takes_part({self.root})")
 
     def lines(self):
         if not self.f.works:
             target = self.comm if self.comm and self.handles[self.comm].direction == "in" else ""
-            yield f"return not_yet(Fn::{self.name}{', ' + target if target else ''});"
+            end = "not_yet" if self.raises else "not_yet_returned"
+            target = target if self.raises else ""
+            yield f"return {end}(Fn::{self.name}{', ' + target if target else ''});"
             return
         if "body" in self.overlay:
             yield from self.overlay["body"].strip().splitlines()
             return
         when = ", When::always" if self.overlay.get("anytime") else ""
+        body = list(self.checked_call())
         yield f"Entry entry(Fn::{self.name}{when});"
-        yield from self.conversions()
+        for name, line in self.conversions():
+            if any(re.search(rf"\b{name}_p\b", used) for used in body):
+                yield line
+        yield from body
+
+    def checked_call(self):
+        errors = f"{self.comm}_p, " if self.comm and self.raises else ""
+        if self.raises and "errors" in self.overlay:
+            errors = "errors, "
+            yield f"object::Comm* errors = {self.expand(self.overlay['errors'])};"
         yield "Err e = entry.status();"
-        checks = self.checks()
+        checks = self.checks() if self.overlay.get("checks_by_kind", True) else []
         if checks:
             yield "if (entry.checking()) {"
             for text, root in checks:
-                at_root = f" && check::at_root(*{self.comm}_p, {self.root})" if root and self.root else ""
-                yield f"  if (!e{at_root}) e = {text};"
+                yield f"  if (!e{self.condition(root)}) e = {text};"
             yield "}"
         call = self.overlay.get("call_c") if self.large else None
         yield f"if (!e) e = {self.expand(call or self.overlay['call'])};"
-        yield f"return e ? entry.raise({self.raise_args()}) : MPI_SUCCESS;"
+        yield f"return e ? entry.{'raise' if self.raises else 'returned'}({errors}e) : MPI_SUCCESS;"
 
     def text(self):
         head = (f'extern "C" {self.f.returns.c_type} PMPI_{self.name}'
@@ -269,6 +285,50 @@ const char* name(Fn fn) {{ return names[static_cast<int>(fn)]; }}
 """
 
 
+def handle_constants(spec):
+    """(name, value) of every predefined handle."""
+    handles = {m[1] for line in spec.types if (m := re.match(r"handle (\w+) MPI_ABI_", line))}
+    for group in spec.constants:
+        if group.form == "cast" and group.c_type in handles:
+            yield from ((n, v) for n, v, _ in group.values if not v.startswith("MPI_"))
+
+
+def constants_h():
+    return """\
+// SPDX-License-Identifier: Apache-2.0
+//
+// The names of predefined handles, for messages. Generated by tools/bindgen.
+#pragma once
+
+namespace weft::abi {
+
+/// "MPI_INT"; nullptr if no predefined handle has this value.
+const char* constant_name(int value);
+
+}  // namespace weft::abi
+"""
+
+
+def constants_cc(spec):
+    cases = "".join(f'    case {v}: return "{n}";\n' for n, v in handle_constants(spec))
+    return f"""\
+// SPDX-License-Identifier: Apache-2.0
+//
+// The names of predefined handles. Generated by tools/bindgen.
+#include "abi/gen/constants.h"
+
+namespace weft::abi {{
+
+const char* constant_name(int value) {{
+  switch (value) {{
+{cases}    default: return nullptr;
+  }}
+}}
+
+}}  // namespace weft::abi
+"""
+
+
 def exports_map(spec):
     names = "".join(f"    {prefix}{name};\n" for name in spec.entry_points()
                     for prefix in ("MPI_", "PMPI_"))
@@ -287,4 +347,5 @@ def exports_map(spec):
 def stub_files(spec):
     """{file name under src/abi/gen: text}"""
     files = {f"{c.name}.cc": chapter_file(c, spec.chapter_defaults(c)) for c in spec.chapters}
-    return {**files, "fn.h": fn_h(spec), "fn.cc": fn_cc(spec), "exports.map": exports_map(spec)}
+    return {**files, "fn.h": fn_h(spec), "fn.cc": fn_cc(spec), "constants.h": constants_h(),
+            "constants.cc": constants_cc(spec), "exports.map": exports_map(spec)}

@@ -9,25 +9,52 @@ using namespace weft::abi;
 
 extern "C" int PMPI_Abi_get_fortran_booleans(int logical_size, void *logical_true,
     void *logical_false, int *is_set) {
-  return not_yet(Fn::Abi_get_fortran_booleans);
+  Entry entry(Fn::Abi_get_fortran_booleans, When::always);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::given(logical_true, "logical_true");
+    if (!e) e = check::given(logical_false, "logical_false");
+    if (!e) e = check::given(is_set, "is_set");
+  }
+  if (!e) e = fortran_booleans(logical_size, logical_true, logical_false, is_set);
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Abi_get_fortran_booleans")]]
     decltype(PMPI_Abi_get_fortran_booleans) MPI_Abi_get_fortran_booleans;
 
 extern "C" int PMPI_Abi_get_fortran_info(MPI_Info *info) {
-  return not_yet(Fn::Abi_get_fortran_info);
+  Entry entry(Fn::Abi_get_fortran_info, When::always);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::given(info, "info");
+  }
+  if (!e) e = abi_fortran_info(entry, info);
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Abi_get_fortran_info")]]
     decltype(PMPI_Abi_get_fortran_info) MPI_Abi_get_fortran_info;
 
 extern "C" int PMPI_Abi_get_info(MPI_Info *info) {
-  return not_yet(Fn::Abi_get_info);
+  Entry entry(Fn::Abi_get_info, When::always);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::given(info, "info");
+  }
+  if (!e) e = abi_info(entry, info);
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Abi_get_info")]]
     decltype(PMPI_Abi_get_info) MPI_Abi_get_info;
 
 extern "C" int PMPI_Abi_get_version(int *abi_major, int *abi_minor) {
-  return not_yet(Fn::Abi_get_version);
+  Entry entry(Fn::Abi_get_version, When::always);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::given(abi_major, "abi_major");
+    if (!e) e = check::given(abi_minor, "abi_minor");
+  }
+  if (!e) e = abi_version(abi_major, abi_minor);
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Abi_get_version")]]
     decltype(PMPI_Abi_get_version) MPI_Abi_get_version;

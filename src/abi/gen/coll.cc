@@ -9,20 +9,65 @@ using namespace weft::abi;
 
 extern "C" int PMPI_Allgather(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
     void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
-  return not_yet(Fn::Allgather, comm);
+  Entry entry(Fn::Allgather);
+  const datatype::Type* sendtype_p = abi::type(sendtype);
+  const datatype::Type* recvtype_p = abi::type(recvtype);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::operand(sendbuf, sendcount, sendtype_p, sendtype,
+        "sendbuf, sendcount, sendtype");
+    if (!e) e = check::operand(recvbuf, recvcount, recvtype_p, recvtype,
+        "recvbuf, recvcount, recvtype");
+  }
+  if (!e) e = coll::allgather({sendbuf, sendcount, sendtype_p}, {recvbuf, recvcount, recvtype_p},
+      *comm_p);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Allgather")]] decltype(PMPI_Allgather) MPI_Allgather;
 
 extern "C" int PMPI_Allgather_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
     void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
-  return not_yet(Fn::Allgather_c, comm);
+  Entry entry(Fn::Allgather_c);
+  const datatype::Type* sendtype_p = abi::type(sendtype);
+  const datatype::Type* recvtype_p = abi::type(recvtype);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::operand(sendbuf, sendcount, sendtype_p, sendtype,
+        "sendbuf, sendcount, sendtype");
+    if (!e) e = check::operand(recvbuf, recvcount, recvtype_p, recvtype,
+        "recvbuf, recvcount, recvtype");
+  }
+  if (!e) e = coll::allgather({sendbuf, sendcount, sendtype_p}, {recvbuf, recvcount, recvtype_p},
+      *comm_p);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Allgather_c")]] decltype(PMPI_Allgather_c) MPI_Allgather_c;
 
 extern "C" int PMPI_Allgather_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
     void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info,
     MPI_Request *request) {
-  return not_yet(Fn::Allgather_init, comm);
+  Entry entry(Fn::Allgather_init);
+  const datatype::Type* sendtype_p = abi::type(sendtype);
+  const datatype::Type* recvtype_p = abi::type(recvtype);
+  object::Comm* comm_p = entry.comm(comm);
+  object::Info* info_p = entry.info(info);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::operand(sendbuf, sendcount, sendtype_p, sendtype,
+        "sendbuf, sendcount, sendtype");
+    if (!e) e = check::operand(recvbuf, recvcount, recvtype_p, recvtype,
+        "recvbuf, recvcount, recvtype");
+    if (!e) e = check::info(info_p, info, "info");
+    if (!e) e = check::given(request, "request");
+  }
+  if (!e) e = coll::allgather({sendbuf, sendcount, sendtype_p}, {recvbuf, recvcount, recvtype_p},
+      *comm_p, persistent(request));
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Allgather_init")]]
     decltype(PMPI_Allgather_init) MPI_Allgather_init;
@@ -30,7 +75,24 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Allgather_init")]]
 extern "C" int PMPI_Allgather_init_c(const void *sendbuf, MPI_Count sendcount,
     MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
     MPI_Comm comm, MPI_Info info, MPI_Request *request) {
-  return not_yet(Fn::Allgather_init_c, comm);
+  Entry entry(Fn::Allgather_init_c);
+  const datatype::Type* sendtype_p = abi::type(sendtype);
+  const datatype::Type* recvtype_p = abi::type(recvtype);
+  object::Comm* comm_p = entry.comm(comm);
+  object::Info* info_p = entry.info(info);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::operand(sendbuf, sendcount, sendtype_p, sendtype,
+        "sendbuf, sendcount, sendtype");
+    if (!e) e = check::operand(recvbuf, recvcount, recvtype_p, recvtype,
+        "recvbuf, recvcount, recvtype");
+    if (!e) e = check::info(info_p, info, "info");
+    if (!e) e = check::given(request, "request");
+  }
+  if (!e) e = coll::allgather({sendbuf, sendcount, sendtype_p}, {recvbuf, recvcount, recvtype_p},
+      *comm_p, persistent(request));
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Allgather_init_c")]]
     decltype(PMPI_Allgather_init_c) MPI_Allgather_init_c;
@@ -38,14 +100,42 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Allgather_init_c")]]
 extern "C" int PMPI_Allgatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
     void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype,
     MPI_Comm comm) {
-  return not_yet(Fn::Allgatherv, comm);
+  Entry entry(Fn::Allgatherv);
+  const datatype::Type* sendtype_p = abi::type(sendtype);
+  const datatype::Type* recvtype_p = abi::type(recvtype);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::operand(sendbuf, sendcount, sendtype_p, sendtype,
+        "sendbuf, sendcount, sendtype");
+    if (!e) e = check::operands(recvbuf, counts(recvcounts), recvtype_p, recvtype,
+        check::peers(*comm_p), "recvbuf, recvcounts, recvtype");
+  }
+  if (!e) e = coll::allgatherv({sendbuf, sendcount, sendtype_p}, {recvbuf, counts(recvcounts),
+      counts(displs), recvtype_p}, *comm_p);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Allgatherv")]] decltype(PMPI_Allgatherv) MPI_Allgatherv;
 
 extern "C" int PMPI_Allgatherv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
     void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype,
     MPI_Comm comm) {
-  return not_yet(Fn::Allgatherv_c, comm);
+  Entry entry(Fn::Allgatherv_c);
+  const datatype::Type* sendtype_p = abi::type(sendtype);
+  const datatype::Type* recvtype_p = abi::type(recvtype);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::operand(sendbuf, sendcount, sendtype_p, sendtype,
+        "sendbuf, sendcount, sendtype");
+    if (!e) e = check::operands(recvbuf, counts(recvcounts), recvtype_p, recvtype,
+        check::peers(*comm_p), "recvbuf, recvcounts, recvtype");
+  }
+  if (!e) e = coll::allgatherv({sendbuf, sendcount, sendtype_p}, {recvbuf, counts(recvcounts),
+      counts(displs), recvtype_p}, *comm_p);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Allgatherv_c")]]
     decltype(PMPI_Allgatherv_c) MPI_Allgatherv_c;
@@ -53,7 +143,24 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Allgatherv_c")]]
 extern "C" int PMPI_Allgatherv_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
     void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype,
     MPI_Comm comm, MPI_Info info, MPI_Request *request) {
-  return not_yet(Fn::Allgatherv_init, comm);
+  Entry entry(Fn::Allgatherv_init);
+  const datatype::Type* sendtype_p = abi::type(sendtype);
+  const datatype::Type* recvtype_p = abi::type(recvtype);
+  object::Comm* comm_p = entry.comm(comm);
+  object::Info* info_p = entry.info(info);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::operand(sendbuf, sendcount, sendtype_p, sendtype,
+        "sendbuf, sendcount, sendtype");
+    if (!e) e = check::operands(recvbuf, counts(recvcounts), recvtype_p, recvtype,
+        check::peers(*comm_p), "recvbuf, recvcounts, recvtype");
+    if (!e) e = check::info(info_p, info, "info");
+    if (!e) e = check::given(request, "request");
+  }
+  if (!e) e = coll::allgatherv({sendbuf, sendcount, sendtype_p}, {recvbuf, counts(recvcounts),
+      counts(displs), recvtype_p}, *comm_p, persistent(request));
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Allgatherv_init")]]
     decltype(PMPI_Allgatherv_init) MPI_Allgatherv_init;
@@ -61,53 +168,179 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Allgatherv_init")]]
 extern "C" int PMPI_Allgatherv_init_c(const void *sendbuf, MPI_Count sendcount,
     MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[],
     MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request) {
-  return not_yet(Fn::Allgatherv_init_c, comm);
+  Entry entry(Fn::Allgatherv_init_c);
+  const datatype::Type* sendtype_p = abi::type(sendtype);
+  const datatype::Type* recvtype_p = abi::type(recvtype);
+  object::Comm* comm_p = entry.comm(comm);
+  object::Info* info_p = entry.info(info);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::operand(sendbuf, sendcount, sendtype_p, sendtype,
+        "sendbuf, sendcount, sendtype");
+    if (!e) e = check::operands(recvbuf, counts(recvcounts), recvtype_p, recvtype,
+        check::peers(*comm_p), "recvbuf, recvcounts, recvtype");
+    if (!e) e = check::info(info_p, info, "info");
+    if (!e) e = check::given(request, "request");
+  }
+  if (!e) e = coll::allgatherv({sendbuf, sendcount, sendtype_p}, {recvbuf, counts(recvcounts),
+      counts(displs), recvtype_p}, *comm_p, persistent(request));
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Allgatherv_init_c")]]
     decltype(PMPI_Allgatherv_init_c) MPI_Allgatherv_init_c;
 
 extern "C" int PMPI_Allreduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype,
     MPI_Op op, MPI_Comm comm) {
-  return not_yet(Fn::Allreduce, comm);
+  Entry entry(Fn::Allreduce);
+  const datatype::Type* datatype_p = abi::type(datatype);
+  const object::Op* op_p = entry.op(op);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::operand(sendbuf, count, datatype_p, datatype, "sendbuf, count, datatype");
+    if (!e) e = check::operand(recvbuf, count, datatype_p, datatype, "recvbuf, count, datatype");
+    if (!e) e = check::op(op_p, op, "op");
+    if (!e) e = check::op_defined(op_p, datatype_p);
+    if (!e) e = check::not_aliased(sendbuf, recvbuf, count);
+  }
+  if (!e) e = coll::allreduce({sendbuf, recvbuf, count, datatype_p, op_p}, *comm_p);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Allreduce")]] decltype(PMPI_Allreduce) MPI_Allreduce;
 
 extern "C" int PMPI_Allreduce_c(const void *sendbuf, void *recvbuf, MPI_Count count,
     MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
-  return not_yet(Fn::Allreduce_c, comm);
+  Entry entry(Fn::Allreduce_c);
+  const datatype::Type* datatype_p = abi::type(datatype);
+  const object::Op* op_p = entry.op(op);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::operand(sendbuf, count, datatype_p, datatype, "sendbuf, count, datatype");
+    if (!e) e = check::operand(recvbuf, count, datatype_p, datatype, "recvbuf, count, datatype");
+    if (!e) e = check::op(op_p, op, "op");
+    if (!e) e = check::op_defined(op_p, datatype_p);
+    if (!e) e = check::not_aliased(sendbuf, recvbuf, count);
+  }
+  if (!e) e = coll::allreduce({sendbuf, recvbuf, count, datatype_p, op_p}, *comm_p);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Allreduce_c")]] decltype(PMPI_Allreduce_c) MPI_Allreduce_c;
 
 extern "C" int PMPI_Allreduce_init(const void *sendbuf, void *recvbuf, int count,
     MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request) {
-  return not_yet(Fn::Allreduce_init, comm);
+  Entry entry(Fn::Allreduce_init);
+  const datatype::Type* datatype_p = abi::type(datatype);
+  const object::Op* op_p = entry.op(op);
+  object::Comm* comm_p = entry.comm(comm);
+  object::Info* info_p = entry.info(info);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::operand(sendbuf, count, datatype_p, datatype, "sendbuf, count, datatype");
+    if (!e) e = check::operand(recvbuf, count, datatype_p, datatype, "recvbuf, count, datatype");
+    if (!e) e = check::op(op_p, op, "op");
+    if (!e) e = check::op_defined(op_p, datatype_p);
+    if (!e) e = check::info(info_p, info, "info");
+    if (!e) e = check::given(request, "request");
+    if (!e) e = check::not_aliased(sendbuf, recvbuf, count);
+  }
+  if (!e) e = coll::allreduce({sendbuf, recvbuf, count, datatype_p, op_p}, *comm_p,
+      persistent(request));
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Allreduce_init")]]
     decltype(PMPI_Allreduce_init) MPI_Allreduce_init;
 
 extern "C" int PMPI_Allreduce_init_c(const void *sendbuf, void *recvbuf, MPI_Count count,
     MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request) {
-  return not_yet(Fn::Allreduce_init_c, comm);
+  Entry entry(Fn::Allreduce_init_c);
+  const datatype::Type* datatype_p = abi::type(datatype);
+  const object::Op* op_p = entry.op(op);
+  object::Comm* comm_p = entry.comm(comm);
+  object::Info* info_p = entry.info(info);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::operand(sendbuf, count, datatype_p, datatype, "sendbuf, count, datatype");
+    if (!e) e = check::operand(recvbuf, count, datatype_p, datatype, "recvbuf, count, datatype");
+    if (!e) e = check::op(op_p, op, "op");
+    if (!e) e = check::op_defined(op_p, datatype_p);
+    if (!e) e = check::info(info_p, info, "info");
+    if (!e) e = check::given(request, "request");
+    if (!e) e = check::not_aliased(sendbuf, recvbuf, count);
+  }
+  if (!e) e = coll::allreduce({sendbuf, recvbuf, count, datatype_p, op_p}, *comm_p,
+      persistent(request));
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Allreduce_init_c")]]
     decltype(PMPI_Allreduce_init_c) MPI_Allreduce_init_c;
 
 extern "C" int PMPI_Alltoall(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
     void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
-  return not_yet(Fn::Alltoall, comm);
+  Entry entry(Fn::Alltoall);
+  const datatype::Type* sendtype_p = abi::type(sendtype);
+  const datatype::Type* recvtype_p = abi::type(recvtype);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::operand(sendbuf, sendcount, sendtype_p, sendtype,
+        "sendbuf, sendcount, sendtype");
+    if (!e) e = check::operand(recvbuf, recvcount, recvtype_p, recvtype,
+        "recvbuf, recvcount, recvtype");
+  }
+  if (!e) e = coll::alltoall({sendbuf, sendcount, sendtype_p}, {recvbuf, recvcount, recvtype_p},
+      *comm_p);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Alltoall")]] decltype(PMPI_Alltoall) MPI_Alltoall;
 
 extern "C" int PMPI_Alltoall_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
     void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
-  return not_yet(Fn::Alltoall_c, comm);
+  Entry entry(Fn::Alltoall_c);
+  const datatype::Type* sendtype_p = abi::type(sendtype);
+  const datatype::Type* recvtype_p = abi::type(recvtype);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::operand(sendbuf, sendcount, sendtype_p, sendtype,
+        "sendbuf, sendcount, sendtype");
+    if (!e) e = check::operand(recvbuf, recvcount, recvtype_p, recvtype,
+        "recvbuf, recvcount, recvtype");
+  }
+  if (!e) e = coll::alltoall({sendbuf, sendcount, sendtype_p}, {recvbuf, recvcount, recvtype_p},
+      *comm_p);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Alltoall_c")]] decltype(PMPI_Alltoall_c) MPI_Alltoall_c;
 
 extern "C" int PMPI_Alltoall_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
     void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info,
     MPI_Request *request) {
-  return not_yet(Fn::Alltoall_init, comm);
+  Entry entry(Fn::Alltoall_init);
+  const datatype::Type* sendtype_p = abi::type(sendtype);
+  const datatype::Type* recvtype_p = abi::type(recvtype);
+  object::Comm* comm_p = entry.comm(comm);
+  object::Info* info_p = entry.info(info);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::operand(sendbuf, sendcount, sendtype_p, sendtype,
+        "sendbuf, sendcount, sendtype");
+    if (!e) e = check::operand(recvbuf, recvcount, recvtype_p, recvtype,
+        "recvbuf, recvcount, recvtype");
+    if (!e) e = check::info(info_p, info, "info");
+    if (!e) e = check::given(request, "request");
+  }
+  if (!e) e = coll::alltoall({sendbuf, sendcount, sendtype_p}, {recvbuf, recvcount, recvtype_p},
+      *comm_p, persistent(request));
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Alltoall_init")]]
     decltype(PMPI_Alltoall_init) MPI_Alltoall_init;
@@ -115,7 +348,24 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Alltoall_init")]]
 extern "C" int PMPI_Alltoall_init_c(const void *sendbuf, MPI_Count sendcount,
     MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
     MPI_Comm comm, MPI_Info info, MPI_Request *request) {
-  return not_yet(Fn::Alltoall_init_c, comm);
+  Entry entry(Fn::Alltoall_init_c);
+  const datatype::Type* sendtype_p = abi::type(sendtype);
+  const datatype::Type* recvtype_p = abi::type(recvtype);
+  object::Comm* comm_p = entry.comm(comm);
+  object::Info* info_p = entry.info(info);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::operand(sendbuf, sendcount, sendtype_p, sendtype,
+        "sendbuf, sendcount, sendtype");
+    if (!e) e = check::operand(recvbuf, recvcount, recvtype_p, recvtype,
+        "recvbuf, recvcount, recvtype");
+    if (!e) e = check::info(info_p, info, "info");
+    if (!e) e = check::given(request, "request");
+  }
+  if (!e) e = coll::alltoall({sendbuf, sendcount, sendtype_p}, {recvbuf, recvcount, recvtype_p},
+      *comm_p, persistent(request));
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Alltoall_init_c")]]
     decltype(PMPI_Alltoall_init_c) MPI_Alltoall_init_c;
@@ -123,14 +373,42 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Alltoall_init_c")]]
 extern "C" int PMPI_Alltoallv(const void *sendbuf, const int sendcounts[], const int sdispls[],
     MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int rdispls[],
     MPI_Datatype recvtype, MPI_Comm comm) {
-  return not_yet(Fn::Alltoallv, comm);
+  Entry entry(Fn::Alltoallv);
+  const datatype::Type* sendtype_p = abi::type(sendtype);
+  const datatype::Type* recvtype_p = abi::type(recvtype);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::operands(sendbuf, counts(sendcounts), sendtype_p, sendtype,
+        check::peers(*comm_p), "sendbuf, sendcounts, sendtype");
+    if (!e) e = check::operands(recvbuf, counts(recvcounts), recvtype_p, recvtype,
+        check::peers(*comm_p), "recvbuf, recvcounts, recvtype");
+  }
+  if (!e) e = coll::alltoallv({mut(sendbuf), counts(sendcounts), counts(sdispls), sendtype_p},
+      {recvbuf, counts(recvcounts), counts(rdispls), recvtype_p}, *comm_p);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Alltoallv")]] decltype(PMPI_Alltoallv) MPI_Alltoallv;
 
 extern "C" int PMPI_Alltoallv_c(const void *sendbuf, const MPI_Count sendcounts[],
     const MPI_Aint sdispls[], MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[],
     const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm) {
-  return not_yet(Fn::Alltoallv_c, comm);
+  Entry entry(Fn::Alltoallv_c);
+  const datatype::Type* sendtype_p = abi::type(sendtype);
+  const datatype::Type* recvtype_p = abi::type(recvtype);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::operands(sendbuf, counts(sendcounts), sendtype_p, sendtype,
+        check::peers(*comm_p), "sendbuf, sendcounts, sendtype");
+    if (!e) e = check::operands(recvbuf, counts(recvcounts), recvtype_p, recvtype,
+        check::peers(*comm_p), "recvbuf, recvcounts, recvtype");
+  }
+  if (!e) e = coll::alltoallv({mut(sendbuf), counts(sendcounts), counts(sdispls), sendtype_p},
+      {recvbuf, counts(recvcounts), counts(rdispls), recvtype_p}, *comm_p);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Alltoallv_c")]] decltype(PMPI_Alltoallv_c) MPI_Alltoallv_c;
 
@@ -138,7 +416,24 @@ extern "C" int PMPI_Alltoallv_init(const void *sendbuf, const int sendcounts[],
     const int sdispls[], MPI_Datatype sendtype, void *recvbuf, const int recvcounts[],
     const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info,
     MPI_Request *request) {
-  return not_yet(Fn::Alltoallv_init, comm);
+  Entry entry(Fn::Alltoallv_init);
+  const datatype::Type* sendtype_p = abi::type(sendtype);
+  const datatype::Type* recvtype_p = abi::type(recvtype);
+  object::Comm* comm_p = entry.comm(comm);
+  object::Info* info_p = entry.info(info);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::operands(sendbuf, counts(sendcounts), sendtype_p, sendtype,
+        check::peers(*comm_p), "sendbuf, sendcounts, sendtype");
+    if (!e) e = check::operands(recvbuf, counts(recvcounts), recvtype_p, recvtype,
+        check::peers(*comm_p), "recvbuf, recvcounts, recvtype");
+    if (!e) e = check::info(info_p, info, "info");
+    if (!e) e = check::given(request, "request");
+  }
+  if (!e) e = coll::alltoallv({mut(sendbuf), counts(sendcounts), counts(sdispls), sendtype_p},
+      {recvbuf, counts(recvcounts), counts(rdispls), recvtype_p}, *comm_p, persistent(request));
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Alltoallv_init")]]
     decltype(PMPI_Alltoallv_init) MPI_Alltoallv_init;
@@ -147,7 +442,24 @@ extern "C" int PMPI_Alltoallv_init_c(const void *sendbuf, const MPI_Count sendco
     const MPI_Aint sdispls[], MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[],
     const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info,
     MPI_Request *request) {
-  return not_yet(Fn::Alltoallv_init_c, comm);
+  Entry entry(Fn::Alltoallv_init_c);
+  const datatype::Type* sendtype_p = abi::type(sendtype);
+  const datatype::Type* recvtype_p = abi::type(recvtype);
+  object::Comm* comm_p = entry.comm(comm);
+  object::Info* info_p = entry.info(info);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::operands(sendbuf, counts(sendcounts), sendtype_p, sendtype,
+        check::peers(*comm_p), "sendbuf, sendcounts, sendtype");
+    if (!e) e = check::operands(recvbuf, counts(recvcounts), recvtype_p, recvtype,
+        check::peers(*comm_p), "recvbuf, recvcounts, recvtype");
+    if (!e) e = check::info(info_p, info, "info");
+    if (!e) e = check::given(request, "request");
+  }
+  if (!e) e = coll::alltoallv({mut(sendbuf), counts(sendcounts), counts(sdispls), sendtype_p},
+      {recvbuf, counts(recvcounts), counts(rdispls), recvtype_p}, *comm_p, persistent(request));
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Alltoallv_init_c")]]
     decltype(PMPI_Alltoallv_init_c) MPI_Alltoallv_init_c;
@@ -155,7 +467,19 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Alltoallv_init_c")]]
 extern "C" int PMPI_Alltoallw(const void *sendbuf, const int sendcounts[], const int sdispls[],
     const MPI_Datatype sendtypes[], void *recvbuf, const int recvcounts[], const int rdispls[],
     const MPI_Datatype recvtypes[], MPI_Comm comm) {
-  return not_yet(Fn::Alltoallw, comm);
+  Entry entry(Fn::Alltoallw);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::operands(sendbuf, counts(sendcounts), sendtypes, check::peers(*comm_p),
+        "sendbuf, sendcounts, sendtypes");
+    if (!e) e = check::operands(recvbuf, counts(recvcounts), recvtypes, check::peers(*comm_p),
+        "recvbuf, recvcounts, recvtypes");
+  }
+  if (!e) e = coll::alltoallw({mut(sendbuf), counts(sendcounts), counts(sdispls), sendtypes},
+      {recvbuf, counts(recvcounts), counts(rdispls), recvtypes}, *comm_p);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Alltoallw")]] decltype(PMPI_Alltoallw) MPI_Alltoallw;
 
@@ -163,7 +487,19 @@ extern "C" int PMPI_Alltoallw_c(const void *sendbuf, const MPI_Count sendcounts[
     const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void *recvbuf,
     const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[],
     MPI_Comm comm) {
-  return not_yet(Fn::Alltoallw_c, comm);
+  Entry entry(Fn::Alltoallw_c);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::operands(sendbuf, counts(sendcounts), sendtypes, check::peers(*comm_p),
+        "sendbuf, sendcounts, sendtypes");
+    if (!e) e = check::operands(recvbuf, counts(recvcounts), recvtypes, check::peers(*comm_p),
+        "recvbuf, recvcounts, recvtypes");
+  }
+  if (!e) e = coll::alltoallw({mut(sendbuf), counts(sendcounts), counts(sdispls), sendtypes},
+      {recvbuf, counts(recvcounts), counts(rdispls), recvtypes}, *comm_p);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Alltoallw_c")]] decltype(PMPI_Alltoallw_c) MPI_Alltoallw_c;
 
@@ -171,7 +507,22 @@ extern "C" int PMPI_Alltoallw_init(const void *sendbuf, const int sendcounts[],
     const int sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const int recvcounts[],
     const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info,
     MPI_Request *request) {
-  return not_yet(Fn::Alltoallw_init, comm);
+  Entry entry(Fn::Alltoallw_init);
+  object::Comm* comm_p = entry.comm(comm);
+  object::Info* info_p = entry.info(info);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::operands(sendbuf, counts(sendcounts), sendtypes, check::peers(*comm_p),
+        "sendbuf, sendcounts, sendtypes");
+    if (!e) e = check::operands(recvbuf, counts(recvcounts), recvtypes, check::peers(*comm_p),
+        "recvbuf, recvcounts, recvtypes");
+    if (!e) e = check::info(info_p, info, "info");
+    if (!e) e = check::given(request, "request");
+  }
+  if (!e) e = coll::alltoallw({mut(sendbuf), counts(sendcounts), counts(sdispls), sendtypes},
+      {recvbuf, counts(recvcounts), counts(rdispls), recvtypes}, *comm_p, persistent(request));
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Alltoallw_init")]]
     decltype(PMPI_Alltoallw_init) MPI_Alltoallw_init;
@@ -180,95 +531,307 @@ extern "C" int PMPI_Alltoallw_init_c(const void *sendbuf, const MPI_Count sendco
     const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void *recvbuf,
     const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[],
     MPI_Comm comm, MPI_Info info, MPI_Request *request) {
-  return not_yet(Fn::Alltoallw_init_c, comm);
+  Entry entry(Fn::Alltoallw_init_c);
+  object::Comm* comm_p = entry.comm(comm);
+  object::Info* info_p = entry.info(info);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::operands(sendbuf, counts(sendcounts), sendtypes, check::peers(*comm_p),
+        "sendbuf, sendcounts, sendtypes");
+    if (!e) e = check::operands(recvbuf, counts(recvcounts), recvtypes, check::peers(*comm_p),
+        "recvbuf, recvcounts, recvtypes");
+    if (!e) e = check::info(info_p, info, "info");
+    if (!e) e = check::given(request, "request");
+  }
+  if (!e) e = coll::alltoallw({mut(sendbuf), counts(sendcounts), counts(sdispls), sendtypes},
+      {recvbuf, counts(recvcounts), counts(rdispls), recvtypes}, *comm_p, persistent(request));
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Alltoallw_init_c")]]
     decltype(PMPI_Alltoallw_init_c) MPI_Alltoallw_init_c;
 
 extern "C" int PMPI_Barrier(MPI_Comm comm) {
-  return not_yet(Fn::Barrier, comm);
+  Entry entry(Fn::Barrier);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+  }
+  if (!e) e = coll::barrier(*comm_p);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Barrier")]] decltype(PMPI_Barrier) MPI_Barrier;
 
 extern "C" int PMPI_Barrier_init(MPI_Comm comm, MPI_Info info, MPI_Request *request) {
-  return not_yet(Fn::Barrier_init, comm);
+  Entry entry(Fn::Barrier_init);
+  object::Comm* comm_p = entry.comm(comm);
+  object::Info* info_p = entry.info(info);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::info(info_p, info, "info");
+    if (!e) e = check::given(request, "request");
+  }
+  if (!e) e = coll::barrier(*comm_p, persistent(request));
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Barrier_init")]]
     decltype(PMPI_Barrier_init) MPI_Barrier_init;
 
 extern "C" int PMPI_Bcast(void *buffer, int count, MPI_Datatype datatype, int root,
     MPI_Comm comm) {
-  return not_yet(Fn::Bcast, comm);
+  Entry entry(Fn::Bcast);
+  const datatype::Type* datatype_p = abi::type(datatype);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::root(root, *comm_p, "root");
+    if (!e && check::takes_part(root)) e = check::operand(buffer, count, datatype_p, datatype,
+        "buffer, count, datatype");
+  }
+  if (!e) e = coll::bcast({buffer, count, datatype_p}, root, *comm_p);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Bcast")]] decltype(PMPI_Bcast) MPI_Bcast;
 
 extern "C" int PMPI_Bcast_c(void *buffer, MPI_Count count, MPI_Datatype datatype, int root,
     MPI_Comm comm) {
-  return not_yet(Fn::Bcast_c, comm);
+  Entry entry(Fn::Bcast_c);
+  const datatype::Type* datatype_p = abi::type(datatype);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::root(root, *comm_p, "root");
+    if (!e && check::takes_part(root)) e = check::operand(buffer, count, datatype_p, datatype,
+        "buffer, count, datatype");
+  }
+  if (!e) e = coll::bcast({buffer, count, datatype_p}, root, *comm_p);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Bcast_c")]] decltype(PMPI_Bcast_c) MPI_Bcast_c;
 
 extern "C" int PMPI_Bcast_init(void *buffer, int count, MPI_Datatype datatype, int root,
     MPI_Comm comm, MPI_Info info, MPI_Request *request) {
-  return not_yet(Fn::Bcast_init, comm);
+  Entry entry(Fn::Bcast_init);
+  const datatype::Type* datatype_p = abi::type(datatype);
+  object::Comm* comm_p = entry.comm(comm);
+  object::Info* info_p = entry.info(info);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::root(root, *comm_p, "root");
+    if (!e && check::takes_part(root)) e = check::operand(buffer, count, datatype_p, datatype,
+        "buffer, count, datatype");
+    if (!e) e = check::info(info_p, info, "info");
+    if (!e) e = check::given(request, "request");
+  }
+  if (!e) e = coll::bcast({buffer, count, datatype_p}, root, *comm_p, persistent(request));
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Bcast_init")]] decltype(PMPI_Bcast_init) MPI_Bcast_init;
 
 extern "C" int PMPI_Bcast_init_c(void *buffer, MPI_Count count, MPI_Datatype datatype, int root,
     MPI_Comm comm, MPI_Info info, MPI_Request *request) {
-  return not_yet(Fn::Bcast_init_c, comm);
+  Entry entry(Fn::Bcast_init_c);
+  const datatype::Type* datatype_p = abi::type(datatype);
+  object::Comm* comm_p = entry.comm(comm);
+  object::Info* info_p = entry.info(info);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::root(root, *comm_p, "root");
+    if (!e && check::takes_part(root)) e = check::operand(buffer, count, datatype_p, datatype,
+        "buffer, count, datatype");
+    if (!e) e = check::info(info_p, info, "info");
+    if (!e) e = check::given(request, "request");
+  }
+  if (!e) e = coll::bcast({buffer, count, datatype_p}, root, *comm_p, persistent(request));
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Bcast_init_c")]]
     decltype(PMPI_Bcast_init_c) MPI_Bcast_init_c;
 
 extern "C" int PMPI_Exscan(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype,
     MPI_Op op, MPI_Comm comm) {
-  return not_yet(Fn::Exscan, comm);
+  Entry entry(Fn::Exscan);
+  const datatype::Type* datatype_p = abi::type(datatype);
+  const object::Op* op_p = entry.op(op);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::operand(sendbuf, count, datatype_p, datatype, "sendbuf, count, datatype");
+    if (!e) e = check::operand(recvbuf, count, datatype_p, datatype, "recvbuf, count, datatype");
+    if (!e) e = check::op(op_p, op, "op");
+    if (!e) e = check::op_defined(op_p, datatype_p);
+    if (!e) e = check::not_aliased(sendbuf, recvbuf, count);
+  }
+  if (!e) e = coll::exscan({sendbuf, recvbuf, count, datatype_p, op_p}, *comm_p);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Exscan")]] decltype(PMPI_Exscan) MPI_Exscan;
 
 extern "C" int PMPI_Exscan_c(const void *sendbuf, void *recvbuf, MPI_Count count,
     MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
-  return not_yet(Fn::Exscan_c, comm);
+  Entry entry(Fn::Exscan_c);
+  const datatype::Type* datatype_p = abi::type(datatype);
+  const object::Op* op_p = entry.op(op);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::operand(sendbuf, count, datatype_p, datatype, "sendbuf, count, datatype");
+    if (!e) e = check::operand(recvbuf, count, datatype_p, datatype, "recvbuf, count, datatype");
+    if (!e) e = check::op(op_p, op, "op");
+    if (!e) e = check::op_defined(op_p, datatype_p);
+    if (!e) e = check::not_aliased(sendbuf, recvbuf, count);
+  }
+  if (!e) e = coll::exscan({sendbuf, recvbuf, count, datatype_p, op_p}, *comm_p);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Exscan_c")]] decltype(PMPI_Exscan_c) MPI_Exscan_c;
 
 extern "C" int PMPI_Exscan_init(const void *sendbuf, void *recvbuf, int count,
     MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request) {
-  return not_yet(Fn::Exscan_init, comm);
+  Entry entry(Fn::Exscan_init);
+  const datatype::Type* datatype_p = abi::type(datatype);
+  const object::Op* op_p = entry.op(op);
+  object::Comm* comm_p = entry.comm(comm);
+  object::Info* info_p = entry.info(info);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::operand(sendbuf, count, datatype_p, datatype, "sendbuf, count, datatype");
+    if (!e) e = check::operand(recvbuf, count, datatype_p, datatype, "recvbuf, count, datatype");
+    if (!e) e = check::op(op_p, op, "op");
+    if (!e) e = check::op_defined(op_p, datatype_p);
+    if (!e) e = check::info(info_p, info, "info");
+    if (!e) e = check::given(request, "request");
+    if (!e) e = check::not_aliased(sendbuf, recvbuf, count);
+  }
+  if (!e) e = coll::exscan({sendbuf, recvbuf, count, datatype_p, op_p}, *comm_p,
+      persistent(request));
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Exscan_init")]] decltype(PMPI_Exscan_init) MPI_Exscan_init;
 
 extern "C" int PMPI_Exscan_init_c(const void *sendbuf, void *recvbuf, MPI_Count count,
     MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request) {
-  return not_yet(Fn::Exscan_init_c, comm);
+  Entry entry(Fn::Exscan_init_c);
+  const datatype::Type* datatype_p = abi::type(datatype);
+  const object::Op* op_p = entry.op(op);
+  object::Comm* comm_p = entry.comm(comm);
+  object::Info* info_p = entry.info(info);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::operand(sendbuf, count, datatype_p, datatype, "sendbuf, count, datatype");
+    if (!e) e = check::operand(recvbuf, count, datatype_p, datatype, "recvbuf, count, datatype");
+    if (!e) e = check::op(op_p, op, "op");
+    if (!e) e = check::op_defined(op_p, datatype_p);
+    if (!e) e = check::info(info_p, info, "info");
+    if (!e) e = check::given(request, "request");
+    if (!e) e = check::not_aliased(sendbuf, recvbuf, count);
+  }
+  if (!e) e = coll::exscan({sendbuf, recvbuf, count, datatype_p, op_p}, *comm_p,
+      persistent(request));
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Exscan_init_c")]]
     decltype(PMPI_Exscan_init_c) MPI_Exscan_init_c;
 
 extern "C" int PMPI_Gather(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
     void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
-  return not_yet(Fn::Gather, comm);
+  Entry entry(Fn::Gather);
+  const datatype::Type* sendtype_p = abi::type(sendtype);
+  const datatype::Type* recvtype_p = abi::type(recvtype);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::root(root, *comm_p, "root");
+    if (!e && check::takes_part(root)) e = check::operand(sendbuf, sendcount, sendtype_p, sendtype,
+        "sendbuf, sendcount, sendtype");
+    if (!e && check::at_root(*comm_p, root)) e = check::operand(recvbuf, recvcount, recvtype_p,
+        recvtype, "recvbuf, recvcount, recvtype");
+  }
+  if (!e) e = coll::gather({sendbuf, sendcount, sendtype_p}, {recvbuf, recvcount, recvtype_p},
+      root, *comm_p);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Gather")]] decltype(PMPI_Gather) MPI_Gather;
 
 extern "C" int PMPI_Gather_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
     void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
-  return not_yet(Fn::Gather_c, comm);
+  Entry entry(Fn::Gather_c);
+  const datatype::Type* sendtype_p = abi::type(sendtype);
+  const datatype::Type* recvtype_p = abi::type(recvtype);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::root(root, *comm_p, "root");
+    if (!e && check::takes_part(root)) e = check::operand(sendbuf, sendcount, sendtype_p, sendtype,
+        "sendbuf, sendcount, sendtype");
+    if (!e && check::at_root(*comm_p, root)) e = check::operand(recvbuf, recvcount, recvtype_p,
+        recvtype, "recvbuf, recvcount, recvtype");
+  }
+  if (!e) e = coll::gather({sendbuf, sendcount, sendtype_p}, {recvbuf, recvcount, recvtype_p},
+      root, *comm_p);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Gather_c")]] decltype(PMPI_Gather_c) MPI_Gather_c;
 
 extern "C" int PMPI_Gather_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
     void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info,
     MPI_Request *request) {
-  return not_yet(Fn::Gather_init, comm);
+  Entry entry(Fn::Gather_init);
+  const datatype::Type* sendtype_p = abi::type(sendtype);
+  const datatype::Type* recvtype_p = abi::type(recvtype);
+  object::Comm* comm_p = entry.comm(comm);
+  object::Info* info_p = entry.info(info);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::root(root, *comm_p, "root");
+    if (!e && check::takes_part(root)) e = check::operand(sendbuf, sendcount, sendtype_p, sendtype,
+        "sendbuf, sendcount, sendtype");
+    if (!e && check::at_root(*comm_p, root)) e = check::operand(recvbuf, recvcount, recvtype_p,
+        recvtype, "recvbuf, recvcount, recvtype");
+    if (!e) e = check::info(info_p, info, "info");
+    if (!e) e = check::given(request, "request");
+  }
+  if (!e) e = coll::gather({sendbuf, sendcount, sendtype_p}, {recvbuf, recvcount, recvtype_p},
+      root, *comm_p, persistent(request));
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Gather_init")]] decltype(PMPI_Gather_init) MPI_Gather_init;
 
 extern "C" int PMPI_Gather_init_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
     void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm,
     MPI_Info info, MPI_Request *request) {
-  return not_yet(Fn::Gather_init_c, comm);
+  Entry entry(Fn::Gather_init_c);
+  const datatype::Type* sendtype_p = abi::type(sendtype);
+  const datatype::Type* recvtype_p = abi::type(recvtype);
+  object::Comm* comm_p = entry.comm(comm);
+  object::Info* info_p = entry.info(info);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::root(root, *comm_p, "root");
+    if (!e && check::takes_part(root)) e = check::operand(sendbuf, sendcount, sendtype_p, sendtype,
+        "sendbuf, sendcount, sendtype");
+    if (!e && check::at_root(*comm_p, root)) e = check::operand(recvbuf, recvcount, recvtype_p,
+        recvtype, "recvbuf, recvcount, recvtype");
+    if (!e) e = check::info(info_p, info, "info");
+    if (!e) e = check::given(request, "request");
+  }
+  if (!e) e = coll::gather({sendbuf, sendcount, sendtype_p}, {recvbuf, recvcount, recvtype_p},
+      root, *comm_p, persistent(request));
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Gather_init_c")]]
     decltype(PMPI_Gather_init_c) MPI_Gather_init_c;
@@ -276,21 +839,69 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Gather_init_c")]]
 extern "C" int PMPI_Gatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
     void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, int root,
     MPI_Comm comm) {
-  return not_yet(Fn::Gatherv, comm);
+  Entry entry(Fn::Gatherv);
+  const datatype::Type* sendtype_p = abi::type(sendtype);
+  const datatype::Type* recvtype_p = abi::type(recvtype);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::root(root, *comm_p, "root");
+    if (!e && check::takes_part(root)) e = check::operand(sendbuf, sendcount, sendtype_p, sendtype,
+        "sendbuf, sendcount, sendtype");
+    if (!e && check::at_root(*comm_p, root)) e = check::operands(recvbuf, counts(recvcounts),
+        recvtype_p, recvtype, check::peers(*comm_p), "recvbuf, recvcounts, recvtype");
+  }
+  if (!e) e = coll::gatherv({sendbuf, sendcount, sendtype_p}, {recvbuf, counts(recvcounts),
+      counts(displs), recvtype_p}, root, *comm_p);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Gatherv")]] decltype(PMPI_Gatherv) MPI_Gatherv;
 
 extern "C" int PMPI_Gatherv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
     void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype,
     int root, MPI_Comm comm) {
-  return not_yet(Fn::Gatherv_c, comm);
+  Entry entry(Fn::Gatherv_c);
+  const datatype::Type* sendtype_p = abi::type(sendtype);
+  const datatype::Type* recvtype_p = abi::type(recvtype);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::root(root, *comm_p, "root");
+    if (!e && check::takes_part(root)) e = check::operand(sendbuf, sendcount, sendtype_p, sendtype,
+        "sendbuf, sendcount, sendtype");
+    if (!e && check::at_root(*comm_p, root)) e = check::operands(recvbuf, counts(recvcounts),
+        recvtype_p, recvtype, check::peers(*comm_p), "recvbuf, recvcounts, recvtype");
+  }
+  if (!e) e = coll::gatherv({sendbuf, sendcount, sendtype_p}, {recvbuf, counts(recvcounts),
+      counts(displs), recvtype_p}, root, *comm_p);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Gatherv_c")]] decltype(PMPI_Gatherv_c) MPI_Gatherv_c;
 
 extern "C" int PMPI_Gatherv_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
     void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, int root,
     MPI_Comm comm, MPI_Info info, MPI_Request *request) {
-  return not_yet(Fn::Gatherv_init, comm);
+  Entry entry(Fn::Gatherv_init);
+  const datatype::Type* sendtype_p = abi::type(sendtype);
+  const datatype::Type* recvtype_p = abi::type(recvtype);
+  object::Comm* comm_p = entry.comm(comm);
+  object::Info* info_p = entry.info(info);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::root(root, *comm_p, "root");
+    if (!e && check::takes_part(root)) e = check::operand(sendbuf, sendcount, sendtype_p, sendtype,
+        "sendbuf, sendcount, sendtype");
+    if (!e && check::at_root(*comm_p, root)) e = check::operands(recvbuf, counts(recvcounts),
+        recvtype_p, recvtype, check::peers(*comm_p), "recvbuf, recvcounts, recvtype");
+    if (!e) e = check::info(info_p, info, "info");
+    if (!e) e = check::given(request, "request");
+  }
+  if (!e) e = coll::gatherv({sendbuf, sendcount, sendtype_p}, {recvbuf, counts(recvcounts),
+      counts(displs), recvtype_p}, root, *comm_p, persistent(request));
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Gatherv_init")]]
     decltype(PMPI_Gatherv_init) MPI_Gatherv_init;
@@ -298,21 +909,69 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Gatherv_init")]]
 extern "C" int PMPI_Gatherv_init_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
     void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype,
     int root, MPI_Comm comm, MPI_Info info, MPI_Request *request) {
-  return not_yet(Fn::Gatherv_init_c, comm);
+  Entry entry(Fn::Gatherv_init_c);
+  const datatype::Type* sendtype_p = abi::type(sendtype);
+  const datatype::Type* recvtype_p = abi::type(recvtype);
+  object::Comm* comm_p = entry.comm(comm);
+  object::Info* info_p = entry.info(info);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::root(root, *comm_p, "root");
+    if (!e && check::takes_part(root)) e = check::operand(sendbuf, sendcount, sendtype_p, sendtype,
+        "sendbuf, sendcount, sendtype");
+    if (!e && check::at_root(*comm_p, root)) e = check::operands(recvbuf, counts(recvcounts),
+        recvtype_p, recvtype, check::peers(*comm_p), "recvbuf, recvcounts, recvtype");
+    if (!e) e = check::info(info_p, info, "info");
+    if (!e) e = check::given(request, "request");
+  }
+  if (!e) e = coll::gatherv({sendbuf, sendcount, sendtype_p}, {recvbuf, counts(recvcounts),
+      counts(displs), recvtype_p}, root, *comm_p, persistent(request));
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Gatherv_init_c")]]
     decltype(PMPI_Gatherv_init_c) MPI_Gatherv_init_c;
 
 extern "C" int PMPI_Iallgather(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
     void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request) {
-  return not_yet(Fn::Iallgather, comm);
+  Entry entry(Fn::Iallgather);
+  const datatype::Type* sendtype_p = abi::type(sendtype);
+  const datatype::Type* recvtype_p = abi::type(recvtype);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::operand(sendbuf, sendcount, sendtype_p, sendtype,
+        "sendbuf, sendcount, sendtype");
+    if (!e) e = check::operand(recvbuf, recvcount, recvtype_p, recvtype,
+        "recvbuf, recvcount, recvtype");
+    if (!e) e = check::given(request, "request");
+  }
+  if (!e) e = coll::allgather({sendbuf, sendcount, sendtype_p}, {recvbuf, recvcount, recvtype_p},
+      *comm_p, nonblocking(request));
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Iallgather")]] decltype(PMPI_Iallgather) MPI_Iallgather;
 
 extern "C" int PMPI_Iallgather_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
     void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm,
     MPI_Request *request) {
-  return not_yet(Fn::Iallgather_c, comm);
+  Entry entry(Fn::Iallgather_c);
+  const datatype::Type* sendtype_p = abi::type(sendtype);
+  const datatype::Type* recvtype_p = abi::type(recvtype);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::operand(sendbuf, sendcount, sendtype_p, sendtype,
+        "sendbuf, sendcount, sendtype");
+    if (!e) e = check::operand(recvbuf, recvcount, recvtype_p, recvtype,
+        "recvbuf, recvcount, recvtype");
+    if (!e) e = check::given(request, "request");
+  }
+  if (!e) e = coll::allgather({sendbuf, sendcount, sendtype_p}, {recvbuf, recvcount, recvtype_p},
+      *comm_p, nonblocking(request));
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Iallgather_c")]]
     decltype(PMPI_Iallgather_c) MPI_Iallgather_c;
@@ -320,55 +979,177 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Iallgather_c")]]
 extern "C" int PMPI_Iallgatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
     void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype,
     MPI_Comm comm, MPI_Request *request) {
-  return not_yet(Fn::Iallgatherv, comm);
+  Entry entry(Fn::Iallgatherv);
+  const datatype::Type* sendtype_p = abi::type(sendtype);
+  const datatype::Type* recvtype_p = abi::type(recvtype);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::operand(sendbuf, sendcount, sendtype_p, sendtype,
+        "sendbuf, sendcount, sendtype");
+    if (!e) e = check::operands(recvbuf, counts(recvcounts), recvtype_p, recvtype,
+        check::peers(*comm_p), "recvbuf, recvcounts, recvtype");
+    if (!e) e = check::given(request, "request");
+  }
+  if (!e) e = coll::allgatherv({sendbuf, sendcount, sendtype_p}, {recvbuf, counts(recvcounts),
+      counts(displs), recvtype_p}, *comm_p, nonblocking(request));
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Iallgatherv")]] decltype(PMPI_Iallgatherv) MPI_Iallgatherv;
 
 extern "C" int PMPI_Iallgatherv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
     void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype,
     MPI_Comm comm, MPI_Request *request) {
-  return not_yet(Fn::Iallgatherv_c, comm);
+  Entry entry(Fn::Iallgatherv_c);
+  const datatype::Type* sendtype_p = abi::type(sendtype);
+  const datatype::Type* recvtype_p = abi::type(recvtype);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::operand(sendbuf, sendcount, sendtype_p, sendtype,
+        "sendbuf, sendcount, sendtype");
+    if (!e) e = check::operands(recvbuf, counts(recvcounts), recvtype_p, recvtype,
+        check::peers(*comm_p), "recvbuf, recvcounts, recvtype");
+    if (!e) e = check::given(request, "request");
+  }
+  if (!e) e = coll::allgatherv({sendbuf, sendcount, sendtype_p}, {recvbuf, counts(recvcounts),
+      counts(displs), recvtype_p}, *comm_p, nonblocking(request));
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Iallgatherv_c")]]
     decltype(PMPI_Iallgatherv_c) MPI_Iallgatherv_c;
 
 extern "C" int PMPI_Iallreduce(const void *sendbuf, void *recvbuf, int count,
     MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request) {
-  return not_yet(Fn::Iallreduce, comm);
+  Entry entry(Fn::Iallreduce);
+  const datatype::Type* datatype_p = abi::type(datatype);
+  const object::Op* op_p = entry.op(op);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::operand(sendbuf, count, datatype_p, datatype, "sendbuf, count, datatype");
+    if (!e) e = check::operand(recvbuf, count, datatype_p, datatype, "recvbuf, count, datatype");
+    if (!e) e = check::op(op_p, op, "op");
+    if (!e) e = check::op_defined(op_p, datatype_p);
+    if (!e) e = check::given(request, "request");
+    if (!e) e = check::not_aliased(sendbuf, recvbuf, count);
+  }
+  if (!e) e = coll::allreduce({sendbuf, recvbuf, count, datatype_p, op_p}, *comm_p,
+      nonblocking(request));
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Iallreduce")]] decltype(PMPI_Iallreduce) MPI_Iallreduce;
 
 extern "C" int PMPI_Iallreduce_c(const void *sendbuf, void *recvbuf, MPI_Count count,
     MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request) {
-  return not_yet(Fn::Iallreduce_c, comm);
+  Entry entry(Fn::Iallreduce_c);
+  const datatype::Type* datatype_p = abi::type(datatype);
+  const object::Op* op_p = entry.op(op);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::operand(sendbuf, count, datatype_p, datatype, "sendbuf, count, datatype");
+    if (!e) e = check::operand(recvbuf, count, datatype_p, datatype, "recvbuf, count, datatype");
+    if (!e) e = check::op(op_p, op, "op");
+    if (!e) e = check::op_defined(op_p, datatype_p);
+    if (!e) e = check::given(request, "request");
+    if (!e) e = check::not_aliased(sendbuf, recvbuf, count);
+  }
+  if (!e) e = coll::allreduce({sendbuf, recvbuf, count, datatype_p, op_p}, *comm_p,
+      nonblocking(request));
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Iallreduce_c")]]
     decltype(PMPI_Iallreduce_c) MPI_Iallreduce_c;
 
 extern "C" int PMPI_Ialltoall(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
     void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request) {
-  return not_yet(Fn::Ialltoall, comm);
+  Entry entry(Fn::Ialltoall);
+  const datatype::Type* sendtype_p = abi::type(sendtype);
+  const datatype::Type* recvtype_p = abi::type(recvtype);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::operand(sendbuf, sendcount, sendtype_p, sendtype,
+        "sendbuf, sendcount, sendtype");
+    if (!e) e = check::operand(recvbuf, recvcount, recvtype_p, recvtype,
+        "recvbuf, recvcount, recvtype");
+    if (!e) e = check::given(request, "request");
+  }
+  if (!e) e = coll::alltoall({sendbuf, sendcount, sendtype_p}, {recvbuf, recvcount, recvtype_p},
+      *comm_p, nonblocking(request));
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Ialltoall")]] decltype(PMPI_Ialltoall) MPI_Ialltoall;
 
 extern "C" int PMPI_Ialltoall_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
     void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm,
     MPI_Request *request) {
-  return not_yet(Fn::Ialltoall_c, comm);
+  Entry entry(Fn::Ialltoall_c);
+  const datatype::Type* sendtype_p = abi::type(sendtype);
+  const datatype::Type* recvtype_p = abi::type(recvtype);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::operand(sendbuf, sendcount, sendtype_p, sendtype,
+        "sendbuf, sendcount, sendtype");
+    if (!e) e = check::operand(recvbuf, recvcount, recvtype_p, recvtype,
+        "recvbuf, recvcount, recvtype");
+    if (!e) e = check::given(request, "request");
+  }
+  if (!e) e = coll::alltoall({sendbuf, sendcount, sendtype_p}, {recvbuf, recvcount, recvtype_p},
+      *comm_p, nonblocking(request));
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Ialltoall_c")]] decltype(PMPI_Ialltoall_c) MPI_Ialltoall_c;
 
 extern "C" int PMPI_Ialltoallv(const void *sendbuf, const int sendcounts[], const int sdispls[],
     MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int rdispls[],
     MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request) {
-  return not_yet(Fn::Ialltoallv, comm);
+  Entry entry(Fn::Ialltoallv);
+  const datatype::Type* sendtype_p = abi::type(sendtype);
+  const datatype::Type* recvtype_p = abi::type(recvtype);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::operands(sendbuf, counts(sendcounts), sendtype_p, sendtype,
+        check::peers(*comm_p), "sendbuf, sendcounts, sendtype");
+    if (!e) e = check::operands(recvbuf, counts(recvcounts), recvtype_p, recvtype,
+        check::peers(*comm_p), "recvbuf, recvcounts, recvtype");
+    if (!e) e = check::given(request, "request");
+  }
+  if (!e) e = coll::alltoallv({mut(sendbuf), counts(sendcounts), counts(sdispls), sendtype_p},
+      {recvbuf, counts(recvcounts), counts(rdispls), recvtype_p}, *comm_p, nonblocking(request));
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Ialltoallv")]] decltype(PMPI_Ialltoallv) MPI_Ialltoallv;
 
 extern "C" int PMPI_Ialltoallv_c(const void *sendbuf, const MPI_Count sendcounts[],
     const MPI_Aint sdispls[], MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[],
     const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request) {
-  return not_yet(Fn::Ialltoallv_c, comm);
+  Entry entry(Fn::Ialltoallv_c);
+  const datatype::Type* sendtype_p = abi::type(sendtype);
+  const datatype::Type* recvtype_p = abi::type(recvtype);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::operands(sendbuf, counts(sendcounts), sendtype_p, sendtype,
+        check::peers(*comm_p), "sendbuf, sendcounts, sendtype");
+    if (!e) e = check::operands(recvbuf, counts(recvcounts), recvtype_p, recvtype,
+        check::peers(*comm_p), "recvbuf, recvcounts, recvtype");
+    if (!e) e = check::given(request, "request");
+  }
+  if (!e) e = coll::alltoallv({mut(sendbuf), counts(sendcounts), counts(sdispls), sendtype_p},
+      {recvbuf, counts(recvcounts), counts(rdispls), recvtype_p}, *comm_p, nonblocking(request));
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Ialltoallv_c")]]
     decltype(PMPI_Ialltoallv_c) MPI_Ialltoallv_c;
@@ -376,7 +1157,20 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Ialltoallv_c")]]
 extern "C" int PMPI_Ialltoallw(const void *sendbuf, const int sendcounts[], const int sdispls[],
     const MPI_Datatype sendtypes[], void *recvbuf, const int recvcounts[], const int rdispls[],
     const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Request *request) {
-  return not_yet(Fn::Ialltoallw, comm);
+  Entry entry(Fn::Ialltoallw);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::operands(sendbuf, counts(sendcounts), sendtypes, check::peers(*comm_p),
+        "sendbuf, sendcounts, sendtypes");
+    if (!e) e = check::operands(recvbuf, counts(recvcounts), recvtypes, check::peers(*comm_p),
+        "recvbuf, recvcounts, recvtypes");
+    if (!e) e = check::given(request, "request");
+  }
+  if (!e) e = coll::alltoallw({mut(sendbuf), counts(sendcounts), counts(sdispls), sendtypes},
+      {recvbuf, counts(recvcounts), counts(rdispls), recvtypes}, *comm_p, nonblocking(request));
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Ialltoallw")]] decltype(PMPI_Ialltoallw) MPI_Ialltoallw;
 
@@ -384,83 +1178,277 @@ extern "C" int PMPI_Ialltoallw_c(const void *sendbuf, const MPI_Count sendcounts
     const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void *recvbuf,
     const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[],
     MPI_Comm comm, MPI_Request *request) {
-  return not_yet(Fn::Ialltoallw_c, comm);
+  Entry entry(Fn::Ialltoallw_c);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::operands(sendbuf, counts(sendcounts), sendtypes, check::peers(*comm_p),
+        "sendbuf, sendcounts, sendtypes");
+    if (!e) e = check::operands(recvbuf, counts(recvcounts), recvtypes, check::peers(*comm_p),
+        "recvbuf, recvcounts, recvtypes");
+    if (!e) e = check::given(request, "request");
+  }
+  if (!e) e = coll::alltoallw({mut(sendbuf), counts(sendcounts), counts(sdispls), sendtypes},
+      {recvbuf, counts(recvcounts), counts(rdispls), recvtypes}, *comm_p, nonblocking(request));
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Ialltoallw_c")]]
     decltype(PMPI_Ialltoallw_c) MPI_Ialltoallw_c;
 
 extern "C" int PMPI_Ibarrier(MPI_Comm comm, MPI_Request *request) {
-  return not_yet(Fn::Ibarrier, comm);
+  Entry entry(Fn::Ibarrier);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::given(request, "request");
+  }
+  if (!e) e = coll::barrier(*comm_p, nonblocking(request));
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Ibarrier")]] decltype(PMPI_Ibarrier) MPI_Ibarrier;
 
 extern "C" int PMPI_Ibcast(void *buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm,
     MPI_Request *request) {
-  return not_yet(Fn::Ibcast, comm);
+  Entry entry(Fn::Ibcast);
+  const datatype::Type* datatype_p = abi::type(datatype);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::root(root, *comm_p, "root");
+    if (!e && check::takes_part(root)) e = check::operand(buffer, count, datatype_p, datatype,
+        "buffer, count, datatype");
+    if (!e) e = check::given(request, "request");
+  }
+  if (!e) e = coll::bcast({buffer, count, datatype_p}, root, *comm_p, nonblocking(request));
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Ibcast")]] decltype(PMPI_Ibcast) MPI_Ibcast;
 
 extern "C" int PMPI_Ibcast_c(void *buffer, MPI_Count count, MPI_Datatype datatype, int root,
     MPI_Comm comm, MPI_Request *request) {
-  return not_yet(Fn::Ibcast_c, comm);
+  Entry entry(Fn::Ibcast_c);
+  const datatype::Type* datatype_p = abi::type(datatype);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::root(root, *comm_p, "root");
+    if (!e && check::takes_part(root)) e = check::operand(buffer, count, datatype_p, datatype,
+        "buffer, count, datatype");
+    if (!e) e = check::given(request, "request");
+  }
+  if (!e) e = coll::bcast({buffer, count, datatype_p}, root, *comm_p, nonblocking(request));
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Ibcast_c")]] decltype(PMPI_Ibcast_c) MPI_Ibcast_c;
 
 extern "C" int PMPI_Iexscan(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype,
     MPI_Op op, MPI_Comm comm, MPI_Request *request) {
-  return not_yet(Fn::Iexscan, comm);
+  Entry entry(Fn::Iexscan);
+  const datatype::Type* datatype_p = abi::type(datatype);
+  const object::Op* op_p = entry.op(op);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::operand(sendbuf, count, datatype_p, datatype, "sendbuf, count, datatype");
+    if (!e) e = check::operand(recvbuf, count, datatype_p, datatype, "recvbuf, count, datatype");
+    if (!e) e = check::op(op_p, op, "op");
+    if (!e) e = check::op_defined(op_p, datatype_p);
+    if (!e) e = check::given(request, "request");
+    if (!e) e = check::not_aliased(sendbuf, recvbuf, count);
+  }
+  if (!e) e = coll::exscan({sendbuf, recvbuf, count, datatype_p, op_p}, *comm_p,
+      nonblocking(request));
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Iexscan")]] decltype(PMPI_Iexscan) MPI_Iexscan;
 
 extern "C" int PMPI_Iexscan_c(const void *sendbuf, void *recvbuf, MPI_Count count,
     MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request) {
-  return not_yet(Fn::Iexscan_c, comm);
+  Entry entry(Fn::Iexscan_c);
+  const datatype::Type* datatype_p = abi::type(datatype);
+  const object::Op* op_p = entry.op(op);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::operand(sendbuf, count, datatype_p, datatype, "sendbuf, count, datatype");
+    if (!e) e = check::operand(recvbuf, count, datatype_p, datatype, "recvbuf, count, datatype");
+    if (!e) e = check::op(op_p, op, "op");
+    if (!e) e = check::op_defined(op_p, datatype_p);
+    if (!e) e = check::given(request, "request");
+    if (!e) e = check::not_aliased(sendbuf, recvbuf, count);
+  }
+  if (!e) e = coll::exscan({sendbuf, recvbuf, count, datatype_p, op_p}, *comm_p,
+      nonblocking(request));
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Iexscan_c")]] decltype(PMPI_Iexscan_c) MPI_Iexscan_c;
 
 extern "C" int PMPI_Igather(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
     void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm,
     MPI_Request *request) {
-  return not_yet(Fn::Igather, comm);
+  Entry entry(Fn::Igather);
+  const datatype::Type* sendtype_p = abi::type(sendtype);
+  const datatype::Type* recvtype_p = abi::type(recvtype);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::root(root, *comm_p, "root");
+    if (!e && check::takes_part(root)) e = check::operand(sendbuf, sendcount, sendtype_p, sendtype,
+        "sendbuf, sendcount, sendtype");
+    if (!e && check::at_root(*comm_p, root)) e = check::operand(recvbuf, recvcount, recvtype_p,
+        recvtype, "recvbuf, recvcount, recvtype");
+    if (!e) e = check::given(request, "request");
+  }
+  if (!e) e = coll::gather({sendbuf, sendcount, sendtype_p}, {recvbuf, recvcount, recvtype_p},
+      root, *comm_p, nonblocking(request));
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Igather")]] decltype(PMPI_Igather) MPI_Igather;
 
 extern "C" int PMPI_Igather_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
     void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm,
     MPI_Request *request) {
-  return not_yet(Fn::Igather_c, comm);
+  Entry entry(Fn::Igather_c);
+  const datatype::Type* sendtype_p = abi::type(sendtype);
+  const datatype::Type* recvtype_p = abi::type(recvtype);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::root(root, *comm_p, "root");
+    if (!e && check::takes_part(root)) e = check::operand(sendbuf, sendcount, sendtype_p, sendtype,
+        "sendbuf, sendcount, sendtype");
+    if (!e && check::at_root(*comm_p, root)) e = check::operand(recvbuf, recvcount, recvtype_p,
+        recvtype, "recvbuf, recvcount, recvtype");
+    if (!e) e = check::given(request, "request");
+  }
+  if (!e) e = coll::gather({sendbuf, sendcount, sendtype_p}, {recvbuf, recvcount, recvtype_p},
+      root, *comm_p, nonblocking(request));
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Igather_c")]] decltype(PMPI_Igather_c) MPI_Igather_c;
 
 extern "C" int PMPI_Igatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
     void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, int root,
     MPI_Comm comm, MPI_Request *request) {
-  return not_yet(Fn::Igatherv, comm);
+  Entry entry(Fn::Igatherv);
+  const datatype::Type* sendtype_p = abi::type(sendtype);
+  const datatype::Type* recvtype_p = abi::type(recvtype);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::root(root, *comm_p, "root");
+    if (!e && check::takes_part(root)) e = check::operand(sendbuf, sendcount, sendtype_p, sendtype,
+        "sendbuf, sendcount, sendtype");
+    if (!e && check::at_root(*comm_p, root)) e = check::operands(recvbuf, counts(recvcounts),
+        recvtype_p, recvtype, check::peers(*comm_p), "recvbuf, recvcounts, recvtype");
+    if (!e) e = check::given(request, "request");
+  }
+  if (!e) e = coll::gatherv({sendbuf, sendcount, sendtype_p}, {recvbuf, counts(recvcounts),
+      counts(displs), recvtype_p}, root, *comm_p, nonblocking(request));
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Igatherv")]] decltype(PMPI_Igatherv) MPI_Igatherv;
 
 extern "C" int PMPI_Igatherv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
     void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype,
     int root, MPI_Comm comm, MPI_Request *request) {
-  return not_yet(Fn::Igatherv_c, comm);
+  Entry entry(Fn::Igatherv_c);
+  const datatype::Type* sendtype_p = abi::type(sendtype);
+  const datatype::Type* recvtype_p = abi::type(recvtype);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::root(root, *comm_p, "root");
+    if (!e && check::takes_part(root)) e = check::operand(sendbuf, sendcount, sendtype_p, sendtype,
+        "sendbuf, sendcount, sendtype");
+    if (!e && check::at_root(*comm_p, root)) e = check::operands(recvbuf, counts(recvcounts),
+        recvtype_p, recvtype, check::peers(*comm_p), "recvbuf, recvcounts, recvtype");
+    if (!e) e = check::given(request, "request");
+  }
+  if (!e) e = coll::gatherv({sendbuf, sendcount, sendtype_p}, {recvbuf, counts(recvcounts),
+      counts(displs), recvtype_p}, root, *comm_p, nonblocking(request));
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Igatherv_c")]] decltype(PMPI_Igatherv_c) MPI_Igatherv_c;
 
 extern "C" int PMPI_Ireduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype,
     MPI_Op op, int root, MPI_Comm comm, MPI_Request *request) {
-  return not_yet(Fn::Ireduce, comm);
+  Entry entry(Fn::Ireduce);
+  const datatype::Type* datatype_p = abi::type(datatype);
+  const object::Op* op_p = entry.op(op);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::root(root, *comm_p, "root");
+    if (!e && check::takes_part(root)) e = check::operand(sendbuf, count, datatype_p, datatype,
+        "sendbuf, count, datatype");
+    if (!e && check::at_root(*comm_p, root)) e = check::operand(recvbuf, count, datatype_p,
+        datatype, "recvbuf, count, datatype");
+    if (!e) e = check::op(op_p, op, "op");
+    if (!e) e = check::op_defined(op_p, datatype_p);
+    if (!e) e = check::given(request, "request");
+  }
+  if (!e) e = coll::reduce({sendbuf, recvbuf, count, datatype_p, op_p}, root, *comm_p,
+      nonblocking(request));
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Ireduce")]] decltype(PMPI_Ireduce) MPI_Ireduce;
 
 extern "C" int PMPI_Ireduce_c(const void *sendbuf, void *recvbuf, MPI_Count count,
     MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm, MPI_Request *request) {
-  return not_yet(Fn::Ireduce_c, comm);
+  Entry entry(Fn::Ireduce_c);
+  const datatype::Type* datatype_p = abi::type(datatype);
+  const object::Op* op_p = entry.op(op);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::root(root, *comm_p, "root");
+    if (!e && check::takes_part(root)) e = check::operand(sendbuf, count, datatype_p, datatype,
+        "sendbuf, count, datatype");
+    if (!e && check::at_root(*comm_p, root)) e = check::operand(recvbuf, count, datatype_p,
+        datatype, "recvbuf, count, datatype");
+    if (!e) e = check::op(op_p, op, "op");
+    if (!e) e = check::op_defined(op_p, datatype_p);
+    if (!e) e = check::given(request, "request");
+  }
+  if (!e) e = coll::reduce({sendbuf, recvbuf, count, datatype_p, op_p}, root, *comm_p,
+      nonblocking(request));
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Ireduce_c")]] decltype(PMPI_Ireduce_c) MPI_Ireduce_c;
 
 extern "C" int PMPI_Ireduce_scatter(const void *sendbuf, void *recvbuf, const int recvcounts[],
     MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request) {
-  return not_yet(Fn::Ireduce_scatter, comm);
+  Entry entry(Fn::Ireduce_scatter);
+  const datatype::Type* datatype_p = abi::type(datatype);
+  const object::Op* op_p = entry.op(op);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::operands(sendbuf, counts(recvcounts), datatype_p, datatype, comm_p->size(),
+        "sendbuf, recvcounts, datatype");
+    if (!e) e = check::operands(recvbuf, counts(recvcounts), datatype_p, datatype, comm_p->size(),
+        "recvbuf, recvcounts, datatype");
+    if (!e) e = check::op(op_p, op, "op");
+    if (!e) e = check::op_defined(op_p, datatype_p);
+    if (!e) e = check::given(request, "request");
+  }
+  if (!e) e = coll::reduce_scatter({sendbuf, recvbuf, 0, datatype_p, op_p}, counts(recvcounts),
+      *comm_p, nonblocking(request));
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Ireduce_scatter")]]
     decltype(PMPI_Ireduce_scatter) MPI_Ireduce_scatter;
@@ -468,158 +1456,509 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Ireduce_scatter")]]
 extern "C" int PMPI_Ireduce_scatter_c(const void *sendbuf, void *recvbuf,
     const MPI_Count recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm,
     MPI_Request *request) {
-  return not_yet(Fn::Ireduce_scatter_c, comm);
+  Entry entry(Fn::Ireduce_scatter_c);
+  const datatype::Type* datatype_p = abi::type(datatype);
+  const object::Op* op_p = entry.op(op);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::operands(sendbuf, counts(recvcounts), datatype_p, datatype, comm_p->size(),
+        "sendbuf, recvcounts, datatype");
+    if (!e) e = check::operands(recvbuf, counts(recvcounts), datatype_p, datatype, comm_p->size(),
+        "recvbuf, recvcounts, datatype");
+    if (!e) e = check::op(op_p, op, "op");
+    if (!e) e = check::op_defined(op_p, datatype_p);
+    if (!e) e = check::given(request, "request");
+  }
+  if (!e) e = coll::reduce_scatter({sendbuf, recvbuf, 0, datatype_p, op_p}, counts(recvcounts),
+      *comm_p, nonblocking(request));
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Ireduce_scatter_c")]]
     decltype(PMPI_Ireduce_scatter_c) MPI_Ireduce_scatter_c;
 
 extern "C" int PMPI_Ireduce_scatter_block(const void *sendbuf, void *recvbuf, int recvcount,
     MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request) {
-  return not_yet(Fn::Ireduce_scatter_block, comm);
+  Entry entry(Fn::Ireduce_scatter_block);
+  const datatype::Type* datatype_p = abi::type(datatype);
+  const object::Op* op_p = entry.op(op);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::operand(sendbuf, recvcount, datatype_p, datatype,
+        "sendbuf, recvcount, datatype");
+    if (!e) e = check::operand(recvbuf, recvcount, datatype_p, datatype,
+        "recvbuf, recvcount, datatype");
+    if (!e) e = check::op(op_p, op, "op");
+    if (!e) e = check::op_defined(op_p, datatype_p);
+    if (!e) e = check::given(request, "request");
+  }
+  if (!e) e = coll::reduce_scatter_block({sendbuf, recvbuf, recvcount, datatype_p, op_p}, *comm_p,
+      nonblocking(request));
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Ireduce_scatter_block")]]
     decltype(PMPI_Ireduce_scatter_block) MPI_Ireduce_scatter_block;
 
 extern "C" int PMPI_Ireduce_scatter_block_c(const void *sendbuf, void *recvbuf,
     MPI_Count recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request) {
-  return not_yet(Fn::Ireduce_scatter_block_c, comm);
+  Entry entry(Fn::Ireduce_scatter_block_c);
+  const datatype::Type* datatype_p = abi::type(datatype);
+  const object::Op* op_p = entry.op(op);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::operand(sendbuf, recvcount, datatype_p, datatype,
+        "sendbuf, recvcount, datatype");
+    if (!e) e = check::operand(recvbuf, recvcount, datatype_p, datatype,
+        "recvbuf, recvcount, datatype");
+    if (!e) e = check::op(op_p, op, "op");
+    if (!e) e = check::op_defined(op_p, datatype_p);
+    if (!e) e = check::given(request, "request");
+  }
+  if (!e) e = coll::reduce_scatter_block({sendbuf, recvbuf, recvcount, datatype_p, op_p}, *comm_p,
+      nonblocking(request));
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Ireduce_scatter_block_c")]]
     decltype(PMPI_Ireduce_scatter_block_c) MPI_Ireduce_scatter_block_c;
 
 extern "C" int PMPI_Iscan(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype,
     MPI_Op op, MPI_Comm comm, MPI_Request *request) {
-  return not_yet(Fn::Iscan, comm);
+  Entry entry(Fn::Iscan);
+  const datatype::Type* datatype_p = abi::type(datatype);
+  const object::Op* op_p = entry.op(op);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::operand(sendbuf, count, datatype_p, datatype, "sendbuf, count, datatype");
+    if (!e) e = check::operand(recvbuf, count, datatype_p, datatype, "recvbuf, count, datatype");
+    if (!e) e = check::op(op_p, op, "op");
+    if (!e) e = check::op_defined(op_p, datatype_p);
+    if (!e) e = check::given(request, "request");
+    if (!e) e = check::not_aliased(sendbuf, recvbuf, count);
+  }
+  if (!e) e = coll::scan({sendbuf, recvbuf, count, datatype_p, op_p}, *comm_p,
+      nonblocking(request));
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Iscan")]] decltype(PMPI_Iscan) MPI_Iscan;
 
 extern "C" int PMPI_Iscan_c(const void *sendbuf, void *recvbuf, MPI_Count count,
     MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request) {
-  return not_yet(Fn::Iscan_c, comm);
+  Entry entry(Fn::Iscan_c);
+  const datatype::Type* datatype_p = abi::type(datatype);
+  const object::Op* op_p = entry.op(op);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::operand(sendbuf, count, datatype_p, datatype, "sendbuf, count, datatype");
+    if (!e) e = check::operand(recvbuf, count, datatype_p, datatype, "recvbuf, count, datatype");
+    if (!e) e = check::op(op_p, op, "op");
+    if (!e) e = check::op_defined(op_p, datatype_p);
+    if (!e) e = check::given(request, "request");
+    if (!e) e = check::not_aliased(sendbuf, recvbuf, count);
+  }
+  if (!e) e = coll::scan({sendbuf, recvbuf, count, datatype_p, op_p}, *comm_p,
+      nonblocking(request));
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Iscan_c")]] decltype(PMPI_Iscan_c) MPI_Iscan_c;
 
 extern "C" int PMPI_Iscatter(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
     void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm,
     MPI_Request *request) {
-  return not_yet(Fn::Iscatter, comm);
+  Entry entry(Fn::Iscatter);
+  const datatype::Type* sendtype_p = abi::type(sendtype);
+  const datatype::Type* recvtype_p = abi::type(recvtype);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::root(root, *comm_p, "root");
+    if (!e && check::at_root(*comm_p, root)) e = check::operand(sendbuf, sendcount, sendtype_p,
+        sendtype, "sendbuf, sendcount, sendtype");
+    if (!e && check::takes_part(root)) e = check::operand(recvbuf, recvcount, recvtype_p, recvtype,
+        "recvbuf, recvcount, recvtype");
+    if (!e) e = check::given(request, "request");
+  }
+  if (!e) e = coll::scatter({sendbuf, sendcount, sendtype_p}, {recvbuf, recvcount, recvtype_p},
+      root, *comm_p, nonblocking(request));
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Iscatter")]] decltype(PMPI_Iscatter) MPI_Iscatter;
 
 extern "C" int PMPI_Iscatter_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
     void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm,
     MPI_Request *request) {
-  return not_yet(Fn::Iscatter_c, comm);
+  Entry entry(Fn::Iscatter_c);
+  const datatype::Type* sendtype_p = abi::type(sendtype);
+  const datatype::Type* recvtype_p = abi::type(recvtype);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::root(root, *comm_p, "root");
+    if (!e && check::at_root(*comm_p, root)) e = check::operand(sendbuf, sendcount, sendtype_p,
+        sendtype, "sendbuf, sendcount, sendtype");
+    if (!e && check::takes_part(root)) e = check::operand(recvbuf, recvcount, recvtype_p, recvtype,
+        "recvbuf, recvcount, recvtype");
+    if (!e) e = check::given(request, "request");
+  }
+  if (!e) e = coll::scatter({sendbuf, sendcount, sendtype_p}, {recvbuf, recvcount, recvtype_p},
+      root, *comm_p, nonblocking(request));
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Iscatter_c")]] decltype(PMPI_Iscatter_c) MPI_Iscatter_c;
 
 extern "C" int PMPI_Iscatterv(const void *sendbuf, const int sendcounts[], const int displs[],
     MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, int root,
     MPI_Comm comm, MPI_Request *request) {
-  return not_yet(Fn::Iscatterv, comm);
+  Entry entry(Fn::Iscatterv);
+  const datatype::Type* sendtype_p = abi::type(sendtype);
+  const datatype::Type* recvtype_p = abi::type(recvtype);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::root(root, *comm_p, "root");
+    if (!e && check::at_root(*comm_p, root)) e = check::operands(sendbuf, counts(sendcounts),
+        sendtype_p, sendtype, check::peers(*comm_p), "sendbuf, sendcounts, sendtype");
+    if (!e && check::takes_part(root)) e = check::operand(recvbuf, recvcount, recvtype_p, recvtype,
+        "recvbuf, recvcount, recvtype");
+    if (!e) e = check::given(request, "request");
+  }
+  if (!e) e = coll::scatterv({mut(sendbuf), counts(sendcounts), counts(displs), sendtype_p},
+      {recvbuf, recvcount, recvtype_p}, root, *comm_p, nonblocking(request));
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Iscatterv")]] decltype(PMPI_Iscatterv) MPI_Iscatterv;
 
 extern "C" int PMPI_Iscatterv_c(const void *sendbuf, const MPI_Count sendcounts[],
     const MPI_Aint displs[], MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount,
     MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request *request) {
-  return not_yet(Fn::Iscatterv_c, comm);
+  Entry entry(Fn::Iscatterv_c);
+  const datatype::Type* sendtype_p = abi::type(sendtype);
+  const datatype::Type* recvtype_p = abi::type(recvtype);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::root(root, *comm_p, "root");
+    if (!e && check::at_root(*comm_p, root)) e = check::operands(sendbuf, counts(sendcounts),
+        sendtype_p, sendtype, check::peers(*comm_p), "sendbuf, sendcounts, sendtype");
+    if (!e && check::takes_part(root)) e = check::operand(recvbuf, recvcount, recvtype_p, recvtype,
+        "recvbuf, recvcount, recvtype");
+    if (!e) e = check::given(request, "request");
+  }
+  if (!e) e = coll::scatterv({mut(sendbuf), counts(sendcounts), counts(displs), sendtype_p},
+      {recvbuf, recvcount, recvtype_p}, root, *comm_p, nonblocking(request));
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Iscatterv_c")]] decltype(PMPI_Iscatterv_c) MPI_Iscatterv_c;
 
 extern "C" int PMPI_Op_commutative(MPI_Op op, int *commute) {
-  return not_yet(Fn::Op_commutative);
+  Entry entry(Fn::Op_commutative);
+  const object::Op* op_p = entry.op(op);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::op(op_p, op, "op");
+    if (!e) e = check::given(commute, "commute");
+  }
+  if (!e) e = store(commute, op_p->commutative);
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Op_commutative")]]
     decltype(PMPI_Op_commutative) MPI_Op_commutative;
 
 extern "C" int PMPI_Op_create(MPI_User_function *user_fn, int commute, MPI_Op *op) {
-  return not_yet(Fn::Op_create);
+  Entry entry(Fn::Op_create);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::given(op, "op");
+    if (!e) e = check::given(user_fn, "user_fn");
+  }
+  if (!e) e = object::create_op(entry.store(), user_fn, commute, op);
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Op_create")]] decltype(PMPI_Op_create) MPI_Op_create;
 
 extern "C" int PMPI_Op_create_c(MPI_User_function_c *user_fn, int commute, MPI_Op *op) {
-  return not_yet(Fn::Op_create_c);
+  Entry entry(Fn::Op_create_c);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::given(op, "op");
+    if (!e) e = check::given(user_fn, "user_fn");
+  }
+  if (!e) e = object::create_op_c(entry.store(), user_fn, commute, op);
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Op_create_c")]] decltype(PMPI_Op_create_c) MPI_Op_create_c;
 
 extern "C" int PMPI_Op_free(MPI_Op *op) {
-  return not_yet(Fn::Op_free);
+  Entry entry(Fn::Op_free);
+  const object::Op* op_p = op == nullptr ? nullptr : entry.op(*op);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::op(op_p, handle_at(op), "op");
+  }
+  if (!e) e = object::free_op(entry.store(), op);
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Op_free")]] decltype(PMPI_Op_free) MPI_Op_free;
 
 extern "C" int PMPI_Reduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype,
     MPI_Op op, int root, MPI_Comm comm) {
-  return not_yet(Fn::Reduce, comm);
+  Entry entry(Fn::Reduce);
+  const datatype::Type* datatype_p = abi::type(datatype);
+  const object::Op* op_p = entry.op(op);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::root(root, *comm_p, "root");
+    if (!e && check::takes_part(root)) e = check::operand(sendbuf, count, datatype_p, datatype,
+        "sendbuf, count, datatype");
+    if (!e && check::at_root(*comm_p, root)) e = check::operand(recvbuf, count, datatype_p,
+        datatype, "recvbuf, count, datatype");
+    if (!e) e = check::op(op_p, op, "op");
+    if (!e) e = check::op_defined(op_p, datatype_p);
+  }
+  if (!e) e = coll::reduce({sendbuf, recvbuf, count, datatype_p, op_p}, root, *comm_p);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Reduce")]] decltype(PMPI_Reduce) MPI_Reduce;
 
 extern "C" int PMPI_Reduce_c(const void *sendbuf, void *recvbuf, MPI_Count count,
     MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm) {
-  return not_yet(Fn::Reduce_c, comm);
+  Entry entry(Fn::Reduce_c);
+  const datatype::Type* datatype_p = abi::type(datatype);
+  const object::Op* op_p = entry.op(op);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::root(root, *comm_p, "root");
+    if (!e && check::takes_part(root)) e = check::operand(sendbuf, count, datatype_p, datatype,
+        "sendbuf, count, datatype");
+    if (!e && check::at_root(*comm_p, root)) e = check::operand(recvbuf, count, datatype_p,
+        datatype, "recvbuf, count, datatype");
+    if (!e) e = check::op(op_p, op, "op");
+    if (!e) e = check::op_defined(op_p, datatype_p);
+  }
+  if (!e) e = coll::reduce({sendbuf, recvbuf, count, datatype_p, op_p}, root, *comm_p);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Reduce_c")]] decltype(PMPI_Reduce_c) MPI_Reduce_c;
 
 extern "C" int PMPI_Reduce_init(const void *sendbuf, void *recvbuf, int count,
     MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm, MPI_Info info,
     MPI_Request *request) {
-  return not_yet(Fn::Reduce_init, comm);
+  Entry entry(Fn::Reduce_init);
+  const datatype::Type* datatype_p = abi::type(datatype);
+  const object::Op* op_p = entry.op(op);
+  object::Comm* comm_p = entry.comm(comm);
+  object::Info* info_p = entry.info(info);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::root(root, *comm_p, "root");
+    if (!e && check::takes_part(root)) e = check::operand(sendbuf, count, datatype_p, datatype,
+        "sendbuf, count, datatype");
+    if (!e && check::at_root(*comm_p, root)) e = check::operand(recvbuf, count, datatype_p,
+        datatype, "recvbuf, count, datatype");
+    if (!e) e = check::op(op_p, op, "op");
+    if (!e) e = check::op_defined(op_p, datatype_p);
+    if (!e) e = check::info(info_p, info, "info");
+    if (!e) e = check::given(request, "request");
+  }
+  if (!e) e = coll::reduce({sendbuf, recvbuf, count, datatype_p, op_p}, root, *comm_p,
+      persistent(request));
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Reduce_init")]] decltype(PMPI_Reduce_init) MPI_Reduce_init;
 
 extern "C" int PMPI_Reduce_init_c(const void *sendbuf, void *recvbuf, MPI_Count count,
     MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm, MPI_Info info,
     MPI_Request *request) {
-  return not_yet(Fn::Reduce_init_c, comm);
+  Entry entry(Fn::Reduce_init_c);
+  const datatype::Type* datatype_p = abi::type(datatype);
+  const object::Op* op_p = entry.op(op);
+  object::Comm* comm_p = entry.comm(comm);
+  object::Info* info_p = entry.info(info);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::root(root, *comm_p, "root");
+    if (!e && check::takes_part(root)) e = check::operand(sendbuf, count, datatype_p, datatype,
+        "sendbuf, count, datatype");
+    if (!e && check::at_root(*comm_p, root)) e = check::operand(recvbuf, count, datatype_p,
+        datatype, "recvbuf, count, datatype");
+    if (!e) e = check::op(op_p, op, "op");
+    if (!e) e = check::op_defined(op_p, datatype_p);
+    if (!e) e = check::info(info_p, info, "info");
+    if (!e) e = check::given(request, "request");
+  }
+  if (!e) e = coll::reduce({sendbuf, recvbuf, count, datatype_p, op_p}, root, *comm_p,
+      persistent(request));
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Reduce_init_c")]]
     decltype(PMPI_Reduce_init_c) MPI_Reduce_init_c;
 
 extern "C" int PMPI_Reduce_local(const void *inbuf, void *inoutbuf, int count,
     MPI_Datatype datatype, MPI_Op op) {
-  return not_yet(Fn::Reduce_local);
+  Entry entry(Fn::Reduce_local);
+  const datatype::Type* datatype_p = abi::type(datatype);
+  const object::Op* op_p = entry.op(op);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::buffer(inbuf, count, datatype_p, datatype, "inbuf, count, datatype");
+    if (!e) e = check::buffer(inoutbuf, count, datatype_p, datatype, "inoutbuf, count, datatype");
+    if (!e) e = check::op(op_p, op, "op");
+    if (!e) e = check::op_defined(op_p, datatype_p);
+  }
+  if (!e) e = coll::reduce_local(inbuf, inoutbuf, count, *datatype_p, *op_p);
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Reduce_local")]]
     decltype(PMPI_Reduce_local) MPI_Reduce_local;
 
 extern "C" int PMPI_Reduce_local_c(const void *inbuf, void *inoutbuf, MPI_Count count,
     MPI_Datatype datatype, MPI_Op op) {
-  return not_yet(Fn::Reduce_local_c);
+  Entry entry(Fn::Reduce_local_c);
+  const datatype::Type* datatype_p = abi::type(datatype);
+  const object::Op* op_p = entry.op(op);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::buffer(inbuf, count, datatype_p, datatype, "inbuf, count, datatype");
+    if (!e) e = check::buffer(inoutbuf, count, datatype_p, datatype, "inoutbuf, count, datatype");
+    if (!e) e = check::op(op_p, op, "op");
+    if (!e) e = check::op_defined(op_p, datatype_p);
+  }
+  if (!e) e = coll::reduce_local(inbuf, inoutbuf, count, *datatype_p, *op_p);
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Reduce_local_c")]]
     decltype(PMPI_Reduce_local_c) MPI_Reduce_local_c;
 
 extern "C" int PMPI_Reduce_scatter(const void *sendbuf, void *recvbuf, const int recvcounts[],
     MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
-  return not_yet(Fn::Reduce_scatter, comm);
+  Entry entry(Fn::Reduce_scatter);
+  const datatype::Type* datatype_p = abi::type(datatype);
+  const object::Op* op_p = entry.op(op);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::operands(sendbuf, counts(recvcounts), datatype_p, datatype, comm_p->size(),
+        "sendbuf, recvcounts, datatype");
+    if (!e) e = check::operands(recvbuf, counts(recvcounts), datatype_p, datatype, comm_p->size(),
+        "recvbuf, recvcounts, datatype");
+    if (!e) e = check::op(op_p, op, "op");
+    if (!e) e = check::op_defined(op_p, datatype_p);
+  }
+  if (!e) e = coll::reduce_scatter({sendbuf, recvbuf, 0, datatype_p, op_p}, counts(recvcounts),
+      *comm_p);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Reduce_scatter")]]
     decltype(PMPI_Reduce_scatter) MPI_Reduce_scatter;
 
 extern "C" int PMPI_Reduce_scatter_c(const void *sendbuf, void *recvbuf,
     const MPI_Count recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
-  return not_yet(Fn::Reduce_scatter_c, comm);
+  Entry entry(Fn::Reduce_scatter_c);
+  const datatype::Type* datatype_p = abi::type(datatype);
+  const object::Op* op_p = entry.op(op);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::operands(sendbuf, counts(recvcounts), datatype_p, datatype, comm_p->size(),
+        "sendbuf, recvcounts, datatype");
+    if (!e) e = check::operands(recvbuf, counts(recvcounts), datatype_p, datatype, comm_p->size(),
+        "recvbuf, recvcounts, datatype");
+    if (!e) e = check::op(op_p, op, "op");
+    if (!e) e = check::op_defined(op_p, datatype_p);
+  }
+  if (!e) e = coll::reduce_scatter({sendbuf, recvbuf, 0, datatype_p, op_p}, counts(recvcounts),
+      *comm_p);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Reduce_scatter_c")]]
     decltype(PMPI_Reduce_scatter_c) MPI_Reduce_scatter_c;
 
 extern "C" int PMPI_Reduce_scatter_block(const void *sendbuf, void *recvbuf, int recvcount,
     MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
-  return not_yet(Fn::Reduce_scatter_block, comm);
+  Entry entry(Fn::Reduce_scatter_block);
+  const datatype::Type* datatype_p = abi::type(datatype);
+  const object::Op* op_p = entry.op(op);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::operand(sendbuf, recvcount, datatype_p, datatype,
+        "sendbuf, recvcount, datatype");
+    if (!e) e = check::operand(recvbuf, recvcount, datatype_p, datatype,
+        "recvbuf, recvcount, datatype");
+    if (!e) e = check::op(op_p, op, "op");
+    if (!e) e = check::op_defined(op_p, datatype_p);
+  }
+  if (!e) e = coll::reduce_scatter_block({sendbuf, recvbuf, recvcount, datatype_p, op_p}, *comm_p);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Reduce_scatter_block")]]
     decltype(PMPI_Reduce_scatter_block) MPI_Reduce_scatter_block;
 
 extern "C" int PMPI_Reduce_scatter_block_c(const void *sendbuf, void *recvbuf, MPI_Count recvcount,
     MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
-  return not_yet(Fn::Reduce_scatter_block_c, comm);
+  Entry entry(Fn::Reduce_scatter_block_c);
+  const datatype::Type* datatype_p = abi::type(datatype);
+  const object::Op* op_p = entry.op(op);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::operand(sendbuf, recvcount, datatype_p, datatype,
+        "sendbuf, recvcount, datatype");
+    if (!e) e = check::operand(recvbuf, recvcount, datatype_p, datatype,
+        "recvbuf, recvcount, datatype");
+    if (!e) e = check::op(op_p, op, "op");
+    if (!e) e = check::op_defined(op_p, datatype_p);
+  }
+  if (!e) e = coll::reduce_scatter_block({sendbuf, recvbuf, recvcount, datatype_p, op_p}, *comm_p);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Reduce_scatter_block_c")]]
     decltype(PMPI_Reduce_scatter_block_c) MPI_Reduce_scatter_block_c;
 
 extern "C" int PMPI_Reduce_scatter_block_init(const void *sendbuf, void *recvbuf, int recvcount,
     MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request) {
-  return not_yet(Fn::Reduce_scatter_block_init, comm);
+  Entry entry(Fn::Reduce_scatter_block_init);
+  const datatype::Type* datatype_p = abi::type(datatype);
+  const object::Op* op_p = entry.op(op);
+  object::Comm* comm_p = entry.comm(comm);
+  object::Info* info_p = entry.info(info);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::operand(sendbuf, recvcount, datatype_p, datatype,
+        "sendbuf, recvcount, datatype");
+    if (!e) e = check::operand(recvbuf, recvcount, datatype_p, datatype,
+        "recvbuf, recvcount, datatype");
+    if (!e) e = check::op(op_p, op, "op");
+    if (!e) e = check::op_defined(op_p, datatype_p);
+    if (!e) e = check::info(info_p, info, "info");
+    if (!e) e = check::given(request, "request");
+  }
+  if (!e) e = coll::reduce_scatter_block({sendbuf, recvbuf, recvcount, datatype_p, op_p}, *comm_p,
+      persistent(request));
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Reduce_scatter_block_init")]]
     decltype(PMPI_Reduce_scatter_block_init) MPI_Reduce_scatter_block_init;
@@ -627,14 +1966,52 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Reduce_scatter_block_init")]]
 extern "C" int PMPI_Reduce_scatter_block_init_c(const void *sendbuf, void *recvbuf,
     MPI_Count recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info,
     MPI_Request *request) {
-  return not_yet(Fn::Reduce_scatter_block_init_c, comm);
+  Entry entry(Fn::Reduce_scatter_block_init_c);
+  const datatype::Type* datatype_p = abi::type(datatype);
+  const object::Op* op_p = entry.op(op);
+  object::Comm* comm_p = entry.comm(comm);
+  object::Info* info_p = entry.info(info);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::operand(sendbuf, recvcount, datatype_p, datatype,
+        "sendbuf, recvcount, datatype");
+    if (!e) e = check::operand(recvbuf, recvcount, datatype_p, datatype,
+        "recvbuf, recvcount, datatype");
+    if (!e) e = check::op(op_p, op, "op");
+    if (!e) e = check::op_defined(op_p, datatype_p);
+    if (!e) e = check::info(info_p, info, "info");
+    if (!e) e = check::given(request, "request");
+  }
+  if (!e) e = coll::reduce_scatter_block({sendbuf, recvbuf, recvcount, datatype_p, op_p}, *comm_p,
+      persistent(request));
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Reduce_scatter_block_init_c")]]
     decltype(PMPI_Reduce_scatter_block_init_c) MPI_Reduce_scatter_block_init_c;
 
 extern "C" int PMPI_Reduce_scatter_init(const void *sendbuf, void *recvbuf, const int recvcounts[],
     MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request) {
-  return not_yet(Fn::Reduce_scatter_init, comm);
+  Entry entry(Fn::Reduce_scatter_init);
+  const datatype::Type* datatype_p = abi::type(datatype);
+  const object::Op* op_p = entry.op(op);
+  object::Comm* comm_p = entry.comm(comm);
+  object::Info* info_p = entry.info(info);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::operands(sendbuf, counts(recvcounts), datatype_p, datatype, comm_p->size(),
+        "sendbuf, recvcounts, datatype");
+    if (!e) e = check::operands(recvbuf, counts(recvcounts), datatype_p, datatype, comm_p->size(),
+        "recvbuf, recvcounts, datatype");
+    if (!e) e = check::op(op_p, op, "op");
+    if (!e) e = check::op_defined(op_p, datatype_p);
+    if (!e) e = check::info(info_p, info, "info");
+    if (!e) e = check::given(request, "request");
+  }
+  if (!e) e = coll::reduce_scatter({sendbuf, recvbuf, 0, datatype_p, op_p}, counts(recvcounts),
+      *comm_p, persistent(request));
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Reduce_scatter_init")]]
     decltype(PMPI_Reduce_scatter_init) MPI_Reduce_scatter_init;
@@ -642,51 +2019,182 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Reduce_scatter_init")]]
 extern "C" int PMPI_Reduce_scatter_init_c(const void *sendbuf, void *recvbuf,
     const MPI_Count recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info,
     MPI_Request *request) {
-  return not_yet(Fn::Reduce_scatter_init_c, comm);
+  Entry entry(Fn::Reduce_scatter_init_c);
+  const datatype::Type* datatype_p = abi::type(datatype);
+  const object::Op* op_p = entry.op(op);
+  object::Comm* comm_p = entry.comm(comm);
+  object::Info* info_p = entry.info(info);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::operands(sendbuf, counts(recvcounts), datatype_p, datatype, comm_p->size(),
+        "sendbuf, recvcounts, datatype");
+    if (!e) e = check::operands(recvbuf, counts(recvcounts), datatype_p, datatype, comm_p->size(),
+        "recvbuf, recvcounts, datatype");
+    if (!e) e = check::op(op_p, op, "op");
+    if (!e) e = check::op_defined(op_p, datatype_p);
+    if (!e) e = check::info(info_p, info, "info");
+    if (!e) e = check::given(request, "request");
+  }
+  if (!e) e = coll::reduce_scatter({sendbuf, recvbuf, 0, datatype_p, op_p}, counts(recvcounts),
+      *comm_p, persistent(request));
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Reduce_scatter_init_c")]]
     decltype(PMPI_Reduce_scatter_init_c) MPI_Reduce_scatter_init_c;
 
 extern "C" int PMPI_Scan(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype,
     MPI_Op op, MPI_Comm comm) {
-  return not_yet(Fn::Scan, comm);
+  Entry entry(Fn::Scan);
+  const datatype::Type* datatype_p = abi::type(datatype);
+  const object::Op* op_p = entry.op(op);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::operand(sendbuf, count, datatype_p, datatype, "sendbuf, count, datatype");
+    if (!e) e = check::operand(recvbuf, count, datatype_p, datatype, "recvbuf, count, datatype");
+    if (!e) e = check::op(op_p, op, "op");
+    if (!e) e = check::op_defined(op_p, datatype_p);
+    if (!e) e = check::not_aliased(sendbuf, recvbuf, count);
+  }
+  if (!e) e = coll::scan({sendbuf, recvbuf, count, datatype_p, op_p}, *comm_p);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Scan")]] decltype(PMPI_Scan) MPI_Scan;
 
 extern "C" int PMPI_Scan_c(const void *sendbuf, void *recvbuf, MPI_Count count,
     MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
-  return not_yet(Fn::Scan_c, comm);
+  Entry entry(Fn::Scan_c);
+  const datatype::Type* datatype_p = abi::type(datatype);
+  const object::Op* op_p = entry.op(op);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::operand(sendbuf, count, datatype_p, datatype, "sendbuf, count, datatype");
+    if (!e) e = check::operand(recvbuf, count, datatype_p, datatype, "recvbuf, count, datatype");
+    if (!e) e = check::op(op_p, op, "op");
+    if (!e) e = check::op_defined(op_p, datatype_p);
+    if (!e) e = check::not_aliased(sendbuf, recvbuf, count);
+  }
+  if (!e) e = coll::scan({sendbuf, recvbuf, count, datatype_p, op_p}, *comm_p);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Scan_c")]] decltype(PMPI_Scan_c) MPI_Scan_c;
 
 extern "C" int PMPI_Scan_init(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype,
     MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request) {
-  return not_yet(Fn::Scan_init, comm);
+  Entry entry(Fn::Scan_init);
+  const datatype::Type* datatype_p = abi::type(datatype);
+  const object::Op* op_p = entry.op(op);
+  object::Comm* comm_p = entry.comm(comm);
+  object::Info* info_p = entry.info(info);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::operand(sendbuf, count, datatype_p, datatype, "sendbuf, count, datatype");
+    if (!e) e = check::operand(recvbuf, count, datatype_p, datatype, "recvbuf, count, datatype");
+    if (!e) e = check::op(op_p, op, "op");
+    if (!e) e = check::op_defined(op_p, datatype_p);
+    if (!e) e = check::info(info_p, info, "info");
+    if (!e) e = check::given(request, "request");
+    if (!e) e = check::not_aliased(sendbuf, recvbuf, count);
+  }
+  if (!e) e = coll::scan({sendbuf, recvbuf, count, datatype_p, op_p}, *comm_p,
+      persistent(request));
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Scan_init")]] decltype(PMPI_Scan_init) MPI_Scan_init;
 
 extern "C" int PMPI_Scan_init_c(const void *sendbuf, void *recvbuf, MPI_Count count,
     MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request) {
-  return not_yet(Fn::Scan_init_c, comm);
+  Entry entry(Fn::Scan_init_c);
+  const datatype::Type* datatype_p = abi::type(datatype);
+  const object::Op* op_p = entry.op(op);
+  object::Comm* comm_p = entry.comm(comm);
+  object::Info* info_p = entry.info(info);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::operand(sendbuf, count, datatype_p, datatype, "sendbuf, count, datatype");
+    if (!e) e = check::operand(recvbuf, count, datatype_p, datatype, "recvbuf, count, datatype");
+    if (!e) e = check::op(op_p, op, "op");
+    if (!e) e = check::op_defined(op_p, datatype_p);
+    if (!e) e = check::info(info_p, info, "info");
+    if (!e) e = check::given(request, "request");
+    if (!e) e = check::not_aliased(sendbuf, recvbuf, count);
+  }
+  if (!e) e = coll::scan({sendbuf, recvbuf, count, datatype_p, op_p}, *comm_p,
+      persistent(request));
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Scan_init_c")]] decltype(PMPI_Scan_init_c) MPI_Scan_init_c;
 
 extern "C" int PMPI_Scatter(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
     void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
-  return not_yet(Fn::Scatter, comm);
+  Entry entry(Fn::Scatter);
+  const datatype::Type* sendtype_p = abi::type(sendtype);
+  const datatype::Type* recvtype_p = abi::type(recvtype);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::root(root, *comm_p, "root");
+    if (!e && check::at_root(*comm_p, root)) e = check::operand(sendbuf, sendcount, sendtype_p,
+        sendtype, "sendbuf, sendcount, sendtype");
+    if (!e && check::takes_part(root)) e = check::operand(recvbuf, recvcount, recvtype_p, recvtype,
+        "recvbuf, recvcount, recvtype");
+  }
+  if (!e) e = coll::scatter({sendbuf, sendcount, sendtype_p}, {recvbuf, recvcount, recvtype_p},
+      root, *comm_p);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Scatter")]] decltype(PMPI_Scatter) MPI_Scatter;
 
 extern "C" int PMPI_Scatter_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
     void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
-  return not_yet(Fn::Scatter_c, comm);
+  Entry entry(Fn::Scatter_c);
+  const datatype::Type* sendtype_p = abi::type(sendtype);
+  const datatype::Type* recvtype_p = abi::type(recvtype);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::root(root, *comm_p, "root");
+    if (!e && check::at_root(*comm_p, root)) e = check::operand(sendbuf, sendcount, sendtype_p,
+        sendtype, "sendbuf, sendcount, sendtype");
+    if (!e && check::takes_part(root)) e = check::operand(recvbuf, recvcount, recvtype_p, recvtype,
+        "recvbuf, recvcount, recvtype");
+  }
+  if (!e) e = coll::scatter({sendbuf, sendcount, sendtype_p}, {recvbuf, recvcount, recvtype_p},
+      root, *comm_p);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Scatter_c")]] decltype(PMPI_Scatter_c) MPI_Scatter_c;
 
 extern "C" int PMPI_Scatter_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
     void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info,
     MPI_Request *request) {
-  return not_yet(Fn::Scatter_init, comm);
+  Entry entry(Fn::Scatter_init);
+  const datatype::Type* sendtype_p = abi::type(sendtype);
+  const datatype::Type* recvtype_p = abi::type(recvtype);
+  object::Comm* comm_p = entry.comm(comm);
+  object::Info* info_p = entry.info(info);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::root(root, *comm_p, "root");
+    if (!e && check::at_root(*comm_p, root)) e = check::operand(sendbuf, sendcount, sendtype_p,
+        sendtype, "sendbuf, sendcount, sendtype");
+    if (!e && check::takes_part(root)) e = check::operand(recvbuf, recvcount, recvtype_p, recvtype,
+        "recvbuf, recvcount, recvtype");
+    if (!e) e = check::info(info_p, info, "info");
+    if (!e) e = check::given(request, "request");
+  }
+  if (!e) e = coll::scatter({sendbuf, sendcount, sendtype_p}, {recvbuf, recvcount, recvtype_p},
+      root, *comm_p, persistent(request));
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Scatter_init")]]
     decltype(PMPI_Scatter_init) MPI_Scatter_init;
@@ -694,7 +2202,25 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Scatter_init")]]
 extern "C" int PMPI_Scatter_init_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
     void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm,
     MPI_Info info, MPI_Request *request) {
-  return not_yet(Fn::Scatter_init_c, comm);
+  Entry entry(Fn::Scatter_init_c);
+  const datatype::Type* sendtype_p = abi::type(sendtype);
+  const datatype::Type* recvtype_p = abi::type(recvtype);
+  object::Comm* comm_p = entry.comm(comm);
+  object::Info* info_p = entry.info(info);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::root(root, *comm_p, "root");
+    if (!e && check::at_root(*comm_p, root)) e = check::operand(sendbuf, sendcount, sendtype_p,
+        sendtype, "sendbuf, sendcount, sendtype");
+    if (!e && check::takes_part(root)) e = check::operand(recvbuf, recvcount, recvtype_p, recvtype,
+        "recvbuf, recvcount, recvtype");
+    if (!e) e = check::info(info_p, info, "info");
+    if (!e) e = check::given(request, "request");
+  }
+  if (!e) e = coll::scatter({sendbuf, sendcount, sendtype_p}, {recvbuf, recvcount, recvtype_p},
+      root, *comm_p, persistent(request));
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Scatter_init_c")]]
     decltype(PMPI_Scatter_init_c) MPI_Scatter_init_c;
@@ -702,21 +2228,69 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Scatter_init_c")]]
 extern "C" int PMPI_Scatterv(const void *sendbuf, const int sendcounts[], const int displs[],
     MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, int root,
     MPI_Comm comm) {
-  return not_yet(Fn::Scatterv, comm);
+  Entry entry(Fn::Scatterv);
+  const datatype::Type* sendtype_p = abi::type(sendtype);
+  const datatype::Type* recvtype_p = abi::type(recvtype);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::root(root, *comm_p, "root");
+    if (!e && check::at_root(*comm_p, root)) e = check::operands(sendbuf, counts(sendcounts),
+        sendtype_p, sendtype, check::peers(*comm_p), "sendbuf, sendcounts, sendtype");
+    if (!e && check::takes_part(root)) e = check::operand(recvbuf, recvcount, recvtype_p, recvtype,
+        "recvbuf, recvcount, recvtype");
+  }
+  if (!e) e = coll::scatterv({mut(sendbuf), counts(sendcounts), counts(displs), sendtype_p},
+      {recvbuf, recvcount, recvtype_p}, root, *comm_p);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Scatterv")]] decltype(PMPI_Scatterv) MPI_Scatterv;
 
 extern "C" int PMPI_Scatterv_c(const void *sendbuf, const MPI_Count sendcounts[],
     const MPI_Aint displs[], MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount,
     MPI_Datatype recvtype, int root, MPI_Comm comm) {
-  return not_yet(Fn::Scatterv_c, comm);
+  Entry entry(Fn::Scatterv_c);
+  const datatype::Type* sendtype_p = abi::type(sendtype);
+  const datatype::Type* recvtype_p = abi::type(recvtype);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::root(root, *comm_p, "root");
+    if (!e && check::at_root(*comm_p, root)) e = check::operands(sendbuf, counts(sendcounts),
+        sendtype_p, sendtype, check::peers(*comm_p), "sendbuf, sendcounts, sendtype");
+    if (!e && check::takes_part(root)) e = check::operand(recvbuf, recvcount, recvtype_p, recvtype,
+        "recvbuf, recvcount, recvtype");
+  }
+  if (!e) e = coll::scatterv({mut(sendbuf), counts(sendcounts), counts(displs), sendtype_p},
+      {recvbuf, recvcount, recvtype_p}, root, *comm_p);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Scatterv_c")]] decltype(PMPI_Scatterv_c) MPI_Scatterv_c;
 
 extern "C" int PMPI_Scatterv_init(const void *sendbuf, const int sendcounts[], const int displs[],
     MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, int root,
     MPI_Comm comm, MPI_Info info, MPI_Request *request) {
-  return not_yet(Fn::Scatterv_init, comm);
+  Entry entry(Fn::Scatterv_init);
+  const datatype::Type* sendtype_p = abi::type(sendtype);
+  const datatype::Type* recvtype_p = abi::type(recvtype);
+  object::Comm* comm_p = entry.comm(comm);
+  object::Info* info_p = entry.info(info);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::root(root, *comm_p, "root");
+    if (!e && check::at_root(*comm_p, root)) e = check::operands(sendbuf, counts(sendcounts),
+        sendtype_p, sendtype, check::peers(*comm_p), "sendbuf, sendcounts, sendtype");
+    if (!e && check::at_root(*comm_p, root)) e = check::operand(recvbuf, recvcount, recvtype_p,
+        recvtype, "recvbuf, recvcount, recvtype");
+    if (!e) e = check::info(info_p, info, "info");
+    if (!e) e = check::given(request, "request");
+  }
+  if (!e) e = coll::scatterv({mut(sendbuf), counts(sendcounts), counts(displs), sendtype_p},
+      {recvbuf, recvcount, recvtype_p}, root, *comm_p, persistent(request));
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Scatterv_init")]]
     decltype(PMPI_Scatterv_init) MPI_Scatterv_init;
@@ -724,7 +2298,25 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Scatterv_init")]]
 extern "C" int PMPI_Scatterv_init_c(const void *sendbuf, const MPI_Count sendcounts[],
     const MPI_Aint displs[], MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount,
     MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request) {
-  return not_yet(Fn::Scatterv_init_c, comm);
+  Entry entry(Fn::Scatterv_init_c);
+  const datatype::Type* sendtype_p = abi::type(sendtype);
+  const datatype::Type* recvtype_p = abi::type(recvtype);
+  object::Comm* comm_p = entry.comm(comm);
+  object::Info* info_p = entry.info(info);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::root(root, *comm_p, "root");
+    if (!e && check::at_root(*comm_p, root)) e = check::operands(sendbuf, counts(sendcounts),
+        sendtype_p, sendtype, check::peers(*comm_p), "sendbuf, sendcounts, sendtype");
+    if (!e && check::at_root(*comm_p, root)) e = check::operand(recvbuf, recvcount, recvtype_p,
+        recvtype, "recvbuf, recvcount, recvtype");
+    if (!e) e = check::info(info_p, info, "info");
+    if (!e) e = check::given(request, "request");
+  }
+  if (!e) e = coll::scatterv({mut(sendbuf), counts(sendcounts), counts(displs), sendtype_p},
+      {recvbuf, recvcount, recvtype_p}, root, *comm_p, persistent(request));
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Scatterv_init_c")]]
     decltype(PMPI_Scatterv_init_c) MPI_Scatterv_init_c;

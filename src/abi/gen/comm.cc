@@ -8,13 +8,33 @@ using namespace weft;
 using namespace weft::abi;
 
 extern "C" int PMPI_Comm_compare(MPI_Comm comm1, MPI_Comm comm2, int *result) {
-  return not_yet(Fn::Comm_compare, comm1);
+  Entry entry(Fn::Comm_compare);
+  object::Comm* comm1_p = entry.comm(comm1);
+  object::Comm* comm2_p = entry.comm(comm2);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm1_p, comm1, "comm1");
+    if (!e) e = check::comm(comm2_p, comm2, "comm2");
+    if (!e) e = check::given(result, "result");
+  }
+  if (!e) e = store(result, object::compare_comms(*comm1_p, *comm2_p));
+  return e ? entry.raise(comm1_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Comm_compare")]]
     decltype(PMPI_Comm_compare) MPI_Comm_compare;
 
 extern "C" int PMPI_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm *newcomm) {
-  return not_yet(Fn::Comm_create, comm);
+  Entry entry(Fn::Comm_create);
+  object::Comm* comm_p = entry.comm(comm);
+  object::Group* group_p = entry.group(group);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::given(newcomm, "newcomm");
+    if (!e) e = check::group(group_p, group, "group");
+  }
+  if (!e) e = world::comm_create(*comm_p, *group_p, newcomm);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Comm_create")]] decltype(PMPI_Comm_create) MPI_Comm_create;
 
@@ -26,123 +46,298 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Comm_create_from_group")]]
     decltype(PMPI_Comm_create_from_group) MPI_Comm_create_from_group;
 
 extern "C" int PMPI_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm *newcomm) {
-  return not_yet(Fn::Comm_create_group, comm);
+  Entry entry(Fn::Comm_create_group);
+  object::Comm* comm_p = entry.comm(comm);
+  object::Group* group_p = entry.group(group);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::given(newcomm, "newcomm");
+    if (!e) e = check::group(group_p, group, "group");
+    if (!e) e = check::tag(tag, "tag");
+  }
+  if (!e) e = world::comm_create_group(*comm_p, *group_p, tag, newcomm);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Comm_create_group")]]
     decltype(PMPI_Comm_create_group) MPI_Comm_create_group;
 
 extern "C" int PMPI_Comm_create_keyval(MPI_Comm_copy_attr_function *comm_copy_attr_fn,
     MPI_Comm_delete_attr_function *comm_delete_attr_fn, int *comm_keyval, void *extra_state) {
-  return not_yet(Fn::Comm_create_keyval);
+  Entry entry(Fn::Comm_create_keyval);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::given(comm_keyval, "comm_keyval");
+  }
+  if (!e) e = create_keyval(entry.store(), Target::comm, comm_copy_attr_fn, comm_delete_attr_fn,
+      comm_keyval, extra_state);
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Comm_create_keyval")]]
     decltype(PMPI_Comm_create_keyval) MPI_Comm_create_keyval;
 
 extern "C" int PMPI_Comm_delete_attr(MPI_Comm comm, int comm_keyval) {
-  return not_yet(Fn::Comm_delete_attr, comm);
+  Entry entry(Fn::Comm_delete_attr);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+  }
+  if (!e) e = object::delete_attribute(entry.store(), object::holder(*comm_p), comm_keyval);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Comm_delete_attr")]]
     decltype(PMPI_Comm_delete_attr) MPI_Comm_delete_attr;
 
 extern "C" int PMPI_Comm_dup(MPI_Comm comm, MPI_Comm *newcomm) {
-  return not_yet(Fn::Comm_dup, comm);
+  Entry entry(Fn::Comm_dup);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::given(newcomm, "newcomm");
+  }
+  if (!e) e = world::comm_dup(*comm_p, newcomm);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Comm_dup")]] decltype(PMPI_Comm_dup) MPI_Comm_dup;
 
 extern "C" int PMPI_Comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm *newcomm) {
-  return not_yet(Fn::Comm_dup_with_info, comm);
+  Entry entry(Fn::Comm_dup_with_info);
+  object::Comm* comm_p = entry.comm(comm);
+  object::Info* info_p = entry.info(info);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::given(newcomm, "newcomm");
+    if (!e) e = check::info(info_p, info, "info");
+  }
+  if (!e) e = world::comm_dup_with_info(*comm_p, info_p, newcomm);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Comm_dup_with_info")]]
     decltype(PMPI_Comm_dup_with_info) MPI_Comm_dup_with_info;
 
 extern "C" int PMPI_Comm_free(MPI_Comm *comm) {
-  return not_yet(Fn::Comm_free);
+  Entry entry(Fn::Comm_free);
+  object::Comm* comm_p = comm == nullptr ? nullptr : entry.comm(*comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, handle_at(comm), "comm");
+  }
+  if (!e) e = world::comm_free(*comm_p, comm);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Comm_free")]] decltype(PMPI_Comm_free) MPI_Comm_free;
 
 extern "C" int PMPI_Comm_free_keyval(int *comm_keyval) {
-  return not_yet(Fn::Comm_free_keyval);
+  Entry entry(Fn::Comm_free_keyval);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::given(comm_keyval, "comm_keyval");
+  }
+  if (!e) e = object::free_keyval(entry.store(), Target::comm, comm_keyval);
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Comm_free_keyval")]]
     decltype(PMPI_Comm_free_keyval) MPI_Comm_free_keyval;
 
 extern "C" int PMPI_Comm_get_attr(MPI_Comm comm, int comm_keyval, void *attribute_val, int *flag) {
-  return not_yet(Fn::Comm_get_attr, comm);
+  Entry entry(Fn::Comm_get_attr);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::given(attribute_val, "attribute_val");
+    if (!e) e = check::given(flag, "flag");
+  }
+  if (!e) e = object::get_comm_attribute(*comm_p, comm_keyval, attribute_val, flag);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Comm_get_attr")]]
     decltype(PMPI_Comm_get_attr) MPI_Comm_get_attr;
 
 extern "C" int PMPI_Comm_get_info(MPI_Comm comm, MPI_Info *info_used) {
-  return not_yet(Fn::Comm_get_info, comm);
+  Entry entry(Fn::Comm_get_info);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::given(info_used, "info_used");
+  }
+  if (!e) e = (object::get_hints(*comm_p, info_used), ok);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Comm_get_info")]]
     decltype(PMPI_Comm_get_info) MPI_Comm_get_info;
 
 extern "C" int PMPI_Comm_get_name(MPI_Comm comm, char *comm_name, int *resultlen) {
-  return not_yet(Fn::Comm_get_name, comm);
+  Entry entry(Fn::Comm_get_name);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::given(comm_name, "comm_name");
+    if (!e) e = check::given(resultlen, "resultlen");
+  }
+  if (!e) e = (object::get_name(comm_p->name, comm_name, resultlen), ok);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Comm_get_name")]]
     decltype(PMPI_Comm_get_name) MPI_Comm_get_name;
 
 extern "C" int PMPI_Comm_group(MPI_Comm comm, MPI_Group *group) {
-  return not_yet(Fn::Comm_group, comm);
+  Entry entry(Fn::Comm_group);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::given(group, "group");
+  }
+  if (!e) e = (object::share_group(entry.store(), *comm_p->group, group), ok);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Comm_group")]] decltype(PMPI_Comm_group) MPI_Comm_group;
 
 extern "C" int PMPI_Comm_idup(MPI_Comm comm, MPI_Comm *newcomm, MPI_Request *request) {
-  return not_yet(Fn::Comm_idup, comm);
+  Entry entry(Fn::Comm_idup);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::given(newcomm, "newcomm");
+    if (!e) e = check::given(request, "request");
+  }
+  if (!e) e = world::comm_idup(*comm_p, nullptr, newcomm, request);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Comm_idup")]] decltype(PMPI_Comm_idup) MPI_Comm_idup;
 
 extern "C" int PMPI_Comm_idup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm *newcomm,
     MPI_Request *request) {
-  return not_yet(Fn::Comm_idup_with_info, comm);
+  Entry entry(Fn::Comm_idup_with_info);
+  object::Comm* comm_p = entry.comm(comm);
+  object::Info* info_p = entry.info(info);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::given(newcomm, "newcomm");
+    if (!e) e = check::info(info_p, info, "info");
+    if (!e) e = check::given(request, "request");
+  }
+  if (!e) e = world::comm_idup(*comm_p, info_p, newcomm, request);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Comm_idup_with_info")]]
     decltype(PMPI_Comm_idup_with_info) MPI_Comm_idup_with_info;
 
 extern "C" int PMPI_Comm_rank(MPI_Comm comm, int *rank) {
-  return not_yet(Fn::Comm_rank, comm);
+  Entry entry(Fn::Comm_rank);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::given(rank, "rank");
+  }
+  if (!e) e = store(rank, comm_p->rank);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Comm_rank")]] decltype(PMPI_Comm_rank) MPI_Comm_rank;
 
 extern "C" int PMPI_Comm_remote_group(MPI_Comm comm, MPI_Group *group) {
-  return not_yet(Fn::Comm_remote_group, comm);
+  Entry entry(Fn::Comm_remote_group);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::given(group, "group");
+  }
+  if (!e) e = object::remote_group(*comm_p, group);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Comm_remote_group")]]
     decltype(PMPI_Comm_remote_group) MPI_Comm_remote_group;
 
 extern "C" int PMPI_Comm_remote_size(MPI_Comm comm, int *size) {
-  return not_yet(Fn::Comm_remote_size, comm);
+  Entry entry(Fn::Comm_remote_size);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::given(size, "size");
+  }
+  if (!e) e = object::remote_size(*comm_p, size);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Comm_remote_size")]]
     decltype(PMPI_Comm_remote_size) MPI_Comm_remote_size;
 
 extern "C" int PMPI_Comm_set_attr(MPI_Comm comm, int comm_keyval, void *attribute_val) {
-  return not_yet(Fn::Comm_set_attr, comm);
+  Entry entry(Fn::Comm_set_attr);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+  }
+  if (!e) e = object::set_attribute(entry.store(), object::holder(*comm_p), comm_keyval,
+      attribute_val);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Comm_set_attr")]]
     decltype(PMPI_Comm_set_attr) MPI_Comm_set_attr;
 
 extern "C" int PMPI_Comm_set_info(MPI_Comm comm, MPI_Info info) {
-  return not_yet(Fn::Comm_set_info, comm);
+  Entry entry(Fn::Comm_set_info);
+  object::Comm* comm_p = entry.comm(comm);
+  object::Info* info_p = entry.info(info);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::info(info_p, info, "info");
+  }
+  if (!e) e = object::set_hints(*comm_p, info_p);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Comm_set_info")]]
     decltype(PMPI_Comm_set_info) MPI_Comm_set_info;
 
 extern "C" int PMPI_Comm_set_name(MPI_Comm comm, const char *comm_name) {
-  return not_yet(Fn::Comm_set_name, comm);
+  Entry entry(Fn::Comm_set_name);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::given(comm_name, "comm_name");
+  }
+  if (!e) e = (object::set_name(comm_p->name, comm_name), ok);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Comm_set_name")]]
     decltype(PMPI_Comm_set_name) MPI_Comm_set_name;
 
 extern "C" int PMPI_Comm_size(MPI_Comm comm, int *size) {
-  return not_yet(Fn::Comm_size, comm);
+  Entry entry(Fn::Comm_size);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::given(size, "size");
+  }
+  if (!e) e = store(size, comm_p->size());
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Comm_size")]] decltype(PMPI_Comm_size) MPI_Comm_size;
 
 extern "C" int PMPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm *newcomm) {
-  return not_yet(Fn::Comm_split, comm);
+  Entry entry(Fn::Comm_split);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::given(newcomm, "newcomm");
+  }
+  if (!e) e = world::comm_split(*comm_p, color, key, newcomm);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Comm_split")]] decltype(PMPI_Comm_split) MPI_Comm_split;
 
@@ -154,30 +349,75 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Comm_split_type")]]
     decltype(PMPI_Comm_split_type) MPI_Comm_split_type;
 
 extern "C" int PMPI_Comm_test_inter(MPI_Comm comm, int *flag) {
-  return not_yet(Fn::Comm_test_inter, comm);
+  Entry entry(Fn::Comm_test_inter);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::given(flag, "flag");
+  }
+  if (!e) e = store(flag, comm_p->is_inter());
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Comm_test_inter")]]
     decltype(PMPI_Comm_test_inter) MPI_Comm_test_inter;
 
 extern "C" int PMPI_Group_compare(MPI_Group group1, MPI_Group group2, int *result) {
-  return not_yet(Fn::Group_compare);
+  Entry entry(Fn::Group_compare);
+  object::Group* group1_p = entry.group(group1);
+  object::Group* group2_p = entry.group(group2);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::group(group1_p, group1, "group1");
+    if (!e) e = check::group(group2_p, group2, "group2");
+    if (!e) e = check::given(result, "result");
+  }
+  if (!e) e = store(result, object::compare_groups(*group1_p, *group2_p));
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Group_compare")]]
     decltype(PMPI_Group_compare) MPI_Group_compare;
 
 extern "C" int PMPI_Group_difference(MPI_Group group1, MPI_Group group2, MPI_Group *newgroup) {
-  return not_yet(Fn::Group_difference);
+  Entry entry(Fn::Group_difference);
+  object::Group* group1_p = entry.group(group1);
+  object::Group* group2_p = entry.group(group2);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::group(group1_p, group1, "group1");
+    if (!e) e = check::group(group2_p, group2, "group2");
+    if (!e) e = check::given(newgroup, "newgroup");
+  }
+  if (!e) e = (object::group_difference(entry.store(), *group1_p, *group2_p, newgroup), ok);
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Group_difference")]]
     decltype(PMPI_Group_difference) MPI_Group_difference;
 
 extern "C" int PMPI_Group_excl(MPI_Group group, int n, const int ranks[], MPI_Group *newgroup) {
-  return not_yet(Fn::Group_excl);
+  Entry entry(Fn::Group_excl);
+  object::Group* group_p = entry.group(group);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::group(group_p, group, "group");
+    if (!e) e = check::length(n, "n");
+    if (!e) e = check::array(ranks, n, "ranks");
+    if (!e) e = check::given(newgroup, "newgroup");
+  }
+  if (!e) e = object::group_excl(entry.store(), *group_p, {ranks, size(n)}, newgroup);
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Group_excl")]] decltype(PMPI_Group_excl) MPI_Group_excl;
 
 extern "C" int PMPI_Group_free(MPI_Group *group) {
-  return not_yet(Fn::Group_free);
+  Entry entry(Fn::Group_free);
+  object::Group* group_p = group == nullptr ? nullptr : entry.group(*group);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::group(group_p, handle_at(group), "group");
+  }
+  if (!e) e = object::free_group(entry.store(), group);
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Group_free")]] decltype(PMPI_Group_free) MPI_Group_free;
 
@@ -189,55 +429,146 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Group_from_session_pset")]]
     decltype(PMPI_Group_from_session_pset) MPI_Group_from_session_pset;
 
 extern "C" int PMPI_Group_incl(MPI_Group group, int n, const int ranks[], MPI_Group *newgroup) {
-  return not_yet(Fn::Group_incl);
+  Entry entry(Fn::Group_incl);
+  object::Group* group_p = entry.group(group);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::group(group_p, group, "group");
+    if (!e) e = check::length(n, "n");
+    if (!e) e = check::array(ranks, n, "ranks");
+    if (!e) e = check::given(newgroup, "newgroup");
+  }
+  if (!e) e = object::group_incl(entry.store(), *group_p, {ranks, size(n)}, newgroup);
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Group_incl")]] decltype(PMPI_Group_incl) MPI_Group_incl;
 
 extern "C" int PMPI_Group_intersection(MPI_Group group1, MPI_Group group2, MPI_Group *newgroup) {
-  return not_yet(Fn::Group_intersection);
+  Entry entry(Fn::Group_intersection);
+  object::Group* group1_p = entry.group(group1);
+  object::Group* group2_p = entry.group(group2);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::group(group1_p, group1, "group1");
+    if (!e) e = check::group(group2_p, group2, "group2");
+    if (!e) e = check::given(newgroup, "newgroup");
+  }
+  if (!e) e = (object::group_intersection(entry.store(), *group1_p, *group2_p, newgroup), ok);
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Group_intersection")]]
     decltype(PMPI_Group_intersection) MPI_Group_intersection;
 
 extern "C" int PMPI_Group_range_excl(MPI_Group group, int n, int ranges[][3],
     MPI_Group *newgroup) {
-  return not_yet(Fn::Group_range_excl);
+  Entry entry(Fn::Group_range_excl);
+  object::Group* group_p = entry.group(group);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::group(group_p, group, "group");
+    if (!e) e = check::length(n, "n");
+    if (!e) e = check::array(ranges, n, "ranges");
+    if (!e) e = check::given(newgroup, "newgroup");
+  }
+  if (!e) e = object::group_range_excl(entry.store(), *group_p, {ranges, size(n)}, newgroup);
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Group_range_excl")]]
     decltype(PMPI_Group_range_excl) MPI_Group_range_excl;
 
 extern "C" int PMPI_Group_range_incl(MPI_Group group, int n, int ranges[][3],
     MPI_Group *newgroup) {
-  return not_yet(Fn::Group_range_incl);
+  Entry entry(Fn::Group_range_incl);
+  object::Group* group_p = entry.group(group);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::group(group_p, group, "group");
+    if (!e) e = check::length(n, "n");
+    if (!e) e = check::array(ranges, n, "ranges");
+    if (!e) e = check::given(newgroup, "newgroup");
+  }
+  if (!e) e = object::group_range_incl(entry.store(), *group_p, {ranges, size(n)}, newgroup);
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Group_range_incl")]]
     decltype(PMPI_Group_range_incl) MPI_Group_range_incl;
 
 extern "C" int PMPI_Group_rank(MPI_Group group, int *rank) {
-  return not_yet(Fn::Group_rank);
+  Entry entry(Fn::Group_rank);
+  object::Group* group_p = entry.group(group);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::group(group_p, group, "group");
+    if (!e) e = check::given(rank, "rank");
+  }
+  if (!e) e = store(rank, group_p->rank);
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Group_rank")]] decltype(PMPI_Group_rank) MPI_Group_rank;
 
 extern "C" int PMPI_Group_size(MPI_Group group, int *size) {
-  return not_yet(Fn::Group_size);
+  Entry entry(Fn::Group_size);
+  object::Group* group_p = entry.group(group);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::group(group_p, group, "group");
+    if (!e) e = check::given(size, "size");
+  }
+  if (!e) e = store(size, group_p->size());
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Group_size")]] decltype(PMPI_Group_size) MPI_Group_size;
 
 extern "C" int PMPI_Group_translate_ranks(MPI_Group group1, int n, const int ranks1[],
     MPI_Group group2, int ranks2[]) {
-  return not_yet(Fn::Group_translate_ranks);
+  Entry entry(Fn::Group_translate_ranks);
+  object::Group* group1_p = entry.group(group1);
+  object::Group* group2_p = entry.group(group2);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::group(group1_p, group1, "group1");
+    if (!e) e = check::length(n, "n");
+    if (!e) e = check::array(ranks1, n, "ranks1");
+    if (!e) e = check::group(group2_p, group2, "group2");
+    if (!e) e = check::array(ranks2, n, "ranks2");
+  }
+  if (!e) e = object::translate_ranks(*group1_p, {ranks1, size(n)}, *group2_p, ranks2);
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Group_translate_ranks")]]
     decltype(PMPI_Group_translate_ranks) MPI_Group_translate_ranks;
 
 extern "C" int PMPI_Group_union(MPI_Group group1, MPI_Group group2, MPI_Group *newgroup) {
-  return not_yet(Fn::Group_union);
+  Entry entry(Fn::Group_union);
+  object::Group* group1_p = entry.group(group1);
+  object::Group* group2_p = entry.group(group2);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::group(group1_p, group1, "group1");
+    if (!e) e = check::group(group2_p, group2, "group2");
+    if (!e) e = check::given(newgroup, "newgroup");
+  }
+  if (!e) e = (object::group_union(entry.store(), *group1_p, *group2_p, newgroup), ok);
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Group_union")]] decltype(PMPI_Group_union) MPI_Group_union;
 
 extern "C" int PMPI_Intercomm_create(MPI_Comm local_comm, int local_leader, MPI_Comm peer_comm,
     int remote_leader, int tag, MPI_Comm *newintercomm) {
-  return not_yet(Fn::Intercomm_create, local_comm);
+  Entry entry(Fn::Intercomm_create);
+  object::Comm* local_comm_p = entry.comm(local_comm);
+  object::Comm* peer_comm_p = entry.comm(peer_comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(local_comm_p, local_comm, "local_comm");
+    if (!e) e = check::comm(peer_comm_p, peer_comm, "peer_comm");
+    if (!e) e = check::given(newintercomm, "newintercomm");
+    if (!e) e = check::tag(tag, "tag");
+    if (!e) e = check::rank(local_leader, *local_comm_p, "local_leader");
+  }
+  if (!e) e = world::intercomm_create(*local_comm_p, local_leader, peer_comm_p, remote_leader, tag,
+      newintercomm);
+  return e ? entry.raise(local_comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Intercomm_create")]]
     decltype(PMPI_Intercomm_create) MPI_Intercomm_create;
@@ -251,58 +582,129 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Intercomm_create_from_groups")]]
     decltype(PMPI_Intercomm_create_from_groups) MPI_Intercomm_create_from_groups;
 
 extern "C" int PMPI_Intercomm_merge(MPI_Comm intercomm, int high, MPI_Comm *newintracomm) {
-  return not_yet(Fn::Intercomm_merge, intercomm);
+  Entry entry(Fn::Intercomm_merge);
+  object::Comm* intercomm_p = entry.comm(intercomm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(intercomm_p, intercomm, "intercomm");
+    if (!e) e = check::given(newintracomm, "newintracomm");
+  }
+  if (!e) e = world::intercomm_merge(*intercomm_p, high, newintracomm);
+  return e ? entry.raise(intercomm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Intercomm_merge")]]
     decltype(PMPI_Intercomm_merge) MPI_Intercomm_merge;
 
 extern "C" int PMPI_Type_create_keyval(MPI_Type_copy_attr_function *type_copy_attr_fn,
     MPI_Type_delete_attr_function *type_delete_attr_fn, int *type_keyval, void *extra_state) {
-  return not_yet(Fn::Type_create_keyval);
+  Entry entry(Fn::Type_create_keyval);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::given(type_keyval, "type_keyval");
+  }
+  if (!e) e = create_keyval(entry.store(), Target::type, type_copy_attr_fn, type_delete_attr_fn,
+      type_keyval, extra_state);
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Type_create_keyval")]]
     decltype(PMPI_Type_create_keyval) MPI_Type_create_keyval;
 
 extern "C" int PMPI_Type_delete_attr(MPI_Datatype datatype, int type_keyval) {
-  return not_yet(Fn::Type_delete_attr);
+  Entry entry(Fn::Type_delete_attr);
+  const datatype::Type* datatype_p = abi::type(datatype);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::type(datatype_p, datatype, "datatype");
+  }
+  if (!e) e = object::delete_attribute(entry.store(), object::holder(entry.store(), *datatype_p),
+      type_keyval);
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Type_delete_attr")]]
     decltype(PMPI_Type_delete_attr) MPI_Type_delete_attr;
 
 extern "C" int PMPI_Type_free_keyval(int *type_keyval) {
-  return not_yet(Fn::Type_free_keyval);
+  Entry entry(Fn::Type_free_keyval);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::given(type_keyval, "type_keyval");
+  }
+  if (!e) e = object::free_keyval(entry.store(), Target::type, type_keyval);
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Type_free_keyval")]]
     decltype(PMPI_Type_free_keyval) MPI_Type_free_keyval;
 
 extern "C" int PMPI_Type_get_attr(MPI_Datatype datatype, int type_keyval, void *attribute_val,
     int *flag) {
-  return not_yet(Fn::Type_get_attr);
+  Entry entry(Fn::Type_get_attr);
+  const datatype::Type* datatype_p = abi::type(datatype);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::type(datatype_p, datatype, "datatype");
+    if (!e) e = check::given(attribute_val, "attribute_val");
+    if (!e) e = check::given(flag, "flag");
+  }
+  if (!e) e = object::get_attribute(entry.store(), object::holder(entry.store(), *datatype_p),
+      type_keyval, attribute_val, flag);
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Type_get_attr")]]
     decltype(PMPI_Type_get_attr) MPI_Type_get_attr;
 
 extern "C" int PMPI_Type_get_name(MPI_Datatype datatype, char *type_name, int *resultlen) {
-  return not_yet(Fn::Type_get_name);
+  Entry entry(Fn::Type_get_name);
+  const datatype::Type* datatype_p = abi::type(datatype);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::type(datatype_p, datatype, "datatype");
+    if (!e) e = check::given(type_name, "type_name");
+    if (!e) e = check::given(resultlen, "resultlen");
+  }
+  if (!e) e = (object::get_type_name(entry.store(), *datatype_p, type_name, resultlen), ok);
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Type_get_name")]]
     decltype(PMPI_Type_get_name) MPI_Type_get_name;
 
 extern "C" int PMPI_Type_set_attr(MPI_Datatype datatype, int type_keyval, void *attribute_val) {
-  return not_yet(Fn::Type_set_attr);
+  Entry entry(Fn::Type_set_attr);
+  const datatype::Type* datatype_p = abi::type(datatype);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::type(datatype_p, datatype, "datatype");
+  }
+  if (!e) e = object::set_attribute(entry.store(), object::holder(entry.store(), *datatype_p),
+      type_keyval, attribute_val);
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Type_set_attr")]]
     decltype(PMPI_Type_set_attr) MPI_Type_set_attr;
 
 extern "C" int PMPI_Type_set_name(MPI_Datatype datatype, const char *type_name) {
-  return not_yet(Fn::Type_set_name);
+  Entry entry(Fn::Type_set_name);
+  const datatype::Type* datatype_p = abi::type(datatype);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::type(datatype_p, datatype, "datatype");
+    if (!e) e = check::given(type_name, "type_name");
+  }
+  if (!e) e = (object::set_type_name(entry.store(), *datatype_p, type_name), ok);
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Type_set_name")]]
     decltype(PMPI_Type_set_name) MPI_Type_set_name;
 
 extern "C" int PMPI_Win_create_keyval(MPI_Win_copy_attr_function *win_copy_attr_fn,
     MPI_Win_delete_attr_function *win_delete_attr_fn, int *win_keyval, void *extra_state) {
-  return not_yet(Fn::Win_create_keyval);
+  Entry entry(Fn::Win_create_keyval);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::given(win_keyval, "win_keyval");
+  }
+  if (!e) e = create_keyval(entry.store(), Target::win, win_copy_attr_fn, win_delete_attr_fn,
+      win_keyval, extra_state);
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Win_create_keyval")]]
     decltype(PMPI_Win_create_keyval) MPI_Win_create_keyval;
@@ -314,7 +716,13 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Win_delete_attr")]]
     decltype(PMPI_Win_delete_attr) MPI_Win_delete_attr;
 
 extern "C" int PMPI_Win_free_keyval(int *win_keyval) {
-  return not_yet(Fn::Win_free_keyval);
+  Entry entry(Fn::Win_free_keyval);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::given(win_keyval, "win_keyval");
+  }
+  if (!e) e = object::free_keyval(entry.store(), Target::win, win_keyval);
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Win_free_keyval")]]
     decltype(PMPI_Win_free_keyval) MPI_Win_free_keyval;

@@ -18,88 +18,221 @@ extern "C" MPI_Aint PMPI_Aint_diff(MPI_Aint addr1, MPI_Aint addr2) {
 extern "C" [[gnu::weak, gnu::alias("PMPI_Aint_diff")]] decltype(PMPI_Aint_diff) MPI_Aint_diff;
 
 extern "C" int PMPI_Get_address(const void *location, MPI_Aint *address) {
-  return not_yet(Fn::Get_address);
+  Entry entry(Fn::Get_address, When::always);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::given(address, "address");
+  }
+  if (!e) e = store(address, reinterpret_cast<MPI_Aint>(location));
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Get_address")]] decltype(PMPI_Get_address) MPI_Get_address;
 
 extern "C" int PMPI_Get_elements(const MPI_Status *status, MPI_Datatype datatype, int *count) {
-  return not_yet(Fn::Get_elements);
+  Entry entry(Fn::Get_elements);
+  const datatype::Type* datatype_p = abi::type(datatype);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::given(status, "status");
+    if (!e) e = check::type(datatype_p, datatype, "datatype");
+    if (!e) e = check::given(count, "count");
+  }
+  if (!e) e = store(count, fitting(count, datatype::elements_of(*datatype_p,
+      object::status_bytes(*status))));
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Get_elements")]]
     decltype(PMPI_Get_elements) MPI_Get_elements;
 
 extern "C" int PMPI_Get_elements_c(const MPI_Status *status, MPI_Datatype datatype,
     MPI_Count *count) {
-  return not_yet(Fn::Get_elements_c);
+  Entry entry(Fn::Get_elements_c);
+  const datatype::Type* datatype_p = abi::type(datatype);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::given(status, "status");
+    if (!e) e = check::type(datatype_p, datatype, "datatype");
+    if (!e) e = check::given(count, "count");
+  }
+  if (!e) e = store(count, fitting(count, datatype::elements_of(*datatype_p,
+      object::status_bytes(*status))));
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Get_elements_c")]]
     decltype(PMPI_Get_elements_c) MPI_Get_elements_c;
 
 extern "C" int PMPI_Pack(const void *inbuf, int incount, MPI_Datatype datatype, void *outbuf,
     int outsize, int *position, MPI_Comm comm) {
-  return not_yet(Fn::Pack, comm);
+  Entry entry(Fn::Pack);
+  const datatype::Type* datatype_p = abi::type(datatype);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::buffer(inbuf, incount, datatype_p, datatype, "inbuf, incount, datatype");
+    if (!e) e = check::count(outsize, "outsize");
+    if (!e) e = check::given(position, "position");
+  }
+  if (!e) e = datatype::pack_at({inbuf, incount, datatype_p}, outbuf, outsize, into(position));
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Pack")]] decltype(PMPI_Pack) MPI_Pack;
 
 extern "C" int PMPI_Pack_c(const void *inbuf, MPI_Count incount, MPI_Datatype datatype,
     void *outbuf, MPI_Count outsize, MPI_Count *position, MPI_Comm comm) {
-  return not_yet(Fn::Pack_c, comm);
+  Entry entry(Fn::Pack_c);
+  const datatype::Type* datatype_p = abi::type(datatype);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::buffer(inbuf, incount, datatype_p, datatype, "inbuf, incount, datatype");
+    if (!e) e = check::count(outsize, "outsize");
+    if (!e) e = check::given(position, "position");
+  }
+  if (!e) e = datatype::pack_at({inbuf, incount, datatype_p}, outbuf, outsize, into(position));
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Pack_c")]] decltype(PMPI_Pack_c) MPI_Pack_c;
 
 extern "C" int PMPI_Pack_external(const char *datarep, const void *inbuf, int incount,
     MPI_Datatype datatype, void *outbuf, MPI_Aint outsize, MPI_Aint *position) {
-  return not_yet(Fn::Pack_external);
+  Entry entry(Fn::Pack_external);
+  const datatype::Type* datatype_p = abi::type(datatype);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::given(datarep, "datarep");
+    if (!e) e = check::buffer(inbuf, incount, datatype_p, datatype, "inbuf, incount, datatype");
+    if (!e) e = check::given(position, "position");
+  }
+  if (!e) e = datatype::pack_external(datarep, {inbuf, incount, datatype_p}, outbuf, outsize,
+      into(position));
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Pack_external")]]
     decltype(PMPI_Pack_external) MPI_Pack_external;
 
 extern "C" int PMPI_Pack_external_c(const char *datarep, const void *inbuf, MPI_Count incount,
     MPI_Datatype datatype, void *outbuf, MPI_Count outsize, MPI_Count *position) {
-  return not_yet(Fn::Pack_external_c);
+  Entry entry(Fn::Pack_external_c);
+  const datatype::Type* datatype_p = abi::type(datatype);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::given(datarep, "datarep");
+    if (!e) e = check::buffer(inbuf, incount, datatype_p, datatype, "inbuf, incount, datatype");
+    if (!e) e = check::given(position, "position");
+  }
+  if (!e) e = datatype::pack_external(datarep, {inbuf, incount, datatype_p}, outbuf, outsize,
+      into(position));
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Pack_external_c")]]
     decltype(PMPI_Pack_external_c) MPI_Pack_external_c;
 
 extern "C" int PMPI_Pack_external_size(const char *datarep, int incount, MPI_Datatype datatype,
     MPI_Aint *size) {
-  return not_yet(Fn::Pack_external_size);
+  Entry entry(Fn::Pack_external_size);
+  const datatype::Type* datatype_p = abi::type(datatype);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::given(datarep, "datarep");
+    if (!e) e = check::type(datatype_p, datatype, "datatype");
+    if (!e) e = check::given(size, "size");
+  }
+  if (!e) e = datatype::pack_external_size(datarep, incount, *datatype_p, into(size));
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Pack_external_size")]]
     decltype(PMPI_Pack_external_size) MPI_Pack_external_size;
 
 extern "C" int PMPI_Pack_external_size_c(const char *datarep, MPI_Count incount,
     MPI_Datatype datatype, MPI_Count *size) {
-  return not_yet(Fn::Pack_external_size_c);
+  Entry entry(Fn::Pack_external_size_c);
+  const datatype::Type* datatype_p = abi::type(datatype);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::given(datarep, "datarep");
+    if (!e) e = check::type(datatype_p, datatype, "datatype");
+    if (!e) e = check::given(size, "size");
+  }
+  if (!e) e = datatype::pack_external_size(datarep, incount, *datatype_p, into(size));
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Pack_external_size_c")]]
     decltype(PMPI_Pack_external_size_c) MPI_Pack_external_size_c;
 
 extern "C" int PMPI_Pack_size(int incount, MPI_Datatype datatype, MPI_Comm comm, int *size) {
-  return not_yet(Fn::Pack_size, comm);
+  Entry entry(Fn::Pack_size);
+  const datatype::Type* datatype_p = abi::type(datatype);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::count(incount, "incount");
+    if (!e) e = check::type(datatype_p, datatype, "datatype");
+    if (!e) e = check::given(size, "size");
+  }
+  if (!e) e = datatype::pack_size(incount, *datatype_p, into(size));
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Pack_size")]] decltype(PMPI_Pack_size) MPI_Pack_size;
 
 extern "C" int PMPI_Pack_size_c(MPI_Count incount, MPI_Datatype datatype, MPI_Comm comm,
     MPI_Count *size) {
-  return not_yet(Fn::Pack_size_c, comm);
+  Entry entry(Fn::Pack_size_c);
+  const datatype::Type* datatype_p = abi::type(datatype);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::count(incount, "incount");
+    if (!e) e = check::type(datatype_p, datatype, "datatype");
+    if (!e) e = check::given(size, "size");
+  }
+  if (!e) e = datatype::pack_size(incount, *datatype_p, into(size));
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Pack_size_c")]] decltype(PMPI_Pack_size_c) MPI_Pack_size_c;
 
 extern "C" int PMPI_Type_commit(MPI_Datatype *datatype) {
-  return not_yet(Fn::Type_commit);
+  Entry entry(Fn::Type_commit);
+  const datatype::Type* datatype_p = datatype == nullptr ? nullptr : abi::type(*datatype);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::type(datatype_p, handle_at(datatype), "datatype");
+  }
+  if (!e) e = (datatype::commit(*datatype_p), ok);
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Type_commit")]] decltype(PMPI_Type_commit) MPI_Type_commit;
 
 extern "C" int PMPI_Type_contiguous(int count, MPI_Datatype oldtype, MPI_Datatype *newtype) {
-  return not_yet(Fn::Type_contiguous);
+  Entry entry(Fn::Type_contiguous);
+  const datatype::Type* oldtype_p = abi::type(oldtype);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::count(count, "count");
+    if (!e) e = check::type(oldtype_p, oldtype, "oldtype");
+    if (!e) e = check::given(newtype, "newtype");
+  }
+  if (!e) e = datatype::create_contiguous(entry.types(false), count, *oldtype_p, out(newtype));
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Type_contiguous")]]
     decltype(PMPI_Type_contiguous) MPI_Type_contiguous;
 
 extern "C" int PMPI_Type_contiguous_c(MPI_Count count, MPI_Datatype oldtype,
     MPI_Datatype *newtype) {
-  return not_yet(Fn::Type_contiguous_c);
+  Entry entry(Fn::Type_contiguous_c);
+  const datatype::Type* oldtype_p = abi::type(oldtype);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::count(count, "count");
+    if (!e) e = check::type(oldtype_p, oldtype, "oldtype");
+    if (!e) e = check::given(newtype, "newtype");
+  }
+  if (!e) e = datatype::create_contiguous(entry.types(true), count, *oldtype_p, out(newtype));
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Type_contiguous_c")]]
     decltype(PMPI_Type_contiguous_c) MPI_Type_contiguous_c;
@@ -107,7 +240,21 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Type_contiguous_c")]]
 extern "C" int PMPI_Type_create_darray(int size, int rank, int ndims, const int array_of_gsizes[],
     const int array_of_distribs[], const int array_of_dargs[], const int array_of_psizes[],
     int order, MPI_Datatype oldtype, MPI_Datatype *newtype) {
-  return not_yet(Fn::Type_create_darray);
+  Entry entry(Fn::Type_create_darray);
+  const datatype::Type* oldtype_p = abi::type(oldtype);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::length(ndims, "ndims");
+    if (!e) e = check::array(array_of_gsizes, ndims, "array_of_gsizes");
+    if (!e) e = check::array(array_of_distribs, ndims, "array_of_distribs");
+    if (!e) e = check::array(array_of_dargs, ndims, "array_of_dargs");
+    if (!e) e = check::array(array_of_psizes, ndims, "array_of_psizes");
+    if (!e) e = check::type(oldtype_p, oldtype, "oldtype");
+    if (!e) e = check::given(newtype, "newtype");
+  }
+  if (!e) e = datatype::create_darray(entry.types(false), {size, rank, ndims, array_of_gsizes,
+      array_of_distribs, array_of_dargs, array_of_psizes, order}, *oldtype_p, out(newtype));
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Type_create_darray")]]
     decltype(PMPI_Type_create_darray) MPI_Type_create_darray;
@@ -115,14 +262,40 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Type_create_darray")]]
 extern "C" int PMPI_Type_create_darray_c(int size, int rank, int ndims,
     const MPI_Count array_of_gsizes[], const int array_of_distribs[], const int array_of_dargs[],
     const int array_of_psizes[], int order, MPI_Datatype oldtype, MPI_Datatype *newtype) {
-  return not_yet(Fn::Type_create_darray_c);
+  Entry entry(Fn::Type_create_darray_c);
+  const datatype::Type* oldtype_p = abi::type(oldtype);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::length(ndims, "ndims");
+    if (!e) e = check::array(array_of_gsizes, ndims, "array_of_gsizes");
+    if (!e) e = check::array(array_of_distribs, ndims, "array_of_distribs");
+    if (!e) e = check::array(array_of_dargs, ndims, "array_of_dargs");
+    if (!e) e = check::array(array_of_psizes, ndims, "array_of_psizes");
+    if (!e) e = check::type(oldtype_p, oldtype, "oldtype");
+    if (!e) e = check::given(newtype, "newtype");
+  }
+  if (!e) e = datatype::create_darray(entry.types(true), {size, rank, ndims, array_of_gsizes,
+      array_of_distribs, array_of_dargs, array_of_psizes, order}, *oldtype_p, out(newtype));
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Type_create_darray_c")]]
     decltype(PMPI_Type_create_darray_c) MPI_Type_create_darray_c;
 
 extern "C" int PMPI_Type_create_hindexed(int count, const int array_of_blocklengths[],
     const MPI_Aint array_of_displacements[], MPI_Datatype oldtype, MPI_Datatype *newtype) {
-  return not_yet(Fn::Type_create_hindexed);
+  Entry entry(Fn::Type_create_hindexed);
+  const datatype::Type* oldtype_p = abi::type(oldtype);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::count(count, "count");
+    if (!e) e = check::array(array_of_blocklengths, count, "array_of_blocklengths");
+    if (!e) e = check::array(array_of_displacements, count, "array_of_displacements");
+    if (!e) e = check::type(oldtype_p, oldtype, "oldtype");
+    if (!e) e = check::given(newtype, "newtype");
+  }
+  if (!e) e = datatype::create_hindexed(entry.types(false), count, array_of_blocklengths,
+      array_of_displacements, *oldtype_p, out(newtype));
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Type_create_hindexed")]]
     decltype(PMPI_Type_create_hindexed) MPI_Type_create_hindexed;
@@ -130,63 +303,161 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Type_create_hindexed")]]
 extern "C" int PMPI_Type_create_hindexed_c(MPI_Count count,
     const MPI_Count array_of_blocklengths[], const MPI_Count array_of_displacements[],
     MPI_Datatype oldtype, MPI_Datatype *newtype) {
-  return not_yet(Fn::Type_create_hindexed_c);
+  Entry entry(Fn::Type_create_hindexed_c);
+  const datatype::Type* oldtype_p = abi::type(oldtype);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::count(count, "count");
+    if (!e) e = check::array(array_of_blocklengths, count, "array_of_blocklengths");
+    if (!e) e = check::array(array_of_displacements, count, "array_of_displacements");
+    if (!e) e = check::type(oldtype_p, oldtype, "oldtype");
+    if (!e) e = check::given(newtype, "newtype");
+  }
+  if (!e) e = datatype::create_hindexed(entry.types(true), count, array_of_blocklengths,
+      array_of_displacements, *oldtype_p, out(newtype));
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Type_create_hindexed_c")]]
     decltype(PMPI_Type_create_hindexed_c) MPI_Type_create_hindexed_c;
 
 extern "C" int PMPI_Type_create_hindexed_block(int count, int blocklength,
     const MPI_Aint array_of_displacements[], MPI_Datatype oldtype, MPI_Datatype *newtype) {
-  return not_yet(Fn::Type_create_hindexed_block);
+  Entry entry(Fn::Type_create_hindexed_block);
+  const datatype::Type* oldtype_p = abi::type(oldtype);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::count(count, "count");
+    if (!e) e = check::count(blocklength, "blocklength");
+    if (!e) e = check::array(array_of_displacements, count, "array_of_displacements");
+    if (!e) e = check::type(oldtype_p, oldtype, "oldtype");
+    if (!e) e = check::given(newtype, "newtype");
+  }
+  if (!e) e = datatype::create_hindexed_block(entry.types(false), count, blocklength,
+      array_of_displacements, *oldtype_p, out(newtype));
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Type_create_hindexed_block")]]
     decltype(PMPI_Type_create_hindexed_block) MPI_Type_create_hindexed_block;
 
 extern "C" int PMPI_Type_create_hindexed_block_c(MPI_Count count, MPI_Count blocklength,
     const MPI_Count array_of_displacements[], MPI_Datatype oldtype, MPI_Datatype *newtype) {
-  return not_yet(Fn::Type_create_hindexed_block_c);
+  Entry entry(Fn::Type_create_hindexed_block_c);
+  const datatype::Type* oldtype_p = abi::type(oldtype);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::count(count, "count");
+    if (!e) e = check::count(blocklength, "blocklength");
+    if (!e) e = check::array(array_of_displacements, count, "array_of_displacements");
+    if (!e) e = check::type(oldtype_p, oldtype, "oldtype");
+    if (!e) e = check::given(newtype, "newtype");
+  }
+  if (!e) e = datatype::create_hindexed_block(entry.types(true), count, blocklength,
+      array_of_displacements, *oldtype_p, out(newtype));
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Type_create_hindexed_block_c")]]
     decltype(PMPI_Type_create_hindexed_block_c) MPI_Type_create_hindexed_block_c;
 
 extern "C" int PMPI_Type_create_hvector(int count, int blocklength, MPI_Aint stride,
     MPI_Datatype oldtype, MPI_Datatype *newtype) {
-  return not_yet(Fn::Type_create_hvector);
+  Entry entry(Fn::Type_create_hvector);
+  const datatype::Type* oldtype_p = abi::type(oldtype);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::count(count, "count");
+    if (!e) e = check::count(blocklength, "blocklength");
+    if (!e) e = check::type(oldtype_p, oldtype, "oldtype");
+    if (!e) e = check::given(newtype, "newtype");
+  }
+  if (!e) e = datatype::create_hvector(entry.types(false), count, blocklength, stride, *oldtype_p,
+      out(newtype));
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Type_create_hvector")]]
     decltype(PMPI_Type_create_hvector) MPI_Type_create_hvector;
 
 extern "C" int PMPI_Type_create_hvector_c(MPI_Count count, MPI_Count blocklength, MPI_Count stride,
     MPI_Datatype oldtype, MPI_Datatype *newtype) {
-  return not_yet(Fn::Type_create_hvector_c);
+  Entry entry(Fn::Type_create_hvector_c);
+  const datatype::Type* oldtype_p = abi::type(oldtype);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::count(count, "count");
+    if (!e) e = check::count(blocklength, "blocklength");
+    if (!e) e = check::type(oldtype_p, oldtype, "oldtype");
+    if (!e) e = check::given(newtype, "newtype");
+  }
+  if (!e) e = datatype::create_hvector(entry.types(true), count, blocklength, stride, *oldtype_p,
+      out(newtype));
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Type_create_hvector_c")]]
     decltype(PMPI_Type_create_hvector_c) MPI_Type_create_hvector_c;
 
 extern "C" int PMPI_Type_create_indexed_block(int count, int blocklength,
     const int array_of_displacements[], MPI_Datatype oldtype, MPI_Datatype *newtype) {
-  return not_yet(Fn::Type_create_indexed_block);
+  Entry entry(Fn::Type_create_indexed_block);
+  const datatype::Type* oldtype_p = abi::type(oldtype);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::count(count, "count");
+    if (!e) e = check::count(blocklength, "blocklength");
+    if (!e) e = check::array(array_of_displacements, count, "array_of_displacements");
+    if (!e) e = check::type(oldtype_p, oldtype, "oldtype");
+    if (!e) e = check::given(newtype, "newtype");
+  }
+  if (!e) e = datatype::create_indexed_block(entry.types(false), count, blocklength,
+      array_of_displacements, *oldtype_p, out(newtype));
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Type_create_indexed_block")]]
     decltype(PMPI_Type_create_indexed_block) MPI_Type_create_indexed_block;
 
 extern "C" int PMPI_Type_create_indexed_block_c(MPI_Count count, MPI_Count blocklength,
     const MPI_Count array_of_displacements[], MPI_Datatype oldtype, MPI_Datatype *newtype) {
-  return not_yet(Fn::Type_create_indexed_block_c);
+  Entry entry(Fn::Type_create_indexed_block_c);
+  const datatype::Type* oldtype_p = abi::type(oldtype);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::count(count, "count");
+    if (!e) e = check::count(blocklength, "blocklength");
+    if (!e) e = check::array(array_of_displacements, count, "array_of_displacements");
+    if (!e) e = check::type(oldtype_p, oldtype, "oldtype");
+    if (!e) e = check::given(newtype, "newtype");
+  }
+  if (!e) e = datatype::create_indexed_block(entry.types(true), count, blocklength,
+      array_of_displacements, *oldtype_p, out(newtype));
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Type_create_indexed_block_c")]]
     decltype(PMPI_Type_create_indexed_block_c) MPI_Type_create_indexed_block_c;
 
 extern "C" int PMPI_Type_create_resized(MPI_Datatype oldtype, MPI_Aint lb, MPI_Aint extent,
     MPI_Datatype *newtype) {
-  return not_yet(Fn::Type_create_resized);
+  Entry entry(Fn::Type_create_resized);
+  const datatype::Type* oldtype_p = abi::type(oldtype);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::type(oldtype_p, oldtype, "oldtype");
+    if (!e) e = check::given(newtype, "newtype");
+  }
+  if (!e) e = datatype::create_resized(entry.types(false), *oldtype_p, lb, extent, out(newtype));
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Type_create_resized")]]
     decltype(PMPI_Type_create_resized) MPI_Type_create_resized;
 
 extern "C" int PMPI_Type_create_resized_c(MPI_Datatype oldtype, MPI_Count lb, MPI_Count extent,
     MPI_Datatype *newtype) {
-  return not_yet(Fn::Type_create_resized_c);
+  Entry entry(Fn::Type_create_resized_c);
+  const datatype::Type* oldtype_p = abi::type(oldtype);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::type(oldtype_p, oldtype, "oldtype");
+    if (!e) e = check::given(newtype, "newtype");
+  }
+  if (!e) e = datatype::create_resized(entry.types(true), *oldtype_p, lb, extent, out(newtype));
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Type_create_resized_c")]]
     decltype(PMPI_Type_create_resized_c) MPI_Type_create_resized_c;
@@ -194,7 +465,19 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Type_create_resized_c")]]
 extern "C" int PMPI_Type_create_struct(int count, const int array_of_blocklengths[],
     const MPI_Aint array_of_displacements[], const MPI_Datatype array_of_types[],
     MPI_Datatype *newtype) {
-  return not_yet(Fn::Type_create_struct);
+  Entry entry(Fn::Type_create_struct);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::count(count, "count");
+    if (!e) e = check::array(array_of_blocklengths, count, "array_of_blocklengths");
+    if (!e) e = check::array(array_of_displacements, count, "array_of_displacements");
+    if (!e) e = check::array(array_of_types, count, "array_of_types");
+    if (!e) e = check::given(newtype, "newtype");
+    if (!e) e = check::types(array_of_types, count, "array_of_types");
+  }
+  if (!e) e = datatype::create_struct(entry.types(false), count, array_of_blocklengths,
+      array_of_displacements, array_of_types, out(newtype));
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Type_create_struct")]]
     decltype(PMPI_Type_create_struct) MPI_Type_create_struct;
@@ -202,7 +485,19 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Type_create_struct")]]
 extern "C" int PMPI_Type_create_struct_c(MPI_Count count, const MPI_Count array_of_blocklengths[],
     const MPI_Count array_of_displacements[], const MPI_Datatype array_of_types[],
     MPI_Datatype *newtype) {
-  return not_yet(Fn::Type_create_struct_c);
+  Entry entry(Fn::Type_create_struct_c);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::count(count, "count");
+    if (!e) e = check::array(array_of_blocklengths, count, "array_of_blocklengths");
+    if (!e) e = check::array(array_of_displacements, count, "array_of_displacements");
+    if (!e) e = check::array(array_of_types, count, "array_of_types");
+    if (!e) e = check::given(newtype, "newtype");
+    if (!e) e = check::types(array_of_types, count, "array_of_types");
+  }
+  if (!e) e = datatype::create_struct(entry.types(true), count, array_of_blocklengths,
+      array_of_displacements, array_of_types, out(newtype));
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Type_create_struct_c")]]
     decltype(PMPI_Type_create_struct_c) MPI_Type_create_struct_c;
@@ -210,7 +505,20 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Type_create_struct_c")]]
 extern "C" int PMPI_Type_create_subarray(int ndims, const int array_of_sizes[],
     const int array_of_subsizes[], const int array_of_starts[], int order, MPI_Datatype oldtype,
     MPI_Datatype *newtype) {
-  return not_yet(Fn::Type_create_subarray);
+  Entry entry(Fn::Type_create_subarray);
+  const datatype::Type* oldtype_p = abi::type(oldtype);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::length(ndims, "ndims");
+    if (!e) e = check::array(array_of_sizes, ndims, "array_of_sizes");
+    if (!e) e = check::array(array_of_subsizes, ndims, "array_of_subsizes");
+    if (!e) e = check::array(array_of_starts, ndims, "array_of_starts");
+    if (!e) e = check::type(oldtype_p, oldtype, "oldtype");
+    if (!e) e = check::given(newtype, "newtype");
+  }
+  if (!e) e = datatype::create_subarray(entry.types(false), ndims, {array_of_sizes,
+      array_of_subsizes, array_of_starts}, order, *oldtype_p, out(newtype));
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Type_create_subarray")]]
     decltype(PMPI_Type_create_subarray) MPI_Type_create_subarray;
@@ -218,25 +526,64 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Type_create_subarray")]]
 extern "C" int PMPI_Type_create_subarray_c(int ndims, const MPI_Count array_of_sizes[],
     const MPI_Count array_of_subsizes[], const MPI_Count array_of_starts[], int order,
     MPI_Datatype oldtype, MPI_Datatype *newtype) {
-  return not_yet(Fn::Type_create_subarray_c);
+  Entry entry(Fn::Type_create_subarray_c);
+  const datatype::Type* oldtype_p = abi::type(oldtype);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::length(ndims, "ndims");
+    if (!e) e = check::array(array_of_sizes, ndims, "array_of_sizes");
+    if (!e) e = check::array(array_of_subsizes, ndims, "array_of_subsizes");
+    if (!e) e = check::array(array_of_starts, ndims, "array_of_starts");
+    if (!e) e = check::type(oldtype_p, oldtype, "oldtype");
+    if (!e) e = check::given(newtype, "newtype");
+  }
+  if (!e) e = datatype::create_subarray(entry.types(true), ndims, {array_of_sizes,
+      array_of_subsizes, array_of_starts}, order, *oldtype_p, out(newtype));
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Type_create_subarray_c")]]
     decltype(PMPI_Type_create_subarray_c) MPI_Type_create_subarray_c;
 
 extern "C" int PMPI_Type_dup(MPI_Datatype oldtype, MPI_Datatype *newtype) {
-  return not_yet(Fn::Type_dup);
+  Entry entry(Fn::Type_dup);
+  const datatype::Type* oldtype_p = abi::type(oldtype);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::type(oldtype_p, oldtype, "oldtype");
+    if (!e) e = check::given(newtype, "newtype");
+  }
+  if (!e) e = object::dup_type(entry.store(), *oldtype_p, newtype);
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Type_dup")]] decltype(PMPI_Type_dup) MPI_Type_dup;
 
 extern "C" int PMPI_Type_free(MPI_Datatype *datatype) {
-  return not_yet(Fn::Type_free);
+  Entry entry(Fn::Type_free);
+  const datatype::Type* datatype_p = datatype == nullptr ? nullptr : abi::type(*datatype);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::type(datatype_p, handle_at(datatype), "datatype");
+  }
+  if (!e) e = object::free_type(entry.store(), datatype);
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Type_free")]] decltype(PMPI_Type_free) MPI_Type_free;
 
 extern "C" int PMPI_Type_get_contents(MPI_Datatype datatype, int max_integers, int max_addresses,
     int max_datatypes, int array_of_integers[], MPI_Aint array_of_addresses[],
     MPI_Datatype array_of_datatypes[]) {
-  return not_yet(Fn::Type_get_contents);
+  Entry entry(Fn::Type_get_contents);
+  const datatype::Type* datatype_p = abi::type(datatype);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::type(datatype_p, datatype, "datatype");
+    if (!e) e = check::array(array_of_integers, max_integers, "array_of_integers");
+    if (!e) e = check::array(array_of_addresses, max_addresses, "array_of_addresses");
+    if (!e) e = check::array(array_of_datatypes, max_datatypes, "array_of_datatypes");
+  }
+  if (!e) e = datatype::contents(*datatype_p, {max_integers, max_addresses, 0, max_datatypes,
+      array_of_integers, array_of_addresses, nullptr, array_of_datatypes});
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Type_get_contents")]]
     decltype(PMPI_Type_get_contents) MPI_Type_get_contents;
@@ -245,14 +592,38 @@ extern "C" int PMPI_Type_get_contents_c(MPI_Datatype datatype, MPI_Count max_int
     MPI_Count max_addresses, MPI_Count max_large_counts, MPI_Count max_datatypes,
     int array_of_integers[], MPI_Aint array_of_addresses[], MPI_Count array_of_large_counts[],
     MPI_Datatype array_of_datatypes[]) {
-  return not_yet(Fn::Type_get_contents_c);
+  Entry entry(Fn::Type_get_contents_c);
+  const datatype::Type* datatype_p = abi::type(datatype);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::type(datatype_p, datatype, "datatype");
+    if (!e) e = check::array(array_of_integers, max_integers, "array_of_integers");
+    if (!e) e = check::array(array_of_addresses, max_addresses, "array_of_addresses");
+    if (!e) e = check::array(array_of_large_counts, max_large_counts, "array_of_large_counts");
+    if (!e) e = check::array(array_of_datatypes, max_datatypes, "array_of_datatypes");
+  }
+  if (!e) e = datatype::contents(*datatype_p, {max_integers, max_addresses, max_large_counts,
+      max_datatypes, array_of_integers, array_of_addresses, array_of_large_counts,
+      array_of_datatypes});
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Type_get_contents_c")]]
     decltype(PMPI_Type_get_contents_c) MPI_Type_get_contents_c;
 
 extern "C" int PMPI_Type_get_envelope(MPI_Datatype datatype, int *num_integers, int *num_addresses,
     int *num_datatypes, int *combiner) {
-  return not_yet(Fn::Type_get_envelope);
+  Entry entry(Fn::Type_get_envelope);
+  const datatype::Type* datatype_p = abi::type(datatype);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::type(datatype_p, datatype, "datatype");
+    if (!e) e = check::given(num_integers, "num_integers");
+    if (!e) e = check::given(num_addresses, "num_addresses");
+    if (!e) e = check::given(num_datatypes, "num_datatypes");
+    if (!e) e = check::given(combiner, "combiner");
+  }
+  if (!e) e = envelope(*datatype_p, num_integers, num_addresses, num_datatypes, combiner);
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Type_get_envelope")]]
     decltype(PMPI_Type_get_envelope) MPI_Type_get_envelope;
@@ -260,103 +631,270 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Type_get_envelope")]]
 extern "C" int PMPI_Type_get_envelope_c(MPI_Datatype datatype, MPI_Count *num_integers,
     MPI_Count *num_addresses, MPI_Count *num_large_counts, MPI_Count *num_datatypes,
     int *combiner) {
-  return not_yet(Fn::Type_get_envelope_c);
+  Entry entry(Fn::Type_get_envelope_c);
+  const datatype::Type* datatype_p = abi::type(datatype);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::type(datatype_p, datatype, "datatype");
+    if (!e) e = check::given(num_integers, "num_integers");
+    if (!e) e = check::given(num_addresses, "num_addresses");
+    if (!e) e = check::given(num_large_counts, "num_large_counts");
+    if (!e) e = check::given(num_datatypes, "num_datatypes");
+    if (!e) e = check::given(combiner, "combiner");
+  }
+  if (!e) e = envelope(*datatype_p, num_integers, num_addresses, num_large_counts, num_datatypes,
+      combiner);
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Type_get_envelope_c")]]
     decltype(PMPI_Type_get_envelope_c) MPI_Type_get_envelope_c;
 
 extern "C" int PMPI_Type_get_extent(MPI_Datatype datatype, MPI_Aint *lb, MPI_Aint *extent) {
-  return not_yet(Fn::Type_get_extent);
+  Entry entry(Fn::Type_get_extent);
+  const datatype::Type* datatype_p = abi::type(datatype);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::type(datatype_p, datatype, "datatype");
+    if (!e) e = check::given(lb, "lb");
+    if (!e) e = check::given(extent, "extent");
+  }
+  if (!e) e = store(lb, extent, datatype_p->lb, datatype_p->extent);
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Type_get_extent")]]
     decltype(PMPI_Type_get_extent) MPI_Type_get_extent;
 
 extern "C" int PMPI_Type_get_extent_c(MPI_Datatype datatype, MPI_Count *lb, MPI_Count *extent) {
-  return not_yet(Fn::Type_get_extent_c);
+  Entry entry(Fn::Type_get_extent_c);
+  const datatype::Type* datatype_p = abi::type(datatype);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::type(datatype_p, datatype, "datatype");
+    if (!e) e = check::given(lb, "lb");
+    if (!e) e = check::given(extent, "extent");
+  }
+  if (!e) e = store(lb, extent, datatype_p->lb, datatype_p->extent);
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Type_get_extent_c")]]
     decltype(PMPI_Type_get_extent_c) MPI_Type_get_extent_c;
 
 extern "C" int PMPI_Type_get_true_extent(MPI_Datatype datatype, MPI_Aint *true_lb,
     MPI_Aint *true_extent) {
-  return not_yet(Fn::Type_get_true_extent);
+  Entry entry(Fn::Type_get_true_extent);
+  const datatype::Type* datatype_p = abi::type(datatype);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::type(datatype_p, datatype, "datatype");
+    if (!e) e = check::given(true_lb, "true_lb");
+    if (!e) e = check::given(true_extent, "true_extent");
+  }
+  if (!e) e = store(true_lb, true_extent, datatype_p->true_lb, datatype_p->true_extent);
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Type_get_true_extent")]]
     decltype(PMPI_Type_get_true_extent) MPI_Type_get_true_extent;
 
 extern "C" int PMPI_Type_get_true_extent_c(MPI_Datatype datatype, MPI_Count *true_lb,
     MPI_Count *true_extent) {
-  return not_yet(Fn::Type_get_true_extent_c);
+  Entry entry(Fn::Type_get_true_extent_c);
+  const datatype::Type* datatype_p = abi::type(datatype);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::type(datatype_p, datatype, "datatype");
+    if (!e) e = check::given(true_lb, "true_lb");
+    if (!e) e = check::given(true_extent, "true_extent");
+  }
+  if (!e) e = store(true_lb, true_extent, datatype_p->true_lb, datatype_p->true_extent);
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Type_get_true_extent_c")]]
     decltype(PMPI_Type_get_true_extent_c) MPI_Type_get_true_extent_c;
 
 extern "C" int PMPI_Type_get_value_index(MPI_Datatype value_type, MPI_Datatype index_type,
     MPI_Datatype *pair_type) {
-  return not_yet(Fn::Type_get_value_index);
+  Entry entry(Fn::Type_get_value_index);
+  const datatype::Type* value_type_p = abi::type(value_type);
+  const datatype::Type* index_type_p = abi::type(index_type);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::type(value_type_p, value_type, "value_type");
+    if (!e) e = check::type(index_type_p, index_type, "index_type");
+    if (!e) e = check::given(pair_type, "pair_type");
+  }
+  if (!e) e = value_index(entry.store().types, *value_type_p, *index_type_p, pair_type);
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Type_get_value_index")]]
     decltype(PMPI_Type_get_value_index) MPI_Type_get_value_index;
 
 extern "C" int PMPI_Type_indexed(int count, const int array_of_blocklengths[],
     const int array_of_displacements[], MPI_Datatype oldtype, MPI_Datatype *newtype) {
-  return not_yet(Fn::Type_indexed);
+  Entry entry(Fn::Type_indexed);
+  const datatype::Type* oldtype_p = abi::type(oldtype);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::count(count, "count");
+    if (!e) e = check::array(array_of_blocklengths, count, "array_of_blocklengths");
+    if (!e) e = check::array(array_of_displacements, count, "array_of_displacements");
+    if (!e) e = check::type(oldtype_p, oldtype, "oldtype");
+    if (!e) e = check::given(newtype, "newtype");
+  }
+  if (!e) e = datatype::create_indexed(entry.types(false), count, array_of_blocklengths,
+      array_of_displacements, *oldtype_p, out(newtype));
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Type_indexed")]]
     decltype(PMPI_Type_indexed) MPI_Type_indexed;
 
 extern "C" int PMPI_Type_indexed_c(MPI_Count count, const MPI_Count array_of_blocklengths[],
     const MPI_Count array_of_displacements[], MPI_Datatype oldtype, MPI_Datatype *newtype) {
-  return not_yet(Fn::Type_indexed_c);
+  Entry entry(Fn::Type_indexed_c);
+  const datatype::Type* oldtype_p = abi::type(oldtype);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::count(count, "count");
+    if (!e) e = check::array(array_of_blocklengths, count, "array_of_blocklengths");
+    if (!e) e = check::array(array_of_displacements, count, "array_of_displacements");
+    if (!e) e = check::type(oldtype_p, oldtype, "oldtype");
+    if (!e) e = check::given(newtype, "newtype");
+  }
+  if (!e) e = datatype::create_indexed(entry.types(true), count, array_of_blocklengths,
+      array_of_displacements, *oldtype_p, out(newtype));
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Type_indexed_c")]]
     decltype(PMPI_Type_indexed_c) MPI_Type_indexed_c;
 
 extern "C" int PMPI_Type_size(MPI_Datatype datatype, int *size) {
-  return not_yet(Fn::Type_size);
+  Entry entry(Fn::Type_size);
+  const datatype::Type* datatype_p = abi::type(datatype);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::type(datatype_p, datatype, "datatype");
+    if (!e) e = check::given(size, "size");
+  }
+  if (!e) e = store(size, fitting(size, datatype_p->size));
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Type_size")]] decltype(PMPI_Type_size) MPI_Type_size;
 
 extern "C" int PMPI_Type_size_c(MPI_Datatype datatype, MPI_Count *size) {
-  return not_yet(Fn::Type_size_c);
+  Entry entry(Fn::Type_size_c);
+  const datatype::Type* datatype_p = abi::type(datatype);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::type(datatype_p, datatype, "datatype");
+    if (!e) e = check::given(size, "size");
+  }
+  if (!e) e = store(size, fitting(size, datatype_p->size));
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Type_size_c")]] decltype(PMPI_Type_size_c) MPI_Type_size_c;
 
 extern "C" int PMPI_Type_vector(int count, int blocklength, int stride, MPI_Datatype oldtype,
     MPI_Datatype *newtype) {
-  return not_yet(Fn::Type_vector);
+  Entry entry(Fn::Type_vector);
+  const datatype::Type* oldtype_p = abi::type(oldtype);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::count(count, "count");
+    if (!e) e = check::count(blocklength, "blocklength");
+    if (!e) e = check::type(oldtype_p, oldtype, "oldtype");
+    if (!e) e = check::given(newtype, "newtype");
+  }
+  if (!e) e = datatype::create_vector(entry.types(false), count, blocklength, stride, *oldtype_p,
+      out(newtype));
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Type_vector")]] decltype(PMPI_Type_vector) MPI_Type_vector;
 
 extern "C" int PMPI_Type_vector_c(MPI_Count count, MPI_Count blocklength, MPI_Count stride,
     MPI_Datatype oldtype, MPI_Datatype *newtype) {
-  return not_yet(Fn::Type_vector_c);
+  Entry entry(Fn::Type_vector_c);
+  const datatype::Type* oldtype_p = abi::type(oldtype);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::count(count, "count");
+    if (!e) e = check::count(blocklength, "blocklength");
+    if (!e) e = check::type(oldtype_p, oldtype, "oldtype");
+    if (!e) e = check::given(newtype, "newtype");
+  }
+  if (!e) e = datatype::create_vector(entry.types(true), count, blocklength, stride, *oldtype_p,
+      out(newtype));
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Type_vector_c")]]
     decltype(PMPI_Type_vector_c) MPI_Type_vector_c;
 
 extern "C" int PMPI_Unpack(const void *inbuf, int insize, int *position, void *outbuf,
     int outcount, MPI_Datatype datatype, MPI_Comm comm) {
-  return not_yet(Fn::Unpack, comm);
+  Entry entry(Fn::Unpack);
+  const datatype::Type* datatype_p = abi::type(datatype);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::count(insize, "insize");
+    if (!e) e = check::given(position, "position");
+    if (!e) e = check::buffer(outbuf, outcount, datatype_p, datatype,
+        "outbuf, outcount, datatype");
+  }
+  if (!e) e = datatype::unpack_at(inbuf, insize, into(position), {outbuf, outcount, datatype_p});
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Unpack")]] decltype(PMPI_Unpack) MPI_Unpack;
 
 extern "C" int PMPI_Unpack_c(const void *inbuf, MPI_Count insize, MPI_Count *position,
     void *outbuf, MPI_Count outcount, MPI_Datatype datatype, MPI_Comm comm) {
-  return not_yet(Fn::Unpack_c, comm);
+  Entry entry(Fn::Unpack_c);
+  const datatype::Type* datatype_p = abi::type(datatype);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::count(insize, "insize");
+    if (!e) e = check::given(position, "position");
+    if (!e) e = check::buffer(outbuf, outcount, datatype_p, datatype,
+        "outbuf, outcount, datatype");
+  }
+  if (!e) e = datatype::unpack_at(inbuf, insize, into(position), {outbuf, outcount, datatype_p});
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Unpack_c")]] decltype(PMPI_Unpack_c) MPI_Unpack_c;
 
 extern "C" int PMPI_Unpack_external(const char *datarep, const void *inbuf, MPI_Aint insize,
     MPI_Aint *position, void *outbuf, int outcount, MPI_Datatype datatype) {
-  return not_yet(Fn::Unpack_external);
+  Entry entry(Fn::Unpack_external);
+  const datatype::Type* datatype_p = abi::type(datatype);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::given(datarep, "datarep");
+    if (!e) e = check::given(position, "position");
+    if (!e) e = check::buffer(outbuf, outcount, datatype_p, datatype,
+        "outbuf, outcount, datatype");
+  }
+  if (!e) e = datatype::unpack_external(datarep, inbuf, insize, into(position), {outbuf, outcount,
+      datatype_p});
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Unpack_external")]]
     decltype(PMPI_Unpack_external) MPI_Unpack_external;
 
 extern "C" int PMPI_Unpack_external_c(const char *datarep, const void *inbuf, MPI_Count insize,
     MPI_Count *position, void *outbuf, MPI_Count outcount, MPI_Datatype datatype) {
-  return not_yet(Fn::Unpack_external_c);
+  Entry entry(Fn::Unpack_external_c);
+  const datatype::Type* datatype_p = abi::type(datatype);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::given(datarep, "datarep");
+    if (!e) e = check::given(position, "position");
+    if (!e) e = check::buffer(outbuf, outcount, datatype_p, datatype,
+        "outbuf, outcount, datatype");
+  }
+  if (!e) e = datatype::unpack_external(datarep, inbuf, insize, into(position), {outbuf, outcount,
+      datatype_p});
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Unpack_external_c")]]
     decltype(PMPI_Unpack_external_c) MPI_Unpack_external_c;

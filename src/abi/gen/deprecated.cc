@@ -8,72 +8,171 @@ using namespace weft;
 using namespace weft::abi;
 
 extern "C" int PMPI_Attr_delete(MPI_Comm comm, int keyval) {
-  return not_yet(Fn::Attr_delete, comm);
+  Entry entry(Fn::Attr_delete);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+  }
+  if (!e) e = object::delete_attribute(entry.store(), object::holder(*comm_p), keyval);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Attr_delete")]] decltype(PMPI_Attr_delete) MPI_Attr_delete;
 
 extern "C" int PMPI_Attr_get(MPI_Comm comm, int keyval, void *attribute_val, int *flag) {
-  return not_yet(Fn::Attr_get, comm);
+  Entry entry(Fn::Attr_get);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::given(flag, "flag");
+  }
+  if (!e) e = object::get_comm_attribute(*comm_p, keyval, attribute_val, flag);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Attr_get")]] decltype(PMPI_Attr_get) MPI_Attr_get;
 
 extern "C" int PMPI_Attr_put(MPI_Comm comm, int keyval, void *attribute_val) {
-  return not_yet(Fn::Attr_put, comm);
+  Entry entry(Fn::Attr_put);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+  }
+  if (!e) e = object::set_attribute(entry.store(), object::holder(*comm_p), keyval, attribute_val);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Attr_put")]] decltype(PMPI_Attr_put) MPI_Attr_put;
 
 extern "C" int PMPI_Get_elements_x(const MPI_Status *status, MPI_Datatype datatype,
     MPI_Count *count) {
-  return not_yet(Fn::Get_elements_x);
+  Entry entry(Fn::Get_elements_x);
+  const datatype::Type* datatype_p = abi::type(datatype);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::given(status, "status");
+    if (!e) e = check::type(datatype_p, datatype, "datatype");
+    if (!e) e = check::given(count, "count");
+  }
+  if (!e) e = store(count, datatype::elements_of(*datatype_p, object::status_bytes(*status)));
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Get_elements_x")]]
     decltype(PMPI_Get_elements_x) MPI_Get_elements_x;
 
 extern "C" int PMPI_Info_get(MPI_Info info, const char *key, int valuelen, char *value,
     int *flag) {
-  return not_yet(Fn::Info_get);
+  Entry entry(Fn::Info_get, When::always);
+  object::Info* info_p = entry.info(info);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::info(info_p, info, "info");
+    if (!e) e = check::given(key, "key");
+    if (!e) e = check::given(value, "value");
+    if (!e) e = check::given(flag, "flag");
+    if (!e) e = check::info_given(info_p, info, "info");
+  }
+  if (!e) e = object::info_get(*info_p, key, valuelen, value, flag);
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Info_get")]] decltype(PMPI_Info_get) MPI_Info_get;
 
 extern "C" int PMPI_Info_get_valuelen(MPI_Info info, const char *key, int *valuelen, int *flag) {
-  return not_yet(Fn::Info_get_valuelen);
+  Entry entry(Fn::Info_get_valuelen, When::always);
+  object::Info* info_p = entry.info(info);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::info(info_p, info, "info");
+    if (!e) e = check::given(key, "key");
+    if (!e) e = check::given(valuelen, "valuelen");
+    if (!e) e = check::given(flag, "flag");
+    if (!e) e = check::info_given(info_p, info, "info");
+  }
+  if (!e) e = object::info_get_valuelen(*info_p, key, valuelen, flag);
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Info_get_valuelen")]]
     decltype(PMPI_Info_get_valuelen) MPI_Info_get_valuelen;
 
 extern "C" int PMPI_Keyval_create(MPI_Copy_function *copy_fn, MPI_Delete_function *delete_fn,
     int *keyval, void *extra_state) {
-  return not_yet(Fn::Keyval_create);
+  Entry entry(Fn::Keyval_create);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::given(keyval, "keyval");
+  }
+  if (!e) e = create_keyval(entry.store(), Target::comm, copy_fn, delete_fn, keyval, extra_state);
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Keyval_create")]]
     decltype(PMPI_Keyval_create) MPI_Keyval_create;
 
 extern "C" int PMPI_Keyval_free(int *keyval) {
-  return not_yet(Fn::Keyval_free);
+  Entry entry(Fn::Keyval_free);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::given(keyval, "keyval");
+  }
+  if (!e) e = object::free_keyval(entry.store(), Target::comm, keyval);
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Keyval_free")]] decltype(PMPI_Keyval_free) MPI_Keyval_free;
 
 extern "C" int PMPI_Status_set_elements_x(MPI_Status *status, MPI_Datatype datatype,
     MPI_Count count) {
-  return not_yet(Fn::Status_set_elements_x);
+  Entry entry(Fn::Status_set_elements_x);
+  const datatype::Type* datatype_p = abi::type(datatype);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::given(status, "status");
+    if (!e) e = check::type(datatype_p, datatype, "datatype");
+  }
+  if (!e) e = set_elements(status, *datatype_p, count);
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Status_set_elements_x")]]
     decltype(PMPI_Status_set_elements_x) MPI_Status_set_elements_x;
 
 extern "C" int PMPI_Type_get_extent_x(MPI_Datatype datatype, MPI_Count *lb, MPI_Count *extent) {
-  return not_yet(Fn::Type_get_extent_x);
+  Entry entry(Fn::Type_get_extent_x);
+  const datatype::Type* datatype_p = abi::type(datatype);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::type(datatype_p, datatype, "datatype");
+    if (!e) e = check::given(lb, "lb");
+    if (!e) e = check::given(extent, "extent");
+  }
+  if (!e) e = store(lb, extent, datatype_p->lb, datatype_p->extent);
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Type_get_extent_x")]]
     decltype(PMPI_Type_get_extent_x) MPI_Type_get_extent_x;
 
 extern "C" int PMPI_Type_get_true_extent_x(MPI_Datatype datatype, MPI_Count *true_lb,
     MPI_Count *true_extent) {
-  return not_yet(Fn::Type_get_true_extent_x);
+  Entry entry(Fn::Type_get_true_extent_x);
+  const datatype::Type* datatype_p = abi::type(datatype);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::type(datatype_p, datatype, "datatype");
+    if (!e) e = check::given(true_lb, "true_lb");
+    if (!e) e = check::given(true_extent, "true_extent");
+  }
+  if (!e) e = store(true_lb, true_extent, datatype_p->true_lb, datatype_p->true_extent);
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Type_get_true_extent_x")]]
     decltype(PMPI_Type_get_true_extent_x) MPI_Type_get_true_extent_x;
 
 extern "C" int PMPI_Type_size_x(MPI_Datatype datatype, MPI_Count *size) {
-  return not_yet(Fn::Type_size_x);
+  Entry entry(Fn::Type_size_x);
+  const datatype::Type* datatype_p = abi::type(datatype);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::type(datatype_p, datatype, "datatype");
+    if (!e) e = check::given(size, "size");
+  }
+  if (!e) e = store(size, datatype_p->size);
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Type_size_x")]] decltype(PMPI_Type_size_x) MPI_Type_size_x;

@@ -8,112 +8,229 @@ using namespace weft;
 using namespace weft::abi;
 
 extern "C" int PMPI_Add_error_class(int *errorclass) {
-  return not_yet(Fn::Add_error_class);
+  Entry entry(Fn::Add_error_class, When::always);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::given(errorclass, "errorclass");
+  }
+  if (!e) e = entry.store().error_codes.add_class(errorclass);
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Add_error_class")]]
     decltype(PMPI_Add_error_class) MPI_Add_error_class;
 
 extern "C" int PMPI_Add_error_code(int errorclass, int *errorcode) {
-  return not_yet(Fn::Add_error_code);
+  Entry entry(Fn::Add_error_code, When::always);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::given(errorcode, "errorcode");
+  }
+  if (!e) e = entry.store().error_codes.add_code(errorclass, errorcode);
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Add_error_code")]]
     decltype(PMPI_Add_error_code) MPI_Add_error_code;
 
 extern "C" int PMPI_Add_error_string(int errorcode, const char *string) {
-  return not_yet(Fn::Add_error_string);
+  Entry entry(Fn::Add_error_string, When::always);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::given(string, "string");
+  }
+  if (!e) e = entry.store().error_codes.add_string(errorcode, string);
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Add_error_string")]]
     decltype(PMPI_Add_error_string) MPI_Add_error_string;
 
 extern "C" int PMPI_Alloc_mem(MPI_Aint size, MPI_Info info, void *baseptr) {
-  return not_yet(Fn::Alloc_mem);
+  Entry entry(Fn::Alloc_mem);
+  object::Info* info_p = entry.info(info);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::info(info_p, info, "info");
+    if (!e) e = check::given(baseptr, "baseptr");
+    if (!e) e = check::given(baseptr, "baseptr");
+  }
+  if (!e) e = alloc_mem(size, info_p, baseptr);
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Alloc_mem")]] decltype(PMPI_Alloc_mem) MPI_Alloc_mem;
 
 extern "C" int PMPI_Comm_call_errhandler(MPI_Comm comm, int errorcode) {
-  return not_yet(Fn::Comm_call_errhandler, comm);
+  Entry entry(Fn::Comm_call_errhandler);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+  }
+  if (!e) e = call_errhandler(entry, *comm_p, errorcode);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Comm_call_errhandler")]]
     decltype(PMPI_Comm_call_errhandler) MPI_Comm_call_errhandler;
 
 extern "C" int PMPI_Comm_create_errhandler(MPI_Comm_errhandler_function *comm_errhandler_fn,
     MPI_Errhandler *errhandler) {
-  return not_yet(Fn::Comm_create_errhandler);
+  Entry entry(Fn::Comm_create_errhandler, When::always);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::given(errhandler, "errhandler");
+    if (!e) e = check::given(comm_errhandler_fn, "comm_errhandler_fn");
+  }
+  if (!e) e = create_errhandler(entry.store(), Handler::comm_user, comm_errhandler_fn, errhandler);
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Comm_create_errhandler")]]
     decltype(PMPI_Comm_create_errhandler) MPI_Comm_create_errhandler;
 
 extern "C" int PMPI_Comm_get_errhandler(MPI_Comm comm, MPI_Errhandler *errhandler) {
-  return not_yet(Fn::Comm_get_errhandler, comm);
+  Entry entry(Fn::Comm_get_errhandler);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::given(errhandler, "errhandler");
+  }
+  if (!e) e = (object::get_errhandler(*comm_p->errhandler, errhandler), ok);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Comm_get_errhandler")]]
     decltype(PMPI_Comm_get_errhandler) MPI_Comm_get_errhandler;
 
 extern "C" int PMPI_Comm_set_errhandler(MPI_Comm comm, MPI_Errhandler errhandler) {
-  return not_yet(Fn::Comm_set_errhandler, comm);
+  Entry entry(Fn::Comm_set_errhandler);
+  object::Comm* comm_p = entry.comm(comm);
+  object::Errhandler* errhandler_p = entry.errhandler(errhandler);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::errhandler(errhandler_p, errhandler, "errhandler");
+  }
+  if (!e) e = object::set_errhandler(&comm_p->errhandler, Handler::comm_user, *errhandler_p);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Comm_set_errhandler")]]
     decltype(PMPI_Comm_set_errhandler) MPI_Comm_set_errhandler;
 
 extern "C" int PMPI_Errhandler_free(MPI_Errhandler *errhandler) {
-  return not_yet(Fn::Errhandler_free);
+  Entry entry(Fn::Errhandler_free, When::always);
+  object::Errhandler* errhandler_p = errhandler == nullptr ? nullptr : entry.errhandler(*errhandler);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::errhandler(errhandler_p, handle_at(errhandler), "errhandler");
+  }
+  if (!e) e = object::free_errhandler(entry.store(), errhandler);
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Errhandler_free")]]
     decltype(PMPI_Errhandler_free) MPI_Errhandler_free;
 
 extern "C" int PMPI_Error_class(int errorcode, int *errorclass) {
-  return not_yet(Fn::Error_class);
+  Entry entry(Fn::Error_class, When::always);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::given(errorclass, "errorclass");
+  }
+  if (!e) e = entry.store().error_codes.class_of(errorcode, errorclass);
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Error_class")]] decltype(PMPI_Error_class) MPI_Error_class;
 
 extern "C" int PMPI_Error_string(int errorcode, char *string, int *resultlen) {
-  return not_yet(Fn::Error_string);
+  Entry entry(Fn::Error_string, When::always);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::given(string, "string");
+    if (!e) e = check::given(resultlen, "resultlen");
+  }
+  if (!e) e = entry.store().error_codes.text_of(errorcode, string, resultlen);
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Error_string")]]
     decltype(PMPI_Error_string) MPI_Error_string;
 
 extern "C" int PMPI_Free_mem(void *base) {
-  return not_yet(Fn::Free_mem);
+  Entry entry(Fn::Free_mem);
+  Err e = entry.status();
+  if (!e) e = free_mem(base);
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Free_mem")]] decltype(PMPI_Free_mem) MPI_Free_mem;
 
 extern "C" int PMPI_Get_hw_resource_info(MPI_Info *hw_info) {
-  return not_yet(Fn::Get_hw_resource_info);
+  Entry entry(Fn::Get_hw_resource_info, When::always);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::given(hw_info, "hw_info");
+  }
+  if (!e) e = (object::create_info(entry.store(), hw_info), ok);
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Get_hw_resource_info")]]
     decltype(PMPI_Get_hw_resource_info) MPI_Get_hw_resource_info;
 
 extern "C" int PMPI_Get_library_version(char *version, int *resultlen) {
-  return not_yet(Fn::Get_library_version);
+  Entry entry(Fn::Get_library_version, When::always);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::given(version, "version");
+    if (!e) e = check::given(resultlen, "resultlen");
+  }
+  if (!e) e = abi::library_version(version, resultlen);
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Get_library_version")]]
     decltype(PMPI_Get_library_version) MPI_Get_library_version;
 
 extern "C" int PMPI_Get_processor_name(char *name, int *resultlen) {
-  return not_yet(Fn::Get_processor_name);
+  Entry entry(Fn::Get_processor_name);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::given(name, "name");
+    if (!e) e = check::given(resultlen, "resultlen");
+  }
+  if (!e) e = abi::processor_name(name, resultlen);
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Get_processor_name")]]
     decltype(PMPI_Get_processor_name) MPI_Get_processor_name;
 
 extern "C" int PMPI_Get_version(int *version, int *subversion) {
-  return not_yet(Fn::Get_version);
+  Entry entry(Fn::Get_version, When::always);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::given(version, "version");
+    if (!e) e = check::given(subversion, "subversion");
+  }
+  if (!e) e = abi::version(version, subversion);
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Get_version")]] decltype(PMPI_Get_version) MPI_Get_version;
 
 extern "C" int PMPI_Remove_error_class(int errorclass) {
-  return not_yet(Fn::Remove_error_class);
+  Entry entry(Fn::Remove_error_class, When::always);
+  Err e = entry.status();
+  if (!e) e = entry.store().error_codes.remove_class(errorclass);
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Remove_error_class")]]
     decltype(PMPI_Remove_error_class) MPI_Remove_error_class;
 
 extern "C" int PMPI_Remove_error_code(int errorcode) {
-  return not_yet(Fn::Remove_error_code);
+  Entry entry(Fn::Remove_error_code, When::always);
+  Err e = entry.status();
+  if (!e) e = entry.store().error_codes.remove_code(errorcode);
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Remove_error_code")]]
     decltype(PMPI_Remove_error_code) MPI_Remove_error_code;
 
 extern "C" int PMPI_Remove_error_string(int errorcode) {
-  return not_yet(Fn::Remove_error_string);
+  Entry entry(Fn::Remove_error_string, When::always);
+  Err e = entry.status();
+  if (!e) e = entry.store().error_codes.remove_string(errorcode);
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Remove_error_string")]]
     decltype(PMPI_Remove_error_string) MPI_Remove_error_string;
@@ -126,7 +243,14 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Session_call_errhandler")]]
 
 extern "C" int PMPI_Session_create_errhandler(MPI_Session_errhandler_function *session_errhandler_fn,
     MPI_Errhandler *errhandler) {
-  return not_yet(Fn::Session_create_errhandler);
+  Entry entry(Fn::Session_create_errhandler, When::always);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::given(errhandler, "errhandler");
+  }
+  if (!e) e = create_errhandler(entry.store(), Handler::session_user, session_errhandler_fn,
+      errhandler);
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Session_create_errhandler")]]
     decltype(PMPI_Session_create_errhandler) MPI_Session_create_errhandler;
@@ -151,7 +275,13 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Win_call_errhandler")]]
 
 extern "C" int PMPI_Win_create_errhandler(MPI_Win_errhandler_function *win_errhandler_fn,
     MPI_Errhandler *errhandler) {
-  return not_yet(Fn::Win_create_errhandler);
+  Entry entry(Fn::Win_create_errhandler, When::always);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::given(errhandler, "errhandler");
+  }
+  if (!e) e = create_errhandler(entry.store(), Handler::win_user, win_errhandler_fn, errhandler);
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Win_create_errhandler")]]
     decltype(PMPI_Win_create_errhandler) MPI_Win_create_errhandler;

@@ -8,7 +8,14 @@ using namespace weft;
 using namespace weft::abi;
 
 extern "C" int PMPI_Grequest_complete(MPI_Request request) {
-  return not_yet(Fn::Grequest_complete);
+  Entry entry(Fn::Grequest_complete);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::request(request, "request");
+    if (!e) e = check::request_given(request, "request");
+  }
+  if (!e) e = world::grequest_complete(*reinterpret_cast<object::Request*>(request));
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Grequest_complete")]]
     decltype(PMPI_Grequest_complete) MPI_Grequest_complete;
@@ -16,56 +23,116 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Grequest_complete")]]
 extern "C" int PMPI_Grequest_start(MPI_Grequest_query_function *query_fn,
     MPI_Grequest_free_function *free_fn, MPI_Grequest_cancel_function *cancel_fn,
     void *extra_state, MPI_Request *request) {
-  return not_yet(Fn::Grequest_start);
+  Entry entry(Fn::Grequest_start);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::given(request, "request");
+  }
+  if (!e) e = world::grequest_start(entry.rank(), {query_fn, free_fn, cancel_fn, extra_state},
+      request);
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Grequest_start")]]
     decltype(PMPI_Grequest_start) MPI_Grequest_start;
 
 extern "C" int PMPI_Is_thread_main(int *flag) {
-  return not_yet(Fn::Is_thread_main);
+  Entry entry(Fn::Is_thread_main, When::always);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::given(flag, "flag");
+  }
+  if (!e) e = is_thread_main(entry.rank(), flag);
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Is_thread_main")]]
     decltype(PMPI_Is_thread_main) MPI_Is_thread_main;
 
 extern "C" int PMPI_Query_thread(int *provided) {
-  return not_yet(Fn::Query_thread);
+  Entry entry(Fn::Query_thread, When::always);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::given(provided, "provided");
+  }
+  if (!e) e = query_thread(entry.rank(), provided);
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Query_thread")]]
     decltype(PMPI_Query_thread) MPI_Query_thread;
 
 extern "C" int PMPI_Status_set_cancelled(MPI_Status *status, int flag) {
-  return not_yet(Fn::Status_set_cancelled);
+  Entry entry(Fn::Status_set_cancelled, When::always);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::given(status, "status");
+  }
+  if (!e) e = set_cancelled(status, flag);
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Status_set_cancelled")]]
     decltype(PMPI_Status_set_cancelled) MPI_Status_set_cancelled;
 
 extern "C" int PMPI_Status_set_elements(MPI_Status *status, MPI_Datatype datatype, int count) {
-  return not_yet(Fn::Status_set_elements);
+  Entry entry(Fn::Status_set_elements);
+  const datatype::Type* datatype_p = abi::type(datatype);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::given(status, "status");
+    if (!e) e = check::type(datatype_p, datatype, "datatype");
+  }
+  if (!e) e = set_elements(status, *datatype_p, count);
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Status_set_elements")]]
     decltype(PMPI_Status_set_elements) MPI_Status_set_elements;
 
 extern "C" int PMPI_Status_set_elements_c(MPI_Status *status, MPI_Datatype datatype,
     MPI_Count count) {
-  return not_yet(Fn::Status_set_elements_c);
+  Entry entry(Fn::Status_set_elements_c);
+  const datatype::Type* datatype_p = abi::type(datatype);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::given(status, "status");
+    if (!e) e = check::type(datatype_p, datatype, "datatype");
+  }
+  if (!e) e = set_elements(status, *datatype_p, count);
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Status_set_elements_c")]]
     decltype(PMPI_Status_set_elements_c) MPI_Status_set_elements_c;
 
 extern "C" int PMPI_Status_set_error(MPI_Status *status, int err) {
-  return not_yet(Fn::Status_set_error);
+  Entry entry(Fn::Status_set_error, When::always);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::given(status, "status");
+  }
+  if (!e) e = store(&status->MPI_ERROR, err);
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Status_set_error")]]
     decltype(PMPI_Status_set_error) MPI_Status_set_error;
 
 extern "C" int PMPI_Status_set_source(MPI_Status *status, int source) {
-  return not_yet(Fn::Status_set_source);
+  Entry entry(Fn::Status_set_source, When::always);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::given(status, "status");
+  }
+  if (!e) e = store(&status->MPI_SOURCE, source);
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Status_set_source")]]
     decltype(PMPI_Status_set_source) MPI_Status_set_source;
 
 extern "C" int PMPI_Status_set_tag(MPI_Status *status, int tag) {
-  return not_yet(Fn::Status_set_tag);
+  Entry entry(Fn::Status_set_tag, When::always);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::given(status, "status");
+    if (!e) e = check::tag(tag, "tag");
+  }
+  if (!e) e = store(&status->MPI_TAG, tag);
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Status_set_tag")]]
     decltype(PMPI_Status_set_tag) MPI_Status_set_tag;

@@ -8,51 +8,127 @@ using namespace weft;
 using namespace weft::abi;
 
 extern "C" int PMPI_Info_create(MPI_Info *info) {
-  return not_yet(Fn::Info_create);
+  Entry entry(Fn::Info_create, When::always);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::given(info, "info");
+  }
+  if (!e) e = (object::create_info(entry.store(), info), ok);
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Info_create")]] decltype(PMPI_Info_create) MPI_Info_create;
 
 extern "C" int PMPI_Info_create_env(int argc, char *argv[], MPI_Info *info) {
-  return not_yet(Fn::Info_create_env);
+  Entry entry(Fn::Info_create_env, When::always);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::given(info, "info");
+  }
+  if (!e) e = object::create_env_info(entry.store(), argc, argv, info);
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Info_create_env")]]
     decltype(PMPI_Info_create_env) MPI_Info_create_env;
 
 extern "C" int PMPI_Info_delete(MPI_Info info, const char *key) {
-  return not_yet(Fn::Info_delete);
+  Entry entry(Fn::Info_delete, When::always);
+  object::Info* info_p = entry.info(info);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::info(info_p, info, "info");
+    if (!e) e = check::given(key, "key");
+    if (!e) e = check::info_given(info_p, info, "info");
+  }
+  if (!e) e = object::info_delete(*info_p, key);
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Info_delete")]] decltype(PMPI_Info_delete) MPI_Info_delete;
 
 extern "C" int PMPI_Info_dup(MPI_Info info, MPI_Info *newinfo) {
-  return not_yet(Fn::Info_dup);
+  Entry entry(Fn::Info_dup, When::always);
+  object::Info* info_p = entry.info(info);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::info(info_p, info, "info");
+    if (!e) e = check::given(newinfo, "newinfo");
+  }
+  if (!e) e = (object::dup_info(entry.store(), info_p, newinfo), ok);
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Info_dup")]] decltype(PMPI_Info_dup) MPI_Info_dup;
 
 extern "C" int PMPI_Info_free(MPI_Info *info) {
-  return not_yet(Fn::Info_free);
+  Entry entry(Fn::Info_free, When::always);
+  object::Info* info_p = info == nullptr ? nullptr : entry.info(*info);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::info(info_p, handle_at(info), "info");
+    if (!e) e = check::info_given(info_p, handle_at(info), "info");
+  }
+  if (!e) e = object::free_info(entry.store(), info);
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Info_free")]] decltype(PMPI_Info_free) MPI_Info_free;
 
 extern "C" int PMPI_Info_get_nkeys(MPI_Info info, int *nkeys) {
-  return not_yet(Fn::Info_get_nkeys);
+  Entry entry(Fn::Info_get_nkeys, When::always);
+  object::Info* info_p = entry.info(info);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::info(info_p, info, "info");
+    if (!e) e = check::given(nkeys, "nkeys");
+    if (!e) e = check::info_given(info_p, info, "info");
+  }
+  if (!e) e = store(nkeys, object::info_nkeys(*info_p));
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Info_get_nkeys")]]
     decltype(PMPI_Info_get_nkeys) MPI_Info_get_nkeys;
 
 extern "C" int PMPI_Info_get_nthkey(MPI_Info info, int n, char *key) {
-  return not_yet(Fn::Info_get_nthkey);
+  Entry entry(Fn::Info_get_nthkey, When::always);
+  object::Info* info_p = entry.info(info);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::info(info_p, info, "info");
+    if (!e) e = check::given(key, "key");
+    if (!e) e = check::info_given(info_p, info, "info");
+  }
+  if (!e) e = object::info_nthkey(*info_p, n, key);
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Info_get_nthkey")]]
     decltype(PMPI_Info_get_nthkey) MPI_Info_get_nthkey;
 
 extern "C" int PMPI_Info_get_string(MPI_Info info, const char *key, int *buflen, char *value,
     int *flag) {
-  return not_yet(Fn::Info_get_string);
+  Entry entry(Fn::Info_get_string, When::always);
+  object::Info* info_p = entry.info(info);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::info(info_p, info, "info");
+    if (!e) e = check::given(key, "key");
+    if (!e) e = check::given(buflen, "buflen");
+    if (!e) e = check::given(flag, "flag");
+    if (!e) e = check::info_given(info_p, info, "info");
+  }
+  if (!e) e = object::info_get_string(*info_p, key, buflen, value, flag);
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Info_get_string")]]
     decltype(PMPI_Info_get_string) MPI_Info_get_string;
 
 extern "C" int PMPI_Info_set(MPI_Info info, const char *key, const char *value) {
-  return not_yet(Fn::Info_set);
+  Entry entry(Fn::Info_set, When::always);
+  object::Info* info_p = entry.info(info);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::info(info_p, info, "info");
+    if (!e) e = check::given(key, "key");
+    if (!e) e = check::given(value, "value");
+    if (!e) e = check::info_given(info_p, info, "info");
+  }
+  if (!e) e = object::info_set(*info_p, key, value);
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Info_set")]] decltype(PMPI_Info_set) MPI_Info_set;

@@ -8,578 +8,584 @@ using namespace weft;
 using namespace weft::abi;
 
 extern "C" int PMPI_File_call_errhandler(MPI_File fh, int errorcode) {
-  return not_yet(Fn::File_call_errhandler);
+  return not_yet_returned(Fn::File_call_errhandler);
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_File_call_errhandler")]]
     decltype(PMPI_File_call_errhandler) MPI_File_call_errhandler;
 
 extern "C" int PMPI_File_close(MPI_File *fh) {
-  return not_yet(Fn::File_close);
+  return not_yet_returned(Fn::File_close);
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_File_close")]] decltype(PMPI_File_close) MPI_File_close;
 
 extern "C" int PMPI_File_create_errhandler(MPI_File_errhandler_function *file_errhandler_fn,
     MPI_Errhandler *errhandler) {
-  return not_yet(Fn::File_create_errhandler);
+  Entry entry(Fn::File_create_errhandler, When::always);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::given(errhandler, "errhandler");
+  }
+  if (!e) e = create_errhandler(entry.store(), Handler::file_user, file_errhandler_fn, errhandler);
+  return e ? entry.returned(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_File_create_errhandler")]]
     decltype(PMPI_File_create_errhandler) MPI_File_create_errhandler;
 
 extern "C" int PMPI_File_delete(const char *filename, MPI_Info info) {
-  return not_yet(Fn::File_delete);
+  return not_yet_returned(Fn::File_delete);
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_File_delete")]] decltype(PMPI_File_delete) MPI_File_delete;
 
 extern "C" int PMPI_File_get_amode(MPI_File fh, int *amode) {
-  return not_yet(Fn::File_get_amode);
+  return not_yet_returned(Fn::File_get_amode);
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_File_get_amode")]]
     decltype(PMPI_File_get_amode) MPI_File_get_amode;
 
 extern "C" int PMPI_File_get_atomicity(MPI_File fh, int *flag) {
-  return not_yet(Fn::File_get_atomicity);
+  return not_yet_returned(Fn::File_get_atomicity);
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_File_get_atomicity")]]
     decltype(PMPI_File_get_atomicity) MPI_File_get_atomicity;
 
 extern "C" int PMPI_File_get_byte_offset(MPI_File fh, MPI_Offset offset, MPI_Offset *disp) {
-  return not_yet(Fn::File_get_byte_offset);
+  return not_yet_returned(Fn::File_get_byte_offset);
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_File_get_byte_offset")]]
     decltype(PMPI_File_get_byte_offset) MPI_File_get_byte_offset;
 
 extern "C" int PMPI_File_get_errhandler(MPI_File file, MPI_Errhandler *errhandler) {
-  return not_yet(Fn::File_get_errhandler);
+  return not_yet_returned(Fn::File_get_errhandler);
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_File_get_errhandler")]]
     decltype(PMPI_File_get_errhandler) MPI_File_get_errhandler;
 
 extern "C" int PMPI_File_get_group(MPI_File fh, MPI_Group *group) {
-  return not_yet(Fn::File_get_group);
+  return not_yet_returned(Fn::File_get_group);
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_File_get_group")]]
     decltype(PMPI_File_get_group) MPI_File_get_group;
 
 extern "C" int PMPI_File_get_info(MPI_File fh, MPI_Info *info_used) {
-  return not_yet(Fn::File_get_info);
+  return not_yet_returned(Fn::File_get_info);
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_File_get_info")]]
     decltype(PMPI_File_get_info) MPI_File_get_info;
 
 extern "C" int PMPI_File_get_position(MPI_File fh, MPI_Offset *offset) {
-  return not_yet(Fn::File_get_position);
+  return not_yet_returned(Fn::File_get_position);
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_File_get_position")]]
     decltype(PMPI_File_get_position) MPI_File_get_position;
 
 extern "C" int PMPI_File_get_position_shared(MPI_File fh, MPI_Offset *offset) {
-  return not_yet(Fn::File_get_position_shared);
+  return not_yet_returned(Fn::File_get_position_shared);
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_File_get_position_shared")]]
     decltype(PMPI_File_get_position_shared) MPI_File_get_position_shared;
 
 extern "C" int PMPI_File_get_size(MPI_File fh, MPI_Offset *size) {
-  return not_yet(Fn::File_get_size);
+  return not_yet_returned(Fn::File_get_size);
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_File_get_size")]]
     decltype(PMPI_File_get_size) MPI_File_get_size;
 
 extern "C" int PMPI_File_get_type_extent(MPI_File fh, MPI_Datatype datatype, MPI_Aint *extent) {
-  return not_yet(Fn::File_get_type_extent);
+  return not_yet_returned(Fn::File_get_type_extent);
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_File_get_type_extent")]]
     decltype(PMPI_File_get_type_extent) MPI_File_get_type_extent;
 
 extern "C" int PMPI_File_get_type_extent_c(MPI_File fh, MPI_Datatype datatype, MPI_Count *extent) {
-  return not_yet(Fn::File_get_type_extent_c);
+  return not_yet_returned(Fn::File_get_type_extent_c);
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_File_get_type_extent_c")]]
     decltype(PMPI_File_get_type_extent_c) MPI_File_get_type_extent_c;
 
 extern "C" int PMPI_File_get_view(MPI_File fh, MPI_Offset *disp, MPI_Datatype *etype,
     MPI_Datatype *filetype, char *datarep) {
-  return not_yet(Fn::File_get_view);
+  return not_yet_returned(Fn::File_get_view);
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_File_get_view")]]
     decltype(PMPI_File_get_view) MPI_File_get_view;
 
 extern "C" int PMPI_File_iread(MPI_File fh, void *buf, int count, MPI_Datatype datatype,
     MPI_Request *request) {
-  return not_yet(Fn::File_iread);
+  return not_yet_returned(Fn::File_iread);
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_File_iread")]] decltype(PMPI_File_iread) MPI_File_iread;
 
 extern "C" int PMPI_File_iread_c(MPI_File fh, void *buf, MPI_Count count, MPI_Datatype datatype,
     MPI_Request *request) {
-  return not_yet(Fn::File_iread_c);
+  return not_yet_returned(Fn::File_iread_c);
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_File_iread_c")]]
     decltype(PMPI_File_iread_c) MPI_File_iread_c;
 
 extern "C" int PMPI_File_iread_all(MPI_File fh, void *buf, int count, MPI_Datatype datatype,
     MPI_Request *request) {
-  return not_yet(Fn::File_iread_all);
+  return not_yet_returned(Fn::File_iread_all);
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_File_iread_all")]]
     decltype(PMPI_File_iread_all) MPI_File_iread_all;
 
 extern "C" int PMPI_File_iread_all_c(MPI_File fh, void *buf, MPI_Count count,
     MPI_Datatype datatype, MPI_Request *request) {
-  return not_yet(Fn::File_iread_all_c);
+  return not_yet_returned(Fn::File_iread_all_c);
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_File_iread_all_c")]]
     decltype(PMPI_File_iread_all_c) MPI_File_iread_all_c;
 
 extern "C" int PMPI_File_iread_at(MPI_File fh, MPI_Offset offset, void *buf, int count,
     MPI_Datatype datatype, MPI_Request *request) {
-  return not_yet(Fn::File_iread_at);
+  return not_yet_returned(Fn::File_iread_at);
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_File_iread_at")]]
     decltype(PMPI_File_iread_at) MPI_File_iread_at;
 
 extern "C" int PMPI_File_iread_at_c(MPI_File fh, MPI_Offset offset, void *buf, MPI_Count count,
     MPI_Datatype datatype, MPI_Request *request) {
-  return not_yet(Fn::File_iread_at_c);
+  return not_yet_returned(Fn::File_iread_at_c);
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_File_iread_at_c")]]
     decltype(PMPI_File_iread_at_c) MPI_File_iread_at_c;
 
 extern "C" int PMPI_File_iread_at_all(MPI_File fh, MPI_Offset offset, void *buf, int count,
     MPI_Datatype datatype, MPI_Request *request) {
-  return not_yet(Fn::File_iread_at_all);
+  return not_yet_returned(Fn::File_iread_at_all);
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_File_iread_at_all")]]
     decltype(PMPI_File_iread_at_all) MPI_File_iread_at_all;
 
 extern "C" int PMPI_File_iread_at_all_c(MPI_File fh, MPI_Offset offset, void *buf, MPI_Count count,
     MPI_Datatype datatype, MPI_Request *request) {
-  return not_yet(Fn::File_iread_at_all_c);
+  return not_yet_returned(Fn::File_iread_at_all_c);
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_File_iread_at_all_c")]]
     decltype(PMPI_File_iread_at_all_c) MPI_File_iread_at_all_c;
 
 extern "C" int PMPI_File_iread_shared(MPI_File fh, void *buf, int count, MPI_Datatype datatype,
     MPI_Request *request) {
-  return not_yet(Fn::File_iread_shared);
+  return not_yet_returned(Fn::File_iread_shared);
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_File_iread_shared")]]
     decltype(PMPI_File_iread_shared) MPI_File_iread_shared;
 
 extern "C" int PMPI_File_iread_shared_c(MPI_File fh, void *buf, MPI_Count count,
     MPI_Datatype datatype, MPI_Request *request) {
-  return not_yet(Fn::File_iread_shared_c);
+  return not_yet_returned(Fn::File_iread_shared_c);
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_File_iread_shared_c")]]
     decltype(PMPI_File_iread_shared_c) MPI_File_iread_shared_c;
 
 extern "C" int PMPI_File_iwrite(MPI_File fh, const void *buf, int count, MPI_Datatype datatype,
     MPI_Request *request) {
-  return not_yet(Fn::File_iwrite);
+  return not_yet_returned(Fn::File_iwrite);
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_File_iwrite")]] decltype(PMPI_File_iwrite) MPI_File_iwrite;
 
 extern "C" int PMPI_File_iwrite_c(MPI_File fh, const void *buf, MPI_Count count,
     MPI_Datatype datatype, MPI_Request *request) {
-  return not_yet(Fn::File_iwrite_c);
+  return not_yet_returned(Fn::File_iwrite_c);
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_File_iwrite_c")]]
     decltype(PMPI_File_iwrite_c) MPI_File_iwrite_c;
 
 extern "C" int PMPI_File_iwrite_all(MPI_File fh, const void *buf, int count, MPI_Datatype datatype,
     MPI_Request *request) {
-  return not_yet(Fn::File_iwrite_all);
+  return not_yet_returned(Fn::File_iwrite_all);
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_File_iwrite_all")]]
     decltype(PMPI_File_iwrite_all) MPI_File_iwrite_all;
 
 extern "C" int PMPI_File_iwrite_all_c(MPI_File fh, const void *buf, MPI_Count count,
     MPI_Datatype datatype, MPI_Request *request) {
-  return not_yet(Fn::File_iwrite_all_c);
+  return not_yet_returned(Fn::File_iwrite_all_c);
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_File_iwrite_all_c")]]
     decltype(PMPI_File_iwrite_all_c) MPI_File_iwrite_all_c;
 
 extern "C" int PMPI_File_iwrite_at(MPI_File fh, MPI_Offset offset, const void *buf, int count,
     MPI_Datatype datatype, MPI_Request *request) {
-  return not_yet(Fn::File_iwrite_at);
+  return not_yet_returned(Fn::File_iwrite_at);
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_File_iwrite_at")]]
     decltype(PMPI_File_iwrite_at) MPI_File_iwrite_at;
 
 extern "C" int PMPI_File_iwrite_at_c(MPI_File fh, MPI_Offset offset, const void *buf,
     MPI_Count count, MPI_Datatype datatype, MPI_Request *request) {
-  return not_yet(Fn::File_iwrite_at_c);
+  return not_yet_returned(Fn::File_iwrite_at_c);
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_File_iwrite_at_c")]]
     decltype(PMPI_File_iwrite_at_c) MPI_File_iwrite_at_c;
 
 extern "C" int PMPI_File_iwrite_at_all(MPI_File fh, MPI_Offset offset, const void *buf, int count,
     MPI_Datatype datatype, MPI_Request *request) {
-  return not_yet(Fn::File_iwrite_at_all);
+  return not_yet_returned(Fn::File_iwrite_at_all);
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_File_iwrite_at_all")]]
     decltype(PMPI_File_iwrite_at_all) MPI_File_iwrite_at_all;
 
 extern "C" int PMPI_File_iwrite_at_all_c(MPI_File fh, MPI_Offset offset, const void *buf,
     MPI_Count count, MPI_Datatype datatype, MPI_Request *request) {
-  return not_yet(Fn::File_iwrite_at_all_c);
+  return not_yet_returned(Fn::File_iwrite_at_all_c);
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_File_iwrite_at_all_c")]]
     decltype(PMPI_File_iwrite_at_all_c) MPI_File_iwrite_at_all_c;
 
 extern "C" int PMPI_File_iwrite_shared(MPI_File fh, const void *buf, int count,
     MPI_Datatype datatype, MPI_Request *request) {
-  return not_yet(Fn::File_iwrite_shared);
+  return not_yet_returned(Fn::File_iwrite_shared);
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_File_iwrite_shared")]]
     decltype(PMPI_File_iwrite_shared) MPI_File_iwrite_shared;
 
 extern "C" int PMPI_File_iwrite_shared_c(MPI_File fh, const void *buf, MPI_Count count,
     MPI_Datatype datatype, MPI_Request *request) {
-  return not_yet(Fn::File_iwrite_shared_c);
+  return not_yet_returned(Fn::File_iwrite_shared_c);
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_File_iwrite_shared_c")]]
     decltype(PMPI_File_iwrite_shared_c) MPI_File_iwrite_shared_c;
 
 extern "C" int PMPI_File_open(MPI_Comm comm, const char *filename, int amode, MPI_Info info,
     MPI_File *fh) {
-  return not_yet(Fn::File_open, comm);
+  return not_yet_returned(Fn::File_open);
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_File_open")]] decltype(PMPI_File_open) MPI_File_open;
 
 extern "C" int PMPI_File_preallocate(MPI_File fh, MPI_Offset size) {
-  return not_yet(Fn::File_preallocate);
+  return not_yet_returned(Fn::File_preallocate);
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_File_preallocate")]]
     decltype(PMPI_File_preallocate) MPI_File_preallocate;
 
 extern "C" int PMPI_File_read(MPI_File fh, void *buf, int count, MPI_Datatype datatype,
     MPI_Status *status) {
-  return not_yet(Fn::File_read);
+  return not_yet_returned(Fn::File_read);
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_File_read")]] decltype(PMPI_File_read) MPI_File_read;
 
 extern "C" int PMPI_File_read_c(MPI_File fh, void *buf, MPI_Count count, MPI_Datatype datatype,
     MPI_Status *status) {
-  return not_yet(Fn::File_read_c);
+  return not_yet_returned(Fn::File_read_c);
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_File_read_c")]] decltype(PMPI_File_read_c) MPI_File_read_c;
 
 extern "C" int PMPI_File_read_all(MPI_File fh, void *buf, int count, MPI_Datatype datatype,
     MPI_Status *status) {
-  return not_yet(Fn::File_read_all);
+  return not_yet_returned(Fn::File_read_all);
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_File_read_all")]]
     decltype(PMPI_File_read_all) MPI_File_read_all;
 
 extern "C" int PMPI_File_read_all_c(MPI_File fh, void *buf, MPI_Count count, MPI_Datatype datatype,
     MPI_Status *status) {
-  return not_yet(Fn::File_read_all_c);
+  return not_yet_returned(Fn::File_read_all_c);
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_File_read_all_c")]]
     decltype(PMPI_File_read_all_c) MPI_File_read_all_c;
 
 extern "C" int PMPI_File_read_all_begin(MPI_File fh, void *buf, int count, MPI_Datatype datatype) {
-  return not_yet(Fn::File_read_all_begin);
+  return not_yet_returned(Fn::File_read_all_begin);
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_File_read_all_begin")]]
     decltype(PMPI_File_read_all_begin) MPI_File_read_all_begin;
 
 extern "C" int PMPI_File_read_all_begin_c(MPI_File fh, void *buf, MPI_Count count,
     MPI_Datatype datatype) {
-  return not_yet(Fn::File_read_all_begin_c);
+  return not_yet_returned(Fn::File_read_all_begin_c);
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_File_read_all_begin_c")]]
     decltype(PMPI_File_read_all_begin_c) MPI_File_read_all_begin_c;
 
 extern "C" int PMPI_File_read_all_end(MPI_File fh, void *buf, MPI_Status *status) {
-  return not_yet(Fn::File_read_all_end);
+  return not_yet_returned(Fn::File_read_all_end);
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_File_read_all_end")]]
     decltype(PMPI_File_read_all_end) MPI_File_read_all_end;
 
 extern "C" int PMPI_File_read_at(MPI_File fh, MPI_Offset offset, void *buf, int count,
     MPI_Datatype datatype, MPI_Status *status) {
-  return not_yet(Fn::File_read_at);
+  return not_yet_returned(Fn::File_read_at);
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_File_read_at")]]
     decltype(PMPI_File_read_at) MPI_File_read_at;
 
 extern "C" int PMPI_File_read_at_c(MPI_File fh, MPI_Offset offset, void *buf, MPI_Count count,
     MPI_Datatype datatype, MPI_Status *status) {
-  return not_yet(Fn::File_read_at_c);
+  return not_yet_returned(Fn::File_read_at_c);
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_File_read_at_c")]]
     decltype(PMPI_File_read_at_c) MPI_File_read_at_c;
 
 extern "C" int PMPI_File_read_at_all(MPI_File fh, MPI_Offset offset, void *buf, int count,
     MPI_Datatype datatype, MPI_Status *status) {
-  return not_yet(Fn::File_read_at_all);
+  return not_yet_returned(Fn::File_read_at_all);
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_File_read_at_all")]]
     decltype(PMPI_File_read_at_all) MPI_File_read_at_all;
 
 extern "C" int PMPI_File_read_at_all_c(MPI_File fh, MPI_Offset offset, void *buf, MPI_Count count,
     MPI_Datatype datatype, MPI_Status *status) {
-  return not_yet(Fn::File_read_at_all_c);
+  return not_yet_returned(Fn::File_read_at_all_c);
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_File_read_at_all_c")]]
     decltype(PMPI_File_read_at_all_c) MPI_File_read_at_all_c;
 
 extern "C" int PMPI_File_read_at_all_begin(MPI_File fh, MPI_Offset offset, void *buf, int count,
     MPI_Datatype datatype) {
-  return not_yet(Fn::File_read_at_all_begin);
+  return not_yet_returned(Fn::File_read_at_all_begin);
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_File_read_at_all_begin")]]
     decltype(PMPI_File_read_at_all_begin) MPI_File_read_at_all_begin;
 
 extern "C" int PMPI_File_read_at_all_begin_c(MPI_File fh, MPI_Offset offset, void *buf,
     MPI_Count count, MPI_Datatype datatype) {
-  return not_yet(Fn::File_read_at_all_begin_c);
+  return not_yet_returned(Fn::File_read_at_all_begin_c);
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_File_read_at_all_begin_c")]]
     decltype(PMPI_File_read_at_all_begin_c) MPI_File_read_at_all_begin_c;
 
 extern "C" int PMPI_File_read_at_all_end(MPI_File fh, void *buf, MPI_Status *status) {
-  return not_yet(Fn::File_read_at_all_end);
+  return not_yet_returned(Fn::File_read_at_all_end);
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_File_read_at_all_end")]]
     decltype(PMPI_File_read_at_all_end) MPI_File_read_at_all_end;
 
 extern "C" int PMPI_File_read_ordered(MPI_File fh, void *buf, int count, MPI_Datatype datatype,
     MPI_Status *status) {
-  return not_yet(Fn::File_read_ordered);
+  return not_yet_returned(Fn::File_read_ordered);
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_File_read_ordered")]]
     decltype(PMPI_File_read_ordered) MPI_File_read_ordered;
 
 extern "C" int PMPI_File_read_ordered_c(MPI_File fh, void *buf, MPI_Count count,
     MPI_Datatype datatype, MPI_Status *status) {
-  return not_yet(Fn::File_read_ordered_c);
+  return not_yet_returned(Fn::File_read_ordered_c);
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_File_read_ordered_c")]]
     decltype(PMPI_File_read_ordered_c) MPI_File_read_ordered_c;
 
 extern "C" int PMPI_File_read_ordered_begin(MPI_File fh, void *buf, int count,
     MPI_Datatype datatype) {
-  return not_yet(Fn::File_read_ordered_begin);
+  return not_yet_returned(Fn::File_read_ordered_begin);
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_File_read_ordered_begin")]]
     decltype(PMPI_File_read_ordered_begin) MPI_File_read_ordered_begin;
 
 extern "C" int PMPI_File_read_ordered_begin_c(MPI_File fh, void *buf, MPI_Count count,
     MPI_Datatype datatype) {
-  return not_yet(Fn::File_read_ordered_begin_c);
+  return not_yet_returned(Fn::File_read_ordered_begin_c);
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_File_read_ordered_begin_c")]]
     decltype(PMPI_File_read_ordered_begin_c) MPI_File_read_ordered_begin_c;
 
 extern "C" int PMPI_File_read_ordered_end(MPI_File fh, void *buf, MPI_Status *status) {
-  return not_yet(Fn::File_read_ordered_end);
+  return not_yet_returned(Fn::File_read_ordered_end);
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_File_read_ordered_end")]]
     decltype(PMPI_File_read_ordered_end) MPI_File_read_ordered_end;
 
 extern "C" int PMPI_File_read_shared(MPI_File fh, void *buf, int count, MPI_Datatype datatype,
     MPI_Status *status) {
-  return not_yet(Fn::File_read_shared);
+  return not_yet_returned(Fn::File_read_shared);
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_File_read_shared")]]
     decltype(PMPI_File_read_shared) MPI_File_read_shared;
 
 extern "C" int PMPI_File_read_shared_c(MPI_File fh, void *buf, MPI_Count count,
     MPI_Datatype datatype, MPI_Status *status) {
-  return not_yet(Fn::File_read_shared_c);
+  return not_yet_returned(Fn::File_read_shared_c);
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_File_read_shared_c")]]
     decltype(PMPI_File_read_shared_c) MPI_File_read_shared_c;
 
 extern "C" int PMPI_File_seek(MPI_File fh, MPI_Offset offset, int whence) {
-  return not_yet(Fn::File_seek);
+  return not_yet_returned(Fn::File_seek);
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_File_seek")]] decltype(PMPI_File_seek) MPI_File_seek;
 
 extern "C" int PMPI_File_seek_shared(MPI_File fh, MPI_Offset offset, int whence) {
-  return not_yet(Fn::File_seek_shared);
+  return not_yet_returned(Fn::File_seek_shared);
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_File_seek_shared")]]
     decltype(PMPI_File_seek_shared) MPI_File_seek_shared;
 
 extern "C" int PMPI_File_set_atomicity(MPI_File fh, int flag) {
-  return not_yet(Fn::File_set_atomicity);
+  return not_yet_returned(Fn::File_set_atomicity);
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_File_set_atomicity")]]
     decltype(PMPI_File_set_atomicity) MPI_File_set_atomicity;
 
 extern "C" int PMPI_File_set_errhandler(MPI_File file, MPI_Errhandler errhandler) {
-  return not_yet(Fn::File_set_errhandler);
+  return not_yet_returned(Fn::File_set_errhandler);
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_File_set_errhandler")]]
     decltype(PMPI_File_set_errhandler) MPI_File_set_errhandler;
 
 extern "C" int PMPI_File_set_info(MPI_File fh, MPI_Info info) {
-  return not_yet(Fn::File_set_info);
+  return not_yet_returned(Fn::File_set_info);
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_File_set_info")]]
     decltype(PMPI_File_set_info) MPI_File_set_info;
 
 extern "C" int PMPI_File_set_size(MPI_File fh, MPI_Offset size) {
-  return not_yet(Fn::File_set_size);
+  return not_yet_returned(Fn::File_set_size);
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_File_set_size")]]
     decltype(PMPI_File_set_size) MPI_File_set_size;
 
 extern "C" int PMPI_File_set_view(MPI_File fh, MPI_Offset disp, MPI_Datatype etype,
     MPI_Datatype filetype, const char *datarep, MPI_Info info) {
-  return not_yet(Fn::File_set_view);
+  return not_yet_returned(Fn::File_set_view);
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_File_set_view")]]
     decltype(PMPI_File_set_view) MPI_File_set_view;
 
 extern "C" int PMPI_File_sync(MPI_File fh) {
-  return not_yet(Fn::File_sync);
+  return not_yet_returned(Fn::File_sync);
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_File_sync")]] decltype(PMPI_File_sync) MPI_File_sync;
 
 extern "C" int PMPI_File_write(MPI_File fh, const void *buf, int count, MPI_Datatype datatype,
     MPI_Status *status) {
-  return not_yet(Fn::File_write);
+  return not_yet_returned(Fn::File_write);
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_File_write")]] decltype(PMPI_File_write) MPI_File_write;
 
 extern "C" int PMPI_File_write_c(MPI_File fh, const void *buf, MPI_Count count,
     MPI_Datatype datatype, MPI_Status *status) {
-  return not_yet(Fn::File_write_c);
+  return not_yet_returned(Fn::File_write_c);
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_File_write_c")]]
     decltype(PMPI_File_write_c) MPI_File_write_c;
 
 extern "C" int PMPI_File_write_all(MPI_File fh, const void *buf, int count, MPI_Datatype datatype,
     MPI_Status *status) {
-  return not_yet(Fn::File_write_all);
+  return not_yet_returned(Fn::File_write_all);
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_File_write_all")]]
     decltype(PMPI_File_write_all) MPI_File_write_all;
 
 extern "C" int PMPI_File_write_all_c(MPI_File fh, const void *buf, MPI_Count count,
     MPI_Datatype datatype, MPI_Status *status) {
-  return not_yet(Fn::File_write_all_c);
+  return not_yet_returned(Fn::File_write_all_c);
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_File_write_all_c")]]
     decltype(PMPI_File_write_all_c) MPI_File_write_all_c;
 
 extern "C" int PMPI_File_write_all_begin(MPI_File fh, const void *buf, int count,
     MPI_Datatype datatype) {
-  return not_yet(Fn::File_write_all_begin);
+  return not_yet_returned(Fn::File_write_all_begin);
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_File_write_all_begin")]]
     decltype(PMPI_File_write_all_begin) MPI_File_write_all_begin;
 
 extern "C" int PMPI_File_write_all_begin_c(MPI_File fh, const void *buf, MPI_Count count,
     MPI_Datatype datatype) {
-  return not_yet(Fn::File_write_all_begin_c);
+  return not_yet_returned(Fn::File_write_all_begin_c);
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_File_write_all_begin_c")]]
     decltype(PMPI_File_write_all_begin_c) MPI_File_write_all_begin_c;
 
 extern "C" int PMPI_File_write_all_end(MPI_File fh, const void *buf, MPI_Status *status) {
-  return not_yet(Fn::File_write_all_end);
+  return not_yet_returned(Fn::File_write_all_end);
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_File_write_all_end")]]
     decltype(PMPI_File_write_all_end) MPI_File_write_all_end;
 
 extern "C" int PMPI_File_write_at(MPI_File fh, MPI_Offset offset, const void *buf, int count,
     MPI_Datatype datatype, MPI_Status *status) {
-  return not_yet(Fn::File_write_at);
+  return not_yet_returned(Fn::File_write_at);
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_File_write_at")]]
     decltype(PMPI_File_write_at) MPI_File_write_at;
 
 extern "C" int PMPI_File_write_at_c(MPI_File fh, MPI_Offset offset, const void *buf,
     MPI_Count count, MPI_Datatype datatype, MPI_Status *status) {
-  return not_yet(Fn::File_write_at_c);
+  return not_yet_returned(Fn::File_write_at_c);
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_File_write_at_c")]]
     decltype(PMPI_File_write_at_c) MPI_File_write_at_c;
 
 extern "C" int PMPI_File_write_at_all(MPI_File fh, MPI_Offset offset, const void *buf, int count,
     MPI_Datatype datatype, MPI_Status *status) {
-  return not_yet(Fn::File_write_at_all);
+  return not_yet_returned(Fn::File_write_at_all);
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_File_write_at_all")]]
     decltype(PMPI_File_write_at_all) MPI_File_write_at_all;
 
 extern "C" int PMPI_File_write_at_all_c(MPI_File fh, MPI_Offset offset, const void *buf,
     MPI_Count count, MPI_Datatype datatype, MPI_Status *status) {
-  return not_yet(Fn::File_write_at_all_c);
+  return not_yet_returned(Fn::File_write_at_all_c);
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_File_write_at_all_c")]]
     decltype(PMPI_File_write_at_all_c) MPI_File_write_at_all_c;
 
 extern "C" int PMPI_File_write_at_all_begin(MPI_File fh, MPI_Offset offset, const void *buf,
     int count, MPI_Datatype datatype) {
-  return not_yet(Fn::File_write_at_all_begin);
+  return not_yet_returned(Fn::File_write_at_all_begin);
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_File_write_at_all_begin")]]
     decltype(PMPI_File_write_at_all_begin) MPI_File_write_at_all_begin;
 
 extern "C" int PMPI_File_write_at_all_begin_c(MPI_File fh, MPI_Offset offset, const void *buf,
     MPI_Count count, MPI_Datatype datatype) {
-  return not_yet(Fn::File_write_at_all_begin_c);
+  return not_yet_returned(Fn::File_write_at_all_begin_c);
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_File_write_at_all_begin_c")]]
     decltype(PMPI_File_write_at_all_begin_c) MPI_File_write_at_all_begin_c;
 
 extern "C" int PMPI_File_write_at_all_end(MPI_File fh, const void *buf, MPI_Status *status) {
-  return not_yet(Fn::File_write_at_all_end);
+  return not_yet_returned(Fn::File_write_at_all_end);
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_File_write_at_all_end")]]
     decltype(PMPI_File_write_at_all_end) MPI_File_write_at_all_end;
 
 extern "C" int PMPI_File_write_ordered(MPI_File fh, const void *buf, int count,
     MPI_Datatype datatype, MPI_Status *status) {
-  return not_yet(Fn::File_write_ordered);
+  return not_yet_returned(Fn::File_write_ordered);
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_File_write_ordered")]]
     decltype(PMPI_File_write_ordered) MPI_File_write_ordered;
 
 extern "C" int PMPI_File_write_ordered_c(MPI_File fh, const void *buf, MPI_Count count,
     MPI_Datatype datatype, MPI_Status *status) {
-  return not_yet(Fn::File_write_ordered_c);
+  return not_yet_returned(Fn::File_write_ordered_c);
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_File_write_ordered_c")]]
     decltype(PMPI_File_write_ordered_c) MPI_File_write_ordered_c;
 
 extern "C" int PMPI_File_write_ordered_begin(MPI_File fh, const void *buf, int count,
     MPI_Datatype datatype) {
-  return not_yet(Fn::File_write_ordered_begin);
+  return not_yet_returned(Fn::File_write_ordered_begin);
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_File_write_ordered_begin")]]
     decltype(PMPI_File_write_ordered_begin) MPI_File_write_ordered_begin;
 
 extern "C" int PMPI_File_write_ordered_begin_c(MPI_File fh, const void *buf, MPI_Count count,
     MPI_Datatype datatype) {
-  return not_yet(Fn::File_write_ordered_begin_c);
+  return not_yet_returned(Fn::File_write_ordered_begin_c);
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_File_write_ordered_begin_c")]]
     decltype(PMPI_File_write_ordered_begin_c) MPI_File_write_ordered_begin_c;
 
 extern "C" int PMPI_File_write_ordered_end(MPI_File fh, const void *buf, MPI_Status *status) {
-  return not_yet(Fn::File_write_ordered_end);
+  return not_yet_returned(Fn::File_write_ordered_end);
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_File_write_ordered_end")]]
     decltype(PMPI_File_write_ordered_end) MPI_File_write_ordered_end;
 
 extern "C" int PMPI_File_write_shared(MPI_File fh, const void *buf, int count,
     MPI_Datatype datatype, MPI_Status *status) {
-  return not_yet(Fn::File_write_shared);
+  return not_yet_returned(Fn::File_write_shared);
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_File_write_shared")]]
     decltype(PMPI_File_write_shared) MPI_File_write_shared;
 
 extern "C" int PMPI_File_write_shared_c(MPI_File fh, const void *buf, MPI_Count count,
     MPI_Datatype datatype, MPI_Status *status) {
-  return not_yet(Fn::File_write_shared_c);
+  return not_yet_returned(Fn::File_write_shared_c);
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_File_write_shared_c")]]
     decltype(PMPI_File_write_shared_c) MPI_File_write_shared_c;
@@ -588,7 +594,7 @@ extern "C" int PMPI_Register_datarep(const char *datarep,
     MPI_Datarep_conversion_function *read_conversion_fn,
     MPI_Datarep_conversion_function *write_conversion_fn,
     MPI_Datarep_extent_function *dtype_file_extent_fn, void *extra_state) {
-  return not_yet(Fn::Register_datarep);
+  return not_yet_returned(Fn::Register_datarep);
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Register_datarep")]]
     decltype(PMPI_Register_datarep) MPI_Register_datarep;
@@ -597,7 +603,7 @@ extern "C" int PMPI_Register_datarep_c(const char *datarep,
     MPI_Datarep_conversion_function_c *read_conversion_fn,
     MPI_Datarep_conversion_function_c *write_conversion_fn,
     MPI_Datarep_extent_function *dtype_file_extent_fn, void *extra_state) {
-  return not_yet(Fn::Register_datarep_c);
+  return not_yet_returned(Fn::Register_datarep_c);
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Register_datarep_c")]]
     decltype(PMPI_Register_datarep_c) MPI_Register_datarep_c;

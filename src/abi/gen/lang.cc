@@ -8,25 +8,49 @@ using namespace weft;
 using namespace weft::abi;
 
 extern "C" int PMPI_Type_create_f90_complex(int p, int r, MPI_Datatype *newtype) {
-  return not_yet(Fn::Type_create_f90_complex);
+  Entry entry(Fn::Type_create_f90_complex);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::given(newtype, "newtype");
+  }
+  if (!e) e = datatype::create_f90_complex(entry.store().types, p, r, out(newtype));
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Type_create_f90_complex")]]
     decltype(PMPI_Type_create_f90_complex) MPI_Type_create_f90_complex;
 
 extern "C" int PMPI_Type_create_f90_integer(int r, MPI_Datatype *newtype) {
-  return not_yet(Fn::Type_create_f90_integer);
+  Entry entry(Fn::Type_create_f90_integer);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::given(newtype, "newtype");
+  }
+  if (!e) e = datatype::create_f90_integer(entry.store().types, r, out(newtype));
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Type_create_f90_integer")]]
     decltype(PMPI_Type_create_f90_integer) MPI_Type_create_f90_integer;
 
 extern "C" int PMPI_Type_create_f90_real(int p, int r, MPI_Datatype *newtype) {
-  return not_yet(Fn::Type_create_f90_real);
+  Entry entry(Fn::Type_create_f90_real);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::given(newtype, "newtype");
+  }
+  if (!e) e = datatype::create_f90_real(entry.store().types, p, r, out(newtype));
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Type_create_f90_real")]]
     decltype(PMPI_Type_create_f90_real) MPI_Type_create_f90_real;
 
 extern "C" int PMPI_Type_match_size(int typeclass, int size, MPI_Datatype *datatype) {
-  return not_yet(Fn::Type_match_size);
+  Entry entry(Fn::Type_match_size);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::given(datatype, "datatype");
+  }
+  if (!e) e = datatype::match_size(typeclass, size, out(datatype));
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Type_match_size")]]
     decltype(PMPI_Type_match_size) MPI_Type_match_size;

@@ -8,7 +8,14 @@ using namespace weft;
 using namespace weft::abi;
 
 extern "C" int PMPI_Abort(MPI_Comm comm, int errorcode) {
-  return not_yet(Fn::Abort, comm);
+  Entry entry(Fn::Abort);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+  }
+  if (!e) e = (abi::abort(entry.rank(), *comm_p, errorcode), ok);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Abort")]] decltype(PMPI_Abort) MPI_Abort;
 
@@ -31,13 +38,26 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Comm_connect")]]
     decltype(PMPI_Comm_connect) MPI_Comm_connect;
 
 extern "C" int PMPI_Comm_disconnect(MPI_Comm *comm) {
-  return not_yet(Fn::Comm_disconnect);
+  Entry entry(Fn::Comm_disconnect);
+  object::Comm* comm_p = comm == nullptr ? nullptr : entry.comm(*comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, handle_at(comm), "comm");
+  }
+  if (!e) e = world::comm_disconnect(*comm_p, comm);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Comm_disconnect")]]
     decltype(PMPI_Comm_disconnect) MPI_Comm_disconnect;
 
 extern "C" int PMPI_Comm_get_parent(MPI_Comm *parent) {
-  return not_yet(Fn::Comm_get_parent);
+  Entry entry(Fn::Comm_get_parent);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::given(parent, "parent");
+  }
+  if (!e) e = store(parent, MPI_COMM_NULL);
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Comm_get_parent")]]
     decltype(PMPI_Comm_get_parent) MPI_Comm_get_parent;
@@ -62,27 +82,51 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Comm_spawn_multiple")]]
     decltype(PMPI_Comm_spawn_multiple) MPI_Comm_spawn_multiple;
 
 extern "C" int PMPI_Finalize(void) {
-  return not_yet(Fn::Finalize);
+  Entry entry(Fn::Finalize);
+  Err e = entry.status();
+  if (!e) e = world::finalize(entry.rank());
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Finalize")]] decltype(PMPI_Finalize) MPI_Finalize;
 
 extern "C" int PMPI_Finalized(int *flag) {
-  return not_yet(Fn::Finalized);
+  Entry entry(Fn::Finalized, When::always);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::given(flag, "flag");
+  }
+  if (!e) e = is_finalized(entry.rank(), flag);
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Finalized")]] decltype(PMPI_Finalized) MPI_Finalized;
 
 extern "C" int PMPI_Init(int *argc, char **argv[]) {
-  return not_yet(Fn::Init);
+  Entry entry(Fn::Init, When::always);
+  Err e = entry.status();
+  if (!e) e = init(entry.rank(), MPI_THREAD_SINGLE, nullptr);
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Init")]] decltype(PMPI_Init) MPI_Init;
 
 extern "C" int PMPI_Init_thread(int *argc, char ***argv, int required, int *provided) {
-  return not_yet(Fn::Init_thread);
+  Entry entry(Fn::Init_thread, When::always);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::given(provided, "provided");
+  }
+  if (!e) e = init(entry.rank(), required, provided);
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Init_thread")]] decltype(PMPI_Init_thread) MPI_Init_thread;
 
 extern "C" int PMPI_Initialized(int *flag) {
-  return not_yet(Fn::Initialized);
+  Entry entry(Fn::Initialized, When::always);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::given(flag, "flag");
+  }
+  if (!e) e = is_initialized(entry.rank(), flag);
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Initialized")]] decltype(PMPI_Initialized) MPI_Initialized;
 

@@ -9,283 +9,769 @@ using namespace weft::abi;
 
 extern "C" int PMPI_Bsend(const void *buf, int count, MPI_Datatype datatype, int dest, int tag,
     MPI_Comm comm) {
-  return not_yet(Fn::Bsend, comm);
+  Entry entry(Fn::Bsend);
+  const datatype::Type* datatype_p = abi::type(datatype);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::buffer(buf, count, datatype_p, datatype, "buf, count, datatype");
+    if (!e) e = check::dest(dest, *comm_p, "dest");
+    if (!e) e = check::tag(tag, "tag");
+  }
+  if (!e) e = pt2pt::send({buf, count, datatype_p}, dest, tag, *comm_p, Mode::buffered);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Bsend")]] decltype(PMPI_Bsend) MPI_Bsend;
 
 extern "C" int PMPI_Bsend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest,
     int tag, MPI_Comm comm) {
-  return not_yet(Fn::Bsend_c, comm);
+  Entry entry(Fn::Bsend_c);
+  const datatype::Type* datatype_p = abi::type(datatype);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::buffer(buf, count, datatype_p, datatype, "buf, count, datatype");
+    if (!e) e = check::dest(dest, *comm_p, "dest");
+    if (!e) e = check::tag(tag, "tag");
+  }
+  if (!e) e = pt2pt::send({buf, count, datatype_p}, dest, tag, *comm_p, Mode::buffered);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Bsend_c")]] decltype(PMPI_Bsend_c) MPI_Bsend_c;
 
 extern "C" int PMPI_Bsend_init(const void *buf, int count, MPI_Datatype datatype, int dest,
     int tag, MPI_Comm comm, MPI_Request *request) {
-  return not_yet(Fn::Bsend_init, comm);
+  Entry entry(Fn::Bsend_init);
+  const datatype::Type* datatype_p = abi::type(datatype);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::buffer(buf, count, datatype_p, datatype, "buf, count, datatype");
+    if (!e) e = check::dest(dest, *comm_p, "dest");
+    if (!e) e = check::tag(tag, "tag");
+    if (!e) e = check::given(request, "request");
+  }
+  if (!e) e = pt2pt::send_init({buf, count, datatype_p}, dest, tag, *comm_p, Mode::buffered,
+      request);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Bsend_init")]] decltype(PMPI_Bsend_init) MPI_Bsend_init;
 
 extern "C" int PMPI_Bsend_init_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest,
     int tag, MPI_Comm comm, MPI_Request *request) {
-  return not_yet(Fn::Bsend_init_c, comm);
+  Entry entry(Fn::Bsend_init_c);
+  const datatype::Type* datatype_p = abi::type(datatype);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::buffer(buf, count, datatype_p, datatype, "buf, count, datatype");
+    if (!e) e = check::dest(dest, *comm_p, "dest");
+    if (!e) e = check::tag(tag, "tag");
+    if (!e) e = check::given(request, "request");
+  }
+  if (!e) e = pt2pt::send_init({buf, count, datatype_p}, dest, tag, *comm_p, Mode::buffered,
+      request);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Bsend_init_c")]]
     decltype(PMPI_Bsend_init_c) MPI_Bsend_init_c;
 
 extern "C" int PMPI_Buffer_attach(void *buffer, int size) {
-  return not_yet(Fn::Buffer_attach);
+  Entry entry(Fn::Buffer_attach);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::count(size, "size");
+  }
+  if (!e) e = pt2pt::buffer_attach(entry.engine(), nullptr, buffer, size);
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Buffer_attach")]]
     decltype(PMPI_Buffer_attach) MPI_Buffer_attach;
 
 extern "C" int PMPI_Buffer_attach_c(void *buffer, MPI_Count size) {
-  return not_yet(Fn::Buffer_attach_c);
+  Entry entry(Fn::Buffer_attach_c);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::count(size, "size");
+  }
+  if (!e) e = pt2pt::buffer_attach(entry.engine(), nullptr, buffer, size);
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Buffer_attach_c")]]
     decltype(PMPI_Buffer_attach_c) MPI_Buffer_attach_c;
 
 extern "C" int PMPI_Buffer_detach(void *buffer_addr, int *size) {
-  return not_yet(Fn::Buffer_detach);
+  Entry entry(Fn::Buffer_detach);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::given(size, "size");
+  }
+  if (!e) e = pt2pt::buffer_detach(entry.engine(), nullptr, buffer_addr, into(size));
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Buffer_detach")]]
     decltype(PMPI_Buffer_detach) MPI_Buffer_detach;
 
 extern "C" int PMPI_Buffer_detach_c(void *buffer_addr, MPI_Count *size) {
-  return not_yet(Fn::Buffer_detach_c);
+  Entry entry(Fn::Buffer_detach_c);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::given(size, "size");
+  }
+  if (!e) e = pt2pt::buffer_detach(entry.engine(), nullptr, buffer_addr, into(size));
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Buffer_detach_c")]]
     decltype(PMPI_Buffer_detach_c) MPI_Buffer_detach_c;
 
 extern "C" int PMPI_Buffer_flush(void) {
-  return not_yet(Fn::Buffer_flush);
+  Entry entry(Fn::Buffer_flush);
+  Err e = entry.status();
+  if (!e) e = pt2pt::buffer_flush(entry.engine(), nullptr);
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Buffer_flush")]]
     decltype(PMPI_Buffer_flush) MPI_Buffer_flush;
 
 extern "C" int PMPI_Buffer_iflush(MPI_Request *request) {
-  return not_yet(Fn::Buffer_iflush);
+  Entry entry(Fn::Buffer_iflush);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::given(request, "request");
+  }
+  if (!e) e = pt2pt::buffer_iflush(entry.engine(), nullptr, request);
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Buffer_iflush")]]
     decltype(PMPI_Buffer_iflush) MPI_Buffer_iflush;
 
 extern "C" int PMPI_Cancel(MPI_Request *request) {
-  return not_yet(Fn::Cancel);
+  Entry entry(Fn::Cancel);
+  object::Comm* errors = comm_of(request);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::request_at(request, "request");
+    if (!e) e = check::request_given(handle_at(request), "request");
+  }
+  if (!e) e = pt2pt::cancel(request);
+  return e ? entry.raise(errors, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Cancel")]] decltype(PMPI_Cancel) MPI_Cancel;
 
 extern "C" int PMPI_Comm_attach_buffer(MPI_Comm comm, void *buffer, int size) {
-  return not_yet(Fn::Comm_attach_buffer, comm);
+  Entry entry(Fn::Comm_attach_buffer);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::count(size, "size");
+  }
+  if (!e) e = pt2pt::buffer_attach(entry.engine(), comm_p, buffer, size);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Comm_attach_buffer")]]
     decltype(PMPI_Comm_attach_buffer) MPI_Comm_attach_buffer;
 
 extern "C" int PMPI_Comm_attach_buffer_c(MPI_Comm comm, void *buffer, MPI_Count size) {
-  return not_yet(Fn::Comm_attach_buffer_c, comm);
+  Entry entry(Fn::Comm_attach_buffer_c);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::count(size, "size");
+  }
+  if (!e) e = pt2pt::buffer_attach(entry.engine(), comm_p, buffer, size);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Comm_attach_buffer_c")]]
     decltype(PMPI_Comm_attach_buffer_c) MPI_Comm_attach_buffer_c;
 
 extern "C" int PMPI_Comm_detach_buffer(MPI_Comm comm, void *buffer_addr, int *size) {
-  return not_yet(Fn::Comm_detach_buffer, comm);
+  Entry entry(Fn::Comm_detach_buffer);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::given(size, "size");
+  }
+  if (!e) e = pt2pt::buffer_detach(entry.engine(), comm_p, buffer_addr, into(size));
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Comm_detach_buffer")]]
     decltype(PMPI_Comm_detach_buffer) MPI_Comm_detach_buffer;
 
 extern "C" int PMPI_Comm_detach_buffer_c(MPI_Comm comm, void *buffer_addr, MPI_Count *size) {
-  return not_yet(Fn::Comm_detach_buffer_c, comm);
+  Entry entry(Fn::Comm_detach_buffer_c);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::given(size, "size");
+  }
+  if (!e) e = pt2pt::buffer_detach(entry.engine(), comm_p, buffer_addr, into(size));
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Comm_detach_buffer_c")]]
     decltype(PMPI_Comm_detach_buffer_c) MPI_Comm_detach_buffer_c;
 
 extern "C" int PMPI_Comm_flush_buffer(MPI_Comm comm) {
-  return not_yet(Fn::Comm_flush_buffer, comm);
+  Entry entry(Fn::Comm_flush_buffer);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+  }
+  if (!e) e = pt2pt::buffer_flush(entry.engine(), comm_p);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Comm_flush_buffer")]]
     decltype(PMPI_Comm_flush_buffer) MPI_Comm_flush_buffer;
 
 extern "C" int PMPI_Comm_iflush_buffer(MPI_Comm comm, MPI_Request *request) {
-  return not_yet(Fn::Comm_iflush_buffer, comm);
+  Entry entry(Fn::Comm_iflush_buffer);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::given(request, "request");
+  }
+  if (!e) e = pt2pt::buffer_iflush(entry.engine(), comm_p, request);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Comm_iflush_buffer")]]
     decltype(PMPI_Comm_iflush_buffer) MPI_Comm_iflush_buffer;
 
 extern "C" int PMPI_Get_count(const MPI_Status *status, MPI_Datatype datatype, int *count) {
-  return not_yet(Fn::Get_count);
+  Entry entry(Fn::Get_count);
+  const datatype::Type* datatype_p = abi::type(datatype);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::given(status, "status");
+    if (!e) e = check::type(datatype_p, datatype, "datatype");
+    if (!e) e = check::given(count, "count");
+  }
+  if (!e) e = store(count, fitting(count, datatype::count_of(*datatype_p,
+      object::status_bytes(*status))));
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Get_count")]] decltype(PMPI_Get_count) MPI_Get_count;
 
 extern "C" int PMPI_Get_count_c(const MPI_Status *status, MPI_Datatype datatype,
     MPI_Count *count) {
-  return not_yet(Fn::Get_count_c);
+  Entry entry(Fn::Get_count_c);
+  const datatype::Type* datatype_p = abi::type(datatype);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::given(status, "status");
+    if (!e) e = check::type(datatype_p, datatype, "datatype");
+    if (!e) e = check::given(count, "count");
+  }
+  if (!e) e = store(count, fitting(count, datatype::count_of(*datatype_p,
+      object::status_bytes(*status))));
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Get_count_c")]] decltype(PMPI_Get_count_c) MPI_Get_count_c;
 
 extern "C" int PMPI_Ibsend(const void *buf, int count, MPI_Datatype datatype, int dest, int tag,
     MPI_Comm comm, MPI_Request *request) {
-  return not_yet(Fn::Ibsend, comm);
+  Entry entry(Fn::Ibsend);
+  const datatype::Type* datatype_p = abi::type(datatype);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::buffer(buf, count, datatype_p, datatype, "buf, count, datatype");
+    if (!e) e = check::dest(dest, *comm_p, "dest");
+    if (!e) e = check::tag(tag, "tag");
+    if (!e) e = check::given(request, "request");
+  }
+  if (!e) e = pt2pt::isend({buf, count, datatype_p}, dest, tag, *comm_p, Mode::buffered, request);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Ibsend")]] decltype(PMPI_Ibsend) MPI_Ibsend;
 
 extern "C" int PMPI_Ibsend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest,
     int tag, MPI_Comm comm, MPI_Request *request) {
-  return not_yet(Fn::Ibsend_c, comm);
+  Entry entry(Fn::Ibsend_c);
+  const datatype::Type* datatype_p = abi::type(datatype);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::buffer(buf, count, datatype_p, datatype, "buf, count, datatype");
+    if (!e) e = check::dest(dest, *comm_p, "dest");
+    if (!e) e = check::tag(tag, "tag");
+    if (!e) e = check::given(request, "request");
+  }
+  if (!e) e = pt2pt::isend({buf, count, datatype_p}, dest, tag, *comm_p, Mode::buffered, request);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Ibsend_c")]] decltype(PMPI_Ibsend_c) MPI_Ibsend_c;
 
 extern "C" int PMPI_Improbe(int source, int tag, MPI_Comm comm, int *flag, MPI_Message *message,
     MPI_Status *status) {
-  return not_yet(Fn::Improbe, comm);
+  Entry entry(Fn::Improbe);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::source(source, *comm_p, "source");
+    if (!e) e = check::recv_tag(tag, "tag");
+    if (!e) e = check::given(flag, "flag");
+    if (!e) e = check::given(message, "message");
+  }
+  if (!e) e = pt2pt::improbe(source, tag, *comm_p, flag, message, status);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Improbe")]] decltype(PMPI_Improbe) MPI_Improbe;
 
 extern "C" int PMPI_Imrecv(void *buf, int count, MPI_Datatype datatype, MPI_Message *message,
     MPI_Request *request) {
-  return not_yet(Fn::Imrecv);
+  Entry entry(Fn::Imrecv);
+  const datatype::Type* datatype_p = abi::type(datatype);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::buffer(buf, count, datatype_p, datatype, "buf, count, datatype");
+    if (!e) e = check::given(message, "message");
+    if (!e) e = check::given(request, "request");
+    if (!e) e = check::message_at(message, "message");
+  }
+  if (!e) e = pt2pt::imrecv(entry.engine(), {buf, count, datatype_p}, message, request);
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Imrecv")]] decltype(PMPI_Imrecv) MPI_Imrecv;
 
 extern "C" int PMPI_Imrecv_c(void *buf, MPI_Count count, MPI_Datatype datatype,
     MPI_Message *message, MPI_Request *request) {
-  return not_yet(Fn::Imrecv_c);
+  Entry entry(Fn::Imrecv_c);
+  const datatype::Type* datatype_p = abi::type(datatype);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::buffer(buf, count, datatype_p, datatype, "buf, count, datatype");
+    if (!e) e = check::given(message, "message");
+    if (!e) e = check::given(request, "request");
+    if (!e) e = check::message_at(message, "message");
+  }
+  if (!e) e = pt2pt::imrecv(entry.engine(), {buf, count, datatype_p}, message, request);
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Imrecv_c")]] decltype(PMPI_Imrecv_c) MPI_Imrecv_c;
 
 extern "C" int PMPI_Iprobe(int source, int tag, MPI_Comm comm, int *flag, MPI_Status *status) {
-  return not_yet(Fn::Iprobe, comm);
+  Entry entry(Fn::Iprobe);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::source(source, *comm_p, "source");
+    if (!e) e = check::recv_tag(tag, "tag");
+    if (!e) e = check::given(flag, "flag");
+  }
+  if (!e) e = pt2pt::iprobe(source, tag, *comm_p, flag, status);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Iprobe")]] decltype(PMPI_Iprobe) MPI_Iprobe;
 
 extern "C" int PMPI_Irecv(void *buf, int count, MPI_Datatype datatype, int source, int tag,
     MPI_Comm comm, MPI_Request *request) {
-  return not_yet(Fn::Irecv, comm);
+  Entry entry(Fn::Irecv);
+  const datatype::Type* datatype_p = abi::type(datatype);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::buffer(buf, count, datatype_p, datatype, "buf, count, datatype");
+    if (!e) e = check::source(source, *comm_p, "source");
+    if (!e) e = check::recv_tag(tag, "tag");
+    if (!e) e = check::given(request, "request");
+  }
+  if (!e) e = pt2pt::irecv({buf, count, datatype_p}, source, tag, *comm_p, request);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Irecv")]] decltype(PMPI_Irecv) MPI_Irecv;
 
 extern "C" int PMPI_Irecv_c(void *buf, MPI_Count count, MPI_Datatype datatype, int source, int tag,
     MPI_Comm comm, MPI_Request *request) {
-  return not_yet(Fn::Irecv_c, comm);
+  Entry entry(Fn::Irecv_c);
+  const datatype::Type* datatype_p = abi::type(datatype);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::buffer(buf, count, datatype_p, datatype, "buf, count, datatype");
+    if (!e) e = check::source(source, *comm_p, "source");
+    if (!e) e = check::recv_tag(tag, "tag");
+    if (!e) e = check::given(request, "request");
+  }
+  if (!e) e = pt2pt::irecv({buf, count, datatype_p}, source, tag, *comm_p, request);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Irecv_c")]] decltype(PMPI_Irecv_c) MPI_Irecv_c;
 
 extern "C" int PMPI_Irsend(const void *buf, int count, MPI_Datatype datatype, int dest, int tag,
     MPI_Comm comm, MPI_Request *request) {
-  return not_yet(Fn::Irsend, comm);
+  Entry entry(Fn::Irsend);
+  const datatype::Type* datatype_p = abi::type(datatype);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::buffer(buf, count, datatype_p, datatype, "buf, count, datatype");
+    if (!e) e = check::dest(dest, *comm_p, "dest");
+    if (!e) e = check::tag(tag, "tag");
+    if (!e) e = check::given(request, "request");
+  }
+  if (!e) e = pt2pt::isend({buf, count, datatype_p}, dest, tag, *comm_p, Mode::ready, request);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Irsend")]] decltype(PMPI_Irsend) MPI_Irsend;
 
 extern "C" int PMPI_Irsend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest,
     int tag, MPI_Comm comm, MPI_Request *request) {
-  return not_yet(Fn::Irsend_c, comm);
+  Entry entry(Fn::Irsend_c);
+  const datatype::Type* datatype_p = abi::type(datatype);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::buffer(buf, count, datatype_p, datatype, "buf, count, datatype");
+    if (!e) e = check::dest(dest, *comm_p, "dest");
+    if (!e) e = check::tag(tag, "tag");
+    if (!e) e = check::given(request, "request");
+  }
+  if (!e) e = pt2pt::isend({buf, count, datatype_p}, dest, tag, *comm_p, Mode::ready, request);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Irsend_c")]] decltype(PMPI_Irsend_c) MPI_Irsend_c;
 
 extern "C" int PMPI_Isend(const void *buf, int count, MPI_Datatype datatype, int dest, int tag,
     MPI_Comm comm, MPI_Request *request) {
-  return not_yet(Fn::Isend, comm);
+  Entry entry(Fn::Isend);
+  const datatype::Type* datatype_p = abi::type(datatype);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::buffer(buf, count, datatype_p, datatype, "buf, count, datatype");
+    if (!e) e = check::dest(dest, *comm_p, "dest");
+    if (!e) e = check::tag(tag, "tag");
+    if (!e) e = check::given(request, "request");
+  }
+  if (!e) e = pt2pt::isend({buf, count, datatype_p}, dest, tag, *comm_p, Mode::standard, request);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Isend")]] decltype(PMPI_Isend) MPI_Isend;
 
 extern "C" int PMPI_Isend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest,
     int tag, MPI_Comm comm, MPI_Request *request) {
-  return not_yet(Fn::Isend_c, comm);
+  Entry entry(Fn::Isend_c);
+  const datatype::Type* datatype_p = abi::type(datatype);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::buffer(buf, count, datatype_p, datatype, "buf, count, datatype");
+    if (!e) e = check::dest(dest, *comm_p, "dest");
+    if (!e) e = check::tag(tag, "tag");
+    if (!e) e = check::given(request, "request");
+  }
+  if (!e) e = pt2pt::isend({buf, count, datatype_p}, dest, tag, *comm_p, Mode::standard, request);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Isend_c")]] decltype(PMPI_Isend_c) MPI_Isend_c;
 
 extern "C" int PMPI_Isendrecv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, int dest,
     int sendtag, void *recvbuf, int recvcount, MPI_Datatype recvtype, int source, int recvtag,
     MPI_Comm comm, MPI_Request *request) {
-  return not_yet(Fn::Isendrecv, comm);
+  Entry entry(Fn::Isendrecv);
+  const datatype::Type* sendtype_p = abi::type(sendtype);
+  const datatype::Type* recvtype_p = abi::type(recvtype);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::buffer(sendbuf, sendcount, sendtype_p, sendtype,
+        "sendbuf, sendcount, sendtype");
+    if (!e) e = check::dest(dest, *comm_p, "dest");
+    if (!e) e = check::tag(sendtag, "sendtag");
+    if (!e) e = check::buffer(recvbuf, recvcount, recvtype_p, recvtype,
+        "recvbuf, recvcount, recvtype");
+    if (!e) e = check::source(source, *comm_p, "source");
+    if (!e) e = check::recv_tag(recvtag, "recvtag");
+    if (!e) e = check::given(request, "request");
+  }
+  if (!e) e = pt2pt::isendrecv({sendbuf, sendcount, sendtype_p}, dest, sendtag, {recvbuf,
+      recvcount, recvtype_p}, source, recvtag, *comm_p, request);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Isendrecv")]] decltype(PMPI_Isendrecv) MPI_Isendrecv;
 
 extern "C" int PMPI_Isendrecv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
     int dest, int sendtag, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source,
     int recvtag, MPI_Comm comm, MPI_Request *request) {
-  return not_yet(Fn::Isendrecv_c, comm);
+  Entry entry(Fn::Isendrecv_c);
+  const datatype::Type* sendtype_p = abi::type(sendtype);
+  const datatype::Type* recvtype_p = abi::type(recvtype);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::buffer(sendbuf, sendcount, sendtype_p, sendtype,
+        "sendbuf, sendcount, sendtype");
+    if (!e) e = check::dest(dest, *comm_p, "dest");
+    if (!e) e = check::tag(sendtag, "sendtag");
+    if (!e) e = check::buffer(recvbuf, recvcount, recvtype_p, recvtype,
+        "recvbuf, recvcount, recvtype");
+    if (!e) e = check::source(source, *comm_p, "source");
+    if (!e) e = check::recv_tag(recvtag, "recvtag");
+    if (!e) e = check::given(request, "request");
+  }
+  if (!e) e = pt2pt::isendrecv({sendbuf, sendcount, sendtype_p}, dest, sendtag, {recvbuf,
+      recvcount, recvtype_p}, source, recvtag, *comm_p, request);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Isendrecv_c")]] decltype(PMPI_Isendrecv_c) MPI_Isendrecv_c;
 
 extern "C" int PMPI_Isendrecv_replace(void *buf, int count, MPI_Datatype datatype, int dest,
     int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Request *request) {
-  return not_yet(Fn::Isendrecv_replace, comm);
+  Entry entry(Fn::Isendrecv_replace);
+  const datatype::Type* datatype_p = abi::type(datatype);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::buffer(buf, count, datatype_p, datatype, "buf, count, datatype");
+    if (!e) e = check::dest(dest, *comm_p, "dest");
+    if (!e) e = check::tag(sendtag, "sendtag");
+    if (!e) e = check::source(source, *comm_p, "source");
+    if (!e) e = check::recv_tag(recvtag, "recvtag");
+    if (!e) e = check::given(request, "request");
+  }
+  if (!e) e = pt2pt::isendrecv_replace({buf, count, datatype_p}, dest, sendtag, source, recvtag,
+      *comm_p, request);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Isendrecv_replace")]]
     decltype(PMPI_Isendrecv_replace) MPI_Isendrecv_replace;
 
 extern "C" int PMPI_Isendrecv_replace_c(void *buf, MPI_Count count, MPI_Datatype datatype,
     int dest, int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Request *request) {
-  return not_yet(Fn::Isendrecv_replace_c, comm);
+  Entry entry(Fn::Isendrecv_replace_c);
+  const datatype::Type* datatype_p = abi::type(datatype);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::buffer(buf, count, datatype_p, datatype, "buf, count, datatype");
+    if (!e) e = check::dest(dest, *comm_p, "dest");
+    if (!e) e = check::tag(sendtag, "sendtag");
+    if (!e) e = check::source(source, *comm_p, "source");
+    if (!e) e = check::recv_tag(recvtag, "recvtag");
+    if (!e) e = check::given(request, "request");
+  }
+  if (!e) e = pt2pt::isendrecv_replace({buf, count, datatype_p}, dest, sendtag, source, recvtag,
+      *comm_p, request);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Isendrecv_replace_c")]]
     decltype(PMPI_Isendrecv_replace_c) MPI_Isendrecv_replace_c;
 
 extern "C" int PMPI_Issend(const void *buf, int count, MPI_Datatype datatype, int dest, int tag,
     MPI_Comm comm, MPI_Request *request) {
-  return not_yet(Fn::Issend, comm);
+  Entry entry(Fn::Issend);
+  const datatype::Type* datatype_p = abi::type(datatype);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::buffer(buf, count, datatype_p, datatype, "buf, count, datatype");
+    if (!e) e = check::dest(dest, *comm_p, "dest");
+    if (!e) e = check::tag(tag, "tag");
+    if (!e) e = check::given(request, "request");
+  }
+  if (!e) e = pt2pt::isend({buf, count, datatype_p}, dest, tag, *comm_p, Mode::synchronous,
+      request);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Issend")]] decltype(PMPI_Issend) MPI_Issend;
 
 extern "C" int PMPI_Issend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest,
     int tag, MPI_Comm comm, MPI_Request *request) {
-  return not_yet(Fn::Issend_c, comm);
+  Entry entry(Fn::Issend_c);
+  const datatype::Type* datatype_p = abi::type(datatype);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::buffer(buf, count, datatype_p, datatype, "buf, count, datatype");
+    if (!e) e = check::dest(dest, *comm_p, "dest");
+    if (!e) e = check::tag(tag, "tag");
+    if (!e) e = check::given(request, "request");
+  }
+  if (!e) e = pt2pt::isend({buf, count, datatype_p}, dest, tag, *comm_p, Mode::synchronous,
+      request);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Issend_c")]] decltype(PMPI_Issend_c) MPI_Issend_c;
 
 extern "C" int PMPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message *message,
     MPI_Status *status) {
-  return not_yet(Fn::Mprobe, comm);
+  Entry entry(Fn::Mprobe);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::source(source, *comm_p, "source");
+    if (!e) e = check::recv_tag(tag, "tag");
+    if (!e) e = check::given(message, "message");
+  }
+  if (!e) e = pt2pt::mprobe(source, tag, *comm_p, message, status);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Mprobe")]] decltype(PMPI_Mprobe) MPI_Mprobe;
 
 extern "C" int PMPI_Mrecv(void *buf, int count, MPI_Datatype datatype, MPI_Message *message,
     MPI_Status *status) {
-  return not_yet(Fn::Mrecv);
+  Entry entry(Fn::Mrecv);
+  const datatype::Type* datatype_p = abi::type(datatype);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::buffer(buf, count, datatype_p, datatype, "buf, count, datatype");
+    if (!e) e = check::given(message, "message");
+    if (!e) e = check::message_at(message, "message");
+  }
+  if (!e) e = pt2pt::mrecv({buf, count, datatype_p}, message, status);
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Mrecv")]] decltype(PMPI_Mrecv) MPI_Mrecv;
 
 extern "C" int PMPI_Mrecv_c(void *buf, MPI_Count count, MPI_Datatype datatype,
     MPI_Message *message, MPI_Status *status) {
-  return not_yet(Fn::Mrecv_c);
+  Entry entry(Fn::Mrecv_c);
+  const datatype::Type* datatype_p = abi::type(datatype);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::buffer(buf, count, datatype_p, datatype, "buf, count, datatype");
+    if (!e) e = check::given(message, "message");
+    if (!e) e = check::message_at(message, "message");
+  }
+  if (!e) e = pt2pt::mrecv({buf, count, datatype_p}, message, status);
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Mrecv_c")]] decltype(PMPI_Mrecv_c) MPI_Mrecv_c;
 
 extern "C" int PMPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status *status) {
-  return not_yet(Fn::Probe, comm);
+  Entry entry(Fn::Probe);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::source(source, *comm_p, "source");
+    if (!e) e = check::recv_tag(tag, "tag");
+  }
+  if (!e) e = pt2pt::probe(source, tag, *comm_p, status);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Probe")]] decltype(PMPI_Probe) MPI_Probe;
 
 extern "C" int PMPI_Recv(void *buf, int count, MPI_Datatype datatype, int source, int tag,
     MPI_Comm comm, MPI_Status *status) {
-  return not_yet(Fn::Recv, comm);
+  Entry entry(Fn::Recv);
+  const datatype::Type* datatype_p = abi::type(datatype);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::buffer(buf, count, datatype_p, datatype, "buf, count, datatype");
+    if (!e) e = check::source(source, *comm_p, "source");
+    if (!e) e = check::recv_tag(tag, "tag");
+  }
+  if (!e) e = pt2pt::recv({buf, count, datatype_p}, source, tag, *comm_p, status);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Recv")]] decltype(PMPI_Recv) MPI_Recv;
 
 extern "C" int PMPI_Recv_c(void *buf, MPI_Count count, MPI_Datatype datatype, int source, int tag,
     MPI_Comm comm, MPI_Status *status) {
-  return not_yet(Fn::Recv_c, comm);
+  Entry entry(Fn::Recv_c);
+  const datatype::Type* datatype_p = abi::type(datatype);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::buffer(buf, count, datatype_p, datatype, "buf, count, datatype");
+    if (!e) e = check::source(source, *comm_p, "source");
+    if (!e) e = check::recv_tag(tag, "tag");
+  }
+  if (!e) e = pt2pt::recv({buf, count, datatype_p}, source, tag, *comm_p, status);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Recv_c")]] decltype(PMPI_Recv_c) MPI_Recv_c;
 
 extern "C" int PMPI_Recv_init(void *buf, int count, MPI_Datatype datatype, int source, int tag,
     MPI_Comm comm, MPI_Request *request) {
-  return not_yet(Fn::Recv_init, comm);
+  Entry entry(Fn::Recv_init);
+  const datatype::Type* datatype_p = abi::type(datatype);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::buffer(buf, count, datatype_p, datatype, "buf, count, datatype");
+    if (!e) e = check::source(source, *comm_p, "source");
+    if (!e) e = check::recv_tag(tag, "tag");
+    if (!e) e = check::given(request, "request");
+  }
+  if (!e) e = pt2pt::recv_init({buf, count, datatype_p}, source, tag, *comm_p, request);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Recv_init")]] decltype(PMPI_Recv_init) MPI_Recv_init;
 
 extern "C" int PMPI_Recv_init_c(void *buf, MPI_Count count, MPI_Datatype datatype, int source,
     int tag, MPI_Comm comm, MPI_Request *request) {
-  return not_yet(Fn::Recv_init_c, comm);
+  Entry entry(Fn::Recv_init_c);
+  const datatype::Type* datatype_p = abi::type(datatype);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::buffer(buf, count, datatype_p, datatype, "buf, count, datatype");
+    if (!e) e = check::source(source, *comm_p, "source");
+    if (!e) e = check::recv_tag(tag, "tag");
+    if (!e) e = check::given(request, "request");
+  }
+  if (!e) e = pt2pt::recv_init({buf, count, datatype_p}, source, tag, *comm_p, request);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Recv_init_c")]] decltype(PMPI_Recv_init_c) MPI_Recv_init_c;
 
 extern "C" int PMPI_Request_free(MPI_Request *request) {
-  return not_yet(Fn::Request_free);
+  Entry entry(Fn::Request_free);
+  object::Comm* errors = comm_of(request);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::request_at(request, "request");
+    if (!e) e = check::request_given(handle_at(request), "request");
+  }
+  if (!e) e = pt2pt::request_free(request);
+  return e ? entry.raise(errors, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Request_free")]]
     decltype(PMPI_Request_free) MPI_Request_free;
 
 extern "C" int PMPI_Request_get_status(MPI_Request request, int *flag, MPI_Status *status) {
-  return not_yet(Fn::Request_get_status);
+  Entry entry(Fn::Request_get_status);
+  object::Comm* errors = comm_of(&request);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::request(request, "request");
+    if (!e) e = check::given(flag, "flag");
+  }
+  if (!e) e = pt2pt::get_status(request, flag, status);
+  return e ? entry.raise(errors, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Request_get_status")]]
     decltype(PMPI_Request_get_status) MPI_Request_get_status;
@@ -313,77 +799,235 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Request_get_status_some")]]
 
 extern "C" int PMPI_Rsend(const void *buf, int count, MPI_Datatype datatype, int dest, int tag,
     MPI_Comm comm) {
-  return not_yet(Fn::Rsend, comm);
+  Entry entry(Fn::Rsend);
+  const datatype::Type* datatype_p = abi::type(datatype);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::buffer(buf, count, datatype_p, datatype, "buf, count, datatype");
+    if (!e) e = check::dest(dest, *comm_p, "dest");
+    if (!e) e = check::tag(tag, "tag");
+  }
+  if (!e) e = pt2pt::send({buf, count, datatype_p}, dest, tag, *comm_p, Mode::ready);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Rsend")]] decltype(PMPI_Rsend) MPI_Rsend;
 
 extern "C" int PMPI_Rsend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest,
     int tag, MPI_Comm comm) {
-  return not_yet(Fn::Rsend_c, comm);
+  Entry entry(Fn::Rsend_c);
+  const datatype::Type* datatype_p = abi::type(datatype);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::buffer(buf, count, datatype_p, datatype, "buf, count, datatype");
+    if (!e) e = check::dest(dest, *comm_p, "dest");
+    if (!e) e = check::tag(tag, "tag");
+  }
+  if (!e) e = pt2pt::send({buf, count, datatype_p}, dest, tag, *comm_p, Mode::ready);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Rsend_c")]] decltype(PMPI_Rsend_c) MPI_Rsend_c;
 
 extern "C" int PMPI_Rsend_init(const void *buf, int count, MPI_Datatype datatype, int dest,
     int tag, MPI_Comm comm, MPI_Request *request) {
-  return not_yet(Fn::Rsend_init, comm);
+  Entry entry(Fn::Rsend_init);
+  const datatype::Type* datatype_p = abi::type(datatype);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::buffer(buf, count, datatype_p, datatype, "buf, count, datatype");
+    if (!e) e = check::dest(dest, *comm_p, "dest");
+    if (!e) e = check::tag(tag, "tag");
+    if (!e) e = check::given(request, "request");
+  }
+  if (!e) e = pt2pt::send_init({buf, count, datatype_p}, dest, tag, *comm_p, Mode::ready, request);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Rsend_init")]] decltype(PMPI_Rsend_init) MPI_Rsend_init;
 
 extern "C" int PMPI_Rsend_init_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest,
     int tag, MPI_Comm comm, MPI_Request *request) {
-  return not_yet(Fn::Rsend_init_c, comm);
+  Entry entry(Fn::Rsend_init_c);
+  const datatype::Type* datatype_p = abi::type(datatype);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::buffer(buf, count, datatype_p, datatype, "buf, count, datatype");
+    if (!e) e = check::dest(dest, *comm_p, "dest");
+    if (!e) e = check::tag(tag, "tag");
+    if (!e) e = check::given(request, "request");
+  }
+  if (!e) e = pt2pt::send_init({buf, count, datatype_p}, dest, tag, *comm_p, Mode::ready, request);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Rsend_init_c")]]
     decltype(PMPI_Rsend_init_c) MPI_Rsend_init_c;
 
 extern "C" int PMPI_Send(const void *buf, int count, MPI_Datatype datatype, int dest, int tag,
     MPI_Comm comm) {
-  return not_yet(Fn::Send, comm);
+  Entry entry(Fn::Send);
+  const datatype::Type* datatype_p = abi::type(datatype);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::buffer(buf, count, datatype_p, datatype, "buf, count, datatype");
+    if (!e) e = check::dest(dest, *comm_p, "dest");
+    if (!e) e = check::tag(tag, "tag");
+  }
+  if (!e) e = pt2pt::send({buf, count, datatype_p}, dest, tag, *comm_p);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Send")]] decltype(PMPI_Send) MPI_Send;
 
 extern "C" int PMPI_Send_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest,
     int tag, MPI_Comm comm) {
-  return not_yet(Fn::Send_c, comm);
+  Entry entry(Fn::Send_c);
+  const datatype::Type* datatype_p = abi::type(datatype);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::buffer(buf, count, datatype_p, datatype, "buf, count, datatype");
+    if (!e) e = check::dest(dest, *comm_p, "dest");
+    if (!e) e = check::tag(tag, "tag");
+  }
+  if (!e) e = pt2pt::send({buf, count, datatype_p}, dest, tag, *comm_p);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Send_c")]] decltype(PMPI_Send_c) MPI_Send_c;
 
 extern "C" int PMPI_Send_init(const void *buf, int count, MPI_Datatype datatype, int dest, int tag,
     MPI_Comm comm, MPI_Request *request) {
-  return not_yet(Fn::Send_init, comm);
+  Entry entry(Fn::Send_init);
+  const datatype::Type* datatype_p = abi::type(datatype);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::buffer(buf, count, datatype_p, datatype, "buf, count, datatype");
+    if (!e) e = check::dest(dest, *comm_p, "dest");
+    if (!e) e = check::tag(tag, "tag");
+    if (!e) e = check::given(request, "request");
+  }
+  if (!e) e = pt2pt::send_init({buf, count, datatype_p}, dest, tag, *comm_p, Mode::standard,
+      request);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Send_init")]] decltype(PMPI_Send_init) MPI_Send_init;
 
 extern "C" int PMPI_Send_init_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest,
     int tag, MPI_Comm comm, MPI_Request *request) {
-  return not_yet(Fn::Send_init_c, comm);
+  Entry entry(Fn::Send_init_c);
+  const datatype::Type* datatype_p = abi::type(datatype);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::buffer(buf, count, datatype_p, datatype, "buf, count, datatype");
+    if (!e) e = check::dest(dest, *comm_p, "dest");
+    if (!e) e = check::tag(tag, "tag");
+    if (!e) e = check::given(request, "request");
+  }
+  if (!e) e = pt2pt::send_init({buf, count, datatype_p}, dest, tag, *comm_p, Mode::standard,
+      request);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Send_init_c")]] decltype(PMPI_Send_init_c) MPI_Send_init_c;
 
 extern "C" int PMPI_Sendrecv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, int dest,
     int sendtag, void *recvbuf, int recvcount, MPI_Datatype recvtype, int source, int recvtag,
     MPI_Comm comm, MPI_Status *status) {
-  return not_yet(Fn::Sendrecv, comm);
+  Entry entry(Fn::Sendrecv);
+  const datatype::Type* sendtype_p = abi::type(sendtype);
+  const datatype::Type* recvtype_p = abi::type(recvtype);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::buffer(sendbuf, sendcount, sendtype_p, sendtype,
+        "sendbuf, sendcount, sendtype");
+    if (!e) e = check::dest(dest, *comm_p, "dest");
+    if (!e) e = check::tag(sendtag, "sendtag");
+    if (!e) e = check::buffer(recvbuf, recvcount, recvtype_p, recvtype,
+        "recvbuf, recvcount, recvtype");
+    if (!e) e = check::source(source, *comm_p, "source");
+    if (!e) e = check::recv_tag(recvtag, "recvtag");
+  }
+  if (!e) e = pt2pt::sendrecv({sendbuf, sendcount, sendtype_p}, dest, sendtag, {recvbuf, recvcount,
+      recvtype_p}, source, recvtag, *comm_p, status);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Sendrecv")]] decltype(PMPI_Sendrecv) MPI_Sendrecv;
 
 extern "C" int PMPI_Sendrecv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
     int dest, int sendtag, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source,
     int recvtag, MPI_Comm comm, MPI_Status *status) {
-  return not_yet(Fn::Sendrecv_c, comm);
+  Entry entry(Fn::Sendrecv_c);
+  const datatype::Type* sendtype_p = abi::type(sendtype);
+  const datatype::Type* recvtype_p = abi::type(recvtype);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::buffer(sendbuf, sendcount, sendtype_p, sendtype,
+        "sendbuf, sendcount, sendtype");
+    if (!e) e = check::dest(dest, *comm_p, "dest");
+    if (!e) e = check::tag(sendtag, "sendtag");
+    if (!e) e = check::buffer(recvbuf, recvcount, recvtype_p, recvtype,
+        "recvbuf, recvcount, recvtype");
+    if (!e) e = check::source(source, *comm_p, "source");
+    if (!e) e = check::recv_tag(recvtag, "recvtag");
+  }
+  if (!e) e = pt2pt::sendrecv({sendbuf, sendcount, sendtype_p}, dest, sendtag, {recvbuf, recvcount,
+      recvtype_p}, source, recvtag, *comm_p, status);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Sendrecv_c")]] decltype(PMPI_Sendrecv_c) MPI_Sendrecv_c;
 
 extern "C" int PMPI_Sendrecv_replace(void *buf, int count, MPI_Datatype datatype, int dest,
     int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Status *status) {
-  return not_yet(Fn::Sendrecv_replace, comm);
+  Entry entry(Fn::Sendrecv_replace);
+  const datatype::Type* datatype_p = abi::type(datatype);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::buffer(buf, count, datatype_p, datatype, "buf, count, datatype");
+    if (!e) e = check::dest(dest, *comm_p, "dest");
+    if (!e) e = check::tag(sendtag, "sendtag");
+    if (!e) e = check::source(source, *comm_p, "source");
+    if (!e) e = check::recv_tag(recvtag, "recvtag");
+  }
+  if (!e) e = pt2pt::sendrecv_replace({buf, count, datatype_p}, dest, sendtag, source, recvtag,
+      *comm_p, status);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Sendrecv_replace")]]
     decltype(PMPI_Sendrecv_replace) MPI_Sendrecv_replace;
 
 extern "C" int PMPI_Sendrecv_replace_c(void *buf, MPI_Count count, MPI_Datatype datatype, int dest,
     int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Status *status) {
-  return not_yet(Fn::Sendrecv_replace_c, comm);
+  Entry entry(Fn::Sendrecv_replace_c);
+  const datatype::Type* datatype_p = abi::type(datatype);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::buffer(buf, count, datatype_p, datatype, "buf, count, datatype");
+    if (!e) e = check::dest(dest, *comm_p, "dest");
+    if (!e) e = check::tag(sendtag, "sendtag");
+    if (!e) e = check::source(source, *comm_p, "source");
+    if (!e) e = check::recv_tag(recvtag, "recvtag");
+  }
+  if (!e) e = pt2pt::sendrecv_replace({buf, count, datatype_p}, dest, sendtag, source, recvtag,
+      *comm_p, status);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Sendrecv_replace_c")]]
     decltype(PMPI_Sendrecv_replace_c) MPI_Sendrecv_replace_c;
@@ -427,105 +1071,268 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Session_iflush_buffer")]]
 
 extern "C" int PMPI_Ssend(const void *buf, int count, MPI_Datatype datatype, int dest, int tag,
     MPI_Comm comm) {
-  return not_yet(Fn::Ssend, comm);
+  Entry entry(Fn::Ssend);
+  const datatype::Type* datatype_p = abi::type(datatype);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::buffer(buf, count, datatype_p, datatype, "buf, count, datatype");
+    if (!e) e = check::dest(dest, *comm_p, "dest");
+    if (!e) e = check::tag(tag, "tag");
+  }
+  if (!e) e = pt2pt::send({buf, count, datatype_p}, dest, tag, *comm_p, Mode::synchronous);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Ssend")]] decltype(PMPI_Ssend) MPI_Ssend;
 
 extern "C" int PMPI_Ssend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest,
     int tag, MPI_Comm comm) {
-  return not_yet(Fn::Ssend_c, comm);
+  Entry entry(Fn::Ssend_c);
+  const datatype::Type* datatype_p = abi::type(datatype);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::buffer(buf, count, datatype_p, datatype, "buf, count, datatype");
+    if (!e) e = check::dest(dest, *comm_p, "dest");
+    if (!e) e = check::tag(tag, "tag");
+  }
+  if (!e) e = pt2pt::send({buf, count, datatype_p}, dest, tag, *comm_p, Mode::synchronous);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Ssend_c")]] decltype(PMPI_Ssend_c) MPI_Ssend_c;
 
 extern "C" int PMPI_Ssend_init(const void *buf, int count, MPI_Datatype datatype, int dest,
     int tag, MPI_Comm comm, MPI_Request *request) {
-  return not_yet(Fn::Ssend_init, comm);
+  Entry entry(Fn::Ssend_init);
+  const datatype::Type* datatype_p = abi::type(datatype);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::buffer(buf, count, datatype_p, datatype, "buf, count, datatype");
+    if (!e) e = check::dest(dest, *comm_p, "dest");
+    if (!e) e = check::tag(tag, "tag");
+    if (!e) e = check::given(request, "request");
+  }
+  if (!e) e = pt2pt::send_init({buf, count, datatype_p}, dest, tag, *comm_p, Mode::synchronous,
+      request);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Ssend_init")]] decltype(PMPI_Ssend_init) MPI_Ssend_init;
 
 extern "C" int PMPI_Ssend_init_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest,
     int tag, MPI_Comm comm, MPI_Request *request) {
-  return not_yet(Fn::Ssend_init_c, comm);
+  Entry entry(Fn::Ssend_init_c);
+  const datatype::Type* datatype_p = abi::type(datatype);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::buffer(buf, count, datatype_p, datatype, "buf, count, datatype");
+    if (!e) e = check::dest(dest, *comm_p, "dest");
+    if (!e) e = check::tag(tag, "tag");
+    if (!e) e = check::given(request, "request");
+  }
+  if (!e) e = pt2pt::send_init({buf, count, datatype_p}, dest, tag, *comm_p, Mode::synchronous,
+      request);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Ssend_init_c")]]
     decltype(PMPI_Ssend_init_c) MPI_Ssend_init_c;
 
 extern "C" int PMPI_Start(MPI_Request *request) {
-  return not_yet(Fn::Start);
+  Entry entry(Fn::Start);
+  object::Comm* errors = comm_of(request);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::request_at(request, "request");
+    if (!e) e = check::request_given(handle_at(request), "request");
+  }
+  if (!e) e = pt2pt::start(request);
+  return e ? entry.raise(errors, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Start")]] decltype(PMPI_Start) MPI_Start;
 
 extern "C" int PMPI_Startall(int count, MPI_Request array_of_requests[]) {
-  return not_yet(Fn::Startall);
+  Entry entry(Fn::Startall);
+  object::Comm* errors = comm_of(array_of_requests, count);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::count(count, "count");
+    if (!e) e = check::requests(array_of_requests, count, "array_of_requests");
+  }
+  if (!e) e = pt2pt::startall({array_of_requests, size(count)});
+  return e ? entry.raise(errors, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Startall")]] decltype(PMPI_Startall) MPI_Startall;
 
 extern "C" int PMPI_Status_get_error(const MPI_Status *status, int *err) {
-  return not_yet(Fn::Status_get_error);
+  Entry entry(Fn::Status_get_error, When::always);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::given(status, "status");
+    if (!e) e = check::given(err, "err");
+  }
+  if (!e) e = store(err, status->MPI_ERROR);
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Status_get_error")]]
     decltype(PMPI_Status_get_error) MPI_Status_get_error;
 
 extern "C" int PMPI_Status_get_source(const MPI_Status *status, int *source) {
-  return not_yet(Fn::Status_get_source);
+  Entry entry(Fn::Status_get_source, When::always);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::given(status, "status");
+    if (!e) e = check::given(source, "source");
+  }
+  if (!e) e = store(source, status->MPI_SOURCE);
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Status_get_source")]]
     decltype(PMPI_Status_get_source) MPI_Status_get_source;
 
 extern "C" int PMPI_Status_get_tag(const MPI_Status *status, int *tag) {
-  return not_yet(Fn::Status_get_tag);
+  Entry entry(Fn::Status_get_tag, When::always);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::given(status, "status");
+    if (!e) e = check::given(tag, "tag");
+  }
+  if (!e) e = store(tag, status->MPI_TAG);
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Status_get_tag")]]
     decltype(PMPI_Status_get_tag) MPI_Status_get_tag;
 
 extern "C" int PMPI_Test(MPI_Request *request, int *flag, MPI_Status *status) {
-  return not_yet(Fn::Test);
+  Entry entry(Fn::Test);
+  object::Comm* errors = comm_of(request);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::request_at(request, "request");
+    if (!e) e = check::given(flag, "flag");
+  }
+  if (!e) e = pt2pt::test(request, flag, status);
+  return e ? entry.raise(errors, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Test")]] decltype(PMPI_Test) MPI_Test;
 
 extern "C" int PMPI_Test_cancelled(const MPI_Status *status, int *flag) {
-  return not_yet(Fn::Test_cancelled);
+  Entry entry(Fn::Test_cancelled, When::always);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::given(status, "status");
+    if (!e) e = check::given(flag, "flag");
+  }
+  if (!e) e = test_cancelled(status, flag);
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Test_cancelled")]]
     decltype(PMPI_Test_cancelled) MPI_Test_cancelled;
 
 extern "C" int PMPI_Testall(int count, MPI_Request array_of_requests[], int *flag,
     MPI_Status array_of_statuses[]) {
-  return not_yet(Fn::Testall);
+  Entry entry(Fn::Testall);
+  object::Comm* errors = comm_of(array_of_requests, count);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::count(count, "count");
+    if (!e) e = check::requests(array_of_requests, count, "array_of_requests");
+    if (!e) e = check::given(flag, "flag");
+  }
+  if (!e) e = pt2pt::testall({array_of_requests, size(count)}, flag, array_of_statuses);
+  return e ? entry.raise(errors, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Testall")]] decltype(PMPI_Testall) MPI_Testall;
 
 extern "C" int PMPI_Testany(int count, MPI_Request array_of_requests[], int *index, int *flag,
     MPI_Status *status) {
-  return not_yet(Fn::Testany);
+  Entry entry(Fn::Testany);
+  object::Comm* errors = comm_of(array_of_requests, count);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::count(count, "count");
+    if (!e) e = check::requests(array_of_requests, count, "array_of_requests");
+    if (!e) e = check::given(index, "index");
+    if (!e) e = check::given(flag, "flag");
+  }
+  if (!e) e = pt2pt::testany({array_of_requests, size(count)}, index, flag, status);
+  return e ? entry.raise(errors, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Testany")]] decltype(PMPI_Testany) MPI_Testany;
 
 extern "C" int PMPI_Testsome(int incount, MPI_Request array_of_requests[], int *outcount,
     int array_of_indices[], MPI_Status array_of_statuses[]) {
-  return not_yet(Fn::Testsome);
+  Entry entry(Fn::Testsome);
+  object::Comm* errors = comm_of(array_of_requests, incount);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::count(incount, "incount");
+    if (!e) e = check::requests(array_of_requests, incount, "array_of_requests");
+    if (!e) e = check::given(outcount, "outcount");
+  }
+  if (!e) e = pt2pt::testsome({array_of_requests, size(incount)}, outcount, array_of_indices,
+      array_of_statuses);
+  return e ? entry.raise(errors, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Testsome")]] decltype(PMPI_Testsome) MPI_Testsome;
 
 extern "C" int PMPI_Wait(MPI_Request *request, MPI_Status *status) {
-  return not_yet(Fn::Wait);
+  Entry entry(Fn::Wait);
+  object::Comm* errors = comm_of(request);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::request_at(request, "request");
+  }
+  if (!e) e = pt2pt::wait(request, status);
+  return e ? entry.raise(errors, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Wait")]] decltype(PMPI_Wait) MPI_Wait;
 
 extern "C" int PMPI_Waitall(int count, MPI_Request array_of_requests[],
     MPI_Status array_of_statuses[]) {
-  return not_yet(Fn::Waitall);
+  Entry entry(Fn::Waitall);
+  object::Comm* errors = comm_of(array_of_requests, count);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::count(count, "count");
+    if (!e) e = check::requests(array_of_requests, count, "array_of_requests");
+  }
+  if (!e) e = pt2pt::waitall({array_of_requests, size(count)}, array_of_statuses);
+  return e ? entry.raise(errors, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Waitall")]] decltype(PMPI_Waitall) MPI_Waitall;
 
 extern "C" int PMPI_Waitany(int count, MPI_Request array_of_requests[], int *index,
     MPI_Status *status) {
-  return not_yet(Fn::Waitany);
+  Entry entry(Fn::Waitany);
+  object::Comm* errors = comm_of(array_of_requests, count);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::count(count, "count");
+    if (!e) e = check::requests(array_of_requests, count, "array_of_requests");
+    if (!e) e = check::given(index, "index");
+  }
+  if (!e) e = pt2pt::waitany({array_of_requests, size(count)}, index, status);
+  return e ? entry.raise(errors, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Waitany")]] decltype(PMPI_Waitany) MPI_Waitany;
 
 extern "C" int PMPI_Waitsome(int incount, MPI_Request array_of_requests[], int *outcount,
     int array_of_indices[], MPI_Status array_of_statuses[]) {
-  return not_yet(Fn::Waitsome);
+  Entry entry(Fn::Waitsome);
+  object::Comm* errors = comm_of(array_of_requests, incount);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::count(incount, "incount");
+    if (!e) e = check::requests(array_of_requests, incount, "array_of_requests");
+    if (!e) e = check::given(outcount, "outcount");
+  }
+  if (!e) e = pt2pt::waitsome({array_of_requests, size(incount)}, outcount, array_of_indices,
+      array_of_statuses);
+  return e ? entry.raise(errors, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Waitsome")]] decltype(PMPI_Waitsome) MPI_Waitsome;

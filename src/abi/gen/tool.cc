@@ -8,67 +8,98 @@ using namespace weft;
 using namespace weft::abi;
 
 extern "C" int PMPI_Pcontrol(const int level, ...) {
-  return not_yet(Fn::Pcontrol);
+  return MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Pcontrol")]] decltype(PMPI_Pcontrol) MPI_Pcontrol;
 
 extern "C" int PMPI_T_category_changed(int *update_number) {
-  return not_yet(Fn::T_category_changed);
+  Entry entry(Fn::T_category_changed, When::always);
+  Err e = entry.status();
+  if (!e) e = tool::none(entry.rank(), update_number);
+  return e ? entry.returned(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_T_category_changed")]]
     decltype(PMPI_T_category_changed) MPI_T_category_changed;
 
 extern "C" int PMPI_T_category_get_categories(int cat_index, int len, int indices[]) {
-  return not_yet(Fn::T_category_get_categories);
+  Entry entry(Fn::T_category_get_categories, When::always);
+  Err e = entry.status();
+  if (!e) e = tool::category_none(entry.rank(), cat_index, nullptr);
+  return e ? entry.returned(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_T_category_get_categories")]]
     decltype(PMPI_T_category_get_categories) MPI_T_category_get_categories;
 
 extern "C" int PMPI_T_category_get_cvars(int cat_index, int len, int indices[]) {
-  return not_yet(Fn::T_category_get_cvars);
+  Entry entry(Fn::T_category_get_cvars, When::always);
+  Err e = entry.status();
+  if (!e) e = tool::category_cvars(entry.rank(), cat_index, len, indices);
+  return e ? entry.returned(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_T_category_get_cvars")]]
     decltype(PMPI_T_category_get_cvars) MPI_T_category_get_cvars;
 
 extern "C" int PMPI_T_category_get_events(int cat_index, int len, int indices[]) {
-  return not_yet(Fn::T_category_get_events);
+  Entry entry(Fn::T_category_get_events, When::always);
+  Err e = entry.status();
+  if (!e) e = tool::category_none(entry.rank(), cat_index, nullptr);
+  return e ? entry.returned(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_T_category_get_events")]]
     decltype(PMPI_T_category_get_events) MPI_T_category_get_events;
 
 extern "C" int PMPI_T_category_get_index(const char *name, int *cat_index) {
-  return not_yet(Fn::T_category_get_index);
+  Entry entry(Fn::T_category_get_index, When::always);
+  Err e = entry.status();
+  if (!e) e = tool::category_index(entry.rank(), name, cat_index);
+  return e ? entry.returned(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_T_category_get_index")]]
     decltype(PMPI_T_category_get_index) MPI_T_category_get_index;
 
 extern "C" int PMPI_T_category_get_info(int cat_index, char *name, int *name_len, char *desc,
     int *desc_len, int *num_cvars, int *num_pvars, int *num_categories) {
-  return not_yet(Fn::T_category_get_info);
+  Entry entry(Fn::T_category_get_info, When::always);
+  Err e = entry.status();
+  if (!e) e = tool::category_info(entry.rank(), cat_index, {name, name_len}, {desc, desc_len},
+      num_cvars, num_pvars, num_categories);
+  return e ? entry.returned(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_T_category_get_info")]]
     decltype(PMPI_T_category_get_info) MPI_T_category_get_info;
 
 extern "C" int PMPI_T_category_get_num(int *num_cat) {
-  return not_yet(Fn::T_category_get_num);
+  Entry entry(Fn::T_category_get_num, When::always);
+  Err e = entry.status();
+  if (!e) e = tool::category_count(entry.rank(), num_cat);
+  return e ? entry.returned(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_T_category_get_num")]]
     decltype(PMPI_T_category_get_num) MPI_T_category_get_num;
 
 extern "C" int PMPI_T_category_get_num_events(int cat_index, int *num_events) {
-  return not_yet(Fn::T_category_get_num_events);
+  Entry entry(Fn::T_category_get_num_events, When::always);
+  Err e = entry.status();
+  if (!e) e = tool::category_none(entry.rank(), cat_index, num_events);
+  return e ? entry.returned(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_T_category_get_num_events")]]
     decltype(PMPI_T_category_get_num_events) MPI_T_category_get_num_events;
 
 extern "C" int PMPI_T_category_get_pvars(int cat_index, int len, int indices[]) {
-  return not_yet(Fn::T_category_get_pvars);
+  Entry entry(Fn::T_category_get_pvars, When::always);
+  Err e = entry.status();
+  if (!e) e = tool::category_pvars(entry.rank(), cat_index, len, indices);
+  return e ? entry.returned(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_T_category_get_pvars")]]
     decltype(PMPI_T_category_get_pvars) MPI_T_category_get_pvars;
 
 extern "C" int PMPI_T_cvar_get_index(const char *name, int *cvar_index) {
-  return not_yet(Fn::T_cvar_get_index);
+  Entry entry(Fn::T_cvar_get_index, When::always);
+  Err e = entry.status();
+  if (!e) e = tool::cvar_index(entry.rank(), name, cvar_index);
+  return e ? entry.returned(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_T_cvar_get_index")]]
     decltype(PMPI_T_cvar_get_index) MPI_T_cvar_get_index;
@@ -76,76 +107,113 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_T_cvar_get_index")]]
 extern "C" int PMPI_T_cvar_get_info(int cvar_index, char *name, int *name_len, int *verbosity,
     MPI_Datatype *datatype, MPI_T_enum *enumtype, char *desc, int *desc_len, int *bind,
     int *scope) {
-  return not_yet(Fn::T_cvar_get_info);
+  Entry entry(Fn::T_cvar_get_info, When::always);
+  Err e = entry.status();
+  if (!e) e = tool::cvar_info(entry.rank(), cvar_index, {name, name_len}, verbosity, datatype,
+      enumtype, {desc, desc_len}, bind, scope);
+  return e ? entry.returned(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_T_cvar_get_info")]]
     decltype(PMPI_T_cvar_get_info) MPI_T_cvar_get_info;
 
 extern "C" int PMPI_T_cvar_get_num(int *num_cvar) {
-  return not_yet(Fn::T_cvar_get_num);
+  Entry entry(Fn::T_cvar_get_num, When::always);
+  Err e = entry.status();
+  if (!e) e = tool::cvar_count(entry.rank(), num_cvar);
+  return e ? entry.returned(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_T_cvar_get_num")]]
     decltype(PMPI_T_cvar_get_num) MPI_T_cvar_get_num;
 
 extern "C" int PMPI_T_cvar_handle_alloc(int cvar_index, void *obj_handle,
     MPI_T_cvar_handle *handle, int *count) {
-  return not_yet(Fn::T_cvar_handle_alloc);
+  Entry entry(Fn::T_cvar_handle_alloc, When::always);
+  Err e = entry.status();
+  if (!e) e = tool::cvar_alloc(entry.rank(), cvar_index, handle, count);
+  return e ? entry.returned(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_T_cvar_handle_alloc")]]
     decltype(PMPI_T_cvar_handle_alloc) MPI_T_cvar_handle_alloc;
 
 extern "C" int PMPI_T_cvar_handle_free(MPI_T_cvar_handle *handle) {
-  return not_yet(Fn::T_cvar_handle_free);
+  Entry entry(Fn::T_cvar_handle_free, When::always);
+  Err e = entry.status();
+  if (!e) e = tool::cvar_free(entry.rank(), handle);
+  return e ? entry.returned(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_T_cvar_handle_free")]]
     decltype(PMPI_T_cvar_handle_free) MPI_T_cvar_handle_free;
 
 extern "C" int PMPI_T_cvar_read(MPI_T_cvar_handle handle, void *buf) {
-  return not_yet(Fn::T_cvar_read);
+  Entry entry(Fn::T_cvar_read, When::always);
+  Err e = entry.status();
+  if (!e) e = tool::cvar_read(entry.rank(), handle, buf);
+  return e ? entry.returned(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_T_cvar_read")]] decltype(PMPI_T_cvar_read) MPI_T_cvar_read;
 
 extern "C" int PMPI_T_cvar_write(MPI_T_cvar_handle handle, const void *buf) {
-  return not_yet(Fn::T_cvar_write);
+  Entry entry(Fn::T_cvar_write, When::always);
+  Err e = entry.status();
+  if (!e) e = tool::cvar_write(entry.rank(), handle);
+  return e ? entry.returned(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_T_cvar_write")]]
     decltype(PMPI_T_cvar_write) MPI_T_cvar_write;
 
 extern "C" int PMPI_T_enum_get_info(MPI_T_enum enumtype, int *num, char *name, int *name_len) {
-  return not_yet(Fn::T_enum_get_info);
+  Entry entry(Fn::T_enum_get_info, When::always);
+  Err e = entry.status();
+  if (!e) e = tool::nothing(entry.rank(), MPI_T_ERR_INVALID_HANDLE);
+  return e ? entry.returned(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_T_enum_get_info")]]
     decltype(PMPI_T_enum_get_info) MPI_T_enum_get_info;
 
 extern "C" int PMPI_T_enum_get_item(MPI_T_enum enumtype, int index, int *value, char *name,
     int *name_len) {
-  return not_yet(Fn::T_enum_get_item);
+  Entry entry(Fn::T_enum_get_item, When::always);
+  Err e = entry.status();
+  if (!e) e = tool::nothing(entry.rank(), MPI_T_ERR_INVALID_HANDLE);
+  return e ? entry.returned(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_T_enum_get_item")]]
     decltype(PMPI_T_enum_get_item) MPI_T_enum_get_item;
 
 extern "C" int PMPI_T_event_callback_get_info(MPI_T_event_registration event_registration,
     MPI_T_cb_safety cb_safety, MPI_Info *info_used) {
-  return not_yet(Fn::T_event_callback_get_info);
+  Entry entry(Fn::T_event_callback_get_info, When::always);
+  Err e = entry.status();
+  if (!e) e = tool::nothing(entry.rank(), MPI_T_ERR_INVALID_HANDLE);
+  return e ? entry.returned(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_T_event_callback_get_info")]]
     decltype(PMPI_T_event_callback_get_info) MPI_T_event_callback_get_info;
 
 extern "C" int PMPI_T_event_callback_set_info(MPI_T_event_registration event_registration,
     MPI_T_cb_safety cb_safety, MPI_Info info) {
-  return not_yet(Fn::T_event_callback_set_info);
+  Entry entry(Fn::T_event_callback_set_info, When::always);
+  Err e = entry.status();
+  if (!e) e = tool::nothing(entry.rank(), MPI_T_ERR_INVALID_HANDLE);
+  return e ? entry.returned(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_T_event_callback_set_info")]]
     decltype(PMPI_T_event_callback_set_info) MPI_T_event_callback_set_info;
 
 extern "C" int PMPI_T_event_copy(MPI_T_event_instance event_instance, void *buffer) {
-  return not_yet(Fn::T_event_copy);
+  Entry entry(Fn::T_event_copy, When::always);
+  Err e = entry.status();
+  if (!e) e = tool::nothing(entry.rank(), MPI_T_ERR_INVALID_HANDLE);
+  return e ? entry.returned(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_T_event_copy")]]
     decltype(PMPI_T_event_copy) MPI_T_event_copy;
 
 extern "C" int PMPI_T_event_get_index(const char *name, int *event_index) {
-  return not_yet(Fn::T_event_get_index);
+  Entry entry(Fn::T_event_get_index, When::always);
+  Err e = entry.status();
+  if (!e) e = tool::nothing(entry.rank(), MPI_T_ERR_INVALID_NAME);
+  return e ? entry.returned(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_T_event_get_index")]]
     decltype(PMPI_T_event_get_index) MPI_T_event_get_index;
@@ -153,61 +221,88 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_T_event_get_index")]]
 extern "C" int PMPI_T_event_get_info(int event_index, char *name, int *name_len, int *verbosity,
     MPI_Datatype array_of_datatypes[], MPI_Aint array_of_displacements[], int *num_elements,
     MPI_T_enum *enumtype, MPI_Info *info, char *desc, int *desc_len, int *bind) {
-  return not_yet(Fn::T_event_get_info);
+  Entry entry(Fn::T_event_get_info, When::always);
+  Err e = entry.status();
+  if (!e) e = tool::nothing(entry.rank(), MPI_T_ERR_INVALID_INDEX);
+  return e ? entry.returned(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_T_event_get_info")]]
     decltype(PMPI_T_event_get_info) MPI_T_event_get_info;
 
 extern "C" int PMPI_T_event_get_num(int *num_events) {
-  return not_yet(Fn::T_event_get_num);
+  Entry entry(Fn::T_event_get_num, When::always);
+  Err e = entry.status();
+  if (!e) e = tool::none(entry.rank(), num_events);
+  return e ? entry.returned(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_T_event_get_num")]]
     decltype(PMPI_T_event_get_num) MPI_T_event_get_num;
 
 extern "C" int PMPI_T_event_get_source(MPI_T_event_instance event_instance, int *source_index) {
-  return not_yet(Fn::T_event_get_source);
+  Entry entry(Fn::T_event_get_source, When::always);
+  Err e = entry.status();
+  if (!e) e = tool::nothing(entry.rank(), MPI_T_ERR_INVALID_HANDLE);
+  return e ? entry.returned(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_T_event_get_source")]]
     decltype(PMPI_T_event_get_source) MPI_T_event_get_source;
 
 extern "C" int PMPI_T_event_get_timestamp(MPI_T_event_instance event_instance,
     MPI_Count *event_timestamp) {
-  return not_yet(Fn::T_event_get_timestamp);
+  Entry entry(Fn::T_event_get_timestamp, When::always);
+  Err e = entry.status();
+  if (!e) e = tool::nothing(entry.rank(), MPI_T_ERR_INVALID_HANDLE);
+  return e ? entry.returned(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_T_event_get_timestamp")]]
     decltype(PMPI_T_event_get_timestamp) MPI_T_event_get_timestamp;
 
 extern "C" int PMPI_T_event_handle_alloc(int event_index, void *obj_handle, MPI_Info info,
     MPI_T_event_registration *event_registration) {
-  return not_yet(Fn::T_event_handle_alloc);
+  Entry entry(Fn::T_event_handle_alloc, When::always);
+  Err e = entry.status();
+  if (!e) e = tool::nothing(entry.rank(), MPI_T_ERR_INVALID_INDEX);
+  return e ? entry.returned(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_T_event_handle_alloc")]]
     decltype(PMPI_T_event_handle_alloc) MPI_T_event_handle_alloc;
 
 extern "C" int PMPI_T_event_handle_free(MPI_T_event_registration event_registration,
     void *user_data, MPI_T_event_free_cb_function free_cb_function) {
-  return not_yet(Fn::T_event_handle_free);
+  Entry entry(Fn::T_event_handle_free, When::always);
+  Err e = entry.status();
+  if (!e) e = tool::nothing(entry.rank(), MPI_T_ERR_INVALID_HANDLE);
+  return e ? entry.returned(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_T_event_handle_free")]]
     decltype(PMPI_T_event_handle_free) MPI_T_event_handle_free;
 
 extern "C" int PMPI_T_event_handle_get_info(MPI_T_event_registration event_registration,
     MPI_Info *info_used) {
-  return not_yet(Fn::T_event_handle_get_info);
+  Entry entry(Fn::T_event_handle_get_info, When::always);
+  Err e = entry.status();
+  if (!e) e = tool::nothing(entry.rank(), MPI_T_ERR_INVALID_HANDLE);
+  return e ? entry.returned(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_T_event_handle_get_info")]]
     decltype(PMPI_T_event_handle_get_info) MPI_T_event_handle_get_info;
 
 extern "C" int PMPI_T_event_handle_set_info(MPI_T_event_registration event_registration,
     MPI_Info info) {
-  return not_yet(Fn::T_event_handle_set_info);
+  Entry entry(Fn::T_event_handle_set_info, When::always);
+  Err e = entry.status();
+  if (!e) e = tool::nothing(entry.rank(), MPI_T_ERR_INVALID_HANDLE);
+  return e ? entry.returned(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_T_event_handle_set_info")]]
     decltype(PMPI_T_event_handle_set_info) MPI_T_event_handle_set_info;
 
 extern "C" int PMPI_T_event_read(MPI_T_event_instance event_instance, int element_index,
     void *buffer) {
-  return not_yet(Fn::T_event_read);
+  Entry entry(Fn::T_event_read, When::always);
+  Err e = entry.status();
+  if (!e) e = tool::nothing(entry.rank(), MPI_T_ERR_INVALID_HANDLE);
+  return e ? entry.returned(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_T_event_read")]]
     decltype(PMPI_T_event_read) MPI_T_event_read;
@@ -215,31 +310,46 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_T_event_read")]]
 extern "C" int PMPI_T_event_register_callback(MPI_T_event_registration event_registration,
     MPI_T_cb_safety cb_safety, MPI_Info info, void *user_data,
     MPI_T_event_cb_function event_cb_function) {
-  return not_yet(Fn::T_event_register_callback);
+  Entry entry(Fn::T_event_register_callback, When::always);
+  Err e = entry.status();
+  if (!e) e = tool::nothing(entry.rank(), MPI_T_ERR_INVALID_HANDLE);
+  return e ? entry.returned(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_T_event_register_callback")]]
     decltype(PMPI_T_event_register_callback) MPI_T_event_register_callback;
 
 extern "C" int PMPI_T_event_set_dropped_handler(MPI_T_event_registration event_registration,
     MPI_T_event_dropped_cb_function dropped_cb_function) {
-  return not_yet(Fn::T_event_set_dropped_handler);
+  Entry entry(Fn::T_event_set_dropped_handler, When::always);
+  Err e = entry.status();
+  if (!e) e = tool::nothing(entry.rank(), MPI_T_ERR_INVALID_HANDLE);
+  return e ? entry.returned(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_T_event_set_dropped_handler")]]
     decltype(PMPI_T_event_set_dropped_handler) MPI_T_event_set_dropped_handler;
 
 extern "C" int PMPI_T_finalize(void) {
-  return not_yet(Fn::T_finalize);
+  Entry entry(Fn::T_finalize, When::always);
+  Err e = entry.status();
+  if (!e) e = tool::finalize(entry.rank());
+  return e ? entry.returned(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_T_finalize")]] decltype(PMPI_T_finalize) MPI_T_finalize;
 
 extern "C" int PMPI_T_init_thread(int required, int *provided) {
-  return not_yet(Fn::T_init_thread);
+  Entry entry(Fn::T_init_thread, When::always);
+  Err e = entry.status();
+  if (!e) e = tool::init(entry.rank(), required, provided);
+  return e ? entry.returned(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_T_init_thread")]]
     decltype(PMPI_T_init_thread) MPI_T_init_thread;
 
 extern "C" int PMPI_T_pvar_get_index(const char *name, int var_class, int *pvar_index) {
-  return not_yet(Fn::T_pvar_get_index);
+  Entry entry(Fn::T_pvar_get_index, When::always);
+  Err e = entry.status();
+  if (!e) e = tool::pvar_index(entry.rank(), name, var_class, pvar_index);
+  return e ? entry.returned(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_T_pvar_get_index")]]
     decltype(PMPI_T_pvar_get_index) MPI_T_pvar_get_index;
@@ -247,75 +357,112 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_T_pvar_get_index")]]
 extern "C" int PMPI_T_pvar_get_info(int pvar_index, char *name, int *name_len, int *verbosity,
     int *var_class, MPI_Datatype *datatype, MPI_T_enum *enumtype, char *desc, int *desc_len,
     int *bind, int *readonly, int *continuous, int *atomic) {
-  return not_yet(Fn::T_pvar_get_info);
+  Entry entry(Fn::T_pvar_get_info, When::always);
+  Err e = entry.status();
+  if (!e) e = tool::pvar_info(entry.rank(), pvar_index, {name, name_len}, {desc, desc_len},
+      {verbosity, var_class, datatype, enumtype, bind, readonly, continuous, atomic});
+  return e ? entry.returned(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_T_pvar_get_info")]]
     decltype(PMPI_T_pvar_get_info) MPI_T_pvar_get_info;
 
 extern "C" int PMPI_T_pvar_get_num(int *num_pvar) {
-  return not_yet(Fn::T_pvar_get_num);
+  Entry entry(Fn::T_pvar_get_num, When::always);
+  Err e = entry.status();
+  if (!e) e = tool::pvar_count(entry.rank(), num_pvar);
+  return e ? entry.returned(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_T_pvar_get_num")]]
     decltype(PMPI_T_pvar_get_num) MPI_T_pvar_get_num;
 
 extern "C" int PMPI_T_pvar_handle_alloc(MPI_T_pvar_session pe_session, int pvar_index,
     void *obj_handle, MPI_T_pvar_handle *handle, int *count) {
-  return not_yet(Fn::T_pvar_handle_alloc);
+  Entry entry(Fn::T_pvar_handle_alloc, When::always);
+  Err e = entry.status();
+  if (!e) e = tool::pvar_alloc(entry.rank(), pe_session, pvar_index, handle, count);
+  return e ? entry.returned(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_T_pvar_handle_alloc")]]
     decltype(PMPI_T_pvar_handle_alloc) MPI_T_pvar_handle_alloc;
 
 extern "C" int PMPI_T_pvar_handle_free(MPI_T_pvar_session pe_session, MPI_T_pvar_handle *handle) {
-  return not_yet(Fn::T_pvar_handle_free);
+  Entry entry(Fn::T_pvar_handle_free, When::always);
+  Err e = entry.status();
+  if (!e) e = tool::pvar_free(entry.rank(), pe_session, handle);
+  return e ? entry.returned(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_T_pvar_handle_free")]]
     decltype(PMPI_T_pvar_handle_free) MPI_T_pvar_handle_free;
 
 extern "C" int PMPI_T_pvar_read(MPI_T_pvar_session pe_session, MPI_T_pvar_handle handle,
     void *buf) {
-  return not_yet(Fn::T_pvar_read);
+  Entry entry(Fn::T_pvar_read, When::always);
+  Err e = entry.status();
+  if (!e) e = tool::pvar_read(entry.rank(), pe_session, handle, buf);
+  return e ? entry.returned(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_T_pvar_read")]] decltype(PMPI_T_pvar_read) MPI_T_pvar_read;
 
 extern "C" int PMPI_T_pvar_readreset(MPI_T_pvar_session pe_session, MPI_T_pvar_handle handle,
     void *buf) {
-  return not_yet(Fn::T_pvar_readreset);
+  Entry entry(Fn::T_pvar_readreset, When::always);
+  Err e = entry.status();
+  if (!e) e = tool::pvar_refuse(entry.rank(), pe_session, handle, MPI_T_ERR_PVAR_NO_WRITE);
+  return e ? entry.returned(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_T_pvar_readreset")]]
     decltype(PMPI_T_pvar_readreset) MPI_T_pvar_readreset;
 
 extern "C" int PMPI_T_pvar_reset(MPI_T_pvar_session pe_session, MPI_T_pvar_handle handle) {
-  return not_yet(Fn::T_pvar_reset);
+  Entry entry(Fn::T_pvar_reset, When::always);
+  Err e = entry.status();
+  if (!e) e = tool::pvar_refuse(entry.rank(), pe_session, handle, MPI_T_ERR_PVAR_NO_WRITE);
+  return e ? entry.returned(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_T_pvar_reset")]]
     decltype(PMPI_T_pvar_reset) MPI_T_pvar_reset;
 
 extern "C" int PMPI_T_pvar_session_create(MPI_T_pvar_session *pe_session) {
-  return not_yet(Fn::T_pvar_session_create);
+  Entry entry(Fn::T_pvar_session_create, When::always);
+  Err e = entry.status();
+  if (!e) e = tool::pvar_session_create(entry.rank(), pe_session);
+  return e ? entry.returned(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_T_pvar_session_create")]]
     decltype(PMPI_T_pvar_session_create) MPI_T_pvar_session_create;
 
 extern "C" int PMPI_T_pvar_session_free(MPI_T_pvar_session *pe_session) {
-  return not_yet(Fn::T_pvar_session_free);
+  Entry entry(Fn::T_pvar_session_free, When::always);
+  Err e = entry.status();
+  if (!e) e = tool::pvar_session_free(entry.rank(), pe_session);
+  return e ? entry.returned(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_T_pvar_session_free")]]
     decltype(PMPI_T_pvar_session_free) MPI_T_pvar_session_free;
 
 extern "C" int PMPI_T_pvar_start(MPI_T_pvar_session pe_session, MPI_T_pvar_handle handle) {
-  return not_yet(Fn::T_pvar_start);
+  Entry entry(Fn::T_pvar_start, When::always);
+  Err e = entry.status();
+  if (!e) e = tool::pvar_refuse(entry.rank(), pe_session, handle, MPI_T_ERR_PVAR_NO_STARTSTOP);
+  return e ? entry.returned(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_T_pvar_start")]]
     decltype(PMPI_T_pvar_start) MPI_T_pvar_start;
 
 extern "C" int PMPI_T_pvar_stop(MPI_T_pvar_session pe_session, MPI_T_pvar_handle handle) {
-  return not_yet(Fn::T_pvar_stop);
+  Entry entry(Fn::T_pvar_stop, When::always);
+  Err e = entry.status();
+  if (!e) e = tool::pvar_refuse(entry.rank(), pe_session, handle, MPI_T_ERR_PVAR_NO_STARTSTOP);
+  return e ? entry.returned(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_T_pvar_stop")]] decltype(PMPI_T_pvar_stop) MPI_T_pvar_stop;
 
 extern "C" int PMPI_T_pvar_write(MPI_T_pvar_session pe_session, MPI_T_pvar_handle handle,
     const void *buf) {
-  return not_yet(Fn::T_pvar_write);
+  Entry entry(Fn::T_pvar_write, When::always);
+  Err e = entry.status();
+  if (!e) e = tool::pvar_refuse(entry.rank(), pe_session, handle, MPI_T_ERR_PVAR_NO_WRITE);
+  return e ? entry.returned(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_T_pvar_write")]]
     decltype(PMPI_T_pvar_write) MPI_T_pvar_write;
@@ -323,19 +470,28 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_T_pvar_write")]]
 extern "C" int PMPI_T_source_get_info(int source_index, char *name, int *name_len, char *desc,
     int *desc_len, MPI_T_source_order *ordering, MPI_Count *ticks_per_second, MPI_Count *max_ticks,
     MPI_Info *info) {
-  return not_yet(Fn::T_source_get_info);
+  Entry entry(Fn::T_source_get_info, When::always);
+  Err e = entry.status();
+  if (!e) e = tool::nothing(entry.rank(), MPI_T_ERR_INVALID_INDEX);
+  return e ? entry.returned(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_T_source_get_info")]]
     decltype(PMPI_T_source_get_info) MPI_T_source_get_info;
 
 extern "C" int PMPI_T_source_get_num(int *num_sources) {
-  return not_yet(Fn::T_source_get_num);
+  Entry entry(Fn::T_source_get_num, When::always);
+  Err e = entry.status();
+  if (!e) e = tool::none(entry.rank(), num_sources);
+  return e ? entry.returned(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_T_source_get_num")]]
     decltype(PMPI_T_source_get_num) MPI_T_source_get_num;
 
 extern "C" int PMPI_T_source_get_timestamp(int source_index, MPI_Count *timestamp) {
-  return not_yet(Fn::T_source_get_timestamp);
+  Entry entry(Fn::T_source_get_timestamp, When::always);
+  Err e = entry.status();
+  if (!e) e = tool::nothing(entry.rank(), MPI_T_ERR_INVALID_INDEX);
+  return e ? entry.returned(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_T_source_get_timestamp")]]
     decltype(PMPI_T_source_get_timestamp) MPI_T_source_get_timestamp;

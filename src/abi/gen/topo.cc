@@ -8,57 +8,153 @@ using namespace weft;
 using namespace weft::abi;
 
 extern "C" int PMPI_Cart_coords(MPI_Comm comm, int rank, int maxdims, int coords[]) {
-  return not_yet(Fn::Cart_coords, comm);
+  Entry entry(Fn::Cart_coords);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::length(maxdims, "maxdims");
+    if (!e) e = check::array(coords, maxdims, "coords");
+  }
+  if (!e) e = object::cart_coords(*comm_p, rank, maxdims, coords);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Cart_coords")]] decltype(PMPI_Cart_coords) MPI_Cart_coords;
 
 extern "C" int PMPI_Cart_create(MPI_Comm comm_old, int ndims, const int dims[],
     const int periods[], int reorder, MPI_Comm *comm_cart) {
-  return not_yet(Fn::Cart_create, comm_old);
+  Entry entry(Fn::Cart_create);
+  object::Comm* comm_old_p = entry.comm(comm_old);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_old_p, comm_old, "comm_old");
+    if (!e) e = check::given(comm_cart, "comm_cart");
+    if (!e) e = check::length(ndims, "ndims");
+    if (!e) e = check::array(dims, ndims, "dims");
+    if (!e) e = check::array(periods, ndims, "periods");
+  }
+  if (!e) e = world::cart_create(*comm_old_p, {dims, size(ndims)}, periods, comm_cart);
+  return e ? entry.raise(comm_old_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Cart_create")]] decltype(PMPI_Cart_create) MPI_Cart_create;
 
 extern "C" int PMPI_Cart_get(MPI_Comm comm, int maxdims, int dims[], int periods[], int coords[]) {
-  return not_yet(Fn::Cart_get, comm);
+  Entry entry(Fn::Cart_get);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::length(maxdims, "maxdims");
+    if (!e) e = check::array(dims, maxdims, "dims");
+    if (!e) e = check::array(periods, maxdims, "periods");
+    if (!e) e = check::array(coords, maxdims, "coords");
+  }
+  if (!e) e = object::cart_get(*comm_p, maxdims, dims, periods, coords);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Cart_get")]] decltype(PMPI_Cart_get) MPI_Cart_get;
 
 extern "C" int PMPI_Cart_map(MPI_Comm comm, int ndims, const int dims[], const int periods[],
     int *newrank) {
-  return not_yet(Fn::Cart_map, comm);
+  Entry entry(Fn::Cart_map);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::length(ndims, "ndims");
+    if (!e) e = check::array(dims, ndims, "dims");
+    if (!e) e = check::array(periods, ndims, "periods");
+    if (!e) e = check::given(newrank, "newrank");
+  }
+  if (!e) e = object::cart_map(*comm_p, {dims, size(ndims)}, newrank);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Cart_map")]] decltype(PMPI_Cart_map) MPI_Cart_map;
 
 extern "C" int PMPI_Cart_rank(MPI_Comm comm, const int coords[], int *rank) {
-  return not_yet(Fn::Cart_rank, comm);
+  Entry entry(Fn::Cart_rank);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::given(rank, "rank");
+  }
+  if (!e) e = object::cart_rank(*comm_p, coords, rank);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Cart_rank")]] decltype(PMPI_Cart_rank) MPI_Cart_rank;
 
 extern "C" int PMPI_Cart_shift(MPI_Comm comm, int direction, int disp, int *rank_source,
     int *rank_dest) {
-  return not_yet(Fn::Cart_shift, comm);
+  Entry entry(Fn::Cart_shift);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::given(rank_source, "rank_source");
+    if (!e) e = check::given(rank_dest, "rank_dest");
+  }
+  if (!e) e = object::cart_shift(*comm_p, direction, disp, rank_source, rank_dest);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Cart_shift")]] decltype(PMPI_Cart_shift) MPI_Cart_shift;
 
 extern "C" int PMPI_Cart_sub(MPI_Comm comm, const int remain_dims[], MPI_Comm *newcomm) {
-  return not_yet(Fn::Cart_sub, comm);
+  Entry entry(Fn::Cart_sub);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::given(newcomm, "newcomm");
+  }
+  if (!e) e = world::cart_sub(*comm_p, remain_dims, newcomm);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Cart_sub")]] decltype(PMPI_Cart_sub) MPI_Cart_sub;
 
 extern "C" int PMPI_Cartdim_get(MPI_Comm comm, int *ndims) {
-  return not_yet(Fn::Cartdim_get, comm);
+  Entry entry(Fn::Cartdim_get);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::given(ndims, "ndims");
+  }
+  if (!e) e = object::cartdim_get(*comm_p, ndims);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Cartdim_get")]] decltype(PMPI_Cartdim_get) MPI_Cartdim_get;
 
 extern "C" int PMPI_Dims_create(int nnodes, int ndims, int dims[]) {
-  return not_yet(Fn::Dims_create);
+  Entry entry(Fn::Dims_create);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::length(ndims, "ndims");
+    if (!e) e = check::array(dims, ndims, "dims");
+  }
+  if (!e) e = object::create_dims(nnodes, {dims, size(ndims)});
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Dims_create")]] decltype(PMPI_Dims_create) MPI_Dims_create;
 
 extern "C" int PMPI_Dist_graph_create(MPI_Comm comm_old, int n, const int sources[],
     const int degrees[], const int destinations[], const int weights[], MPI_Info info, int reorder,
     MPI_Comm *comm_dist_graph) {
-  return not_yet(Fn::Dist_graph_create, comm_old);
+  Entry entry(Fn::Dist_graph_create);
+  object::Comm* comm_old_p = entry.comm(comm_old);
+  object::Info* info_p = entry.info(info);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_old_p, comm_old, "comm_old");
+    if (!e) e = check::given(comm_dist_graph, "comm_dist_graph");
+    if (!e) e = check::count(n, "n");
+    if (!e) e = check::array(sources, n, "sources");
+    if (!e) e = check::array(degrees, n, "degrees");
+    if (!e) e = check::info(info_p, info, "info");
+  }
+  if (!e) e = world::dist_graph_create(*comm_old_p, {sources, size(n)}, degrees, destinations,
+      weights, comm_dist_graph);
+  return e ? entry.raise(comm_old_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Dist_graph_create")]]
     decltype(PMPI_Dist_graph_create) MPI_Dist_graph_create;
@@ -66,58 +162,149 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Dist_graph_create")]]
 extern "C" int PMPI_Dist_graph_create_adjacent(MPI_Comm comm_old, int indegree,
     const int sources[], const int sourceweights[], int outdegree, const int destinations[],
     const int destweights[], MPI_Info info, int reorder, MPI_Comm *comm_dist_graph) {
-  return not_yet(Fn::Dist_graph_create_adjacent, comm_old);
+  Entry entry(Fn::Dist_graph_create_adjacent);
+  object::Comm* comm_old_p = entry.comm(comm_old);
+  object::Info* info_p = entry.info(info);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_old_p, comm_old, "comm_old");
+    if (!e) e = check::given(comm_dist_graph, "comm_dist_graph");
+    if (!e) e = check::array(sources, indegree, "sources");
+    if (!e) e = check::array(destinations, outdegree, "destinations");
+    if (!e) e = check::info(info_p, info, "info");
+  }
+  if (!e) e = world::dist_graph_create_adjacent(*comm_old_p, {{sources, size(indegree)},
+      sourceweights}, {{destinations, size(outdegree)}, destweights}, comm_dist_graph);
+  return e ? entry.raise(comm_old_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Dist_graph_create_adjacent")]]
     decltype(PMPI_Dist_graph_create_adjacent) MPI_Dist_graph_create_adjacent;
 
 extern "C" int PMPI_Dist_graph_neighbors(MPI_Comm comm, int maxindegree, int sources[],
     int sourceweights[], int maxoutdegree, int destinations[], int destweights[]) {
-  return not_yet(Fn::Dist_graph_neighbors, comm);
+  Entry entry(Fn::Dist_graph_neighbors);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::count(maxindegree, "maxindegree");
+    if (!e) e = check::array(sources, maxindegree, "sources");
+    if (!e) e = check::count(maxoutdegree, "maxoutdegree");
+    if (!e) e = check::array(destinations, maxoutdegree, "destinations");
+  }
+  if (!e) e = object::dist_graph_neighbors(*comm_p, maxindegree, sources, sourceweights,
+      maxoutdegree, destinations, destweights);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Dist_graph_neighbors")]]
     decltype(PMPI_Dist_graph_neighbors) MPI_Dist_graph_neighbors;
 
 extern "C" int PMPI_Dist_graph_neighbors_count(MPI_Comm comm, int *indegree, int *outdegree,
     int *weighted) {
-  return not_yet(Fn::Dist_graph_neighbors_count, comm);
+  Entry entry(Fn::Dist_graph_neighbors_count);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::given(indegree, "indegree");
+    if (!e) e = check::given(outdegree, "outdegree");
+    if (!e) e = check::given(weighted, "weighted");
+  }
+  if (!e) e = object::dist_graph_neighbors_count(*comm_p, indegree, outdegree, weighted);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Dist_graph_neighbors_count")]]
     decltype(PMPI_Dist_graph_neighbors_count) MPI_Dist_graph_neighbors_count;
 
 extern "C" int PMPI_Graph_create(MPI_Comm comm_old, int nnodes, const int index[],
     const int edges[], int reorder, MPI_Comm *comm_graph) {
-  return not_yet(Fn::Graph_create, comm_old);
+  Entry entry(Fn::Graph_create);
+  object::Comm* comm_old_p = entry.comm(comm_old);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_old_p, comm_old, "comm_old");
+    if (!e) e = check::given(comm_graph, "comm_graph");
+    if (!e) e = check::array(index, nnodes, "index");
+  }
+  if (!e) e = world::graph_create(*comm_old_p, nnodes, index, edges, comm_graph);
+  return e ? entry.raise(comm_old_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Graph_create")]]
     decltype(PMPI_Graph_create) MPI_Graph_create;
 
 extern "C" int PMPI_Graph_get(MPI_Comm comm, int maxindex, int maxedges, int index[],
     int edges[]) {
-  return not_yet(Fn::Graph_get, comm);
+  Entry entry(Fn::Graph_get);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::length(maxindex, "maxindex");
+    if (!e) e = check::length(maxedges, "maxedges");
+    if (!e) e = check::array(index, maxindex, "index");
+    if (!e) e = check::array(edges, maxedges, "edges");
+  }
+  if (!e) e = object::graph_get(*comm_p, maxindex, maxedges, index, edges);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Graph_get")]] decltype(PMPI_Graph_get) MPI_Graph_get;
 
 extern "C" int PMPI_Graph_map(MPI_Comm comm, int nnodes, const int index[], const int edges[],
     int *newrank) {
-  return not_yet(Fn::Graph_map, comm);
+  Entry entry(Fn::Graph_map);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::length(nnodes, "nnodes");
+    if (!e) e = check::array(index, nnodes, "index");
+    if (!e) e = check::given(newrank, "newrank");
+  }
+  if (!e) e = object::graph_map(*comm_p, nnodes, {index, size(nnodes)}, edges, newrank);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Graph_map")]] decltype(PMPI_Graph_map) MPI_Graph_map;
 
 extern "C" int PMPI_Graph_neighbors(MPI_Comm comm, int rank, int maxneighbors, int neighbors[]) {
-  return not_yet(Fn::Graph_neighbors, comm);
+  Entry entry(Fn::Graph_neighbors);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::length(maxneighbors, "maxneighbors");
+    if (!e) e = check::array(neighbors, maxneighbors, "neighbors");
+  }
+  if (!e) e = object::graph_neighbors(*comm_p, rank, maxneighbors, neighbors);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Graph_neighbors")]]
     decltype(PMPI_Graph_neighbors) MPI_Graph_neighbors;
 
 extern "C" int PMPI_Graph_neighbors_count(MPI_Comm comm, int rank, int *nneighbors) {
-  return not_yet(Fn::Graph_neighbors_count, comm);
+  Entry entry(Fn::Graph_neighbors_count);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::given(nneighbors, "nneighbors");
+  }
+  if (!e) e = object::graph_neighbors_count(*comm_p, rank, nneighbors);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Graph_neighbors_count")]]
     decltype(PMPI_Graph_neighbors_count) MPI_Graph_neighbors_count;
 
 extern "C" int PMPI_Graphdims_get(MPI_Comm comm, int *nnodes, int *nedges) {
-  return not_yet(Fn::Graphdims_get, comm);
+  Entry entry(Fn::Graphdims_get);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::given(nnodes, "nnodes");
+    if (!e) e = check::given(nedges, "nedges");
+  }
+  if (!e) e = object::graphdims_get(*comm_p, nnodes, nedges);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Graphdims_get")]]
     decltype(PMPI_Graphdims_get) MPI_Graphdims_get;
@@ -367,6 +554,14 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Neighbor_alltoallw_init_c")]]
     decltype(PMPI_Neighbor_alltoallw_init_c) MPI_Neighbor_alltoallw_init_c;
 
 extern "C" int PMPI_Topo_test(MPI_Comm comm, int *status) {
-  return not_yet(Fn::Topo_test, comm);
+  Entry entry(Fn::Topo_test);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::given(status, "status");
+  }
+  if (!e) e = store(status, object::topology_of(*comm_p));
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Topo_test")]] decltype(PMPI_Topo_test) MPI_Topo_test;

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The sentences of argument checks, and the checks that loop. Cold, except for arrays of requests.
+#include "abi/check.h"
+
+#include <cstdio>
+#include <cstring>
+
+#include "abi/entry.h"
+#include "abi/gen/constants.h"
+#include "object/op.h"
+
+namespace weft::abi::check {
+namespace {
+
+struct KindName {
+  Kind kind;
+  const char* name;
+};
+constexpr KindName kind_names[] = {
+    {Kind::comm, "a communicator"}, {Kind::group, "a group"},
+    {Kind::datatype, "a datatype"}, {Kind::op, "an operation"},
+    {Kind::request, "a request"},   {Kind::info, "an info object"},
+    {Kind::message, "a message"},   {Kind::errhandler, "an error handler"},
+    {Kind::session, "a session"},   {Kind::win, "a window"},
+    {Kind::file, "a file"},
+};
+
+/// What is this handle? e.g. "MPI_INT", "a request", "an object that was freed".
+void describe(const void* handle, char* out, std::size_t size) {
+  if (is_constant(handle)) {
+    const auto value = reinterpret_cast<std::uintptr_t>(handle);
+    const char* name = constant_name(static_cast<int>(value));
+    if (name) std::snprintf(out, size, "%s", name);
+    else std::snprintf(out, size, "%#zx, which is no handle", value);
+    return;
+  }
+  for (const KindName& k : kind_names) {
+    if (is_live(handle, k.kind)) {
+      std::snprintf(out, size, "%s", k.name);
+      return;
+    }
+  }
+  if (is_live(handle, Kind::dead)) std::snprintf(out, size, "an object that was freed");
+  else std::snprintf(out, size, "%p, which is no handle of this process", handle);
+}
+
+/// The n-th of names separated by ", ".
+struct Name {
+  char text[64];
+};
+Name nth(const char* names, int n) {
+  for (; n > 0; --n) names = std::strstr(names, ", ") + 2;
+  Name name{};
+  std::snprintf(name.text, sizeof name.text, "%.*s", static_cast<int>(std::strcspn(names, ",")), names);
+  return name;
+}
+
+/// "MPI_COMM_WORLD, which has ranks 0 to 3"
+void describe(const Comm& comm, char* out, std::size_t size) {
+  std::snprintf(out, size, "%s%s%s has %s0 to %d", comm.name.empty() ? "the communicator" : "",
+                comm.name.c_str(), comm.is_inter() ? "'s remote group" : "", "ranks ",
+                static_cast<int>(comm.peers().size()) - 1);
+}
+
+Err bad_blocks(const void* data, std::int64_t total, const char* names) {
+  return fail(MPI_ERR_BUFFER, "%s is a null pointer (%p), but its counts add up to %lld elements; pass "
+              "the buffer's address", nth(names, 0).text, data, static_cast<long long>(total));
+}
+
+Err bad_block_count(std::int64_t count, std::int64_t block, const char* names) {
+  return fail(MPI_ERR_COUNT, "%s[%lld] is %lld; expected 0 or more elements", nth(names, 1).text,
+              static_cast<long long>(block), static_cast<long long>(count));
+}
+
+}  // namespace
+
+Err bad_handle(int cls, const void* handle, const char* expected, const char* name) {
+  char is[160];
+  describe(handle, is, sizeof is);
+  if (std::strncmp(expected, is, std::strlen(is)) == 0)  // right, but not this rank's
+    return fail(cls, "%s is %s of another rank; pass handles between ranks in no way", name, is);
+  return fail(cls, "%s is %s; expected %s%s", name, is, expected,
+              is_live(handle, Kind::dead) ? "; do not use a handle after it was freed" : "");
+}
+
+Err bad_count(std::int64_t count, const char* name) {
+  return fail(MPI_ERR_COUNT, "%s is %lld; expected 0 or more%s", name, static_cast<long long>(count),
+              count < -1000000 ? " (does it overflow int? the _c form of the call takes MPI_Count)" : "");
+}
+
+Err bad_length(std::int64_t count, const char* name) {
+  return fail(MPI_ERR_ARG, "%s is %lld; expected 0 or more", name, static_cast<long long>(count));
+}
+
+Err bad_pointer(const char* name) {
+  return fail(MPI_ERR_ARG, "%s is a null pointer; pass the address of a variable", name);
+}
+
+Err bad_dest(int rank, const Comm& comm, const char* name) {
+  char range[200];
+  describe(comm, range, sizeof range);
+  return fail(MPI_ERR_RANK, "%s is %d, but %s; pass one of them or MPI_PROC_NULL", name, rank, range);
+}
+
+Err bad_source(int rank, const Comm& comm, const char* name) {
+  char range[200];
+  describe(comm, range, sizeof range);
+  return fail(MPI_ERR_RANK, "%s is %d, but %s; pass one of them, MPI_ANY_SOURCE or MPI_PROC_NULL", name,
+              rank, range);
+}
+
+Err bad_rank(int rank, const Comm& comm, const char* name) {
+  char range[200];
+  describe(comm, range, sizeof range);
+  return fail(MPI_ERR_RANK, "%s is %d, but %s; pass one of them", name, rank, range);
+}
+
+Err bad_root(int root, const Comm& comm, const char* name) {
+  char range[200];
+  describe(comm, range, sizeof range);
+  return fail(MPI_ERR_ROOT, "%s is %d, but %s; pass the same one of them on every process%s", name, root,
+              range, comm.is_inter() ? ", MPI_ROOT at the root and MPI_PROC_NULL beside it" : "");
+}
+
+Err bad_tag(int tag, const char* name) {
+  return fail(MPI_ERR_TAG, "%s is %d; expected 0 to 2147483647 (attribute MPI_TAG_UB)%s", name, tag,
+              tag == MPI_ANY_TAG ? "; MPI_ANY_TAG is for receives" : "");
+}
+
+Err bad_buffer(const void* buffer, std::int64_t count, const Type* type, MPI_Datatype handle,
+               const char* names) {
+  if (count < 0) return bad_count(count, nth(names, 1).text);
+  const Name type_name = nth(names, 2);
+  if (type == nullptr) return check::type(type, handle, type_name.text);
+  if (!type->committed) {
+    return fail(MPI_ERR_TYPE, "%s is not committed; call MPI_Type_commit before it is used in "
+                "communication", type_name.text);
+  }
+  return fail(MPI_ERR_BUFFER, "%s is a null pointer (%p), but %s is %lld; pass the buffer's address, or "
+              "a count of 0", nth(names, 0).text, buffer, nth(names, 1).text,
+              static_cast<long long>(count));
+}
+
+Err requests(const MPI_Request* array, std::int64_t count, const char* name) {
+  if (count <= 0) return ok;
+  if (array == nullptr) return bad_pointer(name);
+  for (std::int64_t i = 0; i < count; ++i) {
+    if (array[i] == MPI_REQUEST_NULL || is_live(array[i], Kind::request)) [[likely]] continue;
+    char element[64];
+    std::snprintf(element, sizeof element, "%s[%lld]", name, static_cast<long long>(i));
+    return bad_handle(MPI_ERR_REQUEST, array[i], "a request or MPI_REQUEST_NULL", element);
+  }
+  return ok;
+}
+
+Err types(const MPI_Datatype* array, std::int64_t count, const char* name) {
+  if (count <= 0) return ok;
+  if (array == nullptr) return bad_pointer(name);
+  for (std::int64_t i = 0; i < count; ++i) {
+    if (abi::type(array[i]) != nullptr) continue;
+    char element[64];
+    std::snprintf(element, sizeof element, "%s[%lld]", name, static_cast<long long>(i));
+    return type(nullptr, array[i], element);
+  }
+  return ok;
+}
+
+Err operands(const void* data, coll::Counts counts, const Type* type, MPI_Datatype handle,
+             std::int64_t blocks, const char* names) {
+  if (data == MPI_IN_PLACE) return ok;
+  if (counts.data == nullptr) return bad_pointer(nth(names, 1).text);
+  std::int64_t total = 0;
+  for (std::int64_t i = 0; i < blocks; ++i) {
+    if (counts[i] < 0) return bad_block_count(counts[i], i, names);
+    total += counts[i];
+  }
+  if (type == nullptr || !type->committed) return bad_buffer(data, 0, type, handle, names);
+  if (data == nullptr && total > 0 && needs_address(*type)) return bad_blocks(data, total, names);
+  return ok;
+}
+
+Err operands(const void* data, coll::Counts counts, const MPI_Datatype* types, std::int64_t blocks,
+             const char* names) {
+  if (data == MPI_IN_PLACE) return ok;
+  if (counts.data == nullptr) return bad_pointer(nth(names, 1).text);
+  if (types == nullptr) return bad_pointer(nth(names, 2).text);
+  for (std::int64_t i = 0; i < blocks; ++i) {
+    if (counts[i] < 0) return bad_block_count(counts[i], i, names);
+    const Type* type = abi::type(types[i]);
+    if (type != nullptr && type->committed) {
+      if (data == nullptr && counts[i] > 0 && needs_address(*type))
+        return bad_blocks(data, counts[i], names);
+      continue;
+    }
+    char element[4 * sizeof(Name)];
+    std::snprintf(element, sizeof element, "%s, %s, %s[%lld]", nth(names, 0).text, nth(names, 1).text,
+                  nth(names, 2).text, static_cast<long long>(i));
+    return bad_buffer(data, 0, type, types[i], element);
+  }
+  return ok;
+}
+
+Err op_defined(const object::Op* op, const Type* type) {
+  // A type that is not significant here (MPI_DATATYPE_NULL beside the root) is not looked at.
+  return type == nullptr ? ok : object::check_op(*op, *type);
+}
+
+Err not_aliased(const void* send, const void* recv, std::int64_t count) {
+  if (count <= 0 || send != recv || send == nullptr) return ok;
+  return fail(MPI_ERR_BUFFER, "sendbuf and recvbuf are the same address (%p); pass MPI_IN_PLACE as sendbuf "
+              "to reduce in place", send);
+}
+
+}  // namespace weft::abi::check

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Argument checks of the entry points, one overload per kind of parameter. A check gets what the
+// user passed and the parameter's name, and answers with an error class and a sentence: what was
+// passed, what was expected, what to try. The predicate is inline, the sentence is cold (check.cc).
+// Below abi there are no wrong arguments.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstdint>
+
+#include "abi/plain.h"
+#include "base/err.h"
+#include "coll/coll.h"
+#include "object/objects.h"
+#include "object/request.h"
+
+namespace weft::abi {
+
+/// The handle an inout argument points to; the null constant 0 for a null pointer.
+template <class Handle>
+Handle handle_at(Handle* pointer) {
+  return pointer == nullptr ? Handle{} : *pointer;
+}
+
+}  // namespace weft::abi
+
+namespace weft::abi::check {
+
+using datatype::Type;
+using object::Comm;
+
+// Sentences; each returns the error.
+[[gnu::cold]] Err bad_handle(int cls, const void* handle, const char* expected, const char* name);
+[[gnu::cold]] Err bad_count(std::int64_t count, const char* name);
+[[gnu::cold]] Err bad_length(std::int64_t count, const char* name);
+[[gnu::cold]] Err bad_pointer(const char* name);
+[[gnu::cold]] Err bad_dest(int rank, const Comm& comm, const char* name);
+[[gnu::cold]] Err bad_source(int rank, const Comm& comm, const char* name);
+[[gnu::cold]] Err bad_rank(int rank, const Comm& comm, const char* name);
+[[gnu::cold]] Err bad_root(int root, const Comm& comm, const char* name);
+[[gnu::cold]] Err bad_tag(int tag, const char* name);
+[[gnu::cold]] Err bad_buffer(const void* buffer, std::int64_t count, const Type* type,
+                             MPI_Datatype handle, const char* names);
+
+// --- handles --------------------------------------------------------------------------------------
+inline Err comm(const Comm* object, MPI_Comm handle, const char* name) {
+  return object ? ok : bad_handle(MPI_ERR_COMM, handle, "a communicator", name);
+}
+inline Err type(const Type* object, MPI_Datatype handle, const char* name) {
+  return object ? ok : bad_handle(MPI_ERR_TYPE, handle, "a datatype", name);
+}
+Err types(const MPI_Datatype* array, std::int64_t count, const char* name);
+inline Err op(const object::Op* object, MPI_Op handle, const char* name) {
+  return object ? ok : bad_handle(MPI_ERR_OP, handle, "an operation", name);
+}
+inline Err group(const object::Group* object, MPI_Group handle, const char* name) {
+  return object ? ok : bad_handle(MPI_ERR_GROUP, handle, "a group", name);
+}
+inline Err errhandler(const object::Errhandler* object, MPI_Errhandler handle, const char* name) {
+  return object ? ok : bad_handle(MPI_ERR_ERRHANDLER, handle, "an error handler", name);
+}
+/// MPI_INFO_NULL is legal (the object is nullptr then) ...
+inline Err info(const object::Info* object, MPI_Info handle, const char* name) {
+  if (object || handle == MPI_INFO_NULL) return ok;
+  return bad_handle(MPI_ERR_INFO, handle, "an info object or MPI_INFO_NULL", name);
+}
+/// ... and here it is not.
+inline Err info_given(const object::Info* object, MPI_Info handle, const char* name) {
+  return object ? ok : bad_handle(MPI_ERR_INFO, handle, "an info object", name);
+}
+inline Err request(MPI_Request handle, const char* name) {
+  if (handle == MPI_REQUEST_NULL || is_live(handle, Kind::request)) return ok;
+  return bad_handle(MPI_ERR_REQUEST, handle, "a request or MPI_REQUEST_NULL", name);
+}
+inline Err request_at(const MPI_Request* pointer, const char* name) {
+  return pointer ? request(*pointer, name) : bad_pointer(name);
+}
+Err requests(const MPI_Request* array, std::int64_t count, const char* name);
+/// For calls where the null request makes no sense (MPI_Start, MPI_Cancel, ...).
+inline Err request_given(MPI_Request handle, const char* name) {
+  if (is_live(handle, Kind::request)) return ok;
+  return bad_handle(MPI_ERR_REQUEST, handle, "a request", name);
+}
+/// A matched message for MPI_Mrecv.
+inline Err message_at(const MPI_Message* pointer, const char* name) {
+  if (pointer == nullptr) return bad_pointer(name);
+  if (*pointer == MPI_MESSAGE_NO_PROC || is_live(*pointer, Kind::message)) return ok;
+  return bad_handle(MPI_ERR_REQUEST, *pointer, "a matched message", name);
+}
+
+// --- numbers and pointers -------------------------------------------------------------------------
+inline Err count(std::int64_t value, const char* name) {
+  return value >= 0 ? ok : bad_count(value, name);
+}
+inline Err length(std::int64_t value, const char* name) {
+  return value >= 0 ? ok : bad_length(value, name);
+}
+inline Err given(const void* pointer, const char* name) {
+  return pointer ? ok : bad_pointer(name);
+}
+template <class R, class... Args>
+Err given(R (*function)(Args...), const char* name) {
+  return function ? ok : bad_pointer(name);
+}
+template <class R, class... Args>
+Err given(R (*function)(Args..., ...), const char* name) {
+  return function ? ok : bad_pointer(name);
+}
+inline Err array(const void* pointer, std::int64_t length, const char* name) {
+  return pointer || length <= 0 ? ok : bad_pointer(name);
+}
+
+// --- ranks and tags -------------------------------------------------------------------------------
+inline bool in_range(int rank, const Comm& comm) {
+  return static_cast<unsigned>(rank) < comm.peers().size();
+}
+inline Err dest(int rank, const Comm& comm, const char* name) {
+  return in_range(rank, comm) || rank == MPI_PROC_NULL ? ok : bad_dest(rank, comm, name);
+}
+inline Err source(int rank, const Comm& comm, const char* name) {
+  if (in_range(rank, comm) || rank == MPI_ANY_SOURCE || rank == MPI_PROC_NULL) return ok;
+  return bad_source(rank, comm, name);
+}
+inline Err rank(int rank, const Comm& comm, const char* name) {
+  return in_range(rank, comm) ? ok : bad_rank(rank, comm, name);
+}
+inline Err root(int root, const Comm& comm, const char* name) {
+  if (in_range(root, comm)) return ok;
+  if (comm.is_inter() && (root == MPI_ROOT || root == MPI_PROC_NULL)) return ok;
+  return bad_root(root, comm, name);
+}
+inline Err tag(int tag, const char* name) { return tag >= 0 ? ok : bad_tag(tag, name); }
+inline Err recv_tag(int tag, const char* name) {
+  return tag >= 0 || tag == MPI_ANY_TAG ? ok : bad_tag(tag, name);
+}
+/// How many processes the caller exchanges data with in a collective.
+inline std::int64_t peers(const Comm& comm) { return static_cast<std::int64_t>(comm.peers().size()); }
+/// Does the caller contribute data to a rooted collective? Not beside the root of an
+/// intercommunicator.
+inline bool takes_part(int root) { return root >= 0; }
+/// Is the caller the root of a rooted collective (whose root-only arguments count then)?
+inline bool at_root(const Comm& comm, int root) {
+  return comm.is_inter() ? root == MPI_ROOT : root == comm.rank;
+}
+
+// --- data -----------------------------------------------------------------------------------------
+/// Would touching `type` at address 0 be a mistake, i.e. does the type not hold absolute addresses?
+inline bool needs_address(const Type& type) { return type.size > 0 && type.true_lb < 4096; }
+
+/// `names` are those of the three parameters, as in "sendbuf, sendcount, sendtype".
+inline Err buffer(const void* buffer, std::int64_t count, const Type* type, MPI_Datatype handle,
+                  const char* names) {
+  if (count >= 0 && type && type->committed && (buffer || count == 0 || !needs_address(*type)))
+    return ok;
+  return bad_buffer(buffer, count, type, handle, names);
+}
+/// The same for a buffer that may be MPI_IN_PLACE (count and type are ignored then).
+inline Err operand(const void* data, std::int64_t count, const Type* type, MPI_Datatype handle,
+                   const char* names) {
+  return data == MPI_IN_PLACE ? ok : buffer(data, count, type, handle, names);
+}
+/// One count per process of the communicator and one type ...
+Err operands(const void* data, coll::Counts counts, const Type* type, MPI_Datatype handle,
+             std::int64_t blocks, const char* names);
+/// ... or one type per process.
+Err operands(const void* data, coll::Counts counts, const MPI_Datatype* types, std::int64_t blocks,
+             const char* names);
+
+/// Is the reduction operation defined for the type?
+Err op_defined(const object::Op* op, const Type* type);
+/// Send and receive buffer of a reduction must not be the same memory.
+Err not_aliased(const void* send, const void* recv, std::int64_t count);
+
+}  // namespace weft::abi::check

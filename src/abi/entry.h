@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The frame of every entry point: finds the calling rank, holds its lock (MPI_THREAD_MULTIPLE only)
+// from the first line to the last, knows whether MPI may be called now, turns handles into objects,
+// and raises errors. Nothing here is called below abi.
+#pragma once
+
+#include <mpi.h>
+
+#include "abi/gen/fn.h"
+#include "abi/plain.h"
+#include "base/err.h"
+#include "datatype/api.h"
+#include "object/objects.h"
+#include "world/rank.h"
+
+namespace weft::abi {
+
+/// When a function may be called.
+enum class When : bool { running, always };
+
+class Entry {
+ public:
+  explicit Entry(Fn fn, When when = When::running) : fn_(fn), rank_(world::current_rank()) {
+    if (__builtin_expect(rank_ == nullptr, 0)) {
+      status_ = no_rank();
+      return;
+    }
+    locked_ = rank_->engine.lock.enabled();
+    if (locked_) rank_->engine.lock.lock();
+    // acquire: what MPI_Init wrote, if another thread of the rank called it
+    if (rank_->phase.load(std::memory_order_acquire) != Rank::Phase::initialized &&
+        when == When::running) [[unlikely]]
+      status_ = wrong_phase();
+  }
+  ~Entry() {
+    if (locked_) rank_->engine.lock.unlock();  // not what MPI_Init_thread enabled meanwhile
+  }
+  Entry(const Entry&) = delete;
+  Entry& operator=(const Entry&) = delete;
+
+  /// An error if the function may not be called now: then nothing else may be done.
+  Err status() const { return status_; }
+  /// Parameter abi.check: are arguments checked?
+  bool checking() const {
+    return !status_ && rank_->process->params.boolean(P::abi_check);
+  }
+
+  Rank& rank() { return *rank_; }
+  pt2pt::Engine& engine() { return rank_->engine; }
+  object::Store& store() { return rank_->store; }
+  /// Who makes a datatype; `large`: by a function with large counts.
+  datatype::Maker types(bool large = false) { return {store().types, large}; }
+
+  // Handles to objects; nullptr for a handle that is null or no live object of this kind.
+  object::Comm* comm(MPI_Comm handle);
+  object::Group* group(MPI_Group handle);
+  const object::Op* op(MPI_Op handle);
+  object::Info* info(MPI_Info handle);
+  object::Errhandler* errhandler(MPI_Errhandler handle);
+
+  /// Call the error handler of `comm` (nullptr: of MPI_COMM_SELF). Returns the error code that the
+  /// entry point returns, if the handler returns.
+  [[gnu::cold]] int raise(object::Comm* comm, Err error);
+  [[gnu::cold]] int raise(Err error) { return raise(nullptr, error); }
+  /// For calls without an error handler (MPI_T, files): say the sentence, return the class.
+  [[gnu::cold]] int returned(Err error);
+
+ private:
+  [[gnu::cold]] Err no_rank() const;
+  [[gnu::cold]] Err wrong_phase() const;
+
+  Fn fn_;
+  bool locked_ = false;
+  Rank* rank_;
+  Err status_{};
+};
+
+inline const datatype::Type* type(MPI_Datatype handle) { return datatype::from_handle(handle); }
+
+inline object::Comm* Entry::comm(MPI_Comm handle) {
+  object::Comm* comm = status_ ? nullptr : store().comm(handle);
+  return comm != nullptr && comm->owner == rank_ ? comm : nullptr;
+}
+inline object::Group* Entry::group(MPI_Group handle) {
+  return status_ ? nullptr : store().group(handle);
+}
+inline const object::Op* Entry::op(MPI_Op handle) { return status_ ? nullptr : store().op(handle); }
+inline object::Info* Entry::info(MPI_Info handle) { return status_ ? nullptr : store().info(handle); }
+inline object::Errhandler* Entry::errhandler(MPI_Errhandler handle) {
+  return status_ ? nullptr : store().errhandler(handle);
+}
+
+/// The communicator whose error handler belongs to one of these requests: of the first live one.
+object::Comm* comm_of(const MPI_Request* requests, std::int64_t count = 1);
+
+/// The end of an entry point that weft does not implement yet: MPI_ERR_UNSUPPORTED_OPERATION.
+[[gnu::cold]] int not_yet(Fn fn, MPI_Comm comm = MPI_COMM_NULL);
+/// The same where errors are returned and not raised.
+[[gnu::cold]] int not_yet_returned(Fn fn);
+
+}  // namespace weft::abi

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Argument checks: each wrong argument gets its class and a sentence that says what was passed, what
+// was expected and what to try; right ones pass.
+#include "abi/check.h"
+
+#include <gtest/gtest.h>
+
+#include <climits>
+#include <string>
+
+#include "abi/convert.h"
+#include "base/pool.h"
+#include "datatype/type.h"
+
+namespace weft::abi {
+namespace {
+
+struct CheckTest : testing::Test {
+  Pool<object::Group, Kind::group> groups;
+  Pool<object::Comm, Kind::comm> comms;
+  Pool<object::Request, Kind::request> requests;
+  object::Group* four = groups.create();
+  object::Comm* comm = comms.create();
+  const datatype::Type* int_type = type_of(MPI_INT);
+
+  CheckTest() {
+    four->members = {0, 1, 2, 3};
+    comm->group = four;
+    comm->name = "MPI_COMM_WORLD";
+  }
+  ~CheckTest() override {
+    comms.destroy(comm);
+    groups.destroy(four);
+  }
+  static const datatype::Type* type_of(MPI_Datatype handle) { return datatype::from_handle(handle); }
+};
+
+void expect_error(Err e, int cls, const std::string& sentence) {
+  EXPECT_EQ(e.cls, cls);
+  const char* text = last_error_text(e.cls);
+  ASSERT_NE(text, nullptr);
+  EXPECT_NE(std::string(text).find(sentence), std::string::npos) << text;
+}
+
+TEST_F(CheckTest, NullHandlesAreNamed) {
+  expect_error(check::comm(nullptr, MPI_COMM_NULL, "comm"), MPI_ERR_COMM,
+               "comm is MPI_COMM_NULL; expected a communicator");
+  expect_error(check::type(nullptr, MPI_DATATYPE_NULL, "datatype"), MPI_ERR_TYPE,
+               "datatype is MPI_DATATYPE_NULL; expected a datatype");
+  expect_error(check::op(nullptr, MPI_OP_NULL, "op"), MPI_ERR_OP, "op is MPI_OP_NULL");
+  expect_error(check::group(nullptr, MPI_GROUP_NULL, "group"), MPI_ERR_GROUP, "MPI_GROUP_NULL");
+}
+
+TEST_F(CheckTest, AHandleOfAnotherKindIsNamed) {
+  expect_error(check::comm(nullptr, reinterpret_cast<MPI_Comm>(MPI_INT), "comm"), MPI_ERR_COMM,
+               "comm is MPI_INT; expected a communicator");
+  expect_error(check::comm(nullptr, reinterpret_cast<MPI_Comm>(four), "comm"), MPI_ERR_COMM,
+               "comm is a group; expected a communicator");
+}
+
+TEST_F(CheckTest, AFreedHandleIsNamed) {
+  object::Comm* gone = comms.create();
+  comms.destroy(gone);
+  expect_error(check::comm(nullptr, reinterpret_cast<MPI_Comm>(gone), "comm"), MPI_ERR_COMM,
+               "an object that was freed");
+}
+
+TEST_F(CheckTest, AForeignHandleIsNamed) {
+  int local = 0;
+  expect_error(check::comm(nullptr, reinterpret_cast<MPI_Comm>(&local), "comm"), MPI_ERR_COMM,
+               "which is no handle of this process");
+  expect_error(check::comm(nullptr, reinterpret_cast<MPI_Comm>(comm), "comm"), MPI_ERR_COMM,
+               "a communicator of another rank");
+}
+
+TEST_F(CheckTest, Ranks) {
+  EXPECT_FALSE(check::dest(3, *comm, "dest"));
+  EXPECT_FALSE(check::dest(MPI_PROC_NULL, *comm, "dest"));
+  EXPECT_FALSE(check::source(MPI_ANY_SOURCE, *comm, "source"));
+  expect_error(check::dest(4, *comm, "dest"), MPI_ERR_RANK,
+               "dest is 4, but MPI_COMM_WORLD has ranks 0 to 3; pass one of them or MPI_PROC_NULL");
+  expect_error(check::dest(MPI_ANY_SOURCE, *comm, "dest"), MPI_ERR_RANK, "dest is -1");
+  expect_error(check::source(17, *comm, "source"), MPI_ERR_RANK, "MPI_ANY_SOURCE or MPI_PROC_NULL");
+  expect_error(check::root(-1, *comm, "root"), MPI_ERR_ROOT, "root is -1");
+  expect_error(check::root(MPI_ROOT, *comm, "root"), MPI_ERR_ROOT, "root is -4");
+}
+
+TEST_F(CheckTest, RootsOfIntercommunicators) {
+  object::Group* two = groups.create();
+  two->members = {4, 5};
+  comm->remote = two;
+  EXPECT_FALSE(check::root(1, *comm, "root"));
+  EXPECT_FALSE(check::root(MPI_ROOT, *comm, "root"));
+  EXPECT_FALSE(check::root(MPI_PROC_NULL, *comm, "root"));
+  expect_error(check::root(2, *comm, "root"), MPI_ERR_ROOT, "remote group has ranks 0 to 1");
+  comm->remote = nullptr;
+  groups.destroy(two);
+}
+
+TEST_F(CheckTest, Tags) {
+  EXPECT_FALSE(check::tag(INT_MAX, "tag"));
+  EXPECT_FALSE(check::recv_tag(MPI_ANY_TAG, "tag"));
+  expect_error(check::tag(-5, "sendtag"), MPI_ERR_TAG, "sendtag is -5; expected 0 to 2147483647");
+  expect_error(check::tag(MPI_ANY_TAG, "tag"), MPI_ERR_TAG, "MPI_ANY_TAG is for receives");
+  expect_error(check::recv_tag(-1, "tag"), MPI_ERR_TAG, "tag is -1");
+}
+
+TEST_F(CheckTest, Buffers) {
+  int data = 0;
+  const char* names = "buf, count, datatype";
+  EXPECT_FALSE(check::buffer(&data, 1, int_type, MPI_INT, names));
+  EXPECT_FALSE(check::buffer(nullptr, 0, int_type, MPI_INT, names));
+  expect_error(check::buffer(&data, -3, int_type, MPI_INT, names), MPI_ERR_COUNT, "count is -3");
+  expect_error(check::buffer(&data, -2147483648LL, int_type, MPI_INT, names), MPI_ERR_COUNT,
+               "the _c form of the call takes MPI_Count");
+  expect_error(check::buffer(nullptr, 7, int_type, MPI_INT, names), MPI_ERR_BUFFER,
+               "buf is a null pointer");
+  expect_error(check::buffer(&data, 1, nullptr, MPI_DATATYPE_NULL, names), MPI_ERR_TYPE,
+               "datatype is MPI_DATATYPE_NULL");
+  datatype::Type raw = *int_type;
+  raw.committed = false;
+  expect_error(check::buffer(&data, 1, &raw, MPI_INT, names), MPI_ERR_TYPE,
+               "datatype is not committed; call MPI_Type_commit");
+}
+
+TEST_F(CheckTest, MpiBottomWithAbsoluteAddresses) {
+  datatype::Type absolute = *int_type;
+  absolute.true_lb = 0x7f0000001000;
+  EXPECT_FALSE(check::buffer(MPI_BOTTOM, 1, &absolute, MPI_INT, "buf, count, datatype"));
+}
+
+TEST_F(CheckTest, InPlaceIgnoresCountAndType) {
+  EXPECT_FALSE(check::operand(MPI_IN_PLACE, -1, nullptr, MPI_DATATYPE_NULL, "a, b, c"));
+  expect_error(check::operand(nullptr, 1, int_type, MPI_INT, "sendbuf, sendcount, sendtype"),
+               MPI_ERR_BUFFER, "sendbuf is a null pointer");
+}
+
+TEST_F(CheckTest, BlocksOfVCollectives) {
+  int data[4] = {};
+  const int good[] = {1, 0, 2, 1}, bad[] = {1, 0, -2, 1}, empty[] = {0, 0, 0, 0};
+  const char* names = "recvbuf, recvcounts, recvtype";
+  EXPECT_FALSE(check::operands(data, counts(good), int_type, MPI_INT, 4, names));
+  EXPECT_FALSE(check::operands(nullptr, counts(empty), int_type, MPI_INT, 4, names));
+  expect_error(check::operands(data, counts(bad), int_type, MPI_INT, 4, names), MPI_ERR_COUNT,
+               "recvcounts[2] is -2");
+  expect_error(check::operands(nullptr, counts(good), int_type, MPI_INT, 4, names), MPI_ERR_BUFFER,
+               "its counts add up to 4 elements");
+  expect_error(check::operands(data, counts(static_cast<const int*>(nullptr)), int_type, MPI_INT, 4,
+                               names), MPI_ERR_ARG, "recvcounts is a null pointer");
+  const MPI_Count wide[] = {1, 0, 2, 1};
+  EXPECT_FALSE(check::operands(data, counts(wide), int_type, MPI_INT, 4, names));
+}
+
+TEST_F(CheckTest, BlocksOfWCollectives) {
+  int data[4] = {};
+  const int n[] = {1, 1};
+  const MPI_Datatype good[] = {MPI_INT, MPI_DOUBLE}, bad[] = {MPI_INT, MPI_DATATYPE_NULL};
+  const char* names = "sendbuf, sendcounts, sendtypes";
+  EXPECT_FALSE(check::operands(data, counts(n), good, 2, names));
+  expect_error(check::operands(data, counts(n), bad, 2, names), MPI_ERR_TYPE,
+               "sendtypes[1] is MPI_DATATYPE_NULL");
+}
+
+TEST_F(CheckTest, Requests) {
+  object::Request* live = requests.create();
+  MPI_Request array[] = {MPI_REQUEST_NULL, reinterpret_cast<MPI_Request>(live), MPI_REQUEST_NULL};
+  EXPECT_FALSE(check::requests(array, 3, "array_of_requests"));
+  EXPECT_FALSE(check::requests(nullptr, 0, "array_of_requests"));
+  requests.destroy(live);
+  expect_error(check::requests(array, 3, "array_of_requests"), MPI_ERR_REQUEST,
+               "array_of_requests[1] is an object that was freed");
+  expect_error(check::requests(nullptr, 3, "array_of_requests"), MPI_ERR_ARG, "null pointer");
+  expect_error(check::request_given(MPI_REQUEST_NULL, "request"), MPI_ERR_REQUEST,
+               "request is MPI_REQUEST_NULL; expected a request");
+}
+
+TEST_F(CheckTest, Operations) {
+  object::Op band, user;
+  band.operation = datatype::Operation::band;
+  user.operation = datatype::Operation::user;
+  EXPECT_FALSE(check::op_defined(&band, int_type));
+  EXPECT_FALSE(check::op_defined(&user, type_of(MPI_DOUBLE)));
+  expect_error(check::op_defined(&band, type_of(MPI_DOUBLE)), MPI_ERR_OP,
+               "MPI_BAND is not defined for MPI_DOUBLE");
+  datatype::Type derived = *int_type;
+  derived.predefined = false;
+  expect_error(check::op_defined(&band, &derived), MPI_ERR_OP, "MPI_Op_create");
+}
+
+TEST_F(CheckTest, Aliases) {
+  int data = 0, other = 0;
+  EXPECT_FALSE(check::not_aliased(&data, &other, 1));
+  EXPECT_FALSE(check::not_aliased(&data, &data, 0));
+  expect_error(check::not_aliased(&data, &data, 1), MPI_ERR_BUFFER, "MPI_IN_PLACE");
+}
+
+}  // namespace
+}  // namespace weft::abi
