@@ -2,6 +2,10 @@
 //
 // The predefined communicators, and the end of communicators. Freeing is local: what is still in
 // flight keeps the object until it is done (object::release).
+#include <stdio.h>
+
+#include <cstring>
+
 #include "coll/coll.h"
 #include "object/attribute.h"
 #include "object/group.h"
@@ -15,6 +19,21 @@ namespace {
 
 void detach(Comm& comm) {
   if (comm.coll != nullptr) coll::detach(comm);
+}
+
+/// The command line of this process, which is the rank's unless the process hosts several.
+void read_command(object::Start& start) {
+  FILE* file = std::fopen("/proc/self/cmdline", "re");
+  if (file == nullptr) return;
+  char text[4096];
+  const std::size_t n = std::fread(text, 1, sizeof text - 1, file);
+  std::fclose(file);
+  text[n] = 0;
+  start.command = text;
+  for (std::size_t at = start.command.size() + 1; at < n; at += std::strlen(text + at) + 1) {
+    if (!start.arguments.empty()) start.arguments += ' ';
+    start.arguments += text + at;
+  }
 }
 
 const char* thread_level_name(int level) {
@@ -56,6 +75,7 @@ Err make_predefined_comms(Rank& rank) {
 
   object::Start start;
   start.maxprocs = entry.app_size > 0 ? entry.app_size : size;
+  if (!rank.process->threads) read_command(start);
   start.thread_level = thread_level_name(rank.thread_level);
   object::fill_env_info(*store.info_env, start);
 

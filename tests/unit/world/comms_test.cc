@@ -3,12 +3,15 @@
 // communicators never meet, and that nothing is left behind.
 #include "world/comms.h"
 
-#include <numeric>
+#include <sched.h>
+
+#include <algorithm>
 
 #include "coll/coll.h"
 #include "object/attribute.h"
 #include "object/comm.h"
 #include "object/group.h"
+#include "object/info.h"
 #include "unit/world/ranks.h"
 
 namespace weft::world {
@@ -112,6 +115,73 @@ TEST_P(Comms, SplitByColorThenKeyThenRank) {
       free_comm(rank, handle);
     }
     EXPECT_EQ(comm_split(*rank.store.comm_self, -5, 0, &handle).cls, MPI_ERR_ARG);
+  });
+}
+
+TEST_P(Comms, SplitType) {
+  run([](Rank& rank, Comm& world) {
+    const int p = world.size(), r = world.rank;
+    MPI_Comm handle;
+    ASSERT_FALSE(comm_split_type(world, MPI_COMM_TYPE_SHARED, -r, nullptr, &handle));
+    EXPECT_EQ(rank.store.comm(handle)->size(), p);
+    EXPECT_EQ(rank.store.comm(handle)->rank, p - 1 - r);
+    free_comm(rank, handle);
+    ASSERT_FALSE(comm_split_type(world, r ? int{MPI_COMM_TYPE_SHARED} : MPI_UNDEFINED, 0, nullptr, &handle));
+    EXPECT_EQ(handle == MPI_COMM_NULL, r == 0);
+    if (r) free_comm(rank, handle);
+    EXPECT_EQ(comm_split_type(*rank.store.comm_self, 12345, 0, nullptr, &handle).cls, MPI_ERR_ARG);
+    if (p > 1) {
+      const int type = r ? MPI_COMM_TYPE_SHARED : MPI_COMM_TYPE_HW_GUIDED;
+      EXPECT_EQ(comm_split_type(world, type, 0, nullptr, &handle).cls, MPI_ERR_ARG);
+    }
+
+    Info* info = rank.store.infos.create();
+    const auto guided = [&](int type, const char* key, const char* value) {
+      info->entries = {{key, value}};
+      EXPECT_FALSE(comm_split_type(world, type, 0, info, &handle));
+      const int size = handle == MPI_COMM_NULL ? 0 : rank.store.comm(handle)->size();
+      if (size != 0) free_comm(rank, handle);
+      return size;
+    };
+    EXPECT_EQ(guided(MPI_COMM_TYPE_HW_GUIDED, "mpi_hw_resource_type", "mpi_shared_memory"), p);
+    EXPECT_EQ(guided(MPI_COMM_TYPE_HW_GUIDED, "mpi_hw_resource_type", "hwloc://Machine"), p);
+    EXPECT_EQ(guided(MPI_COMM_TYPE_HW_GUIDED, "mpi_hw_resource_type", "the moon"), 0);
+    EXPECT_EQ(guided(MPI_COMM_TYPE_HW_GUIDED, "other", "x"), 0);
+    EXPECT_EQ(guided(MPI_COMM_TYPE_RESOURCE_GUIDED, "mpi_pset_name", "mpi://WORLD"), p);
+    EXPECT_EQ(guided(MPI_COMM_TYPE_RESOURCE_GUIDED, "mpi_pset_name", "mpi://SELF"), 1);
+    // The ranks of this test may use the same CPUs: no level divides them.
+    EXPECT_EQ(guided(MPI_COMM_TYPE_HW_UNGUIDED, "other", "x"), 0);
+    rank.store.infos.destroy(info);
+
+    MPI_Info resources;
+    ASSERT_FALSE(hw_resource_info(rank, &resources));
+    EXPECT_EQ(*object::info_find(rank.store.info(resources), "hwloc://Machine"), "true");
+    ASSERT_FALSE(object::free_info(rank.store, &resources));
+  });
+}
+
+TEST_P(Comms, UnguidedSplitFollowsTheBinding) {
+  run([](Rank& rank, Comm& world) {
+    cpu_set_t before, one;
+    ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
+    if (CPU_COUNT(&before) < 2 || world.size() < 2) return;  // nothing to divide on this machine
+    int cpus[2], found = 0;
+    for (int cpu = 0; found < 2; ++cpu)
+      if (CPU_ISSET(cpu, &before)) cpus[found++] = cpu;
+    CPU_ZERO(&one);
+    CPU_SET(cpus[world.rank % 2], &one);
+    ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
+    MPI_Comm handle;
+    Info* info = rank.store.infos.create();
+    ASSERT_FALSE(comm_split_type(world, MPI_COMM_TYPE_HW_UNGUIDED, 0, info, &handle));
+    ASSERT_EQ(sched_setaffinity(0, sizeof before, &before), 0);
+    ASSERT_NE(handle, MPI_COMM_NULL);
+    EXPECT_EQ(rank.store.comm(handle)->size(), (world.size() + (world.rank % 2 == 0)) / 2);
+    const std::string* level = object::info_find(info, "mpi_hw_resource_type");
+    ASSERT_NE(level, nullptr);
+    EXPECT_EQ(level->rfind("hwloc://", 0), 0u);
+    rank.store.infos.destroy(info);
+    free_comm(rank, handle);
   });
 }
 
