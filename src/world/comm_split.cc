@@ -80,31 +80,4 @@ Err comm_split(Comm& comm, int color, int key, MPI_Comm* out) {
   return ok;
 }
 
-// One node: what shares memory is everybody. Of smaller parts of the machine a rank knows nothing,
-// and the standard's answer to that is MPI_COMM_NULL (§7.4.2).
-Err comm_split_type(Comm& comm, int split_type, int key, Info* info, MPI_Comm* out) {
-  const auto asks_for_node = [&] {
-    if (info == nullptr) return false;
-    for (const auto& [name, value] : info->entries)
-      if (name == "mpi_hw_resource_type") return value == "mpi_shared_memory";
-    return false;
-  };
-  switch (split_type) {
-    case MPI_COMM_TYPE_SHARED:
-      return comm_split(comm, 0, key, out);
-    case MPI_COMM_TYPE_HW_GUIDED:
-    case MPI_COMM_TYPE_RESOURCE_GUIDED:
-      return comm_split(comm, asks_for_node() ? 0 : MPI_UNDEFINED, key, out);
-    case MPI_COMM_TYPE_HW_UNGUIDED:
-    case MPI_UNDEFINED:
-      return comm_split(comm, MPI_UNDEFINED, key, out);
-    default:
-      *out = MPI_COMM_NULL;
-      return fail(MPI_ERR_ARG,
-                  "split_type is %d; it must be MPI_UNDEFINED or one of the MPI_COMM_TYPE_ "
-                  "constants",
-                  split_type);
-  }
-}
-
 }  // namespace weft::world
