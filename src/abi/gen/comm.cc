@@ -343,7 +343,17 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Comm_split")]] decltype(PMPI_Comm_split
 
 extern "C" int PMPI_Comm_split_type(MPI_Comm comm, int split_type, int key, MPI_Info info,
     MPI_Comm *newcomm) {
-  return not_yet(Fn::Comm_split_type, comm);
+  Entry entry(Fn::Comm_split_type);
+  object::Comm* comm_p = entry.comm(comm);
+  object::Info* info_p = entry.info(info);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::given(newcomm, "newcomm");
+    if (!e) e = check::info(info_p, info, "info");
+  }
+  if (!e) e = world::comm_split_type(*comm_p, split_type, key, info_p, newcomm);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Comm_split_type")]]
     decltype(PMPI_Comm_split_type) MPI_Comm_split_type;
