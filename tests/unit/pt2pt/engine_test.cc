@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Engines of several ranks as threads of the test, without launcher: every protocol, small rings so
+// that sends queue, several threads per rank. Runs under TSan: this is where the mailbox, the copy
+// jobs and parking are watched.
+#include "pt2pt/engine.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <thread>
+#include <vector>
+
+namespace weft::pt2pt {
+namespace {
+
+const datatype::Type* byte_type() {
+  return datatype::predefined(reinterpret_cast<std::uintptr_t>(MPI_BYTE));
+}
+
+struct TestRank {
+  Counters counters;
+  Engine engine;
+  object::Group group;
+  object::Comm comm;
+};
+
+/// A job of `n` ranks in this process.
+struct TestJob {
+  std::unique_ptr<memory::Job> job;
+  std::vector<std::unique_ptr<TestRank>> ranks;
+
+  TestJob(int n, bool multiple) {
+    setenv("WEFT_SHM_RING_CELLS", "64", 1);
+    setenv("WEFT_SHM_RING_BYTES", "32768", 1);
+    setenv("WEFT_PT2PT_EAGER_MAX", "2048", 1);
+    const Params params = Params::from_env(false);
+    for (const char* name : {"WEFT_SHM_RING_CELLS", "WEFT_SHM_RING_BYTES", "WEFT_PT2PT_EAGER_MAX"})
+      unsetenv(name);
+    const Result<memory::Job*> made = memory::Job::create(n, 8, params);
+    EXPECT_FALSE(made.err);
+    job.reset(made.value);
+    for (int r = 0; r < n; ++r) {
+      ranks.push_back(std::make_unique<TestRank>());
+      TestRank& rank = *ranks.back();
+      job->entry(r).pid = getpid();
+      rank.engine.open(*job, r, params, rank.counters);
+      if (multiple) rank.engine.lock.enable();
+      for (int i = 0; i < n; ++i) rank.group.members.push_back(i);
+      rank.comm.group = &rank.group;
+      rank.comm.rank = r;
+      rank.comm.context = 4;
+      rank.comm.engine = &rank.engine;
+      rank.comm.refs = 1;
+    }
+  }
+
+  /// Take the rank's lock as an entry point does.
+  template <class Body>
+  void as(int rank, Body body) {
+    Engine& e = ranks[static_cast<std::size_t>(rank)]->engine;
+    e.lock.lock();
+    body(ranks[static_cast<std::size_t>(rank)]->comm);
+    e.lock.unlock();
+  }
+};
+
+std::byte expected(int source, int tag, std::size_t i) {
+  return static_cast<std::byte>((static_cast<std::size_t>(source * 37 + tag * 11) + i * 7) & 0xff);
+}
+
+std::int64_t size_of_message(int tag) {
+  constexpr std::int64_t sizes[] = {0, 1, 8, 32, 33, 500, 2048, 2049, 10000, 65536, 200001};
+  return sizes[tag % 11];
+}
+
+void fill(std::vector<std::byte>& data, int source, int tag) {
+  for (std::size_t i = 0; i < data.size(); ++i) data[i] = expected(source, tag, i);
+}
+
+bool is_filled(const std::vector<std::byte>& data, int source, int tag) {
+  for (std::size_t i = 0; i < data.size(); ++i)
+    if (data[i] != expected(source, tag, i)) return false;
+  return true;
+}
+
+/// Every rank sends `messages` to every rank, itself included, and receives as many.
+void exchange(TestJob& job, int me, int base_tag, int messages) {
+  const int n = static_cast<int>(job.ranks.size());
+  std::vector<std::vector<std::byte>> out, in;
+  std::vector<MPI_Request> requests;
+  job.as(me, [&](Comm& comm) {
+    for (int k = 0; k < messages; ++k) {
+      const int tag = base_tag + k;
+      for (int peer = 0; peer < n; ++peer) {
+        in.emplace_back(static_cast<std::size_t>(size_of_message(tag)));
+        MPI_Request request;
+        ASSERT_FALSE(irecv({in.back().data(), size_of_message(tag), byte_type()}, peer, tag, comm, &request));
+        requests.push_back(request);
+        out.emplace_back(static_cast<std::size_t>(size_of_message(tag)));
+        fill(out.back(), me, tag);
+        const Mode mode = k % 3 == 0 ? Mode::synchronous : Mode::standard;
+        ASSERT_FALSE(isend({out.back().data(), size_of_message(tag), byte_type()}, peer, tag, comm, mode,
+                           &request));
+        requests.push_back(request);
+      }
+    }
+    ASSERT_FALSE(waitall(requests, MPI_STATUSES_IGNORE));
+  });
+  std::size_t at = 0;
+  for (int k = 0; k < messages; ++k)
+    for (int peer = 0; peer < n; ++peer, ++at) EXPECT_TRUE(is_filled(in[at], peer, base_tag + k));
+}
+
+TEST(Engine, moves_messages_of_all_protocols_among_ranks) {
+  TestJob job(3, false);
+  std::vector<std::thread> threads;
+  for (int r = 0; r < 3; ++r)
+    threads.emplace_back([&job, r] {
+      for (int round = 0; round < 10; ++round) exchange(job, r, 100 * round, 22);
+    });
+  for (std::thread& t : threads) t.join();
+  for (const auto& rank : job.ranks) {
+    EXPECT_TRUE(rank->engine.busy.empty());
+    EXPECT_EQ(rank->engine.free_jobs.size(), shm::Mailbox::jobs);
+    EXPECT_EQ(rank->engine.requests.live(), 1u);  // the shared completed one
+    EXPECT_EQ(rank->comm.refs, 1);
+  }
+}
+
+TEST(Engine, serves_several_threads_of_a_rank) {
+  TestJob job(2, true);
+  std::vector<std::thread> threads;
+  for (int r = 0; r < 2; ++r)
+    for (int t = 0; t < 3; ++t)
+      threads.emplace_back([&job, r, t] {
+        for (int round = 0; round < 5; ++round) exchange(job, r, 10000 * t + 100 * round, 11);
+      });
+  for (std::thread& t : threads) t.join();
+}
+
+TEST(Engine, wakes_sleepers) {
+  TestJob job(2, true);
+  std::vector<std::thread> threads;
+  constexpr int rounds = 20;
+  for (int t = 0; t < 2; ++t) {
+    threads.emplace_back([&job, t] {
+      for (int i = 0; i < rounds; ++i)
+        job.as(0, [&](Comm& comm) {
+          int value = -1;
+          ASSERT_FALSE(recv({&value, 4, byte_type()}, 1, t, comm, MPI_STATUS_IGNORE));
+          EXPECT_EQ(value, i);
+        });
+    });
+    threads.emplace_back([&job, t] {
+      for (int i = 0; i < rounds; ++i) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(4 + t));
+        job.as(1, [&](Comm& comm) { ASSERT_FALSE(send({&i, 4, byte_type()}, 0, t, comm)); });
+      }
+    });
+  }
+  for (std::thread& t : threads) t.join();
+  EXPECT_GT(job.ranks[0]->counters.parks, 0u);
+}
+
+}  // namespace
+}  // namespace weft::pt2pt
