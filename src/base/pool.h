@@ -54,10 +54,10 @@ extern constinit std::atomic<std::size_t> region_used;
 inline bool is_live(const void* handle, Kind kind) {
   // acquire: where there are chunks the base is known. pairs with take_chunk()
   const std::size_t used = pool_detail::region_used.load(std::memory_order_acquire);
-  const auto at = reinterpret_cast<std::uintptr_t>(handle) -
-                  pool_detail::region_base.load(std::memory_order_relaxed);
+  const std::uintptr_t base = pool_detail::region_base.load(std::memory_order_relaxed);
+  const std::uintptr_t at = reinterpret_cast<std::uintptr_t>(handle) - base;
   if (at >= used || at % 64 != 0) return false;
-  return static_cast<const Object*>(handle)->kind == kind;
+  return reinterpret_cast<const Object*>(base + at)->kind == kind;
 }
 
 /// A small positive number for an object of this process and back (MPI_Comm_toint and its siblings);

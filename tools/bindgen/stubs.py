@@ -258,7 +258,7 @@ enum class Fn : short {{
 {names}  count_
 }};
 
-/// "MPI_Send"
+/// The name with its prefix, as in mpi.h.
 const char* name(Fn fn);
 
 }}  // namespace weft::abi

@@ -40,7 +40,21 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Comm_create")]] decltype(PMPI_Comm_crea
 
 extern "C" int PMPI_Comm_create_from_group(MPI_Group group, const char *stringtag, MPI_Info info,
     MPI_Errhandler errhandler, MPI_Comm *newcomm) {
-  return not_yet(Fn::Comm_create_from_group);
+  Entry entry(Fn::Comm_create_from_group);
+  object::Group* group_p = entry.group(group);
+  object::Info* info_p = entry.info(info);
+  object::Errhandler* errhandler_p = entry.errhandler(errhandler);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::given(newcomm, "newcomm");
+    if (!e) e = check::group(group_p, group, "group");
+    if (!e) e = check::given(stringtag, "stringtag");
+    if (!e) e = check::info(info_p, info, "info");
+    if (!e) e = check::errhandler(errhandler_p, errhandler, "errhandler");
+  }
+  if (!e) e = world::comm_create_from_group(entry.rank(), *group_p, stringtag, info_p,
+      *errhandler_p, newcomm);
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Comm_create_from_group")]]
     decltype(PMPI_Comm_create_from_group) MPI_Comm_create_from_group;
@@ -586,7 +600,22 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Intercomm_create")]]
 extern "C" int PMPI_Intercomm_create_from_groups(MPI_Group local_group, int local_leader,
     MPI_Group remote_group, int remote_leader, const char *stringtag, MPI_Info info,
     MPI_Errhandler errhandler, MPI_Comm *newintercomm) {
-  return not_yet(Fn::Intercomm_create_from_groups);
+  Entry entry(Fn::Intercomm_create_from_groups);
+  object::Group* local_group_p = entry.group(local_group);
+  object::Group* remote_group_p = entry.group(remote_group);
+  object::Info* info_p = entry.info(info);
+  object::Errhandler* errhandler_p = entry.errhandler(errhandler);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::given(newintercomm, "newintercomm");
+    if (!e) e = check::group(local_group_p, local_group, "local_group");
+    if (!e) e = check::given(stringtag, "stringtag");
+    if (!e) e = check::info(info_p, info, "info");
+    if (!e) e = check::errhandler(errhandler_p, errhandler, "errhandler");
+  }
+  if (!e) e = world::intercomm_create_from_groups(entry.rank(), {*local_group_p, local_leader,
+      remote_group_p, remote_leader, stringtag, info_p, *errhandler_p}, newintercomm);
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Intercomm_create_from_groups")]]
     decltype(PMPI_Intercomm_create_from_groups) MPI_Intercomm_create_from_groups;

@@ -159,12 +159,12 @@ extern "C" int PMPI_Free_mem(void *base) {
 extern "C" [[gnu::weak, gnu::alias("PMPI_Free_mem")]] decltype(PMPI_Free_mem) MPI_Free_mem;
 
 extern "C" int PMPI_Get_hw_resource_info(MPI_Info *hw_info) {
-  Entry entry(Fn::Get_hw_resource_info, When::always);
+  Entry entry(Fn::Get_hw_resource_info);
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::given(hw_info, "hw_info");
   }
-  if (!e) e = (object::create_info(entry.store(), hw_info), ok);
+  if (!e) e = world::hw_resource_info(entry.rank(), hw_info);
   return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Get_hw_resource_info")]]

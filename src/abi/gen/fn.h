@@ -673,7 +673,7 @@ enum class Fn : short {
   count_
 };
 
-/// "MPI_Send"
+/// The name with its prefix, as in mpi.h.
 const char* name(Fn fn);
 
 }  // namespace weft::abi
