@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What may be asked before MPI_Init and after MPI_Finalize, versions and facts of the ABI, handles as integers, the
-// clock, memory, address arithmetic, PMPI names.
+// What may be asked before MPI_Init and after MPI_Finalize, versions and facts of the ABI, handles
+// as integers, the clock, memory, address arithmetic, PMPI names.
 #include "../check.h"
 
 static void before_and_after(int initialized, int finalized) {
@@ -51,13 +51,14 @@ static void handles_as_integers(void) {
 static void small_things(void) {
   char name[MPI_MAX_PROCESSOR_NAME], yes[8], no[8];
   int length = 0, flag = 0, provided = -1;
-  void *memory = NULL;
+  void* memory = NULL;
   MPI_Aint a, b;
   int array[4];
   OK(MPI_Get_processor_name(name, &length));
   EQ((int)strlen(name), length);
   const double t = MPI_Wtime();
-  CHECK(MPI_Wtime() >= t && MPI_Wtick() > 0 && MPI_Wtick() < 1e-3, "the clock goes back or is coarse");
+  CHECK(MPI_Wtime() >= t && MPI_Wtick() > 0 && MPI_Wtick() < 1e-3,
+        "the clock goes back or is coarse");
   OK(MPI_Alloc_mem(1000, MPI_INFO_NULL, &memory));
   memset(memory, 1, 1000);
   OK(MPI_Free_mem(memory));
@@ -76,7 +77,7 @@ static void small_things(void) {
   EQ(length, rank);
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   before_and_after(0, 0);
   start(&argc, &argv);
   OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// MPI_T: every control variable can be read, every performance variable counts what this rank did, wrong indices and
-// handles are refused without an error handler.
+// MPI_T: every control variable can be read, every performance variable counts what this rank did,
+// wrong indices and handles are refused without an error handler.
 #include "../check.h"
 
 static void control_variables(void) {
@@ -9,12 +9,14 @@ static void control_variables(void) {
   CHECK(n > 5, "only %d control variables", n);
   for (int i = 0; i < n; ++i) {
     char name[128], help[512], text[4096];
-    int name_len = sizeof name, help_len = sizeof help, verbosity, bind, scope, count = 0, same = -1;
+    int name_len = sizeof name, help_len = sizeof help, verbosity, bind, scope, count = 0,
+        same = -1;
     long long value = 0;
     MPI_Datatype type;
     MPI_T_enum values;
     MPI_T_cvar_handle handle;
-    OK(MPI_T_cvar_get_info(i, name, &name_len, &verbosity, &type, &values, help, &help_len, &bind, &scope));
+    OK(MPI_T_cvar_get_info(i, name, &name_len, &verbosity, &type, &values, help, &help_len, &bind,
+                           &scope));
     EQ(name_len, (int)strlen(name) + 1);
     CHECK(help[0] != 0, "%s has no help", name);
     EQ(bind, MPI_T_BIND_NO_OBJECT);
@@ -27,7 +29,7 @@ static void control_variables(void) {
       EQ((int)strlen(text) + 1, count);
     } else {
       EQ(count, 1);
-      OK(MPI_T_cvar_read(handle, type == MPI_INT ? (void *)&same : (void *)&value));
+      OK(MPI_T_cvar_read(handle, type == MPI_INT ? (void*)&same : (void*)&value));
     }
     EQ(MPI_T_cvar_write(handle, &value), MPI_T_ERR_CVAR_SET_NEVER);
     OK(MPI_T_cvar_handle_free(&handle));
@@ -39,7 +41,8 @@ static void control_variables(void) {
   OK(MPI_T_cvar_get_info(0, little, &little_len, NULL, NULL, NULL, NULL, NULL, NULL, NULL));
   EQ((int)strlen(little), 3);
   CHECK(little_len > 4, "the needed length is %d", little_len);
-  EQ(MPI_T_cvar_get_info(n, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL), MPI_T_ERR_INVALID_INDEX);
+  EQ(MPI_T_cvar_get_info(n, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL),
+     MPI_T_ERR_INVALID_INDEX);
   EQ(MPI_T_cvar_get_index("no.such", &index), MPI_T_ERR_INVALID_NAME);
 }
 
@@ -59,7 +62,8 @@ static void performance_variables(void) {
     char name[128];
     int name_len = sizeof name, class, same = -1, readonly = 0, continuous = 0;
     MPI_Datatype type;
-    OK(MPI_T_pvar_get_info(i, name, &name_len, NULL, &class, &type, NULL, NULL, NULL, NULL, &readonly, &continuous, NULL));
+    OK(MPI_T_pvar_get_info(i, name, &name_len, NULL, &class, &type, NULL, NULL, NULL, NULL,
+                           &readonly, &continuous, NULL));
     CHECK(type == MPI_UNSIGNED_LONG_LONG, "%s has another type", name);
     EQ(readonly, 1);
     EQ(continuous, 1);
@@ -73,7 +77,8 @@ static void performance_variables(void) {
   const unsigned long long before = sent(session, handle);
   for (int i = 0; i < 10; ++i) {
     int out = i, in = -1;
-    OK(MPI_Sendrecv(&out, 1, MPI_INT, right_of(rank), 0, &in, 1, MPI_INT, left_of(rank), 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    OK(MPI_Sendrecv(&out, 1, MPI_INT, right_of(rank), 0, &in, 1, MPI_INT, left_of(rank), 0,
+                    MPI_COMM_WORLD, MPI_STATUS_IGNORE));
     EQ(in, i);
   }
   EQ(sent(session, handle) - before, 10);
@@ -108,7 +113,7 @@ static void categories(void) {
   EQ(n, 0);
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   int provided = 0, n = 0;
   EQ(MPI_T_cvar_get_num(&n), MPI_T_ERR_NOT_INITIALIZED);
   OK(MPI_T_init_thread(MPI_THREAD_SINGLE, &provided));

@@ -60,11 +60,6 @@ int main(int argc, char** argv) {
   }
   OK(MPI_Comm_create(MPI_COMM_WORLD, MPI_GROUP_EMPTY, &comm));
   CHECK(comm == MPI_COMM_NULL, "Comm_create of nobody gave a communicator");
-  // From a group without a parent communicator.
-  OK(MPI_Comm_create_from_group(reversed, "weft.test.create", MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL,
-                                &comm));
-  check(comm, reversed);
-  OK(MPI_Comm_free(&comm));
   for (int i = 0; i < 300; ++i) {
     OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
     if (i % 50 == 0) OK(MPI_Barrier(comm));

@@ -141,19 +141,22 @@ static MPI_Datatype tree(int depth, Map* map) {
   return type;
 }
 
+// 2: beyond the room of the test's buffer; 1: some bytes lie over each other; 0: neither.
 static int overlapping(const Map* map, int count, char* used, long room, long base) {
   const long extent = map->high - map->low;
+  int overlap = 0;
   memset(used, 0, (size_t)room);
   for (int k = 0; k < count; ++k) {
     for (int i = 0; i < map->n; ++i) {
       const long at = base + map->at[i] + k * extent;
       if (at < 0 || at + map->width[i] > room) return 2;
       for (int b = 0; b < map->width[i]; ++b) {
-        if (used[at + b]++) return 1;
+        if (used[at + b]) overlap = 1;
+        used[at + b] = 1;
       }
     }
   }
-  return 0;
+  return overlap;
 }
 
 static void verify(int number, MPI_Datatype type, const Map* map, unsigned char* data,

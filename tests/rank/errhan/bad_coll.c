@@ -38,7 +38,7 @@ int main(int argc, char** argv) {
   BAD(MPI_Allreduce(d, e, 1, MPI_DOUBLE, MPI_BAND, world), MPI_ERR_OP, "MPI_BAND", "MPI_DOUBLE");
   BAD(MPI_Allreduce(a, b, 1, MPI_INT, MPI_MINLOC, world), MPI_ERR_OP, "MPI_MINLOC", "MPI_INT");
   BAD(MPI_Allreduce(a, b, 1, derived, MPI_SUM, world), MPI_ERR_OP, "MPI_SUM");
-  BAD(MPI_Reduce(&c, &f, 1, MPI_CHAR, MPI_MAX, 0, world), MPI_ERR_OP, "MPI_MAX", "MPI_CHAR");
+  BAD(MPI_Reduce(&c, &f, 1, MPI_PACKED, MPI_MAX, 0, world), MPI_ERR_OP, "MPI_MAX", "MPI_PACKED");
   BAD(MPI_Reduce(a, b, 1, MPI_INT, MPI_SUM, size, world), MPI_ERR_ROOT, "root");
   BAD(MPI_Reduce_local(d, e, 1, MPI_DOUBLE, MPI_LXOR), MPI_ERR_OP, "MPI_LXOR", "MPI_DOUBLE");
   BAD(MPI_Scan(a, b, 1, open, MPI_SUM, world), MPI_ERR_TYPE, "commit");

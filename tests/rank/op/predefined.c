@@ -53,21 +53,21 @@ enum { many = 67 };
 #define LOGIC(name, T) F(name, T, land, a&& b) F(name, T, lor, a || b) F(name, T, lxor, !a != !b)
 #define BITS(name, T) F(name, T, band, a& b) F(name, T, bor, a | b) F(name, T, bxor, a ^ b)
 
-#define INTEGER(name, T)                                                          \
-  DEFINE(name, T, (who * 5 + i * 3) % 6 - (i % 2) * (who % 2), a == b)            \
-  ARITHMETIC(name, T)                                                             \
-  ORDER(name, T) LOGIC(name, T)                                                   \
-      BITS(name, T) static void name##_all(MPI_Datatype type, const char* what) { \
-    name##_test(type, MPI_SUM, name##_sum, what);                                 \
-    name##_test(type, MPI_PROD, name##_prod, what);                               \
-    name##_test(type, MPI_MIN, name##_min, what);                                 \
-    name##_test(type, MPI_MAX, name##_max, what);                                 \
-    name##_test(type, MPI_LAND, name##_land, what);                               \
-    name##_test(type, MPI_LOR, name##_lor, what);                                 \
-    name##_test(type, MPI_LXOR, name##_lxor, what);                               \
-    name##_test(type, MPI_BAND, name##_band, what);                               \
-    name##_test(type, MPI_BOR, name##_bor, what);                                 \
-    name##_test(type, MPI_BXOR, name##_bxor, what);                               \
+#define INTEGER(name, T)                                                                     \
+  DEFINE(name, T, (who * 5 + i * 3) % 6 - (i % 2) * (who % 2), a == b)                       \
+  ARITHMETIC(name, T)                                                                        \
+  ORDER(name, T)                                                                             \
+  LOGIC(name, T) BITS(name, T) static void name##_all(MPI_Datatype type, const char* what) { \
+    name##_test(type, MPI_SUM, name##_sum, what);                                            \
+    name##_test(type, MPI_PROD, name##_prod, what);                                          \
+    name##_test(type, MPI_MIN, name##_min, what);                                            \
+    name##_test(type, MPI_MAX, name##_max, what);                                            \
+    name##_test(type, MPI_LAND, name##_land, what);                                          \
+    name##_test(type, MPI_LOR, name##_lor, what);                                            \
+    name##_test(type, MPI_LXOR, name##_lxor, what);                                          \
+    name##_test(type, MPI_BAND, name##_band, what);                                          \
+    name##_test(type, MPI_BOR, name##_bor, what);                                            \
+    name##_test(type, MPI_BXOR, name##_bxor, what);                                          \
   }
 INTEGER(i8, int8_t)
 INTEGER(u8, uint8_t)
