@@ -41,6 +41,13 @@ void* Arena::take(std::size_t bytes) {
   return at;
 }
 
+std::uint8_t levels_of(const Node& node) {
+  if (node.kind == Node::Kind::vector) return 1;
+  if (node.kind != Node::Kind::loop) return 0;
+  const int below = node.child->levels;
+  return static_cast<std::uint8_t>(below == 0 || below == max_levels ? 0 : below + 1);
+}
+
 namespace {
 
 using Kind = Node::Kind;
@@ -83,6 +90,7 @@ Layout repeat(Layout one, int64_t n, int64_t stride, Arena& arena) {
   } else {
     node.child = one.node;
   }
+  node.levels = levels_of(node);
   return {make_node(arena, node), one.disp};
 }
 
@@ -93,6 +101,8 @@ class List {
   void reserve(int64_t n) { parts_.reserve(static_cast<std::size_t>(n)); }
 
   void add_block(int64_t disp, int64_t length) {
+    if (added_++ == 0) unit_ = length;
+    else if (length != unit_) unit_ = 0;
     if (!parts_.empty()) {
       Item& last = parts_.back();
       if (last.node == nullptr && last.disp + last.length == disp) {
@@ -125,6 +135,7 @@ class List {
   Layout finish() {
     if (parts_.empty()) return {};
     if (parts_.size() == 1) return single(parts_[0]);
+    if (all_blocks_ && unit_ > 0 && parts_.size() > added_ / 2) split();
     if (all_blocks_) return blocks(0, parts_.size());
     if (Layout same = all_same(); same.node != nullptr) return same;
     return sequence();
@@ -147,6 +158,16 @@ class List {
     for (std::size_t i = begin + 1; i < end; ++i)
       if (parts_[i].disp - parts_[i - 1].disp != stride) return false;
     return true;
+  }
+
+  /// Few neighbours of equal length touched: equal lengths are worth more than fewer blocks.
+  void split() {
+    std::vector<Item> equal;
+    equal.reserve(added_);
+    for (const Item& item : parts_)
+      for (int64_t at = 0; at < item.length; at += unit_)
+        equal.push_back({item.disp + at, unit_, nullptr});
+    parts_.swap(equal);
   }
 
   /// A list of blocks only, of two or more.
@@ -221,6 +242,8 @@ class List {
   Arena& arena_;
   std::vector<Item> parts_;
   bool all_blocks_ = true;
+  std::size_t added_ = 0;  // blocks before merging
+  int64_t unit_ = 0;       // their length if they are of one, else 0
 };
 
 }  // namespace

@@ -28,6 +28,12 @@ struct Part {
   const Node* node;
 };
 
+/// Nests up to this deep are run by one call; deeper ones by recursion.
+inline constexpr int max_levels = 6;
+/// A loop over at most this many blocks is copied block by block for many rounds at once (an array
+/// of structs member by member).
+inline constexpr std::int64_t max_members = 8;
+
 struct Node {
   enum class Kind : std::uint8_t {
     block,     // `length` bytes
@@ -38,6 +44,7 @@ struct Node {
     sequence,  // `count` parts, one after the other
   };
   Kind kind = Kind::block;
+  std::uint8_t levels = 0;  // of loops down to one vector and nothing else; 0: it is not like that
   std::int64_t size = 0;  // packed bytes
   std::int64_t count = 1;
   std::int64_t stride = 0;
@@ -49,6 +56,9 @@ struct Node {
     const Part* parts;  // count + 1 entries, likewise
   };
 };
+
+/// Node::levels from the node's other members.
+std::uint8_t levels_of(const Node& node);
 
 /// A node and where it is placed. node == nullptr: no data.
 struct Layout {

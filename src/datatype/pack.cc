@@ -16,58 +16,82 @@ namespace {
 
 using std::int64_t;
 
-struct Packer {
-  std::byte* out;
-
-  bool block(const std::byte* p, int64_t length) {
-    copy_block(out, p, length);
-    out += length;
-    return true;
-  }
-  bool strided(const std::byte* p, int64_t n, int64_t stride, int64_t length) {
-    copy_strided({out, p, length, n, length, stride});
-    out += n * length;
-    return true;
-  }
-  bool strided2(const std::byte* p, int64_t outer, int64_t outer_stride, int64_t n, int64_t stride,
-                int64_t length) {
-    copy_strided({out, p, length, n, length, stride, outer, n * length, outer_stride});
-    out += outer * n * length;
-    return true;
-  }
-  bool scattered(const std::byte* p, const int64_t* disps, int64_t n, int64_t length) {
-    for (int64_t i = 0; i < n; ++i) block(p + disps[i], length);
-    return true;
-  }
-};
-
-struct Unpacker {
-  const std::byte* in;
+/// Moves between the packed form, which it advances through, and memory.
+template <bool Packing>
+struct Mover {
+  static constexpr bool bulk = true;
+  std::byte* packed;
 
   bool block(std::byte* p, int64_t length) {
-    copy_block(p, in, length);
-    in += length;
+    if constexpr (Packing) copy_block(packed, p, length);
+    else copy_block(p, packed, length);
+    packed += length;
     return true;
   }
+
   bool strided(std::byte* p, int64_t n, int64_t stride, int64_t length) {
-    copy_strided({p, in, length, n, stride, length});
-    in += n * length;
+    run(p, length, 1, [&](int) { return Loop{n, length, stride}; });
+    packed += n * length;
     return true;
   }
-  bool strided2(std::byte* p, int64_t outer, int64_t outer_stride, int64_t n, int64_t stride,
-                int64_t length) {
-    copy_strided({p, in, length, n, stride, length, outer, outer_stride, n * length});
-    in += outer * n * length;
-    return true;
-  }
+
   bool scattered(std::byte* p, const int64_t* disps, int64_t n, int64_t length) {
-    for (int64_t i = 0; i < n; ++i) block(p + disps[i], length);
+    copy_scattered<Packing>(packed, p, disps, n, length);
+    packed += n * length;
     return true;
+  }
+
+  void nest(std::byte* p, int64_t n, int64_t stride, const Node& child) {
+    const Node* node = &child;
+    const int levels = child.levels + 1;
+    Loop loops[max_levels + 1];
+    loops[levels - 1] = {n, child.size, stride};
+    for (int k = levels - 2; k > 0; --k, node = node->child)
+      loops[k] = {node->count, node->child->size, node->stride};
+    loops[0] = {node->count, node->length, node->stride};
+    run(p, node->length, levels, [&](int k) { return loops[k]; });
+    packed += n * child.size;
+  }
+
+  /// Some rounds at a time, so that their memory is still near when the next member comes.
+  void members(std::byte* p, int64_t n, int64_t stride, const Node& child) {
+    constexpr int64_t rounds = 64;
+    while (n > 0) {
+      const int64_t now = std::min(n, rounds);
+      std::byte* const start = packed;
+      for (int64_t i = 0; i < child.count; ++i) {
+        const Run* r = child.runs + i;
+        packed = start + r->at;
+        run(p + r->disp, r[1].at - r->at, 1, [&](int) { return Loop{now, child.size, stride}; });
+      }
+      packed = start + now * child.size;
+      p += now * stride;
+      n -= now;
+    }
+  }
+
+ private:
+  struct Loop {
+    int64_t n, packed, memory;  // rounds; distance in the packed form and in memory
+  };
+  template <class LoopAt>
+  void run(std::byte* p, int64_t length, int levels, LoopAt loop_at) {
+    Strided s;
+    s.to = Packing ? packed : p;
+    s.from = Packing ? p : packed;
+    s.length = length;
+    s.levels = levels;
+    for (int k = 0; k < levels; ++k) {
+      const Loop l = loop_at(k);
+      s.level[k] = {l.n, Packing ? l.packed : l.memory, Packing ? l.memory : l.packed};
+    }
+    copy_strided(s);
   }
 };
 
 /// Runs as process_vm_readv and its kin want them.
 struct RunSink {
+  static constexpr bool bulk = false;
   struct iovec* out;
   int max;
   int n = 0;
@@ -88,12 +112,6 @@ struct RunSink {
       if (!block(p + i * stride, length)) return false;
     return true;
   }
-  bool strided2(std::byte* p, int64_t outer, int64_t outer_stride, int64_t count, int64_t stride,
-                int64_t length) {
-    for (int64_t i = 0; i < outer; ++i)
-      if (!strided(p + i * outer_stride, count, stride, length)) return false;
-    return true;
-  }
   bool scattered(std::byte* p, const int64_t* disps, int64_t count, int64_t length) {
     for (int64_t i = 0; i < count; ++i)
       if (!block(p + disps[i], length)) return false;
@@ -101,33 +119,32 @@ struct RunSink {
   }
 };
 
-/// The next pieces of one side of a copy: each is n blocks of one length at one distance.
+/// The next pieces of one side of a copy: each is n blocks of one length, at one distance or at the
+/// places of a list.
 struct Pieces {
-  static constexpr int max = 32;
+  static constexpr bool bulk = false;
+  static constexpr int max = 64;
   struct Piece {
-    std::byte* at;
+    std::byte* base;
     int64_t n, stride, length;
+    const int64_t* disps;  // nullptr: `stride` apart
+    std::byte* at(int64_t i) const { return base + (disps != nullptr ? disps[i] : i * stride); }
   };
   Piece piece[max];
   int n = 0, current = 0;
   int64_t skip = 0;  // bytes of the current piece's first block that are done
 
-  bool strided(std::byte* p, int64_t count, int64_t stride, int64_t length) {
+  bool add(const Piece& p) {
     if (n == max) return false;
-    piece[n++] = {p, count, stride, length};
+    piece[n++] = p;
     return true;
   }
-  bool block(std::byte* p, int64_t length) { return strided(p, 1, 0, length); }
-  bool strided2(std::byte* p, int64_t outer, int64_t outer_stride, int64_t count, int64_t stride,
-                int64_t length) {
-    for (int64_t i = 0; i < outer; ++i)
-      if (!strided(p + i * outer_stride, count, stride, length)) return false;
-    return true;
+  bool block(std::byte* p, int64_t length) { return add({p, 1, 0, length, nullptr}); }
+  bool strided(std::byte* p, int64_t count, int64_t stride, int64_t length) {
+    return add({p, count, stride, length, nullptr});
   }
   bool scattered(std::byte* p, const int64_t* disps, int64_t count, int64_t length) {
-    for (int64_t i = 0; i < count; ++i)
-      if (!block(p + disps[i], length)) return false;
-    return true;
+    return add({p, count, 0, length, disps});
   }
 
   void fill(const ConstBuffer& buffer, int64_t from, int64_t to) {
@@ -136,13 +153,14 @@ struct Pieces {
     walk(buffer, from, to, *this);
   }
   bool empty() const { return current == n; }
-  std::byte* head() const { return piece[current].at + skip; }
+  std::byte* head() const { return piece[current].at(0) + skip; }
   int64_t head_bytes() const { return piece[current].length - skip; }
   void take_blocks(int64_t blocks) {
     Piece& p = piece[current];
     p.n -= blocks;
-    p.at += blocks * p.stride;
-    if (p.n == 0) ++current;
+    if (p.n == 0) return void(++current);
+    if (p.disps != nullptr) p.disps += blocks;
+    else p.base += blocks * p.stride;
   }
   void take_bytes(int64_t bytes) {
     skip += bytes;
@@ -152,31 +170,56 @@ struct Pieces {
   }
 };
 
+/// n blocks of one length on both sides.
+void copy_equal(const Pieces::Piece& to, const Pieces::Piece& from, int64_t n) {
+  if (to.disps == nullptr && from.disps == nullptr)
+    return copy_strided({to.base, from.base, from.length, 1, {{n, to.stride, from.stride}}});
+  for (int64_t i = 0; i < n; ++i) copy_block(to.at(i), from.at(i), from.length);
+}
+
 /// Copy what both sides have ready at their front; returns the bytes.
 int64_t copy_front(Pieces& from, Pieces& to) {
-  const Pieces::Piece f = from.piece[from.current];
-  const Pieces::Piece t = to.piece[to.current];
-  if (from.skip == 0 && to.skip == 0 && f.length == t.length) {
-    const int64_t n = std::min(f.n, t.n);
-    copy_strided({t.at, f.at, f.length, n, t.stride, f.stride});
+  const Pieces::Piece& f = from.piece[from.current];
+  const Pieces::Piece& t = to.piece[to.current];
+  const bool fresh = from.skip == 0 && to.skip == 0;
+  if (fresh && f.length == t.length) {
+    const int64_t n = std::min(f.n, t.n), length = f.length;
+    copy_equal(t, f, n);
     from.take_blocks(n);
     to.take_blocks(n);
-    return n * f.length;
+    return n * length;
   }
+  // Short blocks of one side make up whole blocks of the other: two nested loops.
+  const bool regular = fresh && f.disps == nullptr && t.disps == nullptr;
+  if (regular && t.length % f.length == 0 && f.n >= t.length / f.length) {
+    const int64_t k = t.length / f.length, n = std::min(t.n, f.n / k), bytes = n * t.length;
+    copy_strided({t.base, f.base, f.length, 2, {{k, f.length, f.stride}, {n, t.stride, k * f.stride}}});
+    from.take_blocks(n * k);
+    to.take_blocks(n);
+    return bytes;
+  }
+  if (regular && f.length % t.length == 0 && t.n >= f.length / t.length) {
+    const int64_t k = f.length / t.length, n = std::min(f.n, t.n / k), bytes = n * f.length;
+    copy_strided({t.base, f.base, t.length, 2, {{k, t.stride, t.length}, {n, k * t.stride, f.stride}}});
+    from.take_blocks(n);
+    to.take_blocks(n * k);
+    return bytes;
+  }
+  // Several blocks of one side out of one block of the other.
   const int64_t have = from.head_bytes(), want = to.head_bytes();
-  if (to.skip == 0 && t.length <= have) {  // several blocks of `to` out of one of `from`
-    const int64_t n = std::min(t.n, have / t.length);
-    copy_strided({t.at, from.head(), t.length, n, t.stride, t.length});
-    from.take_bytes(n * t.length);
+  if (to.skip == 0 && t.disps == nullptr && t.length <= have) {
+    const int64_t n = std::min(t.n, have / t.length), bytes = n * t.length;
+    copy_strided({t.base, from.head(), t.length, 1, {{n, t.stride, t.length}}});
+    from.take_bytes(bytes);
     to.take_blocks(n);
-    return n * t.length;
+    return bytes;
   }
-  if (from.skip == 0 && f.length <= want) {
-    const int64_t n = std::min(f.n, want / f.length);
-    copy_strided({to.head(), f.at, f.length, n, f.length, f.stride});
-    to.take_bytes(n * f.length);
+  if (from.skip == 0 && f.disps == nullptr && f.length <= want) {
+    const int64_t n = std::min(f.n, want / f.length), bytes = n * f.length;
+    copy_strided({to.head(), f.base, f.length, 1, {{n, f.length, f.stride}}});
+    to.take_bytes(bytes);
     from.take_blocks(n);
-    return n * f.length;
+    return bytes;
   }
   const int64_t n = std::min(have, want);
   copy_block(to.head(), from.head(), n);
@@ -195,8 +238,8 @@ int64_t pack(const ConstBuffer& from, int64_t offset, void* out, int64_t max) {
     std::memcpy(out, block(from) + offset, static_cast<std::size_t>(n));
     return n;
   }
-  Packer packer{static_cast<std::byte*>(out)};
-  walk(from, offset, offset + n, packer);
+  Mover<true> mover{static_cast<std::byte*>(out)};
+  walk(from, offset, offset + n, mover);
   return n;
 }
 
@@ -208,8 +251,9 @@ void unpack(const Buffer& to, int64_t offset, const void* in, int64_t n) {
     std::memcpy(block(to) + offset, in, static_cast<std::size_t>(n));
     return;
   }
-  Unpacker unpacker{static_cast<const std::byte*>(in)};
-  walk(to, offset, offset + n, unpacker);
+  // Only read: the mover writes to memory.
+  Mover<false> mover{const_cast<std::byte*>(static_cast<const std::byte*>(in))};
+  walk(to, offset, offset + n, mover);
 }
 
 void copy(const ConstBuffer& from, const Buffer& to, int64_t bytes) {

@@ -4,11 +4,12 @@
 // Any position can be entered directly (a division per level, a binary search per list), so there
 // is no cursor to keep between the parts of a pipelined message. Recursion is as deep as loops
 // nest. A Sink gets addresses in packed order:
-//   bool block(p, length)                      one contiguous run
-//   bool strided(p, n, stride, length)         n runs
-//   bool strided2(p, outer, outer_stride, n, stride, length)
-//   bool scattered(p, disps, n, length)        n runs at p + disps[i]
-// and returns false to end the walk.
+//   bool block(p, length)                one contiguous run
+//   bool strided(p, n, stride, length)   n runs
+//   bool scattered(p, disps, n, length)  n runs at p + disps[i]
+// and returns false to end the walk. A Sink with `bulk` takes whole loops in one call, too:
+//   void nest(p, n, stride, node)        n times a node with levels > 0
+//   void members(p, n, stride, node)     n times a node of few blocks
 #pragma once
 
 #include <algorithm>
@@ -45,6 +46,20 @@ template <class Sink, class Place, class Bulk>
   return from == to || sink.block(base + place(i), to - from);
 }
 
+/// `n` whole rounds of a loop.
+template <class Sink>
+bool walk_rounds(const Node& loop, std::byte* base, int64_t n, Sink& sink) {
+  const Node& child = *loop.child;
+  if constexpr (Sink::bulk) {
+    if (child.levels > 0) return sink.nest(base, n, loop.stride, child), true;
+    if (child.kind == Node::Kind::blocks && child.count <= max_members)
+      return sink.members(base, n, loop.stride, child), true;
+  }
+  for (; n > 0; --n, base += loop.stride)
+    if (!walk(child, base, 0, child.size, sink)) return false;
+  return true;
+}
+
 template <class Sink>
 bool walk_loop(const Node& node, std::byte* base, int64_t from, int64_t to, Sink& sink) {
   const Node& child = *node.child;
@@ -59,15 +74,8 @@ bool walk_loop(const Node& node, std::byte* base, int64_t from, int64_t to, Sink
     }
   }
   const int64_t whole = (to - from) / child.size;
-  if (child.kind == Node::Kind::vector && whole > 0) {
-    if (!sink.strided2(base + i * node.stride, whole, node.stride, child.count, child.stride,
-                       child.length))
-      return false;
-    i += whole;
-  } else {
-    for (const int64_t end = i + whole; i < end; ++i)
-      if (!walk(child, base + i * node.stride, 0, child.size, sink)) return false;
-  }
+  if (!walk_rounds(node, base + i * node.stride, whole, sink)) return false;
+  i += whole;
   from += whole * child.size;
   return from == to || walk(child, base + i * node.stride, 0, to - from, sink);
 }
@@ -139,6 +147,7 @@ bool walk(const ConstBuffer& buffer, std::int64_t from, std::int64_t to, Sink& s
     all.count *= buffer.count;
     all.size *= buffer.count;
   }
+  all.levels = levels_of(all);
   return walk_detail::walk(all, base, from, to, sink);
 }
 

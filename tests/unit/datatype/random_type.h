@@ -41,6 +41,15 @@ struct Map {
     for (std::int64_t i = 0; i < n; ++i) place(of, disp + i * stride);
   }
 
+  /// Two entries share a byte: legal to send from, not to receive into.
+  bool overlaps() const {
+    std::vector<Piece> sorted = pieces;
+    std::sort(sorted.begin(), sorted.end(),
+              [](const Piece& a, const Piece& b) { return a.disp < b.disp; });
+    for (std::size_t i = 1; i < sorted.size(); ++i)
+      if (sorted[i].disp < sorted[i - 1].disp + sorted[i - 1].bytes) return true;
+    return false;
+  }
   std::int64_t size() const {
     std::int64_t sum = 0;
     for (const Piece& p : pieces) sum += p.bytes;
