@@ -3,7 +3,7 @@
 """Runs the C tests of MPICH's own test suite (test/mpi of its source tree) on the built weft, as processes and threads.
 
 The suite is not part of this repository: give a checkout with --source (git clone --depth 1 --branch v5.0.2
-https://github.com/pmodels/mpich) or in WEFT_MPICH_SOURCE. Its configure is not needed: programs are compiled one by one.
+https://github.com/pmodels/mpich) or in TEST_MPICH_SOURCE. Its configure is not needed: programs are compiled one by one.
 Left out: lines that set another library's variables, languages other than C, and what known.txt (next to this file)
 lists with its reason. A test passes when it ends with 0 and prints " No Errors", as the suite defines it.
 """
@@ -166,7 +166,7 @@ def execute(line, mode, binary, options):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("names", nargs="*", help="regular expressions: only tests whose folder/name matches one")
-    parser.add_argument("--source", type=Path, default=os.environ.get("WEFT_MPICH_SOURCE"), help="MPICH's source tree")
+    parser.add_argument("--source", type=Path, default=os.environ.get("TEST_MPICH_SOURCE"), help="MPICH's source tree")
     parser.add_argument("--mpiexec", required=True)
     parser.add_argument("--mpicc", required=True)
     parser.add_argument("--folder", type=Path, required=True, help="where the programs are built")
@@ -177,7 +177,7 @@ def main():
     parser.add_argument("--plain-launcher", action="store_true", help="the launcher has no --ranks option (another MPI)")
     options = parser.parse_args()
     if not options.source or not (Path(options.source) / "test" / "mpi").exists():
-        print("no MPICH source tree: give --source or WEFT_MPICH_SOURCE (see the head of this file)")
+        print("no MPICH source tree: give --source or TEST_MPICH_SOURCE (see the head of this file)")
         return 77
     source = (Path(options.source) / "test" / "mpi").resolve()
     builder = Builder(source, options.folder.resolve(), options.mpicc)

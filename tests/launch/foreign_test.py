@@ -3,7 +3,7 @@
 """Programs and launchers that are not ours: plain gcc with -lmpi_abi, a program built by the mpich wheel's mpicc_abi
 and never relinked, MPICH's Hydra (PMI-1) as launcher, and a profiling tool by link order and by LD_PRELOAD.
 
-The mpich wheel comes from PyPI into a virtual environment of the build directory (or from WEFT_MPICH, a prefix that
+The mpich wheel comes from PyPI into a virtual environment of the build directory (or from TEST_MPICH, a prefix that
 holds bin/mpicc_abi); without it those tests are skipped with a message."""
 import os
 import subprocess
@@ -20,7 +20,7 @@ MPICH_VERSION = "5.0.2"
 
 def mpich():
     """The prefix of an MPICH with the standard ABI, or why there is none."""
-    given = os.environ.get("WEFT_MPICH")
+    given = os.environ.get("TEST_MPICH")
     if given:
         return Path(given), ""
     prefix = BUILD / "tests" / "venv-mpich"
@@ -29,7 +29,7 @@ def mpich():
             subprocess.run([sys.executable, "-m", "venv", prefix], check=True, capture_output=True)
             subprocess.run([prefix / "bin" / "pip", "install", "-q", f"mpich=={MPICH_VERSION}"], check=True, capture_output=True, timeout=120)
         except (subprocess.SubprocessError, OSError) as error:
-            return None, f"cannot install mpich {MPICH_VERSION} from PyPI ({error}); WEFT_MPICH=prefix names one that is there"
+            return None, f"cannot install mpich {MPICH_VERSION} from PyPI ({error}); TEST_MPICH=prefix names one that is there"
     return prefix, ""
 
 

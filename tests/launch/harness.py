@@ -10,15 +10,15 @@ import unittest
 from collections import namedtuple
 from pathlib import Path
 
-BUILD = Path(os.environ.get("WEFT_BUILD", "build/release")).resolve()
+BUILD = Path(os.environ.get("TEST_BUILD", "build/release")).resolve()
 SOURCE = Path(__file__).resolve().parents[2]
 MPIEXEC = str(BUILD / "bin" / "mpiexec")
-LIBDIR = BUILD / os.environ.get("WEFT_LIBDIR", "lib")
+LIBDIR = BUILD / os.environ.get("TEST_LIBDIR", "lib")
 PROGRAMS = BUILD / "tests" / "launch" / "programs"
 CC = os.environ.get("CC", "cc")
 MODES = ("process", "thread")
 # Sanitized builds and busy machines are slower; the factor is for patience, never for what is promised.
-PATIENCE = float(os.environ.get("WEFT_TESTS_TIMEOUT_SCALE", "1"))
+PATIENCE = float(os.environ.get("TEST_TIMEOUT_SCALE", "1"))
 
 Result = namedtuple("Result", "code out err seconds")
 
@@ -46,7 +46,7 @@ class Case(unittest.TestCase):
         self.assertEqual(leftovers() - self.files_before, set(), "files or sockets were left behind")
 
     def env(self, extra=None):
-        return dict(os.environ, WEFT_TEST_MARK=self.mark) | (extra or {})
+        return dict(os.environ, MARK_OF_TEST=self.mark) | (extra or {})
 
     def run_command(self, command, env=None, stdin=b"", timeout=30, cwd=None):
         begin = time.monotonic()
@@ -69,7 +69,7 @@ class Case(unittest.TestCase):
 
     def marked(self):
         """Living processes that carry this test's mark: pid and command."""
-        found, needle = {}, f"WEFT_TEST_MARK={self.mark}".encode()
+        found, needle = {}, f"MARK_OF_TEST={self.mark}".encode()
         for entry in os.listdir("/proc"):
             if not entry.isdigit() or int(entry) == os.getpid():
                 continue
@@ -102,5 +102,5 @@ def show(out, err):
 
 def main():
     if not os.path.exists(MPIEXEC):
-        sys.exit(f"{MPIEXEC} is missing: build first, or set WEFT_BUILD")
+        sys.exit(f"{MPIEXEC} is missing: build first, or set TEST_BUILD")
     unittest.main(verbosity=1)

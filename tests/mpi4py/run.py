@@ -4,7 +4,7 @@
 own test suite on 1, 2 and 4 processes. Without PyPI the test is skipped with a message.
 
 The same module, built elsewhere against another standard-ABI MPI, runs on weft through LD_LIBRARY_PATH:
-WEFT_MPI4PY names such an environment's python, and then nothing is built here."""
+TEST_MPI4PY names such an environment's python, and then nothing is built here."""
 import argparse
 import os
 import subprocess
@@ -82,7 +82,7 @@ def main():
     if not python:
         print("PyPI cannot be reached: mpi4py is not tested")
         return SKIP
-    python = os.environ.get("WEFT_MPI4PY", python)
+    python = os.environ.get("TEST_MPI4PY", python)
     env = dict(os.environ, LD_LIBRARY_PATH=options.libdir, PYTHONUNBUFFERED="1")
     passed = failed = 0
     for n in (int(word) for word in options.ranks.split(",")):
