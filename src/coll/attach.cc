@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The collectives' state of a communicator, from its construction to its end.
+#include "coll/shared/shared.h"
 #include "coll/state.h"
 
 namespace weft::coll {
 
-void attach(Comm& comm) { comm.coll = new CommState; }
+void attach(Comm& comm) {
+  comm.coll = new CommState;
+}
 
 void detach(Comm& comm) {
   CommState* state = comm.coll;
@@ -14,7 +17,18 @@ void detach(Comm& comm) {
     state->idle = schedule->next_free;
     delete schedule;
   }
+  delete state->shared;
   delete state;
+}
+
+Shared* shared_for(Comm& comm, const How& how, std::int64_t bytes) {
+  if (how.what != How::blocking || comm.is_inter() || comm.size() == 1) return nullptr;
+  CommState& state = *comm.coll;
+  if (!state.shared_tried) [[unlikely]] {
+    state.shared_tried = true;
+    state.shared = Shared::attach(comm);
+  }
+  return state.shared != nullptr && bytes <= state.shared->max_bytes() ? state.shared : nullptr;
 }
 
 }  // namespace weft::coll

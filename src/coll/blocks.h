@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A buffer that is spread over ranks: block i belongs to rank i. MPI has three forms of it (count;
-// counts and displacements in elements; counts, displacements in bytes and types); algorithms see one.
+// counts and displacements in elements; counts, displacements in bytes and types); algorithms see
+// one.
 #pragma once
 
 #include "coll/coll.h"
@@ -11,8 +12,10 @@ namespace weft::coll {
 class Blocks {
  public:
   /// Block i is `each.count` elements, i * count elements behind the first.
-  explicit Blocks(const Buffer& each) : form_(Form::uniform), data_(each.data), count_(each.count), type_(each.type) {}
-  explicit Blocks(const ConstBuffer& each) : Blocks(Buffer{const_cast<void*>(each.data), each.count, each.type}) {}
+  explicit Blocks(const Buffer& each)
+      : form_(Form::uniform), data_(each.data), count_(each.count), type_(each.type) {}
+  explicit Blocks(const ConstBuffer& each)
+      : Blocks(Buffer{const_cast<void*>(each.data), each.count, each.type}) {}
   explicit Blocks(const VBuffer& v)
       : form_(Form::v), data_(v.data), type_(v.type), counts_(v.counts), displs_(v.displs) {}
   explicit Blocks(const WBuffer& w)
@@ -21,9 +24,12 @@ class Blocks {
   Buffer operator[](int i) const {
     auto* at = static_cast<std::byte*>(data_);
     switch (form_) {
-      case Form::uniform: return {at + i * count_ * type_->extent, count_, type_};
-      case Form::v: return {at + displs_[i] * type_->extent, counts_[i], type_};
-      case Form::w: return {at + displs_[i], counts_[i], type_of(types_[i])};
+      case Form::uniform:
+        return {at + i * count_ * type_->extent, count_, type_};
+      case Form::v:
+        return {at + displs_[i] * type_->extent, counts_[i], type_};
+      case Form::w:
+        return {at + displs_[i], counts_[i], type_of(types_[i])};
     }
     __builtin_unreachable();
   }
@@ -64,6 +70,8 @@ class Parts {
   Counts counts_;
 };
 
-inline bool is_in_place(const void* data) { return data == MPI_IN_PLACE; }
+inline bool is_in_place(const void* data) {
+  return data == MPI_IN_PLACE;
+}
 
 }  // namespace weft::coll

@@ -41,7 +41,8 @@ struct VBuffer {
   Counts counts, displs;
   const Type* type;
 };
-/// The buffer of a w-collective: block i is counts[i] elements of types[i] at data + displs[i] bytes.
+/// The buffer of a w-collective: block i is counts[i] elements of types[i] at data + displs[i]
+/// bytes.
 struct WBuffer {
   void* data;
   Counts counts, displs;
@@ -79,8 +80,8 @@ Err exscan(const Operands& operands, Comm& comm, How how = {});
 Err reduce_local(const void* in, void* inout, std::int64_t count, const Type& type, const Op& op);
 
 // For communicator construction: agree without a user-visible operation.
-/// comm.coll for a new communicator (all its members call it together, after `engine`, `context` and
-/// the groups are set). detach frees it.
+/// comm.coll for a new communicator (all its members call it together, after `engine`, `context`
+/// and the groups are set). detach frees it.
 void attach(Comm& comm);
 void detach(Comm& comm);
 

@@ -3,59 +3,87 @@
 // Barrier and the collectives that move data (MPI-5.0 §6.3-§6.8): pick an algorithm, emit, launch.
 #include "coll/algorithms/algorithms.h"
 #include "coll/select.h"
+#include "coll/shared/shared.h"
 #include "coll/state.h"
 
 namespace weft::coll {
 namespace {
 
-Err gather_blocks(const ConstBuffer& send, const Blocks& recv, int root, Comm& comm, const How& how) {
-  Schedule& s = take_schedule(comm);
-  if (comm.is_inter()) {
-    gather_inter(s, send, recv, root, remote_size(comm));
-  } else {
-    // Only the root knows all counts of gatherv, so nothing of it may depend on them.
-    const std::int64_t bytes =
-        !recv.is_uniform() ? 0 : (comm.rank == root ? recv[root].bytes() : send.bytes());
-    choose_gather({comm.size(), bytes, recv.is_uniform()})(s, send, recv, root, position(comm));
+constexpr std::int64_t never_shared = INT64_MAX;  // sizes that only some ranks know
+
+Err gather_blocks(const ConstBuffer& send, const Blocks& recv, int root, Comm& comm,
+                  const How& how) {
+  // Only the root knows all counts of gatherv, so nothing may depend on them.
+  const bool uniform = recv.is_uniform();
+  const bool is_root = comm.rank == root;
+  const std::int64_t bytes =
+      uniform && !comm.is_inter() ? (is_root ? recv[root] : send).bytes() : 0;
+  if (Shared* shared = shared_for(comm, how, uniform ? bytes : never_shared)) {
+    shared->gather(send, recv, root, bytes);
+    return ok;
   }
+  Schedule& s = take_schedule(comm);
+  if (comm.is_inter())
+    gather_inter(s, send, recv, root, remote_size(comm));
+  else
+    choose_gather({comm.size(), bytes, uniform})(s, send, recv, root, position(comm));
   return launch(s, comm, how);
 }
 
 Err scatter_blocks(const Blocks& send, const Buffer& recv, int root, Comm& comm, const How& how) {
-  Schedule& s = take_schedule(comm);
-  if (comm.is_inter()) {
-    scatter_inter(s, send, recv, root, remote_size(comm));
-  } else {
-    const std::int64_t bytes =
-        !send.is_uniform() ? 0 : (comm.rank == root ? send[root].bytes() : recv.bytes());
-    choose_scatter({comm.size(), bytes, send.is_uniform()})(s, send, recv, root, position(comm));
+  const bool uniform = send.is_uniform();
+  const bool is_root = comm.rank == root;
+  const std::int64_t bytes =
+      uniform && !comm.is_inter() ? (is_root ? send[root] : recv).bytes() : 0;
+  if (Shared* shared = shared_for(comm, how, uniform ? bytes * comm.size() : never_shared)) {
+    shared->scatter(send, recv, root, bytes);
+    return ok;
   }
+  Schedule& s = take_schedule(comm);
+  if (comm.is_inter())
+    scatter_inter(s, send, recv, root, remote_size(comm));
+  else
+    choose_scatter({comm.size(), bytes, uniform})(s, send, recv, root, position(comm));
   return launch(s, comm, how);
 }
 
 Err allgather_blocks(const ConstBuffer& send, const Blocks& recv, Comm& comm, const How& how) {
-  Schedule& s = take_schedule(comm);
-  if (comm.is_inter()) {
-    allgather_inter(s, send, recv, position(comm), remote_size(comm));
-  } else {
-    choose_allgather({comm.size(), recv[0].bytes(), recv.is_uniform()})(s, send, recv, position(comm));
+  const bool uniform = recv.is_uniform();
+  const std::int64_t bytes = uniform ? recv[0].bytes() : 0;
+  if (Shared* shared = shared_for(comm, how, uniform ? bytes : never_shared)) {
+    shared->allgather(send, recv, bytes);
+    return ok;
   }
+  Schedule& s = take_schedule(comm);
+  if (comm.is_inter())
+    allgather_inter(s, send, recv, position(comm), remote_size(comm));
+  else
+    choose_allgather({comm.size(), bytes, uniform})(s, send, recv, position(comm));
   return launch(s, comm, how);
 }
 
 Err alltoall_blocks(const Blocks& send, const Blocks& recv, Comm& comm, const How& how) {
-  Schedule& s = take_schedule(comm);
-  if (comm.is_inter()) {
-    alltoall_inter(s, send, recv, position(comm), remote_size(comm));
-  } else {
-    choose_alltoall({comm.size(), recv[0].bytes(), recv.is_uniform()})(s, send, recv, position(comm));
+  const bool uniform = recv.is_uniform();
+  const std::int64_t bytes = uniform ? recv[0].bytes() : 0;
+  if (Shared* shared = shared_for(comm, how, uniform ? bytes * comm.size() : never_shared)) {
+    shared->alltoall(send, recv, bytes);
+    return ok;
   }
+  Schedule& s = take_schedule(comm);
+  if (comm.is_inter())
+    alltoall_inter(s, send, recv, position(comm), remote_size(comm));
+  else
+    choose_alltoall({comm.size(), bytes, uniform})(s, send, recv, position(comm));
   return launch(s, comm, how);
 }
 
 }  // namespace
 
 Err barrier(Comm& comm, How how) {
+  if (Shared* shared = shared_for(comm, how, 0)) {
+    shared->barrier();
+    return ok;
+  }
   Schedule& s = take_schedule(comm);
   if (comm.is_inter())
     barrier_inter(s, position(comm), remote_size(comm));
@@ -65,6 +93,10 @@ Err barrier(Comm& comm, How how) {
 }
 
 Err bcast(const Buffer& buffer, int root, Comm& comm, How how) {
+  if (Shared* shared = shared_for(comm, how, buffer.bytes())) {
+    shared->bcast(buffer, root);
+    return ok;
+  }
   Schedule& s = take_schedule(comm);
   if (comm.is_inter())
     bcast_inter(s, buffer, root, remote_size(comm));

@@ -12,7 +12,8 @@ using What = Step::What;
 
 void run_local(const Step& step) {
   if (step.what == What::copy)
-    datatype::copy(step.source(), step.target(), std::min(step.source().bytes(), step.target().bytes()));
+    datatype::copy(step.source(), step.target(),
+                   std::min(step.source().bytes(), step.target().bytes()));
   else if (step.what == What::reduce)
     object::apply(*step.op, *step.type, step.from, step.to, step.count);
 }

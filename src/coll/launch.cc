@@ -3,10 +3,10 @@
 // Launching schedules: at once (blocking), as a request advanced by progress (nonblocking), or as a
 // request that runs at each MPI_Start (persistent).
 //
-// A request's schedule keeps its communicator, types and operations alive. The tag is drawn when the
-// operation is launched, also for persistent ones (MPI-5.0 §6.13: their initialization is ordered, their
-// starts are not); messages of successive starts match in order because a rank starts again only
-// after its own part is complete.
+// A request's schedule keeps its communicator, types and operations alive. The tag is drawn when
+// the operation is launched, also for persistent ones (MPI-5.0 §6.13: their initialization is
+// ordered, their starts are not); messages of successive starts match in order because a rank
+// starts again only after its own part is complete.
 #include "coll/executor.h"
 #include "coll/state.h"
 #include "pt2pt/engine.h"
@@ -21,7 +21,9 @@ struct Operation {
   int tag;
 };
 
-Operation& operation(object::Request& request) { return *static_cast<Operation*>(request.state); }
+Operation& operation(object::Request& request) {
+  return *static_cast<Operation*>(request.state);
+}
 
 void give_back(Schedule& schedule, Comm& comm) {
   schedule.clear();
@@ -46,7 +48,8 @@ void release_all(const Schedule& schedule) {
   }
 }
 
-/// The end of a request's operation. The request keeps its communicator, whose error handler it names.
+/// The end of a request's operation. The request keeps its communicator, whose error handler it
+/// names.
 void drop_operation(object::Request& request) {
   Operation* op = &operation(request);
   request.state = nullptr;

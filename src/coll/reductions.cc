@@ -3,6 +3,7 @@
 // The collectives that reduce (MPI-5.0 §6.9-§6.12): pick an algorithm, emit, launch.
 #include "coll/algorithms/algorithms.h"
 #include "coll/select.h"
+#include "coll/shared/shared.h"
 #include "coll/state.h"
 
 namespace weft::coll {
@@ -10,6 +11,14 @@ namespace {
 
 Case case_of(const Operands& x, const Comm& comm, std::int64_t elements) {
   return {comm.size(), elements * x.type->size, true, x.op->commutative};
+}
+
+/// Slots hold packed data, and whoever comes last applies the operation: so it has to be the
+/// library's.
+Shared* shared_for_reduction(const Operands& x, Comm& comm, const How& how) {
+  const bool plain =
+      x.op->operation != datatype::Operation::user && x.type->predefined && x.type->dense;
+  return shared_for(comm, how, plain ? x.count * x.type->size : INT64_MAX);
 }
 
 Err reduce_scatter_parts(const Operands& x, const Parts& parts, Comm& comm, const How& how) {
@@ -25,6 +34,10 @@ Err reduce_scatter_parts(const Operands& x, const Parts& parts, Comm& comm, cons
 }  // namespace
 
 Err reduce(const Operands& x, int root, Comm& comm, How how) {
+  if (Shared* shared = shared_for_reduction(x, comm, how)) {
+    shared->reduce(x, root);
+    return ok;
+  }
   Schedule& s = take_schedule(comm);
   if (comm.is_inter())
     reduce_inter(s, x, root, remote_size(comm));
@@ -34,6 +47,10 @@ Err reduce(const Operands& x, int root, Comm& comm, How how) {
 }
 
 Err allreduce(const Operands& x, Comm& comm, How how) {
+  if (Shared* shared = shared_for_reduction(x, comm, how)) {
+    shared->allreduce(x);
+    return ok;
+  }
   Schedule& s = take_schedule(comm);
   if (comm.is_inter())
     allreduce_inter(s, x, position(comm), remote_size(comm));

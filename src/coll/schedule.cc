@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Building schedules: compact steps, and scratch memory that is kept from one use to the next so that
-// a repeated collective allocates nothing.
+// Building schedules: compact steps, and scratch memory that is kept from one use to the next so
+// that a repeated collective allocates nothing.
 #include "coll/schedule.h"
 
 #include <algorithm>
@@ -14,9 +14,9 @@ namespace weft::coll {
 namespace {
 
 constexpr std::int64_t line = 64;
-// Scratch memory that an idle schedule may keep. Chosen so that a few idle schedules per communicator
-// are no burden, while the page faults of a fresh block are paid only where they are small against
-// the operation itself; to be measured by bench/collectives.
+// Scratch memory that an idle schedule may keep. Chosen so that a few idle schedules per
+// communicator are no burden, while the page faults of a fresh block are paid only where they are
+// small against the operation itself; to be measured by bench/collectives.
 constexpr std::int64_t kept_bytes_max = 16 << 20;
 
 }  // namespace
@@ -61,12 +61,14 @@ void Scratch::clear() {
 
 void Schedule::send(const ConstBuffer& what, int to) {
   if (what.bytes() == 0) return;
-  steps_.push_back({Step::What::send, false, to, what.data, nullptr, what.count, what.type, {}, nullptr});
+  steps_.push_back(
+      {Step::What::send, false, to, what.data, nullptr, what.count, what.type, {}, nullptr});
 }
 
 void Schedule::recv(const Buffer& into, int from) {
   if (into.bytes() == 0) return;
-  steps_.push_back({Step::What::recv, false, from, nullptr, into.data, into.count, into.type, {}, nullptr});
+  steps_.push_back(
+      {Step::What::recv, false, from, nullptr, into.data, into.count, into.type, {}, nullptr});
 }
 
 void Schedule::notify(int to) {
@@ -84,7 +86,8 @@ void Schedule::copy(const ConstBuffer& from, const Buffer& to) {
   steps_.push_back(step);
 }
 
-void Schedule::reduce(const void* in, void* inout, std::int64_t count, const Type& type, const Op& op) {
+void Schedule::reduce(const void* in, void* inout, std::int64_t count, const Type& type,
+                      const Op& op) {
   if (count == 0) return;
   Step step{Step::What::reduce, false, -1, in, inout, count, &type, {}, nullptr};
   step.op = &op;
@@ -115,7 +118,11 @@ const Type& byte_type() {
   return *type;
 }
 
-int log2_ceil(int p) { return p <= 1 ? 0 : std::bit_width(static_cast<unsigned>(p - 1)); }
-int log2_floor(int p) { return std::bit_width(static_cast<unsigned>(p)) - 1; }
+int log2_ceil(int p) {
+  return p <= 1 ? 0 : std::bit_width(static_cast<unsigned>(p - 1));
+}
+int log2_floor(int p) {
+  return std::bit_width(static_cast<unsigned>(p)) - 1;
+}
 
 }  // namespace weft::coll

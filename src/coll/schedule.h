@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A schedule: what one rank does in one collective operation, as rounds of steps. Algorithms
-// (algorithms/) only emit schedules, the Executor runs them; so blocking, nonblocking and persistent
-// forms come from one body, and a test can run p of them in one process (tests/unit/coll).
+// (algorithms/) only emit schedules, the Executor runs them; so blocking, nonblocking and
+// persistent forms come from one body, and a test can run p of them in one process
+// (tests/unit/coll).
 //
 // Rules of a round: its messages are posted first, receives before sends, each kind in the order of
-// the steps; then its local steps run in order while the messages travel, so they must not touch what
-// the same round receives. The next round starts when everything is done. All messages of a schedule
-// have one tag: between two ranks they match in the order in which both sides emitted them.
+// the steps; then its local steps run in order while the messages travel, so they must not touch
+// what the same round receives. The next round starts when everything is done. All messages of a
+// schedule have one tag: between two ranks they match in the order in which both sides emitted
+// them.
 #pragma once
 
 #include <cstddef>
@@ -41,10 +43,10 @@ struct Step {
   std::int64_t count;
   const Type* type;  // of `from` and `to`; of copy: of `from`
   union {
-    const Op* op;            // reduce
-    std::int64_t to_count;   // copy
+    const Op* op;           // reduce
+    std::int64_t to_count;  // copy
   };
-  const Type* to_type;       // copy
+  const Type* to_type;  // copy
 
   ConstBuffer source() const { return {from, count, type}; }
   Buffer target() const {
@@ -70,8 +72,8 @@ class Scratch {
     std::int64_t size;
   };
   std::vector<Chunk> chunks_;
-  std::size_t at_ = 0;       // chunk in use
-  std::int64_t used_ = 0;    // of that chunk
+  std::size_t at_ = 0;     // chunk in use
+  std::int64_t used_ = 0;  // of that chunk
 };
 
 class Schedule {
@@ -89,7 +91,8 @@ class Schedule {
   void next_round();
 
   std::byte* bytes(std::int64_t n) { return scratch_.take(n); }
-  /// Room for `count` elements of `type`: the address of element 0 (its lower bound may be elsewhere).
+  /// Room for `count` elements of `type`: the address of element 0 (its lower bound may be
+  /// elsewhere).
   void* elements(std::int64_t count, const Type& type);
 
   const std::vector<Step>& steps() const { return steps_; }
@@ -101,7 +104,7 @@ class Schedule {
   Scratch scratch_;
 
   // While it runs (executor.cc).
-  std::size_t next_ = 0;                    // first step that is not yet posted
+  std::size_t next_ = 0;                   // first step that is not yet posted
   std::vector<object::Request*> pending_;  // of the current round
   int tag_ = 0;
   Err error_{};
@@ -112,8 +115,12 @@ class Schedule {
 
 /// MPI_BYTE: packed data and parts of dense data travel as bytes.
 const Type& byte_type();
-inline ConstBuffer as_bytes(const void* data, std::int64_t n) { return {data, n, &byte_type()}; }
-inline Buffer as_bytes(void* data, std::int64_t n) { return {data, n, &byte_type()}; }
+inline ConstBuffer as_bytes(const void* data, std::int64_t n) {
+  return {data, n, &byte_type()};
+}
+inline Buffer as_bytes(void* data, std::int64_t n) {
+  return {data, n, &byte_type()};
+}
 
 /// Element i of an array of `type` at `data`.
 inline void* element(void* data, std::int64_t i, const Type& type) {
@@ -128,8 +135,8 @@ int log2_ceil(int p);
 int log2_floor(int p);
 
 /// What an algorithm costs on its longest path, one message at a time per rank and direction:
-/// T = messages * alpha + bytes * beta + reduced * gamma. Each algorithm has a function *_cost(p, n)
-/// beside it; tests/unit/coll compares it with executed schedules.
+/// T = messages * alpha + bytes * beta + reduced * gamma. Each algorithm has a function *_cost(p,
+/// n) beside it; tests/unit/coll compares it with executed schedules.
 struct Cost {
   std::int64_t messages = 0;
   std::int64_t bytes = 0;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The range tables. Their numbers are estimates until bench/collectives has measured them: a message
-// costs about as much as copying 2-4 KiB inside a node (findings for a 2-core machine: 0.3-0.7 us
-// latency, 10 GB/s), so trees of packed blocks pay below that, and rings and halving above it.
+// The range tables. Their numbers are estimates until bench/collectives has measured them: a
+// message costs about as much as copying 2-4 KiB inside a node (findings for a 2-core machine:
+// 0.3-0.7 us latency, 10 GB/s), so trees of packed blocks pay below that, and rings and halving
+// above it.
 #include "coll/select.h"
 
 #include "coll/algorithms/algorithms.h"
@@ -24,15 +25,15 @@ struct Row {
 template <class Emit, std::size_t N>
 Emit* choose(const Row<Emit> (&table)[N], const Case& c) {
   for (const Row<Emit>& row : table)
-    if (c.bytes <= row.up_to_bytes && c.ranks >= row.from_ranks && (c.uniform || !row.uniform_only) &&
-        (c.commutative || !row.commutative_only))
+    if (c.bytes <= row.up_to_bytes && c.ranks >= row.from_ranks &&
+        (c.uniform || !row.uniform_only) && (c.commutative || !row.commutative_only))
       return row.emit;
   __builtin_unreachable();
 }
 
 // To be measured by bench/collectives; see above.
-constexpr std::int64_t packed_block_max = 2048;     // a block that is worth packing into a tree
-constexpr std::int64_t bruck_block_max = 256;       // it travels log2(p)/2 times
+constexpr std::int64_t packed_block_max = 2048;  // a block that is worth packing into a tree
+constexpr std::int64_t bruck_block_max = 256;    // it travels log2(p)/2 times
 constexpr int bruck_ranks_min = 8;
 constexpr std::int64_t bcast_tree_max = 128 << 10;
 constexpr std::int64_t doubling_max = 8 << 10;
@@ -73,12 +74,26 @@ constexpr Row<EmitReduceScatter> reduce_scatter_rows[] = {
 
 }  // namespace
 
-EmitBcast* choose_bcast(const Case& c) { return choose(bcast_rows, c); }
-EmitGather* choose_gather(const Case& c) { return choose(gather_rows, c); }
-EmitScatter* choose_scatter(const Case& c) { return choose(scatter_rows, c); }
-EmitAllgather* choose_allgather(const Case& c) { return choose(allgather_rows, c); }
-EmitAlltoall* choose_alltoall(const Case& c) { return choose(alltoall_rows, c); }
-EmitAllreduce* choose_allreduce(const Case& c) { return choose(allreduce_rows, c); }
-EmitReduceScatter* choose_reduce_scatter(const Case& c) { return choose(reduce_scatter_rows, c); }
+EmitBcast* choose_bcast(const Case& c) {
+  return choose(bcast_rows, c);
+}
+EmitGather* choose_gather(const Case& c) {
+  return choose(gather_rows, c);
+}
+EmitScatter* choose_scatter(const Case& c) {
+  return choose(scatter_rows, c);
+}
+EmitAllgather* choose_allgather(const Case& c) {
+  return choose(allgather_rows, c);
+}
+EmitAlltoall* choose_alltoall(const Case& c) {
+  return choose(alltoall_rows, c);
+}
+EmitAllreduce* choose_allreduce(const Case& c) {
+  return choose(allreduce_rows, c);
+}
+EmitReduceScatter* choose_reduce_scatter(const Case& c) {
+  return choose(reduce_scatter_rows, c);
+}
 
 }  // namespace weft::coll

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which algorithm: one table per collective, read from the top; the first row that fits is taken. The
-// last row of each fits everything. What decides (bytes, ranks, commutativity) is the same on all
-// ranks, so all choose alike.
+// Which algorithm: one table per collective, read from the top; the first row that fits is taken.
+// The last row of each fits everything. What decides (bytes, ranks, commutativity) is the same on
+// all ranks, so all choose alike.
 #pragma once
 
 #include "coll/blocks.h"
@@ -24,7 +24,7 @@ using EmitReduceScatter = void(Schedule&, const Operands&, const Parts&, Positio
 struct Case {
   int ranks;
   std::int64_t bytes;
-  bool uniform = true;      // all blocks have one size
+  bool uniform = true;  // all blocks have one size
   bool commutative = true;
 };
 

@@ -93,6 +93,7 @@ struct Engine {
   std::int64_t eager_max = 0;
   std::int64_t unexpected_max = 0;
   std::int64_t cooperate_min = 0;
+  std::int64_t shared_max = 0;  // for the collectives (coll.shared_max)
   bool use_kernel_copy = true;
 
   shm::Inbox inbox;

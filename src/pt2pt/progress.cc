@@ -175,6 +175,7 @@ void Engine::open(memory::Job& the_job, int rank, const Params& params, Counters
   eager_max = std::min<std::int64_t>(params.integer(P::pt2pt_eager_max), inbox.payload_max());
   unexpected_max = params.integer(P::pt2pt_unexpected_max);
   cooperate_min = policy.crowded ? INT64_MAX : params.integer(P::pt2pt_cooperate_min);
+  shared_max = params.integer(P::coll_shared_max);
   use_kernel_copy = params.boolean(P::memory_cma);
   peers = std::vector<Peer>(h.nranks);
   for (std::uint32_t i = shm::Mailbox::jobs; i > 0; --i) free_jobs.push_back(i - 1);

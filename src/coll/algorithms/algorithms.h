@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// All algorithms. Each emits the caller's part of one operation into a schedule; each is in the file
-// of its name, with source, cost, legal inputs and an example. `*_cost(p, n)`: n is the collective's
-// payload in bytes: the whole vector for bcast, reduce, allreduce, scan; one rank's block for gather,
-// scatter, allgather, alltoall; the whole operand for reduce_scatter.
+// All algorithms. Each emits the caller's part of one operation into a schedule; each is in the
+// file of its name, with source, cost, legal inputs and an example. `*_cost(p, n)`: n is the
+// collective's payload in bytes: the whole vector for bcast, reduce, allreduce, scan; one rank's
+// block for gather, scatter, allgather, alltoall; the whole operand for reduce_scatter.
 //
 // MPI_IN_PLACE is legal wherever the standard allows it. `root` is a rank of the group.
 #pragma once
@@ -23,7 +23,8 @@ Cost bcast_scatter_allgather_cost(int p, std::int64_t n);
 
 void gather_linear(Schedule& s, const ConstBuffer& send, const Blocks& recv, int root, Position me);
 Cost gather_linear_cost(int p, std::int64_t n);
-void gather_binomial(Schedule& s, const ConstBuffer& send, const Blocks& recv, int root, Position me);
+void gather_binomial(Schedule& s, const ConstBuffer& send, const Blocks& recv, int root,
+                     Position me);
 Cost gather_binomial_cost(int p, std::int64_t n);
 
 void scatter_linear(Schedule& s, const Blocks& send, const Buffer& recv, int root, Position me);
@@ -63,17 +64,19 @@ Cost scan_recursive_doubling_cost(int p, std::int64_t n);
 void exscan_recursive_doubling(Schedule& s, const Operands& x, Position me);
 Cost exscan_recursive_doubling_cost(int p, std::int64_t n);
 
-// Between the two groups of an intercommunicator. `me` is the place in the local group, `remote` the
-// size of the other one; `root` is MPI_ROOT, MPI_PROC_NULL or a rank of the remote group.
+// Between the two groups of an intercommunicator. `me` is the place in the local group, `remote`
+// the size of the other one; `root` is MPI_ROOT, MPI_PROC_NULL or a rank of the remote group.
 void barrier_inter(Schedule& s, Position me, int remote);
 void bcast_inter(Schedule& s, const Buffer& buffer, int root, int remote);
 void gather_inter(Schedule& s, const ConstBuffer& send, const Blocks& recv, int root, int remote);
 void scatter_inter(Schedule& s, const Blocks& send, const Buffer& recv, int root, int remote);
-void allgather_inter(Schedule& s, const ConstBuffer& send, const Blocks& recv, Position me, int remote);
+void allgather_inter(Schedule& s, const ConstBuffer& send, const Blocks& recv, Position me,
+                     int remote);
 void alltoall_inter(Schedule& s, const Blocks& send, const Blocks& recv, Position me, int remote);
 void reduce_inter(Schedule& s, const Operands& x, int root, int remote);
 void allreduce_inter(Schedule& s, const Operands& x, Position me, int remote);
 /// `parts` is this group's; it sums to the same number of elements as the other group's.
-void reduce_scatter_inter(Schedule& s, const Operands& x, const Parts& parts, Position me, int remote);
+void reduce_scatter_inter(Schedule& s, const Operands& x, const Parts& parts, Position me,
+                          int remote);
 
 }  // namespace weft::coll

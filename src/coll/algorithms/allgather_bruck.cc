@@ -2,8 +2,8 @@
 //
 // Allgather of small blocks by Bruck's algorithm; blocks travel packed, counted from the own one.
 //
-// source   Bruck, Ho, Kipnis, Upfal, Weathersby: Efficient algorithms for all-to-all communications in
-//          multiport message-passing systems, IEEE TPDS 8(11), 1997, section 4
+// source   Bruck, Ho, Kipnis, Upfal, Weathersby: Efficient algorithms for all-to-all communications
+//          in multiport message-passing systems, IEEE TPDS 8(11), 1997, section 4
 // cost     T = ceil(log2 p) * alpha + (p-1)n * beta                  [allgather_bruck_cost]
 // legal    any p, uniform count, type; MPI_IN_PLACE
 // example  p = 5, rank 0: round 1: {0} to 4, {1} from 1; round 2: {0,1} to 3, {2,3} from 2;
@@ -34,6 +34,8 @@ void allgather_bruck(Schedule& s, const ConstBuffer& send, const Blocks& recv, P
   s.next_round();
 }
 
-Cost allgather_bruck_cost(int p, std::int64_t n) { return {log2_ceil(p), (p - 1) * n, 0}; }
+Cost allgather_bruck_cost(int p, std::int64_t n) {
+  return {log2_ceil(p), (p - 1) * n, 0};
+}
 
 }  // namespace weft::coll

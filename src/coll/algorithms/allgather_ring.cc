@@ -6,7 +6,8 @@
 //          19(1), 2005, section 3.1
 // cost     T = (p-1) * (alpha + n*beta)                              [allgather_ring_cost]
 // legal    any p, counts, types; MPI_IN_PLACE
-// example  p = 3, rank 0: round 1 sends {0} to 1, receives {2} from 2; round 2 sends {2}, receives {1}.
+// example  p = 3, rank 0: round 1 sends {0} to 1, receives {2} from 2; round 2 sends {2}, receives
+//          {1}.
 #include "coll/algorithms/algorithms.h"
 
 namespace weft::coll {
@@ -27,6 +28,8 @@ void allgather_ring(Schedule& s, const ConstBuffer& send, const Blocks& recv, Po
   s.next_round();
 }
 
-Cost allgather_ring_cost(int p, std::int64_t n) { return {p - 1, (p - 1) * n, 0}; }
+Cost allgather_ring_cost(int p, std::int64_t n) {
+  return {p - 1, (p - 1) * n, 0};
+}
 
 }  // namespace weft::coll

@@ -9,7 +9,8 @@
 //          if p > q: + 2 * (alpha + n*beta) + n*gamma               [allreduce_rabenseifner_cost]
 // legal    any p, count, type; commutative operations; MPI_IN_PLACE
 // example  p = 5, n = 8 elements: 0 -> 1; of the active ranks 1,2,3,4: 1 <-> 3, 2 <-> 4 exchange
-//          halves {0..4},{4..8}; 1 <-> 2, 3 <-> 4 exchange quarters; then back: quarters, halves; 1 -> 0.
+//          halves {0..4},{4..8}; 1 <-> 2, 3 <-> 4 exchange quarters; then back: quarters, halves; 1
+//          -> 0.
 #include <algorithm>
 
 #include "coll/algorithms/algorithms.h"
@@ -31,8 +32,8 @@ void allreduce_rabenseifner(Schedule& s, const Operands& x, Position me) {
   }
   if (fold.power == 1 && !in_place) s.copy({x.send, x.count, &type}, {x.recv, x.count, &type});
 
-  // Received data is reduced into the user's buffer; as long as that is free (our own operand is still
-  // in the send buffer) it is received there at once.
+  // Received data is reduced into the user's buffer; as long as that is free (our own operand is
+  // still in the send buffer) it is received there at once.
   void* temporary = nullptr;
   const auto fold_in = [&](std::int64_t first, std::int64_t n, int from) {
     void* mine = element(x.recv, first, type);
@@ -69,7 +70,8 @@ void allreduce_rabenseifner(Schedule& s, const Operands& x, Position me) {
     const int partner = fold.rank_of(active ^ bit);
     const int theirs = (active & bit) != 0 ? low - bit : high;
     s.send({element(x.recv, begin(low), type), begin(high) - begin(low), &type}, partner);
-    s.recv({element(x.recv, begin(theirs), type), begin(theirs + bit) - begin(theirs), &type}, partner);
+    s.recv({element(x.recv, begin(theirs), type), begin(theirs + bit) - begin(theirs), &type},
+           partner);
     s.next_round();
     low = std::min(low, theirs);
     high = low + 2 * bit;

@@ -4,10 +4,11 @@
 // operand of the lower rank is always the left one, so every rank computes the same bits, and
 // operations that do not commute are right.
 //
-// source   Thakur et al., IJHPCA 19(1), 2005, section 3.5 (recursive doubling); folding.h for other p
-// cost     T = d * (alpha + n*beta + n*gamma), d = log2 p, if p is a power of two; otherwise
-//          T = (d+2) * (alpha + n*beta) + (d+1) * n*gamma, d = floor(log2 p)
-//                                                                    [allreduce_recursive_doubling_cost]
+// source   Thakur et al., IJHPCA 19(1), 2005, section 3.5 (recursive doubling); folding.h for other
+//          p
+// cost     T = d * (alpha + n*beta + n*gamma), d = log2 p, if p is a power of two; otherwise T =
+//          (d+2) * (alpha + n*beta) + (d+1) * n*gamma, d = floor(log2 p)
+//          [allreduce_recursive_doubling_cost]
 // legal    any p, count, type, operation; MPI_IN_PLACE
 // example  p = 3: 0 -> 1 {0,1}; 1 <-> 2 {0,1,2}; 1 -> 0.
 #include <utility>

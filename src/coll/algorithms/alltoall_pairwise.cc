@@ -2,11 +2,12 @@
 //
 // Alltoall, alltoallv and alltoallw: in round i everybody sends to the rank i further on.
 //
-// source   Thakur et al., IJHPCA 19(1), 2005, section 3.4 (pairwise exchange, without the power of two)
+// source   Thakur et al., IJHPCA 19(1), 2005, section 3.4 (pairwise exchange, without the power of
+//          two)
 // cost     T = (p-1) * (alpha + n*beta)                              [alltoall_pairwise_cost]
 // legal    any p, counts, types; MPI_IN_PLACE (outgoing blocks are packed first)
-// example  p = 3, rank 0: copies its own block and round 1 sends to 1, receives from 2; round 2 sends
-//          to 2, receives from 1.
+// example  p = 3, rank 0: copies its own block and round 1 sends to 1, receives from 2; round 2
+//          sends to 2, receives from 1.
 #include "coll/algorithms/algorithms.h"
 
 namespace weft::coll {
@@ -30,13 +31,16 @@ void alltoall_pairwise(Schedule& s, const Blocks& send, const Blocks& recv, Posi
     const int to = (me.rank + i) % p;
     const int from = (me.rank - i + p) % p;
     s.send(packed != nullptr ? ConstBuffer(as_bytes(packed + at[to], at[to + 1] - at[to]))
-                             : ConstBuffer(send[to]), to);
+                             : ConstBuffer(send[to]),
+           to);
     s.recv(recv[from], from);
     s.next_round();
   }
   s.next_round();
 }
 
-Cost alltoall_pairwise_cost(int p, std::int64_t n) { return {p - 1, (p - 1) * n, 0}; }
+Cost alltoall_pairwise_cost(int p, std::int64_t n) {
+  return {p - 1, (p - 1) * n, 0};
+}
 
 }  // namespace weft::coll

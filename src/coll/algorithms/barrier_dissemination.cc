@@ -21,6 +21,8 @@ void barrier_dissemination(Schedule& s, Position me) {
   }
 }
 
-Cost barrier_dissemination_cost(int p, std::int64_t) { return {log2_ceil(p), 0, 0}; }
+Cost barrier_dissemination_cost(int p, std::int64_t) {
+  return {log2_ceil(p), 0, 0};
+}
 
 }  // namespace weft::coll

@@ -2,8 +2,8 @@
 //
 // Broadcast along a binomial tree.
 //
-// source   Chan, Heimlich, Purkayastha, van de Geijn: Collective communication: theory, practice, and
-//          experience, CCPE 19(13), 2007, section 4.1 (minimum spanning tree)
+// source   Chan, Heimlich, Purkayastha, van de Geijn: Collective communication: theory, practice,
+//          and experience, CCPE 19(13), 2007, section 4.1 (minimum spanning tree)
 // cost     T = ceil(log2 p) * (alpha + n*beta)                       [bcast_binomial_cost]
 // legal    any p, root, count, type
 // example  p = 6, root 0: round 1: 0 -> 4; round 2: 0 -> 2; round 3: 0 -> 1, 2 -> 3, 4 -> 5.
@@ -24,6 +24,8 @@ void bcast_binomial(Schedule& s, const Buffer& buffer, int root, Position me) {
   s.next_round();
 }
 
-Cost bcast_binomial_cost(int p, std::int64_t n) { return {log2_ceil(p), log2_ceil(p) * n, 0}; }
+Cost bcast_binomial_cost(int p, std::int64_t n) {
+  return {log2_ceil(p), log2_ceil(p) * n, 0};
+}
 
 }  // namespace weft::coll

@@ -3,8 +3,8 @@
 // Broadcast of a long vector: a binomial scatter of p pieces, then a ring allgather of them.
 //
 // source   van de Geijn's long-vector broadcast: Chan et al., CCPE 19(13), 2007, section 6.1;
-//          Thakur, Rabenseifner, Gropp: Optimization of collective communication operations in MPICH,
-//          IJHPCA 19(1), 2005, section 3.3
+//          Thakur, Rabenseifner, Gropp: Optimization of collective communication operations in
+//          MPICH, IJHPCA 19(1), 2005, section 3.3
 // cost     T = (ceil(log2 p) + p - 1) * alpha + 2n(p-1)/p * beta     [bcast_scatter_allgather_cost]
 // legal    any p, root, count, type; pieces are bytes of the packed form, so a type that is not
 //          dense is packed once at the root and unpacked once elsewhere

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Folding p ranks to the largest power of two: of the first 2 * extra ranks, each even one hands its
-// data to its odd neighbour and waits for the result. Active ranks are numbered 0 .. power - 1 in the
-// order of their ranks, and each stands for a run of ranks, so the order of operands is kept.
+// Folding p ranks to the largest power of two: of the first 2 * extra ranks, each even one hands
+// its data to its odd neighbour and waits for the result. Active ranks are numbered 0 .. power - 1
+// in the order of their ranks, and each stands for a run of ranks, so the order of operands is
+// kept.
 //
 // source   Rabenseifner, Träff: More efficient reduction algorithms for non-power-of-two number of
 //          processors in message-passing parallel systems, EuroPVM/MPI 2004, section 2

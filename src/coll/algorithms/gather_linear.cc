@@ -2,7 +2,8 @@
 //
 // Gather and gatherv: everybody sends to the root.
 //
-// source   Chan et al., CCPE 19(13), 2007, section 3 (lower bounds): optimal in bytes, not in messages
+// source   Chan et al., CCPE 19(13), 2007, section 3 (lower bounds): optimal in bytes, not in
+//          messages
 // cost     T = (p-1) * (alpha + n*beta)                              [gather_linear_cost]
 // legal    any p, root, counts, types; MPI_IN_PLACE at the root
 // example  p = 3, root 1: 0 -> 1, 2 -> 1; the root copies its own block meanwhile.
@@ -10,7 +11,8 @@
 
 namespace weft::coll {
 
-void gather_linear(Schedule& s, const ConstBuffer& send, const Blocks& recv, int root, Position me) {
+void gather_linear(Schedule& s, const ConstBuffer& send, const Blocks& recv, int root,
+                   Position me) {
   if (me.rank != root) {
     s.send(send, root);
   } else {
@@ -21,6 +23,8 @@ void gather_linear(Schedule& s, const ConstBuffer& send, const Blocks& recv, int
   s.next_round();
 }
 
-Cost gather_linear_cost(int p, std::int64_t n) { return {p - 1, (p - 1) * n, 0}; }
+Cost gather_linear_cost(int p, std::int64_t n) {
+  return {p - 1, (p - 1) * n, 0};
+}
 
 }  // namespace weft::coll

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Collectives that move data between the two groups of an intercommunicator. Messages can only cross
-// from one group to the other, and every block has to cross once, so each goes straight to its rank.
+// Collectives that move data between the two groups of an intercommunicator. Messages can only
+// cross from one group to the other, and every block has to cross once, so each goes straight to
+// its rank.
 //
 // source   MPI-5.0 section 6.2.3 (who sends to whom)
 // cost     rooted: T = q * (alpha + n*beta) at the root, q the size of the other group;
@@ -40,7 +41,8 @@ void scatter_inter(Schedule& s, const Blocks& send, const Buffer& recv, int root
   s.next_round();
 }
 
-void allgather_inter(Schedule& s, const ConstBuffer& send, const Blocks& recv, Position me, int remote) {
+void allgather_inter(Schedule& s, const ConstBuffer& send, const Blocks& recv, Position me,
+                     int remote) {
   for (int i = 0; i < remote; ++i) {
     const int peer = (me.rank + i) % remote;  // not everybody at rank 0 first
     s.send(send, peer);

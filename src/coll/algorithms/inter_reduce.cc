@@ -1,23 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Barrier and reductions between the two groups of an intercommunicator. A group's data is reduced at
-// rank 0 of the other group, in rank order. That rank cannot reach its own group, so it hands the
-// result to rank 0 of the first group, which sends it to everybody on the other side.
+// Barrier and reductions between the two groups of an intercommunicator. A group's data is reduced
+// at rank 0 of the other group, in rank order. That rank cannot reach its own group, so it hands
+// the result to rank 0 of the first group, which sends it to everybody on the other side.
 //
 // source   MPI-5.0 section 6.2.3 (a group gets the reduction of the other group's data)
 // cost     groups of p and q: T = (p + q + 1) * (alpha + n*beta) + max(p,q)*n*gamma; barrier: n = 0
 // legal    any sizes of the groups, counts, types, operations
-// example  A = {a0,a1}, B = {b0,b1,b2}, allreduce: a0, a1 -> b0 (reduces A's data), b0 -> a0, a0 -> b1,
-//          b2; and the same with A and B exchanged.
+// example  A = {a0,a1}, B = {b0,b1,b2}, allreduce: a0, a1 -> b0 (reduces A's data), b0 -> a0, a0 ->
+//          b1, b2; and the same with A and B exchanged.
 #include "coll/algorithms/algorithms.h"
 
 namespace weft::coll {
 namespace {
 
-/// Receive the operand of every remote rank and reduce them in rank order. Returns where the result is.
-/// The caller has not ended its round: the first operand is received in it.
+/// Receive the operand of every remote rank and reduce them in rank order. Returns where the result
+/// is. The caller has not ended its round: the first operand is received in it.
 const void* reduce_from_remote(Schedule& s, const Operands& x, int remote) {
-  void* home[2] = {s.elements(x.count, *x.type), remote > 1 ? s.elements(x.count, *x.type) : nullptr};
+  void* home[2] = {s.elements(x.count, *x.type),
+                   remote > 1 ? s.elements(x.count, *x.type) : nullptr};
   for (int i = 0; i < remote; ++i) {
     s.recv({home[i % 2], x.count, x.type}, i);
     s.next_round();
@@ -78,7 +79,8 @@ void allreduce_inter(Schedule& s, const Operands& x, Position me, int remote) {
   exchange_reductions(s, x, me, remote);
 }
 
-void reduce_scatter_inter(Schedule& s, const Operands& x, const Parts& parts, Position me, int remote) {
+void reduce_scatter_inter(Schedule& s, const Operands& x, const Parts& parts, Position me,
+                          int remote) {
   const std::int64_t total = parts.before(me.size);
   const Operands whole{x.send, s.elements(total, *x.type), total, x.type, x.op};
   exchange_reductions(s, whole, me, remote);

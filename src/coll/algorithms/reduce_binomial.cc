@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reduce up a binomial tree. A rank's value covers a run of ranks that starts with its own, and what
-// it receives covers the run behind that, so the operands keep the order of the ranks. An operation
-// that does not commute is reduced at rank 0 and sent to the root; otherwise the tree is turned so
-// that the root is on top.
+// Reduce up a binomial tree. A rank's value covers a run of ranks that starts with its own, and
+// what it receives covers the run behind that, so the operands keep the order of the ranks. An
+// operation that does not commute is reduced at rank 0 and sent to the root; otherwise the tree is
+// turned so that the root is on top.
 //
 // source   Chan et al., CCPE 19(13), 2007, section 4.1 (minimum spanning tree reduce)
 // cost     T = ceil(log2 p) * (alpha + n*beta + n*gamma)             [reduce_binomial_cost]

@@ -4,11 +4,11 @@
 // straight to it, and reduces what came for its own part in the round before.
 //
 // source   Thakur et al., IJHPCA 19(1), 2005, section 3.6 (pairwise exchange)
-// cost     T = (p-1) * (alpha + n/p*beta + n/p*gamma), the reductions of all but the last round being
-//          hidden behind messages                                    [reduce_scatter_pairwise_cost]
+// cost     T = (p-1) * (alpha + n/p*beta + n/p*gamma), the reductions of all but the last round
+//          being hidden behind messages [reduce_scatter_pairwise_cost]
 // legal    any p, counts, type; commutative operations; MPI_IN_PLACE
-// example  p = 3, rank 0: round 1 sends part 1 to 1, receives its part from 2; round 2 sends part 2 to
-//          2, receives its part from 1 and reduces that of 2.
+// example  p = 3, rank 0: round 1 sends part 1 to 1, receives its part from 2; round 2 sends part 2
+//          to 2, receives its part from 1 and reduces that of 2.
 #include "coll/algorithms/algorithms.h"
 
 namespace weft::coll {
@@ -27,7 +27,8 @@ void reduce_scatter_pairwise(Schedule& s, const Operands& x, const Parts& parts,
   }
   // In place, the result's room holds parts of others until all are sent.
   void* result = in_place ? s.elements(own, type) : x.recv;
-  void* arrived[2] = {p > 2 ? s.elements(own, type) : nullptr, p > 3 ? s.elements(own, type) : nullptr};
+  void* arrived[2] = {p > 2 ? s.elements(own, type) : nullptr,
+                      p > 3 ? s.elements(own, type) : nullptr};
   const auto fold_in = [&](int round) {
     const void* in = round == 1 ? own_input : arrived[round % 2];
     s.reduce(in, result, own, type, *x.op);

@@ -5,8 +5,8 @@
 // source   Chan et al., CCPE 19(13), 2007, section 4.2 (minimum spanning tree scatter)
 // cost     T = ceil(log2 p) * alpha + (p-1)n * beta                  [scatter_binomial_cost]
 // legal    any p, root, uniform count, type; MPI_IN_PLACE at the root
-// example  p = 5, root 0: round 1: 0 -> 4 {4}; round 2: 0 -> 2 {2,3}; round 3: 0 -> 1 {1}, 2 -> 3 {3}.
-//          With another root, ranks are counted from the root.
+// example  p = 5, root 0: round 1: 0 -> 4 {4}; round 2: 0 -> 2 {2,3}; round 3: 0 -> 1 {1}, 2 -> 3
+//          {3}. With another root, ranks are counted from the root.
 #include <algorithm>
 
 #include "coll/algorithms/algorithms.h"
@@ -43,6 +43,8 @@ void scatter_binomial(Schedule& s, const Blocks& send, const Buffer& recv, int r
   s.next_round();
 }
 
-Cost scatter_binomial_cost(int p, std::int64_t n) { return {log2_ceil(p), (p - 1) * n, 0}; }
+Cost scatter_binomial_cost(int p, std::int64_t n) {
+  return {log2_ceil(p), (p - 1) * n, 0};
+}
 
 }  // namespace weft::coll

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The cost formula beside each algorithm is what its schedules do: the simulated time with only one of
-// the prices (message, byte, reduced byte) set to 1 is the formula's coefficient.
+// The cost formula beside each algorithm is what its schedules do: the simulated time with only one
+// of the prices (message, byte, reduced byte) set to 1 is the formula's coefficient.
 #include "unit/coll/simulator.h"
 
 namespace weft::coll::sim {
@@ -21,86 +21,113 @@ struct Algorithm {
 const Op op{};
 constexpr std::int64_t block = 6;  // elements of a block of gather and the like
 
-Operands vectors(Array& in, Array& out) { return {in.data(), out.data(), n, &in.words().type, &op}; }
-Blocks blocks(Array& array) { return Blocks(array.buffer(0, block)); }
+Operands vectors(Array& in, Array& out) {
+  return {in.data(), out.data(), n, &in.words().type, &op};
+}
+Blocks blocks(Array& array) {
+  return Blocks(array.buffer(0, block));
+}
 
 const Algorithm algorithms[] = {
-    {"barrier_dissemination", [](Schedule& s, Array&, Array&, Position me) { barrier_dissemination(s, me); },
-     0, barrier_dissemination_cost},
+    {"barrier_dissemination",
+     [](Schedule& s, Array&, Array&, Position me) { barrier_dissemination(s, me); }, 0,
+     barrier_dissemination_cost},
     {"bcast_binomial",
-     [](Schedule& s, Array&, Array& out, Position me) { bcast_binomial(s, out.buffer(0, n), 0, me); }, n,
-     bcast_binomial_cost},
+     [](Schedule& s, Array&, Array& out, Position me) {
+       bcast_binomial(s, out.buffer(0, n), 0, me);
+     },
+     n, bcast_binomial_cost},
     {"bcast_scatter_allgather",
      [](Schedule& s, Array&, Array& out, Position me) {
        bcast_scatter_allgather(s, out.buffer(0, n), 0, me);
-     }, n, bcast_scatter_allgather_cost},
+     },
+     n, bcast_scatter_allgather_cost},
     {"gather_linear",
      [](Schedule& s, Array& in, Array& out, Position me) {
        gather_linear(s, in.buffer(0, block), blocks(out), 0, me);
-     }, block, gather_linear_cost},
+     },
+     block, gather_linear_cost},
     {"gather_binomial",
      [](Schedule& s, Array& in, Array& out, Position me) {
        gather_binomial(s, in.buffer(0, block), blocks(out), 0, me);
-     }, block, gather_binomial_cost},
+     },
+     block, gather_binomial_cost},
     {"scatter_linear",
      [](Schedule& s, Array& in, Array& out, Position me) {
        scatter_linear(s, blocks(in), out.buffer(0, block), 0, me);
-     }, block, scatter_linear_cost},
+     },
+     block, scatter_linear_cost},
     {"scatter_binomial",
      [](Schedule& s, Array& in, Array& out, Position me) {
        scatter_binomial(s, blocks(in), out.buffer(0, block), 0, me);
-     }, block, scatter_binomial_cost},
+     },
+     block, scatter_binomial_cost},
     {"allgather_ring",
      [](Schedule& s, Array& in, Array& out, Position me) {
        allgather_ring(s, in.buffer(0, block), blocks(out), me);
-     }, block, allgather_ring_cost},
+     },
+     block, allgather_ring_cost},
     {"allgather_bruck",
      [](Schedule& s, Array& in, Array& out, Position me) {
        allgather_bruck(s, in.buffer(0, block), blocks(out), me);
-     }, block, allgather_bruck_cost},
+     },
+     block, allgather_bruck_cost},
     {"alltoall_pairwise",
      [](Schedule& s, Array& in, Array& out, Position me) {
        alltoall_pairwise(s, blocks(in), blocks(out), me);
-     }, block, alltoall_pairwise_cost},
+     },
+     block, alltoall_pairwise_cost},
     {"alltoall_bruck",
-     [](Schedule& s, Array& in, Array& out, Position me) { alltoall_bruck(s, blocks(in), blocks(out), me); },
+     [](Schedule& s, Array& in, Array& out, Position me) {
+       alltoall_bruck(s, blocks(in), blocks(out), me);
+     },
      block, alltoall_bruck_cost},
     {"reduce_binomial",
-     [](Schedule& s, Array& in, Array& out, Position me) { reduce_binomial(s, vectors(in, out), 0, me); },
+     [](Schedule& s, Array& in, Array& out, Position me) {
+       reduce_binomial(s, vectors(in, out), 0, me);
+     },
      n, reduce_binomial_cost},
     {"allreduce_recursive_doubling",
      [](Schedule& s, Array& in, Array& out, Position me) {
        allreduce_recursive_doubling(s, vectors(in, out), me);
-     }, n, allreduce_recursive_doubling_cost},
+     },
+     n, allreduce_recursive_doubling_cost},
     {"allreduce_rabenseifner",
      [](Schedule& s, Array& in, Array& out, Position me) {
        allreduce_rabenseifner(s, vectors(in, out), me);
-     }, n, allreduce_rabenseifner_cost},
+     },
+     n, allreduce_rabenseifner_cost},
     {"reduce_scatter_pairwise",
      [](Schedule& s, Array& in, Array& out, Position me) {
        reduce_scatter_pairwise(s, vectors(in, out), Parts(n / me.size), me);
-     }, n, reduce_scatter_pairwise_cost},
+     },
+     n, reduce_scatter_pairwise_cost},
     {"reduce_scatter_rooted",
      [](Schedule& s, Array& in, Array& out, Position me) {
        reduce_scatter_rooted(s, vectors(in, out), Parts(n / me.size), me);
-     }, n, reduce_scatter_rooted_cost},
+     },
+     n, reduce_scatter_rooted_cost},
     {"scan_recursive_doubling",
      [](Schedule& s, Array& in, Array& out, Position me) {
        scan_recursive_doubling(s, vectors(in, out), me);
-     }, n, scan_recursive_doubling_cost, true},
+     },
+     n, scan_recursive_doubling_cost, true},
     {"exscan_recursive_doubling",
      [](Schedule& s, Array& in, Array& out, Position me) {
        exscan_recursive_doubling(s, vectors(in, out), me);
-     }, n, exscan_recursive_doubling_cost, true},
+     },
+     n, exscan_recursive_doubling_cost, true},
 };
 
 double simulate(const Algorithm& algorithm, int p, const Prices& prices) {
   const Words& words = *all_types()[0];
   Simulator sim(p, {&words}, [](const int*, int*) {});
-  std::vector<Array> in(static_cast<std::size_t>(p), Array(words, std::max(algorithm.elements, block * p)));
+  std::vector<Array> in(static_cast<std::size_t>(p),
+                        Array(words, std::max(algorithm.elements, block * p)));
   std::vector<Array> out = in;
   for (int r = 0; r < p; ++r)
-    algorithm.emit(sim.schedule(r), in[static_cast<std::size_t>(r)], out[static_cast<std::size_t>(r)], {r, p});
+    algorithm.emit(sim.schedule(r), in[static_cast<std::size_t>(r)],
+                   out[static_cast<std::size_t>(r)], {r, p});
   return sim.run(Way::eager, prices);
 }
 

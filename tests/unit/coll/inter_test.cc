@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Algorithms between the two groups of an intercommunicator, for all group sizes from 1 to 5. Rank r of
-// the first group is simulated rank r, rank r of the second is simulated rank p + r.
+// Algorithms between the two groups of an intercommunicator, for all group sizes from 1 to 5. Rank
+// r of the first group is simulated rank r, rank r of the second is simulated rank p + r.
 #include "unit/coll/simulator.h"
 
 namespace weft::coll::sim {
@@ -25,7 +25,8 @@ void join(const int* in, int* inout) {  // neighbours in rank order only
 
 /// Run `emit` for every rank of every pair of groups, in both ways, then `check`.
 void for_all_groups(const std::function<void(Schedule&, const View&)>& emit,
-                    const std::function<void(int p, int q)>& prepare, const std::function<void(int p, int q)>& check) {
+                    const std::function<void(int p, int q)>& prepare,
+                    const std::function<void(int p, int q)>& check) {
   for (int p = 1; p <= max_group; ++p)
     for (int q = 1; q <= max_group; ++q)
       for (const Way way : both_ways) {
@@ -53,7 +54,8 @@ struct Buffers {
   Array& into(int id) { return got[static_cast<std::size_t>(id)]; }
   Array& wanted(int id) { return want[static_cast<std::size_t>(id)]; }
   void check() {
-    for (std::size_t i = 0; i < got.size(); ++i) EXPECT_TRUE(got[i] == want[i]) << "simulated rank " << i;
+    for (std::size_t i = 0; i < got.size(); ++i)
+      EXPECT_TRUE(got[i] == want[i]) << "simulated rank " << i;
   }
 };
 
@@ -72,19 +74,23 @@ TEST(Inter, BarrierWaitsForTheOtherGroup) {
       for (int late = 0; late < p; ++late) {
         Simulator sim(p + q, {&words}, [](const int*, int*) {});
         sim.split_groups(p);
-        sim.schedule(late).reduce(array.data(), element(array.data(), 1, words.type), 1, words.type, op);
+        sim.schedule(late).reduce(array.data(), element(array.data(), 1, words.type), 1, words.type,
+                                  op);
         sim.schedule(late).next_round();
         for (int r = 0; r < p; ++r) barrier_inter(sim.schedule(r), {r, p}, q);
         for (int r = 0; r < q; ++r) barrier_inter(sim.schedule(p + r), {r, q}, p);
         sim.run(Way::eager, {1, 0, 1000});
-        for (int r = 0; r < q; ++r) EXPECT_GE(sim.time(p + r), 8000) << p << " and " << q << " ranks";
+        for (int r = 0; r < q; ++r)
+          EXPECT_GE(sim.time(p + r), 8000) << p << " and " << q << " ranks";
       }
 }
 
 TEST(Inter, Bcast) {
   Buffers b;
   for_all_groups(
-      [&](Schedule& s, const View& v) { bcast_inter(s, b.into(v.id).buffer(0, 3), root_of(v, 0), v.remote); },
+      [&](Schedule& s, const View& v) {
+        bcast_inter(s, b.into(v.id).buffer(0, 3), root_of(v, 0), v.remote);
+      },
       [&](int p, int q) {
         b.reset(p + q, 3);
         b.into(0).set(1, 7);
@@ -99,9 +105,10 @@ TEST(Inter, GatherAndScatter) {
   for_all_groups(
       [&](Schedule& s, const View& v) {
         const int root = root_of(v, v.first ? v.me.size - 1 : v.remote - 1);
-        gather_inter(s, gathered.sent(v.id).buffer(0, 2), Blocks(gathered.into(v.id).buffer(0, 2)), root, v.remote);
-        scatter_inter(s, Blocks(scattered.sent(v.id).buffer(0, 2)), scattered.into(v.id).buffer(0, 2), root,
-                      v.remote);
+        gather_inter(s, gathered.sent(v.id).buffer(0, 2), Blocks(gathered.into(v.id).buffer(0, 2)),
+                     root, v.remote);
+        scatter_inter(s, Blocks(scattered.sent(v.id).buffer(0, 2)),
+                      scattered.into(v.id).buffer(0, 2), root, v.remote);
       },
       [&](int p, int q) {
         gathered.reset(p + q, 2 * q);
@@ -125,9 +132,10 @@ TEST(Inter, AllgatherAndAlltoall) {
   const auto value = [](int from, int to) { return 1000 * from + 10 * to; };
   for_all_groups(
       [&](Schedule& s, const View& v) {
-        allgather_inter(s, all.sent(v.id).buffer(0, 1), Blocks(all.into(v.id).buffer(0, 1)), v.me, v.remote);
-        alltoall_inter(s, Blocks(each.sent(v.id).buffer(0, 1)), Blocks(each.into(v.id).buffer(0, 1)), v.me,
-                       v.remote);
+        allgather_inter(s, all.sent(v.id).buffer(0, 1), Blocks(all.into(v.id).buffer(0, 1)), v.me,
+                        v.remote);
+        alltoall_inter(s, Blocks(each.sent(v.id).buffer(0, 1)),
+                       Blocks(each.into(v.id).buffer(0, 1)), v.me, v.remote);
       },
       [&](int p, int q) {
         all.reset(p + q, max_group);
@@ -157,12 +165,15 @@ TEST(Inter, ReductionsKeepRankOrder) {
     array.word(at, 0) = static_cast<int>(i) * 100 + first;
     array.word(at, 1) = static_cast<int>(i) * 100 + last;
   };
-  // Of the reduction of p * q elements, a rank of the first group gets q and one of the second gets p.
+  // Of the reduction of p * q elements, a rank of the first group gets q and one of the second gets
+  // p.
   for_all_groups(
       [&](Schedule& s, const View& v) {
         const Type* type = &one.words.type;
-        reduce_inter(s, {one.sent(v.id).data(), one.into(v.id).data(), 3, type, &op}, root_of(v, 0), v.remote);
-        allreduce_inter(s, {all.sent(v.id).data(), all.into(v.id).data(), 3, type, &op}, v.me, v.remote);
+        reduce_inter(s, {one.sent(v.id).data(), one.into(v.id).data(), 3, type, &op}, root_of(v, 0),
+                     v.remote);
+        allreduce_inter(s, {all.sent(v.id).data(), all.into(v.id).data(), 3, type, &op}, v.me,
+                        v.remote);
         reduce_scatter_inter(s, {parts.sent(v.id).data(), parts.into(v.id).data(), 0, type, &op},
                              Parts(v.remote), v.me, v.remote);
       },
@@ -181,7 +192,8 @@ TEST(Inter, ReductionsKeepRankOrder) {
             set(all.wanted(id), i, i, 0, remote - 1);
           }
           for (int i = 0; i < p * q; ++i) set(parts.sent(id), i, i, rank, rank);
-          for (int i = 0; i < remote; ++i) set(parts.wanted(id), i, rank * remote + i, 0, remote - 1);
+          for (int i = 0; i < remote; ++i)
+            set(parts.wanted(id), i, rank * remote + i, 0, remote - 1);
         }
       },
       [&](int, int) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Algorithms that move data, simulated for 1 to 17 ranks and compared with what MPI says must be where.
+// Algorithms that move data, simulated for 1 to 17 ranks and compared with what MPI says must be
+// where.
 #include "unit/coll/simulator.h"
 
 namespace weft::coll::sim {
@@ -23,8 +24,9 @@ struct Setting {
 };
 
 std::ostream& operator<<(std::ostream& out, const Setting& s) {
-  return out << "p " << s.p << ", count " << s.count << ", type " << s.words->name << ", root " << s.root
-             << (s.in_place ? ", in place" : "") << (s.way == Way::eager ? ", eager" : ", rendezvous");
+  return out << "p " << s.p << ", count " << s.count << ", type " << s.words->name << ", root "
+             << s.root << (s.in_place ? ", in place" : "")
+             << (s.way == Way::eager ? ", eager" : ", rendezvous");
 }
 
 /// Run `body` in every setting; roots and in-place only where they matter.
@@ -63,8 +65,12 @@ void test_bcast(void (*emit)(Schedule&, const Buffer&, int, Position)) {
   });
 }
 
-TEST(Bcast, Binomial) { test_bcast(bcast_binomial); }
-TEST(Bcast, ScatterAllgather) { test_bcast(bcast_scatter_allgather); }
+TEST(Bcast, Binomial) {
+  test_bcast(bcast_binomial);
+}
+TEST(Bcast, ScatterAllgather) {
+  test_bcast(bcast_scatter_allgather);
+}
 
 void test_gather(void (*emit)(Schedule&, const ConstBuffer&, const Blocks&, int, Position)) {
   for_all(true, true, [&](const Setting& t) {
@@ -90,8 +96,12 @@ void test_gather(void (*emit)(Schedule&, const ConstBuffer&, const Blocks&, int,
   });
 }
 
-TEST(Gather, Linear) { test_gather(gather_linear); }
-TEST(Gather, Binomial) { test_gather(gather_binomial); }
+TEST(Gather, Linear) {
+  test_gather(gather_linear);
+}
+TEST(Gather, Binomial) {
+  test_gather(gather_binomial);
+}
 
 void test_scatter(void (*emit)(Schedule&, const Blocks&, const Buffer&, int, Position)) {
   for_all(true, true, [&](const Setting& t) {
@@ -115,15 +125,20 @@ void test_scatter(void (*emit)(Schedule&, const Blocks&, const Buffer&, int, Pos
   });
 }
 
-TEST(Scatter, Linear) { test_scatter(scatter_linear); }
-TEST(Scatter, Binomial) { test_scatter(scatter_binomial); }
+TEST(Scatter, Linear) {
+  test_scatter(scatter_linear);
+}
+TEST(Scatter, Binomial) {
+  test_scatter(scatter_binomial);
+}
 
 void test_allgather(void (*emit)(Schedule&, const ConstBuffer&, const Blocks&, Position)) {
   for_all(false, true, [&](const Setting& t) {
     const Words& sent = *all_types()[1];
     Simulator sim(t.p, {t.words, &sent});
     std::vector<Array> send(static_cast<std::size_t>(t.p), Array(sent, t.count));
-    std::vector<Array> got(static_cast<std::size_t>(t.p), Array(*t.words, t.count * t.p)), want = got;
+    std::vector<Array> got(static_cast<std::size_t>(t.p), Array(*t.words, t.count * t.p)),
+        want = got;
     for (int r = 0; r < t.p; ++r) {
       const auto at = static_cast<std::size_t>(r);
       for (std::int64_t i = 0; i < t.count; ++i) {
@@ -140,15 +155,20 @@ void test_allgather(void (*emit)(Schedule&, const ConstBuffer&, const Blocks&, P
   });
 }
 
-TEST(Allgather, Ring) { test_allgather(allgather_ring); }
-TEST(Allgather, Bruck) { test_allgather(allgather_bruck); }
+TEST(Allgather, Ring) {
+  test_allgather(allgather_ring);
+}
+TEST(Allgather, Bruck) {
+  test_allgather(allgather_bruck);
+}
 
 void test_alltoall(void (*emit)(Schedule&, const Blocks&, const Blocks&, Position)) {
   for_all(false, true, [&](const Setting& t) {
     const Words& sent = *all_types()[1];
     Simulator sim(t.p, {t.words, &sent});
     std::vector<Array> send(static_cast<std::size_t>(t.p), Array(sent, t.count * t.p));
-    std::vector<Array> got(static_cast<std::size_t>(t.p), Array(*t.words, t.count * t.p)), want = got;
+    std::vector<Array> got(static_cast<std::size_t>(t.p), Array(*t.words, t.count * t.p)),
+        want = got;
     for (int r = 0; r < t.p; ++r) {
       const auto at = static_cast<std::size_t>(r);
       for (int k = 0; k < t.p; ++k)
@@ -166,17 +186,25 @@ void test_alltoall(void (*emit)(Schedule&, const Blocks&, const Blocks&, Positio
   });
 }
 
-TEST(Alltoall, Pairwise) { test_alltoall(alltoall_pairwise); }
-TEST(Alltoall, Bruck) { test_alltoall(alltoall_bruck); }
+TEST(Alltoall, Pairwise) {
+  test_alltoall(alltoall_pairwise);
+}
+TEST(Alltoall, Bruck) {
+  test_alltoall(alltoall_bruck);
+}
 
-// Blocks of different sizes at displacements out of order, some empty: rank r has (r + 2k) % 4 elements
-// for rank k, stored from the last block to the first with a gap of one element between.
+// Blocks of different sizes at displacements out of order, some empty: rank r has (r + 2k) % 4
+// elements for rank k, stored from the last block to the first with a gap of one element between.
 TEST(Alltoall, VectorForm) {
   for_all(false, true, [&](const Setting& t) {
-    const auto block = [&](int from, int to) { return t.in_place ? (from + to) % 4 : (from + 2 * to) % 4; };
+    const auto block = [&](int from, int to) {
+      return t.in_place ? (from + to) % 4 : (from + 2 * to) % 4;
+    };
     Simulator sim(t.p, {t.words});
-    std::vector<Array> send(static_cast<std::size_t>(t.p), Array(*t.words, 5 * t.p)), got = send, want = send;
-    std::vector<std::vector<int>> numbers;  // send counts, receive counts, displacements of each rank
+    std::vector<Array> send(static_cast<std::size_t>(t.p), Array(*t.words, 5 * t.p)), got = send,
+                                                                                      want = send;
+    std::vector<std::vector<int>>
+        numbers;  // send counts, receive counts, displacements of each rank
     for (int r = 0; r < t.p; ++r) {
       const auto at = static_cast<std::size_t>(r);
       std::vector<int> out, in, displs;
@@ -197,8 +225,8 @@ TEST(Alltoall, VectorForm) {
       const Counts out{numbers[3 * at].data()}, in{numbers[3 * at + 1].data()},
           displs{numbers[3 * at + 2].data()};
       const VBuffer from{t.in_place ? MPI_IN_PLACE : send[at].data(), out, displs, &t.words->type};
-      alltoall_pairwise(sim.schedule(r), Blocks(from), Blocks(VBuffer{got[at].data(), in, displs, &t.words->type}),
-                        {r, t.p});
+      alltoall_pairwise(sim.schedule(r), Blocks(from),
+                        Blocks(VBuffer{got[at].data(), in, displs, &t.words->type}), {r, t.p});
     }
     sim.run(t.way);
     expect_equal(got, want);
@@ -206,8 +234,8 @@ TEST(Alltoall, VectorForm) {
 }
 
 TEST(Barrier, Dissemination) {
-  // Nobody leaves before the last has come: with alpha = 1 and one rank delayed by a reduction of cost
-  // 1000, every rank's time shows the delay.
+  // Nobody leaves before the last has come: with alpha = 1 and one rank delayed by a reduction of
+  // cost 1000, every rank's time shows the delay.
   for (int p = 2; p <= max_ranks; ++p) {
     const Words& words = *all_types()[0];
     Simulator sim(p, {&words}, [](const int*, int*) {});
@@ -215,7 +243,8 @@ TEST(Barrier, Dissemination) {
     const Op op{};
     for (int r = 0; r < p; ++r) {
       Schedule& s = sim.schedule(r);
-      if (r == p / 2) s.reduce(array.data(), element(array.data(), 1, words.type), 1, words.type, op);
+      if (r == p / 2)
+        s.reduce(array.data(), element(array.data(), 1, words.type), 1, words.type, op);
       s.next_round();
       barrier_dissemination(s, {r, p});
     }

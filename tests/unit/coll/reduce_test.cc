@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Algorithms that reduce, simulated for 1 to 17 ranks. Two operations: "join" does not commute, it
-// joins runs of ranks {lo..hi} and only works for neighbours in rank order; "sum" adds powers of two,
-// so the result says who contributed, and how often.
+// joins runs of ranks {lo..hi} and only works for neighbours in rank order; "sum" adds powers of
+// two, so the result says who contributed, and how often.
 #include "unit/coll/simulator.h"
 
 namespace weft::coll::sim {
@@ -39,8 +39,8 @@ struct Setting {
 };
 
 std::ostream& operator<<(std::ostream& out, const Setting& s) {
-  return out << "p " << s.p << ", count " << s.count << ", type " << s.words->name << ", root " << s.root
-             << (s.commutes ? ", commutes" : "") << (s.in_place ? ", in place" : "")
+  return out << "p " << s.p << ", count " << s.count << ", type " << s.words->name << ", root "
+             << s.root << (s.commutes ? ", commutes" : "") << (s.in_place ? ", in place" : "")
              << (s.way == Way::eager ? ", eager" : ", rendezvous");
 }
 
@@ -79,7 +79,9 @@ void set_run(Array& array, std::int64_t at, std::int64_t i, int first, int last,
 struct Ranks {
   Ranks(const Setting& t, std::int64_t n, bool root_only_in_place = false)
       : sim(t.p, {t.words}, t.commutes ? sum : join),
-        send(static_cast<std::size_t>(t.p), Array(*t.words, n)), got(send), want(send) {
+        send(static_cast<std::size_t>(t.p), Array(*t.words, n)),
+        got(send),
+        want(send) {
     for (int r = 0; r < t.p; ++r) {
       const bool here = t.in_place && (!root_only_in_place || r == t.root);
       const auto at = static_cast<std::size_t>(r);
@@ -87,7 +89,8 @@ struct Ranks {
         set_run(here ? got[at] : send[at], i, i, r, r, t.commutes);
         if (here) want[at] = got[at];
       }
-      operands.push_back({here ? MPI_IN_PLACE : send[at].data(), got[at].data(), n, &t.words->type, &t.op()});
+      operands.push_back(
+          {here ? MPI_IN_PLACE : send[at].data(), got[at].data(), n, &t.words->type, &t.op()});
     }
     before = send;
   }
@@ -126,14 +129,19 @@ void test_allreduce(void (*emit)(Schedule&, const Operands&, Position), bool any
     for (int r = 0; r < t.p; ++r) {
       const auto at = static_cast<std::size_t>(r);
       emit(ranks.sim.schedule(r), ranks.operands[at], {r, t.p});
-      for (std::int64_t i = 0; i < t.count; ++i) set_run(ranks.want[at], i, i, 0, t.p - 1, t.commutes);
+      for (std::int64_t i = 0; i < t.count; ++i)
+        set_run(ranks.want[at], i, i, 0, t.p - 1, t.commutes);
     }
     ranks.run(t);
   });
 }
 
-TEST(Allreduce, RecursiveDoubling) { test_allreduce(allreduce_recursive_doubling, true); }
-TEST(Allreduce, Rabenseifner) { test_allreduce(allreduce_rabenseifner, false); }
+TEST(Allreduce, RecursiveDoubling) {
+  test_allreduce(allreduce_recursive_doubling, true);
+}
+TEST(Allreduce, Rabenseifner) {
+  test_allreduce(allreduce_rabenseifner, false);
+}
 
 TEST(Scan, RecursiveDoubling) {
   for_all(false, true, [](const Setting& t) {
@@ -161,7 +169,8 @@ TEST(Exscan, RecursiveDoubling) {
 }
 
 /// Equal parts of t.count elements, and parts of different sizes, some empty.
-void test_reduce_scatter(void (*emit)(Schedule&, const Operands&, const Parts&, Position), bool any_op) {
+void test_reduce_scatter(void (*emit)(Schedule&, const Operands&, const Parts&, Position),
+                         bool any_op) {
   for_all(false, any_op, [&](const Setting& t) {
     for (const bool equal : {true, false}) {
       std::vector<int> sizes;
@@ -185,8 +194,12 @@ void test_reduce_scatter(void (*emit)(Schedule&, const Operands&, const Parts&, 
   });
 }
 
-TEST(ReduceScatter, Pairwise) { test_reduce_scatter(reduce_scatter_pairwise, false); }
-TEST(ReduceScatter, Rooted) { test_reduce_scatter(reduce_scatter_rooted, true); }
+TEST(ReduceScatter, Pairwise) {
+  test_reduce_scatter(reduce_scatter_pairwise, false);
+}
+TEST(ReduceScatter, Rooted) {
+  test_reduce_scatter(reduce_scatter_rooted, true);
+}
 
 }  // namespace
 }  // namespace weft::coll::sim

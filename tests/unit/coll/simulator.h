@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Runs the schedules of p simulated ranks in one process, with messages matched in memory. Two ways,
-// the extremes of what the rules of a round allow:
+// Runs the schedules of p simulated ranks in one process, with messages matched in memory. Two
+// ways, the extremes of what the rules of a round allow:
 //   eager       sends are copied when posted, local steps run before anything is received
-//   rendezvous  data is read when the receiver takes it, a round's local steps run after its receives,
+//   rendezvous  data is read when the receiver takes it, a round's local steps run after its
+//   receives,
 //               and a send is not done before it is taken
-// A correct schedule gives the same result in both. The eager way also measures T = a*alpha + b*beta +
-// c*gamma with one message at a time per rank and direction.
+// A correct schedule gives the same result in both. The eager way also measures T = a*alpha +
+// b*beta + c*gamma with one message at a time per rank and direction.
 //
 // Types are described by the test (segments of 4-byte words), not by the datatype room.
 #pragma once
@@ -59,7 +60,8 @@ class Array {
   }
   /// Element i := value, value + 1, ... (one per word).
   void set(std::int64_t i, int value) {
-    for (std::size_t k = 0; k < words_->offsets.size(); ++k) word(i, k) = value + static_cast<int>(k);
+    for (std::size_t k = 0; k < words_->offsets.size(); ++k)
+      word(i, k) = value + static_cast<int>(k);
   }
   Buffer buffer(std::int64_t first, std::int64_t count) {
     return {element(data(), first, words_->type), count, &words_->type};
@@ -113,14 +115,15 @@ class Simulator {
     }
     double last = 0;
     for (auto& rank : ranks_) last = std::max(last, rank->time);
-    for (auto& [ends, queue] : channels_) EXPECT_TRUE(queue.empty()) << "a message was never received";
+    for (auto& [ends, queue] : channels_)
+      EXPECT_TRUE(queue.empty()) << "a message was never received";
     return last;
   }
 
  private:
   struct Message {
     std::vector<std::byte> data;  // eager
-    ConstBuffer source;     // rendezvous
+    ConstBuffer source;           // rendezvous
     std::int64_t bytes;
     double arrival;
     int* open_sends;  // of the sender
@@ -154,7 +157,8 @@ class Simulator {
     return out;
   }
   void unpack(const std::vector<std::byte>& in, const Buffer& to) const {
-    ASSERT_EQ(static_cast<std::int64_t>(in.size()), to.bytes()) << "message and buffer differ in size";
+    ASSERT_EQ(static_cast<std::int64_t>(in.size()), to.bytes())
+        << "message and buffer differ in size";
     auto* base = static_cast<std::byte*>(to.data);
     if (to.type == &byte_type()) {
       std::copy(in.begin(), in.end(), base);
@@ -190,14 +194,16 @@ class Simulator {
       for (std::size_t i = rank.next; i < rank.end; ++i) post(r, rank, steps[i], way, prices);
       rank.posted = moved = true;
     }
-    for (std::size_t i = 0; i < rank.receives.size();) moved |= receive(r, rank, i, prices) || (++i, false);
+    for (std::size_t i = 0; i < rank.receives.size();)
+      moved |= receive(r, rank, i, prices) || (++i, false);
     if (!rank.receives.empty() || rank.open_sends > 0) return moved;
     if (way == Way::rendezvous)
       for (std::size_t i = rank.next; i < rank.end; ++i)
         if (steps[i].what >= Step::What::copy) run_local(steps[i]);
     double receive_port = rank.time;
     std::sort(rank.arrivals.begin(), rank.arrivals.end());
-    for (const auto& [arrival, cost] : rank.arrivals) receive_port = std::max(arrival, receive_port + cost);
+    for (const auto& [arrival, cost] : rank.arrivals)
+      receive_port = std::max(arrival, receive_port + cost);
     rank.time = std::max({receive_port, rank.send_port, rank.local});
     rank.next = rank.end;
     rank.posted = false;
@@ -206,7 +212,9 @@ class Simulator {
 
   void post(int r, Rank& rank, const Step& step, Way way, const Prices& prices) {
     switch (step.what) {
-      case Step::What::recv: rank.receives.push_back(&step); break;
+      case Step::What::recv:
+        rank.receives.push_back(&step);
+        break;
       case Step::What::send: {
         rank.send_port += prices.alpha + prices.beta * static_cast<double>(step.source().bytes());
         Message m{{}, step.source(), step.source().bytes(), rank.send_port, nullptr};

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The memory that the ranks of a communicator share for small collectives: one block of the job's
+// heap, zero at the start. Operations are numbered (1, 2, ... per communicator), nothing is ever
+// reset: a line belongs to operation n when its turn is n. Each line has one writer at a time:
+//   seat      its rank; payload up to `inline_max` bytes rides in the flag's own line
+//   node      the last rank to arrive at it
+//   meeting   the last rank to arrive at all
+// A rank has `window` seats and slots and uses number n % window for operation n.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace weft::coll {
+
+inline constexpr std::int64_t inline_max = 56;
+// Operations that a rank may be ahead of the slowest one. Enough to let the root of a row of
+// broadcasts run for a few scheduling rounds; to be measured by bench/collectives.
+inline constexpr int window = 8;
+// Ranks (or nodes) that meet at one node: few enough that their atomic additions do not queue up,
+// and that a fold over them is one scan of cached lines; to be measured by bench/collectives.
+inline constexpr int fan = 8;
+
+struct alignas(64) Seat {
+  std::atomic<std::uint64_t> turn;  // release; pairs with Shared::await
+  std::byte payload[inline_max];
+};
+
+struct alignas(64) Node {
+  std::atomic<std::uint32_t> arrived;  // in all meetings so far (acq_rel: carries the payloads)
+  alignas(64) std::byte payload[inline_max];
+};
+
+struct alignas(64) BlockHeader {
+  // line 0: written by rank 0 before the others know the block
+  std::int64_t slot_bytes;
+  std::uint32_t flat;  // 1: everybody looks at everybody; 0: the last one to arrive works for all
+  // line 1: rarely written
+  alignas(64) std::atomic<std::uint32_t> members;  // ranks that still use the block
+  std::atomic<std::uint32_t> wanted;               // ranks that wait for room in their window
+};
+
+/// Where the parts of a block are.
+struct BlockLayout {
+  std::size_t meeting, meeting_slot, nodes, node_slots, seats, finished, slots, total;
+
+  BlockLayout(int ranks, std::int64_t slot_bytes) {
+    const auto p = static_cast<std::size_t>(ranks);
+    const auto slot = static_cast<std::size_t>(slot_bytes);
+    std::size_t node_count = 0;
+    for (std::size_t n = p; n > 1; n = (n + fan - 1) / fan) node_count += (n + fan - 1) / fan;
+    meeting = sizeof(BlockHeader);
+    nodes = meeting + sizeof(Seat);
+    seats = nodes + node_count * sizeof(Node);
+    finished = seats + p * window * sizeof(Seat);
+    meeting_slot = finished + p * 64;
+    node_slots = meeting_slot + slot;
+    slots = node_slots + node_count * slot;
+    total = slots + p * window * slot;
+  }
+};
+
+}  // namespace weft::coll

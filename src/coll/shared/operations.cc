@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The operations on shared flags and slots. Payloads are packed: a rank's data is `bytes` bytes in
+// its slot, whatever its type; without data there is nothing to do. Reductions take predefined
+// operations on dense types only (the caller checks), so a slot is an array of the basic type.
+#include <cstring>
+
+#include "coll/shared/shared.h"
+
+namespace weft::coll {
+namespace {
+
+void put(const ConstBuffer& from, std::byte* slot) {
+  const std::int64_t bytes = from.bytes();
+  if (from.type->dense)
+    std::memcpy(slot, datatype::block(from), static_cast<std::size_t>(bytes));
+  else
+    datatype::pack(from, 0, slot, bytes);
+}
+
+void get(const std::byte* slot, const Buffer& to) {
+  const std::int64_t bytes = to.bytes();
+  if (to.type->dense)
+    std::memcpy(datatype::block(to), slot, static_cast<std::size_t>(bytes));
+  else
+    datatype::unpack(to, 0, slot, bytes);
+}
+
+const void* operand(const Operands& x) {
+  return is_in_place(x.send) ? x.recv : x.send;
+}
+
+}  // namespace
+
+void Shared::barrier() {
+  reserve();
+  come();
+  met();
+}
+
+void Shared::allreduce(const Operands& x) {
+  const std::int64_t bytes = x.count * x.type->size;
+  if (bytes == 0) return;
+  auto* result = static_cast<std::byte*>(x.recv);
+  reserve();
+  std::memcpy(slot(rank_, bytes), operand(x), static_cast<std::size_t>(bytes));
+  if (flat_) {
+    publish();
+    wake_all();
+    fold(x, size_, result, [&](int i) { return await(i, bytes); });
+  } else {
+    meet(&x, bytes);
+    std::memcpy(result, bytes <= inline_max ? meeting_->payload : meeting_slot_,
+                static_cast<std::size_t>(bytes));
+  }
+  met();
+}
+
+void Shared::allgather(const ConstBuffer& send, const Blocks& recv, std::int64_t bytes) {
+  if (bytes == 0) return;
+  const bool in_place = is_in_place(send.data);
+  reserve();
+  put(in_place ? ConstBuffer(recv[rank_]) : send, slot(rank_, bytes));
+  come();
+  for (int i = 0; i < size_; ++i)
+    if (i != rank_ || !in_place) get(await(i, bytes), recv[i]);
+  met();
+}
+
+void Shared::alltoall(const Blocks& send, const Blocks& recv, std::int64_t bytes) {
+  if (bytes == 0) return;
+  const Blocks& from = send.in_place() ? recv : send;
+  const std::int64_t total = size_ * bytes;
+  reserve();
+  for (int i = 0; i < size_; ++i) put(from[i], slot(rank_, total) + i * bytes);
+  come();
+  for (int i = 0; i < size_; ++i) get(await(i, total) + rank_ * bytes, recv[i]);
+  met();
+}
+
+void Shared::bcast(const Buffer& buffer, int root) {
+  const std::int64_t bytes = buffer.bytes();
+  if (bytes == 0) return;
+  if (rank_ == root) {
+    reserve();
+    put(buffer, slot(rank_, bytes));
+    publish();
+    wake_all();
+  } else {
+    begin();
+    get(await(root, bytes), buffer);
+  }
+  finish();
+}
+
+void Shared::reduce(const Operands& x, int root) {
+  const std::int64_t bytes = x.count * x.type->size;
+  if (bytes == 0) return;
+  if (rank_ != root) {
+    reserve();
+    std::memcpy(slot(rank_, bytes), x.send, static_cast<std::size_t>(bytes));
+    publish();
+    wake(root);
+  } else {
+    const void* own = x.send;
+    if (is_in_place(own)) {  // the result must not overwrite it
+      reserve();
+      own = slot(rank_, bytes);
+      std::memcpy(slot(rank_, bytes), x.recv, static_cast<std::size_t>(bytes));
+    } else {
+      begin();
+    }
+    fold(x, size_, static_cast<std::byte*>(x.recv),
+         [&](int i) { return i == rank_ ? static_cast<const std::byte*>(own) : await(i, bytes); });
+  }
+  finish();
+}
+
+void Shared::gather(const ConstBuffer& send, const Blocks& recv, int root, std::int64_t bytes) {
+  if (bytes == 0) return;
+  if (rank_ != root) {
+    reserve();
+    put(send, slot(rank_, bytes));
+    publish();
+    wake(root);
+  } else {
+    begin();
+    if (!is_in_place(send.data)) datatype::copy(send, recv[rank_], bytes);
+    for (int i = 0; i < size_; ++i)
+      if (i != rank_) get(await(i, bytes), recv[i]);
+  }
+  finish();
+}
+
+void Shared::scatter(const Blocks& send, const Buffer& recv, int root, std::int64_t bytes) {
+  if (bytes == 0) return;
+  const std::int64_t total = size_ * bytes;
+  if (rank_ == root) {
+    reserve();
+    for (int i = 0; i < size_; ++i)
+      if (i != rank_) put(send[i], slot(rank_, total) + i * bytes);
+    publish();
+    wake_all();
+    if (!is_in_place(recv.data)) datatype::copy(send[rank_], recv, bytes);
+  } else {
+    begin();
+    get(await(root, total) + rank_ * bytes, recv);
+  }
+  finish();
+}
+
+}  // namespace weft::coll
