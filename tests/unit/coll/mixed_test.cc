@@ -242,14 +242,14 @@ void run_programs(bool crowded, const char* yield_us, const std::vector<int>& si
 }
 
 TEST(MixedCollectives, RanksWithCoresOfTheirOwn) {
-  run_programs(false, "1000", {1, 2, 3, 8, 9}, 150);
+  run_programs(false, "1000", {1, 2, 3, 9}, 40);
 }
 TEST(MixedCollectives, MoreRanksThanCores) {
-  run_programs(true, "1000", {2, 3, 5, 8, 9, 17, 70}, 300);
+  run_programs(true, "1000", {2, 5, 8, 17, 70}, 60);
 }
 // Everybody sleeps as soon as he waits: a wake-up that is lost stops the test.
 TEST(MixedCollectives, SleepingAtOnce) {
-  run_programs(true, "0", {2, 5, 9}, 300);
+  run_programs(true, "0", {2, 5, 9}, 60);
 }
 
 }  // namespace
