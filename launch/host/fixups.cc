@@ -14,6 +14,7 @@
 
 #include "host.h"
 #include "machine.h"
+#include "writable.h"
 
 namespace weft::host {
 namespace {
@@ -45,26 +46,6 @@ ElfW(Addr) thread_maker() {
   static const auto first = reinterpret_cast<ElfW(Addr)>(dlsym(RTLD_DEFAULT, "pthread_create"));
   return first == ours ? 0 : ours;
 }
-
-/// Makes the read-only-after-relocation part of an image writable for its lifetime.
-class Writable {
- public:
-  Writable(const Image& image, ElfW(Addr) base) {
-    const ElfW(Phdr)* relro = image.segment(PT_GNU_RELRO);
-    if (!relro) return;
-    // As ld.so protects it: whole pages only.
-    at_ = round_down(base + relro->p_vaddr);
-    size_ = round_down(base + relro->p_vaddr + relro->p_memsz) - at_;
-    if (size_ > 0) mprotect(reinterpret_cast<void*>(at_), size_, PROT_READ | PROT_WRITE);
-  }
-  ~Writable() {
-    if (size_ > 0) mprotect(reinterpret_cast<void*>(at_), size_, PROT_READ);
-  }
-
- private:
-  ElfW(Addr) at_ = 0;
-  std::size_t size_ = 0;
-};
 
 template <class Function>
 std::vector<Function> function_table(const Image& image, ElfW(Addr) base, ElfW(Sxword) at,
@@ -134,12 +115,6 @@ std::string Fixups::map_text(const Loaded& loaded, const Patch& patch) const {
 }
 
 void Fixups::find_functions(Loaded& l) const {
-  l.low = ~ElfW(Addr){0};
-  for (const auto& s : image_.segments()) {
-    if (s.p_type != PT_LOAD) continue;
-    l.low = std::min(l.low, l.base + s.p_vaddr);
-    l.high = std::max(l.high, l.base + s.p_vaddr + s.p_memsz);
-  }
   if (image_.tag(DT_INIT)) l.init = reinterpret_cast<Loaded::Function>(l.base + image_.value(DT_INIT));
   if (image_.tag(DT_FINI)) l.fini = reinterpret_cast<Loaded::Function>(l.base + image_.value(DT_FINI));
   l.constructors = function_table<Loaded::Constructor>(image_, l.base, DT_INIT_ARRAY, DT_INIT_ARRAYSZ);

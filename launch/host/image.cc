@@ -78,6 +78,11 @@ const ElfW(Phdr)* Image::segment(ElfW(Word) type) const {
   return it == segments_.end() ? nullptr : &*it;
 }
 
+ElfW(Addr) Image::memory_begin() const {
+  const ElfW(Phdr)* first = segment(PT_LOAD);  // they are in ascending order
+  return first ? first->p_vaddr : 0;
+}
+
 ElfW(Addr) Image::memory_end() const {
   ElfW(Addr) end = 0;
   for (const auto& p : segments_)

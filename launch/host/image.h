@@ -33,6 +33,7 @@ class Image {
   std::span<const ElfW(Phdr)> segments() const { return segments_; }
   /// The first segment of type `type`, or nullptr.
   const ElfW(Phdr)* segment(ElfW(Word) type) const;
+  ElfW(Addr) memory_begin() const;
   /// One past the highest address of the image in memory.
   ElfW(Addr) memory_end() const;
 

@@ -33,6 +33,9 @@ void find_bases(link_map* map, const Plan& plan, std::deque<Loaded>& loaded, boo
     for (Loaded& l : loaded) {
       if (l.base != 0 || l.path != map->l_name) continue;
       l.base = map->l_addr;
+      dlinfo(map, RTLD_DI_TLS_MODID, &l.tls_module);
+      l.low = l.base + plan.images[l.image].image->memory_begin();
+      l.high = l.base + plan.images[l.image].image->memory_end();
       missing--;
       // dladdr, debuggers and profilers read this name; the copy's own leads them nowhere.
       if (rename) map->l_name = strdup(plan.images[l.image].image->path().c_str());
@@ -73,18 +76,37 @@ const Fixups& Loader::fixups(int index) {
 }
 
 std::string Loader::copy(Rank& rank, int index, int fd) {
-  std::vector<Patch::Rename> renames;
+  Patch::Changes changes;
   for (const std::string& needed : plan_.images[index].image->needed())
     if (const int i = plan_.find(needed); i >= 0)
       for (const Loaded& l : rank.loaded)
-        if (l.image == i) renames.emplace_back(needed, l.path);
+        if (l.image == i) changes.renames.emplace_back(needed, l.path);
   // A plugin may use symbols of its program, which ld.so would look for in the process's own.
-  std::vector<std::string> extra;
   if (rank.program) {
-    extra.push_back(rank.program->path);
-    extra.insert(extra.end(), rank.global_plugins.begin(), rank.global_plugins.end());
+    changes.extra.push_back(rank.program->path);
+    changes.extra.insert(changes.extra.end(), rank.global_plugins.begin(), rank.global_plugins.end());
   }
-  return patch(index).write(fd, renames, extra);
+  changes.without_relocations = rebase(index) != nullptr;
+  return patch(index).write(fd, changes);
+}
+
+const Rebase* Loader::rebase(int index) const {
+  if (static_cast<std::size_t>(index) >= rebases_.size() || !rebases_[index]->is_usable())
+    return nullptr;
+  return rebases_[index].get();
+}
+
+// The first rank's copies were relocated by ld.so; the others' here. Plugins are ld.so's: when they
+// are loaded, the first rank may have changed its data already.
+void Loader::relocate(Rank& rank) {
+  if (rank.program) return;
+  const bool is_first = rebases_.empty();
+  if (is_first)
+    for (std::size_t i = 0; i < plan_.images.size(); i++)
+      rebases_.push_back(std::make_unique<Rebase>(plan_, static_cast<int>(i), rank));
+  if (!is_first)
+    for (const Loaded& l : rank.loaded)
+      if (const Rebase* r = rebase(l.image)) r->apply(rank, l);
 }
 
 std::vector<int> Loader::missing(const Rank& rank, int top) const {
@@ -128,6 +150,7 @@ void* Loader::load(Rank& rank, int top, std::string& error) {
     dlinfo(handle, RTLD_DI_LINKMAP, &map);
     find_bases(map, plan_, rank.loaded, !store_.for_debugger());
   }
+  if (error.empty()) relocate(rank);
   for (std::size_t i = begin; i < rank.loaded.size() && error.empty(); i++)
     error = fixups(rank.loaded[i].image).apply(rank, rank.loaded[i], patch(rank.loaded[i].image));
   if (error.empty()) return handle;

@@ -12,6 +12,7 @@
 #include "patch.h"
 #include "plan.h"
 #include "rank.h"
+#include "rebase.h"
 
 namespace weft::host {
 
@@ -43,6 +44,8 @@ class Loader {
  private:
   std::vector<int> missing(const Rank& rank, int top) const;
   std::string copy(Rank& rank, int index, int fd);
+  void relocate(Rank& rank);
+  const Rebase* rebase(int index) const;
   const Patch& patch(int index);
   const Fixups& fixups(int index);
 
@@ -50,6 +53,7 @@ class Loader {
   Store& store_;
   std::vector<std::unique_ptr<Patch>> patches_;
   std::vector<std::unique_ptr<Fixups>> fixups_;
+  std::vector<std::unique_ptr<Rebase>> rebases_;  // of the images that all ranks load at start
 };
 
 }  // namespace weft::host

@@ -15,12 +15,14 @@ const std::int32_t cache_flags = 0x0303;  // FLAG_X8664_LIB64 | FLAG_ELF_LIBC6
 
 Reloc classify(std::uint32_t type) {
   switch (type) {
+    case R_X86_64_RELATIVE: return Reloc::relative;
     case R_X86_64_GLOB_DAT:
     case R_X86_64_JUMP_SLOT:
     case R_X86_64_64: return Reloc::address;
     case R_X86_64_COPY: return Reloc::copy;
     case R_X86_64_IRELATIVE: return Reloc::indirect;
     case R_X86_64_DTPMOD64: return Reloc::tls_module;
+    case R_X86_64_DTPOFF64: return Reloc::tls_distance;
     case R_X86_64_TPOFF64:
     case R_X86_64_TLSDESC: return Reloc::tls_offset;
     default: return Reloc::other;

@@ -24,6 +24,12 @@ bool is_initialiser(ElfW(Sxword) tag) {
   return std::ranges::find(tags, tag) != tags.end();
 }
 
+bool is_relocation(ElfW(Sxword) tag) {
+  constexpr std::array tags = {DT_RELA,   DT_RELASZ,  DT_RELAENT, DT_RELACOUNT,
+                               DT_JMPREL, DT_PLTRELSZ, DT_PLTREL};
+  return std::ranges::find(tags, tag) != tags.end();
+}
+
 std::string write_all(int fd, const std::byte* data, std::size_t size, std::size_t at) {
   while (size > 0) {
     const ssize_t n = pwrite(fd, data, size, static_cast<off_t>(at));
@@ -119,8 +125,8 @@ std::vector<ElfW(Phdr)> Patch::make_headers(std::size_t names_bytes) const {
 
 // A name's number is its distance from the original string table, which lies below the tail in
 // memory; ld.so adds without looking at DT_STRSZ.
-Patch::Content Patch::make_content(std::span<const Rename> renames,
-                                   std::span<const std::string> extra) const {
+Patch::Content Patch::make_content(const Changes& changes) const {
+  const auto& renames = changes.renames;
   Content out;
   const std::size_t base = tail_address_ - image_.value(DT_STRTAB);
   auto add_name = [&](const std::string& s) {
@@ -138,11 +144,12 @@ Patch::Content Patch::make_content(std::span<const Rename> renames,
 
   for (ElfW(Dyn) d : image_.dynamic()) {
     if (is_initialiser(d.d_tag) || d.d_tag == DT_SONAME) continue;
+    if (changes.without_relocations && is_relocation(d.d_tag)) continue;
     if (d.d_tag == DT_FLAGS_1) d.d_un.d_val &= ~ElfW(Xword){DF_1_PIE};
     if (d.d_tag == DT_NEEDED) d.d_un.d_val = new_name(image_.string(d.d_un.d_val), d.d_un.d_val);
     out.dynamic.push_back(d);
   }
-  for (const std::string& path : extra) {
+  for (const std::string& path : changes.extra) {
     ElfW(Dyn) d{};
     d.d_tag = DT_NEEDED;
     d.d_un.d_val = add_name(path);
@@ -173,13 +180,12 @@ void Patch::find_version_names() {
   }
 }
 
-std::string Patch::write(int fd, std::span<const Rename> renames,
-                         std::span<const std::string> extra) const {
-  Content content = make_content(renames, extra);
+std::string Patch::write(int fd, const Changes& changes) const {
+  Content content = make_content(changes);
   // Removed entries make room for the additional libraries of a plugin.
   const ElfW(Phdr)& place = *image_.segment(PT_DYNAMIC);
   if (content.dynamic.size() * sizeof(ElfW(Dyn)) > place.p_filesz)
-    return image_.path() + " has no room for " + std::to_string(extra.size()) +
+    return image_.path() + " has no room for " + std::to_string(changes.extra.size()) +
            " more libraries; load fewer plugins with RTLD_GLOBAL";
   content.names.resize((content.names.size() + 15) / 16 * 16);
   const std::size_t headers_at = tail_offset_ + content.names.size();

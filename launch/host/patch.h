@@ -31,9 +31,13 @@ class Patch {
   Patch(const Image& image, bool is_program, bool share_text);
 
   using Rename = std::pair<std::string, std::string>;  // DT_NEEDED name, path of the rank's copy
-  /// Write one copy to the empty file `fd`, with additional libraries `extra`. "" or an error text.
-  std::string write(int fd, std::span<const Rename> renames,
-                    std::span<const std::string> extra) const;
+  struct Changes {
+    std::vector<Rename> renames;
+    std::vector<std::string> extra;   // additional libraries, by path
+    bool without_relocations = false;  // they will be made by others (rebase.h)
+  };
+  /// Write one copy to the empty file `fd`. "" or an error text.
+  std::string write(int fd, const Changes& changes) const;
 
   /// This segment's pages come from the original file: its mapping in a loaded copy is replaced.
   bool is_shared(const ElfW(Phdr)& segment) const;
@@ -50,7 +54,7 @@ class Patch {
   bool tables_lie_in_shared_segment() const;
   void find_ranges();
   void find_version_names();
-  Content make_content(std::span<const Rename> renames, std::span<const std::string> extra) const;
+  Content make_content(const Changes& changes) const;
   std::vector<ElfW(Phdr)> make_headers(std::size_t names_bytes) const;
 
   const Image& image_;

@@ -26,6 +26,7 @@ namespace weft::host {
 struct Loaded {
   ElfW(Addr) base = 0, low = 0, high = 0;
   int image = 0;  // index in the plan
+  std::size_t tls_module = 0;  // ld.so's number for its thread-local data
   std::string path;  // of the copy: the name that ld.so knows it by
   using Function = void (*)();
   using Constructor = void (*)(int, char**, char**);
