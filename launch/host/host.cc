@@ -177,6 +177,7 @@ extern "C" [[gnu::visibility("default")]] int weft_rankhost_main(int argc, char*
   the_host = new Host;
   the_host->program = settings.arguments[0];
   the_host->pid = getpid();
+  the_host->has_launcher = settings.job_descriptor >= 0;
   if (settings.check_only) {
     const std::string reason =
         make_plan(find_program(settings.arguments[0]), is_shared_here, the_host->plan);

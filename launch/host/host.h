@@ -20,6 +20,7 @@ namespace weft::host {
 struct Host {
   std::string program;                // as the user named it
   pid_t pid = 0;
+  bool has_launcher = false;          // mpiexec tells the user how a rank died
   std::unique_ptr<Store> store;
   Plan plan;
   std::unique_ptr<Loader> loader;

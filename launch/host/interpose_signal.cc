@@ -75,7 +75,7 @@ void die(Rank* rank, int signal) {
              the_host->ranks.front()->world, the_host->ranks.back()->world, signal,
              name ? name : "?");
   if (in_host_process()) {
-    complain(rank, text);
+    if (!the_host->has_launcher || !weft_host_abort) complain(rank, text);
     if (weft_host_abort) weft_host_abort(rank ? rank->world : -1, 128 + signal, signal);
     if (!the_host->own_directory.empty()) remove_directory(the_host->own_directory);
   }

@@ -66,9 +66,8 @@ std::string Settings::read(int argc, char** argv) {
   if (arguments.empty()) return "no program given";
 
   if (const char* job = getenv("WEFT_JOB")) {
-    int fd = 0;
-    if (std::sscanf(job, "%d,%d,%d", &fd, &first_rank, &rank_count) != 3 || rank_count < 1 ||
-        first_rank < 0)
+    if (std::sscanf(job, "%d,%d,%d", &job_descriptor, &first_rank, &rank_count) != 3 ||
+        rank_count < 1 || first_rank < 0)
       return std::string("WEFT_JOB is '") + job + "', expected <descriptor>,<first rank>,<count>";
   }
   std::string error = read_descriptors("WEFT_HOST_STDOUT", rank_count, out);

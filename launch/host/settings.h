@@ -14,7 +14,8 @@ struct Settings {
   bool debug = false;
   std::size_t stack_bytes = 0;         // 0: as the process's limit says
   std::vector<std::string> arguments;  // [0] is the program as the user named it
-  int first_rank = 0, rank_count = 1;  // WEFT_JOB=<fd>,<first>,<count>
+  int job_descriptor = -1;             // WEFT_JOB=<fd>,<first>,<count>; -1: no launcher
+  int first_rank = 0, rank_count = 1;
   std::vector<int> out, err;           // WEFT_HOST_STDOUT, _STDERR: one descriptor per rank, or none
   std::vector<std::string> cpus;       // WEFT_HOST_CPUS: one cpulist per rank, or none
   bool openmp = false;                 // WEFT_HOST_OMP=1: tell OpenMP about the rank's CPUs
