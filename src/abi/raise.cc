@@ -57,9 +57,7 @@ int Entry::raise(object::Comm* comm, Err error) {
   int code = fail(error.cls, "%s", s.text).cls;  // the text is kept for MPI_Error_string
   object::Errhandler& handler = *comm->errhandler;
   MPI_Comm handle = object::handle_of(*comm);
-  if (locked_) rank_->engine.lock.unlock();  // a user's handler may call MPI
   const object::Verdict verdict = object::invoke_errhandler(handler, handle, &code);
-  if (locked_) rank_->engine.lock.lock();
   if (verdict != object::Verdict::return_code) die(rank_, error, s);
   return code;
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The rank's lock: a plain mutex that is only taken when the program asked for
-// MPI_THREAD_MULTIPLE. Entry points hold it; whoever waits releases it (pt2pt::wait_for).
+// The rank's lock: only taken when the program asked for MPI_THREAD_MULTIPLE. Entry points hold it;
+// whoever waits releases it (pt2pt::wait_for). Recursive, because a user's callback (operation,
+// attribute, error handler, generalized request) runs inside an entry point and may call MPI.
 #pragma once
 
 #include <mutex>
@@ -22,7 +23,7 @@ class RankLock {
 
  private:
   bool enabled_ = false;
-  std::mutex mutex_;
+  std::recursive_mutex mutex_;
 };
 
 }  // namespace weft::sync
