@@ -46,18 +46,22 @@ Outcome aborted(memory::Job& job, const Ended& e, int rank) {
   return {true, code != 0 && shell_code == 0 ? 1 : shell_code, text};
 }
 
-// The rank whose doing the end of a process was, when it can be told; else -1.
-int dead_rank(memory::Job& job, const Ended& e) {
-  for (int r = e.first; r < e.first + e.count; ++r)
-    if (job.entry(r).signal.load(std::memory_order_acquire) != 0) return r;
+// The rank whose doing the end of a process was, when it can be told; else -1. A host writes the
+// signal or the code of the rank it dies of.
+int guilty_rank(memory::Job& job, const Ended& e) {
+  for (int r = e.first; r < e.first + e.count; ++r) {
+    const RankEntry& entry = job.entry(r);
+    if (entry.signal.load(std::memory_order_acquire) != 0 ||
+        entry.abort_code.load(std::memory_order_relaxed) != 0)
+      return r;
+  }
   return e.count == 1 ? e.first : -1;
 }
 
-// A rank of the process that is between MPI_Init and MPI_Finalize, or -1.
-int unfinished_rank(memory::Job& job, const Ended& e) {
+bool is_unfinished(memory::Job& job, const Ended& e) {
   for (int r = e.first; r < e.first + e.count; ++r)
-    if (job.entry(r).state.load(std::memory_order_acquire) == RankState::initialized) return r;
-  return -1;
+    if (job.entry(r).state.load(std::memory_order_acquire) == RankState::initialized) return true;
+  return false;
 }
 
 bool has_finalized(memory::Job& job, const Ended& e) {
@@ -80,20 +84,19 @@ Outcome judge(memory::Job& job, const Ended& e) {
     if (job.entry(r).aborted.load(std::memory_order_acquire) != 0) return aborted(job, e, r);
   }
   const int code = exit_code_of(e.status);
+  const int rank = guilty_rank(job, e);
   if (WIFSIGNALED(e.status)) {
-    const int rank = dead_rank(job, e);
     const int own = rank >= 0 ? job.entry(rank).signal.load(std::memory_order_relaxed) : 0;
     const int signal = own != 0 ? own : WTERMSIG(e.status);
     return {true, 128 + signal, who(job, e, rank) + " " + signal_text(signal)};
   }
-  const int unfinished = unfinished_rank(job, e);
-  if (unfinished >= 0 && (e.others_running || code != 0))
+  if (is_unfinished(job, e) && (e.others_running || code != 0))
     return {true, code != 0 ? code : 1,
-            who(job, e, unfinished) + " exited with code " + std::to_string(code) +
+            who(job, e, rank) + " exited with code " + std::to_string(code) +
                 " before it called MPI_Finalize"};
   if (code != 0 && e.others_running && !has_finalized(job, e))
     return {true, code,
-            who(job, e, -1) + " exited with code " + std::to_string(code) +
+            who(job, e, rank) + " exited with code " + std::to_string(code) +
                 " while other ranks were running"};
   return {false, code, ""};
 }
