@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// MPI_T on top of the tables of parameters and counters. A cvar handle is the address of its table
-// entry; a pvar handle belongs to a session, which owns it.
+// MPI_T on top of the tables of parameters and counters. Handles and sessions are objects of the rank
+// (object/tool.h), so wrong ones are told from live ones.
 #include "abi/tool.h"
 
 #include <algorithm>
@@ -15,15 +15,12 @@
 #include "base/counters.h"
 #include "base/params.h"
 
-struct MPI_T_pvar_handle_t {
-  int index;
-};
-struct MPI_T_pvar_session_t {
-  std::vector<MPI_T_pvar_handle> handles;
-};
-
 namespace weft::abi::tool {
 namespace {
+
+using object::CvarHandle;
+using object::PvarHandle;
+using object::PvarSession;
 
 struct CounterDef {
   const char* name;
@@ -62,10 +59,13 @@ void put(Text to, std::string_view text) {
   *to.size = static_cast<int>(text.size()) + 1;
 }
 
+bool is_mark(const CounterDef& c) {
+  return std::string_view(c.name).find("peak") != std::string_view::npos;
+}
+
 int var_class_of(const CounterDef& c) {
-  return std::string_view(c.name).find("peak") != std::string_view::npos
-             ? MPI_T_PVAR_CLASS_HIGHWATERMARK
-             : MPI_T_PVAR_CLASS_COUNTER;
+  if (is_mark(c)) return MPI_T_PVAR_CLASS_HIGHWATERMARK;
+  return std::string_view(c.unit) == "bytes" ? MPI_T_PVAR_CLASS_AGGREGATE : MPI_T_PVAR_CLASS_COUNTER;
 }
 
 std::string_view room_of(const ParamDef& p) {
@@ -96,14 +96,54 @@ bool is_category(int index) { return index >= 0 && index <= static_cast<int>(roo
 bool is_counters(int index) { return index == static_cast<int>(rooms().size()); }
 
 const ParamDef* param_of(MPI_T_cvar_handle handle) {
-  for (const ParamDef& p : param_table())
-    if (reinterpret_cast<MPI_T_cvar_handle>(const_cast<ParamDef*>(&p)) == handle) return &p;
-  return nullptr;
+  if (!is_live(handle, Kind::cvar_handle)) return nullptr;
+  return &param_table()[static_cast<std::size_t>(reinterpret_cast<CvarHandle*>(handle)->index)];
 }
 
-bool owns(MPI_T_pvar_session session, MPI_T_pvar_handle handle) {
-  return session != nullptr && handle != nullptr &&
-         std::find(session->handles.begin(), session->handles.end(), handle) != session->handles.end();
+PvarSession* session_of(MPI_T_pvar_session handle) {
+  return is_live(handle, Kind::pvar_session) ? reinterpret_cast<PvarSession*>(handle) : nullptr;
+}
+
+PvarHandle* pvar_of(PvarSession* session, MPI_T_pvar_handle handle) {
+  if (!is_live(handle, Kind::pvar_handle)) return nullptr;
+  auto* pvar = reinterpret_cast<PvarHandle*>(handle);
+  return pvar->session == session ? pvar : nullptr;
+}
+
+const CounterDef& def_of(const PvarHandle& pvar) { return counters[pvar.index]; }
+
+std::uint64_t counter(const Rank& rank, const PvarHandle& pvar) {
+  std::uint64_t value = 0;
+  std::memcpy(&value, reinterpret_cast<const std::byte*>(&rank.counters) + def_of(pvar).offset, sizeof value);
+  return value;
+}
+
+std::uint64_t value_of(const Rank& rank, const PvarHandle& pvar) {
+  if (is_mark(def_of(pvar))) return counter(rank, pvar);
+  return pvar.before + (pvar.running ? counter(rank, pvar) - pvar.since : 0);
+}
+
+void set_value(const Rank& rank, PvarHandle& pvar, std::uint64_t value) {
+  pvar.before = value;
+  pvar.since = counter(rank, pvar);
+}
+
+/// Do `what` to one handle, or to all of the session that are no marks. A mark refuses with `refusal`.
+template <class What>
+Err for_handles(Rank& rank, MPI_T_pvar_session session, MPI_T_pvar_handle handle, int refusal, What what) {
+  WEFT_TRY(ready(rank));
+  PvarSession* s = session_of(session);
+  if (s == nullptr) return error(MPI_T_ERR_INVALID_SESSION);
+  if (handle == MPI_T_PVAR_ALL_HANDLES) {
+    for (PvarHandle* pvar : s->handles)
+      if (!is_mark(def_of(*pvar))) what(*pvar);
+    return ok;
+  }
+  PvarHandle* pvar = pvar_of(s, handle);
+  if (pvar == nullptr) return error(MPI_T_ERR_INVALID_HANDLE);
+  if (is_mark(def_of(*pvar))) return error(refusal);
+  what(*pvar);
+  return ok;
 }
 
 }  // namespace
@@ -158,7 +198,9 @@ Err cvar_alloc(Rank& rank, int index, MPI_T_cvar_handle* handle, int* count) {
   if (index < 0 || index >= param_count()) return error(MPI_T_ERR_INVALID_INDEX);
   if (handle == nullptr) return error(MPI_T_ERR_INVALID);
   const ParamDef& p = param_table()[static_cast<std::size_t>(index)];
-  *handle = reinterpret_cast<MPI_T_cvar_handle>(const_cast<ParamDef*>(&p));
+  CvarHandle* made = rank.store.tools.cvars.create();
+  made->index = index;
+  *handle = reinterpret_cast<MPI_T_cvar_handle>(made);
   const auto length = static_cast<int>(rank.process->params.text(p.id).size()) + 1;
   put(count, p.type == ParamType::text ? length : 1);
   return ok;
@@ -167,6 +209,7 @@ Err cvar_alloc(Rank& rank, int index, MPI_T_cvar_handle* handle, int* count) {
 Err cvar_free(Rank& rank, MPI_T_cvar_handle* handle) {
   WEFT_TRY(ready(rank));
   if (handle == nullptr || param_of(*handle) == nullptr) return error(MPI_T_ERR_INVALID_HANDLE);
+  rank.store.tools.cvars.destroy(reinterpret_cast<CvarHandle*>(*handle));
   *handle = MPI_T_CVAR_HANDLE_NULL;
   return ok;
 }
@@ -209,9 +252,9 @@ Err pvar_info(Rank& rank, int index, Text name, Text help, const PvarInfo& info)
   put(info.type, MPI_UNSIGNED_LONG_LONG);
   put(info.values, MPI_T_ENUM_NULL);
   put(info.bind, static_cast<int>(MPI_T_BIND_NO_OBJECT));
-  put(info.readonly, 1);
-  put(info.continuous, 1);
-  put(info.atomic, 0);
+  put(info.readonly, is_mark(c) ? 1 : 0);
+  put(info.continuous, is_mark(c) ? 1 : 0);
+  put(info.atomic, is_mark(c) ? 0 : 1);
   return ok;
 }
 
@@ -229,16 +272,16 @@ Err pvar_index(Rank& rank, const char* name, int var_class, int* index) {
 Err pvar_session_create(Rank& rank, MPI_T_pvar_session* session) {
   WEFT_TRY(ready(rank));
   if (session == nullptr) return error(MPI_T_ERR_INVALID);
-  *session = new MPI_T_pvar_session_t;
+  *session = reinterpret_cast<MPI_T_pvar_session>(rank.store.tools.sessions.create());
   return ok;
 }
 
 Err pvar_session_free(Rank& rank, MPI_T_pvar_session* session) {
   WEFT_TRY(ready(rank));
-  if (session == nullptr || *session == MPI_T_PVAR_SESSION_NULL)
-    return error(MPI_T_ERR_INVALID_SESSION);
-  for (MPI_T_pvar_handle handle : (*session)->handles) delete handle;
-  delete *session;
+  PvarSession* s = session == nullptr ? nullptr : session_of(*session);
+  if (s == nullptr) return error(MPI_T_ERR_INVALID_SESSION);
+  for (PvarHandle* handle : s->handles) rank.store.tools.pvars.destroy(handle);
+  rank.store.tools.sessions.destroy(s);
   *session = MPI_T_PVAR_SESSION_NULL;
   return ok;
 }
@@ -246,38 +289,79 @@ Err pvar_session_free(Rank& rank, MPI_T_pvar_session* session) {
 Err pvar_alloc(Rank& rank, MPI_T_pvar_session session, int index, MPI_T_pvar_handle* handle,
                int* count) {
   WEFT_TRY(ready(rank));
-  if (session == MPI_T_PVAR_SESSION_NULL) return error(MPI_T_ERR_INVALID_SESSION);
+  PvarSession* s = session_of(session);
+  if (s == nullptr) return error(MPI_T_ERR_INVALID_SESSION);
   if (index < 0 || index >= counter_count) return error(MPI_T_ERR_INVALID_INDEX);
   if (handle == nullptr) return error(MPI_T_ERR_INVALID);
-  *handle = new MPI_T_pvar_handle_t{index};
-  session->handles.push_back(*handle);
+  PvarHandle* made = rank.store.tools.pvars.create();
+  made->index = index;
+  made->session = s;
+  s->handles.push_back(made);
+  *handle = reinterpret_cast<MPI_T_pvar_handle>(made);
   put(count, 1);
   return ok;
 }
 
 Err pvar_free(Rank& rank, MPI_T_pvar_session session, MPI_T_pvar_handle* handle) {
   WEFT_TRY(ready(rank));
-  if (handle == nullptr || !owns(session, *handle)) return error(MPI_T_ERR_INVALID_HANDLE);
-  std::erase(session->handles, *handle);
-  delete *handle;
+  PvarSession* s = session_of(session);
+  if (s == nullptr) return error(MPI_T_ERR_INVALID_SESSION);
+  PvarHandle* pvar = handle == nullptr ? nullptr : pvar_of(s, *handle);
+  if (pvar == nullptr) return error(MPI_T_ERR_INVALID_HANDLE);
+  std::erase(s->handles, pvar);
+  rank.store.tools.pvars.destroy(pvar);
   *handle = MPI_T_PVAR_HANDLE_NULL;
   return ok;
 }
 
+Err pvar_start(Rank& rank, MPI_T_pvar_session session, MPI_T_pvar_handle handle) {
+  return for_handles(rank, session, handle, MPI_T_ERR_PVAR_NO_STARTSTOP, [&](PvarHandle& pvar) {
+    if (!pvar.running) pvar.since = counter(rank, pvar);
+    pvar.running = true;
+  });
+}
+
+Err pvar_stop(Rank& rank, MPI_T_pvar_session session, MPI_T_pvar_handle handle) {
+  return for_handles(rank, session, handle, MPI_T_ERR_PVAR_NO_STARTSTOP, [&](PvarHandle& pvar) {
+    pvar.before = value_of(rank, pvar);
+    pvar.running = false;
+  });
+}
+
+Err pvar_reset(Rank& rank, MPI_T_pvar_session session, MPI_T_pvar_handle handle) {
+  return for_handles(rank, session, handle, MPI_T_ERR_PVAR_NO_WRITE,
+                     [&](PvarHandle& pvar) { set_value(rank, pvar, 0); });
+}
+
 Err pvar_read(Rank& rank, MPI_T_pvar_session session, MPI_T_pvar_handle handle, void* value) {
   WEFT_TRY(ready(rank));
-  if (!owns(session, handle)) return error(MPI_T_ERR_INVALID_HANDLE);
+  PvarSession* s = session_of(session);
+  if (s == nullptr) return error(MPI_T_ERR_INVALID_SESSION);
+  const PvarHandle* pvar = pvar_of(s, handle);
+  if (pvar == nullptr) return error(MPI_T_ERR_INVALID_HANDLE);
   if (value == nullptr) return error(MPI_T_ERR_INVALID);
-  const auto* base = reinterpret_cast<const std::byte*>(&rank.counters);
-  std::memcpy(value, base + counters[handle->index].offset, sizeof(std::uint64_t));
+  const std::uint64_t now = value_of(rank, *pvar);
+  std::memcpy(value, &now, sizeof now);
   return ok;
 }
 
-Err pvar_refuse(Rank& rank, MPI_T_pvar_session session, MPI_T_pvar_handle handle, int refusal) {
-  WEFT_TRY(ready(rank));
-  if (session == MPI_T_PVAR_SESSION_NULL) return error(MPI_T_ERR_INVALID_SESSION);
-  if (handle == MPI_T_PVAR_ALL_HANDLES) return ok;  // continuous and read-only ones are left alone
-  return error(owns(session, handle) ? refusal : MPI_T_ERR_INVALID_HANDLE);
+Err pvar_write(Rank& rank, MPI_T_pvar_session session, MPI_T_pvar_handle handle, const void* value) {
+  if (value == nullptr) return error(MPI_T_ERR_INVALID);
+  if (handle == MPI_T_PVAR_ALL_HANDLES) return error(MPI_T_ERR_INVALID_HANDLE);
+  std::uint64_t wanted = 0;
+  std::memcpy(&wanted, value, sizeof wanted);
+  return for_handles(rank, session, handle, MPI_T_ERR_PVAR_NO_WRITE,
+                     [&](PvarHandle& pvar) { set_value(rank, pvar, wanted); });
+}
+
+Err pvar_readreset(Rank& rank, MPI_T_pvar_session session, MPI_T_pvar_handle handle, void* value) {
+  if (value == nullptr) return error(MPI_T_ERR_INVALID);
+  if (handle == MPI_T_PVAR_ALL_HANDLES) return error(MPI_T_ERR_INVALID_HANDLE);
+  return for_handles(rank, session, handle, MPI_T_ERR_PVAR_NO_ATOMIC, [&](PvarHandle& pvar) {
+    const std::uint64_t now = value_of(rank, pvar);
+    std::memcpy(value, &now, sizeof now);
+    set_value(rank, pvar, 0);
+  });
 }
 
 Err category_count(Rank& rank, int* count) {

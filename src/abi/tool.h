@@ -2,8 +2,9 @@
 //
 // The tool information interface (MPI-5.0 chapter 15): every parameter of base/params is a control
 // variable, every counter of base/counters a performance variable. Parameters are constant once the
-// process runs; counters run from the start and cannot be stopped or reset. Errors are returned, never
-// raised. Any out pointer of a query may be null.
+// process runs. A handle of a counter counts from MPI_T_pvar_start to _stop and may be written and
+// reset; a high-water mark runs always and is read-only. Errors are returned, never raised. Any out
+// pointer of a query may be null.
 #pragma once
 
 #include <mpi.h>
@@ -50,9 +51,13 @@ Err pvar_session_create(Rank& rank, MPI_T_pvar_session* session);
 Err pvar_session_free(Rank& rank, MPI_T_pvar_session* session);
 Err pvar_alloc(Rank& rank, MPI_T_pvar_session session, int index, MPI_T_pvar_handle* handle, int* count);
 Err pvar_free(Rank& rank, MPI_T_pvar_session session, MPI_T_pvar_handle* handle);
+// `handle` may be MPI_T_PVAR_ALL_HANDLES in start, stop and reset.
+Err pvar_start(Rank& rank, MPI_T_pvar_session session, MPI_T_pvar_handle handle);
+Err pvar_stop(Rank& rank, MPI_T_pvar_session session, MPI_T_pvar_handle handle);
+Err pvar_reset(Rank& rank, MPI_T_pvar_session session, MPI_T_pvar_handle handle);
 Err pvar_read(Rank& rank, MPI_T_pvar_session session, MPI_T_pvar_handle handle, void* value);
-/// Start, stop, reset and write have one answer: `refusal`, unless the handle is a wrong one.
-Err pvar_refuse(Rank& rank, MPI_T_pvar_session session, MPI_T_pvar_handle handle, int refusal);
+Err pvar_write(Rank& rank, MPI_T_pvar_session session, MPI_T_pvar_handle handle, const void* value);
+Err pvar_readreset(Rank& rank, MPI_T_pvar_session session, MPI_T_pvar_handle handle, void* value);
 
 // categories: one per room that has parameters, and "counters"
 Err category_count(Rank& rank, int* count);

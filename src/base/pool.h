@@ -31,6 +31,9 @@ enum class Kind : std::uint32_t {
   session = 0x53534553,
   win = 0x4e49575f,
   file = 0x454c4946,
+  cvar_handle = 0x52415643,
+  pvar_handle = 0x52415650,
+  pvar_session = 0x53565050,
 };
 
 /// First member (base) of every MPI object.

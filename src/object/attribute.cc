@@ -24,13 +24,14 @@ bool is_predefined(int keyval) {
          (keyval >= MPI_WIN_BASE && keyval <= MPI_WIN_MODEL);
 }
 
-/// The keyval, if the user may (still) use it on objects of this kind.
-Result<Keyval*> usable(Store& store, Target target, int keyval) {
+/// The keyval, if it may be used on objects of this kind. A freed one that attributes still use works
+/// on for them: they can be read and deleted (§7.7.2).
+Result<Keyval*> known(Store& store, Target target, int keyval) {
   if (is_predefined(keyval))
     return fail(MPI_ERR_KEYVAL, "keyval %d is predefined: its value can only be read", keyval);
   Keyval* found = store.keyvals.find(keyval);
-  if (found == nullptr || found->freed)
-    return fail(MPI_ERR_KEYVAL, "keyval %d was not made by MPI_*_create_keyval or has been freed", keyval);
+  if (found == nullptr)
+    return fail(MPI_ERR_KEYVAL, "keyval %d was not made by an MPI_*_create_keyval or has been freed", keyval);
   if (found->target != target)
     return fail(MPI_ERR_KEYVAL, "keyval %d is for %s, not for %s", keyval, name_of(found->target),
                 name_of(target));
@@ -106,7 +107,7 @@ Err create_keyval(Store& store, Target target, void* copy, void* remove, int* ke
 }
 
 Err free_keyval(Store& store, Target target, int* keyval) {
-  const Result<Keyval*> found = usable(store, target, *keyval);
+  const Result<Keyval*> found = known(store, target, *keyval);
   if (!found) return found.err;
   found.value->freed = true;
   store.keyvals.drop_if_unused(*keyval);
@@ -115,8 +116,10 @@ Err free_keyval(Store& store, Target target, int* keyval) {
 }
 
 Err set_attribute(Store& store, const Holder& holder, int keyval, void* value) {
-  const Result<Keyval*> found = usable(store, holder.target, keyval);
+  const Result<Keyval*> found = known(store, holder.target, keyval);
   if (!found) return found.err;
+  if (found.value->freed)
+    return fail(MPI_ERR_KEYVAL, "keyval %d has been freed: no new attribute can be set with it", keyval);
   // The keyval must outlive the callback.
   ++found.value->attributes;
   Err err = ok;
@@ -129,7 +132,7 @@ Err set_attribute(Store& store, const Holder& holder, int keyval, void* value) {
 }
 
 Err get_attribute(Store& store, const Holder& holder, int keyval, void* value, int* flag) {
-  const Result<Keyval*> found = usable(store, holder.target, keyval);
+  const Result<Keyval*> found = known(store, holder.target, keyval);
   if (!found) return found.err;
   const auto at = find(*holder.attributes, keyval);
   *flag = at != holder.attributes->entries.end();
@@ -138,7 +141,7 @@ Err get_attribute(Store& store, const Holder& holder, int keyval, void* value, i
 }
 
 Err delete_attribute(Store& store, const Holder& holder, int keyval) {
-  const Result<Keyval*> found = usable(store, holder.target, keyval);
+  const Result<Keyval*> found = known(store, holder.target, keyval);
   if (!found) return found.err;
   if (find(*holder.attributes, keyval) == holder.attributes->entries.end()) return ok;
   return remove(store, holder, keyval);

@@ -18,6 +18,7 @@
 #include "object/objects.h"
 #include "object/op.h"
 #include "object/request.h"
+#include "object/tool.h"
 #include "object/types.h"
 
 namespace weft::object {
@@ -46,6 +47,7 @@ struct Store {
   Pool<Request, Kind::request> requests;  // of collectives and generalized requests
 
   datatype::Context types;
+  ToolObjects tools;
 
   std::int32_t world_rank = 0;
   Comm* comm_world = nullptr;  // from MPI_Init to MPI_Finalize

@@ -109,6 +109,9 @@ Err intercomm_create_from_groups(Rank& rank, const FromGroups& args, MPI_Comm* o
   View view(parent, Among::all, args.local.members);
   if (view.rank() == MPI_UNDEFINED)
     return fail(MPI_ERR_GROUP, "the calling process is not in local_group");
+  if (args.local_leader < 0 || args.local_leader >= args.local.size())
+    return fail(MPI_ERR_RANK, "local_leader is %d; local_group has %d ranks", args.local_leader,
+                args.local.size());
   Result<Remote> remote = Remote{};
   if (view.rank() == args.local_leader) {
     const int ranks = args.remote != nullptr ? args.remote->size() : 0;

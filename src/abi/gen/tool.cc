@@ -407,7 +407,7 @@ extern "C" int PMPI_T_pvar_readreset(MPI_T_pvar_session pe_session, MPI_T_pvar_h
     void *buf) {
   Entry entry(Fn::T_pvar_readreset, When::always);
   Err e = entry.status();
-  if (!e) e = tool::pvar_refuse(entry.rank(), pe_session, handle, MPI_T_ERR_PVAR_NO_WRITE);
+  if (!e) e = tool::pvar_readreset(entry.rank(), pe_session, handle, buf);
   return e ? entry.returned(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_T_pvar_readreset")]]
@@ -416,7 +416,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_T_pvar_readreset")]]
 extern "C" int PMPI_T_pvar_reset(MPI_T_pvar_session pe_session, MPI_T_pvar_handle handle) {
   Entry entry(Fn::T_pvar_reset, When::always);
   Err e = entry.status();
-  if (!e) e = tool::pvar_refuse(entry.rank(), pe_session, handle, MPI_T_ERR_PVAR_NO_WRITE);
+  if (!e) e = tool::pvar_reset(entry.rank(), pe_session, handle);
   return e ? entry.returned(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_T_pvar_reset")]]
@@ -443,7 +443,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_T_pvar_session_free")]]
 extern "C" int PMPI_T_pvar_start(MPI_T_pvar_session pe_session, MPI_T_pvar_handle handle) {
   Entry entry(Fn::T_pvar_start, When::always);
   Err e = entry.status();
-  if (!e) e = tool::pvar_refuse(entry.rank(), pe_session, handle, MPI_T_ERR_PVAR_NO_STARTSTOP);
+  if (!e) e = tool::pvar_start(entry.rank(), pe_session, handle);
   return e ? entry.returned(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_T_pvar_start")]]
@@ -452,7 +452,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_T_pvar_start")]]
 extern "C" int PMPI_T_pvar_stop(MPI_T_pvar_session pe_session, MPI_T_pvar_handle handle) {
   Entry entry(Fn::T_pvar_stop, When::always);
   Err e = entry.status();
-  if (!e) e = tool::pvar_refuse(entry.rank(), pe_session, handle, MPI_T_ERR_PVAR_NO_STARTSTOP);
+  if (!e) e = tool::pvar_stop(entry.rank(), pe_session, handle);
   return e ? entry.returned(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_T_pvar_stop")]] decltype(PMPI_T_pvar_stop) MPI_T_pvar_stop;
@@ -461,7 +461,7 @@ extern "C" int PMPI_T_pvar_write(MPI_T_pvar_session pe_session, MPI_T_pvar_handl
     const void *buf) {
   Entry entry(Fn::T_pvar_write, When::always);
   Err e = entry.status();
-  if (!e) e = tool::pvar_refuse(entry.rank(), pe_session, handle, MPI_T_ERR_PVAR_NO_WRITE);
+  if (!e) e = tool::pvar_write(entry.rank(), pe_session, handle, buf);
   return e ? entry.returned(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_T_pvar_write")]]

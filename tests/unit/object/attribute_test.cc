@@ -132,10 +132,12 @@ TEST_F(AttributesTest, AFreedKeyvalWorksOnForItsAttributes) {
   EXPECT_EQ(key, MPI_KEYVAL_INVALID);
   EXPECT_EQ(set(a, number, 2).cls, MPI_ERR_KEYVAL);
   EXPECT_NE(logged(), number) << "its number was given away while in use";
+  EXPECT_EQ(get(a, number), 1);
   ASSERT_FALSE(copy_attributes(store, a, b));
-  ASSERT_FALSE(delete_attributes(store, a));
+  ASSERT_FALSE(delete_attribute(store, a, number));
   ASSERT_FALSE(delete_attributes(store, b));
   EXPECT_EQ(script.log, "c1d1d101");
+  EXPECT_EQ(set(a, number, 3).cls, MPI_ERR_KEYVAL);
   EXPECT_EQ(logged(), number) << "the number of an unused keyval is used again";
 }
 
