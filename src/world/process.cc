@@ -156,7 +156,8 @@ extern "C" void weft_host_rank_exited(int world_rank, int status, int how) {
   const bool left_early = phase == Rank::Phase::initialized;
   if (!left_early && (status == 0 || phase == Rank::Phase::finalized)) return;
   char text[256];
-  std::snprintf(text, sizeof text, "weft: rank %d ended with status %d%s%s", world_rank, status,
+  std::snprintf(text, sizeof text, "weft: rank %d (%s) ended with status %d%s%s", world_rank,
+                program_invocation_short_name, status,
                 how == WEFT_HOST_QUIT ? " by _exit" : "",
                 left_early ? " without calling MPI_Finalize" : "");
   world::abort_job(rank, status != 0 ? status : 1, text);

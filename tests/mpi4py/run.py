@@ -86,7 +86,7 @@ def main():
     env = dict(os.environ, LD_LIBRARY_PATH=options.libdir, PYTHONUNBUFFERED="1")
     passed = failed = 0
     for n in (int(word) for word in options.ranks.split(",")):
-        launch = [options.mpiexec] + ([] if options.plain_launcher else ["--ranks=process"]) + ["-n", n, python]
+        launch = [os.path.abspath(options.mpiexec)] + ([] if options.plain_launcher else ["--ranks=process"]) + ["-n", n, python]
         hello = run([*launch, "-m", "mpi4py.bench", "helloworld"], 60, env=env)
         if hello.returncode or hello.stdout.count("Hello, World!") != n:
             failed += 1
