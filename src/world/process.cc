@@ -71,6 +71,7 @@ Process* make_process() {
   int fd = 0, first = 0;
   const bool speaks = job_text == nullptr || (std::sscanf(job_text, "%d,%d", &fd, &first) == 2 && first == 0);
   p->params = Params::from_env(speaks);
+  p->under_mpiexec = job_text != nullptr;
   const Placement at = place(p->params);
   p->job = at.job;
   p->first = at.first;
@@ -117,10 +118,8 @@ void abort_job(Rank* rank, int code, const char* message) {
     // release: the text is there. pairs with the launcher's reading
     entry.aborted.store(1, std::memory_order_release);
   }
-  if (rank == nullptr || std::getenv("WEFT_LAUNCHER") == nullptr) {
-    // Nobody else would show it.
-    if (!rank || rank->process->job->size() == 1) std::fprintf(stderr, "%s\n", message);
-  }
+  // Nobody else would show it.
+  if (rank == nullptr || !rank->process->under_mpiexec) std::fprintf(stderr, "%s\n", message);
   const int status = (code & 0xff) != 0 ? code & 0xff : 1;
   if (rank != nullptr) pmi_abort(status);
   syscall(SYS_exit_group, status);

@@ -96,7 +96,7 @@ def main():
         for part in options.parts or PARTS:
             begin = time.monotonic()
             try:
-                done = run([*launch, source / "test" / "main.py", "-f", "-i", part], options.timeout, env=env, cwd=source / "test")
+                done = run([*launch, source / "test" / "main.py", "-i", part], options.timeout, env=env, cwd=source / "test")
                 code, text = done.returncode, done.stdout
             except subprocess.TimeoutExpired as error:
                 code, text = "none (timeout)", (error.stdout or b"").decode(errors="replace")
