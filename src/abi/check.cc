@@ -100,7 +100,8 @@ Err bad_pointer(const char* name) {
 Err bad_dest(int rank, const Comm& comm, const char* name) {
   char range[200];
   describe(comm, range, sizeof range);
-  return fail(MPI_ERR_RANK, "%s is %d, but %s; pass one of them or MPI_PROC_NULL", name, rank, range);
+  return fail(MPI_ERR_RANK, "%s is %d, but %s; pass one of them or MPI_PROC_NULL%s", name, rank, range,
+              rank == MPI_ANY_SOURCE ? "; MPI_ANY_SOURCE is for receives" : "");
 }
 
 Err bad_source(int rank, const Comm& comm, const char* name) {

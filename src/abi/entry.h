@@ -93,6 +93,8 @@ inline object::Errhandler* Entry::errhandler(MPI_Errhandler handle) {
 
 /// The communicator whose error handler belongs to one of these requests: of the first live one.
 object::Comm* comm_of(const MPI_Request* requests, std::int64_t count = 1);
+/// The communicator that a matched message came through.
+object::Comm* comm_of(const MPI_Message* message);
 
 /// The end of an entry point that weft does not implement yet: MPI_ERR_UNSUPPORTED_OPERATION.
 [[gnu::cold]] int not_yet(Fn fn, MPI_Comm comm = MPI_COMM_NULL);

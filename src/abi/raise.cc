@@ -67,6 +67,11 @@ int Entry::returned(Err error) {
   return fail(error.cls, "%s", s.text).cls;
 }
 
+object::Comm* comm_of(const MPI_Message* message) {
+  if (message == nullptr || !is_live(*message, Kind::message)) return nullptr;
+  return reinterpret_cast<const pt2pt::Arrived*>(*message)->comm;
+}
+
 object::Comm* comm_of(const MPI_Request* requests, std::int64_t count) {
   if (requests == nullptr) return nullptr;
   for (std::int64_t i = 0; i < count; ++i) {

@@ -29,6 +29,8 @@ bool is_predefined(int keyval) {
 Result<Keyval*> known(Store& store, Target target, int keyval) {
   if (is_predefined(keyval))
     return fail(MPI_ERR_KEYVAL, "keyval %d is predefined: its value can only be read", keyval);
+  if (keyval == MPI_KEYVAL_INVALID)
+    return fail(MPI_ERR_KEYVAL, "the keyval is MPI_KEYVAL_INVALID (made by no MPI_*_create_keyval, or freed)");
   Keyval* found = store.keyvals.find(keyval);
   if (found == nullptr)
     return fail(MPI_ERR_KEYVAL, "keyval %d was not made by an MPI_*_create_keyval or has been freed", keyval);

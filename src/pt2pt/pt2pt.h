@@ -64,7 +64,12 @@ Err waitall(std::span<MPI_Request> requests, MPI_Status* statuses);
 Err testall(std::span<MPI_Request> requests, int* flag, MPI_Status* statuses);
 Err waitsome(std::span<MPI_Request> requests, int* outcount, int* indices, MPI_Status* statuses);
 Err testsome(std::span<MPI_Request> requests, int* outcount, int* indices, MPI_Status* statuses);
+// The same questions without completing anything (§3.7.6).
 Err get_status(MPI_Request request, int* flag, MPI_Status* status);
+Err get_status_any(std::span<const MPI_Request> requests, int* index, int* flag, MPI_Status* status);
+Err get_status_all(std::span<const MPI_Request> requests, int* flag, MPI_Status* statuses);
+Err get_status_some(std::span<const MPI_Request> requests, int* outcount, int* indices,
+                    MPI_Status* statuses);
 Err request_free(MPI_Request* request);
 Err cancel(MPI_Request* request);
 

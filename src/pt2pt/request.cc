@@ -138,7 +138,10 @@ Err recv_init(const Buffer& into, int source, int tag, Comm& comm, MPI_Request* 
 
 Err start(MPI_Request* handle) {
   Request& request = *request_of(*handle);
-  if (request.persistent && request.active)
+  if (!request.persistent)
+    return fail(MPI_ERR_REQUEST, "the %s is not persistent, so it cannot be started; requests for MPI_Start "
+                "come from MPI_Send_init, MPI_Recv_init and their relatives", request.ops->what);
+  if (request.active)
     return fail(MPI_ERR_REQUEST, "the persistent %s is active already; complete it with MPI_Wait or "
                 "MPI_Test before it is started again", request.ops->what);
   return request.ops->start(request);

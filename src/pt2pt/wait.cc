@@ -16,7 +16,7 @@ bool is_active(MPI_Request handle) {
   return handle != MPI_REQUEST_NULL && request_of(handle)->active;
 }
 
-Engine* engine_of(std::span<MPI_Request> handles) {
+Engine* engine_of(std::span<const MPI_Request> handles) {
   for (MPI_Request handle : handles)
     if (handle != MPI_REQUEST_NULL) return request_of(handle)->engine;
   return nullptr;
@@ -24,6 +24,22 @@ Engine* engine_of(std::span<MPI_Request> handles) {
 
 void fill_status(const Request& request, MPI_Status* status) {
   object::set_status(status, request.source, request.tag, request.bytes, request.cancelled);
+}
+
+MPI_Status* status_at(MPI_Status* statuses, std::size_t i) {
+  return statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[i];
+}
+
+/// The status of a request that is complete, null or inactive; it stays as it is.
+Err look_at(MPI_Request handle, MPI_Status* status) {
+  if (!is_active(handle)) {
+    object::set_empty_status(status);
+    return ok;
+  }
+  Request& request = *request_of(handle);
+  if (request.ops->query != nullptr) WEFT_TRY(request.ops->query(request));
+  fill_status(request, status);
+  return ok;
 }
 
 /// Hand a complete request back to the user: status, and the end of the handle or of its activity.
@@ -53,7 +69,7 @@ Err finish_all(std::span<MPI_Request> handles, MPI_Status* statuses) {
   std::size_t failed = handles.size();
   Err first = ok;
   for (std::size_t i = 0; i < handles.size(); ++i) {
-    MPI_Status* status = statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[i];
+    MPI_Status* status = status_at(statuses, i);
     const Err err = finish(&handles[i], status);
     if (status != MPI_STATUS_IGNORE) status->MPI_ERROR = err.cls;
     if (err && failed == handles.size()) {
@@ -69,13 +85,13 @@ Err finish_all(std::span<MPI_Request> handles, MPI_Status* statuses) {
               failed, handles.size(), text);
 }
 
-int first_complete(std::span<MPI_Request> handles) {
+int first_complete(std::span<const MPI_Request> handles) {
   for (std::size_t i = 0; i < handles.size(); ++i)
     if (is_active(handles[i]) && request_of(handles[i])->done) return static_cast<int>(i);
   return MPI_UNDEFINED;
 }
 
-bool any_active(std::span<MPI_Request> handles) {
+bool any_active(std::span<const MPI_Request> handles) {
   for (MPI_Request handle : handles)
     if (is_active(handle)) return true;
   return false;
@@ -86,7 +102,7 @@ Err finish_some(std::span<MPI_Request> handles, int* outcount, int* indices, MPI
   bool failed = false;
   for (std::size_t i = 0; i < handles.size(); ++i) {
     if (!is_active(handles[i]) || !request_of(handles[i])->done) continue;
-    MPI_Status* status = statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[n];
+    MPI_Status* status = status_at(statuses, static_cast<std::size_t>(n));
     const Err err = finish(&handles[i], status);
     if (status != MPI_STATUS_IGNORE) status->MPI_ERROR = err.cls;
     failed |= static_cast<bool>(err);
@@ -188,20 +204,54 @@ Err testsome(std::span<MPI_Request> handles, int* outcount, int* indices, MPI_St
 }
 
 Err get_status(MPI_Request handle, int* flag, MPI_Status* status) {
+  return get_status_all({&handle, 1}, flag, status);
+}
+
+Err get_status_any(std::span<const MPI_Request> handles, int* index, int* flag, MPI_Status* status) {
+  *index = MPI_UNDEFINED;
   *flag = 1;
-  if (!is_active(handle)) {
+  if (!any_active(handles)) {
     object::set_empty_status(status);
     return ok;
   }
-  Request& request = *request_of(handle);
-  if (!request.done) progress(*request.engine);
-  if (!request.done) {
-    *flag = 0;
-    looked_in_vain(*request.engine);
-    return ok;
+  Engine& e = *engine_of(handles);
+  progress(e);
+  *index = first_complete(handles);
+  *flag = *index != MPI_UNDEFINED ? 1 : 0;
+  if (*flag != 0) return look_at(handles[static_cast<std::size_t>(*index)], status);
+  looked_in_vain(e);
+  return ok;
+}
+
+Err get_status_all(std::span<const MPI_Request> handles, int* flag, MPI_Status* statuses) {
+  *flag = 1;
+  if (Engine* e = engine_of(handles)) {
+    progress(*e);
+    for (MPI_Request handle : handles) {
+      if (!is_pending(handle)) continue;
+      *flag = 0;
+      looked_in_vain(*e);
+      return ok;
+    }
   }
-  if (request.ops->query != nullptr) WEFT_TRY(request.ops->query(request));
-  fill_status(request, status);
+  for (std::size_t i = 0; i < handles.size(); ++i)
+    WEFT_TRY(look_at(handles[i], status_at(statuses, i)));
+  return ok;
+}
+
+Err get_status_some(std::span<const MPI_Request> handles, int* outcount, int* indices,
+                    MPI_Status* statuses) {
+  *outcount = MPI_UNDEFINED;
+  if (!any_active(handles)) return ok;
+  Engine& e = *engine_of(handles);
+  progress(e);
+  *outcount = 0;
+  for (std::size_t i = 0; i < handles.size(); ++i) {
+    if (!is_active(handles[i]) || !request_of(handles[i])->done) continue;
+    indices[*outcount] = static_cast<int>(i);
+    WEFT_TRY(look_at(handles[i], status_at(statuses, static_cast<std::size_t>((*outcount)++))));
+  }
+  if (*outcount == 0) looked_in_vain(e);
   return ok;
 }
 

@@ -333,6 +333,7 @@ extern "C" int PMPI_Imrecv(void *buf, int count, MPI_Datatype datatype, MPI_Mess
     MPI_Request *request) {
   Entry entry(Fn::Imrecv);
   const datatype::Type* datatype_p = abi::type(datatype);
+  object::Comm* errors = comm_of(message);
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::buffer(buf, count, datatype_p, datatype, "buf, count, datatype");
@@ -341,7 +342,7 @@ extern "C" int PMPI_Imrecv(void *buf, int count, MPI_Datatype datatype, MPI_Mess
     if (!e) e = check::message_at(message, "message");
   }
   if (!e) e = pt2pt::imrecv(entry.engine(), {buf, count, datatype_p}, message, request);
-  return e ? entry.raise(e) : MPI_SUCCESS;
+  return e ? entry.raise(errors, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Imrecv")]] decltype(PMPI_Imrecv) MPI_Imrecv;
 
@@ -349,6 +350,7 @@ extern "C" int PMPI_Imrecv_c(void *buf, MPI_Count count, MPI_Datatype datatype,
     MPI_Message *message, MPI_Request *request) {
   Entry entry(Fn::Imrecv_c);
   const datatype::Type* datatype_p = abi::type(datatype);
+  object::Comm* errors = comm_of(message);
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::buffer(buf, count, datatype_p, datatype, "buf, count, datatype");
@@ -357,7 +359,7 @@ extern "C" int PMPI_Imrecv_c(void *buf, MPI_Count count, MPI_Datatype datatype,
     if (!e) e = check::message_at(message, "message");
   }
   if (!e) e = pt2pt::imrecv(entry.engine(), {buf, count, datatype_p}, message, request);
-  return e ? entry.raise(e) : MPI_SUCCESS;
+  return e ? entry.raise(errors, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Imrecv_c")]] decltype(PMPI_Imrecv_c) MPI_Imrecv_c;
 
@@ -638,6 +640,7 @@ extern "C" int PMPI_Mrecv(void *buf, int count, MPI_Datatype datatype, MPI_Messa
     MPI_Status *status) {
   Entry entry(Fn::Mrecv);
   const datatype::Type* datatype_p = abi::type(datatype);
+  object::Comm* errors = comm_of(message);
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::buffer(buf, count, datatype_p, datatype, "buf, count, datatype");
@@ -645,7 +648,7 @@ extern "C" int PMPI_Mrecv(void *buf, int count, MPI_Datatype datatype, MPI_Messa
     if (!e) e = check::message_at(message, "message");
   }
   if (!e) e = pt2pt::mrecv({buf, count, datatype_p}, message, status);
-  return e ? entry.raise(e) : MPI_SUCCESS;
+  return e ? entry.raise(errors, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Mrecv")]] decltype(PMPI_Mrecv) MPI_Mrecv;
 
@@ -653,6 +656,7 @@ extern "C" int PMPI_Mrecv_c(void *buf, MPI_Count count, MPI_Datatype datatype,
     MPI_Message *message, MPI_Status *status) {
   Entry entry(Fn::Mrecv_c);
   const datatype::Type* datatype_p = abi::type(datatype);
+  object::Comm* errors = comm_of(message);
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::buffer(buf, count, datatype_p, datatype, "buf, count, datatype");
@@ -660,7 +664,7 @@ extern "C" int PMPI_Mrecv_c(void *buf, MPI_Count count, MPI_Datatype datatype,
     if (!e) e = check::message_at(message, "message");
   }
   if (!e) e = pt2pt::mrecv({buf, count, datatype_p}, message, status);
-  return e ? entry.raise(e) : MPI_SUCCESS;
+  return e ? entry.raise(errors, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Mrecv_c")]] decltype(PMPI_Mrecv_c) MPI_Mrecv_c;
 
@@ -778,21 +782,50 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Request_get_status")]]
 
 extern "C" int PMPI_Request_get_status_all(int count, const MPI_Request array_of_requests[],
     int *flag, MPI_Status array_of_statuses[]) {
-  return not_yet(Fn::Request_get_status_all);
+  Entry entry(Fn::Request_get_status_all);
+  object::Comm* errors = comm_of(array_of_requests, count);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::count(count, "count");
+    if (!e) e = check::requests(array_of_requests, count, "array_of_requests");
+    if (!e) e = check::given(flag, "flag");
+  }
+  if (!e) e = pt2pt::get_status_all({array_of_requests, size(count)}, flag, array_of_statuses);
+  return e ? entry.raise(errors, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Request_get_status_all")]]
     decltype(PMPI_Request_get_status_all) MPI_Request_get_status_all;
 
 extern "C" int PMPI_Request_get_status_any(int count, const MPI_Request array_of_requests[],
     int *index, int *flag, MPI_Status *status) {
-  return not_yet(Fn::Request_get_status_any);
+  Entry entry(Fn::Request_get_status_any);
+  object::Comm* errors = comm_of(array_of_requests, count);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::count(count, "count");
+    if (!e) e = check::requests(array_of_requests, count, "array_of_requests");
+    if (!e) e = check::given(index, "index");
+    if (!e) e = check::given(flag, "flag");
+  }
+  if (!e) e = pt2pt::get_status_any({array_of_requests, size(count)}, index, flag, status);
+  return e ? entry.raise(errors, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Request_get_status_any")]]
     decltype(PMPI_Request_get_status_any) MPI_Request_get_status_any;
 
 extern "C" int PMPI_Request_get_status_some(int incount, const MPI_Request array_of_requests[],
     int *outcount, int array_of_indices[], MPI_Status array_of_statuses[]) {
-  return not_yet(Fn::Request_get_status_some);
+  Entry entry(Fn::Request_get_status_some);
+  object::Comm* errors = comm_of(array_of_requests, incount);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::count(incount, "incount");
+    if (!e) e = check::requests(array_of_requests, incount, "array_of_requests");
+    if (!e) e = check::given(outcount, "outcount");
+  }
+  if (!e) e = pt2pt::get_status_some({array_of_requests, size(incount)}, outcount,
+      array_of_indices, array_of_statuses);
+  return e ? entry.raise(errors, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Request_get_status_some")]]
     decltype(PMPI_Request_get_status_some) MPI_Request_get_status_some;
