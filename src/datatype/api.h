@@ -133,19 +133,4 @@ Err unpack_external(const char* datarep, const void* in, std::int64_t size, std:
                     const Buffer& to);
 Err pack_external_size(const char* datarep, std::int64_t count, const Type& type, std::int64_t* bytes);
 
-/// A position that the user keeps in an int, as 64 bits while one of the functions above runs:
-/// pack_at(from, out, room, WidePosition(position)).
-class WidePosition {
- public:
-  explicit WidePosition(int* user) : user_(user), wide_(*user) {}
-  ~WidePosition() { *user_ = static_cast<int>(wide_); }
-  WidePosition(const WidePosition&) = delete;
-  WidePosition& operator=(const WidePosition&) = delete;
-  operator std::int64_t*() { return &wide_; }
-
- private:
-  int* user_;
-  std::int64_t wide_;
-};
-
 }  // namespace weft::datatype

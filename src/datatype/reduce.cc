@@ -38,8 +38,8 @@ std::size_t stride_of(Basic basic) {
     default: break;
   }
   const int code = static_cast<int>(basic) - static_cast<int>(pairs);
-  const std::size_t value = stride_of(static_cast<Basic>(code / 8 + 1));
-  const std::size_t index = stride_of(static_cast<Basic>(code % 8 + 1));
+  const std::size_t value = stride_of(static_cast<Basic>(code / 2 + 1));
+  const std::size_t index = code % 2 != 0 ? 8 : 4;
   // The larger of the two is the alignment, and both sizes are powers of two.
   return 2 * (value > index ? value : index);
 }

@@ -20,22 +20,22 @@ struct Layout;        // compiled at commit: where the bytes are
 /// The machine type under a predefined datatype (several MPI names share one), for reductions.
 enum class Basic : std::uint8_t {
   none,
-  // The first 8 can be the index of a pair, the first 15 its value.
+  // The first 15 can be the value of a pair.
   i8, i16, i32, i64, u8, u16, u32, u64, i128, f16, bf16, f32, f64, f80, f128,
   c16, c32, c64, c80, c128,            // complex, named by the width of one part
   logical1, logical2, logical4, logical8, logical16, boolean, character, byte,
   pair_2real, pair_2double_precision,  // Fortran's pairs of two reals
   pairs = 128,                         // value-index pairs: pair_of(value, index)
-  pair_float_int = pairs + 11 * 8 + 2, pair_double_int = pairs + 12 * 8 + 2,
-  pair_long_int = pairs + 3 * 8 + 2, pair_2int = pairs + 2 * 8 + 2, pair_short_int = pairs + 1 * 8 + 2,
-  pair_longdouble_int = pairs + 13 * 8 + 2,
+  pair_float_int = pairs + 2 * 11, pair_double_int = pairs + 2 * 12, pair_long_int = pairs + 2 * 3,
+  pair_2int = pairs + 2 * 2, pair_short_int = pairs + 2 * 1, pair_longdouble_int = pairs + 2 * 13,
 };
 
 /// The pair of a value and an index, as MPI_MINLOC and MPI_MAXLOC take it; none if there is no such.
+/// The index is i32 or i64.
 constexpr Basic pair_of(Basic value, Basic index) {
-  const int v = static_cast<int>(value) - 1, i = static_cast<int>(index) - 1;
-  if (v < 0 || v > 14 || i < 0 || i > 7) return Basic::none;
-  return static_cast<Basic>(static_cast<int>(Basic::pairs) + v * 8 + i);
+  const int v = static_cast<int>(value) - 1;
+  if (v < 0 || v > 14 || (index != Basic::i32 && index != Basic::i64)) return Basic::none;
+  return static_cast<Basic>(static_cast<int>(Basic::pairs) + 2 * v + (index == Basic::i64));
 }
 constexpr bool is_pair(Basic b) {
   return b >= Basic::pair_2real;

@@ -102,8 +102,12 @@ Err match_size(int type_class, int size, const Type** out) {
 Err value_index(Context& context, const Type& value, const Type& index, const Type** out) {
   *out = named_pair(value, index);
   if (*out != nullptr) return ok;
-  const bool both_named = predefined_name(value) != nullptr && predefined_name(index) != nullptr;
-  const Basic basic = both_named ? pair_of(value.basic, index.basic) : Basic::none;
+  // An index of a C type gives a named pair or none, as programs expect that try them all; those who
+  // need 64 bits take one of MPI's own integers.
+  const MPI_Datatype h = handle(index);
+  const bool offered = h == MPI_AINT || h == MPI_COUNT || h == MPI_OFFSET;
+  const bool plain = offered && predefined_name(value) != nullptr;
+  const Basic basic = plain ? pair_of(value.basic, index.basic) : Basic::none;
   if (basic == Basic::none) return ok;  // MPI_DATATYPE_NULL: there is no such pair
   *out = find_unnamed(context, MPI_COMBINER_VALUE_INDEX, {}, {&value, &index});
   if (*out != nullptr) return ok;

@@ -173,37 +173,29 @@ void complex(Operation op, const void* in, void* inout, int64_t n) {
 }
 
 template <class V>
-void pair(Operation op, int index, const void* in, void* inout, int64_t n) {
-  switch (index) {  // in the order of Basic
-    case 0: return locate<V, std::int8_t>(op, in, inout, n);
-    case 1: return locate<V, std::int16_t>(op, in, inout, n);
-    case 2: return locate<V, std::int32_t>(op, in, inout, n);
-    case 3: return locate<V, std::int64_t>(op, in, inout, n);
-    case 4: return locate<V, std::uint8_t>(op, in, inout, n);
-    case 5: return locate<V, std::uint16_t>(op, in, inout, n);
-    case 6: return locate<V, std::uint32_t>(op, in, inout, n);
-    case 7: return locate<V, std::uint64_t>(op, in, inout, n);
-  }
+void pair(Operation op, bool wide, const void* in, void* inout, int64_t n) {
+  if (wide) locate<V, std::int64_t>(op, in, inout, n);
+  else locate<V, std::int32_t>(op, in, inout, n);
 }
 
 inline void pairs(Operation op, int code, const void* in, void* inout, int64_t n) {
-  const int index = code % 8;
-  switch (static_cast<Basic>(code / 8 + 1)) {
-    case Basic::i8: return pair<std::int8_t>(op, index, in, inout, n);
-    case Basic::i16: return pair<std::int16_t>(op, index, in, inout, n);
-    case Basic::i32: return pair<std::int32_t>(op, index, in, inout, n);
-    case Basic::i64: return pair<std::int64_t>(op, index, in, inout, n);
-    case Basic::u8: return pair<std::uint8_t>(op, index, in, inout, n);
-    case Basic::u16: return pair<std::uint16_t>(op, index, in, inout, n);
-    case Basic::u32: return pair<std::uint32_t>(op, index, in, inout, n);
-    case Basic::u64: return pair<std::uint64_t>(op, index, in, inout, n);
-    case Basic::i128: return pair<i128>(op, index, in, inout, n);
-    case Basic::f16: return pair<_Float16>(op, index, in, inout, n);
-    case Basic::bf16: return pair<Bf16>(op, index, in, inout, n);
-    case Basic::f32: return pair<float>(op, index, in, inout, n);
-    case Basic::f64: return pair<double>(op, index, in, inout, n);
-    case Basic::f80: return pair<long double>(op, index, in, inout, n);
-    case Basic::f128: return pair<__float128>(op, index, in, inout, n);
+  const bool wide = code % 2 != 0;  // as pair_of() makes them
+  switch (static_cast<Basic>(code / 2 + 1)) {
+    case Basic::i8: return pair<std::int8_t>(op, wide, in, inout, n);
+    case Basic::i16: return pair<std::int16_t>(op, wide, in, inout, n);
+    case Basic::i32: return pair<std::int32_t>(op, wide, in, inout, n);
+    case Basic::i64: return pair<std::int64_t>(op, wide, in, inout, n);
+    case Basic::u8: return pair<std::uint8_t>(op, wide, in, inout, n);
+    case Basic::u16: return pair<std::uint16_t>(op, wide, in, inout, n);
+    case Basic::u32: return pair<std::uint32_t>(op, wide, in, inout, n);
+    case Basic::u64: return pair<std::uint64_t>(op, wide, in, inout, n);
+    case Basic::i128: return pair<i128>(op, wide, in, inout, n);
+    case Basic::f16: return pair<_Float16>(op, wide, in, inout, n);
+    case Basic::bf16: return pair<Bf16>(op, wide, in, inout, n);
+    case Basic::f32: return pair<float>(op, wide, in, inout, n);
+    case Basic::f64: return pair<double>(op, wide, in, inout, n);
+    case Basic::f80: return pair<long double>(op, wide, in, inout, n);
+    case Basic::f128: return pair<__float128>(op, wide, in, inout, n);
     default: return;
   }
 }

@@ -58,7 +58,10 @@ void check_bounds(const Modelled& m) {
 void check_one(Context& context, unsigned seed) {
   RandomTypes random(context, seed);
   const int depth = static_cast<int>(random.pick(1, 4));
-  Arrayed a(random.make(depth), random.pick(1, 3));
+  const Modelled element = random.make(depth);
+  // small types also many times: some loops take many rounds at once
+  Arrayed a(element, element.map.pieces.size() <= 6 && seed % 8 == 0 ? random.pick(60, 130)
+                                                                      : random.pick(1, 3));
   commit(*a.element.type);
   check_bounds(a.element);
   a.memory = random_bytes(random, a.memory.size());
@@ -128,6 +131,37 @@ TEST(Pack, AgreesWithNaiveWalkerOnRandomTypes) {
     ASSERT_FALSE(HasFatalFailure()) << "seed " << seed;
     ASSERT_EQ(context.types.live(), 0u) << "seed " << seed;
   }
+}
+
+Modelled make_vector(Context& context, std::int64_t count, std::int64_t length, std::int64_t stride) {
+  Type* out = nullptr;
+  expect_ok(create_vector(context, count, length, stride, *predefined(0x208), &out));
+  commit(*out);
+  Map map;
+  for (std::int64_t i = 0; i < count; ++i)
+    for (std::int64_t k = 0; k < length; ++k) map.pieces.push_back({2 * (i * stride + k), 2});
+  map.align = 2;
+  return {out, map};
+}
+
+TEST(Pack, CopiesBetweenVectorsOfAnyBlockLengths) {
+  Context context;
+  RandomTypes random(context, 7);
+  for (const std::int64_t from_length : {1, 2, 3, 4, 6, 8, 12, 24})
+    for (const std::int64_t to_length : {1, 2, 3, 4, 6, 8, 12, 24})
+      for (const std::int64_t count : {1, 2, 5}) {
+        Arrayed a(make_vector(context, 24 * count / from_length, from_length, from_length + 2), 1);
+        Arrayed b(make_vector(context, 24 * count / to_length, to_length, to_length + 3), 1);
+        a.memory = random_bytes(random, a.memory.size());
+        Bytes expected = b.memory;
+        const auto from = a.positions(), to = b.positions();
+        const auto bytes = static_cast<std::size_t>(48 * count - random.pick(0, 5));
+        for (std::size_t i = 0; i < bytes; ++i) expected[to[i]] = a.memory[from[i]];
+        copy(a.buffer(), b.buffer(), static_cast<std::int64_t>(bytes));
+        ASSERT_EQ(b.memory, expected) << from_length << " to " << to_length << " times " << count;
+        random.give_up(a.element);
+        random.give_up(b.element);
+      }
 }
 
 }  // namespace
