@@ -21,8 +21,12 @@ void run_local(const Step& step) {
 }  // namespace
 
 void Executor::begin(Schedule& s, int tag) {
-  s.next_ = 0;
   s.tag_ = tag;
+  rewind(s);
+}
+
+void Executor::rewind(Schedule& s) {
+  s.next_ = 0;
   s.error_ = ok;
 }
 

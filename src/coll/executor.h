@@ -14,6 +14,8 @@ class Executor {
  public:
   /// Prepare to run from the start. `tag` tells this operation from others of the communicator.
   static void begin(Schedule& schedule, int tag);
+  /// The same again, with the same tag.
+  static void rewind(Schedule& schedule);
   /// Do what can be done without waiting. True when the schedule is done.
   static bool advance(Schedule& schedule, object::Comm& comm);
   /// Run to the end, with progress of everything else meanwhile.

@@ -14,15 +14,9 @@
 namespace weft::coll {
 namespace {
 
-/// A schedule with a request. Kept in the request's `state`.
-struct Operation {
-  Schedule* schedule;
-  Comm* comm;
-  int tag;
-};
-
-Operation& operation(object::Request& request) {
-  return *static_cast<Operation*>(request.state);
+/// A request's `state` is its schedule.
+Schedule& schedule_of(object::Request& request) {
+  return *static_cast<Schedule*>(request.state);
 }
 
 void give_back(Schedule& schedule, Comm& comm) {
@@ -48,28 +42,27 @@ void release_all(const Schedule& schedule) {
   }
 }
 
-/// The end of a request's operation. The request keeps its communicator, whose error handler it
+/// The end of a request's schedule. The request keeps its communicator, whose error handler it
 /// names.
-void drop_operation(object::Request& request) {
-  Operation* op = &operation(request);
+void drop_schedule(object::Request& request) {
+  Schedule& schedule = schedule_of(request);
   request.state = nullptr;
-  release_all(*op->schedule);
-  give_back(*op->schedule, *op->comm);
-  delete op;
+  release_all(schedule);
+  give_back(schedule, *request.comm);
 }
 
 void complete(object::Request& request) {
   Comm& comm = *request.comm;
-  const Err error = Executor::error(*operation(request).schedule);
+  const Err error = Executor::error(schedule_of(request));
   const bool orphan = request.orphan;
-  if (orphan || !request.persistent) drop_operation(request);
+  if (orphan || !request.persistent) drop_schedule(request);
   pt2pt::complete(static_cast<pt2pt::P2p&>(request), error.cls);  // the end of an orphan
   if (orphan) object::release(comm);
 }
 
 bool poll(void* state) {
   auto& request = *static_cast<object::Request*>(state);
-  if (!Executor::advance(*operation(request).schedule, *operation(request).comm)) return false;
+  if (!Executor::advance(schedule_of(request), *request.comm)) return false;
   complete(request);
   return true;
 }
@@ -78,7 +71,7 @@ Err start(object::Request& request) {
   request.done = false;
   request.active = true;
   request.error = MPI_SUCCESS;
-  Executor::begin(*operation(request).schedule, operation(request).tag);
+  Executor::rewind(schedule_of(request));
   if (!poll(&request)) pt2pt::add_poller(*request.engine, {poll, &request});
   return ok;
 }
@@ -89,7 +82,7 @@ void release(object::Request& request) {
     return;
   }
   Comm& comm = *request.comm;
-  if (request.state != nullptr) drop_operation(request);
+  if (request.state != nullptr) drop_schedule(request);
   pt2pt::free_request(&request);
   object::release(comm);
 }
@@ -109,8 +102,8 @@ Schedule& take_schedule(Comm& comm) {
 Err launch(Schedule& schedule, Comm& comm, const How& how) {
   schedule.next_round();
   const int tag = static_cast<int>(comm.coll->operations++ & 0x7fffffff);
+  Executor::begin(schedule, tag);
   if (how.what == How::blocking) {
-    Executor::begin(schedule, tag);
     const Err error = Executor::run(schedule, comm);
     give_back(schedule, comm);
     return error;
@@ -118,7 +111,7 @@ Err launch(Schedule& schedule, Comm& comm, const How& how) {
   object::Request* request = pt2pt::new_plain_request(*comm.engine);
   request->ops = &request_ops;
   request->comm = &comm;
-  request->state = new Operation{&schedule, &comm, tag};
+  request->state = &schedule;
   retain_all(schedule, comm);
   *how.out = pt2pt::handle_of(request);
   if (how.what == How::nonblocking) return start(*request);

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A repeated collective allocates nothing once schedules, scratch memory and requests are warm, on
+// the shared path, as a schedule, and nonblocking.
+#include "unit/allocations.h"
+
+#include "coll/schedule.h"
+#include "object/op.h"
+#include "unit/coll/ranks.h"
+
+namespace weft::coll {
+namespace {
+
+TEST(CollectiveAllocations, NoneAfterWarmUp) {
+  const Type& type = *datatype::predefined(reinterpret_cast<std::uintptr_t>(MPI_INT));
+  const Op& op = *object::predefined_op(MPI_SUM);
+  run_ranks(3, true, [&](Comm& comm) {
+    for (const std::int64_t count : {1, 1000, 3000, 100'000}) {
+      std::vector<int> in(static_cast<std::size_t>(count), comm.rank), out(3 * in.size());
+      const auto round = [&] {
+        const Operands x{in.data(), out.data(), count, &type, &op};
+        const ConstBuffer send{in.data(), count, &type};
+        const Buffer recv{out.data(), count, &type};
+        EXPECT_FALSE(allreduce(x, comm));
+        EXPECT_FALSE(reduce(x, 1, comm));
+        EXPECT_FALSE(bcast(recv, 2, comm));
+        EXPECT_FALSE(allgather(send, recv, comm));
+        EXPECT_FALSE(scan(x, comm));
+        MPI_Request requests[2];
+        EXPECT_FALSE(gather(send, recv, 0, comm, {How::nonblocking, &requests[0]}));
+        EXPECT_FALSE(barrier(comm, {How::nonblocking, &requests[1]}));
+        EXPECT_FALSE(pt2pt::waitall(requests, MPI_STATUSES_IGNORE));
+        EXPECT_FALSE(barrier(comm));
+      };
+      // Which of the idle schedules an operation takes depends on the order in which others ended,
+      // so it takes a few rounds until each has met its largest use.
+      for (int i = 0; i < 20; ++i) round();
+      const long before = test::allocations();
+      for (int i = 0; i < 5; ++i) round();
+      EXPECT_EQ(test::allocations(), before) << count << " elements, rank " << comm.rank;
+    }
+  });
+  EXPECT_GT(test::allocations(), 0);  // they are counted at all
+}
+
+TEST(CollectiveAllocations, ScratchIsReused) {
+  Scratch scratch;
+  std::byte* first = scratch.take(1000);
+  std::byte* second = scratch.take(100'000);
+  EXPECT_NE(first, second);
+  scratch.clear();
+  EXPECT_EQ(scratch.take(1000), first);
+  EXPECT_EQ(scratch.take(100'000), second);
+}
+
+}  // namespace
+}  // namespace weft::coll
