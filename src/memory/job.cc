@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
@@ -112,7 +113,7 @@ std::byte* Job::area(int world_rank) {
 
 std::byte* Job::heap() { return at(job_layout(header()).heap); }
 
-std::uint64_t Job::heap_allocate(std::size_t bytes) {
+std::uint64_t Job::heap_allocate(std::size_t bytes, std::size_t zeroed) {
   const int k = size_class(bytes);
   const std::size_t size = std::size_t{1} << (k + 11);
   JobHeader& h = header();
@@ -128,7 +129,7 @@ std::uint64_t Job::heap_allocate(std::size_t bytes) {
       return offset;  // never used before: zero
     }
   }
-  if (offset != 0) std::memset(at(offset), 0, size);
+  if (offset != 0) std::memset(at(offset), 0, std::min(size, zeroed));
   return offset;
 }
 

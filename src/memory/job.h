@@ -76,9 +76,10 @@ class Job {
   }
   int fd() const { return fd_; }
 
-  /// Take `bytes` zeroed bytes (rounded up to a power of two, at least 4 KiB) of the common heap,
-  /// aligned to 4 KiB; 0 when it is full. Give them back with heap_free. Any process may free.
-  std::uint64_t heap_allocate(std::size_t bytes);
+  /// Take `bytes` bytes (rounded up to a power of two, at least 4 KiB) of the common heap, aligned
+  /// to 4 KiB; the first `zeroed` are zero. 0 when it is full. Give them back with heap_free. Any
+  /// process may free.
+  std::uint64_t heap_allocate(std::size_t bytes, std::size_t zeroed = SIZE_MAX);
   void heap_free(std::uint64_t offset, std::size_t bytes);
 
  private:

@@ -60,6 +60,8 @@ struct BlockLayout {
     slots = node_slots + node_count * slot;
     total = slots + p * window * slot;
   }
+  /// Flags and counters start at zero; slots need not.
+  std::size_t zeroed() const { return meeting_slot; }
 };
 
 }  // namespace weft::coll

@@ -139,7 +139,8 @@ Shared* Shared::attach(Comm& comm) {
   std::uint64_t offset = 0;
   const std::int64_t slot_bytes = (e.shared_max + 63) / 64 * 64;
   if (comm.rank == 0 && slot_bytes > 0) {
-    offset = e.job->heap_allocate(BlockLayout(comm.size(), slot_bytes).total);
+    const BlockLayout at(comm.size(), slot_bytes);
+    offset = e.job->heap_allocate(at.total, at.zeroed());
     if (offset != 0) {
       auto* header = reinterpret_cast<BlockHeader*>(e.job->at(offset));
       header->slot_bytes = slot_bytes;

@@ -43,6 +43,26 @@ TEST(CollectiveAllocations, NoneAfterWarmUp) {
   EXPECT_GT(test::allocations(), 0);  // they are counted at all
 }
 
+TEST(CollectiveAllocations, SharedBlocksAreGivenBack) {
+  run_ranks(4, true, [&](Comm& comm) {
+    const std::uint64_t& handed_out = comm.engine->job->header().heap_state[0];
+    EXPECT_FALSE(barrier(comm));  // makes the first block; all of one size, so one more is enough
+    std::uint64_t settled = 0;
+    for (int i = 0; i < 50; ++i) {
+      CommState* outer = comm.coll;
+      attach(comm);
+      EXPECT_FALSE(barrier(comm));
+      EXPECT_FALSE(barrier(comm));
+      detach(comm);
+      comm.coll = outer;
+      EXPECT_FALSE(barrier(comm));  // everybody has left the inner block
+      if (i == 0) settled = handed_out;
+      EXPECT_EQ(handed_out, settled);
+      EXPECT_FALSE(barrier(comm));
+    }
+  });
+}
+
 TEST(CollectiveAllocations, ScratchIsReused) {
   Scratch scratch;
   std::byte* first = scratch.take(1000);
