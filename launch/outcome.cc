@@ -41,6 +41,8 @@ Outcome aborted(memory::Job& job, const Ended& e, int rank) {
   std::string text = abort_text(entry);
   if (text.empty())
     text = who(job, e, rank) + " called MPI_Abort with code " + std::to_string(code);
+  else if (rank >= e.first && rank < e.first + e.count && text.find(e.program) == std::string::npos)
+    text += " (" + e.program + ", pid " + std::to_string(e.pid) + ")";
   if (text.rfind("weft", 0) != 0) text.insert(0, "weft: ");
   const int shell_code = code & 255;
   return {true, code != 0 && shell_code == 0 ? 1 : shell_code, text};

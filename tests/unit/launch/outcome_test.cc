@@ -105,6 +105,7 @@ TEST_F(OutcomeTest, AnAbortIsShownInTheRanksOwnWords) {
   EXPECT_TRUE(o.end_job);
   EXPECT_EQ(o.exit_code, 7);
   EXPECT_EQ(o.message, "weft: rank 2: MPI_Abort with code 7");
+  EXPECT_EQ(end_of(2, exited(7)).message, "weft: rank 2: MPI_Abort with code 7 (./app, pid 123)");
 }
 
 TEST_F(OutcomeTest, AnAbortWithoutTextIsNamed) {
@@ -119,7 +120,7 @@ TEST_F(OutcomeTest, AnAbortTextWithoutEndIsBounded) {
   for (char& c : job->entry(1).message) c = 'x';
   job->entry(1).aborted.store(1);
   EXPECT_EQ(end_of(1, exited(1)).message.size(),
-            sizeof(memory::RankEntry::message) + std::string("weft: ").size());
+            sizeof(memory::RankEntry::message) + std::string("weft:  (./app, pid 123)").size());
 }
 
 TEST_F(OutcomeTest, AHostNamesTheRankThatDied) {
