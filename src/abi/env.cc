@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <span>
 #include <string>
 
 #include "object/info.h"
@@ -100,6 +101,30 @@ Err abi_version(int* major, int* minor) {
   return ok;
 }
 
+namespace {
+
+struct Fact {
+  const char* key;
+  std::size_t value;
+};
+
+constexpr Fact abi_facts[] = {{"mpi_aint_size", sizeof(MPI_Aint)},
+                              {"mpi_count_size", sizeof(MPI_Count)},
+                              {"mpi_offset_size", sizeof(MPI_Offset)}};
+constexpr Fact fortran_facts[] = {{"mpi_logical_size", 4},
+                                  {"mpi_integer_size", 4},
+                                  {"mpi_real_size", 4},
+                                  {"mpi_double_precision_size", 8}};
+
+Err info_of(Entry& entry, MPI_Info* out, std::span<const Fact> facts) {
+  object::create_info(entry.store(), out);
+  object::Info* info = entry.store().info(*out);
+  for (const Fact& f : facts) WEFT_TRY(object::info_set(*info, f.key, std::to_string(f.value).c_str()));
+  return ok;
+}
+
+}  // namespace
+
 Err fortran_booleans(int size, void* is_true, void* is_false, int* is_set) {
   *is_set = 0;
   if (size != 1 && size != 2 && size != 4 && size != 8 && size != 16)
@@ -112,33 +137,27 @@ Err fortran_booleans(int size, void* is_true, void* is_false, int* is_set) {
   return ok;
 }
 
-namespace {
+Err set_fortran_booleans(int size, const void* is_true, const void* is_false) {
+  unsigned char yes[16], no[16];
+  int is_set = 0;
+  WEFT_TRY(fortran_booleans(size, yes, no, &is_set));
+  const auto n = static_cast<std::size_t>(size);
+  if (std::memcmp(yes, is_true, n) == 0 && std::memcmp(no, is_false, n) == 0) return ok;
+  return fail(MPI_ERR_ABI, "Fortran's logicals are set already, to 1 and 0; they cannot be changed");
+}
 
-struct Fact {
-  const char* key;
-  std::size_t value;
-};
-
-Err info_of(Entry& entry, MPI_Info* out, std::initializer_list<Fact> facts) {
-  object::create_info(entry.store(), out);
-  object::Info* info = entry.store().info(*out);
-  for (const Fact& f : facts) WEFT_TRY(object::info_set(*info, f.key, std::to_string(f.value).c_str()));
+Err set_fortran_info(const object::Info& info) {
+  for (const Fact& f : fortran_facts) {
+    const std::string* value = object::info_find(&info, f.key);
+    if (value == nullptr || *value == std::to_string(f.value)) continue;
+    return fail(MPI_ERR_ABI, "%s is %s; it is set already, to %zu, and cannot be changed", f.key,
+                value->c_str(), f.value);
+  }
   return ok;
 }
 
-}  // namespace
+Err abi_info(Entry& entry, MPI_Info* info) { return info_of(entry, info, abi_facts); }
 
-Err abi_info(Entry& entry, MPI_Info* info) {
-  return info_of(entry, info, {{"mpi_aint_size", sizeof(MPI_Aint)},
-                               {"mpi_count_size", sizeof(MPI_Count)},
-                               {"mpi_offset_size", sizeof(MPI_Offset)}});
-}
-
-Err abi_fortran_info(Entry& entry, MPI_Info* info) {
-  return info_of(entry, info, {{"mpi_logical_size", 4},
-                               {"mpi_integer_size", 4},
-                               {"mpi_real_size", 4},
-                               {"mpi_double_precision_size", 8}});
-}
+Err abi_fortran_info(Entry& entry, MPI_Info* info) { return info_of(entry, info, fortran_facts); }
 
 }  // namespace weft::abi

@@ -31,6 +31,9 @@ Err call_errhandler(Entry& entry, object::Comm& comm, int code);
 Err abi_version(int* major, int* minor);
 /// Fortran's logicals are those of gfortran and flang: 1 and 0, in `size` bytes.
 Err fortran_booleans(int size, void* is_true, void* is_false, int* is_set);
+/// They are set from the start; setting what they are is legal, anything else is MPI_ERR_ABI.
+Err set_fortran_booleans(int size, const void* is_true, const void* is_false);
+Err set_fortran_info(const object::Info& info);
 Err abi_info(Entry& entry, MPI_Info* info);
 Err abi_fortran_info(Entry& entry, MPI_Info* info);
 

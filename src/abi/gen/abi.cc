@@ -61,13 +61,24 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Abi_get_version")]]
 
 extern "C" int PMPI_Abi_set_fortran_booleans(int logical_size, void *logical_true,
     void *logical_false) {
-  return not_yet(Fn::Abi_set_fortran_booleans);
+  Entry entry(Fn::Abi_set_fortran_booleans, When::always);
+  Err e = entry.status();
+  if (!e) e = set_fortran_booleans(logical_size, logical_true, logical_false);
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Abi_set_fortran_booleans")]]
     decltype(PMPI_Abi_set_fortran_booleans) MPI_Abi_set_fortran_booleans;
 
 extern "C" int PMPI_Abi_set_fortran_info(MPI_Info info) {
-  return not_yet(Fn::Abi_set_fortran_info);
+  Entry entry(Fn::Abi_set_fortran_info, When::always);
+  object::Info* info_p = entry.info(info);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::info(info_p, info, "info");
+    if (!e) e = check::info_given(info_p, info, "info");
+  }
+  if (!e) e = set_fortran_info(*info_p);
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Abi_set_fortran_info")]]
     decltype(PMPI_Abi_set_fortran_info) MPI_Abi_set_fortran_info;

@@ -73,6 +73,8 @@ static void small_things(void) {
   OK(MPI_Abi_get_fortran_booleans(4, yes, no, &flag));
   EQ(flag, 1);
   CHECK(memcmp(yes, no, 4) != 0, "true is false");
+  OK(MPI_Abi_set_fortran_booleans(4, yes, no));
+  EQ(MPI_Abi_set_fortran_booleans(4, no, yes), MPI_ERR_ABI);
   OK(PMPI_Comm_rank(MPI_COMM_WORLD, &length));
   EQ(length, rank);
 }

@@ -60,13 +60,11 @@ static void performance_variables(void) {
   CHECK(n > 5, "only %d performance variables", n);
   for (int i = 0; i < n; ++i) {
     char name[128];
-    int name_len = sizeof name, class, same = -1, readonly = 0, continuous = 0;
+    int name_len = sizeof name, class, same = -1;
     MPI_Datatype type;
     OK(MPI_T_pvar_get_info(i, name, &name_len, NULL, &class, &type, NULL, NULL, NULL, NULL,
-                           &readonly, &continuous, NULL));
+                           NULL, NULL, NULL));
     CHECK(type == MPI_UNSIGNED_LONG_LONG, "%s has another type", name);
-    EQ(readonly, 1);
-    EQ(continuous, 1);
     OK(MPI_T_pvar_get_index(name, class, &same));
     EQ(same, i);
   }
@@ -74,6 +72,7 @@ static void performance_variables(void) {
   OK(MPI_T_pvar_get_index("messages_sent", MPI_T_PVAR_CLASS_COUNTER, &index));
   OK(MPI_T_pvar_handle_alloc(session, index, NULL, &handle, &count));
   EQ(count, 1);
+  OK(MPI_T_pvar_start(session, handle));
   const unsigned long long before = sent(session, handle);
   for (int i = 0; i < 10; ++i) {
     int out = i, in = -1;
@@ -82,9 +81,8 @@ static void performance_variables(void) {
     EQ(in, i);
   }
   EQ(sent(session, handle) - before, 10);
-  EQ(MPI_T_pvar_start(session, handle), MPI_T_ERR_PVAR_NO_STARTSTOP);
   EQ(MPI_T_pvar_start(session, MPI_T_PVAR_ALL_HANDLES), MPI_SUCCESS);
-  EQ(MPI_T_pvar_reset(session, handle), MPI_T_ERR_PVAR_NO_WRITE);
+  OK(MPI_T_pvar_reset(session, handle));
   OK(MPI_T_pvar_handle_free(session, &handle));
   EQ(MPI_T_pvar_read(session, handle, &count), MPI_T_ERR_INVALID_HANDLE);
   OK(MPI_T_pvar_session_free(&session));
