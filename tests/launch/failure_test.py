@@ -56,7 +56,8 @@ class Failure(harness.Case):
                 self.assertEqual(result.code, 128 + number, f"{mode} {name}\n{result.err}")
                 self.assertLess(result.seconds, 1 * PATIENCE, f"{mode} {name}")
                 words = ["act", f"signal {int(number)}", name]
-                if mode == "process" or number != signal.SIGKILL:  # a killed process of threads cannot say who
+                # With threads SIGKILL and SIGTERM are the process's, and nobody can say whose doing they were.
+                if mode == "process" or number not in (signal.SIGKILL, signal.SIGTERM):
                     words.append("rank 1")
                 self.one_message(result, *words)
 
