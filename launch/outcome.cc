@@ -39,9 +39,10 @@ Outcome aborted(memory::Job& job, const Ended& e, int rank) {
   const RankEntry& entry = job.entry(rank);
   const int code = entry.abort_code.load(std::memory_order_relaxed);
   std::string text = abort_text(entry);
+  const std::string base_name = e.program.substr(e.program.rfind('/') + 1);
   if (text.empty())
     text = who(job, e, rank) + " called MPI_Abort with code " + std::to_string(code);
-  else if (rank >= e.first && rank < e.first + e.count && text.find(e.program) == std::string::npos)
+  else if (rank >= e.first && rank < e.first + e.count && text.find(base_name) == std::string::npos)
     text += " (" + e.program + ", pid " + std::to_string(e.pid) + ")";
   if (text.rfind("weft", 0) != 0) text.insert(0, "weft: ");
   const int shell_code = code & 255;
