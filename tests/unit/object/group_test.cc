@@ -17,7 +17,10 @@ using Members = std::vector<std::int32_t>;
 class Groups : public testing::Test {
  protected:
   Groups() { store.world_rank = 3; }
-  ~Groups() override { EXPECT_EQ(store.groups.live(), 1 + made_.size()) << "a group was lost"; }
+  ~Groups() override {
+    EXPECT_EQ(store.groups.live(), 1 + made_.size()) << "a group was lost";
+    for (Group* group : made_) store.groups.destroy(group);
+  }
 
   const Group& group(Members members) {
     Group* g = make_group(store, std::move(members));

@@ -55,6 +55,9 @@ TEST(Dims, LargeNumbersAreFast) {
 /// A communicator with a topology but without an engine: enough for queries.
 class Grid : public testing::Test {
  protected:
+  ~Grid() override {
+    if (comm_.group != nullptr) store.groups.destroy(comm_.group);
+  }
   Comm& comm(int size, int rank, Topology topology) {
     comm_.group = make_group(store, std::vector<std::int32_t>(static_cast<std::size_t>(size)));
     comm_.rank = rank;
