@@ -43,7 +43,9 @@ void* pool_detail::take_chunk() {
   // release: the base is known. pairs with is_live()
   const std::size_t at = region_used.fetch_add(chunk_bytes, std::memory_order_release);
   WEFT_CHECK(at + chunk_bytes <= bytes);
-  return reinterpret_cast<void*>(region_base.load(std::memory_order_relaxed) + at);
+  void* chunk = reinterpret_cast<void*>(region_base.load(std::memory_order_relaxed) + at);
+  if (__lsan_register_root_region != nullptr) __lsan_register_root_region(chunk, chunk_bytes);
+  return chunk;
 }
 
 // Numbers start above the constants of the ABI (which are below 4096).
