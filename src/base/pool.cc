@@ -11,6 +11,10 @@
 
 #include "base/assert.h"
 
+// The region is not the heap's, so a leak checker must be told that what lives here is reachable.
+extern "C" [[gnu::weak, gnu::visibility("default")]] void __lsan_register_root_region(const void* at,
+                                                                                     std::size_t bytes);
+
 namespace weft {
 namespace pool_detail {
 
