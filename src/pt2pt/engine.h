@@ -198,17 +198,20 @@ template <class Done>
 void wait_until(Engine& e, Done&& done) {
   progress(e);
   if (done()) return;
-  sync::Waiter waiter(e.policy, *e.counters);
+  sync::Waiter waiter(e.policy);
   ++e.waiting;
   for (;;) {
+    const bool crowded = e.policy.crowded || e.waiting > 1;
     e.lock.unlock();
-    const auto next = waiter.step(e.policy.crowded || e.waiting > 1);
+    const auto next = waiter.step(crowded);
     e.lock.lock();
     progress(e);
     if (done()) break;
     if (next == sync::Waiter::Next::may_park) park(e, waiter, done);
   }
   --e.waiting;
+  e.counters->yields += waiter.yields();
+  e.counters->parks += waiter.parks();
 }
 
 }  // namespace weft::pt2pt

@@ -137,9 +137,9 @@ void looked_in_vain(Engine& e) {
   if (!e.policy.crowded && e.waiting == 0) return;
   constexpr std::uint32_t looks_per_yield = 8;
   if (++e.vain_looks % looks_per_yield != 0) return;
+  ++e.counters->yields;
   e.lock.unlock();
   sync::yield();
-  ++e.counters->yields;
   e.lock.lock();
 }
 

@@ -57,7 +57,7 @@ Waiter::Next Waiter::step(bool crowded) {
     looks_ = 0;
     started_ns_ = 0;
   }
-  ++counters_.yields;
+  ++yields_;
   sched_yield();
   if (++looks_ % yields_per_clock != 0) return Next::look_again;
   const std::int64_t now = now_ns();
@@ -71,7 +71,7 @@ void Waiter::announce(ParkWord& word) {
 }
 
 void Waiter::sleep(ParkWord& word) {
-  ++counters_.parks;
+  ++parks_;
   const timespec limit{0, blind_sleep_us * 1000};
   syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAIT, 1,
           policy_.membarrier ? nullptr : &limit, nullptr, 0);

@@ -15,7 +15,6 @@
 #include <atomic>
 #include <cstdint>
 
-#include "base/counters.h"
 #include "base/params.h"
 
 namespace weft::sync {
@@ -52,7 +51,7 @@ inline bool wake(ParkWord& word) {
 /// One wait: call step() between looks.
 class Waiter {
  public:
-  Waiter(const Policy& policy, Counters& counters) : policy_(policy), counters_(counters) {}
+  explicit Waiter(const Policy& policy) : policy_(policy) {}
 
   enum class Next { look_again, may_park };
   /// Pause, or yield the core. `may_park` when the waiter has waited long enough to sleep: then call
@@ -64,9 +63,12 @@ class Waiter {
   /// Sleep until woken. The caller holds no lock.
   void sleep(ParkWord& word);
 
+  std::uint64_t yields() const { return yields_; }
+  std::uint64_t parks() const { return parks_; }
+
  private:
   const Policy& policy_;
-  Counters& counters_;
+  std::uint64_t yields_ = 0, parks_ = 0;
   std::int64_t started_ns_ = 0;
   std::uint32_t looks_ = 0;
   bool yielding_ = false;
