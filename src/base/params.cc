@@ -44,7 +44,7 @@ constexpr ParamDef table[] = {
     {P::stats, "stats", ParamType::boolean, "0", "", 0, 1,
      "print each rank's counters at MPI_Finalize"},
     {P::trace, "trace", ParamType::text, "", "path", 0, 0,
-     "write a Chrome trace of calls and waits to this file at MPI_Finalize"},
+     "write a Chrome trace to this file at MPI_Finalize (no events are recorded yet)"},
 };
 static_assert(std::size(table) == static_cast<std::size_t>(P::count_));
 
