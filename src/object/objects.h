@@ -85,7 +85,6 @@ struct Comm : Object {
   std::string name;
   std::uint32_t constructions = 0;  // collective constructions begun on it, the same at all members
   bool freed = false;               // by the user; pending operations keep it
-  std::uint64_t buffer_state = 0;  // reserved for MPI_Comm_attach_buffer (pt2pt/buffered.cc)
 
   int size() const { return group->size(); }
   bool is_inter() const { return remote != nullptr; }

@@ -142,6 +142,9 @@ void make_shared_request(Engine& e);
 inline MPI_Request handle_of(Request* request) { return reinterpret_cast<MPI_Request>(request); }
 inline Request* request_of(MPI_Request handle) { return reinterpret_cast<Request*>(handle); }
 
+/// A send's buffer as requests keep it; sends only read it.
+inline Buffer writable(const ConstBuffer& b) { return {const_cast<void*>(b.data), b.count, b.type}; }
+
 // --- finishing ----------------------------------------------------------------------------------
 void complete(P2p& request, int error);
 void deliver_data(Engine& e, P2p& recv, const wire::Envelope& from, std::int64_t bytes,

@@ -114,7 +114,7 @@ void complete(P2p& request, int error) {
 }
 
 Err send_init(const ConstBuffer& what, int dest, int tag, Comm& comm, Mode mode, MPI_Request* out) {
-  P2p* p = new_request(comm, true, {const_cast<void*>(what.data), what.count, what.type});
+  P2p* p = new_request(comm, true, writable(what));
   p->mode = mode;
   p->envelope = envelope_of(comm, tag, Space::user);
   p->peer = dest == MPI_PROC_NULL ? MPI_PROC_NULL : comm.peers()[static_cast<std::size_t>(dest)];

@@ -49,8 +49,6 @@ bool push_queued(Engine& e, Peer& peer, Outgoing& item) {
   return false;
 }
 
-Buffer writable(const ConstBuffer& b) { return {const_cast<void*>(b.data), b.count, b.type}; }
-
 }  // namespace
 
 wire::Envelope envelope_of(const Comm& comm, int tag, Space space) {

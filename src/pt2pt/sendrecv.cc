@@ -33,8 +33,6 @@ void start_halves(P2p& send, int dest, P2p& recv, int source, Comm& comm) {
   }
 }
 
-Buffer writable(const ConstBuffer& b) { return {const_cast<void*>(b.data), b.count, b.type}; }
-
 /// A packed copy of `buffer`, to be sent while the original is received into.
 Result<Buffer> packed_copy(const ConstBuffer& buffer) {
   const std::int64_t bytes = buffer.bytes();

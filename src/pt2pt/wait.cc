@@ -64,6 +64,19 @@ Err finish(MPI_Request* handle, MPI_Status* status) {
   return err;
 }
 
+/// Progress once; is nothing of `handles` pending?
+bool look_whether_all_done(std::span<const MPI_Request> handles) {
+  Engine* e = engine_of(handles);
+  if (e == nullptr) return true;
+  progress(*e);
+  for (MPI_Request handle : handles) {
+    if (!is_pending(handle)) continue;
+    looked_in_vain(*e);
+    return false;
+  }
+  return true;
+}
+
 /// Finish all of `handles`, which are complete; MPI_ERR_IN_STATUS if one failed.
 Err finish_all(std::span<MPI_Request> handles, MPI_Status* statuses) {
   std::size_t failed = handles.size();
@@ -173,16 +186,8 @@ Err waitall(std::span<MPI_Request> handles, MPI_Status* statuses) {
 }
 
 Err testall(std::span<MPI_Request> handles, int* flag, MPI_Status* statuses) {
-  *flag = 1;
-  if (Engine* e = engine_of(handles)) {
-    progress(*e);
-    for (MPI_Request handle : handles) {
-      if (!is_pending(handle)) continue;
-      *flag = 0;
-      looked_in_vain(*e);
-      return ok;
-    }
-  }
+  *flag = look_whether_all_done(handles) ? 1 : 0;
+  if (*flag == 0) return ok;
   return finish_all(handles, statuses);
 }
 
@@ -224,16 +229,8 @@ Err get_status_any(std::span<const MPI_Request> handles, int* index, int* flag, 
 }
 
 Err get_status_all(std::span<const MPI_Request> handles, int* flag, MPI_Status* statuses) {
-  *flag = 1;
-  if (Engine* e = engine_of(handles)) {
-    progress(*e);
-    for (MPI_Request handle : handles) {
-      if (!is_pending(handle)) continue;
-      *flag = 0;
-      looked_in_vain(*e);
-      return ok;
-    }
-  }
+  *flag = look_whether_all_done(handles) ? 1 : 0;
+  if (*flag == 0) return ok;
   for (std::size_t i = 0; i < handles.size(); ++i)
     WEFT_TRY(look_at(handles[i], status_at(statuses, i)));
   return ok;
