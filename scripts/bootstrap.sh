@@ -23,6 +23,8 @@ wanted=(
   "libgtest-dev     header gtest/gtest.h"
   "gfortran         has gfortran"
 )
+# A developer's tools; whoever only runs weft need not have them.
+[ -z "${CI:-}" ] || wanted+=("clang-format-16 has clang-format-16")
 
 missing=()
 for line in "${wanted[@]}"; do

@@ -17,9 +17,9 @@ extern "C" {
 
 /* How a rank ended. */
 enum weft_host_how {
-  WEFT_HOST_EXIT = 0,      /* returned from main or called exit */
-  WEFT_HOST_QUIT = 1,      /* called _exit, _Exit or quick_exit: no handlers were run */
-  WEFT_HOST_SIGNALLED = 2  /* weft_host_abort only */
+  WEFT_HOST_EXIT = 0,     /* returned from main or called exit */
+  WEFT_HOST_QUIT = 1,     /* called _exit, _Exit or quick_exit: no handlers were run */
+  WEFT_HOST_SIGNALLED = 2 /* weft_host_abort only */
 };
 
 /* Bind the calling thread to world rank `world_rank`; -1 unbinds it.

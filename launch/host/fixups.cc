@@ -20,18 +20,22 @@ namespace weft::host {
 namespace {
 
 constexpr std::size_t page = 4096;
-constexpr std::size_t round_up(std::size_t n) { return (n + page - 1) / page * page; }
-constexpr std::size_t round_down(std::size_t n) { return n / page * page; }
+constexpr std::size_t round_up(std::size_t n) {
+  return (n + page - 1) / page * page;
+}
+constexpr std::size_t round_down(std::size_t n) {
+  return n / page * page;
+}
 
 struct VariableName {
   std::string_view name;
   Variable variable;
 };
-constexpr VariableName variable_names[] = {
-    {"optind", var_optind},   {"opterr", var_opterr},     {"optopt", var_optopt},
-    {"optarg", var_optarg},   {"stdin", var_stdin},       {"stdout", var_stdout},
-    {"stderr", var_stderr},   {"environ", var_environ},   {"__environ", var_environ},
-    {"_environ", var_environ}};
+constexpr VariableName variable_names[] = {{"optind", var_optind},     {"opterr", var_opterr},
+                                           {"optopt", var_optopt},     {"optarg", var_optarg},
+                                           {"stdin", var_stdin},       {"stdout", var_stdout},
+                                           {"stderr", var_stderr},     {"environ", var_environ},
+                                           {"__environ", var_environ}, {"_environ", var_environ}};
 
 const VariableName* find_variable(std::string_view name) {
   for (const auto& v : variable_names)
@@ -39,8 +43,8 @@ const VariableName* find_variable(std::string_view name) {
   return nullptr;
 }
 
-/// A sanitizer's runtime comes before libweft_host, so a rank's calls reach it first. That is right for
-/// all functions but one: a new thread must be the sanitizer's before it is made the rank's.
+/// A sanitizer's runtime comes before libweft_host, so a rank's calls reach it first. That is right
+/// for all functions but one: a new thread must be the sanitizer's before it is made the rank's.
 ElfW(Addr) thread_maker() {
   static const auto ours = reinterpret_cast<ElfW(Addr)>(&::pthread_create_of_rank);
   static const auto first = reinterpret_cast<ElfW(Addr)>(dlsym(RTLD_DEFAULT, "pthread_create"));
@@ -78,7 +82,7 @@ Fixups::Fixups(const Plan& plan, int index)
 }
 
 // In the order in which ld.so would search: what the process shares, then the rank's own libraries.
-void Fixups::find_copy(const Plan& plan, const ElfW(Rela)& r) {
+void Fixups::find_copy(const Plan& plan, const ElfW(Rela) & r) {
   const ElfW(Sym)& symbol = image_.symbols()[ELF64_R_SYM(r.r_info)];
   const std::string name(image_.name(symbol));
   if (const void* shared = dlsym(RTLD_DEFAULT, name.c_str())) {
@@ -96,7 +100,8 @@ void Fixups::find_copy(const Plan& plan, const ElfW(Rela)& r) {
 }
 
 std::string Fixups::map_text(const Loaded& loaded, const Patch& patch) const {
-  if (std::ranges::none_of(image_.segments(), [&](auto& s) { return patch.is_shared(s); })) return {};
+  if (std::ranges::none_of(image_.segments(), [&](auto& s) { return patch.is_shared(s); }))
+    return {};
   const int fd = open(image_.path().c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) return image_.path() + ": " + std::strerror(errno);
   std::string error;
@@ -115,9 +120,12 @@ std::string Fixups::map_text(const Loaded& loaded, const Patch& patch) const {
 }
 
 void Fixups::find_functions(Loaded& l) const {
-  if (image_.tag(DT_INIT)) l.init = reinterpret_cast<Loaded::Function>(l.base + image_.value(DT_INIT));
-  if (image_.tag(DT_FINI)) l.fini = reinterpret_cast<Loaded::Function>(l.base + image_.value(DT_FINI));
-  l.constructors = function_table<Loaded::Constructor>(image_, l.base, DT_INIT_ARRAY, DT_INIT_ARRAYSZ);
+  if (image_.tag(DT_INIT))
+    l.init = reinterpret_cast<Loaded::Function>(l.base + image_.value(DT_INIT));
+  if (image_.tag(DT_FINI))
+    l.fini = reinterpret_cast<Loaded::Function>(l.base + image_.value(DT_FINI));
+  l.constructors =
+      function_table<Loaded::Constructor>(image_, l.base, DT_INIT_ARRAY, DT_INIT_ARRAYSZ);
   l.destructors = function_table<Loaded::Function>(image_, l.base, DT_FINI_ARRAY, DT_FINI_ARRAYSZ);
   if (is_program_)
     l.preinit =
@@ -132,9 +140,9 @@ std::string Fixups::apply(Rank& rank, Loaded& loaded, const Patch& patch) const 
   const Writable writable(image_, loaded.base);
   for (const Copy& c : copies_) {
     ElfW(Addr) from = c.from;
-    if (c.image >= 0)
-      from += std::ranges::find(rank.loaded, c.image, &Loaded::image)->base;
-    std::memcpy(reinterpret_cast<void*>(loaded.base + c.to), reinterpret_cast<void*>(from), c.bytes);
+    if (c.image >= 0) from += std::ranges::find(rank.loaded, c.image, &Loaded::image)->base;
+    std::memcpy(reinterpret_cast<void*>(loaded.base + c.to), reinterpret_cast<void*>(from),
+                c.bytes);
   }
   if (is_program_)
     for (int v = 0; v < variable_count; v++)

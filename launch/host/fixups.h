@@ -2,7 +2,8 @@
 //
 // What has to be put right in a loaded copy before any code of it runs, because ld.so cannot know:
 //   text      mapped from the original file, so that all ranks share it
-//   COPY      relocations: a dlopened copy finds itself instead of the library, because ld.so leaves
+//   COPY      relocations: a dlopened copy finds itself instead of the library, because ld.so
+//   leaves
 //             out only the process's own executable, and would copy zeros
 //   variables references to libc's per-process variables (stdout, environ, optind …) are turned to
 //             the rank's
@@ -29,15 +30,15 @@ class Fixups {
   struct Copy {
     ElfW(Addr) to;
     std::size_t bytes;
-    int image;           // that defines the variable; -1: a library shared by all ranks
-    ElfW(Addr) from;     // in that image; or absolute
+    int image;        // that defines the variable; -1: a library shared by all ranks
+    ElfW(Addr) from;  // in that image; or absolute
   };
   struct Reference {
     ElfW(Addr) at;
     Variable variable;
     ElfW(Sxword) addend;
   };
-  void find_copy(const Plan& plan, const ElfW(Rela)& r);
+  void find_copy(const Plan& plan, const ElfW(Rela) & r);
   void find_functions(Loaded& loaded) const;
   std::string map_text(const Loaded& loaded, const Patch& patch) const;
 

@@ -127,8 +127,8 @@ std::string make_store(const Settings& s) {
   return {};
 }
 
-// A child that a rank forks: it is the rank, alone. What follows libc's `environ` or descriptors 0-2
-// (exec, above all) must see the rank's.
+// A child that a rank forks: it is the rank, alone. What follows libc's `environ` or descriptors
+// 0-2 (exec, above all) must see the rank's.
 void in_child() {
   Rank* rank = current();
   if (!rank) return;

@@ -18,14 +18,14 @@
 namespace weft::host {
 
 struct Host {
-  std::string program;                // as the user named it
+  std::string program;  // as the user named it
   pid_t pid = 0;
-  bool has_launcher = false;          // mpiexec tells the user how a rank died
+  bool has_launcher = false;  // mpiexec tells the user how a rank died
   std::unique_ptr<Store> store;
   Plan plan;
   std::unique_ptr<Loader> loader;
-  std::unique_ptr<Search> search;     // for plugins; nullptr until the first
-  std::mutex plugin_lock;             // plan, loader, search once ranks run
+  std::unique_ptr<Search> search;  // for plugins; nullptr until the first
+  std::mutex plugin_lock;          // plan, loader, search once ranks run
   std::vector<std::unique_ptr<Rank>> ranks;
   std::size_t stack_bytes = 0;
   std::atomic<int> first_failure{0};  // status of the first rank that ended with one
@@ -36,7 +36,9 @@ struct Host {
 extern Host* the_host;
 
 /// The rank of the calling thread if an exit would end it alone: false in a child that it forked.
-inline bool in_host_process() { return the_host && getpid() == the_host->pid; }
+inline bool in_host_process() {
+  return the_host && getpid() == the_host->pid;
+}
 
 /// Put the program's thread-local data where its code looks for it on the calling thread.
 void fill_thread_local_data(const Rank& rank);

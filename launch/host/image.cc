@@ -73,7 +73,7 @@ std::string_view Image::base_name() const {
   return std::string_view(path_).substr(path_.rfind('/') + 1);
 }
 
-const ElfW(Phdr)* Image::segment(ElfW(Word) type) const {
+const ElfW(Phdr) * Image::segment(ElfW(Word) type) const {
   auto it = std::ranges::find(segments_, type, &ElfW(Phdr)::p_type);
   return it == segments_.end() ? nullptr : &*it;
 }
@@ -90,7 +90,7 @@ ElfW(Addr) Image::memory_end() const {
   return end;
 }
 
-const ElfW(Dyn)* Image::tag(ElfW(Sxword) tag) const {
+const ElfW(Dyn) * Image::tag(ElfW(Sxword) tag) const {
   auto it = std::ranges::find(dynamic_, tag, &ElfW(Dyn)::d_tag);
   return it == dynamic_.end() ? nullptr : &*it;
 }
@@ -160,10 +160,10 @@ bool Image::parse_dynamic(std::string& reason) {
   for (const auto& entry : dynamic_)
     if (entry.d_tag == DT_NEEDED) needed_.emplace_back(string(entry.d_un.d_val));
 
-  auto is_indirect = [](const ElfW(Rela)& r) {
+  auto is_indirect = [](const ElfW(Rela) & r) {
     return machine::classify(ELF64_R_TYPE(r.r_info)) == machine::Reloc::indirect;
   };
-  auto is_resolver = [](const ElfW(Sym)& s) {
+  auto is_resolver = [](const ElfW(Sym) & s) {
     return s.st_shndx != SHN_UNDEF && ELF64_ST_TYPE(s.st_info) == STT_GNU_IFUNC;
   };
   resolvers_ = std::ranges::any_of(rela_, is_indirect) || std::ranges::any_of(plt_, is_indirect) ||
@@ -194,7 +194,7 @@ std::size_t Image::count_symbols() const {
   }
 }
 
-const ElfW(Sym)* Image::definition(std::string_view wanted) const {
+const ElfW(Sym) * Image::definition(std::string_view wanted) const {
   for (const auto& s : symbols_.subspan(1))
     if (s.st_shndx != SHN_UNDEF && ELF64_ST_BIND(s.st_info) != STB_LOCAL && name(s) == wanted)
       return &s;
@@ -202,7 +202,7 @@ const ElfW(Sym)* Image::definition(std::string_view wanted) const {
 }
 
 bool Image::imports(std::string_view wanted) const {
-  return std::ranges::any_of(symbols_.subspan(1), [&](const ElfW(Sym)& s) {
+  return std::ranges::any_of(symbols_.subspan(1), [&](const ElfW(Sym) & s) {
     return s.st_shndx == SHN_UNDEF && name(s) == wanted;
   });
 }

@@ -29,23 +29,23 @@ class Image {
   std::span<const std::byte> bytes() const { return {base_, size_}; }
   bool same_file(const Image& o) const { return dev_ == o.dev_ && ino_ == o.ino_; }
 
-  const ElfW(Ehdr)& header() const { return *reinterpret_cast<const ElfW(Ehdr)*>(base_); }
+  const ElfW(Ehdr) & header() const { return *reinterpret_cast<const ElfW(Ehdr)*>(base_); }
   std::span<const ElfW(Phdr)> segments() const { return segments_; }
   /// The first segment of type `type`, or nullptr.
-  const ElfW(Phdr)* segment(ElfW(Word) type) const;
+  const ElfW(Phdr) * segment(ElfW(Word) type) const;
   ElfW(Addr) memory_begin() const;
   /// One past the highest address of the image in memory.
   ElfW(Addr) memory_end() const;
 
   std::span<const ElfW(Dyn)> dynamic() const { return dynamic_; }
-  const ElfW(Dyn)* tag(ElfW(Sxword) tag) const;
+  const ElfW(Dyn) * tag(ElfW(Sxword) tag) const;
   /// Value of `tag`, 0 when it is not there.
   ElfW(Xword) value(ElfW(Sxword) tag) const;
 
   std::span<const ElfW(Sym)> symbols() const { return symbols_; }
-  std::string_view name(const ElfW(Sym)& s) const { return string(s.st_name); }
+  std::string_view name(const ElfW(Sym) & s) const { return string(s.st_name); }
   /// The exported definition of `name` in this image, or nullptr.
-  const ElfW(Sym)* definition(std::string_view name) const;
+  const ElfW(Sym) * definition(std::string_view name) const;
   bool imports(std::string_view name) const;
   std::string_view string(std::size_t offset) const;
 

@@ -49,7 +49,9 @@ int remove_entry(Rank& rank, const char* name, std::size_t length) {
   return 0;
 }
 
-bool is_name(const char* name) { return name && *name && !strchr(name, '='); }
+bool is_name(const char* name) {
+  return name && *name && !strchr(name, '=');
+}
 
 }  // namespace
 

@@ -75,7 +75,9 @@ extern "C" {
   end_process(status);
 }
 
-[[noreturn]] void _Exit(int status) { _exit(status); }
+[[noreturn]] void _Exit(int status) {
+  _exit(status);
+}
 
 // Handlers of at_quick_exit are not kept per rank: hardly a program has any.
 [[noreturn]] void quick_exit(int status) {
@@ -88,14 +90,16 @@ extern "C" {
 int __cxa_atexit(void (*function)(void*), void* argument, void* dso) {
   static constinit Next<int(void (*)(void*), void*, void*)> real{"__cxa_atexit"};
   Rank* rank = current();
-  if (!belongs_to(rank, dso, reinterpret_cast<void*>(function))) return real(function, argument, dso);
+  if (!belongs_to(rank, dso, reinterpret_cast<void*>(function)))
+    return real(function, argument, dso);
   return remember(*rank, {nullptr, function, argument, dso});
 }
 
 int on_exit(void (*function)(int, void*), void* argument) {
   static constinit Next<int(void (*)(int, void*), void*)> real{"on_exit"};
   Rank* rank = current();
-  if (!belongs_to(rank, nullptr, reinterpret_cast<void*>(function))) return real(function, argument);
+  if (!belongs_to(rank, nullptr, reinterpret_cast<void*>(function)))
+    return real(function, argument);
   return remember(*rank, {function, nullptr, argument, nullptr});
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// getopt with its state per rank: libc keeps the position inside a cluster of options (-abc) and the
-// permutation of arguments in hidden variables of the process. Written from the manual page
+// getopt with its state per rank: libc keeps the position inside a cluster of options (-abc) and
+// the permutation of arguments in hidden variables of the process. Written from the manual page
 // getopt(3) and POSIX; messages are worded like glibc's.
 #include <getopt.h>
 #include <stdarg.h>

@@ -20,8 +20,8 @@ using namespace weft::host;
 
 namespace {
 
-/// Run `command` by the shell with the rank's environment; descriptor `target` of the child (or none,
-/// -1) becomes `end`. Returns 0 or an error number.
+/// Run `command` by the shell with the rank's environment; descriptor `target` of the child (or
+/// none, -1) becomes `end`. Returns 0 or an error number.
 int spawn_shell(Rank& rank, const char* command, int target, int end, pid_t& child) {
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
@@ -41,7 +41,9 @@ int wait_for(pid_t child) {
   return status;
 }
 
-bool is_own_program(const char* path) { return current() && strcmp(path, "/proc/self/exe") == 0; }
+bool is_own_program(const char* path) {
+  return current() && strcmp(path, "/proc/self/exe") == 0;
+}
 
 ssize_t copy_program_path(char* buffer, std::size_t size) {
   const std::string& path = the_host->plan.program().path();

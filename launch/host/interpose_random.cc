@@ -23,7 +23,9 @@ long random() {
   return value;
 }
 
-int rand() { return static_cast<int>(random()); }
+int rand() {
+  return static_cast<int>(random());
+}
 
 void srandom(unsigned seed) {
   static constinit Next<void(unsigned)> real{"srandom"};
@@ -34,7 +36,9 @@ void srandom(unsigned seed) {
   real(seed);
 }
 
-void srand(unsigned seed) { srandom(seed); }
+void srand(unsigned seed) {
+  srandom(seed);
+}
 
 char* initstate(unsigned seed, char* state, std::size_t size) {
   static constinit Next<char*(unsigned, char*, std::size_t)> real{"initstate"};

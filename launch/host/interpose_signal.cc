@@ -43,8 +43,10 @@ bool is_harmless_by_default(int signal) {
     case SIGSTOP:
     case SIGTSTP:
     case SIGTTIN:
-    case SIGTTOU: return true;
-    default: return false;
+    case SIGTTOU:
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -148,7 +150,8 @@ void install_fault_handlers() {
   for (int signal : faults) {
     struct sigaction old {};
     real_sigaction(signal, nullptr, &old);
-    if (!has_handler(old)) install_dispatcher(signal, none);  // a sanitizer reports better than we do
+    if (!has_handler(old))
+      install_dispatcher(signal, none);  // a sanitizer reports better than we do
   }
 }
 
@@ -184,7 +187,8 @@ int sigaction(int signal, const struct sigaction* wanted, struct sigaction* old)
 sighandler_t signal(int signal, sighandler_t handler) noexcept {
   static constinit Next<sighandler_t(int, sighandler_t)> real{"signal"};
   if (!current()) return real(signal, handler);
-  struct sigaction wanted {}, old{};
+  struct sigaction wanted {
+  }, old{};
   wanted.sa_handler = handler;
   wanted.sa_flags = SA_RESTART;
   sigemptyset(&wanted.sa_mask);

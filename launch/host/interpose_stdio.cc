@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Standard streams per rank. `stdout` and its kin are turned to the rank's streams by fixups.cc; here
-// are the functions that use them without naming them, and those that use descriptors 0, 1 and 2,
-// which stand for the rank's (Rank::descriptors).
+// Standard streams per rank. `stdout` and its kin are turned to the rank's streams by fixups.cc;
+// here are the functions that use them without naming them, and those that use descriptors 0, 1 and
+// 2, which stand for the rank's (Rank::descriptors).
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -48,8 +48,12 @@ extern "C" {
 
 // --- output to stdout ---
 
-int vprintf(const char* format, va_list list) { return vfprintf(out(), format, list); }
-int __vprintf_chk(int, const char* format, va_list list) { return vfprintf(out(), format, list); }
+int vprintf(const char* format, va_list list) {
+  return vfprintf(out(), format, list);
+}
+int __vprintf_chk(int, const char* format, va_list list) {
+  return vfprintf(out(), format, list);
+}
 
 int printf(const char* format, ...) {
   va_list list;
@@ -75,10 +79,16 @@ int puts(const char* text) {
   return n;
 }
 
-int putchar(int c) { return fputc(c, out()); }
-int putchar_unlocked(int c) { return fputc_unlocked(c, out()); }
+int putchar(int c) {
+  return fputc(c, out());
+}
+int putchar_unlocked(int c) {
+  return fputc_unlocked(c, out());
+}
 
-int vwprintf(const wchar_t* format, va_list list) { return vfwprintf(out(), format, list); }
+int vwprintf(const wchar_t* format, va_list list) {
+  return vfwprintf(out(), format, list);
+}
 
 int wprintf(const wchar_t* format, ...) {
   va_list list;
@@ -96,7 +106,9 @@ int __wprintf_chk(int, const wchar_t* format, ...) {
   return n;
 }
 
-wint_t putwchar(wchar_t c) { return fputwc(c, out()); }
+wint_t putwchar(wchar_t c) {
+  return fputwc(c, out());
+}
 
 // --- output to stderr ---
 
@@ -110,22 +122,33 @@ void perror(const char* text) {
 
 [[noreturn]] void __assert_fail(const char* assertion, const char* file, unsigned line,
                                 const char* function) noexcept {
-  fprintf(err(), "%s: %s:%u: %s%sAssertion `%s' failed.\n", program_invocation_short_name, file, line,
-          function ? function : "", function ? ": " : "", assertion);
+  fprintf(err(), "%s: %s:%u: %s%sAssertion `%s' failed.\n", program_invocation_short_name, file,
+          line, function ? function : "", function ? ": " : "", assertion);
   fflush(err());
   abort();
 }
 
 // --- input from stdin ---
 
-int getchar() { return fgetc(in()); }
-int getchar_unlocked() { return fgetc_unlocked(in()); }
-wint_t getwchar() { return fgetwc(in()); }
+int getchar() {
+  return fgetc(in());
+}
+int getchar_unlocked() {
+  return fgetc_unlocked(in());
+}
+wint_t getwchar() {
+  return fgetwc(in());
+}
 
-// The header renames scanf to __isoc99_scanf; programs in GNU dialects or older ones ask for others.
-int vscanf(const char* format, va_list list) { return vfscanf(in(), format, list); }
+// The header renames scanf to __isoc99_scanf; programs in GNU dialects or older ones ask for
+// others.
+int vscanf(const char* format, va_list list) {
+  return vfscanf(in(), format, list);
+}
 int plain_vscanf(const char* format, va_list list) __asm__("vscanf");
-int plain_vscanf(const char* format, va_list list) { return vfscanf(in(), format, list); }
+int plain_vscanf(const char* format, va_list list) {
+  return vfscanf(in(), format, list);
+}
 
 int scanf(const char* format, ...) {
   va_list list;

@@ -48,8 +48,9 @@ int pthread_create_of_rank(pthread_t* thread, const pthread_attr_t* attributes,
   auto* start = new (std::nothrow) Start<void*>{rank, function, argument};
   if (!start) return EAGAIN;
   is_creating = true;
-  const int e = first == pthread_create_of_rank ? real_create(thread, attributes, begin<void*>, start)
-                                        : first(thread, attributes, begin<void*>, start);
+  const int e = first == pthread_create_of_rank
+                    ? real_create(thread, attributes, begin<void*>, start)
+                    : first(thread, attributes, begin<void*>, start);
   is_creating = false;
   if (e != 0) delete start;
   return e;

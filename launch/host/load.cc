@@ -45,8 +45,8 @@ void find_bases(link_map* map, const Plan& plan, std::deque<Loaded>& loaded, boo
 }  // namespace
 
 // A memory file is named by its descriptor, and descriptors are used again when the file is closed;
-// ld.so would then take the name for the earlier copy's. So a serial number is written into the path
-// as empty and "." components: 5 is ".//./".
+// ld.so would then take the name for the earlier copy's. So a serial number is written into the
+// path as empty and "." components: 5 is ".//./".
 int Store::create(const Image& image, int world_rank, std::string& path) {
   const std::string base(image.base_name());
   if (for_debugger()) {
@@ -84,7 +84,8 @@ std::string Loader::copy(Rank& rank, int index, int fd) {
   // A plugin may use symbols of its program, which ld.so would look for in the process's own.
   if (rank.program) {
     changes.extra.push_back(rank.program->path);
-    changes.extra.insert(changes.extra.end(), rank.global_plugins.begin(), rank.global_plugins.end());
+    changes.extra.insert(changes.extra.end(), rank.global_plugins.begin(),
+                         rank.global_plugins.end());
   }
   changes.without_relocations = rebase(index) != nullptr;
   return patch(index).write(fd, changes);

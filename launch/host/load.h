@@ -36,9 +36,9 @@ class Loader {
  public:
   Loader(Plan& plan, Store& store) : plan_(plan), store_(store) {}
 
-  /// Give `rank` copies of image `top` of the plan and of what it needs, as far as the rank has none
-  /// yet; its Loaded entries are appended. Image 0, the program, comes first.
-  /// Returns ld.so's handle of `top`, or nullptr with a sentence in `error`.
+  /// Give `rank` copies of image `top` of the plan and of what it needs, as far as the rank has
+  /// none yet; its Loaded entries are appended. Image 0, the program, comes first. Returns ld.so's
+  /// handle of `top`, or nullptr with a sentence in `error`.
   void* load(Rank& rank, int top, std::string& error);
 
  private:

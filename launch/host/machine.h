@@ -25,8 +25,8 @@ enum class Reloc {
   other
 };
 
-extern const ElfW(Half) elf_machine;     // e_machine of this processor
-extern const char* const name;           // for messages
+extern const ElfW(Half) elf_machine;      // e_machine of this processor
+extern const char* const name;            // for messages
 extern const char* const dynamic_linker;  // base name of the C library's dynamic linker
 extern const char* const library_dirs[];  // where ld.so looks last, ends with nullptr
 extern const std::int32_t cache_flags;    // flags of this processor's entries in ld.so.cache

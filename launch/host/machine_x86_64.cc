@@ -9,23 +9,36 @@ namespace weft::host::machine {
 const ElfW(Half) elf_machine = EM_X86_64;
 const char* const name = "x86-64";
 const char* const dynamic_linker = "ld-linux-x86-64.so.2";
-const char* const library_dirs[] = {"/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib64",
-                                    "/usr/lib64", "/lib", "/usr/lib", nullptr};
+const char* const library_dirs[] = {"/lib/x86_64-linux-gnu",
+                                    "/usr/lib/x86_64-linux-gnu",
+                                    "/lib64",
+                                    "/usr/lib64",
+                                    "/lib",
+                                    "/usr/lib",
+                                    nullptr};
 const std::int32_t cache_flags = 0x0303;  // FLAG_X8664_LIB64 | FLAG_ELF_LIBC6
 
 Reloc classify(std::uint32_t type) {
   switch (type) {
-    case R_X86_64_RELATIVE: return Reloc::relative;
+    case R_X86_64_RELATIVE:
+      return Reloc::relative;
     case R_X86_64_GLOB_DAT:
     case R_X86_64_JUMP_SLOT:
-    case R_X86_64_64: return Reloc::address;
-    case R_X86_64_COPY: return Reloc::copy;
-    case R_X86_64_IRELATIVE: return Reloc::indirect;
-    case R_X86_64_DTPMOD64: return Reloc::tls_module;
-    case R_X86_64_DTPOFF64: return Reloc::tls_distance;
+    case R_X86_64_64:
+      return Reloc::address;
+    case R_X86_64_COPY:
+      return Reloc::copy;
+    case R_X86_64_IRELATIVE:
+      return Reloc::indirect;
+    case R_X86_64_DTPMOD64:
+      return Reloc::tls_module;
+    case R_X86_64_DTPOFF64:
+      return Reloc::tls_distance;
     case R_X86_64_TPOFF64:
-    case R_X86_64_TLSDESC: return Reloc::tls_offset;
-    default: return Reloc::other;
+    case R_X86_64_TLSDESC:
+      return Reloc::tls_offset;
+    default:
+      return Reloc::other;
   }
 }
 

@@ -15,17 +15,22 @@ namespace weft::host {
 namespace {
 
 constexpr std::size_t page = 4096;
-constexpr std::size_t round_up(std::size_t n) { return (n + page - 1) / page * page; }
-constexpr std::size_t round_down(std::size_t n) { return n / page * page; }
+constexpr std::size_t round_up(std::size_t n) {
+  return (n + page - 1) / page * page;
+}
+constexpr std::size_t round_down(std::size_t n) {
+  return n / page * page;
+}
 
 bool is_initialiser(ElfW(Sxword) tag) {
-  constexpr std::array tags = {DT_INIT,       DT_FINI,         DT_INIT_ARRAY,    DT_INIT_ARRAYSZ,
-                               DT_FINI_ARRAY, DT_FINI_ARRAYSZ, DT_PREINIT_ARRAY, DT_PREINIT_ARRAYSZ};
+  constexpr std::array tags = {DT_INIT,          DT_FINI,           DT_INIT_ARRAY,
+                               DT_INIT_ARRAYSZ,  DT_FINI_ARRAY,     DT_FINI_ARRAYSZ,
+                               DT_PREINIT_ARRAY, DT_PREINIT_ARRAYSZ};
   return std::ranges::find(tags, tag) != tags.end();
 }
 
 bool is_relocation(ElfW(Sxword) tag) {
-  constexpr std::array tags = {DT_RELA,   DT_RELASZ,  DT_RELAENT, DT_RELACOUNT,
+  constexpr std::array tags = {DT_RELA,   DT_RELASZ,   DT_RELAENT, DT_RELACOUNT,
                                DT_JMPREL, DT_PLTRELSZ, DT_PLTREL};
   return std::ranges::find(tags, tag) != tags.end();
 }
@@ -43,7 +48,8 @@ std::string write_all(int fd, const std::byte* data, std::size_t size, std::size
 
 template <class T>
 std::string write_items(int fd, const std::vector<T>& items, std::size_t at) {
-  return write_all(fd, reinterpret_cast<const std::byte*>(items.data()), items.size() * sizeof(T), at);
+  return write_all(fd, reinterpret_cast<const std::byte*>(items.data()), items.size() * sizeof(T),
+                   at);
 }
 
 }  // namespace
@@ -65,7 +71,7 @@ Patch::Patch(const Image& image, bool is_program, bool share_text)
   find_version_names();
 }
 
-bool Patch::is_shared(const ElfW(Phdr)& s) const {
+bool Patch::is_shared(const ElfW(Phdr) & s) const {
   return share_text_ && s.p_type == PT_LOAD && !(s.p_flags & PF_W) && s.p_offset != 0;
 }
 
@@ -107,8 +113,9 @@ void Patch::find_ranges() {
 std::vector<ElfW(Phdr)> Patch::make_headers(std::size_t names_bytes) const {
   std::vector<ElfW(Phdr)> out;
   auto last_load = out.size();
-  for (const ElfW(Phdr)& h : image_.segments()) {
-    if (h.p_type == PT_PHDR || h.p_type == PT_INTERP || (is_program_ && h.p_type == PT_TLS)) continue;
+  for (const ElfW(Phdr) & h : image_.segments()) {
+    if (h.p_type == PT_PHDR || h.p_type == PT_INTERP || (is_program_ && h.p_type == PT_TLS))
+      continue;
     out.push_back(h);
     if (h.p_type == PT_LOAD) last_load = out.size();
   }

@@ -33,14 +33,14 @@ class Patch {
   using Rename = std::pair<std::string, std::string>;  // DT_NEEDED name, path of the rank's copy
   struct Changes {
     std::vector<Rename> renames;
-    std::vector<std::string> extra;   // additional libraries, by path
+    std::vector<std::string> extra;    // additional libraries, by path
     bool without_relocations = false;  // they will be made by others (rebase.h)
   };
   /// Write one copy to the empty file `fd`. "" or an error text.
   std::string write(int fd, const Changes& changes) const;
 
   /// This segment's pages come from the original file: its mapping in a loaded copy is replaced.
-  bool is_shared(const ElfW(Phdr)& segment) const;
+  bool is_shared(const ElfW(Phdr) & segment) const;
 
  private:
   struct Range {
@@ -63,7 +63,7 @@ class Patch {
   std::vector<std::byte> bytes_;  // the original with the changes that all ranks have in common
   std::vector<Range> ranges_;     // what is written of it
   std::vector<std::size_t> version_names_;  // offsets of the file names in the version needs
-  std::size_t tail_offset_;       // in the file
+  std::size_t tail_offset_;                 // in the file
   ElfW(Addr) tail_address_;
 };
 

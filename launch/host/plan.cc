@@ -20,10 +20,11 @@ namespace {
 
 // Loaded once per process. Compared up to ".so", so that versions do not matter.
 constexpr std::array shared_stems = {
-    "ld-linux-x86-64", "ld-linux-aarch64", "libc",     "libm",      "libmvec",      "libpthread",
-    "libdl",           "librt",            "libutil",  "libanl",    "libresolv",    "libgcc_s",
-    "libasan",         "liblsan",          "libtsan",  "libubsan",  "libclang_rt",  "libmpi_abi",
-    "libweft_host"};
+    "ld-linux-x86-64", "ld-linux-aarch64", "libc",        "libm",
+    "libmvec",         "libpthread",       "libdl",       "librt",
+    "libutil",         "libanl",           "libresolv",   "libgcc_s",
+    "libasan",         "liblsan",          "libtsan",     "libubsan",
+    "libclang_rt",     "libmpi_abi",       "libweft_host"};
 
 constexpr std::array sanitizer_stems = {"libasan", "liblsan", "libtsan", "libclang_rt"};
 
@@ -102,7 +103,9 @@ class Builder {
 
 }  // namespace
 
-bool is_shared_by_name(const std::string& soname) { return has_stem(soname, shared_stems); }
+bool is_shared_by_name(const std::string& soname) {
+  return has_stem(soname, shared_stems);
+}
 
 int Plan::find(std::string_view needed) const {
   for (std::size_t i = 0; i < images.size(); i++)

@@ -32,9 +32,9 @@ struct Private {
 };
 
 struct Plan {
-  std::vector<Private> images;     // [0] is the program
-  std::vector<int> order;          // initialisation: what is needed first; the program last
-  bool uses_mpi = false;           // something asks for libmpi_abi
+  std::vector<Private> images;       // [0] is the program
+  std::vector<int> order;            // initialisation: what is needed first; the program last
+  bool uses_mpi = false;             // something asks for libmpi_abi
   std::vector<std::string> preload;  // sanitizer runtimes that must come first in the process
   std::size_t static_tls_bytes = 0;  // per rank, in the area that ld.so fixes at start
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a process has once and a rank that is a thread needs for itself: its images, its environment,
-// its streams, its exit handlers, its signal table. The interposers (interpose_*.cc) find it through
-// current(); on threads that belong to no rank they call libc's own function.
+// What a process has once and a rank that is a thread needs for itself: its images, its
+// environment, its streams, its exit handlers, its signal table. The interposers (interpose_*.cc)
+// find it through current(); on threads that belong to no rank they call libc's own function.
 #pragma once
 
 #include <link.h>
@@ -25,9 +25,9 @@ namespace weft::host {
 /// A private image as it lies in memory. Functions are absolute addresses.
 struct Loaded {
   ElfW(Addr) base = 0, low = 0, high = 0;
-  int image = 0;  // index in the plan
+  int image = 0;               // index in the plan
   std::size_t tls_module = 0;  // ld.so's number for its thread-local data
-  std::string path;  // of the copy: the name that ld.so knows it by
+  std::string path;            // of the copy: the name that ld.so knows it by
   using Function = void (*)();
   using Constructor = void (*)(int, char**, char**);
   Function init = nullptr, fini = nullptr;
@@ -36,8 +36,17 @@ struct Loaded {
 };
 
 /// libc's variables that every rank has its own of.
-enum Variable { var_optind, var_opterr, var_optopt, var_optarg, var_stdin, var_stdout, var_stderr,
-                var_environ, variable_count };
+enum Variable {
+  var_optind,
+  var_opterr,
+  var_optopt,
+  var_optarg,
+  var_stdin,
+  var_stdout,
+  var_stderr,
+  var_environ,
+  variable_count
+};
 
 struct ExitHandler {
   void (*with_status)(int, void*);  // on_exit
@@ -53,37 +62,37 @@ struct Rank {
   std::string cpus;     // cpulist, empty: where the process may run
 
   std::vector<std::string> argument_text;
-  std::vector<char*> arguments;     // ends with nullptr
-  std::vector<char*> environment;   // what the rank started with; ends with nullptr
+  std::vector<char*> arguments;    // ends with nullptr
+  std::vector<char*> environment;  // what the rank started with; ends with nullptr
   // Where the rank's variables lie: in the program, if it has them by a COPY relocation, else here.
   void* variables[variable_count] = {};
   union {
     int number;
     void* pointer;
   } own_variables[variable_count] = {};
-  int descriptors[3] = {0, 1, 2};   // what the rank's descriptors 0, 1 and 2 stand for
-  FILE* streams[3] = {};            // as made by the host
+  int descriptors[3] = {0, 1, 2};  // what the rank's descriptors 0, 1 and 2 stand for
+  FILE* streams[3] = {};           // as made by the host
 
-  std::deque<Loaded> loaded;        // in initialisation order; references stay valid
+  std::deque<Loaded> loaded;                // in initialisation order; references stay valid
   std::vector<std::string> global_plugins;  // copies that later plugins may use symbols of
-  std::size_t initialised = 0;      // so many of `loaded` have run their constructors
+  std::size_t initialised = 0;              // so many of `loaded` have run their constructors
   const Loaded* program = nullptr;
   ElfW(Addr) entry = 0;
   int (*main)(int, char**, char**) = nullptr;
   const std::byte* tls_image = nullptr;  // initial values of the program's thread-local data
   std::size_t tls_file_bytes = 0, tls_bytes = 0, tls_align = 1;
 
-  jmp_buf begin, end;               // into rank_thread.cc
+  jmp_buf begin, end;  // into rank_thread.cc
   int status = 0;
-  int how = 0;                      // enum weft_host_how
-  std::recursive_mutex lock;        // exit handlers, environment, plugins
+  int how = 0;                // enum weft_host_how
+  std::recursive_mutex lock;  // exit handlers, environment, plugins
   std::vector<ExitHandler> exit_handlers;
   std::vector<std::pair<FILE*, pid_t>> pipes;  // popen
 
   struct sigaction actions[65] = {};
-  char* token = nullptr;            // strtok
-  int option_place = 0;             // getopt: position inside a cluster of short options
-  int option_next = 1;              // getopt: the first argument not looked at yet
+  char* token = nullptr;  // strtok
+  int option_place = 0;   // getopt: position inside a cluster of short options
+  int option_next = 1;    // getopt: the first argument not looked at yet
   struct random_data random {};
   char random_state[128] = {};
   struct drand48_data drand48 {};
@@ -105,7 +114,9 @@ struct Rank {
 
 /// The rank that the calling thread belongs to; nullptr for the host's own threads.
 extern thread_local Rank* current_rank;
-inline Rank* current() { return current_rank; }
+inline Rank* current() {
+  return current_rank;
+}
 
 /// For its lifetime the calling thread is the host's own: libc's functions mean the process.
 class AsHost {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The life of a rank's main thread: bind to the rank, enter the program as a kernel would, catch its
-// call of __libc_start_main to learn where `main` is (stripped programs do not say), run constructors
-// and main, and come back here from exit, from however deep.
+// The life of a rank's main thread: bind to the rank, enter the program as a kernel would, catch
+// its call of __libc_start_main to learn where `main` is (stripped programs do not say), run
+// constructors and main, and come back here from exit, from however deep.
 //
 // The program's thread-local data: its code was linked for an executable and finds it at a fixed
 // distance below the thread pointer. There lies the reserve of weft-rankhost (main.cc), on every
@@ -49,7 +49,8 @@ void bind(Rank& rank) {
   const std::size_t argc = rank.arguments.size() - 1;
   const std::size_t count = 1 + rank.arguments.size() + rank.environment.size() + 2;
   auto** words = static_cast<void**>(alloca((count + 2) * sizeof(void*)));
-  words = reinterpret_cast<void**>((reinterpret_cast<std::uintptr_t>(words) + 15) & ~std::uintptr_t{15});
+  words = reinterpret_cast<void**>((reinterpret_cast<std::uintptr_t>(words) + 15) &
+                                   ~std::uintptr_t{15});
   void** w = words;
   *w++ = reinterpret_cast<void*>(argc);
   for (char* a : rank.arguments) *w++ = a;
@@ -57,7 +58,7 @@ void bind(Rank& rank) {
   *w++ = nullptr;
   *w++ = nullptr;
   if (setjmp(rank.begin) == 0) machine::enter(rank.entry, words);  // comes back from our
-}                                                                  // __libc_start_main
+}  // __libc_start_main
 
 [[gnu::noinline]] void run(Rank& rank) {
   if (setjmp(rank.end) != 0) return;
@@ -167,16 +168,19 @@ std::string start(Rank& rank) {
   pthread_attr_destroy(&attributes);
   if (e == 0) return {};
   return "the thread of rank " + std::to_string(rank.world) + " with a stack of " +
-         std::to_string(the_host->stack_bytes >> 10) + " KiB could not be made: " +
-         std::strerror(e) + "; try fewer ranks or a smaller stack (ulimit -s)";
+         std::to_string(the_host->stack_bytes >> 10) +
+         " KiB could not be made: " + std::strerror(e) +
+         "; try fewer ranks or a smaller stack (ulimit -s)";
 }
 
 }  // namespace weft::host
 
 // A program's own _start calls this with its main; on a rank's thread that is all we want of it.
-extern "C" [[gnu::visibility("default")]] int __libc_start_main(
-    int (*main)(int, char**, char**), int argc, char** argv, void (*init)(), void (*fini)(),
-    void (*rtld_fini)(), void* stack_end) {
+extern "C" [[gnu::visibility("default")]] int __libc_start_main(int (*main)(int, char**, char**),
+                                                                int argc, char** argv,
+                                                                void (*init)(), void (*fini)(),
+                                                                void (*rtld_fini)(),
+                                                                void* stack_end) {
   using namespace weft::host;
   static constinit Next<int(int (*)(int, char**, char**), int, char**, void (*)(), void (*)(),
                             void (*)(), void*)>

@@ -30,7 +30,7 @@ Rebase::Rebase(const Plan& plan, int index, const Rank& first)
       if (usable_) note(r, first);
 }
 
-void Rebase::note(const ElfW(Rela)& r, const Rank& first) {
+void Rebase::note(const ElfW(Rela) & r, const Rank& first) {
   const ElfW(Addr) at = r.r_offset;
   ElfW(Addr) value;
   std::memcpy(&value, reinterpret_cast<void*>(copy_of(first, index_).base + at), sizeof value);
@@ -51,9 +51,13 @@ void Rebase::note(const ElfW(Rela)& r, const Rank& first) {
         }
       slots_.push_back({at, value, -1});  // of a library that all ranks share
       return;
-    case machine::Reloc::tls_distance: slots_.push_back({at, value, -1}); return;
-    case machine::Reloc::copy: return;  // fixups.cc
-    default: usable_ = false;
+    case machine::Reloc::tls_distance:
+      slots_.push_back({at, value, -1});
+      return;
+    case machine::Reloc::copy:
+      return;  // fixups.cc
+    default:
+      usable_ = false;
   }
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Relocation by analogy. ld.so relocates the first rank's copies, looking up thousands of symbols in
-// libstdc++ alone (1.5 ms); every other rank's result differs only in where its copies lie. So the
-// result is noted as "base of image i plus v" once, and other ranks' copies are filled in from the
-// notes while ld.so is told that they have no relocations.
+// Relocation by analogy. ld.so relocates the first rank's copies, looking up thousands of symbols
+// in libstdc++ alone (1.5 ms); every other rank's result differs only in where its copies lie. So
+// the result is noted as "base of image i plus v" once, and other ranks' copies are filled in from
+// the notes while ld.so is told that they have no relocations.
 #pragma once
 
 #include <vector>
@@ -15,8 +15,8 @@ namespace weft::host {
 
 class Rebase {
  public:
-  /// Note the relocations of image `index` of the plan, as ld.so made them for `first`, all of whose
-  /// copies are loaded and have not run.
+  /// Note the relocations of image `index` of the plan, as ld.so made them for `first`, all of
+  /// whose copies are loaded and have not run.
   Rebase(const Plan& plan, int index, const Rank& first);
 
   /// False: the image has relocations that only ld.so can do (static thread-local data, resolvers).
@@ -35,7 +35,7 @@ class Rebase {
     ElfW(Addr) at;
     int image;  // whose thread-local module is meant
   };
-  void note(const ElfW(Rela)& r, const Rank& first);
+  void note(const ElfW(Rela) & r, const Rank& first);
 
   const Image& image_;
   int index_;

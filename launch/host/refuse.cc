@@ -16,23 +16,28 @@ namespace {
 constexpr const char* use_processes = "; run its ranks as processes";
 
 // libc itself calls these by internal paths, so a rank would mix two allocators.
-constexpr std::array replaced = {"malloc",  "free",    "calloc",  "realloc",       "posix_memalign",
-                                 "_Znwm",   "_Znam",   "_ZdlPv",  "_ZdaPv",        "memalign",
-                                 "__cxa_throw", "pthread_create", "aligned_alloc"};
+constexpr std::array replaced = {
+    "malloc", "free",   "calloc",   "realloc",     "posix_memalign", "_Znwm",        "_Znam",
+    "_ZdlPv", "_ZdaPv", "memalign", "__cxa_throw", "pthread_create", "aligned_alloc"};
 
 struct Interpreter {
   const char* symbol;
   const char* language;
 };
-constexpr std::array interpreters = {
-    Interpreter{"Py_BytesMain", "Python"},       Interpreter{"Py_Main", "Python"},
-    Interpreter{"Py_InitializeEx", "Python"},    Interpreter{"Py_Initialize", "Python"},
-    Interpreter{"Py_InitializeFromConfig", "Python"}, Interpreter{"perl_run", "Perl"},
-    Interpreter{"ruby_init", "Ruby"},            Interpreter{"luaL_newstate", "Lua"},
-    Interpreter{"Rf_initialize_R", "R"},         Interpreter{"jl_init", "Julia"},
-    Interpreter{"Tcl_Main", "Tcl"},              Interpreter{"Tcl_MainEx", "Tcl"},
-    Interpreter{"rl_readline_version", "shell or other readline"},
-    Interpreter{"JNI_CreateJavaVM", "Java"}};
+constexpr std::array interpreters = {Interpreter{"Py_BytesMain", "Python"},
+                                     Interpreter{"Py_Main", "Python"},
+                                     Interpreter{"Py_InitializeEx", "Python"},
+                                     Interpreter{"Py_Initialize", "Python"},
+                                     Interpreter{"Py_InitializeFromConfig", "Python"},
+                                     Interpreter{"perl_run", "Perl"},
+                                     Interpreter{"ruby_init", "Ruby"},
+                                     Interpreter{"luaL_newstate", "Lua"},
+                                     Interpreter{"Rf_initialize_R", "R"},
+                                     Interpreter{"jl_init", "Julia"},
+                                     Interpreter{"Tcl_Main", "Tcl"},
+                                     Interpreter{"Tcl_MainEx", "Tcl"},
+                                     Interpreter{"rl_readline_version", "shell or other readline"},
+                                     Interpreter{"JNI_CreateJavaVM", "Java"}};
 
 std::string linked_wrongly(const Image& p) {
   const bool has_interpreter = p.segment(PT_INTERP) != nullptr;
@@ -128,7 +133,8 @@ std::string refuse_closure(const Plan& plan) {
   const Image& program = plan.program();
   if (!plan.uses_mpi && (program.imports("dlopen") || program.imports("dlmopen")))
     return program.path() +
-           " does not use MPI itself but loads plugins that may: they would be shared by all ranks" +
+           " does not use MPI itself but loads plugins that may: they would be shared by all "
+           "ranks" +
            use_processes;
   return {};
 }

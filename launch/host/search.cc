@@ -122,7 +122,8 @@ std::string Search::in_cache(std::string_view name) const {
     CacheEntry e;
     if (at + sizeof e > size) return {};
     std::memcpy(&e, begin + at, sizeof e);
-    if (e.hwcap != 0 || e.flags != machine::cache_flags || e.key >= size || e.value >= size) continue;
+    if (e.hwcap != 0 || e.flags != machine::cache_flags || e.key >= size || e.value >= size)
+      continue;
     if (name == std::string_view(begin + e.key, strnlen(begin + e.key, size - e.key)))
       return {begin + e.value, strnlen(begin + e.value, size - e.value)};
   }

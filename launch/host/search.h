@@ -18,7 +18,8 @@ namespace weft::host {
 class Search {
  public:
   Search();
-  /// The file that `name`, needed by `by` in a job of `program`, stands for; empty if there is none.
+  /// The file that `name`, needed by `by` in a job of `program`, stands for; empty if there is
+  /// none.
   std::string find(const std::string& name, const Image& by, const Image& program);
 
  private:

@@ -31,8 +31,10 @@ void describe(const void* handle, char* out, std::size_t size) {
   if (is_constant(handle)) {
     const auto value = reinterpret_cast<std::uintptr_t>(handle);
     const char* name = constant_name(static_cast<int>(value));
-    if (name) std::snprintf(out, size, "%s", name);
-    else std::snprintf(out, size, "%#zx, which is no handle", value);
+    if (name)
+      std::snprintf(out, size, "%s", name);
+    else
+      std::snprintf(out, size, "%#zx, which is no handle", value);
     return;
   }
   for (const KindName& k : kind_names) {
@@ -41,8 +43,10 @@ void describe(const void* handle, char* out, std::size_t size) {
       return;
     }
   }
-  if (is_live(handle, Kind::dead)) std::snprintf(out, size, "an object that was freed");
-  else std::snprintf(out, size, "%p, which is no handle of this process", handle);
+  if (is_live(handle, Kind::dead))
+    std::snprintf(out, size, "an object that was freed");
+  else
+    std::snprintf(out, size, "%p, which is no handle of this process", handle);
 }
 
 /// The n-th of names separated by ", ".
@@ -52,7 +56,8 @@ struct Name {
 Name nth(const char* names, int n) {
   for (; n > 0; --n) names = std::strstr(names, ", ") + 2;
   Name name{};
-  std::snprintf(name.text, sizeof name.text, "%.*s", static_cast<int>(std::strcspn(names, ",")), names);
+  std::snprintf(name.text, sizeof name.text, "%.*s", static_cast<int>(std::strcspn(names, ",")),
+                names);
   return name;
 }
 
@@ -64,8 +69,10 @@ void describe(const Comm& comm, char* out, std::size_t size) {
 }
 
 Err bad_blocks(const void* data, std::int64_t total, const char* names) {
-  return fail(MPI_ERR_BUFFER, "%s is a null pointer (%p), but its counts add up to %lld elements; pass "
-              "the buffer's address", nth(names, 0).text, data, static_cast<long long>(total));
+  return fail(MPI_ERR_BUFFER,
+              "%s is a null pointer (%p), but its counts add up to %lld elements; pass "
+              "the buffer's address",
+              nth(names, 0).text, data, static_cast<long long>(total));
 }
 
 Err bad_block_count(std::int64_t count, std::int64_t block, const char* names) {
@@ -85,8 +92,9 @@ Err bad_handle(int cls, const void* handle, const char* expected, const char* na
 }
 
 Err bad_count(std::int64_t count, const char* name) {
-  return fail(MPI_ERR_COUNT, "%s is %lld; expected 0 or more%s", name, static_cast<long long>(count),
-              count < -1000000 ? " (does it overflow int? the _c form of the call takes MPI_Count)" : "");
+  return fail(
+      MPI_ERR_COUNT, "%s is %lld; expected 0 or more%s", name, static_cast<long long>(count),
+      count < -1000000 ? " (does it overflow int? the _c form of the call takes MPI_Count)" : "");
 }
 
 Err bad_length(std::int64_t count, const char* name) {
@@ -100,15 +108,15 @@ Err bad_pointer(const char* name) {
 Err bad_dest(int rank, const Comm& comm, const char* name) {
   char range[200];
   describe(comm, range, sizeof range);
-  return fail(MPI_ERR_RANK, "%s is %d, but %s; pass one of them or MPI_PROC_NULL%s", name, rank, range,
-              rank == MPI_ANY_SOURCE ? "; MPI_ANY_SOURCE is for receives" : "");
+  return fail(MPI_ERR_RANK, "%s is %d, but %s; pass one of them or MPI_PROC_NULL%s", name, rank,
+              range, rank == MPI_ANY_SOURCE ? "; MPI_ANY_SOURCE is for receives" : "");
 }
 
 Err bad_source(int rank, const Comm& comm, const char* name) {
   char range[200];
   describe(comm, range, sizeof range);
-  return fail(MPI_ERR_RANK, "%s is %d, but %s; pass one of them, MPI_ANY_SOURCE or MPI_PROC_NULL", name,
-              rank, range);
+  return fail(MPI_ERR_RANK, "%s is %d, but %s; pass one of them, MPI_ANY_SOURCE or MPI_PROC_NULL",
+              name, rank, range);
 }
 
 Err bad_rank(int rank, const Comm& comm, const char* name) {
@@ -120,8 +128,9 @@ Err bad_rank(int rank, const Comm& comm, const char* name) {
 Err bad_root(int root, const Comm& comm, const char* name) {
   char range[200];
   describe(comm, range, sizeof range);
-  return fail(MPI_ERR_ROOT, "%s is %d, but %s; pass the same one of them on every process%s", name, root,
-              range, comm.is_inter() ? ", MPI_ROOT at the root and MPI_PROC_NULL beside it" : "");
+  return fail(MPI_ERR_ROOT, "%s is %d, but %s; pass the same one of them on every process%s", name,
+              root, range,
+              comm.is_inter() ? ", MPI_ROOT at the root and MPI_PROC_NULL beside it" : "");
 }
 
 Err bad_tag(int tag, const char* name) {
@@ -135,19 +144,23 @@ Err bad_buffer(const void* buffer, std::int64_t count, const Type* type, MPI_Dat
   const Name type_name = nth(names, 2);
   if (type == nullptr) return check::type(type, handle, type_name.text);
   if (!type->committed) {
-    return fail(MPI_ERR_TYPE, "%s is not committed; call MPI_Type_commit before it is used in "
-                "communication", type_name.text);
+    return fail(MPI_ERR_TYPE,
+                "%s is not committed; call MPI_Type_commit before it is used in "
+                "communication",
+                type_name.text);
   }
-  return fail(MPI_ERR_BUFFER, "%s is a null pointer (%p), but %s is %lld; pass the buffer's address, or "
-              "a count of 0", nth(names, 0).text, buffer, nth(names, 1).text,
-              static_cast<long long>(count));
+  return fail(MPI_ERR_BUFFER,
+              "%s is a null pointer (%p), but %s is %lld; pass the buffer's address, or "
+              "a count of 0",
+              nth(names, 0).text, buffer, nth(names, 1).text, static_cast<long long>(count));
 }
 
 Err requests(const MPI_Request* array, std::int64_t count, const char* name) {
   if (count <= 0) return ok;
   if (array == nullptr) return bad_pointer(name);
   for (std::int64_t i = 0; i < count; ++i) {
-    if (array[i] == MPI_REQUEST_NULL || is_live(array[i], Kind::request)) [[likely]] continue;
+    if (array[i] == MPI_REQUEST_NULL || is_live(array[i], Kind::request)) [[likely]]
+      continue;
     char element[64];
     std::snprintf(element, sizeof element, "%s[%lld]", name, static_cast<long long>(i));
     return bad_handle(MPI_ERR_REQUEST, array[i], "a request or MPI_REQUEST_NULL", element);
@@ -195,8 +208,8 @@ Err operands(const void* data, coll::Counts counts, const MPI_Datatype* types, s
       continue;
     }
     char element[4 * sizeof(Name)];
-    std::snprintf(element, sizeof element, "%s, %s, %s[%lld]", nth(names, 0).text, nth(names, 1).text,
-                  nth(names, 2).text, static_cast<long long>(i));
+    std::snprintf(element, sizeof element, "%s, %s, %s[%lld]", nth(names, 0).text,
+                  nth(names, 1).text, nth(names, 2).text, static_cast<long long>(i));
     return bad_buffer(data, 0, type, types[i], element);
   }
   return ok;
@@ -209,8 +222,10 @@ Err op_defined(const object::Op* op, const Type* type) {
 
 Err not_aliased(const void* send, const void* recv, std::int64_t count) {
   if (count <= 0 || send != recv || send == nullptr) return ok;
-  return fail(MPI_ERR_BUFFER, "sendbuf and recvbuf are the same address (%p); pass MPI_IN_PLACE as sendbuf "
-              "to reduce in place", send);
+  return fail(MPI_ERR_BUFFER,
+              "sendbuf and recvbuf are the same address (%p); pass MPI_IN_PLACE as sendbuf "
+              "to reduce in place",
+              send);
 }
 
 }  // namespace weft::abi::check

@@ -44,7 +44,8 @@ using object::Comm;
 [[gnu::cold]] Err bad_buffer(const void* buffer, std::int64_t count, const Type* type,
                              MPI_Datatype handle, const char* names);
 
-// --- handles --------------------------------------------------------------------------------------
+// --- handles
+// --------------------------------------------------------------------------------------
 inline Err comm(const Comm* object, MPI_Comm handle, const char* name) {
   return object ? ok : bad_handle(MPI_ERR_COMM, handle, "a communicator", name);
 }
@@ -90,7 +91,8 @@ inline Err message_at(const MPI_Message* pointer, const char* name) {
   return bad_handle(MPI_ERR_REQUEST, *pointer, "a matched message", name);
 }
 
-// --- numbers and pointers -------------------------------------------------------------------------
+// --- numbers and pointers
+// -------------------------------------------------------------------------
 inline Err count(std::int64_t value, const char* name) {
   return value >= 0 ? ok : bad_count(value, name);
 }
@@ -112,7 +114,8 @@ inline Err array(const void* pointer, std::int64_t length, const char* name) {
   return pointer || length <= 0 ? ok : bad_pointer(name);
 }
 
-// --- ranks and tags -------------------------------------------------------------------------------
+// --- ranks and tags
+// -------------------------------------------------------------------------------
 inline bool in_range(int rank, const Comm& comm) {
   return static_cast<unsigned>(rank) < comm.peers().size();
 }
@@ -131,23 +134,32 @@ inline Err root(int root, const Comm& comm, const char* name) {
   if (comm.is_inter() && (root == MPI_ROOT || root == MPI_PROC_NULL)) return ok;
   return bad_root(root, comm, name);
 }
-inline Err tag(int tag, const char* name) { return tag >= 0 ? ok : bad_tag(tag, name); }
+inline Err tag(int tag, const char* name) {
+  return tag >= 0 ? ok : bad_tag(tag, name);
+}
 inline Err recv_tag(int tag, const char* name) {
   return tag >= 0 || tag == MPI_ANY_TAG ? ok : bad_tag(tag, name);
 }
 /// How many processes the caller exchanges data with in a collective.
-inline std::int64_t peers(const Comm& comm) { return static_cast<std::int64_t>(comm.peers().size()); }
+inline std::int64_t peers(const Comm& comm) {
+  return static_cast<std::int64_t>(comm.peers().size());
+}
 /// Does the caller contribute data to a rooted collective? Not beside the root of an
 /// intercommunicator.
-inline bool takes_part(int root) { return root >= 0; }
+inline bool takes_part(int root) {
+  return root >= 0;
+}
 /// Is the caller the root of a rooted collective (whose root-only arguments count then)?
 inline bool at_root(const Comm& comm, int root) {
   return comm.is_inter() ? root == MPI_ROOT : root == comm.rank;
 }
 
-// --- data -----------------------------------------------------------------------------------------
+// --- data
+// -----------------------------------------------------------------------------------------
 /// Would touching `type` at address 0 be a mistake, i.e. does the type not hold absolute addresses?
-inline bool needs_address(const Type& type) { return type.size > 0 && type.true_lb < 4096; }
+inline bool needs_address(const Type& type) {
+  return type.size > 0 && type.true_lb < 4096;
+}
 
 /// `names` are those of the three parameters, as in "sendbuf, sendcount, sendtype".
 inline Err buffer(const void* buffer, std::int64_t count, const Type* type, MPI_Datatype handle,

@@ -21,16 +21,28 @@
 namespace weft::abi {
 
 /// An array's length for std::span.
-inline std::size_t size(int n) { return n > 0 ? static_cast<std::size_t>(n) : 0; }
+inline std::size_t size(int n) {
+  return n > 0 ? static_cast<std::size_t>(n) : 0;
+}
 
 /// The buffers of v-collectives are one type for both directions; send buffers are only read.
-inline void* mut(const void* p) { return const_cast<void*>(p); }
+inline void* mut(const void* p) {
+  return const_cast<void*>(p);
+}
 
-inline coll::Counts counts(const int* data) { return {data, false}; }
-inline coll::Counts counts(const MPI_Count* data) { return {data, true}; }
+inline coll::Counts counts(const int* data) {
+  return {data, false};
+}
+inline coll::Counts counts(const MPI_Count* data) {
+  return {data, true};
+}
 
-inline coll::How nonblocking(MPI_Request* out) { return {coll::How::nonblocking, out}; }
-inline coll::How persistent(MPI_Request* out) { return {coll::How::persistent, out}; }
+inline coll::How nonblocking(MPI_Request* out) {
+  return {coll::How::nonblocking, out};
+}
+inline coll::How persistent(MPI_Request* out) {
+  return {coll::How::persistent, out};
+}
 
 /// *to = value; ok.
 template <class T, class U>
@@ -51,10 +63,12 @@ Err store(T* lb, T* extent, U lb_value, U extent_value) {
 inline std::int64_t fitting(const int*, std::int64_t value) {
   return value > INT_MAX ? int{MPI_UNDEFINED} : value;
 }
-inline std::int64_t fitting(const MPI_Count*, std::int64_t value) { return value; }
+inline std::int64_t fitting(const MPI_Count*, std::int64_t value) {
+  return value;
+}
 
-/// A 64-bit result for an int or MPI_Count variable: passed as its address, written when the call is
-/// over. What does not fit in an int becomes MPI_UNDEFINED.
+/// A 64-bit result for an int or MPI_Count variable: passed as its address, written when the call
+/// is over. What does not fit in an int becomes MPI_UNDEFINED.
 template <class T>
 class Into {
  public:
@@ -66,11 +80,15 @@ class Into {
   T* to_;
   std::int64_t value_;
 };
-inline Into<int> into(int* to) { return Into<int>(to); }
-inline Into<MPI_Count> into(MPI_Count* to) { return Into<MPI_Count>(to); }
+inline Into<int> into(int* to) {
+  return Into<int>(to);
+}
+inline Into<MPI_Count> into(MPI_Count* to) {
+  return Into<MPI_Count>(to);
+}
 
-/// A new datatype for the caller's handle variable: passed as Type**, its handle is written when the
-/// call is over if a type was made.
+/// A new datatype for the caller's handle variable: passed as Type**, its handle is written when
+/// the call is over if a type was made.
 class TypeOut {
  public:
   explicit TypeOut(MPI_Datatype* to) : to_(to) {}
@@ -84,7 +102,9 @@ class TypeOut {
   MPI_Datatype* to_;
   const datatype::Type* made_ = nullptr;
 };
-inline TypeOut out(MPI_Datatype* to) { return TypeOut(to); }
+inline TypeOut out(MPI_Datatype* to) {
+  return TypeOut(to);
+}
 
 inline Err value_index(datatype::Context& context, const datatype::Type& value,
                        const datatype::Type& index, MPI_Datatype* pair) {

@@ -42,9 +42,7 @@ class Entry {
   /// An error if the function may not be called now: then nothing else may be done.
   Err status() const { return status_; }
   /// Parameter abi.check: are arguments checked?
-  bool checking() const {
-    return !status_ && rank_->process->params.boolean(P::abi_check);
-  }
+  bool checking() const { return !status_ && rank_->process->params.boolean(P::abi_check); }
 
   Rank& rank() { return *rank_; }
   pt2pt::Engine& engine() { return rank_->engine; }
@@ -76,7 +74,9 @@ class Entry {
   Err status_{};
 };
 
-inline const datatype::Type* type(MPI_Datatype handle) { return datatype::from_handle(handle); }
+inline const datatype::Type* type(MPI_Datatype handle) {
+  return datatype::from_handle(handle);
+}
 
 inline object::Comm* Entry::comm(MPI_Comm handle) {
   object::Comm* comm = status_ ? nullptr : store().comm(handle);
@@ -85,8 +85,12 @@ inline object::Comm* Entry::comm(MPI_Comm handle) {
 inline object::Group* Entry::group(MPI_Group handle) {
   return status_ ? nullptr : store().group(handle);
 }
-inline const object::Op* Entry::op(MPI_Op handle) { return status_ ? nullptr : store().op(handle); }
-inline object::Info* Entry::info(MPI_Info handle) { return status_ ? nullptr : store().info(handle); }
+inline const object::Op* Entry::op(MPI_Op handle) {
+  return status_ ? nullptr : store().op(handle);
+}
+inline object::Info* Entry::info(MPI_Info handle) {
+  return status_ ? nullptr : store().info(handle);
+}
 inline object::Errhandler* Entry::errhandler(MPI_Errhandler handle) {
   return status_ ? nullptr : store().errhandler(handle);
 }

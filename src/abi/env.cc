@@ -16,8 +16,10 @@ namespace weft::abi {
 Err init(Rank& rank, int required, int* provided) {
   if (required != MPI_THREAD_SINGLE && required != MPI_THREAD_FUNNELED &&
       required != MPI_THREAD_SERIALIZED && required != MPI_THREAD_MULTIPLE) {
-    return fail(MPI_ERR_ARG, "required is %d; expected MPI_THREAD_SINGLE, MPI_THREAD_FUNNELED, "
-                "MPI_THREAD_SERIALIZED or MPI_THREAD_MULTIPLE", required);
+    return fail(MPI_ERR_ARG,
+                "required is %d; expected MPI_THREAD_SINGLE, MPI_THREAD_FUNNELED, "
+                "MPI_THREAD_SERIALIZED or MPI_THREAD_MULTIPLE",
+                required);
   }
   int level = required;
   WEFT_TRY(world::init(rank, required, &level));
@@ -70,7 +72,8 @@ Err processor_name(char* text, int* length) {
 
 Err alloc_mem(std::int64_t bytes, const object::Info* info, void* pointer_to_memory) {
   if (bytes < 0)
-    return fail(MPI_ERR_ARG, "size is %lld; expected 0 or more bytes", static_cast<long long>(bytes));
+    return fail(MPI_ERR_ARG, "size is %lld; expected 0 or more bytes",
+                static_cast<long long>(bytes));
   std::size_t alignment = 64;
   const std::string* wanted = object::info_find(info, "mpi_minimum_memory_alignment");
   if (wanted != nullptr) {
@@ -80,7 +83,8 @@ Err alloc_mem(std::int64_t bytes, const object::Info* info, void* pointer_to_mem
   const std::size_t n = bytes == 0 ? 1 : static_cast<std::size_t>(bytes);
   void* memory = nullptr;
   if (posix_memalign(&memory, alignment, n) != 0)
-    return fail(MPI_ERR_NO_MEM, "%lld bytes of memory are not to be had", static_cast<long long>(bytes));
+    return fail(MPI_ERR_NO_MEM, "%lld bytes of memory are not to be had",
+                static_cast<long long>(bytes));
   std::memcpy(pointer_to_memory, &memory, sizeof memory);
   return ok;
 }
@@ -119,7 +123,8 @@ constexpr Fact fortran_facts[] = {{"mpi_logical_size", 4},
 Err info_of(Entry& entry, MPI_Info* out, std::span<const Fact> facts) {
   object::create_info(entry.store(), out);
   object::Info* info = entry.store().info(*out);
-  for (const Fact& f : facts) WEFT_TRY(object::info_set(*info, f.key, std::to_string(f.value).c_str()));
+  for (const Fact& f : facts)
+    WEFT_TRY(object::info_set(*info, f.key, std::to_string(f.value).c_str()));
   return ok;
 }
 
@@ -143,7 +148,8 @@ Err set_fortran_booleans(int size, const void* is_true, const void* is_false) {
   WEFT_TRY(fortran_booleans(size, yes, no, &is_set));
   const auto n = static_cast<std::size_t>(size);
   if (std::memcmp(yes, is_true, n) == 0 && std::memcmp(no, is_false, n) == 0) return ok;
-  return fail(MPI_ERR_ABI, "Fortran's logicals are set already, to 1 and 0; they cannot be changed");
+  return fail(MPI_ERR_ABI,
+              "Fortran's logicals are set already, to 1 and 0; they cannot be changed");
 }
 
 Err set_fortran_info(const object::Info& info) {
@@ -156,8 +162,12 @@ Err set_fortran_info(const object::Info& info) {
   return ok;
 }
 
-Err abi_info(Entry& entry, MPI_Info* info) { return info_of(entry, info, abi_facts); }
+Err abi_info(Entry& entry, MPI_Info* info) {
+  return info_of(entry, info, abi_facts);
+}
 
-Err abi_fortran_info(Entry& entry, MPI_Info* info) { return info_of(entry, info, fortran_facts); }
+Err abi_fortran_info(Entry& entry, MPI_Info* info) {
+  return info_of(entry, info, fortran_facts);
+}
 
 }  // namespace weft::abi

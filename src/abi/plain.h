@@ -27,7 +27,8 @@ inline double wtick() {
 
 /// Addresses are added as unsigned numbers: no overflow is an error here.
 inline MPI_Aint aint_add(MPI_Aint base, MPI_Aint disp) {
-  return static_cast<MPI_Aint>(static_cast<std::uintptr_t>(base) + static_cast<std::uintptr_t>(disp));
+  return static_cast<MPI_Aint>(static_cast<std::uintptr_t>(base) +
+                               static_cast<std::uintptr_t>(disp));
 }
 inline MPI_Aint aint_diff(MPI_Aint a, MPI_Aint b) {
   return static_cast<MPI_Aint>(static_cast<std::uintptr_t>(a) - static_cast<std::uintptr_t>(b));

@@ -39,13 +39,15 @@ Sentence compose(Fn fn, const Rank* rank, Err error) {
 }  // namespace
 
 Err Entry::no_rank() const {
-  return fail(MPI_ERR_OTHER, "this thread belongs to no rank; call MPI from the rank's main thread or "
+  return fail(MPI_ERR_OTHER,
+              "this thread belongs to no rank; call MPI from the rank's main thread or "
               "from a thread that it started");
 }
 
 Err Entry::wrong_phase() const {
   if (rank_->phase.load(std::memory_order_relaxed) == Rank::Phase::finalized)
-    return fail(MPI_ERR_OTHER, "called after MPI_Finalize; nothing that communicates may follow it");
+    return fail(MPI_ERR_OTHER,
+                "called after MPI_Finalize; nothing that communicates may follow it");
   return fail(MPI_ERR_OTHER, "called before MPI_Init; call MPI_Init or MPI_Init_thread first");
 }
 
@@ -53,7 +55,7 @@ int Entry::raise(object::Comm* comm, Err error) {
   const Sentence s = compose(fn_, rank_, error);
   if (rank_ == nullptr || status_) die(rank_, error, s);
   if (comm == nullptr || !is_live(comm, Kind::comm)) comm = store().comm_self;
-  if (comm == nullptr) die(rank_, error, s);  // legal before MPI_Init, but went wrong
+  if (comm == nullptr) die(rank_, error, s);     // legal before MPI_Init, but went wrong
   int code = fail(error.cls, "%s", s.text).cls;  // the text is kept for MPI_Error_string
   object::Errhandler& handler = *comm->errhandler;
   MPI_Comm handle = object::handle_of(*comm);

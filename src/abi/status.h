@@ -26,9 +26,11 @@ inline Err set_cancelled(MPI_Status* status, int flag) {
 
 inline Err set_elements(MPI_Status* status, const datatype::Type& type, std::int64_t elements) {
   if (elements < 0)
-    return fail(MPI_ERR_COUNT, "count is %lld; expected 0 or more", static_cast<long long>(elements));
+    return fail(MPI_ERR_COUNT, "count is %lld; expected 0 or more",
+                static_cast<long long>(elements));
   object::set_status(status, status->MPI_SOURCE, status->MPI_TAG,
-                     datatype::bytes_of_elements(type, elements), object::status_cancelled(*status));
+                     datatype::bytes_of_elements(type, elements),
+                     object::status_cancelled(*status));
   return ok;
 }
 

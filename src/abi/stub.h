@@ -30,5 +30,5 @@
 #include "object/types.h"
 #include "pt2pt/pt2pt.h"
 #include "world/comms.h"
-#include "world/requests.h"
 #include "world/rank.h"
+#include "world/requests.h"

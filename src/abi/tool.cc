@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// MPI_T on top of the tables of parameters and counters. Handles and sessions are objects of the rank
-// (object/tool.h), so wrong ones are told from live ones.
+// MPI_T on top of the tables of parameters and counters. Handles and sessions are objects of the
+// rank (object/tool.h), so wrong ones are told from live ones.
 #include "abi/tool.h"
 
 #include <algorithm>
@@ -35,9 +35,13 @@ constexpr CounterDef counters[] = {
 };
 constexpr int counter_count = static_cast<int>(std::size(counters));
 
-int param_count() { return static_cast<int>(param_table().size()); }
+int param_count() {
+  return static_cast<int>(param_table().size());
+}
 
-Err error(int cls) { return Err{cls}; }
+Err error(int cls) {
+  return Err{cls};
+}
 
 Err ready(const Rank& rank) {
   return rank.tool_inits > 0 ? ok : error(MPI_T_ERR_NOT_INITIALIZED);
@@ -65,7 +69,8 @@ bool is_mark(const CounterDef& c) {
 
 int var_class_of(const CounterDef& c) {
   if (is_mark(c)) return MPI_T_PVAR_CLASS_HIGHWATERMARK;
-  return std::string_view(c.unit) == "bytes" ? MPI_T_PVAR_CLASS_AGGREGATE : MPI_T_PVAR_CLASS_COUNTER;
+  return std::string_view(c.unit) == "bytes" ? MPI_T_PVAR_CLASS_AGGREGATE
+                                             : MPI_T_PVAR_CLASS_COUNTER;
 }
 
 std::string_view room_of(const ParamDef& p) {
@@ -87,13 +92,18 @@ std::vector<int> params_of(int category) {
   std::vector<int> out;
   if (category >= static_cast<int>(all.size())) return out;
   for (int i = 0; i < param_count(); ++i)
-    if (room_of(param_table()[static_cast<std::size_t>(i)]) == all[static_cast<std::size_t>(category)])
+    if (room_of(param_table()[static_cast<std::size_t>(i)]) ==
+        all[static_cast<std::size_t>(category)])
       out.push_back(i);
   return out;
 }
 
-bool is_category(int index) { return index >= 0 && index <= static_cast<int>(rooms().size()); }
-bool is_counters(int index) { return index == static_cast<int>(rooms().size()); }
+bool is_category(int index) {
+  return index >= 0 && index <= static_cast<int>(rooms().size());
+}
+bool is_counters(int index) {
+  return index == static_cast<int>(rooms().size());
+}
 
 const ParamDef* param_of(MPI_T_cvar_handle handle) {
   if (!is_live(handle, Kind::cvar_handle)) return nullptr;
@@ -110,11 +120,14 @@ PvarHandle* pvar_of(PvarSession* session, MPI_T_pvar_handle handle) {
   return pvar->session == session ? pvar : nullptr;
 }
 
-const CounterDef& def_of(const PvarHandle& pvar) { return counters[pvar.index]; }
+const CounterDef& def_of(const PvarHandle& pvar) {
+  return counters[pvar.index];
+}
 
 std::uint64_t counter(const Rank& rank, const PvarHandle& pvar) {
   std::uint64_t value = 0;
-  std::memcpy(&value, reinterpret_cast<const std::byte*>(&rank.counters) + def_of(pvar).offset, sizeof value);
+  std::memcpy(&value, reinterpret_cast<const std::byte*>(&rank.counters) + def_of(pvar).offset,
+              sizeof value);
   return value;
 }
 
@@ -128,9 +141,11 @@ void set_value(const Rank& rank, PvarHandle& pvar, std::uint64_t value) {
   pvar.since = counter(rank, pvar);
 }
 
-/// Do `what` to one handle, or to all of the session that are no marks. A mark refuses with `refusal`.
+/// Do `what` to one handle, or to all of the session that are no marks. A mark refuses with
+/// `refusal`.
 template <class What>
-Err for_handles(Rank& rank, MPI_T_pvar_session session, MPI_T_pvar_handle handle, int refusal, What what) {
+Err for_handles(Rank& rank, MPI_T_pvar_session session, MPI_T_pvar_handle handle, int refusal,
+                What what) {
   WEFT_TRY(ready(rank));
   PvarSession* s = session_of(session);
   if (s == nullptr) return error(MPI_T_ERR_INVALID_SESSION);
@@ -166,15 +181,16 @@ Err cvar_count(Rank& rank, int* count) {
   return ok;
 }
 
-Err cvar_info(Rank& rank, int index, Text name, int* verbosity, MPI_Datatype* type, MPI_T_enum* values,
-              Text help, int* bind, int* scope) {
+Err cvar_info(Rank& rank, int index, Text name, int* verbosity, MPI_Datatype* type,
+              MPI_T_enum* values, Text help, int* bind, int* scope) {
   WEFT_TRY(ready(rank));
   if (index < 0 || index >= param_count()) return error(MPI_T_ERR_INVALID_INDEX);
   const ParamDef& p = param_table()[static_cast<std::size_t>(index)];
   put(name, p.name);
   put(verbosity, static_cast<int>(MPI_T_VERBOSITY_USER_BASIC));
-  put(type, p.type == ParamType::boolean ? MPI_INT
-            : p.type == ParamType::integer ? MPI_LONG_LONG : MPI_CHAR);
+  put(type, p.type == ParamType::boolean   ? MPI_INT
+            : p.type == ParamType::integer ? MPI_LONG_LONG
+                                           : MPI_CHAR);
   put(values, MPI_T_ENUM_NULL);
   put(help, p.help);
   put(bind, static_cast<int>(MPI_T_BIND_NO_OBJECT));
@@ -262,7 +278,8 @@ Err pvar_index(Rank& rank, const char* name, int var_class, int* index) {
   WEFT_TRY(ready(rank));
   if (name == nullptr || index == nullptr) return error(MPI_T_ERR_INVALID);
   for (int i = 0; i < counter_count; ++i) {
-    if (std::strcmp(counters[i].name, name) != 0 || var_class_of(counters[i]) != var_class) continue;
+    if (std::strcmp(counters[i].name, name) != 0 || var_class_of(counters[i]) != var_class)
+      continue;
     *index = i;
     return ok;
   }
@@ -345,7 +362,8 @@ Err pvar_read(Rank& rank, MPI_T_pvar_session session, MPI_T_pvar_handle handle, 
   return ok;
 }
 
-Err pvar_write(Rank& rank, MPI_T_pvar_session session, MPI_T_pvar_handle handle, const void* value) {
+Err pvar_write(Rank& rank, MPI_T_pvar_session session, MPI_T_pvar_handle handle,
+               const void* value) {
   if (value == nullptr) return error(MPI_T_ERR_INVALID);
   if (handle == MPI_T_PVAR_ALL_HANDLES) return error(MPI_T_ERR_INVALID_HANDLE);
   std::uint64_t wanted = 0;
@@ -374,7 +392,8 @@ Err category_info(Rank& rank, int index, Text name, Text help, int* cvars, int* 
                   int* categories) {
   WEFT_TRY(ready(rank));
   if (!is_category(index)) return error(MPI_T_ERR_INVALID_INDEX);
-  const std::string_view which = is_counters(index) ? "counters" : rooms()[static_cast<std::size_t>(index)];
+  const std::string_view which =
+      is_counters(index) ? "counters" : rooms()[static_cast<std::size_t>(index)];
   put(name, which);
   put(help, is_counters(index) ? std::string("what this rank did, counted")
                                : "parameters of weft's " + std::string(which));

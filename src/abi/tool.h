@@ -25,8 +25,8 @@ Err finalize(Rank& rank);
 
 // control variables
 Err cvar_count(Rank& rank, int* count);
-Err cvar_info(Rank& rank, int index, Text name, int* verbosity, MPI_Datatype* type, MPI_T_enum* values,
-              Text help, int* bind, int* scope);
+Err cvar_info(Rank& rank, int index, Text name, int* verbosity, MPI_Datatype* type,
+              MPI_T_enum* values, Text help, int* bind, int* scope);
 Err cvar_index(Rank& rank, const char* name, int* index);
 Err cvar_alloc(Rank& rank, int index, MPI_T_cvar_handle* handle, int* count);
 Err cvar_free(Rank& rank, MPI_T_cvar_handle* handle);
@@ -49,7 +49,8 @@ Err pvar_info(Rank& rank, int index, Text name, Text help, const PvarInfo& info)
 Err pvar_index(Rank& rank, const char* name, int var_class, int* index);
 Err pvar_session_create(Rank& rank, MPI_T_pvar_session* session);
 Err pvar_session_free(Rank& rank, MPI_T_pvar_session* session);
-Err pvar_alloc(Rank& rank, MPI_T_pvar_session session, int index, MPI_T_pvar_handle* handle, int* count);
+Err pvar_alloc(Rank& rank, MPI_T_pvar_session session, int index, MPI_T_pvar_handle* handle,
+               int* count);
 Err pvar_free(Rank& rank, MPI_T_pvar_session session, MPI_T_pvar_handle* handle);
 // `handle` may be MPI_T_PVAR_ALL_HANDLES in start, stop and reset.
 Err pvar_start(Rank& rank, MPI_T_pvar_session session, MPI_T_pvar_handle handle);
@@ -61,14 +62,16 @@ Err pvar_readreset(Rank& rank, MPI_T_pvar_session session, MPI_T_pvar_handle han
 
 // categories: one per room that has parameters, and "counters"
 Err category_count(Rank& rank, int* count);
-Err category_info(Rank& rank, int index, Text name, Text help, int* cvars, int* pvars, int* categories);
+Err category_info(Rank& rank, int index, Text name, Text help, int* cvars, int* pvars,
+                  int* categories);
 Err category_index(Rank& rank, const char* name, int* index);
 Err category_cvars(Rank& rank, int index, int length, int* indices);
 Err category_pvars(Rank& rank, int index, int length, int* indices);
 /// What a category has none of: sub-categories and events.
 Err category_none(Rank& rank, int index, int* count);
 
-/// weft has no enumerations, events or event sources: the number is 0, any index or handle is wrong.
+/// weft has no enumerations, events or event sources: the number is 0, any index or handle is
+/// wrong.
 Err none(Rank& rank, int* count);
 Err nothing(Rank& rank, int cls);
 

@@ -9,8 +9,8 @@
 namespace weft {
 
 void assertion_failed(const char* file, int line, const char* what) {
-  std::fprintf(stderr, "weft: internal error at %s:%d: %s does not hold; please report this\n", file,
-               line, what);
+  std::fprintf(stderr, "weft: internal error at %s:%d: %s does not hold; please report this\n",
+               file, line, what);
   std::abort();
 }
 

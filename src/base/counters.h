@@ -10,18 +10,18 @@
 namespace weft {
 
 //                X(name, unit, help)
-#define WEFT_COUNTERS(X)                                                                        \
-  X(messages_sent, "messages", "messages sent, of any protocol")                                \
-  X(messages_received, "messages", "messages matched and received")                             \
-  X(bytes_copied, "bytes", "payload bytes this rank copied, all hops of all messages")          \
-  X(copies, "copies", "payload copies this rank made, all hops of all messages")                \
-  X(copies_helped, "chunks", "chunks of a peer's single copy this rank made while it waited")   \
-  X(unexpected, "messages", "messages that arrived before their receive")                       \
-  X(unexpected_peak_bytes, "bytes", "most bytes held for unexpected messages at one time")      \
-  X(polls, "polls", "looks into the mailbox")                                                   \
-  X(yields, "yields", "times a waiting thread gave the core away")                              \
-  X(parks, "parks", "times a waiting thread slept in the kernel")                               \
-  X(wakes, "wakes", "times this rank woke a sleeping peer")                                     \
+#define WEFT_COUNTERS(X)                                                                      \
+  X(messages_sent, "messages", "messages sent, of any protocol")                              \
+  X(messages_received, "messages", "messages matched and received")                           \
+  X(bytes_copied, "bytes", "payload bytes this rank copied, all hops of all messages")        \
+  X(copies, "copies", "payload copies this rank made, all hops of all messages")              \
+  X(copies_helped, "chunks", "chunks of a peer's single copy this rank made while it waited") \
+  X(unexpected, "messages", "messages that arrived before their receive")                     \
+  X(unexpected_peak_bytes, "bytes", "most bytes held for unexpected messages at one time")    \
+  X(polls, "polls", "looks into the mailbox")                                                 \
+  X(yields, "yields", "times a waiting thread gave the core away")                            \
+  X(parks, "parks", "times a waiting thread slept in the kernel")                             \
+  X(wakes, "wakes", "times this rank woke a sleeping peer")                                   \
   X(ring_full, "events", "sends that found the receiver's ring full and were queued")
 
 struct Counters {

@@ -26,7 +26,8 @@ thread_local Slot slot;
 }  // namespace
 
 Err fail(int cls, const char* format, ...) {
-  if (slot.sentence == nullptr) slot.sentence = static_cast<Sentence*>(std::malloc(sizeof(Sentence)));
+  if (slot.sentence == nullptr)
+    slot.sentence = static_cast<Sentence*>(std::malloc(sizeof(Sentence)));
   if (slot.sentence != nullptr) {
     slot.sentence->cls = cls;
     va_list args;

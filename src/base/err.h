@@ -36,7 +36,7 @@ struct [[nodiscard]] Result {
 }  // namespace weft
 
 /// Return the error of `expr` to the caller, if it has one.
-#define WEFT_TRY(expr)                        \
-  do {                                        \
+#define WEFT_TRY(expr)                              \
+  do {                                              \
     if (::weft::Err weft_e = (expr)) return weft_e; \
   } while (0)

@@ -43,9 +43,11 @@ void Log::write(const char* folder, LogLevel level, const char* format, ...) con
   const int head = std::snprintf(text, sizeof text, "weft: rank %d: %s: ", world_rank_, folder);
   va_list args;
   va_start(args, format);
-  const int body = std::vsnprintf(text + head, sizeof text - static_cast<std::size_t>(head) - 1, format, args);
+  const int body =
+      std::vsnprintf(text + head, sizeof text - static_cast<std::size_t>(head) - 1, format, args);
   va_end(args);
-  std::size_t length = static_cast<std::size_t>(head) + static_cast<std::size_t>(body > 0 ? body : 0);
+  std::size_t length =
+      static_cast<std::size_t>(head) + static_cast<std::size_t>(body > 0 ? body : 0);
   if (length > sizeof text - 2) length = sizeof text - 2;
   text[length] = '\n';
   std::fwrite(text, 1, length + 1, stderr);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The parameter table, and the reading of WEFT_* variables. Defaults that decide between two ways of
-// doing something are measured; the bench that measured them is named in the help of docs/params.md.
+// The parameter table, and the reading of WEFT_* variables. Defaults that decide between two ways
+// of doing something are measured; the bench that measured them is named in the help of
+// docs/params.md.
 #include "base/params.h"
 
 #include <algorithm>
@@ -27,8 +28,8 @@ constexpr ParamDef table[] = {
      "let processes read each other's memory in one copy (process_vm_readv) where permitted"},
     {P::pt2pt_eager_max, "pt2pt.eager_max", ParamType::integer, "8192", "bytes", 0, 1 << 20,
      "largest message that is copied through the receiver's ring without asking"},
-    {P::pt2pt_unexpected_max, "pt2pt.unexpected_max", ParamType::integer, "67108864", "bytes", 0, big,
-     "bytes a rank holds for unexpected messages before its peers must ask first"},
+    {P::pt2pt_unexpected_max, "pt2pt.unexpected_max", ParamType::integer, "67108864", "bytes", 0,
+     big, "bytes a rank holds for unexpected messages before its peers must ask first"},
     {P::pt2pt_cooperate_min, "pt2pt.cooperate_min", ParamType::integer, "65536", "bytes", 0, big,
      "smallest single copy that the waiting sender helps to make"},
     {P::shm_ring_cells, "shm.ring_cells", ParamType::integer, "1024", "cells", 64, 1 << 20,
@@ -51,8 +52,8 @@ static_assert(std::size(table) == static_cast<std::size_t>(P::count_));
 // Variables that are weft's but no parameters: the launcher's own, and those of mpicc and bench.
 constexpr const char* reserved[] = {"WEFT_JOB",        "WEFT_HOST_STDOUT", "WEFT_HOST_STDERR",
                                     "WEFT_HOST_CPUS",  "WEFT_HOST_OMP",    "WEFT_HOST_DIR",
-                                    "WEFT_HOST_STACK", "WEFT_PREFIX",
-                                    "WEFT_CC",         "WEFT_CXX",         "WEFT_PEERS"};
+                                    "WEFT_HOST_STACK", "WEFT_PREFIX",      "WEFT_CC",
+                                    "WEFT_CXX",        "WEFT_PEERS"};
 
 int edit_distance(const char* a, const char* b) {
   const std::size_t n = std::strlen(b);
@@ -75,10 +76,20 @@ bool parse_integer(const char* text, std::int64_t* out) {
   std::int64_t value = std::strtoll(text, &end, 0);
   if (end == text) return false;
   switch (std::tolower(static_cast<unsigned char>(*end))) {
-    case 'k': value <<= 10; ++end; break;
-    case 'm': value <<= 20; ++end; break;
-    case 'g': value <<= 30; ++end; break;
-    default: break;
+    case 'k':
+      value <<= 10;
+      ++end;
+      break;
+    case 'm':
+      value <<= 20;
+      ++end;
+      break;
+    case 'g':
+      value <<= 30;
+      ++end;
+      break;
+    default:
+      break;
   }
   *out = value;
   return *end == 0;
@@ -102,7 +113,9 @@ void complain_about_unknown() {
 
 }  // namespace
 
-std::span<const ParamDef> param_table() { return table; }
+std::span<const ParamDef> param_table() {
+  return table;
+}
 
 std::string param_env_name(const ParamDef& def) {
   std::string name = "WEFT_";

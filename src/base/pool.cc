@@ -12,8 +12,8 @@
 #include "base/assert.h"
 
 // The region is not the heap's, so a leak checker must be told that what lives here is reachable.
-extern "C" [[gnu::weak, gnu::visibility("default")]] void __lsan_register_root_region(const void* at,
-                                                                                     std::size_t bytes);
+extern "C" [[gnu::weak, gnu::visibility("default")]] void __lsan_register_root_region(
+    const void* at, std::size_t bytes);
 
 namespace weft {
 namespace pool_detail {
@@ -28,7 +28,8 @@ using pool_detail::region_used;
 
 namespace {
 
-/// Reserve the region; returns its size. It is never given back: objects outlive static destruction.
+/// Reserve the region; returns its size. It is never given back: objects outlive static
+/// destruction.
 std::size_t reserve() {
   for (std::size_t want = std::size_t{16} << 30; want >= (std::size_t{64} << 20); want /= 4) {
     void* at = mmap(nullptr, want, PROT_READ | PROT_WRITE,
@@ -56,8 +57,8 @@ void* pool_detail::take_chunk() {
 constexpr int first_index = 4096;
 
 int object_index(const void* object) {
-  const auto at = reinterpret_cast<std::uintptr_t>(object) -
-                  region_base.load(std::memory_order_relaxed);
+  const auto at =
+      reinterpret_cast<std::uintptr_t>(object) - region_base.load(std::memory_order_relaxed);
   return static_cast<int>(at / 64) + first_index;
 }
 
@@ -65,7 +66,8 @@ void* object_at(int index) {
   const auto at = (static_cast<std::int64_t>(index) - first_index) * 64;
   if (at < 0 || static_cast<std::size_t>(at) >= region_used.load(std::memory_order_relaxed))
     return nullptr;
-  return reinterpret_cast<void*>(region_base.load(std::memory_order_relaxed) + static_cast<std::size_t>(at));
+  return reinterpret_cast<void*>(region_base.load(std::memory_order_relaxed) +
+                                 static_cast<std::size_t>(at));
 }
 
 }  // namespace weft

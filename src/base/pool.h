@@ -46,14 +46,14 @@ namespace pool_detail {
 inline constexpr std::size_t chunk_bytes = 64 * 1024;
 /// Take the next chunk of the process's object region (thread-safe). Aborts when memory is gone.
 void* take_chunk();
-/// The region: where it begins (written once, before the first chunk is handed out), and how much of
-/// it is in use.
+/// The region: where it begins (written once, before the first chunk is handed out), and how much
+/// of it is in use.
 extern constinit std::atomic<std::uintptr_t> region_base;
 extern constinit std::atomic<std::size_t> region_used;
 }  // namespace pool_detail
 
-/// Is `handle` a live object of kind `kind` of this process? Safe for any bit pattern. hot: two loads
-/// that are always cached, and the object's header.
+/// Is `handle` a live object of kind `kind` of this process? Safe for any bit pattern. hot: two
+/// loads that are always cached, and the object's header.
 inline bool is_live(const void* handle, Kind kind) {
   // acquire: where there are chunks the base is known. pairs with take_chunk()
   const std::size_t used = pool_detail::region_used.load(std::memory_order_acquire);
@@ -63,8 +63,8 @@ inline bool is_live(const void* handle, Kind kind) {
   return reinterpret_cast<const Object*>(base + at)->kind == kind;
 }
 
-/// A small positive number for an object of this process and back (MPI_Comm_toint and its siblings);
-/// object_at(n) is nullptr where no object can be.
+/// A small positive number for an object of this process and back (MPI_Comm_toint and its
+/// siblings); object_at(n) is nullptr where no object can be.
 int object_index(const void* object);
 void* object_at(int index);
 

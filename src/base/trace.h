@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The trace ring: what a rank did when, as 32-byte events, written at MPI_Finalize as a Chrome trace
-// (chrome://tracing, Perfetto) to the file WEFT_TRACE names. Off: one test of a null pointer per call.
+// The trace ring: what a rank did when, as 32-byte events, written at MPI_Finalize as a Chrome
+// trace (chrome://tracing, Perfetto) to the file WEFT_TRACE names. Off: one test of a null pointer
+// per call.
 #pragma once
 
 #include <cstddef>

@@ -70,7 +70,8 @@ Err create_struct(Maker by, std::int64_t count, Numbers blocklengths, Numbers di
 struct Subarray {
   Numbers sizes, subsizes, starts;
 };
-Err create_subarray(Maker by, int ndims, const Subarray& array, int order, const Type& old, Type** out);
+Err create_subarray(Maker by, int ndims, const Subarray& array, int order, const Type& old,
+                    Type** out);
 /// The part of process `rank` of `size` in an array of ndims dimensions that is dealt out.
 struct Darray {
   int size, rank, ndims;
@@ -131,6 +132,7 @@ Err pack_external(const char* datarep, const ConstBuffer& from, void* out, std::
                   std::int64_t* position);
 Err unpack_external(const char* datarep, const void* in, std::int64_t size, std::int64_t* position,
                     const Buffer& to);
-Err pack_external_size(const char* datarep, std::int64_t count, const Type& type, std::int64_t* bytes);
+Err pack_external_size(const char* datarep, std::int64_t count, const Type& type,
+                       std::int64_t* bytes);
 
 }  // namespace weft::datatype

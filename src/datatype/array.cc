@@ -33,8 +33,9 @@ Err check_subarray(int i, int64_t size, int64_t subsize, int64_t start) {
     return fail(MPI_ERR_ARG, "subsize %d is %lld; it must be from 1 to the array's size %lld", i,
                 ll(subsize), ll(size));
   if (start < 0 || start > size - subsize)
-    return fail(MPI_ERR_ARG, "start %d is %lld; with size %lld and subsize %lld it must be from 0 to %lld",
-                i, ll(start), ll(size), ll(subsize), ll(size - subsize));
+    return fail(MPI_ERR_ARG,
+                "start %d is %lld; with size %lld and subsize %lld it must be from 0 to %lld", i,
+                ll(start), ll(size), ll(subsize), ll(size - subsize));
   return ok;
 }
 
@@ -59,8 +60,10 @@ Err block_length(int i, const Share& s, int64_t* length) {
     case MPI_DISTRIBUTE_NONE:
       *length = s.gsize;
       if (s.processes == 1) return ok;
-      return fail(MPI_ERR_ARG, "dimension %d is not distributed (MPI_DISTRIBUTE_NONE), but its process "
-                  "count is %d; it must be 1", i, s.processes);
+      return fail(MPI_ERR_ARG,
+                  "dimension %d is not distributed (MPI_DISTRIBUTE_NONE), but its process "
+                  "count is %d; it must be 1",
+                  i, s.processes);
     case MPI_DISTRIBUTE_BLOCK:
       *length = chosen ? s.argument : (s.gsize + s.processes - 1) / s.processes;
       // no overflow: both are ints
@@ -70,7 +73,8 @@ Err block_length(int i, const Share& s, int64_t* length) {
       *length = chosen ? s.argument : 1;
       return ok;
   }
-  return fail(MPI_ERR_ARG, "distribution %d is %d; it must be MPI_DISTRIBUTE_BLOCK, _CYCLIC or _NONE", i,
+  return fail(MPI_ERR_ARG,
+              "distribution %d is %d; it must be MPI_DISTRIBUTE_BLOCK, _CYCLIC or _NONE", i,
               s.distribution);
 }
 
@@ -92,11 +96,13 @@ const Term* own(Draft& draft, const Share& s, int64_t block, int64_t stride, con
 
 }  // namespace
 
-Err create_subarray(Maker by, int ndims, const Subarray& a, int order, const Type& old, Type** out) {
+Err create_subarray(Maker by, int ndims, const Subarray& a, int order, const Type& old,
+                    Type** out) {
   WEFT_TRY(check_order(ndims, order));
   for (const void* given : {a.sizes.data, a.subsizes.data, a.starts.data})
     WEFT_TRY(check_array("sizes, subsizes or starts", ndims, given));
-  for (int i = 0; i < ndims; ++i) WEFT_TRY(check_subarray(i, a.sizes[i], a.subsizes[i], a.starts[i]));
+  for (int i = 0; i < ndims; ++i)
+    WEFT_TRY(check_subarray(i, a.sizes[i], a.subsizes[i], a.starts[i]));
 
   Draft draft(by, MPI_COMBINER_SUBARRAY);
   auto& values = draft->values;
@@ -119,8 +125,9 @@ Err create_subarray(Maker by, int ndims, const Subarray& a, int order, const Typ
 
 Err create_darray(Maker by, const Darray& a, const Type& old, Type** out) {
   WEFT_TRY(check_order(a.ndims, a.order));
-  for (const void* given : {a.gsizes.data, static_cast<const void*>(a.distributions),
-                            static_cast<const void*>(a.arguments), static_cast<const void*>(a.psizes)})
+  for (const void* given :
+       {a.gsizes.data, static_cast<const void*>(a.distributions),
+        static_cast<const void*>(a.arguments), static_cast<const void*>(a.psizes)})
     WEFT_TRY(check_array("gsizes, distribs, dargs or psizes", a.ndims, given));
   int64_t grid = 1;
   for (int i = 0; i < a.ndims; ++i) {
@@ -129,7 +136,8 @@ Err create_darray(Maker by, const Darray& a, const Type& old, Type** out) {
     if (__builtin_mul_overflow(grid, a.psizes[i], &grid)) grid = -1;
   }
   if (grid != a.size)
-    return fail(MPI_ERR_ARG, "the process grid has %lld processes, but size is %d", ll(grid), a.size);
+    return fail(MPI_ERR_ARG, "the process grid has %lld processes, but size is %d", ll(grid),
+                a.size);
   if (a.rank < 0 || a.rank >= a.size)
     return fail(MPI_ERR_ARG, "rank is %d; it must be from 0 to size - 1 = %d", a.rank, a.size - 1);
 

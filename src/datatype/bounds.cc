@@ -17,7 +17,7 @@ struct Bounds {
   bool marked_lb = false, marked_ub = false;
   std::int32_t align = 1;
   Basic basic = Basic::none;
-  bool mixed = false;                // data of several basic types, or of one without a Basic
+  bool mixed = false;  // data of several basic types, or of one without a Basic
   bool overflow = false;
 };
 
@@ -124,7 +124,8 @@ Err compute_bounds(Type& type) {
     type.extent = extent;
   }
   if (!b.overflow) return ok;
-  return fail(MPI_ERR_COUNT, "the new type's size or bounds do not fit in 64 bits: counts, block "
+  return fail(MPI_ERR_COUNT,
+              "the new type's size or bounds do not fit in 64 bits: counts, block "
               "lengths or displacements are too large");
 }
 

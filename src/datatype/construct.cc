@@ -19,10 +19,10 @@ Err check_lengths(int64_t count, Numbers lengths) {
 }
 
 Err too_far(int64_t i, int64_t disp, int64_t extent) {
-  return fail(MPI_ERR_ARG,
-              "displacement %lld is %lld times the extent %lld of the old type: more than 64 bits hold",
-              static_cast<long long>(i), static_cast<long long>(disp),
-              static_cast<long long>(extent));
+  return fail(
+      MPI_ERR_ARG,
+      "displacement %lld is %lld times the extent %lld of the old type: more than 64 bits hold",
+      static_cast<long long>(i), static_cast<long long>(disp), static_cast<long long>(extent));
 }
 
 /// The blocks of an indexed type: all of one length, or each of its own.
@@ -35,7 +35,8 @@ struct Blocks {
 };
 
 /// The common body of the indexed family; displacements count `unit` bytes.
-Err indexed(Maker by, int combiner, const Blocks& blocks, int64_t unit, const Type& old, Type** out) {
+Err indexed(Maker by, int combiner, const Blocks& blocks, int64_t unit, const Type& old,
+            Type** out) {
   const int64_t count = blocks.count;
   WEFT_TRY(check_array("displacements", count, blocks.disps.data));
   Draft draft(by, combiner);
@@ -47,7 +48,8 @@ Err indexed(Maker by, int combiner, const Blocks& blocks, int64_t unit, const Ty
     values.push_back(blocks.lengths[i]);
   const auto n_lengths = values.size();
   for (int64_t i = 0; i < count; ++i) values.push_back(blocks.disps[i]);
-  const bool in_bytes = combiner == MPI_COMBINER_HINDEXED || combiner == MPI_COMBINER_HINDEXED_BLOCK;
+  const bool in_bytes =
+      combiner == MPI_COMBINER_HINDEXED || combiner == MPI_COMBINER_HINDEXED_BLOCK;
   draft->n_ints = static_cast<int64_t>(in_bytes ? n_lengths : values.size());
 
   const Term* leaf = draft.component(old);
@@ -71,8 +73,10 @@ Err vector(Maker by, int combiner, const Strides& v, int64_t unit, const Type& o
   WEFT_TRY(check_count("blocklength", v.blocklength));
   int64_t bytes = 0;
   if (__builtin_mul_overflow(v.stride, unit, &bytes))
-    return fail(MPI_ERR_ARG, "stride %lld times the extent %lld of the old type is more than 64 bits "
-                "hold", static_cast<long long>(v.stride), static_cast<long long>(unit));
+    return fail(MPI_ERR_ARG,
+                "stride %lld times the extent %lld of the old type is more than 64 bits "
+                "hold",
+                static_cast<long long>(v.stride), static_cast<long long>(unit));
   Draft draft(by, combiner);
   draft->values = {v.count, v.blocklength, v.stride};
   draft->n_ints = combiner == MPI_COMBINER_VECTOR ? 3 : 2;
@@ -112,21 +116,21 @@ Err create_hindexed(Maker by, int64_t count, Numbers lengths, Numbers disps, con
   return indexed(by, MPI_COMBINER_HINDEXED, {count, lengths, 0, disps}, 1, old, out);
 }
 
-Err create_indexed_block(Maker by, int64_t count, int64_t blocklength, Numbers disps, const Type& old,
-                         Type** out) {
+Err create_indexed_block(Maker by, int64_t count, int64_t blocklength, Numbers disps,
+                         const Type& old, Type** out) {
   WEFT_TRY(check_count("blocklength", blocklength));
   return indexed(by, MPI_COMBINER_INDEXED_BLOCK, {count, {}, blocklength, disps}, old.extent, old,
                  out);
 }
 
-Err create_hindexed_block(Maker by, int64_t count, int64_t blocklength, Numbers disps, const Type& old,
-                          Type** out) {
+Err create_hindexed_block(Maker by, int64_t count, int64_t blocklength, Numbers disps,
+                          const Type& old, Type** out) {
   WEFT_TRY(check_count("blocklength", blocklength));
   return indexed(by, MPI_COMBINER_HINDEXED_BLOCK, {count, {}, blocklength, disps}, 1, old, out);
 }
 
-Err create_struct(Maker by, int64_t count, Numbers lengths, Numbers disps, const MPI_Datatype* types,
-                  Type** out) {
+Err create_struct(Maker by, int64_t count, Numbers lengths, Numbers disps,
+                  const MPI_Datatype* types, Type** out) {
   WEFT_TRY(check_lengths(count, lengths));
   WEFT_TRY(check_array("displacements", count, disps.data));
   WEFT_TRY(check_array("types", count, types));
@@ -141,8 +145,10 @@ Err create_struct(Maker by, int64_t count, Numbers lengths, Numbers disps, const
     values.push_back(disps[i]);
     const Type* type = from_handle(types[i]);
     if (type == nullptr)
-      return fail(MPI_ERR_TYPE, "type %lld of the array is %p, which is no datatype (null, freed or "
-                  "never made)", static_cast<long long>(i), static_cast<void*>(types[i]));
+      return fail(MPI_ERR_TYPE,
+                  "type %lld of the array is %p, which is no datatype (null, freed or "
+                  "never made)",
+                  static_cast<long long>(i), static_cast<void*>(types[i]));
     list[i] = {disps[i], lengths[i], type->extent, draft.component(*type)};
   }
   return draft.finish(draft.entries(list, count), out);

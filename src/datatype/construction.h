@@ -41,7 +41,8 @@ struct Construction {
   Layout layout;
 };
 
-/// The two basic types of a pair type with a name, and the displacement of the second; {nullptr} if none.
+/// The two basic types of a pair type with a name, and the displacement of the second; {nullptr} if
+/// none.
 struct PairParts {
   const Type* value = nullptr;
   const Type* index = nullptr;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// From bytes to elements and back (MPI-5.0 §3.2.5, §5.1.11): whole elements by division, the rest of
-// a partial one by walking its description.
+// From bytes to elements and back (MPI-5.0 §3.2.5, §5.1.11): whole elements by division, the rest
+// of a partial one by walking its description.
 #include <algorithm>
 #include <climits>
 
@@ -28,7 +28,8 @@ Amount measure(const Term& term) {
 }
 
 /// Takes from `budget` (bytes or elements) what the beginning of a type consumes of it, and adds up
-/// what that is in the other unit. What is left of the budget at the end fits no whole basic element.
+/// what that is in the other unit. What is left of the budget at the end fits no whole basic
+/// element.
 class Taker {
  public:
   Taker(bool in_bytes, int64_t budget) : in_bytes_(in_bytes), left(budget) {}

@@ -70,7 +70,8 @@ class Draft {
 
 inline Err check_count(const char* what, int64_t value) {
   if (value >= 0) return ok;
-  return fail(MPI_ERR_COUNT, "%s is %lld; it must be 0 or more", what, static_cast<long long>(value));
+  return fail(MPI_ERR_COUNT, "%s is %lld; it must be 0 or more", what,
+              static_cast<long long>(value));
 }
 
 inline Err check_array(const char* what, int64_t count, const void* data) {

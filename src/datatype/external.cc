@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // MPI_Pack and MPI_Unpack, native and in "external32" (MPI-5.0 §5.2, §5.3, §14.5.2): big endian, no
-// gaps, fixed widths. The portable form is made by walking the type's description element by element:
-// it is a format for files and foreign machines, not for speed.
+// gaps, fixed widths. The portable form is made by walking the type's description element by
+// element: it is a format for files and foreign machines, not for speed.
 #include <cstring>
 
 #include "datatype/construction.h"
@@ -38,8 +38,7 @@ bool encode(const Type& basic, const Width& w, std::byte* to, const std::byte* f
   }
   reverse(to, from, w.external);  // little endian: the low bytes are in front
   // MPI_LONG is 4 bytes there, wide characters 2: what is cut off must be the sign or zeros.
-  const bool negative =
-      basic.basic == Basic::i64 && (std::to_integer<int>(to[0]) & 0x80) != 0;
+  const bool negative = basic.basic == Basic::i64 && (std::to_integer<int>(to[0]) & 0x80) != 0;
   for (int64_t i = w.external; i < w.native; ++i)
     if (from[i] != (negative ? std::byte{0xff} : std::byte{0})) return false;
   return w.external == w.native || negative || basic.basic != Basic::i64 ||
@@ -57,7 +56,8 @@ void decode(const Type& basic, const Width& w, std::byte* to, const std::byte* f
   }
   reverse(to, from, w.external);
   const bool negative = basic.basic == Basic::i64 && (std::to_integer<int>(from[0]) & 0x80) != 0;
-  std::memset(to + w.external, negative ? 0xff : 0, static_cast<std::size_t>(w.native - w.external));
+  std::memset(to + w.external, negative ? 0xff : 0,
+              static_cast<std::size_t>(w.native - w.external));
 }
 
 /// Calls visit(basic type, address) for each basic element in order, until it returns false.
@@ -108,14 +108,15 @@ Err check_datarep(const char* datarep) {
 
 Err check_room(const char* what, int64_t need, int64_t size, int64_t position) {
   if (position >= 0 && position <= size && need <= size - position) return ok;
-  return fail(MPI_ERR_ARG, "%lld bytes are %s at position %lld, but the packed buffer has %lld bytes",
-              ll(need), what, ll(position), ll(size));
+  return fail(MPI_ERR_ARG,
+              "%lld bytes are %s at position %lld, but the packed buffer has %lld bytes", ll(need),
+              what, ll(position), ll(size));
 }
 
 Err total_bytes(int64_t count, int64_t each, int64_t* bytes) {
   if (!__builtin_mul_overflow(count, each, bytes)) return ok;
-  return fail(MPI_ERR_COUNT, "%lld elements of %lld bytes are more bytes than 64 bits hold", ll(count),
-              ll(each));
+  return fail(MPI_ERR_COUNT, "%lld elements of %lld bytes are more bytes than 64 bits hold",
+              ll(count), ll(each));
 }
 
 template <class Visit>
@@ -164,7 +165,8 @@ Err pack_external(const char* datarep, const ConstBuffer& from, void* out, int64
   };
   for_each_basic(from, visit);
   if (too_large != nullptr)
-    return fail(MPI_ERR_CONVERSION, "a value of %s does not fit in the %lld bytes it has in external32",
+    return fail(MPI_ERR_CONVERSION,
+                "a value of %s does not fit in the %lld bytes it has in external32",
                 predefined_name(*too_large), ll(external_size(*too_large)));
   *position += need;
   return ok;

@@ -55,10 +55,13 @@ using Kind = Node::Kind;
 /// Lists of at most this many runs are opened up when they become part of another list.
 constexpr int64_t open_up_max = 8;
 
-Node* make_node(Arena& arena, const Node& node) { return new (arena.make<Node>(1)) Node(node); }
+Node* make_node(Arena& arena, const Node& node) {
+  return new (arena.make<Node>(1)) Node(node);
+}
 
 const Node* block_node(Arena& arena, int64_t length) {
-  return make_node(arena, {.kind = Kind::block, .size = length, .length = length, .child = nullptr});
+  return make_node(arena,
+                   {.kind = Kind::block, .size = length, .length = length, .child = nullptr});
 }
 
 /// Is a copy of `child` at distance `stride` its own next round?
@@ -71,8 +74,8 @@ Layout repeat(Layout one, int64_t n, int64_t stride, Arena& arena) {
   if (n == 0 || one.node == nullptr) return {};
   if (n == 1) return one;
   const Node& child = *one.node;
-  Node node{.kind = Kind::loop, .size = n * child.size, .count = n, .stride = stride,
-            .child = nullptr};
+  Node node{
+      .kind = Kind::loop, .size = n * child.size, .count = n, .stride = stride, .child = nullptr};
   if (child.kind == Kind::block && stride == child.length)
     return {block_node(arena, node.size), one.disp};
   if (child.kind == Kind::block) {
@@ -101,8 +104,10 @@ class List {
   void reserve(int64_t n) { parts_.reserve(static_cast<std::size_t>(n)); }
 
   void add_block(int64_t disp, int64_t length) {
-    if (added_++ == 0) unit_ = length;
-    else if (length != unit_) unit_ = 0;
+    if (added_++ == 0)
+      unit_ = length;
+    else if (length != unit_)
+      unit_ = 0;
     if (!parts_.empty()) {
       Item& last = parts_.back();
       if (last.node == nullptr && last.disp + last.length == disp) {
@@ -119,8 +124,7 @@ class List {
     if (node.kind == Kind::block) {
       add_block(part.disp, node.length);
     } else if (node.count <= open_up_max && node.kind == Kind::vector) {
-      for (int64_t i = 0; i < node.count; ++i)
-        add_block(part.disp + i * node.stride, node.length);
+      for (int64_t i = 0; i < node.count; ++i) add_block(part.disp + i * node.stride, node.length);
     } else if (node.count <= open_up_max && node.kind == Kind::scatter) {
       for (int64_t i = 0; i < node.count; ++i) add_block(part.disp + node.disps[i], node.length);
     } else if (node.count <= open_up_max && node.kind == Kind::blocks) {
@@ -289,12 +293,18 @@ constexpr Node basic_block = {
 
 const Node* basic_node(int64_t bytes) {
   switch (bytes) {
-    case 1: return &basic_block<1>;
-    case 2: return &basic_block<2>;
-    case 4: return &basic_block<4>;
-    case 8: return &basic_block<8>;
-    case 16: return &basic_block<16>;
-    case 32: return &basic_block<32>;
+    case 1:
+      return &basic_block<1>;
+    case 2:
+      return &basic_block<2>;
+    case 4:
+      return &basic_block<4>;
+    case 8:
+      return &basic_block<8>;
+    case 16:
+      return &basic_block<16>;
+    case 32:
+      return &basic_block<32>;
   }
   WEFT_CHECK(!"a predefined type of this size");
   return nullptr;

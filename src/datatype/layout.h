@@ -45,7 +45,7 @@ struct Node {
   };
   Kind kind = Kind::block;
   std::uint8_t levels = 0;  // of loops down to one vector and nothing else; 0: it is not like that
-  std::int64_t size = 0;  // packed bytes
+  std::int64_t size = 0;    // packed bytes
   std::int64_t count = 1;
   std::int64_t stride = 0;
   std::int64_t length = 0;

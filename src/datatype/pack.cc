@@ -23,8 +23,10 @@ struct Mover {
   std::byte* packed;
 
   bool block(std::byte* p, int64_t length) {
-    if constexpr (Packing) copy_block(packed, p, length);
-    else copy_block(p, packed, length);
+    if constexpr (Packing)
+      copy_block(packed, p, length);
+    else
+      copy_block(p, packed, length);
     packed += length;
     return true;
   }
@@ -159,8 +161,10 @@ struct Pieces {
     Piece& p = piece[current];
     p.n -= blocks;
     if (p.n == 0) return void(++current);
-    if (p.disps != nullptr) p.disps += blocks;
-    else p.base += blocks * p.stride;
+    if (p.disps != nullptr)
+      p.disps += blocks;
+    else
+      p.base += blocks * p.stride;
   }
   void take_bytes(int64_t bytes) {
     skip += bytes;
@@ -193,14 +197,16 @@ int64_t copy_front(Pieces& from, Pieces& to) {
   const bool regular = fresh && f.disps == nullptr && t.disps == nullptr;
   if (regular && t.length % f.length == 0 && f.n >= t.length / f.length) {
     const int64_t k = t.length / f.length, n = std::min(t.n, f.n / k), bytes = n * t.length;
-    copy_strided({t.base, f.base, f.length, 2, {{k, f.length, f.stride}, {n, t.stride, k * f.stride}}});
+    copy_strided(
+        {t.base, f.base, f.length, 2, {{k, f.length, f.stride}, {n, t.stride, k * f.stride}}});
     from.take_blocks(n * k);
     to.take_blocks(n);
     return bytes;
   }
   if (regular && f.length % t.length == 0 && t.n >= f.length / t.length) {
     const int64_t k = f.length / t.length, n = std::min(f.n, t.n / k), bytes = n * f.length;
-    copy_strided({t.base, f.base, t.length, 2, {{k, t.stride, t.length}, {n, k * t.stride, f.stride}}});
+    copy_strided(
+        {t.base, f.base, t.length, 2, {{k, t.stride, t.length}, {n, k * t.stride, f.stride}}});
     from.take_blocks(n);
     to.take_blocks(n * k);
     return bytes;

@@ -18,8 +18,8 @@ struct Row {
   const char* name;
   Basic basic;
   std::uint8_t size, align;
-  std::uint8_t external;                // bytes in external32
-  std::uint16_t value = 0, index = 0;   // of a pair: the handles of its parts
+  std::uint8_t external;               // bytes in external32
+  std::uint16_t value = 0, index = 0;  // of a pair: the handles of its parts
   std::uint8_t index_disp = 0, extent = 0;
 };
 

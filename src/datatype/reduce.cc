@@ -28,14 +28,46 @@ ReduceFn choose() {
 std::size_t stride_of(Basic basic) {
   using enum Basic;
   switch (basic) {
-    case none: return 0;
-    case i8: case u8: case logical1: case boolean: case character: case byte: return 1;
-    case i16: case u16: case f16: case bf16: case logical2: return 2;
-    case i32: case u32: case f32: case c16: case logical4: return 4;
-    case i64: case u64: case f64: case c32: case logical8: case pair_2real: return 8;
-    case i128: case f80: case f128: case c64: case logical16: case pair_2double_precision: return 16;
-    case c80: case c128: return 32;
-    default: break;
+    case none:
+      return 0;
+    case i8:
+    case u8:
+    case logical1:
+    case boolean:
+    case character:
+    case byte:
+      return 1;
+    case i16:
+    case u16:
+    case f16:
+    case bf16:
+    case logical2:
+      return 2;
+    case i32:
+    case u32:
+    case f32:
+    case c16:
+    case logical4:
+      return 4;
+    case i64:
+    case u64:
+    case f64:
+    case c32:
+    case logical8:
+    case pair_2real:
+      return 8;
+    case i128:
+    case f80:
+    case f128:
+    case c64:
+    case logical16:
+    case pair_2double_precision:
+      return 16;
+    case c80:
+    case c128:
+      return 32;
+    default:
+      break;
   }
   const int code = static_cast<int>(basic) - static_cast<int>(pairs);
   const std::size_t value = stride_of(static_cast<Basic>(code / 2 + 1));
@@ -54,21 +86,28 @@ bool is_defined(Operation op, Basic basic) {
   const bool logical = basic >= logical1 && basic <= boolean;
   switch (op) {
     case Operation::null:
-    case Operation::user: return false;
+    case Operation::user:
+      return false;
     case Operation::sum:
-    case Operation::prod: return integer || floating || complex;
+    case Operation::prod:
+      return integer || floating || complex;
     case Operation::min:
-    case Operation::max: return integer || floating;
+    case Operation::max:
+      return integer || floating;
     case Operation::band:
     case Operation::bor:
-    case Operation::bxor: return integer || basic == byte;
+    case Operation::bxor:
+      return integer || basic == byte;
     case Operation::land:
     case Operation::lor:
-    case Operation::lxor: return integer || logical;
+    case Operation::lxor:
+      return integer || logical;
     case Operation::minloc:
-    case Operation::maxloc: return is_pair(basic);
+    case Operation::maxloc:
+      return is_pair(basic);
     case Operation::replace:
-    case Operation::no_op: return basic != none;
+    case Operation::no_op:
+      return basic != none;
   }
   return false;
 }

@@ -10,11 +10,26 @@
 namespace weft::datatype {
 
 enum class Operation : std::uint8_t {
-  null, sum, min, max, prod, band, bor, bxor, land, lor, lxor, minloc, maxloc, replace, no_op, user,
+  null,
+  sum,
+  min,
+  max,
+  prod,
+  band,
+  bor,
+  bxor,
+  land,
+  lor,
+  lxor,
+  minloc,
+  maxloc,
+  replace,
+  no_op,
+  user,
 };
 
-/// Is `op` defined for `basic` (MPI-5.0 §6.9.2)? Where several MPI types share a machine type, it is
-/// if it is for one of them (MPI_LAND for MPI_INTEGER, as it is for MPI_INT).
+/// Is `op` defined for `basic` (MPI-5.0 §6.9.2)? Where several MPI types share a machine type, it
+/// is if it is for one of them (MPI_LAND for MPI_INTEGER, as it is for MPI_INT).
 bool is_defined(Operation op, Basic basic);
 /// inout[i] = in[i] op inout[i] for n basic elements in memory, as far apart as in a C array (pairs
 /// with a gap keep it). `in` and `inout` do not overlap. `op` must be defined for `basic`.

@@ -80,12 +80,15 @@ template <std::int64_t ToStride, class CopyBlock>
 
 /// Loops level[k] to level[0]; three of them without a call.
 template <std::int64_t ToStride, class CopyBlock>
-void nest(const Strided::Level* level, int k, std::byte* to, const std::byte* from, CopyBlock copy) {
+void nest(const Strided::Level* level, int k, std::byte* to, const std::byte* from,
+          CopyBlock copy) {
   if (k == 0) return row<ToStride>(level[0], to, from, copy);
   if (k == 1) return plane<ToStride>(level, to, from, copy);
   for (std::int64_t i = level[k].n; i > 0; --i) {
-    if (k == 2) plane<ToStride>(level, to, from, copy);
-    else nest<ToStride>(level, k - 1, to, from, copy);
+    if (k == 2)
+      plane<ToStride>(level, to, from, copy);
+    else
+      nest<ToStride>(level, k - 1, to, from, copy);
     to += level[k].to_stride;
     from += level[k].from_stride;
   }
@@ -96,8 +99,10 @@ void exact(const Strided& s) {
   const auto copy = [](std::byte* to, const std::byte* from) {
     __builtin_memcpy(to, from, static_cast<std::size_t>(Length));
   };
-  if (s.level[0].to_stride == Length) nest<Length>(s.level, s.levels - 1, s.to, s.from, copy);
-  else nest<0>(s.level, s.levels - 1, s.to, s.from, copy);
+  if (s.level[0].to_stride == Length)
+    nest<Length>(s.level, s.levels - 1, s.to, s.from, copy);
+  else
+    nest<0>(s.level, s.levels - 1, s.to, s.from, copy);
 }
 
 /// Lengths from Half to 2 Half: the first and the last Half bytes, which may overlap.
@@ -115,20 +120,27 @@ void ends(const Strided& s) {
 inline void copy_strided(const Strided& s) {
   using namespace strided_detail;
   switch (s.length) {
-    case 1: return exact<1>(s);
-    case 2: return exact<2>(s);
-    case 4: return exact<4>(s);
-    case 8: return exact<8>(s);
-    case 12: return exact<12>(s);
-    case 16: return exact<16>(s);
-    case 24: return exact<24>(s);
-    case 32: return exact<32>(s);
+    case 1:
+      return exact<1>(s);
+    case 2:
+      return exact<2>(s);
+    case 4:
+      return exact<4>(s);
+    case 8:
+      return exact<8>(s);
+    case 12:
+      return exact<12>(s);
+    case 16:
+      return exact<16>(s);
+    case 24:
+      return exact<24>(s);
+    case 32:
+      return exact<32>(s);
   }
   if (s.length > 128) {
     const auto n = static_cast<std::size_t>(s.length);
-    return nest<0>(s.level, s.levels - 1, s.to, s.from, [n](std::byte* to, const std::byte* from) {
-      __builtin_memcpy(to, from, n);
-    });
+    return nest<0>(s.level, s.levels - 1, s.to, s.from,
+                   [n](std::byte* to, const std::byte* from) { __builtin_memcpy(to, from, n); });
   }
   if (s.length >= 64) return ends<64>(s);
   if (s.length > 32) return ends<32>(s);
@@ -151,12 +163,18 @@ template <bool Gather>
     all([](std::byte* to, const std::byte* from) { __builtin_memcpy(to, from, Length); });
   };
   switch (length) {
-    case 4: return exact.template operator()<4>();
-    case 8: return exact.template operator()<8>();
-    case 12: return exact.template operator()<12>();
-    case 16: return exact.template operator()<16>();
-    case 24: return exact.template operator()<24>();
-    case 32: return exact.template operator()<32>();
+    case 4:
+      return exact.template operator()<4>();
+    case 8:
+      return exact.template operator()<8>();
+    case 12:
+      return exact.template operator()<12>();
+    case 16:
+      return exact.template operator()<16>();
+    case 24:
+      return exact.template operator()<24>();
+    case 32:
+      return exact.template operator()<32>();
   }
   all([length](std::byte* to, const std::byte* from) { copy_block(to, from, length); });
 }

@@ -21,17 +21,47 @@ struct Layout;        // compiled at commit: where the bytes are
 enum class Basic : std::uint8_t {
   none,
   // The first 15 can be the value of a pair.
-  i8, i16, i32, i64, u8, u16, u32, u64, i128, f16, bf16, f32, f64, f80, f128,
-  c16, c32, c64, c80, c128,            // complex, named by the width of one part
-  logical1, logical2, logical4, logical8, logical16, boolean, character, byte,
-  pair_2real, pair_2double_precision,  // Fortran's pairs of two reals
-  pairs = 128,                         // value-index pairs: pair_of(value, index)
-  pair_float_int = pairs + 2 * 11, pair_double_int = pairs + 2 * 12, pair_long_int = pairs + 2 * 3,
-  pair_2int = pairs + 2 * 2, pair_short_int = pairs + 2 * 1, pair_longdouble_int = pairs + 2 * 13,
+  i8,
+  i16,
+  i32,
+  i64,
+  u8,
+  u16,
+  u32,
+  u64,
+  i128,
+  f16,
+  bf16,
+  f32,
+  f64,
+  f80,
+  f128,
+  c16,
+  c32,
+  c64,
+  c80,
+  c128,  // complex, named by the width of one part
+  logical1,
+  logical2,
+  logical4,
+  logical8,
+  logical16,
+  boolean,
+  character,
+  byte,
+  pair_2real,
+  pair_2double_precision,  // Fortran's pairs of two reals
+  pairs = 128,             // value-index pairs: pair_of(value, index)
+  pair_float_int = pairs + 2 * 11,
+  pair_double_int = pairs + 2 * 12,
+  pair_long_int = pairs + 2 * 3,
+  pair_2int = pairs + 2 * 2,
+  pair_short_int = pairs + 2 * 1,
+  pair_longdouble_int = pairs + 2 * 13,
 };
 
-/// The pair of a value and an index, as MPI_MINLOC and MPI_MAXLOC take it; none if there is no such.
-/// The index is i32 or i64.
+/// The pair of a value and an index, as MPI_MINLOC and MPI_MAXLOC take it; none if there is no
+/// such. The index is i32 or i64.
 constexpr Basic pair_of(Basic value, Basic index) {
   const int v = static_cast<int>(value) - 1;
   if (v < 0 || v > 14 || (index != Basic::i32 && index != Basic::i64)) return Basic::none;
@@ -48,19 +78,19 @@ static_assert(pair_of(Basic::i16, Basic::i32) == Basic::pair_short_int);
 static_assert(pair_of(Basic::f80, Basic::i32) == Basic::pair_longdouble_int);
 
 struct Type : Object {
-  std::int64_t size = 0;         // bytes of data in one element
+  std::int64_t size = 0;  // bytes of data in one element
   std::int64_t lb = 0;
   std::int64_t extent = 0;
   std::int64_t true_lb = 0;
   std::int64_t true_extent = 0;
-  bool dense = false;            // any count of elements is one block of size*count bytes at true_lb
+  bool dense = false;  // any count of elements is one block of size*count bytes at true_lb
   bool committed = false;
   bool predefined = false;
-  bool marked_lb = false;        // the lower bound was set (resized, subarray, darray), not computed
+  bool marked_lb = false;  // the lower bound was set (resized, subarray, darray), not computed
   bool marked_ub = false;
-  Basic basic = Basic::none;     // of a predefined type; of a derived one if all of its data is of it
-  std::int32_t align = 1;        // largest alignment of its basic types
-  std::int64_t elements = 0;     // basic elements, as MPI_Get_elements counts them
+  Basic basic = Basic::none;  // of a predefined type; of a derived one if all of its data is of it
+  std::int32_t align = 1;     // largest alignment of its basic types
+  std::int64_t elements = 0;  // basic elements, as MPI_Get_elements counts them
   Construction* construction = nullptr;  // null for the predefined types that have a name
   const Layout* layout = nullptr;        // null while dense or not committed
   /// What higher rooms keep with a derived type (name, attributes); given to Context::forget when
@@ -87,13 +117,13 @@ struct Buffer {
   operator ConstBuffer() const { return {data, count, type}; }
 };
 
-/// Keep a type alive while an operation uses it, and let it go (the last one destroys it). No effect
-/// on predefined types, which are constant. Under the rank's lock.
+/// Keep a type alive while an operation uses it, and let it go (the last one destroys it). No
+/// effect on predefined types, which are constant. Under the rank's lock.
 void retain(const Type& type);
 void release(const Type& type);
 
-/// Copy bytes [offset, offset + n) of the packed form of `from` to `out`; n = min(max, what is left).
-/// Returns n. Any offset is legal. cost: no allocation.
+/// Copy bytes [offset, offset + n) of the packed form of `from` to `out`; n = min(max, what is
+/// left). Returns n. Any offset is legal. cost: no allocation.
 std::int64_t pack(const ConstBuffer& from, std::int64_t offset, void* out, std::int64_t max);
 /// The reverse: `n` bytes of packed data at `in` are bytes [offset, offset + n) of `to`.
 void unpack(const Buffer& to, std::int64_t offset, const void* in, std::int64_t n);
@@ -102,13 +132,16 @@ void unpack(const Buffer& to, std::int64_t offset, const void* in, std::int64_t 
 void copy(const ConstBuffer& from, const Buffer& to, std::int64_t bytes);
 /// The contiguous runs of memory that hold the bytes of `of` from `offset` on, in packed order: at
 /// most `max` of them (neighbours merged). Returns how many; `*bytes` is what they hold.
-int runs(const ConstBuffer& of, std::int64_t offset, struct iovec* out, int max, std::int64_t* bytes);
+int runs(const ConstBuffer& of, std::int64_t offset, struct iovec* out, int max,
+         std::int64_t* bytes);
 
 /// Where the data starts; only for a dense type: the data is one block.
 inline const std::byte* block(const ConstBuffer& b) {
   return static_cast<const std::byte*>(b.data) + b.type->true_lb;
 }
-inline std::byte* block(const Buffer& b) { return static_cast<std::byte*>(b.data) + b.type->true_lb; }
+inline std::byte* block(const Buffer& b) {
+  return static_cast<std::byte*>(b.data) + b.type->true_lb;
+}
 
 /// The predefined type of an ABI handle value (MPI_INT, ...), nullptr if it is none. The table is
 /// constant and shared by all ranks.

@@ -62,8 +62,8 @@ Err create_f90_floating(Context& context, int combiner, int p, int r, const Type
     const auto* list = combiner == MPI_COMBINER_F90_REAL ? reals : complexes;
     return create_fortran(context, combiner, {p, r}, named(list[i]), out);
   }
-  return fail(MPI_ERR_ARG, "no Fortran kind here has precision %d and range %d; at most 33 and 4931", p,
-              r);
+  return fail(MPI_ERR_ARG,
+              "no Fortran kind here has precision %d and range %d; at most 33 and 4931", p, r);
 }
 
 }  // namespace
@@ -89,9 +89,12 @@ Err match_size(int type_class, int size, const Type** out) {
       if (named(h).size == size) *out = &named(h);
   };
   *out = nullptr;
-  if (type_class == MPI_TYPECLASS_INTEGER) pick(integers);
-  else if (type_class == MPI_TYPECLASS_REAL) pick(reals);
-  else if (type_class == MPI_TYPECLASS_COMPLEX) pick(complexes);
+  if (type_class == MPI_TYPECLASS_INTEGER)
+    pick(integers);
+  else if (type_class == MPI_TYPECLASS_REAL)
+    pick(reals);
+  else if (type_class == MPI_TYPECLASS_COMPLEX)
+    pick(complexes);
   else
     return fail(MPI_ERR_ARG, "type class %d is none; use MPI_TYPECLASS_INTEGER, _REAL or _COMPLEX",
                 type_class);
@@ -102,8 +105,8 @@ Err match_size(int type_class, int size, const Type** out) {
 Err value_index(Context& context, const Type& value, const Type& index, const Type** out) {
   *out = named_pair(value, index);
   if (*out != nullptr) return ok;
-  // An index of a C type gives a named pair or none, as programs expect that try them all; those who
-  // need 64 bits take one of MPI's own integers.
+  // An index of a C type gives a named pair or none, as programs expect that try them all; those
+  // who need 64 bits take one of MPI's own integers.
   const MPI_Datatype h = handle(index);
   const bool offered = h == MPI_AINT || h == MPI_COUNT || h == MPI_OFFSET;
   const bool plain = offered && predefined_name(value) != nullptr;
@@ -114,7 +117,8 @@ Err value_index(Context& context, const Type& value, const Type& index, const Ty
   Draft draft(context, MPI_COMBINER_VALUE_INDEX);
   auto* list = draft->arena.make<Entry>(2);
   list[0] = {0, 1, 0, draft.component(value)};
-  list[1] = {(value.size + index.align - 1) / index.align * index.align, 1, 0, draft.component(index)};
+  list[1] = {(value.size + index.align - 1) / index.align * index.align, 1, 0,
+             draft.component(index)};
   WEFT_TRY(keep(context, draft, draft.entries(list, 2), out));
   context.unnamed.back()->basic = basic;
   return ok;

@@ -85,7 +85,8 @@ template <class Item>
 int64_t find_entry(const Item* table, int64_t n, int64_t from) {
   if (from == 0) return 0;
   return std::upper_bound(table, table + n, from,
-                          [](int64_t at, const Item& item) { return at < item.at; }) - table - 1;
+                          [](int64_t at, const Item& item) { return at < item.at; }) -
+         table - 1;
 }
 
 template <class Sink>
@@ -137,8 +138,11 @@ bool walk(const ConstBuffer& buffer, std::int64_t from, std::int64_t to, Sink& s
   auto* base =
       const_cast<std::byte*>(static_cast<const std::byte*>(buffer.data)) + type.layout->disp;
   if (buffer.count == 1) return walk_detail::walk(element, base, from, to, sink);
-  Node all{.kind = Node::Kind::loop, .size = buffer.count * element.size, .count = buffer.count,
-           .stride = type.extent, .child = &element};
+  Node all{.kind = Node::Kind::loop,
+           .size = buffer.count * element.size,
+           .count = buffer.count,
+           .stride = type.extent,
+           .child = &element};
   if (element.kind == Node::Kind::block) {
     all.kind = Node::Kind::vector;
     all.length = element.length;

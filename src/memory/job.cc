@@ -22,7 +22,9 @@ namespace weft::memory {
 namespace {
 
 constexpr std::size_t page = 4096;
-constexpr std::size_t round_up(std::size_t n) { return (n + page - 1) / page * page; }
+constexpr std::size_t round_up(std::size_t n) {
+  return (n + page - 1) / page * page;
+}
 
 // heap_state[0]: bytes handed out by the bump pointer; heap_state[k]: offset of the first free
 // block of 2^(k+11) bytes, 0 for none. A free block starts with the offset of the next.
@@ -71,13 +73,14 @@ Result<Job*> Job::create(int nranks, int cpus, const Params& params) {
                 std::strerror(errno));
   const std::size_t total = job_layout(h).total;
   if (ftruncate(fd, static_cast<off_t>(total)) != 0) {
-    const Err e = fail(MPI_ERR_NO_MEM, "cannot size the job's shared memory to %zu bytes: %s", total,
-                       std::strerror(errno));
+    const Err e = fail(MPI_ERR_NO_MEM, "cannot size the job's shared memory to %zu bytes: %s",
+                       total, std::strerror(errno));
     close(fd);
     return e;
   }
   if (pwrite(fd, &h, sizeof h, 0) != static_cast<ssize_t>(sizeof h)) {
-    const Err e = fail(MPI_ERR_NO_MEM, "cannot write the job's shared memory: %s", std::strerror(errno));
+    const Err e =
+        fail(MPI_ERR_NO_MEM, "cannot write the job's shared memory: %s", std::strerror(errno));
     close(fd);
     return e;
   }
@@ -88,8 +91,10 @@ Result<Job*> Job::open(int fd) {
   JobHeader h{};
   if (pread(fd, &h, sizeof h, 0) != static_cast<ssize_t>(sizeof h) ||
       h.magic != JobHeader::magic_value)
-    return fail(MPI_ERR_INTERN, "descriptor %d is no job of this version of weft; start the program "
-                                "with weft's own mpiexec", fd);
+    return fail(MPI_ERR_INTERN,
+                "descriptor %d is no job of this version of weft; start the program "
+                "with weft's own mpiexec",
+                fd);
   const std::size_t total = job_layout(h).total;
   void* base = mmap(nullptr, total, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
   if (base == MAP_FAILED)
@@ -108,10 +113,13 @@ RankEntry& Job::entry(int world_rank) {
 }
 
 std::byte* Job::area(int world_rank) {
-  return at(job_layout(header()).areas + static_cast<std::size_t>(world_rank) * header().rank_bytes);
+  return at(job_layout(header()).areas +
+            static_cast<std::size_t>(world_rank) * header().rank_bytes);
 }
 
-std::byte* Job::heap() { return at(job_layout(header()).heap); }
+std::byte* Job::heap() {
+  return at(job_layout(header()).heap);
+}
 
 std::uint64_t Job::heap_allocate(std::size_t bytes, std::size_t zeroed) {
   const int k = size_class(bytes);

@@ -22,14 +22,15 @@ enum class RankState : std::uint32_t { started = 0, initialized = 1, finalized =
 
 /// What everybody may know about a rank. Written by the rank itself unless it says otherwise.
 struct alignas(64) RankEntry {
-  std::int32_t appnum;                  // launcher: which of the `:` separated programs
-  std::int32_t app_size;                // launcher: ranks of that program
-  std::atomic<std::int32_t> pid;        // process that hosts the rank; 0 before it attached
+  std::int32_t appnum;            // launcher: which of the `:` separated programs
+  std::int32_t app_size;          // launcher: ranks of that program
+  std::atomic<std::int32_t> pid;  // process that hosts the rank; 0 before it attached
   std::atomic<RankState> state;
-  std::atomic<std::uint32_t> aborted;   // 1 after MPI_Abort or a fatal error (release; text is valid)
+  std::atomic<std::uint32_t>
+      aborted;  // 1 after MPI_Abort or a fatal error (release; text is valid)
   std::atomic<std::int32_t> abort_code;
-  std::atomic<std::int32_t> signal;     // a thread rank died by this signal (its process follows)
-  char message[1024];                   // why it aborted, one line, shown once by the launcher
+  std::atomic<std::int32_t> signal;  // a thread rank died by this signal (its process follows)
+  char message[1024];                // why it aborted, one line, shown once by the launcher
 };
 
 /// In front of a rank's rings: its mailbox's control lines and copy jobs (shm/mailbox.h).
@@ -39,8 +40,8 @@ struct JobHeader {
   static constexpr std::uint64_t magic_value = 0x31304a5446455745;  // "EWEFTJ01"
   std::uint64_t magic;
   std::uint32_t nranks;
-  std::uint32_t cpus;            // CPUs that the job may use (for the waiting policy)
-  std::uint64_t rank_bytes;      // size of a rank's area
+  std::uint32_t cpus;        // CPUs that the job may use (for the waiting policy)
+  std::uint64_t rank_bytes;  // size of a rank's area
   std::uint64_t heap_bytes;
   std::uint32_t ring_cells;
   std::uint32_t ring_bytes;

@@ -33,7 +33,9 @@ bool move(int pid, std::uint64_t there, void* here, std::size_t bytes, Call call
 
 }  // namespace
 
-void permit_peers() { prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0); }
+void permit_peers() {
+  prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
+}
 
 Reach probe_reach(int pid, const void* probe) {
   if (pid == getpid()) return Reach::direct;

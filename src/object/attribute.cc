@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Attributes. Callbacks may set and delete attributes of the same object, so no reference into a list
-// of entries or the keyval table is kept across one.
+// Attributes. Callbacks may set and delete attributes of the same object, so no reference into a
+// list of entries or the keyval table is kept across one.
 #include "object/attribute.h"
 
 #include <algorithm>
@@ -13,9 +13,12 @@ namespace {
 
 const char* name_of(Target target) {
   switch (target) {
-    case Target::comm: return "communicators";
-    case Target::type: return "datatypes";
-    default: return "windows";
+    case Target::comm:
+      return "communicators";
+    case Target::type:
+      return "datatypes";
+    default:
+      return "windows";
   }
 }
 
@@ -24,16 +27,18 @@ bool is_predefined(int keyval) {
          (keyval >= MPI_WIN_BASE && keyval <= MPI_WIN_MODEL);
 }
 
-/// The keyval, if it may be used on objects of this kind. A freed one that attributes still use works
-/// on for them: they can be read and deleted (§7.7.2).
+/// The keyval, if it may be used on objects of this kind. A freed one that attributes still use
+/// works on for them: they can be read and deleted (§7.7.2).
 Result<Keyval*> known(Store& store, Target target, int keyval) {
   if (is_predefined(keyval))
     return fail(MPI_ERR_KEYVAL, "keyval %d is predefined: its value can only be read", keyval);
   if (keyval == MPI_KEYVAL_INVALID)
-    return fail(MPI_ERR_KEYVAL, "the keyval is MPI_KEYVAL_INVALID (made by no MPI_*_create_keyval, or freed)");
+    return fail(MPI_ERR_KEYVAL,
+                "the keyval is MPI_KEYVAL_INVALID (made by no MPI_*_create_keyval, or freed)");
   Keyval* found = store.keyvals.find(keyval);
   if (found == nullptr)
-    return fail(MPI_ERR_KEYVAL, "keyval %d was not made by an MPI_*_create_keyval or has been freed", keyval);
+    return fail(MPI_ERR_KEYVAL,
+                "keyval %d was not made by an MPI_*_create_keyval or has been freed", keyval);
   if (found->target != target)
     return fail(MPI_ERR_KEYVAL, "keyval %d is for %s, not for %s", keyval, name_of(found->target),
                 name_of(target));
@@ -49,8 +54,8 @@ auto find(Attributes& attributes, int keyval) {
 Err remove(Store& store, const Holder& holder, int keyval) {
   const Keyval with = *store.keyvals.find(keyval);
   if (with.remove != nullptr) {
-    const int code = with.remove(holder.handle, keyval, find(*holder.attributes, keyval)->second,
-                                 with.extra);
+    const int code =
+        with.remove(holder.handle, keyval, find(*holder.attributes, keyval)->second, with.extra);
     if (code != MPI_SUCCESS)
       return fail(code, "the delete callback of keyval %d returned error %d", keyval, code);
   }
@@ -68,7 +73,9 @@ void add(Store& store, Attributes& attributes, int keyval, void* value) {
 }
 
 // MPI_COMM_DUP_FN and its siblings are the constant 1 in the standard ABI, the NULL functions 0.
-bool is_dup(Keyval::Copy* copy) { return reinterpret_cast<std::uintptr_t>(copy) == 1; }
+bool is_dup(Keyval::Copy* copy) {
+  return reinterpret_cast<std::uintptr_t>(copy) == 1;
+}
 
 }  // namespace
 
@@ -121,7 +128,8 @@ Err set_attribute(Store& store, const Holder& holder, int keyval, void* value) {
   const Result<Keyval*> found = known(store, holder.target, keyval);
   if (!found) return found.err;
   if (found.value->freed)
-    return fail(MPI_ERR_KEYVAL, "keyval %d has been freed: no new attribute can be set with it", keyval);
+    return fail(MPI_ERR_KEYVAL, "keyval %d has been freed: no new attribute can be set with it",
+                keyval);
   // The keyval must outlive the callback.
   ++found.value->attributes;
   Err err = ok;
@@ -175,21 +183,38 @@ Err delete_attributes(Store& store, const Holder& holder) {
   return ok;
 }
 
-Holder holder(Comm& comm) { return {Target::comm, handle_of(comm), &comm.attributes}; }
+Holder holder(Comm& comm) {
+  return {Target::comm, handle_of(comm), &comm.attributes};
+}
 
 Err get_comm_attribute(Comm& comm, int keyval, void* value, int* flag) {
   Store& store = *comm.store;
   const WorldFacts& facts = store.facts;
   const int* answer = nullptr;
   switch (keyval) {
-    case MPI_TAG_UB: answer = &facts.tag_ub; break;
-    case MPI_IO: answer = &facts.io; break;
-    case MPI_HOST: answer = &facts.host; break;
-    case MPI_WTIME_IS_GLOBAL: answer = &facts.wtime_is_global; break;
-    case MPI_APPNUM: answer = &facts.appnum; break;
-    case MPI_LASTUSEDCODE: answer = &store.error_codes.last_used(); break;
-    case MPI_UNIVERSE_SIZE: answer = &facts.universe_size; break;
-    default: return get_attribute(store, holder(comm), keyval, value, flag);
+    case MPI_TAG_UB:
+      answer = &facts.tag_ub;
+      break;
+    case MPI_IO:
+      answer = &facts.io;
+      break;
+    case MPI_HOST:
+      answer = &facts.host;
+      break;
+    case MPI_WTIME_IS_GLOBAL:
+      answer = &facts.wtime_is_global;
+      break;
+    case MPI_APPNUM:
+      answer = &facts.appnum;
+      break;
+    case MPI_LASTUSEDCODE:
+      answer = &store.error_codes.last_used();
+      break;
+    case MPI_UNIVERSE_SIZE:
+      answer = &facts.universe_size;
+      break;
+    default:
+      return get_attribute(store, holder(comm), keyval, value, flag);
   }
   *flag = 1;
   *static_cast<const int**>(value) = answer;

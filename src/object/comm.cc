@@ -12,14 +12,18 @@ namespace {
 
 /// The assertions of MPI-5.0 §7.4.4, all booleans.
 constexpr const char* known_hints[] = {
-    "mpi_assert_no_any_tag",          "mpi_assert_no_any_source",
-    "mpi_assert_exact_length",        "mpi_assert_allow_overtaking",
-    "mpi_assert_strict_start_ordering", "mpi_assert_strict_persistent_collective_ordering",
+    "mpi_assert_no_any_tag",
+    "mpi_assert_no_any_source",
+    "mpi_assert_exact_length",
+    "mpi_assert_allow_overtaking",
+    "mpi_assert_strict_start_ordering",
+    "mpi_assert_strict_persistent_collective_ordering",
 };
 
 Err intercomm_only(const Comm& comm) {
   if (comm.is_inter()) return ok;
-  return fail(MPI_ERR_COMM, "the communicator is an intracommunicator; only an intercommunicator has a "
+  return fail(MPI_ERR_COMM,
+              "the communicator is an intracommunicator; only an intercommunicator has a "
               "remote group (MPI_Comm_test_inter tells)");
 }
 
@@ -46,7 +50,9 @@ Err set_hints(Comm& comm, const Info* info) {
   return ok;
 }
 
-void get_hints(const Comm& comm, MPI_Info* out) { dup_info(*comm.store, comm.hints, out); }
+void get_hints(const Comm& comm, MPI_Info* out) {
+  dup_info(*comm.store, comm.hints, out);
+}
 
 Err remote_group(const Comm& comm, MPI_Group* out) {
   WEFT_TRY(intercomm_only(comm));

@@ -13,7 +13,10 @@ struct Text {
   const char* words;
 };
 
-#define TEXT(cls, words) Text{cls, #cls ": " words}
+#define TEXT(cls, words) \
+  Text {                 \
+    cls, #cls ": " words \
+  }
 constexpr Text mpi[] = {
     Text{MPI_SUCCESS, "MPI_SUCCESS: no error"},
     TEXT(MPI_ERR_BUFFER, "invalid buffer pointer"),

@@ -16,13 +16,17 @@ constexpr int first_added = MPI_ERR_LASTCODE + 1;
 
 Err check_added(int code) {
   if (code >= first_added) return ok;
-  return fail(MPI_ERR_ARG, "%d is predefined; only classes and codes made by MPI_Add_error_class and "
-              "MPI_Add_error_code can be changed", code);
+  return fail(MPI_ERR_ARG,
+              "%d is predefined; only classes and codes made by MPI_Add_error_class and "
+              "MPI_Add_error_code can be changed",
+              code);
 }
 
 Err unknown(int code) {
-  return fail(MPI_ERR_ARG, "%d is no error code: it is neither predefined nor made by "
-              "MPI_Add_error_class or MPI_Add_error_code", code);
+  return fail(MPI_ERR_ARG,
+              "%d is no error code: it is neither predefined nor made by "
+              "MPI_Add_error_class or MPI_Add_error_code",
+              code);
 }
 
 }  // namespace
@@ -49,8 +53,10 @@ Err ErrorCodes::add_code(int cls, int* code) {
   const Entry* entry = find(cls);
   const bool is_class = entry != nullptr ? entry->cls == cls : class_text(cls) != nullptr;
   if (!is_class)
-    return fail(MPI_ERR_ARG, "%d is no error class: a code belongs to a predefined class or to one made "
-                "by MPI_Add_error_class", cls);
+    return fail(MPI_ERR_ARG,
+                "%d is no error class: a code belongs to a predefined class or to one made "
+                "by MPI_Add_error_class",
+                cls);
   *code = add(cls);
   return ok;
 }
@@ -73,21 +79,29 @@ Err ErrorCodes::remove(int code, bool is_class) {
     return fail(MPI_ERR_ARG, "%d is no error %s made by MPI_Add_error_%s", code,
                 is_class ? "class" : "code", is_class ? "class" : "code");
   if (!entry->text.empty())
-    return fail(MPI_ERR_ARG, "error %s %d has a string; remove that first with "
-                "MPI_Remove_error_string", is_class ? "class" : "code", code);
+    return fail(MPI_ERR_ARG,
+                "error %s %d has a string; remove that first with "
+                "MPI_Remove_error_string",
+                is_class ? "class" : "code", code);
   if (is_class)
     for (std::size_t i = 0; i < added_.size(); ++i)
       if (added_[i].cls == code && &added_[i] != entry)
-        return fail(MPI_ERR_ARG, "error class %d still has the code %d; remove that first with "
-                    "MPI_Remove_error_code", code, first_added + static_cast<int>(i));
+        return fail(MPI_ERR_ARG,
+                    "error class %d still has the code %d; remove that first with "
+                    "MPI_Remove_error_code",
+                    code, first_added + static_cast<int>(i));
   entry->cls = 0;
   while (!added_.empty() && added_.back().cls == 0) added_.pop_back();
   last_used_ = first_added - 1 + static_cast<int>(added_.size());
   return ok;
 }
 
-Err ErrorCodes::remove_class(int cls) { return remove(cls, true); }
-Err ErrorCodes::remove_code(int code) { return remove(code, false); }
+Err ErrorCodes::remove_class(int cls) {
+  return remove(cls, true);
+}
+Err ErrorCodes::remove_code(int code) {
+  return remove(code, false);
+}
 
 Err ErrorCodes::remove_string(int code) {
   WEFT_TRY(check_added(code));
@@ -130,7 +144,8 @@ Err create_errhandler(Store& store, Errhandler::What what, void* function, MPI_E
 
 Err free_errhandler(Store& store, MPI_Errhandler* handle) {
   Errhandler* errhandler = store.errhandler(*handle);
-  // MPI_Comm_get_errhandler may have given a predefined one, which is freed like any other (§9.3.1).
+  // MPI_Comm_get_errhandler may have given a predefined one, which is freed like any other
+  // (§9.3.1).
   if (errhandler->store != nullptr) --errhandler->handles;
   release(*errhandler);
   *handle = MPI_ERRHANDLER_NULL;
@@ -139,7 +154,8 @@ Err free_errhandler(Store& store, MPI_Errhandler* handle) {
 
 Err set_errhandler(Errhandler** slot, Errhandler::What user, Errhandler& errhandler) {
   if (errhandler.store != nullptr && errhandler.what != user)
-    return fail(MPI_ERR_ARG, "the error handler was made for another kind of object; make one with the "
+    return fail(MPI_ERR_ARG,
+                "the error handler was made for another kind of object; make one with the "
                 "MPI_*_create_errhandler of this kind");
   retain(errhandler);
   if (*slot != nullptr) release(**slot);
@@ -155,10 +171,14 @@ void get_errhandler(Errhandler& current, MPI_Errhandler* out) {
 
 Verdict invoke_errhandler(Errhandler& errhandler, void* handle, int* code) {
   switch (errhandler.what) {
-    case Errhandler::What::fatal: return Verdict::abort_job;
-    case Errhandler::What::abort: return Verdict::abort_comm;
-    case Errhandler::What::returns: return Verdict::return_code;
-    default: break;
+    case Errhandler::What::fatal:
+      return Verdict::abort_job;
+    case Errhandler::What::abort:
+      return Verdict::abort_comm;
+    case Errhandler::What::returns:
+      return Verdict::return_code;
+    default:
+      break;
   }
   // The function may free its own handler.
   retain(errhandler);

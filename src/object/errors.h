@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Error classes, codes and strings (MPI-5.0 §9.4, §9.5), and error handlers (§9.3). weft has no codes
-// of its own: a code is a class, or one of those that the user added.
+// Error classes, codes and strings (MPI-5.0 §9.4, §9.5), and error handlers (§9.3). weft has no
+// codes of its own: a code is a class, or one of those that the user added.
 #pragma once
 
 #include <string>
@@ -48,7 +48,8 @@ class ErrorCodes {
 // --- error handlers -----------------------------------------------------------------------------
 Err create_errhandler(Store& store, Errhandler::What what, void* function, MPI_Errhandler* out);
 Err free_errhandler(Store& store, MPI_Errhandler* handle);
-/// Make `errhandler` the handler of an object whose handlers are of kind `user`. `slot` may be null.
+/// Make `errhandler` the handler of an object whose handlers are of kind `user`. `slot` may be
+/// null.
 Err set_errhandler(Errhandler** slot, Errhandler::What user, Errhandler& errhandler);
 /// A new reference to the handler in `slot` for the user.
 void get_errhandler(Errhandler& current, MPI_Errhandler* out);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A generalized request is freed when it is complete and the user has given up its handle, in either
-// order; then the free callback runs once.
+// A generalized request is freed when it is complete and the user has given up its handle, in
+// either order; then the free callback runs once.
 #include "object/grequest.h"
 
 #include "object/store.h"
@@ -14,7 +14,9 @@ struct State {
   GeneralizedCalls calls;
 };
 
-State& state(Request& request) { return *static_cast<State*>(request.state); }
+State& state(Request& request) {
+  return *static_cast<State*>(request.state);
+}
 
 Err query(Request& request) {
   const GeneralizedCalls& calls = state(request).calls;
@@ -65,10 +67,11 @@ Request* start_generalized(Store& store, pt2pt::Engine& engine, const Generalize
 
 Err complete_generalized(Request& request) {
   if (request.ops != &ops)
-    return fail(MPI_ERR_REQUEST, "the request is a %s; MPI_Grequest_complete takes one that "
-                "MPI_Grequest_start made", request.ops->what);
-  if (request.done)
-    return fail(MPI_ERR_REQUEST, "the generalized request is complete already");
+    return fail(MPI_ERR_REQUEST,
+                "the request is a %s; MPI_Grequest_complete takes one that "
+                "MPI_Grequest_start made",
+                request.ops->what);
+  if (request.done) return fail(MPI_ERR_REQUEST, "the generalized request is complete already");
   request.done = true;
   if (request.orphan) destroy(request);
   return ok;

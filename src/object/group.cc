@@ -29,8 +29,7 @@ class Index {
 };
 
 void give(Store& store, std::vector<std::int32_t> members, MPI_Group* out) {
-  *out = members.empty() ? MPI_GROUP_EMPTY
-                         : handle_of(*make_group(store, std::move(members)));
+  *out = members.empty() ? MPI_GROUP_EMPTY : handle_of(*make_group(store, std::move(members)));
 }
 
 /// `chosen[i]` of each listed rank becomes true; every rank must be valid and listed once.
@@ -42,8 +41,10 @@ Err mark(const Group& group, std::span<const int> ranks, std::vector<bool>& chos
       return fail(MPI_ERR_RANK, "ranks[%zu] is %d; the group has ranks 0 to %d", i, rank,
                   group.size() - 1);
     if (chosen[static_cast<std::size_t>(rank)])
-      return fail(MPI_ERR_RANK, "rank %d is listed twice (the second time as number %zu); each rank "
-                  "may be listed once", rank, i);
+      return fail(MPI_ERR_RANK,
+                  "rank %d is listed twice (the second time as number %zu); each rank "
+                  "may be listed once",
+                  rank, i);
     chosen[static_cast<std::size_t>(rank)] = true;
   }
   return ok;
@@ -54,16 +55,19 @@ Err expand(const Group& group, std::span<const Range> ranges, std::vector<int>& 
   for (std::size_t i = 0; i < ranges.size(); ++i) {
     const auto [first, last, stride] = ranges[i];
     if (stride == 0)
-      return fail(MPI_ERR_ARG, "ranges[%zu] is (%d, %d, 0); the stride must not be 0", i, first, last);
+      return fail(MPI_ERR_ARG, "ranges[%zu] is (%d, %d, 0); the stride must not be 0", i, first,
+                  last);
     if ((stride > 0 && first > last) || (stride < 0 && first < last))
-      return fail(MPI_ERR_ARG, "ranges[%zu] is (%d, %d, %d), which never reaches its end; the stride "
-                  "has the wrong sign", i, first, last, stride);
+      return fail(MPI_ERR_ARG,
+                  "ranges[%zu] is (%d, %d, %d), which never reaches its end; the stride "
+                  "has the wrong sign",
+                  i, first, last, stride);
     // Only the ranks that are hit must exist; `last` itself may lie beyond.
     const std::int64_t steps = (std::int64_t{last} - first) / stride;
     const std::int64_t end = first + steps * stride;
     if (first < 0 || first >= group.size() || end < 0 || end >= group.size())
-      return fail(MPI_ERR_RANK, "ranges[%zu] is (%d, %d, %d); the group has ranks 0 to %d", i, first,
-                  last, stride, group.size() - 1);
+      return fail(MPI_ERR_RANK, "ranges[%zu] is (%d, %d, %d); the group has ranks 0 to %d", i,
+                  first, last, stride, group.size() - 1);
     for (std::int64_t k = 0; k <= steps; ++k) ranks.push_back(static_cast<int>(first + k * stride));
   }
   return ok;
@@ -107,13 +111,15 @@ Err group_excl(Store& store, const Group& group, std::span<const int> ranks, MPI
   return ok;
 }
 
-Err group_range_incl(Store& store, const Group& group, std::span<const Range> ranges, MPI_Group* out) {
+Err group_range_incl(Store& store, const Group& group, std::span<const Range> ranges,
+                     MPI_Group* out) {
   std::vector<int> ranks;
   WEFT_TRY(expand(group, ranges, ranks));
   return group_incl(store, group, ranks, out);
 }
 
-Err group_range_excl(Store& store, const Group& group, std::span<const Range> ranges, MPI_Group* out) {
+Err group_range_excl(Store& store, const Group& group, std::span<const Range> ranges,
+                     MPI_Group* out) {
   std::vector<int> ranks;
   WEFT_TRY(expand(group, ranges, ranks));
   return group_excl(store, group, ranks, out);

@@ -24,8 +24,10 @@ using Range = int[3];  // first, last, stride
 
 Err group_incl(Store& store, const Group& group, std::span<const int> ranks, MPI_Group* out);
 Err group_excl(Store& store, const Group& group, std::span<const int> ranks, MPI_Group* out);
-Err group_range_incl(Store& store, const Group& group, std::span<const Range> ranges, MPI_Group* out);
-Err group_range_excl(Store& store, const Group& group, std::span<const Range> ranges, MPI_Group* out);
+Err group_range_incl(Store& store, const Group& group, std::span<const Range> ranges,
+                     MPI_Group* out);
+Err group_range_excl(Store& store, const Group& group, std::span<const Range> ranges,
+                     MPI_Group* out);
 void group_union(Store& store, const Group& a, const Group& b, MPI_Group* out);
 void group_intersection(Store& store, const Group& a, const Group& b, MPI_Group* out);
 void group_difference(Store& store, const Group& a, const Group& b, MPI_Group* out);

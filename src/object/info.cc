@@ -19,13 +19,15 @@ Err check_key(const char* key) {
   const std::size_t length = std::strlen(key);
   if (length == 0) return fail(MPI_ERR_INFO_KEY, "the key is an empty string");
   if (length >= MPI_MAX_INFO_KEY)
-    return fail(MPI_ERR_INFO_KEY, "the key \"%.40s...\" has %zu characters; a key may have at most %d",
-                key, length, MPI_MAX_INFO_KEY - 1);
+    return fail(MPI_ERR_INFO_KEY,
+                "the key \"%.40s...\" has %zu characters; a key may have at most %d", key, length,
+                MPI_MAX_INFO_KEY - 1);
   return ok;
 }
 
 auto find(auto& entries, const char* key) {
-  return std::find_if(entries.begin(), entries.end(), [&](const auto& e) { return e.first == key; });
+  return std::find_if(entries.begin(), entries.end(),
+                      [&](const auto& e) { return e.first == key; });
 }
 
 void copy_text(const std::string& from, char* to, std::size_t room) {
@@ -35,8 +37,7 @@ void copy_text(const std::string& from, char* to, std::size_t room) {
 }
 
 void put(Info& info, const char* key, const std::string& value) {
-  if (!value.empty())
-    (void)info_set(info, key, value.substr(0, MPI_MAX_INFO_VAL - 1).c_str());
+  if (!value.empty()) (void)info_set(info, key, value.substr(0, MPI_MAX_INFO_VAL - 1).c_str());
 }
 
 }  // namespace
@@ -77,8 +78,10 @@ Err info_set(Info& info, const char* key, const char* value) {
   WEFT_TRY(check_key(key));
   const std::size_t length = std::strlen(value);
   if (length >= MPI_MAX_INFO_VAL)
-    return fail(MPI_ERR_INFO_VALUE, "the value of \"%s\" has %zu characters; a value may have at most "
-                "%d", key, length, MPI_MAX_INFO_VAL - 1);
+    return fail(MPI_ERR_INFO_VALUE,
+                "the value of \"%s\" has %zu characters; a value may have at most "
+                "%d",
+                key, length, MPI_MAX_INFO_VAL - 1);
   const auto at = find(info.entries, key);
   if (at != info.entries.end()) {
     at->second = value;
@@ -101,7 +104,8 @@ Err info_delete(Info& info, const char* key) {
 Err info_get_string(const Info& info, const char* key, int* buflen, char* value, int* flag) {
   WEFT_TRY(check_key(key));
   if (*buflen < 0)
-    return fail(MPI_ERR_ARG, "buflen is %d; it is the room for the value and not negative", *buflen);
+    return fail(MPI_ERR_ARG, "buflen is %d; it is the room for the value and not negative",
+                *buflen);
   const std::string* found = info_find(&info, key);
   *flag = found != nullptr;
   if (found == nullptr) return ok;
@@ -113,7 +117,8 @@ Err info_get_string(const Info& info, const char* key, int* buflen, char* value,
 Err info_get(const Info& info, const char* key, int valuelen, char* value, int* flag) {
   WEFT_TRY(check_key(key));
   if (valuelen < 0)
-    return fail(MPI_ERR_ARG, "valuelen is %d; it is the length of the value and not negative", valuelen);
+    return fail(MPI_ERR_ARG, "valuelen is %d; it is the length of the value and not negative",
+                valuelen);
   const std::string* found = info_find(&info, key);
   *flag = found != nullptr;
   if (found != nullptr) copy_text(*found, value, static_cast<std::size_t>(valuelen) + 1);
@@ -128,7 +133,9 @@ Err info_get_valuelen(const Info& info, const char* key, int* valuelen, int* fla
   return ok;
 }
 
-int info_nkeys(const Info& info) { return static_cast<int>(info.entries.size()); }
+int info_nkeys(const Info& info) {
+  return static_cast<int>(info.entries.size());
+}
 
 Err info_nthkey(const Info& info, int n, char* key) {
   if (n < 0 || n >= info_nkeys(info))

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// MPI objects as state: what a communicator, group, operation, error handler, info and request *is*.
-// What is done with them lives in the rooms above. Objects belong to one rank, are made in that
-// rank's pools (object/store.h) and are guarded by its lock. A handle is the object's address, or a
-// constant of the standard ABI for the predefined ones.
+// MPI objects as state: what a communicator, group, operation, error handler, info and request
+// *is*. What is done with them lives in the rooms above. Objects belong to one rank, are made in
+// that rank's pools (object/store.h) and are guarded by its lock. A handle is the object's address,
+// or a constant of the standard ABI for the predefined ones.
 #pragma once
 
 #include <mpi.h>
@@ -32,7 +32,8 @@ namespace weft::object {
 
 struct Store;  // object/store.h: the pools and tables of one rank
 
-/// Constant once made. Communicators share one; a handle of the user is always an object of its own.
+/// Constant once made. Communicators share one; a handle of the user is always an object of its
+/// own.
 struct Group : Object {
   std::vector<std::int32_t> members;  // world ranks, in group order
   std::int32_t rank = MPI_UNDEFINED;  // of the rank that owns the object
@@ -49,7 +50,15 @@ struct Op : Object {
 };
 
 struct Errhandler : Object {
-  enum class What : std::uint8_t { fatal, abort, returns, comm_user, win_user, file_user, session_user };
+  enum class What : std::uint8_t {
+    fatal,
+    abort,
+    returns,
+    comm_user,
+    win_user,
+    file_user,
+    session_user
+  };
   What what = What::fatal;
   void* function = nullptr;  // MPI_Comm_errhandler_function* and its siblings, by `what`
   std::int32_t handles = 1;  // how many of `refs` the user holds
@@ -71,9 +80,9 @@ struct Comm : Object {
   /// Four message spaces: context for point-to-point, + 1 for the collectives, + 2 and + 3 for
   /// construction (world/comms.h).
   std::uint32_t context = 0;
-  std::int32_t rank = 0;      // of the owning rank in `group`
-  Group* group = nullptr;     // local group
-  Group* remote = nullptr;    // remote group of an intercommunicator, else nullptr
+  std::int32_t rank = 0;    // of the owning rank in `group`
+  Group* group = nullptr;   // local group
+  Group* remote = nullptr;  // remote group of an intercommunicator, else nullptr
   pt2pt::Engine* engine = nullptr;
   Rank* owner = nullptr;
   Store* store = nullptr;
@@ -108,9 +117,10 @@ void release(const Op& op);
 void retain(Errhandler& errhandler);
 void release(Errhandler& errhandler);
 
-/// inout[i] = in[i] op inout[i] for `count` elements of `type` (object/op.cc): a predefined operation
-/// by datatype::reduce, a user's by its function (in pieces of INT_MAX elements if it takes an int).
-/// `in` and `inout` do not overlap.
-void apply(const Op& op, const datatype::Type& type, const void* in, void* inout, std::int64_t count);
+/// inout[i] = in[i] op inout[i] for `count` elements of `type` (object/op.cc): a predefined
+/// operation by datatype::reduce, a user's by its function (in pieces of INT_MAX elements if it
+/// takes an int). `in` and `inout` do not overlap.
+void apply(const Op& op, const datatype::Type& type, const void* in, void* inout,
+           std::int64_t count);
 
 }  // namespace weft::object

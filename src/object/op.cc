@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reduction operations. A user function of the old form takes an int: longer vectors are given to it
-// in pieces.
+// Reduction operations. A user function of the old form takes an int: longer vectors are given to
+// it in pieces.
 #include "object/op.h"
 
 #include <algorithm>
@@ -20,13 +20,20 @@ struct Named {
   const char* name;
 };
 const Named names[] = {
-    {MPI_SUM, Operation::sum, "MPI_SUM"},          {MPI_MIN, Operation::min, "MPI_MIN"},
-    {MPI_MAX, Operation::max, "MPI_MAX"},          {MPI_PROD, Operation::prod, "MPI_PROD"},
-    {MPI_BAND, Operation::band, "MPI_BAND"},       {MPI_BOR, Operation::bor, "MPI_BOR"},
-    {MPI_BXOR, Operation::bxor, "MPI_BXOR"},       {MPI_LAND, Operation::land, "MPI_LAND"},
-    {MPI_LOR, Operation::lor, "MPI_LOR"},          {MPI_LXOR, Operation::lxor, "MPI_LXOR"},
-    {MPI_MINLOC, Operation::minloc, "MPI_MINLOC"}, {MPI_MAXLOC, Operation::maxloc, "MPI_MAXLOC"},
-    {MPI_REPLACE, Operation::replace, "MPI_REPLACE"}, {MPI_NO_OP, Operation::no_op, "MPI_NO_OP"},
+    {MPI_SUM, Operation::sum, "MPI_SUM"},
+    {MPI_MIN, Operation::min, "MPI_MIN"},
+    {MPI_MAX, Operation::max, "MPI_MAX"},
+    {MPI_PROD, Operation::prod, "MPI_PROD"},
+    {MPI_BAND, Operation::band, "MPI_BAND"},
+    {MPI_BOR, Operation::bor, "MPI_BOR"},
+    {MPI_BXOR, Operation::bxor, "MPI_BXOR"},
+    {MPI_LAND, Operation::land, "MPI_LAND"},
+    {MPI_LOR, Operation::lor, "MPI_LOR"},
+    {MPI_LXOR, Operation::lxor, "MPI_LXOR"},
+    {MPI_MINLOC, Operation::minloc, "MPI_MINLOC"},
+    {MPI_MAXLOC, Operation::maxloc, "MPI_MAXLOC"},
+    {MPI_REPLACE, Operation::replace, "MPI_REPLACE"},
+    {MPI_NO_OP, Operation::no_op, "MPI_NO_OP"},
 };
 
 const Named* named(Operation operation) {
@@ -60,7 +67,8 @@ Op* make(Store& store, int commute) {
   return op;
 }
 
-void apply_user(const Op& op, const datatype::Type& type, void* in, void* inout, std::int64_t count) {
+void apply_user(const Op& op, const datatype::Type& type, void* in, void* inout,
+                std::int64_t count) {
   MPI_Datatype handle = datatype::handle(type);
   if (op.user_c != nullptr) {
     MPI_Count n = count;
@@ -119,8 +127,10 @@ Err check_op(const Op& op, const datatype::Type& type) {
   if (op.operation == Operation::replace || op.operation == Operation::no_op)
     return fail(MPI_ERR_OP, "%s is for one-sided accumulation only", named(op.operation)->name);
   if (!type.predefined)
-    return fail(MPI_ERR_OP, "%s is not defined for derived datatypes; make an operation of your own "
-                "with MPI_Op_create", named(op.operation)->name);
+    return fail(MPI_ERR_OP,
+                "%s is not defined for derived datatypes; make an operation of your own "
+                "with MPI_Op_create",
+                named(op.operation)->name);
   if (!datatype::is_defined(op.operation, type.basic)) {
     const char* name = datatype::predefined_name(type);
     return fail(MPI_ERR_OP, "%s is not defined for %s (see MPI-5.0 section 6.9.2)",
@@ -129,7 +139,8 @@ Err check_op(const Op& op, const datatype::Type& type) {
   return ok;
 }
 
-void apply(const Op& op, const datatype::Type& type, const void* in, void* inout, std::int64_t count) {
+void apply(const Op& op, const datatype::Type& type, const void* in, void* inout,
+           std::int64_t count) {
   if (count == 0) return;
   if (op.operation == Operation::user) {
     // The standard's prototype has no const; the function must not change `in`.

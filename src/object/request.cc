@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Statuses. The standard ABI gives MPI_Status five ints of the library's own: two hold the number of
-// bytes, one the cancelled flag.
+// Statuses. The standard ABI gives MPI_Status five ints of the library's own: two hold the number
+// of bytes, one the cancelled flag.
 #include "object/request.h"
 
 #include <cstring>
@@ -28,6 +28,8 @@ std::int64_t status_bytes(const MPI_Status& status) {
   return bytes;
 }
 
-bool status_cancelled(const MPI_Status& status) { return status.MPI_internal[2] != 0; }
+bool status_cancelled(const MPI_Status& status) {
+  return status.MPI_internal[2] != 0;
+}
 
 }  // namespace weft::object

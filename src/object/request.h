@@ -17,9 +17,9 @@ struct Request;
 
 /// What differs between kinds of requests. All are called under the rank's lock.
 struct RequestOps {
-  const char* what;              // "receive", "send", "MPI_Ibarrier", ... for messages
-  Err (*start)(Request&);        // persistent: begin again; null if the kind is never persistent
-  void (*cancel)(Request&);      // MPI_Cancel; null: has no effect
+  const char* what;          // "receive", "send", "MPI_Ibarrier", ... for messages
+  Err (*start)(Request&);    // persistent: begin again; null if the kind is never persistent
+  void (*cancel)(Request&);  // MPI_Cancel; null: has no effect
   /// The user gave the handle up (MPI_Wait returned or MPI_Request_free). The kind frees its state
   /// now, or when the operation completes if it is still active. It must end in Store::destroy.
   void (*release)(Request&);
@@ -31,20 +31,20 @@ struct Request : Object {
   const RequestOps* ops = nullptr;
   pt2pt::Engine* engine = nullptr;  // of the owning rank; always set
   Comm* comm = nullptr;             // for its error handler; null for generalized requests
-  bool done = false;        // complete; for an inactive persistent request: true
+  bool done = false;                // complete; for an inactive persistent request: true
   bool persistent = false;
-  bool active = true;       // false: an inactive persistent request
+  bool active = true;  // false: an inactive persistent request
   bool cancelled = false;
-  bool orphan = false;      // freed by the user while active
-  std::int32_t error = 0;   // MPI error class of a failed operation
+  bool orphan = false;                   // freed by the user while active
+  std::int32_t error = 0;                // MPI error class of a failed operation
   std::int32_t source = MPI_ANY_SOURCE;  // of the status
   std::int32_t tag = MPI_ANY_TAG;
   std::int64_t bytes = 0;
-  void* state = nullptr;    // of collectives and generalized requests
+  void* state = nullptr;  // of collectives and generalized requests
 };
 
-/// Fill `status` unless it is MPI_STATUS_IGNORE. MPI_ERROR is left alone: only the calls that complete
-/// several requests set it (MPI-5.0 §3.2.5).
+/// Fill `status` unless it is MPI_STATUS_IGNORE. MPI_ERROR is left alone: only the calls that
+/// complete several requests set it (MPI-5.0 §3.2.5).
 void set_status(MPI_Status* status, int source, int tag, std::int64_t bytes, bool cancelled);
 /// The empty status (MPI-5.0 §3.7.3).
 void set_empty_status(MPI_Status* status);

@@ -52,7 +52,9 @@ Errhandler* Store::errhandler(MPI_Errhandler handle) {
   return errhandler->handles > 0 ? errhandler : nullptr;
 }
 
-void retain(Comm& comm) { ++comm.refs; }
+void retain(Comm& comm) {
+  ++comm.refs;
+}
 
 void release(Comm& comm) {
   WEFT_ASSERT(comm.refs > 0);
@@ -91,10 +93,14 @@ MPI_Group handle_of(const Group& group) {
 
 MPI_Errhandler handle_of(const Errhandler& errhandler) {
   switch (errhandler.what) {
-    case Errhandler::What::fatal: return MPI_ERRORS_ARE_FATAL;
-    case Errhandler::What::abort: return MPI_ERRORS_ABORT;
-    case Errhandler::What::returns: return MPI_ERRORS_RETURN;
-    default: return reinterpret_cast<MPI_Errhandler>(const_cast<Errhandler*>(&errhandler));
+    case Errhandler::What::fatal:
+      return MPI_ERRORS_ARE_FATAL;
+    case Errhandler::What::abort:
+      return MPI_ERRORS_ABORT;
+    case Errhandler::What::returns:
+      return MPI_ERRORS_RETURN;
+    default:
+      return reinterpret_cast<MPI_Errhandler>(const_cast<Errhandler*>(&errhandler));
   }
 }
 

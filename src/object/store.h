@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The Store: what one rank owns of MPI objects. Pools for everything the user can make, the
-// predefined objects, keyvals, error codes. Handles become objects here: a constant of the ABI gives
-// this rank's object, anything else is checked to be a live object of the right kind. Guarded by
-// the rank's lock. Point-to-point requests and messages have pools in pt2pt::Engine.
+// predefined objects, keyvals, error codes. Handles become objects here: a constant of the ABI
+// gives this rank's object, anything else is checked to be a live object of the right kind. Guarded
+// by the rank's lock. Point-to-point requests and messages have pools in pt2pt::Engine.
 #pragma once
 
 #include <mpi.h>

@@ -12,10 +12,14 @@ namespace {
 
 const char* name_of(int what) {
   switch (what) {
-    case MPI_CART: return "a Cartesian topology";
-    case MPI_GRAPH: return "a graph topology";
-    case MPI_DIST_GRAPH: return "a distributed graph topology";
-    default: return "no topology";
+    case MPI_CART:
+      return "a Cartesian topology";
+    case MPI_GRAPH:
+      return "a graph topology";
+    case MPI_DIST_GRAPH:
+      return "a distributed graph topology";
+    default:
+      return "no topology";
   }
 }
 
@@ -27,7 +31,8 @@ Err demand(const Comm& comm, int what) {
 
 Err check_rank(const Comm& comm, int rank) {
   if (rank >= 0 && rank < comm.size()) return ok;
-  return fail(MPI_ERR_RANK, "rank is %d; the communicator has ranks 0 to %d", rank, comm.size() - 1);
+  return fail(MPI_ERR_RANK, "rank is %d; the communicator has ranks 0 to %d", rank,
+              comm.size() - 1);
 }
 
 Err check_room(int room, std::size_t need, const char* what) {
@@ -42,7 +47,8 @@ void give(const std::vector<int>& from, int room, int* to) {
 
 std::span<const int> graph_neighbors_of(const Topology& t, int rank) {
   const int first = rank == 0 ? 0 : t.index[static_cast<std::size_t>(rank) - 1];
-  return {t.edges.data() + first, static_cast<std::size_t>(t.index[static_cast<std::size_t>(rank)] - first)};
+  return {t.edges.data() + first,
+          static_cast<std::size_t>(t.index[static_cast<std::size_t>(rank)] - first)};
 }
 
 /// The rank at `coords`, wrapped where the grid is periodic; MPI_PROC_NULL outside of it.
@@ -75,7 +81,8 @@ int shifted(const Topology& t, std::size_t direction, std::int64_t disp) {
   return rank_at(t, coords);
 }
 
-/// Fill `out` with factors of n, each at most `bound`, non-increasing and lexicographically smallest.
+/// Fill `out` with factors of n, each at most `bound`, non-increasing and lexicographically
+/// smallest.
 bool factor(int n, std::span<int> out, int bound) {
   if (out.empty()) return n == 1;
   if (out.size() == 1) {
@@ -110,7 +117,9 @@ Topology* dup_topology(const Topology* topology) {
   return topology != nullptr ? new Topology(*topology) : nullptr;
 }
 
-void free_topology(Topology* topology) { delete topology; }
+void free_topology(Topology* topology) {
+  delete topology;
+}
 
 Err create_dims(int nnodes, std::span<int> dims) {
   if (nnodes <= 0) return fail(MPI_ERR_ARG, "nnodes is %d; it must be positive", nnodes);
@@ -118,7 +127,8 @@ Err create_dims(int nnodes, std::span<int> dims) {
   std::size_t free = 0;
   for (std::size_t i = 0; i < dims.size(); ++i) {
     if (dims[i] < 0)
-      return fail(MPI_ERR_DIMS, "dims[%zu] is %d; it must be 0 (to be chosen) or positive", i, dims[i]);
+      return fail(MPI_ERR_DIMS, "dims[%zu] is %d; it must be 0 (to be chosen) or positive", i,
+                  dims[i]);
     if (dims[i] == 0) {
       ++free;
     } else if (rest % dims[i] != 0) {
@@ -129,7 +139,8 @@ Err create_dims(int nnodes, std::span<int> dims) {
   }
   if (free == 0) {
     if (rest == 1) return ok;
-    return fail(MPI_ERR_DIMS, "the given dimensions do not multiply up to nnodes, which is %d", nnodes);
+    return fail(MPI_ERR_DIMS, "the given dimensions do not multiply up to nnodes, which is %d",
+                nnodes);
   }
   std::vector<int> chosen(free, 1);
   const bool found = factor(rest, chosen, rest);
@@ -163,8 +174,10 @@ Err cart_rank(const Comm& comm, const int* coords, int* rank) {
   if (found == MPI_PROC_NULL) {
     for (std::size_t d = 0; d < t.dims.size(); ++d)
       if (!t.periods[d] && (coords[d] < 0 || coords[d] >= t.dims[d]))
-        return fail(MPI_ERR_ARG, "coords[%zu] is %d; dimension %zu is not periodic and has coordinates "
-                    "0 to %d", d, coords[d], d, t.dims[d] - 1);
+        return fail(MPI_ERR_ARG,
+                    "coords[%zu] is %d; dimension %zu is not periodic and has coordinates "
+                    "0 to %d",
+                    d, coords[d], d, t.dims[d] - 1);
   }
   *rank = found;
   return ok;
@@ -193,11 +206,14 @@ Err grid_size(std::span<const int> dims, int size, int* nnodes) {
   std::int64_t product = 1;
   for (std::size_t d = 0; d < dims.size(); ++d) {
     if (dims[d] <= 0)
-      return fail(MPI_ERR_DIMS, "dims[%zu] is %d; a dimension must be positive (MPI_Dims_create can "
-                  "choose)", d, dims[d]);
+      return fail(MPI_ERR_DIMS,
+                  "dims[%zu] is %d; a dimension must be positive (MPI_Dims_create can "
+                  "choose)",
+                  d, dims[d]);
     product *= dims[d];
     if (product > size)
-      return fail(MPI_ERR_DIMS, "the grid has more ranks than the communicator, which has %d", size);
+      return fail(MPI_ERR_DIMS, "the grid has more ranks than the communicator, which has %d",
+                  size);
   }
   *nnodes = static_cast<int>(product);
   return ok;
@@ -230,11 +246,13 @@ Err check_graph(int nnodes, std::span<const int> index, const int* edges, int si
   }
   for (int i = 0; i < before; ++i)
     if (edges[i] < 0 || edges[i] >= nnodes)
-      return fail(MPI_ERR_ARG, "edges[%d] is %d; the graph has nodes 0 to %d", i, edges[i], nnodes - 1);
+      return fail(MPI_ERR_ARG, "edges[%d] is %d; the graph has nodes 0 to %d", i, edges[i],
+                  nnodes - 1);
   return ok;
 }
 
-Err graph_map(const Comm& comm, int nnodes, std::span<const int> index, const int* edges, int* newrank) {
+Err graph_map(const Comm& comm, int nnodes, std::span<const int> index, const int* edges,
+              int* newrank) {
   WEFT_TRY(check_graph(nnodes, index, edges, comm.size()));
   *newrank = comm.rank < nnodes ? comm.rank : MPI_UNDEFINED;
   return ok;
@@ -315,7 +333,8 @@ Err neighbors(const Comm& comm, Neighbors* out) {
       out->destinations = t->destinations;
       return ok;
     default:
-      return fail(MPI_ERR_TOPOLOGY, "the communicator has no topology; a neighbourhood collective needs "
+      return fail(MPI_ERR_TOPOLOGY,
+                  "the communicator has no topology; a neighbourhood collective needs "
                   "one made by MPI_Cart_create, MPI_Graph_create or MPI_Dist_graph_create");
   }
 }

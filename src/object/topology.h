@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Virtual topologies (MPI-5.0 chapter 8) as state: who is whose neighbour. Queries are local and live
-// here; communicators with a topology are made in world/comm_topology.cc.
+// Virtual topologies (MPI-5.0 chapter 8) as state: who is whose neighbour. Queries are local and
+// live here; communicators with a topology are made in world/comm_topology.cc.
 #pragma once
 
 #include <span>
@@ -27,10 +27,12 @@ Topology* dup_topology(const Topology* topology);
 void free_topology(Topology* topology);
 
 /// MPI_Topo_test.
-inline int topology_of(const Comm& comm) { return comm.topology ? comm.topology->what : MPI_UNDEFINED; }
+inline int topology_of(const Comm& comm) {
+  return comm.topology ? comm.topology->what : MPI_UNDEFINED;
+}
 
-/// MPI_Dims_create: the free entries (0) of `dims` get factors as close to each other as possible, in
-/// non-increasing order: of all choices the one whose sequence is lexicographically smallest.
+/// MPI_Dims_create: the free entries (0) of `dims` get factors as close to each other as possible,
+/// in non-increasing order: of all choices the one whose sequence is lexicographically smallest.
 Err create_dims(int nnodes, std::span<int> dims);
 
 // Cartesian (§8.5.5). Coordinates and ranks are row-major.
@@ -41,8 +43,10 @@ Err cart_coords(const Comm& comm, int rank, int maxdims, int* coords);
 Err cart_shift(const Comm& comm, int direction, int disp, int* source, int* dest);
 /// Where this rank would be in a grid (MPI_Cart_map), or in a graph of `nnodes` (MPI_Graph_map).
 Err cart_map(const Comm& comm, std::span<const int> dims, int* newrank);
-Err graph_map(const Comm& comm, int nnodes, std::span<const int> index, const int* edges, int* newrank);
-/// The number of ranks in a grid; an error if a dimension is not positive or it has no room in `size`.
+Err graph_map(const Comm& comm, int nnodes, std::span<const int> index, const int* edges,
+              int* newrank);
+/// The number of ranks in a grid; an error if a dimension is not positive or it has no room in
+/// `size`.
 Err grid_size(std::span<const int> dims, int size, int* nnodes);
 /// The coordinates of `rank` in a grid.
 std::vector<int> coords_of(std::span<const int> dims, int rank);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a rank keeps with a datatype beside its shape: name and attributes. A derived type carries it
-// (Type::attachment); predefined types are constant and shared by all ranks, so theirs is in the
+// What a rank keeps with a datatype beside its shape: name and attributes. A derived type carries
+// it (Type::attachment); predefined types are constant and shared by all ranks, so theirs is in the
 // Store. What datatypes are is src/datatype.
 #pragma once
 

@@ -24,7 +24,8 @@ BufferPool* pool_for(Engine& e, const Comm* comm, bool create) {
 }
 
 std::byte* take_piece(BufferPool& pool, std::int64_t bytes) {
-  const std::int64_t need = (std::max<std::int64_t>(bytes, 1) + alignment - 1) / alignment * alignment;
+  const std::int64_t need =
+      (std::max<std::int64_t>(bytes, 1) + alignment - 1) / alignment * alignment;
   std::int64_t at = 0;
   auto next = pool.pieces.begin();
   for (; next != pool.pieces.end() && next->at - at < need; ++next) at = next->at + next->bytes;
@@ -76,11 +77,13 @@ Err start_buffered(Engine& e, P2p& send) {
   if (pool == nullptr || !pool->attached) pool = &e.buffer;
   const std::int64_t bytes = send.buffer.bytes();
   if (!pool->attached)
-    return fail(MPI_ERR_BUFFER, "no buffer is attached for a buffered send of %lld bytes; call "
+    return fail(MPI_ERR_BUFFER,
+                "no buffer is attached for a buffered send of %lld bytes; call "
                 "MPI_Buffer_attach first (MPI_BUFFER_AUTOMATIC lets weft find the memory)",
                 static_cast<long long>(bytes));
   if (!pool->automatic && bytes > pool->size)
-    return fail(MPI_ERR_BUFFER, "a buffered send of %lld bytes does not fit the attached buffer of %lld "
+    return fail(MPI_ERR_BUFFER,
+                "a buffered send of %lld bytes does not fit the attached buffer of %lld "
                 "bytes; attach at least MPI_Pack_size + MPI_BSEND_OVERHEAD bytes per message",
                 static_cast<long long>(bytes), static_cast<long long>(pool->size));
   Peer& peer = e.peer(send.peer);
@@ -89,13 +92,15 @@ Err start_buffered(Engine& e, P2p& send) {
   if (!pushed) {
     std::byte* piece = nullptr;
     if (pool->automatic) {
-      piece = static_cast<std::byte*>(std::malloc(static_cast<std::size_t>(std::max<std::int64_t>(bytes, 1))));
+      piece = static_cast<std::byte*>(
+          std::malloc(static_cast<std::size_t>(std::max<std::int64_t>(bytes, 1))));
     } else if ((piece = take_piece(*pool, bytes)) == nullptr) {
       progress(e);  // earlier messages may be out by now
       piece = take_piece(*pool, bytes);
     }
     if (piece == nullptr)
-      return fail(MPI_ERR_BUFFER, "the attached buffer of %lld bytes has no room for %lld more bytes: "
+      return fail(MPI_ERR_BUFFER,
+                  "the attached buffer of %lld bytes has no room for %lld more bytes: "
                   "%lld earlier buffered messages are not received yet; attach a larger one",
                   static_cast<long long>(pool->size), static_cast<long long>(bytes),
                   static_cast<long long>(pool->in_flight));

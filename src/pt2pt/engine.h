@@ -2,8 +2,8 @@
 //
 // The communication engine of one rank: its mailbox, its view of each peer, the match queues, and
 // the requests in flight. Everything here is guarded by the rank's lock; what other ranks touch is
-// in shm/mailbox.h. Who does what: send.cc starts sends, recv.cc starts receives, match.h pairs them,
-// transfer.cc moves large messages, progress.cc looks into the mailbox and waits.
+// in shm/mailbox.h. Who does what: send.cc starts sends, recv.cc starts receives, match.h pairs
+// them, transfer.cc moves large messages, progress.cc looks into the mailbox and waits.
 #pragma once
 
 #include <cstdint>
@@ -35,21 +35,21 @@ struct Outgoing {
 /// A point-to-point operation. Also used on the stack by blocking calls.
 struct P2p : Request, Outgoing, Posted {
   bool is_send = false;
-  bool counted = false;        // holds references to its type and communicator
-  bool owns_buffer = false;    // send of a packed copy (buffered mode, sendrecv_replace)
+  bool counted = false;      // holds references to its type and communicator
+  bool owns_buffer = false;  // send of a packed copy (buffered mode, sendrecv_replace)
   Mode mode = Mode::standard;
-  Buffer buffer{};             // sends only read it
-  std::int32_t peer = -1;      // world rank: destination, or source once matched
-  Link<P2p> copy_link;         // in Engine::copies
+  Buffer buffer{};         // sends only read it
+  std::int32_t peer = -1;  // world rank: destination, or source once matched
+  Link<P2p> copy_link;     // in Engine::copies
   std::uint32_t job = 0;
-  std::uint32_t chunks = 0;    // of a shared copy
-  std::int64_t total = 0;      // bytes that will cross
-  std::int64_t moved = 0;      // bytes that crossed (staged)
-  std::uint64_t cookie = 0;    // of a staged send: the receiver's name for its request
-  P2p* partner = nullptr;      // of a half of an MPI_Isendrecv: the whole
-  int halves = 0;              // of the whole: halves still under way
+  std::uint32_t chunks = 0;           // of a shared copy
+  std::int64_t total = 0;             // bytes that will cross
+  std::int64_t moved = 0;             // bytes that crossed (staged)
+  std::uint64_t cookie = 0;           // of a staged send: the receiver's name for its request
+  P2p* partner = nullptr;             // of a half of an MPI_Isendrecv: the whole
+  int halves = 0;                     // of the whole: halves still under way
   struct BufferPool* pool = nullptr;  // of a buffered message
-  void (*finished)(P2p&) = nullptr;  // called at completion (buffered sends, isendrecv)
+  void (*finished)(P2p&) = nullptr;   // called at completion (buffered sends, isendrecv)
 };
 
 /// A control message that found no room.
@@ -103,22 +103,23 @@ struct Engine {
   Pool<Arrived, Kind::message> arrived;
   Pool<Control, Kind::dead> controls;
   std::vector<std::uint32_t> free_jobs;
-  P2p* sent = nullptr;         // the one completed request that all eager nonblocking sends share
-  List<Peer, &Peer::busy_link> busy;         // peers with a queue
-  List<P2p, &P2p::copy_link> copies;         // receives whose last chunk is with a helper
+  P2p* sent = nullptr;  // the one completed request that all eager nonblocking sends share
+  List<Peer, &Peer::busy_link> busy;  // peers with a queue
+  List<P2p, &P2p::copy_link> copies;  // receives whose last chunk is with a helper
   std::vector<Poller> pollers;
   std::int64_t unexpected_bytes = 0;
   BufferPool buffer;
   std::vector<std::pair<Comm*, BufferPool*>> comm_buffers;
   std::uint32_t vain_looks = 0;
-  int waiting = 0;             // threads in wait_until
-  int sleeping = 0;            // threads asleep on the mailbox's park word
+  int waiting = 0;   // threads in wait_until
+  int sleeping = 0;  // threads asleep on the mailbox's park word
 
   /// Join the job. Sends to ranks that have not joined yet are fine: their mailbox is there.
   void open(memory::Job& job, int world_rank, const Params& params, Counters& counters);
   Peer& peer(std::int32_t world_rank_of_peer) {
     Peer& p = peers[static_cast<std::size_t>(world_rank_of_peer)];
-    if (!p.outbox.is_open()) [[unlikely]] open_peer(p, world_rank_of_peer);
+    if (!p.outbox.is_open()) [[unlikely]]
+      open_peer(p, world_rank_of_peer);
     return p;
   }
 
@@ -139,11 +140,17 @@ P2p* new_request(Comm& comm, bool is_send, const Buffer& buffer);
 P2p* new_plain_request(Engine& e);
 /// Make Engine::sent.
 void make_shared_request(Engine& e);
-inline MPI_Request handle_of(Request* request) { return reinterpret_cast<MPI_Request>(request); }
-inline Request* request_of(MPI_Request handle) { return reinterpret_cast<Request*>(handle); }
+inline MPI_Request handle_of(Request* request) {
+  return reinterpret_cast<MPI_Request>(request);
+}
+inline Request* request_of(MPI_Request handle) {
+  return reinterpret_cast<Request*>(handle);
+}
 
 /// A send's buffer as requests keep it; sends only read it.
-inline Buffer writable(const ConstBuffer& b) { return {const_cast<void*>(b.data), b.count, b.type}; }
+inline Buffer writable(const ConstBuffer& b) {
+  return {const_cast<void*>(b.data), b.count, b.type};
+}
 
 // --- finishing ----------------------------------------------------------------------------------
 void complete(P2p& request, int error);
@@ -155,7 +162,8 @@ void deliver(Engine& e, P2p& recv, Arrived& message);
 /// The error of a receive with room for less than the message has.
 Err truncated(const wire::Envelope& from, std::int64_t bytes, std::int64_t room);
 
-// --- large messages (transfer.cc) -----------------------------------------------------------------
+// --- large messages (transfer.cc)
+// -----------------------------------------------------------------
 bool push_offer(Engine& e, Peer& peer, P2p& send);
 void on_help(Engine& e, std::uint32_t job);
 void on_done(Engine& e, std::uint32_t job);

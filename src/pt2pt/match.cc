@@ -25,7 +25,9 @@ Posted* first_fit(const L& list, const wire::Envelope& from) {
 
 }  // namespace
 
-Arrived::~Arrived() { std::free(heap); }
+Arrived::~Arrived() {
+  std::free(heap);
+}
 
 void Matcher::post(Posted& recv) {
   recv.order = ++order_;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Pairing messages with receives (MPI-5.0 §3.5: non-overtaking). Receives with a named source wait
-// in a bucket of (context, source), wildcard receives in a list of their own; each carries the order
-// of its posting, and the earlier of the two first matches wins. Messages that came first wait in
-// the same buckets, and in one list by arrival for receives from any source.
+// in a bucket of (context, source), wildcard receives in a list of their own; each carries the
+// order of its posting, and the earlier of the two first matches wins. Messages that came first
+// wait in the same buckets, and in one list by arrival for receives from any source.
 #pragma once
 
 #include <cstdint>
@@ -25,12 +25,12 @@ struct Posted {
 /// A message nobody has asked for yet; the object behind MPI_Message once MPI_Mprobe took it out.
 struct Arrived : Object {
   wire::Envelope envelope{};
-  std::int32_t sender = -1;     // world rank
-  object::Comm* comm = nullptr; // once MPI_Mprobe has taken it out
-  bool offer = false;           // the data is still at the sender, in copy job `job`
+  std::int32_t sender = -1;      // world rank
+  object::Comm* comm = nullptr;  // once MPI_Mprobe has taken it out
+  bool offer = false;            // the data is still at the sender, in copy job `job`
   std::uint32_t job = 0;
   std::int64_t bytes = 0;
-  std::byte* heap = nullptr;    // payload larger than `small`; owned
+  std::byte* heap = nullptr;  // payload larger than `small`; owned
   Link<Arrived> bucket_link;
   Link<Arrived> order_link;
   alignas(16) std::byte small[wire::inline_max];

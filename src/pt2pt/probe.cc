@@ -15,7 +15,9 @@ void null_status(MPI_Status* status) {
   object::set_status(status, MPI_PROC_NULL, MPI_ANY_TAG, 0, false);
 }
 
-wire::Envelope wanted(int source, int tag, const Comm& comm) { return {comm.context, source, tag}; }
+wire::Envelope wanted(int source, int tag, const Comm& comm) {
+  return {comm.context, source, tag};
+}
 
 /// The first message that fits, after a look into the mailbox.
 Arrived* look(int source, int tag, Comm& comm) {
@@ -27,9 +29,7 @@ Arrived* look(int source, int tag, Comm& comm) {
 Arrived* wait_for_message(int source, int tag, Comm& comm) {
   Engine& e = *comm.engine;
   Arrived* m = nullptr;
-  wait_until(e, [&] {
-    return (m = e.matcher.find_arrived(wanted(source, tag, comm))) != nullptr;
-  });
+  wait_until(e, [&] { return (m = e.matcher.find_arrived(wanted(source, tag, comm))) != nullptr; });
   return m;
 }
 

@@ -38,8 +38,8 @@ void keep_unexpected(Engine& e, const wire::Cell& cell) {
     e.counters->bytes_copied += cell.bytes;
     ++e.counters->copies;
     e.unexpected_bytes += m->bytes;
-    e.counters->unexpected_peak_bytes = std::max(
-        e.counters->unexpected_peak_bytes, static_cast<std::uint64_t>(e.unexpected_bytes));
+    e.counters->unexpected_peak_bytes =
+        std::max(e.counters->unexpected_peak_bytes, static_cast<std::uint64_t>(e.unexpected_bytes));
     if (e.unexpected_bytes > e.unexpected_max) e.inbox.ask_first(true);
   }
   e.matcher.arrive(*m);
@@ -62,11 +62,16 @@ void on_message(Engine& e, const wire::Cell& cell) {
 
 void dispatch(Engine& e, const wire::Cell& cell) {
   switch (cell.what) {
-    case wire::What::help: return on_help(e, cell.job);
-    case wire::What::done: return on_done(e, cell.job);
-    case wire::What::stage: return on_stage(e, cell);
-    case wire::What::staged_data: return on_staged_data(e, cell);
-    default: return on_message(e, cell);
+    case wire::What::help:
+      return on_help(e, cell.job);
+    case wire::What::done:
+      return on_done(e, cell.job);
+    case wire::What::stage:
+      return on_stage(e, cell);
+    case wire::What::staged_data:
+      return on_staged_data(e, cell);
+    default:
+      return on_message(e, cell);
   }
 }
 
@@ -115,8 +120,10 @@ void progress(Engine& e) {
     dispatch(e, *cell);
     e.inbox.consume(*cell);
   }
-  if (!e.busy.empty()) [[unlikely]] flush(e);
-  if (!e.copies.empty()) [[unlikely]] check_copies(e);
+  if (!e.busy.empty()) [[unlikely]]
+    flush(e);
+  if (!e.copies.empty()) [[unlikely]]
+    check_copies(e);
   for (std::size_t i = 0; i < e.pollers.size();) {
     const Poller poller = e.pollers[i];
     if (!poller.poll(poller.state)) {
@@ -143,7 +150,9 @@ void looked_in_vain(Engine& e) {
   e.lock.lock();
 }
 
-void add_poller(Engine& e, Poller poller) { e.pollers.push_back(poller); }
+void add_poller(Engine& e, Poller poller) {
+  e.pollers.push_back(poller);
+}
 
 void enqueue(Engine& e, Peer& peer, Outgoing& item) {
   ++e.counters->ring_full;

@@ -34,12 +34,12 @@ Err isend(const ConstBuffer& what, int dest, int tag, Comm& comm, Mode mode, MPI
 Err irecv(const Buffer& into, int source, int tag, Comm& comm, MPI_Request* out);
 Err sendrecv(const ConstBuffer& what, int dest, int sendtag, const Buffer& into, int source,
              int recvtag, Comm& comm, MPI_Status* status);
-Err sendrecv_replace(const Buffer& buffer, int dest, int sendtag, int source, int recvtag, Comm& comm,
-                     MPI_Status* status);
+Err sendrecv_replace(const Buffer& buffer, int dest, int sendtag, int source, int recvtag,
+                     Comm& comm, MPI_Status* status);
 Err isendrecv(const ConstBuffer& what, int dest, int sendtag, const Buffer& into, int source,
               int recvtag, Comm& comm, MPI_Request* out);
-Err isendrecv_replace(const Buffer& buffer, int dest, int sendtag, int source, int recvtag, Comm& comm,
-                      MPI_Request* out);
+Err isendrecv_replace(const Buffer& buffer, int dest, int sendtag, int source, int recvtag,
+                      Comm& comm, MPI_Request* out);
 
 // Persistent (§3.9).
 Err send_init(const ConstBuffer& what, int dest, int tag, Comm& comm, Mode mode, MPI_Request* out);
@@ -66,7 +66,8 @@ Err waitsome(std::span<MPI_Request> requests, int* outcount, int* indices, MPI_S
 Err testsome(std::span<MPI_Request> requests, int* outcount, int* indices, MPI_Status* statuses);
 // The same questions without completing anything (§3.7.6).
 Err get_status(MPI_Request request, int* flag, MPI_Status* status);
-Err get_status_any(std::span<const MPI_Request> requests, int* index, int* flag, MPI_Status* status);
+Err get_status_any(std::span<const MPI_Request> requests, int* index, int* flag,
+                   MPI_Status* status);
 Err get_status_all(std::span<const MPI_Request> requests, int* flag, MPI_Status* statuses);
 Err get_status_some(std::span<const MPI_Request> requests, int* outcount, int* indices,
                     MPI_Status* statuses);

@@ -9,7 +9,8 @@
 namespace weft::pt2pt {
 namespace {
 
-void init_recv(P2p& recv, Engine& e, const Buffer& into, int source, int tag, Comm& comm, Space space) {
+void init_recv(P2p& recv, Engine& e, const Buffer& into, int source, int tag, Comm& comm,
+               Space space) {
   recv.engine = &e;
   recv.comm = &comm;
   recv.buffer = into;
@@ -32,7 +33,8 @@ void deliver_data(Engine& e, P2p& recv, const wire::Envelope& from, std::int64_t
   recv.source = from.source;
   recv.tag = from.tag;
   recv.bytes = n;
-  if (bytes > room) [[unlikely]] recv.error = truncated(from, bytes, room).cls;
+  if (bytes > room) [[unlikely]]
+    recv.error = truncated(from, bytes, room).cls;
   if (n > 0) {
     if (recv.buffer.type->dense) [[likely]] {
       std::memcpy(datatype::block(recv.buffer), payload, static_cast<std::size_t>(n));

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Point-to-point requests: making them, starting persistent ones (MPI-5.0 §3.9), cancelling (§3.8.4)
-// and giving them back.
+// Point-to-point requests: making them, starting persistent ones (MPI-5.0 §3.9), cancelling
+// (§3.8.4) and giving them back.
 #include <cstdlib>
 
-#include "pt2pt/engine.h"
 #include "pt2pt/buffered.h"
+#include "pt2pt/engine.h"
 
 namespace weft::pt2pt {
 namespace {
 
-P2p& p2p(Request& request) { return static_cast<P2p&>(request); }
+P2p& p2p(Request& request) {
+  return static_cast<P2p&>(request);
+}
 
 void destroy(P2p& request) {
   if (request.owns_buffer) std::free(request.buffer.data);
@@ -107,10 +109,13 @@ void complete(P2p& request, int error) {
   Engine& e = *request.engine;
   request.error = error;
   request.done = true;
-  if (request.finished != nullptr) [[unlikely]] request.finished(request);
-  if (request.orphan) [[unlikely]] destroy(request);
+  if (request.finished != nullptr) [[unlikely]]
+    request.finished(request);
+  if (request.orphan) [[unlikely]]
+    destroy(request);
   // Another thread of this rank may sleep until this very completion.
-  if (e.sleeping > 0) [[unlikely]] sync::wake(e.inbox.parked());
+  if (e.sleeping > 0) [[unlikely]]
+    sync::wake(e.inbox.parked());
 }
 
 Err send_init(const ConstBuffer& what, int dest, int tag, Comm& comm, Mode mode, MPI_Request* out) {
@@ -139,11 +144,15 @@ Err recv_init(const Buffer& into, int source, int tag, Comm& comm, MPI_Request* 
 Err start(MPI_Request* handle) {
   Request& request = *request_of(*handle);
   if (!request.persistent)
-    return fail(MPI_ERR_REQUEST, "the %s is not persistent, so it cannot be started; requests for MPI_Start "
-                "come from MPI_Send_init, MPI_Recv_init and their relatives", request.ops->what);
+    return fail(MPI_ERR_REQUEST,
+                "the %s is not persistent, so it cannot be started; requests for MPI_Start "
+                "come from MPI_Send_init, MPI_Recv_init and their relatives",
+                request.ops->what);
   if (request.active)
-    return fail(MPI_ERR_REQUEST, "the persistent %s is active already; complete it with MPI_Wait or "
-                "MPI_Test before it is started again", request.ops->what);
+    return fail(MPI_ERR_REQUEST,
+                "the persistent %s is active already; complete it with MPI_Wait or "
+                "MPI_Test before it is started again",
+                request.ops->what);
   return request.ops->start(request);
 }
 

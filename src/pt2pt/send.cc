@@ -81,7 +81,8 @@ bool push_eager(Engine& e, Peer& peer, const wire::Envelope& envelope, const Con
   ++e.counters->messages_sent;
   ++e.counters->copies;
   e.counters->bytes_copied += static_cast<std::uint64_t>(bytes);
-  if (peer.outbox.commit(claim)) [[unlikely]] ++e.counters->wakes;
+  if (peer.outbox.commit(claim)) [[unlikely]]
+    ++e.counters->wakes;
   return true;
 }
 
@@ -94,7 +95,8 @@ void start_send(Engine& e, P2p& send) {
 }
 
 Err send(const ConstBuffer& what, int dest, int tag, Comm& comm, Mode mode) {
-  if (dest == MPI_PROC_NULL) [[unlikely]] return ok;
+  if (dest == MPI_PROC_NULL) [[unlikely]]
+    return ok;
   if (mode == Mode::buffered) [[unlikely]] {
     MPI_Request request = MPI_REQUEST_NULL;
     WEFT_TRY(isend(what, dest, tag, comm, mode, &request));

@@ -9,7 +9,8 @@
 namespace weft::pt2pt {
 namespace {
 
-void init(P2p& half, Comm& comm, bool is_send, const Buffer& buffer, const wire::Envelope& envelope) {
+void init(P2p& half, Comm& comm, bool is_send, const Buffer& buffer,
+          const wire::Envelope& envelope) {
   half.engine = comm.engine;
   half.comm = &comm;
   half.is_send = is_send;
@@ -56,8 +57,8 @@ void half_finished(P2p& half) {
   if (--whole.halves == 0) complete(whole, whole.error);
 }
 
-void start_pair(const Buffer& sendbuf, bool owns, int dest, int sendtag, const Buffer& into, int source,
-                int recvtag, Comm& comm, MPI_Request* out) {
+void start_pair(const Buffer& sendbuf, bool owns, int dest, int sendtag, const Buffer& into,
+                int source, int recvtag, Comm& comm, MPI_Request* out) {
   P2p* whole = new_request(comm, false, into);
   whole->halves = 2;
   *out = handle_of(whole);
@@ -88,8 +89,8 @@ Err sendrecv(const ConstBuffer& what, int dest, int sendtag, const Buffer& into,
   return Err{recv.error != MPI_SUCCESS ? recv.error : send.error};
 }
 
-Err sendrecv_replace(const Buffer& buffer, int dest, int sendtag, int source, int recvtag, Comm& comm,
-                     MPI_Status* status) {
+Err sendrecv_replace(const Buffer& buffer, int dest, int sendtag, int source, int recvtag,
+                     Comm& comm, MPI_Status* status) {
   const Result<Buffer> copy = packed_copy(buffer);
   if (copy.err) return copy.err;
   const Err err = sendrecv(copy.value, dest, sendtag, buffer, source, recvtag, comm, status);
@@ -103,8 +104,8 @@ Err isendrecv(const ConstBuffer& what, int dest, int sendtag, const Buffer& into
   return ok;
 }
 
-Err isendrecv_replace(const Buffer& buffer, int dest, int sendtag, int source, int recvtag, Comm& comm,
-                      MPI_Request* out) {
+Err isendrecv_replace(const Buffer& buffer, int dest, int sendtag, int source, int recvtag,
+                      Comm& comm, MPI_Request* out) {
   const Result<Buffer> copy = packed_copy(buffer);
   if (copy.err) return copy.err;
   start_pair(copy.value, true, dest, sendtag, buffer, source, recvtag, comm, out);

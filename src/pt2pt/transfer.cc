@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Large messages. The sender offers; the receiver, once it has a buffer, brings the data over:
-//   single copy   from the sender's buffer straight to the receiver's, where memory reaches the peer
+//   single copy   from the sender's buffer straight to the receiver's, where memory reaches the
+//   peer
 //                 (threads of one process, or process_vm_readv). Both sides take chunks of it: the
 //                 sender, if it waits, helps by writing while the receiver reads.
 //   staged        the receiver asks the sender to push the message piece by piece through its ring
@@ -27,11 +28,13 @@ constexpr std::int64_t chunk_min = 32 * 1024;
 constexpr std::int64_t chunk_max = 256 * 1024;
 constexpr std::int64_t chunks_wanted = 8;
 
-std::uint64_t address(const void* p) { return reinterpret_cast<std::uint64_t>(p); }
+std::uint64_t address(const void* p) {
+  return reinterpret_cast<std::uint64_t>(p);
+}
 
 /// Copy one piece of a job between this rank and `pid`, in either direction.
-bool copy_piece(const Engine& e, const shm::CopyJob& job, std::int64_t at, std::int64_t n, bool pull,
-                int pid) {
+bool copy_piece(const Engine& e, const shm::CopyJob& job, std::int64_t at, std::int64_t n,
+                bool pull, int pid) {
   const std::uint64_t from = job.from + static_cast<std::uint64_t>(at);
   const std::uint64_t to = job.to + static_cast<std::uint64_t>(at);
   const auto bytes = static_cast<std::size_t>(n);
@@ -64,10 +67,12 @@ std::uint32_t copy_chunks(const Engine& e, shm::CopyJob& job, bool pull, int pid
 
 void finish_copy(Engine& e, P2p& recv, std::uint32_t failed) {
   if (failed != 0) {
-    recv.error = fail(MPI_ERR_BUFFER, "copying a message of %lld bytes from rank %d of the job failed: "
-                      "%s; is the receive buffer writable and as large as its count says?",
-                      static_cast<long long>(recv.total), recv.peer,
-                      std::strerror(static_cast<int>(failed))).cls;
+    recv.error =
+        fail(MPI_ERR_BUFFER,
+             "copying a message of %lld bytes from rank %d of the job failed: "
+             "%s; is the receive buffer writable and as large as its count says?",
+             static_cast<long long>(recv.total), recv.peer, std::strerror(static_cast<int>(failed)))
+            .cls;
   }
   send_control(e, e.peer(recv.peer), wire::What::done, recv.job, 0, 0);
   complete(recv, recv.error);
@@ -105,13 +110,16 @@ Reach reach_of(Engine& e, Peer& peer, const shm::CopyJob& job) {
   // The job's own request is 8 readable bytes of the sender's.
   peer.reach = memory::probe_reach(pid, reinterpret_cast<const void*>(job.request));
   if (peer.reach == Reach::none)
-    e.log->write("memory", LogLevel::info,
-                 "process_vm_readv of rank %d (process %d) is refused: %s; large messages take two copies",
-                 peer.world_rank, pid, std::strerror(errno));
+    e.log->write(
+        "memory", LogLevel::info,
+        "process_vm_readv of rank %d (process %d) is refused: %s; large messages take two copies",
+        peer.world_rank, pid, std::strerror(errno));
   return peer.reach;
 }
 
-void free_job(Engine& e, std::uint32_t index) { e.free_jobs.push_back(index); }
+void free_job(Engine& e, std::uint32_t index) {
+  e.free_jobs.push_back(index);
+}
 
 /// Push pieces of a staged message while there is room; true when all are out.
 bool push_pieces(Engine& e, Peer& peer, Outgoing& item) {
@@ -193,7 +201,8 @@ void deliver_offer(Engine& e, P2p& recv, const wire::Envelope& from, std::int32_
     return finish_copy(e, recv, 0);
   }
   recv.moved = 0;
-  send_control(e, peer, wire::What::stage, index, address(&recv), static_cast<std::uint64_t>(recv.total));
+  send_control(e, peer, wire::What::stage, index, address(&recv),
+               static_cast<std::uint64_t>(recv.total));
 }
 
 void check_copies(Engine& e) {

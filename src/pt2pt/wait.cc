@@ -94,8 +94,9 @@ Err finish_all(std::span<MPI_Request> handles, MPI_Status* statuses) {
   const char* why = last_error_text(first.cls);
   char text[600];
   std::snprintf(text, sizeof text, "%s", why != nullptr ? why : "its operation failed");
-  return fail(MPI_ERR_IN_STATUS, "request %zu of %zu failed: %s (error classes are in the statuses)",
-              failed, handles.size(), text);
+  return fail(MPI_ERR_IN_STATUS,
+              "request %zu of %zu failed: %s (error classes are in the statuses)", failed,
+              handles.size(), text);
 }
 
 int first_complete(std::span<const MPI_Request> handles) {
@@ -123,8 +124,10 @@ Err finish_some(std::span<MPI_Request> handles, int* outcount, int* indices, MPI
   }
   *outcount = n;
   if (!failed) return ok;
-  return fail(MPI_ERR_IN_STATUS, "at least one of %d completed requests failed; error classes are in "
-              "the statuses", n);
+  return fail(MPI_ERR_IN_STATUS,
+              "at least one of %d completed requests failed; error classes are in "
+              "the statuses",
+              n);
 }
 
 }  // namespace
@@ -157,7 +160,8 @@ Err waitany(std::span<MPI_Request> handles, int* index, MPI_Status* status) {
     object::set_empty_status(status);
     return ok;
   }
-  wait_until(*engine_of(handles), [&] { return (*index = first_complete(handles)) != MPI_UNDEFINED; });
+  wait_until(*engine_of(handles),
+             [&] { return (*index = first_complete(handles)) != MPI_UNDEFINED; });
   return finish(&handles[static_cast<std::size_t>(*index)], status);
 }
 
@@ -212,7 +216,8 @@ Err get_status(MPI_Request handle, int* flag, MPI_Status* status) {
   return get_status_all({&handle, 1}, flag, status);
 }
 
-Err get_status_any(std::span<const MPI_Request> handles, int* index, int* flag, MPI_Status* status) {
+Err get_status_any(std::span<const MPI_Request> handles, int* index, int* flag,
+                   MPI_Status* status) {
   *index = MPI_UNDEFINED;
   *flag = 1;
   if (!any_active(handles)) {

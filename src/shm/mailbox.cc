@@ -46,7 +46,8 @@ bool Outbox::claim(std::uint32_t payload_bytes, Claim* out) {
       head_units_ = static_cast<std::uint32_t>(head);
       if (full()) return false;
     }
-    // relaxed: the claim carries no data, commit() publishes. On failure `tail` is the newest value.
+    // relaxed: the claim carries no data, commit() publishes. On failure `tail` is the newest
+    // value.
     if (at_.box->tail.compare_exchange_weak(tail, pack(cells + 1, units + need + skip),
                                             std::memory_order_relaxed)) {
       wire::Cell* cell = at_.cells + (cells & (at_.cell_count - 1));

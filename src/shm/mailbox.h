@@ -2,11 +2,11 @@
 //
 // A rank's mailbox in the job segment: many senders, one receiver, both rank modes.
 //
-// Two rings: cells (one header each) and units (64-byte pieces of payload). A sender claims one cell
-// and the units it needs with a single compare-and-swap of `tail`, fills them, and publishes the cell
-// by writing its turn last. So the units are in the order of the cells, and the receiver frees both
-// by counting. Polling looks at one line only, the next cell. A cell's turn is its lap number, so
-// nothing is ever cleared.
+// Two rings: cells (one header each) and units (64-byte pieces of payload). A sender claims one
+// cell and the units it needs with a single compare-and-swap of `tail`, fills them, and publishes
+// the cell by writing its turn last. So the units are in the order of the cells, and the receiver
+// frees both by counting. Polling looks at one line only, the next cell. A cell's turn is its lap
+// number, so nothing is ever cleared.
 //
 // Lines: `tail` is written by senders only; `head`, `parked` and `asks_first` are written by the
 // receiver, rarely (each quarter of a ring), so senders read them in their own cache. One message
@@ -33,7 +33,7 @@ struct alignas(64) CopyJob {
   std::uint64_t chunk;    // bytes of a chunk
   std::uint64_t request;  // the sender's request, for the sender only
   std::int32_t to_pid;
-  std::uint32_t typed;    // the data is not one block
+  std::uint32_t typed;  // the data is not one block
   std::uint32_t next_free;
   // line 1: both
   alignas(64) std::atomic<std::uint32_t> next;  // chunks handed out
@@ -44,9 +44,10 @@ static_assert(sizeof(CopyJob) == 128);
 
 struct Mailbox {
   // line 0: receiver
-  alignas(64) std::atomic<std::uint64_t> head;  // cells << 32 | units freed (release; pairs with claim)
+  alignas(
+      64) std::atomic<std::uint64_t> head;  // cells << 32 | units freed (release; pairs with claim)
   sync::ParkWord parked;
-  std::atomic<std::uint32_t> asks_first;        // 1: too much unexpected data; offer, do not push
+  std::atomic<std::uint32_t> asks_first;  // 1: too much unexpected data; offer, do not push
   // line 1: senders
   alignas(64) std::atomic<std::uint64_t> tail;  // cells << 32 | units claimed
 

@@ -30,7 +30,9 @@ std::int64_t now_ns() {
   return t.tv_sec * 1'000'000'000LL + t.tv_nsec;
 }
 
-void yield() { sched_yield(); }
+void yield() {
+  sched_yield();
+}
 
 Policy Policy::choose(const Params& params, int local_ranks, int cpus) {
   Policy policy;
@@ -39,8 +41,7 @@ Policy Policy::choose(const Params& params, int local_ranks, int cpus) {
   if (spin_us < 0) spin_us = policy.crowded ? 0 : default_spin_us;
   policy.spin_ns = spin_us * 1000;
   policy.yield_ns = params.integer(P::sync_yield_us) * 1000;
-  policy.membarrier =
-      syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0) == 0;
+  policy.membarrier = syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0) == 0;
   return policy;
 }
 
@@ -79,7 +80,8 @@ void Waiter::sleep(ParkWord& word) {
 
 void wake_slow(ParkWord& word) {
   word.store(0, std::memory_order_seq_cst);
-  syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+  syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAKE, INT_MAX, nullptr, nullptr,
+          0);
 }
 
 }  // namespace weft::sync

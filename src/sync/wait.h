@@ -4,12 +4,12 @@
 // kernel on its rank's ParkWord. Whoever brings news (a message in the mailbox, a finished copy)
 // calls wake(), which costs one load of a line that is already cached while nobody sleeps.
 //
-// No lost wake-up. Sleeper: word = 1; barrier; look once more; futex_wait(word == 1). Waker: publish;
-// if (word) wake. Store and load of each side must not change places. The waker, on the hot path,
-// uses no fence: the sleeper's membarrier() runs one on every thread of the job instead
+// No lost wake-up. Sleeper: word = 1; barrier; look once more; futex_wait(word == 1). Waker:
+// publish; if (word) wake. Store and load of each side must not change places. The waker, on the
+// hot path, uses no fence: the sleeper's membarrier() runs one on every thread of the job instead
 // (MEMBARRIER_CMD_GLOBAL_EXPEDITED, all processes register). So either the waker's load sees 1, or
-// its publication is visible to the sleeper's last look. Where the kernel refuses membarrier, sleeps
-// are limited to `blind_sleep_us`. tests/model/park.pml checks the protocol.
+// its publication is visible to the sleeper's last look. Where the kernel refuses membarrier,
+// sleeps are limited to `blind_sleep_us`. tests/model/park.pml checks the protocol.
 #pragma once
 
 #include <atomic>
@@ -54,8 +54,8 @@ class Waiter {
   explicit Waiter(const Policy& policy) : policy_(policy) {}
 
   enum class Next { look_again, may_park };
-  /// Pause, or yield the core. `may_park` when the waiter has waited long enough to sleep: then call
-  /// announce(), look once more, and sleep() or retract().
+  /// Pause, or yield the core. `may_park` when the waiter has waited long enough to sleep: then
+  /// call announce(), look once more, and sleep() or retract().
   Next step(bool crowded);
 
   void announce(ParkWord& word);

@@ -35,16 +35,16 @@ struct alignas(64) Cell {
   std::uint8_t inline_bytes;
   std::uint16_t unused;
   Envelope envelope;
-  std::uint32_t sender;        // world rank
-  std::uint32_t units;         // 64-byte units of the ring this message took, padding included
-  std::uint32_t unit;          // where its payload starts
+  std::uint32_t sender;  // world rank
+  std::uint32_t units;   // 64-byte units of the ring this message took, padding included
+  std::uint32_t unit;    // where its payload starts
   union {
     std::byte payload[inline_max];
     struct {
-      std::uint64_t bytes;     // of the whole message (offer), of this piece (ring and staged data)
-      std::uint64_t cookie;    // receiver's own name for its request
-      std::uint64_t offset;    // of this piece in the message
-      std::uint32_t job;       // copy job, in the area of the sender of the message
+      std::uint64_t bytes;   // of the whole message (offer), of this piece (ring and staged data)
+      std::uint64_t cookie;  // receiver's own name for its request
+      std::uint64_t offset;  // of this piece in the message
+      std::uint32_t job;     // copy job, in the area of the sender of the message
     };
   };
 };

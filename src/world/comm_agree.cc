@@ -17,7 +17,8 @@ namespace weft::world {
 namespace {
 
 const datatype::Type& byte_type() {
-  static const datatype::Type* type = datatype::predefined(reinterpret_cast<std::uintptr_t>(MPI_BYTE));
+  static const datatype::Type* type =
+      datatype::predefined(reinterpret_cast<std::uintptr_t>(MPI_BYTE));
   return *type;
 }
 
@@ -27,7 +28,8 @@ Err finish(pt2pt::Engine& engine, pt2pt::Request* request) {
   const int error = request->error;
   pt2pt::free_request(request);
   if (error == MPI_SUCCESS) return ok;
-  return fail(error, "the ranks of the new communicator disagree: a message of its construction has an "
+  return fail(error,
+              "the ranks of the new communicator disagree: a message of its construction has an "
               "unexpected length. All of its members must make the same call");
 }
 
@@ -83,7 +85,8 @@ Err View::gather(const void* mine, std::size_t bytes, void* all, int tag) {
   const TreePlace place = tree_place(rank(), size());
   const int below = place.children.empty() ? 1 : 2 * (place.children.front() - rank());
   const int mine_and_below = std::min(below, size() - rank());
-  std::vector<std::byte> own(place.parent >= 0 ? bytes * static_cast<std::size_t>(mine_and_below) : 0);
+  std::vector<std::byte> own(place.parent >= 0 ? bytes * static_cast<std::size_t>(mine_and_below)
+                                               : 0);
   auto* block = place.parent >= 0 ? own.data() : static_cast<std::byte*>(all);
   std::memcpy(block, mine, bytes);
   for (auto child = place.children.rbegin(); child != place.children.rend(); ++child) {
@@ -104,7 +107,9 @@ Err View::exchange(const void* mine, void* theirs, std::size_t bytes, int with, 
   return sent ? sent : received;
 }
 
-int construction_tag(Comm& comm) { return static_cast<int>(comm.constructions++ & INT_MAX); }
+int construction_tag(Comm& comm) {
+  return static_cast<int>(comm.constructions++ & INT_MAX);
+}
 
 Result<std::uint32_t> take_contexts(pt2pt::Engine& engine, std::uint32_t n) {
   constexpr std::uint32_t most = (UINT32_MAX - first_context) / contexts_per_comm - 1;
@@ -113,8 +118,8 @@ Result<std::uint32_t> take_contexts(pt2pt::Engine& engine, std::uint32_t n) {
   std::uint32_t taken = next.load(std::memory_order_relaxed);
   do {
     if (n > most || taken > most - n)
-      return fail(MPI_ERR_OTHER, "this job has made %u communicators; there are no numbers for more",
-                  taken);
+      return fail(MPI_ERR_OTHER,
+                  "this job has made %u communicators; there are no numbers for more", taken);
   } while (!next.compare_exchange_weak(taken, taken + n, std::memory_order_relaxed));
   return first_context + taken * contexts_per_comm;
 }
@@ -144,7 +149,8 @@ Comm groups_parent(Rank& rank, object::Errhandler& errhandler) {
 
 int tag_of(const char* stringtag) {
   std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
-  for (const char* c = stringtag; *c != 0; ++c) hash = (hash ^ static_cast<unsigned char>(*c)) * 0x100000001b3;
+  for (const char* c = stringtag; *c != 0; ++c)
+    hash = (hash ^ static_cast<unsigned char>(*c)) * 0x100000001b3;
   return static_cast<int>((hash ^ (hash >> 32)) & 0x7fffffff);
 }
 

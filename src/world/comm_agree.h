@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How the members of a communicator to be agree on it: a View is the ranks that talk, with a message
-// space of construction; make() turns their agreement into a Comm. Private to the comm_*.cc files.
+// How the members of a communicator to be agree on it: a View is the ranks that talk, with a
+// message space of construction; make() turns their agreement into a Comm. Private to the comm_*.cc
+// files.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +18,8 @@ using object::Comm;
 using object::Group;
 using Members = std::vector<std::int32_t>;  // world ranks
 
-/// Contexts below this one are fixed: MPI_COMM_WORLD, MPI_COMM_SELF, constructions without a parent.
+/// Contexts below this one are fixed: MPI_COMM_WORLD, MPI_COMM_SELF, constructions without a
+/// parent.
 inline constexpr std::uint32_t world_context = 0, self_context = 4, groups_context = 8,
                                first_context = 12, contexts_per_comm = 4;
 
@@ -59,8 +61,8 @@ int construction_tag(Comm& comm);
 /// `n` fresh contexts in a row. An error when the job has used up all.
 Result<std::uint32_t> take_contexts(pt2pt::Engine& engine, std::uint32_t n);
 
-/// All members of an intracommunicator, or of both sides of an intercommunicator (the side whose rank
-/// 0 has the smaller world rank first).
+/// All members of an intracommunicator, or of both sides of an intercommunicator (the side whose
+/// rank 0 has the smaller world rank first).
 Members all_members(const Comm& comm);
 bool is_low_side(const Comm& comm);
 
@@ -76,10 +78,11 @@ Comm* skeleton(const Comm& like);
 /// Give a skeleton its groups and context; it is ready for use then. `remote` is empty for an
 /// intracommunicator.
 void complete(Comm& made, Members members, Members remote, std::uint32_t context);
-/// The usual case: an intracommunicator of `members`, who all call this, agreeing through `view`, whose
-/// members they are, in order.
+/// The usual case: an intracommunicator of `members`, who all call this, agreeing through `view`,
+/// whose members they are, in order.
 Result<Comm*> make(const Comm& like, View& view, int tag, Members members);
-/// The same for a construction that is collective over `parent`; ranks outside of `members` do not wait.
+/// The same for a construction that is collective over `parent`; ranks outside of `members` do not
+/// wait.
 Result<Comm*> make_part(Comm& parent, Members members);
 
 }  // namespace weft::world

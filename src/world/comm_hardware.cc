@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// MPI_Comm_split_type and MPI_Get_hw_resource_info (§7.4.2, §11.2.3): which parts of the node a rank
-// is confined to, by the CPUs it may use. Read from sysfs and not from hwloc: a rank starts without
-// paying for a topology, and these few files say enough.
+// MPI_Comm_split_type and MPI_Get_hw_resource_info (§7.4.2, §11.2.3): which parts of the node a
+// rank is confined to, by the CPUs it may use. Read from sysfs and not from hwloc: a rank starts
+// without paying for a topology, and these few files say enough.
 #include <dirent.h>
 #include <sched.h>
 #include <stdio.h>
@@ -33,12 +33,18 @@ int first_number(const std::string& path) {
   return number;
 }
 
-int machine_of(int) { return 0; }
+int machine_of(int) {
+  return 0;
+}
 int package_of(int cpu) {
   return first_number(cpus + std::to_string(cpu) + "/topology/package_cpus_list");
 }
-int core_of(int cpu) { return first_number(cpus + std::to_string(cpu) + "/topology/core_cpus_list"); }
-int pu_of(int cpu) { return cpu; }
+int core_of(int cpu) {
+  return first_number(cpus + std::to_string(cpu) + "/topology/core_cpus_list");
+}
+int pu_of(int cpu) {
+  return cpu;
+}
 
 int numa_node_of(int cpu) {
   DIR* directory = opendir((cpus + std::to_string(cpu)).c_str());
@@ -60,8 +66,12 @@ int cache_of(int cpu, int level) {
   }
   return -1;
 }
-int l3_of(int cpu) { return cache_of(cpu, 3); }
-int l2_of(int cpu) { return cache_of(cpu, 2); }
+int l3_of(int cpu) {
+  return cache_of(cpu, 3);
+}
+int l2_of(int cpu) {
+  return cache_of(cpu, 2);
+}
 
 /// The parts of a node, from the whole to the smallest.
 struct Level {
@@ -69,9 +79,12 @@ struct Level {
   int (*of)(int cpu);  // a number for the one that `cpu` is in, -1 if unknown
 };
 constexpr Level levels[] = {
-    {"hwloc://Machine", machine_of}, {"hwloc://Package", package_of},
-    {"hwloc://NUMANode", numa_node_of}, {"hwloc://L3Cache", l3_of},
-    {"hwloc://L2Cache", l2_of}, {"hwloc://Core", core_of},
+    {"hwloc://Machine", machine_of},
+    {"hwloc://Package", package_of},
+    {"hwloc://NUMANode", numa_node_of},
+    {"hwloc://L3Cache", l3_of},
+    {"hwloc://L2Cache", l2_of},
+    {"hwloc://Core", core_of},
     {"hwloc://PU", pu_of},
 };
 constexpr std::size_t n_levels = std::size(levels);
@@ -119,12 +132,16 @@ Err check_types(const std::vector<Record>& all) {
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (all[i].type == MPI_UNDEFINED || all[i].type == type) continue;
     if (type != MPI_UNDEFINED)
-      return fail(MPI_ERR_ARG, "split_type is %d at rank %zu and %d at others; all must pass the same, or "
-                  "MPI_UNDEFINED", all[i].type, i, type);
+      return fail(MPI_ERR_ARG,
+                  "split_type is %d at rank %zu and %d at others; all must pass the same, or "
+                  "MPI_UNDEFINED",
+                  all[i].type, i, type);
     type = all[i].type;
     if (type < MPI_COMM_TYPE_SHARED || type > MPI_COMM_TYPE_RESOURCE_GUIDED)
-      return fail(MPI_ERR_ARG, "split_type is %d at rank %zu; it must be one of MPI_COMM_TYPE_SHARED, "
-                  "_HW_GUIDED, _HW_UNGUIDED, _RESOURCE_GUIDED or MPI_UNDEFINED", type, i);
+      return fail(MPI_ERR_ARG,
+                  "split_type is %d at rank %zu; it must be one of MPI_COMM_TYPE_SHARED, "
+                  "_HW_GUIDED, _HW_UNGUIDED, _RESOURCE_GUIDED or MPI_UNDEFINED",
+                  type, i);
   }
   return ok;
 }
@@ -172,10 +189,18 @@ Err comm_split_type(Comm& comm, int split_type, int key, Info* info, MPI_Comm* o
   int color = MPI_UNDEFINED;
   std::size_t level = n_levels;
   switch (split_type) {
-    case MPI_COMM_TYPE_SHARED: color = 0; break;
-    case MPI_COMM_TYPE_HW_GUIDED: color = guided_color(info, mine.place); break;
-    case MPI_COMM_TYPE_RESOURCE_GUIDED: color = resource_color(comm, info, mine.place); break;
-    case MPI_COMM_TYPE_HW_UNGUIDED: color = unguided_color(all, mine.place, &level); break;
+    case MPI_COMM_TYPE_SHARED:
+      color = 0;
+      break;
+    case MPI_COMM_TYPE_HW_GUIDED:
+      color = guided_color(info, mine.place);
+      break;
+    case MPI_COMM_TYPE_RESOURCE_GUIDED:
+      color = resource_color(comm, info, mine.place);
+      break;
+    case MPI_COMM_TYPE_HW_UNGUIDED:
+      color = unguided_color(all, mine.place, &level);
+      break;
   }
   WEFT_TRY(comm_split(comm, color, key, out));
   if (level < n_levels && info != nullptr && *out != MPI_COMM_NULL)

@@ -16,7 +16,7 @@ namespace {
 
 /// What a leader says about its side, and about the whole if it is the first.
 struct Side {
-  std::int32_t size = 0;     // ranks; negative: it cannot take part
+  std::int32_t size = 0;  // ranks; negative: it cannot take part
   std::uint32_t context = 0;
 };
 
@@ -26,7 +26,8 @@ struct Remote {
 };
 
 Err overlap() {
-  return fail(MPI_ERR_COMM, "the two groups of an intercommunicator must not have a process in common");
+  return fail(MPI_ERR_COMM,
+              "the two groups of an intercommunicator must not have a process in common");
 }
 
 /// Leaders: trade groups through `peer`'s space of construction.
@@ -66,12 +67,14 @@ Err spread(View& view, int root, int tag, Result<Remote>& remote) {
   WEFT_TRY(view.bcast(&side, sizeof side, tag, root));
   if (remote.err) return remote.err;
   if (side.size == 0)
-    return fail(MPI_ERR_OTHER, "the local leader (rank %d) could not reach the other group; its own "
-                "error says why", root);
+    return fail(MPI_ERR_OTHER,
+                "the local leader (rank %d) could not reach the other group; its own "
+                "error says why",
+                root);
   remote.value.context = side.context;
   remote.value.members.resize(static_cast<std::size_t>(side.size));
-  return view.bcast(remote.value.members.data(), remote.value.members.size() * sizeof(std::int32_t), tag,
-                    root);
+  return view.bcast(remote.value.members.data(), remote.value.members.size() * sizeof(std::int32_t),
+                    tag, root);
 }
 
 Comm* make_inter(const Comm& like, const Group& local, Remote remote) {
@@ -93,7 +96,8 @@ Err intercomm_create(Comm& local, int local_leader, Comm* peer, int remote_leade
       remote = fail(MPI_ERR_RANK, "remote_leader is %d; the peer communicator has %d ranks",
                     remote_leader, ranks);
     } else {
-      remote = meet(*peer, *local.group, peer->peers()[static_cast<std::size_t>(remote_leader)], tag);
+      remote =
+          meet(*peer, *local.group, peer->peers()[static_cast<std::size_t>(remote_leader)], tag);
     }
   }
   View view(local, Among::all, local.group->members);
@@ -116,8 +120,8 @@ Err intercomm_create_from_groups(Rank& rank, const FromGroups& args, MPI_Comm* o
   if (view.rank() == args.local_leader) {
     const int ranks = args.remote != nullptr ? args.remote->size() : 0;
     if (args.remote_leader < 0 || args.remote_leader >= ranks) {
-      remote = fail(MPI_ERR_RANK, "remote_leader is %d; remote_group has %d ranks", args.remote_leader,
-                    ranks);
+      remote = fail(MPI_ERR_RANK, "remote_leader is %d; remote_group has %d ranks",
+                    args.remote_leader, ranks);
     } else {
       remote = meet(parent, args.local,
                     args.remote->members[static_cast<std::size_t>(args.remote_leader)], tag);
@@ -171,7 +175,8 @@ Err create_intercomm_part(Comm& comm, const Group& group, MPI_Comm* out) {
 Err intercomm_merge(Comm& comm, int high, MPI_Comm* out) {
   *out = MPI_COMM_NULL;
   if (!comm.is_inter())
-    return fail(MPI_ERR_COMM, "the communicator is an intracommunicator; only intercommunicators merge");
+    return fail(MPI_ERR_COMM,
+                "the communicator is an intracommunicator; only intercommunicators merge");
   const int tag = construction_tag(comm);
   const Members members = all_members(comm);
   View view(comm, Among::all, members);

@@ -38,10 +38,14 @@ void read_command(object::Start& start) {
 
 const char* thread_level_name(int level) {
   switch (level) {
-    case MPI_THREAD_SINGLE: return "MPI_THREAD_SINGLE";
-    case MPI_THREAD_FUNNELED: return "MPI_THREAD_FUNNELED";
-    case MPI_THREAD_SERIALIZED: return "MPI_THREAD_SERIALIZED";
-    default: return "MPI_THREAD_MULTIPLE";
+    case MPI_THREAD_SINGLE:
+      return "MPI_THREAD_SINGLE";
+    case MPI_THREAD_FUNNELED:
+      return "MPI_THREAD_FUNNELED";
+    case MPI_THREAD_SERIALIZED:
+      return "MPI_THREAD_SERIALIZED";
+    default:
+      return "MPI_THREAD_MULTIPLE";
   }
 }
 
@@ -59,7 +63,8 @@ Comm* make_predefined(Rank& rank, Members members, std::uint32_t context, const 
 
 Err refuse_predefined(const Comm& comm) {
   if (&comm != comm.store->comm_world && &comm != comm.store->comm_self) return ok;
-  return fail(MPI_ERR_COMM, "%s is predefined and cannot be freed or disconnected", comm.name.c_str());
+  return fail(MPI_ERR_COMM, "%s is predefined and cannot be freed or disconnected",
+              comm.name.c_str());
 }
 
 }  // namespace

@@ -21,7 +21,8 @@ void give(Comm* made, MPI_Comm* out) {
   *out = made != nullptr ? object::handle_of(*made) : MPI_COMM_NULL;
 }
 
-/// What a duplicate has beside its groups: topology, attributes, hints. Local; callbacks may refuse.
+/// What a duplicate has beside its groups: topology, attributes, hints. Local; callbacks may
+/// refuse.
 Result<Comm*> copy_state(Comm& comm, const Info* info) {
   Comm* made = skeleton(comm);
   made->group = comm.group;
@@ -54,8 +55,10 @@ struct Idup {
   bool sending = false;
 
   Idup(Comm& comm, Comm* m)
-      : view(comm, Among::all, all_members(comm)), tag(construction_tag(comm)),
-        place(tree_place(view.rank(), view.size())), made(m) {}
+      : view(comm, Among::all, all_members(comm)),
+        tag(construction_tag(comm)),
+        place(tree_place(view.rank(), view.size())),
+        made(m) {}
 };
 
 const datatype::Type& number_type() {
@@ -140,7 +143,9 @@ Err comm_dup_with_info(Comm& comm, const Info* info, MPI_Comm* out) {
   return ok;
 }
 
-Err comm_dup(Comm& comm, MPI_Comm* out) { return comm_dup_with_info(comm, nullptr, out); }
+Err comm_dup(Comm& comm, MPI_Comm* out) {
+  return comm_dup_with_info(comm, nullptr, out);
+}
 
 Err comm_idup(Comm& comm, const Info* info, MPI_Comm* out, MPI_Request* out_request) {
   const Result<Comm*> copied = copy_state(comm, info);
@@ -169,8 +174,10 @@ Err comm_idup(Comm& comm, const Info* info, MPI_Comm* out, MPI_Request* out_requ
 Err comm_create(Comm& comm, const Group& group, MPI_Comm* out) {
   for (const std::int32_t member : group.members)
     if (object::rank_in(*comm.group, member) == MPI_UNDEFINED)
-      return fail(MPI_ERR_GROUP, "the group has a member (rank %d of MPI_COMM_WORLD) that is not in the "
-                  "communicator's group", member);
+      return fail(MPI_ERR_GROUP,
+                  "the group has a member (rank %d of MPI_COMM_WORLD) that is not in the "
+                  "communicator's group",
+                  member);
   if (!comm.is_inter()) {
     const Result<Comm*> made = make_part(comm, group.members);
     if (!made) return made.err;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Splitting by color and key (§7.4.2): colors travel up the tree, all of them and a context for each
-// travel down. Intercommunicators split both sides at once.
+// Splitting by color and key (§7.4.2): colors travel up the tree, all of them and a context for
+// each travel down. Intercommunicators split both sides at once.
 #include <algorithm>
 
 #include "world/comm_agree.h"

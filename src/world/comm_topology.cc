@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Communicators with a topology (§8.5). Ranks are not reordered: on one node the launcher has placed
-// neighbours next to each other already.
+// Communicators with a topology (§8.5). Ranks are not reordered: on one node the launcher has
+// placed neighbours next to each other already.
 #include <algorithm>
 
 #include "coll/coll.h"
@@ -16,7 +16,8 @@ using object::Topology;
 
 Err intracomm_only(const Comm& comm) {
   if (!comm.is_inter()) return ok;
-  return fail(MPI_ERR_COMM, "the communicator is an intercommunicator; topologies need an "
+  return fail(MPI_ERR_COMM,
+              "the communicator is an intercommunicator; topologies need an "
               "intracommunicator");
 }
 
@@ -41,8 +42,8 @@ bool is_array(const int* weights) {
 Err check_ranks(const Comm& comm, std::span<const int> ranks, const char* name) {
   for (std::size_t i = 0; i < ranks.size(); ++i)
     if (ranks[i] < 0 || ranks[i] >= comm.size())
-      return fail(MPI_ERR_RANK, "%s[%zu] is %d; the communicator has ranks 0 to %d", name, i, ranks[i],
-                  comm.size() - 1);
+      return fail(MPI_ERR_RANK, "%s[%zu] is %d; the communicator has ranks 0 to %d", name, i,
+                  ranks[i], comm.size() - 1);
   return ok;
 }
 
@@ -51,8 +52,10 @@ Err check_weights(const int* weights, std::size_t n) {
     if (weights[i] < 0)
       return fail(MPI_ERR_ARG, "weights[%zu] is %d; a weight must not be negative", i, weights[i]);
   if (n > 0 && (weights == nullptr || weights == MPI_WEIGHTS_EMPTY))
-    return fail(MPI_ERR_ARG, "the weights are %s, but there are edges; pass MPI_UNWEIGHTED if there are "
-                "no weights", weights == nullptr ? "a null pointer" : "MPI_WEIGHTS_EMPTY");
+    return fail(MPI_ERR_ARG,
+                "the weights are %s, but there are edges; pass MPI_UNWEIGHTED if there are "
+                "no weights",
+                weights == nullptr ? "a null pointer" : "MPI_WEIGHTS_EMPTY");
   return ok;
 }
 
@@ -66,7 +69,7 @@ const datatype::Type& int_type() {
 }
 
 /// Send `edges` to the rank at one of their ends (`end`); what other ranks sent here, by sender.
-Err trade(Comm& comm, const std::vector<Edge>& edges, int Edge::* end, std::vector<Edge>* got) {
+Err trade(Comm& comm, const std::vector<Edge>& edges, int Edge::*end, std::vector<Edge>* got) {
   const auto p = static_cast<std::size_t>(comm.size());
   constexpr int ints = sizeof(Edge) / sizeof(int);
   std::vector<int> to(p), from(p), to_at(p), from_at(p);
@@ -150,7 +153,8 @@ Err dist_graph_create_adjacent(Comm& comm, const Edges& sources, const Edges& de
   if (t.weighted && !t.sources.empty())
     t.source_weights.assign(sources.weights, sources.weights + t.sources.size());
   if (t.weighted && !t.destinations.empty() && destinations.weights != MPI_UNWEIGHTED)
-    t.destination_weights.assign(destinations.weights, destinations.weights + t.destinations.size());
+    t.destination_weights.assign(destinations.weights,
+                                 destinations.weights + t.destinations.size());
   return give(make_part(comm, comm.group->members), std::move(t), out);
 }
 

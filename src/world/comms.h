@@ -2,7 +2,8 @@
 //
 // Communicator construction (MPI-5.0 §7.4, §7.6, §8.5). A new communicator needs one thing its
 // members cannot know alone: its context. Rank 0 of the new group takes one from the job's counter
-// and a binomial tree of messages tells the others; splitting gathers colors up the same tree first.
+// and a binomial tree of messages tells the others; splitting gathers colors up the same tree
+// first.
 //
 // These messages have two spaces of their own in every context, so they meet neither the user's
 // nor the collectives': context + 2 for constructions that are collective over the parent (the tag

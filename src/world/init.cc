@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// MPI_Init_thread and MPI_Finalize of one rank. Init talks to nobody: a peer's mailbox is there from
-// the start, so a rank may send to one that has not come up yet. Finalize waits until everything the
-// rank sent has been taken, then for all ranks.
+// MPI_Init_thread and MPI_Finalize of one rank. Init talks to nobody: a peer's mailbox is there
+// from the start, so a rank may send to one that has not come up yet. Finalize waits until
+// everything the rank sent has been taken, then for all ranks.
 #include <errno.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -20,8 +20,8 @@ namespace {
 void print_stats(const Rank& rank) {
   char text[2048];
   int at = std::snprintf(text, sizeof text, "weft: rank %d:", rank.world_rank);
-#define X(name, unit, help)                                                              \
-  if (rank.counters.name != 0 && at < static_cast<int>(sizeof text))                     \
+#define X(name, unit, help)                                                                       \
+  if (rank.counters.name != 0 && at < static_cast<int>(sizeof text))                              \
     at += std::snprintf(text + at, sizeof text - static_cast<std::size_t>(at), " %s=%llu", #name, \
                         static_cast<unsigned long long>(rank.counters.name));
   WEFT_COUNTERS(X)
@@ -43,7 +43,8 @@ void open_trace(Rank& rank) {
 
 Err init(Rank& rank, int required, int* provided) {
   if (rank.phase.load(std::memory_order_acquire) != Rank::Phase::before_init)
-    return fail(MPI_ERR_OTHER, "MPI is initialized already (or has been finalized); call MPI_Init or "
+    return fail(MPI_ERR_OTHER,
+                "MPI is initialized already (or has been finalized); call MPI_Init or "
                 "MPI_Init_thread once");
   rank.thread_level = required;
   *provided = required;

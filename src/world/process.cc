@@ -23,7 +23,9 @@
 
 namespace weft {
 
-memory::RankEntry& Rank::entry() { return process->job->entry(world_rank); }
+memory::RankEntry& Rank::entry() {
+  return process->job->entry(world_rank);
+}
 
 namespace world {
 
@@ -69,7 +71,8 @@ Process* make_process() {
   auto* p = new Process;
   const char* job_text = std::getenv("WEFT_JOB");
   int fd = 0, first = 0;
-  const bool speaks = job_text == nullptr || (std::sscanf(job_text, "%d,%d", &fd, &first) == 2 && first == 0);
+  const bool speaks =
+      job_text == nullptr || (std::sscanf(job_text, "%d,%d", &fd, &first) == 2 && first == 0);
   p->params = Params::from_env(speaks);
   p->under_mpiexec = job_text != nullptr;
   const Placement at = place(p->params);
@@ -133,8 +136,9 @@ void processor_name(char* name, int* length) {
 }
 
 void library_version(char* text, int* length) {
-  *length = std::snprintf(text, MPI_MAX_LIBRARY_VERSION_STRING,
-                          "weft " WEFT_VERSION " (MPI-5.0 standard ABI, ranks as processes or threads)");
+  *length =
+      std::snprintf(text, MPI_MAX_LIBRARY_VERSION_STRING,
+                    "weft " WEFT_VERSION " (MPI-5.0 standard ABI, ranks as processes or threads)");
 }
 
 }  // namespace world
@@ -156,8 +160,7 @@ extern "C" void weft_host_rank_exited(int world_rank, int status, int how) {
   if (!left_early && (status == 0 || phase == Rank::Phase::finalized)) return;
   char text[256];
   std::snprintf(text, sizeof text, "weft: rank %d (%s) ended with status %d%s%s", world_rank,
-                program_invocation_short_name, status,
-                how == WEFT_HOST_QUIT ? " by _exit" : "",
+                program_invocation_short_name, status, how == WEFT_HOST_QUIT ? " by _exit" : "",
                 left_early ? " without calling MPI_Finalize" : "");
   world::abort_job(rank, status != 0 ? status : 1, text);
 }

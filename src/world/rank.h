@@ -38,7 +38,7 @@ struct Rank {
   int tool_inits = 0;  // MPI_T_init_thread calls without their MPI_T_finalize
   Counters counters;
   std::unique_ptr<Trace> trace;  // null unless WEFT_TRACE is set
-  object::Store store;  // pools, predefined objects, keyvals, error classes
+  object::Store store;           // pools, predefined objects, keyvals, error classes
   pt2pt::Engine engine;
 
   memory::RankEntry& entry();
@@ -49,7 +49,7 @@ namespace world {
 struct Process {
   Params params;
   memory::Job* job = nullptr;
-  int first = 0;  // world rank of ranks[0]
+  int first = 0;         // world rank of ranks[0]
   bool threads = false;  // ranks as threads: a thread belongs to a rank only if it was attached
   bool under_mpiexec = false;  // weft's: it tells the user why a rank aborted
   std::vector<std::unique_ptr<Rank>> ranks;

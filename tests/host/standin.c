@@ -23,8 +23,12 @@ __attribute__((constructor)) static void start(void) {
   pthread_barrier_init(&barrier, 0, (unsigned)size);
 }
 
-int t_rank(void) { return rank < 0 ? 0 : rank; }
-int t_size(void) { return size; }
+int t_rank(void) {
+  return rank < 0 ? 0 : rank;
+}
+int t_size(void) {
+  return size;
+}
 void t_barrier(void) {
   if (rank >= 0) pthread_barrier_wait(&barrier);
 }
@@ -44,7 +48,9 @@ int t_report(const char* name, int good) {
   return good ? 0 : 1;
 }
 
-void weft_host_attach(int world_rank) { rank = world_rank; }
+void weft_host_attach(int world_rank) {
+  rank = world_rank;
+}
 
 void weft_host_rank_exited(int world_rank, int status, int how) {
   if (!getenv("STANDIN_TELL")) return;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The reduction loops compiled with -mavx512f -mavx512bw -mavx512dq -mavx512vl (src/CMakeLists.txt); called only where
-// the processor has these instructions (reduce.cc).
+// The reduction loops compiled with -mavx512f -mavx512bw -mavx512dq -mavx512vl
+// (src/CMakeLists.txt); called only where the processor has these instructions (reduce.cc).
 #include "datatype/kernels/kernels.h"
 
 namespace weft::datatype::kernels {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The reduction loops, as plain C++ that the compiler vectorises. This file is compiled once per
-// instruction set (baseline.cc, avx2.cc, avx512.cc, each with its own -m flags), so everything is in
-// an unnamed namespace and nothing of the standard library is used: no inline function of one
+// instruction set (baseline.cc, avx2.cc, avx512.cc, each with its own -m flags), so everything is
+// in an unnamed namespace and nothing of the standard library is used: no inline function of one
 // instruction set may be merged with that of another.
 //
 // Dispatch is by switch, not by a table of pointers, which would cost relocations at every start.
@@ -53,13 +53,30 @@ struct Pair {
 };
 
 /// The unsigned type of T's width: sums and products wrap instead of being undefined.
-template <std::size_t Bytes> struct UnsignedOf;
-template <> struct UnsignedOf<1> { using T = std::uint8_t; };
-template <> struct UnsignedOf<2> { using T = std::uint16_t; };
-template <> struct UnsignedOf<4> { using T = std::uint32_t; };
-template <> struct UnsignedOf<8> { using T = std::uint64_t; };
-template <> struct UnsignedOf<16> { using T = u128; };
-template <class T> using Unsigned = typename UnsignedOf<sizeof(T)>::T;
+template <std::size_t Bytes>
+struct UnsignedOf;
+template <>
+struct UnsignedOf<1> {
+  using T = std::uint8_t;
+};
+template <>
+struct UnsignedOf<2> {
+  using T = std::uint16_t;
+};
+template <>
+struct UnsignedOf<4> {
+  using T = std::uint32_t;
+};
+template <>
+struct UnsignedOf<8> {
+  using T = std::uint64_t;
+};
+template <>
+struct UnsignedOf<16> {
+  using T = u128;
+};
+template <class T>
+using Unsigned = typename UnsignedOf<sizeof(T)>::T;
 
 template <class T, class F>
 [[gnu::always_inline]] inline void each(const void* in, void* inout, int64_t n, F f) {
@@ -144,25 +161,36 @@ template <class T>
 void integer(Operation op, const void* in, void* inout, int64_t n) {
   using U = Unsigned<T>;
   switch (op) {
-    case Operation::sum: return integer_sum<U>(in, inout, n);
-    case Operation::prod: return integer_prod<U>(in, inout, n);
-    case Operation::min: return min<T>(in, inout, n);
-    case Operation::max: return max<T>(in, inout, n);
+    case Operation::sum:
+      return integer_sum<U>(in, inout, n);
+    case Operation::prod:
+      return integer_prod<U>(in, inout, n);
+    case Operation::min:
+      return min<T>(in, inout, n);
+    case Operation::max:
+      return max<T>(in, inout, n);
     case Operation::band:
     case Operation::bor:
-    case Operation::bxor: return bitwise<U>(op, in, inout, n);
-    default: return logical<U>(op, in, inout, n);
+    case Operation::bxor:
+      return bitwise<U>(op, in, inout, n);
+    default:
+      return logical<U>(op, in, inout, n);
   }
 }
 
 template <class T>
 void floating(Operation op, const void* in, void* inout, int64_t n) {
   switch (op) {
-    case Operation::sum: return sum<T>(in, inout, n);
-    case Operation::prod: return prod<T>(in, inout, n);
-    case Operation::min: return min<T>(in, inout, n);
-    case Operation::max: return max<T>(in, inout, n);
-    default: return;
+    case Operation::sum:
+      return sum<T>(in, inout, n);
+    case Operation::prod:
+      return prod<T>(in, inout, n);
+    case Operation::min:
+      return min<T>(in, inout, n);
+    case Operation::max:
+      return max<T>(in, inout, n);
+    default:
+      return;
   }
 }
 
@@ -174,56 +202,94 @@ void complex(Operation op, const void* in, void* inout, int64_t n) {
 
 template <class V>
 void pair(Operation op, bool wide, const void* in, void* inout, int64_t n) {
-  if (wide) locate<V, std::int64_t>(op, in, inout, n);
-  else locate<V, std::int32_t>(op, in, inout, n);
+  if (wide)
+    locate<V, std::int64_t>(op, in, inout, n);
+  else
+    locate<V, std::int32_t>(op, in, inout, n);
 }
 
 inline void pairs(Operation op, int code, const void* in, void* inout, int64_t n) {
   const bool wide = code % 2 != 0;  // as pair_of() makes them
   switch (static_cast<Basic>(code / 2 + 1)) {
-    case Basic::i8: return pair<std::int8_t>(op, wide, in, inout, n);
-    case Basic::i16: return pair<std::int16_t>(op, wide, in, inout, n);
-    case Basic::i32: return pair<std::int32_t>(op, wide, in, inout, n);
-    case Basic::i64: return pair<std::int64_t>(op, wide, in, inout, n);
-    case Basic::u8: return pair<std::uint8_t>(op, wide, in, inout, n);
-    case Basic::u16: return pair<std::uint16_t>(op, wide, in, inout, n);
-    case Basic::u32: return pair<std::uint32_t>(op, wide, in, inout, n);
-    case Basic::u64: return pair<std::uint64_t>(op, wide, in, inout, n);
-    case Basic::i128: return pair<i128>(op, wide, in, inout, n);
-    case Basic::f16: return pair<_Float16>(op, wide, in, inout, n);
-    case Basic::bf16: return pair<Bf16>(op, wide, in, inout, n);
-    case Basic::f32: return pair<float>(op, wide, in, inout, n);
-    case Basic::f64: return pair<double>(op, wide, in, inout, n);
-    case Basic::f80: return pair<long double>(op, wide, in, inout, n);
-    case Basic::f128: return pair<__float128>(op, wide, in, inout, n);
-    default: return;
+    case Basic::i8:
+      return pair<std::int8_t>(op, wide, in, inout, n);
+    case Basic::i16:
+      return pair<std::int16_t>(op, wide, in, inout, n);
+    case Basic::i32:
+      return pair<std::int32_t>(op, wide, in, inout, n);
+    case Basic::i64:
+      return pair<std::int64_t>(op, wide, in, inout, n);
+    case Basic::u8:
+      return pair<std::uint8_t>(op, wide, in, inout, n);
+    case Basic::u16:
+      return pair<std::uint16_t>(op, wide, in, inout, n);
+    case Basic::u32:
+      return pair<std::uint32_t>(op, wide, in, inout, n);
+    case Basic::u64:
+      return pair<std::uint64_t>(op, wide, in, inout, n);
+    case Basic::i128:
+      return pair<i128>(op, wide, in, inout, n);
+    case Basic::f16:
+      return pair<_Float16>(op, wide, in, inout, n);
+    case Basic::bf16:
+      return pair<Bf16>(op, wide, in, inout, n);
+    case Basic::f32:
+      return pair<float>(op, wide, in, inout, n);
+    case Basic::f64:
+      return pair<double>(op, wide, in, inout, n);
+    case Basic::f80:
+      return pair<long double>(op, wide, in, inout, n);
+    case Basic::f128:
+      return pair<__float128>(op, wide, in, inout, n);
+    default:
+      return;
   }
 }
 
 /// Everything that gains from wide vectors; false: not among it.
 inline bool reduce_vector(Operation op, Basic basic, const void* in, void* inout, int64_t n) {
   switch (basic) {
-    case Basic::i8: return integer<std::int8_t>(op, in, inout, n), true;
-    case Basic::i16: return integer<std::int16_t>(op, in, inout, n), true;
-    case Basic::i32: return integer<std::int32_t>(op, in, inout, n), true;
-    case Basic::i64: return integer<std::int64_t>(op, in, inout, n), true;
-    case Basic::u8: return integer<std::uint8_t>(op, in, inout, n), true;
-    case Basic::u16: return integer<std::uint16_t>(op, in, inout, n), true;
-    case Basic::u32: return integer<std::uint32_t>(op, in, inout, n), true;
-    case Basic::u64: return integer<std::uint64_t>(op, in, inout, n), true;
-    case Basic::f16: return floating<_Float16>(op, in, inout, n), true;
-    case Basic::bf16: return floating<Bf16>(op, in, inout, n), true;
-    case Basic::f32: return floating<float>(op, in, inout, n), true;
-    case Basic::f64: return floating<double>(op, in, inout, n), true;
-    case Basic::c32: return complex<float>(op, in, inout, n), true;
-    case Basic::c64: return complex<double>(op, in, inout, n), true;
+    case Basic::i8:
+      return integer<std::int8_t>(op, in, inout, n), true;
+    case Basic::i16:
+      return integer<std::int16_t>(op, in, inout, n), true;
+    case Basic::i32:
+      return integer<std::int32_t>(op, in, inout, n), true;
+    case Basic::i64:
+      return integer<std::int64_t>(op, in, inout, n), true;
+    case Basic::u8:
+      return integer<std::uint8_t>(op, in, inout, n), true;
+    case Basic::u16:
+      return integer<std::uint16_t>(op, in, inout, n), true;
+    case Basic::u32:
+      return integer<std::uint32_t>(op, in, inout, n), true;
+    case Basic::u64:
+      return integer<std::uint64_t>(op, in, inout, n), true;
+    case Basic::f16:
+      return floating<_Float16>(op, in, inout, n), true;
+    case Basic::bf16:
+      return floating<Bf16>(op, in, inout, n), true;
+    case Basic::f32:
+      return floating<float>(op, in, inout, n), true;
+    case Basic::f64:
+      return floating<double>(op, in, inout, n), true;
+    case Basic::c32:
+      return complex<float>(op, in, inout, n), true;
+    case Basic::c64:
+      return complex<double>(op, in, inout, n), true;
     case Basic::boolean:
-    case Basic::logical1: return logical<std::uint8_t>(op, in, inout, n), true;
-    case Basic::logical2: return logical<std::uint16_t>(op, in, inout, n), true;
-    case Basic::logical4: return logical<std::uint32_t>(op, in, inout, n), true;
-    case Basic::logical8: return logical<std::uint64_t>(op, in, inout, n), true;
-    case Basic::byte: return bitwise<std::uint8_t>(op, in, inout, n), true;
-    default: return false;
+    case Basic::logical1:
+      return logical<std::uint8_t>(op, in, inout, n), true;
+    case Basic::logical2:
+      return logical<std::uint16_t>(op, in, inout, n), true;
+    case Basic::logical4:
+      return logical<std::uint32_t>(op, in, inout, n), true;
+    case Basic::logical8:
+      return logical<std::uint64_t>(op, in, inout, n), true;
+    case Basic::byte:
+      return bitwise<std::uint8_t>(op, in, inout, n), true;
+    default:
+      return false;
   }
 }
 

@@ -9,11 +9,21 @@
 
 #include "standin.h"
 
-static void first(void) { fprintf(stderr, "first handler of rank %d\n", t_rank()); }
-static void second(void) { fprintf(stderr, "second handler of rank %d\n", t_rank()); }
-static void again(void) { exit(6); }
-static void* exit_on_thread(void* p) { exit(8); }
-__attribute__((destructor)) static void end(void) { fprintf(stderr, "destructor of rank %d\n", t_rank()); }
+static void first(void) {
+  fprintf(stderr, "first handler of rank %d\n", t_rank());
+}
+static void second(void) {
+  fprintf(stderr, "second handler of rank %d\n", t_rank());
+}
+static void again(void) {
+  exit(6);
+}
+static void* exit_on_thread(void* p) {
+  exit(8);
+}
+__attribute__((destructor)) static void end(void) {
+  fprintf(stderr, "destructor of rank %d\n", t_rank());
+}
 
 static __attribute__((noinline)) int overflow(int n) {
   volatile char page[4096];

@@ -1,20 +1,52 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prints what getopt makes of many command lines. Run under the rank host and without it, the output
-// must be the same.
+// Prints what getopt makes of many command lines. Run under the rank host and without it, the
+// output must be the same.
 #include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-static const char* lines[] = {
-    "-a -b x y",       "x -a y -b z",      "x -ab y -cV z",   "-c V x -c",         "-c",
-    "-abc V x",        "x -ac V y -b",     "-- -a x",         "x -- -a",           "-a -- -b",
-    "--alpha x",       "--alp x",          "--al x",          "--beta=3 x",        "--beta 3 x",
-    "--beta",          "--alpha=4",        "--opt x",         "--opt=7 x",         "--nope x",
-    "-z x",            "-d x",             "-dV x",           "x y z",             "-",
-    "- -a",            "x - -a y",         "--flag --beta 1", "-alpha x",          "-beta 3 -a",
-    "-al",             "-opt=2 x",         "x --beta 9 y -a", "-a -z -b",          "-c -- x",
-    "x y -c 5 --alpha z --opt", "-abz x", "--alps", "--be=", "-W foo",            ""};
+static const char* lines[] = {"-a -b x y",
+                              "x -a y -b z",
+                              "x -ab y -cV z",
+                              "-c V x -c",
+                              "-c",
+                              "-abc V x",
+                              "x -ac V y -b",
+                              "-- -a x",
+                              "x -- -a",
+                              "-a -- -b",
+                              "--alpha x",
+                              "--alp x",
+                              "--al x",
+                              "--beta=3 x",
+                              "--beta 3 x",
+                              "--beta",
+                              "--alpha=4",
+                              "--opt x",
+                              "--opt=7 x",
+                              "--nope x",
+                              "-z x",
+                              "-d x",
+                              "-dV x",
+                              "x y z",
+                              "-",
+                              "- -a",
+                              "x - -a y",
+                              "--flag --beta 1",
+                              "-alpha x",
+                              "-beta 3 -a",
+                              "-al",
+                              "-opt=2 x",
+                              "x --beta 9 y -a",
+                              "-a -z -b",
+                              "-c -- x",
+                              "x y -c 5 --alpha z --opt",
+                              "-abz x",
+                              "--alps",
+                              "--be=",
+                              "-W foo",
+                              ""};
 static const char* shorts[] = {"abc:d::", "+abc:d::", "-abc:d::", ":abc:d::", "-:abc:d::"};
 
 int main(void) {
@@ -35,9 +67,12 @@ int main(void) {
         printf("%d '%s' '%s':", kind, shorts[s], lines[l]);
         fflush(stdout);
         for (;;) {
-          if (kind == 0) c = getopt(argc, argv, shorts[s]);
-          else if (kind == 1) c = getopt_long(argc, argv, shorts[s], longs, &index);
-          else c = getopt_long_only(argc, argv, shorts[s], longs, &index);
+          if (kind == 0)
+            c = getopt(argc, argv, shorts[s]);
+          else if (kind == 1)
+            c = getopt_long(argc, argv, shorts[s], longs, &index);
+          else
+            c = getopt_long_only(argc, argv, shorts[s], longs, &index);
           if (c == -1) break;
           printf(" %d(%c) arg=%s index=%d", c, c > 32 ? c : '.', optarg ? optarg : "-", index);
           if (c == '?' || c == ':') printf(" opt=%d", optopt);

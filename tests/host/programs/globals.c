@@ -27,7 +27,8 @@ int main(int argc, char** argv) {
   local_zero = r;
   t_barrier();
   int good = initialised == 5 + r && zero == r && count() == 12 + r && large[9] == r &&
-             *pointer == 5 + r && local == 7 + r && local_zero == r && local_pointer == &initialised;
+             *pointer == 5 + r && local == 7 + r && local_zero == r &&
+             local_pointer == &initialised;
   const int next = (r + 1) % t_size();
   int* others = t_exchange(&initialised, next);
   good = good && *others == 5 + next && argc == 3 && strcmp(argv[1], "one") == 0 && !argv[3];

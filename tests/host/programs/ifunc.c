@@ -2,8 +2,12 @@
 // Functions that are chosen when the program is loaded.
 #include "standin.h"
 
-static int one(void) { return 1; }
-static void* choose(void) { return one; }
+static int one(void) {
+  return 1;
+}
+static void* choose(void) {
+  return one;
+}
 int chosen(void) __attribute__((ifunc("choose")));
 
 __attribute__((target_clones("avx2", "default"))) double sum(const double* a, int n) {

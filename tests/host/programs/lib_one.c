@@ -15,4 +15,6 @@ int one(int r) {
   from_main();
   return shared_number * 10000 + hidden * 100 + local;
 }
-int* address(void) { return &shared_number; }
+int* address(void) {
+  return &shared_number;
+}

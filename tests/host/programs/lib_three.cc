@@ -10,5 +10,9 @@ inline int& inline_static() {
   static int x = 2;
   return x;
 }
-int count(int r) { return Counter<int>::value += r; }
-int count_inline(int r) { return inline_static() += r; }
+int count(int r) {
+  return Counter<int>::value += r;
+}
+int count_inline(int r) {
+  return inline_static() += r;
+}

@@ -8,7 +8,9 @@
 
 #include "standin.h"
 
-int from_program(int x) { return x + 1; }
+int from_program(int x) {
+  return x + 1;
+}
 
 int main(int argc, char** argv) {
   const int r = t_rank();

@@ -5,9 +5,15 @@
 #include <new>
 #include <string>
 
-void* operator new(std::size_t n) { return std::malloc(n); }
-void operator delete(void* p) noexcept { std::free(p); }
-void operator delete(void* p, std::size_t) noexcept { std::free(p); }
+void* operator new(std::size_t n) {
+  return std::malloc(n);
+}
+void operator delete(void* p) noexcept {
+  std::free(p);
+}
+void operator delete(void* p, std::size_t) noexcept {
+  std::free(p);
+}
 int main() {
   std::string s(100, 'x');
   std::printf("%zu\n", s.size());

@@ -17,11 +17,16 @@ int main(int argc, char** argv) {
   const char* file = "";
   while ((c = getopt_long(argc, argv, "o:b", longs, 0)) != -1) {
     t_barrier();
-    if (c == 'n') number = atoi(optarg);
-    else if (c == 'f') flag = 1;
-    else if (c == 'b') both = 1;
-    else if (c == 'o') file = optarg;
-    else return 9;
+    if (c == 'n')
+      number = atoi(optarg);
+    else if (c == 'f')
+      flag = 1;
+    else if (c == 'b')
+      both = 1;
+    else if (c == 'o')
+      file = optarg;
+    else
+      return 9;
   }
   int good = number == 42 && flag && both && strcmp(file, "file") == 0 && argc - optind == 2 &&
              strcmp(argv[optind], "pos1") == 0 && strcmp(argv[optind + 1], "pos2") == 0;

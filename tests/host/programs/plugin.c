@@ -4,7 +4,9 @@ int from_program(int);
 int from_two(void);
 static int total = 1;
 static int constructed;
-__attribute__((constructor)) static void start(void) { constructed = from_program(20); }
+__attribute__((constructor)) static void start(void) {
+  constructed = from_program(20);
+}
 int plugin(int r) {
   from_two();
   return total += r + constructed - 21;

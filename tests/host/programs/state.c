@@ -13,8 +13,12 @@
 #include "standin.h"
 
 static volatile sig_atomic_t got;
-static void handler(int s) { got = s; }
-static void* directory_of_thread(void* p) { return getcwd(p, 256); }
+static void handler(int s) {
+  got = s;
+}
+static void* directory_of_thread(void* p) {
+  return getcwd(p, 256);
+}
 
 static int random_numbers(void) {
   int first[5], again[5];
@@ -57,8 +61,10 @@ static int directories(int r) {
 }
 
 static int signals(int r) {
-  if (r % 2) signal(SIGUSR1, handler);
-  else signal(SIGUSR1, SIG_IGN);
+  if (r % 2)
+    signal(SIGUSR1, handler);
+  else
+    signal(SIGUSR1, SIG_IGN);
   t_barrier();
   raise(SIGUSR1);
   t_barrier();
@@ -75,7 +81,8 @@ static int children(int r) {
   setenv("MY_RANK", name, 1);
   if (system("test -n \"$MY_RANK\"") != 0 || WEXITSTATUS(system("exit 5")) != 5) return 0;
   FILE* p = popen("echo $MY_RANK; pwd", "r");
-  if (!p || !fgets(text, sizeof text, p) || atoi(text) != r || !fgets(text, sizeof text, p)) return 0;
+  if (!p || !fgets(text, sizeof text, p) || atoi(text) != r || !fgets(text, sizeof text, p))
+    return 0;
   snprintf(name, sizeof name, "/d%d\n", r);
   if (pclose(p) != 0 || !strstr(text, name)) return 0;
 

@@ -9,7 +9,9 @@
 #include "standin.h"
 
 static volatile sig_atomic_t got;
-static void handler(int s) { got = s; }
+static void handler(int s) {
+  got = s;
+}
 
 int main(int argc, char** argv) {
   const int handle = argc > 1 && strcmp(argv[1], "handle") == 0;

@@ -1,34 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
-// Callbacks that call MPI: operations, attributes, error handlers, generalized requests, while the rank is
-// MPI_THREAD_MULTIPLE and so inside its lock; and two threads of one rank in MPI at the same time.
+// Callbacks that call MPI: operations, attributes, error handlers, generalized requests, while the
+// rank is MPI_THREAD_MULTIPLE and so inside its lock; and two threads of one rank in MPI at the
+// same time.
 #include <pthread.h>
 
 #include "../check.h"
 
 static int copies = 0, deletes = 0, handled = 0;
 
-static void add(void *in, void *inout, int *n, MPI_Datatype *type) {
+static void add(void* in, void* inout, int* n, MPI_Datatype* type) {
   int bytes = 0, initialized = 0;
   OK(MPI_Type_size(*type, &bytes));
   EQ(bytes, 8);
   OK(MPI_Initialized(&initialized));
   EQ(initialized, 1);
-  for (int i = 0; i < *n; ++i) ((double *)inout)[i] += ((double *)in)[i];
+  for (int i = 0; i < *n; ++i) ((double*)inout)[i] += ((double*)in)[i];
 }
 
-static int copy(MPI_Comm comm, int keyval, void *extra, void *value, void *out, int *flag) {
+static int copy(MPI_Comm comm, int keyval, void* extra, void* value, void* out, int* flag) {
   int n = 0;
   (void)keyval;
   OK(MPI_Comm_size(comm, &n));
   EQ(n, size);
   CHECK(extra == &copies, "extra state changed on its way");
   ++copies;
-  *(void **)out = value;
+  *(void**)out = value;
   *flag = 1;
   return MPI_SUCCESS;
 }
 
-static int delete_(MPI_Comm comm, int keyval, void *value, void *extra) {
+static int delete_(MPI_Comm comm, int keyval, void* value, void* extra) {
   int who = -1;
   (void)keyval, (void)value, (void)extra;
   OK(MPI_Comm_rank(comm, &who));
@@ -37,7 +38,7 @@ static int delete_(MPI_Comm comm, int keyval, void *value, void *extra) {
   return MPI_SUCCESS;
 }
 
-static void handler(MPI_Comm *comm, int *code, ...) {
+static void handler(MPI_Comm* comm, int* code, ...) {
   char text[MPI_MAX_ERROR_STRING];
   int length = 0, n = 0;
   OK(MPI_Comm_size(*comm, &n));
@@ -46,7 +47,7 @@ static void handler(MPI_Comm *comm, int *code, ...) {
   ++handled;
 }
 
-static int query(void *extra, MPI_Status *status) {
+static int query(void* extra, MPI_Status* status) {
   (void)extra;
   OK(MPI_Status_set_elements(status, MPI_INT, 3));
   OK(MPI_Status_set_cancelled(status, 0));
@@ -54,27 +55,28 @@ static int query(void *extra, MPI_Status *status) {
   status->MPI_TAG = MPI_UNDEFINED;
   return MPI_SUCCESS;
 }
-static int release(void *extra) {
+static int release(void* extra) {
   (void)extra;
   return MPI_SUCCESS;
 }
-static int cancel(void *extra, int complete) {
+static int cancel(void* extra, int complete) {
   (void)extra, (void)complete;
   return MPI_SUCCESS;
 }
 
-static void *partner(void *comm) {
+static void* partner(void* comm) {
   int who = -1;
   for (int i = 0; i < 200; ++i) {
     int out = i, in = -1;
-    MPI_Sendrecv(&out, 1, MPI_INT, right_of(rank), 77, &in, 1, MPI_INT, left_of(rank), 77, *(MPI_Comm *)comm, MPI_STATUS_IGNORE);
+    MPI_Sendrecv(&out, 1, MPI_INT, right_of(rank), 77, &in, 1, MPI_INT, left_of(rank), 77,
+                 *(MPI_Comm*)comm, MPI_STATUS_IGNORE);
     if (in != i) return "a message of the second thread went astray";
   }
-  MPI_Comm_rank(*(MPI_Comm *)comm, &who);
+  MPI_Comm_rank(*(MPI_Comm*)comm, &who);
   return who == rank ? NULL : "the second thread has another rank";
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   int provided = 0, keyval = 0, n = 0;
   double one = rank, sum = 0;
   MPI_Op op;
@@ -113,15 +115,16 @@ int main(int argc, char **argv) {
   EQ(n, 3);
 
   // The second thread talks on `dup`, this one on MPI_COMM_WORLD.
-  void *complaint = NULL;
+  void* complaint = NULL;
   CHECK(pthread_create(&thread, NULL, partner, &dup) == 0, "no second thread");
   for (int i = 0; i < 200; ++i) {
     int out = i, in = -1;
-    OK(MPI_Sendrecv(&out, 1, MPI_INT, left_of(rank), 5, &in, 1, MPI_INT, right_of(rank), 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    OK(MPI_Sendrecv(&out, 1, MPI_INT, left_of(rank), 5, &in, 1, MPI_INT, right_of(rank), 5,
+                    MPI_COMM_WORLD, MPI_STATUS_IGNORE));
     EQ(in, i);
   }
   pthread_join(thread, &complaint);
-  CHECK(complaint == NULL, "%s", (char *)complaint);
+  CHECK(complaint == NULL, "%s", (char*)complaint);
 
   OK(MPI_Comm_free(&dup));
   EQ(deletes, 2);

@@ -62,8 +62,8 @@ static void performance_variables(void) {
     char name[128];
     int name_len = sizeof name, class, same = -1;
     MPI_Datatype type;
-    OK(MPI_T_pvar_get_info(i, name, &name_len, NULL, &class, &type, NULL, NULL, NULL, NULL,
-                           NULL, NULL, NULL));
+    OK(MPI_T_pvar_get_info(i, name, &name_len, NULL, &class, &type, NULL, NULL, NULL, NULL, NULL,
+                           NULL, NULL));
     CHECK(type == MPI_UNSIGNED_LONG_LONG, "%s has another type", name);
     OK(MPI_T_pvar_get_index(name, class, &same));
     EQ(same, i);

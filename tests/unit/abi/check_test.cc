@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Argument checks: each wrong argument gets its class and a sentence that says what was passed, what
-// was expected and what to try; right ones pass.
+// Argument checks: each wrong argument gets its class and a sentence that says what was passed,
+// what was expected and what to try; right ones pass.
 #include "abi/check.h"
 
 #include <gtest/gtest.h>
@@ -33,7 +33,9 @@ struct CheckTest : testing::Test {
     comms.destroy(comm);
     groups.destroy(four);
   }
-  static const datatype::Type* type_of(MPI_Datatype handle) { return datatype::from_handle(handle); }
+  static const datatype::Type* type_of(MPI_Datatype handle) {
+    return datatype::from_handle(handle);
+  }
 };
 
 void expect_error(Err e, int cls, const std::string& sentence) {
@@ -146,8 +148,9 @@ TEST_F(CheckTest, BlocksOfVCollectives) {
                "recvcounts[2] is -2");
   expect_error(check::operands(nullptr, counts(good), int_type, MPI_INT, 4, names), MPI_ERR_BUFFER,
                "its counts add up to 4 elements");
-  expect_error(check::operands(data, counts(static_cast<const int*>(nullptr)), int_type, MPI_INT, 4,
-                               names), MPI_ERR_ARG, "recvcounts is a null pointer");
+  expect_error(
+      check::operands(data, counts(static_cast<const int*>(nullptr)), int_type, MPI_INT, 4, names),
+      MPI_ERR_ARG, "recvcounts is a null pointer");
   const MPI_Count wide[] = {1, 0, 2, 1};
   EXPECT_FALSE(check::operands(data, counts(wide), int_type, MPI_INT, 4, names));
 }

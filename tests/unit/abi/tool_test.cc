@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Performance variables: a handle counts from start to stop; wrong handles are told from right ones.
+// Performance variables: a handle counts from start to stop; wrong handles are told from right
+// ones.
 #include "abi/tool.h"
 
 #include "unit/world/ranks.h"
@@ -75,7 +76,8 @@ TEST_F(Tools, WrongHandlesAndSessionsAreRefused) {
   std::uint64_t value = 0;
   MPI_T_pvar_session other = nullptr;
   ASSERT_FALSE(pvar_session_create(rank, &other));
-  EXPECT_EQ(pvar_read(rank, other, handle, &value).cls, MPI_T_ERR_INVALID_HANDLE) << "of another session";
+  EXPECT_EQ(pvar_read(rank, other, handle, &value).cls, MPI_T_ERR_INVALID_HANDLE)
+      << "of another session";
   const auto garbage = reinterpret_cast<MPI_T_pvar_handle>(&value);
   EXPECT_EQ(pvar_read(rank, session, garbage, &value).cls, MPI_T_ERR_INVALID_HANDLE);
   MPI_T_pvar_handle copy = handle;

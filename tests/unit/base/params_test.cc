@@ -28,9 +28,11 @@ TEST(Params, reads_numbers_with_suffixes_and_refuses_nonsense) {
     setenv("WEFT_PT2PT_EAGER_MAX", bad, 1);
     testing::internal::CaptureStderr();
     const Params params = Params::from_env(true);
-    EXPECT_NE(testing::internal::GetCapturedStderr().find("WEFT_PT2PT_EAGER_MAX"), std::string::npos);
+    EXPECT_NE(testing::internal::GetCapturedStderr().find("WEFT_PT2PT_EAGER_MAX"),
+              std::string::npos);
     unsetenv("WEFT_PT2PT_EAGER_MAX");
-    EXPECT_EQ(params.integer(P::pt2pt_eager_max), Params::from_env(false).integer(P::pt2pt_eager_max));
+    EXPECT_EQ(params.integer(P::pt2pt_eager_max),
+              Params::from_env(false).integer(P::pt2pt_eager_max));
   }
 }
 

@@ -23,11 +23,19 @@ thread_local long count = 0;
   ++count;
   return std::malloc(n != 0 ? n : 1);
 }
-[[gnu::noinline]] void operator delete(void* p) noexcept { std::free(p); }
-[[gnu::noinline]] void operator delete(void* p, const std::nothrow_t&) noexcept { std::free(p); }
-[[gnu::noinline]] void operator delete(void* p, std::size_t) noexcept { std::free(p); }
+[[gnu::noinline]] void operator delete(void* p) noexcept {
+  std::free(p);
+}
+[[gnu::noinline]] void operator delete(void* p, const std::nothrow_t&) noexcept {
+  std::free(p);
+}
+[[gnu::noinline]] void operator delete(void* p, std::size_t) noexcept {
+  std::free(p);
+}
 
-long weft::test::allocations() { return count; }
+long weft::test::allocations() {
+  return count;
+}
 
 namespace weft::datatype::test {
 namespace {

@@ -16,7 +16,9 @@ namespace {
 
 using std::int64_t;
 
-const Type& basic(MPI_Datatype h) { return *from_handle(h); }
+const Type& basic(MPI_Datatype h) {
+  return *from_handle(h);
+}
 
 class Construct : public testing::Test {
  protected:
@@ -186,8 +188,9 @@ Told tell(const Type& type) {
   const auto size = [](int64_t n) { return static_cast<std::size_t>(n); };
   Told told{std::vector<int>(size(e.integers)), std::vector<MPI_Aint>(size(e.addresses)),
             std::vector<MPI_Count>(size(e.large_counts)), std::vector<MPI_Datatype>(size(e.types))};
-  EXPECT_FALSE(contents(type, {e.integers, e.addresses, e.large_counts, e.types, told.integers.data(),
-                               told.addresses.data(), told.counts.data(), told.types.data()}));
+  EXPECT_FALSE(
+      contents(type, {e.integers, e.addresses, e.large_counts, e.types, told.integers.data(),
+                      told.addresses.data(), told.counts.data(), told.types.data()}));
   for (const MPI_Datatype h : told.types) release(*from_handle(h));  // no effect on predefined ones
   return told;
 }
@@ -230,9 +233,10 @@ TEST_F(Construct, ContentsOfEachConstructor) {
   check(MPI_COMBINER_SUBARRAY, {2, 4, 5, 2, 3, 1, 2, MPI_ORDER_C}, {}, {MPI_INT});
   const int dist[] = {MPI_DISTRIBUTE_BLOCK, MPI_DISTRIBUTE_CYCLIC};
   const int arg[] = {MPI_DISTRIBUTE_DFLT_DARG, 2}, grid[] = {2, 3};
-  ASSERT_FALSE(create_darray(context, {6, 4, 2, sizes, dist, arg, grid, MPI_ORDER_FORTRAN}, old, &t));
-  check(MPI_COMBINER_DARRAY, {6, 4, 2, 4, 5, dist[0], dist[1], arg[0], arg[1], 2, 3, MPI_ORDER_FORTRAN},
-        {}, {MPI_INT});
+  ASSERT_FALSE(
+      create_darray(context, {6, 4, 2, sizes, dist, arg, grid, MPI_ORDER_FORTRAN}, old, &t));
+  check(MPI_COMBINER_DARRAY,
+        {6, 4, 2, 4, 5, dist[0], dist[1], arg[0], arg[1], 2, 3, MPI_ORDER_FORTRAN}, {}, {MPI_INT});
   ASSERT_FALSE(create_resized(context, old, -3, 40, &t));
   check(MPI_COMBINER_RESIZED, {}, {-3, 40}, {MPI_INT});
   ASSERT_FALSE(create_dup(context, old, &t));
@@ -244,7 +248,8 @@ TEST_F(Construct, ContentsWithLargeCounts) {
   using C = std::vector<MPI_Count>;
   const Maker large(context, true);
   const Type& old = basic(MPI_INT);
-  const int64_t lengths[] = {2, 1}, disps[] = {0, 5}, sizes[] = {4, 5}, sub[] = {2, 3}, start[] = {1, 2};
+  const int64_t lengths[] = {2, 1}, disps[] = {0, 5}, sizes[] = {4, 5}, sub[] = {2, 3},
+                start[] = {1, 2};
   const auto check = [&](const I& integers, const C& counts) {
     keep(t);
     const Told told = tell(*t);
@@ -337,18 +342,22 @@ TEST_F(Construct, SaysWhatWasWrong) {
   const MPI_Aint bytes[] = {0, 4};
   EXPECT_EQ(create_struct(context, 2, ones, bytes, types, &t).cls, MPI_ERR_TYPE);
   const int sizes[] = {4}, sub[] = {3}, start[] = {2}, zero[] = {0};
-  EXPECT_EQ(create_subarray(context, 1, {sizes, sub, start}, MPI_ORDER_C, old, &t).cls, MPI_ERR_ARG);
+  EXPECT_EQ(create_subarray(context, 1, {sizes, sub, start}, MPI_ORDER_C, old, &t).cls,
+            MPI_ERR_ARG);
   EXPECT_EQ(create_subarray(context, 1, {sizes, sub, zero}, 3, old, &t).cls, MPI_ERR_ARG);
-  EXPECT_EQ(create_subarray(context, 1, {sizes, zero, zero}, MPI_ORDER_C, old, &t).cls, MPI_ERR_ARG);
-  EXPECT_EQ(create_subarray(context, 0, {sizes, sub, zero}, MPI_ORDER_C, old, &t).cls, MPI_ERR_DIMS);
+  EXPECT_EQ(create_subarray(context, 1, {sizes, zero, zero}, MPI_ORDER_C, old, &t).cls,
+            MPI_ERR_ARG);
+  EXPECT_EQ(create_subarray(context, 0, {sizes, sub, zero}, MPI_ORDER_C, old, &t).cls,
+            MPI_ERR_DIMS);
   const int block[] = {MPI_DISTRIBUTE_BLOCK}, one[] = {1}, two[] = {2};
   const auto darray = [&](int size, int rank, const int* arg, const int* procs) {
-    return create_darray(context, {size, rank, 1, sizes, block, arg, procs, MPI_ORDER_C}, old, &t).cls;
+    return create_darray(context, {size, rank, 1, sizes, block, arg, procs, MPI_ORDER_C}, old, &t)
+        .cls;
   };
-  EXPECT_EQ(darray(2, 0, one, two), MPI_ERR_ARG);    // 2 blocks of 1 do not cover 4
-  EXPECT_EQ(darray(3, 0, two, two), MPI_ERR_ARG);    // grid of 2, size 3
-  EXPECT_EQ(darray(2, 2, two, two), MPI_ERR_ARG);    // rank out of range
-  EXPECT_EQ(darray(2, 0, two, zero), MPI_ERR_ARG);   // no processes
+  EXPECT_EQ(darray(2, 0, one, two), MPI_ERR_ARG);   // 2 blocks of 1 do not cover 4
+  EXPECT_EQ(darray(3, 0, two, two), MPI_ERR_ARG);   // grid of 2, size 3
+  EXPECT_EQ(darray(2, 2, two, two), MPI_ERR_ARG);   // rank out of range
+  EXPECT_EQ(darray(2, 0, two, zero), MPI_ERR_ARG);  // no processes
   EXPECT_EQ(free(old).cls, MPI_ERR_TYPE);
   EXPECT_EQ(text(MPI_ERR_TYPE), "MPI_INT is predefined and cannot be freed");
   EXPECT_EQ(context.types.live(), 0u);

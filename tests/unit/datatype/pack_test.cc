@@ -61,7 +61,7 @@ void check_one(Context& context, unsigned seed) {
   const Modelled element = random.make(depth);
   // small types also many times: some loops take many rounds at once
   Arrayed a(element, element.map.pieces.size() <= 6 && seed % 8 == 0 ? random.pick(60, 130)
-                                                                      : random.pick(1, 3));
+                                                                     : random.pick(1, 3));
   commit(*a.element.type);
   check_bounds(a.element);
   a.memory = random_bytes(random, a.memory.size());
@@ -133,7 +133,8 @@ TEST(Pack, AgreesWithNaiveWalkerOnRandomTypes) {
   }
 }
 
-Modelled make_vector(Context& context, std::int64_t count, std::int64_t length, std::int64_t stride) {
+Modelled make_vector(Context& context, std::int64_t count, std::int64_t length,
+                     std::int64_t stride) {
   Type* out = nullptr;
   expect_ok(create_vector(context, count, length, stride, *predefined(0x208), &out));
   commit(*out);

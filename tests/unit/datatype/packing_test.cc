@@ -14,7 +14,9 @@ namespace {
 using std::int64_t;
 using Bytes = std::vector<unsigned char>;
 
-const Type& basic(MPI_Datatype h) { return *from_handle(h); }
+const Type& basic(MPI_Datatype h) {
+  return *from_handle(h);
+}
 
 TEST(Packing, PositionAdvancesAndRoomIsChecked) {
   const int in[4] = {1, 2, 3, 4};
@@ -80,7 +82,8 @@ TEST(Packing, External32RefusesWhatDoesNotFit) {
   EXPECT_EQ(position, 0);
   EXPECT_EQ(pack_external_size("native", 1, basic(MPI_INT), &bytes).cls, MPI_ERR_ARG);
   const double d[2] = {};
-  EXPECT_EQ(pack_external("external32", {d, 2, &basic(MPI_DOUBLE)}, out, 8, &position).cls, MPI_ERR_ARG);
+  EXPECT_EQ(pack_external("external32", {d, 2, &basic(MPI_DOUBLE)}, out, 8, &position).cls,
+            MPI_ERR_ARG);
 }
 
 TEST(Packing, External32OfRandomTypesComesBack) {
@@ -97,13 +100,16 @@ TEST(Packing, External32OfRandomTypesComesBack) {
       for (int64_t i = 0; i < p.bytes; ++i) a[static_cast<std::size_t>(p.disp + i - low)] = 0;
     int64_t bytes = 0, position = 0;
     expect_ok(pack_external_size("external32", 2, *m.type, &bytes));
-    ASSERT_EQ(bytes, map.size());  // no type among these changes its width, but long double's padding
+    ASSERT_EQ(bytes,
+              map.size());  // no type among these changes its width, but long double's padding
     Bytes packed(static_cast<std::size_t>(bytes) + 1, 0x77);
-    expect_ok(pack_external("external32", {a.data() - low, 2, m.type}, packed.data(), bytes, &position));
+    expect_ok(
+        pack_external("external32", {a.data() - low, 2, m.type}, packed.data(), bytes, &position));
     ASSERT_EQ(position, bytes);
     ASSERT_EQ(packed.back(), 0x77);
     position = 0;
-    expect_ok(unpack_external("external32", packed.data(), bytes, &position, {b.data() - low, 2, m.type}));
+    expect_ok(unpack_external("external32", packed.data(), bytes, &position,
+                              {b.data() - low, 2, m.type}));
     ASSERT_EQ(a, b) << "seed " << seed;
     random.give_up(m);
   }

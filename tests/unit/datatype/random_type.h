@@ -97,12 +97,22 @@ class RandomTypes {
     Modelled made{nullptr, {}};
     switch (pick(0, 6)) {
       case 0:
-      case 1: made = make_regular(old); break;
+      case 1:
+        made = make_regular(old);
+        break;
       case 2:
-      case 3: made = make_indexed(old); break;
-      case 4: made = make_struct(old, depth); break;
-      case 5: made = make_array(old); break;
-      default: made = make_other(old); break;
+      case 3:
+        made = make_indexed(old);
+        break;
+      case 4:
+        made = make_struct(old, depth);
+        break;
+      case 5:
+        made = make_array(old);
+        break;
+      default:
+        made = make_other(old);
+        break;
     }
     give_up(old);
     return made;
@@ -117,9 +127,12 @@ class RandomTypes {
     static const std::uintptr_t handles[] = {0x243, 0x208, 0x209, 0x214, 0x220, 0x22c, 0x229};
     const Type* t = predefined(handles[pick(0, 6)]);
     Map map;
-    if (t->basic == Basic::pair_short_int) map.pieces = {{0, 2}, {4, 4}};
-    else if (t->basic == Basic::pair_double_int) map.pieces = {{0, 8}, {8, 4}};
-    else map.pieces = {{0, t->size}};
+    if (t->basic == Basic::pair_short_int)
+      map.pieces = {{0, 2}, {4, 4}};
+    else if (t->basic == Basic::pair_double_int)
+      map.pieces = {{0, 8}, {8, 4}};
+    else
+      map.pieces = {{0, t->size}};
     map.align = t->align;
     return {t, map};
   }
@@ -171,8 +184,8 @@ class RandomTypes {
     else
       expect_ok(create_hindexed_block(context_, n, length, bytes.data(), *old.type, &out));
     for (std::size_t i = 0; i < lengths.size(); ++i)
-      map.place(old.map, which % 2 == 0 ? disps[i] * ext : bytes[i], which < 2 ? lengths[i] : length,
-                ext);
+      map.place(old.map, which % 2 == 0 ? disps[i] * ext : bytes[i],
+                which < 2 ? lengths[i] : length, ext);
     return {out, map};
   }
 

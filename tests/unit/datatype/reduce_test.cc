@@ -19,7 +19,7 @@ using i128 = __int128;
 using f128 = __float128;
 using enum Operation;
 
-constexpr Operation all_operations[] = {sum,  min, max, prod, band, bor,    bxor,
+constexpr Operation all_operations[] = {sum,  min, max,  prod,   band,   bor,     bxor,
                                         land, lor, lxor, minloc, maxloc, replace, no_op};
 
 std::mt19937_64 random_bits(20261121);
@@ -37,17 +37,26 @@ T naive(Operation op, T a, T b) {
   using Wide = std::conditional_t<sizeof(T) == 16, unsigned __int128, std::uint64_t>;
   constexpr bool integer = std::is_integral_v<T> || std::is_same_v<T, i128>;
   switch (op) {
-    case min: return a < b ? a : b;
-    case max: return a > b ? a : b;
+    case min:
+      return a < b ? a : b;
+    case max:
+      return a > b ? a : b;
     case sum:
-      if constexpr (integer) return static_cast<T>(static_cast<Wide>(a) + static_cast<Wide>(b));
-      else return static_cast<T>(a + b);
+      if constexpr (integer)
+        return static_cast<T>(static_cast<Wide>(a) + static_cast<Wide>(b));
+      else
+        return static_cast<T>(a + b);
     case prod:
-      if constexpr (integer) return static_cast<T>(static_cast<Wide>(a) * static_cast<Wide>(b));
-      else return static_cast<T>(a * b);
-    case replace: return a;
-    case no_op: return b;
-    default: break;
+      if constexpr (integer)
+        return static_cast<T>(static_cast<Wide>(a) * static_cast<Wide>(b));
+      else
+        return static_cast<T>(a * b);
+    case replace:
+      return a;
+    case no_op:
+      return b;
+    default:
+      break;
   }
   if constexpr (integer) {
     if (op == band) return static_cast<T>(a & b);
@@ -94,8 +103,8 @@ void check_numbers(Basic basic, std::initializer_list<Operation> defined) {
         std::vector<T> got = b;
         run(op, basic, a.data() + 1, got.data() + 1, n);
         for (std::size_t i = 0; i < b.size(); ++i)
-          ASSERT_TRUE(got[i] == expected[i])
-              << "operation " << int(op) << " type " << int(basic) << " element " << i << " of " << n;
+          ASSERT_TRUE(got[i] == expected[i]) << "operation " << int(op) << " type " << int(basic)
+                                             << " element " << i << " of " << n;
       }
     }
   }
@@ -153,7 +162,8 @@ void check_complex(Basic basic) {
         const C x = a[i], y = b[i];
         if (op == sum) e[i] = {static_cast<T>(x.re + y.re), static_cast<T>(x.im + y.im)};
         if (op == prod)
-          e[i] = {static_cast<T>(x.re * y.re - x.im * y.im), static_cast<T>(x.re * y.im + x.im * y.re)};
+          e[i] = {static_cast<T>(x.re * y.re - x.im * y.im),
+                  static_cast<T>(x.re * y.im + x.im * y.re)};
         if (op == replace) e[i] = x;
       }
       for (const ReduceFn run : implementations(op)) {
@@ -188,12 +198,14 @@ void check_pair(Basic basic) {
       std::vector<P> a(static_cast<std::size_t>(n)), b(a.size());
       for (auto* list : {&a, &b})
         for (auto& x : *list)
-          x = {static_cast<V>(static_cast<int>(random_bits() % 4)), static_cast<I>(random_bits() % 100)};
+          x = {static_cast<V>(static_cast<int>(random_bits() % 4)),
+               static_cast<I>(random_bits() % 100)};
       std::vector<P> e = b;
       for (std::size_t i = 0; i < a.size(); ++i) {
         const bool better = op == minloc ? a[i].value < b[i].value : a[i].value > b[i].value;
         if (op == no_op) continue;
-        if (op == replace || better || (a[i].value == b[i].value && a[i].index < b[i].index)) e[i] = a[i];
+        if (op == replace || better || (a[i].value == b[i].value && a[i].index < b[i].index))
+          e[i] = a[i];
       }
       for (const ReduceFn run : implementations(op)) {
         std::vector<P> got = b;

@@ -143,7 +143,8 @@ TEST_F(AttributesTest, AFreedKeyvalWorksOnForItsAttributes) {
 
 TEST_F(AttributesTest, WrongKeyvalsAreRefused) {
   const int type_key = keyval(nullptr, nullptr, Target::type);
-  for (int key : {type_key, int{MPI_KEYVAL_INVALID}, 1023, 999999, -1, int{MPI_TAG_UB}, int{MPI_WIN_BASE}}) {
+  for (int key :
+       {type_key, int{MPI_KEYVAL_INVALID}, 1023, 999999, -1, int{MPI_TAG_UB}, int{MPI_WIN_BASE}}) {
     EXPECT_EQ(set(a, key, 1).cls, MPI_ERR_KEYVAL) << key;
     EXPECT_EQ(delete_attribute(store, a, key).cls, MPI_ERR_KEYVAL) << key;
     EXPECT_EQ(free_keyval(store, Target::comm, &key).cls, MPI_ERR_KEYVAL) << key;
@@ -164,15 +165,16 @@ TEST_F(AttributesTest, CallbacksMayUseAttributes) {
   const int other = keyval(nullptr, nullptr);
   Reentrant reentrant{&store, &a, other};
   int key = 0;
-  ASSERT_FALSE(create_keyval(store, Target::comm, nullptr, reinterpret_cast<void*>(set_another), &key,
-                             &reentrant));
+  ASSERT_FALSE(create_keyval(store, Target::comm, nullptr, reinterpret_cast<void*>(set_another),
+                             &key, &reentrant));
   ASSERT_FALSE(set(a, key, 1));
   ASSERT_FALSE(delete_attributes(store, a));
   EXPECT_TRUE(list.entries.empty()) << "what the callback set was not deleted too";
 }
 
 TEST_F(AttributesTest, DatatypesCarryTheirs) {
-  const int key = keyval(reinterpret_cast<void*>(copy), reinterpret_cast<void*>(remove), Target::type);
+  const int key =
+      keyval(reinterpret_cast<void*>(copy), reinterpret_cast<void*>(remove), Target::type);
   const datatype::Type& int_type = *store.type(MPI_INT);
   datatype::Type* derived = nullptr;
   ASSERT_FALSE(datatype::create_contiguous(store.types, 3, int_type, &derived));

@@ -85,7 +85,8 @@ TEST(ErrorCodes, OnlyAddedOnesCanBeChanged) {
   ASSERT_FALSE(codes.add_code(MPI_ERR_IO, &code));
   int nested = 0;
   EXPECT_EQ(codes.add_code(code, &nested).cls, MPI_ERR_ARG) << "a code was taken for a class";
-  EXPECT_EQ(codes.add_string(code, std::string(MPI_MAX_ERROR_STRING, 'x').c_str()).cls, MPI_ERR_ARG);
+  EXPECT_EQ(codes.add_string(code, std::string(MPI_MAX_ERROR_STRING, 'x').c_str()).cls,
+            MPI_ERR_ARG);
 }
 
 int calls;
@@ -105,7 +106,8 @@ TEST(Errhandlers, UserFunctionsGetHandleAndCode) {
                                  reinterpret_cast<void*>(count_calls), &handle));
   int code = MPI_ERR_TAG;
   calls = 0;
-  EXPECT_EQ(invoke_errhandler(*store.errhandler(handle), MPI_COMM_SELF, &code), Verdict::return_code);
+  EXPECT_EQ(invoke_errhandler(*store.errhandler(handle), MPI_COMM_SELF, &code),
+            Verdict::return_code);
   EXPECT_EQ(calls, 1);
   EXPECT_EQ(seen_code, MPI_ERR_TAG);
   EXPECT_EQ(seen_handle, MPI_COMM_SELF);

@@ -73,7 +73,8 @@ TEST_F(Groups, ExclKeepsTheGroupsOrder) {
 TEST_F(Groups, WrongRanksAreRefused) {
   const Group& g = group({10, 11, 12});
   MPI_Group out = MPI_GROUP_NULL;
-  for (const std::vector<int>& ranks : {std::vector{3}, {-1}, {MPI_PROC_NULL}, {1, 1}, {0, 1, 2, 0}}) {
+  for (const std::vector<int>& ranks :
+       {std::vector{3}, {-1}, {MPI_PROC_NULL}, {1, 1}, {0, 1, 2, 0}}) {
     EXPECT_EQ(group_incl(store, g, ranks, &out).cls, MPI_ERR_RANK);
     EXPECT_EQ(group_excl(store, g, ranks, &out).cls, MPI_ERR_RANK);
   }
@@ -106,7 +107,9 @@ TEST_F(Groups, Ranges) {
 
 TEST_F(Groups, SetOperationsAgreeWithNaiveOnes) {
   std::mt19937 random(7);
-  const auto contains = [](const Members& m, int x) { return std::find(m.begin(), m.end(), x) != m.end(); };
+  const auto contains = [](const Members& m, int x) {
+    return std::find(m.begin(), m.end(), x) != m.end();
+  };
   for (int round = 0; round < 200; ++round) {
     const auto draw = [&] {
       Members m;
@@ -131,8 +134,9 @@ TEST_F(Groups, SetOperationsAgreeWithNaiveOnes) {
     Members sorted_a = a, sorted_b = b;
     std::sort(sorted_a.begin(), sorted_a.end());
     std::sort(sorted_b.begin(), sorted_b.end());
-    EXPECT_EQ(compare_groups(ga, gb),
-              a == b ? MPI_IDENT : sorted_a == sorted_b ? MPI_SIMILAR : MPI_UNEQUAL);
+    EXPECT_EQ(compare_groups(ga, gb), a == b                 ? MPI_IDENT
+                                      : sorted_a == sorted_b ? MPI_SIMILAR
+                                                             : MPI_UNEQUAL);
   }
   EXPECT_EQ(compare_groups(group({1, 2}), group({2, 1})), MPI_SIMILAR);
 }

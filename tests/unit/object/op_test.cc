@@ -15,18 +15,22 @@ std::int64_t seen_count;
 void subtract(void* in, void* inout, int* n, MPI_Datatype* type) {
   seen_type = *type;
   seen_count += *n;
-  for (int i = 0; i < *n; ++i) static_cast<int*>(inout)[i] = static_cast<int*>(in)[i] - static_cast<int*>(inout)[i];
+  for (int i = 0; i < *n; ++i)
+    static_cast<int*>(inout)[i] = static_cast<int*>(in)[i] - static_cast<int*>(inout)[i];
 }
 void count_c(void*, void*, MPI_Count* n, MPI_Datatype* type) {
   seen_type = *type;
   seen_count = *n;
 }
-void only_count(void*, void*, int* n, MPI_Datatype*) { seen_count += *n; }
+void only_count(void*, void*, int* n, MPI_Datatype*) {
+  seen_count += *n;
+}
 
 TEST(Ops, PredefinedHandles) {
   Store store;
-  for (const MPI_Op handle : {MPI_SUM, MPI_MIN, MPI_MAX, MPI_PROD, MPI_BAND, MPI_BOR, MPI_BXOR, MPI_LAND,
-                              MPI_LOR, MPI_LXOR, MPI_MINLOC, MPI_MAXLOC, MPI_REPLACE, MPI_NO_OP}) {
+  for (const MPI_Op handle :
+       {MPI_SUM, MPI_MIN, MPI_MAX, MPI_PROD, MPI_BAND, MPI_BOR, MPI_BXOR, MPI_LAND, MPI_LOR,
+        MPI_LXOR, MPI_MINLOC, MPI_MAXLOC, MPI_REPLACE, MPI_NO_OP}) {
     const Op* op = store.op(handle);
     ASSERT_NE(op, nullptr);
     EXPECT_EQ(handle_of(*op), handle);
@@ -89,7 +93,9 @@ TEST(Ops, PredefinedOnesReduce) {
 
 TEST(Ops, FitTheirTypes) {
   Store store;
-  const auto check = [&](MPI_Op op, MPI_Datatype type) { return check_op(*store.op(op), *store.type(type)).cls; };
+  const auto check = [&](MPI_Op op, MPI_Datatype type) {
+    return check_op(*store.op(op), *store.type(type)).cls;
+  };
   EXPECT_EQ(check(MPI_SUM, MPI_INT), MPI_SUCCESS);
   EXPECT_EQ(check(MPI_SUM, MPI_C_DOUBLE_COMPLEX), MPI_SUCCESS);
   EXPECT_EQ(check(MPI_MAX, MPI_C_DOUBLE_COMPLEX), MPI_ERR_OP);

@@ -97,13 +97,14 @@ void exchange(TestJob& job, int me, int base_tag, int messages) {
       for (int peer = 0; peer < n; ++peer) {
         in.emplace_back(static_cast<std::size_t>(size_of_message(tag)));
         MPI_Request request;
-        ASSERT_FALSE(irecv({in.back().data(), size_of_message(tag), byte_type()}, peer, tag, comm, &request));
+        ASSERT_FALSE(irecv({in.back().data(), size_of_message(tag), byte_type()}, peer, tag, comm,
+                           &request));
         requests.push_back(request);
         out.emplace_back(static_cast<std::size_t>(size_of_message(tag)));
         fill(out.back(), me, tag);
         const Mode mode = k % 3 == 0 ? Mode::synchronous : Mode::standard;
-        ASSERT_FALSE(isend({out.back().data(), size_of_message(tag), byte_type()}, peer, tag, comm, mode,
-                           &request));
+        ASSERT_FALSE(isend({out.back().data(), size_of_message(tag), byte_type()}, peer, tag, comm,
+                           mode, &request));
         requests.push_back(request);
       }
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Matching against the rule of MPI-5.0 §3.5 written down naively: the first posted receive that fits
-// gets a message, the first arrived message that fits gets a receive.
+// Matching against the rule of MPI-5.0 §3.5 written down naively: the first posted receive that
+// fits gets a message, the first arrived message that fits gets a receive.
 #include "pt2pt/match.h"
 
 #include <gtest/gtest.h>
@@ -29,7 +29,9 @@ TEST(Matcher, agrees_with_two_plain_queues) {
   std::vector<std::unique_ptr<Posted>> all_posted;
   std::vector<std::unique_ptr<Arrived>> all_arrived;
   unsigned seed = 4;
-  const auto random = [&](int n) { return static_cast<int>(rand_r(&seed) % static_cast<unsigned>(n)); };
+  const auto random = [&](int n) {
+    return static_cast<int>(rand_r(&seed) % static_cast<unsigned>(n));
+  };
   for (int step = 0; step < 100000; ++step) {
     const auto context = static_cast<std::uint32_t>(2 * random(2));
     if (random(2) == 0) {

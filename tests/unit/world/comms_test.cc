@@ -50,10 +50,12 @@ class Comms : public testing::TestWithParam<int> {
     });
   }
 };
-INSTANTIATE_TEST_SUITE_P(Sizes, Comms, testing::Values(1, 2, 3, 4, 7), testing::PrintToStringParamName());
+INSTANTIATE_TEST_SUITE_P(Sizes, Comms, testing::Values(1, 2, 3, 4, 7),
+                         testing::PrintToStringParamName());
 
 class Intercomms : public Comms {};
-INSTANTIATE_TEST_SUITE_P(Sizes, Intercomms, testing::Values(2, 3, 4, 7), testing::PrintToStringParamName());
+INSTANTIATE_TEST_SUITE_P(Sizes, Intercomms, testing::Values(2, 3, 4, 7),
+                         testing::PrintToStringParamName());
 
 TEST_P(Comms, Predefined) {
   run([](Rank& rank, Comm& world) {
@@ -82,8 +84,10 @@ TEST_P(Comms, DupIsCongruentAndApart) {
     const int p = world.size(), next = (world.rank + 1) % p, before = (world.rank + p - 1) % p;
     const int on_world = 1, on_dup = 2;
     MPI_Request requests[2];
-    ASSERT_FALSE(pt2pt::isend({&on_world, 1, &int_type()}, next, 5, world, pt2pt::Mode::standard, &requests[0]));
-    ASSERT_FALSE(pt2pt::isend({&on_dup, 1, &int_type()}, next, 5, dup, pt2pt::Mode::standard, &requests[1]));
+    ASSERT_FALSE(pt2pt::isend({&on_world, 1, &int_type()}, next, 5, world, pt2pt::Mode::standard,
+                              &requests[0]));
+    ASSERT_FALSE(
+        pt2pt::isend({&on_dup, 1, &int_type()}, next, 5, dup, pt2pt::Mode::standard, &requests[1]));
     int got = 0;
     ASSERT_FALSE(pt2pt::recv({&got, 1, &int_type()}, before, 5, dup, MPI_STATUS_IGNORE));
     EXPECT_EQ(got, on_dup);
@@ -126,7 +130,8 @@ TEST_P(Comms, SplitType) {
     EXPECT_EQ(rank.store.comm(handle)->size(), p);
     EXPECT_EQ(rank.store.comm(handle)->rank, p - 1 - r);
     free_comm(rank, handle);
-    ASSERT_FALSE(comm_split_type(world, r ? int{MPI_COMM_TYPE_SHARED} : MPI_UNDEFINED, 0, nullptr, &handle));
+    ASSERT_FALSE(
+        comm_split_type(world, r ? int{MPI_COMM_TYPE_SHARED} : MPI_UNDEFINED, 0, nullptr, &handle));
     EXPECT_EQ(handle == MPI_COMM_NULL, r == 0);
     if (r) free_comm(rank, handle);
     EXPECT_EQ(comm_split_type(*rank.store.comm_self, 12345, 0, nullptr, &handle).cls, MPI_ERR_ARG);
@@ -239,10 +244,12 @@ TEST_P(Comms, ManyIdupsAtOnceMixWithOtherConstructions) {
       contexts.push_back(comm.context);
       EXPECT_EQ(sum(comm, 1), world.size());
       // All ranks have the same number for it.
-      EXPECT_EQ(sum(world, static_cast<int>(comm.context)), static_cast<int>(comm.context) * world.size());
+      EXPECT_EQ(sum(world, static_cast<int>(comm.context)),
+                static_cast<int>(comm.context) * world.size());
     }
     std::sort(contexts.begin(), contexts.end());
-    EXPECT_EQ(std::unique(contexts.begin(), contexts.end()), contexts.end()) << "a context was given twice";
+    EXPECT_EQ(std::unique(contexts.begin(), contexts.end()), contexts.end())
+        << "a context was given twice";
     for (const MPI_Comm handle : dups) free_comm(rank, handle);
     free_comm(rank, between);
     free_comm(rank, split);
@@ -274,7 +281,8 @@ TEST_P(Comms, AttributesAndHintsOfDuplicates) {
                                        nullptr, &key, nullptr));
     ASSERT_FALSE(object::set_attribute(rank.store, object::holder(world), key, &key));
     Info* info = rank.store.infos.create();
-    info->entries = {{"mpi_assert_no_any_tag", "true"}, {"unknown", "x"}, {"mpi_assert_exact_length", "2"}};
+    info->entries = {
+        {"mpi_assert_no_any_tag", "true"}, {"unknown", "x"}, {"mpi_assert_exact_length", "2"}};
     MPI_Comm handle, plain;
     ASSERT_FALSE(comm_dup_with_info(world, info, &handle));
     rank.store.infos.destroy(info);
@@ -356,7 +364,8 @@ TEST_P(Intercomms, ConnectTwoGroups) {
     }
     rank.store.groups.destroy(last);
 
-    FromGroups args{*inter.group, 0, inter.remote, 0, "org.weft.inter", nullptr, rank.store.errors_return};
+    FromGroups args{
+        *inter.group, 0, inter.remote, 0, "org.weft.inter", nullptr, rank.store.errors_return};
     ASSERT_FALSE(intercomm_create_from_groups(rank, args, &made));
     EXPECT_EQ(object::compare_comms(inter, *rank.store.comm(made)), MPI_CONGRUENT);
     free_comm(rank, made);
@@ -407,7 +416,8 @@ TEST_P(Comms, DisconnectWaitsForWhatIsPending) {
     std::vector<int> big(200000, world.rank), got(200000, -1);
     MPI_Request requests[2];
     ASSERT_FALSE(pt2pt::irecv({got.data(), 200000, &int_type()}, before, 0, dup, &requests[0]));
-    ASSERT_FALSE(pt2pt::isend({big.data(), 200000, &int_type()}, next, 0, dup, pt2pt::Mode::standard, &requests[1]));
+    ASSERT_FALSE(pt2pt::isend({big.data(), 200000, &int_type()}, next, 0, dup,
+                              pt2pt::Mode::standard, &requests[1]));
     for (MPI_Request& request : requests) ASSERT_FALSE(pt2pt::request_free(&request));
     ASSERT_FALSE(comm_disconnect(dup, &handle));
     EXPECT_EQ(handle, MPI_COMM_NULL);

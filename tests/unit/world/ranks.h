@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A job inside a unit test: its ranks are threads of the test, joined by a job segment of their own.
+// A job inside a unit test: its ranks are threads of the test, joined by a job segment of their
+// own.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -20,7 +20,8 @@ class Topologies : public testing::TestWithParam<int> {
     });
   }
 };
-INSTANTIATE_TEST_SUITE_P(Sizes, Topologies, testing::Values(1, 2, 4, 6, 7), testing::PrintToStringParamName());
+INSTANTIATE_TEST_SUITE_P(Sizes, Topologies, testing::Values(1, 2, 4, 6, 7),
+                         testing::PrintToStringParamName());
 
 void free_comm(Rank& rank, MPI_Comm handle) {
   EXPECT_FALSE(comm_free(*rank.store.comm(handle), &handle));
@@ -111,7 +112,8 @@ TEST_P(Topologies, DistributedGraphsSayTheSameInBothForms) {
       }
     const int* given = r == 0 ? weights.data() : MPI_WEIGHTS_EMPTY;
     MPI_Comm handle, adjacent;
-    ASSERT_FALSE(dist_graph_create(world, sources, degrees.data(), destinations.data(), given, &handle));
+    ASSERT_FALSE(
+        dist_graph_create(world, sources, degrees.data(), destinations.data(), given, &handle));
     Comm& graph = *rank.store.comm(handle);
     int indegree = 0, outdegree = 0, weighted = 0;
     ASSERT_FALSE(object::dist_graph_neighbors_count(graph, &indegree, &outdegree, &weighted));
@@ -127,7 +129,8 @@ TEST_P(Topologies, DistributedGraphsSayTheSameInBothForms) {
       EXPECT_EQ(from_weights[i] / 10, from[i]);
       EXPECT_EQ((from[i] + step) % p, r);
     }
-    ASSERT_FALSE(dist_graph_create_adjacent(world, {from, MPI_UNWEIGHTED}, {to, MPI_UNWEIGHTED}, &adjacent));
+    ASSERT_FALSE(
+        dist_graph_create_adjacent(world, {from, MPI_UNWEIGHTED}, {to, MPI_UNWEIGHTED}, &adjacent));
     Comm& second = *rank.store.comm(adjacent);
     EXPECT_EQ(second.topology->sources, graph.topology->sources);
     EXPECT_EQ(second.topology->destinations, graph.topology->destinations);
@@ -135,8 +138,10 @@ TEST_P(Topologies, DistributedGraphsSayTheSameInBothForms) {
     free_comm(rank, adjacent);
     free_comm(rank, handle);
     const int wrong[] = {p};
-    EXPECT_EQ(dist_graph_create_adjacent(world, {wrong, MPI_UNWEIGHTED}, {{}, MPI_UNWEIGHTED}, &handle).cls,
-              MPI_ERR_RANK);
+    EXPECT_EQ(
+        dist_graph_create_adjacent(world, {wrong, MPI_UNWEIGHTED}, {{}, MPI_UNWEIGHTED}, &handle)
+            .cls,
+        MPI_ERR_RANK);
   });
 }
 
