@@ -87,7 +87,8 @@ Err start_buffered(Engine& e, P2p& send) {
                 "bytes; attach at least MPI_Pack_size + MPI_BSEND_OVERHEAD bytes per message",
                 static_cast<long long>(bytes), static_cast<long long>(pool->size));
   Peer& peer = e.peer(send.peer);
-  const bool pushed = peer.queue.empty() && bytes <= e.eager_max && !peer.outbox.asks_first() &&
+  const bool pushed = peer.queue.empty() && bytes <= std::min(e.eager_max, e.single_max) &&
+                      !peer.outbox.asks_first() &&
                       push_eager(e, peer, send.envelope, send.buffer, bytes);
   if (!pushed) {
     std::byte* piece = nullptr;

@@ -25,6 +25,12 @@ namespace weft::pt2pt {
 
 struct Peer;
 
+/// A message longer than this is pushed in pieces, so that the receiver copies one out while the
+/// sender copies the next one in. Measured, 2-core EPYC, 2026-11: below 8 KiB `rep movsb`, which
+/// writes lines of the other core's cache without reading them first, does not pay; of 32 KiB and
+/// more, halves of up to 16 KiB are the fastest.
+inline constexpr std::int64_t smallest_piece = 8192, largest_piece = 16384;
+
 /// Something that waits for room in a peer's rings, in order.
 struct Outgoing {
   Link<Outgoing> out_link;
@@ -44,7 +50,7 @@ struct P2p : Request, Outgoing, Posted {
   std::uint32_t job = 0;
   std::uint32_t chunks = 0;           // of a shared copy
   std::int64_t total = 0;             // bytes that will cross
-  std::int64_t moved = 0;             // bytes that crossed (staged)
+  std::int64_t moved = 0;             // bytes that crossed in pieces
   std::uint64_t cookie = 0;           // of a staged send: the receiver's name for its request
   P2p* partner = nullptr;             // of a half of an MPI_Isendrecv: the whole
   int halves = 0;                     // of the whole: halves still under way
@@ -64,6 +70,9 @@ struct Peer {
   shm::Outbox outbox;
   std::int32_t world_rank = -1;
   memory::Reach reach = memory::Reach::unknown;
+  // The message that the peer is pushing in pieces: its receive, or (nullptr) where it is kept.
+  P2p* incoming = nullptr;
+  Arrived* incoming_kept = nullptr;
   List<Outgoing, &Outgoing::out_link> queue;
   Link<Peer> busy_link;
 };
@@ -91,6 +100,9 @@ struct Engine {
   sync::RankLock lock;
 
   std::int64_t eager_max = 0;
+  std::int64_t single_max = 0;  // of a message that is pushed as one piece
+  std::int64_t piece_max = 0;   // of a piece
+  std::int64_t kernel_copy_min = 0;
   std::int64_t unexpected_max = 0;
   std::int64_t cooperate_min = 0;
   std::int64_t shared_max = 0;  // for the collectives (coll.shared_max)
@@ -129,10 +141,14 @@ struct Engine {
 
 // --- starting (send.cc, recv.cc) --------------------------------------------------------------
 wire::Envelope envelope_of(const Comm& comm, int tag, Space space);
-/// Push a small message now. False: no room, or the peer wants to be asked first.
+/// Push a message of one piece now. False: no room.
 bool push_eager(Engine& e, Peer& peer, const wire::Envelope& envelope, const ConstBuffer& what,
                 std::int64_t bytes);
+/// Push what is left of a message, piece by piece. False: no room for all of it.
+bool push_pieces(Engine& e, Peer& peer, P2p& send);
 void start_send(Engine& e, P2p& send);
+/// Outgoing::push of sends.
+bool push_queued(Engine& e, Peer& peer, Outgoing& item);
 void start_recv(Engine& e, P2p& recv);
 /// A new request for the user (references to type and communicator are counted).
 P2p* new_request(Comm& comm, bool is_send, const Buffer& buffer);
@@ -154,8 +170,9 @@ inline Buffer writable(const ConstBuffer& b) {
 
 // --- finishing ----------------------------------------------------------------------------------
 void complete(P2p& request, int error);
-void deliver_data(Engine& e, P2p& recv, const wire::Envelope& from, std::int64_t bytes,
-                  const void* payload);
+/// A message of `bytes` was matched; its data follows in one or more pieces, in order.
+void begin_data(Engine& e, P2p& recv, const wire::Envelope& from, std::int64_t bytes);
+void add_data(Engine& e, P2p& recv, const void* piece, std::int64_t bytes);
 void deliver_offer(Engine& e, P2p& recv, const wire::Envelope& from, std::int32_t sender,
                    std::int64_t bytes, std::uint32_t job);
 void deliver(Engine& e, P2p& recv, Arrived& message);
@@ -168,7 +185,6 @@ bool push_offer(Engine& e, Peer& peer, P2p& send);
 void on_help(Engine& e, std::uint32_t job);
 void on_done(Engine& e, std::uint32_t job);
 void on_stage(Engine& e, const wire::Cell& cell);
-void on_staged_data(Engine& e, const wire::Cell& cell);
 /// Finish receives whose helper has copied the last chunk.
 void check_copies(Engine& e);
 

@@ -29,7 +29,8 @@ struct Arrived : Object {
   object::Comm* comm = nullptr;  // once MPI_Mprobe has taken it out
   bool offer = false;            // the data is still at the sender, in copy job `job`
   std::uint32_t job = 0;
-  std::int64_t bytes = 0;
+  std::int64_t bytes = 0;     // of the message
+  std::int64_t here = 0;      // bytes of it that have arrived
   std::byte* heap = nullptr;  // payload larger than `small`; owned
   Link<Arrived> bucket_link;
   Link<Arrived> order_link;

@@ -19,13 +19,22 @@ namespace {
 // keep a thread whose own operation is long complete.
 constexpr int cells_per_look = 256;
 
+/// Add a piece to an unexpected message.
+void keep_piece(Engine& e, Arrived& m, const wire::Cell& cell) {
+  std::memcpy(m.heap + m.here, e.inbox.payload(cell), cell.piece);
+  m.here += cell.piece;
+  e.counters->bytes_copied += cell.piece;
+  ++e.counters->copies;
+  e.peer(m.sender).incoming_kept = m.here < m.bytes ? &m : nullptr;
+}
+
 void keep_unexpected(Engine& e, const wire::Cell& cell) {
   Arrived* m = e.arrived.create();
   m->envelope = cell.envelope;
   m->sender = static_cast<std::int32_t>(cell.sender);
   ++e.counters->unexpected;
   if (cell.what == wire::What::inline_data) {
-    m->bytes = cell.inline_bytes;
+    m->bytes = m->here = cell.inline_bytes;
     std::memcpy(m->small, cell.payload, wire::inline_max);
   } else if (cell.what == wire::What::offer) {
     m->offer = true;
@@ -34,9 +43,7 @@ void keep_unexpected(Engine& e, const wire::Cell& cell) {
   } else {
     m->bytes = static_cast<std::int64_t>(cell.bytes);
     m->heap = static_cast<std::byte*>(std::malloc(cell.bytes));
-    std::memcpy(m->heap, e.inbox.payload(cell), cell.bytes);
-    e.counters->bytes_copied += cell.bytes;
-    ++e.counters->copies;
+    keep_piece(e, *m, cell);
     e.unexpected_bytes += m->bytes;
     e.counters->unexpected_peak_bytes =
         std::max(e.counters->unexpected_peak_bytes, static_cast<std::uint64_t>(e.unexpected_bytes));
@@ -50,14 +57,22 @@ void on_message(Engine& e, const wire::Cell& cell) {
   if (recv == nullptr) return keep_unexpected(e, cell);
   switch (cell.what) {
     case wire::What::inline_data:
-      return deliver_data(e, *recv, cell.envelope, cell.inline_bytes, cell.payload);
+      begin_data(e, *recv, cell.envelope, cell.inline_bytes);
+      return add_data(e, *recv, cell.payload, cell.inline_bytes);
     case wire::What::ring_data:
-      return deliver_data(e, *recv, cell.envelope, static_cast<std::int64_t>(cell.bytes),
-                          e.inbox.payload(cell));
+      begin_data(e, *recv, cell.envelope, static_cast<std::int64_t>(cell.bytes));
+      if (cell.piece < cell.bytes) e.peer(static_cast<std::int32_t>(cell.sender)).incoming = recv;
+      return add_data(e, *recv, e.inbox.payload(cell), cell.piece);
     default:
       return deliver_offer(e, *recv, cell.envelope, static_cast<std::int32_t>(cell.sender),
                            static_cast<std::int64_t>(cell.bytes), cell.job);
   }
+}
+
+void on_more(Engine& e, const wire::Cell& cell) {
+  Peer& peer = e.peer(static_cast<std::int32_t>(cell.sender));
+  if (peer.incoming_kept != nullptr) return keep_piece(e, *peer.incoming_kept, cell);
+  add_data(e, *peer.incoming, e.inbox.payload(cell), cell.piece);
 }
 
 void dispatch(Engine& e, const wire::Cell& cell) {
@@ -68,8 +83,10 @@ void dispatch(Engine& e, const wire::Cell& cell) {
       return on_done(e, cell.job);
     case wire::What::stage:
       return on_stage(e, cell);
+    case wire::What::more_data:
+      return on_more(e, cell);
     case wire::What::staged_data:
-      return on_staged_data(e, cell);
+      return add_data(e, *reinterpret_cast<P2p*>(cell.cookie), e.inbox.payload(cell), cell.piece);
     default:
       return on_message(e, cell);
   }
@@ -181,8 +198,11 @@ void Engine::open(memory::Job& the_job, int rank, const Params& params, Counters
   const memory::JobHeader& h = the_job.header();
   policy = sync::Policy::choose(params, static_cast<int>(h.nranks), static_cast<int>(h.cpus));
   inbox.open(the_job, rank);
-  eager_max = std::min<std::int64_t>(params.integer(P::pt2pt_eager_max), inbox.payload_max());
+  eager_max = params.integer(P::pt2pt_eager_max);
+  single_max = std::min<std::int64_t>(smallest_piece, inbox.payload_max());
+  piece_max = std::min<std::int64_t>(largest_piece, inbox.payload_max());
   unexpected_max = params.integer(P::pt2pt_unexpected_max);
+  kernel_copy_min = policy.crowded ? 0 : params.integer(P::pt2pt_kernel_copy_min);
   cooperate_min = policy.crowded ? INT64_MAX : params.integer(P::pt2pt_cooperate_min);
   shared_max = params.integer(P::coll_shared_max);
   use_kernel_copy = params.boolean(P::memory_cma);

@@ -26,33 +26,44 @@ Err truncated(const wire::Envelope& from, std::int64_t bytes, std::int64_t room)
               static_cast<long long>(bytes), from.source, from.tag, static_cast<long long>(room));
 }
 
-void deliver_data(Engine& e, P2p& recv, const wire::Envelope& from, std::int64_t bytes,
-                  const void* payload) {
+void begin_data(Engine& e, P2p& recv, const wire::Envelope& from, std::int64_t bytes) {
   const std::int64_t room = recv.buffer.bytes();
-  const std::int64_t n = std::min(bytes, room);
   recv.source = from.source;
   recv.tag = from.tag;
-  recv.bytes = n;
+  recv.bytes = std::min(bytes, room);
+  recv.total = bytes;
+  recv.moved = 0;
   if (bytes > room) [[unlikely]]
     recv.error = truncated(from, bytes, room).cls;
+  ++e.counters->messages_received;
+}
+
+void add_data(Engine& e, P2p& recv, const void* piece, std::int64_t bytes) {
+  const std::int64_t n = std::min(bytes, recv.bytes - recv.moved);  // what has room
   if (n > 0) {
     if (recv.buffer.type->dense) [[likely]] {
-      std::memcpy(datatype::block(recv.buffer), payload, static_cast<std::size_t>(n));
+      std::memcpy(datatype::block(recv.buffer) + recv.moved, piece, static_cast<std::size_t>(n));
     } else {
-      datatype::unpack(recv.buffer, 0, payload, n);
+      datatype::unpack(recv.buffer, recv.moved, piece, n);
     }
+    ++e.counters->copies;
+    e.counters->bytes_copied += static_cast<std::uint64_t>(n);
   }
-  ++e.counters->messages_received;
-  ++e.counters->copies;
-  e.counters->bytes_copied += static_cast<std::uint64_t>(n);
-  complete(recv, recv.error);
+  recv.moved += bytes;
+  if (recv.moved == recv.total) complete(recv, recv.error);
 }
 
 void deliver(Engine& e, P2p& recv, Arrived& message) {
   if (message.offer) {
     deliver_offer(e, recv, message.envelope, message.sender, message.bytes, message.job);
   } else {
-    deliver_data(e, recv, message.envelope, message.bytes, message.payload());
+    if (message.here < message.bytes) {  // the other pieces go straight to the receive
+      Peer& peer = e.peer(message.sender);
+      peer.incoming = &recv;
+      peer.incoming_kept = nullptr;
+    }
+    begin_data(e, recv, message.envelope, message.bytes);
+    add_data(e, recv, message.payload(), message.here);
     if (message.heap != nullptr) {
       e.unexpected_bytes -= message.bytes;
       if (e.unexpected_bytes <= e.unexpected_max / 2) e.inbox.ask_first(false);

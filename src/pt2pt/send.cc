@@ -3,6 +3,7 @@
 // Starting sends (MPI-5.0 §3.2, §3.4, §3.7). A small message is pushed into the receiver's ring
 // (inline in the header's cell, or beside it), a large one is offered (transfer.cc). What finds no
 // room waits in the peer's queue, in order.
+#include <algorithm>
 #include <cstring>
 
 #include "pt2pt/engine.h"
@@ -31,14 +32,21 @@ bool may_push(const Engine& e, const Peer& peer, Mode mode, std::int64_t bytes) 
   return bytes <= wire::inline_max || !peer.outbox.asks_first();
 }
 
-/// Push or offer; false if there is no room now.
+/// Push (more of it) or offer; false if there is no room now.
 bool try_send(Engine& e, Peer& peer, P2p& send) {
+  if (send.moved > 0 || send.cookie != 0) return push_pieces(e, peer, send);
   const std::int64_t bytes = send.buffer.bytes();
   if (!may_push(e, peer, send.mode, bytes)) return push_offer(e, peer, send);
+  if (bytes > e.single_max) {
+    send.total = bytes;
+    return push_pieces(e, peer, send);
+  }
   if (!push_eager(e, peer, send.envelope, send.buffer, bytes)) return false;
   complete(send, MPI_SUCCESS);
   return true;
 }
+
+}  // namespace
 
 bool push_queued(Engine& e, Peer& peer, Outgoing& item) {
   auto& send = static_cast<P2p&>(item);
@@ -48,8 +56,6 @@ bool push_queued(Engine& e, Peer& peer, Outgoing& item) {
   peer.queue.push_front(&item);
   return false;
 }
-
-}  // namespace
 
 wire::Envelope envelope_of(const Comm& comm, int tag, Space space) {
   return {comm.context + static_cast<std::uint32_t>(space), comm.rank, tag};
@@ -77,6 +83,7 @@ bool push_eager(Engine& e, Peer& peer, const wire::Envelope& envelope, const Con
   } else {
     cell.what = wire::What::ring_data;
     cell.bytes = static_cast<std::uint64_t>(bytes);
+    cell.piece = static_cast<std::uint32_t>(bytes);
   }
   ++e.counters->messages_sent;
   ++e.counters->copies;
@@ -86,9 +93,49 @@ bool push_eager(Engine& e, Peer& peer, const wire::Envelope& envelope, const Con
   return true;
 }
 
+bool push_pieces(Engine& e, Peer& peer, P2p& send) {
+  const std::int64_t piece =
+      std::min(std::clamp(send.total / 2, smallest_piece, largest_piece), e.piece_max);
+  while (send.moved < send.total) {
+    const std::int64_t n = std::min(piece, send.total - send.moved);
+    shm::Claim claim;
+    if (!peer.outbox.claim(static_cast<std::uint32_t>(n), &claim)) return false;
+    if (send.buffer.type->dense) [[likely]] {
+      std::memcpy(claim.payload, datatype::block(send.buffer) + send.moved,
+                  static_cast<std::size_t>(n));
+    } else {
+      datatype::pack(send.buffer, send.moved, claim.payload, n);
+    }
+    wire::Cell& cell = *claim.cell;
+    if (send.cookie != 0) {
+      cell.what = wire::What::staged_data;
+      cell.cookie = send.cookie;
+    } else {
+      cell.what = send.moved == 0 ? wire::What::ring_data : wire::What::more_data;
+      cell.envelope = send.envelope;
+      cell.bytes = static_cast<std::uint64_t>(send.total);
+    }
+    cell.sender = static_cast<std::uint32_t>(e.world_rank);
+    cell.piece = static_cast<std::uint32_t>(n);
+    send.moved += n;
+    ++e.counters->copies;
+    e.counters->bytes_copied += static_cast<std::uint64_t>(n);
+    if (peer.outbox.commit(claim)) ++e.counters->wakes;
+  }
+  if (send.cookie != 0) {
+    e.free_jobs.push_back(send.job);
+  } else {
+    ++e.counters->messages_sent;
+  }
+  complete(send, MPI_SUCCESS);
+  return true;
+}
+
 void start_send(Engine& e, P2p& send) {
   Peer& peer = e.peer(send.peer);
   send.done = false;
+  send.moved = 0;
+  send.cookie = 0;
   if (peer.queue.empty() && try_send(e, peer, send)) return;
   send.push = push_queued;
   enqueue(e, peer, send);
@@ -107,7 +154,7 @@ Err send(const ConstBuffer& what, int dest, int tag, Comm& comm, Mode mode) {
   Peer& peer = e.peer(world);
   const std::int64_t bytes = what.bytes();
   const wire::Envelope envelope = envelope_of(comm, tag, Space::user);
-  if (peer.queue.empty() && may_push(e, peer, mode, bytes) &&
+  if (bytes <= e.single_max && peer.queue.empty() && may_push(e, peer, mode, bytes) &&
       push_eager(e, peer, envelope, what, bytes)) [[likely]]
     return ok;
   P2p operation;
@@ -128,7 +175,7 @@ Err isend(const ConstBuffer& what, int dest, int tag, Comm& comm, Mode mode, MPI
   if (dest != MPI_PROC_NULL && mode != Mode::buffered) [[likely]] {
     Peer& peer = e.peer(comm.peers()[static_cast<std::size_t>(dest)]);
     const std::int64_t bytes = what.bytes();
-    if (peer.queue.empty() && may_push(e, peer, mode, bytes) &&
+    if (bytes <= e.single_max && peer.queue.empty() && may_push(e, peer, mode, bytes) &&
         push_eager(e, peer, envelope_of(comm, tag, Space::user), what, bytes)) [[likely]] {
       *out = reinterpret_cast<MPI_Request>(static_cast<Request*>(e.sent));
       return ok;

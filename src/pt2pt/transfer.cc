@@ -117,36 +117,6 @@ Reach reach_of(Engine& e, Peer& peer, const shm::CopyJob& job) {
   return peer.reach;
 }
 
-void free_job(Engine& e, std::uint32_t index) {
-  e.free_jobs.push_back(index);
-}
-
-/// Push pieces of a staged message while there is room; true when all are out.
-bool push_pieces(Engine& e, Peer& peer, Outgoing& item) {
-  auto& send = static_cast<P2p&>(item);
-  const std::int64_t piece_max = e.inbox.payload_max() / 2;
-  while (send.moved < send.total) {
-    const std::int64_t n = std::min(piece_max, send.total - send.moved);
-    shm::Claim claim;
-    if (!peer.outbox.claim(static_cast<std::uint32_t>(n), &claim)) return false;
-    datatype::pack(send.buffer, send.moved, claim.payload, n);
-    wire::Cell& cell = *claim.cell;
-    cell.what = wire::What::staged_data;
-    cell.sender = static_cast<std::uint32_t>(e.world_rank);
-    cell.cookie = send.cookie;
-    cell.offset = static_cast<std::uint64_t>(send.moved);
-    cell.bytes = static_cast<std::uint64_t>(n);
-    send.moved += n;
-    ++e.counters->copies;
-    e.counters->bytes_copied += static_cast<std::uint64_t>(n);
-    if (peer.outbox.commit(claim)) ++e.counters->wakes;
-  }
-  peer.queue.remove(&item);
-  free_job(e, send.job);
-  complete(send, MPI_SUCCESS);
-  return true;
-}
-
 }  // namespace
 
 bool push_offer(Engine& e, Peer& peer, P2p& send) {
@@ -186,7 +156,9 @@ void deliver_offer(Engine& e, P2p& recv, const wire::Envelope& from, std::int32_
 
   const Reach reach = reach_of(e, peer, job);
   const bool dense = recv.buffer.type->dense;
-  if (!job.typed && dense && reach != Reach::none) {
+  const bool in_pieces =
+      reach == Reach::none || (reach == Reach::kernel && recv.total < e.kernel_copy_min);
+  if (!job.typed && dense && !in_pieces) {
     const int pid = e.job->entry(sender).pid.load(std::memory_order_relaxed);
     return single_copy(e, recv, peer, job, pid);
   }
@@ -228,7 +200,7 @@ void on_help(Engine& e, std::uint32_t index) {
 
 void on_done(Engine& e, std::uint32_t index) {
   auto* send = reinterpret_cast<P2p*>(e.inbox.job(index).request);
-  free_job(e, index);
+  e.free_jobs.push_back(index);
   complete(*send, MPI_SUCCESS);
 }
 
@@ -237,18 +209,8 @@ void on_stage(Engine& e, const wire::Cell& cell) {
   send.cookie = cell.cookie;
   send.total = static_cast<std::int64_t>(cell.bytes);
   send.moved = 0;
-  send.push = push_pieces;
+  send.push = push_queued;
   enqueue(e, e.peer(send.peer), send);
-}
-
-void on_staged_data(Engine& e, const wire::Cell& cell) {
-  auto& recv = *reinterpret_cast<P2p*>(cell.cookie);
-  const auto n = static_cast<std::int64_t>(cell.bytes);
-  datatype::unpack(recv.buffer, static_cast<std::int64_t>(cell.offset), e.inbox.payload(cell), n);
-  ++e.counters->copies;
-  e.counters->bytes_copied += cell.bytes;
-  recv.moved += n;
-  if (recv.moved == recv.total) complete(recv, recv.error);
 }
 
 }  // namespace weft::pt2pt

@@ -12,12 +12,13 @@ namespace weft::wire {
 
 enum class What : std::uint8_t {
   inline_data = 1,  // payload in the cell
-  ring_data,        // payload in the ring
+  ring_data,        // payload in the ring, or the first piece of it
+  more_data,        // the next piece of the message this sender is pushing
   offer,            // sender -> receiver: a large message waits in copy job `job` (bytes, job)
   help,             // receiver -> sender: copy job `job` is open, take chunks of it
   done,             // receiver -> sender: copy job `job` is finished
   stage,            // receiver -> sender: push the message of `job` through the ring (cookie)
-  staged_data,      // sender -> receiver: a piece of a staged message (cookie, offset)
+  staged_data,      // sender -> receiver: the next piece of a staged message (cookie)
 };
 
 /// Who a message is from and for (MPI-5.0 §3.2.3); the match is on these three.
@@ -41,9 +42,9 @@ struct alignas(64) Cell {
   union {
     std::byte payload[inline_max];
     struct {
-      std::uint64_t bytes;   // of the whole message (offer), of this piece (ring and staged data)
+      std::uint64_t bytes;   // of the whole message
       std::uint64_t cookie;  // receiver's own name for its request
-      std::uint64_t offset;  // of this piece in the message
+      std::uint32_t piece;   // bytes in the ring beside this cell
       std::uint32_t job;     // copy job, in the area of the sender of the message
     };
   };
