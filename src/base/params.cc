@@ -20,8 +20,10 @@ namespace {
 constexpr std::int64_t big = std::int64_t{1} << 40;
 
 constexpr ParamDef table[] = {
-    {P::abi_check, "abi.check", ParamType::boolean, "1", "", 0, 1,
-     "check the arguments of every MPI call; 0 trusts them"},
+    {P::abi_check, "abi.check", ParamType::integer, "1", "", 0, 2,
+     "1 checks the arguments of every MPI call; 0 trusts them; full (2) also compares call, root, "
+     "size and operation of each collective between its ranks, which costs an allgather",
+     "off,on,full"},
     {P::coll_shared_max, "coll.shared_max", ParamType::integer, "4096", "bytes", 0, 1 << 20,
      "largest payload for which collectives inside a node use shared flags and slots"},
     {P::memory_cma, "memory.cma", ParamType::boolean, "1", "", 0, 1,
@@ -71,6 +73,17 @@ int edit_distance(const char* a, const char* b) {
     }
   }
   return row[n];
+}
+
+/// The position of `text` in a list of words.
+bool parse_word(const char* text, const char* words, std::int64_t* out) {
+  const std::size_t length = std::strlen(text);
+  for (*out = 0; words != nullptr && *words != 0; ++*out) {
+    const std::size_t n = std::strcspn(words, ",");
+    if (n == length && strncasecmp(text, words, n) == 0) return true;
+    words += n + (words[n] == ',' ? 1 : 0);
+  }
+  return false;
 }
 
 bool parse_integer(const char* text, std::int64_t* out) {
@@ -153,7 +166,8 @@ Params Params::from_env(bool complain) {
     parse_integer(def.fallback, &value);
     if (given != nullptr) {
       std::int64_t wanted = 0;
-      if (parse_integer(given, &wanted) && wanted >= def.min && wanted <= def.max) {
+      if ((parse_word(given, def.words, &wanted) || parse_integer(given, &wanted)) &&
+          wanted >= def.min && wanted <= def.max) {
         value = wanted;
       } else if (complain) {
         std::fprintf(stderr, "weft: %s=%s is not a number from %lld to %lld; %s is used\n",

@@ -39,6 +39,7 @@ struct ParamDef {
   const char* unit;
   std::int64_t min, max;
   const char* help;
+  const char* words = nullptr;  // names of the values 0, 1, ..., separated by commas
 };
 
 std::span<const ParamDef> param_table();

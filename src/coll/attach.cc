@@ -21,14 +21,16 @@ void detach(Comm& comm) {
   delete state;
 }
 
-Shared* shared_for(Comm& comm, const How& how, std::int64_t bytes) {
-  if (how.what != How::blocking || comm.is_inter() || comm.size() == 1) return nullptr;
+Shared* shared_for(Comm& comm, const How& how) {
+  if (how.what != How::blocking || comm.is_inter() || comm.size() == 1 ||
+      comm.engine->compare_calls)
+    return nullptr;
   CommState& state = *comm.coll;
   if (!state.shared_tried) [[unlikely]] {
     state.shared_tried = true;
     state.shared = Shared::attach(comm);
   }
-  return state.shared != nullptr && bytes <= state.shared->max_bytes() ? state.shared : nullptr;
+  return state.shared;
 }
 
 }  // namespace weft::coll

@@ -9,20 +9,23 @@
 namespace weft::coll {
 namespace {
 
-constexpr std::int64_t never_shared = INT64_MAX;  // sizes that only some ranks know
+/// The shared block for an operation whose slots would hold `bytes`, if that or direct access
+/// serves. Not for v and w forms: their sizes are known to some ranks only.
+Shared* shared_for_blocks(Comm& comm, const How& how, bool uniform, std::int64_t bytes) {
+  Shared* shared = uniform ? shared_for(comm, how) : nullptr;
+  return shared != nullptr && (shared->direct() || bytes <= shared->max_bytes()) ? shared : nullptr;
+}
 
-Err gather_blocks(const ConstBuffer& send, const Blocks& recv, int root, Comm& comm,
+Err gather_blocks(Call call, const ConstBuffer& send, const Blocks& recv, int root, Comm& comm,
                   const How& how) {
   // Only the root knows all counts of gatherv, so nothing may depend on them.
   const bool uniform = recv.is_uniform();
   const bool is_root = comm.rank == root;
   const std::int64_t bytes =
       uniform && !comm.is_inter() ? (is_root ? recv[root] : send).bytes() : 0;
-  if (Shared* shared = shared_for(comm, how, uniform ? bytes : never_shared)) {
-    shared->gather(send, recv, root, bytes);
-    return ok;
-  }
-  Schedule& s = take_schedule(comm);
+  if (Shared* shared = shared_for_blocks(comm, how, uniform, bytes))
+    return shared->gather(send, recv, root, bytes);
+  Schedule& s = take_schedule(comm, {call, how.what, root, uniform ? bytes : Signature::any_size});
   if (comm.is_inter())
     gather_inter(s, send, recv, root, remote_size(comm));
   else
@@ -30,16 +33,15 @@ Err gather_blocks(const ConstBuffer& send, const Blocks& recv, int root, Comm& c
   return launch(s, comm, how);
 }
 
-Err scatter_blocks(const Blocks& send, const Buffer& recv, int root, Comm& comm, const How& how) {
+Err scatter_blocks(Call call, const Blocks& send, const Buffer& recv, int root, Comm& comm,
+                   const How& how) {
   const bool uniform = send.is_uniform();
   const bool is_root = comm.rank == root;
   const std::int64_t bytes =
       uniform && !comm.is_inter() ? (is_root ? send[root] : recv).bytes() : 0;
-  if (Shared* shared = shared_for(comm, how, uniform ? bytes * comm.size() : never_shared)) {
-    shared->scatter(send, recv, root, bytes);
-    return ok;
-  }
-  Schedule& s = take_schedule(comm);
+  if (Shared* shared = shared_for_blocks(comm, how, uniform, bytes * comm.size()))
+    return shared->scatter(send, recv, root, bytes);
+  Schedule& s = take_schedule(comm, {call, how.what, root, uniform ? bytes : Signature::any_size});
   if (comm.is_inter())
     scatter_inter(s, send, recv, root, remote_size(comm));
   else
@@ -47,14 +49,14 @@ Err scatter_blocks(const Blocks& send, const Buffer& recv, int root, Comm& comm,
   return launch(s, comm, how);
 }
 
-Err allgather_blocks(const ConstBuffer& send, const Blocks& recv, Comm& comm, const How& how) {
+Err allgather_blocks(Call call, const ConstBuffer& send, const Blocks& recv, Comm& comm,
+                     const How& how) {
   const bool uniform = recv.is_uniform();
   const std::int64_t bytes = uniform ? recv[0].bytes() : 0;
-  if (Shared* shared = shared_for(comm, how, uniform ? bytes : never_shared)) {
-    shared->allgather(send, recv, bytes);
-    return ok;
-  }
-  Schedule& s = take_schedule(comm);
+  if (Shared* shared = uniform ? shared_for(comm, how) : nullptr)
+    return shared->allgather(send, recv, bytes);
+  Schedule& s = take_schedule(
+      comm, {call, how.what, Signature::no_root, uniform ? bytes : Signature::any_size});
   if (comm.is_inter())
     allgather_inter(s, send, recv, position(comm), remote_size(comm));
   else
@@ -62,14 +64,15 @@ Err allgather_blocks(const ConstBuffer& send, const Blocks& recv, Comm& comm, co
   return launch(s, comm, how);
 }
 
-Err alltoall_blocks(const Blocks& send, const Blocks& recv, Comm& comm, const How& how) {
+Err alltoall_blocks(Call call, const Blocks& send, const Blocks& recv, Comm& comm, const How& how) {
   const bool uniform = recv.is_uniform();
   const std::int64_t bytes = uniform ? recv[0].bytes() : 0;
-  if (Shared* shared = shared_for(comm, how, uniform ? bytes * comm.size() : never_shared)) {
-    shared->alltoall(send, recv, bytes);
-    return ok;
-  }
-  Schedule& s = take_schedule(comm);
+  Shared* shared = shared_for_blocks(comm, how, uniform, bytes * comm.size());
+  // In place, a rank would overwrite what others have not read yet.
+  if (shared != nullptr && (!send.in_place() || bytes * comm.size() <= shared->max_bytes()))
+    return shared->alltoall(send, recv, bytes);
+  Schedule& s = take_schedule(
+      comm, {call, how.what, Signature::no_root, uniform ? bytes : Signature::any_size});
   if (comm.is_inter())
     alltoall_inter(s, send, recv, position(comm), remote_size(comm));
   else
@@ -80,11 +83,8 @@ Err alltoall_blocks(const Blocks& send, const Blocks& recv, Comm& comm, const Ho
 }  // namespace
 
 Err barrier(Comm& comm, How how) {
-  if (Shared* shared = shared_for(comm, how, 0)) {
-    shared->barrier();
-    return ok;
-  }
-  Schedule& s = take_schedule(comm);
+  if (Shared* shared = shared_for(comm, how)) return shared->barrier();
+  Schedule& s = take_schedule(comm, {Call::barrier, how.what});
   if (comm.is_inter())
     barrier_inter(s, position(comm), remote_size(comm));
   else
@@ -93,11 +93,8 @@ Err barrier(Comm& comm, How how) {
 }
 
 Err bcast(const Buffer& buffer, int root, Comm& comm, How how) {
-  if (Shared* shared = shared_for(comm, how, buffer.bytes())) {
-    shared->bcast(buffer, root);
-    return ok;
-  }
-  Schedule& s = take_schedule(comm);
+  if (Shared* shared = shared_for(comm, how)) return shared->bcast(buffer, root);
+  Schedule& s = take_schedule(comm, {Call::bcast, how.what, root, buffer.bytes()});
   if (comm.is_inter())
     bcast_inter(s, buffer, root, remote_size(comm));
   else
@@ -106,31 +103,31 @@ Err bcast(const Buffer& buffer, int root, Comm& comm, How how) {
 }
 
 Err gather(const ConstBuffer& send, const Buffer& recv, int root, Comm& comm, How how) {
-  return gather_blocks(send, Blocks(recv), root, comm, how);
+  return gather_blocks(Call::gather, send, Blocks(recv), root, comm, how);
 }
 Err gatherv(const ConstBuffer& send, const VBuffer& recv, int root, Comm& comm, How how) {
-  return gather_blocks(send, Blocks(recv), root, comm, how);
+  return gather_blocks(Call::gatherv, send, Blocks(recv), root, comm, how);
 }
 Err scatter(const ConstBuffer& send, const Buffer& recv, int root, Comm& comm, How how) {
-  return scatter_blocks(Blocks(send), recv, root, comm, how);
+  return scatter_blocks(Call::scatter, Blocks(send), recv, root, comm, how);
 }
 Err scatterv(const VBuffer& send, const Buffer& recv, int root, Comm& comm, How how) {
-  return scatter_blocks(Blocks(send), recv, root, comm, how);
+  return scatter_blocks(Call::scatterv, Blocks(send), recv, root, comm, how);
 }
 Err allgather(const ConstBuffer& send, const Buffer& recv, Comm& comm, How how) {
-  return allgather_blocks(send, Blocks(recv), comm, how);
+  return allgather_blocks(Call::allgather, send, Blocks(recv), comm, how);
 }
 Err allgatherv(const ConstBuffer& send, const VBuffer& recv, Comm& comm, How how) {
-  return allgather_blocks(send, Blocks(recv), comm, how);
+  return allgather_blocks(Call::allgatherv, send, Blocks(recv), comm, how);
 }
 Err alltoall(const ConstBuffer& send, const Buffer& recv, Comm& comm, How how) {
-  return alltoall_blocks(Blocks(send), Blocks(recv), comm, how);
+  return alltoall_blocks(Call::alltoall, Blocks(send), Blocks(recv), comm, how);
 }
 Err alltoallv(const VBuffer& send, const VBuffer& recv, Comm& comm, How how) {
-  return alltoall_blocks(Blocks(send), Blocks(recv), comm, how);
+  return alltoall_blocks(Call::alltoallv, Blocks(send), Blocks(recv), comm, how);
 }
 Err alltoallw(const WBuffer& send, const WBuffer& recv, Comm& comm, How how) {
-  return alltoall_blocks(Blocks(send), Blocks(recv), comm, how);
+  return alltoall_blocks(Call::alltoallw, Blocks(send), Blocks(recv), comm, how);
 }
 
 }  // namespace weft::coll

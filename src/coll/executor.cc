@@ -5,17 +5,23 @@
 
 #include <algorithm>
 
+#include "coll/signature.h"
+
 namespace weft::coll {
 namespace {
 
 using What = Step::What;
 
-void run_local(const Step& step) {
+Err run_local(const Step& step, const object::Comm& comm) {
   if (step.what == What::copy)
     datatype::copy(step.source(), step.target(),
                    std::min(step.source().bytes(), step.target().bytes()));
   else if (step.what == What::reduce)
     object::apply(*step.op, *step.type, step.from, step.to, step.count);
+  else if (step.what == What::compare)
+    return compare_signatures(static_cast<const Signature*>(step.from),
+                              static_cast<int>(step.count), comm);
+  return ok;
 }
 
 }  // namespace
@@ -41,8 +47,14 @@ void Executor::post_round(Schedule& s, object::Comm& comm) {
   for (std::size_t i = begin; i < end; ++i)
     if (const Step& step = s.steps_[i]; step.what == What::send)
       s.pending_.push_back(pt2pt::post_send(step.source(), step.peer, s.tag_, comm));
-  for (std::size_t i = begin; i < end; ++i) run_local(s.steps_[i]);
   s.next_ = end;
+  for (std::size_t i = begin; i < end; ++i) {
+    s.error_ = run_local(s.steps_[i], comm);
+    if (s.error_) [[unlikely]] {  // all ranks find the same, so nobody waits for the rest
+      s.next_ = s.steps_.size();
+      return;
+    }
+  }
 }
 
 void Executor::finish_round(Schedule& s) {

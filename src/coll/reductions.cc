@@ -18,12 +18,18 @@ Case case_of(const Operands& x, const Comm& comm, std::int64_t elements) {
 Shared* shared_for_reduction(const Operands& x, Comm& comm, const How& how) {
   const bool plain =
       x.op->operation != datatype::Operation::user && x.type->predefined && x.type->dense;
-  return shared_for(comm, how, plain ? x.count * x.type->size : INT64_MAX);
+  return plain ? shared_for(comm, how) : nullptr;
 }
 
-Err reduce_scatter_parts(const Operands& x, const Parts& parts, Comm& comm, const How& how) {
-  Schedule& s = take_schedule(comm);
+Signature signature(Call call, const Operands& x, std::int64_t count, const How& how,
+                    int root = Signature::no_root) {
+  return {call, how.what, root, count * x.type->size, static_cast<std::uint64_t>(x.op->operation)};
+}
+
+Err reduce_scatter_parts(Call call, const Operands& x, const Parts& parts, Comm& comm,
+                         const How& how) {
   const Position me = position(comm);
+  Schedule& s = take_schedule(comm, signature(call, x, parts.before(me.size), how));
   if (comm.is_inter())
     reduce_scatter_inter(s, x, parts, me, remote_size(comm));
   else
@@ -35,10 +41,9 @@ Err reduce_scatter_parts(const Operands& x, const Parts& parts, Comm& comm, cons
 
 Err reduce(const Operands& x, int root, Comm& comm, How how) {
   if (Shared* shared = shared_for_reduction(x, comm, how)) {
-    shared->reduce(x, root);
-    return ok;
+    return shared->reduce(x, root);
   }
-  Schedule& s = take_schedule(comm);
+  Schedule& s = take_schedule(comm, signature(Call::reduce, x, x.count, how, root));
   if (comm.is_inter())
     reduce_inter(s, x, root, remote_size(comm));
   else
@@ -48,10 +53,9 @@ Err reduce(const Operands& x, int root, Comm& comm, How how) {
 
 Err allreduce(const Operands& x, Comm& comm, How how) {
   if (Shared* shared = shared_for_reduction(x, comm, how)) {
-    shared->allreduce(x);
-    return ok;
+    return shared->allreduce(x);
   }
-  Schedule& s = take_schedule(comm);
+  Schedule& s = take_schedule(comm, signature(Call::allreduce, x, x.count, how));
   if (comm.is_inter())
     allreduce_inter(s, x, position(comm), remote_size(comm));
   else
@@ -60,21 +64,21 @@ Err allreduce(const Operands& x, Comm& comm, How how) {
 }
 
 Err reduce_scatter(const Operands& x, Counts counts, Comm& comm, How how) {
-  return reduce_scatter_parts(x, Parts(counts), comm, how);
+  return reduce_scatter_parts(Call::reduce_scatter, x, Parts(counts), comm, how);
 }
 
 Err reduce_scatter_block(const Operands& x, Comm& comm, How how) {
-  return reduce_scatter_parts(x, Parts(x.count), comm, how);
+  return reduce_scatter_parts(Call::reduce_scatter_block, x, Parts(x.count), comm, how);
 }
 
 Err scan(const Operands& x, Comm& comm, How how) {
-  Schedule& s = take_schedule(comm);
+  Schedule& s = take_schedule(comm, signature(Call::scan, x, x.count, how));
   scan_recursive_doubling(s, x, position(comm));
   return launch(s, comm, how);
 }
 
 Err exscan(const Operands& x, Comm& comm, How how) {
-  Schedule& s = take_schedule(comm);
+  Schedule& s = take_schedule(comm, signature(Call::exscan, x, x.count, how));
   exscan_recursive_doubling(s, x, position(comm));
   return launch(s, comm, how);
 }

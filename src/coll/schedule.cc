@@ -94,6 +94,11 @@ void Schedule::reduce(const void* in, void* inout, std::int64_t count, const Typ
   steps_.push_back(step);
 }
 
+void Schedule::compare(const void* all, int ranks) {
+  steps_.push_back(
+      {Step::What::compare, false, -1, all, nullptr, ranks, &byte_type(), {}, nullptr});
+}
+
 void Schedule::next_round() {
   if (!steps_.empty()) steps_.back().ends_round = true;
 }

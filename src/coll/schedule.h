@@ -34,11 +34,11 @@ struct Position {
 };
 
 struct Step {
-  enum class What : std::uint8_t { send, recv, copy, reduce };
+  enum class What : std::uint8_t { send, recv, copy, reduce, compare };
   What what;
   bool ends_round;
   std::int32_t peer;
-  const void* from;  // send, copy; left operand of reduce
+  const void* from;  // send, copy; left operand of reduce; of compare: everybody's Signature
   void* to;          // recv, copy; right operand and result of reduce
   std::int64_t count;
   const Type* type;  // of `from` and `to`; of copy: of `from`
@@ -87,6 +87,8 @@ class Schedule {
   void copy(const ConstBuffer& from, const Buffer& to);
   /// inout = in op inout
   void reduce(const void* in, void* inout, std::int64_t count, const Type& type, const Op& op);
+  /// End the operation with an error if the `ranks` signatures at `all` differ.
+  void compare(const void* all, int ranks);
   /// The steps so far come before the steps to follow. No effect twice in a row.
   void next_round();
 

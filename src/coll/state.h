@@ -6,6 +6,8 @@
 
 #include "coll/coll.h"
 #include "coll/schedule.h"
+#include "coll/signature.h"
+#include "pt2pt/engine.h"
 
 namespace weft::coll {
 
@@ -18,12 +20,18 @@ struct CommState {
   bool shared_tried = false;
 };
 
-/// The shared block to use for a blocking operation with a payload of `bytes` per rank, else null.
-/// All ranks ask with the same `bytes`.
-Shared* shared_for(Comm& comm, const How& how, std::int64_t bytes);
+/// The shared block if a blocking operation may use it, the same answer on all ranks; else null.
+Shared* shared_for(Comm& comm, const How& how);
 
 /// An empty schedule.
 Schedule& take_schedule(Comm& comm);
+/// A schedule for an operation that the user called: with abi.check=full it compares first.
+inline Schedule& take_schedule(Comm& comm, const Signature& mine) {
+  Schedule& schedule = take_schedule(comm);
+  if (comm.engine->compare_calls) [[unlikely]]
+    emit_comparison(schedule, comm, mine);
+  return schedule;
+}
 /// Run `schedule` as `how` says. Everybody who takes part calls take and launch in the same order.
 Err launch(Schedule& schedule, Comm& comm, const How& how);
 

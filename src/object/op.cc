@@ -98,6 +98,11 @@ MPI_Op handle_of(const Op& op) {
   return n != nullptr ? n->handle : reinterpret_cast<MPI_Op>(const_cast<Op*>(&op));
 }
 
+const char* name_of(Operation operation) {
+  const Named* n = named(operation);
+  return n != nullptr ? n->name : "of a user";
+}
+
 Err create_op(Store& store, MPI_User_function* function, int commute, MPI_Op* out) {
   Op* op = make(store, commute);
   op->user = function;

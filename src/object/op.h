@@ -13,6 +13,9 @@ namespace weft::object {
 /// The predefined operation of an ABI handle, nullptr if it is none. Constant, shared by all ranks.
 const Op* predefined_op(MPI_Op handle);
 
+/// "MPI_SUM"; "of a user" for user operations.
+const char* name_of(datatype::Operation operation);
+
 Err create_op(Store& store, MPI_User_function* function, int commute, MPI_Op* out);
 Err create_op_c(Store& store, MPI_User_function_c* function, int commute, MPI_Op* out);
 Err free_op(Store& store, MPI_Op* handle);

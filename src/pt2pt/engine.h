@@ -10,6 +10,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/byte_cache.h"
 #include "base/counters.h"
 #include "base/list.h"
 #include "base/log.h"
@@ -106,6 +107,7 @@ struct Engine {
   std::int64_t unexpected_max = 0;
   std::int64_t cooperate_min = 0;
   std::int64_t shared_max = 0;  // for the collectives (coll.shared_max)
+  bool compare_calls = false;   // for the collectives (abi.check=full)
   bool use_kernel_copy = true;
 
   shm::Inbox inbox;
@@ -114,6 +116,7 @@ struct Engine {
   Pool<P2p, Kind::request> requests;
   Pool<Arrived, Kind::message> arrived;
   Pool<Control, Kind::dead> controls;
+  ByteCache payloads;  // of unexpected messages
   std::vector<std::uint32_t> free_jobs;
   P2p* sent = nullptr;  // the one completed request that all eager nonblocking sends share
   List<Peer, &Peer::busy_link> busy;  // peers with a queue

@@ -42,7 +42,7 @@ void keep_unexpected(Engine& e, const wire::Cell& cell) {
     m->job = cell.job;
   } else {
     m->bytes = static_cast<std::int64_t>(cell.bytes);
-    m->heap = static_cast<std::byte*>(std::malloc(cell.bytes));
+    m->heap = e.payloads.take(cell.bytes);
     keep_piece(e, *m, cell);
     e.unexpected_bytes += m->bytes;
     e.counters->unexpected_peak_bytes =
@@ -205,6 +205,7 @@ void Engine::open(memory::Job& the_job, int rank, const Params& params, Counters
   kernel_copy_min = policy.crowded ? 0 : params.integer(P::pt2pt_kernel_copy_min);
   cooperate_min = policy.crowded ? INT64_MAX : params.integer(P::pt2pt_cooperate_min);
   shared_max = params.integer(P::coll_shared_max);
+  compare_calls = params.integer(P::abi_check) == 2;
   use_kernel_copy = params.boolean(P::memory_cma);
   peers = std::vector<Peer>(h.nranks);
   for (std::uint32_t i = shm::Mailbox::jobs; i > 0; --i) free_jobs.push_back(i - 1);

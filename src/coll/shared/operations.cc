@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The operations on shared flags and slots. Payloads are packed: a rank's data is `bytes` bytes in
-// its slot, whatever its type; without data there is nothing to do. Reductions take predefined
+// The operations, and their small forms on slots. Payloads in slots are packed: a rank's data is
+// `bytes` bytes whatever its type; without data there is nothing to do. Reductions take predefined
 // operations on dense types only (the caller checks), so a slot is an array of the basic type.
 #include <cstring>
 
@@ -32,32 +32,44 @@ const void* operand(const Operands& x) {
 
 }  // namespace
 
-void Shared::barrier() {
-  reserve();
-  come();
-  met();
+Err Shared::barrier() {
+  note(Call::barrier, 0);
+  meet_again();
+  return agreed();
 }
 
-void Shared::allreduce(const Operands& x) {
+Err Shared::allreduce(const Operands& x) {
   const std::int64_t bytes = x.count * x.type->size;
-  if (bytes == 0) return;
+  if (bytes == 0) return ok;
+  note(Call::allreduce, bytes);
+  if (bytes > slot_bytes_) {
+    direct_ ? reduce_direct(x, everybody) : reduce_strips(x, everybody);
+    return agreed();
+  }
   auto* result = static_cast<std::byte*>(x.recv);
   reserve();
   std::memcpy(slot(rank_, bytes), operand(x), static_cast<std::size_t>(bytes));
   if (flat_) {
     publish();
     wake_all();
-    fold(x, size_, result, [&](int i) { return await(i, bytes); });
+    fold(x, x.count, size_, result, [&](int i) { return await(i, bytes); });
   } else {
+    publish();
     meet(&x, bytes);
     std::memcpy(result, bytes <= inline_max ? meeting_->payload : meeting_slot_,
                 static_cast<std::size_t>(bytes));
   }
   met();
+  return agreed();
 }
 
-void Shared::allgather(const ConstBuffer& send, const Blocks& recv, std::int64_t bytes) {
-  if (bytes == 0) return;
+Err Shared::allgather(const ConstBuffer& send, const Blocks& recv, std::int64_t bytes) {
+  if (bytes == 0) return ok;
+  note(Call::allgather, bytes);
+  if (bytes > slot_bytes_) {
+    direct_ ? allgather_direct(send, recv) : allgather_strips(send, recv);
+    return agreed();
+  }
   const bool in_place = is_in_place(send.data);
   reserve();
   put(in_place ? ConstBuffer(recv[rank_]) : send, slot(rank_, bytes));
@@ -65,37 +77,62 @@ void Shared::allgather(const ConstBuffer& send, const Blocks& recv, std::int64_t
   for (int i = 0; i < size_; ++i)
     if (i != rank_ || !in_place) get(await(i, bytes), recv[i]);
   met();
+  return agreed();
 }
 
-void Shared::alltoall(const Blocks& send, const Blocks& recv, std::int64_t bytes) {
-  if (bytes == 0) return;
+Err Shared::alltoall(const Blocks& send, const Blocks& recv, std::int64_t bytes) {
+  if (bytes == 0) return ok;
+  note(Call::alltoall, bytes);
   const Blocks& from = send.in_place() ? recv : send;
   const std::int64_t total = size_ * bytes;
+  if (total > slot_bytes_) {
+    alltoall_direct(from, recv);
+    return agreed();
+  }
   reserve();
   for (int i = 0; i < size_; ++i) put(from[i], slot(rank_, total) + i * bytes);
   come();
   for (int i = 0; i < size_; ++i) get(await(i, total) + rank_ * bytes, recv[i]);
   met();
+  return agreed();
 }
 
-void Shared::bcast(const Buffer& buffer, int root) {
+Err Shared::bcast(const Buffer& buffer, int root) {
   const std::int64_t bytes = buffer.bytes();
-  if (bytes == 0) return;
+  note(Call::bcast, bytes);
   if (rank_ == root) {
+    if (bytes > slot_bytes_) {
+      direct_ ? bcast_direct(buffer, root) : bcast_pieces(buffer, root);
+      return ok;
+    }
     reserve();
     put(buffer, slot(rank_, bytes));
     publish();
     wake_all();
-  } else {
-    begin();
-    get(await(root, bytes), buffer);
+    finish();
+    return ok;
   }
-  finish();
+  // The root decides which way it goes, whatever this rank expects.
+  begin();
+  await(root, 0);
+  const auto sent = static_cast<std::int64_t>(seat(root).what >> 8);
+  if (sent > slot_bytes_) {
+    direct_ ? bcast_direct(buffer, root) : bcast_pieces(buffer, root);
+  } else {
+    datatype::unpack(buffer, 0, slot(root, sent), std::min(bytes, sent));
+    finish();
+  }
+  return agreed();
 }
 
-void Shared::reduce(const Operands& x, int root) {
+Err Shared::reduce(const Operands& x, int root) {
   const std::int64_t bytes = x.count * x.type->size;
-  if (bytes == 0) return;
+  if (bytes == 0) return ok;
+  note(Call::reduce, bytes);
+  if (bytes > slot_bytes_) {
+    direct_ ? reduce_direct(x, root) : reduce_strips(x, root);
+    return agreed();
+  }
   if (rank_ != root) {
     reserve();
     std::memcpy(slot(rank_, bytes), x.send, static_cast<std::size_t>(bytes));
@@ -110,14 +147,20 @@ void Shared::reduce(const Operands& x, int root) {
     } else {
       begin();
     }
-    fold(x, size_, static_cast<std::byte*>(x.recv),
+    fold(x, x.count, size_, static_cast<std::byte*>(x.recv),
          [&](int i) { return i == rank_ ? static_cast<const std::byte*>(own) : await(i, bytes); });
   }
   finish();
+  return agreed();
 }
 
-void Shared::gather(const ConstBuffer& send, const Blocks& recv, int root, std::int64_t bytes) {
-  if (bytes == 0) return;
+Err Shared::gather(const ConstBuffer& send, const Blocks& recv, int root, std::int64_t bytes) {
+  if (bytes == 0) return ok;
+  note(Call::gather, bytes);
+  if (bytes > slot_bytes_) {
+    gather_direct(send, recv, root);
+    return agreed();
+  }
   if (rank_ != root) {
     reserve();
     put(send, slot(rank_, bytes));
@@ -130,11 +173,17 @@ void Shared::gather(const ConstBuffer& send, const Blocks& recv, int root, std::
       if (i != rank_) get(await(i, bytes), recv[i]);
   }
   finish();
+  return agreed();
 }
 
-void Shared::scatter(const Blocks& send, const Buffer& recv, int root, std::int64_t bytes) {
-  if (bytes == 0) return;
+Err Shared::scatter(const Blocks& send, const Buffer& recv, int root, std::int64_t bytes) {
+  if (bytes == 0) return ok;
+  note(Call::scatter, bytes);
   const std::int64_t total = size_ * bytes;
+  if (total > slot_bytes_) {
+    scatter_direct(send, recv, root);
+    return agreed();
+  }
   if (rank_ == root) {
     reserve();
     for (int i = 0; i < size_; ++i)
@@ -147,6 +196,7 @@ void Shared::scatter(const Blocks& send, const Buffer& recv, int root, std::int6
     get(await(root, total) + rank_ * bytes, recv);
   }
   finish();
+  return agreed();
 }
 
 }  // namespace weft::coll

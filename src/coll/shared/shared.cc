@@ -25,6 +25,10 @@ constexpr int flat_max = fan;
 // changes, so this is a few line transfers between cores (60-140 ns each, 2 cores, 2026-11).
 constexpr int tight_looks = 400;
 
+Signature note_of(std::uint64_t what) {
+  return {.call = static_cast<Call>(what & 0xff), .bytes = static_cast<std::int64_t>(what >> 8)};
+}
+
 std::atomic<std::uint64_t>& number_at(std::byte* lines, int rank) {
   return *reinterpret_cast<std::atomic<std::uint64_t>*>(lines + rank * 64);
 }
@@ -49,7 +53,9 @@ void Shared::wake_all() {
 }
 
 void Shared::publish() {
-  seat(rank_).turn.store(now_, std::memory_order_release);
+  Seat& mine = seat(rank_);
+  mine.what = what_;
+  mine.turn.store(now_, std::memory_order_release);
 }
 
 const std::byte* Shared::await(int rank, std::int64_t bytes) {
@@ -57,6 +63,7 @@ const std::byte* Shared::await(int rank, std::int64_t bytes) {
   // acquire: pairs with publish()
   if (theirs.turn.load(std::memory_order_acquire) != now_)
     wait([&] { return theirs.turn.load(std::memory_order_acquire) == now_; });
+  compare(rank);
   return slot(rank, bytes);
 }
 
@@ -70,26 +77,33 @@ void Shared::finish() {
 }
 
 void Shared::look_at_finished() {
-  std::uint64_t least = now_ - 1;  // our own
+  std::uint64_t least = now_;
   for (int i = 0; i < size_; ++i)
     if (i != rank_)
       least = std::min(least, number_at(finished_, i).load(std::memory_order_acquire));
   known_ = std::max(known_, least);
 }
 
-void Shared::wait_for_room() {
-  look_at_finished();
-  if (now_ - known_ <= window) return;
+template <class Done>
+void Shared::wait_for_finish(Done&& done) {
+  if (done()) return;
   header_.wanted.fetch_add(1, std::memory_order_seq_cst);
-  wait([&] {
-    look_at_finished();
-    return now_ - known_ <= window;
-  });
+  wait(done);
   header_.wanted.fetch_sub(1, std::memory_order_relaxed);
 }
 
-/// Everybody waits for everybody. With operands, the fold of all seats is in the meeting's payload
-/// then.
+void Shared::wait_until_finished(std::uint64_t number) {
+  wait_for_finish([&] {
+    look_at_finished();
+    return known_ >= number;
+  });
+}
+
+void Shared::wait_until_finished_by(int rank) {
+  wait_for_finish(
+      [&] { return number_at(finished_, rank).load(std::memory_order_acquire) >= now_; });
+}
+
 void Shared::meet(const Operands* x, std::int64_t bytes) {
   ++meetings_;
   const bool inlined = bytes <= inline_max;
@@ -109,9 +123,11 @@ void Shared::meet(const Operands* x, std::int64_t bytes) {
         nodes_[level_start + group].arrived.fetch_add(1, std::memory_order_acq_rel) + 1;
     if (arrived != meetings_ * static_cast<std::uint32_t>(here)) break;
     if (x != nullptr)
-      fold(*x, here, groups == 1 ? result : node_value(level_start + group),
+      fold(*x, x->count, here, groups == 1 ? result : node_value(level_start + group),
            [&](int i) -> const std::byte* {
-             return below_start < 0 ? slot(first + i, bytes) : node_value(below_start + first + i);
+             if (below_start >= 0) return node_value(below_start + first + i);
+             compare(first + i);
+             return slot(first + i, bytes);
            });
     if (groups == 1) {
       meeting_->turn.store(now_, std::memory_order_release);  // pairs with the wait below
@@ -124,6 +140,32 @@ void Shared::meet(const Operands* x, std::int64_t bytes) {
     members = groups;
   }
   wait([&] { return meeting_->turn.load(std::memory_order_acquire) == now_; });
+}
+
+Err Shared::disagreement() const {
+  char mine[160], theirs[160];
+  describe(note_of(what_), mine, sizeof mine);
+  describe(note_of(other_), theirs, sizeof theirs);
+  const bool same_call = ((other_ ^ what_) & 0xff) == 0;
+  const int cls = !same_call ? MPI_ERR_OTHER : other_ > what_ ? MPI_ERR_TRUNCATE : MPI_ERR_COUNT;
+  return fail(cls,
+              "rank %d of communicator %s called %s where this rank called %s; all ranks have to "
+              "call the same collectives in the same order and for the same size "
+              "(WEFT_ABI_CHECK=full compares every call)",
+              other_rank_, comm_.name.c_str(), theirs, mine);
+}
+
+bool Shared::come_and_agree() {
+  come();
+  for (int i = 0; i < size_; ++i) compare(i);
+  return other_ == what_;
+}
+
+bool Shared::meet_and_agree() {
+  reserve();
+  const bool agree = come_and_agree();
+  met();
+  return agree;
 }
 
 void Shared::come() {
@@ -152,7 +194,13 @@ Shared* Shared::attach(Comm& comm) {
   bcast_binomial(s, as_bytes(&offset, sizeof offset), 0, position(comm));
   // A failed message leaves 0: no block. That cannot differ between ranks unless the job is lost.
   if (launch(s, comm, {}) || offset == 0) return nullptr;
-  return new Shared(comm, e.job->at(offset), offset);
+  auto* shared = new Shared(comm, e.job->at(offset), offset);
+  shared->note(Call::barrier, 0);
+  shared->meet_again();  // now everybody has joined the job
+  shared->direct_ = true;
+  for (const std::int32_t world : comm.group->members)
+    shared->direct_ &= e.job->entry(world).pid.load(std::memory_order_relaxed) == e.pid;
+  return shared;
 }
 
 Shared::Shared(Comm& comm, std::byte* block, std::uint64_t offset)
@@ -172,6 +220,8 @@ Shared::Shared(Comm& comm, std::byte* block, std::uint64_t offset)
   seats_ = reinterpret_cast<Seat*>(block + at.seats);
   finished_ = block + at.finished;
   slots_ = block + at.slots;
+  pieces_ = block + at.pieces;
+  strips_ = block + at.strips;
 }
 
 Shared::~Shared() {

@@ -1,24 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Small blocking collectives inside a node, on shared flags and slots: no schedule, no allocation,
-// no message. One object per communicator and rank.
+// Blocking collectives inside a node, on shared flags and memory: no schedule, no allocation, no
+// message. One object per communicator and rank.
 //
-// Streams (bcast, reduce, gather, scatter): who has data writes it to his seat and goes on; who
-// needs it waits for the seat's turn. A writer waits for nobody unless he is a whole window ahead.
-// Meetings (barrier, allreduce, allgather, alltoall): everybody waits for everybody. With few ranks
-// on cores of their own each looks at all seats (one line each way). Otherwise each counts himself
-// in at a node of a small tree and the last one to arrive does what remains, so a rank that waits
-// is scheduled once per operation, to find it done (ours; the tree of counters is Yew, Tzeng,
-// Lawrie, IEEE TC 36(4), 1987, with the last arriver going up).
+// Streams (bcast, reduce, gather, scatter of little): who has data writes it to his seat and goes
+// on; who needs it waits for the seat's turn. A writer waits for nobody unless he is a whole window
+// ahead. Meetings (everything else): everybody waits for everybody. With few ranks on cores of
+// their own each looks at all seats (one line each way). Otherwise each counts himself in at a node
+// of a small tree and the last one to arrive does what remains, so a rank that waits is scheduled
+// once per operation, to find it done (ours; the tree of counters is Yew, Tzeng, Lawrie, IEEE TC
+// 36(4), 1987, with the last arriver going up).
 //
-// Reductions fold in rank order, c0 op (c1 op (c2 ...)), within a node's `fan` children and then
-// over nodes, whoever does it; so the bits depend on neither the rank nor the mode.
+// Where data is:
+//   slot     up to max_bytes(): a copy in the block, in the flag's own line if it fits there
+//   direct   longer, ranks of one process: the users' own buffers; the seat tells where (direct.cc)
+//   strip    longer, several processes: a copy in the block, part by part (strips.cc)
+// Large reductions are tiled: rank i reduces part i of the vector for all (naive tiled
+// reduce-broadcast; Li, Hoefler, Snir: NUMA-Aware Shared-Memory Collective Communication for MPI,
+// HPDC 2013, section 2.4).
+//
+// Reductions fold in rank order, c0 op (c1 op (c2 ...)); for little data within a node's `fan`
+// children and then over nodes, whoever does it. So the bits depend on neither rank nor mode.
 #pragma once
 
 #include <cstring>
 
 #include "coll/blocks.h"
 #include "coll/shared/block.h"
+#include "coll/signature.h"
 #include "pt2pt/engine.h"
 
 namespace weft::coll {
@@ -31,19 +40,22 @@ class Shared {
   /// The last rank to leave gives the block back.
   ~Shared();
 
-  /// Largest payload of one rank.
+  /// Largest payload of one rank that goes through slots.
   std::int64_t max_bytes() const { return slot_bytes_; }
+  /// Do all ranks reach each other's buffers?
+  bool direct() const { return direct_; }
 
-  void barrier();
-  void allreduce(const Operands& x);
-  void allgather(const ConstBuffer& send, const Blocks& recv, std::int64_t bytes);
-  /// Legal if size * bytes <= max_bytes(); so is scatter.
-  void alltoall(const Blocks& send, const Blocks& recv, std::int64_t bytes);
-
-  void bcast(const Buffer& buffer, int root);
-  void reduce(const Operands& x, int root);
-  void gather(const ConstBuffer& send, const Blocks& recv, int root, std::int64_t bytes);
-  void scatter(const Blocks& send, const Buffer& recv, int root, std::int64_t bytes);
+  // All return MPI_ERR_TRUNCATE or MPI_ERR_OTHER if this rank sees that another one called
+  // something else, or for another number of bytes.
+  Err barrier();
+  Err bcast(const Buffer& buffer, int root);
+  Err reduce(const Operands& x, int root);
+  Err allreduce(const Operands& x);
+  Err allgather(const ConstBuffer& send, const Blocks& recv, std::int64_t bytes);
+  /// Legal if direct() or size * bytes <= max_bytes(); so are gather (bytes) and scatter.
+  Err alltoall(const Blocks& send, const Blocks& recv, std::int64_t bytes);
+  Err gather(const ConstBuffer& send, const Blocks& recv, int root, std::int64_t bytes);
+  Err scatter(const Blocks& send, const Buffer& recv, int root, std::int64_t bytes);
 
  private:
   Shared(Comm& comm, std::byte* block, std::uint64_t offset);
@@ -54,40 +66,98 @@ class Shared {
                ? seat(rank).payload
                : slots_ + (rank * window + static_cast<std::int64_t>(now_ % window)) * slot_bytes_;
   }
+  std::byte* piece(int rank) const {
+    return pieces_ + (rank * window + static_cast<std::int64_t>(now_ % window)) * piece_bytes;
+  }
+  std::byte* strip(int rank) const {
+    return strips_ + (rank * 2 + static_cast<std::int64_t>(strips_used_ % 2)) * strip_bytes;
+  }
 
+  // --- the moves that all operations are made of (shared.cc)
+  /// What this rank is about to do, as a word that others compare with theirs.
+  void note(Call call, std::int64_t bytes) {
+    what_ = static_cast<std::uint64_t>(bytes) << 8 | static_cast<std::uint64_t>(call);
+    other_ = what_;
+  }
+  /// Remember it if `rank` does something else than we. Its seat is filled.
+  void compare(int rank) {
+    if (seat(rank).what == what_) [[likely]]
+      return;
+    other_ = seat(rank).what;
+    other_rank_ = rank;
+  }
   /// Begin the next operation; `reserve` also waits until this rank's seat is free.
   void begin() { ++now_; }
   void reserve() {
     begin();
     if (now_ - known_ > window) [[unlikely]]
-      wait_for_room();
+      wait_until_finished(now_ - window);
   }
-  void wait_for_room();
+  /// Wait until all ranks have finished operation `number`, a stream.
+  void wait_until_finished(std::uint64_t number);
+  /// Wait until `rank` has finished this operation, a stream.
+  void wait_until_finished_by(int rank);
+  template <class Done>
+  void wait_for_finish(Done&& done);
   /// The operations that all ranks are known to have finished.
   void look_at_finished();
   /// Tell everybody that this rank's seat is filled.
   void publish();
-  /// Wait for `rank`'s data.
+  /// Wait for `rank`'s seat.
   const std::byte* await(int rank, std::int64_t bytes);
   /// The end of a stream: this rank needs no seat of it any more.
   void finish();
   /// The end of a meeting: everybody came, so everybody has finished what was before.
   void met() { known_ = now_ - 1; }
-
+  /// Everybody waits for everybody; with operands their fold is in the meeting's payload then.
   void meet(const Operands* x, std::int64_t bytes);
-  /// Fill this rank's seat and wait until everybody has filled his.
+  /// Everybody waits until everybody has filled his seat.
   void come();
-  /// value = child(0) op (child(1) op ...)
-  template <class Child>
-  static void fold(const Operands& x, int children, std::byte* value, Child&& child) {
-    std::memcpy(value, child(children - 1), static_cast<std::size_t>(x.count * x.type->size));
-    for (int i = children - 2; i >= 0; --i)
-      datatype::reduce(x.op->operation, x.type->basic, child(i), value, x.count);
+  /// The same; do all do the same?
+  bool come_and_agree();
+  /// A whole meeting without data.
+  void meet_again() {
+    reserve();
+    come();
+    met();
   }
+  bool meet_and_agree();
   template <class Done>
   void wait(Done&& done);
   void wake(int rank);
   void wake_all();
+  /// The end of an operation: did all ranks do the same?
+  Err agreed() const { return other_ == what_ ? ok : disagreement(); }
+  [[gnu::cold]] Err disagreement() const;
+
+  /// value = child(0) op (child(1) op ...)
+  template <class Child>
+  static void fold(const Operands& x, std::int64_t count, int children, std::byte* value,
+                   Child&& child) {
+    std::memcpy(value, child(children - 1), static_cast<std::size_t>(count * x.type->size));
+    for (int i = children - 2; i >= 0; --i)
+      datatype::reduce(x.op->operation, x.type->basic, child(i), value, count);
+  }
+
+  // --- longer than a slot (direct.cc, strips.cc)
+  /// What a rank shows the others: addresses in the process they share.
+  struct Shown {
+    const void* send;
+    void* recv;
+  };
+  void show(const void* send, void* recv);
+  const Shown& shown(int rank) const { return *reinterpret_cast<const Shown*>(seat(rank).payload); }
+  void bcast_direct(const Buffer& buffer, int root);
+  void bcast_pieces(const Buffer& buffer, int root);
+  /// The result goes to `root`, or to everybody if it is `everybody`.
+  static constexpr int everybody = -1;
+  void reduce_direct(const Operands& x, int root);
+  void reduce_strips(const Operands& x, int root);
+  void allgather_direct(const ConstBuffer& send, const Blocks& recv);
+  void allgather_strips(const ConstBuffer& send, const Blocks& recv);
+  void alltoall_direct(const Blocks& send, const Blocks& recv);
+  void gather_direct(const ConstBuffer& send, const Blocks& recv, int root);
+  void scatter_direct(const Blocks& send, const Buffer& recv, int root);
 
   Comm& comm_;
   pt2pt::Engine& engine_;
@@ -96,16 +166,21 @@ class Shared {
   BlockHeader& header_;
   const std::int64_t slot_bytes_;
   const bool flat_;
+  bool direct_ = false;
   Seat* meeting_;
   std::byte* meeting_slot_;
   Node* nodes_;
   std::byte* node_slots_;
   Seat* seats_;
   std::byte* finished_;  // a line per rank: the newest stream it has finished
-  std::byte* slots_;
-  std::uint64_t now_ = 0;       // number of the operation
-  std::uint64_t known_ = 0;     // all ranks have finished operations up to this one
+  std::byte *slots_, *pieces_, *strips_;
+  std::uint64_t now_ = 0;    // number of the operation
+  std::uint64_t known_ = 0;  // all ranks have finished operations up to this one
+  std::uint64_t strips_used_ = 0;
   std::uint32_t meetings_ = 0;  // at the nodes
+  std::uint64_t what_ = 0;      // this rank's note
+  std::uint64_t other_ = 0;     // a different one that it has seen, else the same
+  int other_rank_ = 0;
 };
 
 }  // namespace weft::coll

@@ -4,6 +4,9 @@
 // the shared path, as a schedule, and nonblocking.
 #include "unit/allocations.h"
 
+#include <algorithm>
+#include <climits>
+
 #include "coll/schedule.h"
 #include "object/op.h"
 #include "unit/coll/ranks.h"
@@ -32,12 +35,16 @@ TEST(CollectiveAllocations, NoneAfterWarmUp) {
         EXPECT_FALSE(pt2pt::waitall(requests, MPI_STATUSES_IGNORE));
         EXPECT_FALSE(barrier(comm));
       };
-      // Which of the idle schedules an operation takes depends on the order in which others ended,
-      // so it takes a few rounds until each has met its largest use.
-      for (int i = 0; i < 20; ++i) round();
-      const long before = test::allocations();
-      for (int i = 0; i < 5; ++i) round();
-      EXPECT_EQ(test::allocations(), before) << count << " elements, rank " << comm.rank;
+      // Which of the idle schedules an operation takes, and how many messages are early, depends on
+      // the order in which ranks run: now and then there is a new peak to prepare for. What is
+      // allocated each time would show in every row of rounds.
+      long fewest = LONG_MAX;
+      for (int row = 0; row < 20; ++row) {
+        const long before = test::allocations();
+        for (int i = 0; i < 5; ++i) round();
+        fewest = std::min(fewest, test::allocations() - before);
+      }
+      EXPECT_EQ(fewest, 0) << count << " elements, rank " << comm.rank;
     }
   });
   EXPECT_GT(test::allocations(), 0);  // they are counted at all

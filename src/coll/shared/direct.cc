@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Long collectives between ranks of one process: they read and write each other's buffers, so that
+// every byte is copied once. A seat shows where a rank's buffers are; a last meeting, or the root's
+// wait for everybody, keeps a rank from returning while others still use them.
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+#include "coll/shared/shared.h"
+#include "coll/shared/tile.h"
+
+namespace weft::coll {
+void Shared::show(const void* send, void* recv) {
+  static_assert(sizeof(Shown) <= inline_max);
+  reserve();
+  new (seat(rank_).payload) Shown{send, recv};
+}
+
+void Shared::bcast_direct(const Buffer& buffer, int root) {
+  // The receivers have begun: they know of the way only from the root's seat.
+  if (rank_ != root) {
+    const auto& from = *static_cast<const Buffer*>(shown(root).send);
+    datatype::copy(from, buffer, std::min(from.bytes(), buffer.bytes()));
+    return finish();
+  }
+  show(&buffer, nullptr);
+  publish();
+  wake_all();
+  finish();
+  wait_until_finished(now_);
+}
+
+/// Everybody reduces its part of the vector for all, and writes it where it is wanted.
+void Shared::reduce_direct(const Operands& x, int root) {
+  const std::int64_t size = x.type->size;
+  show(is_in_place(x.send) ? x.recv : x.send, x.recv);
+  if (!come_and_agree()) return met();
+  const Tile tile(x.count, size, size_, rank_);
+  const std::int64_t step = fold_bytes / size;
+  alignas(64) std::byte value[fold_bytes];
+  for (std::int64_t at = tile.begin; at < tile.end; at += step) {
+    const std::int64_t n = std::min(step, tile.end - at);
+    fold(x, n, size_, value,
+         [&](int i) { return static_cast<const std::byte*>(shown(i).send) + at * size; });
+    for (int i = 0; i < size_; ++i)
+      if (root == everybody || i == root)
+        std::memcpy(static_cast<std::byte*>(shown(i).recv) + at * size, value,
+                    static_cast<std::size_t>(n * size));
+  }
+  met();
+  meet_again();
+}
+
+void Shared::allgather_direct(const ConstBuffer& send, const Blocks& recv) {
+  const bool in_place = is_in_place(send.data);
+  const ConstBuffer own = in_place ? ConstBuffer(recv[rank_]) : send;
+  show(&own, nullptr);
+  if (!come_and_agree()) return met();
+  for (int i = 0; i < size_; ++i) {
+    const int from = (rank_ + i) % size_;  // not all from the same rank at once
+    const auto& theirs = *static_cast<const ConstBuffer*>(shown(from).send);
+    const Buffer to = recv[from];
+    if (from != rank_ || !in_place)
+      datatype::copy(theirs, to, std::min(theirs.bytes(), to.bytes()));
+  }
+  met();
+  meet_again();
+}
+
+void Shared::alltoall_direct(const Blocks& send, const Blocks& recv) {
+  show(&send, nullptr);
+  if (!come_and_agree()) return met();
+  for (int i = 0; i < size_; ++i) {
+    const int from = (rank_ + i) % size_;
+    const Buffer theirs = (*static_cast<const Blocks*>(shown(from).send))[rank_];
+    const Buffer to = recv[from];
+    datatype::copy(theirs, to, std::min(theirs.bytes(), to.bytes()));
+  }
+  met();
+  meet_again();
+}
+
+void Shared::gather_direct(const ConstBuffer& send, const Blocks& recv, int root) {
+  if (rank_ != root) {
+    show(&send, nullptr);
+    publish();
+    wake(root);
+    finish();
+    return wait_until_finished_by(root);
+  }
+  begin();
+  if (!is_in_place(send.data)) datatype::copy(send, recv[rank_], send.bytes());
+  for (int i = 0; i < size_; ++i) {
+    if (i == rank_) continue;
+    await(i, 0);
+    if (other_ != what_) continue;
+    const auto& theirs = *static_cast<const ConstBuffer*>(shown(i).send);
+    datatype::copy(theirs, recv[i], std::min(theirs.bytes(), recv[i].bytes()));
+  }
+  finish();
+}
+
+void Shared::scatter_direct(const Blocks& send, const Buffer& recv, int root) {
+  if (rank_ == root) {
+    show(&send, nullptr);
+    publish();
+    wake_all();
+    if (!is_in_place(recv.data)) datatype::copy(send[rank_], recv, recv.bytes());
+    finish();
+    return wait_until_finished(now_);
+  }
+  begin();
+  await(root, 0);
+  if (other_ == what_) {
+    const Buffer theirs = (*static_cast<const Blocks*>(shown(root).send))[rank_];
+    datatype::copy(theirs, recv, std::min(theirs.bytes(), recv.bytes()));
+  }
+  finish();
+}
+
+}  // namespace weft::coll

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Gathering and comparing signatures.
+#include "coll/signature.h"
+
+#include <cstdio>
+#include <cstring>
+
+#include "coll/algorithms/algorithms.h"
+#include "coll/state.h"
+#include "object/op.h"
+
+namespace weft::coll {
+namespace {
+
+constexpr const char* names[] = {
+    "barrier",   "bcast",     "gather",     "gatherv",        "scatter",
+    "scatterv",  "allgather", "allgatherv", "alltoall",       "alltoallv",
+    "alltoallw", "reduce",    "allreduce",  "reduce_scatter", "reduce_scatter_block",
+    "scan",      "exscan",
+};
+
+}  // namespace
+
+void describe(const Signature& s, char* text, std::size_t room) {
+  const char* name = names[static_cast<int>(s.call)];
+  int n = std::snprintf(text, room, "MPI_%c%s%s(", s.what == How::nonblocking ? 'I' : name[0] - 32,
+                        s.what == How::nonblocking ? name : name + 1,
+                        s.what == How::persistent ? "_init" : "");
+  const char* comma = "";
+  const auto add = [&](const char* format, auto value) {
+    n += std::snprintf(text + n, room - static_cast<std::size_t>(n), "%s", comma);
+    n += std::snprintf(text + n, room - static_cast<std::size_t>(n), format, value);
+    comma = ", ";
+  };
+  if (s.root != Signature::no_root) add("root %d", s.root);
+  if (s.bytes != Signature::any_size) add("%lld bytes", static_cast<long long>(s.bytes));
+  if (s.op != 0) add("operation %s", object::name_of(static_cast<datatype::Operation>(s.op)));
+  std::snprintf(text + n, room - static_cast<std::size_t>(n), ")");
+}
+
+namespace {
+
+int class_of_difference(const Signature& a, const Signature& b) {
+  if (a.call != b.call || a.what != b.what) return MPI_ERR_OTHER;
+  if (a.root != b.root) return MPI_ERR_ROOT;
+  return a.bytes != b.bytes ? MPI_ERR_TRUNCATE : MPI_ERR_OP;
+}
+
+}  // namespace
+
+void emit_comparison(Schedule& s, const Comm& comm, const Signature& mine) {
+  if (!comm.engine->compare_calls || comm.is_inter() || comm.size() == 1) return;
+  constexpr auto each = static_cast<std::int64_t>(sizeof(Signature));
+  std::byte* own = s.bytes(each);
+  std::byte* all = s.bytes(each * comm.size());
+  std::memset(own, 0, sizeof mine);
+  *reinterpret_cast<Signature*>(own) = mine;
+  allgather_bruck(s, as_bytes(own, each), Blocks(as_bytes(all, each)), position(comm));
+  s.compare(all, comm.size());
+  s.next_round();
+}
+
+Err compare_signatures(const Signature* all, int ranks, const Comm& comm) {
+  for (int i = 1; i < ranks; ++i) {
+    const int cls = class_of_difference(all[0], all[i]);
+    if (all[0].call == all[i].call && all[0].what == all[i].what && all[0].root == all[i].root &&
+        all[0].bytes == all[i].bytes && all[0].op == all[i].op)
+      continue;
+    char first[160], other[160];
+    describe(all[0], first, sizeof first);
+    describe(all[i], other, sizeof other);
+    return fail(cls,
+                "the ranks of communicator %s do not agree: rank 0 called %s, rank %d called %s; "
+                "all ranks have to call the same collectives in the same order, with the same "
+                "root, size and operation",
+                comm.name.c_str(), first, i, other);
+  }
+  return ok;
+}
+
+}  // namespace weft::coll

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the ranks of a collective have to agree on. With abi.check=full every operation begins by
+// gathering everybody's signature; if they differ every rank gets the same error, which names two
+// ranks and what they called, and the operation ends there instead of waiting for messages that
+// never come or delivering the wrong ones. Not on intercommunicators, whose sides differ.
+#pragma once
+
+#include "coll/coll.h"
+#include "coll/schedule.h"
+
+namespace weft::coll {
+
+enum class Call : std::int32_t {
+  barrier,
+  bcast,
+  gather,
+  gatherv,
+  scatter,
+  scatterv,
+  allgather,
+  allgatherv,
+  alltoall,
+  alltoallv,
+  alltoallw,
+  reduce,
+  allreduce,
+  reduce_scatter,
+  reduce_scatter_block,
+  scan,
+  exscan,
+};
+
+struct Signature {
+  static constexpr std::int32_t no_root = -1;
+  static constexpr std::int64_t any_size = -1;  // ranks may differ in it
+
+  Call call;
+  How::What what = How::blocking;
+  std::int32_t root = no_root;
+  std::int64_t bytes = any_size;  // of one block, or of the vector
+  std::uint64_t op = 0;           // datatype::Operation
+};
+
+/// "MPI_Ibcast(root 1, 400 bytes)"
+void describe(const Signature& s, char* text, std::size_t room);
+/// Emit the comparison, if abi.check=full asks for it, in front of everything else.
+void emit_comparison(Schedule& schedule, const Comm& comm, const Signature& mine);
+/// An error if the signatures differ, the same one on all ranks.
+Err compare_signatures(const Signature* all, int ranks, const Comm& comm);
+
+}  // namespace weft::coll
