@@ -10,8 +10,9 @@ namespace {
 
 constexpr const char* foreign[] = {
     "WEFT_JOB",      "WEFT_HOST_STDOUT", "WEFT_HOST_STDERR", "WEFT_HOST_CPUS",
-    "WEFT_HOST_OMP", "WEFT_HOST_DIR",    "PMI_FD",           "PMI_RANK",
-    "PMI_SIZE",      "PMI_PORT",         "PMI_ID",           "PMI_SPAWNED",
+    "WEFT_HOST_OMP", "WEFT_HOST_DIR",    "WEFT_HOST_TOOLS",  "WEFT_HOST_USER_PRELOAD",
+    "PMI_FD",        "PMI_RANK",         "PMI_SIZE",         "PMI_PORT",
+    "PMI_ID",        "PMI_SPAWNED",
 };
 
 bool is_entry_of(const std::string& entry, std::string_view name) {

@@ -21,13 +21,27 @@ std::string host_path() {
   return path + "/libexec/weft/weft-rankhost";
 }
 
+// Tools are each rank's, so ld.so must not load them into the host.
+void hand_over_tools(Process& process) {
+  const char* value = process.env.get("LD_PRELOAD");
+  if (value == nullptr) return;
+  const auto preload = host::split_preload(value, process.path, process.directory);
+  if (preload.tools.empty()) return;
+  std::string tools;
+  for (const std::string& path : preload.tools) tools += (tools.empty() ? "" : ":") + path;
+  process.env.set("WEFT_HOST_TOOLS", tools);
+  process.env.set("WEFT_HOST_USER_PRELOAD", std::string("=") + value);
+  process.env.set("LD_PRELOAD", preload.rest);
+}
+
 }  // namespace
 
-std::string why_not_threads(const std::string& path) {
+std::string why_not_threads(const std::string& path, const std::string& preload,
+                            const std::string& directory) {
   const std::string host = host_path();
   if (access(host.c_str(), X_OK) != 0)
     return "the rank host " + host + " is missing from this installation";
-  return host::check(path);
+  return host::check(path, host::split_preload(preload, path, directory).tools);
 }
 
 void make_host_command(Process& process, const Options& options,
@@ -40,6 +54,7 @@ void make_host_command(Process& process, const Options& options,
   }
   argv.emplace_back("--");
   argv.insert(argv.end(), process.argv.begin(), process.argv.end());
+  hand_over_tools(process);
   process.path = argv[0];
   process.argv = std::move(argv);
   if (options.debug) process.env.set("WEFT_HOST_DIR", debug_directory);

@@ -23,12 +23,14 @@ bool is_file(const std::string& path) {
   return stat(path.c_str(), &s) == 0 && S_ISREG(s.st_mode);
 }
 
-const char* path_variable(const Options& options, const Program& program) {
-  const char* path = getenv("PATH");
+/// The value that `name` will have for the program, or `otherwise`.
+std::string variable(const Options& options, const Program& program, std::string_view name,
+                     const char* otherwise) {
+  const char* value = getenv(std::string(name).c_str());
   for (const Variables* list : {&options.env, &program.env})
-    for (const auto& [name, value] : *list)
-      if (name == "PATH") path = value.c_str();
-  return path != nullptr ? path : "/usr/local/bin:/usr/bin:/bin";
+    for (const auto& [n, v] : *list)
+      if (n == name) value = v.c_str();
+  return value != nullptr ? value : otherwise;
 }
 
 // Absolute, because the process changes its directory before it becomes the program.
@@ -54,7 +56,8 @@ std::string find_program(const Options& options, const Program& program) {
     return path;
   }
   std::string unusable;
-  std::istringstream directories(path_variable(options, program));
+  std::istringstream directories(
+      variable(options, program, "PATH", "/usr/local/bin:/usr/bin:/bin"));
   for (std::string directory; std::getline(directories, directory, ':');) {
     const std::string path = in_directory(directory, name);
     if (!is_file(path)) continue;
@@ -219,7 +222,8 @@ std::vector<Runnable> find_programs(const Options& options) {
     Runnable runnable;
     runnable.path = find_program(options, program);
     if (options.mode != RankMode::process) {
-      const std::string reason = why_not_threads(runnable.path);
+      const std::string reason = why_not_threads(
+          runnable.path, variable(options, program, "LD_PRELOAD", ""), program.directory);
       runnable.as_threads = reason.empty();
       if (!reason.empty() && options.mode == RankMode::thread)
         throw Failure{126,

@@ -69,14 +69,19 @@ Fixups::Fixups(const Plan& plan, int index)
       const auto kind = machine::classify(ELF64_R_TYPE(r.r_info));
       if (number == 0) continue;
       const ElfW(Sym)& symbol = image_.symbols()[number];
-      const VariableName* v = find_variable(image_.name(symbol));
+      const std::string_view name = image_.name(symbol);
+      const VariableName* v = find_variable(name);
       if (kind == machine::Reloc::copy) {
         find_copy(plan, r);
         if (v) own_variables_[v->variable] = r.r_offset;
+      } else if (kind == machine::Reloc::address && name.starts_with(mpi_prefix)) {
+        if (const int i = plan.wrapper(name); i >= 0)
+          wrapped_.push_back({r.r_offset, i,
+                              plan.images[i].image->definition(name)->st_value +
+                                  static_cast<ElfW(Addr)>(r.r_addend)});
       } else if (kind == machine::Reloc::address && symbol.st_shndx == SHN_UNDEF) {
         if (v) references_.push_back({r.r_offset, v->variable, r.r_addend});
-        if (thread_maker() != 0 && image_.name(symbol) == "pthread_create")
-          thread_makers_.push_back(r.r_offset);
+        if (thread_maker() != 0 && name == "pthread_create") thread_makers_.push_back(r.r_offset);
       }
     }
 }
@@ -140,7 +145,7 @@ std::string Fixups::apply(Rank& rank, Loaded& loaded, const Patch& patch) const 
   const Writable writable(image_, loaded.base);
   for (const Copy& c : copies_) {
     ElfW(Addr) from = c.from;
-    if (c.image >= 0) from += std::ranges::find(rank.loaded, c.image, &Loaded::image)->base;
+    if (c.image >= 0) from += rank.copy_of(c.image).base;
     std::memcpy(reinterpret_cast<void*>(loaded.base + c.to), reinterpret_cast<void*>(from),
                 c.bytes);
   }
@@ -155,6 +160,10 @@ std::string Fixups::apply(Rank& rank, Loaded& loaded, const Patch& patch) const 
     const auto value = reinterpret_cast<ElfW(Addr)>(rank.variables[r.variable]) +
                        static_cast<ElfW(Addr)>(r.addend);
     std::memcpy(reinterpret_cast<void*>(loaded.base + r.at), &value, sizeof value);
+  }
+  for (const Wrapped& w : wrapped_) {
+    const ElfW(Addr) value = rank.copy_of(w.image).base + w.value;
+    std::memcpy(reinterpret_cast<void*>(loaded.base + w.at), &value, sizeof value);
   }
   const ElfW(Addr) maker = thread_maker();
   for (ElfW(Addr) at : thread_makers_)

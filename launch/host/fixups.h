@@ -7,6 +7,8 @@
 //             out only the process's own executable, and would copy zeros
 //   variables references to libc's per-process variables (stdout, environ, optind …) are turned to
 //             the rank's
+//   wrappers  references to MPI functions that a tool wraps are turned to the rank's copy of it:
+//             ld.so searches what the process has, libmpi_abi too, before the rank's libraries
 // The lists are made once per image and used for every rank.
 #pragma once
 
@@ -38,6 +40,11 @@ class Fixups {
     Variable variable;
     ElfW(Sxword) addend;
   };
+  struct Wrapped {
+    ElfW(Addr) at;
+    int image;         // that defines the function
+    ElfW(Addr) value;  // in that image, addend included
+  };
   void find_copy(const Plan& plan, const ElfW(Rela) & r);
   void find_functions(Loaded& loaded) const;
   std::string map_text(const Loaded& loaded, const Patch& patch) const;
@@ -47,6 +54,7 @@ class Fixups {
   std::string error_;
   std::vector<Copy> copies_;
   std::vector<Reference> references_;
+  std::vector<Wrapped> wrapped_;
   std::vector<ElfW(Addr)> thread_makers_;  // references to pthread_create, under a sanitizer
   ElfW(Addr) own_variables_[variable_count] = {};  // where the program has libc's variables, or 0
 };

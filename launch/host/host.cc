@@ -142,7 +142,7 @@ void in_child() {
 
 std::string prepare(const Settings& s, char** argv) {
   const std::string path = find_program(s.arguments[0]);
-  if (auto e = make_plan(path, is_shared_here, the_host->plan); !e.empty()) return e;
+  if (auto e = make_plan(path, s.tools, is_shared_here, the_host->plan); !e.empty()) return e;
   if (auto e = restart_if_needed(the_host->plan, s.rank_count, argv); !e.empty()) return e;
   restore_environment();
   if (auto e = make_store(s); !e.empty()) return e;
@@ -179,8 +179,8 @@ extern "C" [[gnu::visibility("default")]] int weft_rankhost_main(int argc, char*
   the_host->pid = getpid();
   the_host->has_launcher = settings.job_descriptor >= 0;
   if (settings.check_only) {
-    const std::string reason =
-        make_plan(find_program(settings.arguments[0]), is_shared_here, the_host->plan);
+    const std::string reason = make_plan(find_program(settings.arguments[0]), settings.tools,
+                                         is_shared_here, the_host->plan);
     if (reason.empty()) return 0;
     printf("%s\n", reason.c_str());
     return refused;

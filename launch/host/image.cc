@@ -201,6 +201,13 @@ const ElfW(Sym) * Image::definition(std::string_view wanted) const {
   return nullptr;
 }
 
+bool Image::exports_any(std::string_view prefix) const {
+  return std::ranges::any_of(symbols_.subspan(1), [&](const ElfW(Sym) & s) {
+    return s.st_shndx != SHN_UNDEF && ELF64_ST_BIND(s.st_info) != STB_LOCAL &&
+           name(s).starts_with(prefix);
+  });
+}
+
 bool Image::imports(std::string_view wanted) const {
   return std::ranges::any_of(symbols_.subspan(1), [&](const ElfW(Sym) & s) {
     return s.st_shndx == SHN_UNDEF && name(s) == wanted;

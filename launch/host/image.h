@@ -47,6 +47,8 @@ class Image {
   /// The exported definition of `name` in this image, or nullptr.
   const ElfW(Sym) * definition(std::string_view name) const;
   bool imports(std::string_view name) const;
+  /// Exports a symbol whose name begins with `prefix`.
+  bool exports_any(std::string_view prefix) const;
   std::string_view string(std::size_t offset) const;
 
   /// Data and PLT relocations.

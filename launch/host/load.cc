@@ -81,6 +81,8 @@ std::string Loader::copy(Rank& rank, int index, int fd) {
     if (const int i = plan_.find(needed); i >= 0)
       for (const Loaded& l : rank.loaded)
         if (l.image == i) changes.renames.emplace_back(needed, l.path);
+  if (index == 0)
+    for (int tool : plan_.tools) changes.first.push_back(rank.copy_of(tool).path);
   // A plugin may use symbols of its program, which ld.so would look for in the process's own.
   if (rank.program) {
     changes.extra.push_back(rank.program->path);

@@ -149,6 +149,15 @@ Patch::Content Patch::make_content(const Changes& changes) const {
     return offset;
   };
 
+  auto add_libraries = [&](const std::vector<std::string>& paths) {
+    for (const std::string& path : paths) {
+      ElfW(Dyn) d{};
+      d.d_tag = DT_NEEDED;
+      d.d_un.d_val = add_name(path);
+      out.dynamic.push_back(d);
+    }
+  };
+  add_libraries(changes.first);
   for (ElfW(Dyn) d : image_.dynamic()) {
     if (is_initialiser(d.d_tag) || d.d_tag == DT_SONAME) continue;
     if (changes.without_relocations && is_relocation(d.d_tag)) continue;
@@ -156,12 +165,7 @@ Patch::Content Patch::make_content(const Changes& changes) const {
     if (d.d_tag == DT_NEEDED) d.d_un.d_val = new_name(image_.string(d.d_un.d_val), d.d_un.d_val);
     out.dynamic.push_back(d);
   }
-  for (const std::string& path : changes.extra) {
-    ElfW(Dyn) d{};
-    d.d_tag = DT_NEEDED;
-    d.d_un.d_val = add_name(path);
-    out.dynamic.push_back(d);
-  }
+  add_libraries(changes.extra);
   out.dynamic.emplace_back();  // DT_NULL
 
   for (std::size_t at : version_names_) {
@@ -189,11 +193,12 @@ void Patch::find_version_names() {
 
 std::string Patch::write(int fd, const Changes& changes) const {
   Content content = make_content(changes);
-  // Removed entries make room for the additional libraries of a plugin.
+  // Removed entries make room for additional libraries.
   const ElfW(Phdr)& place = *image_.segment(PT_DYNAMIC);
   if (content.dynamic.size() * sizeof(ElfW(Dyn)) > place.p_filesz)
-    return image_.path() + " has no room for " + std::to_string(changes.extra.size()) +
-           " more libraries; load fewer plugins with RTLD_GLOBAL";
+    return image_.path() + " has no room for " +
+           std::to_string(changes.first.size() + changes.extra.size()) + " more libraries; " +
+           (changes.extra.empty() ? "preload fewer tools" : "load fewer plugins with RTLD_GLOBAL");
   content.names.resize((content.names.size() + 15) / 16 * 16);
   const std::size_t headers_at = tail_offset_ + content.names.size();
   const auto headers = make_headers(content.names.size());

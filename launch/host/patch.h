@@ -33,7 +33,8 @@ class Patch {
   using Rename = std::pair<std::string, std::string>;  // DT_NEEDED name, path of the rank's copy
   struct Changes {
     std::vector<Rename> renames;
-    std::vector<std::string> extra;    // additional libraries, by path
+    std::vector<std::string> first;    // libraries before all others, by path
+    std::vector<std::string> extra;    // and after
     bool without_relocations = false;  // they will be made by others (rebase.h)
   };
   /// Write one copy to the empty file `fd`. "" or an error text.

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <span>
 
 #include "check.h"
 #include "refuse.h"
@@ -26,6 +27,7 @@ constexpr std::array shared_stems = {
     "libasan",         "liblsan",          "libtsan",     "libubsan",
     "libclang_rt",     "libmpi_abi",       "libweft_host"};
 
+constexpr const char* mpi_library = "libmpi_abi.so";
 constexpr std::array sanitizer_stems = {"libasan", "liblsan", "libtsan", "libclang_rt"};
 
 template <class Stems>
@@ -38,8 +40,9 @@ bool has_stem(const std::string& soname, const Stems& stems) {
 
 class Builder {
  public:
-  Builder(Plan& plan, Search& search, const IsShared& is_shared)
-      : plan_(plan), search_(search), is_shared_(is_shared) {}
+  Builder(Plan& plan, Search& search, const IsShared& is_shared,
+          std::span<const std::string> tools = {})
+      : plan_(plan), search_(search), is_shared_(is_shared), tools_(tools) {}
 
   /// Add the image at `path` and all private images that it needs; its index, -1 on error.
   int add(const std::string& path, const std::string& name) {
@@ -58,6 +61,7 @@ class Builder {
       if (const ElfW(Phdr)* tls = image->segment(PT_TLS))
         plan_.static_tls_bytes += tls->p_memsz + std::max<std::size_t>(tls->p_align, 64);
     plan_.images.push_back({std::move(image), {name}, {}});
+    if (index == 0) add_tools();
     add_needed(index);
     plan_.order.push_back(index);
     return index;
@@ -71,10 +75,19 @@ class Builder {
     return -1;
   }
 
+  void add_tools() {
+    for (const std::string& path : tools_) {
+      const int tool = add(path, path);
+      if (tool < 0) return;
+      plan_.tools.push_back(tool);
+      plan_.images[0].needs.push_back(tool);
+    }
+  }
+
   void add_needed(int index) {
     const std::vector<std::string> needed = plan_.images[index].image->needed();
     for (const std::string& name : needed) {
-      if (name.starts_with("libmpi_abi.so")) plan_.uses_mpi = true;
+      if (name.starts_with(mpi_library)) plan_.uses_mpi = true;
       int found = plan_.find(name);
       if (found < 0 && is_shared_(name)) {
         if (has_stem(name, sanitizer_stems)) plan_.preload.push_back(name);
@@ -98,8 +111,24 @@ class Builder {
   Plan& plan_;
   Search& search_;
   const IsShared& is_shared_;
+  std::span<const std::string> tools_;
   std::string reason_;
 };
+
+// Breadth first, as ld.so searches; libmpi_abi answers for what comes after it.
+void find_images_before_mpi(Plan& plan) {
+  std::vector<int>& out = plan.before_mpi;
+  auto append = [&](int image) {
+    if (image >= 0 && std::ranges::find(out, image) == out.end()) out.push_back(image);
+  };
+  append(0);
+  for (int tool : plan.tools) append(tool);
+  for (std::size_t i = 0; i < out.size(); i++)
+    for (const std::string& name : plan.images[out[i]].image->needed()) {
+      if (name.starts_with(mpi_library)) return;
+      append(plan.find(name));
+    }
+}
 
 }  // namespace
 
@@ -115,13 +144,22 @@ int Plan::find(std::string_view needed) const {
   return -1;
 }
 
-std::string make_plan(const std::string& path, const IsShared& is_shared, Plan& plan) {
+int Plan::wrapper(std::string_view name) const {
+  const auto at =
+      std::ranges::find_if(before_mpi, [&](int i) { return images[i].image->definition(name); });
+  return at != before_mpi.end() ? *at : -1;
+}
+
+std::string make_plan(const std::string& path, const std::vector<std::string>& tools,
+                      const IsShared& is_shared, Plan& plan) {
   char real[PATH_MAX];
   if (!realpath(path.c_str(), real)) return path + ": " + std::strerror(errno);
   Search search;
-  Builder builder(plan, search, is_shared);
+  Builder builder(plan, search, is_shared, tools);
   builder.add(real, std::string(path));
-  return builder.reason().empty() ? refuse_closure(plan) : builder.reason();
+  if (!builder.reason().empty()) return builder.reason();
+  find_images_before_mpi(plan);
+  return refuse_closure(plan);
 }
 
 std::string add_library(Plan& plan, Search& search, const std::string& path,
@@ -131,9 +169,35 @@ std::string add_library(Plan& plan, Search& search, const std::string& path,
   return builder.reason();
 }
 
-std::string check(const std::string& path) {
+Preload split_preload(const std::string& value, const std::string& program,
+                      const std::string& directory) {
+  Preload out;
+  std::string ignored;
+  const auto by = Image::open(program, ignored);
+  if (!by) return {{}, value};
+  Search search;
+  constexpr const char* separators = ": ";
+  for (std::size_t at = 0; (at = value.find_first_not_of(separators, at)) != value.npos;) {
+    const std::size_t end = std::min(value.find_first_of(separators, at), value.size());
+    const std::string name = value.substr(at, end - at);
+    at = end;
+    std::string path = name;
+    if (name.find('/') == name.npos)
+      path = search.find(name, *by, *by);
+    else if (name[0] != '/' && !directory.empty())
+      path = directory + '/' + name;
+    const auto image = Image::open(path, ignored);
+    if (image && image->exports_any(mpi_prefix))
+      out.tools.push_back(path);
+    else
+      out.rest += (out.rest.empty() ? "" : ":") + name;
+  }
+  return out;
+}
+
+std::string check(const std::string& path, const std::vector<std::string>& tools) {
   Plan plan;
-  return make_plan(path, is_shared_by_name, plan);
+  return make_plan(path, tools, is_shared_by_name, plan);
 }
 
 }  // namespace weft::host

@@ -34,6 +34,8 @@ struct Private {
 struct Plan {
   std::vector<Private> images;       // [0] is the program
   std::vector<int> order;            // initialisation: what is needed first; the program last
+  std::vector<int> tools;            // loaded as if by LD_PRELOAD
+  std::vector<int> before_mpi;       // as symbols are searched: the program, tools, its libraries
   bool uses_mpi = false;             // something asks for libmpi_abi
   std::vector<std::string> preload;  // sanitizer runtimes that must come first in the process
   std::size_t static_tls_bytes = 0;  // per rank, in the area that ld.so fixes at start
@@ -41,14 +43,21 @@ struct Plan {
   const Image& program() const { return *images[0].image; }
   /// Index of the private image that `needed` stands for, or -1.
   int find(std::string_view needed) const;
+  /// The image whose `name`, a function of MPI, comes before libmpi_abi's, or -1.
+  int wrapper(std::string_view name) const;
 };
+
+/// The functions that a tool may wrap begin so.
+inline constexpr const char* mpi_prefix = "MPI_";
 
 /// Whether a library of this name is loaded once for all ranks.
 using IsShared = std::function<bool(const std::string&)>;
 bool is_shared_by_name(const std::string& soname);
 
-/// Fill `plan` for the program at `path`. Returns the reason why it cannot run as threads, or "".
-std::string make_plan(const std::string& path, const IsShared& is_shared, Plan& plan);
+/// Fill `plan` for the program at `path`, with `tools` loaded before its libraries. Returns the
+/// reason why it cannot run as threads, or "".
+std::string make_plan(const std::string& path, const std::vector<std::string>& tools,
+                      const IsShared& is_shared, Plan& plan);
 
 /// Add a library that a running rank loads, with what it needs; returns an error text or "".
 std::string add_library(Plan& plan, Search& search, const std::string& path,

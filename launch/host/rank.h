@@ -103,6 +103,12 @@ struct Rank {
   FILE*& stream(Variable v) { return *static_cast<FILE**>(variables[v]); }
   char**& environ_array() { return *static_cast<char***>(variables[var_environ]); }
 
+  /// This rank's copy of an image of the plan that was loaded before.
+  const Loaded& copy_of(int image) const {
+    for (const Loaded& l : loaded)
+      if (l.image == image) return l;
+    __builtin_trap();
+  }
   /// The image of this rank that `address` lies in, or nullptr.
   const Loaded* owner(const void* address) const {
     const auto a = reinterpret_cast<ElfW(Addr)>(address);

@@ -13,12 +13,6 @@ namespace {
 
 constexpr ElfW(Sxword) packed_relative_relocations = 36;  // DT_RELR, newer than some elf.h
 
-const Loaded& copy_of(const Rank& rank, int image) {
-  for (const Loaded& l : rank.loaded)
-    if (l.image == image) return l;
-  __builtin_trap();  // the plan's images are all loaded
-}
-
 }  // namespace
 
 Rebase::Rebase(const Plan& plan, int index, const Rank& first)
@@ -33,7 +27,7 @@ Rebase::Rebase(const Plan& plan, int index, const Rank& first)
 void Rebase::note(const ElfW(Rela) & r, const Rank& first) {
   const ElfW(Addr) at = r.r_offset;
   ElfW(Addr) value;
-  std::memcpy(&value, reinterpret_cast<void*>(copy_of(first, index_).base + at), sizeof value);
+  std::memcpy(&value, reinterpret_cast<void*>(first.copy_of(index_).base + at), sizeof value);
   switch (machine::classify(ELF64_R_TYPE(r.r_info))) {
     case machine::Reloc::relative:
       slots_.push_back({at, static_cast<ElfW(Addr)>(r.r_addend), index_});
@@ -73,7 +67,7 @@ void Rebase::apply(const Rank& rank, const Loaded& loaded) const {
     std::memcpy(reinterpret_cast<void*>(loaded.base + s.at), &value, sizeof value);
   }
   for (const Module& m : modules_) {
-    const std::size_t module = copy_of(rank, m.image).tls_module;
+    const std::size_t module = rank.copy_of(m.image).tls_module;
     std::memcpy(reinterpret_cast<void*>(loaded.base + m.at), &module, sizeof module);
   }
 }

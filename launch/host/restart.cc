@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <string_view>
 
 namespace weft::host {
 namespace {
@@ -23,6 +24,8 @@ struct Variable {
 };
 constexpr Variable tunables{"GLIBC_TUNABLES", "WEFT_HOST_SAVED_TUNABLES"};
 constexpr Variable preload{"LD_PRELOAD", "WEFT_HOST_SAVED_PRELOAD"};
+// What the user had before mpiexec took the tools out: for what ranks start.
+constexpr Variable with_tools{"LD_PRELOAD", "WEFT_HOST_USER_PRELOAD"};
 
 void set(const Variable& v, const std::string& addition) {
   const char* old = getenv(v.name);
@@ -66,6 +69,13 @@ std::string restart_if_needed(const Plan& plan, int ranks, char** argv) {
 void restore_environment() {
   restore(tunables);
   restore(preload);
+  restore(with_tools);
+  constexpr std::string_view own = "WEFT_HOST_";
+  for (char** e = environ; *e;)
+    if (std::string_view(*e).starts_with(own))
+      unsetenv(std::string(*e, std::strcspn(*e, "=")).c_str());  // moves the rest to here
+    else
+      e++;
 }
 
 }  // namespace weft::host

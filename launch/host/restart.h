@@ -17,7 +17,7 @@ std::size_t static_tls_bytes(const Plan& plan, int ranks);
 /// Start again if need be; returns when there is no need (any more), or with an error text.
 std::string restart_if_needed(const Plan& plan, int ranks, char** argv);
 
-/// Give the variables back the values that the user gave them.
+/// Give the variables back the values that the user gave them, and take the rank host's own away.
 void restore_environment();
 
 }  // namespace weft::host

@@ -24,16 +24,13 @@ std::vector<std::string> split(std::string_view text, char separator) {
   return out;
 }
 
-/// Take a variable out of the process's environment.
-std::string take(const char* name) {
+std::string value_of(const char* name) {
   const char* value = getenv(name);
-  std::string out = value ? value : "";
-  unsetenv(name);
-  return out;
+  return value ? value : "";
 }
 
 std::string read_descriptors(const char* name, int count, std::vector<int>& out) {
-  for (const std::string& s : split(take(name), ',')) out.push_back(std::atoi(s.c_str()));
+  for (const std::string& s : split(value_of(name), ',')) out.push_back(std::atoi(s.c_str()));
   if (out.empty() || out.size() == static_cast<std::size_t>(count)) return {};
   return std::string(name) + " names " + std::to_string(out.size()) + " descriptors for " +
          std::to_string(count) + " ranks";
@@ -72,12 +69,13 @@ std::string Settings::read(int argc, char** argv) {
   }
   std::string error = read_descriptors("WEFT_HOST_STDOUT", rank_count, out);
   if (error.empty()) error = read_descriptors("WEFT_HOST_STDERR", rank_count, err);
-  cpus = split(take("WEFT_HOST_CPUS"), ';');
+  cpus = split(value_of("WEFT_HOST_CPUS"), ';');
   if (error.empty() && !cpus.empty() && cpus.size() != static_cast<std::size_t>(rank_count))
     error = "WEFT_HOST_CPUS has " + std::to_string(cpus.size()) + " lists for " +
             std::to_string(rank_count) + " ranks";
-  openmp = take("WEFT_HOST_OMP") == "1";
-  directory = take("WEFT_HOST_DIR");
+  openmp = value_of("WEFT_HOST_OMP") == "1";
+  directory = value_of("WEFT_HOST_DIR");
+  tools = split(value_of("WEFT_HOST_TOOLS"), ':');
   return error;
 }
 

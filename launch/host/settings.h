@@ -16,12 +16,13 @@ struct Settings {
   std::vector<std::string> arguments;  // [0] is the program as the user named it
   int job_descriptor = -1;             // WEFT_JOB=<fd>,<first>,<count>; -1: no launcher
   int first_rank = 0, rank_count = 1;
-  std::vector<int> out, err;      // WEFT_HOST_STDOUT, _STDERR: one descriptor per rank, or none
-  std::vector<std::string> cpus;  // WEFT_HOST_CPUS: one cpulist per rank, or none
-  bool openmp = false;            // WEFT_HOST_OMP=1: tell OpenMP about the rank's CPUs
-  std::string directory;          // WEFT_HOST_DIR: where the copies go with --debug
+  std::vector<int> out, err;       // WEFT_HOST_STDOUT, _STDERR: one descriptor per rank, or none
+  std::vector<std::string> cpus;   // WEFT_HOST_CPUS: one cpulist per rank, or none
+  bool openmp = false;             // WEFT_HOST_OMP=1: tell OpenMP about the rank's CPUs
+  std::string directory;           // WEFT_HOST_DIR: where the copies go with --debug
+  std::vector<std::string> tools;  // WEFT_HOST_TOOLS: libraries preloaded for each rank
 
-  /// "" or what is wrong. Takes the WEFT_HOST_ variables out of the process's environment.
+  /// "" or what is wrong. The WEFT_HOST_ variables stay until restore_environment (restart.h).
   std::string read(int argc, char** argv);
 };
 

@@ -220,6 +220,32 @@ def streams(host):
 
 
 @case
+def streams_after_restart(host):
+    """A host that starts itself anew, for static thread-local data here, still knows what mpiexec told it."""
+    build = ["cc", "-w", "-I" + os.path.dirname(os.path.abspath(__file__)), "-x", "c", "-"]
+    library, program = (os.path.join(host.scratch, name) for name in ("libstatic.so", "program"))
+    subprocess.run([*build, "-shared", "-fPIC", "-ftls-model=initial-exec", "-o", library], text=True, check=True,
+                   input="static __thread char block[1024]; char* find(void) { return block; }")
+    subprocess.run([*build, "-o", program, "-L" + host.scratch, "-lstatic", "-L" + host.programs, "-lhost_standin",
+                    "-Wl,-rpath," + host.programs, "-Wl,-rpath," + host.scratch], text=True, check=True, input="""#include <standin.h>
+        #include <stdio.h>
+        char* find(void);
+        int main(void) { *find() = 1; printf("%d\\n", t_rank()); return 0; }""")
+    ranks = 3
+    pipes = [os.pipe() for _ in range(ranks)]
+    ends = [w for _, w in pipes]
+    env = {"WEFT_HOST_STDOUT": ",".join(map(str, ends))}
+    p = host.start(ranks, program, env=env, pass_fds=ends, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    for w in ends:
+        os.close(w)
+    for r in range(ranks):
+        with os.fdopen(pipes[r][0]) as f:
+            text = f.read()
+        expect(text == f"{r}\n", f"rank {r} printed: {text!r}")
+    expect(p.wait(10) == 0, "status")
+
+
+@case
 def signal_to_process(host):
     """A signal to the process reaches every rank that handles it, and kills if none does."""
     for mode, status in (("handle", 0), ("default", -signal.SIGUSR2)):

@@ -1,14 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Programs and launchers that are not ours: plain gcc with -lmpi_abi, a program built by the mpich wheel's mpicc_abi
-and never relinked, MPICH's Hydra (PMI-1) as launcher, and a profiling tool by link order and by LD_PRELOAD.
+and never relinked, MPICH's Hydra (PMI-1) as launcher.
 
 The mpich wheel comes from PyPI into a virtual environment of the build directory (or from TEST_MPICH, a prefix that
 holds bin/mpicc_abi); without it those tests are skipped with a message."""
 import os
 import subprocess
 import sys
-import unittest
 import tempfile
 from pathlib import Path
 
@@ -87,39 +86,6 @@ class Foreign(harness.Case):
         self.assertEqual(sorted(result.out.splitlines()), [f"hello {r} of 4, sum 6" for r in range(4)])
         result = self.run_command([hydra, "-n", 3, program("act"), 1, "abort", 9])
         self.assertEqual(result.code, 9, result.err)
-
-    def profile_lines(self, result, n):
-        got = sorted(line for line in result.out.splitlines() if line.startswith("profile:"))
-        self.assertEqual(got, [f"profile: rank {r}, {r + 3} sends, 2 reductions" for r in range(n)])
-
-    def compile_flags(self):
-        return [CC, f"-I{SOURCE}/include", f"-L{LIBDIR}", f"-Wl,-rpath,{LIBDIR}", f"-Wl,-rpath,{self.folder.name}"]
-
-    def test_profiling_by_link_order(self):
-        tool = self.path("libprofile.so")
-        common = self.compile_flags()
-        self.build(*common, "-shared", "-fPIC", SOURCES / "profile.c", "-o", tool)
-        self.build(*common, SOURCES / "profiled.c", "-o", self.path("profiled"), f"-L{self.folder.name}", "-lprofile", "-lmpi_abi")
-        self.profile_lines(self.ok(self.mpiexec("--ranks=process", "-n", 3, self.path("profiled"))), 3)
-        # The same, with the tool's object linked into the program.
-        self.build(*common, SOURCES / "profiled.c", SOURCES / "profile.c", "-o", self.path("profiled-in"), "-lmpi_abi")
-        for mode in MODES:
-            self.profile_lines(self.ok(self.mpiexec(f"--ranks={mode}", "-n", 3, self.path("profiled-in"))), 3)
-
-    @unittest.expectedFailure
-    def test_profiling_by_a_tool_library_with_ranks_as_threads(self):
-        # Known: libmpi_abi is in the rank host's global scope, which is searched before the program's
-        # own libraries, so a tool library linked before it is bypassed (docs/ranks-as-threads.md).
-        self.build(*self.compile_flags(), "-shared", "-fPIC", SOURCES / "profile.c", "-o", self.path("libprofile.so"))
-        self.build(*self.compile_flags(), SOURCES / "profiled.c", "-o", self.path("profiled"), f"-L{self.folder.name}",
-                   "-lprofile", "-lmpi_abi")
-        self.profile_lines(self.ok(self.mpiexec("--ranks=thread", "-n", 3, self.path("profiled"))), 3)
-
-    def test_profiling_by_preload(self):
-        tool = self.path("libpreload.so")
-        self.build(CC, f"-I{SOURCE}/include", "-shared", "-fPIC", SOURCES / "profile.c", "-o", tool)
-        result = self.ok(self.mpiexec("-x", f"LD_PRELOAD={tool}", "-n", 3, program("profiled")))
-        self.profile_lines(result, 3)
 
 
 if __name__ == "__main__":
