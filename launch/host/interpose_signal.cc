@@ -135,6 +135,16 @@ void dispatch(int signal, siginfo_t* info, void* context) {
   errno = saved;
 }
 
+/// Whether `signal`, sent to the calling thread now, would kill: nothing handles or blocks it.
+bool would_kill(const Rank& rank, int signal) {
+  if (signal == SIGKILL) return true;
+  if (signal < 1 || signal > 64 || is_harmless_by_default(signal)) return false;
+  sigset_t blocked;
+  pthread_sigmask(SIG_BLOCK, nullptr, &blocked);
+  const struct sigaction& action = rank.actions[signal];
+  return !has_handler(action) && action.sa_handler == SIG_DFL && !sigismember(&blocked, signal);
+}
+
 int install_dispatcher(int signal, const struct sigaction& wanted) {
   struct sigaction action = wanted;
   action.sa_sigaction = dispatch;
@@ -196,13 +206,22 @@ sighandler_t signal(int signal, sighandler_t handler) noexcept {
   return sigaction(signal, &wanted, &old) == 0 ? old.sa_handler : SIG_ERR;
 }
 
-// A rank that signals its process means itself.
+// A rank that signals its process means itself. A signal that kills is named here: for some there
+// is no handler that could (SIGKILL), for others only the process would be known.
 int kill(pid_t pid, int signal) noexcept {
   static constinit Next<int(pid_t, int)> real{"kill"};
   Rank* rank = current();
   if (!rank || !in_host_process() || pid != the_host->pid || rank->thread_id == 0)
     return real(pid, signal);
+  if (would_kill(*rank, signal)) die(rank, signal);
   return static_cast<int>(syscall(SYS_tgkill, the_host->pid, rank->thread_id, signal));
+}
+
+int raise(int signal) noexcept {
+  static constinit Next<int(int)> real{"raise"};
+  Rank* rank = current();
+  if (rank && in_host_process() && would_kill(*rank, signal)) die(rank, signal);
+  return real(signal);
 }
 
 #pragma GCC visibility pop

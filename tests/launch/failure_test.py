@@ -51,15 +51,16 @@ class Failure(harness.Case):
 
     def test_signals(self):
         for mode in MODES:
-            for number, name in ((signal.SIGABRT, "Abort"), (signal.SIGTERM, "Terminat"), (signal.SIGKILL, "Kill"), (signal.SIGFPE, "")):
+            for number, name in ((signal.SIGABRT, "Abort"), (signal.SIGTERM, "Terminat"), (signal.SIGKILL, "Kill"), (signal.SIGFPE, "loating"), (signal.SIGUSR1, "User")):
                 result = self.act(mode, 3, 1, "signal", int(number))
                 self.assertEqual(result.code, 128 + number, f"{mode} {name}\n{result.err}")
                 self.assertLess(result.seconds, 1 * PATIENCE, f"{mode} {name}")
-                words = ["act", f"signal {int(number)}", name]
-                # With threads SIGKILL and SIGTERM are the process's, and nobody can say whose doing they were.
-                if mode == "process" or number not in (signal.SIGKILL, signal.SIGTERM):
-                    words.append("rank 1")
-                self.one_message(result, *words)
+                self.one_message(result, "rank 1 of 3", "act", f"signal {int(number)} ", name)
+
+    def test_signals_that_do_not_kill(self):
+        """raise and kill of a signal that is ignored, blocked or harmless return, in the rank's own view."""
+        for mode in MODES:
+            self.ok(self.mpiexec(f"--ranks={mode}", "-n", 3, program("survive")))
 
     def test_segfault(self):
         for mode in MODES:
@@ -75,6 +76,7 @@ class Failure(harness.Case):
             result = self.act(mode, 4, round % 4, *what)
             self.assertEqual(result.code, 128 + (9 if what[0] == "signal" else 11), f"round {round} {mode}\n{result.err}")
             self.assertLess(result.seconds, 1 * PATIENCE, f"round {round} {mode}")
+            self.one_message(result, f"rank {round % 4} of 4", "act", "signal 9 " if what[0] == "signal" else "signal 11 ")
             if round % 10 == 9:
                 time.sleep(0.05)
                 self.assertEqual(self.marked(), {}, f"round {round}")

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program to be profiled: each rank sends rank + 3 messages to itself and reduces twice; then, with
-// profiling switched off, once more.
+// A program to be profiled: each rank sends rank + 3 messages to itself and reduces twice; then,
+// when profiling is switched off, once more.
 #include <mpi.h>
 
 #ifdef WORK_IN_LIBRARY
