@@ -43,6 +43,13 @@ const VariableName* find_variable(std::string_view name) {
   return nullptr;
 }
 
+/// References to these are the rank's, whatever the process has. AddressSanitizer has a __cxa_throw
+/// too, which works only with a C++ library that was there when it started.
+bool may_be_wrapped(std::string_view name) {
+  return name.starts_with(mpi_prefix) || name == "__cxa_throw" ||
+         name == "__cxa_rethrow_primary_exception";
+}
+
 /// A sanitizer's runtime comes before libweft_host, so a rank's calls reach it first. That is right
 /// for all functions but one: a new thread must be the sanitizer's before it is made the rank's.
 ElfW(Addr) thread_maker() {
@@ -61,8 +68,8 @@ std::vector<Function> function_table(const Image& image, ElfW(Addr) base, ElfW(S
 
 }  // namespace
 
-Fixups::Fixups(const Plan& plan, int index)
-    : image_(*plan.images[index].image), is_program_(index == 0) {
+Fixups::Fixups(const Plan& plan, const Twins& twins, int index)
+    : plan_(plan), twins_(twins), image_(*plan.images[index].image), is_program_(index == 0) {
   for (auto relocations : {image_.relocations(), image_.plt_relocations()})
     for (const auto& r : relocations) {
       const std::size_t number = ELF64_R_SYM(r.r_info);
@@ -72,9 +79,9 @@ Fixups::Fixups(const Plan& plan, int index)
       const std::string_view name = image_.name(symbol);
       const VariableName* v = find_variable(name);
       if (kind == machine::Reloc::copy) {
-        find_copy(plan, r);
+        find_copy(r);
         if (v) own_variables_[v->variable] = r.r_offset;
-      } else if (kind == machine::Reloc::address && name.starts_with(mpi_prefix)) {
+      } else if (kind == machine::Reloc::address && may_be_wrapped(name)) {
         if (const int i = plan.wrapper(name); i >= 0)
           wrapped_.push_back({r.r_offset, i,
                               plan.images[i].image->definition(name)->st_value +
@@ -87,15 +94,19 @@ Fixups::Fixups(const Plan& plan, int index)
 }
 
 // In the order in which ld.so would search: what the process shares, then the rank's own libraries.
-void Fixups::find_copy(const Plan& plan, const ElfW(Rela) & r) {
+void Fixups::find_copy(const ElfW(Rela) & r) {
   const ElfW(Sym)& symbol = image_.symbols()[ELF64_R_SYM(r.r_info)];
   const std::string name(image_.name(symbol));
   if (const void* shared = dlsym(RTLD_DEFAULT, name.c_str())) {
-    copies_.push_back({r.r_offset, symbol.st_size, -1, reinterpret_cast<ElfW(Addr)>(shared)});
+    const auto address = reinterpret_cast<ElfW(Addr)>(shared);
+    if (const auto [image, offset] = twins_.place_of(address); image >= 0)
+      copies_.push_back({r.r_offset, symbol.st_size, image, offset});
+    else
+      copies_.push_back({r.r_offset, symbol.st_size, -1, address});
     return;
   }
-  for (std::size_t i = 1; i < plan.images.size(); i++) {
-    const ElfW(Sym)* definition = plan.images[i].image->definition(name);
+  for (std::size_t i = 1; i < plan_.images.size(); i++) {
+    const ElfW(Sym)* definition = plan_.images[i].image->definition(name);
     if (!definition) continue;
     const std::size_t bytes = std::min(symbol.st_size, definition->st_size);
     copies_.push_back({r.r_offset, bytes, static_cast<int>(i), definition->st_value});
@@ -143,6 +154,7 @@ std::string Fixups::apply(Rank& rank, Loaded& loaded, const Patch& patch) const 
   if (auto e = map_text(loaded, patch); !e.empty()) return e;
 
   const Writable writable(image_, loaded.base);
+  twins_.redirect(plan_, rank, loaded);
   for (const Copy& c : copies_) {
     ElfW(Addr) from = c.from;
     if (c.image >= 0) from += rank.copy_of(c.image).base;

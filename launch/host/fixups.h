@@ -18,12 +18,13 @@
 #include "patch.h"
 #include "plan.h"
 #include "rank.h"
+#include "twins.h"
 
 namespace weft::host {
 
 class Fixups {
  public:
-  Fixups(const Plan& plan, int index);
+  Fixups(const Plan& plan, const Twins& twins, int index);
   /// Put `loaded`, a copy of the image that this was made for, right. "" or an error text.
   /// Copies of libraries come before the program's.
   std::string apply(Rank& rank, Loaded& loaded, const Patch& patch) const;
@@ -45,10 +46,12 @@ class Fixups {
     int image;         // that defines the function
     ElfW(Addr) value;  // in that image, addend included
   };
-  void find_copy(const Plan& plan, const ElfW(Rela) & r);
+  void find_copy(const ElfW(Rela) & r);
   void find_functions(Loaded& loaded) const;
   std::string map_text(const Loaded& loaded, const Patch& patch) const;
 
+  const Plan& plan_;
+  const Twins& twins_;
   const Image& image_;
   const bool is_program_;
   std::string error_;

@@ -49,6 +49,7 @@ std::string find_program(const std::string& name) {
 // Shared: by name, or because this process has it already (libmpi_abi and what it needs).
 bool is_shared_here(const std::string& name) {
   if (is_shared_by_name(name)) return true;
+  if (is_private_by_name(name)) return false;
   void* handle = dlopen(name.c_str(), RTLD_LAZY | RTLD_NOLOAD);
   return handle != nullptr;
 }

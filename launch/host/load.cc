@@ -71,7 +71,7 @@ const Patch& Loader::patch(int index) {
 const Fixups& Loader::fixups(int index) {
   if (fixups_.size() < plan_.images.size()) fixups_.resize(plan_.images.size());
   auto& f = fixups_[index];
-  if (!f) f = std::make_unique<Fixups>(plan_, index);
+  if (!f) f = std::make_unique<Fixups>(plan_, twins_, index);
   return *f;
 }
 
@@ -130,6 +130,7 @@ std::vector<int> Loader::missing(const Rank& rank, int top) const {
 
 void* Loader::load(Rank& rank, int top, std::string& error) {
   const std::size_t begin = rank.loaded.size();
+  twins_.find(plan_);
   Files files;
   std::string top_path;
   for (int index : missing(rank, top)) {

@@ -13,6 +13,7 @@
 #include "plan.h"
 #include "rank.h"
 #include "rebase.h"
+#include "twins.h"
 
 namespace weft::host {
 
@@ -51,6 +52,7 @@ class Loader {
 
   Plan& plan_;
   Store& store_;
+  Twins twins_;
   std::vector<std::unique_ptr<Patch>> patches_;
   std::vector<std::unique_ptr<Fixups>> fixups_;
   std::vector<std::unique_ptr<Rebase>> rebases_;  // of the images that all ranks load at start

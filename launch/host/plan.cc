@@ -28,7 +28,8 @@ constexpr std::array shared_stems = {
     "libclang_rt",     "libmpi_abi",       "libweft_host"};
 
 constexpr const char* mpi_library = "libmpi_abi.so";
-constexpr std::array sanitizer_stems = {"libasan", "liblsan", "libtsan", "libclang_rt"};
+constexpr std::array sanitizer_stems = {"libasan", "liblsan", "libtsan", "libubsan", "libclang_rt"};
+constexpr std::array runtime_stems = {"libstdc++", "libc++", "libc++abi"};
 
 template <class Stems>
 bool has_stem(const std::string& soname, const Stems& stems) {
@@ -136,6 +137,10 @@ bool is_shared_by_name(const std::string& soname) {
   return has_stem(soname, shared_stems);
 }
 
+bool is_private_by_name(const std::string& soname) {
+  return has_stem(soname, runtime_stems);
+}
+
 int Plan::find(std::string_view needed) const {
   for (std::size_t i = 0; i < images.size(); i++)
     if (std::ranges::find(images[i].names, needed) != images[i].names.end() ||
@@ -145,9 +150,14 @@ int Plan::find(std::string_view needed) const {
 }
 
 int Plan::wrapper(std::string_view name) const {
-  const auto at =
-      std::ranges::find_if(before_mpi, [&](int i) { return images[i].image->definition(name); });
-  return at != before_mpi.end() ? *at : -1;
+  if (name.starts_with(mpi_prefix)) {
+    const auto at =
+        std::ranges::find_if(before_mpi, [&](int i) { return images[i].image->definition(name); });
+    return at != before_mpi.end() ? *at : -1;
+  }
+  for (std::size_t i = 0; i < images.size(); i++)
+    if (images[i].image->definition(name)) return static_cast<int>(i);
+  return -1;
 }
 
 std::string make_plan(const std::string& path, const std::vector<std::string>& tools,

@@ -43,7 +43,8 @@ struct Plan {
   const Image& program() const { return *images[0].image; }
   /// Index of the private image that `needed` stands for, or -1.
   int find(std::string_view needed) const;
-  /// The image whose `name`, a function of MPI, comes before libmpi_abi's, or -1.
+  /// The first image that defines `name`, of those before libmpi_abi if it is a function of MPI; or
+  /// -1.
   int wrapper(std::string_view name) const;
 };
 
@@ -53,6 +54,8 @@ inline constexpr const char* mpi_prefix = "MPI_";
 /// Whether a library of this name is loaded once for all ranks.
 using IsShared = std::function<bool(const std::string&)>;
 bool is_shared_by_name(const std::string& soname);
+/// Whether ranks have their own even if the process has one too (twins.h).
+bool is_private_by_name(const std::string& soname);
 
 /// Fill `plan` for the program at `path`, with `tools` loaded before its libraries. Returns the
 /// reason why it cannot run as threads, or "".
