@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The frame of every entry point: finds the calling rank, holds its lock (MPI_THREAD_MULTIPLE only)
+// The frame of every entry point: finds the calling rank, holds its lock (sync/lock.h says when)
 // from the first line to the last, knows whether MPI may be called now, turns handles into objects,
 // and raises errors. Nothing here is called below abi.
 #pragma once
@@ -26,15 +26,15 @@ class Entry {
       status_ = no_rank();
       return;
     }
-    locked_ = rank_->engine.lock.enabled();
-    if (locked_) rank_->engine.lock.lock();
+    locked_ = when == When::always || rank_->engine.lock.enabled();
+    if (locked_) rank_->engine.lock.hold();
     // acquire: what MPI_Init wrote, if another thread of the rank called it
     if (rank_->phase.load(std::memory_order_acquire) != Rank::Phase::initialized &&
         when == When::running) [[unlikely]]
       status_ = wrong_phase();
   }
   ~Entry() {
-    if (locked_) rank_->engine.lock.unlock();  // not what MPI_Init_thread enabled meanwhile
+    if (locked_) rank_->engine.lock.release();  // not what MPI_Init_thread enabled meanwhile
   }
   Entry(const Entry&) = delete;
   Entry& operator=(const Entry&) = delete;

@@ -91,8 +91,9 @@ Err unsupported(Fn fn) {
 }
 }  // namespace
 
+// Before MPI_Init too: "call MPI_Init first" would not help.
 int not_yet(Fn fn, MPI_Comm comm) {
-  Entry entry(fn);
+  Entry entry(fn, When::always);
   if (entry.status()) return entry.raise(entry.status());
   return entry.raise(entry.comm(comm), unsupported(fn));
 }

@@ -41,6 +41,14 @@ class Message(harness.Case):
             self.assertIn("MPI_Send", result.err)
             self.assertIn("MPI_Init", result.err)
 
+    def test_not_implemented_before_init(self):
+        """Not "call MPI_Init first": that would not help."""
+        for mode in MODES:
+            result = self.mpiexec(f"--ranks={mode}", "-n", 1, program("mistake"), "unsupported", 0)
+            self.assertNotEqual(result.code, 0, mode)
+            self.assertIn("not implemented", result.err)
+            self.assertNotIn("MPI_Init", result.err)
+
 
 if __name__ == "__main__":
     harness.main()
