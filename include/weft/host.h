@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The seam between the rank host (launch/host: runs one program as many ranks, each a thread) and
- * libmpi_abi. The library exports these three functions; the rank host calls them if they are
+ * libmpi_abi. The library exports the first three functions; the rank host calls them if they are
  * there, so a library without them and a rank host without a library both work.
  *
  * What code that runs on a rank's thread must know: exit, _exit, getenv, setenv, printf, dlopen and
@@ -36,6 +36,10 @@ void weft_host_rank_exited(int world_rank, int status, int how);
  * `status` when signal is 0. The library publishes both for mpiexec and returns; the caller ends
  * the process. Async-signal-safe: it may be called in a handler of SIGSEGV. */
 void weft_host_abort(int world_rank, int status, int signal);
+
+/* The other direction: exported by the rank host, called by the library on a rank's thread. The
+ * arguments that the rank was started with; they stay as they are. */
+void weft_host_arguments(int world_rank, int* argc, char*** argv);
 
 #ifdef __cplusplus
 }

@@ -175,6 +175,15 @@ std::string start(Rank& rank) {
 
 }  // namespace weft::host
 
+extern "C" [[gnu::visibility("default")]] void weft_host_arguments(int world_rank, int* argc,
+                                                                   char*** argv) {
+  for (auto& rank : weft::host::the_host->ranks)
+    if (rank->world == world_rank) {
+      *argc = static_cast<int>(rank->arguments.size()) - 1;
+      *argv = rank->arguments.data();
+    }
+}
+
 // A program's own _start calls this with its main; on a rank's thread that is all we want of it.
 extern "C" [[gnu::visibility("default")]] int __libc_start_main(int (*main)(int, char**, char**),
                                                                 int argc, char** argv,

@@ -48,11 +48,7 @@ void create_info(Store& store, MPI_Info* out) {
 
 Err create_env_info(Store& store, int argc, char** argv, MPI_Info* out) {
   Start start;
-  if (argc > 0 && argv != nullptr && argv[0] != nullptr) start.command = argv[0];
-  for (int i = 1; i < argc && argv != nullptr && argv[i] != nullptr; ++i) {
-    if (i > 1) start.arguments += ' ';
-    start.arguments += argv[i];
-  }
+  set_command(start, argc, argv);
   Info* info = store.infos.create();
   fill_env_info(*info, start);
   *out = reinterpret_cast<MPI_Info>(info);
@@ -155,6 +151,14 @@ bool info_flag(const Info* info, const char* key, bool fallback) {
   if (value == nullptr) return fallback;
   if (*value == "true") return true;
   return *value == "false" ? false : fallback;
+}
+
+void set_command(Start& start, int argc, char* const* argv) {
+  if (argc > 0 && argv != nullptr && argv[0] != nullptr) start.command = argv[0];
+  for (int i = 1; i < argc && argv != nullptr && argv[i] != nullptr; ++i) {
+    if (i > 1) start.arguments += ' ';
+    start.arguments += argv[i];
+  }
 }
 
 void fill_env_info(Info& info, const Start& start) {

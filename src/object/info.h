@@ -38,6 +38,8 @@ struct Start {
   int maxprocs = 1;
   const char* thread_level = nullptr;  // "MPI_THREAD_SINGLE", ...; null before MPI_Init
 };
+/// Command and arguments; argv as main has it, or nullptr.
+void set_command(Start& start, int argc, char* const* argv);
 void fill_env_info(Info& info, const Start& start);
 
 }  // namespace weft::object

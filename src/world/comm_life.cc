@@ -6,6 +6,9 @@
 
 #include <cstring>
 
+#pragma GCC visibility push(default)
+#include "weft/host.h"
+#pragma GCC visibility pop
 #include "coll/coll.h"
 #include "object/attribute.h"
 #include "object/group.h"
@@ -14,6 +17,8 @@
 #include "world/comms.h"
 #include "world/rank.h"
 
+#pragma weak weft_host_arguments
+
 namespace weft::world {
 namespace {
 
@@ -21,19 +26,23 @@ void detach(Comm& comm) {
   if (comm.coll != nullptr) coll::detach(comm);
 }
 
-/// The command line of this process, which is the rank's unless the process hosts several.
-void read_command(object::Start& start) {
+/// The rank's command line, as it was before main could change it.
+void read_command(object::Start& start, int world_rank) {
+  if (weft_host_arguments) {
+    int argc = 0;
+    char** argv = nullptr;
+    weft_host_arguments(world_rank, &argc, &argv);
+    return object::set_command(start, argc, argv);
+  }
   FILE* file = std::fopen("/proc/self/cmdline", "re");
   if (file == nullptr) return;
   char text[4096];
   const std::size_t n = std::fread(text, 1, sizeof text - 1, file);
   std::fclose(file);
   text[n] = 0;
-  start.command = text;
-  for (std::size_t at = start.command.size() + 1; at < n; at += std::strlen(text + at) + 1) {
-    if (!start.arguments.empty()) start.arguments += ' ';
-    start.arguments += text + at;
-  }
+  std::vector<char*> argv;
+  for (std::size_t at = 0; at < n; at += std::strlen(text + at) + 1) argv.push_back(text + at);
+  object::set_command(start, static_cast<int>(argv.size()), argv.data());
 }
 
 const char* thread_level_name(int level) {
@@ -80,7 +89,7 @@ Err make_predefined_comms(Rank& rank) {
 
   object::Start start;
   start.maxprocs = entry.app_size > 0 ? entry.app_size : size;
-  if (!rank.process->threads) read_command(start);
+  read_command(start, rank.world_rank);
   start.thread_level = thread_level_name(rank.thread_level);
   object::fill_env_info(*store.info_env, start);
 
