@@ -58,7 +58,7 @@ int remember(Rank& rank, const ExitHandler& handler) {
 extern "C" {
 #pragma GCC visibility push(default)
 
-[[noreturn]] void exit(int status) {
+void exit(int status) {
   static constinit Next<void(int)> real{"exit"};
   if (Rank* rank = current()) {
     rank->status = status & 0xff;  // on_exit handlers see it
@@ -69,18 +69,18 @@ extern "C" {
   __builtin_unreachable();
 }
 
-[[noreturn]] void _exit(int status) {
+void _exit(int status) {
   Rank* rank = current();
   if (rank && in_host_process()) leave(*rank, status, WEFT_HOST_QUIT);
   end_process(status);
 }
 
-[[noreturn]] void _Exit(int status) {
+void _Exit(int status) {
   _exit(status);
 }
 
 // Handlers of at_quick_exit are not kept per rank: hardly a program has any.
-[[noreturn]] void quick_exit(int status) {
+void quick_exit(int status) {
   static constinit Next<void(int)> real{"quick_exit"};
   if (current()) _exit(status);
   real(status);

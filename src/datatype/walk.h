@@ -138,11 +138,12 @@ bool walk(const ConstBuffer& buffer, std::int64_t from, std::int64_t to, Sink& s
   auto* base =
       const_cast<std::byte*>(static_cast<const std::byte*>(buffer.data)) + type.layout->disp;
   if (buffer.count == 1) return walk_detail::walk(element, base, from, to, sink);
-  Node all{.kind = Node::Kind::loop,
-           .size = buffer.count * element.size,
-           .count = buffer.count,
-           .stride = type.extent,
-           .child = &element};
+  Node all;
+  all.kind = Node::Kind::loop;
+  all.size = buffer.count * element.size;
+  all.count = buffer.count;
+  all.stride = type.extent;
+  all.child = &element;
   if (element.kind == Node::Kind::block) {
     all.kind = Node::Kind::vector;
     all.length = element.length;

@@ -24,8 +24,6 @@ static void one(MPI_Comm comm, int round) {
     a[i] = item(me, round, i);
     b[i] = -1;
   }
-  long sum_of_ranks = 0;
-  for (int who = 0; who < all; ++who) sum_of_ranks += item(who, round, 0);
   switch (kind) {
     case 0:
       COLL(Barrier, barrier, comm);
