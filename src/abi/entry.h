@@ -26,15 +26,15 @@ class Entry {
       status_ = no_rank();
       return;
     }
-    locked_ = when == When::always || rank_->engine.lock.enabled();
-    if (locked_) rank_->engine.lock.hold();
+    framed_ = when == When::always || rank_->engine.framed;
+    if (framed_) enter(when);
     // acquire: what MPI_Init wrote, if another thread of the rank called it
     if (rank_->phase.load(std::memory_order_acquire) != Rank::Phase::initialized &&
         when == When::running) [[unlikely]]
       status_ = wrong_phase();
   }
   ~Entry() {
-    if (locked_) rank_->engine.lock.release();  // not what MPI_Init_thread enabled meanwhile
+    if (framed_) leave();  // as it was entered: MPI_Init_thread may have changed the rank
   }
   Entry(const Entry&) = delete;
   Entry& operator=(const Entry&) = delete;
@@ -68,9 +68,14 @@ class Entry {
   [[gnu::cold]] Err no_rank() const;
   [[gnu::cold]] Err wrong_phase() const;
 
+  // The lock and the trace: one test of `framed_` in calls that need neither.
+  [[gnu::noinline]] void enter(When when);
+  [[gnu::noinline]] void leave();
+
   Fn fn_;
-  bool locked_ = false;
+  bool framed_ = false, locked_ = false;
   Rank* rank_;
+  std::uint64_t begin_ns_;  // if framed
   Err status_{};
 };
 

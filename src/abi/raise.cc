@@ -38,6 +38,17 @@ Sentence compose(Fn fn, const Rank* rank, Err error) {
 
 }  // namespace
 
+void Entry::enter(When when) {
+  locked_ = when == When::always || rank_->engine.lock.enabled();
+  if (locked_) rank_->engine.lock.hold();
+  begin_ns_ = Trace::now_ns();
+}
+
+void Entry::leave() {
+  if (rank_->engine.trace != nullptr) rank_->engine.trace->add(name(fn_), begin_ns_);
+  if (locked_) rank_->engine.lock.release();
+}
+
 Err Entry::no_rank() const {
   return fail(MPI_ERR_OTHER,
               "this thread belongs to no rank; call MPI from the rank's main thread or "

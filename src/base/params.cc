@@ -49,7 +49,7 @@ constexpr ParamDef table[] = {
     {P::stats, "stats", ParamType::boolean, "0", "", 0, 1,
      "print each rank's counters at MPI_Finalize"},
     {P::trace, "trace", ParamType::text, "", "path", 0, 0,
-     "write a Chrome trace to this file at MPI_Finalize (no events are recorded yet)"},
+     "write when each rank was in which MPI call to this file at MPI_Finalize (docs/tracing.md)"},
 };
 static_assert(std::size(table) == static_cast<std::size_t>(P::count_));
 

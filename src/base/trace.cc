@@ -1,39 +1,75 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The trace file is a JSON array without its closing bracket, which the format allows: so each rank
-// only appends, under a file lock.
+// The file ends with "\n]\n" whenever nobody writes: each rank, under a file lock, puts its events
+// in front of that. In the viewer a rank is a process, a thread of a rank a thread.
 #include "base/trace.h"
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
+#include <vector>
 
 namespace weft {
+namespace {
+
+constexpr char end[] = "\n]\n";
+
+/// Metadata of the format: names in the viewer.
+void write_name(std::FILE* file, const char* what, int rank, std::size_t thread, const char* key,
+                const char* text, std::size_t number) {
+  std::fprintf(file,
+               "{\"name\":\"%s\",\"ph\":\"M\",\"pid\":%d,\"tid\":%zu,\"args\":{\"%s\":\"%s%zu\"}}",
+               what, rank, thread, key, text, number);
+}
+
+}  // namespace
+
+std::uint64_t Trace::now_ns() {
+  timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);  // the same clock in all processes of a node
+  return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000 +
+         static_cast<std::uint64_t>(t.tv_nsec);
+}
 
 bool Trace::begin_file(const char* path) {
   std::FILE* file = std::fopen(path, "we");
   if (file == nullptr) return false;
   std::fputs("[\n", file);
+  write_name(file, "process_name", 0, 0, "name", "rank ", 0);
+  std::fputs(end, file);
   return std::fclose(file) == 0;
 }
 
 bool Trace::write(const char* path, int world_rank) const {
-  std::FILE* file = std::fopen(path, "ae");
+  std::FILE* file = std::fopen(path, "r+e");
   if (file == nullptr) return false;
   flock(fileno(file), LOCK_EX);
+  std::fseek(file, -static_cast<long>(sizeof end - 1), SEEK_END);
+  std::fputs(",\n", file);
+  write_name(file, "process_name", world_rank, 0, "name", "rank ",
+             static_cast<std::size_t>(world_rank));
   const std::size_t kept = std::min(count_, capacity);
-  for (std::size_t i = count_ - kept; i < count_; ++i) {
-    const TraceEvent& e = events_[i % capacity];
-    std::fprintf(file,
-                 "{\"name\":\"%s\",\"ph\":\"X\",\"pid\":0,\"tid\":%d,\"ts\":%.3f,\"dur\":%.3f,"
-                 "\"args\":{\"bytes\":%llu}},\n",
-                 e.name, world_rank, static_cast<double>(e.begin_ns) / 1e3,
-                 static_cast<double>(e.end_ns - e.begin_ns) / 1e3,
-                 static_cast<unsigned long long>(e.bytes));
+  if (kept < count_) {
+    std::fputs(",\n", file);
+    write_name(file, "process_labels", world_rank, 0, "labels",
+               "older events left out: ", count_ - kept);
   }
+  std::vector<pthread_t> threads;
+  for (std::size_t i = count_ - kept; i < count_; ++i) {
+    const Event& e = events_[i % capacity];
+    const auto at = std::find(threads.begin(), threads.end(), e.thread);
+    const auto thread = static_cast<std::size_t>(at - threads.begin());
+    if (at == threads.end()) threads.push_back(e.thread);
+    std::fprintf(
+        file, ",\n{\"name\":\"%s\",\"ph\":\"X\",\"pid\":%d,\"tid\":%zu,\"ts\":%.3f,\"dur\":%.3f}",
+        e.name, world_rank, thread, static_cast<double>(e.begin_ns) / 1e3,
+        static_cast<double>(e.end_ns - e.begin_ns) / 1e3);
+  }
+  std::fputs(end, file);
   return std::fclose(file) == 0;  // releases the lock
 }
 

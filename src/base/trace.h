@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The trace ring: what a rank did when, as 32-byte events, written at MPI_Finalize as a Chrome
-// trace (chrome://tracing, Perfetto) to the file WEFT_TRACE names. Off: one test of a null pointer
-// per call.
+// The trace: when a rank was in which MPI call, and when it waited there. A ring of the newest
+// events per rank, made only if WEFT_TRACE names a file; written at MPI_Finalize as JSON in the
+// trace-event format that chrome://tracing and Perfetto show.
 #pragma once
+
+#include <pthread.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -11,27 +13,51 @@
 
 namespace weft {
 
-struct TraceEvent {
-  std::uint64_t begin_ns, end_ns;
-  const char* name;  // a constant
-  std::uint64_t bytes;
-};
-static_assert(sizeof(TraceEvent) == 32);
-
 /// The newest events of one rank. Guarded by the rank's lock.
 class Trace {
  public:
   static constexpr std::size_t capacity = 1 << 16;
-  Trace() : events_(new TraceEvent[capacity]) {}
-  void add(const TraceEvent& event) { events_[count_++ % capacity] = event; }
-  /// Append the events to `path`. All ranks of a job write into one file, one after the other; the
-  /// `first` one (world rank 0 at its init) makes it. False if it cannot be written.
+  Trace() : events_(new Event[capacity]) {}
+
+  static std::uint64_t now_ns();
+  /// `name` is a constant.
+  void add(const char* name, std::uint64_t begin_ns) {
+    events_[count_++ % capacity] = {begin_ns, now_ns(), name, pthread_self()};
+  }
+
+  /// All ranks of a job write into one file; world rank 0 makes it when it starts. It is a JSON
+  /// array at any time. False with errno if it cannot be written.
   static bool begin_file(const char* path);
   bool write(const char* path, int world_rank) const;
 
  private:
-  std::unique_ptr<TraceEvent[]> events_;
+  struct Event {
+    std::uint64_t begin_ns, end_ns;
+    const char* name;
+    pthread_t thread;
+  };
+  std::unique_ptr<Event[]> events_;
   std::size_t count_ = 0;
+};
+
+/// An event as long as this object, if there is a trace.
+class TraceSpan {
+ public:
+  TraceSpan(Trace* trace, const char* name) : trace_(trace), name_(name) {
+    if (trace_ != nullptr) [[unlikely]]
+      begin_ns_ = Trace::now_ns();
+  }
+  ~TraceSpan() {
+    if (trace_ != nullptr) [[unlikely]]
+      trace_->add(name_, begin_ns_);
+  }
+  TraceSpan(const TraceSpan&) = delete;
+  TraceSpan& operator=(const TraceSpan&) = delete;
+
+ private:
+  Trace* trace_;
+  const char* name_;
+  std::uint64_t begin_ns_ = 0;
 };
 
 }  // namespace weft

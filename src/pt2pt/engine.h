@@ -15,6 +15,7 @@
 #include "base/list.h"
 #include "base/log.h"
 #include "base/pool.h"
+#include "base/trace.h"
 #include "memory/peer.h"
 #include "pt2pt/match.h"
 #include "pt2pt/pt2pt.h"
@@ -97,8 +98,10 @@ struct Engine {
   std::int32_t pid = 0;
   Counters* counters = nullptr;
   std::unique_ptr<Log> log;
+  std::unique_ptr<Trace> trace;  // null unless WEFT_TRACE is set
   sync::Policy policy;
   sync::RankLock lock;
+  bool framed = false;  // an entry point has more to do than its call: take the lock, or trace
 
   std::int64_t eager_max = 0;
   std::int64_t single_max = 0;  // of a message that is pushed as one piece
@@ -216,6 +219,7 @@ void park(Engine& e, sync::Waiter& waiter, Done&& done) {
     if (e.sleeping == 0) waiter.retract(word);
     return;
   }
+  const TraceSpan span(e.trace.get(), "sleep");
   e.lock.unlock();
   waiter.sleep(word);
   e.lock.lock();
@@ -228,6 +232,7 @@ template <class Done>
 void wait_until(Engine& e, Done&& done) {
   progress(e);
   if (done()) return;
+  const TraceSpan span(e.trace.get(), "wait");
   sync::Waiter waiter(e.policy);
   ++e.waiting;
   for (;;) {

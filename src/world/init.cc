@@ -29,14 +29,24 @@ void print_stats(const Rank& rank) {
   std::fprintf(stderr, "%s\n", text);
 }
 
+void say_no_trace(const std::string& path) {
+  std::fprintf(stderr, "weft: cannot write the trace to WEFT_TRACE=%s: %s\n", path.c_str(),
+               std::strerror(errno));
+}
+
 void open_trace(Rank& rank) {
   const std::string& path = rank.process->params.text(P::trace);
   if (path.empty()) return;
-  if (rank.world_rank == 0 && !Trace::begin_file(path.c_str())) {
-    std::fprintf(stderr, "weft: cannot write the trace to WEFT_TRACE=%s: %s\n", path.c_str(),
-                 std::strerror(errno));
-  }
-  rank.trace = std::make_unique<Trace>();
+  if (rank.world_rank == 0 && !Trace::begin_file(path.c_str())) say_no_trace(path);
+  rank.engine.trace = std::make_unique<Trace>();
+}
+
+void write_trace(Rank& rank) {
+  const std::string& path = rank.process->params.text(P::trace);
+  if (rank.engine.trace == nullptr) return;
+  if (rank.engine.trace->write(path.c_str(), rank.world_rank)) return;
+  // That it cannot be opened, rank 0 has said at its start.
+  if (errno != ENOENT && errno != EACCES) say_no_trace(path);
 }
 
 }  // namespace
@@ -55,6 +65,7 @@ Err init(Rank& rank, int required, int* provided) {
   rank.engine.open(*rank.process->job, rank.world_rank, rank.process->params, rank.counters);
   WEFT_TRY(make_predefined_comms(rank));
   open_trace(rank);
+  rank.engine.framed = rank.engine.lock.enabled() || rank.engine.trace != nullptr;
   entry.state.store(memory::RankState::initialized, std::memory_order_release);
   rank.phase.store(Rank::Phase::initialized, std::memory_order_release);
   return ok;
@@ -67,7 +78,7 @@ Err finalize(Rank& rank) {
   pt2pt::wait_until(e, [&] { return e.busy.empty() && e.free_jobs.size() == shm::Mailbox::jobs; });
   WEFT_TRY(coll::barrier(*rank.store.comm_world));
   if (rank.process->params.boolean(P::stats)) print_stats(rank);
-  if (rank.trace) rank.trace->write(rank.process->params.text(P::trace).c_str(), rank.world_rank);
+  write_trace(rank);
   free_predefined_comms(rank);
   WEFT_TRY(pmi_finalize());
   rank.entry().state.store(memory::RankState::finalized, std::memory_order_release);

@@ -15,7 +15,6 @@
 #include "base/counters.h"
 #include "base/log.h"
 #include "base/params.h"
-#include "base/trace.h"
 #include "memory/job.h"
 #include "object/store.h"
 #include "pt2pt/engine.h"
@@ -37,8 +36,7 @@ struct Rank {
   pthread_t main_thread{};
   int tool_inits = 0;  // MPI_T_init_thread calls without their MPI_T_finalize
   Counters counters;
-  std::unique_ptr<Trace> trace;  // null unless WEFT_TRACE is set
-  object::Store store;           // pools, predefined objects, keyvals, error classes
+  object::Store store;  // pools, predefined objects, keyvals, error classes
   pt2pt::Engine engine;
 
   memory::RankEntry& entry();

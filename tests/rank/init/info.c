@@ -5,7 +5,7 @@
 
 #include "../check.h"
 
-// MPI_INFO_ENV says how the program was started (MPI-5.0 §11.5.1), also after main changed argv.
+// MPI_INFO_ENV says how the program was started (MPI-5.0 §11.2.1), also after main changed argv.
 static void env_is(const char* key, const char* want) {
   char value[MPI_MAX_INFO_VAL];
   int flag = 0, length = sizeof value;
