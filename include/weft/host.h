@@ -24,8 +24,9 @@ enum weft_host_how {
 
 /* Bind the calling thread to world rank `world_rank`; -1 unbinds it.
  *
- * Called on a rank's main thread before anything of the program runs, and first on every thread
- * that a rank creates. Unbinding is the last thing such a thread does. */
+ * Called once before there are threads, on a rank's main thread before anything of the program
+ * runs, and first on every thread that a rank creates. Unbinding is the last thing such a thread
+ * does. */
 void weft_host_attach(int world_rank);
 
 /* A rank ended: its exit handlers are done and its streams are flushed. Called on its main thread,

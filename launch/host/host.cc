@@ -11,6 +11,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
+#include <weft/host.h>
 
 #include <cerrno>
 #include <cstdio>
@@ -19,6 +20,8 @@
 
 #include "restart.h"
 #include "settings.h"
+
+#pragma weak weft_host_attach
 
 namespace weft::host {
 
@@ -188,6 +191,10 @@ extern "C" [[gnu::visibility("default")]] int weft_rankhost_main(int argc, char*
   }
   std::string error = prepare(settings, argv);
   if (error.empty()) {
+    if (weft_host_attach) {  // the library makes itself ready while there is one thread
+      weft_host_attach(settings.first_rank);
+      weft_host_attach(-1);
+    }
     install_fault_handlers();
     pthread_atfork(nullptr, nullptr, in_child);
     for (auto& rank : the_host->ranks) {

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The rank's lock. Entry points hold it: all of them when the program asked for MPI_THREAD_MULTIPLE,
-// else those that threads may call at any time, before MPI_Init too (MPI-5.0 §11.4.1). Whoever waits releases it (pt2pt::wait_for). Recursive, because a user's callback (operation,
-// attribute, error handler, generalized request) runs inside an entry point and may call MPI.
+// The rank's lock. Entry points hold it: all of them when the program asked for
+// MPI_THREAD_MULTIPLE, else those that threads may call at any time, before MPI_Init too (MPI-5.0
+// §11.4.1). Whoever waits releases it (pt2pt::wait_for). Recursive, because a user's callback
+// (operation, attribute, error handler, generalized request) runs inside an entry point and may
+// call MPI.
 #pragma once
 
 #include <mutex>
