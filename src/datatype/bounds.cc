@@ -2,7 +2,10 @@
 //
 // Sizes and bounds of a type from its description (MPI-5.0 §5.1, §5.1.6-§5.1.8). The bounds of a
 // type that was resized somewhere inside are those of its markers; otherwise they are those of its
-// data, the upper one rounded up so that the extent is a multiple of the largest alignment.
+// data, the upper one rounded up so that the extent is a multiple of the largest alignment. Padding
+// that an old type has at its end stays part of it, also where the new type puts it at an odd
+// place: §5.1.6 read to the letter would drop it there, but every library keeps it, and who
+// rebuilds a type from its contents counts on old types that fit in.
 #include "datatype/construction.h"
 
 namespace weft::datatype {
@@ -13,7 +16,7 @@ using std::int64_t;
 struct Bounds {
   int64_t size = 0, elements = 0;
   int64_t true_lb = 0, true_ub = 0;  // of the data, if size > 0
-  int64_t lb = 0, ub = 0;            // of the markers, if there are
+  int64_t lb = 0, ub = 0;            // of the markers, or of the data and its types' padding
   bool marked_lb = false, marked_ub = false;
   std::int32_t align = 1;
   Basic basic = Basic::none;
@@ -54,10 +57,10 @@ Bounds repeated(Bounds b, const Entry& e) {
   add(b, b.true_lb, e.disp);
   add(b, b.true_ub, e.disp);
   if (b.marked_lb) add(b, b.lb, e.disp);
-  if (b.marked_ub) add(b, b.ub, e.disp);
+  add(b, b.ub, e.disp);
   add(b, span < 0 ? b.true_lb : b.true_ub, span);
   if (b.marked_lb && span < 0) add(b, b.lb, span);
-  if (b.marked_ub && span > 0) add(b, b.ub, span);
+  if (span > 0) add(b, b.ub, span);
   return b;
 }
 
@@ -74,10 +77,11 @@ void merge(Bounds& all, const Bounds& b) {
     all.lb = all.marked_lb && all.lb < b.lb ? all.lb : b.lb;
     all.marked_lb = true;
   }
-  if (b.marked_ub) {
-    all.ub = all.marked_ub && all.ub > b.ub ? all.ub : b.ub;
-    all.marked_ub = true;
-  }
+  // A marker outranks data; among equals the highest counts.
+  const bool outranked = all.marked_ub ? !b.marked_ub : b.size == 0 && !b.marked_ub;
+  const bool alone = all.marked_ub != b.marked_ub || (all.size == 0 && !all.marked_ub);
+  if (!outranked && (alone || b.ub > all.ub)) all.ub = b.ub;
+  all.marked_ub |= b.marked_ub;
   add(all, all.size, b.size);
   add(all, all.elements, b.elements);
 }
@@ -115,7 +119,7 @@ Err compute_bounds(Type& type) {
   }
   if (!type.marked_ub) {
     type.marked_ub = b.marked_ub;
-    int64_t extent = b.marked_ub ? b.ub : type.true_lb + type.true_extent;
+    int64_t extent = b.ub;
     add(b, extent, -type.lb);
     if (!b.marked_ub && b.size > 0) {
       const int64_t over = extent % b.align;

@@ -28,6 +28,7 @@ struct Piece {
 struct Map {
   std::vector<Piece> pieces;           // basic elements in packed order
   std::vector<std::int64_t> lbs, ubs;  // markers
+  std::vector<std::int64_t> ends;      // of the old types that are not empty, with their padding
   std::int64_t align = 1;
 
   /// One copy of `of` at disp.
@@ -35,7 +36,9 @@ struct Map {
     for (const Piece& p : of.pieces) pieces.push_back({disp + p.disp, p.bytes});
     for (const std::int64_t m : of.lbs) lbs.push_back(disp + m);
     for (const std::int64_t m : of.ubs) ubs.push_back(disp + m);
-    if (!of.pieces.empty()) align = std::max(align, of.align);
+    if (of.pieces.empty()) return;
+    ends.push_back(disp + of.ub());
+    align = std::max(align, of.align);
   }
   void place(const Map& of, std::int64_t disp, std::int64_t n, std::int64_t stride) {
     for (std::int64_t i = 0; i < n; ++i) place(of, disp + i * stride);
@@ -71,6 +74,7 @@ struct Map {
   std::int64_t ub() const {
     if (!ubs.empty()) return *std::max_element(ubs.begin(), ubs.end());
     std::int64_t ub = true_ub();
+    for (const std::int64_t end : ends) ub = std::max(ub, end);
     while ((ub - lb()) % align != 0) ++ub;
     return ub;
   }
