@@ -105,10 +105,11 @@ Err match_size(int type_class, int size, const Type** out) {
 Err value_index(Context& context, const Type& value, const Type& index, const Type** out) {
   *out = named_pair(value, index);
   if (*out != nullptr) return ok;
-  // An index of a C type gives a named pair or none, as programs expect that try them all; those
-  // who need 64 bits take one of MPI's own integers.
+  // Only the named pairs have to exist; which others do is the library's choice. An index beyond
+  // int is a count or an offset. The integers of C are not offered as well: mpi4py (4.1.2) frees
+  // unnamed pairs of C types, which are predefined, and cannot convert them.
   const MPI_Datatype h = handle(index);
-  const bool offered = h == MPI_AINT || h == MPI_COUNT || h == MPI_OFFSET;
+  const bool offered = h == MPI_COUNT || h == MPI_OFFSET;
   const bool plain = offered && predefined_name(value) != nullptr;
   const Basic basic = plain ? pair_of(value.basic, index.basic) : Basic::none;
   if (basic == Basic::none) return ok;  // MPI_DATATYPE_NULL: there is no such pair

@@ -225,6 +225,8 @@ TEST(Predefined, ValueIndexPairs) {
   EXPECT_EQ(e.types, 2);
   ASSERT_FALSE(value_index(context, type(MPI_FLOAT), type(MPI_INT64_T), &a));
   EXPECT_EQ(a, nullptr);
+  ASSERT_FALSE(value_index(context, type(MPI_DOUBLE), type(MPI_AINT), &a));
+  EXPECT_EQ(a, nullptr);
   ASSERT_FALSE(value_index(context, type(MPI_DOUBLE_INT), type(MPI_COUNT), &a));
   EXPECT_EQ(a, nullptr);
 }
