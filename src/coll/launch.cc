@@ -76,15 +76,16 @@ Err start(object::Request& request) {
   return ok;
 }
 
-void release(object::Request& request) {
+Err release(object::Request& request) {
   if (!request.done) {
     request.orphan = true;
-    return;
+    return ok;
   }
   Comm& comm = *request.comm;
   if (request.state != nullptr) drop_schedule(request);
   pt2pt::free_request(&request);
   object::release(comm);
+  return ok;
 }
 
 constexpr object::RequestOps request_ops{"collective operation", start, nullptr, release, nullptr};

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A generalized request is freed when it is complete and the user has given up its handle, in
-// either order; then the free callback runs once.
+// either order; then the free callback runs once. What a callback returns, the MPI call that ran it
+// returns, the last one if it ran several (MPI-5.0 §13.2).
 #include "object/grequest.h"
 
 #include "object/store.h"
@@ -18,6 +19,11 @@ State& state(Request& request) {
   return *static_cast<State*>(request.state);
 }
 
+Err returned(int code, const char* by) {
+  if (code == MPI_SUCCESS) return ok;
+  return fail(code, "the %s callback of a generalized request returned error %d", by, code);
+}
+
 Err query(Request& request) {
   const GeneralizedCalls& calls = state(request).calls;
   MPI_Status status{};
@@ -28,29 +34,26 @@ Err query(Request& request) {
   request.bytes = status_bytes(status);
   request.cancelled = status_cancelled(status);
   request.error = code;
-  if (code != MPI_SUCCESS)
-    return fail(code, "the query callback of a generalized request returned error %d", code);
-  return ok;
+  return returned(code, "query");
 }
 
-void cancel(Request& request) {
+Err cancel(Request& request) {
   const GeneralizedCalls& calls = state(request).calls;
-  (void)calls.cancel(calls.extra, request.done);
+  return returned(calls.cancel(calls.extra, request.done), "cancel");
 }
 
-void destroy(Request& request) {
+Err destroy(Request& request) {
   State* s = &state(request);
-  (void)s->calls.free(s->calls.extra);
+  const int code = s->calls.free(s->calls.extra);
   s->store->destroy(&request);
   delete s;
+  return returned(code, "free");
 }
 
-void release(Request& request) {
-  if (request.done) {
-    destroy(request);
-  } else {
-    request.orphan = true;
-  }
+Err release(Request& request) {
+  if (request.done) return destroy(request);
+  request.orphan = true;
+  return ok;
 }
 
 constexpr RequestOps ops{"generalized request", nullptr, cancel, release, query};
@@ -73,8 +76,7 @@ Err complete_generalized(Request& request) {
                 request.ops->what);
   if (request.done) return fail(MPI_ERR_REQUEST, "the generalized request is complete already");
   request.done = true;
-  if (request.orphan) destroy(request);
-  return ok;
+  return request.orphan ? destroy(request) : ok;
 }
 
 }  // namespace weft::object

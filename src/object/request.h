@@ -17,12 +17,13 @@ struct Request;
 
 /// What differs between kinds of requests. All are called under the rank's lock.
 struct RequestOps {
-  const char* what;          // "receive", "send", "MPI_Ibarrier", ... for messages
-  Err (*start)(Request&);    // persistent: begin again; null if the kind is never persistent
-  void (*cancel)(Request&);  // MPI_Cancel; null: has no effect
+  const char* what;         // "receive", "send", "MPI_Ibarrier", ... for messages
+  Err (*start)(Request&);   // persistent: begin again; null if the kind is never persistent
+  Err (*cancel)(Request&);  // MPI_Cancel; null: has no effect
   /// The user gave the handle up (MPI_Wait returned or MPI_Request_free). The kind frees its state
   /// now, or when the operation completes if it is still active. It must end in Store::destroy.
-  void (*release)(Request&);
+  /// Fails only if the user's own callback does.
+  Err (*release)(Request&);
   /// Bring generalized requests' status up to date before it is returned; may be null.
   Err (*query)(Request&);
 };

@@ -45,31 +45,35 @@ Err start_p2p(Request& request) {
   return ok;
 }
 
-void cancel_recv(Request& request) {
+Err cancel_recv(Request& request) {
   P2p& p = p2p(request);
-  if (p.done || !p.active) return;
+  if (p.done || !p.active) return ok;
   Engine& e = *p.engine;
   progress(e);
   // A receive that is matched completes as if it had not been cancelled.
-  if (p.done || !e.matcher.is_posted(p)) return;
+  if (p.done || !e.matcher.is_posted(p)) return ok;
   e.matcher.unpost(p);
   p.cancelled = true;
   p.source = MPI_ANY_SOURCE;
   p.tag = MPI_ANY_TAG;
   p.bytes = 0;
   complete(p, MPI_SUCCESS);
+  return ok;
 }
 
-void release_p2p(Request& request) {
+Err release_p2p(Request& request) {
   P2p& p = p2p(request);
   if (p.done) {
     destroy(p);
   } else {
     p.orphan = true;  // complete() destroys it
   }
+  return ok;
 }
 
-void release_shared(Request&) {}
+Err release_shared(Request&) {
+  return ok;
+}
 
 constexpr object::RequestOps send_ops{"send", start_p2p, nullptr, release_p2p, nullptr};
 constexpr object::RequestOps recv_ops{"receive", start_p2p, cancel_recv, release_p2p, nullptr};
@@ -164,14 +168,12 @@ Err startall(std::span<MPI_Request> handles) {
 Err request_free(MPI_Request* handle) {
   Request& request = *request_of(*handle);
   *handle = MPI_REQUEST_NULL;
-  request.ops->release(request);
-  return ok;
+  return request.ops->release(request);
 }
 
 Err cancel(MPI_Request* handle) {
   Request& request = *request_of(*handle);
-  if (request.ops->cancel != nullptr) request.ops->cancel(request);
-  return ok;
+  return request.ops->cancel != nullptr ? request.ops->cancel(request) : ok;
 }
 
 }  // namespace weft::pt2pt

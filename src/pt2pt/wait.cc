@@ -59,7 +59,7 @@ Err finish(MPI_Request* handle, MPI_Status* status) {
     request.active = false;
   } else {
     *handle = MPI_REQUEST_NULL;
-    request.ops->release(request);
+    WEFT_TRY(request.ops->release(request));
   }
   return err;
 }

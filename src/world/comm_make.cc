@@ -71,12 +71,13 @@ void destroy(object::Request& request) {
   object::release(made);
 }
 
-void release_idup(object::Request& request) {
+Err release_idup(object::Request& request) {
   if (request.done) {
     destroy(request);
   } else {
     request.orphan = true;
   }
+  return ok;
 }
 
 constexpr object::RequestOps idup_ops{"MPI_Comm_idup", nullptr, nullptr, release_idup, nullptr};

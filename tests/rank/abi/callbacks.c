@@ -47,21 +47,25 @@ static void handler(MPI_Comm* comm, int* code, ...) {
   ++handled;
 }
 
+// Of generalized requests; `extra` says which callback fails, by the error it returns.
+enum { failing_query = MPI_ERR_BUFFER, failing_free = MPI_ERR_COUNT, failing_cancel = MPI_ERR_TAG };
+static int fails_as(void* extra, int code) {
+  return extra && *(int*)extra == code ? code : MPI_SUCCESS;
+}
+
 static int query(void* extra, MPI_Status* status) {
-  (void)extra;
   OK(MPI_Status_set_elements(status, MPI_INT, 3));
   OK(MPI_Status_set_cancelled(status, 0));
   status->MPI_SOURCE = MPI_UNDEFINED;
   status->MPI_TAG = MPI_UNDEFINED;
-  return MPI_SUCCESS;
+  return fails_as(extra, failing_query);
 }
 static int release(void* extra) {
-  (void)extra;
-  return MPI_SUCCESS;
+  return fails_as(extra, failing_free);
 }
 static int cancel(void* extra, int complete) {
-  (void)extra, (void)complete;
-  return MPI_SUCCESS;
+  (void)complete;
+  return fails_as(extra, failing_cancel);
 }
 
 static void* partner(void* comm) {
@@ -113,6 +117,19 @@ int main(int argc, char** argv) {
   OK(MPI_Wait(&request, &status));
   OK(MPI_Get_count(&status, MPI_INT, &n));
   EQ(n, 3);
+
+  OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));  // theirs: of no communicator
+  const int codes[] = {failing_query, failing_free, failing_cancel};
+  for (int i = 0; i < 3; ++i) {
+    OK(MPI_Grequest_start(query, release, cancel, (void*)&codes[i], &request));
+    EQ(MPI_Cancel(&request), codes[i] == failing_cancel ? failing_cancel : MPI_SUCCESS);
+    OK(MPI_Grequest_complete(request));
+    EQ(MPI_Wait(&request, &status), codes[i] == failing_cancel ? MPI_SUCCESS : codes[i]);
+    CHECK(request == MPI_REQUEST_NULL, "a failed callback keeps its request");
+  }
+  OK(MPI_Grequest_start(query, release, cancel, (void*)&codes[1], &request));
+  OK(MPI_Grequest_complete(request));
+  EQ(MPI_Request_free(&request), failing_free);
 
   // The second thread talks on `dup`, this one on MPI_COMM_WORLD.
   void* complaint = NULL;
