@@ -94,11 +94,13 @@ Err barrier(Comm& comm, How how) {
 
 Err bcast(const Buffer& buffer, int root, Comm& comm, How how) {
   if (Shared* shared = shared_for(comm, how)) return shared->bcast(buffer, root);
-  Schedule& s = take_schedule(comm, {Call::bcast, how.what, root, buffer.bytes()});
+  // Beside the root of an intercommunicator there may be no type.
+  const std::int64_t bytes = comm.is_inter() ? 0 : buffer.bytes();
+  Schedule& s = take_schedule(comm, {Call::bcast, how.what, root, bytes});
   if (comm.is_inter())
     bcast_inter(s, buffer, root, remote_size(comm));
   else
-    choose_bcast({comm.size(), buffer.bytes()})(s, buffer, root, position(comm));
+    choose_bcast({comm.size(), bytes})(s, buffer, root, position(comm));
   return launch(s, comm, how);
 }
 

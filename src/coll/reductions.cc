@@ -16,6 +16,7 @@ Case case_of(const Operands& x, const Comm& comm, std::int64_t elements) {
 /// Slots hold packed data, and whoever comes last applies the operation: so it has to be the
 /// library's.
 Shared* shared_for_reduction(const Operands& x, Comm& comm, const How& how) {
+  if (comm.is_inter()) return nullptr;  // beside the root there may be no operation and type
   const bool plain =
       x.op->operation != datatype::Operation::user && x.type->predefined && x.type->dense;
   return plain ? shared_for(comm, how) : nullptr;
@@ -23,6 +24,7 @@ Shared* shared_for_reduction(const Operands& x, Comm& comm, const How& how) {
 
 Signature signature(Call call, const Operands& x, std::int64_t count, const How& how,
                     int root = Signature::no_root) {
+  if (x.type == nullptr) return {call, how.what, root};  // beside the root of an intercommunicator
   return {call, how.what, root, count * x.type->size, static_cast<std::uint64_t>(x.op->operation)};
 }
 

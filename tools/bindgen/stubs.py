@@ -179,10 +179,11 @@ class Stub:
                 bound.add(p.name)
                 buffers, counts = [], []
             else:
-                rest.append((self.check(p), True if p.root else None))
+                where = "op" if p.kind.name == "OPERATION" else None
+                rest.append((self.check(p), True if p.root else where))
                 if p.kind.name == "OPERATION" and len(bound) == 1:
-                    rest.append((f"check::op_defined({p.name}_p, {bound.copy().pop()}_p)", None))
-        out = [(self.check(p), None) for p in first + ranks] + rest
+                    rest.append((f"check::op_defined({p.name}_p, {bound.copy().pop()}_p)", "op"))
+        out = [(self.check(p), None) for p in first + ranks if p.name not in unchecked] + rest
         out += [(self.expand(text), None) for text in self.overlay.get("checks", [])]
         return [(text, root) for text, root in out if text]
 
@@ -190,6 +191,8 @@ class Stub:
         """When a check applies: an argument of a rooted collective may not be significant."""
         if not self.root or root_only is None:
             return ""
+        if root_only == "op":  # counts for the root of an intercommunicator too, not beside it
+            return f" && {self.root} != MPI_PROC_NULL"
         return (f" && check::at_root(*{self.comm}_p, {self.root})" if root_only else
                 f" && check::takes_part({self.root})")
 

@@ -1395,8 +1395,8 @@ extern "C" int PMPI_Ireduce(const void *sendbuf, void *recvbuf, int count, MPI_D
         "sendbuf, count, datatype");
     if (!e && check::at_root(*comm_p, root)) e = check::operand(recvbuf, count, datatype_p,
         datatype, "recvbuf, count, datatype");
-    if (!e) e = check::op(op_p, op, "op");
-    if (!e) e = check::op_defined(op_p, datatype_p);
+    if (!e && root != MPI_PROC_NULL) e = check::op(op_p, op, "op");
+    if (!e && root != MPI_PROC_NULL) e = check::op_defined(op_p, datatype_p);
     if (!e) e = check::given(request, "request");
   }
   if (!e) e = coll::reduce({sendbuf, recvbuf, count, datatype_p, op_p}, root, *comm_p,
@@ -1419,8 +1419,8 @@ extern "C" int PMPI_Ireduce_c(const void *sendbuf, void *recvbuf, MPI_Count coun
         "sendbuf, count, datatype");
     if (!e && check::at_root(*comm_p, root)) e = check::operand(recvbuf, count, datatype_p,
         datatype, "recvbuf, count, datatype");
-    if (!e) e = check::op(op_p, op, "op");
-    if (!e) e = check::op_defined(op_p, datatype_p);
+    if (!e && root != MPI_PROC_NULL) e = check::op(op_p, op, "op");
+    if (!e && root != MPI_PROC_NULL) e = check::op_defined(op_p, datatype_p);
     if (!e) e = check::given(request, "request");
   }
   if (!e) e = coll::reduce({sendbuf, recvbuf, count, datatype_p, op_p}, root, *comm_p,
@@ -1726,8 +1726,8 @@ extern "C" int PMPI_Reduce(const void *sendbuf, void *recvbuf, int count, MPI_Da
         "sendbuf, count, datatype");
     if (!e && check::at_root(*comm_p, root)) e = check::operand(recvbuf, count, datatype_p,
         datatype, "recvbuf, count, datatype");
-    if (!e) e = check::op(op_p, op, "op");
-    if (!e) e = check::op_defined(op_p, datatype_p);
+    if (!e && root != MPI_PROC_NULL) e = check::op(op_p, op, "op");
+    if (!e && root != MPI_PROC_NULL) e = check::op_defined(op_p, datatype_p);
   }
   if (!e) e = coll::reduce({sendbuf, recvbuf, count, datatype_p, op_p}, root, *comm_p);
   return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
@@ -1748,8 +1748,8 @@ extern "C" int PMPI_Reduce_c(const void *sendbuf, void *recvbuf, MPI_Count count
         "sendbuf, count, datatype");
     if (!e && check::at_root(*comm_p, root)) e = check::operand(recvbuf, count, datatype_p,
         datatype, "recvbuf, count, datatype");
-    if (!e) e = check::op(op_p, op, "op");
-    if (!e) e = check::op_defined(op_p, datatype_p);
+    if (!e && root != MPI_PROC_NULL) e = check::op(op_p, op, "op");
+    if (!e && root != MPI_PROC_NULL) e = check::op_defined(op_p, datatype_p);
   }
   if (!e) e = coll::reduce({sendbuf, recvbuf, count, datatype_p, op_p}, root, *comm_p);
   return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
@@ -1772,8 +1772,8 @@ extern "C" int PMPI_Reduce_init(const void *sendbuf, void *recvbuf, int count,
         "sendbuf, count, datatype");
     if (!e && check::at_root(*comm_p, root)) e = check::operand(recvbuf, count, datatype_p,
         datatype, "recvbuf, count, datatype");
-    if (!e) e = check::op(op_p, op, "op");
-    if (!e) e = check::op_defined(op_p, datatype_p);
+    if (!e && root != MPI_PROC_NULL) e = check::op(op_p, op, "op");
+    if (!e && root != MPI_PROC_NULL) e = check::op_defined(op_p, datatype_p);
     if (!e) e = check::info(info_p, info, "info");
     if (!e) e = check::given(request, "request");
   }
@@ -1799,8 +1799,8 @@ extern "C" int PMPI_Reduce_init_c(const void *sendbuf, void *recvbuf, MPI_Count 
         "sendbuf, count, datatype");
     if (!e && check::at_root(*comm_p, root)) e = check::operand(recvbuf, count, datatype_p,
         datatype, "recvbuf, count, datatype");
-    if (!e) e = check::op(op_p, op, "op");
-    if (!e) e = check::op_defined(op_p, datatype_p);
+    if (!e && root != MPI_PROC_NULL) e = check::op(op_p, op, "op");
+    if (!e && root != MPI_PROC_NULL) e = check::op_defined(op_p, datatype_p);
     if (!e) e = check::info(info_p, info, "info");
     if (!e) e = check::given(request, "request");
   }

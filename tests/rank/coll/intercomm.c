@@ -27,20 +27,23 @@ int main(int argc, char** argv) {
   // From the even group's last rank to all odd ones.
   const int evens = even ? mine : theirs,
             root = even ? (me == evens - 1 ? MPI_ROOT : MPI_PROC_NULL) : evens - 1;
+  // Beside the root no other argument counts.
+  const int beside = root == MPI_PROC_NULL, m = beside ? -1 : n;
+  const MPI_Datatype type = beside ? MPI_DATATYPE_NULL : MPI_INT;
   COLL(Barrier, barrier, inter);
   SET(item(rank, 0, i));
-  COLL(Bcast, bcast, a, n, MPI_INT, root, inter);
+  COLL(Bcast, bcast, a, m, type, root, inter);
   if (!even) memcpy(b, a, sizeof(int) * n);
   if (!even) EXPECT(n, item(2 * (evens - 1), 0, i));
   // The odd group's data to the even root, and back out.
   SET(item(rank, 1, i));
-  COLL(Gather, gather, a, n, MPI_INT, b, n, MPI_INT, root, inter);
+  COLL(Gather, gather, a, m, type, b, m, type, root, inter);
   if (root == MPI_ROOT) EXPECT(n * theirs, item(2 * (i / n) + 1, 1, i % n));
   SET(item(rank, 2, i));
-  COLL(Scatter, scatter, a, n, MPI_INT, b, n, MPI_INT, root, inter);
+  COLL(Scatter, scatter, a, m, type, b, m, type, root, inter);
   if (!even) EXPECT(n, item(2 * (evens - 1), 2, (long)me * n + i));
   SET(rank + i);
-  COLL(Reduce, reduce, a, b, n, MPI_INT, MPI_MAX, root, inter);
+  COLL(Reduce, reduce, a, b, m, type, beside ? MPI_OP_NULL : MPI_MAX, root, inter);
   if (root == MPI_ROOT) EXPECT(n, 2 * (theirs - 1) + 1 + i);
   // Symmetric ones: everybody gets what the other group has.
   SET(rank + i);
