@@ -14,13 +14,10 @@ namespace weft::coll {
 
 void reduce_scatter_rooted(Schedule& s, const Operands& x, const Parts& parts, Position me) {
   const Type& type = *x.type;
-  const bool in_place = is_in_place(x.send);
   const std::int64_t total = parts.before(me.size);
-  Operands whole{in_place ? x.recv : x.send, nullptr, total, x.type, x.op};
-  if (me.rank == 0) {
-    whole.recv = in_place ? x.recv : s.elements(total, type);
-    if (in_place) whole.send = MPI_IN_PLACE;
-  }
+  Operands whole{is_in_place(x.send) ? x.recv : x.send, nullptr, total, x.type, x.op};
+  // Not in the receive buffer, even in place: it may hold less, and keeps what is behind the part.
+  if (me.rank == 0) whole.recv = s.elements(total, type);
   reduce_binomial(s, whole, 0, me);
   if (me.rank == 0) {
     std::int64_t before = parts[0];
@@ -28,7 +25,7 @@ void reduce_scatter_rooted(Schedule& s, const Operands& x, const Parts& parts, P
       s.send({element(whole.recv, before, type), parts[i], &type}, i);
       before += parts[i];
     }
-    if (!in_place) s.copy({whole.recv, parts[0], &type}, {x.recv, parts[0], &type});
+    s.copy({whole.recv, parts[0], &type}, {x.recv, parts[0], &type});
   } else {
     s.recv({x.recv, parts[me.rank], &type}, 0);
   }

@@ -53,6 +53,14 @@ static void all(int count, int in_place) {
   free(in);
 }
 
+// A rank gets its own part at the start of the buffer; what it gave of the others' parts stays.
+static void untouched(const long* in, long from, long to, int in_place) {
+  ++checks;
+  for (long i = from; i < to; ++i)
+    if (in[i] != (in_place ? value(rank, i) : -1))
+      DIE("a Reduce_scatter of %ld changed item %ld to %ld", from, i, in[i]);
+}
+
 static void scattered(int count, int in_place) {
   int* counts = alloc(sizeof(int) * size);
   long total = 0, before = 0;
@@ -68,10 +76,12 @@ static void scattered(int count, int in_place) {
   COLL(Reduce_scatter, reduce_scatter, in_place ? MPI_IN_PLACE : out, in, counts, MPI_LONG, MPI_SUM,
        MPI_COMM_WORLD);
   compare("Reduce_scatter", in, before, counts[rank], size);
+  untouched(in, counts[rank], room, in_place);
   for (long i = 0; i <= room; ++i) in[i] = i < room && in_place ? out[i] : -1;
   COLL(Reduce_scatter_block, reduce_scatter_block, in_place ? MPI_IN_PLACE : out, in, count,
        MPI_LONG, MPI_SUM, MPI_COMM_WORLD);
   compare("Reduce_scatter_block", in, (long)rank * count, count, size);
+  untouched(in, count, room, in_place);
   CHECK(in[room] == -1, "Reduce_scatter_block wrote past the end");
   free(counts);
   free(out);
