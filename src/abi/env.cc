@@ -109,22 +109,41 @@ namespace {
 
 struct Fact {
   const char* key;
-  std::size_t value;
+  const char* value;
 };
 
-constexpr Fact abi_facts[] = {{"mpi_aint_size", sizeof(MPI_Aint)},
-                              {"mpi_count_size", sizeof(MPI_Count)},
-                              {"mpi_offset_size", sizeof(MPI_Offset)}};
-constexpr Fact fortran_facts[] = {{"mpi_logical_size", 4},
-                                  {"mpi_integer_size", 4},
-                                  {"mpi_real_size", 4},
-                                  {"mpi_double_precision_size", 8}};
+static_assert(sizeof(MPI_Aint) == 8 && sizeof(MPI_Count) == 8 && sizeof(MPI_Offset) == 8);
+constexpr Fact abi_facts[] = {
+    {"mpi_aint_size", "8"}, {"mpi_count_size", "8"}, {"mpi_offset_size", "8"}};
+// All the optional types that the ABI has handles for (datatype/predefined.cc).
+constexpr Fact fortran_facts[] = {{"mpi_logical_size", "4"},
+                                  {"mpi_integer_size", "4"},
+                                  {"mpi_real_size", "4"},
+                                  {"mpi_double_precision_size", "8"},
+                                  {"mpi_logical1_supported", "true"},
+                                  {"mpi_logical2_supported", "true"},
+                                  {"mpi_logical4_supported", "true"},
+                                  {"mpi_logical8_supported", "true"},
+                                  {"mpi_logical16_supported", "true"},
+                                  {"mpi_integer1_supported", "true"},
+                                  {"mpi_integer2_supported", "true"},
+                                  {"mpi_integer4_supported", "true"},
+                                  {"mpi_integer8_supported", "true"},
+                                  {"mpi_integer16_supported", "true"},
+                                  {"mpi_real2_supported", "true"},
+                                  {"mpi_real4_supported", "true"},
+                                  {"mpi_real8_supported", "true"},
+                                  {"mpi_real16_supported", "true"},
+                                  {"mpi_complex4_supported", "true"},
+                                  {"mpi_complex8_supported", "true"},
+                                  {"mpi_complex16_supported", "true"},
+                                  {"mpi_complex32_supported", "true"},
+                                  {"mpi_double_complex_supported", "true"}};
 
 Err info_of(Entry& entry, MPI_Info* out, std::span<const Fact> facts) {
   object::create_info(entry.store(), out);
   object::Info* info = entry.store().info(*out);
-  for (const Fact& f : facts)
-    WEFT_TRY(object::info_set(*info, f.key, std::to_string(f.value).c_str()));
+  for (const Fact& f : facts) WEFT_TRY(object::info_set(*info, f.key, f.value));
   return ok;
 }
 
@@ -155,8 +174,8 @@ Err set_fortran_booleans(int size, const void* is_true, const void* is_false) {
 Err set_fortran_info(const object::Info& info) {
   for (const Fact& f : fortran_facts) {
     const std::string* value = object::info_find(&info, f.key);
-    if (value == nullptr || *value == std::to_string(f.value)) continue;
-    return fail(MPI_ERR_ABI, "%s is %s; it is set already, to %zu, and cannot be changed", f.key,
+    if (value == nullptr || *value == f.value) continue;
+    return fail(MPI_ERR_ABI, "%s is %s; it is set already, to %s, and cannot be changed", f.key,
                 value->c_str(), f.value);
   }
   return ok;

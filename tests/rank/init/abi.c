@@ -21,6 +21,13 @@ int main(int argc, char** argv) {
   OK(MPI_Info_get(info, "mpi_offset_size", 49, value, &flag));
   EQ(flag, 1);
   OK(MPI_Info_free(&info));
+  OK(MPI_Abi_get_fortran_info(&info));
+  OK(MPI_Info_get(info, "mpi_integer_size", 49, value, &flag));
+  CHECK(flag && strcmp(value, "4") == 0, "mpi_integer_size is '%s'", flag ? value : "not there");
+  OK(MPI_Info_get(info, "mpi_real16_supported", 49, value, &flag));
+  CHECK(flag && strcmp(value, "true") == 0, "MPI_REAL16 is supported: '%s'", flag ? value : "?");
+  OK(MPI_Abi_set_fortran_info(info));
+  OK(MPI_Info_free(&info));
   start(&argc, &argv);
   EQ(MPI_Comm_toint(MPI_COMM_WORLD), (intptr_t)MPI_COMM_WORLD);
   CHECK(MPI_Comm_fromint(MPI_Comm_toint(MPI_COMM_SELF)) == MPI_COMM_SELF,
