@@ -52,10 +52,11 @@ void set_type_name(Store& store, const datatype::Type& type, const char* text) {
   set_name(e.name, text);
 }
 
-void get_type_name(Store& store, const datatype::Type& type, char* text, int* length) {
-  const TypeExtra* e = find_extra(store, type);
+void get_type_name(Store& store, const datatype::Type* type, char* text, int* length) {
+  if (type == nullptr) return get_name("MPI_DATATYPE_NULL", text, length);
+  const TypeExtra* e = find_extra(store, *type);
   if (e != nullptr && e->named) return get_name(e->name, text, length);
-  const char* name = datatype::predefined_name(type);
+  const char* name = datatype::predefined_name(*type);
   get_name(name != nullptr ? name : "", text, length);
 }
 

@@ -23,7 +23,8 @@ struct TypeExtra {
 TypeExtra& extra(Store& store, const datatype::Type& type);
 
 void set_type_name(Store& store, const datatype::Type& type, const char* text);
-void get_type_name(Store& store, const datatype::Type& type, char* text, int* length);
+/// `type` is null for MPI_DATATYPE_NULL, which has a name too.
+void get_type_name(Store& store, const datatype::Type* type, char* text, int* length);
 /// MPI_Type_dup and MPI_Type_free: with the callbacks of attributes.
 Err dup_type(Store& store, const datatype::Type& type, MPI_Datatype* out);
 Err free_type(Store& store, MPI_Datatype* handle);

@@ -190,11 +190,12 @@ extern "C" int PMPI_Comm_get_name(MPI_Comm comm, char *comm_name, int *resultlen
   object::Comm* comm_p = entry.comm(comm);
   Err e = entry.status();
   if (entry.checking()) {
-    if (!e) e = check::comm(comm_p, comm, "comm");
     if (!e) e = check::given(comm_name, "comm_name");
     if (!e) e = check::given(resultlen, "resultlen");
+    if (!e) e = comm == MPI_COMM_NULL ? ok : check::comm(comm_p, comm, "comm");
   }
-  if (!e) e = (object::get_name(comm_p->name, comm_name, resultlen), ok);
+  if (!e) e = (object::get_name(comm != MPI_COMM_NULL ? comm_p->name : "MPI_COMM_NULL", comm_name,
+      resultlen), ok);
   return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Comm_get_name")]]
@@ -585,7 +586,6 @@ extern "C" int PMPI_Intercomm_create(MPI_Comm local_comm, int local_leader, MPI_
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::comm(local_comm_p, local_comm, "local_comm");
-    if (!e) e = check::comm(peer_comm_p, peer_comm, "peer_comm");
     if (!e) e = check::given(newintercomm, "newintercomm");
     if (!e) e = check::tag(tag, "tag");
     if (!e) e = check::rank(local_leader, *local_comm_p, "local_leader");
@@ -696,11 +696,11 @@ extern "C" int PMPI_Type_get_name(MPI_Datatype datatype, char *type_name, int *r
   const datatype::Type* datatype_p = abi::type(datatype);
   Err e = entry.status();
   if (entry.checking()) {
-    if (!e) e = check::type(datatype_p, datatype, "datatype");
     if (!e) e = check::given(type_name, "type_name");
     if (!e) e = check::given(resultlen, "resultlen");
+    if (!e) e = datatype == MPI_DATATYPE_NULL ? ok : check::type(datatype_p, datatype, "datatype");
   }
-  if (!e) e = (object::get_type_name(entry.store(), *datatype_p, type_name, resultlen), ok);
+  if (!e) e = (object::get_type_name(entry.store(), datatype_p, type_name, resultlen), ok);
   return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Type_get_name")]]
@@ -773,7 +773,16 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Win_get_attr")]]
     decltype(PMPI_Win_get_attr) MPI_Win_get_attr;
 
 extern "C" int PMPI_Win_get_name(MPI_Win win, char *win_name, int *resultlen) {
-  return not_yet(Fn::Win_get_name);
+  Entry entry(Fn::Win_get_name);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::given(win_name, "win_name");
+    if (!e) e = check::given(resultlen, "resultlen");
+    if (!e) e = win == MPI_WIN_NULL ? ok : check::bad_handle(MPI_ERR_WIN, win,
+        "MPI_WIN_NULL; this version of weft has no other windows", "win");
+  }
+  if (!e) e = (object::get_name("MPI_WIN_NULL", win_name, resultlen), ok);
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Win_get_name")]]
     decltype(PMPI_Win_get_name) MPI_Win_get_name;

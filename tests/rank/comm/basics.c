@@ -117,6 +117,12 @@ static void names(void) {
   MPI_Comm comm;
   OK(MPI_Comm_get_name(MPI_COMM_WORLD, name, &length));
   CHECK(strcmp(name, "MPI_COMM_WORLD") == 0 && length == 14, "the world is named '%s'", name);
+  OK(MPI_Comm_get_name(MPI_COMM_NULL, name, &length));
+  CHECK(strcmp(name, "MPI_COMM_NULL") == 0 && length == 13, "the null handle is named '%s'", name);
+  OK(MPI_Type_get_name(MPI_DATATYPE_NULL, name, &length));
+  CHECK(strcmp(name, "MPI_DATATYPE_NULL") == 0, "the null datatype is named '%s'", name);
+  OK(MPI_Win_get_name(MPI_WIN_NULL, name, &length));
+  CHECK(strcmp(name, "MPI_WIN_NULL") == 0, "the null window is named '%s'", name);
   OK(MPI_Comm_get_name(MPI_COMM_SELF, name, &length));
   CHECK(strcmp(name, "MPI_COMM_SELF") == 0, "self is named '%s'", name);
   OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
