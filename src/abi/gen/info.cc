@@ -51,6 +51,7 @@ extern "C" int PMPI_Info_dup(MPI_Info info, MPI_Info *newinfo) {
   if (entry.checking()) {
     if (!e) e = check::info(info_p, info, "info");
     if (!e) e = check::given(newinfo, "newinfo");
+    if (!e) e = check::info_given(info_p, info, "info");
   }
   if (!e) e = (object::dup_info(entry.store(), info_p, newinfo), ok);
   return e ? entry.raise(e) : MPI_SUCCESS;

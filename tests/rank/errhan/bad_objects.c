@@ -62,6 +62,7 @@ static void attributes_and_info(void) {
   BAD(MPI_Info_set(info, "", "x"), MPI_ERR_INFO_KEY);
   BAD(MPI_Info_delete(info, "nothing"), MPI_ERR_INFO_NOKEY, "nothing");
   BAD(MPI_Info_get_nthkey(info, 3, text), MPI_ERR_ARG, "3");
+  BAD(MPI_Info_dup(MPI_INFO_NULL, &info), MPI_ERR_INFO, "MPI_INFO_NULL");
   BAD(MPI_Info_set(MPI_INFO_NULL, "a", "b"), MPI_ERR_INFO, "MPI_INFO_NULL");
   OK(MPI_Info_free(&info));
   BAD(MPI_Error_class(-1, &flag), MPI_ERR_ARG, "-1");
