@@ -183,7 +183,7 @@ Err types(const MPI_Datatype* array, std::int64_t count, const char* name) {
 Err operands(const void* data, coll::Counts counts, const Type* type, MPI_Datatype handle,
              std::int64_t blocks, const char* names) {
   if (data == MPI_IN_PLACE) return ok;
-  if (counts.data == nullptr) return bad_pointer(nth(names, 1).text);
+  if (counts.data == nullptr && blocks > 0) return bad_pointer(nth(names, 1).text);
   std::int64_t total = 0;
   for (std::int64_t i = 0; i < blocks; ++i) {
     if (counts[i] < 0) return bad_block_count(counts[i], i, names);
@@ -197,6 +197,7 @@ Err operands(const void* data, coll::Counts counts, const Type* type, MPI_Dataty
 Err operands(const void* data, coll::Counts counts, const MPI_Datatype* types, std::int64_t blocks,
              const char* names) {
   if (data == MPI_IN_PLACE) return ok;
+  if (blocks == 0) return ok;  // without a neighbor
   if (counts.data == nullptr) return bad_pointer(nth(names, 1).text);
   if (types == nullptr) return bad_pointer(nth(names, 2).text);
   for (std::int64_t i = 0; i < blocks; ++i) {
@@ -213,6 +214,13 @@ Err operands(const void* data, coll::Counts counts, const MPI_Datatype* types, s
     return bad_buffer(data, 0, type, types[i], element);
   }
   return ok;
+}
+
+Err not_in_place(const void* send, const void* recv) {
+  if (send != MPI_IN_PLACE && recv != MPI_IN_PLACE) return ok;
+  return fail(MPI_ERR_BUFFER,
+              "%s is MPI_IN_PLACE, which neighborhood collectives do not have; pass two buffers",
+              send == MPI_IN_PLACE ? "sendbuf" : "recvbuf");
 }
 
 Err op_defined(const object::Op* op, const Type* type) {

@@ -15,6 +15,7 @@
 #include "coll/coll.h"
 #include "object/objects.h"
 #include "object/request.h"
+#include "object/topology.h"
 
 namespace weft::abi {
 
@@ -144,6 +145,14 @@ inline Err recv_tag(int tag, const char* name) {
 inline std::int64_t peers(const Comm& comm) {
   return static_cast<std::int64_t>(comm.peers().size());
 }
+/// The same in a neighborhood collective, by direction; 0 without a topology, which the call
+/// reports.
+inline std::int64_t sources(const Comm& comm) {
+  return comm.topology ? static_cast<std::int64_t>(comm.topology->sources.size()) : 0;
+}
+inline std::int64_t destinations(const Comm& comm) {
+  return comm.topology ? static_cast<std::int64_t>(comm.topology->destinations.size()) : 0;
+}
 /// Does the caller contribute data to a rooted collective? Not beside the root of an
 /// intercommunicator.
 inline bool takes_part(int root) {
@@ -168,6 +177,11 @@ inline Err buffer(const void* buffer, std::int64_t count, const Type* type, MPI_
     return ok;
   return bad_buffer(buffer, count, type, handle, names);
 }
+/// The same for each of `blocks` parts of a buffer; none needs no address.
+inline Err buffer(const void* data, std::int64_t count, const Type* type, MPI_Datatype handle,
+                  std::int64_t blocks, const char* names) {
+  return buffer(blocks > 0 ? data : names, count, type, handle, names);
+}
 /// The same for a buffer that may be MPI_IN_PLACE (count and type are ignored then).
 inline Err operand(const void* data, std::int64_t count, const Type* type, MPI_Datatype handle,
                    const char* names) {
@@ -179,6 +193,9 @@ Err operands(const void* data, coll::Counts counts, const Type* type, MPI_Dataty
 /// ... or one type per process.
 Err operands(const void* data, coll::Counts counts, const MPI_Datatype* types, std::int64_t blocks,
              const char* names);
+
+/// Neighborhood collectives have no MPI_IN_PLACE (§8.6).
+Err not_in_place(const void* send, const void* recv);
 
 /// Is the reduction operation defined for the type?
 Err op_defined(const object::Op* op, const Type* type);

@@ -79,6 +79,14 @@ Err exscan(const Operands& operands, Comm& comm, How how = {});
 /// MPI_Reduce_local (§6.9.7).
 Err reduce_local(const void* in, void* inout, std::int64_t count, const Type& type, const Op& op);
 
+// Neighborhood collectives (§8.6-§8.9): block i of `recv` comes from source i of the topology,
+// block i of `send` goes to destination i.
+Err neighbor_allgather(const ConstBuffer& send, const Buffer& recv, Comm& comm, How how = {});
+Err neighbor_allgatherv(const ConstBuffer& send, const VBuffer& recv, Comm& comm, How how = {});
+Err neighbor_alltoall(const ConstBuffer& send, const Buffer& recv, Comm& comm, How how = {});
+Err neighbor_alltoallv(const VBuffer& send, const VBuffer& recv, Comm& comm, How how = {});
+Err neighbor_alltoallw(const WBuffer& send, const WBuffer& recv, Comm& comm, How how = {});
+
 // For communicator construction: agree without a user-visible operation.
 /// comm.coll for a new communicator (all its members call it together, after `engine`, `context`
 /// and the groups are set). detach frees it.

@@ -51,6 +51,18 @@ std::span<const int> graph_neighbors_of(const Topology& t, int rank) {
           static_cast<std::size_t>(t.index[static_cast<std::size_t>(rank)] - first)};
 }
 
+bool is_symmetric(const Topology& t) {
+  std::vector<std::pair<int, int>> there, back;
+  for (int i = 0; i < static_cast<int>(t.index.size()); ++i)
+    for (const int j : graph_neighbors_of(t, i)) {
+      there.emplace_back(i, j);
+      back.emplace_back(j, i);
+    }
+  std::sort(there.begin(), there.end());
+  std::sort(back.begin(), back.end());
+  return there == back;
+}
+
 /// The rank at `coords`, wrapped where the grid is periodic; MPI_PROC_NULL outside of it.
 int rank_at(const Topology& t, std::span<const int> coords) {
   int rank = 0;
@@ -115,6 +127,19 @@ bool factor(int n, std::span<int> out, int bound) {
 
 Topology* dup_topology(const Topology* topology) {
   return topology != nullptr ? new Topology(*topology) : nullptr;
+}
+
+void find_neighbors(Topology& t, int rank) {
+  if (t.what == MPI_DIST_GRAPH) return;
+  if (t.what == MPI_GRAPH) {
+    const std::span<const int> found = graph_neighbors_of(t, rank);
+    t.sources.assign(found.begin(), found.end());
+    t.symmetric = is_symmetric(t);
+  } else {
+    for (std::size_t d = 0; d < t.dims.size(); ++d)
+      for (const int disp : {-1, 1}) t.sources.push_back(shifted(t, d, disp));
+  }
+  t.destinations = t.sources;
 }
 
 void free_topology(Topology* topology) {
@@ -316,27 +341,16 @@ Err dist_graph_neighbors(const Comm& comm, int maxindegree, int* sources, int* s
 
 Err neighbors(const Comm& comm, Neighbors* out) {
   const Topology* t = comm.topology;
-  switch (topology_of(comm)) {
-    case MPI_CART:
-      for (std::size_t d = 0; d < t->dims.size(); ++d)
-        for (const int disp : {-1, 1}) out->sources.push_back(shifted(*t, d, disp));
-      out->destinations = out->sources;
-      return ok;
-    case MPI_GRAPH: {
-      const std::span<const int> found = graph_neighbors_of(*t, comm.rank);
-      out->sources.assign(found.begin(), found.end());
-      out->destinations = out->sources;
-      return ok;
-    }
-    case MPI_DIST_GRAPH:
-      out->sources = t->sources;
-      out->destinations = t->destinations;
-      return ok;
-    default:
-      return fail(MPI_ERR_TOPOLOGY,
-                  "the communicator has no topology; a neighbourhood collective needs "
-                  "one made by MPI_Cart_create, MPI_Graph_create or MPI_Dist_graph_create");
-  }
+  if (t == nullptr)
+    return fail(MPI_ERR_TOPOLOGY,
+                "the communicator has no topology; a neighborhood collective needs one made by "
+                "MPI_Cart_create, MPI_Graph_create or MPI_Dist_graph_create");
+  if (!t->symmetric)
+    return fail(MPI_ERR_TOPOLOGY,
+                "the communicator's graph has an edge that does not go back; neighborhood "
+                "collectives need both directions, or MPI_Dist_graph_create, which has one");
+  *out = {t->sources, t->destinations, t->what == MPI_CART};
+  return ok;
 }
 
 }  // namespace weft::object

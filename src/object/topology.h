@@ -18,10 +18,16 @@ struct Topology {
   std::vector<int> dims, periods, coords;
   // Graph: neighbours of rank i are edges[index[i - 1]] .. edges[index[i] - 1]
   std::vector<int> index, edges;
-  // Distributed graph, of this rank
-  std::vector<int> sources, source_weights, destinations, destination_weights;
+  bool symmetric = true;  // as many edges from i to j as from j to i, for all i and j
+  // Distributed graph
+  std::vector<int> source_weights, destination_weights;
   bool weighted = false;
+  // Whom this rank hears from and whom it sends to; MPI_PROC_NULL beyond the border of a grid
+  std::vector<int> sources, destinations;
 };
+
+/// Fill in the neighbours of `rank` in a grid or graph; a distributed graph is told of them.
+void find_neighbors(Topology& topology, int rank);
 
 Topology* dup_topology(const Topology* topology);
 void free_topology(Topology* topology);
@@ -61,10 +67,12 @@ Err dist_graph_neighbors_count(const Comm& comm, int* indegree, int* outdegree, 
 Err dist_graph_neighbors(const Comm& comm, int maxindegree, int* sources, int* source_weights,
                          int maxoutdegree, int* destinations, int* destination_weights);
 
-/// For the neighbourhood collectives (§8.6): whom this rank hears from and whom it sends to, in the
-/// order of the blocks; MPI_PROC_NULL at the edges of a grid.
+/// For the neighborhood collectives (§8.6): whom this rank hears from and whom it sends to, in the
+/// order of the blocks; MPI_PROC_NULL beyond the border of a grid. An error if the communicator has
+/// no topology, or a graph whose edges do not go both ways.
 struct Neighbors {
-  std::vector<int> sources, destinations;
+  std::span<const int> sources, destinations;
+  bool grid = false;  // neighbors 2d and 2d + 1 are those in dimension d, down and up
 };
 Err neighbors(const Comm& comm, Neighbors* out);
 

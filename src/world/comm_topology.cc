@@ -31,6 +31,7 @@ Err give(const Result<Comm*>& made, Topology topology, MPI_Comm* out) {
   *out = MPI_COMM_NULL;
   if (made.value == nullptr) return ok;
   made.value->topology = new Topology(std::move(topology));
+  object::find_neighbors(*made.value->topology, made.value->rank);
   *out = object::handle_of(*made.value);
   return ok;
 }

@@ -118,8 +118,10 @@ class Stub:
         """Buffers with their count and type: one check for all three."""
         word = "operand" if self.overlay.get("in_place") else "buffer"
         ops = any(q.kind.name == "OPERATION" for q in self.params)
-        blocks = f"{self.comm}_p->size()" if ops else f"check::peers(*{self.comm}_p)"
+        usual = "comm.size()" if ops else "check::peers(comm)"
+        sent, received = self.overlay.get("blocks", [usual, usual])
         for buffer in buffers:
+            blocks = self.expand(received if buffer.direction == "out" else sent)
             names = ", ".join([buffer.name] + [c.name for c in counts] + [p.name])
             if p.length:
                 args = f"{buffer.name}, counts({counts[0].name}), {p.name}, {blocks}"
@@ -130,6 +132,8 @@ class Stub:
                 text = f'check::operands({args}, "{names}")'
             else:
                 args = f"{buffer.name}, {counts[0].name}, {p.name}_p, {p.name}"
+                if "blocks" in self.overlay:
+                    args += f", {blocks}"
                 text = f'check::{word}({args}, "{names}")'
             yield text, buffer.root
 

@@ -311,7 +311,23 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Graphdims_get")]]
 
 extern "C" int PMPI_Ineighbor_allgather(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
     void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request) {
-  return not_yet(Fn::Ineighbor_allgather, comm);
+  Entry entry(Fn::Ineighbor_allgather);
+  const datatype::Type* sendtype_p = abi::type(sendtype);
+  const datatype::Type* recvtype_p = abi::type(recvtype);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::buffer(sendbuf, sendcount, sendtype_p, sendtype,
+        check::destinations(*comm_p), "sendbuf, sendcount, sendtype");
+    if (!e) e = check::buffer(recvbuf, recvcount, recvtype_p, recvtype, check::sources(*comm_p),
+        "recvbuf, recvcount, recvtype");
+    if (!e) e = check::given(request, "request");
+    if (!e) e = check::not_in_place(sendbuf, recvbuf);
+  }
+  if (!e) e = coll::neighbor_allgather({sendbuf, sendcount, sendtype_p}, {recvbuf, recvcount,
+      recvtype_p}, *comm_p, nonblocking(request));
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Ineighbor_allgather")]]
     decltype(PMPI_Ineighbor_allgather) MPI_Ineighbor_allgather;
@@ -319,7 +335,23 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Ineighbor_allgather")]]
 extern "C" int PMPI_Ineighbor_allgather_c(const void *sendbuf, MPI_Count sendcount,
     MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
     MPI_Comm comm, MPI_Request *request) {
-  return not_yet(Fn::Ineighbor_allgather_c, comm);
+  Entry entry(Fn::Ineighbor_allgather_c);
+  const datatype::Type* sendtype_p = abi::type(sendtype);
+  const datatype::Type* recvtype_p = abi::type(recvtype);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::buffer(sendbuf, sendcount, sendtype_p, sendtype,
+        check::destinations(*comm_p), "sendbuf, sendcount, sendtype");
+    if (!e) e = check::buffer(recvbuf, recvcount, recvtype_p, recvtype, check::sources(*comm_p),
+        "recvbuf, recvcount, recvtype");
+    if (!e) e = check::given(request, "request");
+    if (!e) e = check::not_in_place(sendbuf, recvbuf);
+  }
+  if (!e) e = coll::neighbor_allgather({sendbuf, sendcount, sendtype_p}, {recvbuf, recvcount,
+      recvtype_p}, *comm_p, nonblocking(request));
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Ineighbor_allgather_c")]]
     decltype(PMPI_Ineighbor_allgather_c) MPI_Ineighbor_allgather_c;
@@ -327,7 +359,23 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Ineighbor_allgather_c")]]
 extern "C" int PMPI_Ineighbor_allgatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
     void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype,
     MPI_Comm comm, MPI_Request *request) {
-  return not_yet(Fn::Ineighbor_allgatherv, comm);
+  Entry entry(Fn::Ineighbor_allgatherv);
+  const datatype::Type* sendtype_p = abi::type(sendtype);
+  const datatype::Type* recvtype_p = abi::type(recvtype);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::buffer(sendbuf, sendcount, sendtype_p, sendtype,
+        check::destinations(*comm_p), "sendbuf, sendcount, sendtype");
+    if (!e) e = check::operands(recvbuf, counts(recvcounts), recvtype_p, recvtype,
+        check::sources(*comm_p), "recvbuf, recvcounts, recvtype");
+    if (!e) e = check::given(request, "request");
+    if (!e) e = check::not_in_place(sendbuf, recvbuf);
+  }
+  if (!e) e = coll::neighbor_allgatherv({sendbuf, sendcount, sendtype_p}, {recvbuf,
+      counts(recvcounts), counts(displs), recvtype_p}, *comm_p, nonblocking(request));
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Ineighbor_allgatherv")]]
     decltype(PMPI_Ineighbor_allgatherv) MPI_Ineighbor_allgatherv;
@@ -335,14 +383,46 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Ineighbor_allgatherv")]]
 extern "C" int PMPI_Ineighbor_allgatherv_c(const void *sendbuf, MPI_Count sendcount,
     MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[],
     MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request) {
-  return not_yet(Fn::Ineighbor_allgatherv_c, comm);
+  Entry entry(Fn::Ineighbor_allgatherv_c);
+  const datatype::Type* sendtype_p = abi::type(sendtype);
+  const datatype::Type* recvtype_p = abi::type(recvtype);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::buffer(sendbuf, sendcount, sendtype_p, sendtype,
+        check::destinations(*comm_p), "sendbuf, sendcount, sendtype");
+    if (!e) e = check::operands(recvbuf, counts(recvcounts), recvtype_p, recvtype,
+        check::sources(*comm_p), "recvbuf, recvcounts, recvtype");
+    if (!e) e = check::given(request, "request");
+    if (!e) e = check::not_in_place(sendbuf, recvbuf);
+  }
+  if (!e) e = coll::neighbor_allgatherv({sendbuf, sendcount, sendtype_p}, {recvbuf,
+      counts(recvcounts), counts(displs), recvtype_p}, *comm_p, nonblocking(request));
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Ineighbor_allgatherv_c")]]
     decltype(PMPI_Ineighbor_allgatherv_c) MPI_Ineighbor_allgatherv_c;
 
 extern "C" int PMPI_Ineighbor_alltoall(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
     void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request) {
-  return not_yet(Fn::Ineighbor_alltoall, comm);
+  Entry entry(Fn::Ineighbor_alltoall);
+  const datatype::Type* sendtype_p = abi::type(sendtype);
+  const datatype::Type* recvtype_p = abi::type(recvtype);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::buffer(sendbuf, sendcount, sendtype_p, sendtype,
+        check::destinations(*comm_p), "sendbuf, sendcount, sendtype");
+    if (!e) e = check::buffer(recvbuf, recvcount, recvtype_p, recvtype, check::sources(*comm_p),
+        "recvbuf, recvcount, recvtype");
+    if (!e) e = check::given(request, "request");
+    if (!e) e = check::not_in_place(sendbuf, recvbuf);
+  }
+  if (!e) e = coll::neighbor_alltoall({sendbuf, sendcount, sendtype_p}, {recvbuf, recvcount,
+      recvtype_p}, *comm_p, nonblocking(request));
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Ineighbor_alltoall")]]
     decltype(PMPI_Ineighbor_alltoall) MPI_Ineighbor_alltoall;
@@ -350,7 +430,23 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Ineighbor_alltoall")]]
 extern "C" int PMPI_Ineighbor_alltoall_c(const void *sendbuf, MPI_Count sendcount,
     MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
     MPI_Comm comm, MPI_Request *request) {
-  return not_yet(Fn::Ineighbor_alltoall_c, comm);
+  Entry entry(Fn::Ineighbor_alltoall_c);
+  const datatype::Type* sendtype_p = abi::type(sendtype);
+  const datatype::Type* recvtype_p = abi::type(recvtype);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::buffer(sendbuf, sendcount, sendtype_p, sendtype,
+        check::destinations(*comm_p), "sendbuf, sendcount, sendtype");
+    if (!e) e = check::buffer(recvbuf, recvcount, recvtype_p, recvtype, check::sources(*comm_p),
+        "recvbuf, recvcount, recvtype");
+    if (!e) e = check::given(request, "request");
+    if (!e) e = check::not_in_place(sendbuf, recvbuf);
+  }
+  if (!e) e = coll::neighbor_alltoall({sendbuf, sendcount, sendtype_p}, {recvbuf, recvcount,
+      recvtype_p}, *comm_p, nonblocking(request));
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Ineighbor_alltoall_c")]]
     decltype(PMPI_Ineighbor_alltoall_c) MPI_Ineighbor_alltoall_c;
@@ -358,7 +454,24 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Ineighbor_alltoall_c")]]
 extern "C" int PMPI_Ineighbor_alltoallv(const void *sendbuf, const int sendcounts[],
     const int sdispls[], MPI_Datatype sendtype, void *recvbuf, const int recvcounts[],
     const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request) {
-  return not_yet(Fn::Ineighbor_alltoallv, comm);
+  Entry entry(Fn::Ineighbor_alltoallv);
+  const datatype::Type* sendtype_p = abi::type(sendtype);
+  const datatype::Type* recvtype_p = abi::type(recvtype);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::operands(sendbuf, counts(sendcounts), sendtype_p, sendtype,
+        check::destinations(*comm_p), "sendbuf, sendcounts, sendtype");
+    if (!e) e = check::operands(recvbuf, counts(recvcounts), recvtype_p, recvtype,
+        check::sources(*comm_p), "recvbuf, recvcounts, recvtype");
+    if (!e) e = check::given(request, "request");
+    if (!e) e = check::not_in_place(sendbuf, recvbuf);
+  }
+  if (!e) e = coll::neighbor_alltoallv({mut(sendbuf), counts(sendcounts), counts(sdispls),
+      sendtype_p}, {recvbuf, counts(recvcounts), counts(rdispls), recvtype_p}, *comm_p,
+      nonblocking(request));
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Ineighbor_alltoallv")]]
     decltype(PMPI_Ineighbor_alltoallv) MPI_Ineighbor_alltoallv;
@@ -366,7 +479,24 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Ineighbor_alltoallv")]]
 extern "C" int PMPI_Ineighbor_alltoallv_c(const void *sendbuf, const MPI_Count sendcounts[],
     const MPI_Aint sdispls[], MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[],
     const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request) {
-  return not_yet(Fn::Ineighbor_alltoallv_c, comm);
+  Entry entry(Fn::Ineighbor_alltoallv_c);
+  const datatype::Type* sendtype_p = abi::type(sendtype);
+  const datatype::Type* recvtype_p = abi::type(recvtype);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::operands(sendbuf, counts(sendcounts), sendtype_p, sendtype,
+        check::destinations(*comm_p), "sendbuf, sendcounts, sendtype");
+    if (!e) e = check::operands(recvbuf, counts(recvcounts), recvtype_p, recvtype,
+        check::sources(*comm_p), "recvbuf, recvcounts, recvtype");
+    if (!e) e = check::given(request, "request");
+    if (!e) e = check::not_in_place(sendbuf, recvbuf);
+  }
+  if (!e) e = coll::neighbor_alltoallv({mut(sendbuf), counts(sendcounts), counts(sdispls),
+      sendtype_p}, {recvbuf, counts(recvcounts), counts(rdispls), recvtype_p}, *comm_p,
+      nonblocking(request));
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Ineighbor_alltoallv_c")]]
     decltype(PMPI_Ineighbor_alltoallv_c) MPI_Ineighbor_alltoallv_c;
@@ -375,7 +505,22 @@ extern "C" int PMPI_Ineighbor_alltoallw(const void *sendbuf, const int sendcount
     const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void *recvbuf,
     const int recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[],
     MPI_Comm comm, MPI_Request *request) {
-  return not_yet(Fn::Ineighbor_alltoallw, comm);
+  Entry entry(Fn::Ineighbor_alltoallw);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::operands(sendbuf, counts(sendcounts), sendtypes,
+        check::destinations(*comm_p), "sendbuf, sendcounts, sendtypes");
+    if (!e) e = check::operands(recvbuf, counts(recvcounts), recvtypes, check::sources(*comm_p),
+        "recvbuf, recvcounts, recvtypes");
+    if (!e) e = check::given(request, "request");
+    if (!e) e = check::not_in_place(sendbuf, recvbuf);
+  }
+  if (!e) e = coll::neighbor_alltoallw({mut(sendbuf), counts(sendcounts), counts(sdispls),
+      sendtypes}, {recvbuf, counts(recvcounts), counts(rdispls), recvtypes}, *comm_p,
+      nonblocking(request));
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Ineighbor_alltoallw")]]
     decltype(PMPI_Ineighbor_alltoallw) MPI_Ineighbor_alltoallw;
@@ -384,14 +529,44 @@ extern "C" int PMPI_Ineighbor_alltoallw_c(const void *sendbuf, const MPI_Count s
     const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void *recvbuf,
     const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[],
     MPI_Comm comm, MPI_Request *request) {
-  return not_yet(Fn::Ineighbor_alltoallw_c, comm);
+  Entry entry(Fn::Ineighbor_alltoallw_c);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::operands(sendbuf, counts(sendcounts), sendtypes,
+        check::destinations(*comm_p), "sendbuf, sendcounts, sendtypes");
+    if (!e) e = check::operands(recvbuf, counts(recvcounts), recvtypes, check::sources(*comm_p),
+        "recvbuf, recvcounts, recvtypes");
+    if (!e) e = check::given(request, "request");
+    if (!e) e = check::not_in_place(sendbuf, recvbuf);
+  }
+  if (!e) e = coll::neighbor_alltoallw({mut(sendbuf), counts(sendcounts), counts(sdispls),
+      sendtypes}, {recvbuf, counts(recvcounts), counts(rdispls), recvtypes}, *comm_p,
+      nonblocking(request));
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Ineighbor_alltoallw_c")]]
     decltype(PMPI_Ineighbor_alltoallw_c) MPI_Ineighbor_alltoallw_c;
 
 extern "C" int PMPI_Neighbor_allgather(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
     void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
-  return not_yet(Fn::Neighbor_allgather, comm);
+  Entry entry(Fn::Neighbor_allgather);
+  const datatype::Type* sendtype_p = abi::type(sendtype);
+  const datatype::Type* recvtype_p = abi::type(recvtype);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::buffer(sendbuf, sendcount, sendtype_p, sendtype,
+        check::destinations(*comm_p), "sendbuf, sendcount, sendtype");
+    if (!e) e = check::buffer(recvbuf, recvcount, recvtype_p, recvtype, check::sources(*comm_p),
+        "recvbuf, recvcount, recvtype");
+    if (!e) e = check::not_in_place(sendbuf, recvbuf);
+  }
+  if (!e) e = coll::neighbor_allgather({sendbuf, sendcount, sendtype_p}, {recvbuf, recvcount,
+      recvtype_p}, *comm_p);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Neighbor_allgather")]]
     decltype(PMPI_Neighbor_allgather) MPI_Neighbor_allgather;
@@ -399,7 +574,22 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Neighbor_allgather")]]
 extern "C" int PMPI_Neighbor_allgather_c(const void *sendbuf, MPI_Count sendcount,
     MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
     MPI_Comm comm) {
-  return not_yet(Fn::Neighbor_allgather_c, comm);
+  Entry entry(Fn::Neighbor_allgather_c);
+  const datatype::Type* sendtype_p = abi::type(sendtype);
+  const datatype::Type* recvtype_p = abi::type(recvtype);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::buffer(sendbuf, sendcount, sendtype_p, sendtype,
+        check::destinations(*comm_p), "sendbuf, sendcount, sendtype");
+    if (!e) e = check::buffer(recvbuf, recvcount, recvtype_p, recvtype, check::sources(*comm_p),
+        "recvbuf, recvcount, recvtype");
+    if (!e) e = check::not_in_place(sendbuf, recvbuf);
+  }
+  if (!e) e = coll::neighbor_allgather({sendbuf, sendcount, sendtype_p}, {recvbuf, recvcount,
+      recvtype_p}, *comm_p);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Neighbor_allgather_c")]]
     decltype(PMPI_Neighbor_allgather_c) MPI_Neighbor_allgather_c;
@@ -407,7 +597,25 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Neighbor_allgather_c")]]
 extern "C" int PMPI_Neighbor_allgather_init(const void *sendbuf, int sendcount,
     MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm,
     MPI_Info info, MPI_Request *request) {
-  return not_yet(Fn::Neighbor_allgather_init, comm);
+  Entry entry(Fn::Neighbor_allgather_init);
+  const datatype::Type* sendtype_p = abi::type(sendtype);
+  const datatype::Type* recvtype_p = abi::type(recvtype);
+  object::Comm* comm_p = entry.comm(comm);
+  object::Info* info_p = entry.info(info);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::buffer(sendbuf, sendcount, sendtype_p, sendtype,
+        check::destinations(*comm_p), "sendbuf, sendcount, sendtype");
+    if (!e) e = check::buffer(recvbuf, recvcount, recvtype_p, recvtype, check::sources(*comm_p),
+        "recvbuf, recvcount, recvtype");
+    if (!e) e = check::info(info_p, info, "info");
+    if (!e) e = check::given(request, "request");
+    if (!e) e = check::not_in_place(sendbuf, recvbuf);
+  }
+  if (!e) e = coll::neighbor_allgather({sendbuf, sendcount, sendtype_p}, {recvbuf, recvcount,
+      recvtype_p}, *comm_p, persistent(request));
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Neighbor_allgather_init")]]
     decltype(PMPI_Neighbor_allgather_init) MPI_Neighbor_allgather_init;
@@ -415,7 +623,25 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Neighbor_allgather_init")]]
 extern "C" int PMPI_Neighbor_allgather_init_c(const void *sendbuf, MPI_Count sendcount,
     MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
     MPI_Comm comm, MPI_Info info, MPI_Request *request) {
-  return not_yet(Fn::Neighbor_allgather_init_c, comm);
+  Entry entry(Fn::Neighbor_allgather_init_c);
+  const datatype::Type* sendtype_p = abi::type(sendtype);
+  const datatype::Type* recvtype_p = abi::type(recvtype);
+  object::Comm* comm_p = entry.comm(comm);
+  object::Info* info_p = entry.info(info);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::buffer(sendbuf, sendcount, sendtype_p, sendtype,
+        check::destinations(*comm_p), "sendbuf, sendcount, sendtype");
+    if (!e) e = check::buffer(recvbuf, recvcount, recvtype_p, recvtype, check::sources(*comm_p),
+        "recvbuf, recvcount, recvtype");
+    if (!e) e = check::info(info_p, info, "info");
+    if (!e) e = check::given(request, "request");
+    if (!e) e = check::not_in_place(sendbuf, recvbuf);
+  }
+  if (!e) e = coll::neighbor_allgather({sendbuf, sendcount, sendtype_p}, {recvbuf, recvcount,
+      recvtype_p}, *comm_p, persistent(request));
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Neighbor_allgather_init_c")]]
     decltype(PMPI_Neighbor_allgather_init_c) MPI_Neighbor_allgather_init_c;
@@ -423,7 +649,22 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Neighbor_allgather_init_c")]]
 extern "C" int PMPI_Neighbor_allgatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
     void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype,
     MPI_Comm comm) {
-  return not_yet(Fn::Neighbor_allgatherv, comm);
+  Entry entry(Fn::Neighbor_allgatherv);
+  const datatype::Type* sendtype_p = abi::type(sendtype);
+  const datatype::Type* recvtype_p = abi::type(recvtype);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::buffer(sendbuf, sendcount, sendtype_p, sendtype,
+        check::destinations(*comm_p), "sendbuf, sendcount, sendtype");
+    if (!e) e = check::operands(recvbuf, counts(recvcounts), recvtype_p, recvtype,
+        check::sources(*comm_p), "recvbuf, recvcounts, recvtype");
+    if (!e) e = check::not_in_place(sendbuf, recvbuf);
+  }
+  if (!e) e = coll::neighbor_allgatherv({sendbuf, sendcount, sendtype_p}, {recvbuf,
+      counts(recvcounts), counts(displs), recvtype_p}, *comm_p);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Neighbor_allgatherv")]]
     decltype(PMPI_Neighbor_allgatherv) MPI_Neighbor_allgatherv;
@@ -431,7 +672,22 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Neighbor_allgatherv")]]
 extern "C" int PMPI_Neighbor_allgatherv_c(const void *sendbuf, MPI_Count sendcount,
     MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[],
     MPI_Datatype recvtype, MPI_Comm comm) {
-  return not_yet(Fn::Neighbor_allgatherv_c, comm);
+  Entry entry(Fn::Neighbor_allgatherv_c);
+  const datatype::Type* sendtype_p = abi::type(sendtype);
+  const datatype::Type* recvtype_p = abi::type(recvtype);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::buffer(sendbuf, sendcount, sendtype_p, sendtype,
+        check::destinations(*comm_p), "sendbuf, sendcount, sendtype");
+    if (!e) e = check::operands(recvbuf, counts(recvcounts), recvtype_p, recvtype,
+        check::sources(*comm_p), "recvbuf, recvcounts, recvtype");
+    if (!e) e = check::not_in_place(sendbuf, recvbuf);
+  }
+  if (!e) e = coll::neighbor_allgatherv({sendbuf, sendcount, sendtype_p}, {recvbuf,
+      counts(recvcounts), counts(displs), recvtype_p}, *comm_p);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Neighbor_allgatherv_c")]]
     decltype(PMPI_Neighbor_allgatherv_c) MPI_Neighbor_allgatherv_c;
@@ -439,7 +695,25 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Neighbor_allgatherv_c")]]
 extern "C" int PMPI_Neighbor_allgatherv_init(const void *sendbuf, int sendcount,
     MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int displs[],
     MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request) {
-  return not_yet(Fn::Neighbor_allgatherv_init, comm);
+  Entry entry(Fn::Neighbor_allgatherv_init);
+  const datatype::Type* sendtype_p = abi::type(sendtype);
+  const datatype::Type* recvtype_p = abi::type(recvtype);
+  object::Comm* comm_p = entry.comm(comm);
+  object::Info* info_p = entry.info(info);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::buffer(sendbuf, sendcount, sendtype_p, sendtype,
+        check::destinations(*comm_p), "sendbuf, sendcount, sendtype");
+    if (!e) e = check::operands(recvbuf, counts(recvcounts), recvtype_p, recvtype,
+        check::sources(*comm_p), "recvbuf, recvcounts, recvtype");
+    if (!e) e = check::info(info_p, info, "info");
+    if (!e) e = check::given(request, "request");
+    if (!e) e = check::not_in_place(sendbuf, recvbuf);
+  }
+  if (!e) e = coll::neighbor_allgatherv({sendbuf, sendcount, sendtype_p}, {recvbuf,
+      counts(recvcounts), counts(displs), recvtype_p}, *comm_p, persistent(request));
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Neighbor_allgatherv_init")]]
     decltype(PMPI_Neighbor_allgatherv_init) MPI_Neighbor_allgatherv_init;
@@ -447,14 +721,47 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Neighbor_allgatherv_init")]]
 extern "C" int PMPI_Neighbor_allgatherv_init_c(const void *sendbuf, MPI_Count sendcount,
     MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[],
     MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request) {
-  return not_yet(Fn::Neighbor_allgatherv_init_c, comm);
+  Entry entry(Fn::Neighbor_allgatherv_init_c);
+  const datatype::Type* sendtype_p = abi::type(sendtype);
+  const datatype::Type* recvtype_p = abi::type(recvtype);
+  object::Comm* comm_p = entry.comm(comm);
+  object::Info* info_p = entry.info(info);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::buffer(sendbuf, sendcount, sendtype_p, sendtype,
+        check::destinations(*comm_p), "sendbuf, sendcount, sendtype");
+    if (!e) e = check::operands(recvbuf, counts(recvcounts), recvtype_p, recvtype,
+        check::sources(*comm_p), "recvbuf, recvcounts, recvtype");
+    if (!e) e = check::info(info_p, info, "info");
+    if (!e) e = check::given(request, "request");
+    if (!e) e = check::not_in_place(sendbuf, recvbuf);
+  }
+  if (!e) e = coll::neighbor_allgatherv({sendbuf, sendcount, sendtype_p}, {recvbuf,
+      counts(recvcounts), counts(displs), recvtype_p}, *comm_p, persistent(request));
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Neighbor_allgatherv_init_c")]]
     decltype(PMPI_Neighbor_allgatherv_init_c) MPI_Neighbor_allgatherv_init_c;
 
 extern "C" int PMPI_Neighbor_alltoall(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
     void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
-  return not_yet(Fn::Neighbor_alltoall, comm);
+  Entry entry(Fn::Neighbor_alltoall);
+  const datatype::Type* sendtype_p = abi::type(sendtype);
+  const datatype::Type* recvtype_p = abi::type(recvtype);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::buffer(sendbuf, sendcount, sendtype_p, sendtype,
+        check::destinations(*comm_p), "sendbuf, sendcount, sendtype");
+    if (!e) e = check::buffer(recvbuf, recvcount, recvtype_p, recvtype, check::sources(*comm_p),
+        "recvbuf, recvcount, recvtype");
+    if (!e) e = check::not_in_place(sendbuf, recvbuf);
+  }
+  if (!e) e = coll::neighbor_alltoall({sendbuf, sendcount, sendtype_p}, {recvbuf, recvcount,
+      recvtype_p}, *comm_p);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Neighbor_alltoall")]]
     decltype(PMPI_Neighbor_alltoall) MPI_Neighbor_alltoall;
@@ -462,7 +769,22 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Neighbor_alltoall")]]
 extern "C" int PMPI_Neighbor_alltoall_c(const void *sendbuf, MPI_Count sendcount,
     MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
     MPI_Comm comm) {
-  return not_yet(Fn::Neighbor_alltoall_c, comm);
+  Entry entry(Fn::Neighbor_alltoall_c);
+  const datatype::Type* sendtype_p = abi::type(sendtype);
+  const datatype::Type* recvtype_p = abi::type(recvtype);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::buffer(sendbuf, sendcount, sendtype_p, sendtype,
+        check::destinations(*comm_p), "sendbuf, sendcount, sendtype");
+    if (!e) e = check::buffer(recvbuf, recvcount, recvtype_p, recvtype, check::sources(*comm_p),
+        "recvbuf, recvcount, recvtype");
+    if (!e) e = check::not_in_place(sendbuf, recvbuf);
+  }
+  if (!e) e = coll::neighbor_alltoall({sendbuf, sendcount, sendtype_p}, {recvbuf, recvcount,
+      recvtype_p}, *comm_p);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Neighbor_alltoall_c")]]
     decltype(PMPI_Neighbor_alltoall_c) MPI_Neighbor_alltoall_c;
@@ -470,7 +792,25 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Neighbor_alltoall_c")]]
 extern "C" int PMPI_Neighbor_alltoall_init(const void *sendbuf, int sendcount,
     MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm,
     MPI_Info info, MPI_Request *request) {
-  return not_yet(Fn::Neighbor_alltoall_init, comm);
+  Entry entry(Fn::Neighbor_alltoall_init);
+  const datatype::Type* sendtype_p = abi::type(sendtype);
+  const datatype::Type* recvtype_p = abi::type(recvtype);
+  object::Comm* comm_p = entry.comm(comm);
+  object::Info* info_p = entry.info(info);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::buffer(sendbuf, sendcount, sendtype_p, sendtype,
+        check::destinations(*comm_p), "sendbuf, sendcount, sendtype");
+    if (!e) e = check::buffer(recvbuf, recvcount, recvtype_p, recvtype, check::sources(*comm_p),
+        "recvbuf, recvcount, recvtype");
+    if (!e) e = check::info(info_p, info, "info");
+    if (!e) e = check::given(request, "request");
+    if (!e) e = check::not_in_place(sendbuf, recvbuf);
+  }
+  if (!e) e = coll::neighbor_alltoall({sendbuf, sendcount, sendtype_p}, {recvbuf, recvcount,
+      recvtype_p}, *comm_p, persistent(request));
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Neighbor_alltoall_init")]]
     decltype(PMPI_Neighbor_alltoall_init) MPI_Neighbor_alltoall_init;
@@ -478,7 +818,25 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Neighbor_alltoall_init")]]
 extern "C" int PMPI_Neighbor_alltoall_init_c(const void *sendbuf, MPI_Count sendcount,
     MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
     MPI_Comm comm, MPI_Info info, MPI_Request *request) {
-  return not_yet(Fn::Neighbor_alltoall_init_c, comm);
+  Entry entry(Fn::Neighbor_alltoall_init_c);
+  const datatype::Type* sendtype_p = abi::type(sendtype);
+  const datatype::Type* recvtype_p = abi::type(recvtype);
+  object::Comm* comm_p = entry.comm(comm);
+  object::Info* info_p = entry.info(info);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::buffer(sendbuf, sendcount, sendtype_p, sendtype,
+        check::destinations(*comm_p), "sendbuf, sendcount, sendtype");
+    if (!e) e = check::buffer(recvbuf, recvcount, recvtype_p, recvtype, check::sources(*comm_p),
+        "recvbuf, recvcount, recvtype");
+    if (!e) e = check::info(info_p, info, "info");
+    if (!e) e = check::given(request, "request");
+    if (!e) e = check::not_in_place(sendbuf, recvbuf);
+  }
+  if (!e) e = coll::neighbor_alltoall({sendbuf, sendcount, sendtype_p}, {recvbuf, recvcount,
+      recvtype_p}, *comm_p, persistent(request));
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Neighbor_alltoall_init_c")]]
     decltype(PMPI_Neighbor_alltoall_init_c) MPI_Neighbor_alltoall_init_c;
@@ -486,7 +844,22 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Neighbor_alltoall_init_c")]]
 extern "C" int PMPI_Neighbor_alltoallv(const void *sendbuf, const int sendcounts[],
     const int sdispls[], MPI_Datatype sendtype, void *recvbuf, const int recvcounts[],
     const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm) {
-  return not_yet(Fn::Neighbor_alltoallv, comm);
+  Entry entry(Fn::Neighbor_alltoallv);
+  const datatype::Type* sendtype_p = abi::type(sendtype);
+  const datatype::Type* recvtype_p = abi::type(recvtype);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::operands(sendbuf, counts(sendcounts), sendtype_p, sendtype,
+        check::destinations(*comm_p), "sendbuf, sendcounts, sendtype");
+    if (!e) e = check::operands(recvbuf, counts(recvcounts), recvtype_p, recvtype,
+        check::sources(*comm_p), "recvbuf, recvcounts, recvtype");
+    if (!e) e = check::not_in_place(sendbuf, recvbuf);
+  }
+  if (!e) e = coll::neighbor_alltoallv({mut(sendbuf), counts(sendcounts), counts(sdispls),
+      sendtype_p}, {recvbuf, counts(recvcounts), counts(rdispls), recvtype_p}, *comm_p);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Neighbor_alltoallv")]]
     decltype(PMPI_Neighbor_alltoallv) MPI_Neighbor_alltoallv;
@@ -494,7 +867,22 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Neighbor_alltoallv")]]
 extern "C" int PMPI_Neighbor_alltoallv_c(const void *sendbuf, const MPI_Count sendcounts[],
     const MPI_Aint sdispls[], MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[],
     const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm) {
-  return not_yet(Fn::Neighbor_alltoallv_c, comm);
+  Entry entry(Fn::Neighbor_alltoallv_c);
+  const datatype::Type* sendtype_p = abi::type(sendtype);
+  const datatype::Type* recvtype_p = abi::type(recvtype);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::operands(sendbuf, counts(sendcounts), sendtype_p, sendtype,
+        check::destinations(*comm_p), "sendbuf, sendcounts, sendtype");
+    if (!e) e = check::operands(recvbuf, counts(recvcounts), recvtype_p, recvtype,
+        check::sources(*comm_p), "recvbuf, recvcounts, recvtype");
+    if (!e) e = check::not_in_place(sendbuf, recvbuf);
+  }
+  if (!e) e = coll::neighbor_alltoallv({mut(sendbuf), counts(sendcounts), counts(sdispls),
+      sendtype_p}, {recvbuf, counts(recvcounts), counts(rdispls), recvtype_p}, *comm_p);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Neighbor_alltoallv_c")]]
     decltype(PMPI_Neighbor_alltoallv_c) MPI_Neighbor_alltoallv_c;
@@ -503,7 +891,26 @@ extern "C" int PMPI_Neighbor_alltoallv_init(const void *sendbuf, const int sendc
     const int sdispls[], MPI_Datatype sendtype, void *recvbuf, const int recvcounts[],
     const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info,
     MPI_Request *request) {
-  return not_yet(Fn::Neighbor_alltoallv_init, comm);
+  Entry entry(Fn::Neighbor_alltoallv_init);
+  const datatype::Type* sendtype_p = abi::type(sendtype);
+  const datatype::Type* recvtype_p = abi::type(recvtype);
+  object::Comm* comm_p = entry.comm(comm);
+  object::Info* info_p = entry.info(info);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::operands(sendbuf, counts(sendcounts), sendtype_p, sendtype,
+        check::destinations(*comm_p), "sendbuf, sendcounts, sendtype");
+    if (!e) e = check::operands(recvbuf, counts(recvcounts), recvtype_p, recvtype,
+        check::sources(*comm_p), "recvbuf, recvcounts, recvtype");
+    if (!e) e = check::info(info_p, info, "info");
+    if (!e) e = check::given(request, "request");
+    if (!e) e = check::not_in_place(sendbuf, recvbuf);
+  }
+  if (!e) e = coll::neighbor_alltoallv({mut(sendbuf), counts(sendcounts), counts(sdispls),
+      sendtype_p}, {recvbuf, counts(recvcounts), counts(rdispls), recvtype_p}, *comm_p,
+      persistent(request));
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Neighbor_alltoallv_init")]]
     decltype(PMPI_Neighbor_alltoallv_init) MPI_Neighbor_alltoallv_init;
@@ -512,7 +919,26 @@ extern "C" int PMPI_Neighbor_alltoallv_init_c(const void *sendbuf, const MPI_Cou
     const MPI_Aint sdispls[], MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[],
     const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info,
     MPI_Request *request) {
-  return not_yet(Fn::Neighbor_alltoallv_init_c, comm);
+  Entry entry(Fn::Neighbor_alltoallv_init_c);
+  const datatype::Type* sendtype_p = abi::type(sendtype);
+  const datatype::Type* recvtype_p = abi::type(recvtype);
+  object::Comm* comm_p = entry.comm(comm);
+  object::Info* info_p = entry.info(info);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::operands(sendbuf, counts(sendcounts), sendtype_p, sendtype,
+        check::destinations(*comm_p), "sendbuf, sendcounts, sendtype");
+    if (!e) e = check::operands(recvbuf, counts(recvcounts), recvtype_p, recvtype,
+        check::sources(*comm_p), "recvbuf, recvcounts, recvtype");
+    if (!e) e = check::info(info_p, info, "info");
+    if (!e) e = check::given(request, "request");
+    if (!e) e = check::not_in_place(sendbuf, recvbuf);
+  }
+  if (!e) e = coll::neighbor_alltoallv({mut(sendbuf), counts(sendcounts), counts(sdispls),
+      sendtype_p}, {recvbuf, counts(recvcounts), counts(rdispls), recvtype_p}, *comm_p,
+      persistent(request));
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Neighbor_alltoallv_init_c")]]
     decltype(PMPI_Neighbor_alltoallv_init_c) MPI_Neighbor_alltoallv_init_c;
@@ -521,7 +947,20 @@ extern "C" int PMPI_Neighbor_alltoallw(const void *sendbuf, const int sendcounts
     const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void *recvbuf,
     const int recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[],
     MPI_Comm comm) {
-  return not_yet(Fn::Neighbor_alltoallw, comm);
+  Entry entry(Fn::Neighbor_alltoallw);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::operands(sendbuf, counts(sendcounts), sendtypes,
+        check::destinations(*comm_p), "sendbuf, sendcounts, sendtypes");
+    if (!e) e = check::operands(recvbuf, counts(recvcounts), recvtypes, check::sources(*comm_p),
+        "recvbuf, recvcounts, recvtypes");
+    if (!e) e = check::not_in_place(sendbuf, recvbuf);
+  }
+  if (!e) e = coll::neighbor_alltoallw({mut(sendbuf), counts(sendcounts), counts(sdispls),
+      sendtypes}, {recvbuf, counts(recvcounts), counts(rdispls), recvtypes}, *comm_p);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Neighbor_alltoallw")]]
     decltype(PMPI_Neighbor_alltoallw) MPI_Neighbor_alltoallw;
@@ -530,7 +969,20 @@ extern "C" int PMPI_Neighbor_alltoallw_c(const void *sendbuf, const MPI_Count se
     const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void *recvbuf,
     const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[],
     MPI_Comm comm) {
-  return not_yet(Fn::Neighbor_alltoallw_c, comm);
+  Entry entry(Fn::Neighbor_alltoallw_c);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::operands(sendbuf, counts(sendcounts), sendtypes,
+        check::destinations(*comm_p), "sendbuf, sendcounts, sendtypes");
+    if (!e) e = check::operands(recvbuf, counts(recvcounts), recvtypes, check::sources(*comm_p),
+        "recvbuf, recvcounts, recvtypes");
+    if (!e) e = check::not_in_place(sendbuf, recvbuf);
+  }
+  if (!e) e = coll::neighbor_alltoallw({mut(sendbuf), counts(sendcounts), counts(sdispls),
+      sendtypes}, {recvbuf, counts(recvcounts), counts(rdispls), recvtypes}, *comm_p);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Neighbor_alltoallw_c")]]
     decltype(PMPI_Neighbor_alltoallw_c) MPI_Neighbor_alltoallw_c;
@@ -539,7 +991,24 @@ extern "C" int PMPI_Neighbor_alltoallw_init(const void *sendbuf, const int sendc
     const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void *recvbuf,
     const int recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[],
     MPI_Comm comm, MPI_Info info, MPI_Request *request) {
-  return not_yet(Fn::Neighbor_alltoallw_init, comm);
+  Entry entry(Fn::Neighbor_alltoallw_init);
+  object::Comm* comm_p = entry.comm(comm);
+  object::Info* info_p = entry.info(info);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::operands(sendbuf, counts(sendcounts), sendtypes,
+        check::destinations(*comm_p), "sendbuf, sendcounts, sendtypes");
+    if (!e) e = check::operands(recvbuf, counts(recvcounts), recvtypes, check::sources(*comm_p),
+        "recvbuf, recvcounts, recvtypes");
+    if (!e) e = check::info(info_p, info, "info");
+    if (!e) e = check::given(request, "request");
+    if (!e) e = check::not_in_place(sendbuf, recvbuf);
+  }
+  if (!e) e = coll::neighbor_alltoallw({mut(sendbuf), counts(sendcounts), counts(sdispls),
+      sendtypes}, {recvbuf, counts(recvcounts), counts(rdispls), recvtypes}, *comm_p,
+      persistent(request));
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Neighbor_alltoallw_init")]]
     decltype(PMPI_Neighbor_alltoallw_init) MPI_Neighbor_alltoallw_init;
@@ -548,7 +1017,24 @@ extern "C" int PMPI_Neighbor_alltoallw_init_c(const void *sendbuf, const MPI_Cou
     const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void *recvbuf,
     const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[],
     MPI_Comm comm, MPI_Info info, MPI_Request *request) {
-  return not_yet(Fn::Neighbor_alltoallw_init_c, comm);
+  Entry entry(Fn::Neighbor_alltoallw_init_c);
+  object::Comm* comm_p = entry.comm(comm);
+  object::Info* info_p = entry.info(info);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::operands(sendbuf, counts(sendcounts), sendtypes,
+        check::destinations(*comm_p), "sendbuf, sendcounts, sendtypes");
+    if (!e) e = check::operands(recvbuf, counts(recvcounts), recvtypes, check::sources(*comm_p),
+        "recvbuf, recvcounts, recvtypes");
+    if (!e) e = check::info(info_p, info, "info");
+    if (!e) e = check::given(request, "request");
+    if (!e) e = check::not_in_place(sendbuf, recvbuf);
+  }
+  if (!e) e = coll::neighbor_alltoallw({mut(sendbuf), counts(sendcounts), counts(sdispls),
+      sendtypes}, {recvbuf, counts(recvcounts), counts(rdispls), recvtypes}, *comm_p,
+      persistent(request));
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Neighbor_alltoallw_init_c")]]
     decltype(PMPI_Neighbor_alltoallw_init_c) MPI_Neighbor_alltoallw_init_c;

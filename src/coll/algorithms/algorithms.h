@@ -10,6 +10,7 @@
 
 #include "coll/blocks.h"
 #include "coll/schedule.h"
+#include "object/topology.h"
 
 namespace weft::coll {
 
@@ -63,6 +64,13 @@ void scan_recursive_doubling(Schedule& s, const Operands& x, Position me);
 Cost scan_recursive_doubling_cost(int p, std::int64_t n);
 void exscan_recursive_doubling(Schedule& s, const Operands& x, Position me);
 Cost exscan_recursive_doubling_cost(int p, std::int64_t n);
+
+/// Neighborhood collectives. Block i of `recv` belongs to source i, block i of `send` to
+/// destination i.
+void neighbor_allgather_direct(Schedule& s, const ConstBuffer& send, const Blocks& recv,
+                               const object::Neighbors& n);
+void neighbor_alltoall_direct(Schedule& s, const Blocks& send, const Blocks& recv,
+                              const object::Neighbors& n);
 
 // Between the two groups of an intercommunicator. `me` is the place in the local group, `remote`
 // the size of the other one; `root` is MPI_ROOT, MPI_PROC_NULL or a rank of the remote group.

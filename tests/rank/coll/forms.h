@@ -10,20 +10,23 @@
 enum form { blocking, nonblocking, persistent };
 static enum form form = blocking;
 
-#define COLL(Name, name, ...)                                       \
-  do {                                                              \
-    MPI_Request request_;                                           \
-    if (form == blocking) {                                         \
-      OK(MPI_##Name(__VA_ARGS__));                                  \
-    } else if (form == nonblocking) {                               \
-      OK(MPI_I##name(__VA_ARGS__, &request_));                      \
-      OK(MPI_Wait(&request_, MPI_STATUS_IGNORE));                   \
-    } else {                                                        \
-      OK(MPI_##Name##_init(__VA_ARGS__, MPI_INFO_NULL, &request_)); \
-      OK(MPI_Start(&request_));                                     \
-      OK(MPI_Wait(&request_, MPI_STATUS_IGNORE));                   \
-      OK(MPI_Request_free(&request_));                              \
-    }                                                               \
+#define COLL(Name, name, ...) COLL_AS(Name, name, , __VA_ARGS__)
+// The same with large counts, MPI_Bcast_c and so on.
+#define COLL_C(Name, name, ...) COLL_AS(Name, name, _c, __VA_ARGS__)
+#define COLL_AS(Name, name, suffix, ...)                                    \
+  do {                                                                      \
+    MPI_Request request_;                                                   \
+    if (form == blocking) {                                                 \
+      OK(MPI_##Name##suffix(__VA_ARGS__));                                  \
+    } else if (form == nonblocking) {                                       \
+      OK(MPI_I##name##suffix(__VA_ARGS__, &request_));                      \
+      OK(MPI_Wait(&request_, MPI_STATUS_IGNORE));                           \
+    } else {                                                                \
+      OK(MPI_##Name##_init##suffix(__VA_ARGS__, MPI_INFO_NULL, &request_)); \
+      OK(MPI_Start(&request_));                                             \
+      OK(MPI_Wait(&request_, MPI_STATUS_IGNORE));                           \
+      OK(MPI_Request_free(&request_));                                      \
+    }                                                                       \
   } while (0)
 
 CHECK_UNUSED static void start_form(int* argc, char*** argv) {

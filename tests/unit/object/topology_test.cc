@@ -12,6 +12,10 @@
 namespace weft::object {
 namespace {
 
+std::vector<int> list(std::span<const int> s) {
+  return {s.begin(), s.end()};
+}
+
 std::vector<int> dims(int nnodes, std::vector<int> given) {
   const Err err = create_dims(nnodes, given);
   if (err) return {-err.cls};
@@ -62,6 +66,7 @@ class Grid : public testing::Test {
     comm_.group = make_group(store, std::vector<std::int32_t>(static_cast<std::size_t>(size)));
     comm_.rank = rank;
     topology_ = std::move(topology);
+    find_neighbors(topology_, rank);
     comm_.topology = &topology_;
     return comm_;
   }
@@ -117,8 +122,9 @@ TEST_F(Grid, PeriodicDimensionsWrap) {
   EXPECT_EQ(cart_shift(c, 2, 1, &source, &dest).cls, MPI_ERR_ARG);
   Neighbors n;
   ASSERT_FALSE(neighbors(c, &n));
-  EXPECT_EQ(n.sources, (std::vector{1, 9, 4, 6}));
-  EXPECT_EQ(n.destinations, n.sources);
+  EXPECT_EQ(list(n.sources), (std::vector{1, 9, 4, 6}));
+  EXPECT_EQ(list(n.destinations), list(n.sources));
+  EXPECT_TRUE(n.grid);
 }
 
 TEST_F(Grid, ZeroDimensionsAreOnePoint) {
@@ -159,10 +165,33 @@ TEST_F(Grid, GraphNeighbours) {
   EXPECT_EQ(nodes, 4);
   EXPECT_EQ(edges, 6);
   EXPECT_EQ(cartdim_get(c, &nodes).cls, MPI_ERR_TOPOLOGY);
+  Neighbors n;
+  ASSERT_FALSE(neighbors(c, &n));
+  EXPECT_EQ(list(n.destinations), (std::vector{0, 2}));
+  EXPECT_FALSE(n.grid);
   const int bad_edges[] = {4}, index[] = {1}, falling[] = {1, 0};
   EXPECT_EQ(check_graph(1, index, bad_edges, 4).cls, MPI_ERR_ARG);
   EXPECT_EQ(check_graph(2, falling, bad_edges, 4).cls, MPI_ERR_ARG);
   EXPECT_EQ(check_graph(5, {}, nullptr, 4).cls, MPI_ERR_ARG);
+}
+
+TEST_F(Grid, NeighborhoodsNeedEdgesBothWays) {
+  const auto graph = [&](std::vector<int> index, std::vector<int> edges) {
+    Topology t;
+    t.what = MPI_GRAPH;
+    t.index = std::move(index);
+    t.edges = std::move(edges);
+    Neighbors n;
+    return neighbors(comm(3, 0, std::move(t)), &n).cls;
+  };
+  EXPECT_EQ(graph({1, 2, 2}, {1, 0}), MPI_SUCCESS);
+  EXPECT_EQ(graph({1, 1, 1}, {1}), MPI_ERR_TOPOLOGY);
+  EXPECT_EQ(graph({2, 3, 3}, {1, 1, 0}), MPI_ERR_TOPOLOGY) << "two there, one back";
+  EXPECT_EQ(graph({0, 1, 1}, {2}), MPI_ERR_TOPOLOGY) << "of others: all ranks say the same";
+  EXPECT_EQ(graph({3, 5, 5}, {0, 1, 1, 0, 0}), MPI_SUCCESS) << "a loop, and two edges";
+  comm(3, 0, {}).topology = nullptr;
+  Neighbors n;
+  EXPECT_EQ(neighbors(comm_, &n).cls, MPI_ERR_TOPOLOGY);
 }
 
 }  // namespace
