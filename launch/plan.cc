@@ -13,7 +13,7 @@
 #include <sstream>
 
 #include "hosting.h"
-#include "topo/slices.h"
+#include "topo/table.h"
 
 namespace weft::launch {
 namespace {
@@ -71,22 +71,26 @@ std::string find_program(const Options& options, const Program& program) {
 }
 
 struct Places {
-  std::vector<topo::Slice> slices;  // empty: ranks are not bound
-  int cores = 0;
+  std::vector<topo::Slice> slices;  // empty: nothing is known of where ranks run
+  bool bound = false;               // false on a declared machine
+  std::string levels;
 };
 
-Places place_ranks(const Options& options) {
+Places place_ranks(const Options& options, memory::Job& job) {
   Places out;
-  const int nranks = options.ranks();
   if (options.bind == Bind::none) return out;
-  Result<topo::Topology> node = topo::Topology::this_node();
+  const Result<topo::Topology> node = topo::Topology::this_node();
   if (!node || node.value.cores().empty()) {
-    std::fprintf(stderr, "weft: ranks are not bound to CPUs: hwloc cannot read this machine\n");
+    const char* why = node ? "hwloc finds no CPU" : last_error_text(node.err.cls);
+    std::fprintf(stderr, "weft: ranks are not bound to CPUs: %s\n", why);
     return out;
   }
-  out.cores = static_cast<int>(node.value.cores().size());
+  const int nranks = options.ranks();
   out.slices = options.bind == Bind::core ? topo::single_cores(node.value, nranks)
                                           : topo::slices(node.value, nranks);
+  out.bound = node.value.is_here();
+  out.levels = node.value.count_levels();
+  topo::fill_table(node.value, out.slices, job.hierarchy_table());
   return out;
 }
 
@@ -103,7 +107,8 @@ std::string describe(const Options& options, const std::vector<Runnable>& runnab
     first = last + 1;
   }
   if (places.slices.empty()) return text + "; not bound to CPUs";
-  text += "; " + std::to_string(places.cores) + " cores, CPUs by rank:";
+  if (!places.bound) text += "; not bound to CPUs, placed on a declared machine";
+  text += "; " + places.levels + "; CPUs by rank:";
   for (std::size_t r = 0; r < places.slices.size(); ++r) {
     std::size_t same = r;  // ranks that share their CPUs are shown together
     while (same + 1 < places.slices.size() &&
@@ -133,7 +138,7 @@ class Planner {
       : options_(options),
         job_(job),
         debug_directory_(debug_directory),
-        places_(place_ranks(options)) {}
+        places_(place_ranks(options, job)) {}
 
   void add(const Program& program, const Runnable& runnable, int appnum, Plan& plan) {
     Process base = common(program, runnable);
@@ -170,7 +175,7 @@ class Planner {
   }
 
   const topo::Slice* slice(int rank) const {
-    return places_.slices.empty() ? nullptr : &places_.slices[static_cast<std::size_t>(rank)];
+    return !places_.bound ? nullptr : &places_.slices[static_cast<std::size_t>(rank)];
   }
 
   Process rank(Process process, int r) const {
@@ -191,7 +196,7 @@ class Planner {
     make_host_command(process, options_, debug_directory_);
     // The same for all ranks; their places differ, and the host sets them.
     set_openmp(process.env, nullptr, threads_per_rank(slice(next_)));
-    if (!places_.slices.empty()) {
+    if (places_.bound) {
       std::string lists;
       for (int r = next_; r < next_ + count; ++r)
         lists += (r > next_ ? ";" : "") + topo::cpu_list(slice(r)->cpus());

@@ -50,7 +50,8 @@ class HeapGuard {
 JobLayout job_layout(const JobHeader& h) {
   JobLayout at{};
   at.entries = round_up(sizeof(JobHeader));
-  at.areas = round_up(at.entries + h.nranks * sizeof(RankEntry));
+  at.hierarchy = at.entries + h.nranks * sizeof(RankEntry);
+  at.areas = round_up(at.hierarchy + topo::HierarchyTable::bytes(h.nranks));
   at.heap = round_up(at.areas + h.nranks * h.rank_bytes);
   at.total = at.heap + h.heap_bytes;
   return at;
@@ -110,6 +111,10 @@ Job::~Job() {
 
 RankEntry& Job::entry(int world_rank) {
   return reinterpret_cast<RankEntry*>(at(job_layout(header()).entries))[world_rank];
+}
+
+topo::HierarchyTable& Job::hierarchy_table() {
+  return *reinterpret_cast<topo::HierarchyTable*>(at(job_layout(header()).hierarchy));
 }
 
 std::byte* Job::area(int world_rank) {

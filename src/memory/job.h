@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The job on one node: an anonymous memory file (memfd) that the launcher makes and every process
-// of the job inherits. It starts with a JobHeader and one RankEntry per rank; the area of each rank
-// (mailbox, rings) and a common heap follow. Zero bytes are the valid initial state of everything
-// behind the entries, so the launcher only sizes the file. No name, no socket, nothing to clean up.
+// of the job inherits. It starts with a JobHeader, one RankEntry per rank and the table of the
+// node's hierarchy; the area of each rank (mailbox, rings) and a common heap follow. Zero bytes are
+// the valid initial state of everything behind the entries, so the launcher only sizes the file. No
+// name, no socket, nothing to clean up.
 //
 // A process learns its place from WEFT_JOB=<fd>,<first rank>,<count>: it hosts the world ranks
 // first .. first+count-1 (count > 1: ranks as threads).
@@ -15,6 +16,7 @@
 
 #include "base/err.h"
 #include "base/params.h"
+#include "topo/hierarchy.h"
 
 namespace weft::memory {
 
@@ -52,7 +54,7 @@ struct JobHeader {
 
 /// Byte offsets in the segment, from the header's numbers alone.
 struct JobLayout {
-  std::size_t entries, areas, heap, total;
+  std::size_t entries, hierarchy, areas, heap, total;
 };
 JobLayout job_layout(const JobHeader& header);
 
@@ -68,6 +70,9 @@ class Job {
   JobHeader& header() { return *static_cast<JobHeader*>(base_); }
   int size() const { return static_cast<int>(static_cast<const JobHeader*>(base_)->nranks); }
   RankEntry& entry(int world_rank);
+  /// Where the ranks are on the node. Written by weft's launcher before they start, then constant.
+  topo::HierarchyTable& hierarchy_table();
+  topo::Hierarchy hierarchy() { return topo::Hierarchy(hierarchy_table()); }
   std::byte* area(int world_rank);
   std::byte* heap();
   std::byte* at(std::uint64_t offset) { return static_cast<std::byte*>(base_) + offset; }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reading hwloc. Only cores, L3, memory domains and packages are asked for, and neither plugins nor
+// Reading hwloc. Only the levels that matter to ranks are asked for, and neither plugins nor
 // the x86 back end are loaded: on a small machine that is 0.7 ms instead of 11, and mpiexec pays it
 // at every start.
 #include "topo/topology.h"
@@ -14,6 +14,7 @@
 #include <cstring>
 #include <memory>
 #include <set>
+#include <utility>
 
 namespace weft::topo {
 namespace {
@@ -38,21 +39,33 @@ class NoPlugins {
   bool given_;
 };
 
+bool is_set(const char* variable) {
+  const char* value = std::getenv(variable);
+  return value != nullptr && *value != '\0';
+}
+
+/// Does the environment declare another machine in this one's place?
+bool is_declared() {
+  return (is_set("HWLOC_SYNTHETIC") || is_set("HWLOC_XMLFILE")) && !is_set("HWLOC_THISSYSTEM");
+}
+
 Tree open_tree(const char* synthetic) {
   NoPlugins quiet;
   hwloc_topology_t raw = nullptr;
   if (hwloc_topology_init(&raw) != 0) return nullptr;
   Tree tree(raw);
   hwloc_topology_set_all_types_filter(raw, HWLOC_TYPE_FILTER_KEEP_NONE);
-  constexpr hwloc_obj_type_t kept[] = {HWLOC_OBJ_CORE, HWLOC_OBJ_L3CACHE, HWLOC_OBJ_PACKAGE};
+  constexpr hwloc_obj_type_t kept[] = {HWLOC_OBJ_CORE, HWLOC_OBJ_L2CACHE, HWLOC_OBJ_L3CACHE,
+                                       HWLOC_OBJ_PACKAGE};
   for (hwloc_obj_type_t type : kept)
     hwloc_topology_set_type_filter(raw, type, HWLOC_TYPE_FILTER_KEEP_ALL);
   // Memory domains smaller than a package hang below groups.
-  hwloc_topology_set_type_filter(raw, HWLOC_OBJ_GROUP, HWLOC_TYPE_FILTER_KEEP_STRUCTURE);
+  for (hwloc_obj_type_t type : {HWLOC_OBJ_GROUP, HWLOC_OBJ_DIE})
+    hwloc_topology_set_type_filter(raw, type, HWLOC_TYPE_FILTER_KEEP_STRUCTURE);
   unsigned long flags = HWLOC_TOPOLOGY_FLAG_NO_MEMATTRS | HWLOC_TOPOLOGY_FLAG_NO_CPUKINDS;
   if (synthetic != nullptr) {
     if (hwloc_topology_set_synthetic(raw, synthetic) != 0) return nullptr;
-  } else {
+  } else if (!is_declared()) {
     hwloc_topology_set_components(raw, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, "x86");
     flags |= HWLOC_TOPOLOGY_FLAG_IS_THISSYSTEM | HWLOC_TOPOLOGY_FLAG_RESTRICT_TO_CPUBINDING;
   }
@@ -93,6 +106,42 @@ std::vector<int> read_distances(hwloc_topology_t tree) {
   return out;
 }
 
+Level read_level(hwloc_topology_t tree, int depth) {
+  Level level;
+  level.name = hwloc_obj_type_string(hwloc_get_depth_type(tree, depth));
+  for (hwloc_obj_t at = nullptr; (at = hwloc_get_next_obj_by_depth(tree, depth, at)) != nullptr;) {
+    bool holds_cpus = false;
+    for (int cpu = hwloc_bitmap_first(at->cpuset); cpu >= 0;
+         cpu = hwloc_bitmap_next(at->cpuset, cpu)) {
+      const auto i = static_cast<std::size_t>(cpu);
+      if (i >= level.part_of.size()) level.part_of.resize(i + 1, -1);
+      if (level.part_of[i] >= 0) continue;  // a second memory of the same CPUs
+      level.part_of[i] = level.parts;
+      holds_cpus = true;
+    }
+    if (holds_cpus) ++level.parts;
+  }
+  return level;
+}
+
+std::vector<Level> read_levels(hwloc_topology_t tree) {
+  std::vector<Level> levels;
+  Level memory = read_level(tree, HWLOC_TYPE_DEPTH_NUMANODE);
+  const int depths = hwloc_topology_get_depth(tree);
+  for (int depth = 0; depth < depths; ++depth) {
+    const hwloc_obj_type_t type = hwloc_get_depth_type(tree, depth);
+    Level level = read_level(tree, depth);
+    // hwloc has memory beside the tree: it goes inside packages, around caches of the same number.
+    const bool may_be_inside =
+        hwloc_obj_type_is_cache(type) || type == HWLOC_OBJ_CORE || type == HWLOC_OBJ_PU;
+    if (memory.parts > 0 &&
+        (level.parts > memory.parts || (may_be_inside && level.parts == memory.parts)))
+      levels.push_back(std::exchange(memory, {}));
+    levels.push_back(std::move(level));
+  }
+  return levels;
+}
+
 template <class Of>
 int count_distinct(std::span<const Core> cores, Of of) {
   std::set<int> seen;
@@ -115,12 +164,20 @@ Result<Topology> Topology::load(const char* synthetic_or_null) {
                       "starts ranks without it");
   }
   Topology topology;
+  topology.is_here_ = hwloc_topology_is_thissystem(tree.get()) != 0;
+  if (synthetic_or_null == nullptr && is_declared() && topology.is_here_)
+    return fail(
+        MPI_ERR_ARG,
+        "hwloc does not understand the machine that HWLOC_SYNTHETIC or HWLOC_XMLFILE "
+        "declares; expected a form like \"pack:2 l3:2 core:4 pu:1\" (it ends with pu), or a file "
+        "that lstopo wrote");
   // Machines that tell no cores (some virtual ones) have hardware threads only.
   const bool has_cores = hwloc_get_nbobjs_by_type(tree.get(), HWLOC_OBJ_CORE) > 0;
   const hwloc_obj_type_t type = has_cores ? HWLOC_OBJ_CORE : HWLOC_OBJ_PU;
   for (hwloc_obj_t at = nullptr;
        (at = hwloc_get_next_obj_by_type(tree.get(), type, at)) != nullptr;)
     topology.cores_.push_back(read_core(tree.get(), at));
+  topology.levels_ = read_levels(tree.get());
   topology.distances_ = read_distances(tree.get());
   return topology;
 }
@@ -157,19 +214,28 @@ Near Topology::near(int core_a, int core_b) const {
   return a.package == b.package ? Near::package : Near::machine;
 }
 
+std::string Topology::count_levels() const {
+  std::string text;
+  for (const Level& level : levels_)
+    text += (text.empty() ? "" : ", ") + level.name + " " + std::to_string(level.parts);
+  return text;
+}
+
 std::string Topology::describe() const {
-  std::string text = std::to_string(cores_.size()) + " cores, " + std::to_string(cpus()) +
-                     " hardware threads, " + std::to_string(packages()) + " packages, " +
-                     std::to_string(numas()) + " memory domains, " + std::to_string(llcs()) +
-                     " last-level caches\n";
+  std::string text = count_levels() + (is_here_ ? "\n" : " (declared; not this machine)\n");
   for (std::size_t i = 0; i < cores_.size();) {
     const Core& first = cores_[i];
     std::vector<int> cpus;
-    for (; i < cores_.size() && cores_[i].llc == first.llc && cores_[i].numa == first.numa; ++i)
+    const auto together = [&](const Core& c) {
+      return c.llc == first.llc && c.numa == first.numa && c.package == first.package;
+    };
+    for (; i < cores_.size() && together(cores_[i]); ++i)
       cpus.insert(cpus.end(), cores_[i].cpus.begin(), cores_[i].cpus.end());
-    text += "  package " + std::to_string(first.package) + ", memory " +
-            std::to_string(first.numa) + ", cache " + std::to_string(first.llc) + ": CPUs " +
-            cpu_list(cpus) + "\n";
+    text += "  ";
+    for (const Level& level : levels_)
+      if (level.name == "Package" || level.name == "NUMANode" || level.name == "L3Cache")
+        text += level.name + " " + std::to_string(level.part(cpus.front())) + ", ";
+    text += "CPUs " + cpu_list(cpus) + "\n";
   }
   const std::size_t n = static_cast<std::size_t>(numas());
   if (n > 1 && distances_.size() == n * n) {

@@ -1,16 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// MPI_Comm_split_type and MPI_Get_hw_resource_info (§7.4.2, §11.2.3): which parts of the node a
-// rank is confined to, by the CPUs it may use. Read from sysfs and not from hwloc: a rank starts
-// without paying for a topology, and these few files say enough.
-#include <dirent.h>
-#include <sched.h>
-#include <stdio.h>
-
+// MPI_Comm_split_type and MPI_Get_hw_resource_info (§7.4.2, §11.2.3): parts of the node, as the
+// job's hierarchy has them. A resource type is a level by hwloc's name, "hwloc://NUMANode". Ranks
+// are where the launcher put them; a program that rebinds itself later is not followed.
 #include <algorithm>
-#include <array>
-#include <cstdlib>
-#include <cstring>
 #include <string>
 
 #include "object/info.h"
@@ -21,122 +14,37 @@
 namespace weft::world {
 namespace {
 
-constexpr const char* cpus = "/sys/devices/system/cpu/cpu";
+using topo::Hierarchy;
 
-/// The first number in a file, such as the first CPU of a list; -1 if there is none.
-int first_number(const std::string& path) {
-  FILE* file = std::fopen(path.c_str(), "re");
-  if (file == nullptr) return -1;
-  int number = -1;
-  if (std::fscanf(file, "%d", &number) != 1) number = -1;
-  std::fclose(file);
-  return number;
+constexpr std::string_view scheme = "hwloc://";
+
+std::string resource_name(const Hierarchy& hierarchy, int level) {
+  return std::string(scheme) + std::string(hierarchy.name(level));
 }
 
-int machine_of(int) {
-  return 0;
-}
-int package_of(int cpu) {
-  return first_number(cpus + std::to_string(cpu) + "/topology/package_cpus_list");
-}
-int core_of(int cpu) {
-  return first_number(cpus + std::to_string(cpu) + "/topology/core_cpus_list");
-}
-int pu_of(int cpu) {
-  return cpu;
+/// The level of a resource type, with or without "hwloc://"; -1 if the machine has none of it.
+int level_of(const Hierarchy& hierarchy, std::string_view resource) {
+  if (resource.starts_with(scheme)) resource.remove_prefix(scheme.size());
+  return hierarchy.level_named(resource);
 }
 
-int numa_node_of(int cpu) {
-  DIR* directory = opendir((cpus + std::to_string(cpu)).c_str());
-  if (directory == nullptr) return -1;
-  int node = -1;
-  while (const dirent* entry = readdir(directory))
-    if (std::sscanf(entry->d_name, "node%d", &node) == 1) break;
-  closedir(directory);
-  return node;
+/// A rank that is in no single part of a level is in no communicator.
+int color_of(const Hierarchy& hierarchy, int level, int world_rank) {
+  const int group = level >= 0 ? hierarchy.group_of(level, world_rank) : -1;
+  return group >= 0 ? group : MPI_UNDEFINED;
 }
-
-/// The first CPU that shares this one's data cache of a level.
-int cache_of(int cpu, int level) {
-  for (int i = 0; i < 8; ++i) {
-    const std::string index = cpus + std::to_string(cpu) + "/cache/index" + std::to_string(i);
-    const int found = first_number(index + "/level");
-    if (found < 0) return -1;
-    if (found == level && level > 1) return first_number(index + "/shared_cpu_list");
-  }
-  return -1;
-}
-int l3_of(int cpu) {
-  return cache_of(cpu, 3);
-}
-int l2_of(int cpu) {
-  return cache_of(cpu, 2);
-}
-
-/// The parts of a node, from the whole to the smallest.
-struct Level {
-  const char* name;
-  int (*of)(int cpu);  // a number for the one that `cpu` is in, -1 if unknown
-};
-constexpr Level levels[] = {
-    {"hwloc://Machine", machine_of},
-    {"hwloc://Package", package_of},
-    {"hwloc://NUMANode", numa_node_of},
-    {"hwloc://L3Cache", l3_of},
-    {"hwloc://L2Cache", l2_of},
-    {"hwloc://Core", core_of},
-    {"hwloc://PU", pu_of},
-};
-constexpr std::size_t n_levels = std::size(levels);
-using Place = std::array<std::int32_t, n_levels>;
-
-/// For each level the only part that the calling thread may run in, -1 if there are several.
-Place place_of_this_thread() {
-  Place place;
-  place.fill(-1);
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  if (sched_getaffinity(0, sizeof set, &set) != 0) return place;
-  for (std::size_t l = 0; l < n_levels; ++l) {
-    bool first = true;
-    for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
-      if (!CPU_ISSET(cpu, &set)) continue;
-      const int part = levels[l].of(cpu);
-      if (!first && part != place[l]) {
-        place[l] = -1;
-        break;
-      }
-      place[l] = part;
-      first = false;
-    }
-  }
-  return place;
-}
-
-/// The level of a resource's name, with or without "hwloc://"; n_levels if there is none.
-std::size_t level_named(const std::string& name) {
-  constexpr std::size_t prefix = sizeof "hwloc://" - 1;
-  for (std::size_t l = 0; l < n_levels; ++l)
-    if (name == levels[l].name || name == levels[l].name + prefix) return l;
-  return n_levels;
-}
-
-struct Record {
-  std::int32_t type;
-  Place place;
-};
 
 /// All ranks see the same answer, so that either all go on or none.
-Err check_types(const std::vector<Record>& all) {
+Err check_types(std::span<const std::int32_t> types) {
   int type = MPI_UNDEFINED;
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    if (all[i].type == MPI_UNDEFINED || all[i].type == type) continue;
+  for (std::size_t i = 0; i < types.size(); ++i) {
+    if (types[i] == MPI_UNDEFINED || types[i] == type) continue;
     if (type != MPI_UNDEFINED)
       return fail(MPI_ERR_ARG,
                   "split_type is %d at rank %zu and %d at others; all must pass the same, or "
                   "MPI_UNDEFINED",
-                  all[i].type, i, type);
-    type = all[i].type;
+                  types[i], i, type);
+    type = types[i];
     if (type < MPI_COMM_TYPE_SHARED || type > MPI_COMM_TYPE_RESOURCE_GUIDED)
       return fail(MPI_ERR_ARG,
                   "split_type is %d at rank %zu; it must be one of MPI_COMM_TYPE_SHARED, "
@@ -146,33 +54,26 @@ Err check_types(const std::vector<Record>& all) {
   return ok;
 }
 
-int guided_color(const Info* info, const Place& place) {
+int guided_color(const Hierarchy& hierarchy, const Info* info, int world_rank) {
   const std::string* resource = object::info_find(info, "mpi_hw_resource_type");
   if (resource == nullptr) return MPI_UNDEFINED;
   if (*resource == "mpi_shared_memory") return 0;
-  const std::size_t level = level_named(*resource);
-  return level < n_levels && place[level] >= 0 ? place[level] : MPI_UNDEFINED;
+  return color_of(hierarchy, level_of(hierarchy, *resource), world_rank);
 }
 
-int resource_color(const Comm& comm, const Info* info, const Place& place) {
+int resource_color(const Hierarchy& hierarchy, const Info* info, int world_rank) {
   const std::string* set = object::info_find(info, "mpi_pset_name");
-  if (set == nullptr) return guided_color(info, place);
+  if (set == nullptr) return guided_color(hierarchy, info, world_rank);
   if (*set == "mpi://WORLD") return 0;
-  return *set == "mpi://SELF" ? comm.store->world_rank : MPI_UNDEFINED;
+  return *set == "mpi://SELF" ? world_rank : MPI_UNDEFINED;
 }
 
-/// The first level whose parts divide the ranks that take part; `*level` is n_levels if none does.
-int unguided_color(const std::vector<Record>& all, const Place& mine, std::size_t* level) {
-  for (std::size_t l = 0; l < n_levels; ++l) {
-    const auto elsewhere = [&](const Record& r) {
-      return r.type != MPI_UNDEFINED && r.place[l] != mine[l];
-    };
-    if (!std::any_of(all.begin(), all.end(), elsewhere)) continue;
-    *level = l;
-    return mine[l] >= 0 ? mine[l] : MPI_UNDEFINED;
-  }
-  *level = n_levels;
-  return MPI_UNDEFINED;
+/// The outermost level whose parts divide the ranks that take part; -1 if none does.
+int dividing_level(const Hierarchy& hierarchy, std::span<const std::int32_t> world_ranks) {
+  for (int level = 0; level < hierarchy.levels(); ++level)
+    for (const std::int32_t r : world_ranks)
+      if (hierarchy.group_of(level, r) != hierarchy.group_of(level, world_ranks[0])) return level;
+  return -1;
 }
 
 }  // namespace
@@ -180,40 +81,51 @@ int unguided_color(const std::vector<Record>& all, const Place& mine, std::size_
 Err comm_split_type(Comm& comm, int split_type, int key, Info* info, MPI_Comm* out) {
   *out = MPI_COMM_NULL;
   const int tag = construction_tag(comm);
-  View view(comm, Among::all, all_members(comm));
-  const Record mine{split_type, place_of_this_thread()};
-  std::vector<Record> all(static_cast<std::size_t>(view.size()));
-  WEFT_TRY(view.gather(&mine, sizeof mine, all.data(), tag));
-  WEFT_TRY(view.bcast(all.data(), all.size() * sizeof(Record), tag));
-  WEFT_TRY(check_types(all));
-  int color = MPI_UNDEFINED;
-  std::size_t level = n_levels;
+  const Members members = all_members(comm);
+  View view(comm, Among::all, members);
+  const std::int32_t mine = split_type;
+  std::vector<std::int32_t> types(members.size());
+  WEFT_TRY(view.gather(&mine, sizeof mine, types.data(), tag));
+  WEFT_TRY(view.bcast(types.data(), types.size() * sizeof mine, tag));
+  WEFT_TRY(check_types(types));
+  const Hierarchy hierarchy = comm.owner->process->job->hierarchy();
+  const int world_rank = comm.owner->world_rank;
+  int color = MPI_UNDEFINED, level = -1;
   switch (split_type) {
     case MPI_COMM_TYPE_SHARED:
       color = 0;
       break;
     case MPI_COMM_TYPE_HW_GUIDED:
-      color = guided_color(info, mine.place);
+      color = guided_color(hierarchy, info, world_rank);
       break;
     case MPI_COMM_TYPE_RESOURCE_GUIDED:
-      color = resource_color(comm, info, mine.place);
+      color = resource_color(hierarchy, info, world_rank);
       break;
-    case MPI_COMM_TYPE_HW_UNGUIDED:
-      color = unguided_color(all, mine.place, &level);
+    case MPI_COMM_TYPE_HW_UNGUIDED: {
+      Members taking_part;
+      for (std::size_t i = 0; i < members.size(); ++i)
+        if (types[i] != MPI_UNDEFINED) taking_part.push_back(members[i]);
+      level = dividing_level(hierarchy, taking_part);
+      color = color_of(hierarchy, level, world_rank);
       break;
+    }
   }
   WEFT_TRY(comm_split(comm, color, key, out));
-  if (level < n_levels && info != nullptr && *out != MPI_COMM_NULL)
-    WEFT_TRY(object::info_set(*info, "mpi_hw_resource_type", levels[level].name));
+  if (level >= 0 && info != nullptr && *out != MPI_COMM_NULL)
+    WEFT_TRY(
+        object::info_set(*info, "mpi_hw_resource_type", resource_name(hierarchy, level).c_str()));
   return ok;
 }
 
 Err hw_resource_info(Rank& rank, MPI_Info* out) {
-  const Place place = place_of_this_thread();
+  const Hierarchy hierarchy = rank.process->job->hierarchy();
   object::create_info(rank.store, out);
   Info& info = *rank.store.info(*out);
-  for (std::size_t l = 0; l < n_levels; ++l)
-    WEFT_TRY(object::info_set(info, levels[l].name, place[l] >= 0 ? "true" : "false"));
+  for (int level = 0; level < hierarchy.levels(); ++level) {
+    const bool is_inside = hierarchy.group_of(level, rank.world_rank) >= 0;
+    WEFT_TRY(object::info_set(info, resource_name(hierarchy, level).c_str(),
+                              is_inside ? "true" : "false"));
+  }
   return ok;
 }
 

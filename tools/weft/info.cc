@@ -57,8 +57,13 @@ Json topology_as_json() {
     return {{"error", why != nullptr ? why : "hwloc could not read this machine"}};
   }
   const topo::Topology& t = node.value;
-  return {{"cpus", t.cpus()},  {"cores", t.cores().size()}, {"caches", t.llcs()},
-          {"numa", t.numas()}, {"packages", t.packages()},  {"description", t.describe()}};
+  Json levels = Json::object();
+  for (const topo::Level& level : t.levels()) levels[level.name] = level.parts;
+  return {{"cpus", t.cpus()},
+          {"cores", t.cores().size()},
+          {"levels", levels},
+          {"declared", !t.is_here()},
+          {"description", t.describe()}};
 }
 
 std::string padded(std::string text, std::size_t width) {

@@ -48,6 +48,16 @@ class Weft(unittest.TestCase):
         self.assertEqual(rows["stats"]["value"], "1")
         self.assertEqual(rows["stats"]["default"], "0")
         self.assertEqual(info["machine"]["cpus"], len(os.sched_getaffinity(0)))
+        self.assertFalse(info["machine"]["declared"])
+
+    def test_info_of_a_declared_machine(self):
+        machine = "pack:2 [numa] l3:2 core:4 pu:2"
+        info = json.loads(weft("info", "--json", HWLOC_SYNTHETIC=machine).stdout)["machine"]
+        self.assertEqual(info["levels"], {"Machine": 1, "Package": 2, "NUMANode": 2, "L3Cache": 4, "Core": 16,
+                                          "PU": 32})
+        self.assertTrue(info["declared"])
+        text = weft("info", HWLOC_SYNTHETIC=machine).stdout
+        self.assertIn("Package 1, NUMANode 1, L3Cache 3, CPUs 24-31\n", text)
 
     def test_unknown_variable_gets_the_nearest_name(self):
         self.assertIn("did you mean WEFT_STATS", weft("info", WEFT_STAT="1").stderr)

@@ -93,6 +93,23 @@ TEST(Plan, RanksGetCpusAndOpenmpFits) {
   EXPECT_EQ(variable(plan.processes[0], "OMP_PLACES"), "(unset)");
 }
 
+TEST(Plan, RanksArePlacedOnADeclaredMachineAndNotBound) {
+  setenv("HWLOC_SYNTHETIC", "pack:2 core:4 pu:1", 1);
+  const Options options = parse({"-n", "4", "-v", "true"});
+  Result<memory::Job*> made = memory::Job::create(4, 2, Params::from_env(false));
+  ASSERT_TRUE(made);
+  const std::unique_ptr<memory::Job> job(made.value);
+  const Plan plan = make_plan(options, find_programs(options), *job, "");
+  unsetenv("HWLOC_SYNTHETIC");
+  EXPECT_TRUE(plan.processes[3].cpus.empty());
+  EXPECT_NE(plan.map.find("declared machine"), std::string::npos) << plan.map;
+  EXPECT_NE(plan.map.find("Package 2, Core 8, PU 8; CPUs by rank: 0:{0,1}"), std::string::npos)
+      << plan.map;
+  const topo::Hierarchy hierarchy = job->hierarchy();
+  const int package = hierarchy.level_named("Package");
+  for (int r = 0; r < 4; ++r) EXPECT_EQ(hierarchy.group_of(package, r), r / 2);
+}
+
 TEST(Plan, ForeignJobsAreForgotten) {
   setenv("PMI_RANK", "3", 1);
   setenv("WEFT_JOB", "9,9,9", 1);

@@ -2,8 +2,7 @@
 // Communicator construction (MPI-5.0 §7.4, §7.6): what comes out, that messages of different
 // communicators never meet, and that nothing is left behind.
 #include "world/comms.h"
-
-#include <sched.h>
+#include "world/comm_agree.h"
 
 #include <algorithm>
 
@@ -165,29 +164,43 @@ TEST_P(Comms, SplitType) {
   });
 }
 
-TEST_P(Comms, UnguidedSplitFollowsTheBinding) {
-  run([](Rank& rank, Comm& world) {
-    cpu_set_t before, one;
-    ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
-    if (CPU_COUNT(&before) < 2 || world.size() < 2) return;  // nothing to divide on this machine
-    int cpus[2], found = 0;
-    for (int cpu = 0; found < 2; ++cpu)
-      if (CPU_ISSET(cpu, &before)) cpus[found++] = cpu;
-    CPU_ZERO(&one);
-    CPU_SET(cpus[world.rank % 2], &one);
-    ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
-    MPI_Comm handle;
-    Info* info = rank.store.infos.create();
-    ASSERT_FALSE(comm_split_type(world, MPI_COMM_TYPE_HW_UNGUIDED, 0, info, &handle));
-    ASSERT_EQ(sched_setaffinity(0, sizeof before, &before), 0);
-    ASSERT_NE(handle, MPI_COMM_NULL);
-    EXPECT_EQ(rank.store.comm(handle)->size(), (world.size() + (world.rank % 2 == 0)) / 2);
-    const std::string* level = object::info_find(info, "mpi_hw_resource_type");
-    ASSERT_NE(level, nullptr);
-    EXPECT_EQ(level->rfind("hwloc://", 0), 0u);
-    rank.store.infos.destroy(info);
-    free_comm(rank, handle);
-  });
+TEST(SplitType, FollowsTheHierarchy) {
+  run_ranks(
+      8,
+      [](Rank& rank) {
+        const int r = rank.world_rank;
+        Comm& world = *rank.store.comm_world;
+        Info* info = rank.store.infos.create();
+        const auto split = [&](int type, const char* resource) {
+          MPI_Comm handle;
+          info->entries = {{"mpi_hw_resource_type", resource}};
+          EXPECT_FALSE(comm_split_type(world, type, 0, info, &handle));
+          Members members;
+          if (handle != MPI_COMM_NULL) {
+            members = rank.store.comm(handle)->group->members;
+            free_comm(rank, handle);
+          }
+          return members;
+        };
+        const Members package = r < 4 ? Members{0, 1, 2, 3} : Members{4, 5, 6, 7};
+        const Members cache = {r & ~1, r | 1};
+        EXPECT_EQ(split(MPI_COMM_TYPE_HW_GUIDED, "hwloc://Package"), package);
+        EXPECT_EQ(split(MPI_COMM_TYPE_HW_GUIDED, "L3Cache"), cache);
+        EXPECT_EQ(split(MPI_COMM_TYPE_RESOURCE_GUIDED, "hwloc://L3Cache"), cache);
+        EXPECT_EQ(split(MPI_COMM_TYPE_HW_GUIDED, "hwloc://PU"), Members{}) << "a core has two";
+        EXPECT_EQ(split(MPI_COMM_TYPE_HW_UNGUIDED, "?"), package);
+        EXPECT_EQ(*object::info_find(info, "mpi_hw_resource_type"), "hwloc://Package");
+        rank.store.infos.destroy(info);
+
+        MPI_Info resources;
+        ASSERT_FALSE(hw_resource_info(rank, &resources));
+        const Info* found = rank.store.info(resources);
+        EXPECT_EQ(*object::info_find(found, "hwloc://Core"), "true");
+        EXPECT_EQ(*object::info_find(found, "hwloc://PU"), "false");
+        EXPECT_EQ(object::info_find(found, "hwloc://L2Cache"), nullptr) << "this machine has none";
+        ASSERT_FALSE(object::free_info(rank.store, &resources));
+      },
+      MPI_THREAD_SINGLE, "package:2 l3:2 core:2 pu:2");
 }
 
 TEST_P(Comms, CreateAndCreateGroup) {

@@ -9,19 +9,27 @@
 #include <thread>
 #include <vector>
 
+#include "topo/table.h"
 #include "world/rank.h"
 
 namespace weft::world {
 
-/// Run `body(rank)` between init and finalize on `n` ranks.
+/// Run `body(rank)` between init and finalize on `n` ranks, placed on `machine` (hwloc's synthetic
+/// form) if it is given.
 template <class Body>
-void run_ranks(int n, Body body, int thread_level = MPI_THREAD_SINGLE) {
+void run_ranks(int n, Body body, int thread_level = MPI_THREAD_SINGLE,
+               const char* machine = nullptr) {
   Process process;
   process.params = Params::from_env(false);
   const Result<memory::Job*> job = memory::Job::create(n, 2, process.params);
   ASSERT_FALSE(job.err);
   const std::unique_ptr<memory::Job> owner(job.value);
   process.job = job.value;
+  if (machine != nullptr) {
+    const Result<topo::Topology> node = topo::Topology::synthetic(machine);
+    ASSERT_TRUE(node);
+    topo::fill_table(node.value, topo::slices(node.value, n), job.value->hierarchy_table());
+  }
   process.threads = true;
   for (int i = 0; i < n; ++i) {
     process.ranks.push_back(std::make_unique<Rank>());
