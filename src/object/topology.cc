@@ -129,13 +129,14 @@ Topology* dup_topology(const Topology* topology) {
   return topology != nullptr ? new Topology(*topology) : nullptr;
 }
 
-void find_neighbors(Topology& t, int rank) {
+void settle(Topology& t, int rank) {
   if (t.what == MPI_DIST_GRAPH) return;
   if (t.what == MPI_GRAPH) {
     const std::span<const int> found = graph_neighbors_of(t, rank);
     t.sources.assign(found.begin(), found.end());
     t.symmetric = is_symmetric(t);
   } else {
+    t.coords = coords_of(t.dims, rank);
     for (std::size_t d = 0; d < t.dims.size(); ++d)
       for (const int disp : {-1, 1}) t.sources.push_back(shifted(t, d, disp));
   }
@@ -251,13 +252,6 @@ std::vector<int> coords_of(std::span<const int> dims, int rank) {
     rank /= dims[d];
   }
   return coords;
-}
-
-Err cart_map(const Comm& comm, std::span<const int> dims, int* newrank) {
-  int nnodes = 0;
-  WEFT_TRY(grid_size(dims, comm.size(), &nnodes));
-  *newrank = comm.rank < nnodes ? comm.rank : MPI_UNDEFINED;
-  return ok;
 }
 
 Err check_graph(int nnodes, std::span<const int> index, const int* edges, int size) {

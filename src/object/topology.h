@@ -26,8 +26,9 @@ struct Topology {
   std::vector<int> sources, destinations;
 };
 
-/// Fill in the neighbours of `rank` in a grid or graph; a distributed graph is told of them.
-void find_neighbors(Topology& topology, int rank);
+/// Fill in what follows from the rank in a grid or graph: coordinates and neighbours. A distributed
+/// graph is told of them.
+void settle(Topology& topology, int rank);
 
 Topology* dup_topology(const Topology* topology);
 void free_topology(Topology* topology);
@@ -47,8 +48,7 @@ Err cart_get(const Comm& comm, int maxdims, int* dims, int* periods, int* coords
 Err cart_rank(const Comm& comm, const int* coords, int* rank);
 Err cart_coords(const Comm& comm, int rank, int maxdims, int* coords);
 Err cart_shift(const Comm& comm, int direction, int disp, int* source, int* dest);
-/// Where this rank would be in a grid (MPI_Cart_map), or in a graph of `nnodes` (MPI_Graph_map).
-Err cart_map(const Comm& comm, std::span<const int> dims, int* newrank);
+/// Where this rank would be in a graph of `nnodes` (MPI_Graph_map): where it is.
 Err graph_map(const Comm& comm, int nnodes, std::span<const int> index, const int* edges,
               int* newrank);
 /// The number of ranks in a grid; an error if a dimension is not positive or it has no room in

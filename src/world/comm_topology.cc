@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Communicators with a topology (§8.5). Ranks are not reordered: on one node the launcher has
-// placed neighbours next to each other already.
+// Communicators with a topology (§8.5). Where reordering is allowed, a grid is laid over the node's
+// hierarchy (topo/grid.h); graphs keep the order of their ranks.
 #include <algorithm>
 
 #include "coll/coll.h"
 #include "object/topology.h"
+#include "topo/grid.h"
 #include "world/comm_agree.h"
 #include "world/comms.h"
+#include "world/rank.h"
 
 namespace weft::world {
 namespace {
@@ -25,13 +27,18 @@ Members first_members(const Comm& comm, int n) {
   return {comm.group->members.begin(), comm.group->members.begin() + n};
 }
 
+/// Who is at each point of a grid of these ranks, as an index into them.
+std::vector<int> place(Comm& comm, const Members& members, const topo::Grid& grid) {
+  return topo::place_grid(comm.owner->process->job->hierarchy(), members, grid);
+}
+
 /// Give the new communicator its topology, or report that this rank is not in it.
 Err give(const Result<Comm*>& made, Topology topology, MPI_Comm* out) {
   if (!made) return made.err;
   *out = MPI_COMM_NULL;
   if (made.value == nullptr) return ok;
   made.value->topology = new Topology(std::move(topology));
-  object::find_neighbors(*made.value->topology, made.value->rank);
+  object::settle(*made.value->topology, made.value->rank);
   *out = object::handle_of(*made.value);
   return ok;
 }
@@ -91,7 +98,8 @@ Err trade(Comm& comm, const std::vector<Edge>& edges, int Edge::*end, std::vecto
 
 }  // namespace
 
-Err cart_create(Comm& comm, std::span<const int> dims, const int* periods, MPI_Comm* out) {
+Err cart_create(Comm& comm, std::span<const int> dims, const int* periods, bool reorder,
+                MPI_Comm* out) {
   WEFT_TRY(intracomm_only(comm));
   int nnodes = 0;
   WEFT_TRY(object::grid_size(dims, comm.size(), &nnodes));
@@ -99,8 +107,26 @@ Err cart_create(Comm& comm, std::span<const int> dims, const int* periods, MPI_C
   t.what = MPI_CART;
   t.dims.assign(dims.begin(), dims.end());
   for (std::size_t d = 0; d < dims.size(); ++d) t.periods.push_back(periods[d] != 0);
-  t.coords = object::coords_of(dims, comm.rank);
-  return give(make_part(comm, first_members(comm, nnodes)), std::move(t), out);
+  Members members = first_members(comm, nnodes);
+  if (reorder) {
+    const Members in_order = members;
+    const std::vector<int> placed = place(comm, in_order, {dims, t.periods});
+    for (std::size_t p = 0; p < members.size(); ++p)
+      members[p] = in_order[static_cast<std::size_t>(placed[p])];
+  }
+  return give(make_part(comm, std::move(members)), std::move(t), out);
+}
+
+Err cart_map(Comm& comm, std::span<const int> dims, const int* periods, int* newrank) {
+  WEFT_TRY(intracomm_only(comm));
+  int nnodes = 0;
+  WEFT_TRY(object::grid_size(dims, comm.size(), &nnodes));
+  *newrank = MPI_UNDEFINED;
+  const std::vector<int> placed =
+      place(comm, first_members(comm, nnodes), {dims, {periods, dims.size()}});
+  for (int p = 0; p < nnodes; ++p)
+    if (placed[static_cast<std::size_t>(p)] == comm.rank) *newrank = p;
+  return ok;
 }
 
 Err cart_sub(Comm& comm, const int* remain_dims, MPI_Comm* out) {
@@ -114,7 +140,6 @@ Err cart_sub(Comm& comm, const int* remain_dims, MPI_Comm* out) {
     if (!remain_dims[d]) continue;
     t.dims.push_back(whole.dims[d]);
     t.periods.push_back(whole.periods[d]);
-    t.coords.push_back(whole.coords[d]);
   }
   // Those with this rank's coordinates in the dimensions that go; row-major order is kept.
   Members members;

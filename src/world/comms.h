@@ -72,7 +72,10 @@ Err comm_free(Comm& comm, MPI_Comm* handle);
 Err comm_disconnect(Comm& comm, MPI_Comm* handle);
 
 // With a topology (comm_topology.cc).
-Err cart_create(Comm& comm, std::span<const int> dims, const int* periods, MPI_Comm* out);
+Err cart_create(Comm& comm, std::span<const int> dims, const int* periods, bool reorder,
+                MPI_Comm* out);
+/// MPI_Cart_map: where cart_create with `reorder` puts this rank. Local.
+Err cart_map(Comm& comm, std::span<const int> dims, const int* periods, int* newrank);
 Err cart_sub(Comm& comm, const int* remain_dims, MPI_Comm* out);
 Err graph_create(Comm& comm, int nnodes, const int* index, const int* edges, MPI_Comm* out);
 struct Edges {

@@ -6,7 +6,7 @@ A line of the list is `chapter/name key=value ...` with the keys
   ranks=1,2,4      the numbers of ranks to run with (default 1,2,4)
   mode=both        process, thread or both
   arg=WORD         one argument of the program (repeatable)
-  env=NAME=VALUE   one environment variable (repeatable)
+  env=NAME=VALUE   one environment variable (repeatable); "env=NAME=words with blanks" in quotes
   timeout=20       seconds
   xfail=words      is known to fail, and why (underscores for spaces); a pass is then a failure
   smoke            also runs under the sanitizers, where everything is slow (--smoke selects these)
@@ -17,6 +17,7 @@ import argparse
 import concurrent.futures
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -43,7 +44,7 @@ def read_list(path, options):
     """All runs of the list that the options select."""
     runs = []
     for number, line in enumerate(path.read_text().splitlines(), 1):
-        words = line.split("#")[0].split()
+        words = shlex.split(line, comments=True)
         if not words:
             continue
         name, ranks, modes, args, env, timeout, xfail = words[0], [1, 2, 4], ["process", "thread"], [], {}, 30, ""

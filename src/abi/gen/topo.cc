@@ -33,7 +33,7 @@ extern "C" int PMPI_Cart_create(MPI_Comm comm_old, int ndims, const int dims[],
     if (!e) e = check::array(dims, ndims, "dims");
     if (!e) e = check::array(periods, ndims, "periods");
   }
-  if (!e) e = world::cart_create(*comm_old_p, {dims, size(ndims)}, periods, comm_cart);
+  if (!e) e = world::cart_create(*comm_old_p, {dims, size(ndims)}, periods, reorder, comm_cart);
   return e ? entry.raise(comm_old_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Cart_create")]] decltype(PMPI_Cart_create) MPI_Cart_create;
@@ -66,7 +66,7 @@ extern "C" int PMPI_Cart_map(MPI_Comm comm, int ndims, const int dims[], const i
     if (!e) e = check::array(periods, ndims, "periods");
     if (!e) e = check::given(newrank, "newrank");
   }
-  if (!e) e = object::cart_map(*comm_p, {dims, size(ndims)}, newrank);
+  if (!e) e = world::cart_map(*comm_p, {dims, size(ndims)}, periods, newrank);
   return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Cart_map")]] decltype(PMPI_Cart_map) MPI_Cart_map;

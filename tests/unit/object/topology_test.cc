@@ -66,14 +66,13 @@ class Grid : public testing::Test {
     comm_.group = make_group(store, std::vector<std::int32_t>(static_cast<std::size_t>(size)));
     comm_.rank = rank;
     topology_ = std::move(topology);
-    find_neighbors(topology_, rank);
+    settle(topology_, rank);
     comm_.topology = &topology_;
     return comm_;
   }
   Comm& grid(std::vector<int> extents, std::vector<int> periods, int rank) {
     Topology t;
     t.what = MPI_CART;
-    t.coords = coords_of(extents, rank);
     t.dims = std::move(extents);
     t.periods = std::move(periods);
     return comm(64, rank, std::move(t));

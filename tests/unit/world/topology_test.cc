@@ -36,7 +36,7 @@ TEST_P(Topologies, GridsAndTheirRows) {
     const int p = world.size(), rows = p / 2 > 0 ? p / 2 : 1, columns = p > 1 ? 2 : 1;
     const int dims[] = {rows, columns}, periods[] = {0, 7};
     MPI_Comm handle, row;
-    ASSERT_FALSE(cart_create(world, dims, periods, &handle));
+    ASSERT_FALSE(cart_create(world, dims, periods, false, &handle));
     if (world.rank >= rows * columns) {
       EXPECT_EQ(handle, MPI_COMM_NULL) << "more ranks than points of the grid";
       return;
@@ -72,11 +72,11 @@ TEST_P(Topologies, GridsAndTheirRows) {
 TEST_P(Topologies, NoDimensionsAndTooMany) {
   run([](Rank& rank, Comm& world) {
     MPI_Comm handle;
-    ASSERT_FALSE(cart_create(world, {}, nullptr, &handle));
+    ASSERT_FALSE(cart_create(world, {}, nullptr, false, &handle));
     EXPECT_EQ(handle == MPI_COMM_NULL, world.rank != 0);
     if (handle != MPI_COMM_NULL) free_comm(rank, handle);
     const int dims[] = {world.size() + 1}, periods[] = {0};
-    EXPECT_EQ(cart_create(world, dims, periods, &handle).cls, MPI_ERR_DIMS);
+    EXPECT_EQ(cart_create(world, dims, periods, false, &handle).cls, MPI_ERR_DIMS);
   });
 }
 
