@@ -263,6 +263,9 @@ Err check_graph(int nnodes, std::span<const int> index, const int* edges, int si
       return fail(MPI_ERR_ARG, "index[%zu] is %d, less than the entry before it", i, index[i]);
     before = index[i];
   }
+  if (before > 0 && edges == nullptr)
+    return fail(MPI_ERR_ARG, "edges is a null pointer, but index[%d] says there are %d", nnodes - 1,
+                before);
   for (int i = 0; i < before; ++i)
     if (edges[i] < 0 || edges[i] >= nnodes)
       return fail(MPI_ERR_ARG, "edges[%d] is %d; the graph has nodes 0 to %d", i, edges[i],

@@ -60,8 +60,7 @@ Tree open_tree(const char* synthetic) {
   for (hwloc_obj_type_t type : kept)
     hwloc_topology_set_type_filter(raw, type, HWLOC_TYPE_FILTER_KEEP_ALL);
   // Memory domains smaller than a package hang below groups.
-  for (hwloc_obj_type_t type : {HWLOC_OBJ_GROUP, HWLOC_OBJ_DIE})
-    hwloc_topology_set_type_filter(raw, type, HWLOC_TYPE_FILTER_KEEP_STRUCTURE);
+  hwloc_topology_set_type_filter(raw, HWLOC_OBJ_GROUP, HWLOC_TYPE_FILTER_KEEP_STRUCTURE);
   unsigned long flags = HWLOC_TOPOLOGY_FLAG_NO_MEMATTRS | HWLOC_TOPOLOGY_FLAG_NO_CPUKINDS;
   if (synthetic != nullptr) {
     if (hwloc_topology_set_synthetic(raw, synthetic) != 0) return nullptr;

@@ -78,6 +78,7 @@ extern "C" int PMPI_Cart_rank(MPI_Comm comm, const int coords[], int *rank) {
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
     if (!e) e = check::given(rank, "rank");
+    if (!e) e = check::array(coords, check::sources(*comm_p), "coords");
   }
   if (!e) e = object::cart_rank(*comm_p, coords, rank);
   return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
@@ -106,6 +107,7 @@ extern "C" int PMPI_Cart_sub(MPI_Comm comm, const int remain_dims[], MPI_Comm *n
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
     if (!e) e = check::given(newcomm, "newcomm");
+    if (!e) e = check::array(remain_dims, check::sources(*comm_p), "remain_dims");
   }
   if (!e) e = world::cart_sub(*comm_p, remain_dims, newcomm);
   return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
