@@ -98,11 +98,11 @@ def build(libraries, source, out):
         if compiler is None:
             if common is None:
                 compiler = next(lib.abi_compiler for lib in libraries if lib.abi_compiler)
-                common = compile_with(compiler, source, out / f"{source.stem}-abi")
+                common = compile_with(compiler, source, out / f"{source.parent.name}-{source.stem}-abi")
             programs[library.name] = common
         else:
             programs[library.name] = compile_with(compiler, source,
-                                                  out / f"{source.stem}-{library.name}")
+                                                  out / f"{source.parent.name}-{source.stem}-{library.name}")
     return programs
 
 

@@ -14,7 +14,7 @@ COLORS = {"weft-process": "tab:blue", "weft-thread": "tab:green", "mpich": "tab:
           "openmpi": "tab:red", "impi": "tab:purple"}
 TITLES = {"lat": "ping-pong, half a round trip", "bw": "window of 16, per message",
           "rate": "window of 64, per message", "barrier": "barrier", "allreduce": "allreduce",
-          "startup": "start and end of an empty job"}
+          "startup": "start and end of an empty job", "reduce_scatter": "reduce_scatter_block"}
 
 
 def panel(axes, key, table, names):

@@ -21,6 +21,7 @@ from pathlib import Path
 import libraries
 
 HERE = Path(__file__).resolve().parent
+PROGRAMS = {"messages": "p2p_coll/main.c", "collectives": "collectives/main.c"}
 STARTUP = {"startup": (2, None), "startup 64 threads": (64, "weft-thread")}
 
 
@@ -91,7 +92,7 @@ def measure(libs, programs, empty, args):
                                        args.timeout_s)
                 keep(library, number, rows, reason, f"{ranks} ranks")
         for name, (ranks, only) in STARTUP.items():
-            if args.rows and "startup" not in args.rows.split(","):
+            if args.what != "messages" or args.rows and "startup" not in args.rows.split(","):
                 continue
             for library in turn:
                 if only in (None, library.name):
@@ -145,6 +146,21 @@ def print_table(table, names):
         print(line)
 
 
+def print_means(table, owns):
+    """Geometric means over the sizes of a row of best peer / weft, and its worst size."""
+    print(f"\n{'geometric means over sizes':28}" + "".join(f"{'peer/' + own:>30}" for own in owns))
+    for key in dict.fromkeys((row, ranks) for row, ranks, _ in table):
+        line = f"{key[0]:<14}{key[1]:>4}{'':10}"
+        for own in owns:
+            found = {size: ratios(rounds, own)[1] for (row, ranks, size), rounds in table.items()
+                     if (row, ranks) == key and ratios(rounds, own)}
+            worst = min(found, key=found.get) if found else None
+            text = f"{statistics.geometric_mean(found.values()):.2f} (worst " \
+                   f"{found[worst]:.2f} at {worst})" if found else "-"
+            line += f"{text:>30}"
+        print(line)
+
+
 def peers_folder():
     """Where the script `peers` installs: in the source tree, or in the user's cache."""
     done = subprocess.run([HERE / "peers", "--where"], capture_output=True, text=True)
@@ -155,14 +171,17 @@ def arguments():
     parser = argparse.ArgumentParser(
         prog="weft bench", description=__doc__, formatter_class=argparse.RawTextHelpFormatter,
         epilog="examples:\n  weft bench --quick\n  weft bench --ranks 2 --rows lat,bw\n"
-               "  weft bench --rounds 21 --only weft-thread,openmpi")
+               "  weft bench --rounds 21 --only weft-thread,openmpi\n  weft bench collectives --rows bcast")
+    parser.add_argument("what", nargs="?", default="messages", choices=PROGRAMS,
+                        help="messages (with barrier, allreduce, start-up), or all collectives\n"
+                             "(default: %(default)s)")
     parser.add_argument("--weft", default="build/release", metavar="DIR",
                         help="build or installed tree of weft (default: %(default)s)")
     parser.add_argument("--peers", default=peers_folder(), metavar="DIR",
                         help="where bench/peers put the others (default: %(default)s)")
     parser.add_argument("--only", metavar="NAMES", help="libraries, e.g. weft-process,mpich")
     parser.add_argument("--rows", metavar="ROWS",
-                        help="of lat, rate, bw, barrier, allreduce, startup")
+                        help="some rows only, e.g. lat,bw or bcast,reduce")
     parser.add_argument("--ranks", default="2,4,8", metavar="N,N", help="(default: %(default)s)")
     parser.add_argument("--rounds", type=int, default=11, help="(default: %(default)s)")
     parser.add_argument("--batches", type=int, default=11, help="(default: %(default)s)")
@@ -207,16 +226,18 @@ def main():
     out = Path(args.out) if args.out else \
         (HERE / "results" if writable else Path("weft-bench")) / slug(about)
     out.mkdir(parents=True, exist_ok=True)
-    programs = libraries.build(libs, HERE / "p2p_coll/main.c", out / "bin")
+    programs = libraries.build(libs, HERE / PROGRAMS[args.what], out / "bin")
     empty = libraries.build(libs, HERE / "startup/empty.c", out / "bin")
 
     samples, failures = measure(libs, programs, empty, args)
     about["load_after"] = os.getloadavg()[0]
     if not samples:
         sys.exit("bench: no library ran")
-    print_table(summarize(samples), [library.name for library in libs])
+    table = summarize(samples)
+    print_table(table, [library.name for library in libs])
+    print_means(table, [library.name for library in libs if library.name.startswith("weft")])
 
-    name = about["date"][:10] + "-" + libraries.revision().rstrip("+")
+    name = f"{args.what}-{about['date'][:10]}-{libraries.revision().rstrip('+')}"
     path = out / f"{name}.json"
     path.write_text(json.dumps({"about": about, "failures": failures, "samples": samples},
                                indent=None, separators=(",", ":")) + "\n")

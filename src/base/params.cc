@@ -34,7 +34,7 @@ constexpr ParamDef table[] = {
      big, "bytes a rank holds for unexpected messages before its peers must ask first"},
     {P::pt2pt_cooperate_min, "pt2pt.cooperate_min", ParamType::integer, "65536", "bytes", 0, big,
      "smallest single copy that the waiting sender helps to make"},
-    {P::pt2pt_kernel_copy_min, "pt2pt.kernel_copy_min", ParamType::integer, "1048576", "bytes", 0,
+    {P::pt2pt_kernel_copy_min, "pt2pt.kernel_copy_min", ParamType::integer, "2097152", "bytes", 0,
      big, "smallest message between processes that the kernel copies (process_vm_readv)"},
     {P::shm_ring_cells, "shm.ring_cells", ParamType::integer, "1024", "cells", 64, 1 << 20,
      "64-byte cells in each rank's mailbox ring; a power of two"},

@@ -7,6 +7,7 @@
 
 #include "coll/blocks.h"
 #include "coll/schedule.h"
+#include "coll/signature.h"
 
 namespace weft::coll {
 
@@ -27,6 +28,10 @@ struct Case {
   bool uniform = true;  // all blocks have one size
   bool commutative = true;
 };
+
+/// With ranks of one process: copy straight between the users' buffers instead of overlapping two
+/// copies through shared memory? `bytes`: of a vector or block. `crowded`: more ranks than CPUs.
+bool worth_direct(Call call, std::int64_t bytes, bool crowded);
 
 EmitBcast* choose_bcast(const Case& c);
 EmitGather* choose_gather(const Case& c);

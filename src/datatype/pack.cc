@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "base/assert.h"
+#include "base/copy.h"
 #include "datatype/strided.h"
 #include "datatype/walk.h"
 
@@ -241,7 +242,7 @@ int64_t pack(const ConstBuffer& from, int64_t offset, void* out, int64_t max) {
   const int64_t n = std::min(max, from.bytes() - offset);
   if (n <= 0) return 0;
   if (from.type->dense) {
-    std::memcpy(out, block(from) + offset, static_cast<std::size_t>(n));
+    copy_bytes(out, block(from) + offset, static_cast<std::size_t>(n));
     return n;
   }
   Mover<true> mover{static_cast<std::byte*>(out)};
@@ -254,7 +255,7 @@ void unpack(const Buffer& to, int64_t offset, const void* in, int64_t n) {
   n = std::min(n, to.bytes() - offset);
   if (n <= 0) return;
   if (to.type->dense) {
-    std::memcpy(block(to) + offset, in, static_cast<std::size_t>(n));
+    copy_bytes(block(to) + offset, in, static_cast<std::size_t>(n));
     return;
   }
   // Only read: the mover writes to memory.

@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/copy.h"
 #include "pt2pt/engine.h"
 
 namespace weft::pt2pt {
@@ -41,7 +42,7 @@ bool copy_piece(const Engine& e, const shm::CopyJob& job, std::int64_t at, std::
   ++e.counters->copies;
   e.counters->bytes_copied += bytes;
   if (pid == e.pid) {
-    std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes);
+    copy_bytes(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes);
     return true;
   }
   return pull ? memory::read_peer(pid, from, reinterpret_cast<void*>(to), bytes)

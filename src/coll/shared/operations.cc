@@ -43,7 +43,7 @@ Err Shared::allreduce(const Operands& x) {
   if (bytes == 0) return ok;
   note(Call::allreduce, bytes);
   if (bytes > slot_bytes_) {
-    direct_ ? reduce_direct(x, everybody) : reduce_strips(x, everybody);
+    goes_direct(Call::allreduce, bytes) ? reduce_direct(x, everybody) : reduce_strips(x, everybody);
     return agreed();
   }
   auto* result = static_cast<std::byte*>(x.recv);
@@ -67,7 +67,8 @@ Err Shared::allgather(const ConstBuffer& send, const Blocks& recv, std::int64_t 
   if (bytes == 0) return ok;
   note(Call::allgather, bytes);
   if (bytes > slot_bytes_) {
-    direct_ ? allgather_direct(send, recv) : allgather_strips(send, recv);
+    goes_direct(Call::allgather, bytes) ? allgather_direct(send, recv)
+                                        : allgather_strips(send, recv);
     return agreed();
   }
   const bool in_place = is_in_place(send.data);
@@ -102,7 +103,7 @@ Err Shared::bcast(const Buffer& buffer, int root) {
   note(Call::bcast, bytes);
   if (rank_ == root) {
     if (bytes > slot_bytes_) {
-      direct_ ? bcast_direct(buffer, root) : bcast_pieces(buffer, root);
+      goes_direct(Call::bcast, bytes) ? bcast_direct(buffer, root) : bcast_pieces(buffer, root);
       return ok;
     }
     reserve();
@@ -117,7 +118,7 @@ Err Shared::bcast(const Buffer& buffer, int root) {
   await(root, 0);
   const auto sent = static_cast<std::int64_t>(seat(root).what >> 8);
   if (sent > slot_bytes_) {
-    direct_ ? bcast_direct(buffer, root) : bcast_pieces(buffer, root);
+    goes_direct(Call::bcast, sent) ? bcast_direct(buffer, root) : bcast_pieces(buffer, root);
   } else {
     datatype::unpack(buffer, 0, slot(root, sent), std::min(bytes, sent));
     finish();
@@ -130,7 +131,7 @@ Err Shared::reduce(const Operands& x, int root) {
   if (bytes == 0) return ok;
   note(Call::reduce, bytes);
   if (bytes > slot_bytes_) {
-    direct_ ? reduce_direct(x, root) : reduce_strips(x, root);
+    goes_direct(Call::reduce, bytes) ? reduce_direct(x, root) : reduce_strips(x, root);
     return agreed();
   }
   if (rank_ != root) {

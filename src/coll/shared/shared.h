@@ -26,6 +26,7 @@
 #include <cstring>
 
 #include "coll/blocks.h"
+#include "coll/select.h"
 #include "coll/shared/block.h"
 #include "coll/signature.h"
 #include "pt2pt/engine.h"
@@ -42,8 +43,10 @@ class Shared {
 
   /// Largest payload of one rank that goes through slots.
   std::int64_t max_bytes() const { return slot_bytes_; }
-  /// Do all ranks reach each other's buffers?
-  bool direct() const { return direct_; }
+  /// Do ranks reach each other's buffers, and is it worth it for blocks of `bytes`?
+  bool goes_direct(Call call, std::int64_t bytes) const {
+    return direct_ && worth_direct(call, bytes, engine_.policy.crowded);
+  }
 
   // All return MPI_ERR_TRUNCATE or MPI_ERR_OTHER if this rank sees that another one called
   // something else, or for another number of bytes.
@@ -52,7 +55,7 @@ class Shared {
   Err reduce(const Operands& x, int root);
   Err allreduce(const Operands& x);
   Err allgather(const ConstBuffer& send, const Blocks& recv, std::int64_t bytes);
-  /// Legal if direct() or size * bytes <= max_bytes(); so are gather (bytes) and scatter.
+  /// Legal if it goes direct or size * bytes <= max_bytes(); so are gather (bytes) and scatter.
   Err alltoall(const Blocks& send, const Blocks& recv, std::int64_t bytes);
   Err gather(const ConstBuffer& send, const Blocks& recv, int root, std::int64_t bytes);
   Err scatter(const Blocks& send, const Buffer& recv, int root, std::int64_t bytes);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/copy.h"
 #include "coll/shared/shared.h"
 #include "coll/shared/tile.h"
 
@@ -40,20 +41,29 @@ void Shared::reduce_strips(const Operands& x, int root) {
   const std::int64_t step = strip_bytes / size;
   for (std::int64_t at = 0; at < x.count; at += step) {
     const std::int64_t n = std::min(step, x.count - at);
-    std::memcpy(strip(rank_), own + at * size, static_cast<std::size_t>(n * size));
-    if (!meet_and_agree()) return;
+    const bool wanted = root == everybody || root == rank_;
     const Tile mine(n, size, size_, rank_);
+    // The own part is for nobody else.
+    copy_bytes(strip(rank_), own + at * size, static_cast<std::size_t>(mine.begin * size));
+    copy_bytes(strip(rank_) + mine.end * size, own + (at + mine.end) * size,
+               static_cast<std::size_t>((n - mine.end) * size));
+    if (!meet_and_agree()) return;
     alignas(64) std::byte value[fold_bytes];
     for (std::int64_t k = mine.begin; k < mine.end; k += fold_bytes / size) {
       const std::int64_t m = std::min(fold_bytes / size, mine.end - k);
-      fold(x, m, size_, value, [&](int i) { return strip(i) + k * size; });
-      std::memcpy(strip(rank_) + k * size, value, static_cast<std::size_t>(m * size));
+      fold(x, m, size_, value, [&](int i) -> const std::byte* {
+        return i == rank_ ? own + (at + k) * size : strip(i) + k * size;
+      });
+      const auto bytes = static_cast<std::size_t>(m * size);
+      if (root != rank_) std::memcpy(strip(rank_) + k * size, value, bytes);
+      if (wanted) std::memcpy(result + (at + k) * size, value, bytes);
     }
     meet_again();
-    for (int i = 0; i < size_ && (root == everybody || root == rank_); ++i) {
+    for (int i = 0; i < size_ && wanted; ++i) {
       const Tile part(n, size, size_, i);
-      std::memcpy(result + (at + part.begin) * size, strip(i) + part.begin * size,
-                  static_cast<std::size_t>((part.end - part.begin) * size));
+      if (i != rank_)
+        copy_bytes(result + (at + part.begin) * size, strip(i) + part.begin * size,
+                   static_cast<std::size_t>((part.end - part.begin) * size));
     }
     ++strips_used_;
   }

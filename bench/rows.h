@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the benchmark programs share: a table of rows, each measured for its sizes. A program prints
+   one JSON object per row and size from rank 0:
+
+     {"row": "lat", "ranks": 2, "bytes": 8, "us": [one value per batch ...], "errors": 0}
+
+   A sender writes a stamp into every cache line of what it sends, and a receiver checks the first
+   and last stamp, so that a copy moves fresh data and a message that did not arrive is noticed.
+   A batch is as many operations as take about `-t` ms, timed together; a row has `-b` batches, or
+   fewer if they would take longer than `-l` seconds. A row is dropped when the size before took
+   longer than that for one operation.
+
+     program [-b batches] [-t ms] [-l seconds] [-r row,row] [-m max bytes] */
+#ifndef WEFT_BENCH_ROWS_H
+#define WEFT_BENCH_ROWS_H
+
+#include <mpi.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { max_window = 64, max_batches = 101, line_words = 8 };
+
+struct options {
+  int batches;
+  double batch_s, limit_s;
+  long max_bytes;
+  const char* rows;
+};
+
+/* The state of a row; every rank has its own. */
+struct bench {
+  int rank, size;
+  int count;                  /* elements per message (bytes, or doubles for allreduce) */
+  long bytes;                 /* per message */
+  int window;                 /* messages in flight */
+  uint64_t* data[max_window]; /* what is sent or received */
+  double* result;             /* what a collective brings */
+  uint64_t stamp;
+  long errors;
+};
+
+typedef void (*operation)(struct bench*);
+
+/* Seconds of `times` operations on rank 0's clock; all ranks get the same and decide the same. */
+static double timed(struct bench* b, operation op, long times) {
+  MPI_Barrier(MPI_COMM_WORLD);
+  const double start = MPI_Wtime();
+  for (long i = 0; i < times; ++i) op(b);
+  double seconds = MPI_Wtime() - start;
+  MPI_Bcast(&seconds, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+  return seconds;
+}
+
+static void* allocate(size_t bytes) {
+  void* memory = aligned_alloc(4096, (bytes + 8191) / 4096 * 4096);
+  if (memory == NULL) {
+    fprintf(stderr, "bench: no memory for %zu bytes\n", bytes);
+    MPI_Abort(MPI_COMM_WORLD, 1);
+  }
+  memset(memory, 0, bytes);
+  return memory;
+}
+
+/* Measure one row and print it; returns the seconds of one operation. */
+static double measure(struct bench* b, const char* name, operation op, double per_op,
+                      const struct options* o) {
+  double us[max_batches];
+  b->errors = 0;
+  b->stamp = 0;
+  /* Some looks: the first meets cold caches and pages, the last sets the length of a batch. */
+  double once = timed(b, op, 1);
+  if (once < o->batch_s) once = timed(b, op, 8) / 8;
+  if (once < o->batch_s / 64) once = timed(b, op, 64) / 64;
+  if (once < 1e-9) once = 1e-9;
+  long times = (long)(o->batch_s / once);
+  if (times < 1) times = 1;
+  if (once * (double)times < o->limit_s / 4) timed(b, op, times); /* not counted: clocks settle */
+  const double fit = o->limit_s / (once * (double)times);
+  const int batches = fit < 1 ? 1 : fit < o->batches ? (int)fit : o->batches;
+  for (int i = 0; i < batches; ++i) us[i] = timed(b, op, times) / (double)times / per_op * 1e6;
+
+  long errors = 0;
+  MPI_Reduce(&b->errors, &errors, 1, MPI_LONG, MPI_SUM, 0, MPI_COMM_WORLD);
+  if (b->rank == 0) {
+    printf("{\"row\": \"%s\", \"ranks\": %d, \"bytes\": %ld, \"errors\": %ld, \"us\": [", name,
+           b->size, b->bytes, errors);
+    for (int i = 0; i < batches; ++i) printf("%s%.5g", i ? ", " : "", us[i]);
+    printf("]}\n");
+    fflush(stdout);
+  }
+  return once;
+}
+
+struct row {
+  const char* name;
+  operation op;
+  int ranks;   /* exactly so many, or 0 for any number */
+  int window;  /* messages in flight */
+  int per_op;  /* what one operation is divided by */
+  int element; /* bytes of an element */
+  int blocks;  /* 1: buffers have a block of so many bytes for every rank */
+  long bytes[12];
+};
+
+static void run_row(const struct row* row, const struct options* o, int rank, int size) {
+  struct bench b = {.rank = rank, .size = size, .window = row->window};
+  if (row->ranks != 0 && row->ranks != size) return;
+  long most = 0;
+  for (int i = 0; row->bytes[i] != 0; ++i)
+    if (row->bytes[i] <= o->max_bytes) most = row->bytes[i];
+  const size_t room = (size_t)most * (row->blocks ? (size_t)size : 1);
+  for (int i = 0; i < row->window; ++i) b.data[i] = allocate(room);
+  b.result = allocate(room);
+  for (int i = 0; row->bytes[i] != 0 && row->bytes[i] <= most; ++i) {
+    b.bytes = row->bytes[i];
+    b.count = (int)(b.bytes / row->element);
+    if (measure(&b, row->name, row->op, row->per_op, o) > o->limit_s) break;
+  }
+  for (int i = 0; i < row->window; ++i) free(b.data[i]);
+  free(b.result);
+}
+
+/* Is `name` one of the comma separated `list`? */
+static int listed(const char* name, const char* list) {
+  const size_t length = strlen(name);
+  for (const char* at = list; (at = strstr(at, name)) != NULL; at += length)
+    if ((at == list || at[-1] == ',') && (at[length] == 0 || at[length] == ',')) return 1;
+  return 0;
+}
+
+static int run_rows(int argc, char** argv, const struct row* rows, size_t count) {
+  MPI_Init(&argc, &argv);
+  struct options o = {11, 2e-3, 1.0, 4 << 20, NULL};
+  int rank, size, option;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  while ((option = getopt(argc, argv, "b:t:l:r:m:")) != -1) {
+    if (option == 'b') o.batches = atoi(optarg);
+    if (option == 't') o.batch_s = atof(optarg) * 1e-3;
+    if (option == 'l') o.limit_s = atof(optarg);
+    if (option == 'r') o.rows = optarg;
+    if (option == 'm') o.max_bytes = atol(optarg);
+  }
+  if (o.batches < 1) o.batches = 1;
+  if (o.batches > max_batches) o.batches = max_batches;
+  for (size_t i = 0; i < count; ++i)
+    if (o.rows == NULL || listed(rows[i].name, o.rows)) run_row(&rows[i], &o, rank, size);
+  MPI_Finalize();
+  return 0;
+}
+
+#endif
