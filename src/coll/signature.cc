@@ -14,10 +14,28 @@ namespace weft::coll {
 namespace {
 
 constexpr const char* names[] = {
-    "barrier",   "bcast",     "gather",     "gatherv",        "scatter",
-    "scatterv",  "allgather", "allgatherv", "alltoall",       "alltoallv",
-    "alltoallw", "reduce",    "allreduce",  "reduce_scatter", "reduce_scatter_block",
-    "scan",      "exscan",
+    "barrier",
+    "bcast",
+    "gather",
+    "gatherv",
+    "scatter",
+    "scatterv",
+    "allgather",
+    "allgatherv",
+    "alltoall",
+    "alltoallv",
+    "alltoallw",
+    "reduce",
+    "allreduce",
+    "reduce_scatter",
+    "reduce_scatter_block",
+    "scan",
+    "exscan",
+    "neighbor_allgather",
+    "neighbor_allgatherv",
+    "neighbor_alltoall",
+    "neighbor_alltoallv",
+    "neighbor_alltoallw",
 };
 
 }  // namespace

@@ -29,6 +29,11 @@ enum class Call : std::int32_t {
   reduce_scatter_block,
   scan,
   exscan,
+  neighbor_allgather,
+  neighbor_allgatherv,
+  neighbor_alltoall,
+  neighbor_alltoallv,
+  neighbor_alltoallw,
 };
 
 struct Signature {

@@ -9,7 +9,7 @@ static int class_of(int code) {
   return class;
 }
 
-enum { kinds = 7 };
+enum { kinds = 8 };
 
 // Rank 0 does one thing, the others another: call, root, size, operation, a persistent form.
 static int differ(int kind, MPI_Comm comm) {
@@ -31,6 +31,9 @@ static int differ(int kind, MPI_Comm comm) {
     case 5:
       code = odd ? MPI_Ibarrier(comm, &request) : MPI_Ibcast(in, 1, MPI_INT, 0, comm, &request);
       break;
+    case 6:
+      return odd ? MPI_Neighbor_allgather(in, 1, MPI_INT, out, 1, MPI_INT, comm)
+                 : MPI_Neighbor_alltoall(in, 1, MPI_INT, out, 1, MPI_INT, comm);
     default:
       code = MPI_Scan_init(in, out, 1, MPI_INT, odd ? MPI_SUM : MPI_PROD, comm, MPI_INFO_NULL,
                            &request);
@@ -44,8 +47,8 @@ static int differ(int kind, MPI_Comm comm) {
 // With WEFT_ABI_CHECK=full every rank gets the error, and the text names both calls; the next
 // collectives on the same communicator work.
 static void full(void) {
-  static const int class[kinds] = {MPI_ERR_ROOT, MPI_ERR_TRUNCATE, MPI_ERR_OP, MPI_ERR_OTHER,
-                                   MPI_ERR_ROOT, MPI_ERR_OTHER,    MPI_ERR_OP};
+  static const int class[kinds] = {MPI_ERR_ROOT, MPI_ERR_TRUNCATE, MPI_ERR_OP,    MPI_ERR_OTHER,
+                                   MPI_ERR_ROOT, MPI_ERR_OTHER,    MPI_ERR_OTHER, MPI_ERR_OP};
   static const char* const names[kinds][2] = {
       {"MPI_Bcast(root 0", "MPI_Bcast(root 1"},
       {"8 bytes", "4 bytes"},
@@ -53,10 +56,12 @@ static void full(void) {
       {"MPI_Barrier", "MPI_Allgather"},
       {"MPI_Gather(root 0", "MPI_Gather(root 1"},
       {"MPI_Ibarrier", "MPI_Ibcast"},
+      {"MPI_Neighbor_allgather", "MPI_Neighbor_alltoall"},
       {"MPI_SUM", "MPI_Scan_init"},
   };
   MPI_Comm comm;
-  OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+  const int periodic = 1;
+  OK(MPI_Cart_create(MPI_COMM_WORLD, 1, &size, &periodic, 0, &comm));
   OK(MPI_Comm_set_name(comm, "the ocean"));
   OK(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN));
   for (int kind = 0; kind < kinds; ++kind) {

@@ -9,6 +9,7 @@
 
 #include "coll/schedule.h"
 #include "object/op.h"
+#include "object/topology.h"
 #include "unit/coll/ranks.h"
 
 namespace weft::coll {
@@ -18,6 +19,12 @@ TEST(CollectiveAllocations, NoneAfterWarmUp) {
   const Type& type = *datatype::predefined(reinterpret_cast<std::uintptr_t>(MPI_INT));
   const Op& op = *object::predefined_op(MPI_SUM);
   run_ranks(3, true, [&](Comm& comm) {
+    object::Topology ring;
+    ring.what = MPI_CART;
+    ring.dims = {3};
+    ring.periods = {1};
+    object::settle(ring, comm.rank);
+    comm.topology = &ring;
     for (const std::int64_t count : {1, 1000, 3000, 100'000}) {
       std::vector<int> in(static_cast<std::size_t>(count), comm.rank), out(3 * in.size());
       const auto round = [&] {
@@ -29,6 +36,7 @@ TEST(CollectiveAllocations, NoneAfterWarmUp) {
         EXPECT_FALSE(bcast(recv, 2, comm));
         EXPECT_FALSE(allgather(send, recv, comm));
         EXPECT_FALSE(scan(x, comm));
+        EXPECT_FALSE(neighbor_allgather(send, recv, comm));
         MPI_Request requests[2];
         EXPECT_FALSE(gather(send, recv, 0, comm, {How::nonblocking, &requests[0]}));
         EXPECT_FALSE(barrier(comm, {How::nonblocking, &requests[1]}));
