@@ -46,7 +46,9 @@ bool is_set(const char* variable) {
 
 /// Does the environment declare another machine in this one's place?
 bool is_declared() {
-  return (is_set("HWLOC_SYNTHETIC") || is_set("HWLOC_XMLFILE")) && !is_set("HWLOC_THISSYSTEM");
+  const char* same = std::getenv("HWLOC_THISSYSTEM");  // 1: the file is this machine's
+  return (is_set("HWLOC_SYNTHETIC") || is_set("HWLOC_XMLFILE")) &&
+         (same == nullptr || *same != '1');
 }
 
 Tree open_tree(const char* synthetic) {
@@ -232,7 +234,8 @@ std::string Topology::describe() const {
       cpus.insert(cpus.end(), cores_[i].cpus.begin(), cores_[i].cpus.end());
     text += "  ";
     for (const Level& level : levels_)
-      if (level.name == "Package" || level.name == "NUMANode" || level.name == "L3Cache")
+      if (level.part(cpus.front()) >= 0 &&
+          (level.name == "Package" || level.name == "NUMANode" || level.name == "L3Cache"))
         text += level.name + " " + std::to_string(level.part(cpus.front())) + ", ";
     text += "CPUs " + cpu_list(cpus) + "\n";
   }
