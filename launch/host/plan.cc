@@ -91,7 +91,11 @@ class Builder {
       if (name.starts_with(mpi_library)) plan_.uses_mpi = true;
       int found = plan_.find(name);
       if (found < 0 && is_shared_(name)) {
-        if (has_stem(name, sanitizer_stems)) plan_.preload.push_back(name);
+        if (has_stem(name, sanitizer_stems)) {
+          // clang's lie where only the program's search path leads
+          const std::string path = search_.find(name, *plan_.images[index].image, plan_.program());
+          plan_.preload.push_back(path.empty() ? name : path);
+        }
         continue;
       }
       if (found < 0) {

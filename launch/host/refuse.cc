@@ -97,6 +97,16 @@ std::string replaced_functions(const Image& p) {
   return {};
 }
 
+// clang's way, unless told otherwise. The runtime replaces much of libc for the whole process.
+std::string sanitizer_inside(const Image& p) {
+  for (const char* name : {"__asan_init", "__tsan_init", "__msan_init"})
+    if (p.definition(name))
+      return p.path() +
+             " contains a sanitizer's runtime; link it with -shared-libsan or run its "
+             "ranks as processes";
+  return {};
+}
+
 bool is_go(const Image& p) {
   for (const auto& s : p.segments()) {
     if (s.p_type != PT_NOTE || s.p_offset > p.bytes().size()) continue;
@@ -110,6 +120,7 @@ bool is_go(const Image& p) {
 
 std::string refuse_program(const Image& p) {
   std::string reason = linked_wrongly(p);
+  if (reason.empty()) reason = sanitizer_inside(p);
   if (reason.empty()) reason = thread_local_data(p);
   if (reason.empty()) reason = replaced_functions(p);
   if (reason.empty() && is_go(p))

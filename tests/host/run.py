@@ -289,7 +289,7 @@ def gdb_breaks_in_every_rank(host):
     p = subprocess.run(command, env=env, text=True, capture_output=True, timeout=50)
     expect(re.search(r'"host_globa\S*\.\d" hit Breakpoint', p.stdout), p.stdout)
     expect(re.search(r"in main .*globals\.c", p.stdout), p.stdout)
-    places = re.findall(r"^1\.\d .* in count at", p.stdout, re.M)
+    places = re.findall(r"^1\.\d+ .* in count at \S*globals\.c", p.stdout, re.M)
     expect(len(places) == 3, p.stdout)
 
 
