@@ -67,8 +67,22 @@ Patch::Patch(const Image& image, bool is_program, bool share_text)
   for (std::size_t i = 1; i < image.symbols().size(); i++)
     if (ELF64_ST_BIND(symbols[i].st_info) == STB_GNU_UNIQUE)
       symbols[i].st_info = ELF64_ST_INFO(STB_GLOBAL, ELF64_ST_TYPE(symbols[i].st_info));
+  if (!share_text_) hide_versions_from_debuggers();
   find_ranges();
   find_version_names();
+}
+
+// New names lie outside the section that a debugger reads them from; it would then refuse the whole
+// file. It can do without versions. ld.so does not look at sections.
+void Patch::hide_versions_from_debuggers() {
+  const ElfW(Ehdr)& header = image_.header();
+  for (std::size_t i = 0; i < header.e_shnum; i++) {
+    const std::size_t at = header.e_shoff + i * sizeof(ElfW(Shdr));
+    if (header.e_shoff > bytes_.size() || at + sizeof(ElfW(Shdr)) > bytes_.size()) return;
+    auto* section = reinterpret_cast<ElfW(Shdr)*>(bytes_.data() + at);
+    if (section->sh_type == SHT_GNU_verneed || section->sh_type == SHT_GNU_versym)
+      section->sh_type = SHT_NULL;
+  }
 }
 
 bool Patch::is_shared(const ElfW(Phdr) & s) const {

@@ -53,6 +53,7 @@ class Patch {
     std::vector<std::pair<std::size_t, ElfW(Word)>> versions;  // file offset, new value
   };
   bool tables_lie_in_shared_segment() const;
+  void hide_versions_from_debuggers();
   void find_ranges();
   void find_version_names();
   Content make_content(const Changes& changes) const;

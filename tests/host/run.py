@@ -274,23 +274,32 @@ def debug_directory(host):
         expect(not left, f"{how}: {left}")
 
 
-@case
-def gdb_breaks_in_every_rank(host):
+def gdb_breaks(host, program, function, source):
     if not shutil.which("gdb"):
         return SKIP
     command = ["gdb", "-q", "-nx", "-batch"]
     script = ["set breakpoint pending on", "set pagination off", "set debuginfod enabled off",
-              "set exec-wrapper env LD_PRELOAD=" + host.path("libhost_standin.so"), "break count", "run",
+              "set exec-wrapper env LD_PRELOAD=" + host.path("libhost_standin.so"), f"break {function}", "run",
               "bt 2", "info breakpoints"]
     for line in script:
         command += ["-ex", line]
-    command += ["--args", host.host, "--debug", "--", host.path("host_globals"), "one", "two"]
+    command += ["--args", host.host, "--debug", "--", host.path(program), "one", "two"]
     env = dict(os.environ, WEFT_JOB="-1,0,3", TMPDIR=host.scratch)
     p = subprocess.run(command, env=env, text=True, capture_output=True, timeout=50)
-    expect(re.search(r'"host_globa\S*\.\d" hit Breakpoint', p.stdout), p.stdout)
-    expect(re.search(r"in main .*globals\.c", p.stdout), p.stdout)
-    places = re.findall(r"^1\.\d+ .* in count at \S*globals\.c", p.stdout, re.M)
+    expect(re.search(r'"host_\S*\.\d" hit Breakpoint', p.stdout), p.stdout)
+    expect(re.search(rf"main .*{source}", p.stdout), p.stdout)
+    places = re.findall(rf"^1\.\d+ .* in \w+(?:\(.*\))? at \S*{source}", p.stdout, re.M)
     expect(len(places) == 3, p.stdout)
+
+
+@case
+def gdb_breaks_in_every_rank(host):
+    return gdb_breaks(host, "host_globals", "count", "globals.c")
+
+
+@case
+def gdb_breaks_in_every_rank_of_cxx(host):
+    return gdb_breaks(host, "host_cxx", "exceptions", "cxx.cc")
 
 
 @case
