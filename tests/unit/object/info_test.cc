@@ -16,7 +16,9 @@ class Infos : public testing::Test {
     info = store.info(handle);
   }
   ~Infos() override {
-    if (handle != MPI_INFO_NULL) EXPECT_FALSE(free_info(store, &handle));
+    if (handle != MPI_INFO_NULL) {
+      EXPECT_FALSE(free_info(store, &handle));
+    }
     EXPECT_EQ(store.infos.live(), 1u);
   }
 
