@@ -52,6 +52,18 @@ void Shared::reduce_direct(const Operands& x, int root) {
   meet_again();
 }
 
+void Shared::reduce_scatter_direct(const Operands& x, const Parts& parts) {
+  const std::int64_t size = x.type->size, begin = parts.before(rank_), count = parts[rank_];
+  show(x.send, nullptr);
+  if (!come_and_agree()) return met();
+  const std::int64_t step = fold_bytes / size;
+  for (std::int64_t at = 0; at < count; at += step)
+    fold(x, std::min(step, count - at), size_, static_cast<std::byte*>(x.recv) + at * size,
+         [&](int i) { return static_cast<const std::byte*>(shown(i).send) + (begin + at) * size; });
+  met();
+  meet_again();
+}
+
 void Shared::allgather_direct(const ConstBuffer& send, const Blocks& recv) {
   const bool in_place = is_in_place(send.data);
   const ConstBuffer own = in_place ? ConstBuffer(recv[rank_]) : send;

@@ -155,6 +155,39 @@ Err Shared::reduce(const Operands& x, int root) {
   return agreed();
 }
 
+Err Shared::scan(Call call, const Operands& x) {
+  const std::int64_t bytes = x.count * x.type->size;
+  if (bytes == 0) return ok;
+  note(call, bytes);
+  reserve();
+  std::memcpy(slot(rank_, bytes), operand(x), static_cast<std::size_t>(bytes));
+  publish();
+  for (int i = rank_ + 1; i < size_; ++i) wake(i);
+  const int operands = call == Call::scan ? rank_ + 1 : rank_;
+  if (operands > 0)
+    fold(x, x.count, operands, static_cast<std::byte*>(x.recv),
+         [&](int i) { return i == rank_ ? slot(rank_, bytes) : await(i, bytes); });
+  finish();
+  return agreed();
+}
+
+Err Shared::reduce_scatter(Call call, const Operands& x, const Parts& parts, std::int64_t total) {
+  if (total == 0) return ok;
+  note(call, total);
+  if (total > slot_bytes_) {
+    reduce_scatter_direct(x, parts);
+    return agreed();
+  }
+  reserve();
+  std::memcpy(slot(rank_, total), operand(x), static_cast<std::size_t>(total));
+  come();
+  const std::int64_t begin = parts.before(rank_) * x.type->size;
+  fold(x, parts[rank_], size_, static_cast<std::byte*>(x.recv),
+       [&](int i) { return await(i, total) + begin; });
+  met();
+  return agreed();
+}
+
 Err Shared::gather(const ConstBuffer& send, const Blocks& recv, int root, std::int64_t bytes) {
   if (bytes == 0) return ok;
   note(Call::gather, bytes);

@@ -54,6 +54,12 @@ class Shared {
   Err bcast(const Buffer& buffer, int root);
   Err reduce(const Operands& x, int root);
   Err allreduce(const Operands& x);
+  /// Of ranks 0 to ours, or to the one before (exscan). Legal up to scan_max_bytes().
+  Err scan(Call call, const Operands& x);
+  std::int64_t scan_max_bytes() const { return size_ <= scan_ranks_max ? slot_bytes_ : 0; }
+  /// `total`: bytes of the whole vector. Legal if it goes direct (not in place) or total <=
+  /// max_bytes().
+  Err reduce_scatter(Call call, const Operands& x, const Parts& parts, std::int64_t total);
   Err allgather(const ConstBuffer& send, const Blocks& recv, std::int64_t bytes);
   /// Legal if it goes direct or size * bytes <= max_bytes(); so are gather (bytes) and scatter.
   Err alltoall(const Blocks& send, const Blocks& recv, std::int64_t bytes);
@@ -61,6 +67,9 @@ class Shared {
   Err scatter(const Blocks& send, const Buffer& recv, int root, std::int64_t bytes);
 
  private:
+  // The last rank of a scan looks at all seats: as long as that is less than log2 p messages.
+  static constexpr int scan_ranks_max = 16;
+
   Shared(Comm& comm, std::byte* block, std::uint64_t offset);
 
   Seat& seat(int rank) const { return seats_[rank * window + static_cast<int>(now_ % window)]; }
@@ -156,6 +165,7 @@ class Shared {
   static constexpr int everybody = -1;
   void reduce_direct(const Operands& x, int root);
   void reduce_strips(const Operands& x, int root);
+  void reduce_scatter_direct(const Operands& x, const Parts& parts);
   void allgather_direct(const ConstBuffer& send, const Blocks& recv);
   void allgather_strips(const ConstBuffer& send, const Blocks& recv);
   void alltoall_direct(const Blocks& send, const Blocks& recv);
