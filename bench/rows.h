@@ -44,11 +44,13 @@ struct bench {
 
 typedef void (*operation)(struct bench*);
 
-/* Seconds of `times` operations on rank 0's clock; all ranks get the same and decide the same. */
+/* Seconds until all ranks have done `times` operations; all get the same number and decide alike.
+ */
 static double timed(struct bench* b, operation op, long times) {
   MPI_Barrier(MPI_COMM_WORLD);
   const double start = MPI_Wtime();
   for (long i = 0; i < times; ++i) op(b);
+  MPI_Barrier(MPI_COMM_WORLD);
   double seconds = MPI_Wtime() - start;
   MPI_Bcast(&seconds, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
   return seconds;

@@ -23,7 +23,7 @@ void detach(Comm& comm) {
 
 Shared* shared_for(Comm& comm, const How& how) {
   if (how.what != How::blocking || comm.is_inter() || comm.size() == 1 ||
-      comm.engine->compare_calls)
+      comm.size() > Shared::ranks_max || comm.engine->compare_calls)
     return nullptr;
   CommState& state = *comm.coll;
   if (!state.shared_tried) [[unlikely]] {

@@ -9,16 +9,6 @@
 namespace weft::coll {
 namespace {
 
-/// The shared block for an operation with blocks of `each` bytes of which a slot would hold `held`,
-/// if slots or direct access serve. Not for v and w forms: some ranks only know their sizes.
-Shared* shared_for_blocks(Call call, Comm& comm, const How& how, std::int64_t each,
-                          std::int64_t held) {
-  Shared* shared = shared_for(comm, how);
-  return shared != nullptr && (shared->goes_direct(call, each) || held <= shared->max_bytes())
-             ? shared
-             : nullptr;
-}
-
 Err gather_blocks(Call call, const ConstBuffer& send, const Blocks& recv, int root, Comm& comm,
                   const How& how) {
   // Only the root knows all counts of gatherv, so nothing may depend on them.
@@ -26,7 +16,7 @@ Err gather_blocks(Call call, const ConstBuffer& send, const Blocks& recv, int ro
   const bool is_root = comm.rank == root;
   const std::int64_t bytes =
       uniform && !comm.is_inter() ? (is_root ? recv[root] : send).bytes() : 0;
-  if (Shared* shared = uniform ? shared_for_blocks(call, comm, how, bytes, bytes) : nullptr)
+  if (Shared* shared = uniform ? shared_for(comm, how) : nullptr)
     return shared->gather(send, recv, root, bytes);
   Schedule& s = take_schedule(comm, {call, how.what, root, uniform ? bytes : Signature::any_size});
   if (comm.is_inter())
@@ -42,8 +32,7 @@ Err scatter_blocks(Call call, const Blocks& send, const Buffer& recv, int root, 
   const bool is_root = comm.rank == root;
   const std::int64_t bytes =
       uniform && !comm.is_inter() ? (is_root ? send[root] : recv).bytes() : 0;
-  const std::int64_t all = bytes * comm.size();
-  if (Shared* shared = uniform ? shared_for_blocks(call, comm, how, bytes, all) : nullptr)
+  if (Shared* shared = uniform ? shared_for(comm, how) : nullptr)
     return shared->scatter(send, recv, root, bytes);
   Schedule& s = take_schedule(comm, {call, how.what, root, uniform ? bytes : Signature::any_size});
   if (comm.is_inter())
@@ -71,10 +60,7 @@ Err allgather_blocks(Call call, const ConstBuffer& send, const Blocks& recv, Com
 Err alltoall_blocks(Call call, const Blocks& send, const Blocks& recv, Comm& comm, const How& how) {
   const bool uniform = recv.is_uniform();
   const std::int64_t bytes = uniform ? recv[0].bytes() : 0;
-  const std::int64_t all = bytes * comm.size();
-  Shared* shared = uniform ? shared_for_blocks(call, comm, how, bytes, all) : nullptr;
-  // In place, a rank would overwrite what others have not read yet.
-  if (shared != nullptr && (!send.in_place() || all <= shared->max_bytes()))
+  if (Shared* shared = uniform ? shared_for(comm, how) : nullptr)
     return shared->alltoall(send, recv, bytes);
   Schedule& s = take_schedule(
       comm, {call, how.what, Signature::no_root, uniform ? bytes : Signature::any_size});

@@ -31,11 +31,8 @@ Signature signature(Call call, const Operands& x, std::int64_t count, const How&
 Err reduce_scatter_parts(Call call, const Operands& x, const Parts& parts, Comm& comm,
                          const How& how) {
   const Position me = position(comm);
-  if (Shared* shared = shared_for_reduction(x, comm, how)) {
-    const std::int64_t total = parts.before(me.size) * x.type->size;
-    if (total <= shared->max_bytes() || (!is_in_place(x.send) && shared->goes_direct(call, total)))
-      return shared->reduce_scatter(call, x, parts, total);
-  }
+  if (Shared* shared = shared_for_reduction(x, comm, how))
+    return shared->reduce_scatter(call, x, parts, parts.before(me.size) * x.type->size);
   Schedule& s = take_schedule(comm, signature(call, x, parts.before(me.size), how));
   if (comm.is_inter())
     reduce_scatter_inter(s, x, parts, me, remote_size(comm));
@@ -79,18 +76,14 @@ Err reduce_scatter_block(const Operands& x, Comm& comm, How how) {
 }
 
 Err scan(const Operands& x, Comm& comm, How how) {
-  Shared* shared = shared_for_reduction(x, comm, how);
-  if (shared != nullptr && x.count * x.type->size <= shared->scan_max_bytes())
-    return shared->scan(Call::scan, x);
+  if (Shared* shared = shared_for_reduction(x, comm, how)) return shared->scan(Call::scan, x);
   Schedule& s = take_schedule(comm, signature(Call::scan, x, x.count, how));
   scan_recursive_doubling(s, x, position(comm));
   return launch(s, comm, how);
 }
 
 Err exscan(const Operands& x, Comm& comm, How how) {
-  Shared* shared = shared_for_reduction(x, comm, how);
-  if (shared != nullptr && x.count * x.type->size <= shared->scan_max_bytes())
-    return shared->scan(Call::exscan, x);
+  if (Shared* shared = shared_for_reduction(x, comm, how)) return shared->scan(Call::exscan, x);
   Schedule& s = take_schedule(comm, signature(Call::exscan, x, x.count, how));
   exscan_recursive_doubling(s, x, position(comm));
   return launch(s, comm, how);

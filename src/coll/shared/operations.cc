@@ -87,7 +87,8 @@ Err Shared::alltoall(const Blocks& send, const Blocks& recv, std::int64_t bytes)
   const Blocks& from = send.in_place() ? recv : send;
   const std::int64_t total = size_ * bytes;
   if (total > slot_bytes_) {
-    alltoall_direct(from, recv);
+    !send.in_place() && goes_direct(Call::alltoall, bytes) ? alltoall_direct(send, recv)
+                                                           : alltoall_strips(from, recv, bytes);
     return agreed();
   }
   reserve();
@@ -159,6 +160,10 @@ Err Shared::scan(Call call, const Operands& x) {
   const std::int64_t bytes = x.count * x.type->size;
   if (bytes == 0) return ok;
   note(call, bytes);
+  if (bytes > slot_bytes_ || size_ > scan_ranks_max) {
+    scan_pieces(call, x);
+    return agreed();
+  }
   reserve();
   std::memcpy(slot(rank_, bytes), operand(x), static_cast<std::size_t>(bytes));
   publish();
@@ -175,7 +180,9 @@ Err Shared::reduce_scatter(Call call, const Operands& x, const Parts& parts, std
   if (total == 0) return ok;
   note(call, total);
   if (total > slot_bytes_) {
-    reduce_scatter_direct(x, parts);
+    // In place, a rank's result would overwrite what others have not read yet.
+    !is_in_place(x.send) && goes_direct(call, total) ? reduce_scatter_direct(x, parts)
+                                                     : reduce_scatter_strips(x, parts);
     return agreed();
   }
   reserve();
@@ -192,7 +199,8 @@ Err Shared::gather(const ConstBuffer& send, const Blocks& recv, int root, std::i
   if (bytes == 0) return ok;
   note(Call::gather, bytes);
   if (bytes > slot_bytes_) {
-    gather_direct(send, recv, root);
+    goes_direct(Call::gather, bytes) ? gather_direct(send, recv, root)
+                                     : gather_pieces(send, recv, root, bytes);
     return agreed();
   }
   if (rank_ != root) {
@@ -215,7 +223,8 @@ Err Shared::scatter(const Blocks& send, const Buffer& recv, int root, std::int64
   note(Call::scatter, bytes);
   const std::int64_t total = size_ * bytes;
   if (total > slot_bytes_) {
-    scatter_direct(send, recv, root);
+    goes_direct(Call::scatter, bytes) ? scatter_direct(send, recv, root)
+                                      : scatter_pieces(send, recv, root);
     return agreed();
   }
   if (rank_ == root) {

@@ -41,8 +41,9 @@ class Shared {
   /// The last rank to leave gives the block back.
   ~Shared();
 
-  /// Largest payload of one rank that goes through slots.
-  std::int64_t max_bytes() const { return slot_bytes_; }
+  /// A strip has a line for each of them.
+  static constexpr int ranks_max = strip_bytes / 64;
+
   /// Do ranks reach each other's buffers, and is it worth it for blocks of `bytes`?
   bool goes_direct(Call call, std::int64_t bytes) const {
     return direct_ && worth_direct(call, bytes, engine_.policy.crowded);
@@ -54,20 +55,17 @@ class Shared {
   Err bcast(const Buffer& buffer, int root);
   Err reduce(const Operands& x, int root);
   Err allreduce(const Operands& x);
-  /// Of ranks 0 to ours, or to the one before (exscan). Legal up to scan_max_bytes().
+  /// Of ranks 0 to ours, or to the one before (exscan).
   Err scan(Call call, const Operands& x);
-  std::int64_t scan_max_bytes() const { return size_ <= scan_ranks_max ? slot_bytes_ : 0; }
-  /// `total`: bytes of the whole vector. Legal if it goes direct (not in place) or total <=
-  /// max_bytes().
+  /// `total`: bytes of the whole vector.
   Err reduce_scatter(Call call, const Operands& x, const Parts& parts, std::int64_t total);
   Err allgather(const ConstBuffer& send, const Blocks& recv, std::int64_t bytes);
-  /// Legal if it goes direct or size * bytes <= max_bytes(); so are gather (bytes) and scatter.
   Err alltoall(const Blocks& send, const Blocks& recv, std::int64_t bytes);
   Err gather(const ConstBuffer& send, const Blocks& recv, int root, std::int64_t bytes);
   Err scatter(const Blocks& send, const Buffer& recv, int root, std::int64_t bytes);
 
  private:
-  // The last rank of a scan looks at all seats: as long as that is less than log2 p messages.
+  // The last rank of a short scan looks at all seats; more ranks hand on partial results.
   static constexpr int scan_ranks_max = 16;
 
   Shared(Comm& comm, std::byte* block, std::uint64_t offset);
@@ -168,6 +166,11 @@ class Shared {
   void reduce_scatter_direct(const Operands& x, const Parts& parts);
   void allgather_direct(const ConstBuffer& send, const Blocks& recv);
   void allgather_strips(const ConstBuffer& send, const Blocks& recv);
+  void scan_pieces(Call call, const Operands& x);
+  void reduce_scatter_strips(const Operands& x, const Parts& parts);
+  void gather_pieces(const ConstBuffer& send, const Blocks& recv, int root, std::int64_t bytes);
+  void scatter_pieces(const Blocks& send, const Buffer& recv, int root);
+  void alltoall_strips(const Blocks& send, const Blocks& recv, std::int64_t bytes);
   void alltoall_direct(const Blocks& send, const Blocks& recv);
   void gather_direct(const ConstBuffer& send, const Blocks& recv, int root);
   void scatter_direct(const Blocks& send, const Buffer& recv, int root);

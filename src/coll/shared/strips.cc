@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Long collectives between processes: through the shared block, part by part, so that what one rank
-// has just written is still in a cache when others read it. A broadcast goes in pieces, of which
-// the root may be a window ahead; reductions and allgather go in strips with meetings between them.
+// has just written is still in a cache when others read it. What flows one way (bcast, gather,
+// scatter, scan) goes in pieces, and who writes may be a window ahead; what everybody needs of
+// everybody goes in strips with meetings between them.
 #include <algorithm>
 #include <cstring>
 
@@ -30,6 +31,114 @@ void Shared::bcast_pieces(const Buffer& buffer, int root) {
       if (room > 0) datatype::unpack(buffer, at, piece(root), room);
     }
     finish();
+  }
+}
+
+/// Rank i hands on the result of ranks 0 to i.
+void Shared::scan_pieces(Call call, const Operands& x) {
+  const std::int64_t size = x.type->size, step = piece_bytes / size;
+  const auto* own = static_cast<const std::byte*>(is_in_place(x.send) ? x.recv : x.send);
+  auto* result = static_cast<std::byte*>(x.recv);
+  const bool first = rank_ == 0, last = rank_ == size_ - 1;
+  for (std::int64_t at = 0; at < x.count && other_ == what_; at += step) {
+    const std::int64_t n = std::min(step, x.count - at);
+    const auto bytes = static_cast<std::size_t>(n * size);
+    last ? begin() : reserve();
+    if (!first) await(rank_ - 1, 0);
+    const std::byte* before = first ? nullptr : piece(rank_ - 1);
+    alignas(64) std::byte value[piece_bytes];
+    std::memcpy(value, own + at * size, bytes);
+    if (!first) datatype::reduce(x.op->operation, x.type->basic, before, value, n);
+    if (!last) {
+      std::memcpy(piece(rank_), value, bytes);
+      publish();
+      wake(rank_ + 1);
+    }
+    const std::byte* wanted = call == Call::scan ? value : before;
+    if (wanted != nullptr) std::memcpy(result + at * size, wanted, bytes);
+    finish();
+  }
+}
+
+void Shared::gather_pieces(const ConstBuffer& send, const Blocks& recv, int root,
+                           std::int64_t bytes) {
+  if (rank_ == root && !is_in_place(send.data)) datatype::copy(send, recv[rank_], bytes);
+  for (std::int64_t at = 0; at < bytes && other_ == what_; at += piece_bytes) {
+    const std::int64_t n = std::min(piece_bytes, bytes - at);
+    if (rank_ != root) {
+      reserve();
+      datatype::pack(send, at, piece(rank_), n);
+      publish();
+      wake(root);
+    } else {
+      begin();
+      for (int i = 0; i < size_; ++i) {
+        if (i == rank_) continue;
+        await(i, 0);
+        datatype::unpack(recv[i], at, piece(i), n);
+      }
+    }
+    finish();
+  }
+}
+
+/// The root writes each rank's piece to that rank's place: nobody else uses it in this operation.
+void Shared::scatter_pieces(const Blocks& send, const Buffer& recv, int root) {
+  std::int64_t total = rank_ == root ? static_cast<std::int64_t>(what_ >> 8) : 1;
+  for (std::int64_t at = 0; at < total; at += piece_bytes) {
+    if (rank_ == root) {
+      reserve();
+      for (int i = 0; i < size_; ++i)
+        if (i != rank_) datatype::pack(send[i], at, piece(i), piece_bytes);
+      publish();
+      wake_all();
+    } else {
+      begin();
+      await(root, 0);
+      total = static_cast<std::int64_t>(seat(root).what >> 8);
+      datatype::unpack(recv, at, piece(rank_), std::min(piece_bytes, total - at));
+    }
+    finish();
+  }
+  if (rank_ == root && !is_in_place(recv.data)) datatype::copy(send[rank_], recv, total);
+}
+
+/// A strip holds a part of each block. In place, what a strip overwrites has been staged before.
+void Shared::alltoall_strips(const Blocks& send, const Blocks& recv, std::int64_t bytes) {
+  const std::int64_t step = strip_bytes / size_ / 64 * 64;
+  for (std::int64_t at = 0; at < bytes; at += step) {
+    const std::int64_t n = std::min(step, bytes - at);
+    for (int i = 0; i < size_; ++i)
+      if (i != rank_) datatype::pack(send[i], at, strip(rank_) + i * step, n);
+    if (!meet_and_agree()) return;
+    for (int i = 1; i < size_; ++i) {
+      const int from = (rank_ + i) % size_;
+      datatype::unpack(recv[from], at, strip(from) + rank_ * step, n);
+    }
+    ++strips_used_;
+  }
+  if (send[0].data != recv[0].data) datatype::copy(send[rank_], recv[rank_], bytes);
+}
+
+/// A strip holds a piece of each rank's part, as far as that goes; everybody folds its own. In
+/// place, the result stays behind what is staged next.
+void Shared::reduce_scatter_strips(const Operands& x, const Parts& parts) {
+  const std::int64_t size = x.type->size, step = strip_bytes / size_ / 64 * 64 / size;
+  const auto* own = static_cast<const std::byte*>(is_in_place(x.send) ? x.recv : x.send);
+  auto* result = static_cast<std::byte*>(x.recv);
+  const auto length = [&](int i, std::int64_t at) {
+    return std::clamp<std::int64_t>(parts[i] - at, 0, step);
+  };
+  std::int64_t longest = 0;
+  for (int i = 0; i < size_; ++i) longest = std::max(longest, parts[i]);
+  for (std::int64_t at = 0; at < longest; at += step) {
+    for (std::int64_t i = 0, begin = 0; i < size_; begin += parts[static_cast<int>(i++)])
+      std::memcpy(strip(rank_) + i * step * size, own + (begin + at) * size,
+                  static_cast<std::size_t>(length(static_cast<int>(i), at) * size));
+    if (!meet_and_agree()) return;
+    if (const std::int64_t n = length(rank_, at); n > 0)
+      fold(x, n, size_, result + at * size, [&](int i) { return strip(i) + rank_ * step * size; });
+    ++strips_used_;
   }
 }
 
