@@ -78,9 +78,8 @@ void merge(Bounds& all, const Bounds& b) {
     all.marked_lb = true;
   }
   // A marker outranks data; among equals the highest counts.
-  const bool outranked = all.marked_ub ? !b.marked_ub : b.size == 0 && !b.marked_ub;
-  const bool alone = all.marked_ub != b.marked_ub || (all.size == 0 && !all.marked_ub);
-  if (!outranked && (alone || b.ub > all.ub)) all.ub = b.ub;
+  const int had = all.marked_ub ? 2 : all.size > 0, has = b.marked_ub ? 2 : b.size > 0;
+  if (has > had || (has == had && has > 0 && b.ub > all.ub)) all.ub = b.ub;
   all.marked_ub |= b.marked_ub;
   add(all, all.size, b.size);
   add(all, all.elements, b.elements);
