@@ -10,7 +10,10 @@ int main(int argc, char** argv) {
   MPI_Comm local, inter, copy, merged, part;
   int flag = 0, me, mine, theirs, result = -1, got = -1;
   OK(MPI_Comm_split(MPI_COMM_WORLD, low, rank, &local));
-  OK(MPI_Intercomm_create(local, 0, MPI_COMM_WORLD, low ? half : 0, 4, &inter));
+  // Peer and remote leader count at the leaders only.
+  const int leads = rank == 0 || rank == half;
+  OK(MPI_Intercomm_create(local, 0, leads ? MPI_COMM_WORLD : MPI_COMM_NULL,
+                          leads ? half - rank : -1, 4, &inter));
   OK(MPI_Comm_test_inter(inter, &flag));
   EQ(flag, 1);
   OK(MPI_Comm_rank(inter, &me));
