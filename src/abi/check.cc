@@ -194,8 +194,8 @@ Err operands(const void* data, coll::Counts counts, const Type* type, MPI_Dataty
   return ok;
 }
 
-Err operands(const void* data, coll::Counts counts, const MPI_Datatype* types, std::int64_t blocks,
-             const char* names) {
+Err operands(const void* data, coll::Counts counts, coll::Counts displs, const MPI_Datatype* types,
+             std::int64_t blocks, const char* names) {
   if (data == MPI_IN_PLACE) return ok;
   if (blocks == 0) return ok;  // without a neighbor
   if (counts.data == nullptr) return bad_pointer(nth(names, 1).text);
@@ -204,7 +204,8 @@ Err operands(const void* data, coll::Counts counts, const MPI_Datatype* types, s
     if (counts[i] < 0) return bad_block_count(counts[i], i, names);
     const Type* type = abi::type(types[i]);
     if (type != nullptr && type->committed) {
-      if (data == nullptr && counts[i] > 0 && needs_address(*type))
+      const bool nowhere = data == nullptr && (displs.data == nullptr || displs[i] == 0);
+      if (nowhere && counts[i] > 0 && needs_address(*type))
         return bad_blocks(data, counts[i], names);
       continue;
     }

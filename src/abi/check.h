@@ -190,9 +190,9 @@ inline Err operand(const void* data, std::int64_t count, const Type* type, MPI_D
 /// One count per process of the communicator and one type ...
 Err operands(const void* data, coll::Counts counts, const Type* type, MPI_Datatype handle,
              std::int64_t blocks, const char* names);
-/// ... or one type per process.
-Err operands(const void* data, coll::Counts counts, const MPI_Datatype* types, std::int64_t blocks,
-             const char* names);
+/// ... or one type per process; the displacements are bytes then, addresses if data is MPI_BOTTOM.
+Err operands(const void* data, coll::Counts counts, coll::Counts displs, const MPI_Datatype* types,
+             std::int64_t blocks, const char* names);
 
 /// Neighborhood collectives have no MPI_IN_PLACE (§8.6).
 Err not_in_place(const void* send, const void* recv);

@@ -124,7 +124,9 @@ class Stub:
             blocks = self.expand(received if buffer.direction == "out" else sent)
             names = ", ".join([buffer.name] + [c.name for c in counts] + [p.name])
             if p.length:
-                args = f"{buffer.name}, counts({counts[0].name}), {p.name}, {blocks}"
+                places = self.params[self.params.index(p) - 1].name
+                args = (f"{buffer.name}, counts({counts[0].name}), counts({places}), {p.name}, "
+                        f"{blocks}")
                 text = f'check::operands({args}, "{names}")'
             elif counts[0].length:
                 args = (f"{buffer.name}, counts({counts[0].name}), {p.name}_p, {p.name}, "

@@ -472,10 +472,10 @@ extern "C" int PMPI_Alltoallw(const void *sendbuf, const int sendcounts[], const
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
-    if (!e) e = check::operands(sendbuf, counts(sendcounts), sendtypes, check::peers(*comm_p),
-        "sendbuf, sendcounts, sendtypes");
-    if (!e) e = check::operands(recvbuf, counts(recvcounts), recvtypes, check::peers(*comm_p),
-        "recvbuf, recvcounts, recvtypes");
+    if (!e) e = check::operands(sendbuf, counts(sendcounts), counts(sdispls), sendtypes,
+        check::peers(*comm_p), "sendbuf, sendcounts, sendtypes");
+    if (!e) e = check::operands(recvbuf, counts(recvcounts), counts(rdispls), recvtypes,
+        check::peers(*comm_p), "recvbuf, recvcounts, recvtypes");
   }
   if (!e) e = coll::alltoallw({mut(sendbuf), counts(sendcounts), counts(sdispls), sendtypes},
       {recvbuf, counts(recvcounts), counts(rdispls), recvtypes}, *comm_p);
@@ -492,10 +492,10 @@ extern "C" int PMPI_Alltoallw_c(const void *sendbuf, const MPI_Count sendcounts[
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
-    if (!e) e = check::operands(sendbuf, counts(sendcounts), sendtypes, check::peers(*comm_p),
-        "sendbuf, sendcounts, sendtypes");
-    if (!e) e = check::operands(recvbuf, counts(recvcounts), recvtypes, check::peers(*comm_p),
-        "recvbuf, recvcounts, recvtypes");
+    if (!e) e = check::operands(sendbuf, counts(sendcounts), counts(sdispls), sendtypes,
+        check::peers(*comm_p), "sendbuf, sendcounts, sendtypes");
+    if (!e) e = check::operands(recvbuf, counts(recvcounts), counts(rdispls), recvtypes,
+        check::peers(*comm_p), "recvbuf, recvcounts, recvtypes");
   }
   if (!e) e = coll::alltoallw({mut(sendbuf), counts(sendcounts), counts(sdispls), sendtypes},
       {recvbuf, counts(recvcounts), counts(rdispls), recvtypes}, *comm_p);
@@ -513,10 +513,10 @@ extern "C" int PMPI_Alltoallw_init(const void *sendbuf, const int sendcounts[],
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
-    if (!e) e = check::operands(sendbuf, counts(sendcounts), sendtypes, check::peers(*comm_p),
-        "sendbuf, sendcounts, sendtypes");
-    if (!e) e = check::operands(recvbuf, counts(recvcounts), recvtypes, check::peers(*comm_p),
-        "recvbuf, recvcounts, recvtypes");
+    if (!e) e = check::operands(sendbuf, counts(sendcounts), counts(sdispls), sendtypes,
+        check::peers(*comm_p), "sendbuf, sendcounts, sendtypes");
+    if (!e) e = check::operands(recvbuf, counts(recvcounts), counts(rdispls), recvtypes,
+        check::peers(*comm_p), "recvbuf, recvcounts, recvtypes");
     if (!e) e = check::info(info_p, info, "info");
     if (!e) e = check::given(request, "request");
   }
@@ -537,10 +537,10 @@ extern "C" int PMPI_Alltoallw_init_c(const void *sendbuf, const MPI_Count sendco
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
-    if (!e) e = check::operands(sendbuf, counts(sendcounts), sendtypes, check::peers(*comm_p),
-        "sendbuf, sendcounts, sendtypes");
-    if (!e) e = check::operands(recvbuf, counts(recvcounts), recvtypes, check::peers(*comm_p),
-        "recvbuf, recvcounts, recvtypes");
+    if (!e) e = check::operands(sendbuf, counts(sendcounts), counts(sdispls), sendtypes,
+        check::peers(*comm_p), "sendbuf, sendcounts, sendtypes");
+    if (!e) e = check::operands(recvbuf, counts(recvcounts), counts(rdispls), recvtypes,
+        check::peers(*comm_p), "recvbuf, recvcounts, recvtypes");
     if (!e) e = check::info(info_p, info, "info");
     if (!e) e = check::given(request, "request");
   }
@@ -1162,10 +1162,10 @@ extern "C" int PMPI_Ialltoallw(const void *sendbuf, const int sendcounts[], cons
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
-    if (!e) e = check::operands(sendbuf, counts(sendcounts), sendtypes, check::peers(*comm_p),
-        "sendbuf, sendcounts, sendtypes");
-    if (!e) e = check::operands(recvbuf, counts(recvcounts), recvtypes, check::peers(*comm_p),
-        "recvbuf, recvcounts, recvtypes");
+    if (!e) e = check::operands(sendbuf, counts(sendcounts), counts(sdispls), sendtypes,
+        check::peers(*comm_p), "sendbuf, sendcounts, sendtypes");
+    if (!e) e = check::operands(recvbuf, counts(recvcounts), counts(rdispls), recvtypes,
+        check::peers(*comm_p), "recvbuf, recvcounts, recvtypes");
     if (!e) e = check::given(request, "request");
   }
   if (!e) e = coll::alltoallw({mut(sendbuf), counts(sendcounts), counts(sdispls), sendtypes},
@@ -1183,10 +1183,10 @@ extern "C" int PMPI_Ialltoallw_c(const void *sendbuf, const MPI_Count sendcounts
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
-    if (!e) e = check::operands(sendbuf, counts(sendcounts), sendtypes, check::peers(*comm_p),
-        "sendbuf, sendcounts, sendtypes");
-    if (!e) e = check::operands(recvbuf, counts(recvcounts), recvtypes, check::peers(*comm_p),
-        "recvbuf, recvcounts, recvtypes");
+    if (!e) e = check::operands(sendbuf, counts(sendcounts), counts(sdispls), sendtypes,
+        check::peers(*comm_p), "sendbuf, sendcounts, sendtypes");
+    if (!e) e = check::operands(recvbuf, counts(recvcounts), counts(rdispls), recvtypes,
+        check::peers(*comm_p), "recvbuf, recvcounts, recvtypes");
     if (!e) e = check::given(request, "request");
   }
   if (!e) e = coll::alltoallw({mut(sendbuf), counts(sendcounts), counts(sdispls), sendtypes},

@@ -512,10 +512,10 @@ extern "C" int PMPI_Ineighbor_alltoallw(const void *sendbuf, const int sendcount
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
-    if (!e) e = check::operands(sendbuf, counts(sendcounts), sendtypes,
+    if (!e) e = check::operands(sendbuf, counts(sendcounts), counts(sdispls), sendtypes,
         check::destinations(*comm_p), "sendbuf, sendcounts, sendtypes");
-    if (!e) e = check::operands(recvbuf, counts(recvcounts), recvtypes, check::sources(*comm_p),
-        "recvbuf, recvcounts, recvtypes");
+    if (!e) e = check::operands(recvbuf, counts(recvcounts), counts(rdispls), recvtypes,
+        check::sources(*comm_p), "recvbuf, recvcounts, recvtypes");
     if (!e) e = check::given(request, "request");
     if (!e) e = check::not_in_place(sendbuf, recvbuf);
   }
@@ -536,10 +536,10 @@ extern "C" int PMPI_Ineighbor_alltoallw_c(const void *sendbuf, const MPI_Count s
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
-    if (!e) e = check::operands(sendbuf, counts(sendcounts), sendtypes,
+    if (!e) e = check::operands(sendbuf, counts(sendcounts), counts(sdispls), sendtypes,
         check::destinations(*comm_p), "sendbuf, sendcounts, sendtypes");
-    if (!e) e = check::operands(recvbuf, counts(recvcounts), recvtypes, check::sources(*comm_p),
-        "recvbuf, recvcounts, recvtypes");
+    if (!e) e = check::operands(recvbuf, counts(recvcounts), counts(rdispls), recvtypes,
+        check::sources(*comm_p), "recvbuf, recvcounts, recvtypes");
     if (!e) e = check::given(request, "request");
     if (!e) e = check::not_in_place(sendbuf, recvbuf);
   }
@@ -954,10 +954,10 @@ extern "C" int PMPI_Neighbor_alltoallw(const void *sendbuf, const int sendcounts
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
-    if (!e) e = check::operands(sendbuf, counts(sendcounts), sendtypes,
+    if (!e) e = check::operands(sendbuf, counts(sendcounts), counts(sdispls), sendtypes,
         check::destinations(*comm_p), "sendbuf, sendcounts, sendtypes");
-    if (!e) e = check::operands(recvbuf, counts(recvcounts), recvtypes, check::sources(*comm_p),
-        "recvbuf, recvcounts, recvtypes");
+    if (!e) e = check::operands(recvbuf, counts(recvcounts), counts(rdispls), recvtypes,
+        check::sources(*comm_p), "recvbuf, recvcounts, recvtypes");
     if (!e) e = check::not_in_place(sendbuf, recvbuf);
   }
   if (!e) e = coll::neighbor_alltoallw({mut(sendbuf), counts(sendcounts), counts(sdispls),
@@ -976,10 +976,10 @@ extern "C" int PMPI_Neighbor_alltoallw_c(const void *sendbuf, const MPI_Count se
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
-    if (!e) e = check::operands(sendbuf, counts(sendcounts), sendtypes,
+    if (!e) e = check::operands(sendbuf, counts(sendcounts), counts(sdispls), sendtypes,
         check::destinations(*comm_p), "sendbuf, sendcounts, sendtypes");
-    if (!e) e = check::operands(recvbuf, counts(recvcounts), recvtypes, check::sources(*comm_p),
-        "recvbuf, recvcounts, recvtypes");
+    if (!e) e = check::operands(recvbuf, counts(recvcounts), counts(rdispls), recvtypes,
+        check::sources(*comm_p), "recvbuf, recvcounts, recvtypes");
     if (!e) e = check::not_in_place(sendbuf, recvbuf);
   }
   if (!e) e = coll::neighbor_alltoallw({mut(sendbuf), counts(sendcounts), counts(sdispls),
@@ -999,10 +999,10 @@ extern "C" int PMPI_Neighbor_alltoallw_init(const void *sendbuf, const int sendc
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
-    if (!e) e = check::operands(sendbuf, counts(sendcounts), sendtypes,
+    if (!e) e = check::operands(sendbuf, counts(sendcounts), counts(sdispls), sendtypes,
         check::destinations(*comm_p), "sendbuf, sendcounts, sendtypes");
-    if (!e) e = check::operands(recvbuf, counts(recvcounts), recvtypes, check::sources(*comm_p),
-        "recvbuf, recvcounts, recvtypes");
+    if (!e) e = check::operands(recvbuf, counts(recvcounts), counts(rdispls), recvtypes,
+        check::sources(*comm_p), "recvbuf, recvcounts, recvtypes");
     if (!e) e = check::info(info_p, info, "info");
     if (!e) e = check::given(request, "request");
     if (!e) e = check::not_in_place(sendbuf, recvbuf);
@@ -1025,10 +1025,10 @@ extern "C" int PMPI_Neighbor_alltoallw_init_c(const void *sendbuf, const MPI_Cou
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
-    if (!e) e = check::operands(sendbuf, counts(sendcounts), sendtypes,
+    if (!e) e = check::operands(sendbuf, counts(sendcounts), counts(sdispls), sendtypes,
         check::destinations(*comm_p), "sendbuf, sendcounts, sendtypes");
-    if (!e) e = check::operands(recvbuf, counts(recvcounts), recvtypes, check::sources(*comm_p),
-        "recvbuf, recvcounts, recvtypes");
+    if (!e) e = check::operands(recvbuf, counts(recvcounts), counts(rdispls), recvtypes,
+        check::sources(*comm_p), "recvbuf, recvcounts, recvtypes");
     if (!e) e = check::info(info_p, info, "info");
     if (!e) e = check::given(request, "request");
     if (!e) e = check::not_in_place(sendbuf, recvbuf);

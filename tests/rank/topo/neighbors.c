@@ -50,13 +50,16 @@ static void all_w(const struct neighborhood* n, const struct blocks* out, const 
   MPI_Datatype ints[degree_most], whole[degree_most];
   MPI_Count counts[degree_most], ones[degree_most];
   int one[degree_most];
+  // The small form from and to MPI_BOTTOM: displacements may be addresses.
+  const MPI_Aint out_base = large ? 0 : (MPI_Aint)out->data,
+                 in_base = large ? 0 : (MPI_Aint)in->data;
   for (int i = 0; i < n->out.n; ++i) {
-    out_at[i] = out->at[i] * (MPI_Aint)sizeof(int);
+    out_at[i] = out_base + out->at[i] * (MPI_Aint)sizeof(int);
     ints[i] = MPI_INT;
     counts[i] = out->counts[i];
   }
   for (int i = 0; i < n->in.n; ++i) {  // received as one element of a contiguous type
-    in_at[i] = in->at[i] * (MPI_Aint)sizeof(int);
+    in_at[i] = in_base + in->at[i] * (MPI_Aint)sizeof(int);
     ones[i] = one[i] = 1;
     OK(MPI_Type_contiguous(in->counts[i], MPI_INT, &whole[i]));
     OK(MPI_Type_commit(&whole[i]));
@@ -65,7 +68,7 @@ static void all_w(const struct neighborhood* n, const struct blocks* out, const 
     COLL_C(Neighbor_alltoallw, neighbor_alltoallw, out->data, counts, out_at, ints, in->data, ones,
            in_at, whole, n->comm);
   else
-    COLL(Neighbor_alltoallw, neighbor_alltoallw, out->data, out->counts, out_at, ints, in->data,
+    COLL(Neighbor_alltoallw, neighbor_alltoallw, MPI_BOTTOM, out->counts, out_at, ints, MPI_BOTTOM,
          one, in_at, whole, n->comm);
   for (int i = 0; i < n->in.n; ++i) OK(MPI_Type_free(&whole[i]));
 }

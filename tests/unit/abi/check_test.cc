@@ -157,11 +157,16 @@ TEST_F(CheckTest, BlocksOfVCollectives) {
 
 TEST_F(CheckTest, BlocksOfWCollectives) {
   int data[4] = {};
-  const int n[] = {1, 1};
+  const int n[] = {1, 1}, here[] = {0, 8};
+  const MPI_Count addresses[] = {4096, 8192};
   const MPI_Datatype good[] = {MPI_INT, MPI_DOUBLE}, bad[] = {MPI_INT, MPI_DATATYPE_NULL};
   const char* names = "sendbuf, sendcounts, sendtypes";
-  EXPECT_FALSE(check::operands(data, counts(n), good, 2, names));
-  expect_error(check::operands(data, counts(n), bad, 2, names), MPI_ERR_TYPE,
+  EXPECT_FALSE(check::operands(data, counts(n), counts(here), good, 2, names));
+  // MPI_BOTTOM, with addresses as displacements; and a null pointer.
+  EXPECT_FALSE(check::operands(nullptr, counts(n), counts(addresses), good, 2, names));
+  expect_error(check::operands(nullptr, counts(n), counts(here), good, 2, names), MPI_ERR_BUFFER,
+               "null");
+  expect_error(check::operands(data, counts(n), counts(here), bad, 2, names), MPI_ERR_TYPE,
                "sendtypes[1] is MPI_DATATYPE_NULL");
 }
 
