@@ -125,9 +125,8 @@ class Stub:
             names = ", ".join([buffer.name] + [c.name for c in counts] + [p.name])
             if p.length:
                 places = self.params[self.params.index(p) - 1].name
-                args = (f"{buffer.name}, counts({counts[0].name}), counts({places}), {p.name}, "
-                        f"{blocks}")
-                text = f'check::operands({args}, "{names}")'
+                args = f"counts({counts[0].name}), counts({places}), {p.name}, {blocks}"
+                text = f'check::operands({buffer.name}, {args}, "{names}")'
             elif counts[0].length:
                 args = (f"{buffer.name}, counts({counts[0].name}), {p.name}_p, {p.name}, "
                         f"{blocks}")
@@ -185,9 +184,9 @@ class Stub:
                 bound.add(p.name)
                 buffers, counts = [], []
             else:
-                where = "op" if p.kind.name == "OPERATION" else None
-                rest.append((self.check(p), True if p.root else where))
-                if p.kind.name == "OPERATION" and len(bound) == 1:
+                is_op = p.kind.name == "OPERATION"
+                rest.append((self.check(p), p.root or ("op" if is_op else None)))
+                if is_op and len(bound) == 1:
                     rest.append((f"check::op_defined({p.name}_p, {bound.copy().pop()}_p)", "op"))
         out = [(self.check(p), None) for p in first + ranks if p.name not in unchecked] + rest
         out += [(self.expand(text), None) for text in self.overlay.get("checks", [])]
@@ -199,15 +198,14 @@ class Stub:
             return ""
         if root_only == "op":  # counts for the root of an intercommunicator too, not beside it
             return f" && {self.root} != MPI_PROC_NULL"
-        return (f" && check::at_root(*{self.comm}_p, {self.root})" if root_only else
-                f" && check::takes_part({self.root})")
+        call = f"at_root(*{self.comm}_p, {self.root})" if root_only else f"takes_part({self.root})"
+        return f" && check::{call}"
 
     def lines(self):
         if not self.f.works:
-            target = self.comm if self.comm and self.handles[self.comm].direction == "in" else ""
+            target = self.raises and self.comm and self.handles[self.comm].direction == "in"
             end = "not_yet" if self.raises else "not_yet_returned"
-            target = target if self.raises else ""
-            yield f"return {end}(Fn::{self.name}{', ' + target if target else ''});"
+            yield f"return {end}(Fn::{self.name}{', ' + self.comm if target else ''});"
             return
         if "body" in self.overlay:
             yield from self.overlay["body"].strip().splitlines()
