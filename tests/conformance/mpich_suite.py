@@ -2,23 +2,32 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the C tests of MPICH's own test suite (test/mpi of its source tree) on the built weft, as processes and threads.
 
-The suite is not part of this repository: give a checkout with --source (git clone --depth 1 --branch v5.0.2
-https://github.com/pmodels/mpich) or in TEST_MPICH_SOURCE. Its configure is not needed: programs are compiled one by one.
-Left out: lines that set another library's variables, languages other than C, and what known.txt (next to this file)
-lists with its reason. A test passes when it ends with 0 and prints " No Errors", as the suite defines it.
+The suite is not part of this repository: give a checkout with --source (git clone --depth 1 --branch v5.0.1
+https://github.com/pmodels/mpich) or in TEST_MPICH_SOURCE. Its configure is not needed: programs are compiled one by one,
+each once, against the standard ABI. Left out: languages other than C, and what known.txt (next to this file) lists with
+its reason. Lines that differ only in another library's variables run once. A test passes as the suite defines it: it ends
+with 0 and prints " No Errors" and nothing else, unless its line says that an error is expected.
+
+To compare with another library of the standard ABI, run the same programs on it:
+  LD_LIBRARY_PATH=<its lib> mpich_suite.py --mpiexec <its mpiexec> --plain-launcher --mpicc <weft's> --folder <the same>
 """
 import argparse
+import collections
 import concurrent.futures
 import os
 import re
+import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-FOLDERS = ["attr", "coll", "comm", "datatype", "errhan", "group", "info", "init", "mpi_t", "pt2pt", "session", "threads/pt2pt", "threads/comm",
-           "threads/init", "threads/coll"]
+FOLDERS = ["attr", "coll", "comm", "datatype", "errhan", "errors/attr", "errors/coll", "errors/comm", "errors/datatype", "errors/group",
+           "errors/pt2pt", "errors/topo", "group", "info", "init", "mpi_t", "pt2pt", "topo", "threads/pt2pt", "threads/comm", "threads/init",
+           "threads/coll"]
+NO_END = 124
 CONFIG = """
 #define HAVE_STDARG_H 1
 #define HAVE_UNISTD_H 1
@@ -58,29 +67,36 @@ CONFIG = """
 
 
 class Line:
+    """One line of a testlist: program, ranks, and what else it says."""
+
     def __init__(self, folder, words):
-        self.folder, self.name, self.ranks = folder, words[0], int(words[1]) if len(words) > 1 and words[1] else 2
-        self.args, self.env, self.status, self.limit, self.skip = [], {}, "", 180.0, ""
+        self.folder, self.name, self.ranks = folder, re.sub("^@.*@", "", words[0]), int(words[1]) if len(words) > 1 else 2
+        self.args, self.env, self.check, self.limit, self.memory = [], {}, "", 180.0, 0.0
         for word in words[2:]:
             key, _, value = word.partition("=")
             if key == "arg":
                 self.args.append(value)
             elif key == "env":
                 self.env.update([value.split("=", 1)])
-                self.skip = self.skip or ("" if not value.startswith("MPIR_") else "sets another library's variable")
             elif key == "resultTest":
-                self.status = value
+                self.check = value
             elif key == "timeLimit":
                 self.limit = float(value)
-            elif key == "xfail":
-                self.skip = "fails in the suite's own library"
+            elif key == "mem":
+                self.memory = float(value)
+
+    def path(self):
+        return f"{self.folder}/{self.name}"
 
     def title(self):
-        return f"{self.folder}/{self.name} {' '.join(self.args)}".strip()
+        return " ".join([self.path(), *self.args, f"n={self.ranks}"])
+
+    def same(self):
+        return self.title(), *(pair for pair in self.env.items() if not pair[0].startswith("MPIR_"))
 
 
 def read_known():
-    """known.txt: `folder/name [mode]  reason`; the tests that are left out, and why."""
+    """known.txt: `folder/name  reason`; the tests that are left out, and why."""
     known = {}
     path = HERE / "known.txt"
     for line in path.read_text().splitlines() if path.exists() else []:
@@ -91,35 +107,30 @@ def read_known():
 
 
 def read_lines(source, folders):
-    lines = []
-    for folder in folders:
-        for name in ("testlist", "testlist.in"):
-            path = source / folder / name
-            if not path.exists():
-                continue
-            for text in path.read_text().splitlines():
-                words = text.split("#")[0].split()
-                if words and not words[0].startswith("@") and words[0] != "include" and (source / folder / f"{words[0]}.c").exists():
-                    if len(words) > 1 and not words[1].isdigit():
-                        continue
-                    lines.append(Line(folder, words))
-    return lines
+    lines = {}
+    for path in (source / folder / name for folder in folders for name in ("testlist", "testlist.in")):
+        for text in path.read_text().splitlines() if path.exists() else []:
+            words = text.split("#")[0].split()
+            if len(words) > 1 and words[1].isdigit():
+                line = Line(str(path.parent.relative_to(source)), words)
+                lines.setdefault(line.same(), line)
+    return list(lines.values())
 
 
 class Builder:
-    """Compiles the suite's helpers once and each program on demand."""
+    """Compiles the suite's helpers once, into an archive, and each program on demand."""
 
     def __init__(self, source, folder, mpicc):
-        self.source, self.folder, self.mpicc = source, folder, mpicc
+        self.source, self.folder, self.mpicc, self.lock = source, folder, mpicc, threading.Lock()
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / "mpitestconf.h").write_text(CONFIG)
-        (folder / "mtest_mpix.h").write_text("")
-        (folder / "dtpoolsconf.h").write_text(CONFIG)
+        for name, text in (("mpitestconf.h", CONFIG), ("mtest_mpix.h", ""), ("dtpoolsconf.h", CONFIG)):
+            if not (folder / name).exists():
+                (folder / name).write_text(text)
         (folder / "x").mkdir(exist_ok=True)  # dtpools includes ../dtpoolsconf.h
         self.flags = ["-w", "-O1", "-g", "-std=gnu11", "-pthread", f"-I{folder}", f"-I{folder}/x", f"-I{source}/include", f"-I{source}/dtpools/include"]
-        helpers = [source / "util" / name for name in ("mtest.c", "mtest_common.c", "dtypes.c", "mtest_single.c", "mtest_thread.c")]
-        helpers += sorted((source / "dtpools" / "src").glob("*.c"))
-        self.objects = {path.name: self.compile(path) for path in helpers if path.exists()}
+        helpers = ("mtest.c", "mtest_common.c", "dtypes.c", "mtest_single.c", "mtest_thread.c", "run_mpitests.c")
+        self.objects = [self.compile(source / "util" / name) for name in helpers]
+        self.objects += [self.compile(path) for path in sorted((source / "dtpools" / "src").glob("*.c"))]
 
     def call(self, words):
         return subprocess.run([str(word) for word in words], capture_output=True, text=True, errors="replace")
@@ -132,48 +143,94 @@ class Builder:
                 sys.exit(f"cannot compile the suite's {path.name}:\n{done.stderr[:2000]}")
         return out
 
+    def archive(self, threads):
+        """The helpers as a library, so that its main is taken only by programs that have none."""
+        out = self.folder / ("libthreads.a" if threads else "libsingle.a")
+        if not out.exists():
+            left_out = "mtest_single.c.o" if threads else "mtest_thread.c.o"
+            self.call(["ar", "rcs", out, *(path for path in self.objects if path.name != left_out)])
+        return out
+
+    def rules(self, line):
+        """The source and macros of a program whose Makefile.am names them."""
+        text = (self.source / line.folder / "Makefile.am").read_text().replace("\\\n", " ")
+        source = re.search(rf"^{line.name}_SOURCES\s*=\s*(\S+\.c)\s*$", text, re.M)
+        macros = re.search(rf"^{line.name}_CPPFLAGS\s*=(.*)$", text, re.M)
+        return source[1] if source else f"{line.name}.c", re.findall(r"-D\S+", macros[1]) if macros else []
+
     def program(self, line):
-        path = self.source / line.folder / f"{line.name}.c"
+        source, macros = self.rules(line)
+        path = self.source / line.folder / source
         out = self.folder / "bin" / line.folder / line.name
+        with self.lock:
+            return self.link(line, path, macros, out)
+
+    def link(self, line, path, macros, out):
         if out.exists() and out.stat().st_mtime > path.stat().st_mtime:
             return out, ""
         out.parent.mkdir(parents=True, exist_ok=True)
-        threads = line.folder.startswith("threads") or "mtest_thread" in path.read_text(errors="replace")
-        others = [obj for name, obj in self.objects.items() if name != ("mtest_single.c" if threads else "mtest_thread.c")]
-        done = self.call([self.mpicc, *self.flags, f"-I{path.parent}", path, *others, "-o", out, "-lm", "-lpthread"])
-        return (out, "") if done.returncode == 0 else (None, done.stderr[:1500])
+        threads = line.folder.startswith("threads")
+        flags = [*self.flags, *macros, *(["-DMTEST_USE_THREAD"] if threads else []), f"-I{path.parent}"]
+        done = self.call([self.mpicc, *flags, path, self.archive(threads), "-o", f"{out}.new", "-lm", "-lpthread"])
+        if done.returncode:
+            return None, done.stderr[:1500]
+        os.rename(f"{out}.new", out)
+        return out, ""
+
+
+def call(command, env, folder, limit):
+    """Runs it; the exit code, or NO_END if it had to be ended, and its output."""
+    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd=folder, env=env,
+                               start_new_session=True)
+    try:
+        text, _ = process.communicate(timeout=limit)
+        return process.returncode, text.decode(errors="replace")
+    except subprocess.TimeoutExpired:
+        process.terminate()
+        try:
+            text, _ = process.communicate(timeout=5)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            text, _ = process.communicate()
+        return NO_END, text.decode(errors="replace")
+
+
+def verdict(check, code, text):
+    """Why a test that ended so has failed, as the suite's own runner sees it; empty if it passed."""
+    lines = [line.strip() for line in text.splitlines()]
+    if check in ("TestStatus", "TestErrFatal"):
+        return "" if code else "ended with 0, but an error was expected"
+    if not any(re.fullmatch("No [Ee]rrors", line) for line in lines):
+        return f"did not print 'No Errors' (exit code {code})"
+    if check == "TestStatusNoErrors":
+        return "" if code else "ended with 0, but an error was expected"
+    if any(not re.fullmatch("No [Ee]rrors|Test Skipped", line) and not line.startswith(("WARNING: ", "MPICH: ")) for line in lines):
+        return "printed more than 'No Errors'"
+    return f"exit code {code}" if code else ""
 
 
 def execute(line, mode, binary, options):
     command = [options.mpiexec] + ([] if options.plain_launcher else [f"--ranks={mode}"]) + ["-n", str(line.ranks), str(binary), *line.args]
-    begin = time.monotonic()
-    try:
-        done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd=binary.parent,
-                              env=dict(os.environ, **line.env), timeout=min(line.limit, options.limit))
-        code, text = done.returncode, done.stdout.decode(errors="replace")
-    except subprocess.TimeoutExpired as error:
-        return f"no end after {min(line.limit, options.limit):g} s", (error.stdout or b"").decode(errors="replace"), time.monotonic() - begin
-    seconds = time.monotonic() - begin
-    if line.status == "TestStatus":  # is to end with an error
-        return ("" if code else "ended with 0, but an error was expected"), text, seconds
-    if code:
-        return f"exit code {code}", text, seconds
-    if "No Errors" not in text:
-        return "did not print 'No Errors'", text, seconds
-    return "", text, seconds
+    begin, limit = time.monotonic(), min(line.limit, options.limit)
+    code, text = call(command, dict(os.environ, **line.env), binary.parent, limit)
+    why = f"no end after {limit:g} s" if code == NO_END and line.check != "TestErrFatal" else verdict(line.check, code, text)
+    return why, text, time.monotonic() - begin
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("names", nargs="*", help="regular expressions: only tests whose folder/name matches one")
+    parser.add_argument("names", nargs="*", help="regular expressions: only tests whose title (folder/name args n=ranks) matches one")
     parser.add_argument("--source", type=Path, default=os.environ.get("TEST_MPICH_SOURCE"), help="MPICH's source tree")
     parser.add_argument("--mpiexec", required=True)
     parser.add_argument("--mpicc", required=True)
     parser.add_argument("--folder", type=Path, required=True, help="where the programs are built")
     parser.add_argument("--mode", choices=("process", "thread", "both"), default="both")
-    parser.add_argument("--most-ranks", type=int, default=8)
+    parser.add_argument("--most-ranks", type=int, default=16)
+    parser.add_argument("--most-memory", type=float, default=4, help="of a test that names what it needs, in GB")
     parser.add_argument("--limit", type=float, default=60, help="seconds for one test at most")
     parser.add_argument("--jobs", "-j", type=int, default=1)
+    parser.add_argument("--results", type=Path, help="write one line per test to this file")
+    parser.add_argument("--all", action="store_true", help="run what known.txt lists, too")
     parser.add_argument("--plain-launcher", action="store_true", help="the launcher has no --ranks option (another MPI)")
     options = parser.parse_args()
     if not options.source or not (Path(options.source) / "test" / "mpi").exists():
@@ -181,13 +238,14 @@ def main():
         return 77
     source = (Path(options.source) / "test" / "mpi").resolve()
     builder = Builder(source, options.folder.resolve(), options.mpicc)
-    known, work, counts = read_known(), [], dict(passed=0, failed=0, skipped=0)
+    known, work, counts = {} if options.all else read_known(), [], collections.defaultdict(collections.Counter)
     modes = ["process"] if options.plain_launcher else ["process", "thread"] if options.mode == "both" else [options.mode]
     for line in read_lines(source, FOLDERS):
-        if options.names and not any(re.search(pattern, f"{line.folder}/{line.name}") for pattern in options.names):
+        if options.names and not any(re.search(pattern, line.title()) for pattern in options.names):
             continue
-        if line.skip or f"{line.folder}/{line.name}" in known or line.ranks > options.most_ranks:
-            counts["skipped"] += 1
+        if line.path() in known or line.ranks > options.most_ranks or line.memory > options.most_memory:
+            for mode in modes:
+                counts[line.folder, mode]["skipped"] += 1
             continue
         work += [(line, mode) for mode in modes]
 
@@ -196,15 +254,21 @@ def main():
         binary, why = builder.program(line)
         return (line, mode, *(("does not compile", why, 0.0) if not binary else execute(line, mode, binary, options)))
 
+    results = open(options.results, "w") if options.results else None
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         for line, mode, why, text, seconds in pool.map(one, work):
-            counts["failed" if why else "passed"] += 1
+            counts[line.folder, mode]["failed" if why else "passed"] += 1
+            if results:
+                print(line.title(), mode, why or "passed", f"{seconds:.1f}", sep="\t", file=results, flush=True)
             if why:
                 tail = "\n    ".join(text.splitlines()[:12])
-                print(f"FAIL {line.title()} n={line.ranks} {mode}: {why} ({seconds:.1f} s)\n    {tail}", flush=True)
-    print(f"{counts['skipped']} skipped")
-    print(f"{counts['passed']} passed, {counts['failed']} failed")
-    return 1 if counts["failed"] else 0
+                print(f"FAIL {line.title()} {mode}: {why} ({seconds:.1f} s)\n    {tail}", flush=True)
+    print(f"\n{'folder':16} {'ranks as':8} passed failed skipped")
+    for (folder, mode), row in counts.items():
+        print(f"{folder:16} {mode:8} {row['passed']:6} {row['failed']:6} {row['skipped']:7}")
+    passed, failed = (sum(row[what] for row in counts.values()) for what in ("passed", "failed"))
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":
