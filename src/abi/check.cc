@@ -149,6 +149,9 @@ Err bad_buffer(const void* buffer, std::int64_t count, const Type* type, MPI_Dat
                 "communication",
                 type_name.text);
   }
+  if (buffer == MPI_IN_PLACE)
+    return fail(MPI_ERR_BUFFER, "%s is MPI_IN_PLACE, which this call does not take here",
+                nth(names, 0).text);
   return fail(MPI_ERR_BUFFER,
               "%s is a null pointer (%p), but %s is %lld; pass the buffer's address, or "
               "a count of 0",
@@ -229,12 +232,36 @@ Err op_defined(const object::Op* op, const Type* type) {
   return type == nullptr ? ok : object::check_op(*op, *type);
 }
 
-Err not_aliased(const void* send, const void* recv, std::int64_t count) {
-  if (count <= 0 || send != recv || send == nullptr) return ok;
+namespace {
+Part part(const Comm& comm, const void* data, std::int64_t first_byte, std::int64_t count,
+          const Type* type) {
+  const bool stands_for_a_buffer = !is_address(data);
+  return {stands_for_a_buffer ? data : static_cast<const std::byte*>(data) + first_byte,
+          own(comm, count), type};
+}
+}  // namespace
+
+Part own(const Comm& comm, const void* data, std::int64_t count, const Type* type) {
+  return part(comm, data, type != nullptr ? comm.rank * count * type->extent : 0, count, type);
+}
+
+Part own(const Comm& comm, const void* data, coll::Counts counts, coll::Counts displs,
+         const Type* type) {
+  if (!is_address(data) || comm.is_inter() || displs.data == nullptr) return {data, 0, type};
+  return part(comm, data, displs[comm.rank] * type->extent, counts[comm.rank], type);
+}
+
+Part own(const Comm& comm, const void* data, coll::Counts counts, coll::Counts displs,
+         const MPI_Datatype* types) {
+  if (!is_address(data) || comm.is_inter() || displs.data == nullptr) return {data, 0, nullptr};
+  return part(comm, data, displs[comm.rank], counts[comm.rank], abi::type(types[comm.rank]));
+}
+
+Err aliased(const void* address) {
   return fail(MPI_ERR_BUFFER,
-              "sendbuf and recvbuf are the same address (%p); pass MPI_IN_PLACE as sendbuf "
-              "to reduce in place",
-              send);
+              "what is sent and what is received lie at the same address (%p); pass MPI_IN_PLACE "
+              "where the call takes it, or two buffers",
+              address);
 }
 
 }  // namespace weft::abi::check

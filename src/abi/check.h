@@ -8,6 +8,7 @@
 
 #include <mpi.h>
 
+#include <algorithm>
 #include <cstdint>
 
 #include "abi/plain.h"
@@ -170,10 +171,16 @@ inline bool needs_address(const Type& type) {
   return type.size > 0 && type.true_lb < 4096;
 }
 
+/// Not a null pointer, and not one of the constants that stand for a buffer (MPI_IN_PLACE).
+inline bool is_address(const void* pointer) {
+  return reinterpret_cast<std::uintptr_t>(pointer) >= 4096;
+}
+
 /// `names` are those of the three parameters, as in "sendbuf, sendcount, sendtype".
 inline Err buffer(const void* buffer, std::int64_t count, const Type* type, MPI_Datatype handle,
                   const char* names) {
-  if (count >= 0 && type && type->committed && (buffer || count == 0 || !needs_address(*type)))
+  if (count >= 0 && type && type->committed &&
+      (is_address(buffer) || count == 0 || !needs_address(*type)))
     return ok;
   return bad_buffer(buffer, count, type, handle, names);
 }
@@ -199,7 +206,34 @@ Err not_in_place(const void* send, const void* recv);
 
 /// Is the reduction operation defined for the type?
 Err op_defined(const object::Op* op, const Type* type);
-/// Send and receive buffer of a reduction must not be the same memory.
-Err not_aliased(const void* send, const void* recv, std::int64_t count);
+// The rank's own part of what is sent and of what is received must not be the same memory (§2.3).
+[[gnu::cold]] Err aliased(const void* address);
+inline Err not_aliased(const void* send, const void* recv, std::int64_t count) {
+  return count > 0 && send == recv && send != nullptr ? aliased(send) : ok;
+}
+/// `count` elements of a type at `data`.
+struct Part {
+  const void* data;
+  std::int64_t count;
+  const Type* type;
+};
+inline Err apart(const Part& send, const Part& recv) {
+  return send.type == recv.type
+             ? not_aliased(send.data, recv.data, std::min(send.count, recv.count))
+             : ok;
+}
+// The caller's own part of a buffer with one for each process; an intercommunicator has none.
+inline std::int64_t own(const Comm& comm, std::int64_t count) {
+  return comm.is_inter() ? 0 : count;
+}
+inline std::int64_t own(const Comm& comm, coll::Counts counts) {
+  return comm.is_inter() ? 0 : counts[comm.rank];
+}
+Part own(const Comm& comm, const void* data, std::int64_t count, const Type* type);
+Part own(const Comm& comm, const void* data, coll::Counts counts, coll::Counts displs,
+         const Type* type);
+/// Of a w-collective: displacements are bytes.
+Part own(const Comm& comm, const void* data, coll::Counts counts, coll::Counts displs,
+         const MPI_Datatype* types);
 
 }  // namespace weft::abi::check

@@ -2,7 +2,9 @@
 //
 // Where errors of entry points end: the sentence gets the call's name and the rank, then the error
 // handler decides (MPI-5.0 §9.3). Errors without an object belong to MPI_COMM_SELF; errors before
-// MPI_Init and after MPI_Finalize are fatal, as the initial error handler says.
+// MPI_Init and after MPI_Finalize are fatal, as the initial error handler says. Before MPI-4.0
+// errors without an object belonged to MPI_COMM_WORLD: its handler is called as long as that of
+// MPI_COMM_SELF is MPI_ERRORS_ARE_FATAL, so that programs of that time still get their errors back.
 #include <cstdio>
 #include <cstring>
 
@@ -36,6 +38,12 @@ Sentence compose(Fn fn, const Rank* rank, Err error) {
   world::abort_job(rank, error.cls, line);
 }
 
+/// Whose handler gets errors without an object.
+object::Comm* without_object(const object::Store& store) {
+  object::Comm* self = store.comm_self;
+  return self != nullptr && self->errhandler == &store.errors_are_fatal ? store.comm_world : self;
+}
+
 }  // namespace
 
 void Entry::enter(When when) {
@@ -65,7 +73,7 @@ Err Entry::wrong_phase() const {
 int Entry::raise(object::Comm* comm, Err error) {
   const Sentence s = compose(fn_, rank_, error);
   if (rank_ == nullptr || status_) die(rank_, error, s);
-  if (comm == nullptr || !is_live(comm, Kind::comm)) comm = store().comm_self;
+  if (comm == nullptr || !is_live(comm, Kind::comm)) comm = without_object(store());
   if (comm == nullptr) die(rank_, error, s);     // legal before MPI_Init, but went wrong
   int code = fail(error.cls, "%s", s.text).cls;  // the text is kept for MPI_Error_string
   object::Errhandler& handler = *comm->errhandler;

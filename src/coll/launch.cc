@@ -78,7 +78,7 @@ Err start(object::Request& request) {
 
 Err release(object::Request& request) {
   if (!request.done) {
-    request.orphan = true;
+    object::orphan(request);
     return ok;
   }
   Comm& comm = *request.comm;

@@ -124,7 +124,8 @@ Err ErrorCodes::text_of(int code, char* text, int* length) const {
   const Entry* entry = find(code);
   const char* words = entry != nullptr ? entry->text.c_str() : class_text(code);
   if (words == nullptr) return unknown(code);
-  const char* why = code != MPI_SUCCESS ? last_error_text(code) : nullptr;
+  // The user's codes have the user's words only (§9.5).
+  const char* why = entry == nullptr && code != MPI_SUCCESS ? last_error_text(code) : nullptr;
   const int n = std::snprintf(text, MPI_MAX_ERROR_STRING, "%s%s%s", words,
                               why != nullptr ? ": " : "", why != nullptr ? why : "");
   *length = std::min(n, MPI_MAX_ERROR_STRING - 1);

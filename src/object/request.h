@@ -44,6 +44,13 @@ struct Request : Object {
   void* state = nullptr;  // of collectives and generalized requests
 };
 
+/// The user has freed the request of an operation that is under way; whoever completes it gives it
+/// back.
+inline void orphan(Request& request) {
+  request.orphan = true;
+  if (request.comm != nullptr) ++request.comm->orphans;
+}
+
 /// Fill `status` unless it is MPI_STATUS_IGNORE. MPI_ERROR is left alone: only the calls that
 /// complete several requests set it (MPI-5.0 §3.2.5).
 void set_status(MPI_Status* status, int source, int tag, std::int64_t bytes, bool cancelled);

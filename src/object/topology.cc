@@ -5,8 +5,6 @@
 
 #include <algorithm>
 
-#include "base/assert.h"
-
 namespace weft::object {
 namespace {
 
@@ -93,36 +91,6 @@ int shifted(const Topology& t, std::size_t direction, std::int64_t disp) {
   return rank_at(t, coords);
 }
 
-/// Fill `out` with factors of n, each at most `bound`, non-increasing and lexicographically
-/// smallest.
-bool factor(int n, std::span<int> out, int bound) {
-  if (out.empty()) return n == 1;
-  if (out.size() == 1) {
-    out[0] = n;
-    return n <= bound;
-  }
-  // The largest factor is at least the k-th root of n: smaller ones cannot multiply up to it.
-  const auto reaches = [&](std::int64_t d) {
-    std::int64_t product = 1;
-    for (std::size_t i = 0; i < out.size() && product < n; ++i) product *= d;
-    return product >= n;
-  };
-  std::vector<int> divisors;
-  for (int d = 1; static_cast<std::int64_t>(d) * d <= n; ++d)
-    if (n % d == 0) {
-      divisors.push_back(d);
-      if (d != n / d) divisors.push_back(n / d);
-    }
-  std::sort(divisors.begin(), divisors.end());
-  for (const int d : divisors) {
-    if (d > bound) break;
-    if (!reaches(d)) continue;
-    out[0] = d;
-    if (factor(n / d, out.subspan(1), d)) return true;
-  }
-  return false;
-}
-
 }  // namespace
 
 Topology* dup_topology(const Topology* topology) {
@@ -145,36 +113,6 @@ void settle(Topology& t, int rank) {
 
 void free_topology(Topology* topology) {
   delete topology;
-}
-
-Err create_dims(int nnodes, std::span<int> dims) {
-  if (nnodes <= 0) return fail(MPI_ERR_ARG, "nnodes is %d; it must be positive", nnodes);
-  int rest = nnodes;
-  std::size_t free = 0;
-  for (std::size_t i = 0; i < dims.size(); ++i) {
-    if (dims[i] < 0)
-      return fail(MPI_ERR_DIMS, "dims[%zu] is %d; it must be 0 (to be chosen) or positive", i,
-                  dims[i]);
-    if (dims[i] == 0) {
-      ++free;
-    } else if (rest % dims[i] != 0) {
-      return fail(MPI_ERR_DIMS, "nnodes is %d and not a multiple of the given dimensions", nnodes);
-    } else {
-      rest /= dims[i];
-    }
-  }
-  if (free == 0) {
-    if (rest == 1) return ok;
-    return fail(MPI_ERR_DIMS, "the given dimensions do not multiply up to nnodes, which is %d",
-                nnodes);
-  }
-  std::vector<int> chosen(free, 1);
-  const bool found = factor(rest, chosen, rest);
-  WEFT_CHECK(found);
-  auto next = chosen.begin();
-  for (int& d : dims)
-    if (d == 0) d = *next++;
-  return ok;
 }
 
 Err cartdim_get(const Comm& comm, int* ndims) {

@@ -52,7 +52,7 @@ void send_piece(Engine& e, P2p& original, BufferPool& pool, std::byte* data, std
   copy->pool = &pool;
   copy->owns_buffer = pool.automatic;
   copy->finished = piece_sent;
-  copy->orphan = true;
+  object::orphan(*copy);
   ++pool.in_flight;
   start_send(e, *copy);
 }

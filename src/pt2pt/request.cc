@@ -17,6 +17,7 @@ P2p& p2p(Request& request) {
 void destroy(P2p& request) {
   if (request.owns_buffer) std::free(request.buffer.data);
   Engine& e = *request.engine;
+  if (request.orphan && request.comm != nullptr) --request.comm->orphans;
   if (request.counted) {
     datatype::release(*request.buffer.type);
     object::release(*request.comm);
@@ -66,7 +67,7 @@ Err release_p2p(Request& request) {
   if (p.done) {
     destroy(p);
   } else {
-    p.orphan = true;  // complete() destroys it
+    object::orphan(p);  // complete() destroys it
   }
   return ok;
 }

@@ -70,7 +70,7 @@ void start_pair(const Buffer& sendbuf, bool owns, int dest, int sendtag, const B
   for (P2p* half : {recv, send}) {
     half->partner = whole;
     half->finished = half_finished;
-    half->orphan = true;
+    object::orphan(*half);
   }
   start_halves(*send, dest, *recv, source, comm);
 }

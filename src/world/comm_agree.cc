@@ -34,13 +34,11 @@ Err finish(pt2pt::Engine& engine, pt2pt::Request* request) {
 }
 
 Err send(View& view, const void* data, std::size_t bytes, int to, int tag) {
-  const pt2pt::ConstBuffer what{data, static_cast<std::int64_t>(bytes), &byte_type()};
-  return finish(view.engine(), pt2pt::post_send(what, to, tag, view.comm()));
+  return finish(view.engine(), view.post_send(data, bytes, to, tag));
 }
 
 Err receive(View& view, void* data, std::size_t bytes, int from, int tag) {
-  const pt2pt::Buffer into{data, static_cast<std::int64_t>(bytes), &byte_type()};
-  return finish(view.engine(), pt2pt::post_recv(into, from, tag, view.comm()));
+  return finish(view.engine(), view.post_recv(data, bytes, from, tag));
 }
 
 }  // namespace
@@ -55,10 +53,20 @@ View::View(const Comm& parent, Among among, Members members) {
   // pt2pt::post_* add 1 for the space of collectives.
   comm_.context = parent.context + static_cast<std::uint32_t>(among);
   comm_.group = &group_;
-  comm_.rank = group_.rank;
+  comm_.rank = parent.store->world_rank;  // what a message names as its source
   comm_.engine = parent.engine;
   comm_.owner = parent.owner;
   comm_.store = parent.store;
+}
+
+pt2pt::Request* View::post_send(const void* data, std::size_t bytes, int to, int tag) {
+  return pt2pt::post_send({data, static_cast<std::int64_t>(bytes), &byte_type()}, to, tag, comm_);
+}
+
+pt2pt::Request* View::post_recv(void* data, std::size_t bytes, int from, int tag) {
+  const std::int32_t source = group_.members[static_cast<std::size_t>(from)];
+  return pt2pt::post_recv({data, static_cast<std::int64_t>(bytes), &byte_type()}, source, tag,
+                          comm_);
 }
 
 TreePlace tree_place(int rank, int size) {
@@ -100,8 +108,7 @@ Err View::gather(const void* mine, std::size_t bytes, void* all, int tag) {
 }
 
 Err View::exchange(const void* mine, void* theirs, std::size_t bytes, int with, int tag) {
-  const pt2pt::Buffer into{theirs, static_cast<std::int64_t>(bytes), &byte_type()};
-  pt2pt::Request* incoming = pt2pt::post_recv(into, with, tag, comm_);
+  pt2pt::Request* incoming = post_recv(theirs, bytes, with, tag);
   const Err sent = send(*this, mine, bytes, with, tag);
   const Err received = finish(engine(), incoming);
   return sent ? sent : received;

@@ -25,16 +25,16 @@ inline constexpr std::uint32_t world_context = 0, self_context = 4, groups_conte
 
 enum class Among : std::uint8_t { all = 1, some = 2 };  // collective over the parent, or part of it
 
-/// A group of ranks with a message space, for the length of one construction.
+/// A group of ranks with a message space, for the length of one construction. Messages name their
+/// source by world rank: ranks of constructions with one tag but different groups stay apart so.
 class View {
  public:
   View(const Comm& parent, Among among, Members members);
   View(const View&) = delete;
   View& operator=(const View&) = delete;
 
-  int rank() const { return comm_.rank; }
+  int rank() const { return group_.rank; }
   int size() const { return group_.size(); }
-  Comm& comm() { return comm_; }
   pt2pt::Engine& engine() { return *comm_.engine; }
 
   /// Blocking; `tag` keeps concurrent constructions apart.
@@ -43,6 +43,10 @@ class View {
   Err gather(const void* mine, std::size_t bytes, void* all, int tag);
   /// Trade `bytes` bytes with another member.
   Err exchange(const void* mine, void* theirs, std::size_t bytes, int with, int tag);
+
+  /// To or from another member, nonblocking.
+  pt2pt::Request* post_send(const void* data, std::size_t bytes, int to, int tag);
+  pt2pt::Request* post_recv(void* data, std::size_t bytes, int from, int tag);
 
  private:
   Group group_;

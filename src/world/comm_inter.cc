@@ -92,7 +92,11 @@ Err intercomm_create(Comm& local, int local_leader, Comm* peer, int remote_leade
   Result<Remote> remote = Remote{};
   if (local.rank == local_leader) {
     const int ranks = peer != nullptr ? static_cast<int>(peer->peers().size()) : 0;
-    if (remote_leader < 0 || remote_leader >= ranks) {
+    if (peer == nullptr) {
+      remote = fail(MPI_ERR_COMM,
+                    "peer_comm is no communicator; at the local leader it must be one, with the "
+                    "remote leader in it");
+    } else if (remote_leader < 0 || remote_leader >= ranks) {
       remote = fail(MPI_ERR_RANK, "remote_leader is %d; the peer communicator has %d ranks",
                     remote_leader, ranks);
     } else {

@@ -61,12 +61,9 @@ struct Idup {
         made(m) {}
 };
 
-const datatype::Type& number_type() {
-  return *datatype::predefined(reinterpret_cast<std::uintptr_t>(MPI_UINT32_T));
-}
-
 void destroy(object::Request& request) {
   object::Comm& made = *request.comm;
+  if (request.orphan) --made.orphans;
   made.store->destroy(&request);
   object::release(made);
 }
@@ -75,7 +72,7 @@ Err release_idup(object::Request& request) {
   if (request.done) {
     destroy(request);
   } else {
-    request.orphan = true;
+    object::orphan(request);
   }
   return ok;
 }
@@ -104,9 +101,9 @@ bool advance(void* state) {
       if (!idup.incoming->done) return false;
       pt2pt::free_request(idup.incoming);
     }
-    const pt2pt::ConstBuffer number{&idup.context, 1, &number_type()};
     for (const int child : idup.place.children)
-      idup.outgoing.push_back(pt2pt::post_send(number, child, idup.tag, idup.view.comm()));
+      idup.outgoing.push_back(
+          idup.view.post_send(&idup.context, sizeof idup.context, child, idup.tag));
     idup.sending = true;
   }
   for (; !idup.outgoing.empty(); idup.outgoing.pop_back()) {
@@ -160,8 +157,8 @@ Err comm_idup(Comm& comm, const Info* info, MPI_Comm* out, MPI_Request* out_requ
   object::retain(made);
   idup->request = request;
   if (idup->place.parent >= 0) {
-    const pt2pt::Buffer number{&idup->context, 1, &number_type()};
-    idup->incoming = pt2pt::post_recv(number, idup->place.parent, idup->tag, idup->view.comm());
+    idup->incoming =
+        idup->view.post_recv(&idup->context, sizeof idup->context, idup->place.parent, idup->tag);
   } else {
     const Result<std::uint32_t> taken = take_contexts(*comm.engine, 1);
     if (taken) idup->context = taken.value;  // else 0 tells everybody

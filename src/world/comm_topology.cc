@@ -100,6 +100,7 @@ Err trade(Comm& comm, const std::vector<Edge>& edges, int Edge::*end, std::vecto
 
 Err cart_create(Comm& comm, std::span<const int> dims, const int* periods, bool reorder,
                 MPI_Comm* out) {
+  *out = MPI_COMM_NULL;
   WEFT_TRY(intracomm_only(comm));
   int nnodes = 0;
   WEFT_TRY(object::grid_size(dims, comm.size(), &nnodes));
@@ -130,6 +131,7 @@ Err cart_map(Comm& comm, std::span<const int> dims, const int* periods, int* new
 }
 
 Err cart_sub(Comm& comm, const int* remain_dims, MPI_Comm* out) {
+  *out = MPI_COMM_NULL;
   int ndims = 0;
   WEFT_TRY(object::cartdim_get(comm, &ndims));
   const Topology& whole = *comm.topology;
@@ -154,6 +156,7 @@ Err cart_sub(Comm& comm, const int* remain_dims, MPI_Comm* out) {
 }
 
 Err graph_create(Comm& comm, int nnodes, const int* index, const int* edges, MPI_Comm* out) {
+  *out = MPI_COMM_NULL;
   WEFT_TRY(intracomm_only(comm));
   const std::span<const int> given{index, static_cast<std::size_t>(std::max(nnodes, 0))};
   WEFT_TRY(object::check_graph(nnodes, given, edges, comm.size()));

@@ -189,7 +189,8 @@ class Stub:
                 if is_op and len(bound) == 1:
                     rest.append((f"check::op_defined({p.name}_p, {bound.copy().pop()}_p)", "op"))
         out = [(self.check(p), None) for p in first + ranks if p.name not in unchecked] + rest
-        out += [(self.expand(text), None) for text in self.overlay.get("checks", [])]
+        for key, root in (("checks", None), ("root_checks", True)):
+            out += [(self.expand(text), root) for text in self.overlay.get(key, [])]
         return [(text, root) for text, root in out if text]
 
     def condition(self, root_only):

@@ -20,6 +20,8 @@ extern "C" int PMPI_Allgather(const void *sendbuf, int sendcount, MPI_Datatype s
         "sendbuf, sendcount, sendtype");
     if (!e) e = check::operand(recvbuf, recvcount, recvtype_p, recvtype,
         "recvbuf, recvcount, recvtype");
+    if (!e) e = check::apart({sendbuf, sendcount, sendtype_p}, check::own(*comm_p, recvbuf,
+        recvcount, recvtype_p));
   }
   if (!e) e = coll::allgather({sendbuf, sendcount, sendtype_p}, {recvbuf, recvcount, recvtype_p},
       *comm_p);
@@ -40,6 +42,8 @@ extern "C" int PMPI_Allgather_c(const void *sendbuf, MPI_Count sendcount, MPI_Da
         "sendbuf, sendcount, sendtype");
     if (!e) e = check::operand(recvbuf, recvcount, recvtype_p, recvtype,
         "recvbuf, recvcount, recvtype");
+    if (!e) e = check::apart({sendbuf, sendcount, sendtype_p}, check::own(*comm_p, recvbuf,
+        recvcount, recvtype_p));
   }
   if (!e) e = coll::allgather({sendbuf, sendcount, sendtype_p}, {recvbuf, recvcount, recvtype_p},
       *comm_p);
@@ -64,6 +68,8 @@ extern "C" int PMPI_Allgather_init(const void *sendbuf, int sendcount, MPI_Datat
         "recvbuf, recvcount, recvtype");
     if (!e) e = check::info(info_p, info, "info");
     if (!e) e = check::given(request, "request");
+    if (!e) e = check::apart({sendbuf, sendcount, sendtype_p}, check::own(*comm_p, recvbuf,
+        recvcount, recvtype_p));
   }
   if (!e) e = coll::allgather({sendbuf, sendcount, sendtype_p}, {recvbuf, recvcount, recvtype_p},
       *comm_p, persistent(request));
@@ -89,6 +95,8 @@ extern "C" int PMPI_Allgather_init_c(const void *sendbuf, MPI_Count sendcount,
         "recvbuf, recvcount, recvtype");
     if (!e) e = check::info(info_p, info, "info");
     if (!e) e = check::given(request, "request");
+    if (!e) e = check::apart({sendbuf, sendcount, sendtype_p}, check::own(*comm_p, recvbuf,
+        recvcount, recvtype_p));
   }
   if (!e) e = coll::allgather({sendbuf, sendcount, sendtype_p}, {recvbuf, recvcount, recvtype_p},
       *comm_p, persistent(request));
@@ -111,6 +119,8 @@ extern "C" int PMPI_Allgatherv(const void *sendbuf, int sendcount, MPI_Datatype 
         "sendbuf, sendcount, sendtype");
     if (!e) e = check::operands(recvbuf, counts(recvcounts), recvtype_p, recvtype,
         check::peers(*comm_p), "recvbuf, recvcounts, recvtype");
+    if (!e) e = check::apart({sendbuf, sendcount, sendtype_p}, check::own(*comm_p, recvbuf,
+        counts(recvcounts), counts(displs), recvtype_p));
   }
   if (!e) e = coll::allgatherv({sendbuf, sendcount, sendtype_p}, {recvbuf, counts(recvcounts),
       counts(displs), recvtype_p}, *comm_p);
@@ -132,6 +142,8 @@ extern "C" int PMPI_Allgatherv_c(const void *sendbuf, MPI_Count sendcount, MPI_D
         "sendbuf, sendcount, sendtype");
     if (!e) e = check::operands(recvbuf, counts(recvcounts), recvtype_p, recvtype,
         check::peers(*comm_p), "recvbuf, recvcounts, recvtype");
+    if (!e) e = check::apart({sendbuf, sendcount, sendtype_p}, check::own(*comm_p, recvbuf,
+        counts(recvcounts), counts(displs), recvtype_p));
   }
   if (!e) e = coll::allgatherv({sendbuf, sendcount, sendtype_p}, {recvbuf, counts(recvcounts),
       counts(displs), recvtype_p}, *comm_p);
@@ -157,6 +169,8 @@ extern "C" int PMPI_Allgatherv_init(const void *sendbuf, int sendcount, MPI_Data
         check::peers(*comm_p), "recvbuf, recvcounts, recvtype");
     if (!e) e = check::info(info_p, info, "info");
     if (!e) e = check::given(request, "request");
+    if (!e) e = check::apart({sendbuf, sendcount, sendtype_p}, check::own(*comm_p, recvbuf,
+        counts(recvcounts), counts(displs), recvtype_p));
   }
   if (!e) e = coll::allgatherv({sendbuf, sendcount, sendtype_p}, {recvbuf, counts(recvcounts),
       counts(displs), recvtype_p}, *comm_p, persistent(request));
@@ -182,6 +196,8 @@ extern "C" int PMPI_Allgatherv_init_c(const void *sendbuf, MPI_Count sendcount,
         check::peers(*comm_p), "recvbuf, recvcounts, recvtype");
     if (!e) e = check::info(info_p, info, "info");
     if (!e) e = check::given(request, "request");
+    if (!e) e = check::apart({sendbuf, sendcount, sendtype_p}, check::own(*comm_p, recvbuf,
+        counts(recvcounts), counts(displs), recvtype_p));
   }
   if (!e) e = coll::allgatherv({sendbuf, sendcount, sendtype_p}, {recvbuf, counts(recvcounts),
       counts(displs), recvtype_p}, *comm_p, persistent(request));
@@ -293,6 +309,8 @@ extern "C" int PMPI_Alltoall(const void *sendbuf, int sendcount, MPI_Datatype se
         "sendbuf, sendcount, sendtype");
     if (!e) e = check::operand(recvbuf, recvcount, recvtype_p, recvtype,
         "recvbuf, recvcount, recvtype");
+    if (!e) e = check::apart(check::own(*comm_p, sendbuf, sendcount, sendtype_p),
+        check::own(*comm_p, recvbuf, recvcount, recvtype_p));
   }
   if (!e) e = coll::alltoall({sendbuf, sendcount, sendtype_p}, {recvbuf, recvcount, recvtype_p},
       *comm_p);
@@ -313,6 +331,8 @@ extern "C" int PMPI_Alltoall_c(const void *sendbuf, MPI_Count sendcount, MPI_Dat
         "sendbuf, sendcount, sendtype");
     if (!e) e = check::operand(recvbuf, recvcount, recvtype_p, recvtype,
         "recvbuf, recvcount, recvtype");
+    if (!e) e = check::apart(check::own(*comm_p, sendbuf, sendcount, sendtype_p),
+        check::own(*comm_p, recvbuf, recvcount, recvtype_p));
   }
   if (!e) e = coll::alltoall({sendbuf, sendcount, sendtype_p}, {recvbuf, recvcount, recvtype_p},
       *comm_p);
@@ -337,6 +357,8 @@ extern "C" int PMPI_Alltoall_init(const void *sendbuf, int sendcount, MPI_Dataty
         "recvbuf, recvcount, recvtype");
     if (!e) e = check::info(info_p, info, "info");
     if (!e) e = check::given(request, "request");
+    if (!e) e = check::apart(check::own(*comm_p, sendbuf, sendcount, sendtype_p),
+        check::own(*comm_p, recvbuf, recvcount, recvtype_p));
   }
   if (!e) e = coll::alltoall({sendbuf, sendcount, sendtype_p}, {recvbuf, recvcount, recvtype_p},
       *comm_p, persistent(request));
@@ -362,6 +384,8 @@ extern "C" int PMPI_Alltoall_init_c(const void *sendbuf, MPI_Count sendcount,
         "recvbuf, recvcount, recvtype");
     if (!e) e = check::info(info_p, info, "info");
     if (!e) e = check::given(request, "request");
+    if (!e) e = check::apart(check::own(*comm_p, sendbuf, sendcount, sendtype_p),
+        check::own(*comm_p, recvbuf, recvcount, recvtype_p));
   }
   if (!e) e = coll::alltoall({sendbuf, sendcount, sendtype_p}, {recvbuf, recvcount, recvtype_p},
       *comm_p, persistent(request));
@@ -384,6 +408,9 @@ extern "C" int PMPI_Alltoallv(const void *sendbuf, const int sendcounts[], const
         check::peers(*comm_p), "sendbuf, sendcounts, sendtype");
     if (!e) e = check::operands(recvbuf, counts(recvcounts), recvtype_p, recvtype,
         check::peers(*comm_p), "recvbuf, recvcounts, recvtype");
+    if (!e) e = check::apart(check::own(*comm_p, sendbuf, counts(sendcounts), counts(sdispls),
+        sendtype_p), check::own(*comm_p, recvbuf, counts(recvcounts), counts(rdispls),
+        recvtype_p));
   }
   if (!e) e = coll::alltoallv({mut(sendbuf), counts(sendcounts), counts(sdispls), sendtype_p},
       {recvbuf, counts(recvcounts), counts(rdispls), recvtype_p}, *comm_p);
@@ -405,6 +432,9 @@ extern "C" int PMPI_Alltoallv_c(const void *sendbuf, const MPI_Count sendcounts[
         check::peers(*comm_p), "sendbuf, sendcounts, sendtype");
     if (!e) e = check::operands(recvbuf, counts(recvcounts), recvtype_p, recvtype,
         check::peers(*comm_p), "recvbuf, recvcounts, recvtype");
+    if (!e) e = check::apart(check::own(*comm_p, sendbuf, counts(sendcounts), counts(sdispls),
+        sendtype_p), check::own(*comm_p, recvbuf, counts(recvcounts), counts(rdispls),
+        recvtype_p));
   }
   if (!e) e = coll::alltoallv({mut(sendbuf), counts(sendcounts), counts(sdispls), sendtype_p},
       {recvbuf, counts(recvcounts), counts(rdispls), recvtype_p}, *comm_p);
@@ -430,6 +460,9 @@ extern "C" int PMPI_Alltoallv_init(const void *sendbuf, const int sendcounts[],
         check::peers(*comm_p), "recvbuf, recvcounts, recvtype");
     if (!e) e = check::info(info_p, info, "info");
     if (!e) e = check::given(request, "request");
+    if (!e) e = check::apart(check::own(*comm_p, sendbuf, counts(sendcounts), counts(sdispls),
+        sendtype_p), check::own(*comm_p, recvbuf, counts(recvcounts), counts(rdispls),
+        recvtype_p));
   }
   if (!e) e = coll::alltoallv({mut(sendbuf), counts(sendcounts), counts(sdispls), sendtype_p},
       {recvbuf, counts(recvcounts), counts(rdispls), recvtype_p}, *comm_p, persistent(request));
@@ -456,6 +489,9 @@ extern "C" int PMPI_Alltoallv_init_c(const void *sendbuf, const MPI_Count sendco
         check::peers(*comm_p), "recvbuf, recvcounts, recvtype");
     if (!e) e = check::info(info_p, info, "info");
     if (!e) e = check::given(request, "request");
+    if (!e) e = check::apart(check::own(*comm_p, sendbuf, counts(sendcounts), counts(sdispls),
+        sendtype_p), check::own(*comm_p, recvbuf, counts(recvcounts), counts(rdispls),
+        recvtype_p));
   }
   if (!e) e = coll::alltoallv({mut(sendbuf), counts(sendcounts), counts(sdispls), sendtype_p},
       {recvbuf, counts(recvcounts), counts(rdispls), recvtype_p}, *comm_p, persistent(request));
@@ -476,6 +512,9 @@ extern "C" int PMPI_Alltoallw(const void *sendbuf, const int sendcounts[], const
         check::peers(*comm_p), "sendbuf, sendcounts, sendtypes");
     if (!e) e = check::operands(recvbuf, counts(recvcounts), counts(rdispls), recvtypes,
         check::peers(*comm_p), "recvbuf, recvcounts, recvtypes");
+    if (!e) e = check::apart(check::own(*comm_p, sendbuf, counts(sendcounts), counts(sdispls),
+        sendtypes), check::own(*comm_p, recvbuf, counts(recvcounts), counts(rdispls),
+        recvtypes));
   }
   if (!e) e = coll::alltoallw({mut(sendbuf), counts(sendcounts), counts(sdispls), sendtypes},
       {recvbuf, counts(recvcounts), counts(rdispls), recvtypes}, *comm_p);
@@ -496,6 +535,9 @@ extern "C" int PMPI_Alltoallw_c(const void *sendbuf, const MPI_Count sendcounts[
         check::peers(*comm_p), "sendbuf, sendcounts, sendtypes");
     if (!e) e = check::operands(recvbuf, counts(recvcounts), counts(rdispls), recvtypes,
         check::peers(*comm_p), "recvbuf, recvcounts, recvtypes");
+    if (!e) e = check::apart(check::own(*comm_p, sendbuf, counts(sendcounts), counts(sdispls),
+        sendtypes), check::own(*comm_p, recvbuf, counts(recvcounts), counts(rdispls),
+        recvtypes));
   }
   if (!e) e = coll::alltoallw({mut(sendbuf), counts(sendcounts), counts(sdispls), sendtypes},
       {recvbuf, counts(recvcounts), counts(rdispls), recvtypes}, *comm_p);
@@ -519,6 +561,9 @@ extern "C" int PMPI_Alltoallw_init(const void *sendbuf, const int sendcounts[],
         check::peers(*comm_p), "recvbuf, recvcounts, recvtypes");
     if (!e) e = check::info(info_p, info, "info");
     if (!e) e = check::given(request, "request");
+    if (!e) e = check::apart(check::own(*comm_p, sendbuf, counts(sendcounts), counts(sdispls),
+        sendtypes), check::own(*comm_p, recvbuf, counts(recvcounts), counts(rdispls),
+        recvtypes));
   }
   if (!e) e = coll::alltoallw({mut(sendbuf), counts(sendcounts), counts(sdispls), sendtypes},
       {recvbuf, counts(recvcounts), counts(rdispls), recvtypes}, *comm_p, persistent(request));
@@ -543,6 +588,9 @@ extern "C" int PMPI_Alltoallw_init_c(const void *sendbuf, const MPI_Count sendco
         check::peers(*comm_p), "recvbuf, recvcounts, recvtypes");
     if (!e) e = check::info(info_p, info, "info");
     if (!e) e = check::given(request, "request");
+    if (!e) e = check::apart(check::own(*comm_p, sendbuf, counts(sendcounts), counts(sdispls),
+        sendtypes), check::own(*comm_p, recvbuf, counts(recvcounts), counts(rdispls),
+        recvtypes));
   }
   if (!e) e = coll::alltoallw({mut(sendbuf), counts(sendcounts), counts(sdispls), sendtypes},
       {recvbuf, counts(recvcounts), counts(rdispls), recvtypes}, *comm_p, persistent(request));
@@ -757,6 +805,8 @@ extern "C" int PMPI_Gather(const void *sendbuf, int sendcount, MPI_Datatype send
         "sendbuf, sendcount, sendtype");
     if (!e && check::at_root(*comm_p, root)) e = check::operand(recvbuf, recvcount, recvtype_p,
         recvtype, "recvbuf, recvcount, recvtype");
+    if (!e && check::at_root(*comm_p, root)) e = check::apart({sendbuf, sendcount, sendtype_p},
+        check::own(*comm_p, recvbuf, recvcount, recvtype_p));
   }
   if (!e) e = coll::gather({sendbuf, sendcount, sendtype_p}, {recvbuf, recvcount, recvtype_p},
       root, *comm_p);
@@ -778,6 +828,8 @@ extern "C" int PMPI_Gather_c(const void *sendbuf, MPI_Count sendcount, MPI_Datat
         "sendbuf, sendcount, sendtype");
     if (!e && check::at_root(*comm_p, root)) e = check::operand(recvbuf, recvcount, recvtype_p,
         recvtype, "recvbuf, recvcount, recvtype");
+    if (!e && check::at_root(*comm_p, root)) e = check::apart({sendbuf, sendcount, sendtype_p},
+        check::own(*comm_p, recvbuf, recvcount, recvtype_p));
   }
   if (!e) e = coll::gather({sendbuf, sendcount, sendtype_p}, {recvbuf, recvcount, recvtype_p},
       root, *comm_p);
@@ -803,6 +855,8 @@ extern "C" int PMPI_Gather_init(const void *sendbuf, int sendcount, MPI_Datatype
         recvtype, "recvbuf, recvcount, recvtype");
     if (!e) e = check::info(info_p, info, "info");
     if (!e) e = check::given(request, "request");
+    if (!e && check::at_root(*comm_p, root)) e = check::apart({sendbuf, sendcount, sendtype_p},
+        check::own(*comm_p, recvbuf, recvcount, recvtype_p));
   }
   if (!e) e = coll::gather({sendbuf, sendcount, sendtype_p}, {recvbuf, recvcount, recvtype_p},
       root, *comm_p, persistent(request));
@@ -828,6 +882,8 @@ extern "C" int PMPI_Gather_init_c(const void *sendbuf, MPI_Count sendcount, MPI_
         recvtype, "recvbuf, recvcount, recvtype");
     if (!e) e = check::info(info_p, info, "info");
     if (!e) e = check::given(request, "request");
+    if (!e && check::at_root(*comm_p, root)) e = check::apart({sendbuf, sendcount, sendtype_p},
+        check::own(*comm_p, recvbuf, recvcount, recvtype_p));
   }
   if (!e) e = coll::gather({sendbuf, sendcount, sendtype_p}, {recvbuf, recvcount, recvtype_p},
       root, *comm_p, persistent(request));
@@ -851,6 +907,8 @@ extern "C" int PMPI_Gatherv(const void *sendbuf, int sendcount, MPI_Datatype sen
         "sendbuf, sendcount, sendtype");
     if (!e && check::at_root(*comm_p, root)) e = check::operands(recvbuf, counts(recvcounts),
         recvtype_p, recvtype, check::peers(*comm_p), "recvbuf, recvcounts, recvtype");
+    if (!e && check::at_root(*comm_p, root)) e = check::apart({sendbuf, sendcount, sendtype_p},
+        check::own(*comm_p, recvbuf, counts(recvcounts), counts(displs), recvtype_p));
   }
   if (!e) e = coll::gatherv({sendbuf, sendcount, sendtype_p}, {recvbuf, counts(recvcounts),
       counts(displs), recvtype_p}, root, *comm_p);
@@ -873,6 +931,8 @@ extern "C" int PMPI_Gatherv_c(const void *sendbuf, MPI_Count sendcount, MPI_Data
         "sendbuf, sendcount, sendtype");
     if (!e && check::at_root(*comm_p, root)) e = check::operands(recvbuf, counts(recvcounts),
         recvtype_p, recvtype, check::peers(*comm_p), "recvbuf, recvcounts, recvtype");
+    if (!e && check::at_root(*comm_p, root)) e = check::apart({sendbuf, sendcount, sendtype_p},
+        check::own(*comm_p, recvbuf, counts(recvcounts), counts(displs), recvtype_p));
   }
   if (!e) e = coll::gatherv({sendbuf, sendcount, sendtype_p}, {recvbuf, counts(recvcounts),
       counts(displs), recvtype_p}, root, *comm_p);
@@ -898,6 +958,8 @@ extern "C" int PMPI_Gatherv_init(const void *sendbuf, int sendcount, MPI_Datatyp
         recvtype_p, recvtype, check::peers(*comm_p), "recvbuf, recvcounts, recvtype");
     if (!e) e = check::info(info_p, info, "info");
     if (!e) e = check::given(request, "request");
+    if (!e && check::at_root(*comm_p, root)) e = check::apart({sendbuf, sendcount, sendtype_p},
+        check::own(*comm_p, recvbuf, counts(recvcounts), counts(displs), recvtype_p));
   }
   if (!e) e = coll::gatherv({sendbuf, sendcount, sendtype_p}, {recvbuf, counts(recvcounts),
       counts(displs), recvtype_p}, root, *comm_p, persistent(request));
@@ -924,6 +986,8 @@ extern "C" int PMPI_Gatherv_init_c(const void *sendbuf, MPI_Count sendcount, MPI
         recvtype_p, recvtype, check::peers(*comm_p), "recvbuf, recvcounts, recvtype");
     if (!e) e = check::info(info_p, info, "info");
     if (!e) e = check::given(request, "request");
+    if (!e && check::at_root(*comm_p, root)) e = check::apart({sendbuf, sendcount, sendtype_p},
+        check::own(*comm_p, recvbuf, counts(recvcounts), counts(displs), recvtype_p));
   }
   if (!e) e = coll::gatherv({sendbuf, sendcount, sendtype_p}, {recvbuf, counts(recvcounts),
       counts(displs), recvtype_p}, root, *comm_p, persistent(request));
@@ -946,6 +1010,8 @@ extern "C" int PMPI_Iallgather(const void *sendbuf, int sendcount, MPI_Datatype 
     if (!e) e = check::operand(recvbuf, recvcount, recvtype_p, recvtype,
         "recvbuf, recvcount, recvtype");
     if (!e) e = check::given(request, "request");
+    if (!e) e = check::apart({sendbuf, sendcount, sendtype_p}, check::own(*comm_p, recvbuf,
+        recvcount, recvtype_p));
   }
   if (!e) e = coll::allgather({sendbuf, sendcount, sendtype_p}, {recvbuf, recvcount, recvtype_p},
       *comm_p, nonblocking(request));
@@ -968,6 +1034,8 @@ extern "C" int PMPI_Iallgather_c(const void *sendbuf, MPI_Count sendcount, MPI_D
     if (!e) e = check::operand(recvbuf, recvcount, recvtype_p, recvtype,
         "recvbuf, recvcount, recvtype");
     if (!e) e = check::given(request, "request");
+    if (!e) e = check::apart({sendbuf, sendcount, sendtype_p}, check::own(*comm_p, recvbuf,
+        recvcount, recvtype_p));
   }
   if (!e) e = coll::allgather({sendbuf, sendcount, sendtype_p}, {recvbuf, recvcount, recvtype_p},
       *comm_p, nonblocking(request));
@@ -991,6 +1059,8 @@ extern "C" int PMPI_Iallgatherv(const void *sendbuf, int sendcount, MPI_Datatype
     if (!e) e = check::operands(recvbuf, counts(recvcounts), recvtype_p, recvtype,
         check::peers(*comm_p), "recvbuf, recvcounts, recvtype");
     if (!e) e = check::given(request, "request");
+    if (!e) e = check::apart({sendbuf, sendcount, sendtype_p}, check::own(*comm_p, recvbuf,
+        counts(recvcounts), counts(displs), recvtype_p));
   }
   if (!e) e = coll::allgatherv({sendbuf, sendcount, sendtype_p}, {recvbuf, counts(recvcounts),
       counts(displs), recvtype_p}, *comm_p, nonblocking(request));
@@ -1013,6 +1083,8 @@ extern "C" int PMPI_Iallgatherv_c(const void *sendbuf, MPI_Count sendcount, MPI_
     if (!e) e = check::operands(recvbuf, counts(recvcounts), recvtype_p, recvtype,
         check::peers(*comm_p), "recvbuf, recvcounts, recvtype");
     if (!e) e = check::given(request, "request");
+    if (!e) e = check::apart({sendbuf, sendcount, sendtype_p}, check::own(*comm_p, recvbuf,
+        counts(recvcounts), counts(displs), recvtype_p));
   }
   if (!e) e = coll::allgatherv({sendbuf, sendcount, sendtype_p}, {recvbuf, counts(recvcounts),
       counts(displs), recvtype_p}, *comm_p, nonblocking(request));
@@ -1080,6 +1152,8 @@ extern "C" int PMPI_Ialltoall(const void *sendbuf, int sendcount, MPI_Datatype s
     if (!e) e = check::operand(recvbuf, recvcount, recvtype_p, recvtype,
         "recvbuf, recvcount, recvtype");
     if (!e) e = check::given(request, "request");
+    if (!e) e = check::apart(check::own(*comm_p, sendbuf, sendcount, sendtype_p),
+        check::own(*comm_p, recvbuf, recvcount, recvtype_p));
   }
   if (!e) e = coll::alltoall({sendbuf, sendcount, sendtype_p}, {recvbuf, recvcount, recvtype_p},
       *comm_p, nonblocking(request));
@@ -1102,6 +1176,8 @@ extern "C" int PMPI_Ialltoall_c(const void *sendbuf, MPI_Count sendcount, MPI_Da
     if (!e) e = check::operand(recvbuf, recvcount, recvtype_p, recvtype,
         "recvbuf, recvcount, recvtype");
     if (!e) e = check::given(request, "request");
+    if (!e) e = check::apart(check::own(*comm_p, sendbuf, sendcount, sendtype_p),
+        check::own(*comm_p, recvbuf, recvcount, recvtype_p));
   }
   if (!e) e = coll::alltoall({sendbuf, sendcount, sendtype_p}, {recvbuf, recvcount, recvtype_p},
       *comm_p, nonblocking(request));
@@ -1124,6 +1200,9 @@ extern "C" int PMPI_Ialltoallv(const void *sendbuf, const int sendcounts[], cons
     if (!e) e = check::operands(recvbuf, counts(recvcounts), recvtype_p, recvtype,
         check::peers(*comm_p), "recvbuf, recvcounts, recvtype");
     if (!e) e = check::given(request, "request");
+    if (!e) e = check::apart(check::own(*comm_p, sendbuf, counts(sendcounts), counts(sdispls),
+        sendtype_p), check::own(*comm_p, recvbuf, counts(recvcounts), counts(rdispls),
+        recvtype_p));
   }
   if (!e) e = coll::alltoallv({mut(sendbuf), counts(sendcounts), counts(sdispls), sendtype_p},
       {recvbuf, counts(recvcounts), counts(rdispls), recvtype_p}, *comm_p, nonblocking(request));
@@ -1146,6 +1225,9 @@ extern "C" int PMPI_Ialltoallv_c(const void *sendbuf, const MPI_Count sendcounts
     if (!e) e = check::operands(recvbuf, counts(recvcounts), recvtype_p, recvtype,
         check::peers(*comm_p), "recvbuf, recvcounts, recvtype");
     if (!e) e = check::given(request, "request");
+    if (!e) e = check::apart(check::own(*comm_p, sendbuf, counts(sendcounts), counts(sdispls),
+        sendtype_p), check::own(*comm_p, recvbuf, counts(recvcounts), counts(rdispls),
+        recvtype_p));
   }
   if (!e) e = coll::alltoallv({mut(sendbuf), counts(sendcounts), counts(sdispls), sendtype_p},
       {recvbuf, counts(recvcounts), counts(rdispls), recvtype_p}, *comm_p, nonblocking(request));
@@ -1167,6 +1249,9 @@ extern "C" int PMPI_Ialltoallw(const void *sendbuf, const int sendcounts[], cons
     if (!e) e = check::operands(recvbuf, counts(recvcounts), counts(rdispls), recvtypes,
         check::peers(*comm_p), "recvbuf, recvcounts, recvtypes");
     if (!e) e = check::given(request, "request");
+    if (!e) e = check::apart(check::own(*comm_p, sendbuf, counts(sendcounts), counts(sdispls),
+        sendtypes), check::own(*comm_p, recvbuf, counts(recvcounts), counts(rdispls),
+        recvtypes));
   }
   if (!e) e = coll::alltoallw({mut(sendbuf), counts(sendcounts), counts(sdispls), sendtypes},
       {recvbuf, counts(recvcounts), counts(rdispls), recvtypes}, *comm_p, nonblocking(request));
@@ -1188,6 +1273,9 @@ extern "C" int PMPI_Ialltoallw_c(const void *sendbuf, const MPI_Count sendcounts
     if (!e) e = check::operands(recvbuf, counts(recvcounts), counts(rdispls), recvtypes,
         check::peers(*comm_p), "recvbuf, recvcounts, recvtypes");
     if (!e) e = check::given(request, "request");
+    if (!e) e = check::apart(check::own(*comm_p, sendbuf, counts(sendcounts), counts(sdispls),
+        sendtypes), check::own(*comm_p, recvbuf, counts(recvcounts), counts(rdispls),
+        recvtypes));
   }
   if (!e) e = coll::alltoallw({mut(sendbuf), counts(sendcounts), counts(sdispls), sendtypes},
       {recvbuf, counts(recvcounts), counts(rdispls), recvtypes}, *comm_p, nonblocking(request));
@@ -1305,6 +1393,8 @@ extern "C" int PMPI_Igather(const void *sendbuf, int sendcount, MPI_Datatype sen
     if (!e && check::at_root(*comm_p, root)) e = check::operand(recvbuf, recvcount, recvtype_p,
         recvtype, "recvbuf, recvcount, recvtype");
     if (!e) e = check::given(request, "request");
+    if (!e && check::at_root(*comm_p, root)) e = check::apart({sendbuf, sendcount, sendtype_p},
+        check::own(*comm_p, recvbuf, recvcount, recvtype_p));
   }
   if (!e) e = coll::gather({sendbuf, sendcount, sendtype_p}, {recvbuf, recvcount, recvtype_p},
       root, *comm_p, nonblocking(request));
@@ -1328,6 +1418,8 @@ extern "C" int PMPI_Igather_c(const void *sendbuf, MPI_Count sendcount, MPI_Data
     if (!e && check::at_root(*comm_p, root)) e = check::operand(recvbuf, recvcount, recvtype_p,
         recvtype, "recvbuf, recvcount, recvtype");
     if (!e) e = check::given(request, "request");
+    if (!e && check::at_root(*comm_p, root)) e = check::apart({sendbuf, sendcount, sendtype_p},
+        check::own(*comm_p, recvbuf, recvcount, recvtype_p));
   }
   if (!e) e = coll::gather({sendbuf, sendcount, sendtype_p}, {recvbuf, recvcount, recvtype_p},
       root, *comm_p, nonblocking(request));
@@ -1351,6 +1443,8 @@ extern "C" int PMPI_Igatherv(const void *sendbuf, int sendcount, MPI_Datatype se
     if (!e && check::at_root(*comm_p, root)) e = check::operands(recvbuf, counts(recvcounts),
         recvtype_p, recvtype, check::peers(*comm_p), "recvbuf, recvcounts, recvtype");
     if (!e) e = check::given(request, "request");
+    if (!e && check::at_root(*comm_p, root)) e = check::apart({sendbuf, sendcount, sendtype_p},
+        check::own(*comm_p, recvbuf, counts(recvcounts), counts(displs), recvtype_p));
   }
   if (!e) e = coll::gatherv({sendbuf, sendcount, sendtype_p}, {recvbuf, counts(recvcounts),
       counts(displs), recvtype_p}, root, *comm_p, nonblocking(request));
@@ -1374,6 +1468,8 @@ extern "C" int PMPI_Igatherv_c(const void *sendbuf, MPI_Count sendcount, MPI_Dat
     if (!e && check::at_root(*comm_p, root)) e = check::operands(recvbuf, counts(recvcounts),
         recvtype_p, recvtype, check::peers(*comm_p), "recvbuf, recvcounts, recvtype");
     if (!e) e = check::given(request, "request");
+    if (!e && check::at_root(*comm_p, root)) e = check::apart({sendbuf, sendcount, sendtype_p},
+        check::own(*comm_p, recvbuf, counts(recvcounts), counts(displs), recvtype_p));
   }
   if (!e) e = coll::gatherv({sendbuf, sendcount, sendtype_p}, {recvbuf, counts(recvcounts),
       counts(displs), recvtype_p}, root, *comm_p, nonblocking(request));
@@ -1398,6 +1494,8 @@ extern "C" int PMPI_Ireduce(const void *sendbuf, void *recvbuf, int count, MPI_D
     if (!e && root != MPI_PROC_NULL) e = check::op(op_p, op, "op");
     if (!e && root != MPI_PROC_NULL) e = check::op_defined(op_p, datatype_p);
     if (!e) e = check::given(request, "request");
+    if (!e && check::at_root(*comm_p, root)) e = check::not_aliased(sendbuf, recvbuf,
+        check::own(*comm_p, count));
   }
   if (!e) e = coll::reduce({sendbuf, recvbuf, count, datatype_p, op_p}, root, *comm_p,
       nonblocking(request));
@@ -1422,6 +1520,8 @@ extern "C" int PMPI_Ireduce_c(const void *sendbuf, void *recvbuf, MPI_Count coun
     if (!e && root != MPI_PROC_NULL) e = check::op(op_p, op, "op");
     if (!e && root != MPI_PROC_NULL) e = check::op_defined(op_p, datatype_p);
     if (!e) e = check::given(request, "request");
+    if (!e && check::at_root(*comm_p, root)) e = check::not_aliased(sendbuf, recvbuf,
+        check::own(*comm_p, count));
   }
   if (!e) e = coll::reduce({sendbuf, recvbuf, count, datatype_p, op_p}, root, *comm_p,
       nonblocking(request));
@@ -1445,6 +1545,7 @@ extern "C" int PMPI_Ireduce_scatter(const void *sendbuf, void *recvbuf, const in
     if (!e) e = check::op(op_p, op, "op");
     if (!e) e = check::op_defined(op_p, datatype_p);
     if (!e) e = check::given(request, "request");
+    if (!e) e = check::not_aliased(sendbuf, recvbuf, check::own(*comm_p, counts(recvcounts)));
   }
   if (!e) e = coll::reduce_scatter({sendbuf, recvbuf, 0, datatype_p, op_p}, counts(recvcounts),
       *comm_p, nonblocking(request));
@@ -1470,6 +1571,7 @@ extern "C" int PMPI_Ireduce_scatter_c(const void *sendbuf, void *recvbuf,
     if (!e) e = check::op(op_p, op, "op");
     if (!e) e = check::op_defined(op_p, datatype_p);
     if (!e) e = check::given(request, "request");
+    if (!e) e = check::not_aliased(sendbuf, recvbuf, check::own(*comm_p, counts(recvcounts)));
   }
   if (!e) e = coll::reduce_scatter({sendbuf, recvbuf, 0, datatype_p, op_p}, counts(recvcounts),
       *comm_p, nonblocking(request));
@@ -1494,6 +1596,7 @@ extern "C" int PMPI_Ireduce_scatter_block(const void *sendbuf, void *recvbuf, in
     if (!e) e = check::op(op_p, op, "op");
     if (!e) e = check::op_defined(op_p, datatype_p);
     if (!e) e = check::given(request, "request");
+    if (!e) e = check::not_aliased(sendbuf, recvbuf, recvcount);
   }
   if (!e) e = coll::reduce_scatter_block({sendbuf, recvbuf, recvcount, datatype_p, op_p}, *comm_p,
       nonblocking(request));
@@ -1518,6 +1621,7 @@ extern "C" int PMPI_Ireduce_scatter_block_c(const void *sendbuf, void *recvbuf,
     if (!e) e = check::op(op_p, op, "op");
     if (!e) e = check::op_defined(op_p, datatype_p);
     if (!e) e = check::given(request, "request");
+    if (!e) e = check::not_aliased(sendbuf, recvbuf, recvcount);
   }
   if (!e) e = coll::reduce_scatter_block({sendbuf, recvbuf, recvcount, datatype_p, op_p}, *comm_p,
       nonblocking(request));
@@ -1586,6 +1690,8 @@ extern "C" int PMPI_Iscatter(const void *sendbuf, int sendcount, MPI_Datatype se
     if (!e && check::takes_part(root)) e = check::operand(recvbuf, recvcount, recvtype_p, recvtype,
         "recvbuf, recvcount, recvtype");
     if (!e) e = check::given(request, "request");
+    if (!e && check::at_root(*comm_p, root)) e = check::apart(check::own(*comm_p, sendbuf,
+        sendcount, sendtype_p), {recvbuf, recvcount, recvtype_p});
   }
   if (!e) e = coll::scatter({sendbuf, sendcount, sendtype_p}, {recvbuf, recvcount, recvtype_p},
       root, *comm_p, nonblocking(request));
@@ -1609,6 +1715,8 @@ extern "C" int PMPI_Iscatter_c(const void *sendbuf, MPI_Count sendcount, MPI_Dat
     if (!e && check::takes_part(root)) e = check::operand(recvbuf, recvcount, recvtype_p, recvtype,
         "recvbuf, recvcount, recvtype");
     if (!e) e = check::given(request, "request");
+    if (!e && check::at_root(*comm_p, root)) e = check::apart(check::own(*comm_p, sendbuf,
+        sendcount, sendtype_p), {recvbuf, recvcount, recvtype_p});
   }
   if (!e) e = coll::scatter({sendbuf, sendcount, sendtype_p}, {recvbuf, recvcount, recvtype_p},
       root, *comm_p, nonblocking(request));
@@ -1632,6 +1740,8 @@ extern "C" int PMPI_Iscatterv(const void *sendbuf, const int sendcounts[], const
     if (!e && check::takes_part(root)) e = check::operand(recvbuf, recvcount, recvtype_p, recvtype,
         "recvbuf, recvcount, recvtype");
     if (!e) e = check::given(request, "request");
+    if (!e && check::at_root(*comm_p, root)) e = check::apart(check::own(*comm_p, sendbuf,
+        counts(sendcounts), counts(displs), sendtype_p), {recvbuf, recvcount, recvtype_p});
   }
   if (!e) e = coll::scatterv({mut(sendbuf), counts(sendcounts), counts(displs), sendtype_p},
       {recvbuf, recvcount, recvtype_p}, root, *comm_p, nonblocking(request));
@@ -1655,6 +1765,8 @@ extern "C" int PMPI_Iscatterv_c(const void *sendbuf, const MPI_Count sendcounts[
     if (!e && check::takes_part(root)) e = check::operand(recvbuf, recvcount, recvtype_p, recvtype,
         "recvbuf, recvcount, recvtype");
     if (!e) e = check::given(request, "request");
+    if (!e && check::at_root(*comm_p, root)) e = check::apart(check::own(*comm_p, sendbuf,
+        counts(sendcounts), counts(displs), sendtype_p), {recvbuf, recvcount, recvtype_p});
   }
   if (!e) e = coll::scatterv({mut(sendbuf), counts(sendcounts), counts(displs), sendtype_p},
       {recvbuf, recvcount, recvtype_p}, root, *comm_p, nonblocking(request));
@@ -1728,6 +1840,8 @@ extern "C" int PMPI_Reduce(const void *sendbuf, void *recvbuf, int count, MPI_Da
         datatype, "recvbuf, count, datatype");
     if (!e && root != MPI_PROC_NULL) e = check::op(op_p, op, "op");
     if (!e && root != MPI_PROC_NULL) e = check::op_defined(op_p, datatype_p);
+    if (!e && check::at_root(*comm_p, root)) e = check::not_aliased(sendbuf, recvbuf,
+        check::own(*comm_p, count));
   }
   if (!e) e = coll::reduce({sendbuf, recvbuf, count, datatype_p, op_p}, root, *comm_p);
   return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
@@ -1750,6 +1864,8 @@ extern "C" int PMPI_Reduce_c(const void *sendbuf, void *recvbuf, MPI_Count count
         datatype, "recvbuf, count, datatype");
     if (!e && root != MPI_PROC_NULL) e = check::op(op_p, op, "op");
     if (!e && root != MPI_PROC_NULL) e = check::op_defined(op_p, datatype_p);
+    if (!e && check::at_root(*comm_p, root)) e = check::not_aliased(sendbuf, recvbuf,
+        check::own(*comm_p, count));
   }
   if (!e) e = coll::reduce({sendbuf, recvbuf, count, datatype_p, op_p}, root, *comm_p);
   return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
@@ -1776,6 +1892,8 @@ extern "C" int PMPI_Reduce_init(const void *sendbuf, void *recvbuf, int count,
     if (!e && root != MPI_PROC_NULL) e = check::op_defined(op_p, datatype_p);
     if (!e) e = check::info(info_p, info, "info");
     if (!e) e = check::given(request, "request");
+    if (!e && check::at_root(*comm_p, root)) e = check::not_aliased(sendbuf, recvbuf,
+        check::own(*comm_p, count));
   }
   if (!e) e = coll::reduce({sendbuf, recvbuf, count, datatype_p, op_p}, root, *comm_p,
       persistent(request));
@@ -1803,6 +1921,8 @@ extern "C" int PMPI_Reduce_init_c(const void *sendbuf, void *recvbuf, MPI_Count 
     if (!e && root != MPI_PROC_NULL) e = check::op_defined(op_p, datatype_p);
     if (!e) e = check::info(info_p, info, "info");
     if (!e) e = check::given(request, "request");
+    if (!e && check::at_root(*comm_p, root)) e = check::not_aliased(sendbuf, recvbuf,
+        check::own(*comm_p, count));
   }
   if (!e) e = coll::reduce({sendbuf, recvbuf, count, datatype_p, op_p}, root, *comm_p,
       persistent(request));
@@ -1822,6 +1942,7 @@ extern "C" int PMPI_Reduce_local(const void *inbuf, void *inoutbuf, int count,
     if (!e) e = check::buffer(inoutbuf, count, datatype_p, datatype, "inoutbuf, count, datatype");
     if (!e) e = check::op(op_p, op, "op");
     if (!e) e = check::op_defined(op_p, datatype_p);
+    if (!e) e = check::not_aliased(inbuf, inoutbuf, count);
   }
   if (!e) e = coll::reduce_local(inbuf, inoutbuf, count, *datatype_p, *op_p);
   return e ? entry.raise(e) : MPI_SUCCESS;
@@ -1840,6 +1961,7 @@ extern "C" int PMPI_Reduce_local_c(const void *inbuf, void *inoutbuf, MPI_Count 
     if (!e) e = check::buffer(inoutbuf, count, datatype_p, datatype, "inoutbuf, count, datatype");
     if (!e) e = check::op(op_p, op, "op");
     if (!e) e = check::op_defined(op_p, datatype_p);
+    if (!e) e = check::not_aliased(inbuf, inoutbuf, count);
   }
   if (!e) e = coll::reduce_local(inbuf, inoutbuf, count, *datatype_p, *op_p);
   return e ? entry.raise(e) : MPI_SUCCESS;
@@ -1862,6 +1984,7 @@ extern "C" int PMPI_Reduce_scatter(const void *sendbuf, void *recvbuf, const int
         "recvbuf, recvcounts, datatype");
     if (!e) e = check::op(op_p, op, "op");
     if (!e) e = check::op_defined(op_p, datatype_p);
+    if (!e) e = check::not_aliased(sendbuf, recvbuf, check::own(*comm_p, counts(recvcounts)));
   }
   if (!e) e = coll::reduce_scatter({sendbuf, recvbuf, 0, datatype_p, op_p}, counts(recvcounts),
       *comm_p);
@@ -1885,6 +2008,7 @@ extern "C" int PMPI_Reduce_scatter_c(const void *sendbuf, void *recvbuf,
         "recvbuf, recvcounts, datatype");
     if (!e) e = check::op(op_p, op, "op");
     if (!e) e = check::op_defined(op_p, datatype_p);
+    if (!e) e = check::not_aliased(sendbuf, recvbuf, check::own(*comm_p, counts(recvcounts)));
   }
   if (!e) e = coll::reduce_scatter({sendbuf, recvbuf, 0, datatype_p, op_p}, counts(recvcounts),
       *comm_p);
@@ -1908,6 +2032,7 @@ extern "C" int PMPI_Reduce_scatter_block(const void *sendbuf, void *recvbuf, int
         "recvbuf, recvcount, datatype");
     if (!e) e = check::op(op_p, op, "op");
     if (!e) e = check::op_defined(op_p, datatype_p);
+    if (!e) e = check::not_aliased(sendbuf, recvbuf, recvcount);
   }
   if (!e) e = coll::reduce_scatter_block({sendbuf, recvbuf, recvcount, datatype_p, op_p}, *comm_p);
   return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
@@ -1930,6 +2055,7 @@ extern "C" int PMPI_Reduce_scatter_block_c(const void *sendbuf, void *recvbuf, M
         "recvbuf, recvcount, datatype");
     if (!e) e = check::op(op_p, op, "op");
     if (!e) e = check::op_defined(op_p, datatype_p);
+    if (!e) e = check::not_aliased(sendbuf, recvbuf, recvcount);
   }
   if (!e) e = coll::reduce_scatter_block({sendbuf, recvbuf, recvcount, datatype_p, op_p}, *comm_p);
   return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
@@ -1955,6 +2081,7 @@ extern "C" int PMPI_Reduce_scatter_block_init(const void *sendbuf, void *recvbuf
     if (!e) e = check::op_defined(op_p, datatype_p);
     if (!e) e = check::info(info_p, info, "info");
     if (!e) e = check::given(request, "request");
+    if (!e) e = check::not_aliased(sendbuf, recvbuf, recvcount);
   }
   if (!e) e = coll::reduce_scatter_block({sendbuf, recvbuf, recvcount, datatype_p, op_p}, *comm_p,
       persistent(request));
@@ -1982,6 +2109,7 @@ extern "C" int PMPI_Reduce_scatter_block_init_c(const void *sendbuf, void *recvb
     if (!e) e = check::op_defined(op_p, datatype_p);
     if (!e) e = check::info(info_p, info, "info");
     if (!e) e = check::given(request, "request");
+    if (!e) e = check::not_aliased(sendbuf, recvbuf, recvcount);
   }
   if (!e) e = coll::reduce_scatter_block({sendbuf, recvbuf, recvcount, datatype_p, op_p}, *comm_p,
       persistent(request));
@@ -2008,6 +2136,7 @@ extern "C" int PMPI_Reduce_scatter_init(const void *sendbuf, void *recvbuf, cons
     if (!e) e = check::op_defined(op_p, datatype_p);
     if (!e) e = check::info(info_p, info, "info");
     if (!e) e = check::given(request, "request");
+    if (!e) e = check::not_aliased(sendbuf, recvbuf, check::own(*comm_p, counts(recvcounts)));
   }
   if (!e) e = coll::reduce_scatter({sendbuf, recvbuf, 0, datatype_p, op_p}, counts(recvcounts),
       *comm_p, persistent(request));
@@ -2035,6 +2164,7 @@ extern "C" int PMPI_Reduce_scatter_init_c(const void *sendbuf, void *recvbuf,
     if (!e) e = check::op_defined(op_p, datatype_p);
     if (!e) e = check::info(info_p, info, "info");
     if (!e) e = check::given(request, "request");
+    if (!e) e = check::not_aliased(sendbuf, recvbuf, check::own(*comm_p, counts(recvcounts)));
   }
   if (!e) e = coll::reduce_scatter({sendbuf, recvbuf, 0, datatype_p, op_p}, counts(recvcounts),
       *comm_p, persistent(request));
@@ -2145,6 +2275,8 @@ extern "C" int PMPI_Scatter(const void *sendbuf, int sendcount, MPI_Datatype sen
         sendtype, "sendbuf, sendcount, sendtype");
     if (!e && check::takes_part(root)) e = check::operand(recvbuf, recvcount, recvtype_p, recvtype,
         "recvbuf, recvcount, recvtype");
+    if (!e && check::at_root(*comm_p, root)) e = check::apart(check::own(*comm_p, sendbuf,
+        sendcount, sendtype_p), {recvbuf, recvcount, recvtype_p});
   }
   if (!e) e = coll::scatter({sendbuf, sendcount, sendtype_p}, {recvbuf, recvcount, recvtype_p},
       root, *comm_p);
@@ -2166,6 +2298,8 @@ extern "C" int PMPI_Scatter_c(const void *sendbuf, MPI_Count sendcount, MPI_Data
         sendtype, "sendbuf, sendcount, sendtype");
     if (!e && check::takes_part(root)) e = check::operand(recvbuf, recvcount, recvtype_p, recvtype,
         "recvbuf, recvcount, recvtype");
+    if (!e && check::at_root(*comm_p, root)) e = check::apart(check::own(*comm_p, sendbuf,
+        sendcount, sendtype_p), {recvbuf, recvcount, recvtype_p});
   }
   if (!e) e = coll::scatter({sendbuf, sendcount, sendtype_p}, {recvbuf, recvcount, recvtype_p},
       root, *comm_p);
@@ -2191,6 +2325,8 @@ extern "C" int PMPI_Scatter_init(const void *sendbuf, int sendcount, MPI_Datatyp
         "recvbuf, recvcount, recvtype");
     if (!e) e = check::info(info_p, info, "info");
     if (!e) e = check::given(request, "request");
+    if (!e && check::at_root(*comm_p, root)) e = check::apart(check::own(*comm_p, sendbuf,
+        sendcount, sendtype_p), {recvbuf, recvcount, recvtype_p});
   }
   if (!e) e = coll::scatter({sendbuf, sendcount, sendtype_p}, {recvbuf, recvcount, recvtype_p},
       root, *comm_p, persistent(request));
@@ -2217,6 +2353,8 @@ extern "C" int PMPI_Scatter_init_c(const void *sendbuf, MPI_Count sendcount, MPI
         "recvbuf, recvcount, recvtype");
     if (!e) e = check::info(info_p, info, "info");
     if (!e) e = check::given(request, "request");
+    if (!e && check::at_root(*comm_p, root)) e = check::apart(check::own(*comm_p, sendbuf,
+        sendcount, sendtype_p), {recvbuf, recvcount, recvtype_p});
   }
   if (!e) e = coll::scatter({sendbuf, sendcount, sendtype_p}, {recvbuf, recvcount, recvtype_p},
       root, *comm_p, persistent(request));
@@ -2240,6 +2378,8 @@ extern "C" int PMPI_Scatterv(const void *sendbuf, const int sendcounts[], const 
         sendtype_p, sendtype, check::peers(*comm_p), "sendbuf, sendcounts, sendtype");
     if (!e && check::takes_part(root)) e = check::operand(recvbuf, recvcount, recvtype_p, recvtype,
         "recvbuf, recvcount, recvtype");
+    if (!e && check::at_root(*comm_p, root)) e = check::apart(check::own(*comm_p, sendbuf,
+        counts(sendcounts), counts(displs), sendtype_p), {recvbuf, recvcount, recvtype_p});
   }
   if (!e) e = coll::scatterv({mut(sendbuf), counts(sendcounts), counts(displs), sendtype_p},
       {recvbuf, recvcount, recvtype_p}, root, *comm_p);
@@ -2262,6 +2402,8 @@ extern "C" int PMPI_Scatterv_c(const void *sendbuf, const MPI_Count sendcounts[]
         sendtype_p, sendtype, check::peers(*comm_p), "sendbuf, sendcounts, sendtype");
     if (!e && check::takes_part(root)) e = check::operand(recvbuf, recvcount, recvtype_p, recvtype,
         "recvbuf, recvcount, recvtype");
+    if (!e && check::at_root(*comm_p, root)) e = check::apart(check::own(*comm_p, sendbuf,
+        counts(sendcounts), counts(displs), sendtype_p), {recvbuf, recvcount, recvtype_p});
   }
   if (!e) e = coll::scatterv({mut(sendbuf), counts(sendcounts), counts(displs), sendtype_p},
       {recvbuf, recvcount, recvtype_p}, root, *comm_p);
@@ -2287,6 +2429,8 @@ extern "C" int PMPI_Scatterv_init(const void *sendbuf, const int sendcounts[], c
         recvtype, "recvbuf, recvcount, recvtype");
     if (!e) e = check::info(info_p, info, "info");
     if (!e) e = check::given(request, "request");
+    if (!e && check::at_root(*comm_p, root)) e = check::apart(check::own(*comm_p, sendbuf,
+        counts(sendcounts), counts(displs), sendtype_p), {recvbuf, recvcount, recvtype_p});
   }
   if (!e) e = coll::scatterv({mut(sendbuf), counts(sendcounts), counts(displs), sendtype_p},
       {recvbuf, recvcount, recvtype_p}, root, *comm_p, persistent(request));
@@ -2313,6 +2457,8 @@ extern "C" int PMPI_Scatterv_init_c(const void *sendbuf, const MPI_Count sendcou
         recvtype, "recvbuf, recvcount, recvtype");
     if (!e) e = check::info(info_p, info, "info");
     if (!e) e = check::given(request, "request");
+    if (!e && check::at_root(*comm_p, root)) e = check::apart(check::own(*comm_p, sendbuf,
+        counts(sendcounts), counts(displs), sendtype_p), {recvbuf, recvcount, recvtype_p});
   }
   if (!e) e = coll::scatterv({mut(sendbuf), counts(sendcounts), counts(displs), sendtype_p},
       {recvbuf, recvcount, recvtype_p}, root, *comm_p, persistent(request));

@@ -126,6 +126,8 @@ static void names(void) {
   OK(MPI_Comm_get_name(MPI_COMM_SELF, name, &length));
   CHECK(strcmp(name, "MPI_COMM_SELF") == 0, "self is named '%s'", name);
   OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+  OK(MPI_Comm_get_name(MPI_COMM_NULL, name, &length));
+  CHECK(strcmp(name, "MPI_COMM_NULL") == 0, "the name of MPI_COMM_NULL is '%s'", name);
   OK(MPI_Comm_get_name(comm, name, &length));
   CHECK(length == 0 && name[0] == 0, "a duplicate is named '%s', expected nothing", name);
   OK(MPI_Comm_set_name(comm, "warp and weft"));

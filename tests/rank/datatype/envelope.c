@@ -92,6 +92,8 @@ static void names(void) {
   OK(MPI_Type_get_name(MPI_DOUBLE, name, &length));
   CHECK(strcmp(name, "MPI_DOUBLE") == 0 && length == 10, "MPI_DOUBLE is named '%s'", name);
   OK(MPI_Type_contiguous(2, MPI_INT, &type));
+  OK(MPI_Type_get_name(MPI_DATATYPE_NULL, name, &length));
+  CHECK(strcmp(name, "MPI_DATATYPE_NULL") == 0, "the name of MPI_DATATYPE_NULL is '%s'", name);
   OK(MPI_Type_get_name(type, name, &length));
   CHECK(length == 0, "a new type is named '%s'", name);
   OK(MPI_Type_set_name(type, "thread"));

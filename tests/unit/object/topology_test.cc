@@ -49,6 +49,34 @@ TEST(Dims, AlwaysAProductInNonIncreasingOrder) {
     }
 }
 
+/// All non-increasing factorizations of n into what is left of `found`.
+void factorizations(int n, std::size_t left, std::vector<int> found,
+                    std::vector<std::vector<int>>* all) {
+  if (left == 0) {
+    if (n == 1) all->push_back(found);
+    return;
+  }
+  for (int d = 1; d <= n && (found.empty() || d <= found.back()); ++d) {
+    if (n % d != 0) continue;
+    found.push_back(d);
+    factorizations(n / d, left - 1, found, all);
+    found.pop_back();
+  }
+}
+
+TEST(Dims, AsCloseToEachOtherAsPossible) {
+  EXPECT_EQ(dims(19008, {0, 0, 0}), (std::vector{33, 24, 24}));  // not 32 x 27 x 22
+  EXPECT_EQ(dims(5040, {0, 0, 0}), (std::vector{21, 16, 15}));
+  for (int n = 1; n <= 1000; ++n)
+    for (std::size_t d = 1; d <= 4; ++d) {
+      const std::vector<int> got = dims(n, std::vector<int>(d, 0));
+      std::vector<std::vector<int>> all;
+      factorizations(n, d, {}, &all);
+      for (const std::vector<int>& other : all)
+        ASSERT_LE(got.front() - got.back(), other.front() - other.back()) << n;
+    }
+}
+
 TEST(Dims, LargeNumbersAreFast) {
   EXPECT_EQ(dims(2147483647, {0, 0, 0}), (std::vector{2147483647, 1, 1}));
   const std::vector<int> got = dims(735134400, std::vector<int>(8, 0));
