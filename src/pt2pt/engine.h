@@ -44,6 +44,7 @@ struct Outgoing {
 struct P2p : Request, Outgoing, Posted {
   bool is_send = false;
   bool counted = false;      // holds references to its type and communicator
+  bool offered = false;      // a large send: the receiver knows of it
   bool owns_buffer = false;  // send of a packed copy (buffered mode, sendrecv_replace)
   Mode mode = Mode::standard;
   Buffer buffer{};         // sends only read it
@@ -193,6 +194,19 @@ void on_done(Engine& e, std::uint32_t job);
 void on_stage(Engine& e, const wire::Cell& cell);
 /// Finish receives whose helper has copied the last chunk.
 void check_copies(Engine& e);
+
+// --- cancelling sends (withdraw.cc) --------------------------------------------------------------
+void cancel_send(P2p& send);
+/// Nobody has claimed the job yet; set before it is offered.
+void open_claim(shm::CopyJob& job);
+/// A receive is about to get the offer of `job`. False: it was cancelled before, the offer is void.
+bool claim_offer(Engine& e, std::int32_t sender, std::uint32_t job);
+/// The same for an offer that waits; one that was cancelled leaves the queues. True for messages
+/// that are no offers.
+bool claim_arrived(Engine& e, Arrived& message);
+/// The first message that fits and was not cancelled; it stays in.
+Arrived* find_message(Engine& e, const wire::Envelope& wanted);
+void on_withdraw(Engine& e, std::int32_t sender, std::uint32_t job);
 
 // --- queues (progress.cc) -----------------------------------------------------------------------
 void enqueue(Engine& e, Peer& peer, Outgoing& item);

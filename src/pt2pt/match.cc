@@ -55,18 +55,19 @@ bool Matcher::is_posted(const Posted& recv) const {
   return false;
 }
 
-Posted* Matcher::take_posted(const wire::Envelope& from) {
-  auto& named = posted_[bucket(from.context, from.source)];
-  Posted* hit = first_fit(named, from);
+Posted* Matcher::find_posted(const wire::Envelope& from) const {
+  Posted* hit = first_fit(posted_[bucket(from.context, from.source)], from);
   if (!posted_any_.empty()) [[unlikely]] {
     Posted* any = first_fit(posted_any_, from);
-    if (any != nullptr && (hit == nullptr || any->order < hit->order)) {
-      posted_any_.remove(any);
-      return any;
-    }
+    if (any != nullptr && (hit == nullptr || any->order < hit->order)) return any;
   }
-  if (hit != nullptr) named.remove(hit);
   return hit;
+}
+
+Arrived* Matcher::find_offer(std::int32_t sender, std::uint32_t job) const {
+  for (Arrived* m = arrived_all_.front(); m != nullptr; m = arrived_all_.next(m))
+    if (m->offer && m->sender == sender && m->job == job) return m;
+  return nullptr;
 }
 
 void Matcher::arrive(Arrived& message) {

@@ -46,13 +46,15 @@ class Matcher {
   void unpost(Posted& recv);
   /// Does the receive wait here still (or has a message taken it)?
   bool is_posted(const Posted& recv) const;
-  /// The receive that a message from `from` belongs to, taken out; nullptr: unexpected.
-  Posted* take_posted(const wire::Envelope& from);
+  /// The receive that a message from `from` belongs to; nullptr: unexpected.
+  Posted* find_posted(const wire::Envelope& from) const;
 
   void arrive(Arrived& message);
   void remove(Arrived& message);
   /// The first arrived message that `wanted` (wildcards allowed) matches; it stays in.
   Arrived* find_arrived(const wire::Envelope& wanted) const;
+  /// The offer of a sender's copy job.
+  Arrived* find_offer(std::int32_t sender, std::uint32_t job) const;
   /// For the report of what was never received.
   Arrived* first_arrived() const { return arrived_all_.front(); }
 

@@ -23,21 +23,24 @@ wire::Envelope wanted(int source, int tag, const Comm& comm) {
 Arrived* look(int source, int tag, Comm& comm) {
   Engine& e = *comm.engine;
   progress(e);
-  return e.matcher.find_arrived(wanted(source, tag, comm));
+  return find_message(e, wanted(source, tag, comm));
 }
 
 Arrived* wait_for_message(int source, int tag, Comm& comm) {
   Engine& e = *comm.engine;
   Arrived* m = nullptr;
-  wait_until(e, [&] { return (m = e.matcher.find_arrived(wanted(source, tag, comm))) != nullptr; });
+  wait_until(e, [&] { return (m = find_message(e, wanted(source, tag, comm))) != nullptr; });
   return m;
 }
 
-void take(Arrived& m, Comm& comm, MPI_Message* message, MPI_Status* status) {
+/// False: its sender has just cancelled it.
+bool take(Arrived& m, Comm& comm, MPI_Message* message, MPI_Status* status) {
+  if (!claim_arrived(*comm.engine, m)) return false;
   message_status(m, status);
   comm.engine->matcher.remove(m);
   m.comm = &comm;
   *message = reinterpret_cast<MPI_Message>(&m);
+  return true;
 }
 
 }  // namespace
@@ -73,7 +76,8 @@ Err mprobe(int source, int tag, Comm& comm, MPI_Message* message, MPI_Status* st
     *message = MPI_MESSAGE_NO_PROC;
     return ok;
   }
-  take(*wait_for_message(source, tag, comm), comm, message, status);
+  while (!take(*wait_for_message(source, tag, comm), comm, message, status)) {
+  }
   return ok;
 }
 
@@ -85,12 +89,10 @@ Err improbe(int source, int tag, Comm& comm, int* flag, MPI_Message* message, MP
     return ok;
   }
   Arrived* m = look(source, tag, comm);
-  if (m == nullptr) {
+  if (m == nullptr || !take(*m, comm, message, status)) {
     *flag = 0;
     looked_in_vain(*comm.engine);
-    return ok;
   }
-  take(*m, comm, message, status);
   return ok;
 }
 

@@ -53,8 +53,11 @@ void keep_unexpected(Engine& e, const wire::Cell& cell) {
 }
 
 void on_message(Engine& e, const wire::Cell& cell) {
-  auto* recv = static_cast<P2p*>(e.matcher.take_posted(cell.envelope));
+  auto* recv = static_cast<P2p*>(e.matcher.find_posted(cell.envelope));
   if (recv == nullptr) return keep_unexpected(e, cell);
+  const auto sender = static_cast<std::int32_t>(cell.sender);
+  if (cell.what == wire::What::offer && !claim_offer(e, sender, cell.job)) return;
+  e.matcher.unpost(*recv);
   switch (cell.what) {
     case wire::What::inline_data:
       begin_data(e, *recv, cell.envelope, cell.inline_bytes);
@@ -64,8 +67,8 @@ void on_message(Engine& e, const wire::Cell& cell) {
       if (cell.piece < cell.bytes) e.peer(static_cast<std::int32_t>(cell.sender)).incoming = recv;
       return add_data(e, *recv, e.inbox.payload(cell), cell.piece);
     default:
-      return deliver_offer(e, *recv, cell.envelope, static_cast<std::int32_t>(cell.sender),
-                           static_cast<std::int64_t>(cell.bytes), cell.job);
+      return deliver_offer(e, *recv, cell.envelope, sender, static_cast<std::int64_t>(cell.bytes),
+                           cell.job);
   }
 }
 
@@ -87,6 +90,8 @@ void dispatch(Engine& e, const wire::Cell& cell) {
       return on_more(e, cell);
     case wire::What::staged_data:
       return add_data(e, *reinterpret_cast<P2p*>(cell.cookie), e.inbox.payload(cell), cell.piece);
+    case wire::What::withdraw:
+      return on_withdraw(e, static_cast<std::int32_t>(cell.sender), cell.job);
     default:
       return on_message(e, cell);
   }

@@ -77,7 +77,8 @@ void deliver(Engine& e, P2p& recv, Arrived& message) {
 void start_recv(Engine& e, P2p& recv) {
   recv.done = false;
   recv.error = MPI_SUCCESS;
-  if (Arrived* message = e.matcher.find_arrived(recv.envelope)) {
+  while (Arrived* message = e.matcher.find_arrived(recv.envelope)) {
+    if (!claim_arrived(e, *message)) continue;
     e.matcher.remove(*message);
     deliver(e, recv, *message);
     return;

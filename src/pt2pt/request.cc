@@ -62,6 +62,11 @@ Err cancel_recv(Request& request) {
   return ok;
 }
 
+Err cancel_p2p_send(Request& request) {
+  cancel_send(p2p(request));
+  return ok;
+}
+
 Err release_p2p(Request& request) {
   P2p& p = p2p(request);
   if (p.done) {
@@ -76,7 +81,7 @@ Err release_shared(Request&) {
   return ok;
 }
 
-constexpr object::RequestOps send_ops{"send", start_p2p, nullptr, release_p2p, nullptr};
+constexpr object::RequestOps send_ops{"send", start_p2p, cancel_p2p_send, release_p2p, nullptr};
 constexpr object::RequestOps recv_ops{"receive", start_p2p, cancel_recv, release_p2p, nullptr};
 constexpr object::RequestOps sent_ops{"send", nullptr, nullptr, release_shared, nullptr};
 

@@ -133,7 +133,7 @@ bool push_pieces(Engine& e, Peer& peer, P2p& send) {
 
 void start_send(Engine& e, P2p& send) {
   Peer& peer = e.peer(send.peer);
-  send.done = false;
+  send.done = send.offered = false;
   send.moved = 0;
   send.cookie = 0;
   if (peer.queue.empty() && try_send(e, peer, send)) return;

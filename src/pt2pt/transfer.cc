@@ -130,6 +130,8 @@ bool push_offer(Engine& e, Peer& peer, P2p& send) {
   job.typed = send.buffer.type->dense ? 0 : 1;
   job.from = job.typed ? address(&send.buffer) : address(datatype::block(send.buffer));
   job.request = address(&send);
+  open_claim(job);
+  send.offered = true;
   wire::Cell& cell = *claim.cell;
   cell.what = wire::What::offer;
   cell.envelope = send.envelope;
@@ -202,7 +204,7 @@ void on_help(Engine& e, std::uint32_t index) {
 void on_done(Engine& e, std::uint32_t index) {
   auto* send = reinterpret_cast<P2p*>(e.inbox.job(index).request);
   e.free_jobs.push_back(index);
-  complete(*send, MPI_SUCCESS);
+  if (send != nullptr) complete(*send, MPI_SUCCESS);  // else it was cancelled
 }
 
 void on_stage(Engine& e, const wire::Cell& cell) {

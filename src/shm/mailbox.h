@@ -33,8 +33,8 @@ struct alignas(64) CopyJob {
   std::uint64_t chunk;    // bytes of a chunk
   std::uint64_t request;  // the sender's request, for the sender only
   std::int32_t to_pid;
-  std::uint32_t typed;  // the data is not one block
-  std::uint32_t next_free;
+  std::uint32_t typed;               // the data is not one block
+  std::atomic<std::uint32_t> claim;  // who was first: the receiver's match or the sender's cancel
   // line 1: both
   alignas(64) std::atomic<std::uint32_t> next;  // chunks handed out
   std::atomic<std::uint32_t> finished;          // chunks copied (release/acquire: carries the data)

@@ -19,6 +19,7 @@ enum class What : std::uint8_t {
   done,             // receiver -> sender: copy job `job` is finished
   stage,            // receiver -> sender: push the message of `job` through the ring (cookie)
   staged_data,      // sender -> receiver: the next piece of a staged message (cookie)
+  withdraw,         // sender -> receiver: forget the offer of `job`, which was cancelled
 };
 
 /// Who a message is from and for (MPI-5.0 §3.2.3); the match is on these three.
