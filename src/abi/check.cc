@@ -233,11 +233,11 @@ Err op_defined(const object::Op* op, const Type* type) {
 }
 
 namespace {
-Part part(const Comm& comm, const void* data, std::int64_t first_byte, std::int64_t count,
+/// `first`: in bytes. An intercommunicator has no own part.
+Part part(const Comm& comm, const void* data, std::int64_t first, std::int64_t count,
           const Type* type) {
-  const bool stands_for_a_buffer = !is_address(data);
-  return {stands_for_a_buffer ? data : static_cast<const std::byte*>(data) + first_byte,
-          own(comm, count), type};
+  return {is_address(data) ? static_cast<const std::byte*>(data) + first : data, count,
+          comm.is_inter() ? nullptr : type};
 }
 }  // namespace
 
@@ -247,14 +247,21 @@ Part own(const Comm& comm, const void* data, std::int64_t count, const Type* typ
 
 Part own(const Comm& comm, const void* data, coll::Counts counts, coll::Counts displs,
          const Type* type) {
-  if (!is_address(data) || comm.is_inter() || displs.data == nullptr) return {data, 0, type};
+  if (data == MPI_IN_PLACE || comm.is_inter() || displs.data == nullptr) return {data, 0, nullptr};
   return part(comm, data, displs[comm.rank] * type->extent, counts[comm.rank], type);
 }
 
 Part own(const Comm& comm, const void* data, coll::Counts counts, coll::Counts displs,
          const MPI_Datatype* types) {
-  if (!is_address(data) || comm.is_inter() || displs.data == nullptr) return {data, 0, nullptr};
+  if (data == MPI_IN_PLACE || comm.is_inter() || displs.data == nullptr) return {data, 0, nullptr};
   return part(comm, data, displs[comm.rank], counts[comm.rank], abi::type(types[comm.rank]));
+}
+
+Err unequal(std::int64_t sent, std::int64_t received) {
+  return fail(sent > received ? MPI_ERR_TRUNCATE : MPI_ERR_COUNT,
+              "this rank sends itself %lld bytes and receives %lld from itself; counts and types "
+              "have to agree between the sender and the receiver of each part",
+              static_cast<long long>(sent), static_cast<long long>(received));
 }
 
 Err aliased(const void* address) {

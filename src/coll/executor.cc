@@ -49,8 +49,9 @@ void Executor::post_round(Schedule& s, object::Comm& comm) {
       s.pending_.push_back(pt2pt::post_send(step.source(), step.peer, s.tag_, comm));
   s.next_ = end;
   for (std::size_t i = begin; i < end; ++i) {
-    s.error_ = run_local(s.steps_[i], comm);
-    if (s.error_) [[unlikely]] {  // all ranks find the same, so nobody waits for the rest
+    const Err error = run_local(s.steps_[i], comm);
+    if (error) [[unlikely]] {  // all ranks find the same, so nobody waits for the rest
+      s.error_ = error;
       s.next_ = s.steps_.size();
       return;
     }

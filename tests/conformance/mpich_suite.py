@@ -72,6 +72,8 @@ class Line:
     def __init__(self, folder, words):
         self.folder, self.name, self.ranks = folder, re.sub("^@.*@", "", words[0]), int(words[1]) if len(words) > 1 else 2
         self.args, self.env, self.check, self.limit, self.memory = [], {}, "", 180.0, 0.0
+        if words[0].startswith("@coll_error@"):  # for libraries that are told to compare calls
+            self.env["WEFT_ABI_CHECK"] = "full"
         for word in words[2:]:
             key, _, value = word.partition("=")
             if key == "arg":
@@ -212,7 +214,7 @@ def verdict(check, code, text):
 def execute(line, mode, binary, options):
     command = [options.mpiexec] + ([] if options.plain_launcher else [f"--ranks={mode}"]) + ["-n", str(line.ranks), str(binary), *line.args]
     begin, limit = time.monotonic(), min(line.limit, options.limit)
-    code, text = call(command, dict(os.environ, **line.env), binary.parent, limit)
+    code, text = call(command, dict(os.environ, **line.env), options.source / "test" / "mpi" / line.folder, limit)
     why = f"no end after {limit:g} s" if code == NO_END and line.check != "TestErrFatal" else verdict(line.check, code, text)
     return why, text, time.monotonic() - begin
 
@@ -236,7 +238,8 @@ def main():
     if not options.source or not (Path(options.source) / "test" / "mpi").exists():
         print("no MPICH source tree: give --source or TEST_MPICH_SOURCE (see the head of this file)")
         return 77
-    source = (Path(options.source) / "test" / "mpi").resolve()
+    options.source = Path(options.source).resolve()
+    source = options.source / "test" / "mpi"
     builder = Builder(source, options.folder.resolve(), options.mpicc)
     known, work, counts = {} if options.all else read_known(), [], collections.defaultdict(collections.Counter)
     modes = ["process"] if options.plain_launcher else ["process", "thread"] if options.mode == "both" else [options.mode]

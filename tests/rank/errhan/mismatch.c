@@ -109,6 +109,20 @@ static void sizes(void) {
   EQ(worst, 1);
 }
 
+// A message that is too long is an error of the whole operation, also when steps follow that go
+// well.
+static void later_steps(void) {
+  MPI_Comm comm;
+  MPI_Request request;
+  int in[4] = {1, 2, 3, 4}, out[4], worst = 0, mine;
+  OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+  OK(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN));
+  OK(MPI_Iallreduce(in, out, rank == 0 ? 4 : 1, MPI_INT, MPI_SUM, comm, &request));
+  mine = class_of(MPI_Wait(&request, MPI_STATUS_IGNORE));
+  OK(MPI_Allreduce(&mine, &worst, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD));
+  EQ(worst, MPI_ERR_TRUNCATE);
+}
+
 int main(int argc, char** argv) {
   start_returning(&argc, &argv);
   if (argc > 1 && strcmp(argv[1], "full") == 0) {
@@ -120,6 +134,7 @@ int main(int argc, char** argv) {
     truncation(4096, 4095);
     truncation(4097, 4096);
     sizes();
+    later_steps();
   }
   return finish();
 }
