@@ -192,12 +192,10 @@ class Spec:
             if name not in self.functions:
                 raise SpecError(f"{path}: MPI_{name} is no function of the standard")
             self.functions[name].overlay = entry
-        # The three forms of a collective share their checks.
-        for name, function in self.functions.items():
-            for form in ("I" + name[:1].lower() + name[1:], name + "_init"):
-                for key in ("checks", "root_checks"):
-                    if form in self.functions and key in function.overlay:
-                        self.functions[form].overlay.setdefault(key, function.overlay[key])
+        for name, function in self.functions.items():  # the forms of a collective share checks
+            shared = {k: v for k, v in function.overlay.items() if k in ("checks", "root_checks")}
+            for form in {"I" + name.lower(), name + "_init"} & self.functions.keys():
+                self.functions[form].overlay = shared | self.functions[form].overlay
 
     def chapter_defaults(self, chapter):
         """Overlay keys that hold for every function of a chapter."""

@@ -123,20 +123,15 @@ class Stub:
         for buffer in buffers:
             blocks = self.expand(received if buffer.direction == "out" else sent)
             names = ", ".join([buffer.name] + [c.name for c in counts] + [p.name])
+            many = p.length or counts[0].length
+            count = f"counts({counts[0].name})" if many else counts[0].name
+            types = p.name if p.length else f"{p.name}_p, {p.name}"
             if p.length:
-                places = self.params[self.params.index(p) - 1].name
-                args = f"counts({counts[0].name}), counts({places}), {p.name}, {blocks}"
-                text = f'check::operands({buffer.name}, {args}, "{names}")'
-            elif counts[0].length:
-                args = (f"{buffer.name}, counts({counts[0].name}), {p.name}_p, {p.name}, "
-                        f"{blocks}")
-                text = f'check::operands({args}, "{names}")'
-            else:
-                args = f"{buffer.name}, {counts[0].name}, {p.name}_p, {p.name}"
-                if "blocks" in self.overlay:
-                    args += f", {blocks}"
-                text = f'check::{word}({args}, "{names}")'
-            yield text, buffer.root
+                types = f"counts({self.params[self.params.index(p) - 1].name}), {types}"
+            args = f"{buffer.name}, {count}, {types}"
+            if many or "blocks" in self.overlay:
+                args += f", {blocks}"
+            yield f'check::{"operands" if many else word}({args}, "{names}")', buffer.root
 
     def check(self, p):
         """The check of one argument, or ''."""
