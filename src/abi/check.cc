@@ -257,13 +257,6 @@ Part own(const Comm& comm, const void* data, coll::Counts counts, coll::Counts d
   return part(comm, data, displs[comm.rank], counts[comm.rank], abi::type(types[comm.rank]));
 }
 
-Err unequal(std::int64_t sent, std::int64_t received) {
-  return fail(sent > received ? MPI_ERR_TRUNCATE : MPI_ERR_COUNT,
-              "this rank sends itself %lld bytes and receives %lld from itself; counts and types "
-              "have to agree between the sender and the receiver of each part",
-              static_cast<long long>(sent), static_cast<long long>(received));
-}
-
 Err aliased(const void* address) {
   return fail(MPI_ERR_BUFFER,
               "what is sent and what is received lie at the same address (%p); pass MPI_IN_PLACE "
