@@ -106,7 +106,7 @@ void Shared::gather_direct(const ConstBuffer& send, const Blocks& recv, int root
   for (int i = 0; i < size_; ++i) {
     if (i == rank_) continue;
     await(i, 0);
-    if (other_ != what_) continue;
+    if (!all_agree()) continue;
     const auto& theirs = *static_cast<const ConstBuffer*>(shown(i).send);
     datatype::copy(theirs, recv[i], std::min(theirs.bytes(), recv[i].bytes()));
   }
@@ -124,7 +124,7 @@ void Shared::scatter_direct(const Blocks& send, const Buffer& recv, int root) {
   }
   begin();
   await(root, 0);
-  if (other_ == what_) {
+  if (all_agree()) {
     const Buffer theirs = (*static_cast<const Blocks*>(shown(root).send))[rank_];
     datatype::copy(theirs, recv, std::min(theirs.bytes(), recv.bytes()));
   }

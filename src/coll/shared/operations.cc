@@ -10,22 +10,6 @@
 namespace weft::coll {
 namespace {
 
-void put(const ConstBuffer& from, std::byte* slot) {
-  const std::int64_t bytes = from.bytes();
-  if (from.type->dense)
-    std::memcpy(slot, datatype::block(from), static_cast<std::size_t>(bytes));
-  else
-    datatype::pack(from, 0, slot, bytes);
-}
-
-void get(const std::byte* slot, const Buffer& to) {
-  const std::int64_t bytes = to.bytes();
-  if (to.type->dense)
-    std::memcpy(datatype::block(to), slot, static_cast<std::size_t>(bytes));
-  else
-    datatype::unpack(to, 0, slot, bytes);
-}
-
 const void* operand(const Operands& x) {
   return is_in_place(x.send) ? x.recv : x.send;
 }
@@ -65,26 +49,26 @@ Err Shared::allreduce(const Operands& x) {
 
 Err Shared::allgather(const ConstBuffer& send, const Blocks& recv, std::int64_t bytes) {
   if (bytes == 0) return ok;
-  note(Call::allgather, bytes);
+  const bool in_place = is_in_place(send.data);
+  note(Call::allgather, bytes, in_place ? bytes : send.bytes());
   if (bytes > slot_bytes_) {
     goes_direct(Call::allgather, bytes) ? allgather_direct(send, recv)
                                         : allgather_strips(send, recv);
     return agreed();
   }
-  const bool in_place = is_in_place(send.data);
   reserve();
-  put(in_place ? ConstBuffer(recv[rank_]) : send, slot(rank_, bytes));
+  datatype::pack(in_place ? ConstBuffer(recv[rank_]) : send, 0, slot(rank_, bytes), bytes);
   come();
   for (int i = 0; i < size_; ++i)
-    if (i != rank_ || !in_place) get(await(i, bytes), recv[i]);
+    if (i != rank_ || !in_place) datatype::unpack(recv[i], 0, await(i, bytes), bytes);
   met();
   return agreed();
 }
 
 Err Shared::alltoall(const Blocks& send, const Blocks& recv, std::int64_t bytes) {
   if (bytes == 0) return ok;
-  note(Call::alltoall, bytes);
   const Blocks& from = send.in_place() ? recv : send;
+  note(Call::alltoall, bytes, from[0].bytes());
   const std::int64_t total = size_ * bytes;
   if (total > slot_bytes_) {
     !send.in_place() && goes_direct(Call::alltoall, bytes) ? alltoall_direct(send, recv)
@@ -92,9 +76,10 @@ Err Shared::alltoall(const Blocks& send, const Blocks& recv, std::int64_t bytes)
     return agreed();
   }
   reserve();
-  for (int i = 0; i < size_; ++i) put(from[i], slot(rank_, total) + i * bytes);
+  for (int i = 0; i < size_; ++i) datatype::pack(from[i], 0, slot(rank_, total) + i * bytes, bytes);
   come();
-  for (int i = 0; i < size_; ++i) get(await(i, total) + rank_ * bytes, recv[i]);
+  for (int i = 0; i < size_; ++i)
+    datatype::unpack(recv[i], 0, await(i, total) + rank_ * bytes, bytes);
   met();
   return agreed();
 }
@@ -108,7 +93,7 @@ Err Shared::bcast(const Buffer& buffer, int root) {
       return ok;
     }
     reserve();
-    put(buffer, slot(rank_, bytes));
+    datatype::pack(buffer, 0, slot(rank_, bytes), bytes);
     publish();
     wake_all();
     finish();
@@ -205,14 +190,14 @@ Err Shared::gather(const ConstBuffer& send, const Blocks& recv, int root, std::i
   }
   if (rank_ != root) {
     reserve();
-    put(send, slot(rank_, bytes));
+    datatype::pack(send, 0, slot(rank_, bytes), bytes);
     publish();
     wake(root);
   } else {
     begin();
     if (!is_in_place(send.data)) datatype::copy(send, recv[rank_], bytes);
     for (int i = 0; i < size_; ++i)
-      if (i != rank_) get(await(i, bytes), recv[i]);
+      if (i != rank_) datatype::unpack(recv[i], 0, await(i, bytes), bytes);
   }
   finish();
   return agreed();
@@ -230,13 +215,13 @@ Err Shared::scatter(const Blocks& send, const Buffer& recv, int root, std::int64
   if (rank_ == root) {
     reserve();
     for (int i = 0; i < size_; ++i)
-      if (i != rank_) put(send[i], slot(rank_, total) + i * bytes);
+      if (i != rank_) datatype::pack(send[i], 0, slot(rank_, total) + i * bytes, bytes);
     publish();
     wake_all();
     if (!is_in_place(recv.data)) datatype::copy(send[rank_], recv, bytes);
   } else {
     begin();
-    get(await(root, total) + rank_ * bytes, recv);
+    datatype::unpack(recv, 0, await(root, total) + rank_ * bytes, bytes);
   }
   finish();
   return agreed();

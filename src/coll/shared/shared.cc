@@ -144,10 +144,12 @@ void Shared::meet(const Operands* x, std::int64_t bytes) {
 
 Err Shared::disagreement() const {
   char mine[160], theirs[160];
-  describe(note_of(what_), mine, sizeof mine);
+  describe(note_of(expected_), mine, sizeof mine);
   describe(note_of(other_), theirs, sizeof theirs);
-  const bool same_call = ((other_ ^ what_) & 0xff) == 0;
-  const int cls = !same_call ? MPI_ERR_OTHER : other_ > what_ ? MPI_ERR_TRUNCATE : MPI_ERR_COUNT;
+  const bool same_call = ((other_ ^ expected_) & 0xff) == 0;
+  const int cls = !same_call           ? MPI_ERR_OTHER
+                  : other_ > expected_ ? MPI_ERR_TRUNCATE
+                                       : MPI_ERR_COUNT;
   return fail(cls,
               "rank %d of communicator %s called %s where this rank called %s; all ranks have to "
               "call the same collectives in the same order and for the same size "
@@ -158,7 +160,7 @@ Err Shared::disagreement() const {
 bool Shared::come_and_agree() {
   come();
   for (int i = 0; i < size_; ++i) compare(i);
-  return other_ == what_;
+  return all_agree();
 }
 
 bool Shared::meet_and_agree() {

@@ -84,14 +84,17 @@ class Shared {
   }
 
   // --- the moves that all operations are made of (shared.cc)
-  /// What this rank is about to do, as a word that others compare with theirs.
-  void note(Call call, std::int64_t bytes) {
-    what_ = static_cast<std::uint64_t>(bytes) << 8 | static_cast<std::uint64_t>(call);
-    other_ = what_;
+  /// What this rank is about to do, and expects of the others: a word that they compare with
+  /// theirs. What it sends may be wrong, too.
+  void note(Call call, std::int64_t bytes) { note(call, bytes, bytes); }
+  void note(Call call, std::int64_t bytes, std::int64_t sent) {
+    what_ = static_cast<std::uint64_t>(sent) << 8 | static_cast<std::uint64_t>(call);
+    other_ = expected_ = static_cast<std::uint64_t>(bytes) << 8 | static_cast<std::uint64_t>(call);
   }
+  bool all_agree() const { return other_ == expected_; }
   /// Remember it if `rank` does something else than we. Its seat is filled.
   void compare(int rank) {
-    if (seat(rank).what == what_) [[likely]]
+    if (seat(rank).what == expected_) [[likely]]
       return;
     other_ = seat(rank).what;
     other_rank_ = rank;
@@ -137,7 +140,7 @@ class Shared {
   void wake(int rank);
   void wake_all();
   /// The end of an operation: did all ranks do the same?
-  Err agreed() const { return other_ == what_ ? ok : disagreement(); }
+  Err agreed() const { return all_agree() ? ok : disagreement(); }
   [[gnu::cold]] Err disagreement() const;
 
   /// value = child(0) op (child(1) op ...)
@@ -195,7 +198,8 @@ class Shared {
   std::uint64_t strips_used_ = 0;
   std::uint32_t meetings_ = 0;  // at the nodes
   std::uint64_t what_ = 0;      // this rank's note
-  std::uint64_t other_ = 0;     // a different one that it has seen, else the same
+  std::uint64_t expected_ = 0;  // the others'
+  std::uint64_t other_ = 0;     // a different one that it has seen, else the expected one
   int other_rank_ = 0;
 };
 

@@ -40,7 +40,7 @@ void Shared::scan_pieces(Call call, const Operands& x) {
   const auto* own = static_cast<const std::byte*>(is_in_place(x.send) ? x.recv : x.send);
   auto* result = static_cast<std::byte*>(x.recv);
   const bool first = rank_ == 0, last = rank_ == size_ - 1;
-  for (std::int64_t at = 0; at < x.count && other_ == what_; at += step) {
+  for (std::int64_t at = 0; at < x.count && all_agree(); at += step) {
     const std::int64_t n = std::min(step, x.count - at);
     const auto bytes = static_cast<std::size_t>(n * size);
     last ? begin() : reserve();
@@ -63,7 +63,7 @@ void Shared::scan_pieces(Call call, const Operands& x) {
 void Shared::gather_pieces(const ConstBuffer& send, const Blocks& recv, int root,
                            std::int64_t bytes) {
   if (rank_ == root && !is_in_place(send.data)) datatype::copy(send, recv[rank_], bytes);
-  for (std::int64_t at = 0; at < bytes && other_ == what_; at += piece_bytes) {
+  for (std::int64_t at = 0; at < bytes && all_agree(); at += piece_bytes) {
     const std::int64_t n = std::min(piece_bytes, bytes - at);
     if (rank_ != root) {
       reserve();

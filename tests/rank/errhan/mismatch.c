@@ -123,6 +123,19 @@ static void later_steps(void) {
   EQ(worst, MPI_ERR_TRUNCATE);
 }
 
+// A rank that sends itself more than its place holds: everybody is told.
+static void own_part(int bytes) {
+  MPI_Comm comm;
+  char *out = alloc((size_t)bytes * size), *in = alloc((size_t)bytes * size);
+  OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+  OK(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN));
+  const int sent = rank == 1 ? bytes : bytes / 2;
+  EQ(class_of(MPI_Allgather(out, sent, MPI_CHAR, in, bytes / 2, MPI_CHAR, comm)), MPI_ERR_TRUNCATE);
+  EQ(class_of(MPI_Alltoall(out, sent, MPI_CHAR, in, bytes / 2, MPI_CHAR, comm)), MPI_ERR_TRUNCATE);
+  free(out);
+  free(in);
+}
+
 int main(int argc, char** argv) {
   start_returning(&argc, &argv);
   if (argc > 1 && strcmp(argv[1], "full") == 0) {
@@ -134,6 +147,8 @@ int main(int argc, char** argv) {
     truncation(4096, 4095);
     truncation(4097, 4096);
     sizes();
+    own_part(16);
+    own_part(200000);
     later_steps();
   }
   return finish();
