@@ -171,9 +171,10 @@ Params Params::from_env(bool complain) {
           wanted >= def.min && wanted <= def.max) {
         value = wanted;
       } else if (complain) {
-        std::fprintf(stderr, "weft: %s=%s is not a number from %lld to %lld; %s is used\n",
+        std::fprintf(stderr, "weft: %s=%s is not a number from %lld to %lld%s%s; %s is used\n",
                      name.c_str(), given, static_cast<long long>(def.min),
-                     static_cast<long long>(def.max), def.fallback);
+                     static_cast<long long>(def.max), def.words != nullptr ? " or one of " : "",
+                     def.words != nullptr ? def.words : "", def.fallback);
       }
     }
     params.integers_[at] = value;
