@@ -21,7 +21,8 @@ from pathlib import Path
 import libraries
 
 HERE = Path(__file__).resolve().parent
-PROGRAMS = {"messages": "p2p_coll/main.c", "collectives": "collectives/main.c"}
+PROGRAMS = {"messages": "p2p_coll/main.c", "collectives": "collectives/main.c",
+            "datatypes": "datatypes/main.c"}
 STARTUP = {"startup": (2, None), "startup 64 threads": (64, "weft-thread")}
 
 
@@ -173,7 +174,7 @@ def arguments():
         epilog="examples:\n  weft bench --quick\n  weft bench --ranks 2 --rows lat,bw\n"
                "  weft bench --rounds 21 --only weft-thread,openmpi\n  weft bench collectives --rows bcast")
     parser.add_argument("what", nargs="?", default="messages", choices=PROGRAMS,
-                        help="messages (with barrier, allreduce, start-up), or all collectives\n"
+                        help="messages (with barrier, allreduce, start-up), all collectives, datatypes\n"
                              "(default: %(default)s)")
     parser.add_argument("--weft", default="build/release", metavar="DIR",
                         help="build or installed tree of weft (default: %(default)s)")
