@@ -157,7 +157,11 @@ TEST(Engine, wakes_sleepers) {
     });
     threads.emplace_back([&job, t] {
       for (int i = 0; i < rounds; ++i) {
-        std::this_thread::sleep_for(std::chrono::milliseconds(4 + t));
+        // Its receiver waits for this very message, so sooner or later it sleeps.
+        for (bool asleep = false; !asleep;) {
+          std::this_thread::sleep_for(std::chrono::milliseconds(1));
+          job.as(0, [&](Comm& comm) { asleep = comm.engine->sleeping > 0; });
+        }
         job.as(1, [&](Comm& comm) { ASSERT_FALSE(send({&i, 4, byte_type()}, 0, t, comm)); });
       }
     });
