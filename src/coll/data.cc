@@ -48,8 +48,10 @@ Err allgather_blocks(Call call, const ConstBuffer& send, const Blocks& recv, Com
   const std::int64_t bytes = uniform ? recv[0].bytes() : 0;
   if (Shared* shared = uniform ? shared_for(comm, how) : nullptr)
     return shared->allgather(send, recv, bytes);
-  Schedule& s = take_schedule(
-      comm, {call, how.what, Signature::no_root, uniform ? bytes : Signature::any_size});
+  Signature mine{call, how.what};
+  if (uniform) mine.bytes = bytes;
+  if (uniform && !is_in_place(send.data)) mine.sent = send.bytes();
+  Schedule& s = take_schedule(comm, mine);
   if (comm.is_inter())
     allgather_inter(s, send, recv, position(comm), remote_size(comm));
   else
@@ -62,8 +64,10 @@ Err alltoall_blocks(Call call, const Blocks& send, const Blocks& recv, Comm& com
   const std::int64_t bytes = uniform ? recv[0].bytes() : 0;
   if (Shared* shared = uniform ? shared_for(comm, how) : nullptr)
     return shared->alltoall(send, recv, bytes);
-  Schedule& s = take_schedule(
-      comm, {call, how.what, Signature::no_root, uniform ? bytes : Signature::any_size});
+  Signature mine{call, how.what};
+  if (uniform) mine.bytes = bytes;
+  if (uniform && !send.in_place()) mine.sent = send[0].bytes();
+  Schedule& s = take_schedule(comm, mine);
   if (comm.is_inter())
     alltoall_inter(s, send, recv, position(comm), remote_size(comm));
   else

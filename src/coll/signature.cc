@@ -38,6 +38,21 @@ constexpr const char* names[] = {
     "neighbor_alltoallw",
 };
 
+bool sends_wrong(const Signature& s) {
+  return s.sent != Signature::any_size && s.sent != s.bytes;
+}
+
+bool agree(const Signature& a, const Signature& b) {
+  return a.call == b.call && a.what == b.what && a.root == b.root && a.bytes == b.bytes &&
+         a.op == b.op;
+}
+
+int class_of_difference(const Signature& a, const Signature& b) {
+  if (a.call != b.call || a.what != b.what) return MPI_ERR_OTHER;
+  if (a.root != b.root) return MPI_ERR_ROOT;
+  return a.op != b.op ? MPI_ERR_OP : MPI_ERR_TRUNCATE;
+}
+
 }  // namespace
 
 void describe(const Signature& s, char* text, std::size_t room) {
@@ -53,19 +68,10 @@ void describe(const Signature& s, char* text, std::size_t room) {
   };
   if (s.root != Signature::no_root) add("root %d", s.root);
   if (s.bytes != Signature::any_size) add("%lld bytes", static_cast<long long>(s.bytes));
+  if (sends_wrong(s)) add("but sends itself %lld", static_cast<long long>(s.sent));
   if (s.op != 0) add("operation %s", object::name_of(static_cast<datatype::Operation>(s.op)));
   std::snprintf(text + n, room - static_cast<std::size_t>(n), ")");
 }
-
-namespace {
-
-int class_of_difference(const Signature& a, const Signature& b) {
-  if (a.call != b.call || a.what != b.what) return MPI_ERR_OTHER;
-  if (a.root != b.root) return MPI_ERR_ROOT;
-  return a.bytes != b.bytes ? MPI_ERR_TRUNCATE : MPI_ERR_OP;
-}
-
-}  // namespace
 
 void emit_comparison(Schedule& s, const Comm& comm, const Signature& mine) {
   if (!comm.engine->compare_calls || comm.is_inter() || comm.size() == 1) return;
@@ -80,15 +86,12 @@ void emit_comparison(Schedule& s, const Comm& comm, const Signature& mine) {
 }
 
 Err compare_signatures(const Signature* all, int ranks, const Comm& comm) {
-  for (int i = 1; i < ranks; ++i) {
-    const int cls = class_of_difference(all[0], all[i]);
-    if (all[0].call == all[i].call && all[0].what == all[i].what && all[0].root == all[i].root &&
-        all[0].bytes == all[i].bytes && all[0].op == all[i].op)
-      continue;
+  for (int i = 0; i < ranks; ++i) {
+    if (agree(all[0], all[i]) && !sends_wrong(all[i])) continue;
     char first[160], other[160];
     describe(all[0], first, sizeof first);
     describe(all[i], other, sizeof other);
-    return fail(cls,
+    return fail(class_of_difference(all[0], all[i]),
                 "the ranks of communicator %s do not agree: rank 0 called %s, rank %d called %s; "
                 "all ranks have to call the same collectives in the same order, with the same "
                 "root, size and operation",

@@ -45,6 +45,7 @@ struct Signature {
   std::int32_t root = no_root;
   std::int64_t bytes = any_size;  // of one block, or of the vector
   std::uint64_t op = 0;           // datatype::Operation
+  std::int64_t sent = any_size;   // of the block that a rank sends itself, which has to be `bytes`
 };
 
 /// "MPI_Ibcast(root 1, 400 bytes)"

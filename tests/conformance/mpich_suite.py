@@ -17,6 +17,7 @@ import concurrent.futures
 import os
 import re
 import signal
+import shutil
 import subprocess
 import sys
 import threading
@@ -239,6 +240,9 @@ def main():
         print("no MPICH source tree: give --source or TEST_MPICH_SOURCE (see the head of this file)")
         return 77
     options.source = Path(options.source).resolve()
+    options.mpiexec = shutil.which(options.mpiexec) and str(Path(shutil.which(options.mpiexec)).resolve())
+    if options.mpiexec is None:
+        parser.error("--mpiexec: no such program")
     source = options.source / "test" / "mpi"
     builder = Builder(source, options.folder.resolve(), options.mpicc)
     known, work, counts = {} if options.all else read_known(), [], collections.defaultdict(collections.Counter)

@@ -140,6 +140,8 @@ int main(int argc, char** argv) {
   start_returning(&argc, &argv);
   if (argc > 1 && strcmp(argv[1], "full") == 0) {
     full();
+    own_part(16);
+    own_part(200000);
   } else {
     truncation(100, 50);
     truncation(500000, 50);
