@@ -103,6 +103,15 @@ void single_copy(Engine& e, P2p& recv, Peer& peer, shm::CopyJob& job, int pid) {
   check_copies(e);
 }
 
+/// Does either side touch more than a third more memory than there is data? Then a direct copy
+/// moves lines of the other core for parts of them, and packing on one side while the other unpacks
+/// is faster (every eighth double, 256 KiB: 290 us direct, 45 us in pieces; every second pair: 74
+/// and 48; bench datatypes, 2-core EPYC, 2026-11). With more ranks than CPUs nothing overlaps.
+bool is_sparse(const Buffer& into, const shm::CopyJob& job) {
+  const auto gaps = [](const datatype::Type& t) { return !t.dense && t.size * 4 < t.extent * 3; };
+  return gaps(*into.type) || (job.typed && gaps(*reinterpret_cast<const Buffer*>(job.from)->type));
+}
+
 Reach reach_of(Engine& e, Peer& peer, const shm::CopyJob& job) {
   if (peer.reach != Reach::unknown) return peer.reach;
   const int pid = e.job->entry(peer.world_rank).pid.load(std::memory_order_relaxed);
@@ -165,7 +174,7 @@ void deliver_offer(Engine& e, P2p& recv, const wire::Envelope& from, std::int32_
     const int pid = e.job->entry(sender).pid.load(std::memory_order_relaxed);
     return single_copy(e, recv, peer, job, pid);
   }
-  if (reach == Reach::direct) {
+  if (reach == Reach::direct && (e.policy.crowded || !is_sparse(recv.buffer, job))) {
     ++e.counters->copies;
     e.counters->bytes_copied += static_cast<std::uint64_t>(recv.total);
     if (job.typed) {
