@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -57,6 +58,19 @@ JobLayout job_layout(const JobHeader& h) {
   return at;
 }
 
+namespace {
+
+/// Address space only: the kernel gives pages when they are touched. As much as valgrind can map
+/// beside a program, less where the address space is limited (ulimit -v).
+std::size_t heap_size() {
+  constexpr std::size_t most = std::size_t{16} << 30;
+  rlimit limit{};
+  if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return most;
+  return std::min(most, static_cast<std::size_t>(limit.rlim_cur) / 8 / 4096 * 4096);
+}
+
+}  // namespace
+
 Result<Job*> Job::create(int nranks, int cpus, const Params& params) {
   JobHeader h{};
   h.magic = JobHeader::magic_value;
@@ -67,7 +81,7 @@ Result<Job*> Job::create(int nranks, int cpus, const Params& params) {
   h.ring_bytes = static_cast<std::uint32_t>(
       std::bit_ceil(static_cast<std::uint64_t>(params.integer(P::shm_ring_bytes))));
   h.rank_bytes = round_up(rank_control_bytes + std::size_t{h.ring_cells} * 64 + h.ring_bytes);
-  h.heap_bytes = std::size_t{1} << 36;  // address space; the kernel gives pages when touched
+  h.heap_bytes = heap_size();
   const int fd = memfd_create("weft-job", MFD_CLOEXEC);
   if (fd < 0)
     return fail(MPI_ERR_NO_MEM, "memfd_create for the job's shared memory failed: %s",

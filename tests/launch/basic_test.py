@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """mpiexec from the user's side: ranks, several programs, variables, directories, options and their mistakes."""
 import os
+import shutil
 import subprocess
 import tempfile
+import unittest
 
 import harness
 from harness import MODES, program
@@ -27,6 +29,17 @@ class Basic(harness.Case):
     def test_without_mpiexec(self):
         result = self.ok(self.run_command([program("hello"), "alone"]))
         self.assertEqual(result.out, "alone 0 of 1, sum 0\n")
+
+    def test_limited_address_space(self):
+        for mode in MODES:
+            command = ["/bin/sh", "-c", 'ulimit -v 4000000; exec "$0" "$@"', harness.MPIEXEC, f"--ranks={mode}", "-n", "4",
+                       program("traffic")]
+            self.assertEqual(self.ok(self.run_command(command)).out, "traffic ok 4\n")
+
+    @unittest.skipUnless(shutil.which("valgrind"), "valgrind is not installed")
+    def test_under_valgrind(self):
+        result = self.ok(self.mpiexec("-n", 2, "valgrind", "-q", "--error-exitcode=9", program("hello"), timeout=120))
+        self.assertEqual(len(result.out.splitlines()), 2)
 
     def test_several_programs(self):
         for mode in MODES:
