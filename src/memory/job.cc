@@ -60,13 +60,15 @@ JobLayout job_layout(const JobHeader& h) {
 
 namespace {
 
-/// Address space only: the kernel gives pages when they are touched. As much as valgrind can map
-/// beside a program, less where the address space is limited (ulimit -v).
-std::size_t heap_size() {
-  constexpr std::size_t most = std::size_t{16} << 30;
+/// Address space only: the kernel gives pages when they are touched. Enough for hundreds of
+/// communicators; not more, because valgrind takes two seconds per GiB, and less where the address
+/// space is limited (ulimit -v).
+std::size_t heap_size(int nranks) {
+  constexpr std::size_t per_rank = std::size_t{256} << 20, most = std::size_t{16} << 30;
+  const std::size_t wanted = std::min(most, static_cast<std::size_t>(nranks) * per_rank);
   rlimit limit{};
-  if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return most;
-  return std::min(most, static_cast<std::size_t>(limit.rlim_cur) / 8 / 4096 * 4096);
+  if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return wanted;
+  return std::min(wanted, static_cast<std::size_t>(limit.rlim_cur) / 8 / 4096 * 4096);
 }
 
 }  // namespace
@@ -81,7 +83,7 @@ Result<Job*> Job::create(int nranks, int cpus, const Params& params) {
   h.ring_bytes = static_cast<std::uint32_t>(
       std::bit_ceil(static_cast<std::uint64_t>(params.integer(P::shm_ring_bytes))));
   h.rank_bytes = round_up(rank_control_bytes + std::size_t{h.ring_cells} * 64 + h.ring_bytes);
-  h.heap_bytes = heap_size();
+  h.heap_bytes = heap_size(nranks);
   const int fd = memfd_create("weft-job", MFD_CLOEXEC);
   if (fd < 0)
     return fail(MPI_ERR_NO_MEM, "memfd_create for the job's shared memory failed: %s",
