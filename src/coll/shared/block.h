@@ -24,6 +24,11 @@ inline constexpr int window = 8;
 // Ranks (or nodes) that meet at one node: few enough that their atomic additions do not queue up,
 // and that a fold over them is one scan of cached lines; to be measured by bench/collectives.
 inline constexpr int fan = 8;
+// Ranks that look at each other's seats directly when each has a core; at most `fan`, so that the
+// fold is the same as at a node. To be measured by bench/collectives.
+inline constexpr int flat_max = fan;
+// The last rank of a short scan looks at all seats; more ranks hand on partial results.
+inline constexpr int scan_ranks_max = 16;
 
 // A long stream goes in pieces, a long meeting in strips, where ranks do not reach each other's
 // buffers. A piece as in pt2pt (largest_piece); two strips of each of a few ranks fit a cache of

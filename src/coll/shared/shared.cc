@@ -18,9 +18,6 @@
 namespace weft::coll {
 namespace {
 
-// Ranks that look at each other's seats directly when each has a core; at most `fan`, so that the
-// fold is the same as at a node. To be measured by bench/collectives.
-constexpr int flat_max = fan;
 // Looks at a flag before the rank looks after its messages too. A look is 1-2 ns while nothing
 // changes, so this is a few line transfers between cores (60-140 ns each, 2 cores, 2026-11).
 constexpr int tight_looks = 400;

@@ -65,9 +65,6 @@ class Shared {
   Err scatter(const Blocks& send, const Buffer& recv, int root, std::int64_t bytes);
 
  private:
-  // The last rank of a short scan looks at all seats; more ranks hand on partial results.
-  static constexpr int scan_ranks_max = 16;
-
   Shared(Comm& comm, std::byte* block, std::uint64_t offset);
 
   Seat& seat(int rank) const { return seats_[rank * window + static_cast<int>(now_ % window)]; }

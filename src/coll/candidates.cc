@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "coll/candidates.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "coll/algorithms/algorithms.h"
+#include "coll/select.h"
+#include "coll/shared/block.h"
+#include "coll/shared/cost.h"
+#include "model/equations.h"
+
+namespace weft::coll {
+namespace {
+
+using model::lines_of;
+using model::Machine;
+using model::Prediction;
+
+constexpr const char* names[] = {"barrier", "bcast",  "reduce",  "allreduce", "reduce_scatter",
+                                 "scan",    "gather", "scatter", "allgather", "alltoall"};
+constexpr Call calls[] = {Call::barrier,        Call::bcast,   Call::reduce, Call::allreduce,
+                          Call::reduce_scatter, Call::scan,    Call::gather, Call::scatter,
+                          Call::allgather,      Call::alltoall};
+
+constexpr const char* slots = "slots";
+constexpr const char* direct = "direct";
+constexpr const char* pieces = "pieces";
+constexpr const char* strips = "strips";
+
+/// A schedule: its cost, whether its rounds exchange, and when it is legal.
+struct Algorithm {
+  Call call;
+  const char* name;
+  Cost (*cost)(int p, std::int64_t n);
+  bool exchange;
+  bool commutative_only = false;
+};
+constexpr Algorithm algorithms[] = {
+    {Call::barrier, "dissemination", barrier_dissemination_cost, true},
+    {Call::bcast, "binomial", bcast_binomial_cost, false},
+    {Call::bcast, "scatter_allgather", bcast_scatter_allgather_cost, true},
+    {Call::reduce, "binomial", reduce_binomial_cost, false},
+    {Call::allreduce, "recursive_doubling", allreduce_recursive_doubling_cost, true},
+    {Call::allreduce, "rabenseifner", allreduce_rabenseifner_cost, true, true},
+    {Call::reduce_scatter, "pairwise", reduce_scatter_pairwise_cost, true, true},
+    {Call::reduce_scatter, "rooted", reduce_scatter_rooted_cost, false},
+    {Call::scan, "recursive_doubling", scan_recursive_doubling_cost, true},
+    {Call::gather, "linear", gather_linear_cost, false},
+    {Call::gather, "binomial", gather_binomial_cost, false},
+    {Call::scatter, "linear", scatter_linear_cost, false},
+    {Call::scatter, "binomial", scatter_binomial_cost, false},
+    {Call::allgather, "ring", allgather_ring_cost, true},
+    {Call::allgather, "bruck", allgather_bruck_cost, true},
+    {Call::alltoall, "pairwise", alltoall_pairwise_cost, true},
+    {Call::alltoall, "bruck", alltoall_bruck_cost, true},
+};
+
+/// The schedule that select.h chooses, by the name above.
+const char* schedule_name(const Machine& x, const Setting& s) {
+  const Case c{x.ranks(), s.bytes, true, s.commutative};
+  switch (s.call) {
+    case Call::barrier:
+      return "dissemination";
+    case Call::bcast:
+      return choose_bcast(c) == bcast_binomial ? "binomial" : "scatter_allgather";
+    case Call::reduce:
+      return "binomial";
+    case Call::allreduce:
+      return choose_allreduce(c) == allreduce_rabenseifner ? "rabenseifner" : "recursive_doubling";
+    case Call::reduce_scatter:
+      return choose_reduce_scatter(c) == reduce_scatter_pairwise ? "pairwise" : "rooted";
+    case Call::gather:
+      return choose_gather(c) == gather_linear ? "linear" : "binomial";
+    case Call::scatter:
+      return choose_scatter(c) == scatter_linear ? "linear" : "binomial";
+    case Call::allgather:
+      return choose_allgather(c) == allgather_ring ? "ring" : "bruck";
+    case Call::alltoall:
+      return choose_alltoall(c) == alltoall_pairwise ? "pairwise" : "bruck";
+    default:
+      return "recursive_doubling";
+  }
+}
+
+/// What one slot has to hold.
+std::int64_t held(const Machine& x, const Setting& s) {
+  const bool all_blocks = s.call == Call::scatter || s.call == Call::alltoall;
+  return all_blocks ? s.bytes * x.ranks() : s.bytes;
+}
+bool fits_slot(const Machine& x, const Setting& s) {
+  if (s.call == Call::scan && x.ranks() > scan_ranks_max) return s.bytes == 0;
+  return s.shared_max > 0 && held(x, s) <= s.shared_max;
+}
+bool is_flat(const Machine& x, const Setting& s) {
+  return !s.crowded && x.ranks() <= flat_max;
+}
+/// The way through the block.
+const char* block_name(Call call) {
+  switch (call) {
+    case Call::bcast:
+    case Call::gather:
+    case Call::scatter:
+    case Call::scan:
+      return pieces;
+    default:
+      return strips;
+  }
+}
+
+Prediction with_call(const Machine& x, Prediction cost) {
+  return cost.add("the call", "measured or built in", x.call);
+}
+
+void add_shared(std::vector<Candidate>& out, const Machine& x, const Setting& s) {
+  const bool flat = is_flat(x, s);
+  if (fits_slot(x, s))
+    out.push_back({slots, true, with_call(x, slots_cost(s.call, x, s.bytes, flat))});
+  if (s.bytes == 0 || s.shared_max == 0) return;
+  if (s.threads && s.call != Call::scan)
+    out.push_back({direct, true, with_call(x, direct_cost(s.call, x, s.bytes, flat))});
+  out.push_back({block_name(s.call), true, with_call(x, block_cost(s.call, x, s.bytes, flat))});
+}
+
+/// What the paper has and weft has not.
+void add_modelled(std::vector<Candidate>& out, const Machine& x, const Setting& s) {
+  const double m = lines_of(s.bytes);
+  const auto bcast = [&](Prediction cost) {
+    const bool staged = model::bcast_staged(x, m) < model::bcast_one_stage(x, m);
+    return staged ? cost.add("staged broadcast", "(4) left", model::bcast_staged(x, m))
+                  : cost.add("one-stage broadcast", "(4) right", model::bcast_one_stage(x, m));
+  };
+  const auto tree = [&] {
+    return Prediction().add("binary tree", "(1) (2)", model::reduce_tree(x, 2, m));
+  };
+  const auto tiled = [&] {
+    return Prediction()
+        .add("tiles inside parts", "(8)", model::tiled_reduce_inside(x, m))
+        .add("trees between parts", "(9)", model::tiled_reduce_between(x, m));
+  };
+  switch (s.call) {
+    case Call::barrier:
+      out.push_back({"hierarchical tree", false,
+                     Prediction().add("flags up and down", "(5), one line", model::barrier(x, 2))});
+      break;
+    case Call::bcast:
+      out.push_back({"hierarchical bcast", false, bcast({})});
+      out.push_back(
+          {"4-ary tree", false,
+           Prediction().add("4 readers at a time", "section 3.1", model::bcast_tree(x, 4, m))});
+      break;
+    case Call::reduce:
+      out.push_back({"hierarchical tree", false, tree()});
+      out.push_back({"hierarchical tiled", false, tiled()});
+      break;
+    case Call::allreduce:
+      out.push_back({"hierarchical tree", false, bcast(tree())});
+      out.push_back({"hierarchical tiled", false, bcast(tiled())});
+      out.push_back({"hierarchical dissemination", false,
+                     Prediction().add("dissemination", "(6) (7)", model::dissemination(x, m))});
+      break;
+    default:
+      break;
+  }
+}
+
+}  // namespace
+
+std::span<const char* const> explained_names() {
+  return names;
+}
+
+bool find_call(std::string_view name, Call* out) {
+  const auto at = std::find(std::begin(names), std::end(names), name);
+  if (at == std::end(names)) return false;
+  *out = calls[at - std::begin(names)];
+  return true;
+}
+
+Prediction messages_cost(const Machine& x, const Cost& cost, bool exchange) {
+  const double m = lines_of(cost.bytes);
+  Prediction out;
+  out.add("messages", "alpha = software + 2 (a + b)",
+          static_cast<double>(cost.messages) * (x.message + 2 * x.top().line()));
+  out.add("bytes", exchange ? "beta = 2 (copy + b) per line" : "beta = copy + b per line",
+          (exchange ? 2 : 1) * m * (x.copy + x.top().b));
+  out.add("folds", "gamma = reduce per line", lines_of(cost.reduced) * x.reduce);
+  return out;
+}
+
+std::vector<Candidate> candidates(const Machine& x, const Setting& s) {
+  std::vector<Candidate> out;
+  add_shared(out, x, s);
+  for (const Algorithm& a : algorithms)
+    if (a.call == s.call && (s.commutative || !a.commutative_only))
+      out.push_back(
+          {a.name, true, with_call(x, messages_cost(x, a.cost(x.ranks(), s.bytes), a.exchange))});
+  add_modelled(out, x, s);
+  return out;
+}
+
+const char* chosen(const Machine& x, const Setting& s) {
+  if (s.shared_max == 0) return schedule_name(x, s);
+  if (fits_slot(x, s)) return slots;
+  const bool reach = s.threads && s.call != Call::scan;
+  return reach && worth_direct(s.call, s.bytes, s.crowded) ? direct : block_name(s.call);
+}
+
+}  // namespace weft::coll

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Every way a blocking collective could go, what each would cost, and which one weft takes: for
+// `weft explain`, never in a call's path. Algorithms that weft does not have are priced too, to see
+// what they would bring.
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "coll/signature.h"
+#include "model/machine.h"
+#include "model/prediction.h"
+
+namespace weft::coll {
+
+/// What a choice depends on beside the machine.
+struct Setting {
+  Call call = Call::barrier;
+  std::int64_t bytes = 0;  // as in algorithms/algorithms.h
+  bool threads = false;    // ranks of one process
+  bool crowded = false;    // more ranks than CPUs
+  bool commutative = true;
+  std::int64_t shared_max = 4096;  // coll.shared_max
+};
+
+struct Candidate {
+  const char* name;
+  bool built;  // false: not in weft, only its cost
+  model::Prediction cost;
+};
+
+/// The collectives that can be explained, as words ("allreduce"), and back; -1: no such word.
+std::span<const char* const> explained_names();
+bool find_call(std::string_view name, Call* out);
+
+/// All ways in which this call could go here; at least one is built.
+std::vector<Candidate> candidates(const model::Machine& x, const Setting& s);
+
+/// The name of the candidate that weft takes.
+const char* chosen(const model::Machine& x, const Setting& s);
+
+/// A message between the farthest ranks: 2 lines (header, answer of the ring), and per line one
+/// copy in and one out, which overlap; `exchange`: the rank sends as much as it receives.
+model::Prediction messages_cost(const model::Machine& x, const Cost& cost, bool exchange);
+
+}  // namespace weft::coll

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "coll/shared/cost.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "coll/shared/block.h"
+#include "model/equations.h"
+
+namespace weft::coll {
+namespace {
+
+using model::lines_of;
+using model::Machine;
+using model::Prediction;
+
+// Everybody reads from everybody, each from another first: the ranks of a part share its link.
+int readers_at(const Machine& x, int level) {
+  return level == 0 ? x.fan[0] : x.ranks_in(level - 1);
+}
+double all_read(const Machine& x, double m) {
+  double t = 0;
+  for (int l = 0; l < x.levels; ++l) t += x.peers_at(l) * x.level[l].read(m, readers_at(x, l));
+  return t;
+}
+double one_reads_all(const Machine& x, double m) {
+  double t = 0;
+  for (int l = 0; l < x.levels; ++l) t += x.peers_at(l) * x.level[l].read(m, 1);
+  return t;
+}
+/// A flag's line and what its slot holds, of which `m` lines are read.
+double with_flag(double m, std::int64_t slot_bytes) {
+  return slot_bytes <= inline_max ? 1 : 1 + m;
+}
+
+/// Everybody waits for everybody; with `m` lines their fold is on the way.
+void add_meeting(Prediction& out, const Machine& x, bool flat, double m = 0) {
+  if (flat) {
+    out.add("look at all flags", "sum of (a + b) over p-1 ranks, as (8)", one_reads_all(x, 1));
+    return;
+  }
+  double count = 0, fold = 0;
+  int span = 1;
+  for (int members = x.ranks(); members > 1; members = (members + fan - 1) / fan) {
+    const int here = std::min(fan, members);
+    span *= here;
+    const model::Level& level = x.holding(span);
+    count += here * level.line();
+    if (m > 0) fold += (here - 1) * (level.read(m, 1) + x.reduce * m);
+  }
+  out.add("count in at nodes of 8", "8 (a + b) per level of the tree", count);
+  out.add("last one folds", "(2) with n = 8", fold);
+  out.add("release", "(4) right, one line", x.top().read_far(1, 1));
+}
+
+/// What others have read or written has to come back before its owner writes it again.
+void add_fetch_back(Prediction& out, const Machine& x, double m) {
+  out.add("owners fetch their lines back", "b m", x.top().b * m);
+}
+
+Prediction slots_stream(Call call, const Machine& x, std::int64_t bytes) {
+  const double m = lines_of(bytes), p = x.ranks();
+  Prediction out;
+  switch (call) {
+    case Call::bcast:
+      out.add("copy into the slot", "copy m", x.copy * m);
+      out.add("all read flag and slot", "(4) right",
+              model::bcast_one_stage(x, with_flag(m, bytes)));
+      break;
+    case Call::reduce:
+    case Call::scan:
+      out.add("copy into the slots", "copy m", x.copy * m);
+      out.add("read all slots", "sum of (a + b m) over p-1 ranks",
+              call == Call::reduce ? one_reads_all(x, with_flag(m, bytes))
+                                   : all_read(x, with_flag(m, bytes)));
+      out.add("fold", "(p-1) reduce m", (p - 1) * x.reduce * m);
+      break;
+    case Call::gather:
+      out.add("copy into the slots", "copy m", x.copy * m);
+      out.add("root reads all slots", "sum of (a + b m) over p-1 ranks",
+              one_reads_all(x, with_flag(m, bytes)));
+      out.add("root copies them out", "copy p m", p * x.copy * m);
+      break;
+    default:  // scatter
+      out.add("root copies all blocks in", "copy p m", p * x.copy * m);
+      out.add("all read their block", "(4) right",
+              model::bcast_one_stage(x, with_flag(m, x.ranks() * bytes)));
+  }
+  return out;
+}
+
+Prediction slots_meeting(Call call, const Machine& x, std::int64_t bytes, bool flat) {
+  const double m = lines_of(bytes), p = x.ranks();
+  Prediction out;
+  // A block goes to everybody: p of them in a slot, or the same one.
+  const std::int64_t held = call == Call::alltoall ? x.ranks() * bytes : bytes;
+  out.add("copy into the slot", "copy m", x.copy * lines_of(held));
+  if (call == Call::allreduce && !flat) {
+    add_meeting(out, x, false, m);
+    out.add("all read the result", "(4) right", model::bcast_one_stage(x, with_flag(m, bytes)));
+    return out;
+  }
+  if (!flat) add_meeting(out, x, false);
+  const double wanted = call == Call::reduce_scatter ? m / p : m;
+  out.add("all read all flags and slots", "sum of (a + max(b, Bq) m) over p-1 ranks, as (8)",
+          all_read(x, with_flag(wanted, held)));
+  if (call == Call::allreduce || call == Call::reduce_scatter)
+    out.add("fold", "(p-1) reduce m", (p - 1) * x.reduce * wanted);
+  else
+    out.add("copy out", "copy p m", p * x.copy * m);
+  return out;
+}
+
+/// Of `m` lines everybody folds a part.
+void add_tiles(Prediction& out, const Machine& x, double m) {
+  out.add("everybody folds a tile", "cyclic tiled reduction, as (8)",
+          model::cyclic_tiled_reduce(x, m));
+}
+
+}  // namespace
+
+Prediction slots_cost(Call call, const Machine& x, std::int64_t bytes, bool flat) {
+  Prediction out;
+  switch (call) {
+    case Call::barrier:
+      add_meeting(out, x, flat);
+      return out;
+    case Call::bcast:
+    case Call::reduce:
+    case Call::scan:
+    case Call::gather:
+    case Call::scatter:
+      return slots_stream(call, x, bytes);
+    case Call::allreduce:
+    case Call::reduce_scatter:
+    case Call::allgather:
+    case Call::alltoall:
+      return slots_meeting(call, x, bytes, flat);
+    default:
+      return out;
+  }
+}
+
+Prediction direct_cost(Call call, const Machine& x, std::int64_t bytes, bool flat) {
+  const double m = lines_of(bytes), p = x.ranks();
+  Prediction out;
+  switch (call) {
+    case Call::bcast:
+    case Call::scatter:
+      out.add("all read from the root", "(4) right", model::bcast_one_stage(x, m));
+      out.add("root waits for all", "sum of (a + b) over p-1 ranks", one_reads_all(x, 1));
+      add_fetch_back(out, x, call == Call::scatter ? (p - 1) * m : m);
+      return out;
+    case Call::gather:
+      out.add("root reads from all", "sum of (a + b m) over p-1 ranks", one_reads_all(x, m));
+      out.add("root copies", "copy p m", p * x.copy * m);
+      add_fetch_back(out, x, m);
+      return out;
+    case Call::reduce:
+    case Call::allreduce:
+    case Call::reduce_scatter: {
+      const double targets = call == Call::allreduce ? p : 1;
+      add_meeting(out, x, flat);
+      add_tiles(out, x, m);
+      out.add("write the tile where it is wanted", "(copy + b) m/p per rank",
+              targets * (x.copy + (call == Call::reduce_scatter ? 0 : x.top().b)) * m / p);
+      add_meeting(out, x, flat);
+      add_fetch_back(out, x, m * (p - 1) / p);
+      return out;
+    }
+    case Call::allgather:
+    case Call::alltoall:
+      add_meeting(out, x, flat);
+      out.add("all read from all", "sum of (a + max(b, Bq) m) over p-1 ranks, as (8)",
+              all_read(x, m));
+      out.add("copy", "copy p m", p * x.copy * m);
+      add_meeting(out, x, flat);
+      add_fetch_back(out, x, call == Call::alltoall ? (p - 1) * m : m);
+      return out;
+    default:
+      return out;
+  }
+}
+
+namespace {
+
+/// Who writes pieces and who reads them work at the same time, but for the first piece.
+void add_pieces(Prediction& out, const Machine& x, double m, double write, double read) {
+  const double first = m > 0 ? std::min(1.0, lines_of(piece_bytes) / m) : 1;
+  out.add("first piece", "write, then read it", write * first);
+  out.add("write and read at the same time", "max of (copy + b) m and sum of (a + b m)",
+          std::max(write * (1 - first), read));
+  out.add("flags of the pieces", "a + b each", m / lines_of(piece_bytes) * x.top().line());
+}
+
+Prediction pieces_cost(Call call, const Machine& x, double m) {
+  const double p = x.ranks();
+  const double in = x.copy + x.top().b;  // readers have what is written there again
+  Prediction out;
+  switch (call) {
+    case Call::bcast:
+      add_pieces(out, x, m, in * m, model::bcast_one_stage(x, m));
+      break;
+    case Call::gather:
+      add_pieces(out, x, m, in * m, one_reads_all(x, m) + (p - 1) * x.copy * m);
+      out.add("root copies its own", "copy m", x.copy * m);
+      break;
+    case Call::scatter:
+      add_pieces(out, x, m, (p - 1) * in * m, model::bcast_one_stage(x, m));
+      out.add("root copies its own", "copy m", x.copy * m);
+      break;
+    default: {  // scan: a piece goes on while its rank folds the next one
+      const double first = std::min(m, lines_of(piece_bytes));
+      const double step = 2 * x.copy + x.reduce + 2 * x.top().b;
+      out.add("first piece, rank by rank", "(p-1) (a + (2 copy + reduce + 2 b) m)",
+              (p - 1) * (x.top().line() + x.top().a + step * first));
+      out.add("the other pieces behind it", "(2 copy + reduce + 2 b) m", step * (m - first));
+    }
+  }
+  return out;
+}
+
+Prediction strips_cost(Call call, const Machine& x, double m, bool flat) {
+  const double p = x.ranks();
+  const bool tiles = call == Call::reduce || call == Call::allreduce;
+  const double others = call == Call::alltoall ? (p - 1) * m : tiles ? m * (p - 1) / p : m;
+  const double staged = call == Call::alltoall ? p * m : m;
+  Prediction out, meeting;
+  out.add("copy into the strips", "(copy + b) m", (x.copy + x.top().b) * others);
+  add_meeting(meeting, x, flat);
+  out.add("meetings", tiles ? "two per strip" : "one per strip",
+          (tiles ? 2 : 1) * std::ceil(staged / lines_of(strip_bytes)) * meeting.seconds());
+  if (tiles) {
+    add_tiles(out, x, m);
+    out.add("collect the tiles", "sum of (a + max(b, Bq) m/p) over p-1 ranks, as (8)",
+            (call == Call::allreduce ? all_read(x, m / p) : one_reads_all(x, m / p)) + x.copy * m);
+  } else if (call == Call::reduce_scatter) {
+    out.add("everybody folds a part", "sum of (a + max(b, Bq) m/p) over p-1 ranks, as (8)",
+            all_read(x, m / p) + (p - 1) * x.reduce * m / p);
+  } else {
+    out.add("all read from all", "sum of (a + max(b, Bq) m) over p-1 ranks, as (8)",
+            all_read(x, m));
+    out.add("copy out", "copy p m", p * x.copy * m);
+  }
+  return out;
+}
+
+}  // namespace
+
+Prediction block_cost(Call call, const Machine& x, std::int64_t bytes, bool flat) {
+  switch (call) {
+    case Call::bcast:
+    case Call::gather:
+    case Call::scatter:
+    case Call::scan:
+      return pieces_cost(call, x, lines_of(bytes));
+    case Call::reduce:
+    case Call::allreduce:
+    case Call::reduce_scatter:
+    case Call::allgather:
+    case Call::alltoall:
+      return strips_cost(call, x, lines_of(bytes), flat);
+    default:
+      return {};
+  }
+}
+
+}  // namespace weft::coll

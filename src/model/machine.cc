@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/machine.h"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <utility>
+
+namespace weft::model {
+namespace {
+
+constexpr double ns = 1e-9;
+
+// Orders of magnitude of today's server processors, so that choices are sane before the machine is
+// measured: `weft tune` replaces them. L3Cache is near what a 2-core EPYC has (2026-11).
+constexpr Parameters defaults{
+    .levels = 7,
+    .level = {{"Core", 8 * ns, 1 * ns, 1 * ns},
+              {"L2Cache", 15 * ns, 2 * ns, 1 * ns},
+              {"L3Cache", 55 * ns, 5 * ns, 1.5 * ns},
+              {"NUMANode", 90 * ns, 8 * ns, 2 * ns},
+              {"Group", 100 * ns, 9 * ns, 2.5 * ns},
+              {"Package", 110 * ns, 10 * ns, 2.5 * ns},
+              {"Machine", 190 * ns, 16 * ns, 4 * ns}},
+    .copy = 1.5 * ns,
+    .reduce = 2 * ns,
+    .call = 60 * ns,
+    .message = 200 * ns,
+};
+
+}  // namespace
+
+const Parameters& built_in() {
+  return defaults;
+}
+
+Level Parameters::at(std::string_view name) const {
+  const auto find = [&](const Parameters& in) {
+    const Level* end = in.level + in.levels;
+    return std::find_if(in.level, end, [&](const Level& l) { return l.name == name; });
+  };
+  if (const Level* own = find(*this); own != level + levels) return *own;
+  if (const Level* other = find(defaults); other != defaults.level + defaults.levels) return *other;
+  return defaults.level[defaults.levels - 1];
+}
+
+const Level& Machine::holding(int n) const {
+  int l = 0;
+  while (l < levels - 1 && ranks_in(l) < n) ++l;
+  return level[l];
+}
+
+std::string_view price_name(const topo::Hierarchy& node, int l) {
+  const bool outside = node.name(l) == "NUMANode" && node.level_named("Package") > l;
+  return outside ? "Machine" : node.name(l);
+}
+
+Machine machine_of(const Parameters& prices, const topo::Hierarchy& node,
+                   std::span<const std::int32_t> members) {
+  Machine out;
+  out.copy = prices.copy;
+  out.reduce = prices.reduce;
+  out.call = prices.call;
+  out.message = prices.message;
+  int inside = 1;  // ranks in one part of the last level taken
+  for (int l = node.levels() - 1; l >= 0; --l) {
+    std::map<std::int32_t, int> held;
+    int most = 0;
+    for (const std::int32_t rank : members) {
+      const std::int32_t part = node.group_of(l, rank);
+      if (part >= 0 || l == 0) most = std::max(most, ++held[part]);
+    }
+    if (l == 0) most = static_cast<int>(members.size());
+    if (most <= inside) continue;
+    Level& level = out.level[out.levels];
+    level = prices.at(price_name(node, l));
+    out.fan[out.levels++] = (most + inside - 1) / inside;
+    inside *= out.fan[out.levels - 1];
+  }
+  return out;
+}
+
+}  // namespace weft::model

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the memory of a node costs, and how the ranks of a communicator lie on it: all that the cost
+// formulas know. Pure data; times are seconds, lengths are cache lines (64 bytes).
+//
+// source   Li, Hoefler, Snir: NUMA-Aware Shared-Memory Collective Communication for MPI, HPDC 2013,
+//          section 2.1
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "topo/hierarchy.h"
+
+namespace weft::model {
+
+inline constexpr double line_bytes = 64;
+inline double lines_of(std::int64_t bytes) {
+  return static_cast<double>(bytes) / line_bytes;
+}
+
+/// Reading lines that another core has just written, where this is the smallest part of the
+/// machine that holds both cores. One line costs a + b, m lines in a row a + b*m.
+struct Level {
+  char name[topo::HierarchyTable::name_bytes];  // hwloc's
+  double a;                                     // s
+  double b;                                     // s per line, one reader
+  double B;          // s per line and reader, of many readers: 1/B is the bandwidth they share
+  double far_a = 0;  // s; `a` between the two farthest subparts, where they differ
+
+  /// m lines while d ranks do the same (1/(Bd) <= 1/b: nobody is faster than alone).
+  double read(double m, double d) const { return a + std::max(b, B * d) * m; }
+  double line() const { return a + b; }
+  /// To read m lines in the farthest subpart, for d ranks.
+  double read_far(double m, double d) const { return std::max(a, far_a) + std::max(b, B * d) * m; }
+};
+
+inline constexpr int most_levels = topo::HierarchyTable::most_levels;
+
+/// The node's prices, by level name; measured by `weft tune`, or built in.
+struct Parameters {
+  int levels = 0;
+  Level level[most_levels] = {};
+  double copy = 0;     // s per line copied between own buffers in the cache
+  double reduce = 0;   // s per line folded into another one
+  double call = 0;     // s of software in a collective call
+  double message = 0;  // s of software in a message, at both ends
+  bool measured = false;
+
+  /// The level of that name, or the built-in one if it has not been measured.
+  Level at(std::string_view name) const;
+};
+
+/// What serves where nothing has been measured.
+const Parameters& built_in();
+
+/// The prices between the ranks of one communicator: levels from the inside out, each with how many
+/// of the parts inside it are used. Levels that divide no ranks are left out.
+struct Machine {
+  int levels = 0;
+  Level level[most_levels] = {};
+  int fan[most_levels] = {};  // parts of the level below that hold ranks (level 0: ranks)
+  double copy = 0, reduce = 0, call = 0, message = 0;
+
+  int ranks() const { return ranks_in(levels - 1); }
+  /// Ranks in one part of level l; 1 for l = -1.
+  int ranks_in(int l) const {
+    int n = 1;
+    for (int i = 0; i <= l; ++i) n *= fan[i];
+    return n;
+  }
+  /// Ranks with which a rank has level l in common and no smaller part.
+  int peers_at(int l) const { return ranks_in(l) - ranks_in(l - 1); }
+  /// The smallest level that holds `n` neighbouring ranks.
+  const Level& holding(int n) const;
+  const Level& top() const { return level[levels - 1]; }
+};
+
+/// The name under which level l of `node` has its price. Memory that all packages share tells
+/// nothing of how near they are.
+std::string_view price_name(const topo::Hierarchy& node, int l);
+
+/// The machine of the ranks `members` (world ranks, at least two). Where parts hold different
+/// numbers of ranks the largest counts.
+Machine machine_of(const Parameters& prices, const topo::Hierarchy& node,
+                   std::span<const std::int32_t> members);
+
+}  // namespace weft::model

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What `weft explain` knows: costs of the shared ways against sums by hand, and which way is taken,
+// as tables of sizes.
+#include "coll/candidates.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+#include "coll/shared/cost.h"
+
+namespace weft::coll {
+namespace {
+
+using model::Machine;
+
+Machine machine(int inside, int parts) {
+  Machine x;
+  x.levels = parts > 1 ? 2 : 1;
+  x.level[0] = {"L3Cache", 50e-9, 4e-9, 1e-9};
+  x.level[1] = {"Machine", 180e-9, 10e-9, 3e-9};
+  x.fan[0] = inside;
+  x.fan[1] = parts;
+  x.copy = 1e-9;
+  x.reduce = 2e-9;
+  x.call = 50e-9;
+  x.message = 100e-9;
+  return x;
+}
+
+Setting setting(Call call, std::int64_t bytes, bool threads = false) {
+  return {.call = call, .bytes = bytes, .threads = threads};
+}
+
+double ns_of(const model::Prediction& cost) {
+  return cost.seconds() * 1e9;
+}
+
+TEST(SharedCost, BarrierLooksAtEverybody) {
+  EXPECT_NEAR(ns_of(slots_cost(Call::barrier, machine(4, 2), 0, true)), 3 * 54 + 4 * 190, 1e-6);
+}
+
+TEST(SharedCost, BarrierCountsInAtNodes) {
+  // 64 ranks in 8 parts of 8: 8 additions inside, 8 between, one line back.
+  EXPECT_NEAR(ns_of(slots_cost(Call::barrier, machine(8, 8), 0, false)), 8 * 54 + 8 * 190 + 190,
+              1e-6);
+}
+
+TEST(SharedCost, SmallAllreduceRidesInTheFlag) {
+  // 8 bytes: 1/8 line copied, one line read, 1/8 line folded.
+  EXPECT_NEAR(ns_of(slots_cost(Call::allreduce, machine(2, 1), 8, true)), 0.125 + 54 + 0.25, 1e-6);
+}
+
+TEST(SharedCost, LongerAllreduceReadsFlagAndSlot) {
+  // 64 lines: copied, 1 + 64 read, folded.
+  EXPECT_NEAR(ns_of(slots_cost(Call::allreduce, machine(2, 1), 4096, true)),
+              64 + 50 + 65 * 4 + 64 * 2, 1e-6);
+}
+
+TEST(SharedCost, DirectBroadcast) {
+  // 1000 lines, 2 ranks: read and copied, one flag back, fetched back.
+  EXPECT_NEAR(ns_of(direct_cost(Call::bcast, machine(2, 1), 64000, true)),
+              50 + 4000 + 1000 + 54 + 4000, 1e-6);
+}
+
+TEST(SharedCost, EveryWayCostsMoreForMore) {
+  for (const Call call : {Call::bcast, Call::reduce, Call::allreduce, Call::gather, Call::scatter,
+                          Call::allgather, Call::alltoall, Call::reduce_scatter, Call::scan})
+    for (const bool flat : {true, false})
+      for (std::int64_t bytes = 64; bytes < 1 << 22; bytes *= 4) {
+        const Machine x = machine(4, 2);
+        for (const auto way : {slots_cost, direct_cost, block_cost}) {
+          const double little = way(call, x, bytes, flat).seconds();
+          const double much = way(call, x, 4 * bytes, flat).seconds();
+          EXPECT_TRUE(little < much || (little == 0 && much == 0))
+              << static_cast<int>(call) << " " << bytes;
+        }
+      }
+}
+
+TEST(Candidates, TheChosenOneIsAmongThem) {
+  for (const char* name : explained_names()) {
+    Setting s;
+    ASSERT_TRUE(find_call(name, &s.call));
+    for (const Machine& x : {machine(2, 1), machine(6, 2), machine(8, 4)})
+      for (const bool threads : {false, true})
+        for (const std::int64_t shared_max : {0, 4096})
+          for (const std::int64_t bytes : {0, 8, 4096, 4097, 1 << 20}) {
+            s.bytes = bytes;
+            s.threads = threads;
+            s.shared_max = shared_max;
+            const char* taken = chosen(x, s);
+            const auto all = candidates(x, s);
+            EXPECT_TRUE(std::any_of(all.begin(), all.end(),
+                                    [&](const Candidate& c) {
+                                      return c.built && std::strcmp(c.name, taken) == 0 &&
+                                             c.cost.seconds() > 0;
+                                    }))
+                << name << " " << bytes << " " << taken;
+          }
+  }
+}
+
+/// "slots:0 strips:4097": what is taken from which size on.
+std::string choices(const Machine& x, Setting s) {
+  std::string text;
+  for (const auto& range : model::ranges(0, 64 << 20, [&](std::int64_t bytes) {
+         s.bytes = bytes;
+         return std::string(chosen(x, s));
+       }))
+    text += (text.empty() ? "" : " ") + range.name + ":" + std::to_string(range.from_bytes);
+  return text;
+}
+
+TEST(Candidates, ChoicesOverSize) {
+  const Machine two = machine(2, 1), many = machine(8, 4);
+  EXPECT_EQ(choices(two, setting(Call::allreduce, 0)), "slots:0 strips:4097");
+  EXPECT_EQ(choices(two, setting(Call::allreduce, 0, true)), "slots:0 direct:4097");
+  EXPECT_EQ(choices(two, setting(Call::bcast, 0, true)), "slots:0 pieces:4097");
+  EXPECT_EQ(choices(two, setting(Call::alltoall, 0)), "slots:0 strips:2049");
+  EXPECT_EQ(choices(two, setting(Call::alltoall, 0, true)), "slots:0 strips:2049 direct:262144");
+  EXPECT_EQ(choices(many, setting(Call::scatter, 0)), "slots:0 pieces:129");
+  EXPECT_EQ(choices(many, setting(Call::scan, 0)), "slots:0 pieces:1");
+  EXPECT_EQ(choices(two, setting(Call::scan, 0)), "slots:0 pieces:4097");
+  Setting messages = setting(Call::allreduce, 0);
+  messages.shared_max = 0;
+  EXPECT_EQ(choices(many, messages), "recursive_doubling:0 rabenseifner:8193");
+  messages.call = Call::scatter;
+  EXPECT_EQ(choices(many, messages), "binomial:0 linear:2049");
+  messages.call = Call::allreduce;
+  messages.commutative = false;
+  EXPECT_EQ(choices(many, messages), "recursive_doubling:0");
+}
+
+TEST(Candidates, RangesAreExact) {
+  for (const std::int64_t border : {1, 2, 7, 4097, 1 << 20}) {
+    const auto found = model::ranges(0, 64 << 20, [&](std::int64_t n) { return n >= border; });
+    ASSERT_EQ(found.size(), 2U) << border;
+    EXPECT_EQ(found[1].from_bytes, border);
+  }
+}
+
+TEST(Candidates, UnknownNames) {
+  Call call;
+  EXPECT_FALSE(find_call("alreduce", &call));
+  EXPECT_TRUE(find_call("scan", &call));
+  EXPECT_EQ(call, Call::scan);
+}
+
+}  // namespace
+}  // namespace weft::coll
