@@ -87,6 +87,28 @@ bool parse_word(const char* text, const char* words, std::int64_t* out) {
   return false;
 }
 
+void complain_about_unknown() {
+  std::vector<std::string> names;
+  for (const ParamDef& def : table) names.push_back(param_env_name(def));
+  for (const char* name : reserved) names.emplace_back(name);
+  std::vector<const char*> pointers;
+  for (const std::string& name : names) pointers.push_back(name.c_str());
+  for (char** e = environ; e != nullptr && *e != nullptr; ++e) {
+    if (std::strncmp(*e, "WEFT_", 5) != 0) continue;
+    const std::string name(*e, std::strcspn(*e, "="));
+    if (std::find(names.begin(), names.end(), name) != names.end()) continue;
+    const char* near = nearest_name(name.c_str(), pointers);
+    std::fprintf(stderr, "weft: unknown variable %s is ignored%s%s; `weft info` lists all\n",
+                 name.c_str(), near ? "; did you mean " : "", near ? near : "");
+  }
+}
+
+}  // namespace
+
+std::span<const ParamDef> param_table() {
+  return table;
+}
+
 bool parse_integer(const char* text, std::int64_t* out) {
   char* end = nullptr;
   std::int64_t value = std::strtoll(text, &end, 0);
@@ -109,28 +131,6 @@ bool parse_integer(const char* text, std::int64_t* out) {
   }
   *out = value;
   return *end == 0;
-}
-
-void complain_about_unknown() {
-  std::vector<std::string> names;
-  for (const ParamDef& def : table) names.push_back(param_env_name(def));
-  for (const char* name : reserved) names.emplace_back(name);
-  std::vector<const char*> pointers;
-  for (const std::string& name : names) pointers.push_back(name.c_str());
-  for (char** e = environ; e != nullptr && *e != nullptr; ++e) {
-    if (std::strncmp(*e, "WEFT_", 5) != 0) continue;
-    const std::string name(*e, std::strcspn(*e, "="));
-    if (std::find(names.begin(), names.end(), name) != names.end()) continue;
-    const char* near = nearest_name(name.c_str(), pointers);
-    std::fprintf(stderr, "weft: unknown variable %s is ignored%s%s; `weft info` lists all\n",
-                 name.c_str(), near ? "; did you mean " : "", near ? near : "");
-  }
-}
-
-}  // namespace
-
-std::span<const ParamDef> param_table() {
-  return table;
 }
 
 std::string param_env_name(const ParamDef& def) {

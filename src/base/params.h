@@ -43,6 +43,8 @@ struct ParamDef {
 };
 
 std::span<const ParamDef> param_table();
+/// "4096", "0x10" or "16k" (k, M, G: powers of 1024).
+bool parse_integer(const char* text, std::int64_t* out);
 /// "sync.spin_us" -> "WEFT_SYNC_SPIN_US"
 std::string param_env_name(const ParamDef& def);
 

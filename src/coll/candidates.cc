@@ -178,12 +178,14 @@ bool find_call(std::string_view name, Call* out) {
 }
 
 Prediction messages_cost(const Machine& x, const Cost& cost, bool exchange) {
-  const double m = lines_of(cost.bytes);
+  const model::Level& top = x.top();
+  const int at_once = exchange && x.levels > 1 ? x.ranks_in(x.levels - 2) : 1;
+  const double line = x.copy + std::max(top.b, top.B * at_once);
   Prediction out;
-  out.add("messages", "alpha = software + 2 (a + b)",
-          static_cast<double>(cost.messages) * (x.message + 2 * x.top().line()));
-  out.add("bytes", exchange ? "beta = 2 (copy + b) per line" : "beta = copy + b per line",
-          (exchange ? 2 : 1) * m * (x.copy + x.top().b));
+  out.add("messages", "alpha = software + 2 lines",
+          static_cast<double>(cost.messages) * (x.message + 2 * top.line()));
+  out.add("bytes", exchange ? "beta = 2 (copy + max(b, Bq)) per line" : "beta = copy + b per line",
+          (exchange ? 2 : 1) * lines_of(cost.bytes) * line);
   out.add("folds", "gamma = reduce per line", lines_of(cost.reduced) * x.reduce);
   return out;
 }

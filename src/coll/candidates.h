@@ -41,8 +41,9 @@ std::vector<Candidate> candidates(const model::Machine& x, const Setting& s);
 /// The name of the candidate that weft takes.
 const char* chosen(const model::Machine& x, const Setting& s);
 
-/// A message between the farthest ranks: 2 lines (header, answer of the ring), and per line one
-/// copy in and one out, which overlap; `exchange`: the rank sends as much as it receives.
+/// Messages between the farthest ranks, whoever is near in truth: 2 lines (header, answer of the
+/// ring), and per line a copy in and a copy out, which overlap. `exchange`: every rank sends as
+/// much as it receives, all at once.
 model::Prediction messages_cost(const model::Machine& x, const Cost& cost, bool exchange);
 
 }  // namespace weft::coll

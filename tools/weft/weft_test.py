@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import unittest
 from pathlib import Path
 
@@ -72,6 +73,100 @@ class Weft(unittest.TestCase):
             done = weft(*words)
             self.assertEqual(done.returncode, 2)
             self.assertIn("did you mean " + near, done.stderr)
+
+    def tuned(self):
+        """Measures into a folder of this test's own; the variables, and the file."""
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        done = weft("tune", XDG_CACHE_HOME=folder.name)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        file, = Path(folder.name).glob("weft/tune-*.json")
+        self.assertIn(str(file), done.stdout)
+        return {"XDG_CACHE_HOME": folder.name}, file
+
+    def test_tune_show_and_reset(self):
+        where, file = self.tuned()
+        written = json.loads(file.read_text())
+        self.assertGreater(written["copy"], 0)
+        for level in written["levels"]:
+            self.assertGreater(level["flag"], 0)
+            self.assertGreater(level["b"], 0)
+            self.assertLessEqual(level["B"], level["b"] * 100)
+        self.assertRegex(weft("tune", "--show", **where).stdout, "^measured ")
+        self.assertIn("removed", weft("tune", "--reset", **where).stdout)
+        self.assertFalse(file.exists())
+        self.assertRegex(weft("tune", "--show", **where).stdout, "^built in")
+        self.assertIn("there is no", weft("tune", "--reset", **where).stdout)
+
+    def test_tune_refuses_a_declared_machine(self):
+        done = weft("tune", HWLOC_SYNTHETIC="pack:2 core:2 pu:1")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("declared machine", done.stderr)
+
+    def test_a_damaged_file_is_one_line(self):
+        where, file = self.tuned()
+        file.write_text(file.read_text()[:40])
+        for words in (["tune", "--show"], ["explain", "bcast", "-n", "2"]):
+            done = weft(*words, **where)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertRegex(done.stderr, r"^weft \w+: .* damaged.*`weft tune` measures again\n$")
+            self.assertIn("built in", done.stdout)
+
+    def test_explain(self):
+        done = weft("explain", "allreduce", "--bytes", "16k", "-n", "32", "--topology", "pack:4 core:8 pu:1")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("8 ranks in a Package, 4 Packages in a Machine", done.stdout)
+        self.assertRegex(done.stdout, r"(?m)^> strips +[\d.]+ us$")
+        self.assertRegex(done.stdout, r"(?m)^  hierarchical tree +[\d.]+ us   not in weft$")
+        self.assertIn("taken:             slots; from 4097 bytes strips", done.stdout)
+
+    def test_explain_adds_up(self):
+        for words in (["allreduce"], ["MPI_Bcast", "--ranks", "thread"], ["barrier"]):
+            done = weft("explain", *words, "-n", "12", "--topology", "pack:2 core:6 pu:1", "--json")
+            answer = json.loads(done.stdout)
+            self.assertEqual(answer["machine"]["prices"], "built in")
+            self.assertEqual([c["name"] for c in answer["candidates"] if c["chosen"]], [answer["chosen"]])
+            for row in answer["candidates"]:
+                self.assertAlmostEqual(sum(part["us"] for part in row["parts"]), row["us"])
+            built = [c for c in answer["candidates"] if c["built"]]
+            self.assertEqual(min(built, key=lambda c: c["us"])["name"], answer["fastest"])
+
+    def test_explain_follows_the_parameters(self):
+        words = ["explain", "allreduce", "-n", "12", "--bytes", "1k", "--topology", "pack:2 core:6 pu:1", "--json"]
+        self.assertEqual(json.loads(weft(*words).stdout)["chosen"], "slots")
+        self.assertEqual(json.loads(weft(*words, WEFT_COLL_SHARED_MAX="0").stdout)["chosen"], "recursive_doubling")
+
+    def test_explain_says_what_is_wrong(self):
+        for words, text in ((["alreduce"], "did you mean `allreduce`"),
+                            (["xyzzy"], "known: barrier, bcast"),
+                            (["bcast", "--bytes", "16q"], "--bytes 16q is no size"),
+                            (["bcast", "--bytes", "-1"], "--bytes -1 is no size"),
+                            (["bcast", "-n", "1"], "range"),
+                            (["bcast", "--topology", "pak:3"], "does not understand"),
+                            (["bcast", "--topology", "pack:1 core:1 pu:1"], "at least 2 ranks"),
+                            (["bcast", "--topology", "pack:2 core:2 pu:1", "--measure"], "declared machine")):
+            done = weft("explain", *words)
+            self.assertEqual(done.returncode, 2, words)
+            self.assertIn(text, done.stderr)
+            self.assertEqual(done.stdout, "")
+
+    def test_explain_measures(self):
+        done = weft("explain", "reduce", "-n", "2", "--measure", "--json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        rows = json.loads(done.stdout)["measured"]
+        self.assertIn(8, [row["bytes"] for row in rows])
+        for row in rows:
+            self.assertGreater(row["measured_us"], 0)
+            self.assertGreater(row["predicted_us"], 0)
+
+    def test_explain_plots_or_says_what_is_missing(self):
+        with tempfile.TemporaryDirectory() as folder:
+            picture = Path(folder) / "costs.png"
+            done = weft("explain", "bcast", "-n", "8", "--topology", "pack:2 core:4 pu:1", "--plot", str(picture))
+            if done.returncode == 0:
+                self.assertEqual(picture.read_bytes()[:4], b"\x89PNG")
+            else:
+                self.assertIn("matplotlib is missing", done.stderr)
 
     def test_bench_passes_its_words_on(self):
         done = weft("bench", "--help")

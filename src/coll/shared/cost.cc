@@ -14,13 +14,17 @@ using model::lines_of;
 using model::Machine;
 using model::Prediction;
 
-// Everybody reads from everybody, each from another first: the ranks of a part share its link.
-int readers_at(const Machine& x, int level) {
-  return level == 0 ? x.fan[0] : x.ranks_in(level - 1);
+/// One rank looks at the flags of all others.
+double all_flags(const Machine& x) {
+  double t = 0;
+  for (int l = 0; l < x.levels; ++l) t += x.peers_at(l) * x.level[l].line();
+  return t;
 }
+// Everybody reads m lines from everybody, each from another first: ranks of a part share its link.
 double all_read(const Machine& x, double m) {
   double t = 0;
-  for (int l = 0; l < x.levels; ++l) t += x.peers_at(l) * x.level[l].read(m, readers_at(x, l));
+  for (int l = 0; l < x.levels; ++l)
+    t += x.peers_at(l) * x.level[l].read(m, l == 0 ? x.fan[0] : x.ranks_in(l - 1));
   return t;
 }
 double one_reads_all(const Machine& x, double m) {
@@ -28,15 +32,14 @@ double one_reads_all(const Machine& x, double m) {
   for (int l = 0; l < x.levels; ++l) t += x.peers_at(l) * x.level[l].read(m, 1);
   return t;
 }
-/// A flag's line and what its slot holds, of which `m` lines are read.
-double with_flag(double m, std::int64_t slot_bytes) {
-  return slot_bytes <= inline_max ? 1 : 1 + m;
+double farthest_flag(const Machine& x) {
+  return x.top().line();
 }
 
 /// Everybody waits for everybody; with `m` lines their fold is on the way.
 void add_meeting(Prediction& out, const Machine& x, bool flat, double m = 0) {
   if (flat) {
-    out.add("look at all flags", "sum of (a + b) over p-1 ranks, as (8)", one_reads_all(x, 1));
+    out.add("look at all flags", "a line each of p-1 ranks", all_flags(x));
     return;
   }
   double count = 0, fold = 0;
@@ -48,9 +51,9 @@ void add_meeting(Prediction& out, const Machine& x, bool flat, double m = 0) {
     count += here * level.line();
     if (m > 0) fold += (here - 1) * (level.read(m, 1) + x.reduce * m);
   }
-  out.add("count in at nodes of 8", "8 (a + b) per level of the tree", count);
+  out.add("count in at nodes of 8", "8 lines per level of the tree", count);
   out.add("last one folds", "(2) with n = 8", fold);
-  out.add("release", "(4) right, one line", x.top().read_far(1, 1));
+  out.add("release", "one line", farthest_flag(x));
 }
 
 /// What others have read or written has to come back before its owner writes it again.
@@ -60,50 +63,43 @@ void add_fetch_back(Prediction& out, const Machine& x, double m) {
 
 Prediction slots_stream(Call call, const Machine& x, std::int64_t bytes) {
   const double m = lines_of(bytes), p = x.ranks();
+  const std::int64_t held = call == Call::scatter ? x.ranks() * bytes : bytes;
+  const bool inlined = held <= inline_max;  // the flag's line holds it
+  const bool from_root = call == Call::bcast || call == Call::scatter;
   Prediction out;
-  switch (call) {
-    case Call::bcast:
-      out.add("copy into the slot", "copy m", x.copy * m);
-      out.add("all read flag and slot", "(4) right",
-              model::bcast_one_stage(x, with_flag(m, bytes)));
-      break;
-    case Call::reduce:
-    case Call::scan:
-      out.add("copy into the slots", "copy m", x.copy * m);
-      out.add("read all slots", "sum of (a + b m) over p-1 ranks",
-              call == Call::reduce ? one_reads_all(x, with_flag(m, bytes))
-                                   : all_read(x, with_flag(m, bytes)));
-      out.add("fold", "(p-1) reduce m", (p - 1) * x.reduce * m);
-      break;
-    case Call::gather:
-      out.add("copy into the slots", "copy m", x.copy * m);
-      out.add("root reads all slots", "sum of (a + b m) over p-1 ranks",
-              one_reads_all(x, with_flag(m, bytes)));
-      out.add("root copies them out", "copy p m", p * x.copy * m);
-      break;
-    default:  // scatter
-      out.add("root copies all blocks in", "copy p m", p * x.copy * m);
-      out.add("all read their block", "(4) right",
-              model::bcast_one_stage(x, with_flag(m, x.ranks() * bytes)));
+  out.add("copy into the slot", "copy per line", x.copy * lines_of(held));
+  if (from_root) {
+    out.add("root's flag", "one line", farthest_flag(x));
+    if (!inlined) out.add("all read the slot", "(4) right", model::bcast_one_stage(x, m));
+    return out;
   }
+  out.add("look at all flags", "a line each of p-1 ranks", all_flags(x));
+  if (!inlined)
+    out.add("read all slots", "sum of (a + b m) over p-1 ranks",
+            call == Call::scan ? all_read(x, m) : one_reads_all(x, m));
+  if (call == Call::gather)
+    out.add("root copies them out", "copy p m", p * x.copy * m);
+  else
+    out.add("fold", "(p-1) reduce m", (p - 1) * x.reduce * m);
   return out;
 }
 
 Prediction slots_meeting(Call call, const Machine& x, std::int64_t bytes, bool flat) {
   const double m = lines_of(bytes), p = x.ranks();
-  Prediction out;
-  // A block goes to everybody: p of them in a slot, or the same one.
   const std::int64_t held = call == Call::alltoall ? x.ranks() * bytes : bytes;
-  out.add("copy into the slot", "copy m", x.copy * lines_of(held));
+  const bool inlined = held <= inline_max;
+  Prediction out;
+  out.add("copy into the slot", "copy per line", x.copy * lines_of(held));
+  add_meeting(out, x, flat, call == Call::allreduce ? m : 0);
   if (call == Call::allreduce && !flat) {
-    add_meeting(out, x, false, m);
-    out.add("all read the result", "(4) right", model::bcast_one_stage(x, with_flag(m, bytes)));
+    if (!inlined) out.add("all read the result", "(4) right", model::bcast_one_stage(x, m));
     return out;
   }
-  if (!flat) add_meeting(out, x, false);
   const double wanted = call == Call::reduce_scatter ? m / p : m;
-  out.add("all read all flags and slots", "sum of (a + max(b, Bq) m) over p-1 ranks, as (8)",
-          all_read(x, with_flag(wanted, held)));
+  if (!flat) out.add("look at all flags", "a line each of p-1 ranks", all_flags(x));
+  if (!inlined)
+    out.add("all read all slots", "sum of (a + max(b, Bq) m) over p-1 ranks, as (8)",
+            all_read(x, wanted));
   if (call == Call::allreduce || call == Call::reduce_scatter)
     out.add("fold", "(p-1) reduce m", (p - 1) * x.reduce * wanted);
   else
@@ -148,7 +144,7 @@ Prediction direct_cost(Call call, const Machine& x, std::int64_t bytes, bool fla
     case Call::bcast:
     case Call::scatter:
       out.add("all read from the root", "(4) right", model::bcast_one_stage(x, m));
-      out.add("root waits for all", "sum of (a + b) over p-1 ranks", one_reads_all(x, 1));
+      out.add("root waits for all", "a line each of p-1 ranks", all_flags(x));
       add_fetch_back(out, x, call == Call::scatter ? (p - 1) * m : m);
       return out;
     case Call::gather:
@@ -190,7 +186,7 @@ void add_pieces(Prediction& out, const Machine& x, double m, double write, doubl
   out.add("first piece", "write, then read it", write * first);
   out.add("write and read at the same time", "max of (copy + b) m and sum of (a + b m)",
           std::max(write * (1 - first), read));
-  out.add("flags of the pieces", "a + b each", m / lines_of(piece_bytes) * x.top().line());
+  out.add("flags of the pieces", "a line each", m / lines_of(piece_bytes) * x.top().line());
 }
 
 Prediction pieces_cost(Call call, const Machine& x, double m) {

@@ -57,7 +57,7 @@ TEST(SharedCost, SmallAllreduceRidesInTheFlag) {
 TEST(SharedCost, LongerAllreduceReadsFlagAndSlot) {
   // 64 lines: copied, 1 + 64 read, folded.
   EXPECT_NEAR(ns_of(slots_cost(Call::allreduce, machine(2, 1), 4096, true)),
-              64 + 50 + 65 * 4 + 64 * 2, 1e-6);
+              64 + 54 + 50 + 64 * 4 + 64 * 2, 1e-6);
 }
 
 TEST(SharedCost, DirectBroadcast) {
@@ -79,6 +79,13 @@ TEST(SharedCost, EveryWayCostsMoreForMore) {
               << static_cast<int>(call) << " " << bytes;
         }
       }
+}
+
+TEST(Candidates, MessagesShareTheLinkIfTheyExchange) {
+  // 2 messages of 64 lines: 100 + 2 * 190 each; between 4 and 4 ranks 3 * 4 > 10 per line.
+  EXPECT_NEAR(ns_of(messages_cost(machine(4, 2), {2, 8192, 0}, false)), 960 + 128 * (1 + 10), 1e-6);
+  EXPECT_NEAR(ns_of(messages_cost(machine(4, 2), {2, 8192, 64}, true)),
+              960 + 2 * 128 * (1 + 12) + 2, 1e-6);
 }
 
 TEST(Candidates, TheChosenOneIsAmongThem) {

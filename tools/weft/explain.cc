@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "explain.h"
+
+#include <cstdio>
+#include <cstring>
+#include <iostream>
+#include <numeric>
+
+#include "base/params.h"
+#include "launch/plan.h"
+#include "launch/tuning.h"
+#include "topo/table.h"
+#include "tune.h"
+
+namespace weft::tool {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using model::Machine;
+
+constexpr std::int64_t largest = std::int64_t{1} << 30;
+constexpr std::int64_t plotted = std::int64_t{64} << 20;
+
+int refuse(const std::string& text) {
+  std::cerr << "weft explain: " << text << "\n";
+  return 2;
+}
+
+/// "" or what is wrong with the collective's name.
+std::string take_collective(const std::string& given, coll::Setting* out) {
+  std::string name = given;
+  if (name.rfind("MPI_", 0) == 0) name.erase(0, 4);
+  for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  if (coll::find_call(name, &out->call)) return "";
+  std::string all;
+  for (const char* known : coll::explained_names())
+    all += std::string(all.empty() ? "" : ", ") + known;
+  const char* near = nearest_name(name.c_str(), coll::explained_names());
+  return "there is no collective `" + given + "`" +
+         (near != nullptr ? std::string("; did you mean `") + near + "`?" : "; known: " + all);
+}
+
+std::string take_bytes(const std::string& given, std::int64_t* out) {
+  if (parse_integer(given.c_str(), out) && *out >= 0 && *out <= largest) return "";
+  return "--bytes " + given + " is no size; expected 0 to 1G, like 8, 16k or 1M";
+}
+
+/// What is explained, with everything it depends on.
+struct Case {
+  coll::Setting setting;
+  Machine machine;
+  topo::Topology node;
+  launch::Tuning tuning;
+  int ranks = 0;
+};
+
+/// "" or why the question cannot be answered.
+std::string take(const Question& q, Case* out) {
+  if (std::string why = take_collective(q.collective, &out->setting); !why.empty()) return why;
+  if (std::string why = take_bytes(q.bytes, &out->setting.bytes); !why.empty()) return why;
+  if (out->setting.call == coll::Call::barrier) out->setting.bytes = 0;
+  auto node = q.topology.empty() ? topo::Topology::this_node()
+                                 : topo::Topology::synthetic(q.topology.c_str());
+  if (!node) {
+    const char* why = last_error_text(node.err.cls);
+    return why != nullptr ? why : "hwloc could not read the machine";
+  }
+  out->node = std::move(node.value);
+  const int cores = static_cast<int>(out->node.cores().size());
+  out->ranks = q.ranks > 0 ? q.ranks : cores;
+  if (out->ranks < 2) return "a collective needs at least 2 ranks; say how many with -n";
+  out->tuning = launch::read_tuning(out->node);
+
+  std::vector<std::uint64_t> memory(
+      topo::HierarchyTable::bytes(static_cast<std::size_t>(out->ranks)) / 8 + 1);
+  auto& table = *reinterpret_cast<topo::HierarchyTable*>(memory.data());
+  topo::fill_table(out->node, topo::slices(out->node, out->ranks), table);
+  std::vector<std::int32_t> all(static_cast<std::size_t>(out->ranks));
+  std::iota(all.begin(), all.end(), 0);
+  out->machine = model::machine_of(out->tuning.prices, topo::Hierarchy(table), all);
+
+  const int cpus = out->node.is_here() ? launch::usable_cpus() : out->node.cpus();
+  out->setting.threads = q.mode == "thread";
+  out->setting.crowded = out->ranks > cpus;
+  out->setting.shared_max = Params::from_env(false).integer(P::coll_shared_max);
+  return "";
+}
+
+const coll::Candidate& fastest(const std::vector<coll::Candidate>& all) {
+  const coll::Candidate* best = nullptr;
+  for (const coll::Candidate& c : all)
+    if (c.built && (best == nullptr || c.cost.seconds() < best->cost.seconds())) best = &c;
+  return *best;
+}
+
+double predicted_us(const Machine& x, const coll::Setting& s, const std::string& name) {
+  for (const coll::Candidate& c : coll::candidates(x, s))
+    if (c.built && name == c.name) return c.cost.seconds() * 1e6;
+  return 0;
+}
+
+Json machine_as_json(const Case& c) {
+  Json levels = Json::array();
+  for (int l = 0; l < c.machine.levels; ++l)
+    levels.push_back({{"name", c.machine.level[l].name},
+                      {"parts", c.machine.fan[l]},
+                      {"flag_ns", c.machine.level[l].line() * 1e9},
+                      {"a_ns", c.machine.level[l].a * 1e9},
+                      {"b_ns_per_line", c.machine.level[l].b * 1e9},
+                      {"B_ns_per_line", c.machine.level[l].B * 1e9}});
+  return {{"topology", c.node.count_levels()},
+          {"declared", !c.node.is_here()},
+          {"prices", c.tuning.prices.measured ? "measured " + c.tuning.when : "built in"},
+          {"levels", levels},
+          {"copy_ns_per_line", c.machine.copy * 1e9},
+          {"reduce_ns_per_line", c.machine.reduce * 1e9},
+          {"call_ns", c.machine.call * 1e9},
+          {"message_ns", c.machine.message * 1e9}};
+}
+
+Json candidates_as_json(const Case& c) {
+  const std::string taken = coll::chosen(c.machine, c.setting);
+  Json rows = Json::array();
+  for (const coll::Candidate& one : coll::candidates(c.machine, c.setting)) {
+    Json parts = Json::array();
+    for (const model::Part& part : one.cost.parts())
+      parts.push_back({{"what", part.what}, {"source", part.source}, {"us", part.seconds * 1e6}});
+    rows.push_back({{"name", one.name},
+                    {"built", one.built},
+                    {"chosen", one.built && taken == one.name},
+                    {"us", one.cost.seconds() * 1e6},
+                    {"parts", parts}});
+  }
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const Json& a, const Json& b) { return a["us"] < b["us"]; });
+  return rows;
+}
+
+template <class NameAt>
+Json ranges_as_json(const Case& c, NameAt&& name_at) {
+  Json out = Json::array();
+  if (c.setting.call == coll::Call::barrier) return out;
+  coll::Setting s = c.setting;
+  for (const auto& range : model::ranges(1, plotted, [&](std::int64_t bytes) {
+         s.bytes = bytes;
+         return std::string(name_at(s));
+       }))
+    out.push_back({{"from_bytes", range.from_bytes}, {"name", range.name}});
+  return out;
+}
+
+/// Predicted times over size, for plots.
+Json curves_as_json(const Case& c) {
+  Json out = Json::object();
+  if (c.setting.call == coll::Call::barrier) return out;
+  coll::Setting s = c.setting;
+  for (s.bytes = 8; s.bytes <= plotted; s.bytes *= 2)
+    for (const coll::Candidate& one : coll::candidates(c.machine, s))
+      out[one.name].push_back({s.bytes, one.cost.seconds() * 1e6});
+  return out;
+}
+
+Json measured_as_json(const Case& c, const std::vector<Measured>& rows) {
+  Json out = Json::array();
+  coll::Setting s = c.setting;
+  for (const Measured& row : rows) {
+    s.bytes = row.bytes;
+    const std::string way = coll::chosen(c.machine, s);
+    out.push_back({{"bytes", row.bytes},
+                   {"way", way},
+                   {"measured_us", row.us},
+                   {"predicted_us", predicted_us(c.machine, s, way)}});
+  }
+  return out;
+}
+
+}  // namespace
+
+int explain(const Question& q, const std::filesystem::path& prefix) {
+  Case c;
+  if (const std::string why = take(q, &c); !why.empty()) return refuse(why);
+  if (!c.tuning.complaint.empty()) std::cerr << "weft explain: " << c.tuning.complaint << "\n";
+  if (q.measure && !c.node.is_here())
+    return refuse("a declared machine cannot be measured; leave --measure or --topology out");
+
+  Json answer{{"collective", coll::explained_names()[0]},
+              {"bytes", c.setting.bytes},
+              {"ranks", c.ranks},
+              {"mode", q.mode},
+              {"crowded", c.setting.crowded},
+              {"machine", machine_as_json(c)},
+              {"candidates", candidates_as_json(c)},
+              {"chosen", coll::chosen(c.machine, c.setting)},
+              {"fastest", fastest(coll::candidates(c.machine, c.setting)).name}};
+  for (const char* name : coll::explained_names())
+    if (coll::Call call; coll::find_call(name, &call) && call == c.setting.call)
+      answer["collective"] = name;
+  answer["chosen_over_size"] =
+      ranges_as_json(c, [&](const coll::Setting& s) { return coll::chosen(c.machine, s); });
+  answer["fastest_over_size"] = ranges_as_json(
+      c, [&](const coll::Setting& s) { return fastest(coll::candidates(c.machine, s)).name; });
+  answer["predicted"] = curves_as_json(c);
+  if (q.measure) {
+    std::string problem;
+    answer["measured"] = measured_as_json(c, measure_collective(q, c.ranks, prefix, &problem));
+    if (!problem.empty()) return refuse(problem);
+  }
+  std::cout << (q.json ? answer.dump(2) + "\n" : explanation_as_text(answer));
+  if (q.plot.empty()) return 0;
+  const std::string problem = plot_explanation(answer, q.plot, prefix);
+  std::cerr << (problem.empty() ? "plot: " + q.plot : "no plot: " + problem) << "\n";
+  return problem.empty() ? 0 : 1;
+}
+
+}  // namespace weft::tool

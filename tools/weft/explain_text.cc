@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstdio>
+
+#include "explain.h"
+
+namespace weft::tool {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+template <class... Values>
+std::string line(const char* format, Values... values) {
+  char text[256];
+  std::snprintf(text, sizeof text, format, values...);
+  return std::string(text) + "\n";
+}
+
+std::string size_of(std::int64_t bytes) {
+  for (const auto& [shift, unit] : {std::pair{20, "MiB"}, {10, "KiB"}})
+    if (bytes >= std::int64_t{1} << shift && bytes % (std::int64_t{1} << shift) == 0)
+      return std::to_string(bytes >> shift) + " " + unit;
+  return std::to_string(bytes) + " bytes";
+}
+
+std::string levels_of(const Json& machine) {
+  std::string text;
+  const char* before = "ranks";
+  std::string held;
+  for (const Json& level : machine["levels"]) {
+    text += (text.empty() ? "" : ", ") + std::to_string(level["parts"].get<int>()) + " " +
+            (held.empty() ? before : held) + " in a " + level["name"].get<std::string>();
+    held = level["name"].get<std::string>() + "s";
+  }
+  return text;
+}
+
+std::string candidate_as_text(const Json& c) {
+  const auto name = c["name"].get<std::string>();
+  std::string text = line("%s %-27s %12.3f us%s", c["chosen"] ? ">" : " ", name.c_str(),
+                          c["us"].get<double>(), c["built"] ? "" : "   not in weft");
+  for (const Json& part : c["parts"])
+    text += line("    %-32s %7.3f us   %s", part["what"].get<std::string>().c_str(),
+                 part["us"].get<double>(), part["source"].get<std::string>().c_str());
+  return text;
+}
+
+std::string ranges_as_text(const Json& ranges) {
+  std::string text;
+  for (const Json& range : ranges)
+    text += text.empty()
+                ? range["name"].get<std::string>()
+                : "; from " + size_of(range["from_bytes"]) + " " + range["name"].get<std::string>();
+  return text;
+}
+
+std::string measured_as_text(const Json& rows) {
+  std::string text = "\nmeasured here now (median of batches), and modelled for the way taken\n";
+  text +=
+      line("  %12s  %-20s %12s %12s %8s", "bytes", "way", "measured us", "modelled us", "ratio");
+  for (const Json& row : rows) {
+    const double measured = row["measured_us"], predicted = row["predicted_us"];
+    text += line("  %12lld  %-20s %12.3f %12.3f %8.2f",
+                 static_cast<long long>(row["bytes"].get<std::int64_t>()),
+                 row["way"].get<std::string>().c_str(), measured, predicted, measured / predicted);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string explanation_as_text(const Json& a) {
+  const Json& machine = a["machine"];
+  const auto text_of = [](const Json& j) { return j.get<std::string>(); };
+  std::string out = text_of(a["collective"]) + " of " + size_of(a["bytes"]) + ", " +
+                    std::to_string(a["ranks"].get<int>()) + " ranks, mode " + text_of(a["mode"]) +
+                    "\n";
+  out += "machine: " + text_of(machine["topology"]) + (machine["declared"] ? " (declared)" : "") +
+         "\n";
+  out += "ranks:   " + levels_of(machine) + "\n";
+  out += "prices:  " + text_of(machine["prices"]) +
+         (machine["prices"] == "built in" && !machine["declared"]
+              ? "; `weft tune` measures this machine\n"
+              : "\n");
+  if (a["crowded"])
+    out += "note:    more ranks than CPUs: waiting for a CPU comes on top, and is not modelled\n";
+  out += "\nmodelled time of one operation; > is what weft takes\n";
+  for (const Json& c : a["candidates"]) out += candidate_as_text(c);
+  const bool agree = a["chosen"] == a["fastest"];
+  out += "\nweft takes " + text_of(a["chosen"]) +
+         (agree ? ", the fastest that it has by the model\n"
+                : "; by the model " + text_of(a["fastest"]) + " would be faster\n");
+  if (!a["chosen_over_size"].empty())
+    out += "over size, taken:             " + ranges_as_text(a["chosen_over_size"]) +
+           "\n           fastest by model: " + ranges_as_text(a["fastest_over_size"]) + "\n";
+  return a.contains("measured") ? out + measured_as_text(a["measured"]) : out;
+}
+
+}  // namespace weft::tool

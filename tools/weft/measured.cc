@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What weft explain needs of other programs: bench/collectives for real times, matplotlib for a
+// picture.
+#include <stdlib.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <fstream>
+#include <sstream>
+
+#include "explain.h"
+
+namespace weft::tool {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+std::string quoted(const std::string& word) {
+  std::string out = "'";
+  for (const char c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
+}
+
+/// Runs a shell command; its exit code and all it prints.
+int run(const std::vector<std::string>& words, std::string* out) {
+  std::string command;
+  for (const std::string& word : words) command += quoted(word) + " ";
+  std::FILE* pipe = popen((command + "2>&1 </dev/null").c_str(), "re");
+  if (pipe == nullptr) return -1;
+  char text[4096];
+  while (const std::size_t n = std::fread(text, 1, sizeof text, pipe)) out->append(text, n);
+  const int status = pclose(pipe);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/// A folder for this run.
+class Scratch {
+ public:
+  Scratch() {
+    std::string name = (fs::temp_directory_path() / "weft-explain-XXXXXX").string();
+    if (mkdtemp(name.data()) != nullptr) path_ = name;
+  }
+  ~Scratch() {
+    std::error_code ignored;
+    if (!path_.empty()) fs::remove_all(path_, ignored);
+  }
+  Scratch(const Scratch&) = delete;
+  fs::path operator/(const char* name) const { return path_ / name; }
+
+ private:
+  fs::path path_;
+};
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+}  // namespace
+
+std::vector<Measured> measure_collective(const Question& q, int ranks, const fs::path& prefix,
+                                         std::string* problem) {
+  const Scratch scratch;
+  const std::string program = scratch / "collectives";
+  std::string name = q.collective, text;
+  if (name.rfind("MPI_", 0) == 0) name.erase(0, 4);
+  std::transform(name.begin(), name.end(), name.begin(),
+                 [](unsigned char c) { return std::tolower(c); });
+  if (run({prefix / "bin/mpicc", "-O2", prefix / "share/weft/bench/collectives/main.c", "-o",
+           program},
+          &text) != 0) {
+    *problem = "the measuring program cannot be compiled:\n" + text;
+    return {};
+  }
+  if (run({prefix / "bin/mpiexec", "--ranks=" + q.mode, "-n", std::to_string(ranks), program, "-r",
+           name, "-b", "7", "-l", "0.2"},
+          &text) != 0) {
+    *problem = "the measuring program failed:\n" + text;
+    return {};
+  }
+  std::vector<Measured> rows;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    const Json row = Json::parse(line, nullptr, false);
+    if (!row.is_object()) continue;
+    // The bench counts a block of reduce_scatter, the cost formulas the whole vector.
+    const std::int64_t bytes = name == "barrier" ? 0 : row["bytes"].get<std::int64_t>();
+    rows.push_back({name == "reduce_scatter" ? bytes * ranks : bytes,
+                    median(row["us"].get<std::vector<double>>())});
+    if (name == "barrier") rows.resize(1);
+  }
+  if (rows.empty()) *problem = "the measuring program printed nothing:\n" + text;
+  return rows;
+}
+
+std::string plot_explanation(const Json& answer, const std::string& picture,
+                             const fs::path& prefix) {
+  const fs::path bench = prefix / "share/weft/bench";
+  const Scratch scratch;
+  const fs::path data = scratch / "answer.json";
+  std::ofstream(data) << answer;
+  std::string where, text;
+  fs::path python = "python3";
+  if (run({bench / "peers", "--where"}, &where) == 0) {
+    const fs::path own = fs::path(where.substr(0, where.find('\n'))) / "plot/bin/python";
+    if (fs::exists(own)) python = own;
+  }
+  if (run({python, bench / "plot_model.py", data, picture}, &text) == 0) return "";
+  if (text.find("matplotlib") != std::string::npos)
+    return "matplotlib is missing; `make peers` or apt-get install python3-matplotlib installs it";
+  return text;
+}
+
+}  // namespace weft::tool
