@@ -13,15 +13,19 @@ def main(data, picture):
     with open(data) as file:
         answer = json.load(file)
     built = {c["name"]: c["built"] for c in answer["candidates"]}
+    colors = {}
     figure, axes = pyplot.subplots(figsize=(8, 5))
     for name, points in answer["predicted"].items():
         sizes, times = zip(*points)
-        axes.plot(sizes, times, label=f"{name} (modelled)" if built.get(name, True) else f"{name} (modelled, not in weft)",
-                  linewidth=1.2, linestyle="-" if built.get(name, True) else ":")
+        known = built.get(name, True)
+        curve, = axes.plot(sizes, times, label=f"{name} (modelled{'' if known else ', not in weft'})",
+                           linewidth=1.2, linestyle="-" if known else ":")
+        colors[name] = curve.get_color()
     rows = answer.get("measured", [])
-    if rows:
-        axes.plot([row["bytes"] for row in rows], [row["measured_us"] for row in rows], "ko",
-                  markersize=4, label="measured here")
+    for name in dict.fromkeys(row["way"] for row in rows):
+        own = [row for row in rows if row["way"] == name]
+        axes.plot([row["bytes"] for row in own], [row["measured_us"] for row in own], "o", markersize=4,
+                  color=colors.get(name, "black"), label=f"{name} (measured here)")
     for part in answer["chosen_over_size"][1:]:
         axes.axvline(part["from_bytes"], color="gray", linewidth=0.6)
     axes.set_xscale("log", base=2)

@@ -26,6 +26,30 @@ constexpr ParamDef table[] = {
      "off,on,full"},
     {P::coll_shared_max, "coll.shared_max", ParamType::integer, "4096", "bytes", 0, 1 << 20,
      "largest payload for which collectives inside a node use shared flags and slots"},
+    {P::coll_explain, "coll.explain", ParamType::boolean, "0", "", 0, 1,
+     "say once for each communicator, collective and way which way it goes (docs/collectives.md)"},
+    {P::coll_allgather, "coll.allgather", ParamType::integer, "0", "", 0, 5,
+     "the way of every allgather that can go it", "auto,slots,direct,strips,bruck,ring"},
+    {P::coll_allreduce, "coll.allreduce", ParamType::integer, "0", "", 0, 5,
+     "the way of every allreduce that can go it",
+     "auto,slots,direct,strips,recursive_doubling,rabenseifner"},
+    {P::coll_alltoall, "coll.alltoall", ParamType::integer, "0", "", 0, 5,
+     "the way of every alltoall that can go it", "auto,slots,direct,strips,bruck,pairwise"},
+    {P::coll_barrier, "coll.barrier", ParamType::integer, "0", "", 0, 2,
+     "the way of every barrier that can go it", "auto,slots,dissemination"},
+    {P::coll_bcast, "coll.bcast", ParamType::integer, "0", "", 0, 5,
+     "the way of every bcast that can go it",
+     "auto,slots,direct,pieces,binomial,scatter_allgather"},
+    {P::coll_gather, "coll.gather", ParamType::integer, "0", "", 0, 5,
+     "the way of every gather that can go it", "auto,slots,direct,pieces,binomial,linear"},
+    {P::coll_reduce, "coll.reduce", ParamType::integer, "0", "", 0, 4,
+     "the way of every reduce that can go it", "auto,slots,direct,strips,binomial"},
+    {P::coll_reduce_scatter, "coll.reduce_scatter", ParamType::integer, "0", "", 0, 5,
+     "the way of every reduce_scatter that can go it", "auto,slots,direct,strips,pairwise,rooted"},
+    {P::coll_scan, "coll.scan", ParamType::integer, "0", "", 0, 3,
+     "the way of every scan and exscan that can go it", "auto,slots,pieces,recursive_doubling"},
+    {P::coll_scatter, "coll.scatter", ParamType::integer, "0", "", 0, 5,
+     "the way of every scatter that can go it", "auto,slots,direct,pieces,binomial,linear"},
     {P::memory_cma, "memory.cma", ParamType::boolean, "1", "", 0, 1,
      "let processes read each other's memory in one copy (process_vm_readv) where permitted"},
     {P::pt2pt_eager_max, "pt2pt.eager_max", ParamType::integer, "32768", "bytes", 0, 1 << 20,
@@ -138,6 +162,15 @@ std::string param_env_name(const ParamDef& def) {
   for (const char* c = def.name; *c != 0; ++c)
     name += *c == '.' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(*c)));
   return name;
+}
+
+std::string_view param_word(const ParamDef& def, std::int64_t value) {
+  std::string_view words = def.words != nullptr ? def.words : "";
+  for (; value > 0 && !words.empty(); --value) {
+    const std::size_t comma = words.find(',');
+    words.remove_prefix(comma == words.npos ? words.size() : comma + 1);
+  }
+  return words.substr(0, words.find(','));
 }
 
 const char* nearest_name(const char* word, std::span<const char* const> names) {

@@ -8,12 +8,24 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 
 namespace weft {
 
 enum class P : int {
   abi_check,
   coll_shared_max,
+  coll_explain,
+  coll_allgather,  // to coll_scatter: one per collective, by name
+  coll_allreduce,
+  coll_alltoall,
+  coll_barrier,
+  coll_bcast,
+  coll_gather,
+  coll_reduce,
+  coll_reduce_scatter,
+  coll_scan,
+  coll_scatter,
   memory_cma,
   pt2pt_eager_max,
   pt2pt_unexpected_max,
@@ -43,6 +55,8 @@ struct ParamDef {
 };
 
 std::span<const ParamDef> param_table();
+/// Word number `value` of the parameter's list of words.
+std::string_view param_word(const ParamDef& def, std::int64_t value);
 /// "4096", "0x10" or "16k" (k, M, G: powers of 1024).
 bool parse_integer(const char* text, std::int64_t* out);
 /// "sync.spin_us" -> "WEFT_SYNC_SPIN_US"

@@ -3,6 +3,7 @@
 // The collectives' state of a communicator, from its construction to its end.
 #include "coll/shared/shared.h"
 #include "coll/state.h"
+#include "coll/way.h"
 
 namespace weft::coll {
 
@@ -21,9 +22,11 @@ void detach(Comm& comm) {
   delete state;
 }
 
-Shared* shared_for(Comm& comm, const How& how) {
+Shared* shared_for(Call call, Comm& comm, const How& how) {
   if (how.what != How::blocking || comm.is_inter() || comm.size() == 1 ||
       comm.size() > Shared::ranks_max || comm.engine->compare_calls)
+    return nullptr;
+  if (comm.engine->ways_matter && asked_kind(*comm.engine, call) == Way::schedule) [[unlikely]]
     return nullptr;
   CommState& state = *comm.coll;
   if (!state.shared_tried) [[unlikely]] {

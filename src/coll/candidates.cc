@@ -8,6 +8,7 @@
 #include "coll/select.h"
 #include "coll/shared/block.h"
 #include "coll/shared/cost.h"
+#include "coll/way.h"
 #include "model/equations.h"
 
 namespace weft::coll {
@@ -25,8 +26,6 @@ constexpr Call calls[] = {Call::barrier,        Call::bcast,   Call::reduce, Cal
 
 constexpr const char* slots = "slots";
 constexpr const char* direct = "direct";
-constexpr const char* pieces = "pieces";
-constexpr const char* strips = "strips";
 
 /// A schedule: its cost, whether its rounds exchange, and when it is legal.
 struct Algorithm {
@@ -58,33 +57,38 @@ constexpr Algorithm algorithms[] = {
 
 /// The schedule that select.h chooses, by the name above.
 const char* schedule_name(const Machine& x, const Setting& s) {
-  const Case c{x.ranks(), s.bytes, true, s.commutative};
+  const Case c{x.ranks(), s.bytes, true, s.commutative, s.asked};
   switch (s.call) {
     case Call::barrier:
       return "dissemination";
     case Call::bcast:
-      return choose_bcast(c) == bcast_binomial ? "binomial" : "scatter_allgather";
+      return choose_bcast(c).name;
     case Call::reduce:
       return "binomial";
     case Call::allreduce:
-      return choose_allreduce(c) == allreduce_rabenseifner ? "rabenseifner" : "recursive_doubling";
+      return choose_allreduce(c).name;
     case Call::reduce_scatter:
-      return choose_reduce_scatter(c) == reduce_scatter_pairwise ? "pairwise" : "rooted";
+      return choose_reduce_scatter(c).name;
     case Call::gather:
-      return choose_gather(c) == gather_linear ? "linear" : "binomial";
+      return choose_gather(c).name;
     case Call::scatter:
-      return choose_scatter(c) == scatter_linear ? "linear" : "binomial";
+      return choose_scatter(c).name;
     case Call::allgather:
-      return choose_allgather(c) == allgather_ring ? "ring" : "bruck";
+      return choose_allgather(c).name;
     case Call::alltoall:
-      return choose_alltoall(c) == alltoall_pairwise ? "pairwise" : "bruck";
+      return choose_alltoall(c).name;
     default:
       return "recursive_doubling";
   }
 }
+bool is_schedule(Call call, std::string_view name) {
+  return std::any_of(std::begin(algorithms), std::end(algorithms),
+                     [&](const Algorithm& a) { return a.call == call && a.name == name; });
+}
 
 /// What one slot has to hold.
 std::int64_t held(const Machine& x, const Setting& s) {
+  if (s.call == Call::barrier) return 0;
   const bool all_blocks = s.call == Call::scatter || s.call == Call::alltoall;
   return all_blocks ? s.bytes * x.ranks() : s.bytes;
 }
@@ -95,19 +99,6 @@ bool fits_slot(const Machine& x, const Setting& s) {
 bool is_flat(const Machine& x, const Setting& s) {
   return !s.crowded && x.ranks() <= flat_max;
 }
-/// The way through the block.
-const char* block_name(Call call) {
-  switch (call) {
-    case Call::bcast:
-    case Call::gather:
-    case Call::scatter:
-    case Call::scan:
-      return pieces;
-    default:
-      return strips;
-  }
-}
-
 Prediction with_call(const Machine& x, Prediction cost) {
   return cost.add("the call", "measured or built in", x.call);
 }
@@ -116,7 +107,7 @@ void add_shared(std::vector<Candidate>& out, const Machine& x, const Setting& s)
   const bool flat = is_flat(x, s);
   if (fits_slot(x, s))
     out.push_back({slots, true, with_call(x, slots_cost(s.call, x, s.bytes, flat))});
-  if (s.bytes == 0 || s.shared_max == 0) return;
+  if (s.bytes == 0 || s.shared_max == 0 || s.call == Call::barrier) return;
   if (s.threads && s.call != Call::scan)
     out.push_back({direct, true, with_call(x, direct_cost(s.call, x, s.bytes, flat))});
   out.push_back({block_name(s.call), true, with_call(x, block_cost(s.call, x, s.bytes, flat))});
@@ -202,9 +193,13 @@ std::vector<Candidate> candidates(const Machine& x, const Setting& s) {
 }
 
 const char* chosen(const Machine& x, const Setting& s) {
-  if (s.shared_max == 0) return schedule_name(x, s);
-  if (fits_slot(x, s)) return slots;
+  if (s.shared_max == 0 || is_schedule(s.call, s.asked)) return schedule_name(x, s);
   const bool reach = s.threads && s.call != Call::scan;
+  if (held(x, s) > 0) {
+    if (s.asked == direct && reach) return direct;
+    if (s.asked == block_name(s.call)) return block_name(s.call);
+  }
+  if (fits_slot(x, s)) return slots;
   return reach && worth_direct(s.call, s.bytes, s.crowded) ? direct : block_name(s.call);
 }
 

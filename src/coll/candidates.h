@@ -23,6 +23,7 @@ struct Setting {
   bool crowded = false;    // more ranks than CPUs
   bool commutative = true;
   std::int64_t shared_max = 4096;  // coll.shared_max
+  std::string_view asked = {};     // coll.bcast, ...: a way by name
 };
 
 struct Candidate {

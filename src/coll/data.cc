@@ -5,6 +5,7 @@
 #include "coll/select.h"
 #include "coll/shared/shared.h"
 #include "coll/state.h"
+#include "coll/way.h"
 
 namespace weft::coll {
 namespace {
@@ -16,13 +17,14 @@ Err gather_blocks(Call call, const ConstBuffer& send, const Blocks& recv, int ro
   const bool is_root = comm.rank == root;
   const std::int64_t bytes =
       uniform && !comm.is_inter() ? (is_root ? recv[root] : send).bytes() : 0;
-  if (Shared* shared = uniform ? shared_for(comm, how) : nullptr)
+  if (Shared* shared = uniform ? shared_for(call, comm, how) : nullptr)
     return shared->gather(send, recv, root, bytes);
   Schedule& s = take_schedule(comm, {call, how.what, root, uniform ? bytes : Signature::any_size});
   if (comm.is_inter())
     gather_inter(s, send, recv, root, remote_size(comm));
   else
-    choose_gather({comm.size(), bytes, uniform})(s, send, recv, root, position(comm));
+    pick(comm, call, choose_gather, {.bytes = bytes, .uniform = uniform})(s, send, recv, root,
+                                                                          position(comm));
   return launch(s, comm, how);
 }
 
@@ -32,13 +34,14 @@ Err scatter_blocks(Call call, const Blocks& send, const Buffer& recv, int root, 
   const bool is_root = comm.rank == root;
   const std::int64_t bytes =
       uniform && !comm.is_inter() ? (is_root ? send[root] : recv).bytes() : 0;
-  if (Shared* shared = uniform ? shared_for(comm, how) : nullptr)
+  if (Shared* shared = uniform ? shared_for(call, comm, how) : nullptr)
     return shared->scatter(send, recv, root, bytes);
   Schedule& s = take_schedule(comm, {call, how.what, root, uniform ? bytes : Signature::any_size});
   if (comm.is_inter())
     scatter_inter(s, send, recv, root, remote_size(comm));
   else
-    choose_scatter({comm.size(), bytes, uniform})(s, send, recv, root, position(comm));
+    pick(comm, call, choose_scatter, {.bytes = bytes, .uniform = uniform})(s, send, recv, root,
+                                                                           position(comm));
   return launch(s, comm, how);
 }
 
@@ -46,7 +49,7 @@ Err allgather_blocks(Call call, const ConstBuffer& send, const Blocks& recv, Com
                      const How& how) {
   const bool uniform = recv.is_uniform();
   const std::int64_t bytes = uniform ? recv[0].bytes() : 0;
-  if (Shared* shared = uniform ? shared_for(comm, how) : nullptr)
+  if (Shared* shared = uniform ? shared_for(call, comm, how) : nullptr)
     return shared->allgather(send, recv, bytes);
   Signature mine{call, how.what};
   if (uniform) mine.bytes = bytes;
@@ -55,14 +58,15 @@ Err allgather_blocks(Call call, const ConstBuffer& send, const Blocks& recv, Com
   if (comm.is_inter())
     allgather_inter(s, send, recv, position(comm), remote_size(comm));
   else
-    choose_allgather({comm.size(), bytes, uniform})(s, send, recv, position(comm));
+    pick(comm, call, choose_allgather, {.bytes = bytes, .uniform = uniform})(s, send, recv,
+                                                                             position(comm));
   return launch(s, comm, how);
 }
 
 Err alltoall_blocks(Call call, const Blocks& send, const Blocks& recv, Comm& comm, const How& how) {
   const bool uniform = recv.is_uniform();
   const std::int64_t bytes = uniform ? recv[0].bytes() : 0;
-  if (Shared* shared = uniform ? shared_for(comm, how) : nullptr)
+  if (Shared* shared = uniform ? shared_for(call, comm, how) : nullptr)
     return shared->alltoall(send, recv, bytes);
   Signature mine{call, how.what};
   if (uniform) mine.bytes = bytes;
@@ -71,14 +75,16 @@ Err alltoall_blocks(Call call, const Blocks& send, const Blocks& recv, Comm& com
   if (comm.is_inter())
     alltoall_inter(s, send, recv, position(comm), remote_size(comm));
   else
-    choose_alltoall({comm.size(), bytes, uniform})(s, send, recv, position(comm));
+    pick(comm, call, choose_alltoall, {.bytes = bytes, .uniform = uniform})(s, send, recv,
+                                                                            position(comm));
   return launch(s, comm, how);
 }
 
 }  // namespace
 
 Err barrier(Comm& comm, How how) {
-  if (Shared* shared = shared_for(comm, how)) return shared->barrier();
+  if (Shared* shared = shared_for(Call::barrier, comm, how)) return shared->barrier();
+  tell_way(comm, Call::barrier, 0, "dissemination");
   Schedule& s = take_schedule(comm, {Call::barrier, how.what});
   if (comm.is_inter())
     barrier_inter(s, position(comm), remote_size(comm));
@@ -88,14 +94,14 @@ Err barrier(Comm& comm, How how) {
 }
 
 Err bcast(const Buffer& buffer, int root, Comm& comm, How how) {
-  if (Shared* shared = shared_for(comm, how)) return shared->bcast(buffer, root);
+  if (Shared* shared = shared_for(Call::bcast, comm, how)) return shared->bcast(buffer, root);
   // Beside the root of an intercommunicator there may be no type.
   const std::int64_t bytes = comm.is_inter() ? 0 : buffer.bytes();
   Schedule& s = take_schedule(comm, {Call::bcast, how.what, root, bytes});
   if (comm.is_inter())
     bcast_inter(s, buffer, root, remote_size(comm));
   else
-    choose_bcast({comm.size(), bytes})(s, buffer, root, position(comm));
+    pick(comm, Call::bcast, choose_bcast, {.bytes = bytes})(s, buffer, root, position(comm));
   return launch(s, comm, how);
 }
 

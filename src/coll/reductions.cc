@@ -5,21 +5,22 @@
 #include "coll/select.h"
 #include "coll/shared/shared.h"
 #include "coll/state.h"
+#include "coll/way.h"
 
 namespace weft::coll {
 namespace {
 
-Case case_of(const Operands& x, const Comm& comm, std::int64_t elements) {
-  return {comm.size(), elements * x.type->size, true, x.op->commutative};
+Case case_of(const Operands& x, std::int64_t elements) {
+  return {.bytes = elements * x.type->size, .commutative = x.op->commutative};
 }
 
 /// Slots hold packed data, and whoever comes last applies the operation: so it has to be the
 /// library's.
-Shared* shared_for_reduction(const Operands& x, Comm& comm, const How& how) {
+Shared* shared_for_reduction(Call call, const Operands& x, Comm& comm, const How& how) {
   if (comm.is_inter()) return nullptr;  // beside the root there may be no operation and type
   const bool plain =
       x.op->operation != datatype::Operation::user && x.type->predefined && x.type->dense;
-  return plain ? shared_for(comm, how) : nullptr;
+  return plain ? shared_for(call, comm, how) : nullptr;
 }
 
 Signature signature(Call call, const Operands& x, std::int64_t count, const How& how,
@@ -31,39 +32,41 @@ Signature signature(Call call, const Operands& x, std::int64_t count, const How&
 Err reduce_scatter_parts(Call call, const Operands& x, const Parts& parts, Comm& comm,
                          const How& how) {
   const Position me = position(comm);
-  if (Shared* shared = shared_for_reduction(x, comm, how))
+  if (Shared* shared = shared_for_reduction(call, x, comm, how))
     return shared->reduce_scatter(call, x, parts, parts.before(me.size) * x.type->size);
   Schedule& s = take_schedule(comm, signature(call, x, parts.before(me.size), how));
   if (comm.is_inter())
     reduce_scatter_inter(s, x, parts, me, remote_size(comm));
   else
-    choose_reduce_scatter(case_of(x, comm, parts.before(me.size)))(s, x, parts, me);
+    pick(comm, call, choose_reduce_scatter, case_of(x, parts.before(me.size)))(s, x, parts, me);
   return launch(s, comm, how);
 }
 
 }  // namespace
 
 Err reduce(const Operands& x, int root, Comm& comm, How how) {
-  if (Shared* shared = shared_for_reduction(x, comm, how)) {
+  if (Shared* shared = shared_for_reduction(Call::reduce, x, comm, how)) {
     return shared->reduce(x, root);
   }
   Schedule& s = take_schedule(comm, signature(Call::reduce, x, x.count, how, root));
   if (comm.is_inter())
     reduce_inter(s, x, root, remote_size(comm));
-  else
+  else {
+    tell_way(comm, Call::reduce, x.count * x.type->size, "binomial");
     reduce_binomial(s, x, root, position(comm));
+  }
   return launch(s, comm, how);
 }
 
 Err allreduce(const Operands& x, Comm& comm, How how) {
-  if (Shared* shared = shared_for_reduction(x, comm, how)) {
+  if (Shared* shared = shared_for_reduction(Call::allreduce, x, comm, how)) {
     return shared->allreduce(x);
   }
   Schedule& s = take_schedule(comm, signature(Call::allreduce, x, x.count, how));
   if (comm.is_inter())
     allreduce_inter(s, x, position(comm), remote_size(comm));
   else
-    choose_allreduce(case_of(x, comm, x.count))(s, x, position(comm));
+    pick(comm, Call::allreduce, choose_allreduce, case_of(x, x.count))(s, x, position(comm));
   return launch(s, comm, how);
 }
 
@@ -76,14 +79,18 @@ Err reduce_scatter_block(const Operands& x, Comm& comm, How how) {
 }
 
 Err scan(const Operands& x, Comm& comm, How how) {
-  if (Shared* shared = shared_for_reduction(x, comm, how)) return shared->scan(Call::scan, x);
+  if (Shared* shared = shared_for_reduction(Call::scan, x, comm, how))
+    return shared->scan(Call::scan, x);
+  tell_way(comm, Call::scan, x.count * x.type->size, "recursive_doubling");
   Schedule& s = take_schedule(comm, signature(Call::scan, x, x.count, how));
   scan_recursive_doubling(s, x, position(comm));
   return launch(s, comm, how);
 }
 
 Err exscan(const Operands& x, Comm& comm, How how) {
-  if (Shared* shared = shared_for_reduction(x, comm, how)) return shared->scan(Call::exscan, x);
+  if (Shared* shared = shared_for_reduction(Call::exscan, x, comm, how))
+    return shared->scan(Call::exscan, x);
+  tell_way(comm, Call::exscan, x.count * x.type->size, "recursive_doubling");
   Schedule& s = take_schedule(comm, signature(Call::exscan, x, x.count, how));
   exscan_recursive_doubling(s, x, position(comm));
   return launch(s, comm, how);

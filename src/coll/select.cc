@@ -19,15 +19,20 @@ struct Row {
   int from_ranks;
   bool uniform_only;
   bool commutative_only;
-  Emit* emit;
+  Chosen<Emit> algorithm;
+  bool is_legal(const Case& c) const {
+    return (c.uniform || !uniform_only) && (c.commutative || !commutative_only);
+  }
 };
 
 template <class Emit, std::size_t N>
-Emit* choose(const Row<Emit> (&table)[N], const Case& c) {
+Chosen<Emit> choose(const Row<Emit> (&table)[N], const Case& c) {
+  if (!c.asked.empty())
+    for (const Row<Emit>& row : table)
+      if (row.algorithm.name == c.asked && row.is_legal(c)) return row.algorithm;
   for (const Row<Emit>& row : table)
-    if (c.bytes <= row.up_to_bytes && c.ranks >= row.from_ranks &&
-        (c.uniform || !row.uniform_only) && (c.commutative || !row.commutative_only))
-      return row.emit;
+    if (c.bytes <= row.up_to_bytes && c.ranks >= row.from_ranks && row.is_legal(c))
+      return row.algorithm;
   __builtin_unreachable();
 }
 
@@ -41,35 +46,35 @@ constexpr std::int64_t rooted_max = 1 << 10;
 
 //                                       up to bytes, from ranks, uniform, commutative
 constexpr Row<EmitBcast> bcast_rows[] = {
-    {bcast_tree_max, 1, false, false, bcast_binomial},
-    {any_size, 4, false, false, bcast_scatter_allgather},
-    {any_size, 1, false, false, bcast_binomial},
+    {bcast_tree_max, 1, false, false, {"binomial", bcast_binomial}},
+    {any_size, 4, false, false, {"scatter_allgather", bcast_scatter_allgather}},
+    {any_size, 1, false, false, {"binomial", bcast_binomial}},
 };
 constexpr Row<EmitGather> gather_rows[] = {
-    {packed_block_max, 4, true, false, gather_binomial},
-    {any_size, 1, false, false, gather_linear},
+    {packed_block_max, 4, true, false, {"binomial", gather_binomial}},
+    {any_size, 1, false, false, {"linear", gather_linear}},
 };
 constexpr Row<EmitScatter> scatter_rows[] = {
-    {packed_block_max, 4, true, false, scatter_binomial},
-    {any_size, 1, false, false, scatter_linear},
+    {packed_block_max, 4, true, false, {"binomial", scatter_binomial}},
+    {any_size, 1, false, false, {"linear", scatter_linear}},
 };
 constexpr Row<EmitAllgather> allgather_rows[] = {
-    {packed_block_max, 3, true, false, allgather_bruck},
-    {any_size, 1, false, false, allgather_ring},
+    {packed_block_max, 3, true, false, {"bruck", allgather_bruck}},
+    {any_size, 1, false, false, {"ring", allgather_ring}},
 };
 constexpr Row<EmitAlltoall> alltoall_rows[] = {
-    {bruck_block_max, bruck_ranks_min, true, false, alltoall_bruck},
-    {any_size, 1, false, false, alltoall_pairwise},
+    {bruck_block_max, bruck_ranks_min, true, false, {"bruck", alltoall_bruck}},
+    {any_size, 1, false, false, {"pairwise", alltoall_pairwise}},
 };
 constexpr Row<EmitAllreduce> allreduce_rows[] = {
-    {doubling_max, 1, false, false, allreduce_recursive_doubling},
-    {any_size, 1, false, true, allreduce_rabenseifner},
-    {any_size, 1, false, false, allreduce_recursive_doubling},
+    {doubling_max, 1, false, false, {"recursive_doubling", allreduce_recursive_doubling}},
+    {any_size, 1, false, true, {"rabenseifner", allreduce_rabenseifner}},
+    {any_size, 1, false, false, {"recursive_doubling", allreduce_recursive_doubling}},
 };
 constexpr Row<EmitReduceScatter> reduce_scatter_rows[] = {
-    {rooted_max, 4, false, false, reduce_scatter_rooted},
-    {any_size, 1, false, true, reduce_scatter_pairwise},
-    {any_size, 1, false, false, reduce_scatter_rooted},
+    {rooted_max, 4, false, false, {"rooted", reduce_scatter_rooted}},
+    {any_size, 1, false, true, {"pairwise", reduce_scatter_pairwise}},
+    {any_size, 1, false, false, {"rooted", reduce_scatter_rooted}},
 };
 
 }  // namespace
@@ -94,25 +99,25 @@ bool worth_direct(Call call, std::int64_t bytes, bool crowded) {
   }
 }
 
-EmitBcast* choose_bcast(const Case& c) {
+Chosen<EmitBcast> choose_bcast(const Case& c) {
   return choose(bcast_rows, c);
 }
-EmitGather* choose_gather(const Case& c) {
+Chosen<EmitGather> choose_gather(const Case& c) {
   return choose(gather_rows, c);
 }
-EmitScatter* choose_scatter(const Case& c) {
+Chosen<EmitScatter> choose_scatter(const Case& c) {
   return choose(scatter_rows, c);
 }
-EmitAllgather* choose_allgather(const Case& c) {
+Chosen<EmitAllgather> choose_allgather(const Case& c) {
   return choose(allgather_rows, c);
 }
-EmitAlltoall* choose_alltoall(const Case& c) {
+Chosen<EmitAlltoall> choose_alltoall(const Case& c) {
   return choose(alltoall_rows, c);
 }
-EmitAllreduce* choose_allreduce(const Case& c) {
+Chosen<EmitAllreduce> choose_allreduce(const Case& c) {
   return choose(allreduce_rows, c);
 }
-EmitReduceScatter* choose_reduce_scatter(const Case& c) {
+Chosen<EmitReduceScatter> choose_reduce_scatter(const Case& c) {
   return choose(reduce_scatter_rows, c);
 }
 

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which algorithm: one table per collective, read from the top; the first row that fits is taken.
+// Which algorithm: one table per collective, read from the top; the first row that fits is taken
+// (or the one asked for).
 // The last row of each fits everything. What decides (bytes, ranks, commutativity) is the same on
 // all ranks, so all choose alike.
 #pragma once
+
+#include <string_view>
 
 #include "coll/blocks.h"
 #include "coll/schedule.h"
@@ -23,22 +26,29 @@ using EmitReduceScatter = void(Schedule&, const Operands&, const Parts&, Positio
 
 /// What a choice depends on. `bytes`: as the costs count them (algorithms/algorithms.h).
 struct Case {
-  int ranks;
-  std::int64_t bytes;
+  int ranks = 0;
+  std::int64_t bytes = 0;
   bool uniform = true;  // all blocks have one size
   bool commutative = true;
+  std::string_view asked = {};  // taken instead if it is legal
+};
+
+template <class Emit>
+struct Chosen {
+  const char* name;
+  Emit* emit;
 };
 
 /// With ranks of one process: copy straight between the users' buffers instead of overlapping two
 /// copies through shared memory? `bytes`: of a vector or block. `crowded`: more ranks than CPUs.
 bool worth_direct(Call call, std::int64_t bytes, bool crowded);
 
-EmitBcast* choose_bcast(const Case& c);
-EmitGather* choose_gather(const Case& c);
-EmitScatter* choose_scatter(const Case& c);
-EmitAllgather* choose_allgather(const Case& c);
-EmitAlltoall* choose_alltoall(const Case& c);
-EmitAllreduce* choose_allreduce(const Case& c);
-EmitReduceScatter* choose_reduce_scatter(const Case& c);
+Chosen<EmitBcast> choose_bcast(const Case& c);
+Chosen<EmitGather> choose_gather(const Case& c);
+Chosen<EmitScatter> choose_scatter(const Case& c);
+Chosen<EmitAllgather> choose_allgather(const Case& c);
+Chosen<EmitAlltoall> choose_alltoall(const Case& c);
+Chosen<EmitAllreduce> choose_allreduce(const Case& c);
+Chosen<EmitReduceScatter> choose_reduce_scatter(const Case& c);
 
 }  // namespace weft::coll

@@ -18,10 +18,11 @@ struct CommState {
   Schedule* idle = nullptr;      // free list
   Shared* shared = nullptr;      // flags and slots; made at the first blocking collective
   bool shared_tried = false;
+  std::uint64_t explained = 0;  // way.cc: what has been said
 };
 
 /// The shared block if a blocking operation may use it, the same answer on all ranks; else null.
-Shared* shared_for(Comm& comm, const How& how);
+Shared* shared_for(Call call, Comm& comm, const How& how);
 
 /// An empty schedule.
 Schedule& take_schedule(Comm& comm);

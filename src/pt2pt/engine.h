@@ -112,6 +112,11 @@ struct Engine {
   std::int64_t cooperate_min = 0;
   std::int64_t shared_max = 0;  // for the collectives (coll.shared_max)
   bool compare_calls = false;   // for the collectives (abi.check=full)
+  bool explain_ways = false;    // for the collectives (coll.explain)
+  bool ways_matter = false;     // ... if that or one of `ways` is set
+  static constexpr int collectives =
+      static_cast<int>(P::coll_scatter) - static_cast<int>(P::coll_allgather) + 1;
+  std::uint8_t ways[collectives] = {};  // for the collectives (coll.allgather to coll.scatter)
   bool use_kernel_copy = true;
 
   shm::Inbox inbox;

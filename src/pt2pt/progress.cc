@@ -211,6 +211,12 @@ void Engine::open(memory::Job& the_job, int rank, const Params& params, Counters
   cooperate_min = policy.crowded ? INT64_MAX : params.integer(P::pt2pt_cooperate_min);
   shared_max = params.integer(P::coll_shared_max);
   compare_calls = params.integer(P::abi_check) == 2;
+  explain_ways = ways_matter = params.boolean(P::coll_explain);
+  for (int i = 0; i < collectives; ++i) {
+    const auto id = static_cast<P>(static_cast<int>(P::coll_allgather) + i);
+    ways[i] = static_cast<std::uint8_t>(params.integer(id));
+    ways_matter |= ways[i] != 0;
+  }
   use_kernel_copy = params.boolean(P::memory_cma);
   peers = std::vector<Peer>(h.nranks);
   for (std::uint32_t i = shm::Mailbox::jobs; i > 0; --i) free_jobs.push_back(i - 1);

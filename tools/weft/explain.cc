@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "explain.h"
 
-#include <cstdio>
-#include <cstring>
+#include <algorithm>
 #include <iostream>
 #include <numeric>
 
 #include "base/params.h"
+#include "coll/way.h"
 #include "launch/plan.h"
 #include "launch/tuning.h"
 #include "topo/table.h"
@@ -43,6 +43,12 @@ std::string take_collective(const std::string& given, coll::Setting* out) {
 std::string take_bytes(const std::string& given, std::int64_t* out) {
   if (parse_integer(given.c_str(), out) && *out >= 0 && *out <= largest) return "";
   return "--bytes " + given + " is no size; expected 0 to 1G, like 8, 16k or 1M";
+}
+
+/// The parameter that asks for a way of this call.
+const ParamDef& way_definition(coll::Call call) {
+  return param_table()[static_cast<std::size_t>(static_cast<int>(P::coll_allgather) +
+                                                coll::way_parameter(call))];
 }
 
 /// What is explained, with everything it depends on.
@@ -82,7 +88,12 @@ std::string take(const Question& q, Case* out) {
   const int cpus = out->node.is_here() ? launch::usable_cpus() : out->node.cpus();
   out->setting.threads = q.mode == "thread";
   out->setting.crowded = out->ranks > cpus;
-  out->setting.shared_max = Params::from_env(false).integer(P::coll_shared_max);
+  const Params params = Params::from_env(true);
+  out->setting.shared_max = params.integer(P::coll_shared_max);
+  const ParamDef& asked = param_table()[static_cast<std::size_t>(
+      static_cast<int>(P::coll_allgather) + coll::way_parameter(out->setting.call))];
+  if (const std::int64_t way = params.integer(asked.id); way > 0)
+    out->setting.asked = param_word(asked, way);
   return "";
 }
 
@@ -160,17 +171,32 @@ Json curves_as_json(const Case& c) {
   return out;
 }
 
-Json measured_as_json(const Case& c, const std::vector<Measured>& rows) {
+/// Every built way that can be asked for, at every size that it serves.
+Json measured_as_json(const Case& c, const Question& q, const std::string& call,
+                      const std::filesystem::path& prefix, std::string* problem) {
+  const ParamDef& def = way_definition(c.setting.call);
+  std::vector<std::string> ways;
+  for (std::int64_t i = 1; i <= def.max; ++i)
+    if (c.setting.threads || param_word(def, i) != "direct") ways.emplace_back(param_word(def, i));
+  const auto all = measure_collective(q, call, c.ranks, ways, prefix, problem);
   Json out = Json::array();
-  coll::Setting s = c.setting;
-  for (const Measured& row : rows) {
-    s.bytes = row.bytes;
-    const std::string way = coll::chosen(c.machine, s);
-    out.push_back({{"bytes", row.bytes},
-                   {"way", way},
-                   {"measured_us", row.us},
-                   {"predicted_us", predicted_us(c.machine, s, way)}});
-  }
+  for (std::size_t i = 0; i < all.size(); ++i)
+    for (const Measured& row : all[i]) {
+      coll::Setting s = c.setting;
+      s.bytes = row.bytes;
+      const bool taken = ways[i] == coll::chosen(c.machine, s);
+      s.asked = ways[i];
+      if (coll::chosen(c.machine, s) != ways[i]) continue;
+      out.push_back({{"bytes", row.bytes},
+                     {"way", ways[i]},
+                     {"chosen", taken},
+                     {"measured_us", row.us},
+                     {"predicted_us", predicted_us(c.machine, s, ways[i])}});
+    }
+  std::stable_sort(out.begin(), out.end(), [](const Json& a, const Json& b) {
+    return std::pair(a["bytes"].get<std::int64_t>(), a["measured_us"].get<double>()) <
+           std::pair(b["bytes"].get<std::int64_t>(), b["measured_us"].get<double>());
+  });
   return out;
 }
 
@@ -202,7 +228,7 @@ int explain(const Question& q, const std::filesystem::path& prefix) {
   answer["predicted"] = curves_as_json(c);
   if (q.measure) {
     std::string problem;
-    answer["measured"] = measured_as_json(c, measure_collective(q, c.ranks, prefix, &problem));
+    answer["measured"] = measured_as_json(c, q, answer["collective"], prefix, &problem);
     if (!problem.empty()) return refuse(problem);
   }
   std::cout << (q.json ? answer.dump(2) + "\n" : explanation_as_text(answer));

@@ -36,9 +36,13 @@ struct Measured {
   std::int64_t bytes;  // as the cost formulas count them
   double us;
 };
-/// Runs bench/collectives here with mpiexec; empty with a sentence in `problem` if it cannot.
-std::vector<Measured> measure_collective(const Question& question, int ranks,
-                                         const std::filesystem::path& prefix, std::string* problem);
+/// Runs bench/collectives here with mpiexec, once for each of `ways`; a row of sizes for each.
+/// Empty with a sentence in `problem` if it cannot.
+std::vector<std::vector<Measured>> measure_collective(const Question& question,
+                                                      const std::string& call, int ranks,
+                                                      const std::vector<std::string>& ways,
+                                                      const std::filesystem::path& prefix,
+                                                      std::string* problem);
 
 /// Draws the answer with matplotlib; "" or a sentence why not.
 std::string plot_explanation(const nlohmann::ordered_json& answer, const std::string& picture,

@@ -54,14 +54,17 @@ std::string ranges_as_text(const Json& ranges) {
 }
 
 std::string measured_as_text(const Json& rows) {
-  std::string text = "\nmeasured here now (median of batches), and modelled for the way taken\n";
+  std::string text =
+      "\nmeasured here now (medians), every way where it serves, fastest first; > is what weft "
+      "takes\n";
   text +=
-      line("  %12s  %-20s %12s %12s %8s", "bytes", "way", "measured us", "modelled us", "ratio");
+      line("  %12s    %-20s %12s %12s %8s", "bytes", "way", "measured us", "modelled us", "ratio");
   for (const Json& row : rows) {
     const double measured = row["measured_us"], predicted = row["predicted_us"];
-    text += line("  %12lld  %-20s %12.3f %12.3f %8.2f",
-                 static_cast<long long>(row["bytes"].get<std::int64_t>()),
-                 row["way"].get<std::string>().c_str(), measured, predicted, measured / predicted);
+    text +=
+        line("  %12lld  %s %-20s %12.3f %12.3f %8.2f",
+             static_cast<long long>(row["bytes"].get<std::int64_t>()), row["chosen"] ? ">" : " ",
+             row["way"].get<std::string>().c_str(), measured, predicted, measured / predicted);
   }
   return text;
 }

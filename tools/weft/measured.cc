@@ -59,41 +59,55 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-}  // namespace
-
-std::vector<Measured> measure_collective(const Question& q, int ranks, const fs::path& prefix,
-                                         std::string* problem) {
-  const Scratch scratch;
-  const std::string program = scratch / "collectives";
-  std::string name = q.collective, text;
-  if (name.rfind("MPI_", 0) == 0) name.erase(0, 4);
-  std::transform(name.begin(), name.end(), name.begin(),
-                 [](unsigned char c) { return std::tolower(c); });
-  if (run({prefix / "bin/mpicc", "-O2", prefix / "share/weft/bench/collectives/main.c", "-o",
-           program},
-          &text) != 0) {
-    *problem = "the measuring program cannot be compiled:\n" + text;
-    return {};
-  }
-  if (run({prefix / "bin/mpiexec", "--ranks=" + q.mode, "-n", std::to_string(ranks), program, "-r",
-           name, "-b", "7", "-l", "0.2"},
-          &text) != 0) {
-    *problem = "the measuring program failed:\n" + text;
-    return {};
-  }
+/// What the program printed: one JSON object per size.
+std::vector<Measured> rows_of(const std::string& text, const std::string& call, int ranks) {
   std::vector<Measured> rows;
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
     const Json row = Json::parse(line, nullptr, false);
     if (!row.is_object()) continue;
     // The bench counts a block of reduce_scatter, the cost formulas the whole vector.
-    const std::int64_t bytes = name == "barrier" ? 0 : row["bytes"].get<std::int64_t>();
-    rows.push_back({name == "reduce_scatter" ? bytes * ranks : bytes,
+    const std::int64_t bytes = call == "barrier" ? 0 : row["bytes"].get<std::int64_t>();
+    rows.push_back({call == "reduce_scatter" ? bytes * ranks : bytes,
                     median(row["us"].get<std::vector<double>>())});
-    if (name == "barrier") rows.resize(1);
   }
-  if (rows.empty()) *problem = "the measuring program printed nothing:\n" + text;
   return rows;
+}
+
+}  // namespace
+
+std::vector<std::vector<Measured>> measure_collective(const Question& q, const std::string& call,
+                                                      int ranks,
+                                                      const std::vector<std::string>& ways,
+                                                      const fs::path& prefix,
+                                                      std::string* problem) {
+  const Scratch scratch;
+  const std::string program = scratch / "collectives";
+  const fs::path source = prefix / "share/weft/bench/collectives/main.c";
+  std::string said;
+  if (run({prefix / "bin/mpicc", "-O2", source, "-o", program}, &said) != 0) {
+    *problem = "the measuring program cannot be compiled:\n" + said;
+    return {};
+  }
+  std::string variable = "WEFT_COLL_" + call;
+  std::transform(variable.begin(), variable.end(), variable.begin(),
+                 [](unsigned char c) { return std::toupper(c); });
+  std::vector<std::vector<Measured>> out;
+  for (const std::string& way : ways) {
+    std::string text;
+    if (run({"env", variable + "=" + way, prefix / "bin/mpiexec", "--ranks=" + q.mode, "-n",
+             std::to_string(ranks), program, "-r", call, "-b", "7", "-l", "0.1"},
+            &text) != 0) {
+      *problem = "the measuring program failed:\n" + text;
+      return {};
+    }
+    out.push_back(rows_of(text, call, ranks));
+    if (out.back().empty()) {
+      *problem = "the measuring program printed nothing:\n" + text;
+      return {};
+    }
+  }
+  return out;
 }
 
 std::string plot_explanation(const Json& answer, const std::string& picture,

@@ -2,6 +2,7 @@
 """Runs the weft command: weft_test.py <weft> <source folder>"""
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -158,6 +159,28 @@ class Weft(unittest.TestCase):
         for row in rows:
             self.assertGreater(row["measured_us"], 0)
             self.assertGreater(row["predicted_us"], 0)
+
+    def test_explain_is_what_happens(self):
+        """WEFT_COLL_EXPLAIN says which way a run went: the one that weft explain calls chosen."""
+        bin_folder = Path(WEFT).parent
+        with tempfile.TemporaryDirectory() as folder:
+            program = f"{folder}/collectives"
+            subprocess.run([bin_folder / "mpicc", SOURCE / "bench/collectives/main.c", "-o", program],
+                           check=True, timeout=60)
+            for mode in ("process", "thread"):
+                for ways in ({}, {"WEFT_COLL_ALLREDUCE": "rabenseifner", "WEFT_COLL_BCAST": "direct",
+                                  "WEFT_COLL_SCAN": "pieces", "WEFT_COLL_BARRIER": "dissemination"}):
+                    run = subprocess.run(
+                        [bin_folder / "mpiexec", f"--ranks={mode}", "-n", "3", program, "-b", "1", "-t", "0.1",
+                         "-m", "16384"], capture_output=True, text=True, timeout=60,
+                        env={**os.environ, **ways, "WEFT_COLL_EXPLAIN": "1"})
+                    said = re.findall(r"WORLD: (\w+) of (\d+) bytes between 3 ranks goes by (\w+)", run.stderr)
+                    self.assertEqual({call for call, _, _ in said},
+                                     {"barrier", "bcast", "reduce", "allreduce", "reduce_scatter", "scan", "gather",
+                                      "scatter", "allgather", "alltoall"}, run.stderr)
+                    for call, size, way in said:
+                        told = weft("explain", call, "--bytes", size, "-n", "3", "--ranks", mode, "--json", **ways)
+                        self.assertEqual(json.loads(told.stdout)["chosen"], way, (mode, call, size))
 
     def test_explain_plots_or_says_what_is_missing(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -107,10 +107,11 @@ Prediction slots_meeting(Call call, const Machine& x, std::int64_t bytes, bool f
   return out;
 }
 
-/// Of `m` lines everybody folds a part.
+/// Of `m` lines everybody folds a part, beginning with its own vector.
 void add_tiles(Prediction& out, const Machine& x, double m) {
-  out.add("everybody folds a tile", "cyclic tiled reduction, as (8)",
-          model::cyclic_tiled_reduce(x, m));
+  const double p = x.ranks();
+  out.add("everybody folds a tile", "sum of (a + max(b, Bq) m/p) over p-1 ranks, as (8)",
+          all_read(x, m / p) + x.reduce * m * (p - 1) / p);
 }
 
 }  // namespace

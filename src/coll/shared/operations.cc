@@ -18,6 +18,7 @@ const void* operand(const Operands& x) {
 
 Err Shared::barrier() {
   note(Call::barrier, 0);
+  way(Call::barrier, 0, 0);
   meet_again();
   return agreed();
 }
@@ -26,8 +27,8 @@ Err Shared::allreduce(const Operands& x) {
   const std::int64_t bytes = x.count * x.type->size;
   if (bytes == 0) return ok;
   note(Call::allreduce, bytes);
-  if (bytes > slot_bytes_) {
-    goes_direct(Call::allreduce, bytes) ? reduce_direct(x, everybody) : reduce_strips(x, everybody);
+  if (const Way w = way(Call::allreduce, bytes, bytes); w != Way::slots) {
+    w == Way::direct ? reduce_direct(x, everybody) : reduce_strips(x, everybody);
     return agreed();
   }
   auto* result = static_cast<std::byte*>(x.recv);
@@ -51,9 +52,8 @@ Err Shared::allgather(const ConstBuffer& send, const Blocks& recv, std::int64_t 
   if (bytes == 0) return ok;
   const bool in_place = is_in_place(send.data);
   note(Call::allgather, bytes, in_place ? bytes : send.bytes());
-  if (bytes > slot_bytes_) {
-    goes_direct(Call::allgather, bytes) ? allgather_direct(send, recv)
-                                        : allgather_strips(send, recv);
+  if (const Way w = way(Call::allgather, bytes, bytes); w != Way::slots) {
+    w == Way::direct ? allgather_direct(send, recv) : allgather_strips(send, recv);
     return agreed();
   }
   reserve();
@@ -70,9 +70,8 @@ Err Shared::alltoall(const Blocks& send, const Blocks& recv, std::int64_t bytes)
   const Blocks& from = send.in_place() ? recv : send;
   note(Call::alltoall, bytes, from[0].bytes());
   const std::int64_t total = size_ * bytes;
-  if (total > slot_bytes_) {
-    !send.in_place() && goes_direct(Call::alltoall, bytes) ? alltoall_direct(send, recv)
-                                                           : alltoall_strips(from, recv, bytes);
+  if (const Way w = way(Call::alltoall, total, bytes, !send.in_place()); w != Way::slots) {
+    w == Way::direct ? alltoall_direct(send, recv) : alltoall_strips(from, recv, bytes);
     return agreed();
   }
   reserve();
@@ -88,8 +87,8 @@ Err Shared::bcast(const Buffer& buffer, int root) {
   const std::int64_t bytes = buffer.bytes();
   note(Call::bcast, bytes);
   if (rank_ == root) {
-    if (bytes > slot_bytes_) {
-      goes_direct(Call::bcast, bytes) ? bcast_direct(buffer, root) : bcast_pieces(buffer, root);
+    if (const Way w = way(Call::bcast, bytes, bytes); w != Way::slots) {
+      w == Way::direct ? bcast_direct(buffer, root) : bcast_pieces(buffer, root);
       return ok;
     }
     reserve();
@@ -103,8 +102,8 @@ Err Shared::bcast(const Buffer& buffer, int root) {
   begin();
   await(root, 0);
   const auto sent = static_cast<std::int64_t>(seat(root).what >> 8);
-  if (sent > slot_bytes_) {
-    goes_direct(Call::bcast, sent) ? bcast_direct(buffer, root) : bcast_pieces(buffer, root);
+  if (const Way w = way(Call::bcast, sent, sent); w != Way::slots) {
+    w == Way::direct ? bcast_direct(buffer, root) : bcast_pieces(buffer, root);
   } else {
     datatype::unpack(buffer, 0, slot(root, sent), std::min(bytes, sent));
     finish();
@@ -116,8 +115,8 @@ Err Shared::reduce(const Operands& x, int root) {
   const std::int64_t bytes = x.count * x.type->size;
   if (bytes == 0) return ok;
   note(Call::reduce, bytes);
-  if (bytes > slot_bytes_) {
-    goes_direct(Call::reduce, bytes) ? reduce_direct(x, root) : reduce_strips(x, root);
+  if (const Way w = way(Call::reduce, bytes, bytes); w != Way::slots) {
+    w == Way::direct ? reduce_direct(x, root) : reduce_strips(x, root);
     return agreed();
   }
   if (rank_ != root) {
@@ -145,7 +144,7 @@ Err Shared::scan(Call call, const Operands& x) {
   const std::int64_t bytes = x.count * x.type->size;
   if (bytes == 0) return ok;
   note(call, bytes);
-  if (bytes > slot_bytes_ || size_ > scan_ranks_max) {
+  if (way(call, size_ > scan_ranks_max ? INT64_MAX : bytes, bytes, false) != Way::slots) {
     scan_pieces(call, x);
     return agreed();
   }
@@ -164,10 +163,9 @@ Err Shared::scan(Call call, const Operands& x) {
 Err Shared::reduce_scatter(Call call, const Operands& x, const Parts& parts, std::int64_t total) {
   if (total == 0) return ok;
   note(call, total);
-  if (total > slot_bytes_) {
-    // In place, a rank's result would overwrite what others have not read yet.
-    !is_in_place(x.send) && goes_direct(call, total) ? reduce_scatter_direct(x, parts)
-                                                     : reduce_scatter_strips(x, parts);
+  // In place, a rank's result would overwrite what others have not read yet.
+  if (const Way w = way(call, total, total, !is_in_place(x.send)); w != Way::slots) {
+    w == Way::direct ? reduce_scatter_direct(x, parts) : reduce_scatter_strips(x, parts);
     return agreed();
   }
   reserve();
@@ -183,9 +181,8 @@ Err Shared::reduce_scatter(Call call, const Operands& x, const Parts& parts, std
 Err Shared::gather(const ConstBuffer& send, const Blocks& recv, int root, std::int64_t bytes) {
   if (bytes == 0) return ok;
   note(Call::gather, bytes);
-  if (bytes > slot_bytes_) {
-    goes_direct(Call::gather, bytes) ? gather_direct(send, recv, root)
-                                     : gather_pieces(send, recv, root, bytes);
+  if (const Way w = way(Call::gather, bytes, bytes); w != Way::slots) {
+    w == Way::direct ? gather_direct(send, recv, root) : gather_pieces(send, recv, root, bytes);
     return agreed();
   }
   if (rank_ != root) {
@@ -207,9 +204,8 @@ Err Shared::scatter(const Blocks& send, const Buffer& recv, int root, std::int64
   if (bytes == 0) return ok;
   note(Call::scatter, bytes);
   const std::int64_t total = size_ * bytes;
-  if (total > slot_bytes_) {
-    goes_direct(Call::scatter, bytes) ? scatter_direct(send, recv, root)
-                                      : scatter_pieces(send, recv, root);
+  if (const Way w = way(Call::scatter, total, bytes); w != Way::slots) {
+    w == Way::direct ? scatter_direct(send, recv, root) : scatter_pieces(send, recv, root);
     return agreed();
   }
   if (rank_ == root) {

@@ -175,6 +175,17 @@ void Shared::come() {
     if (i != rank_) await(i, 0);
 }
 
+Way Shared::way_asked(Call call, std::int64_t held, std::int64_t bytes, bool reach) {
+  const Way asked = asked_kind(engine_, call);
+  Way way = best_way(call, held, bytes, reach);
+  if (held > 0 && ((asked == Way::direct && reach && direct_) || asked == Way::block)) way = asked;
+  tell_way(comm_, call, bytes,
+           way == Way::slots    ? "slots"
+           : way == Way::direct ? "direct"
+                                : block_name(call));
+  return way;
+}
+
 Shared* Shared::attach(Comm& comm) {
   pt2pt::Engine& e = *comm.engine;
   std::uint64_t offset = 0;

@@ -29,6 +29,7 @@
 #include "coll/select.h"
 #include "coll/shared/block.h"
 #include "coll/signature.h"
+#include "coll/way.h"
 #include "pt2pt/engine.h"
 
 namespace weft::coll {
@@ -43,11 +44,6 @@ class Shared {
 
   /// A strip has a line for each of them.
   static constexpr int ranks_max = strip_bytes / 64;
-
-  /// Do ranks reach each other's buffers, and is it worth it for blocks of `bytes`?
-  bool goes_direct(Call call, std::int64_t bytes) const {
-    return direct_ && worth_direct(call, bytes, engine_.policy.crowded);
-  }
 
   // All return MPI_ERR_TRUNCATE or MPI_ERR_OTHER if this rank sees that another one called
   // something else, or for another number of bytes.
@@ -79,6 +75,20 @@ class Shared {
   std::byte* strip(int rank) const {
     return strips_ + (rank * 2 + static_cast<std::int64_t>(strips_used_ % 2)) * strip_bytes;
   }
+
+  /// The way of an operation of whose data a slot would hold `held` bytes. Where it may (`reach`)
+  /// it goes direct if ranks reach each other's buffers and that is worth it for blocks of `bytes`.
+  Way way(Call call, std::int64_t held, std::int64_t bytes, bool reach = true) {
+    if (engine_.ways_matter) [[unlikely]]
+      return way_asked(call, held, bytes, reach);
+    return best_way(call, held, bytes, reach);
+  }
+  Way best_way(Call call, std::int64_t held, std::int64_t bytes, bool reach) const {
+    if (held <= slot_bytes_) return Way::slots;
+    return reach && direct_ && worth_direct(call, bytes, engine_.policy.crowded) ? Way::direct
+                                                                                 : Way::block;
+  }
+  [[gnu::cold]] Way way_asked(Call call, std::int64_t held, std::int64_t bytes, bool reach);
 
   // --- the moves that all operations are made of (shared.cc)
   /// What this rank is about to do, and expects of the others: a word that they compare with

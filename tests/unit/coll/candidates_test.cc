@@ -9,8 +9,11 @@
 #include <algorithm>
 #include <cstring>
 #include <string>
+#include <vector>
 
+#include "coll/select.h"
 #include "coll/shared/cost.h"
+#include "coll/way.h"
 
 namespace weft::coll {
 namespace {
@@ -140,6 +143,52 @@ TEST(Candidates, ChoicesOverSize) {
   messages.call = Call::allreduce;
   messages.commutative = false;
   EXPECT_EQ(choices(many, messages), "recursive_doubling:0");
+}
+
+TEST(Candidates, WaysThatAreAskedFor) {
+  const Machine x = machine(4, 2);
+  const auto way = [&](Call call, const char* asked, std::int64_t bytes, bool threads = false) {
+    Setting s = setting(call, bytes, threads);
+    s.asked = asked;
+    return std::string(chosen(x, s));
+  };
+  EXPECT_EQ(way(Call::bcast, "binomial", 8), "binomial");
+  EXPECT_EQ(way(Call::bcast, "pieces", 8), "pieces");
+  EXPECT_EQ(way(Call::bcast, "direct", 8, true), "direct");
+  EXPECT_EQ(way(Call::bcast, "direct", 8), "slots") << "processes do not reach each other";
+  EXPECT_EQ(way(Call::bcast, "slots", 1 << 20), "pieces") << "a slot does not hold it";
+  EXPECT_EQ(way(Call::allreduce, "rabenseifner", 8), "rabenseifner");
+  EXPECT_EQ(way(Call::barrier, "dissemination", 0), "dissemination");
+  EXPECT_EQ(way(Call::scan, "recursive_doubling", 8), "recursive_doubling");
+}
+
+TEST(Select, TakesWhatIsAskedForIfItIsLegal) {
+  EXPECT_STREQ(choose_allreduce({8, 8, true, true, "rabenseifner"}).name, "rabenseifner");
+  EXPECT_STREQ(choose_allreduce({8, 8, true, false, "rabenseifner"}).name, "recursive_doubling");
+  EXPECT_STREQ(choose_allgather({8, 8, false, true, "bruck"}).name, "ring") << "not uniform";
+  EXPECT_STREQ(choose_gather({8, 1 << 20, true, true, "binomial"}).name, "binomial");
+  EXPECT_STREQ(choose_gather({8, 1 << 20, true, true, "ring"}).name, "linear") << "no such one";
+}
+
+TEST(Candidates, EveryNameIsAWordOfItsParameter) {
+  for (const char* name : explained_names()) {
+    Setting s;
+    ASSERT_TRUE(find_call(name, &s.call));
+    s.threads = true;
+    s.bytes = 8;
+    const ParamDef& def = param_table()[static_cast<std::size_t>(
+        static_cast<int>(P::coll_allgather) + way_parameter(s.call))];
+    EXPECT_EQ(std::string("coll.") + name, def.name);
+    std::vector<std::string> words, names;
+    for (int i = 1; i <= def.max; ++i) words.emplace_back(param_word(def, i));
+    EXPECT_EQ(param_word(def, 0), "auto");
+    EXPECT_EQ(param_word(def, def.max + 1), "");
+    for (const Candidate& c : candidates(machine(2, 1), s))
+      if (c.built) names.emplace_back(c.name);
+    std::sort(words.begin(), words.end());
+    std::sort(names.begin(), names.end());
+    EXPECT_EQ(names, words) << name;
+  }
 }
 
 TEST(Candidates, RangesAreExact) {

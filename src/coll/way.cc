@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "coll/way.h"
+
+#include <cstdio>
+
+namespace weft::coll {
+namespace {
+
+constexpr int first = static_cast<int>(P::coll_allgather);
+
+const ParamDef& definition(int parameter) {
+  return param_table()[static_cast<std::size_t>(first + parameter)];
+}
+
+}  // namespace
+
+int way_parameter(Call call) {
+  const auto at = [](P id) { return static_cast<int>(id) - first; };
+  switch (call) {
+    case Call::barrier:
+      return at(P::coll_barrier);
+    case Call::bcast:
+      return at(P::coll_bcast);
+    case Call::gather:
+    case Call::gatherv:
+      return at(P::coll_gather);
+    case Call::scatter:
+    case Call::scatterv:
+      return at(P::coll_scatter);
+    case Call::allgather:
+    case Call::allgatherv:
+      return at(P::coll_allgather);
+    case Call::alltoall:
+    case Call::alltoallv:
+    case Call::alltoallw:
+      return at(P::coll_alltoall);
+    case Call::reduce:
+      return at(P::coll_reduce);
+    case Call::allreduce:
+      return at(P::coll_allreduce);
+    case Call::reduce_scatter:
+    case Call::reduce_scatter_block:
+      return at(P::coll_reduce_scatter);
+    case Call::scan:
+    case Call::exscan:
+      return at(P::coll_scan);
+    default:
+      return -1;
+  }
+}
+
+std::string_view asked_way(const pt2pt::Engine& engine, Call call) {
+  const int parameter = way_parameter(call);
+  if (parameter < 0 || engine.ways[parameter] == 0) return {};
+  return param_word(definition(parameter), engine.ways[parameter]);
+}
+
+Way asked_kind(const pt2pt::Engine& engine, Call call) {
+  const std::string_view name = asked_way(engine, call);
+  if (name.empty()) return Way::automatic;
+  if (name == "slots") return Way::slots;
+  if (name == "direct") return Way::direct;
+  return name == block_name(call) ? Way::block : Way::schedule;
+}
+
+const char* block_name(Call call) {
+  switch (call) {
+    case Call::bcast:
+    case Call::gather:
+    case Call::gatherv:
+    case Call::scatter:
+    case Call::scatterv:
+    case Call::scan:
+    case Call::exscan:
+      return "pieces";
+    default:
+      return "strips";
+  }
+}
+
+void explain_way(Comm& comm, Call call, std::int64_t bytes, const char* name) {
+  const int parameter = way_parameter(call);
+  if (comm.rank != 0 || parameter < 0) return;
+  const ParamDef& def = definition(parameter);
+  int way = 1;
+  while (way < def.max && param_word(def, way) != name) ++way;
+  const std::uint64_t bit = std::uint64_t{1} << (parameter * 6 + way - 1);
+  if ((comm.coll->explained & bit) != 0) return;
+  comm.coll->explained |= bit;
+  std::fprintf(stderr, "weft: %s: %s of %lld bytes between %d ranks goes by %s (%s=%s)\n",
+               comm.name.c_str(), def.name + sizeof "coll", static_cast<long long>(bytes),
+               comm.size(), name, param_env_name(def).c_str(), name);
+}
+
+}  // namespace weft::coll

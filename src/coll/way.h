@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The ways of a collective by name: which one the user asked for (coll.bcast, ...), and telling
+// once which one is taken (coll.explain). All ranks have the same parameters, so all agree.
+#pragma once
+
+#include <string_view>
+
+#include "coll/select.h"
+#include "coll/signature.h"
+#include "coll/state.h"
+#include "pt2pt/engine.h"
+
+namespace weft::coll {
+
+/// Where the data of a collective goes. A schedule has more names (select.h).
+enum class Way : std::uint8_t { automatic, slots, direct, block, schedule };
+
+/// The parameter that decides about this call (v and w forms too), counted from coll.allgather; -1:
+/// none.
+int way_parameter(Call call);
+/// The name asked for; empty if none is.
+std::string_view asked_way(const pt2pt::Engine& engine, Call call);
+Way asked_kind(const pt2pt::Engine& engine, Call call);
+
+/// What a way through the block is called: pieces what flows one way, else strips.
+const char* block_name(Call call);
+
+/// Say that `call` goes the way `name`, if that is wanted and has not been said.
+[[gnu::cold]] void explain_way(Comm& comm, Call call, std::int64_t bytes, const char* name);
+inline void tell_way(Comm& comm, Call call, std::int64_t bytes, const char* name) {
+  if (comm.engine->explain_ways) [[unlikely]]
+    explain_way(comm, call, bytes, name);
+}
+
+/// The algorithm for a schedule of `call`.
+template <class Emit>
+Emit* pick(Comm& comm, Call call, Chosen<Emit> (*choose)(const Case&), Case c) {
+  c.ranks = comm.size();
+  if (comm.engine->ways_matter) [[unlikely]]
+    c.asked = asked_way(*comm.engine, call);
+  const Chosen<Emit> chosen = choose(c);
+  tell_way(comm, call, c.bytes, chosen.name);
+  return chosen.emit;
+}
+
+}  // namespace weft::coll
