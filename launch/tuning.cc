@@ -63,7 +63,7 @@ bool take_level(const Json& from, model::Level* out) {
   if (text.empty() || text.size() >= sizeof out->name) return false;
   std::strcpy(out->name, text.c_str());
   return take_time(from, "a", &out->a) && take_time(from, "b", &out->b) &&
-         take_time(from, "B", &out->B) && take_time(from, "flag", &out->flag);
+         take_time(from, "B", &out->B);
 }
 
 /// "" or what is wrong with the file.
@@ -79,8 +79,7 @@ std::string take(const Json& file, const std::string& key, Tuning* out) {
   p.levels = 0;
   for (const Json& level : levels)
     if (!take_level(level, &p.level[p.levels++]))
-      return "it is damaged: level " + std::to_string(p.levels) +
-             " has no name, a, b, B and flag in ns";
+      return "it is damaged: level " + std::to_string(p.levels) + " has no name, a, b and B in ns";
   for (const auto& [name, value] : {std::pair{"copy", &p.copy}, {"reduce", &p.reduce}})
     if (!take_time(file, name, value))
       return std::string("it is damaged: no ") + name + " in ns per line";
@@ -138,11 +137,10 @@ std::string write_tuning(const topo::Topology& node, const model::Parameters& p)
     levels.push_back({{"name", p.level[l].name},
                       {"a", in_ns(p.level[l].a)},
                       {"b", in_ns(p.level[l].b)},
-                      {"B", in_ns(p.level[l].B)},
-                      {"flag", in_ns(p.level[l].flag)}});
+                      {"B", in_ns(p.level[l].B)}});
   const Json json = {
       {"weft_tuning", version},   {"machine", tuning_key(node)},
-      {"measured", now()},        {"unit", "ns: a and flag once, the others per line of 64 bytes"},
+      {"measured", now()},        {"unit", "ns: a once, the others per line of 64 bytes"},
       {"levels", levels},         {"copy", in_ns(p.copy)},
       {"reduce", in_ns(p.reduce)}};
   std::error_code error;

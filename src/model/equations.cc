@@ -137,10 +137,7 @@ double cyclic_tiled_reduce(const Machine& x, double m) {
 double barrier(const Machine& x, int n) {
   Machine flags = x;  // nothing is folded or copied, and lines that differ do not queue up
   flags.reduce = flags.copy = 0;
-  for (int l = 0; l < x.levels; ++l) {
-    flags.level[l].a = x.level[l].line();
-    flags.level[l].b = flags.level[l].B = 0;
-  }
+  for (int l = 0; l < x.levels; ++l) flags.level[l].B = 0;
   return reduce_bcast(flags, n, 1);
 }
 

@@ -12,18 +12,19 @@ namespace {
 constexpr double ns = 1e-9;
 
 // Orders of magnitude of today's server processors, so that choices are sane before the machine is
-// measured: `weft tune` replaces them. L3Cache is about what a 2-core EPYC has (2026-11).
+// measured: `weft tune` replaces them. L3Cache and NUMANode are about what a 2-core EPYC has when
+// its cores are near and far (2026-11).
 constexpr Parameters defaults{
     .levels = 7,
-    .level = {{"Core", 40 * ns, 0.5 * ns, 0.5 * ns, 0, 20 * ns},
-              {"L2Cache", 100 * ns, 1 * ns, 0.5 * ns, 0, 30 * ns},
-              {"L3Cache", 300 * ns, 2 * ns, 1 * ns, 0, 60 * ns},
-              {"NUMANode", 400 * ns, 4 * ns, 1.5 * ns, 0, 90 * ns},
-              {"Group", 420 * ns, 5 * ns, 2 * ns, 0, 100 * ns},
-              {"Package", 450 * ns, 6 * ns, 2 * ns, 0, 110 * ns},
-              {"Machine", 700 * ns, 10 * ns, 4 * ns, 0, 200 * ns}},
-    .copy = 0.8 * ns,
-    .reduce = 0.8 * ns,
+    .level = {{"Core", 20 * ns, 0.2 * ns, 0.2 * ns},
+              {"L2Cache", 30 * ns, 0.3 * ns, 0.2 * ns},
+              {"L3Cache", 60 * ns, 0.5 * ns, 0.25 * ns},
+              {"NUMANode", 290 * ns, 1.7 * ns, 0.8 * ns},
+              {"Group", 300 * ns, 2 * ns, 0.9 * ns},
+              {"Package", 310 * ns, 2.5 * ns, 1 * ns},
+              {"Machine", 500 * ns, 6 * ns, 2 * ns}},
+    .copy = 0.6 * ns,
+    .reduce = 0.7 * ns,
     .call = 60 * ns,
     .message = 200 * ns,
 };

@@ -22,20 +22,17 @@ inline double lines_of(std::int64_t bytes) {
 }
 
 /// Reading lines that another core has just written, where this is the smallest part of the
-/// machine that holds both cores. One line costs a + b, m lines in a row a + b*m. (In the paper a
-/// flag costs the same as a line of data; on today's processors it is much faster than the start of
-/// a copy.)
+/// machine that holds both cores. One line costs a + b, m lines in a row a + b*m.
 struct Level {
   char name[topo::HierarchyTable::name_bytes];  // hwloc's
   double a;                                     // s
   double b;                                     // s per line, one reader
   double B;          // s per line and reader, of many readers: 1/B is the bandwidth they share
   double far_a = 0;  // s; `a` between the two farthest subparts, where they differ
-  double flag = 0;   // s until a flag that a rank looks at all the time is seen; 0: a + b
 
   /// m lines while d ranks do the same (1/(Bd) <= 1/b: nobody is faster than alone).
   double read(double m, double d) const { return a + std::max(b, B * d) * m; }
-  double line() const { return flag > 0 ? flag : a + b; }
+  double line() const { return a + b; }
   /// To read m lines in the farthest subpart, for d ranks.
   double read_far(double m, double d) const { return std::max(a, far_a) + std::max(b, B * d) * m; }
 };

@@ -115,7 +115,6 @@ Json machine_as_json(const Case& c) {
   for (int l = 0; l < c.machine.levels; ++l)
     levels.push_back({{"name", c.machine.level[l].name},
                       {"parts", c.machine.fan[l]},
-                      {"flag_ns", c.machine.level[l].line() * 1e9},
                       {"a_ns", c.machine.level[l].a * 1e9},
                       {"b_ns_per_line", c.machine.level[l].b * 1e9},
                       {"B_ns_per_line", c.machine.level[l].B * 1e9}});

@@ -135,17 +135,14 @@ bool measure_copies(const std::vector<int>& cpus, bool all_read, std::size_t lin
   return true;
 }
 
-/// a and b of a copy of partners' lines, so many lines at a time.
-struct Slope {
-  double a = 0, b = 0;
-};
-bool measure_slope(const std::vector<int>& cpus, bool all_read, Slope* out) {
+/// Seconds per line of a copy of partners' lines, so many lines at a time, beside what its start
+/// costs.
+bool measure_slope(const std::vector<int>& cpus, bool all_read, double* out) {
   double little = 0, much = 0;
   if (!measure_copies(cpus, all_read, short_lines, &little) ||
       !measure_copies(cpus, all_read, long_lines, &much))
     return false;
-  out->b = (much - little) / (long_lines - short_lines);
-  out->a = little - short_lines * out->b;
+  *out = (much - little) / (long_lines - short_lines);
   return true;
 }
 
@@ -207,25 +204,17 @@ std::vector<int> pairs_at(Node& node, int level) {
   return out;
 }
 
-bool measure_level(const std::vector<int>& cpus, double copy, double clock, model::Level* level) {
-  Slope alone, together;
+bool measure_level(const std::vector<int>& cpus, double copy, model::Level* level) {
+  double line = 0, alone = 0, together = 0;
   const std::vector<int> pair(cpus.begin(), cpus.begin() + 2);
-  if (!measure_line(pair, &level->flag) || !measure_slope(pair, false, &alone) ||
+  if (!measure_line(pair, &line) || !measure_slope(pair, false, &alone) ||
       !measure_slope(cpus, true, &together))
     return false;
   constexpr double least = 0.05e-9;
-  level->b = std::max(alone.b - copy, least);
-  level->a =
-      std::max(alone.a - clock, level->flag - level->b);  // an access is no faster than a flag
-  level->B = std::max(level->b, together.b - copy) / static_cast<double>(cpus.size());
+  level->b = std::clamp(alone - copy, least, line);
+  level->a = line - level->b;
+  level->B = std::max(level->b, together - copy) / static_cast<double>(cpus.size());
   return true;
-}
-
-/// Seconds that looking at the clock adds.
-double clock_time() {
-  std::vector<double> times;
-  for (int i = 0; i < rounds; ++i) times.push_back(seconds_since(Clock::now()));
-  return typical(times);
 }
 
 model::Parameters measure_once(const topo::Topology& topology, std::string* problem) {
@@ -240,7 +229,6 @@ model::Parameters measure_once(const topo::Topology& topology, std::string* prob
     datatype::reduce(datatype::Operation::sum, datatype::Basic::f64, from.bytes, to.bytes,
                      long_lines * 8);
   });
-  const double clock = clock_time();
   Node node(topology);
   const topo::Hierarchy h = node.view();
   for (int l = h.levels() - 1; l >= 0; --l) {
@@ -249,7 +237,7 @@ model::Parameters measure_once(const topo::Topology& topology, std::string* prob
     model::Level level{};
     std::snprintf(level.name, sizeof level.name, "%s",
                   std::string(model::price_name(h, l)).c_str());
-    if (measure_level(cpus, out.copy, clock, &level))
+    if (measure_level(cpus, out.copy, &level))
       out.level[out.levels++] = level;
     else
       *problem = std::string("threads cannot be pinned to the CPUs of level ") + level.name;
@@ -282,13 +270,12 @@ model::Parameters measure(const topo::Topology& topology, std::string* problem) 
   for (int l = 0; l < out.levels; ++l) {
     model::Level& level = out.level[l];
     double spread = 1;
-    level.a = middle(passes, [&](const auto& p) { return p.level[l].a; });
+    level.a = middle(
+        passes, [&](const auto& p) { return p.level[l].a; }, &spread);
     level.b = middle(passes, [&](const auto& p) { return p.level[l].b; });
     level.B = middle(passes, [&](const auto& p) { return p.level[l].B; });
-    level.flag = middle(
-        passes, [&](const auto& p) { return p.level[l].flag; }, &spread);
     if (spread > 2)
-      *problem = std::string("flags between cores of one ") + level.name +
+      *problem = std::string("lines between cores of one ") + level.name +
                  " took very different times (" + std::to_string(static_cast<int>(spread)) +
                  " to 1): other programs run here, or a virtual machine's CPUs move; the medians "
                  "are kept";
@@ -298,13 +285,13 @@ model::Parameters measure(const topo::Topology& topology, std::string* problem) 
 
 std::string prices_as_text(const model::Parameters& prices) {
   std::string out =
-      "  cores of one               flag     access   each line   each line of\n"
-      "  (smallest common part)                a           b      many at once B\n";
+      "  cores of one           one line   each of many   each of many, many at once\n"
+      "  (smallest common part)    a + b              b                            B\n";
   char line[128];
   for (int l = 0; l < prices.levels; ++l) {
     const model::Level& level = prices.level[l];
-    std::snprintf(line, sizeof line, "  %-20s %7.1f ns %7.1f ns %8.2f ns %10.2f ns\n", level.name,
-                  level.line() * 1e9, level.a * 1e9, level.b * 1e9, level.B * 1e9);
+    std::snprintf(line, sizeof line, "  %-20s %8.1f ns %11.2f ns %25.2f ns\n", level.name,
+                  level.line() * 1e9, level.b * 1e9, level.B * 1e9);
     out += line;
   }
   std::snprintf(line, sizeof line,

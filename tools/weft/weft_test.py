@@ -90,7 +90,7 @@ class Weft(unittest.TestCase):
         written = json.loads(file.read_text())
         self.assertGreater(written["copy"], 0)
         for level in written["levels"]:
-            self.assertGreater(level["flag"], 0)
+            self.assertGreater(level["a"], 0)
             self.assertGreater(level["b"], 0)
             self.assertLessEqual(level["B"], level["b"] * 100)
         self.assertRegex(weft("tune", "--show", **where).stdout, "^measured ")

@@ -18,7 +18,7 @@ const void* operand(const Operands& x) {
 
 Err Shared::barrier() {
   note(Call::barrier, 0);
-  way(Call::barrier, 0, 0);
+  tell_way(comm_, Call::barrier, 0, "slots");
   meet_again();
   return agreed();
 }
