@@ -15,8 +15,9 @@ constexpr double ns = 1e-9;
 // measured: `weft tune` replaces them. L3Cache and NUMANode are about what a 2-core EPYC has when
 // its cores are near and far (2026-11).
 constexpr Parameters defaults{
-    .levels = 7,
-    .level = {{"Core", 20 * ns, 0.2 * ns, 0.2 * ns},
+    .levels = 8,
+    .level = {{"PU", 10 * ns, 0.1 * ns, 0.1 * ns},
+              {"Core", 20 * ns, 0.2 * ns, 0.2 * ns},
               {"L2Cache", 30 * ns, 0.3 * ns, 0.2 * ns},
               {"L3Cache", 60 * ns, 0.5 * ns, 0.25 * ns},
               {"NUMANode", 290 * ns, 1.7 * ns, 0.8 * ns},
@@ -59,6 +60,7 @@ std::string_view price_name(const topo::Hierarchy& node, int l) {
 Machine machine_of(const Parameters& prices, const topo::Hierarchy& node,
                    std::span<const std::int32_t> members) {
   Machine out;
+  out.members = static_cast<int>(members.size());
   out.copy = prices.copy;
   out.reduce = prices.reduce;
   out.call = prices.call;

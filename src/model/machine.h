@@ -62,11 +62,13 @@ struct Machine {
   int levels = 0;
   Level level[most_levels] = {};
   int fan[most_levels] = {};  // parts of the level below that hold ranks (level 0: ranks)
+  int members = 0;            // ranks, where parts are uneven; 0: the product of all fans
   double copy = 0, reduce = 0, call = 0, message = 0;
 
   int ranks() const { return ranks_in(levels - 1); }
-  /// Ranks in one part of level l; 1 for l = -1.
+  /// Ranks in one (full) part of level l; 1 for l = -1.
   int ranks_in(int l) const {
+    if (l == levels - 1 && members > 0) return members;
     int n = 1;
     for (int i = 0; i <= l; ++i) n *= fan[i];
     return n;

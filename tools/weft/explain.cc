@@ -90,8 +90,7 @@ std::string take(const Question& q, Case* out) {
   out->setting.crowded = out->ranks > cpus;
   const Params params = Params::from_env(true);
   out->setting.shared_max = params.integer(P::coll_shared_max);
-  const ParamDef& asked = param_table()[static_cast<std::size_t>(
-      static_cast<int>(P::coll_allgather) + coll::way_parameter(out->setting.call))];
+  const ParamDef& asked = way_definition(out->setting.call);
   if (const std::int64_t way = params.integer(asked.id); way > 0)
     out->setting.asked = param_word(asked, way);
   return "";

@@ -19,6 +19,7 @@ std::string levels(const char* declared, int ranks, int members = 0) {
   std::vector<std::int32_t> all(static_cast<std::size_t>(members > 0 ? members : ranks));
   std::iota(all.begin(), all.end(), 0);
   const Machine x = machine_of(built_in(), table.view(), all);
+  EXPECT_EQ(x.ranks(), static_cast<int>(all.size()));
   std::string text;
   for (int l = 0; l < x.levels; ++l)
     text += (l > 0 ? " " : "") + std::string(x.level[l].name) + "*" + std::to_string(x.fan[l]);
