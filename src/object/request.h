@@ -19,7 +19,7 @@ struct Request;
 struct RequestOps {
   const char* what;         // "receive", "send", "MPI_Ibarrier", ... for messages
   Err (*start)(Request&);   // persistent: begin again; null if the kind is never persistent
-  Err (*cancel)(Request&);  // MPI_Cancel; null: has no effect
+  Err (*cancel)(Request&);  // MPI_Cancel; null: can be neither cancelled nor freed while active
   /// The user gave the handle up (MPI_Wait returned or MPI_Request_free). The kind frees its state
   /// now, or when the operation completes if it is still active. It must end in Store::destroy.
   /// Fails only if the user's own callback does.

@@ -77,13 +77,25 @@ Err release_p2p(Request& request) {
   return ok;
 }
 
+Err cancel_shared(Request&) {
+  return ok;
+}
+
 Err release_shared(Request&) {
   return ok;
 }
 
+/// May the user cancel or free the request? The other ranks count on an active collective (§6.12).
+Err give_up(const Request& request, const char* how) {
+  if (!request.active || request.ops->cancel != nullptr) return ok;
+  return fail(MPI_ERR_REQUEST,
+              "the %s is under way and cannot be %s; complete it with MPI_Wait or MPI_Test",
+              request.ops->what, how);
+}
+
 constexpr object::RequestOps send_ops{"send", start_p2p, cancel_p2p_send, release_p2p, nullptr};
 constexpr object::RequestOps recv_ops{"receive", start_p2p, cancel_recv, release_p2p, nullptr};
-constexpr object::RequestOps sent_ops{"send", nullptr, nullptr, release_shared, nullptr};
+constexpr object::RequestOps sent_ops{"send", nullptr, cancel_shared, release_shared, nullptr};
 
 }  // namespace
 
@@ -173,12 +185,14 @@ Err startall(std::span<MPI_Request> handles) {
 
 Err request_free(MPI_Request* handle) {
   Request& request = *request_of(*handle);
+  WEFT_TRY(give_up(request, "freed"));
   *handle = MPI_REQUEST_NULL;
   return request.ops->release(request);
 }
 
 Err cancel(MPI_Request* handle) {
   Request& request = *request_of(*handle);
+  WEFT_TRY(give_up(request, "cancelled"));
   return request.ops->cancel != nullptr ? request.ops->cancel(request) : ok;
 }
 
