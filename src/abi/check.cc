@@ -5,6 +5,7 @@
 
 #include <cstdio>
 #include <cstring>
+#include <limits>
 
 #include "abi/entry.h"
 #include "abi/gen/constants.h"
@@ -80,13 +81,21 @@ Err bad_block_count(std::int64_t count, std::int64_t block, const char* names) {
               static_cast<long long>(block), static_cast<long long>(count));
 }
 
+Err too_much(const char* count_name, std::int64_t count, const Type& type) {
+  return fail(MPI_ERR_COUNT, "%s is %lld elements of %lld bytes: more bytes than 64 bits hold",
+              count_name, static_cast<long long>(count), static_cast<long long>(type.size));
+}
+
 }  // namespace
 
 Err bad_handle(int cls, const void* handle, const char* expected, const char* name) {
   char is[160];
   describe(handle, is, sizeof is);
-  if (std::strncmp(expected, is, std::strlen(is)) == 0)  // right, but not this rank's
-    return fail(cls, "%s is %s of another rank; pass handles between ranks in no way", name, is);
+  if (std::strncmp(expected, is, std::strlen(is)) == 0)  // an operation may still use a freed one
+    return fail(cls,
+                "%s is %s that was freed, or of another rank; do not use a handle after it was "
+                "freed, nor pass handles between ranks",
+                name, is);
   return fail(cls, "%s is %s; expected %s%s", name, is, expected,
               is_live(handle, Kind::dead) ? "; do not use a handle after it was freed" : "");
 }
@@ -149,6 +158,7 @@ Err bad_buffer(const void* buffer, std::int64_t count, const Type* type, MPI_Dat
                 "communication",
                 type_name.text);
   }
+  if (!holds(count, *type)) return too_much(nth(names, 1).text, count, *type);
   if (buffer == MPI_IN_PLACE)
     return fail(MPI_ERR_BUFFER, "%s is MPI_IN_PLACE, which this call does not take here",
                 nth(names, 0).text);
@@ -190,9 +200,11 @@ Err operands(const void* data, coll::Counts counts, const Type* type, MPI_Dataty
   std::int64_t total = 0;
   for (std::int64_t i = 0; i < blocks; ++i) {
     if (counts[i] < 0) return bad_block_count(counts[i], i, names);
-    total += counts[i];
+    if (__builtin_add_overflow(total, counts[i], &total))
+      total = std::numeric_limits<std::int64_t>::max();
   }
   if (type == nullptr || !type->committed) return bad_buffer(data, 0, type, handle, names);
+  if (!holds(total, *type)) return too_much(nth(names, 1).text, total, *type);
   if (data == nullptr && total > 0 && needs_address(*type)) return bad_blocks(data, total, names);
   return ok;
 }
@@ -207,6 +219,7 @@ Err operands(const void* data, coll::Counts counts, coll::Counts displs, const M
     if (counts[i] < 0) return bad_block_count(counts[i], i, names);
     const Type* type = abi::type(types[i]);
     if (type != nullptr && type->committed) {
+      if (!holds(counts[i], *type)) return too_much(nth(names, 1).text, counts[i], *type);
       const bool nowhere = data == nullptr && (displs.data == nullptr || displs[i] == 0);
       if (nowhere && counts[i] > 0 && needs_address(*type))
         return bad_blocks(data, counts[i], names);

@@ -176,10 +176,16 @@ inline bool is_address(const void* pointer) {
   return reinterpret_cast<std::uintptr_t>(pointer) >= 4096;
 }
 
+/// Does 64 bits hold the bytes of `count` elements?
+inline bool holds(std::int64_t count, const Type& type) {
+  std::int64_t bytes;
+  return !__builtin_mul_overflow(count, type.size, &bytes);
+}
+
 /// `names` are those of the three parameters, as in "sendbuf, sendcount, sendtype".
 inline Err buffer(const void* buffer, std::int64_t count, const Type* type, MPI_Datatype handle,
                   const char* names) {
-  if (count >= 0 && type && type->committed &&
+  if (count >= 0 && type && type->committed && holds(count, *type) &&
       (is_address(buffer) || count == 0 || !needs_address(*type)))
     return ok;
   return bad_buffer(buffer, count, type, handle, names);

@@ -5,8 +5,10 @@
 
 #include <mpi.h>
 
+#include <algorithm>
 #include <cstdint>
 
+#include "abi/check.h"
 #include "base/err.h"
 #include "datatype/api.h"
 #include "object/request.h"
@@ -27,6 +29,9 @@ inline Err set_cancelled(MPI_Status* status, int flag) {
 inline Err set_elements(MPI_Status* status, const datatype::Type& type, std::int64_t elements) {
   if (elements < 0)
     return fail(MPI_ERR_COUNT, "count is %lld; expected 0 or more",
+                static_cast<long long>(elements));
+  if (!check::holds(elements / std::max<std::int64_t>(type.elements, 1) + 1, type))
+    return fail(MPI_ERR_COUNT, "count is %lld: more bytes of this type than 64 bits hold",
                 static_cast<long long>(elements));
   object::set_status(status, status->MPI_SOURCE, status->MPI_TAG,
                      datatype::bytes_of_elements(type, elements),

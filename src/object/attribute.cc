@@ -118,6 +118,9 @@ Err create_keyval(Store& store, Target target, void* copy, void* remove, int* ke
 Err free_keyval(Store& store, Target target, int* keyval) {
   const Result<Keyval*> found = known(store, target, *keyval);
   if (!found) return found.err;
+  if (found.value->freed)
+    return fail(MPI_ERR_KEYVAL, "keyval %d has been freed; it is kept for its attributes only",
+                *keyval);
   found.value->freed = true;
   store.keyvals.drop_if_unused(*keyval);
   *keyval = MPI_KEYVAL_INVALID;

@@ -55,6 +55,7 @@ struct Holder {
 Err set_attribute(Store& store, const Holder& holder, int keyval, void* value);
 /// `*value` receives the void* that was set, as the user's `void* attribute_val` means it.
 Err get_attribute(Store& store, const Holder& holder, int keyval, void* value, int* flag);
+/// No error if there is none: deleting twice is harmless, and others allow it.
 Err delete_attribute(Store& store, const Holder& holder, int keyval);
 /// For MPI_Comm_dup and its like; on error nothing stays set on `to`. `new_handle` goes to the
 /// delete callbacks of that case.

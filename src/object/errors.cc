@@ -155,7 +155,7 @@ Err free_errhandler(Store& store, MPI_Errhandler* handle) {
 
 Err set_errhandler(Errhandler** slot, Errhandler::What user, Errhandler& errhandler) {
   if (errhandler.store != nullptr && errhandler.what != user)
-    return fail(MPI_ERR_ARG,
+    return fail(MPI_ERR_ERRHANDLER,
                 "the error handler was made for another kind of object; make one with the "
                 "MPI_*_create_errhandler of this kind");
   retain(errhandler);

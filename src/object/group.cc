@@ -77,6 +77,7 @@ Err expand(const Group& group, std::span<const Range> ranges, std::vector<int>& 
 
 Group* make_group(Store& store, std::vector<std::int32_t> members) {
   Group* group = store.groups.create();
+  group->store = &store;
   group->members = std::move(members);
   group->rank = rank_in(*group, store.world_rank);
   return group;

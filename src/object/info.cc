@@ -40,23 +40,29 @@ void put(Info& info, const char* key, const std::string& value) {
   if (!value.empty()) (void)info_set(info, key, value.substr(0, MPI_MAX_INFO_VAL - 1).c_str());
 }
 
+Info* make_info(Store& store) {
+  Info* info = store.infos.create();
+  info->store = &store;
+  return info;
+}
+
 }  // namespace
 
 void create_info(Store& store, MPI_Info* out) {
-  *out = reinterpret_cast<MPI_Info>(store.infos.create());
+  *out = reinterpret_cast<MPI_Info>(make_info(store));
 }
 
 Err create_env_info(Store& store, int argc, char** argv, MPI_Info* out) {
   Start start;
   set_command(start, argc, argv);
-  Info* info = store.infos.create();
+  Info* info = make_info(store);
   fill_env_info(*info, start);
   *out = reinterpret_cast<MPI_Info>(info);
   return ok;
 }
 
 void dup_info(Store& store, const Info* info, MPI_Info* out) {
-  Info* copy = store.infos.create();
+  Info* copy = make_info(store);
   if (info != nullptr) copy->entries = info->entries;
   *out = reinterpret_cast<MPI_Info>(copy);
 }

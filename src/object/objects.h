@@ -37,6 +37,7 @@ struct Store;  // object/store.h: the pools and tables of one rank
 struct Group : Object {
   std::vector<std::int32_t> members;  // world ranks, in group order
   std::int32_t rank = MPI_UNDEFINED;  // of the rank that owns the object
+  Store* store = nullptr;
   int size() const { return static_cast<int>(members.size()); }
 };
 
@@ -67,6 +68,7 @@ struct Errhandler : Object {
 
 struct Info : Object {
   std::vector<std::pair<std::string, std::string>> entries;  // in order of insertion
+  Store* store = nullptr;                                    // of those with a handle
 };
 
 /// Attributes of one object: keyval -> value, in order of setting. Callbacks: object/attribute.h.

@@ -49,7 +49,7 @@ Errhandler* Store::errhandler(MPI_Errhandler handle) {
   if (handle == MPI_ERRORS_RETURN) return &errors_return;
   if (is_constant(handle) || !is_live(handle, Kind::errhandler)) return nullptr;
   auto* errhandler = reinterpret_cast<Errhandler*>(handle);
-  return errhandler->handles > 0 ? errhandler : nullptr;
+  return errhandler->handles > 0 && errhandler->store == this ? errhandler : nullptr;
 }
 
 void retain(Comm& comm) {

@@ -63,7 +63,8 @@ struct Store {
   /// A communicator is about to be destroyed: the rooms above free what they keep with it.
   void (*comm_gone)(Comm& comm) = nullptr;
 
-  /// Handle -> object; nullptr for the null handle and for what is no live object of the kind.
+  /// Handle -> object; nullptr for the null handle, for what is no live object of the kind, and for
+  /// another rank's, whose lock the caller does not hold.
   Comm* comm(MPI_Comm handle);
   Group* group(MPI_Group handle);
   const Op* op(MPI_Op handle) const;
@@ -92,20 +93,22 @@ inline Comm* Store::comm(MPI_Comm handle) {
 inline Group* Store::group(MPI_Group handle) {
   if (handle == MPI_GROUP_EMPTY) return group_empty;
   if (is_constant(handle) || !is_live(handle, Kind::group)) return nullptr;
-  return reinterpret_cast<Group*>(handle);
+  Group* group = reinterpret_cast<Group*>(handle);
+  return group->store == this ? group : nullptr;
 }
 
 inline const Op* Store::op(MPI_Op handle) const {
   if (is_constant(handle)) return predefined_op(handle);
   if (!is_live(handle, Kind::op)) return nullptr;
   const Op* op = reinterpret_cast<const Op*>(handle);
-  return op->freed ? nullptr : op;
+  return op->freed || op->store != this ? nullptr : op;
 }
 
 inline Info* Store::info(MPI_Info handle) {
   if (handle == MPI_INFO_ENV) return info_env;
   if (is_constant(handle) || !is_live(handle, Kind::info)) return nullptr;
-  return reinterpret_cast<Info*>(handle);
+  Info* info = reinterpret_cast<Info*>(handle);
+  return info->store == this ? info : nullptr;
 }
 
 }  // namespace weft::object

@@ -73,7 +73,7 @@ TEST_F(CheckTest, AForeignHandleIsNamed) {
   expect_error(check::comm(nullptr, reinterpret_cast<MPI_Comm>(&local), "comm"), MPI_ERR_COMM,
                "which is no handle of this process");
   expect_error(check::comm(nullptr, reinterpret_cast<MPI_Comm>(comm), "comm"), MPI_ERR_COMM,
-               "a communicator of another rank");
+               "a communicator that was freed, or of another rank");
 }
 
 TEST_F(CheckTest, Ranks) {

@@ -156,7 +156,7 @@ TEST(Errhandlers, OfAnotherKindAreRefused) {
   ASSERT_FALSE(create_errhandler(store, Errhandler::What::win_user, nullptr, &handle));
   Errhandler* slot = nullptr;
   EXPECT_EQ(set_errhandler(&slot, Errhandler::What::comm_user, *store.errhandler(handle)).cls,
-            MPI_ERR_ARG);
+            MPI_ERR_ERRHANDLER);
   EXPECT_EQ(slot, nullptr);
   ASSERT_FALSE(free_errhandler(store, &handle));
 }

@@ -160,7 +160,9 @@ TEST_F(Groups, HandlesAreCheckedAndTheEmptyGroupSurvives) {
   ASSERT_FALSE(free_group(store, &handle));
   EXPECT_EQ(store.group(copy), nullptr) << "a freed handle is still alive";
   EXPECT_EQ(store.group(MPI_GROUP_NULL), nullptr);
-  EXPECT_EQ(store.group(reinterpret_cast<MPI_Group>(&handle)), nullptr) << "garbage is a group";
+  alignas(Group) const char garbage[sizeof(Group)] = {};
+  EXPECT_EQ(store.group(reinterpret_cast<MPI_Group>(const_cast<char*>(garbage))), nullptr)
+      << "garbage is a group";
   MPI_Group empty = MPI_GROUP_EMPTY;
   ASSERT_FALSE(free_group(store, &empty));
   EXPECT_EQ(store.group(MPI_GROUP_EMPTY)->size(), 0);
