@@ -338,6 +338,37 @@ static void inter_split(void) {
   OK(MPI_Comm_free(&half));
 }
 
+static void from_groups(void) {
+  MPI_Group all, part, others;
+  MPI_Comm made, inter;
+  int n = -1, both = -1, in = -1;
+  int evens[1][3] = {{0, size - 1 - (size - 1) % 2, 2}};
+  OK(MPI_Comm_group(comm, &all));
+  OK(MPI_Comm_create_from_group(all, "rules.from-groups", MPI_INFO_NULL, MPI_ERRORS_RETURN, &made));
+  EQ(compared(comm, made), MPI_CONGRUENT);
+  OK(MPI_Comm_free(&made));
+  if (size > 1) {
+    MPI_Group even, odd;
+    OK(MPI_Group_range_incl(all, 1, evens, &even));
+    OK(MPI_Group_range_excl(all, 1, evens, &odd));
+    part = rank % 2 ? odd : even, others = rank % 2 ? even : odd;
+    OK(MPI_Intercomm_create_from_groups(part, 0, others, 0, "rules.two-groups", MPI_INFO_NULL,
+                                        MPI_ERRORS_RETURN, &inter));
+    OK(MPI_Comm_size(inter, &n));
+    OK(MPI_Comm_remote_size(inter, &both));
+    EQ(n + both, size), EQ(n, (size + 1 - rank % 2) / 2);
+    if (rank / 2 < both) {
+      OK(MPI_Sendrecv(&rank, 1, MPI_INT, rank / 2, 0, &in, 1, MPI_INT, rank / 2, 0, inter,
+                      MPI_STATUS_IGNORE));
+      EQ(in, rank ^ 1);
+    }
+    OK(MPI_Comm_free(&inter));
+    OK(MPI_Group_free(&even));
+    OK(MPI_Group_free(&odd));
+  }
+  OK(MPI_Group_free(&all));
+}
+
 // --- 7.7: caching
 // ----------------------------------------------------------------------------------
 static int calls, order_of[8], fail_on;
@@ -531,6 +562,7 @@ static const Rule table[] = {
      "size, rank and group of an intercommunicator are the local group's"},
     {"7.4.2-inter-split", inter_split,
      "colors of an intercommunicator match across its groups; without match none"},
+    {"7.6.2-from-groups", from_groups, "communicators can be made of groups alone"},
     {"7.7.2-dup-copies", attributes_copied,
      "Comm_dup calls each copy callback once; split copies nothing; free deletes"},
     {"7.7.2-copy-fails", copy_fails, "a copy callback that fails makes Comm_dup fail"},

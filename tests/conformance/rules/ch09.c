@@ -124,6 +124,29 @@ static void without_comm(void) {
   OK(MPI_Errhandler_free(&handler));
 }
 
+static void note_win(MPI_Win* on, int* code, ...) {
+  (void)on, (void)code;
+}
+static void note_file(MPI_File* on, int* code, ...) {
+  (void)on, (void)code;
+}
+
+static void handlers_of_kinds(void) {
+  MPI_Errhandler win, file;
+  OK(MPI_Win_create_errhandler(note_win, &win));
+  OK(MPI_File_create_errhandler(note_file, &file));
+  FAILS(MPI_Comm_set_errhandler(comm, win), MPI_ERR_ERRHANDLER);
+  FAILS(MPI_Comm_set_errhandler(comm, file), MPI_ERR_ERRHANDLER);
+  OK(MPI_Errhandler_free(&win));
+  OK(MPI_Errhandler_free(&file));
+  int key = -1, flag;
+  void* value;
+  OK(MPI_Win_create_keyval(MPI_WIN_NULL_COPY_FN, MPI_WIN_NULL_DELETE_FN, &key, NULL));
+  FAILS(MPI_Comm_get_attr(comm, key, &value, &flag), MPI_ERR_KEYVAL);
+  OK(MPI_Win_free_keyval(&key));
+  EQ(key, MPI_KEYVAL_INVALID);
+}
+
 // --- 9.4, 9.5: classes and codes
 // -------------------------------------------------------------------
 static void classes(void) {
@@ -251,6 +274,7 @@ static const Rule table[] = {
      "Comm_get_errhandler returns a handle to be freed"},
     {"9.3-without-comm", without_comm,
      "errors of calls without a communicator go to MPI_COMM_SELF's handler"},
+    {"9.3-kinds", handlers_of_kinds, "handlers and keyvals are for one kind of object only"},
     {"9.4-classes", classes,
      "0 = MPI_SUCCESS < MPI_ERR_... <= MPI_ERR_LASTCODE; a class is its own class"},
     {"9.5-added", added,

@@ -139,6 +139,10 @@ static void tool_categories(void) {
   OK(MPI_T_finalize());
 }
 
+static void pcontrol(void) {
+  for (int level = 0; level < 4; ++level) OK(MPI_Pcontrol(level, NULL));
+}
+
 static void tool_events(void) {
   int provided, events = -1, sources = -1, at = -1;
   MPI_Count stamp;
@@ -232,6 +236,7 @@ static const Rule table[] = {
      "query runs before a status is returned, free at its end; cancel is told if complete"},
     {"13.3-set-elements", set_elements,
      "what was set in a status is what Get_elements and Test_cancelled return"},
+    {"15.2.4-pcontrol", pcontrol, "without a tool MPI_Pcontrol takes every level and does nothing"},
     {"15.3.4-nested", tool_counts,
      "MPI_T may be initialized several times, and ends with the last finalize"},
     {"15.3.6-names", tool_names,

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The _c forms of the collectives: counts and displacements as MPI_Count and MPI_Aint, with the
-// same results.
-#include "../check.h"
+// The _c forms of the collectives, blocking, nonblocking and persistent: counts and displacements
+// as MPI_Count and MPI_Aint, with the same results.
+#include "forms.h"
 
 enum { count = 101 };
 
 int main(int argc, char** argv) {
-  start(&argc, &argv);
+  start_form(&argc, &argv);
   int *a = alloc(sizeof(int) * count * size), *b = alloc(sizeof(int) * count * size), wrong = 0;
   MPI_Count* counts = alloc(sizeof(MPI_Count) * size);
   MPI_Aint* places = alloc(sizeof(MPI_Aint) * size);
@@ -24,54 +24,55 @@ int main(int argc, char** argv) {
     EQ(wrong, 0);                                       \
   } while (0)
   SET(rank == 1 % size ? i : -1);
-  OK(MPI_Bcast_c(a, count, MPI_INT, 1 % size, MPI_COMM_WORLD));
+  COLL_C(Bcast, bcast, a, count, MPI_INT, 1 % size, MPI_COMM_WORLD);
   memcpy(b, a, sizeof(int) * count);
   EXPECT(count, i);
   SET(rank * 1000 + i);
-  OK(MPI_Allgather_c(a, count, MPI_INT, b, count, MPI_INT, MPI_COMM_WORLD));
+  COLL_C(Allgather, allgather, a, count, MPI_INT, b, count, MPI_INT, MPI_COMM_WORLD);
   EXPECT(count * size, i / count * 1000 + i % count);
   SET(rank * 1000 + i);
-  OK(MPI_Allgatherv_c(a, count, MPI_INT, b, counts, places, MPI_INT, MPI_COMM_WORLD));
+  COLL_C(Allgatherv, allgatherv, a, count, MPI_INT, b, counts, places, MPI_INT, MPI_COMM_WORLD);
   EXPECT(count * size, (size - 1 - i / count) * 1000 + i % count);
   SET(rank * 1000 + i);
-  OK(MPI_Gatherv_c(a, count, MPI_INT, b, counts, places, MPI_INT, 0, MPI_COMM_WORLD));
+  COLL_C(Gatherv, gatherv, a, count, MPI_INT, b, counts, places, MPI_INT, 0, MPI_COMM_WORLD);
   if (rank == 0) EXPECT(count * size, (size - 1 - i / count) * 1000 + i % count);
   SET(rank * 1000 + i);
-  OK(MPI_Gather_c(a, count, MPI_INT, b, count, MPI_INT, 0, MPI_COMM_WORLD));
+  COLL_C(Gather, gather, a, count, MPI_INT, b, count, MPI_INT, 0, MPI_COMM_WORLD);
   if (rank == 0) EXPECT(count * size, i / count * 1000 + i % count);
   SET(i);
-  OK(MPI_Scatterv_c(a, counts, places, MPI_INT, b, count, MPI_INT, 0, MPI_COMM_WORLD));
+  COLL_C(Scatterv, scatterv, a, counts, places, MPI_INT, b, count, MPI_INT, 0, MPI_COMM_WORLD);
   EXPECT(count, (size - 1 - rank) * count + i);
   SET(i);
-  OK(MPI_Scatter_c(a, count, MPI_INT, b, count, MPI_INT, 0, MPI_COMM_WORLD));
+  COLL_C(Scatter, scatter, a, count, MPI_INT, b, count, MPI_INT, 0, MPI_COMM_WORLD);
   EXPECT(count, rank * count + i);
   SET(rank * 1000 + i);
-  OK(MPI_Alltoall_c(a, count, MPI_INT, b, count, MPI_INT, MPI_COMM_WORLD));
+  COLL_C(Alltoall, alltoall, a, count, MPI_INT, b, count, MPI_INT, MPI_COMM_WORLD);
   EXPECT(count * size, i / count * 1000 + rank * count + i % count);
   SET(rank * 1000 + i);
-  OK(MPI_Alltoallv_c(a, counts, places, MPI_INT, b, counts, places, MPI_INT, MPI_COMM_WORLD));
+  COLL_C(Alltoallv, alltoallv, a, counts, places, MPI_INT, b, counts, places, MPI_INT,
+         MPI_COMM_WORLD);
   EXPECT(count * size, (size - 1 - i / count) * 1000 + (size - 1 - rank) * count + i % count);
   for (int who = 0; who < size; ++who) places[who] *= (MPI_Aint)sizeof(int);
   SET(rank * 1000 + i);
-  OK(MPI_Alltoallw_c(a, counts, places, types, b, counts, places, types, MPI_COMM_WORLD));
+  COLL_C(Alltoallw, alltoallw, a, counts, places, types, b, counts, places, types, MPI_COMM_WORLD);
   EXPECT(count * size, (size - 1 - i / count) * 1000 + (size - 1 - rank) * count + i % count);
   SET(i);
-  OK(MPI_Allreduce_c(a, b, count, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
+  COLL_C(Allreduce, allreduce, a, b, count, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   EXPECT(count, size * i);
   SET(i);
-  OK(MPI_Reduce_c(a, b, count, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD));
+  COLL_C(Reduce, reduce, a, b, count, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
   if (rank == 0) EXPECT(count, size * i);
   SET(i);
-  OK(MPI_Scan_c(a, b, count, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
+  COLL_C(Scan, scan, a, b, count, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   EXPECT(count, (rank + 1) * i);
   SET(i);
-  OK(MPI_Exscan_c(a, b, count, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
+  COLL_C(Exscan, exscan, a, b, count, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   if (rank > 0) EXPECT(count, rank * i);
   SET(i);
-  OK(MPI_Reduce_scatter_c(a, b, counts, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
+  COLL_C(Reduce_scatter, reduce_scatter, a, b, counts, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   EXPECT(count, size * (rank * count + i));
   SET(i);
-  OK(MPI_Reduce_scatter_block_c(a, b, count, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
+  COLL_C(Reduce_scatter_block, reduce_scatter_block, a, b, count, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   EXPECT(count, size * (rank * count + i));
   free(a);
   free(b);
