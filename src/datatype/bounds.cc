@@ -27,6 +27,9 @@ struct Bounds {
 void add(Bounds& b, int64_t& to, int64_t what) {
   b.overflow |= __builtin_add_overflow(to, what, &to);
 }
+void subtract(Bounds& b, int64_t& from, int64_t what) {
+  b.overflow |= __builtin_sub_overflow(from, what, &from);
+}
 void multiply(Bounds& b, int64_t& to, int64_t by) {
   b.overflow |= __builtin_mul_overflow(to, by, &to);
 }
@@ -110,7 +113,7 @@ Err compute_bounds(Type& type) {
   if (b.size > 0) {
     type.true_lb = b.true_lb;
     type.true_extent = b.true_ub;
-    add(b, type.true_extent, -b.true_lb);
+    subtract(b, type.true_extent, b.true_lb);
   }
   if (!type.marked_lb) {
     type.marked_lb = b.marked_lb;
@@ -119,7 +122,7 @@ Err compute_bounds(Type& type) {
   if (!type.marked_ub) {
     type.marked_ub = b.marked_ub;
     int64_t extent = b.ub;
-    add(b, extent, -type.lb);
+    subtract(b, extent, type.lb);
     if (!b.marked_ub && b.size > 0) {
       const int64_t over = extent % b.align;
       if (over != 0) add(b, extent, b.align - over);
