@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sync/park_lock.h"
+
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace weft::sync {
+namespace {
+
+// Looks for a waiter that is awake, from the head of the queue on.
+constexpr int looks_for_awake = 8;
+
+}  // namespace
+
+void ParkLock::acquire_with(Queue& queue) {
+  if (try_acquire()) return;
+  Thread me;
+  guard_.acquire(patience_);
+  // acquire: if it was vacant it is ours; pairs with release()
+  if (word_.exchange(wanted, std::memory_order_acquire) == vacant) {
+    // Nobody is in a queue while the lock is vacant.
+    word_.store(held, std::memory_order_relaxed);
+    guard_.release();
+    return;
+  }
+  queue.threads.push_back(&me);
+  joined_.store(joined_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  guard_.release();
+  wait(me);
+}
+
+/// Until the lock is handed over.
+void ParkLock::wait(Thread& me) const {
+  // acquire: what the last holder did; pairs with the exchange in release()
+  Spin spin(patience_);
+  while (me.state.load(std::memory_order_acquire) != granted) {
+    if (!spin.impatient()) {
+      spin.look();
+      continue;
+    }
+    std::uint32_t expected = awake;
+    me.state.compare_exchange_strong(expected, asleep, std::memory_order_relaxed);
+    if (expected != granted)
+      syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&me.state), FUTEX_WAIT_PRIVATE, asleep,
+              nullptr, nullptr, 0);
+  }
+}
+
+ParkLock::Thread* ParkLock::take_from(Queue& queue) {
+  Thread* first = queue.threads.front();
+  if (first == nullptr) return nullptr;
+  Thread* chosen = first;
+  if (bound_ == 0 || queue.passed < bound_) {
+    int looks = 0;
+    for (Thread* t = first; t != nullptr && looks < looks_for_awake;
+         t = queue.threads.next(t), ++looks)
+      // relaxed: it may fall asleep before it is told; then it is woken
+      if (t->state.load(std::memory_order_relaxed) == awake) {
+        chosen = t;
+        break;
+      }
+  }
+  queue.passed = chosen == first ? 0 : queue.passed + 1;
+  queue.threads.remove(chosen);
+  return chosen;
+}
+
+/// The thread that has the lock next. Under guard_, which somebody waits for.
+ParkLock::Thread* ParkLock::take_next() {
+  const bool low_first = bound_ != 0 && low_.passed >= bound_ && !low_.threads.empty();
+  Thread* next = low_first ? take_from(low_) : take_from(high_);
+  if (next == nullptr) return take_from(low_);
+  if (!low_first && !low_.threads.empty()) ++low_.passed;
+  return next;
+}
+
+void ParkLock::release() {
+  std::uint32_t expected = held;
+  // release: pairs with try_acquire() and acquire_with()
+  if (word_.compare_exchange_strong(expected, vacant, std::memory_order_release,
+                                    std::memory_order_relaxed))
+    return;
+  guard_.acquire(patience_);
+  Thread* next = take_next();
+  if (high_.threads.empty() && low_.threads.empty()) word_.store(held, std::memory_order_relaxed);
+  guard_.release();
+  // release: pairs with wait(). Once granted, the thread and its word may be gone; waking an
+  // address at which nobody sleeps is harmless.
+  std::atomic<std::uint32_t>& state = next->state;
+  if (state.exchange(granted, std::memory_order_release) == asleep)
+    syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&state), FUTEX_WAKE_PRIVATE, 1, nullptr,
+            nullptr, 0);
+}
+
+}  // namespace weft::sync
