@@ -22,7 +22,10 @@ namespace weft {
   X(yields, "yields", "times a waiting thread gave the core away")                            \
   X(parks, "parks", "times a waiting thread slept in the kernel")                             \
   X(wakes, "wakes", "times this rank woke a sleeping peer")                                   \
-  X(ring_full, "events", "sends that found the receiver's ring full and were queued")
+  X(ring_full, "events", "sends that found the receiver's ring full and were queued")         \
+  X(lock_taken, "times", "threads took the rank's lock (MPI_THREAD_MULTIPLE)")                \
+  X(lock_passed, "times", "the rank's lock was taken by another thread than before")          \
+  X(lock_longest_wait_ns, "ns", "longest wait for the rank's lock (only with WEFT_STATS=1)")
 
 struct Counters {
 #define X(name, unit, help) std::uint64_t name = 0;

@@ -20,7 +20,7 @@ namespace {
 constexpr std::int64_t big = std::int64_t{1} << 40;
 
 constexpr ParamDef table[] = {
-    {P::abi_check, "abi.check", ParamType::integer, "1", "", 0, 2,
+    {P::abi_check, "abi.check", ParamType::integer, "on", "", 0, 2,
      "1 checks the arguments of every MPI call; 0 trusts them; full (2) also compares call, root, "
      "size and operation of each collective between its ranks, which costs an allgather",
      "off,on,full"},
@@ -68,6 +68,12 @@ constexpr ParamDef table[] = {
      "how long a waiting thread polls before it yields; -1: 0 when ranks outnumber cores, else 50"},
     {P::sync_yield_us, "sync.yield_us", ParamType::integer, "1000", "us", 0, 10000000,
      "how long a waiting thread yields before it sleeps in the kernel"},
+    {P::sync_lock, "sync.lock", ParamType::integer, "auto", "", 0, 7,
+     "the lock between a rank's threads (docs/locking.md); auto: clhub or, with several memory "
+     "domains, hclhub while every thread has a CPU, else park",
+     "mtx,ticket,clh,pclh,clhub,hclhub,park,auto"},
+    {P::sync_bias, "sync.bias", ParamType::integer, "1000", "times", 0, 1 << 30,
+     "how often a thread that waits for a lock may be passed by later ones; 0: without end"},
     {P::log, "log", ParamType::text, "", "", 0, 0,
      "what to log to stderr: a list of folder:level, level one of error, info, debug"},
     {P::stats, "stats", ParamType::boolean, "0", "", 0, 1,
@@ -197,7 +203,7 @@ Params Params::from_env(bool complain) {
       continue;
     }
     std::int64_t value = 0;
-    parse_integer(def.fallback, &value);
+    if (!parse_word(def.fallback, def.words, &value)) parse_integer(def.fallback, &value);
     if (given != nullptr) {
       std::int64_t wanted = 0;
       if ((parse_word(given, def.words, &wanted) || parse_integer(given, &wanted)) &&

@@ -35,6 +35,8 @@ enum class P : int {
   shm_ring_bytes,
   sync_spin_us,
   sync_yield_us,
+  sync_lock,
+  sync_bias,
   log,
   stats,
   trace,

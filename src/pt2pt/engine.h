@@ -140,6 +140,8 @@ struct Engine {
 
   /// Join the job. Sends to ranks that have not joined yet are fine: their mailbox is there.
   void open(memory::Job& job, int world_rank, const Params& params, Counters& counters);
+  /// The rank's threads may call MPI at once from now on. By the holder of the lock.
+  void share(const Params& params);
   Peer& peer(std::int32_t world_rank_of_peer) {
     Peer& p = peers[static_cast<std::size_t>(world_rank_of_peer)];
     if (!p.outbox.is_open()) [[unlikely]]
@@ -239,9 +241,9 @@ void park(Engine& e, sync::Waiter& waiter, Done&& done) {
     return;
   }
   const TraceSpan span(e.trace.get(), "sleep");
-  e.lock.unlock();
+  const int depth = e.lock.let_go();
   waiter.sleep(word);
-  e.lock.lock();
+  e.lock.take_back_low(depth);
   --e.sleeping;
 }
 
@@ -256,9 +258,9 @@ void wait_until(Engine& e, Done&& done) {
   ++e.waiting;
   for (;;) {
     const bool crowded = e.policy.crowded || e.waiting > 1;
-    e.lock.unlock();
+    const int depth = e.lock.let_go();
     const auto next = waiter.step(crowded);
-    e.lock.lock();
+    e.lock.take_back_low(depth);
     progress(e);
     if (done()) break;
     if (next == sync::Waiter::Next::may_park) park(e, waiter, done);

@@ -167,9 +167,9 @@ void looked_in_vain(Engine& e) {
   constexpr std::uint32_t looks_per_yield = 8;
   if (++e.vain_looks % looks_per_yield != 0) return;
   ++e.counters->yields;
-  e.lock.unlock();
+  const int depth = e.lock.let_go();
   sync::yield();
-  e.lock.lock();
+  e.lock.take_back(depth);
 }
 
 void add_poller(Engine& e, Poller poller) {
@@ -222,6 +222,20 @@ void Engine::open(memory::Job& the_job, int rank, const Params& params, Counters
   for (std::uint32_t i = shm::Mailbox::jobs; i > 0; --i) free_jobs.push_back(i - 1);
   make_shared_request(*this);
   memory::permit_peers();
+}
+
+void Engine::share(const Params& params) {
+  const memory::JobHeader& h = job->header();
+  sync::RankLock::Choice choice;
+  choice.kind = static_cast<sync::LockKind>(params.integer(P::sync_lock));
+  choice.cpus = static_cast<int>(h.cpus / h.nranks);
+  if (choice.cpus < 2) choice.settings.patience = 0;
+  choice.settings.bias = static_cast<std::uint32_t>(params.integer(P::sync_bias));
+  choice.settings.domains = sync::domain_count();
+  choice.settings.domain = sync::current_domain;
+  choice.counters = counters;
+  choice.time_waits = params.boolean(P::stats);
+  lock.enable(choice);
 }
 
 void Engine::open_peer(Peer& p, std::int32_t rank) {

@@ -61,8 +61,9 @@ Err init(Rank& rank, int required, int* provided) {
   rank.main_thread = pthread_self();
   memory::RankEntry& entry = rank.entry();
   entry.pid.store(getpid(), std::memory_order_relaxed);
-  if (required == MPI_THREAD_MULTIPLE) rank.engine.lock.enable();
-  rank.engine.open(*rank.process->job, rank.world_rank, rank.process->params, rank.counters);
+  const Params& params = rank.process->params;
+  rank.engine.open(*rank.process->job, rank.world_rank, params, rank.counters);
+  if (required == MPI_THREAD_MULTIPLE) rank.engine.share(params);
   WEFT_TRY(make_predefined_comms(rank));
   open_trace(rank);
   rank.engine.framed = rank.engine.lock.enabled() || rank.engine.trace != nullptr;

@@ -47,7 +47,9 @@ struct TestJob {
       TestRank& rank = *ranks.back();
       job->entry(r).pid = getpid();
       rank.engine.open(*job, r, params, rank.counters);
-      if (multiple) rank.engine.lock.enable();
+      rank.engine.lock.hold();
+      if (multiple) rank.engine.share(params);
+      rank.engine.lock.release();
       for (int i = 0; i < n; ++i) rank.group.members.push_back(i);
       rank.comm.group = &rank.group;
       rank.comm.rank = r;
@@ -61,9 +63,9 @@ struct TestJob {
   template <class Body>
   void as(int rank, Body body) {
     Engine& e = ranks[static_cast<std::size_t>(rank)]->engine;
-    e.lock.lock();
+    e.lock.hold();
     body(ranks[static_cast<std::size_t>(rank)]->comm);
-    e.lock.unlock();
+    e.lock.release();
   }
 };
 
