@@ -25,7 +25,11 @@ namespace weft {
   X(ring_full, "events", "sends that found the receiver's ring full and were queued")         \
   X(lock_taken, "times", "threads took the rank's lock (MPI_THREAD_MULTIPLE)")                \
   X(lock_passed, "times", "the rank's lock was taken by another thread than before")          \
-  X(lock_longest_wait_ns, "ns", "longest wait for the rank's lock (only with WEFT_STATS=1)")
+  X(lock_longest_wait_ns, "ns", "longest wait for the rank's lock (only with WEFT_STATS=1)")  \
+  X(lock_in_vain, "times", "a waiting thread took the rank's lock and found nothing to do")   \
+  X(signals, "times", "a waiting thread was woken because its operations were complete")      \
+  X(signals_in_vain, "times", "a waiting thread was woken and had to wait on")                \
+  X(servers, "times", "a waiting thread was woken to look after messages for all")
 
 struct Counters {
 #define X(name, unit, help) std::uint64_t name = 0;

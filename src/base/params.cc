@@ -74,6 +74,9 @@ constexpr ParamDef table[] = {
      "mtx,ticket,clh,pclh,clhub,hclhub,park,auto"},
     {P::sync_bias, "sync.bias", ParamType::integer, "1000", "times", 0, 1 << 30,
      "how often a thread that waits for a lock may be passed by later ones; 0: without end"},
+    {P::sync_reactivation, "sync.reactivation", ParamType::boolean, "1", "", 0, 1,
+     "of a rank's waiting threads one looks after messages and wakes each of the others when its "
+     "own operations are complete; 0: every waiting thread looks"},
     {P::log, "log", ParamType::text, "", "", 0, 0,
      "what to log to stderr: a list of folder:level, level one of error, info, debug"},
     {P::stats, "stats", ParamType::boolean, "0", "", 0, 1,

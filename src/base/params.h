@@ -37,6 +37,7 @@ enum class P : int {
   sync_yield_us,
   sync_lock,
   sync_bias,
+  sync_reactivation,
   log,
   stats,
   trace,

@@ -79,7 +79,7 @@ bool Executor::advance(Schedule& s, object::Comm& comm) {
 Err Executor::run(Schedule& s, object::Comm& comm) {
   while (s.next_ < s.steps_.size()) {
     post_round(s, comm);
-    for (const object::Request* request : s.pending_) pt2pt::wait_for(*comm.engine, request->done);
+    pt2pt::wait_for_all(s.pending_);
     finish_round(s);
   }
   return s.error_;

@@ -21,8 +21,9 @@
 namespace weft {
 struct Rank;  // world/rank.h: everything a rank owns
 namespace pt2pt {
-struct Engine;  // matching, lanes and progress of one rank
-}
+struct Engine;   // matching, lanes and progress of one rank
+struct Waiting;  // a thread in a blocking call
+}  // namespace pt2pt
 namespace coll {
 struct CommState;  // what the collectives keep per communicator
 }

@@ -41,7 +41,8 @@ struct Request : Object {
   std::int32_t source = MPI_ANY_SOURCE;  // of the status
   std::int32_t tag = MPI_ANY_TAG;
   std::int64_t bytes = 0;
-  void* state = nullptr;  // of collectives and generalized requests
+  void* state = nullptr;              // of collectives and generalized requests
+  pt2pt::Waiting* waiting = nullptr;  // the thread to wake, if one sleeps until this is done
 };
 
 /// The user has freed the request of an operation that is under way; whoever completes it gives it

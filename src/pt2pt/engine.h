@@ -19,6 +19,7 @@
 #include "memory/peer.h"
 #include "pt2pt/match.h"
 #include "pt2pt/pt2pt.h"
+#include "pt2pt/waiting.h"
 #include "shm/mailbox.h"
 #include "sync/lock.h"
 #include "sync/wait.h"
@@ -135,8 +136,7 @@ struct Engine {
   BufferPool buffer;
   std::vector<std::pair<Comm*, BufferPool*>> comm_buffers;
   std::uint32_t vain_looks = 0;
-  int waiting = 0;   // threads in wait_until
-  int sleeping = 0;  // threads asleep on the mailbox's park word
+  Waiters waiters;  // threads of this rank, if it has several
 
   /// Join the job. Sends to ranks that have not joined yet are fine: their mailbox is there.
   void open(memory::Job& job, int world_rank, const Params& params, Counters& counters);
@@ -227,45 +227,36 @@ inline void wake_rank(Engine& e, std::int32_t world_rank) {
   if (e.peer(world_rank).outbox.wake()) ++e.counters->wakes;
 }
 
-/// Sleep until news, if `done()` is still false after announcing. The lock is released meanwhile.
+/// Sleep until news, if `done()` is still false after announcing.
 template <class Done>
 void park(Engine& e, sync::Waiter& waiter, Done&& done) {
   sync::ParkWord& word = e.inbox.parked();
-  ++e.sleeping;
   waiter.announce(word);
   progress(e);
-  if (done() || e.inbox.poll() != nullptr || !e.busy.empty()) {
-    --e.sleeping;
-    // Another thread of the rank may still rely on the word.
-    if (e.sleeping == 0) waiter.retract(word);
-    return;
-  }
+  if (done() || e.inbox.poll() != nullptr || !e.busy.empty()) return waiter.retract(word);
   const TraceSpan span(e.trace.get(), "sleep");
-  const int depth = e.lock.let_go();
   waiter.sleep(word);
-  e.lock.take_back_low(depth);
-  --e.sleeping;
 }
 
-/// Progress until done(): every wait of the library. done() is cheap and has no side effect; who
-/// makes it true either sends a message or calls wake_rank().
+/// Progress until done(): every wait of the library. done() is cheap; who makes it true either
+/// completes a request, or sends a message, or calls wake_rank(). `awaited`: the requests that make
+/// it true, if it is about requests.
 template <class Done>
-void wait_until(Engine& e, Done&& done) {
+void wait_until(Engine& e, Done&& done, const Awaited& awaited = {}) {
   progress(e);
   if (done()) return;
   const TraceSpan span(e.trace.get(), "wait");
+  if (e.lock.enabled()) {
+    Waiting me(done, awaited);
+    return wait_among_threads(e, me);
+  }
   sync::Waiter waiter(e.policy);
-  ++e.waiting;
   for (;;) {
-    const bool crowded = e.policy.crowded || e.waiting > 1;
-    const int depth = e.lock.let_go();
-    const auto next = waiter.step(crowded);
-    e.lock.take_back_low(depth);
+    const auto next = waiter.step(e.policy.crowded);
     progress(e);
     if (done()) break;
     if (next == sync::Waiter::Next::may_park) park(e, waiter, done);
   }
-  --e.waiting;
   e.counters->yields += waiter.yields();
   e.counters->parks += waiter.parks();
 }

@@ -110,7 +110,7 @@ Err mrecv(const Buffer& into, MPI_Message* message, MPI_Status* status) {
   operation.comm = m.comm;
   operation.buffer = into;
   deliver(e, operation, m);
-  wait_for(e, operation.done);
+  wait_for(operation);
   object::set_status(status, operation.source, operation.tag, operation.bytes, false);
   return Err{operation.error};
 }

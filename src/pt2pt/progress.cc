@@ -157,13 +157,23 @@ void progress(Engine& e) {
   }
 }
 
-void wait_for(Engine& e, const bool& flag) {
-  if (flag) return;
-  wait_until(e, [&flag] { return flag; });
+void wait_for(Request& request) {
+  if (request.done) return;
+  Request* const requests[] = {&request};
+  wait_until(*request.engine, [&request] { return request.done; }, {.requests = requests});
+}
+
+void wait_for_all(std::span<Request* const> requests) {
+  std::size_t next = 0;  // all before it are done
+  const auto all_done = [&] {
+    while (next < requests.size() && requests[next]->done) ++next;
+    return next == requests.size();
+  };
+  if (!all_done()) wait_until(*requests[next]->engine, all_done, {.requests = requests});
 }
 
 void looked_in_vain(Engine& e) {
-  if (!e.policy.crowded && e.waiting == 0) return;
+  if (!e.policy.crowded && e.waiters.waiting == 0) return;
   constexpr std::uint32_t looks_per_yield = 8;
   if (++e.vain_looks % looks_per_yield != 0) return;
   ++e.counters->yields;
@@ -180,6 +190,8 @@ void enqueue(Engine& e, Peer& peer, Outgoing& item) {
   ++e.counters->ring_full;
   if (peer.queue.empty()) e.busy.push_back(&peer);
   peer.queue.push_back(&item);
+  // Nobody tells when there is room again, so whoever looks after messages must not sleep.
+  if (e.waiters.sleeping > 0) sync::wake(e.inbox.parked());
 }
 
 void send_control(Engine& e, Peer& peer, wire::What what, std::uint32_t job, std::uint64_t cookie,
@@ -236,6 +248,8 @@ void Engine::share(const Params& params) {
   choice.counters = counters;
   choice.time_waits = params.boolean(P::stats);
   lock.enable(choice);
+  waiters.cpus = choice.cpus;
+  waiters.reactivate = params.boolean(P::sync_reactivation);
 }
 
 void Engine::open_peer(Peer& p, std::int32_t rank) {

@@ -91,8 +91,10 @@ void free_request(Request* request);
 
 /// Progress the rank once: mailbox, queued sends, registered pollers. Under the rank's lock.
 void progress(Engine& engine);
-/// Progress until `*flag` is true: spins, yields, parks; releases the rank's lock while it waits.
-void wait_for(Engine& engine, const bool& flag);
+/// Progress until the request is done: spins, yields, parks; lets go of the rank's lock meanwhile.
+void wait_for(Request& request);
+/// The same for several requests of one rank.
+void wait_for_all(std::span<Request* const> requests);
 
 /// Something else that progress() advances (the schedules of nonblocking collectives). Polled while
 /// registered; returns true when it has nothing left to do (it is then removed).

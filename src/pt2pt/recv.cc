@@ -95,7 +95,7 @@ Err recv(const Buffer& into, int source, int tag, Comm& comm, MPI_Status* status
   P2p operation;
   init_recv(operation, e, into, source, tag, comm, Space::user);
   start_recv(e, operation);
-  wait_for(e, operation.done);
+  wait_for(operation);
   object::set_status(status, operation.source, operation.tag, operation.bytes, false);
   return Err{operation.error};
 }

@@ -131,13 +131,13 @@ void complete(P2p& request, int error) {
   Engine& e = *request.engine;
   request.error = error;
   request.done = true;
+  // Another thread of this rank may sleep until this very completion.
+  if (e.waiters.blocked > 0) [[unlikely]]
+    tell_waiters(e, request.waiting);
   if (request.finished != nullptr) [[unlikely]]
     request.finished(request);
   if (request.orphan) [[unlikely]]
     destroy(request);
-  // Another thread of this rank may sleep until this very completion.
-  if (e.sleeping > 0) [[unlikely]]
-    sync::wake(e.inbox.parked());
 }
 
 Err send_init(const ConstBuffer& what, int dest, int tag, Comm& comm, Mode mode, MPI_Request* out) {

@@ -166,7 +166,7 @@ Err send(const ConstBuffer& what, int dest, int tag, Comm& comm, Mode mode) {
   operation.envelope = envelope;
   operation.peer = world;
   start_send(e, operation);
-  wait_for(e, operation.done);
+  wait_for(operation);
   return Err{operation.error};
 }
 

@@ -84,7 +84,8 @@ Err sendrecv(const ConstBuffer& what, int dest, int sendtag, const Buffer& into,
   init(send, comm, true, writable(what), envelope_of(comm, sendtag, Space::user));
   init(recv, comm, false, into, {comm.context, source, recvtag});
   start_halves(send, dest, recv, source, comm);
-  wait_until(e, [&] { return send.done && recv.done; });
+  Request* const both[] = {&send, &recv};
+  wait_until(e, [&] { return send.done && recv.done; }, {.requests = both});
   object::set_status(status, recv.source, recv.tag, recv.bytes, false);
   return Err{recv.error != MPI_SUCCESS ? recv.error : send.error};
 }

@@ -134,8 +134,7 @@ Err finish_some(std::span<MPI_Request> handles, int* outcount, int* indices, MPI
 
 Err wait(MPI_Request* handle, MPI_Status* status) {
   if (is_pending(*handle)) {
-    const Request& request = *request_of(*handle);
-    wait_for(*request.engine, request.done);
+    wait_for(*request_of(*handle));
   }
   return finish(handle, status);
 }
@@ -161,7 +160,8 @@ Err waitany(std::span<MPI_Request> handles, int* index, MPI_Status* status) {
     return ok;
   }
   wait_until(*engine_of(handles),
-             [&] { return (*index = first_complete(handles)) != MPI_UNDEFINED; });
+             [&] { return (*index = first_complete(handles)) != MPI_UNDEFINED; },
+             {.handles = handles, .one_is_enough = true});
   return finish(&handles[static_cast<std::size_t>(*index)], status);
 }
 
@@ -184,8 +184,12 @@ Err testany(std::span<MPI_Request> handles, int* index, int* flag, MPI_Status* s
 }
 
 Err waitall(std::span<MPI_Request> handles, MPI_Status* statuses) {
-  for (MPI_Request handle : handles)
-    if (is_pending(handle)) wait_for(*request_of(handle)->engine, request_of(handle)->done);
+  std::size_t next = 0;  // all before it are done
+  const auto all_done = [&] {
+    while (next < handles.size() && !is_pending(handles[next])) ++next;
+    return next == handles.size();
+  };
+  if (!all_done()) wait_until(*request_of(handles[next])->engine, all_done, {.handles = handles});
   return finish_all(handles, statuses);
 }
 
@@ -198,7 +202,8 @@ Err testall(std::span<MPI_Request> handles, int* flag, MPI_Status* statuses) {
 Err waitsome(std::span<MPI_Request> handles, int* outcount, int* indices, MPI_Status* statuses) {
   *outcount = MPI_UNDEFINED;
   if (!any_active(handles)) return ok;
-  wait_until(*engine_of(handles), [&] { return first_complete(handles) != MPI_UNDEFINED; });
+  wait_until(*engine_of(handles), [&] { return first_complete(handles) != MPI_UNDEFINED; },
+             {.handles = handles, .one_is_enough = true});
   return finish_some(handles, outcount, indices, statuses);
 }
 

@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sync/park_lock.h"
 
-#include <linux/futex.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
 namespace weft::sync {
 namespace {
 
@@ -27,23 +23,12 @@ void ParkLock::acquire_with(Queue& queue) {
   queue.threads.push_back(&me);
   joined_.store(joined_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   guard_.release();
-  wait(me);
-}
-
-/// Until the lock is handed over.
-void ParkLock::wait(Thread& me) const {
-  // acquire: what the last holder did; pairs with the exchange in release()
-  Spin spin(patience_);
-  while (me.state.load(std::memory_order_acquire) != granted) {
-    if (!spin.impatient()) {
+  for (Spin spin(patience_); !me.turn.is_given();) {
+    if (spin.impatient()) {
+      me.turn.sleep();
+    } else {
       spin.look();
-      continue;
     }
-    std::uint32_t expected = awake;
-    me.state.compare_exchange_strong(expected, asleep, std::memory_order_relaxed);
-    if (expected != granted)
-      syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&me.state), FUTEX_WAIT_PRIVATE, asleep,
-              nullptr, nullptr, 0);
   }
 }
 
@@ -55,8 +40,7 @@ ParkLock::Thread* ParkLock::take_from(Queue& queue) {
     int looks = 0;
     for (Thread* t = first; t != nullptr && looks < looks_for_awake;
          t = queue.threads.next(t), ++looks)
-      // relaxed: it may fall asleep before it is told; then it is woken
-      if (t->state.load(std::memory_order_relaxed) == awake) {
+      if (t->turn.is_awake()) {
         chosen = t;
         break;
       }
@@ -85,12 +69,7 @@ void ParkLock::release() {
   Thread* next = take_next();
   if (high_.threads.empty() && low_.threads.empty()) word_.store(held, std::memory_order_relaxed);
   guard_.release();
-  // release: pairs with wait(). Once granted, the thread and its word may be gone; waking an
-  // address at which nobody sleeps is harmless.
-  std::atomic<std::uint32_t>& state = next->state;
-  if (state.exchange(granted, std::memory_order_release) == asleep)
-    syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&state), FUTEX_WAKE_PRIVATE, 1, nullptr,
-            nullptr, 0);
+  next->turn.give();
 }
 
 }  // namespace weft::sync

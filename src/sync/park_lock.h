@@ -4,10 +4,7 @@
 // kernel; the holder hands the lock to the first thread in the queue that is awake, so that the
 // lock seldom waits for a thread that has to be woken and scheduled first. Active threads come
 // before those of low priority. A thread at the head of its queue is passed `bias` times at most.
-//
-// No lost wake-up: the waiter goes from `awake` to `asleep` by compare-and-swap and sleeps only
-// while the word says `asleep`; the holder swaps in `granted` and wakes if it finds `asleep`.
-// tests/model/park_lock.pml checks it.
+// tests/model/park_lock.pml checks that nobody is forgotten.
 #pragma once
 
 #include <atomic>
@@ -15,6 +12,7 @@
 
 #include "base/list.h"
 #include "sync/locks.h"
+#include "sync/signal.h"
 #include "sync/spin.h"
 
 namespace weft::sync {
@@ -36,10 +34,9 @@ class ParkLock final : public Lock {
 
  private:
   enum Word : std::uint32_t { vacant, held, wanted };  // wanted: held, and somebody is in a queue
-  enum State : std::uint32_t { awake, asleep, granted };
-  struct Thread {  // on the waiting thread's stack
+  struct Thread {                                      // on the waiting thread's stack
     Link<Thread> link;
-    std::atomic<std::uint32_t> state{awake};
+    Signal turn;
   };
   struct Queue {  // guarded by guard_
     List<Thread, &Thread::link> threads;
@@ -48,7 +45,6 @@ class ParkLock final : public Lock {
   void acquire_with(Queue& queue);
   Thread* take_next();
   Thread* take_from(Queue& queue);
-  void wait(Thread& me) const;
 
   const std::uint32_t patience_, bound_;
   alignas(64) std::atomic<std::uint32_t> word_{vacant};

@@ -23,8 +23,8 @@ const datatype::Type& byte_type() {
 }
 
 /// Wait for a message of ours and give its request back.
-Err finish(pt2pt::Engine& engine, pt2pt::Request* request) {
-  pt2pt::wait_for(engine, request->done);
+Err finish(pt2pt::Request* request) {
+  pt2pt::wait_for(*request);
   const int error = request->error;
   pt2pt::free_request(request);
   if (error == MPI_SUCCESS) return ok;
@@ -34,11 +34,11 @@ Err finish(pt2pt::Engine& engine, pt2pt::Request* request) {
 }
 
 Err send(View& view, const void* data, std::size_t bytes, int to, int tag) {
-  return finish(view.engine(), view.post_send(data, bytes, to, tag));
+  return finish(view.post_send(data, bytes, to, tag));
 }
 
 Err receive(View& view, void* data, std::size_t bytes, int from, int tag) {
-  return finish(view.engine(), view.post_recv(data, bytes, from, tag));
+  return finish(view.post_recv(data, bytes, from, tag));
 }
 
 }  // namespace
@@ -110,7 +110,7 @@ Err View::gather(const void* mine, std::size_t bytes, void* all, int tag) {
 Err View::exchange(const void* mine, void* theirs, std::size_t bytes, int with, int tag) {
   pt2pt::Request* incoming = post_recv(theirs, bytes, with, tag);
   const Err sent = send(*this, mine, bytes, with, tag);
-  const Err received = finish(engine(), incoming);
+  const Err received = finish(incoming);
   return sent ? sent : received;
 }
 

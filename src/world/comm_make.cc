@@ -12,7 +12,6 @@
 #include "world/comm_agree.h"
 #include "world/comms.h"
 #include "world/rank.h"
-#include "world/requests.h"
 
 namespace weft::world {
 namespace {
@@ -89,8 +88,8 @@ void finish(Idup& idup) {
     request.error = no_context().cls;
   }
   request.done = true;
+  pt2pt::tell_waiters(engine, request.waiting);
   if (request.orphan) destroy(request);
-  wake_waiters(engine);
 }
 
 /// Poller: true when there is nothing left to do.

@@ -5,10 +5,6 @@
 
 namespace weft::world {
 
-void wake_waiters(pt2pt::Engine& engine) {
-  if (engine.sleeping > 0) sync::wake(engine.inbox.parked());
-}
-
 Err grequest_start(Rank& rank, const object::GeneralizedCalls& calls, MPI_Request* out) {
   object::Request* request = object::start_generalized(rank.store, rank.engine, calls);
   *out = reinterpret_cast<MPI_Request>(request);
@@ -17,8 +13,9 @@ Err grequest_start(Rank& rank, const object::GeneralizedCalls& calls, MPI_Reques
 
 Err grequest_complete(object::Request& request) {
   pt2pt::Engine& engine = *request.engine;
+  pt2pt::Waiting* const waiting = request.waiting;
   WEFT_TRY(object::complete_generalized(request));
-  wake_waiters(engine);
+  pt2pt::tell_waiters(engine, waiting);
   return ok;
 }
 

@@ -11,9 +11,6 @@ struct Rank;
 
 namespace weft::world {
 
-/// Wake the threads of this rank that sleep in MPI: something they may wait for is complete.
-void wake_waiters(pt2pt::Engine& engine);
-
 /// MPI_Grequest_start and MPI_Grequest_complete (MPI-5.0 §13.2).
 Err grequest_start(Rank& rank, const object::GeneralizedCalls& calls, MPI_Request* out);
 Err grequest_complete(object::Request& request);

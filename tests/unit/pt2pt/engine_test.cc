@@ -3,71 +3,15 @@
 // Engines of several ranks as threads of the test, without launcher: every protocol, small rings so
 // that sends queue, several threads per rank. Runs under TSan: this is where the mailbox, the copy
 // jobs and parking are watched.
-#include "pt2pt/engine.h"
-
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <cstring>
-#include <memory>
 #include <thread>
 #include <vector>
 
+#include "unit/pt2pt/test_job.h"
+
 namespace weft::pt2pt {
 namespace {
-
-const datatype::Type* byte_type() {
-  return datatype::predefined(reinterpret_cast<std::uintptr_t>(MPI_BYTE));
-}
-
-struct TestRank {
-  Counters counters;
-  Engine engine;
-  object::Group group;
-  object::Comm comm;
-};
-
-/// A job of `n` ranks in this process.
-struct TestJob {
-  std::unique_ptr<memory::Job> job;
-  std::vector<std::unique_ptr<TestRank>> ranks;
-
-  TestJob(int n, bool multiple) {
-    setenv("WEFT_SHM_RING_CELLS", "64", 1);
-    setenv("WEFT_SHM_RING_BYTES", "32768", 1);
-    setenv("WEFT_PT2PT_EAGER_MAX", "2048", 1);
-    const Params params = Params::from_env(false);
-    for (const char* name : {"WEFT_SHM_RING_CELLS", "WEFT_SHM_RING_BYTES", "WEFT_PT2PT_EAGER_MAX"})
-      unsetenv(name);
-    const Result<memory::Job*> made = memory::Job::create(n, 8, params);
-    EXPECT_FALSE(made.err);
-    job.reset(made.value);
-    for (int r = 0; r < n; ++r) {
-      ranks.push_back(std::make_unique<TestRank>());
-      TestRank& rank = *ranks.back();
-      job->entry(r).pid = getpid();
-      rank.engine.open(*job, r, params, rank.counters);
-      rank.engine.lock.hold();
-      if (multiple) rank.engine.share(params);
-      rank.engine.lock.release();
-      for (int i = 0; i < n; ++i) rank.group.members.push_back(i);
-      rank.comm.group = &rank.group;
-      rank.comm.rank = r;
-      rank.comm.context = 4;
-      rank.comm.engine = &rank.engine;
-      rank.comm.refs = 1;
-    }
-  }
-
-  /// Take the rank's lock as an entry point does.
-  template <class Body>
-  void as(int rank, Body body) {
-    Engine& e = ranks[static_cast<std::size_t>(rank)]->engine;
-    e.lock.hold();
-    body(ranks[static_cast<std::size_t>(rank)]->comm);
-    e.lock.release();
-  }
-};
 
 std::byte expected(int source, int tag, std::size_t i) {
   return static_cast<std::byte>((static_cast<std::size_t>(source * 37 + tag * 11) + i * 7) & 0xff);
@@ -162,7 +106,7 @@ TEST(Engine, wakes_sleepers) {
         // Its receiver waits for this very message, so sooner or later it sleeps.
         for (bool asleep = false; !asleep;) {
           std::this_thread::sleep_for(std::chrono::milliseconds(1));
-          job.as(0, [&](Comm& comm) { asleep = comm.engine->sleeping > 0; });
+          job.as(0, [&](Comm& comm) { asleep = comm.engine->waiters.sleeping > 0; });
         }
         job.as(1, [&](Comm& comm) { ASSERT_FALSE(send({&i, 4, byte_type()}, 0, t, comm)); });
       }

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Several threads of a rank that wait at once: selective reactivation (Dang, Seo, Amer, Balaji:
+// Advanced Thread Synchronization for Multithreaded MPI Implementations, CCGrid 2017, §IV.A).
+//
+// One of the waiting threads, the server, looks after messages; the others sleep, each on a signal
+// of its own. Whoever completes a request counts it at the thread that waits for it, and signals
+// that thread when what it waits for is complete: once, also for many requests. Threads that wait
+// for something else than requests (a probed message, a flag in shared memory) are watchers: the
+// server asks their question after each look and signals those for whom it is so; they ask again
+// under the lock, because another thread may have been faster. A server that leaves names the next
+// one.
+#pragma once
+
+#include <mpi.h>
+
+#include <span>
+
+#include "base/list.h"
+#include "object/request.h"
+#include "sync/signal.h"
+
+namespace weft::pt2pt {
+
+struct Engine;
+using object::Request;
+
+/// The requests that a wait is about: either of the two forms, or none.
+struct Awaited {
+  std::span<const MPI_Request> handles{};
+  std::span<Request* const> requests{};
+  bool one_is_enough = false;
+
+  bool none() const { return handles.empty() && requests.empty(); }
+};
+
+/// A thread in a blocking call; on its stack. Guarded by the rank's lock, but for `signal`.
+struct Waiting {
+  template <class Done>
+  Waiting(Done& question, const Awaited& about)
+      : ask([](void* q) { return static_cast<bool>((*static_cast<Done*>(q))()); }),
+        what(const_cast<void*>(static_cast<const void*>(&question))),
+        awaited(about) {}
+  bool done() const { return ask(what); }
+
+  bool (*ask)(void* what);
+  void* what;
+  const Awaited& awaited;
+  Link<Waiting> link;
+  std::size_t pending = 0;  // completions until this thread has to be woken
+  bool listed = false;
+  sync::Signal signal;
+};
+
+using WaitingList = List<Waiting, &Waiting::link>;
+
+/// Those of one rank.
+struct Waiters {
+  bool reactivate = true;
+  int cpus = 1;               // that the rank's threads may share
+  int waiting = 0;            // threads in a blocking call
+  int blocked = 0;            // of these, listed or asleep: they see no completion themselves
+  int sleeping = 0;           // asleep on the mailbox's park word
+  Waiting* server = nullptr;  // looks after messages; may still be about to wake up
+  WaitingList list;           // for requests
+  WaitingList watchers;       // for something else
+};
+
+/// wait_until() with MPI_THREAD_MULTIPLE.
+[[gnu::cold]] void wait_among_threads(Engine& e, Waiting& me);
+/// Something has happened that threads may sleep for; `waiting`: the one whose request is done.
+[[gnu::cold]] void tell_waiters(Engine& e, Waiting* waiting);
+
+}  // namespace weft::pt2pt

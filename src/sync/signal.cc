@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sync/signal.h"
+
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace weft::sync {
+
+void Signal::sleep() {
+  std::uint32_t expected = awake;
+  // relaxed: is_given() acquires
+  word_.compare_exchange_strong(expected, asleep, std::memory_order_relaxed);
+  if (expected != given)
+    syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word_), FUTEX_WAIT_PRIVATE, asleep,
+            nullptr, nullptr, 0);
+}
+
+void Signal::give() {
+  // release: pairs with is_given(). From here on the word may be gone; waking an address at which
+  // nobody sleeps is harmless.
+  auto* address = reinterpret_cast<std::uint32_t*>(&word_);
+  if (word_.exchange(given, std::memory_order_release) == asleep)
+    syscall(SYS_futex, address, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
+}
+
+}  // namespace weft::sync

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A word on which one thread waits and that another one sets, once: by a look, or asleep in the
+// kernel.
+//
+// No lost wake-up: the waiting thread goes from `awake` to `asleep` by compare-and-swap and sleeps
+// only while the word says `asleep`; who gives the signal swaps in `given` and wakes if it finds
+// `asleep`. tests/model/park_lock.pml checks it.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace weft::sync {
+
+class Signal {
+ public:
+  /// acquire: what was done before it was given; pairs with give()
+  bool is_given() const { return word_.load(std::memory_order_acquire) == given; }
+  /// relaxed: it may fall asleep the moment after
+  bool is_awake() const { return word_.load(std::memory_order_relaxed) == awake; }
+  /// Sleep until it is given; may return earlier.
+  void sleep();
+  /// The waiting thread may destroy the signal as soon as it is given.
+  void give();
+  /// By the waiting thread, to wait again.
+  void reset() { word_.store(awake, std::memory_order_relaxed); }
+
+ private:
+  enum Word : std::uint32_t { awake, asleep, given };
+  std::atomic<std::uint32_t> word_{awake};
+};
+
+}  // namespace weft::sync

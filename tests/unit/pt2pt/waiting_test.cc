@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Several threads of one rank wait at once: how many are woken per message, and how often the
+// mailbox is looked into, with selective reactivation and without. Counts, no times: a message is
+// sent only when all threads that can sleep do.
+#include "pt2pt/waiting.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdio>
+#include <thread>
+#include <vector>
+
+#include "unit/pt2pt/test_job.h"
+
+namespace weft::pt2pt {
+namespace {
+
+constexpr int rounds = 20;
+
+TestJob quiet_job(bool reactivation) {
+  return TestJob(2, true,
+                 {{"WEFT_SYNC_REACTIVATION", reactivation ? "1" : "0"},
+                  {"WEFT_SYNC_SPIN_US", "0"},
+                  {"WEFT_SYNC_YIELD_US", "0"}});
+}
+
+/// Wait until rank 0 has received so many messages, and `n` of its threads sleep or are about to.
+void wait_until_asleep(TestJob& job, int n, int received) {
+  for (bool so = false; !so; std::this_thread::yield())
+    job.as(0, [&](Comm& comm) {
+      so = comm.engine->waiters.blocked == n &&
+           job.ranks[0]->counters.messages_received == static_cast<std::uint64_t>(received);
+    });
+}
+
+Counters counters_of(TestJob& job) {
+  Counters copy;
+  job.as(0, [&](Comm&) { copy = job.ranks[0]->counters; });
+  return copy;
+}
+
+void send_int(TestJob& job, int value, int tag) {
+  job.as(1, [&](Comm& comm) { ASSERT_FALSE(send({&value, 4, byte_type()}, 0, tag, comm)); });
+}
+
+struct Counts {
+  double polls, signals, in_vain, servers, empty;  // per message
+};
+
+/// `threads` threads of rank 0 receive one message after another, each of its own tag.
+Counts receive_among(int threads, bool reactivation) {
+  TestJob job = quiet_job(reactivation);
+  std::vector<std::thread> all;
+  for (int t = 0; t < threads; ++t)
+    all.emplace_back([&job, t] {
+      for (int i = 0; i < rounds; ++i)
+        job.as(0, [&](Comm& comm) {
+          int value = -1;
+          ASSERT_FALSE(recv({&value, 4, byte_type()}, 1, t, comm, MPI_STATUS_IGNORE));
+          EXPECT_EQ(value, i);
+        });
+    });
+  wait_until_asleep(job, threads, 0);
+  const Counters before = counters_of(job);
+  for (int i = 0; i < rounds - 1; ++i)
+    for (int t = 0; t < threads; ++t) {
+      send_int(job, i, t);
+      wait_until_asleep(job, threads, i * threads + t + 1);
+    }
+  const Counters c = counters_of(job);
+  const double n = (rounds - 1) * threads;
+  const auto per_message = [n](std::uint64_t now, std::uint64_t then) {
+    return static_cast<double>(now - then) / n;
+  };
+  const Counts counts{per_message(c.polls, before.polls), per_message(c.signals, before.signals),
+                      per_message(c.signals_in_vain, before.signals_in_vain),
+                      per_message(c.servers, before.servers),
+                      per_message(c.lock_in_vain, before.lock_in_vain)};
+  for (int t = 0; t < threads; ++t) send_int(job, rounds - 1, t);
+  for (std::thread& thread : all) thread.join();
+  return counts;
+}
+
+TEST(Waiting, PollsPerMessageDoNotGrowWithThreads) {
+  for (const int threads : {2, 4, 8, 16}) {
+    const Counts with = receive_among(threads, true);
+    const Counts without = receive_among(threads, false);
+    std::printf(
+        "%2d threads: per message %5.1f looks, %.2f signals, %.2f in vain, %.2f servers, "
+        "%5.1f empty; without reactivation %5.1f looks, %5.1f empty\n",
+        threads, with.polls, with.signals, with.in_vain, with.servers, with.empty, without.polls,
+        without.empty);
+    EXPECT_LE(with.polls, 40);
+    EXPECT_GE(without.polls, threads / 2);  // each is woken and looks, if it is not late
+    EXPECT_EQ(with.in_vain, 0);
+    // Each message wakes the thread that it is for, once; unless that was the server.
+    EXPECT_DOUBLE_EQ(with.signals + with.servers, 1);
+    EXPECT_DOUBLE_EQ(without.signals + without.servers, 0);
+  }
+}
+
+TEST(Waiting, WaitallIsWokenOnce) {
+  TestJob job = quiet_job(true);
+  constexpr int messages = 10;
+  // One thread is the server all the time; the other waits for ten messages at once.
+  std::thread server([&job] {
+    job.as(0, [&](Comm& comm) {
+      int value;
+      ASSERT_FALSE(recv({&value, 4, byte_type()}, 1, 99, comm, MPI_STATUS_IGNORE));
+    });
+  });
+  wait_until_asleep(job, 1, 0);
+  std::thread waiter([&job] {
+    job.as(0, [&](Comm& comm) {
+      int values[messages];
+      MPI_Request requests[messages];
+      for (int i = 0; i < messages; ++i)
+        ASSERT_FALSE(irecv({&values[i], 4, byte_type()}, 1, i, comm, &requests[i]));
+      ASSERT_FALSE(waitall(requests, MPI_STATUSES_IGNORE));
+      for (int i = 0; i < messages; ++i) EXPECT_EQ(values[i], 7 * i);
+    });
+  });
+  wait_until_asleep(job, 2, 0);
+  for (int i = 0; i < messages; ++i) {
+    EXPECT_EQ(counters_of(job).signals, 0U);
+    send_int(job, 7 * i, i);
+    if (i < messages - 1) wait_until_asleep(job, 2, i + 1);
+  }
+  waiter.join();
+  EXPECT_EQ(counters_of(job).signals, 1U);
+  send_int(job, 0, 99);
+  server.join();
+  EXPECT_EQ(counters_of(job).signals_in_vain, 0U);
+}
+
+TEST(Waiting, WaitanyIsWokenByTheFirst) {
+  TestJob job = quiet_job(true);
+  std::thread server([&job] {
+    job.as(0, [&](Comm& comm) {
+      int value;
+      ASSERT_FALSE(recv({&value, 4, byte_type()}, 1, 99, comm, MPI_STATUS_IGNORE));
+    });
+  });
+  wait_until_asleep(job, 1, 0);
+  std::thread waiter([&job] {
+    job.as(0, [&](Comm& comm) {
+      int values[3], index = -1;
+      MPI_Request requests[3];
+      for (int i = 0; i < 3; ++i)
+        ASSERT_FALSE(irecv({&values[i], 4, byte_type()}, 1, i, comm, &requests[i]));
+      ASSERT_FALSE(waitany(requests, &index, MPI_STATUS_IGNORE));
+      EXPECT_EQ(index, 1);
+      ASSERT_FALSE(waitall(requests, MPI_STATUSES_IGNORE));
+    });
+  });
+  wait_until_asleep(job, 2, 0);
+  send_int(job, 1, 1);
+  wait_until_asleep(job, 2, 1);  // now in waitall
+  send_int(job, 0, 0);
+  send_int(job, 2, 2);
+  waiter.join();
+  EXPECT_EQ(counters_of(job).signals, 2U);
+  send_int(job, 0, 99);
+  server.join();
+}
+
+/// Threads that probe are woken by the server, which asks for them; so is the next server.
+TEST(Waiting, ProbesAreAnsweredByTheServer) {
+  TestJob job = quiet_job(true);
+  std::vector<std::thread> all;
+  constexpr int threads = 6;
+  for (int t = 0; t < threads; ++t)
+    all.emplace_back([&job, t] {
+      job.as(0, [&](Comm& comm) {
+        int value = -1;
+        MPI_Message message;
+        ASSERT_FALSE(mprobe(1, t, comm, &message, MPI_STATUS_IGNORE));
+        ASSERT_FALSE(mrecv({&value, 4, byte_type()}, &message, MPI_STATUS_IGNORE));
+        EXPECT_EQ(value, t);
+      });
+    });
+  wait_until_asleep(job, threads, 0);
+  for (int t = 0; t < threads; ++t) {
+    send_int(job, t, t);
+    wait_until_asleep(job, threads - 1 - t, t + 1);
+  }
+  for (std::thread& thread : all) thread.join();
+  EXPECT_EQ(counters_of(job).signals_in_vain, 0U);
+}
+
+/// One message, several threads that probe for it: all but one wait on.
+TEST(Waiting, AMatchedMessageGoesToOneThread) {
+  TestJob job = quiet_job(true);
+  std::vector<std::thread> all;
+  constexpr int threads = 5;
+  std::atomic<int> sum{0};
+  for (int t = 0; t < threads; ++t)
+    all.emplace_back([&] {
+      job.as(0, [&](Comm& comm) {
+        int value = -1;
+        MPI_Message message;
+        ASSERT_FALSE(mprobe(MPI_ANY_SOURCE, 5, comm, &message, MPI_STATUS_IGNORE));
+        ASSERT_FALSE(mrecv({&value, 4, byte_type()}, &message, MPI_STATUS_IGNORE));
+        sum += value;
+      });
+    });
+  wait_until_asleep(job, threads, 0);
+  for (int t = 0; t < threads; ++t) {
+    send_int(job, 1 << t, 5);
+    wait_until_asleep(job, threads - 1 - t, t + 1);
+  }
+  for (std::thread& thread : all) thread.join();
+  EXPECT_EQ(sum, (1 << threads) - 1);
+}
+
+/// A thread that does not wait may complete what others wait for, the server too.
+TEST(Waiting, AnActiveThreadWakesTheServer) {
+  TestJob job = quiet_job(true);
+  for (int round = 0; round < 5; ++round) {
+    std::thread waiter([&job] {
+      job.as(0, [&](Comm& comm) {
+        int value = -1;
+        ASSERT_FALSE(recv({&value, 4, byte_type()}, 0, 3, comm, MPI_STATUS_IGNORE));
+        EXPECT_EQ(value, 11);
+      });
+    });
+    wait_until_asleep(job, 1, round);
+    job.as(0, [](Comm& comm) {
+      const int value = 11;
+      ASSERT_FALSE(send({&value, 4, byte_type()}, 0, 3, comm));
+      progress(*comm.engine);
+    });
+    waiter.join();
+  }
+}
+
+/// Nobody tells a rank that a peer's ring has room again, so its server must not sleep meanwhile.
+TEST(Waiting, AFullRingKeepsTheServerAwake) {
+  TestJob job = quiet_job(true);
+  constexpr int messages = 1000;  // more than the ring has cells
+  std::thread server([&job] {
+    job.as(0, [&](Comm& comm) {
+      int value = -1;
+      ASSERT_FALSE(recv({&value, 4, byte_type()}, 1, 99, comm, MPI_STATUS_IGNORE));
+    });
+  });
+  wait_until_asleep(job, 1, 0);
+  std::thread sender([&job] {
+    job.as(0, [&](Comm& comm) {
+      for (int i = 0; i < messages; ++i) ASSERT_FALSE(send({&i, 4, byte_type()}, 1, 1, comm));
+    });
+  });
+  // Look nowhere before the sender has found the ring full and waits for room.
+  for (bool full = false; !full; std::this_thread::yield())
+    job.as(0, [&](Comm& comm) { full = comm.engine->waiters.waiting == 2; });
+  job.as(1, [&](Comm& comm) {
+    for (int i = 0; i < messages; ++i) {
+      int value = -1;
+      ASSERT_FALSE(recv({&value, 4, byte_type()}, 0, 1, comm, MPI_STATUS_IGNORE));
+      EXPECT_EQ(value, i);
+    }
+  });
+  sender.join();
+  send_int(job, 0, 99);
+  server.join();
+}
+
+}  // namespace
+}  // namespace weft::pt2pt
