@@ -22,8 +22,9 @@ class Library:
     own_compiler: list = None  # None: runs the common standard-ABI binary
     abi_compiler: list = None  # can compile the common binary
 
-    def command(self, ranks, program):
-        fits = ranks <= len(os.sched_getaffinity(0))
+    def command(self, ranks, program, pinned=True):
+        """pinned: a core for every rank, where there are as many."""
+        fits = pinned and ranks <= len(os.sched_getaffinity(0))
         return [str(word) for word in self.launch(ranks, fits)] + [str(program)]
 
     def environment(self):

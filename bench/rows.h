@@ -40,6 +40,8 @@ struct bench {
   double* result;             /* what a collective brings */
   uint64_t stamp;
   long errors;
+  int threads;                              /* that call MPI at once, of each rank */
+  void (*batch)(struct bench*, long times); /* instead of an operation: so many at once */
 };
 
 typedef void (*operation)(struct bench*);
@@ -49,7 +51,10 @@ typedef void (*operation)(struct bench*);
 static double timed(struct bench* b, operation op, long times) {
   MPI_Barrier(MPI_COMM_WORLD);
   const double start = MPI_Wtime();
-  for (long i = 0; i < times; ++i) op(b);
+  if (b->batch != NULL)
+    b->batch(b, times);
+  else
+    for (long i = 0; i < times; ++i) op(b);
   MPI_Barrier(MPI_COMM_WORLD);
   double seconds = MPI_Wtime() - start;
   MPI_Bcast(&seconds, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
@@ -105,10 +110,16 @@ struct row {
   int element; /* bytes of an element */
   int blocks;  /* 1: buffers have a block of so many bytes for every rank */
   long bytes[12];
+  int threads; /* as in struct bench */
+  void (*batch)(struct bench*, long times);
 };
 
 static void run_row(const struct row* row, const struct options* o, int rank, int size) {
-  struct bench b = {.rank = rank, .size = size, .window = row->window};
+  struct bench b = {.rank = rank,
+                    .size = size,
+                    .window = row->window,
+                    .threads = row->threads,
+                    .batch = row->batch};
   if (row->ranks != 0 && row->ranks != size) return;
   long most = 0;
   for (int i = 0; row->bytes[i] != 0; ++i)
@@ -133,10 +144,14 @@ static int listed(const char* name, const char* list) {
   return 0;
 }
 
-static int run_rows(int argc, char** argv, const struct row* rows, size_t count) {
-  MPI_Init(&argc, &argv);
+static int run_rows_with(int level, int argc, char** argv, const struct row* rows, size_t count) {
   struct options o = {11, 2e-3, 1.0, 4 << 20, NULL};
-  int rank, size, option;
+  int rank, size, option, provided;
+  MPI_Init_thread(&argc, &argv, level, &provided);
+  if (provided < level) {
+    fprintf(stderr, "bench: this library's threads may not call MPI as this program's do\n");
+    MPI_Abort(MPI_COMM_WORLD, 1);
+  }
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   while ((option = getopt(argc, argv, "b:t:l:r:m:")) != -1) {
@@ -152,6 +167,10 @@ static int run_rows(int argc, char** argv, const struct row* rows, size_t count)
     if (o.rows == NULL || listed(rows[i].name, o.rows)) run_row(&rows[i], &o, rank, size);
   MPI_Finalize();
   return 0;
+}
+
+static inline int run_rows(int argc, char** argv, const struct row* rows, size_t count) {
+  return run_rows_with(MPI_THREAD_SINGLE, argc, argv, rows, count);
 }
 
 #endif

@@ -22,7 +22,7 @@ import libraries
 
 HERE = Path(__file__).resolve().parent
 PROGRAMS = {"messages": "p2p_coll/main.c", "collectives": "collectives/main.c",
-            "datatypes": "datatypes/main.c"}
+            "datatypes": "datatypes/main.c", "threads": "threads/main.c"}
 STARTUP = {"startup": (2, None), "startup 64 threads": (64, "weft-thread")}
 
 
@@ -48,7 +48,9 @@ def slug(about):
 
 def run_job(library, ranks, program, options, timeout):
     """The rows that one job printed; an {"failed": reason} row if it did not end well."""
-    command = library.command(ranks, program) + options
+    # A rank with several threads needs more than a core of its own.
+    threads = program.name.startswith("threads-")
+    command = library.command(ranks, program, pinned=not threads) + options
     try:
         done = subprocess.run(command, env=library.environment(), capture_output=True, text=True,
                               stdin=subprocess.DEVNULL, timeout=timeout)
@@ -174,8 +176,8 @@ def arguments():
         epilog="examples:\n  weft bench --quick\n  weft bench --ranks 2 --rows lat,bw\n"
                "  weft bench --rounds 21 --only weft-thread,openmpi\n  weft bench collectives --rows bcast")
     parser.add_argument("what", nargs="?", default="messages", choices=PROGRAMS,
-                        help="messages (with barrier, allreduce, start-up), all collectives, datatypes\n"
-                             "(default: %(default)s)")
+                        help="messages (with barrier, allreduce, start-up), all collectives, datatypes,\n"
+                             "messages between several threads of two ranks (default: %(default)s)")
     parser.add_argument("--weft", default="build/release", metavar="DIR",
                         help="build or installed tree of weft (default: %(default)s)")
     parser.add_argument("--peers", default=peers_folder(), metavar="DIR",
@@ -184,6 +186,8 @@ def arguments():
     parser.add_argument("--rows", metavar="ROWS",
                         help="some rows only, e.g. lat,bw or bcast,reduce")
     parser.add_argument("--ranks", default="2,4,8", metavar="N,N", help="(default: %(default)s)")
+    parser.add_argument("--threads", default="1,2,4,8,16", metavar="N,N",
+                        help="of each rank, for `weft bench threads` (default: %(default)s)")
     parser.add_argument("--rounds", type=int, default=11, help="(default: %(default)s)")
     parser.add_argument("--batches", type=int, default=11, help="(default: %(default)s)")
     parser.add_argument("--batch-ms", type=float, default=2, help="(default: %(default)s)")
@@ -197,6 +201,11 @@ def arguments():
     if args.quick:
         args.rounds, args.batches, args.batch_ms, args.limit_s = 3, 5, 1, 0.1
     args.ranks = [int(n) for n in args.ranks.split(",")]
+    if args.what == "threads":
+        args.ranks = [2]
+        rows = args.rows.split(",") if args.rows else ["lat", "rate"]
+        args.rows = ",".join(row if row.endswith("t") and "_" in row else f"{row}_{n}t"
+                             for row in rows for n in args.threads.split(","))
     return args
 
 
