@@ -37,9 +37,11 @@ inline constexpr std::int64_t smallest_piece = 8192, largest_piece = 16384;
 /// Something that waits for room in a peer's rings, in order.
 struct Outgoing {
   Link<Outgoing> out_link;
-  /// Push (more of) it; true when it is all out and has left the queue's care.
+  /// Push (more of) it, while it is in no queue; true when it is all out.
   bool (*push)(Engine&, Peer&, Outgoing&) = nullptr;
 };
+
+using OutgoingQueue = List<Outgoing, &Outgoing::out_link>;
 
 /// A point-to-point operation. Also used on the stack by blocking calls.
 struct P2p : Request, Outgoing, Posted {
@@ -77,7 +79,8 @@ struct Peer {
   // The message that the peer is pushing in pieces: its receive, or (nullptr) where it is kept.
   P2p* incoming = nullptr;
   Arrived* incoming_kept = nullptr;
-  List<Outgoing, &Outgoing::out_link> queue;
+  OutgoingQueue queue;   // messages, in order
+  OutgoingQueue urgent;  // what ends copy jobs; goes first, for a message may wait for a job
   Link<Peer> busy_link;
 };
 
@@ -216,7 +219,7 @@ Arrived* find_message(Engine& e, const wire::Envelope& wanted);
 void on_withdraw(Engine& e, std::int32_t sender, std::uint32_t job);
 
 // --- queues (progress.cc) -----------------------------------------------------------------------
-void enqueue(Engine& e, Peer& peer, Outgoing& item);
+void enqueue(Engine& e, Peer& peer, OutgoingQueue& queue, Outgoing& item);
 void send_control(Engine& e, Peer& peer, wire::What what, std::uint32_t job, std::uint64_t cookie,
                   std::uint64_t bytes);
 /// A look (MPI_Test, MPI_Iprobe) found nothing: give the core away now and then if it is wanted.

@@ -97,15 +97,21 @@ void dispatch(Engine& e, const wire::Cell& cell) {
   }
 }
 
+/// Push what is in the queue; only the front item is ever pushed. False if there is no room for it.
+bool drain(Engine& e, Peer& peer, OutgoingQueue& queue) {
+  // push() may complete the item and give it back, so it leaves the queue first.
+  while (Outgoing* item = queue.pop_front()) {
+    if (item->push(e, peer, *item)) continue;
+    queue.push_front(item);
+    return false;
+  }
+  return true;
+}
+
 void flush(Engine& e) {
   for (Peer* peer = e.busy.front(); peer != nullptr;) {
     Peer* next = e.busy.next(peer);
-    while (Outgoing* item = peer->queue.front()) {
-      // push() may complete the item and give it back, so it leaves the queue first.
-      const auto push = item->push;
-      if (!push(e, *peer, *item)) break;
-    }
-    if (peer->queue.empty()) e.busy.remove(peer);
+    if (drain(e, *peer, peer->urgent) && drain(e, *peer, peer->queue)) e.busy.remove(peer);
     peer = next;
   }
 }
@@ -127,7 +133,6 @@ bool put_control(Engine& e, Peer& peer, wire::What what, std::uint32_t job, std:
 bool push_control(Engine& e, Peer& peer, Outgoing& item) {
   auto& control = static_cast<Control&>(item);
   if (!put_control(e, peer, control.what, control.job, control.cookie, control.bytes)) return false;
-  peer.queue.remove(&item);
   e.controls.destroy(&control);
   return true;
 }
@@ -186,24 +191,24 @@ void add_poller(Engine& e, Poller poller) {
   e.pollers.push_back(poller);
 }
 
-void enqueue(Engine& e, Peer& peer, Outgoing& item) {
+void enqueue(Engine& e, Peer& peer, OutgoingQueue& queue, Outgoing& item) {
   ++e.counters->ring_full;
-  if (peer.queue.empty()) e.busy.push_back(&peer);
-  peer.queue.push_back(&item);
+  if (peer.queue.empty() && peer.urgent.empty()) e.busy.push_back(&peer);
+  queue.push_back(&item);
   // Nobody tells when there is room again, so whoever looks after messages must not sleep.
   if (e.waiters.sleeping > 0) sync::wake(e.inbox.parked());
 }
 
 void send_control(Engine& e, Peer& peer, wire::What what, std::uint32_t job, std::uint64_t cookie,
                   std::uint64_t bytes) {
-  if (peer.queue.empty() && put_control(e, peer, what, job, cookie, bytes)) return;
+  if (peer.urgent.empty() && put_control(e, peer, what, job, cookie, bytes)) return;
   Control* control = e.controls.create();
   control->push = push_control;
   control->what = what;
   control->job = job;
   control->cookie = cookie;
   control->bytes = bytes;
-  enqueue(e, peer, *control);
+  enqueue(e, peer, peer.urgent, *control);
 }
 
 void Engine::open(memory::Job& the_job, int rank, const Params& params, Counters& the_counters) {

@@ -49,12 +49,7 @@ bool try_send(Engine& e, Peer& peer, P2p& send) {
 }  // namespace
 
 bool push_queued(Engine& e, Peer& peer, Outgoing& item) {
-  auto& send = static_cast<P2p&>(item);
-  peer.queue.remove(&item);
-  if (try_send(e, peer, send)) return true;
-  // Still no room: back to the front. Only the front item is ever pushed.
-  peer.queue.push_front(&item);
-  return false;
+  return try_send(e, peer, static_cast<P2p&>(item));
 }
 
 wire::Envelope envelope_of(const Comm& comm, int tag, Space space) {
@@ -138,7 +133,7 @@ void start_send(Engine& e, P2p& send) {
   send.cookie = 0;
   if (peer.queue.empty() && try_send(e, peer, send)) return;
   send.push = push_queued;
-  enqueue(e, peer, send);
+  enqueue(e, peer, peer.queue, send);
 }
 
 Err send(const ConstBuffer& what, int dest, int tag, Comm& comm, Mode mode) {

@@ -222,7 +222,8 @@ void on_stage(Engine& e, const wire::Cell& cell) {
   send.total = static_cast<std::int64_t>(cell.bytes);
   send.moved = 0;
   send.push = push_queued;
-  enqueue(e, e.peer(send.peer), send);
+  Peer& peer = e.peer(send.peer);
+  enqueue(e, peer, peer.urgent, send);
 }
 
 }  // namespace weft::pt2pt
