@@ -36,18 +36,11 @@ const char* type_name(ParamType type) {
   return "";
 }
 
-/// The name of a parameter's value.
-std::string word_of(const ParamDef& def, std::int64_t value) {
-  std::istringstream words(def.words);
-  std::string word;
-  while (value-- >= 0) std::getline(words, word, ',');
-  return word;
-}
-
 Json param_as_json(const ParamDef& def, const Params& values) {
   const std::string value = def.type == ParamType::text ? values.text(def.id)
-                            : def.words != nullptr      ? word_of(def, values.integer(def.id))
-                                                        : std::to_string(values.integer(def.id));
+                            : def.words != nullptr
+                                ? std::string(param_word(def, values.integer(def.id)))
+                                : std::to_string(values.integer(def.id));
   Json row{{"name", def.name},
            {"variable", param_env_name(def)},
            {"type", type_name(def.type)},
