@@ -119,13 +119,15 @@ static int count_delete(MPI_Comm comm, int key, void* attribute, void* extra) {
 }
 
 static void keyvals(void) {
-  int key, kept, predefined = MPI_TAG_UB;
+  int key, kept, again, predefined = MPI_TAG_UB;
   void* got;
   OK(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, count_delete, &key, NULL));
   kept = key;
   OK(MPI_Comm_set_attr(world, key, &value));
   OK(MPI_Comm_free_keyval(&key));
-  BAD(MPI_Comm_free_keyval(&kept), MPI_ERR_KEYVAL, "freed");
+  again = kept;
+  OK(MPI_Comm_free_keyval(&again));  // attributes keep it: as if it were another reference
+  EQ(again, MPI_KEYVAL_INVALID);
   BAD(MPI_Comm_set_attr(MPI_COMM_SELF, kept, &value), MPI_ERR_KEYVAL, "freed");
   OK(MPI_Comm_get_attr(world, kept, &got, &flag));
   EQ(flag, 1);
