@@ -17,9 +17,10 @@ struct Request;
 
 /// What differs between kinds of requests. All are called under the rank's lock.
 struct RequestOps {
-  const char* what;         // "receive", "send", "MPI_Ibarrier", ... for messages
-  Err (*start)(Request&);   // persistent: begin again; null if the kind is never persistent
-  Err (*cancel)(Request&);  // MPI_Cancel; null: can be neither cancelled nor freed while active
+  const char* what;        // "receive", "send", "MPI_Ibarrier", ... for messages
+  Err (*start)(Request&);  // persistent: begin again; null if the kind is never persistent
+  Err (*cancel)(
+      Request&);  // MPI_Cancel; null: can be neither cancelled nor freed before it is done
   /// The user gave the handle up (MPI_Wait returned or MPI_Request_free). The kind frees its state
   /// now, or when the operation completes if it is still active. It must end in Store::destroy.
   /// Fails only if the user's own callback does.

@@ -87,7 +87,7 @@ Err release_shared(Request&) {
 
 /// May the user cancel or free the request? The other ranks count on an active collective (§6.12).
 Err give_up(const Request& request, const char* how) {
-  if (!request.active || request.ops->cancel != nullptr) return ok;
+  if (request.done || request.ops->cancel != nullptr) return ok;
   return fail(MPI_ERR_REQUEST,
               "the %s is under way and cannot be %s; complete it with MPI_Wait or MPI_Test",
               request.ops->what, how);

@@ -356,9 +356,17 @@ static void no_wait_for_others(void) {
 
 static void no_cancel_no_free(void) {
   MPI_Request request;
-  OK(MPI_Ibarrier(comm, &request));
-  FAILS(MPI_Request_free(&request), MPI_ERR_REQUEST);
-  FAILS(MPI_Cancel(&request), MPI_ERR_REQUEST);
+  if (rank > 0) {  // rank 0 has not entered, so that it cannot be complete
+    OK(MPI_Ibarrier(comm, &request));
+    FAILS(MPI_Request_free(&request), MPI_ERR_REQUEST);
+    FAILS(MPI_Cancel(&request), MPI_ERR_REQUEST);
+    OK(MPI_Send(&rank, 1, MPI_INT, 0, 0, comm));
+  } else {
+    int from;
+    for (int who = 1; who < size; ++who)
+      OK(MPI_Recv(&from, 1, MPI_INT, who, 0, comm, MPI_STATUS_IGNORE));
+    OK(MPI_Ibarrier(comm, &request));
+  }
   OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
 }
 
