@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Threads are pinned to one CPU each and meet at spinning barriers; a wait that takes long yields,
-// so that a machine with other work only makes results worse, not endless.
+// and a measurement ends after some time whatever it has, so that a machine with other work only
+// makes results worse, not endless.
 #include "tune.h"
 
 #include <pthread.h>
@@ -27,6 +28,7 @@ using Clock = std::chrono::steady_clock;
 constexpr std::size_t short_lines = 16, long_lines = 512;  // 1 KiB; half a strip, in the L2
 constexpr int rounds = 300, passes_per_round = 100;
 constexpr int most_threads = 128;
+constexpr double enough_s = 0.1;  // for one measurement; on a quiet machine all rounds take less
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -92,11 +94,14 @@ double copy_time(Buffer& to, const Buffer& from, std::size_t lines) {
 bool measure_line(const std::vector<int>& pair, double* out) {
   Flag flags[2];
   std::vector<double> times;
+  std::atomic<bool> enough{false};  // set in front of a flag, which carries it
+  const auto begin = Clock::now();
   const bool done = run_pinned(pair, [&](int me) {
-    for (int round = 0; round < rounds / 3; ++round) {
+    for (int round = 0; round < rounds / 3 && !enough; ++round) {
       const auto start = Clock::now();
       for (int i = 1; i <= passes_per_round; ++i) {
         const int n = round * passes_per_round + i;
+        if (me == 0 && i == passes_per_round && seconds_since(begin) > enough_s) enough = true;
         if (me == 0) flags[0].set(n);
         flags[1 - me].await(n);
         if (me == 1) flags[1].set(n);
@@ -118,13 +123,16 @@ bool measure_copies(const std::vector<int>& cpus, bool all_read, std::size_t lin
     flags[static_cast<std::size_t>(me)].set(number);
     for (Flag& flag : flags) flag.await(number);
   };
+  std::atomic<bool> enough{false};  // set in front of a flag, which carries it
+  const auto begin = Clock::now();
   const bool done = run_pinned(cpus, [&](int me) {
     const auto self = static_cast<std::size_t>(me);
     const auto partner = static_cast<std::size_t>(me ^ 1);
-    for (int round = 0; round < rounds; ++round) {
+    for (int round = 0; round < rounds && !enough; ++round) {
       from[self].write(round, lines);
       meet(me, 2 * round + 1);
       if (all_read || me == 0) times[self].push_back(copy_time(to[self], from[partner], lines));
+      if (me == 0 && seconds_since(begin) > enough_s) enough = true;
       meet(me, 2 * round + 2);
     }
   });
