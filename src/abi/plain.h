@@ -9,15 +9,14 @@
 
 #include <cstdint>
 
+#include "base/clock.h"
 #include "base/pool.h"
 
 namespace weft::abi {
 
 /// Seconds of the node's monotonic clock: the same for all ranks of a node.
 inline double wtime() {
-  timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+  return 1e-9 * static_cast<double>(now_ns());
 }
 inline double wtick() {
   timespec t;

@@ -49,7 +49,8 @@ object::Comm* without_object(const object::Store& store) {
 void Entry::enter(When when) {
   locked_ = when == When::always || rank_->engine.lock.enabled();
   if (locked_) rank_->engine.lock.hold();
-  begin_ns_ = Trace::now_ns();
+  // MPI_Init begins before there is a trace.
+  if (when == When::always || rank_->engine.trace != nullptr) begin_ns_ = Trace::now_ns();
 }
 
 void Entry::leave() {

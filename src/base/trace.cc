@@ -6,7 +6,6 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -27,13 +26,6 @@ void write_name(std::FILE* file, const char* what, int rank, std::size_t thread,
 }
 
 }  // namespace
-
-std::uint64_t Trace::now_ns() {
-  timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);  // the same clock in all processes of a node
-  return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000 +
-         static_cast<std::uint64_t>(t.tv_nsec);
-}
 
 bool Trace::begin_file(const char* path) {
   std::FILE* file = std::fopen(path, "we");

@@ -11,6 +11,8 @@
 #include <cstdint>
 #include <memory>
 
+#include "base/clock.h"
+
 namespace weft {
 
 /// The newest events of one rank. Guarded by the rank's lock.
@@ -19,7 +21,7 @@ class Trace {
   static constexpr std::size_t capacity = 1 << 16;
   Trace() : events_(new Event[capacity]) {}
 
-  static std::uint64_t now_ns();
+  static std::uint64_t now_ns() { return static_cast<std::uint64_t>(weft::now_ns()); }
   /// `name` is a constant.
   void add(const char* name, std::uint64_t begin_ns) {
     events_[count_++ % capacity] = {begin_ns, now_ns(), name, pthread_self()};

@@ -24,12 +24,6 @@ constexpr std::int64_t default_spin_us = 50;
 
 }  // namespace
 
-std::int64_t now_ns() {
-  timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return t.tv_sec * 1'000'000'000LL + t.tv_nsec;
-}
-
 void yield() {
   sched_yield();
 }

@@ -15,6 +15,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "base/clock.h"
 #include "base/params.h"
 
 namespace weft::sync {
@@ -74,7 +75,6 @@ class Waiter {
   bool yielding_ = false;
 };
 
-std::int64_t now_ns();
 void yield();
 
 /// Tell the processor that this is a spin loop.

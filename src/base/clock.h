@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The clock of everything here that takes time: the node's monotonic one, the same for all
+// processes.
+#pragma once
+
+#include <time.h>
+
+#include <cstdint>
+
+namespace weft {
+
+inline std::int64_t now_ns() {
+  timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return t.tv_sec * std::int64_t{1'000'000'000} + t.tv_nsec;
+}
+
+}  // namespace weft
