@@ -74,4 +74,13 @@ inline bool is_in_place(const void* data) {
   return data == MPI_IN_PLACE;
 }
 
+/// What this rank brings to a reduction.
+inline const void* operand(const Operands& x) {
+  return is_in_place(x.send) ? x.recv : x.send;
+}
+/// What this rank brings to an allgather; `place`: where it belongs in the receive buffer.
+inline ConstBuffer contribution(const ConstBuffer& send, const Buffer& place) {
+  return is_in_place(send.data) ? ConstBuffer(place) : send;
+}
+
 }  // namespace weft::coll

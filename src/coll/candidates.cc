@@ -18,8 +18,6 @@ using model::lines_of;
 using model::Machine;
 using model::Prediction;
 
-constexpr const char* names[] = {"barrier", "bcast",  "reduce",  "allreduce", "reduce_scatter",
-                                 "scan",    "gather", "scatter", "allgather", "alltoall"};
 constexpr Call calls[] = {Call::barrier,        Call::bcast,   Call::reduce, Call::allreduce,
                           Call::reduce_scatter, Call::scan,    Call::gather, Call::scatter,
                           Call::allgather,      Call::alltoall};
@@ -81,20 +79,17 @@ const char* schedule_name(const Machine& x, const Setting& s) {
       return "recursive_doubling";
   }
 }
-bool is_schedule(Call call, std::string_view name) {
-  return std::any_of(std::begin(algorithms), std::end(algorithms),
-                     [&](const Algorithm& a) { return a.call == call && a.name == name; });
+WayCase way_case(const Machine& x, const Setting& s) {
+  return {.call = s.call,
+          .bytes = s.call == Call::barrier ? 0 : s.bytes,
+          .ranks = x.ranks(),
+          .slot_bytes = slot_bytes_for(s.shared_max),
+          .reach = s.threads && s.call != Call::scan,
+          .crowded = s.crowded,
+          .asked = kind_of(s.call, s.asked)};
 }
-
-/// What one slot has to hold.
-std::int64_t held(const Machine& x, const Setting& s) {
-  if (s.call == Call::barrier) return 0;
-  const bool all_blocks = s.call == Call::scatter || s.call == Call::alltoall;
-  return all_blocks ? s.bytes * x.ranks() : s.bytes;
-}
-bool fits_slot(const Machine& x, const Setting& s) {
-  if (s.call == Call::scan && x.ranks() > scan_ranks_max) return s.bytes == 0;
-  return s.shared_max > 0 && held(x, s) <= s.shared_max;
+bool fits_slot(const WayCase& c) {
+  return c.slot_bytes > 0 && held_by_slot(c.call, c.bytes, c.ranks) <= c.slot_bytes;
 }
 bool is_flat(const Machine& x, const Setting& s) {
   return !s.crowded && x.ranks() <= flat_max;
@@ -105,7 +100,7 @@ Prediction with_call(const Machine& x, Prediction cost) {
 
 void add_shared(std::vector<Candidate>& out, const Machine& x, const Setting& s) {
   const bool flat = is_flat(x, s);
-  if (fits_slot(x, s))
+  if (fits_slot(way_case(x, s)))
     out.push_back({slots, true, with_call(x, slots_cost(s.call, x, s.bytes, flat))});
   if (s.bytes == 0 || s.shared_max == 0 || s.call == Call::barrier) return;
   if (s.threads && s.call != Call::scan)
@@ -157,14 +152,15 @@ void add_modelled(std::vector<Candidate>& out, const Machine& x, const Setting& 
 
 }  // namespace
 
-std::span<const char* const> explained_names() {
-  return names;
+std::span<const Call> explained_calls() {
+  return calls;
 }
 
 bool find_call(std::string_view name, Call* out) {
-  const auto at = std::find(std::begin(names), std::end(names), name);
-  if (at == std::end(names)) return false;
-  *out = calls[at - std::begin(names)];
+  const auto at = std::find_if(std::begin(calls), std::end(calls),
+                               [&](Call call) { return call_name(call) == name; });
+  if (at == std::end(calls)) return false;
+  *out = *at;
   return true;
 }
 
@@ -193,14 +189,9 @@ std::vector<Candidate> candidates(const Machine& x, const Setting& s) {
 }
 
 const char* chosen(const Machine& x, const Setting& s) {
-  if (s.shared_max == 0 || is_schedule(s.call, s.asked)) return schedule_name(x, s);
-  const bool reach = s.threads && s.call != Call::scan;
-  if (held(x, s) > 0) {
-    if (s.asked == direct && reach) return direct;
-    if (s.asked == block_name(s.call)) return block_name(s.call);
-  }
-  if (fits_slot(x, s)) return slots;
-  return reach && worth_direct(s.call, s.bytes, s.crowded) ? direct : block_name(s.call);
+  const WayCase c = way_case(x, s);
+  if (c.slot_bytes == 0 || c.asked == Way::schedule) return schedule_name(x, s);
+  return name_of(s.call, choose_way(c));
 }
 
 }  // namespace weft::coll

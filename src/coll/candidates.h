@@ -32,8 +32,8 @@ struct Candidate {
   model::Prediction cost;
 };
 
-/// The collectives that can be explained, as words ("allreduce"), and back; -1: no such word.
-std::span<const char* const> explained_names();
+/// The collectives that can be explained, and one of them by its call_name(); false: no such name.
+std::span<const Call> explained_calls();
 bool find_call(std::string_view name, Call* out);
 
 /// All ways in which this call could go here; at least one is built.

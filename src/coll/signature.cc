@@ -55,6 +55,10 @@ int class_of_difference(const Signature& a, const Signature& b) {
 
 }  // namespace
 
+std::string_view call_name(Call call) {
+  return names[static_cast<int>(call)];
+}
+
 void describe(const Signature& s, char* text, std::size_t room) {
   const char* name = names[static_cast<int>(s.call)];
   int n = std::snprintf(text, room, "MPI_%c%s%s(", s.what == How::nonblocking ? 'I' : name[0] - 32,

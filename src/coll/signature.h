@@ -6,6 +6,8 @@
 // never come or delivering the wrong ones. Not on intercommunicators, whose sides differ.
 #pragma once
 
+#include <string_view>
+
 #include "coll/coll.h"
 #include "coll/schedule.h"
 
@@ -35,6 +37,9 @@ enum class Call : std::int32_t {
   neighbor_alltoallv,
   neighbor_alltoallw,
 };
+
+/// "reduce_scatter"
+std::string_view call_name(Call call);
 
 struct Signature {
   static constexpr std::int32_t no_root = -1;

@@ -56,7 +56,10 @@ std::string_view asked_way(const pt2pt::Engine& engine, Call call) {
 }
 
 Way asked_kind(const pt2pt::Engine& engine, Call call) {
-  const std::string_view name = asked_way(engine, call);
+  return kind_of(call, asked_way(engine, call));
+}
+
+Way kind_of(Call call, std::string_view name) {
   if (name.empty()) return Way::automatic;
   if (name == "slots") return Way::slots;
   if (name == "direct") return Way::direct;
@@ -76,6 +79,10 @@ const char* block_name(Call call) {
     default:
       return "strips";
   }
+}
+
+const char* name_of(Call call, Way way) {
+  return way == Way::slots ? "slots" : way == Way::direct ? "direct" : block_name(call);
 }
 
 void explain_way(Comm& comm, Call call, std::int64_t bytes, const char* name) {

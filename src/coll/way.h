@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "coll/select.h"
+#include "coll/shared/block.h"
 #include "coll/signature.h"
 #include "coll/state.h"
 #include "pt2pt/engine.h"
@@ -22,6 +23,33 @@ int way_parameter(Call call);
 /// The name asked for; empty if none is.
 std::string_view asked_way(const pt2pt::Engine& engine, Call call);
 Way asked_kind(const pt2pt::Engine& engine, Call call);
+/// What `name` is for this call; automatic if it is empty.
+Way kind_of(Call call, std::string_view name);
+
+/// What a rank's slot would hold of a call with blocks (or a vector) of `bytes`.
+inline std::int64_t held_by_slot(Call call, std::int64_t bytes, int ranks) {
+  const bool scan = call == Call::scan || call == Call::exscan;
+  if (scan && ranks > scan_ranks_max && bytes > 0) return INT64_MAX;
+  return call == Call::scatter || call == Call::alltoall ? bytes * ranks : bytes;
+}
+
+/// What decides where the data of a blocking call goes; the same on all ranks.
+struct WayCase {
+  Call call;
+  std::int64_t bytes;  // of a block or vector
+  int ranks;
+  std::int64_t slot_bytes;
+  bool reach;  // may go direct, and ranks reach each other's buffers
+  bool crowded;
+  Way asked = Way::automatic;
+};
+inline Way choose_way(const WayCase& c) {
+  const std::int64_t held = held_by_slot(c.call, c.bytes, c.ranks);
+  if (held > 0 && ((c.asked == Way::direct && c.reach) || c.asked == Way::block)) return c.asked;
+  if (held <= c.slot_bytes) return Way::slots;
+  return c.reach && worth_direct(c.call, c.bytes, c.crowded) ? Way::direct : Way::block;
+}
+const char* name_of(Call call, Way way);
 
 /// What a way through the block is called: pieces what flows one way, else strips.
 const char* block_name(Call call);

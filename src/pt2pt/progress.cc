@@ -64,7 +64,7 @@ void on_message(Engine& e, const wire::Cell& cell) {
       return add_data(e, *recv, cell.payload, cell.inline_bytes);
     case wire::What::ring_data:
       begin_data(e, *recv, cell.envelope, static_cast<std::int64_t>(cell.bytes));
-      if (cell.piece < cell.bytes) e.peer(static_cast<std::int32_t>(cell.sender)).incoming = recv;
+      if (cell.piece < cell.bytes) e.peer(sender).incoming = recv;
       return add_data(e, *recv, e.inbox.payload(cell), cell.piece);
     default:
       return deliver_offer(e, *recv, cell.envelope, sender, static_cast<std::int64_t>(cell.bytes),

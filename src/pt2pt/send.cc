@@ -95,12 +95,7 @@ bool push_pieces(Engine& e, Peer& peer, P2p& send) {
     const std::int64_t n = std::min(piece, send.total - send.moved);
     shm::Claim claim;
     if (!peer.outbox.claim(static_cast<std::uint32_t>(n), &claim)) return false;
-    if (send.buffer.type->dense) [[likely]] {
-      std::memcpy(claim.payload, datatype::block(send.buffer) + send.moved,
-                  static_cast<std::size_t>(n));
-    } else {
-      datatype::pack(send.buffer, send.moved, claim.payload, n);
-    }
+    datatype::pack(send.buffer, send.moved, claim.payload, n);
     wire::Cell& cell = *claim.cell;
     if (send.cookie != 0) {
       cell.what = wire::What::staged_data;

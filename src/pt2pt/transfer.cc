@@ -6,8 +6,9 @@
 //                 (threads of one process, or process_vm_readv). Both sides take chunks of it: the
 //                 sender, if it waits, helps by writing while the receiver reads.
 //   staged        the receiver asks the sender to push the message piece by piece through its ring
-//                 (two copies): where the kernel refuses, or a sender in another process has a
-//                 message that is not one block.
+//                 (two copies that overlap): where the kernel refuses, a sender in another process
+//                 has a message that is not one block or less than pt2pt.kernel_copy_min, or a
+//                 layout is mostly gaps.
 // In both, `done` (or the last pushed piece) ends the send. A copy job belongs to the sender; the
 // receiver's last access to it comes before `done`.
 #include <errno.h>

@@ -33,9 +33,12 @@ std::string take_collective(const std::string& given, coll::Setting* out) {
   for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   if (coll::find_call(name, &out->call)) return "";
   std::string all;
-  for (const char* known : coll::explained_names())
-    all += std::string(all.empty() ? "" : ", ") + known;
-  const char* near = nearest_name(name.c_str(), coll::explained_names());
+  std::vector<const char*> names;
+  for (const coll::Call call : coll::explained_calls()) {
+    names.push_back(coll::call_name(call).data());
+    all += std::string(all.empty() ? "" : ", ") + names.back();
+  }
+  const char* near = nearest_name(name.c_str(), names);
   return "there is no collective `" + given + "`" +
          (near != nullptr ? std::string("; did you mean `") + near + "`?" : "; known: " + all);
 }
@@ -207,7 +210,7 @@ int explain(const Question& q, const std::filesystem::path& prefix) {
   if (q.measure && !c.node.is_here())
     return refuse("a declared machine cannot be measured; leave --measure or --topology out");
 
-  Json answer{{"collective", coll::explained_names()[0]},
+  Json answer{{"collective", coll::call_name(c.setting.call)},
               {"bytes", c.setting.bytes},
               {"ranks", c.ranks},
               {"mode", q.mode},
@@ -216,9 +219,6 @@ int explain(const Question& q, const std::filesystem::path& prefix) {
               {"candidates", candidates_as_json(c)},
               {"chosen", coll::chosen(c.machine, c.setting)},
               {"fastest", fastest(coll::candidates(c.machine, c.setting)).name}};
-  for (const char* name : coll::explained_names())
-    if (coll::Call call; coll::find_call(name, &call) && call == c.setting.call)
-      answer["collective"] = name;
   answer["chosen_over_size"] =
       ranges_as_json(c, [&](const coll::Setting& s) { return coll::chosen(c.machine, s); });
   answer["fastest_over_size"] = ranges_as_json(

@@ -19,7 +19,7 @@ void allgather_bruck(Schedule& s, const ConstBuffer& send, const Blocks& recv, P
   const Buffer own = recv[me.rank];
   const std::int64_t n = own.bytes();
   std::byte* packed = s.bytes(p * n);
-  s.copy(is_in_place(send.data) ? ConstBuffer(own) : send, as_bytes(packed, n));
+  s.copy(contribution(send, own), as_bytes(packed, n));
   s.next_round();
   for (int have = 1; have < p; have *= 2) {
     const int blocks = std::min(have, p - have);

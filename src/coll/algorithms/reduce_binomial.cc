@@ -18,7 +18,7 @@ void reduce_binomial(Schedule& s, const Operands& x, int root, Position me) {
   const int p = me.size;
   const int top = x.op->commutative ? root : 0;
   const int v = (me.rank - top + p) % p;
-  const void* value = is_in_place(x.send) ? x.recv : x.send;
+  const void* value = operand(x);
   const auto vector_at = [&](void* data) { return Buffer{data, x.count, x.type}; };
 
   // Two homes for the value, used in turn; the last of the root's is the user's buffer if possible.

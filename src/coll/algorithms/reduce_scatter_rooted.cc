@@ -15,7 +15,7 @@ namespace weft::coll {
 void reduce_scatter_rooted(Schedule& s, const Operands& x, const Parts& parts, Position me) {
   const Type& type = *x.type;
   const std::int64_t total = parts.before(me.size);
-  Operands whole{is_in_place(x.send) ? x.recv : x.send, nullptr, total, x.type, x.op};
+  Operands whole{operand(x), nullptr, total, x.type, x.op};
   // Not in the receive buffer, even in place: it may hold less, and keeps what is behind the part.
   if (me.rank == 0) whole.recv = s.elements(total, type);
   reduce_binomial(s, whole, 0, me);

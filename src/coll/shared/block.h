@@ -36,6 +36,11 @@ inline constexpr int scan_ranks_max = 16;
 inline constexpr std::int64_t piece_bytes = 16 << 10;
 inline constexpr std::int64_t strip_bytes = 64 << 10;
 
+/// Whole lines for coll.shared_max.
+constexpr std::int64_t slot_bytes_for(std::int64_t shared_max) {
+  return (shared_max + 63) / 64 * 64;
+}
+
 struct alignas(64) Seat {
   std::atomic<std::uint64_t> turn;  // release; pairs with Shared::await
   std::uint64_t what;               // the call, and how many bytes it moves (Shared::note)

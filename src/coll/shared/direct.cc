@@ -34,7 +34,7 @@ void Shared::bcast_direct(const Buffer& buffer, int root) {
 /// Everybody reduces its part of the vector for all, and writes it where it is wanted.
 void Shared::reduce_direct(const Operands& x, int root) {
   const std::int64_t size = x.type->size;
-  show(is_in_place(x.send) ? x.recv : x.send, x.recv);
+  show(operand(x), x.recv);
   if (!come_and_agree()) return met();
   const Tile tile(x.count, size, size_, rank_);
   const std::int64_t step = fold_bytes / size;
@@ -66,7 +66,7 @@ void Shared::reduce_scatter_direct(const Operands& x, const Parts& parts) {
 
 void Shared::allgather_direct(const ConstBuffer& send, const Blocks& recv) {
   const bool in_place = is_in_place(send.data);
-  const ConstBuffer own = in_place ? ConstBuffer(recv[rank_]) : send;
+  const ConstBuffer own = contribution(send, recv[rank_]);
   show(&own, nullptr);
   if (!come_and_agree()) return met();
   for (int i = 0; i < size_; ++i) {

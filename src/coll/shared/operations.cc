@@ -8,14 +8,6 @@
 #include "coll/shared/shared.h"
 
 namespace weft::coll {
-namespace {
-
-const void* operand(const Operands& x) {
-  return is_in_place(x.send) ? x.recv : x.send;
-}
-
-}  // namespace
-
 Err Shared::barrier() {
   note(Call::barrier, 0);
   tell_way(comm_, Call::barrier, 0, "slots");
@@ -27,7 +19,7 @@ Err Shared::allreduce(const Operands& x) {
   const std::int64_t bytes = x.count * x.type->size;
   if (bytes == 0) return ok;
   note(Call::allreduce, bytes);
-  if (const Way w = way(Call::allreduce, bytes, bytes); w != Way::slots) {
+  if (const Way w = way(Call::allreduce, bytes); w != Way::slots) {
     w == Way::direct ? reduce_direct(x, everybody) : reduce_strips(x, everybody);
     return agreed();
   }
@@ -52,12 +44,12 @@ Err Shared::allgather(const ConstBuffer& send, const Blocks& recv, std::int64_t 
   if (bytes == 0) return ok;
   const bool in_place = is_in_place(send.data);
   note(Call::allgather, bytes, in_place ? bytes : send.bytes());
-  if (const Way w = way(Call::allgather, bytes, bytes); w != Way::slots) {
-    w == Way::direct ? allgather_direct(send, recv) : allgather_strips(send, recv);
+  if (const Way w = way(Call::allgather, bytes); w != Way::slots) {
+    w == Way::direct ? allgather_direct(send, recv) : allgather_strips(send, recv, bytes);
     return agreed();
   }
   reserve();
-  datatype::pack(in_place ? ConstBuffer(recv[rank_]) : send, 0, slot(rank_, bytes), bytes);
+  datatype::pack(contribution(send, recv[rank_]), 0, slot(rank_, bytes), bytes);
   come();
   for (int i = 0; i < size_; ++i)
     if (i != rank_ || !in_place) datatype::unpack(recv[i], 0, await(i, bytes), bytes);
@@ -70,7 +62,7 @@ Err Shared::alltoall(const Blocks& send, const Blocks& recv, std::int64_t bytes)
   const Blocks& from = send.in_place() ? recv : send;
   note(Call::alltoall, bytes, from[0].bytes());
   const std::int64_t total = size_ * bytes;
-  if (const Way w = way(Call::alltoall, total, bytes, !send.in_place()); w != Way::slots) {
+  if (const Way w = way(Call::alltoall, bytes, !send.in_place()); w != Way::slots) {
     w == Way::direct ? alltoall_direct(send, recv) : alltoall_strips(from, recv, bytes);
     return agreed();
   }
@@ -87,7 +79,7 @@ Err Shared::bcast(const Buffer& buffer, int root) {
   const std::int64_t bytes = buffer.bytes();
   note(Call::bcast, bytes);
   if (rank_ == root) {
-    if (const Way w = way(Call::bcast, bytes, bytes); w != Way::slots) {
+    if (const Way w = way(Call::bcast, bytes); w != Way::slots) {
       w == Way::direct ? bcast_direct(buffer, root) : bcast_pieces(buffer, root);
       return ok;
     }
@@ -102,7 +94,7 @@ Err Shared::bcast(const Buffer& buffer, int root) {
   begin();
   await(root, 0);
   const auto sent = static_cast<std::int64_t>(seat(root).what >> 8);
-  if (const Way w = way(Call::bcast, sent, sent); w != Way::slots) {
+  if (const Way w = way(Call::bcast, sent); w != Way::slots) {
     w == Way::direct ? bcast_direct(buffer, root) : bcast_pieces(buffer, root);
   } else {
     datatype::unpack(buffer, 0, slot(root, sent), std::min(bytes, sent));
@@ -115,7 +107,7 @@ Err Shared::reduce(const Operands& x, int root) {
   const std::int64_t bytes = x.count * x.type->size;
   if (bytes == 0) return ok;
   note(Call::reduce, bytes);
-  if (const Way w = way(Call::reduce, bytes, bytes); w != Way::slots) {
+  if (const Way w = way(Call::reduce, bytes); w != Way::slots) {
     w == Way::direct ? reduce_direct(x, root) : reduce_strips(x, root);
     return agreed();
   }
@@ -144,7 +136,7 @@ Err Shared::scan(Call call, const Operands& x) {
   const std::int64_t bytes = x.count * x.type->size;
   if (bytes == 0) return ok;
   note(call, bytes);
-  if (way(call, size_ > scan_ranks_max ? INT64_MAX : bytes, bytes, false) != Way::slots) {
+  if (way(call, bytes, false) != Way::slots) {
     scan_pieces(call, x);
     return agreed();
   }
@@ -164,7 +156,7 @@ Err Shared::reduce_scatter(Call call, const Operands& x, const Parts& parts, std
   if (total == 0) return ok;
   note(call, total);
   // In place, a rank's result would overwrite what others have not read yet.
-  if (const Way w = way(call, total, total, !is_in_place(x.send)); w != Way::slots) {
+  if (const Way w = way(call, total, !is_in_place(x.send)); w != Way::slots) {
     w == Way::direct ? reduce_scatter_direct(x, parts) : reduce_scatter_strips(x, parts);
     return agreed();
   }
@@ -181,7 +173,7 @@ Err Shared::reduce_scatter(Call call, const Operands& x, const Parts& parts, std
 Err Shared::gather(const ConstBuffer& send, const Blocks& recv, int root, std::int64_t bytes) {
   if (bytes == 0) return ok;
   note(Call::gather, bytes);
-  if (const Way w = way(Call::gather, bytes, bytes); w != Way::slots) {
+  if (const Way w = way(Call::gather, bytes); w != Way::slots) {
     w == Way::direct ? gather_direct(send, recv, root) : gather_pieces(send, recv, root, bytes);
     return agreed();
   }
@@ -204,7 +196,7 @@ Err Shared::scatter(const Blocks& send, const Buffer& recv, int root, std::int64
   if (bytes == 0) return ok;
   note(Call::scatter, bytes);
   const std::int64_t total = size_ * bytes;
-  if (const Way w = way(Call::scatter, total, bytes); w != Way::slots) {
+  if (const Way w = way(Call::scatter, bytes); w != Way::slots) {
     w == Way::direct ? scatter_direct(send, recv, root) : scatter_pieces(send, recv, root);
     return agreed();
   }

@@ -175,21 +175,17 @@ void Shared::come() {
     if (i != rank_) await(i, 0);
 }
 
-Way Shared::way_asked(Call call, std::int64_t held, std::int64_t bytes, bool reach) {
-  const Way asked = asked_kind(engine_, call);
-  Way way = best_way(call, held, bytes, reach);
-  if (held > 0 && ((asked == Way::direct && reach && direct_) || asked == Way::block)) way = asked;
-  tell_way(comm_, call, bytes,
-           way == Way::slots    ? "slots"
-           : way == Way::direct ? "direct"
-                                : block_name(call));
+Way Shared::way_asked(WayCase c) {
+  c.asked = asked_kind(engine_, c.call);
+  const Way way = choose_way(c);
+  tell_way(comm_, c.call, c.bytes, name_of(c.call, way));
   return way;
 }
 
 Shared* Shared::attach(Comm& comm) {
   pt2pt::Engine& e = *comm.engine;
   std::uint64_t offset = 0;
-  const std::int64_t slot_bytes = (e.shared_max + 63) / 64 * 64;
+  const std::int64_t slot_bytes = slot_bytes_for(e.shared_max);
   if (comm.rank == 0 && slot_bytes > 0) {
     const BlockLayout at(comm.size(), slot_bytes);
     offset = e.job->heap_allocate(at.total, at.zeroed());

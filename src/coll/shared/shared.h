@@ -12,9 +12,11 @@
 // 36(4), 1987, with the last arriver going up).
 //
 // Where data is:
-//   slot     up to max_bytes(): a copy in the block, in the flag's own line if it fits there
-//   direct   longer, ranks of one process: the users' own buffers; the seat tells where (direct.cc)
-//   strip    longer, several processes: a copy in the block, part by part (strips.cc)
+//   slot     up to coll.shared_max: a copy in the block, in the flag's own line if it fits there
+//   direct   longer, ranks of one process, where it is worth it: the users' own buffers; the seat
+//            tells where (direct.cc)
+//   block    longer, else: a copy in the block, in pieces or strips (strips.cc)
+// way.h decides.
 // Large reductions are tiled: rank i reduces part i of the vector for all (naive tiled
 // reduce-broadcast; Li, Hoefler, Snir: NUMA-Aware Shared-Memory Collective Communication for MPI,
 // HPDC 2013, section 2.4).
@@ -76,19 +78,14 @@ class Shared {
     return strips_ + (rank * 2 + static_cast<std::int64_t>(strips_used_ % 2)) * strip_bytes;
   }
 
-  /// The way of an operation of whose data a slot would hold `held` bytes. Where it may (`reach`)
-  /// it goes direct if ranks reach each other's buffers and that is worth it for blocks of `bytes`.
-  Way way(Call call, std::int64_t held, std::int64_t bytes, bool reach = true) {
+  /// Where the data of an operation goes; direct only where it may (`reach`).
+  Way way(Call call, std::int64_t bytes, bool reach = true) {
+    const WayCase c{call, bytes, size_, slot_bytes_, reach && direct_, engine_.policy.crowded};
     if (engine_.ways_matter) [[unlikely]]
-      return way_asked(call, held, bytes, reach);
-    return best_way(call, held, bytes, reach);
+      return way_asked(c);
+    return choose_way(c);
   }
-  Way best_way(Call call, std::int64_t held, std::int64_t bytes, bool reach) const {
-    if (held <= slot_bytes_) return Way::slots;
-    return reach && direct_ && worth_direct(call, bytes, engine_.policy.crowded) ? Way::direct
-                                                                                 : Way::block;
-  }
-  [[gnu::cold]] Way way_asked(Call call, std::int64_t held, std::int64_t bytes, bool reach);
+  [[gnu::cold]] Way way_asked(WayCase c);
 
   // --- the moves that all operations are made of (shared.cc)
   /// What this rank is about to do, and expects of the others: a word that they compare with
@@ -175,7 +172,7 @@ class Shared {
   void reduce_strips(const Operands& x, int root);
   void reduce_scatter_direct(const Operands& x, const Parts& parts);
   void allgather_direct(const ConstBuffer& send, const Blocks& recv);
-  void allgather_strips(const ConstBuffer& send, const Blocks& recv);
+  void allgather_strips(const ConstBuffer& send, const Blocks& recv, std::int64_t bytes);
   void scan_pieces(Call call, const Operands& x);
   void reduce_scatter_strips(const Operands& x, const Parts& parts);
   void gather_pieces(const ConstBuffer& send, const Blocks& recv, int root, std::int64_t bytes);

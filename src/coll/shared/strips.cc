@@ -37,7 +37,7 @@ void Shared::bcast_pieces(const Buffer& buffer, int root) {
 /// Rank i hands on the result of ranks 0 to i.
 void Shared::scan_pieces(Call call, const Operands& x) {
   const std::int64_t size = x.type->size, step = piece_bytes / size;
-  const auto* own = static_cast<const std::byte*>(is_in_place(x.send) ? x.recv : x.send);
+  const auto* own = static_cast<const std::byte*>(operand(x));
   auto* result = static_cast<std::byte*>(x.recv);
   const bool first = rank_ == 0, last = rank_ == size_ - 1;
   for (std::int64_t at = 0; at < x.count && all_agree(); at += step) {
@@ -124,7 +124,7 @@ void Shared::alltoall_strips(const Blocks& send, const Blocks& recv, std::int64_
 /// place, the result stays behind what is staged next.
 void Shared::reduce_scatter_strips(const Operands& x, const Parts& parts) {
   const std::int64_t size = x.type->size, step = strip_bytes / size_ / 64 * 64 / size;
-  const auto* own = static_cast<const std::byte*>(is_in_place(x.send) ? x.recv : x.send);
+  const auto* own = static_cast<const std::byte*>(operand(x));
   auto* result = static_cast<std::byte*>(x.recv);
   const auto length = [&](int i, std::int64_t at) {
     return std::clamp<std::int64_t>(parts[i] - at, 0, step);
@@ -145,7 +145,7 @@ void Shared::reduce_scatter_strips(const Operands& x, const Parts& parts) {
 /// Of each strip everybody reduces a part; then all collect the parts, or the root does.
 void Shared::reduce_strips(const Operands& x, int root) {
   const std::int64_t size = x.type->size;
-  const auto* own = static_cast<const std::byte*>(is_in_place(x.send) ? x.recv : x.send);
+  const auto* own = static_cast<const std::byte*>(operand(x));
   auto* result = static_cast<std::byte*>(x.recv);
   const std::int64_t step = strip_bytes / size;
   for (std::int64_t at = 0; at < x.count; at += step) {
@@ -178,12 +178,11 @@ void Shared::reduce_strips(const Operands& x, int root) {
   }
 }
 
-void Shared::allgather_strips(const ConstBuffer& send, const Blocks& recv) {
+void Shared::allgather_strips(const ConstBuffer& send, const Blocks& recv, std::int64_t bytes) {
   const bool in_place = is_in_place(send.data);
-  const ConstBuffer own = in_place ? ConstBuffer(recv[rank_]) : send;
-  const std::int64_t total = own.bytes();
-  for (std::int64_t at = 0; at < total; at += strip_bytes) {
-    const std::int64_t n = std::min(strip_bytes, total - at);
+  const ConstBuffer own = contribution(send, recv[rank_]);
+  for (std::int64_t at = 0; at < bytes; at += strip_bytes) {
+    const std::int64_t n = std::min(strip_bytes, bytes - at);
     datatype::pack(own, at, strip(rank_), n);
     if (!meet_and_agree()) return;
     for (int i = 0; i < size_; ++i) {

@@ -132,6 +132,10 @@ static void own_part(int bytes) {
   const int sent = rank == 1 ? bytes : bytes / 2;
   EQ(class_of(MPI_Allgather(out, sent, MPI_CHAR, in, bytes / 2, MPI_CHAR, comm)), MPI_ERR_TRUNCATE);
   EQ(class_of(MPI_Alltoall(out, sent, MPI_CHAR, in, bytes / 2, MPI_CHAR, comm)), MPI_ERR_TRUNCATE);
+  // Nothing at all is too little.
+  const int count = rank == 1 ? 0 : bytes;
+  CHECK(MPI_Allgather(out, count, MPI_CHAR, in, bytes, MPI_CHAR, comm) != MPI_SUCCESS,
+        "rank 1 sent 0 bytes instead of %d, and rank %d got no error", bytes, rank);
   free(out);
   free(in);
 }

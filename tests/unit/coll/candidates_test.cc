@@ -92,7 +92,8 @@ TEST(Candidates, MessagesShareTheLinkIfTheyExchange) {
 }
 
 TEST(Candidates, TheChosenOneIsAmongThem) {
-  for (const char* name : explained_names()) {
+  for (const Call call : explained_calls()) {
+    const std::string name(call_name(call));
     Setting s;
     ASSERT_TRUE(find_call(name, &s.call));
     for (const Machine& x : {machine(2, 1), machine(6, 2), machine(8, 4)})
@@ -171,7 +172,8 @@ TEST(Select, TakesWhatIsAskedForIfItIsLegal) {
 }
 
 TEST(Candidates, EveryNameIsAWordOfItsParameter) {
-  for (const char* name : explained_names()) {
+  for (const Call call : explained_calls()) {
+    const std::string name(call_name(call));
     Setting s;
     ASSERT_TRUE(find_call(name, &s.call));
     s.threads = true;
