@@ -28,11 +28,14 @@ constexpr ParamDef table[] = {
      "largest payload for which collectives inside a node use shared flags and slots"},
     {P::coll_explain, "coll.explain", ParamType::boolean, "0", "", 0, 1,
      "say once for each communicator, collective and way which way it goes (docs/collectives.md)"},
+    {P::coll_reproducible, "coll.reproducible", ParamType::boolean, "0", "", 0, 1,
+     "fold every reduction in the order of ranks, so that its bits depend on neither the way it "
+     "goes, nor where ranks run, nor whether they are processes or threads"},
     {P::coll_allgather, "coll.allgather", ParamType::integer, "auto", "", 0, 5,
      "the way of every allgather that can go it", "auto,slots,direct,strips,bruck,ring"},
-    {P::coll_allreduce, "coll.allreduce", ParamType::integer, "auto", "", 0, 5,
+    {P::coll_allreduce, "coll.allreduce", ParamType::integer, "auto", "", 0, 6,
      "the way of every allreduce that can go it",
-     "auto,slots,direct,strips,recursive_doubling,rabenseifner"},
+     "auto,slots,direct,strips,recursive_doubling,rabenseifner,ordered"},
     {P::coll_alltoall, "coll.alltoall", ParamType::integer, "auto", "", 0, 5,
      "the way of every alltoall that can go it", "auto,slots,direct,strips,bruck,pairwise"},
     {P::coll_barrier, "coll.barrier", ParamType::integer, "auto", "", 0, 2,
@@ -42,12 +45,14 @@ constexpr ParamDef table[] = {
      "auto,slots,direct,pieces,binomial,scatter_allgather"},
     {P::coll_gather, "coll.gather", ParamType::integer, "auto", "", 0, 5,
      "the way of every gather that can go it", "auto,slots,direct,pieces,binomial,linear"},
-    {P::coll_reduce, "coll.reduce", ParamType::integer, "auto", "", 0, 4,
-     "the way of every reduce that can go it", "auto,slots,direct,strips,binomial"},
-    {P::coll_reduce_scatter, "coll.reduce_scatter", ParamType::integer, "auto", "", 0, 5,
-     "the way of every reduce_scatter that can go it", "auto,slots,direct,strips,pairwise,rooted"},
-    {P::coll_scan, "coll.scan", ParamType::integer, "auto", "", 0, 3,
-     "the way of every scan and exscan that can go it", "auto,slots,pieces,recursive_doubling"},
+    {P::coll_reduce, "coll.reduce", ParamType::integer, "auto", "", 0, 5,
+     "the way of every reduce that can go it", "auto,slots,direct,strips,binomial,ordered"},
+    {P::coll_reduce_scatter, "coll.reduce_scatter", ParamType::integer, "auto", "", 0, 6,
+     "the way of every reduce_scatter that can go it",
+     "auto,slots,direct,strips,pairwise,rooted,ordered"},
+    {P::coll_scan, "coll.scan", ParamType::integer, "auto", "", 0, 4,
+     "the way of every scan and exscan that can go it",
+     "auto,slots,pieces,recursive_doubling,linear"},
     {P::coll_scatter, "coll.scatter", ParamType::integer, "auto", "", 0, 5,
      "the way of every scatter that can go it", "auto,slots,direct,pieces,binomial,linear"},
     {P::memory_cma, "memory.cma", ParamType::boolean, "1", "", 0, 1,
@@ -182,6 +187,24 @@ std::string_view param_word(const ParamDef& def, std::int64_t value) {
   return words.substr(0, words.find(','));
 }
 
+bool param_parse(const ParamDef& def, const char* text, std::int64_t* out) {
+  return (parse_word(text, def.words, out) || parse_integer(text, out)) && *out >= def.min &&
+         *out <= def.max;
+}
+
+const ParamDef* param_of_hint(std::string_view key) {
+  for (const ParamDef& def : table)
+    if (def.id >= P::coll_reproducible && def.id <= P::coll_scatter && key == param_hint_name(def))
+      return &def;
+  return nullptr;
+}
+
+std::string param_hint_name(const ParamDef& def) {
+  std::string name = std::string("weft_") + def.name;
+  std::replace(name.begin(), name.end(), '.', '_');
+  return name;
+}
+
 const char* nearest_name(const char* word, std::span<const char* const> names) {
   const char* best = nullptr;
   int best_distance = std::max(2, static_cast<int>(std::strlen(word)) / 3) + 1;
@@ -209,8 +232,7 @@ Params Params::from_env(bool complain) {
     if (!parse_word(def.fallback, def.words, &value)) parse_integer(def.fallback, &value);
     if (given != nullptr) {
       std::int64_t wanted = 0;
-      if ((parse_word(given, def.words, &wanted) || parse_integer(given, &wanted)) &&
-          wanted >= def.min && wanted <= def.max) {
+      if (param_parse(def, given, &wanted)) {
         value = wanted;
       } else if (complain) {
         std::fprintf(stderr, "weft: %s=%s is not a number from %lld to %lld%s%s; %s is used\n",

@@ -16,7 +16,8 @@ enum class P : int {
   abi_check,
   coll_shared_max,
   coll_explain,
-  coll_allgather,  // to coll_scatter: one per collective, by name
+  coll_reproducible,  // from here to coll_scatter also hints of communicators
+  coll_allgather,     // to coll_scatter: one per collective, by name
   coll_allreduce,
   coll_alltoall,
   coll_barrier,
@@ -60,6 +61,11 @@ struct ParamDef {
 std::span<const ParamDef> param_table();
 /// Word number `value` of the parameter's list of words.
 std::string_view param_word(const ParamDef& def, std::int64_t value);
+/// The value that `text` names: a word, or a number in the parameter's range.
+bool param_parse(const ParamDef& def, const char* text, std::int64_t* out);
+/// The parameter that a hint of a communicator sets: weft_coll_bcast for coll.bcast; null: none.
+const ParamDef* param_of_hint(std::string_view key);
+std::string param_hint_name(const ParamDef& def);
 /// "4096", "0x10" or "16k" (k, M, G: powers of 1024).
 bool parse_integer(const char* text, std::int64_t* out);
 /// "sync.spin_us" -> "WEFT_SYNC_SPIN_US"

@@ -4,11 +4,34 @@
 #include "coll/shared/shared.h"
 #include "coll/state.h"
 #include "coll/way.h"
+#include "object/info.h"
 
 namespace weft::coll {
 
 void attach(Comm& comm) {
   comm.coll = new CommState;
+  take_hints(comm);
+}
+
+void take_hints(Comm& comm) {
+  const Params& params = *comm.engine->params;
+  const auto value = [&](P id) {
+    const ParamDef& def = param_table()[static_cast<std::size_t>(id)];
+    std::int64_t wanted = params.integer(id);
+    if (comm.hints != nullptr)
+      if (const std::string* hint = object::info_find(comm.hints, param_hint_name(def).c_str()))
+        param_parse(def, hint->c_str(), &wanted);
+    return wanted;
+  };
+  Settings& s = comm.coll->settings;
+  s.compare = params.integer(P::abi_check) == 2;
+  s.reproducible = value(P::coll_reproducible) != 0;
+  s.explain = s.ways_matter = params.boolean(P::coll_explain);
+  for (int i = 0; i < Settings::collectives; ++i) {
+    s.ways[i] =
+        static_cast<std::uint8_t>(value(static_cast<P>(static_cast<int>(P::coll_allgather) + i)));
+    s.ways_matter |= s.ways[i] != 0;
+  }
 }
 
 void detach(Comm& comm) {
@@ -24,9 +47,9 @@ void detach(Comm& comm) {
 
 Shared* shared_for(Call call, Comm& comm, const How& how) {
   if (how.what != How::blocking || comm.is_inter() || comm.size() == 1 ||
-      comm.size() > Shared::ranks_max || comm.engine->compare_calls)
+      comm.size() > Shared::ranks_max || comm.coll->settings.compare)
     return nullptr;
-  if (comm.engine->ways_matter && asked_kind(*comm.engine, call) == Way::schedule) [[unlikely]]
+  if (comm.coll->settings.ways_matter && asked_kind(comm, call) == Way::schedule) [[unlikely]]
     return nullptr;
   CommState& state = *comm.coll;
   if (!state.shared_tried) [[unlikely]] {

@@ -38,11 +38,15 @@ constexpr Algorithm algorithms[] = {
     {Call::bcast, "binomial", bcast_binomial_cost, false},
     {Call::bcast, "scatter_allgather", bcast_scatter_allgather_cost, true},
     {Call::reduce, "binomial", reduce_binomial_cost, false},
+    {Call::reduce, "ordered", reduce_ordered_cost, true},
     {Call::allreduce, "recursive_doubling", allreduce_recursive_doubling_cost, true},
     {Call::allreduce, "rabenseifner", allreduce_rabenseifner_cost, true, true},
+    {Call::allreduce, "ordered", allreduce_ordered_cost, true},
     {Call::reduce_scatter, "pairwise", reduce_scatter_pairwise_cost, true, true},
     {Call::reduce_scatter, "rooted", reduce_scatter_rooted_cost, false},
+    {Call::reduce_scatter, "ordered", reduce_scatter_ordered_cost, true},
     {Call::scan, "recursive_doubling", scan_recursive_doubling_cost, true},
+    {Call::scan, "linear", scan_linear_cost, false},
     {Call::gather, "linear", gather_linear_cost, false},
     {Call::gather, "binomial", gather_binomial_cost, false},
     {Call::scatter, "linear", scatter_linear_cost, false},
@@ -62,7 +66,7 @@ const char* schedule_name(const Machine& x, const Setting& s) {
     case Call::bcast:
       return choose_bcast(c).name;
     case Call::reduce:
-      return "binomial";
+      return choose_reduce(c).name;
     case Call::allreduce:
       return choose_allreduce(c).name;
     case Call::reduce_scatter:
@@ -76,7 +80,7 @@ const char* schedule_name(const Machine& x, const Setting& s) {
     case Call::alltoall:
       return choose_alltoall(c).name;
     default:
-      return "recursive_doubling";
+      return choose_scan(c).name;
   }
 }
 WayCase way_case(const Machine& x, const Setting& s) {

@@ -91,6 +91,8 @@ Err neighbor_alltoallw(const WBuffer& send, const WBuffer& recv, Comm& comm, How
 /// comm.coll for a new communicator (all its members call it together, after `engine`, `context`
 /// and the groups are set). detach frees it.
 void attach(Comm& comm);
+/// Its hints have changed, on all ranks alike.
+void take_hints(Comm& comm);
 void detach(Comm& comm);
 
 }  // namespace weft::coll

@@ -45,23 +45,19 @@ Err reduce_scatter_parts(Call call, const Operands& x, const Parts& parts, Comm&
 }  // namespace
 
 Err reduce(const Operands& x, int root, Comm& comm, How how) {
-  if (Shared* shared = shared_for_reduction(Call::reduce, x, comm, how)) {
+  if (Shared* shared = shared_for_reduction(Call::reduce, x, comm, how))
     return shared->reduce(x, root);
-  }
   Schedule& s = take_schedule(comm, signature(Call::reduce, x, x.count, how, root));
   if (comm.is_inter())
     reduce_inter(s, x, root, remote_size(comm));
-  else {
-    tell_way(comm, Call::reduce, x.count * x.type->size, "binomial");
-    reduce_binomial(s, x, root, position(comm));
-  }
+  else
+    pick(comm, Call::reduce, choose_reduce, case_of(x, x.count))(s, x, root, position(comm));
   return launch(s, comm, how);
 }
 
 Err allreduce(const Operands& x, Comm& comm, How how) {
-  if (Shared* shared = shared_for_reduction(Call::allreduce, x, comm, how)) {
+  if (Shared* shared = shared_for_reduction(Call::allreduce, x, comm, how))
     return shared->allreduce(x);
-  }
   Schedule& s = take_schedule(comm, signature(Call::allreduce, x, x.count, how));
   if (comm.is_inter())
     allreduce_inter(s, x, position(comm), remote_size(comm));
@@ -81,18 +77,16 @@ Err reduce_scatter_block(const Operands& x, Comm& comm, How how) {
 Err scan(const Operands& x, Comm& comm, How how) {
   if (Shared* shared = shared_for_reduction(Call::scan, x, comm, how))
     return shared->scan(Call::scan, x);
-  tell_way(comm, Call::scan, x.count * x.type->size, "recursive_doubling");
   Schedule& s = take_schedule(comm, signature(Call::scan, x, x.count, how));
-  scan_recursive_doubling(s, x, position(comm));
+  pick(comm, Call::scan, choose_scan, case_of(x, x.count))(s, x, position(comm));
   return launch(s, comm, how);
 }
 
 Err exscan(const Operands& x, Comm& comm, How how) {
   if (Shared* shared = shared_for_reduction(Call::exscan, x, comm, how))
     return shared->scan(Call::exscan, x);
-  tell_way(comm, Call::exscan, x.count * x.type->size, "recursive_doubling");
   Schedule& s = take_schedule(comm, signature(Call::exscan, x, x.count, how));
-  exscan_recursive_doubling(s, x, position(comm));
+  pick(comm, Call::exscan, choose_exscan, case_of(x, x.count))(s, x, position(comm));
   return launch(s, comm, how);
 }
 

@@ -20,10 +20,14 @@ struct Row {
   bool uniform_only;
   bool commutative_only;
   Chosen<Emit> algorithm;
+  bool ordered = false;  // a reduction that coll.reproducible may use
   bool is_legal(const Case& c) const {
-    return (c.uniform || !uniform_only) && (c.commutative || !commutative_only);
+    return (c.uniform || !uniform_only) && (c.commutative || !commutative_only) &&
+           (ordered || !c.reproducible);
   }
 };
+/// For coll.reproducible, and where nothing better is legal.
+constexpr bool ordered = true;
 
 template <class Emit, std::size_t N>
 Chosen<Emit> choose(const Row<Emit> (&table)[N], const Case& c) {
@@ -69,12 +73,24 @@ constexpr Row<EmitAlltoall> alltoall_rows[] = {
 constexpr Row<EmitAllreduce> allreduce_rows[] = {
     {doubling_max, 1, false, false, {"recursive_doubling", allreduce_recursive_doubling}},
     {any_size, 1, false, true, {"rabenseifner", allreduce_rabenseifner}},
-    {any_size, 1, false, false, {"recursive_doubling", allreduce_recursive_doubling}},
+    {any_size, 1, false, false, {"ordered", allreduce_ordered}, ordered},
 };
 constexpr Row<EmitReduceScatter> reduce_scatter_rows[] = {
     {rooted_max, 4, false, false, {"rooted", reduce_scatter_rooted}},
     {any_size, 1, false, true, {"pairwise", reduce_scatter_pairwise}},
-    {any_size, 1, false, false, {"rooted", reduce_scatter_rooted}},
+    {any_size, 1, false, false, {"ordered", reduce_scatter_ordered}, ordered},
+};
+constexpr Row<EmitReduce> reduce_rows[] = {
+    {any_size, 1, false, false, {"binomial", reduce_binomial}},
+    {any_size, 1, false, false, {"ordered", reduce_ordered}, ordered},
+};
+constexpr Row<EmitAllreduce> scan_rows[] = {
+    {any_size, 1, false, false, {"recursive_doubling", scan_recursive_doubling}},
+    {any_size, 1, false, false, {"linear", scan_linear}, ordered},
+};
+constexpr Row<EmitAllreduce> exscan_rows[] = {
+    {any_size, 1, false, false, {"recursive_doubling", exscan_recursive_doubling}},
+    {any_size, 1, false, false, {"linear", exscan_linear}, ordered},
 };
 
 }  // namespace
@@ -113,6 +129,15 @@ Chosen<EmitAllgather> choose_allgather(const Case& c) {
 }
 Chosen<EmitAlltoall> choose_alltoall(const Case& c) {
   return choose(alltoall_rows, c);
+}
+Chosen<EmitReduce> choose_reduce(const Case& c) {
+  return choose(reduce_rows, c);
+}
+Chosen<EmitAllreduce> choose_scan(const Case& c) {
+  return choose(scan_rows, c);
+}
+Chosen<EmitAllreduce> choose_exscan(const Case& c) {
+  return choose(exscan_rows, c);
 }
 Chosen<EmitAllreduce> choose_allreduce(const Case& c) {
   return choose(allreduce_rows, c);

@@ -31,6 +31,7 @@ struct Case {
   bool uniform = true;  // all blocks have one size
   bool commutative = true;
   std::string_view asked = {};  // taken instead if it is legal
+  bool reproducible = false;    // reductions in the order of ranks only
 };
 
 template <class Emit>
@@ -48,7 +49,10 @@ Chosen<EmitGather> choose_gather(const Case& c);
 Chosen<EmitScatter> choose_scatter(const Case& c);
 Chosen<EmitAllgather> choose_allgather(const Case& c);
 Chosen<EmitAlltoall> choose_alltoall(const Case& c);
+Chosen<EmitReduce> choose_reduce(const Case& c);
 Chosen<EmitAllreduce> choose_allreduce(const Case& c);
+Chosen<EmitAllreduce> choose_scan(const Case& c);
+Chosen<EmitAllreduce> choose_exscan(const Case& c);
 Chosen<EmitReduceScatter> choose_reduce_scatter(const Case& c);
 
 }  // namespace weft::coll

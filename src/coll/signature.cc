@@ -78,7 +78,7 @@ void describe(const Signature& s, char* text, std::size_t room) {
 }
 
 void emit_comparison(Schedule& s, const Comm& comm, const Signature& mine) {
-  if (!comm.engine->compare_calls || comm.is_inter() || comm.size() == 1) return;
+  if (!comm.coll->settings.compare || comm.is_inter() || comm.size() == 1) return;
   constexpr auto each = static_cast<std::int64_t>(sizeof(Signature));
   std::byte* own = s.bytes(each);
   std::byte* all = s.bytes(each * comm.size());

@@ -13,7 +13,19 @@ namespace weft::coll {
 
 class Shared;  // shared/shared.h
 
+/// The parameters of a communicator's collectives; hints may have changed them (MPI-5.0 §7.4.4).
+struct Settings {
+  static constexpr int collectives =
+      static_cast<int>(P::coll_scatter) - static_cast<int>(P::coll_allgather) + 1;
+  bool compare = false;  // abi.check=full
+  bool explain = false;
+  bool reproducible = false;
+  bool ways_matter = false;             // if `explain` or one of these is set
+  std::uint8_t ways[collectives] = {};  // coll.allgather to coll.scatter
+};
+
 struct CommState {
+  Settings settings;
   std::uint32_t operations = 0;  // launched so far, the same on all ranks; the tag of the next
   Schedule* idle = nullptr;      // free list
   Shared* shared = nullptr;      // flags and slots; made at the first blocking collective
@@ -29,7 +41,7 @@ Schedule& take_schedule(Comm& comm);
 /// A schedule for an operation that the user called: with abi.check=full it compares first.
 inline Schedule& take_schedule(Comm& comm, const Signature& mine) {
   Schedule& schedule = take_schedule(comm);
-  if (comm.engine->compare_calls) [[unlikely]]
+  if (comm.coll->settings.compare) [[unlikely]]
     emit_comparison(schedule, comm, mine);
   return schedule;
 }

@@ -49,14 +49,15 @@ int way_parameter(Call call) {
   }
 }
 
-std::string_view asked_way(const pt2pt::Engine& engine, Call call) {
+std::string_view asked_way(const Comm& comm, Call call) {
   const int parameter = way_parameter(call);
-  if (parameter < 0 || engine.ways[parameter] == 0) return {};
-  return param_word(definition(parameter), engine.ways[parameter]);
+  const std::uint8_t* ways = comm.coll->settings.ways;
+  if (parameter < 0 || ways[parameter] == 0) return {};
+  return param_word(definition(parameter), ways[parameter]);
 }
 
-Way asked_kind(const pt2pt::Engine& engine, Call call) {
-  return kind_of(call, asked_way(engine, call));
+Way asked_kind(const Comm& comm, Call call) {
+  return kind_of(call, asked_way(comm, call));
 }
 
 Way kind_of(Call call, std::string_view name) {

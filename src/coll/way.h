@@ -21,8 +21,8 @@ enum class Way : std::uint8_t { automatic, slots, direct, block, schedule };
 /// none.
 int way_parameter(Call call);
 /// The name asked for; empty if none is.
-std::string_view asked_way(const pt2pt::Engine& engine, Call call);
-Way asked_kind(const pt2pt::Engine& engine, Call call);
+std::string_view asked_way(const Comm& comm, Call call);
+Way asked_kind(const Comm& comm, Call call);
 /// What `name` is for this call; automatic if it is empty.
 Way kind_of(Call call, std::string_view name);
 
@@ -57,7 +57,7 @@ const char* block_name(Call call);
 /// Say that `call` goes the way `name`, if that is wanted and has not been said.
 [[gnu::cold]] void explain_way(Comm& comm, Call call, std::int64_t bytes, const char* name);
 inline void tell_way(Comm& comm, Call call, std::int64_t bytes, const char* name) {
-  if (comm.engine->explain_ways) [[unlikely]]
+  if (comm.coll->settings.explain) [[unlikely]]
     explain_way(comm, call, bytes, name);
 }
 
@@ -65,8 +65,9 @@ inline void tell_way(Comm& comm, Call call, std::int64_t bytes, const char* name
 template <class Emit>
 Emit* pick(Comm& comm, Call call, Chosen<Emit> (*choose)(const Case&), Case c) {
   c.ranks = comm.size();
-  if (comm.engine->ways_matter) [[unlikely]]
-    c.asked = asked_way(*comm.engine, call);
+  c.reproducible = comm.coll->settings.reproducible;
+  if (comm.coll->settings.ways_matter) [[unlikely]]
+    c.asked = asked_way(comm, call);
   const Chosen<Emit> chosen = choose(c);
   tell_way(comm, call, c.bytes, chosen.name);
   return chosen.emit;

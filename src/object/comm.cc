@@ -3,6 +3,11 @@
 // Local functions of communicators.
 #include "object/comm.h"
 
+#include <algorithm>
+#include <cstdio>
+#include <iterator>
+
+#include "base/params.h"
 #include "object/group.h"
 #include "object/info.h"
 #include "object/store.h"
@@ -19,6 +24,20 @@ constexpr const char* known_hints[] = {
     "mpi_assert_strict_start_ordering",
     "mpi_assert_strict_persistent_collective_ordering",
 };
+
+bool is_usable_hint(const Comm& comm, const std::string& key, const std::string& value) {
+  const auto is_key = [&](const char* known) { return key == known; };
+  if (std::any_of(std::begin(known_hints), std::end(known_hints), is_key))
+    return value == "true" || value == "false";
+  const ParamDef* def = param_of_hint(key);
+  std::int64_t number = 0;
+  if (def != nullptr && param_parse(*def, value.c_str(), &number)) return true;
+  if (def != nullptr && comm.rank == 0)
+    std::fprintf(stderr, "weft: hint %s=%s of communicator %s is ignored: it takes %s\n",
+                 key.c_str(), value.c_str(), comm.name.c_str(),
+                 def->words != nullptr ? def->words : "0 or 1");
+  return false;
+}
 
 Err intercomm_only(const Comm& comm) {
   if (comm.is_inter()) return ok;
@@ -41,11 +60,11 @@ int compare_comms(const Comm& a, const Comm& b) {
 }
 
 Err set_hints(Comm& comm, const Info* info) {
-  for (const char* key : known_hints) {
-    const std::string* value = info_find(info, key);
-    if (value == nullptr || (*value != "true" && *value != "false")) continue;
+  if (info == nullptr) return ok;
+  for (const auto& [key, value] : info->entries) {
+    if (!is_usable_hint(comm, key, value)) continue;
     if (comm.hints == nullptr) comm.hints = comm.store->infos.create();
-    WEFT_TRY(info_set(*comm.hints, key, value->c_str()));
+    WEFT_TRY(info_set(*comm.hints, key.c_str(), value.c_str()));
   }
   return ok;
 }

@@ -99,6 +99,7 @@ struct BufferPool {
 
 struct Engine {
   memory::Job* job = nullptr;
+  const Params* params = nullptr;  // the process's
   std::int32_t world_rank = 0;
   std::int32_t pid = 0;
   Counters* counters = nullptr;
@@ -114,13 +115,6 @@ struct Engine {
   std::int64_t kernel_copy_min = 0;
   std::int64_t unexpected_max = 0;
   std::int64_t cooperate_min = 0;
-  std::int64_t shared_max = 0;  // for the collectives (coll.shared_max)
-  bool compare_calls = false;   // for the collectives (abi.check=full)
-  bool explain_ways = false;    // for the collectives (coll.explain)
-  bool ways_matter = false;     // ... if that or one of `ways` is set
-  static constexpr int collectives =
-      static_cast<int>(P::coll_scatter) - static_cast<int>(P::coll_allgather) + 1;
-  std::uint8_t ways[collectives] = {};  // for the collectives (coll.allgather to coll.scatter)
   bool use_kernel_copy = true;
 
   shm::Inbox inbox;

@@ -211,30 +211,24 @@ void send_control(Engine& e, Peer& peer, wire::What what, std::uint32_t job, std
   enqueue(e, peer, peer.urgent, *control);
 }
 
-void Engine::open(memory::Job& the_job, int rank, const Params& params, Counters& the_counters) {
+void Engine::open(memory::Job& the_job, int rank, const Params& the_params,
+                  Counters& the_counters) {
   job = &the_job;
+  params = &the_params;
   world_rank = rank;
   pid = getpid();
   counters = &the_counters;
-  log = std::make_unique<Log>(params.text(P::log), rank);
+  log = std::make_unique<Log>(params->text(P::log), rank);
   const memory::JobHeader& h = the_job.header();
-  policy = sync::Policy::choose(params, static_cast<int>(h.nranks), static_cast<int>(h.cpus));
+  policy = sync::Policy::choose(*params, static_cast<int>(h.nranks), static_cast<int>(h.cpus));
   inbox.open(the_job, rank);
-  eager_max = params.integer(P::pt2pt_eager_max);
+  eager_max = params->integer(P::pt2pt_eager_max);
   single_max = std::min<std::int64_t>(smallest_piece, inbox.payload_max());
   piece_max = std::min<std::int64_t>(largest_piece, inbox.payload_max());
-  unexpected_max = params.integer(P::pt2pt_unexpected_max);
-  kernel_copy_min = policy.crowded ? 0 : params.integer(P::pt2pt_kernel_copy_min);
-  cooperate_min = policy.crowded ? INT64_MAX : params.integer(P::pt2pt_cooperate_min);
-  shared_max = params.integer(P::coll_shared_max);
-  compare_calls = params.integer(P::abi_check) == 2;
-  explain_ways = ways_matter = params.boolean(P::coll_explain);
-  for (int i = 0; i < collectives; ++i) {
-    const auto id = static_cast<P>(static_cast<int>(P::coll_allgather) + i);
-    ways[i] = static_cast<std::uint8_t>(params.integer(id));
-    ways_matter |= ways[i] != 0;
-  }
-  use_kernel_copy = params.boolean(P::memory_cma);
+  unexpected_max = params->integer(P::pt2pt_unexpected_max);
+  kernel_copy_min = policy.crowded ? 0 : params->integer(P::pt2pt_kernel_copy_min);
+  cooperate_min = policy.crowded ? INT64_MAX : params->integer(P::pt2pt_cooperate_min);
+  use_kernel_copy = params->boolean(P::memory_cma);
   peers = std::vector<Peer>(h.nranks);
   for (std::uint32_t i = shm::Mailbox::jobs; i > 0; --i) free_jobs.push_back(i - 1);
   make_shared_request(*this);

@@ -133,7 +133,7 @@ Err intercomm_create_from_groups(Rank& rank, const FromGroups& args, MPI_Comm* o
   }
   WEFT_TRY(spread(view, args.local_leader, tag, remote));
   Comm* made = make_inter(parent, args.local, std::move(remote.value));
-  WEFT_TRY(object::set_hints(*made, args.info));
+  WEFT_TRY(adopt_hints(*made, args.info));
   *out = object::handle_of(*made);
   return ok;
 }

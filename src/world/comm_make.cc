@@ -196,12 +196,18 @@ Err comm_create_group(Comm& comm, const Group& group, int tag, MPI_Comm* out) {
   return ok;
 }
 
+Err adopt_hints(Comm& comm, const Info* info) {
+  WEFT_TRY(object::set_hints(comm, info));
+  coll::take_hints(comm);
+  return ok;
+}
+
 Err comm_create_from_group(Rank& rank, const Group& group, const char* stringtag, const Info* info,
                            Errhandler& errhandler, MPI_Comm* out) {
   Comm parent = groups_parent(rank, errhandler);
   WEFT_TRY(comm_create_group(parent, group, tag_of(stringtag), out));
   Comm* made = rank.store.comm(*out);
-  return made != nullptr ? object::set_hints(*made, info) : ok;
+  return made != nullptr ? adopt_hints(*made, info) : ok;
 }
 
 }  // namespace weft::world

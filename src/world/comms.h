@@ -41,6 +41,8 @@ void free_predefined_comms(Rank& rank);
 Err comm_dup(Comm& comm, MPI_Comm* out);
 /// `info` may be null.
 Err comm_dup_with_info(Comm& comm, const Info* info, MPI_Comm* out);
+/// MPI_Comm_set_info; `info` may be null. Also collective for hints that say how collectives go.
+Err adopt_hints(Comm& comm, const Info* info);
 Err comm_idup(Comm& comm, const Info* info, MPI_Comm* out, MPI_Request* request);
 Err comm_split(Comm& comm, int color, int key, MPI_Comm* out);
 Err comm_split_type(Comm& comm, int split_type, int key, Info* info, MPI_Comm* out);

@@ -310,7 +310,7 @@ extern "C" int PMPI_Comm_set_info(MPI_Comm comm, MPI_Info info) {
     if (!e) e = check::comm(comm_p, comm, "comm");
     if (!e) e = check::info(info_p, info, "info");
   }
-  if (!e) e = object::set_hints(*comm_p, info_p);
+  if (!e) e = world::adopt_hints(*comm_p, info_p);
   return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Comm_set_info")]]

@@ -26,9 +26,9 @@ Err Shared::allreduce(const Operands& x) {
   auto* result = static_cast<std::byte*>(x.recv);
   reserve();
   std::memcpy(slot(rank_, bytes), operand(x), static_cast<std::size_t>(bytes));
-  if (flat_) {
-    publish();
-    wake_all();
+  // A node folds its children, then those above it fold nodes: other bits than one after another.
+  if (flat_ || (size_ > fan && comm_.coll->settings.reproducible)) {
+    come();
     fold(x, x.count, size_, result, [&](int i) { return await(i, bytes); });
   } else {
     publish();
@@ -136,7 +136,8 @@ Err Shared::scan(Call call, const Operands& x) {
   const std::int64_t bytes = x.count * x.type->size;
   if (bytes == 0) return ok;
   note(call, bytes);
-  if (way(call, bytes, false) != Way::slots) {
+  // Pieces fold from the left, slots from the right.
+  if (comm_.coll->settings.reproducible || way(call, bytes, false) != Way::slots) {
     scan_pieces(call, x);
     return agreed();
   }

@@ -176,7 +176,7 @@ void Shared::come() {
 }
 
 Way Shared::way_asked(WayCase c) {
-  c.asked = asked_kind(engine_, c.call);
+  c.asked = asked_kind(comm_, c.call);
   const Way way = choose_way(c);
   tell_way(comm_, c.call, c.bytes, name_of(c.call, way));
   return way;
@@ -185,7 +185,7 @@ Way Shared::way_asked(WayCase c) {
 Shared* Shared::attach(Comm& comm) {
   pt2pt::Engine& e = *comm.engine;
   std::uint64_t offset = 0;
-  const std::int64_t slot_bytes = slot_bytes_for(e.shared_max);
+  const std::int64_t slot_bytes = slot_bytes_for(e.params->integer(P::coll_shared_max));
   if (comm.rank == 0 && slot_bytes > 0) {
     const BlockLayout at(comm.size(), slot_bytes);
     offset = e.job->heap_allocate(at.total, at.zeroed());

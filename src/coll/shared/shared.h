@@ -81,7 +81,7 @@ class Shared {
   /// Where the data of an operation goes; direct only where it may (`reach`).
   Way way(Call call, std::int64_t bytes, bool reach = true) {
     const WayCase c{call, bytes, size_, slot_bytes_, reach && direct_, engine_.policy.crowded};
-    if (engine_.ways_matter) [[unlikely]]
+    if (comm_.coll->settings.ways_matter) [[unlikely]]
       return way_asked(c);
     return choose_way(c);
   }

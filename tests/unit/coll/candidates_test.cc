@@ -143,7 +143,7 @@ TEST(Candidates, ChoicesOverSize) {
   EXPECT_EQ(choices(many, messages), "binomial:0 linear:2049");
   messages.call = Call::allreduce;
   messages.commutative = false;
-  EXPECT_EQ(choices(many, messages), "recursive_doubling:0");
+  EXPECT_EQ(choices(many, messages), "recursive_doubling:0 ordered:8193");
 }
 
 TEST(Candidates, WaysThatAreAskedFor) {

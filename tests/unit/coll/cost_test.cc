@@ -87,6 +87,16 @@ const Algorithm algorithms[] = {
        reduce_binomial(s, vectors(in, out), 0, me);
      },
      n, reduce_binomial_cost},
+    {"reduce_ordered",
+     [](Schedule& s, Array& in, Array& out, Position me) {
+       reduce_ordered(s, vectors(in, out), 0, me);
+     },
+     n, reduce_ordered_cost},
+    {"allreduce_ordered",
+     [](Schedule& s, Array& in, Array& out, Position me) {
+       allreduce_ordered(s, vectors(in, out), me);
+     },
+     n, allreduce_ordered_cost},
     {"allreduce_recursive_doubling",
      [](Schedule& s, Array& in, Array& out, Position me) {
        allreduce_recursive_doubling(s, vectors(in, out), me);
@@ -107,6 +117,14 @@ const Algorithm algorithms[] = {
        reduce_scatter_rooted(s, vectors(in, out), Parts(n / me.size), me);
      },
      n, reduce_scatter_rooted_cost},
+    {"reduce_scatter_ordered",
+     [](Schedule& s, Array& in, Array& out, Position me) {
+       reduce_scatter_ordered(s, vectors(in, out), Parts(n / me.size), me);
+     },
+     n, reduce_scatter_ordered_cost},
+    {"scan_linear",
+     [](Schedule& s, Array& in, Array& out, Position me) { scan_linear(s, vectors(in, out), me); },
+     n, scan_linear_cost},
     {"scan_recursive_doubling",
      [](Schedule& s, Array& in, Array& out, Position me) {
        scan_recursive_doubling(s, vectors(in, out), me);

@@ -109,18 +109,25 @@ struct Ranks {
   std::vector<Operands> operands;
 };
 
-TEST(Reduce, Binomial) {
-  for_all(true, true, [](const Setting& t) {
+void test_reduce(void (*emit)(Schedule&, const Operands&, int root, Position)) {
+  for_all(true, true, [&](const Setting& t) {
     Ranks ranks(t, t.count, true);
     for (int r = 0; r < t.p; ++r) {
       Operands& x = ranks.operands[static_cast<std::size_t>(r)];
       if (r != t.root) x.recv = nullptr;
-      reduce_binomial(ranks.sim.schedule(r), x, t.root, {r, t.p});
+      emit(ranks.sim.schedule(r), x, t.root, {r, t.p});
     }
     for (std::int64_t i = 0; i < t.count; ++i)
       set_run(ranks.want[static_cast<std::size_t>(t.root)], i, i, 0, t.p - 1, t.commutes);
     ranks.run(t);
   });
+}
+
+TEST(Reduce, Binomial) {
+  test_reduce(reduce_binomial);
+}
+TEST(Reduce, Ordered) {
+  test_reduce(reduce_ordered);
 }
 
 void test_allreduce(void (*emit)(Schedule&, const Operands&, Position), bool any_op) {
@@ -142,30 +149,31 @@ TEST(Allreduce, RecursiveDoubling) {
 TEST(Allreduce, Rabenseifner) {
   test_allreduce(allreduce_rabenseifner, false);
 }
+TEST(Allreduce, Ordered) {
+  test_allreduce(allreduce_ordered, true);
+}
 
-TEST(Scan, RecursiveDoubling) {
-  for_all(false, true, [](const Setting& t) {
+/// Rank r gets the reduction of ranks 0 to r - `before`.
+void test_scan(void (*emit)(Schedule&, const Operands&, Position), int before) {
+  for_all(false, true, [&](const Setting& t) {
     Ranks ranks(t, t.count);
     for (int r = 0; r < t.p; ++r) {
       const auto at = static_cast<std::size_t>(r);
-      scan_recursive_doubling(ranks.sim.schedule(r), ranks.operands[at], {r, t.p});
-      for (std::int64_t i = 0; i < t.count; ++i) set_run(ranks.want[at], i, i, 0, r, t.commutes);
+      emit(ranks.sim.schedule(r), ranks.operands[at], {r, t.p});
+      for (std::int64_t i = 0; i < t.count && r >= before; ++i)
+        set_run(ranks.want[at], i, i, 0, r - before, t.commutes);
     }
     ranks.run(t);
   });
 }
 
-TEST(Exscan, RecursiveDoubling) {
-  for_all(false, true, [](const Setting& t) {
-    Ranks ranks(t, t.count);
-    for (int r = 0; r < t.p; ++r) {
-      const auto at = static_cast<std::size_t>(r);
-      exscan_recursive_doubling(ranks.sim.schedule(r), ranks.operands[at], {r, t.p});
-      for (std::int64_t i = 0; i < t.count && r > 0; ++i)
-        set_run(ranks.want[at], i, i, 0, r - 1, t.commutes);
-    }
-    ranks.run(t);
-  });
+TEST(Scan, RecursiveDoubling) {
+  test_scan(scan_recursive_doubling, 0);
+  test_scan(exscan_recursive_doubling, 1);
+}
+TEST(Scan, Linear) {
+  test_scan(scan_linear, 0);
+  test_scan(exscan_linear, 1);
 }
 
 /// Equal parts of t.count elements, and parts of different sizes, some empty.
@@ -196,6 +204,9 @@ void test_reduce_scatter(void (*emit)(Schedule&, const Operands&, const Parts&, 
 
 TEST(ReduceScatter, Pairwise) {
   test_reduce_scatter(reduce_scatter_pairwise, false);
+}
+TEST(ReduceScatter, Ordered) {
+  test_reduce_scatter(reduce_scatter_ordered, true);
 }
 TEST(ReduceScatter, Rooted) {
   test_reduce_scatter(reduce_scatter_rooted, true);
