@@ -26,6 +26,11 @@ View::View(memory::Job& job, int world_rank) {
   unit_count = h.ring_bytes / 64;
 }
 
+// A receiver that waits fetches the next unit over and over (Inbox::poll). A payload of a few lines
+// arrives sooner that way; in a longer one the first line would only be torn from its writer, so it
+// begins behind it.
+constexpr std::uint32_t looked_ahead_max = 2;
+
 bool Outbox::claim(std::uint32_t payload_bytes, Claim* out) {
   const std::uint32_t need = (payload_bytes + 63) / 64;
   std::uint64_t tail = at_.box->tail.load(std::memory_order_relaxed);
@@ -34,7 +39,8 @@ bool Outbox::claim(std::uint32_t payload_bytes, Claim* out) {
     const auto units = static_cast<std::uint32_t>(tail);
     // A payload is one piece: skip the end of the ring if it does not fit there.
     const std::uint32_t to_end = at_.unit_count - (units & (at_.unit_count - 1));
-    const std::uint32_t skip = need > to_end ? to_end : 0;
+    const std::uint32_t ahead = need > looked_ahead_max ? 1 : 0;
+    const std::uint32_t skip = need + ahead > to_end ? to_end : ahead;
     const auto full = [&] {
       return cells - head_cells_ >= at_.cell_count ||
              units + need + skip - head_units_ > at_.unit_count;

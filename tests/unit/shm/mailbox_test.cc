@@ -63,7 +63,7 @@ TEST(Mailbox, refuses_payload_that_has_no_room) {
   Claim claim;
   int sent = 0;
   for (; out.claim(bytes, &claim); ++sent) out.commit(claim);
-  EXPECT_EQ(sent, 8);
+  EXPECT_EQ(sent, 7);  // each is an eighth of the ring, behind one unit that is left free
   while (const wire::Cell* cell = in.poll()) in.consume(*cell);
   EXPECT_TRUE(out.claim(bytes, &claim));
 }
