@@ -50,9 +50,12 @@ Err Shared::allgather(const ConstBuffer& send, const Blocks& recv, std::int64_t 
   }
   reserve();
   datatype::pack(contribution(send, recv[rank_]), 0, slot(rank_, bytes), bytes);
-  come();
+  arrive();
+  if (!in_place) datatype::copy(send, recv[rank_], bytes);  // while the flags travel
+  await_all();
+  compare(rank_);
   for (int i = 0; i < size_; ++i)
-    if (i != rank_ || !in_place) datatype::unpack(recv[i], 0, await(i, bytes), bytes);
+    if (i != rank_) datatype::unpack(recv[i], 0, await(i, bytes), bytes);
   met();
   return agreed();
 }
@@ -67,10 +70,14 @@ Err Shared::alltoall(const Blocks& send, const Blocks& recv, std::int64_t bytes)
     return agreed();
   }
   reserve();
-  for (int i = 0; i < size_; ++i) datatype::pack(from[i], 0, slot(rank_, total) + i * bytes, bytes);
-  come();
   for (int i = 0; i < size_; ++i)
-    datatype::unpack(recv[i], 0, await(i, total) + rank_ * bytes, bytes);
+    if (i != rank_) datatype::pack(from[i], 0, slot(rank_, total) + i * bytes, bytes);
+  arrive();
+  if (!send.in_place()) datatype::copy(send[rank_], recv[rank_], bytes);
+  await_all();
+  compare(rank_);
+  for (int i = 0; i < size_; ++i)
+    if (i != rank_) datatype::unpack(recv[i], 0, await(i, total) + rank_ * bytes, bytes);
   met();
   return agreed();
 }

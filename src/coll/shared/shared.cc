@@ -163,25 +163,25 @@ Err Shared::disagreement() const {
               other_rank_, comm_.name.c_str(), theirs, mine);
 }
 
-bool Shared::come_and_agree() {
-  come();
+bool Shared::do_all_agree() {
   for (int i = 0; i < size_; ++i) compare(i);
   return all_agree();
 }
 
-bool Shared::meet_and_agree() {
-  reserve();
-  const bool agree = come_and_agree();
-  met();
-  return agree;
+void Shared::arrive() {
+  publish();
+  if (flat_) wake_all();
+}
+
+void Shared::await_all() {
+  if (!flat_) return meet(nullptr, 0);
+  for (int i = 0; i < size_; ++i)
+    if (i != rank_) await(i, 0);
 }
 
 void Shared::come() {
-  publish();
-  if (!flat_) return meet(nullptr, 0);
-  wake_all();
-  for (int i = 0; i < size_; ++i)
-    if (i != rank_) await(i, 0);
+  arrive();
+  await_all();
 }
 
 Way Shared::way_asked(WayCase c) {

@@ -128,17 +128,37 @@ class Shared {
   void met() { known_ = now_ - 1; }
   /// Everybody waits for everybody; with operands their fold is in the meeting's payload then.
   void meet(const Operands* x, std::int64_t bytes);
-  /// Everybody waits until everybody has filled his seat.
+  /// Everybody waits until everybody has filled his seat. In two steps: what a rank does between
+  /// them costs nothing while flags travel.
   void come();
-  /// The same; do all do the same?
-  bool come_and_agree();
+  void arrive();
+  void await_all();
+  /// Everybody has come: do all do the same?
+  bool do_all_agree();
+  bool come_and_agree() {
+    come();
+    return do_all_agree();
+  }
   /// A whole meeting without data.
   void meet_again() {
     reserve();
     come();
     met();
   }
-  bool meet_and_agree();
+  bool meet_and_agree() {
+    return meet_and_agree([] {});
+  }
+  /// `meanwhile`: what this rank can do for itself while flags travel.
+  template <class Meanwhile>
+  bool meet_and_agree(Meanwhile&& meanwhile) {
+    reserve();
+    arrive();
+    meanwhile();
+    await_all();
+    const bool agree = do_all_agree();
+    met();
+    return agree;
+  }
   template <class Done>
   void wait(Done&& done);
   void wake(int rank);

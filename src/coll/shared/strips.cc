@@ -110,14 +110,17 @@ void Shared::alltoall_strips(const Blocks& send, const Blocks& recv, std::int64_
     const std::int64_t n = std::min(step, bytes - at);
     for (int i = 0; i < size_; ++i)
       if (i != rank_) datatype::pack(send[i], at, strip(rank_) + i * step, n);
-    if (!meet_and_agree()) return;
+    const bool copy_own = at == 0 && send[0].data != recv[0].data;
+    if (!meet_and_agree([&] {
+          if (copy_own) datatype::copy(send[rank_], recv[rank_], bytes);
+        }))
+      return;
     for (int i = 1; i < size_; ++i) {
       const int from = (rank_ + i) % size_;
       datatype::unpack(recv[from], at, strip(from) + rank_ * step, n);
     }
     ++strips_used_;
   }
-  if (send[0].data != recv[0].data) datatype::copy(send[rank_], recv[rank_], bytes);
 }
 
 /// A strip holds a piece of each rank's part, as far as that goes; everybody folds its own. In
@@ -184,10 +187,13 @@ void Shared::allgather_strips(const ConstBuffer& send, const Blocks& recv, std::
   for (std::int64_t at = 0; at < bytes; at += strip_bytes) {
     const std::int64_t n = std::min(strip_bytes, bytes - at);
     datatype::pack(own, at, strip(rank_), n);
-    if (!meet_and_agree()) return;
-    for (int i = 0; i < size_; ++i) {
+    if (!meet_and_agree([&] {
+          if (!in_place) datatype::unpack(recv[rank_], at, strip(rank_), n);
+        }))
+      return;
+    for (int i = 1; i < size_; ++i) {
       const int from = (rank_ + i) % size_;
-      if (from != rank_ || !in_place) datatype::unpack(recv[from], at, strip(from), n);
+      datatype::unpack(recv[from], at, strip(from), n);
     }
     ++strips_used_;
   }
