@@ -14,6 +14,7 @@
 
 #include "hosting.h"
 #include "topo/table.h"
+#include "tuning.h"
 
 namespace weft::launch {
 namespace {
@@ -91,6 +92,10 @@ Places place_ranks(const Options& options, memory::Job& job) {
   out.bound = node.value.is_here();
   out.levels = node.value.count_levels();
   topo::fill_table(node.value, out.slices, job.hierarchy_table());
+  const Tuning tuning = read_tuning(node.value);
+  if (!tuning.complaint.empty()) std::fprintf(stderr, "weft: %s\n", tuning.complaint.c_str());
+  static_assert(sizeof tuning.prices <= memory::price_bytes);
+  memcpy(job.header().prices, &tuning.prices, sizeof tuning.prices);
   return out;
 }
 

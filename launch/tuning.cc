@@ -17,7 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-constexpr int version = 1;
+constexpr int version = 2;
 constexpr double ns = 1e-9;
 constexpr double longest_ns = 1e6;  // of anything here; more is no measurement
 
@@ -83,6 +83,12 @@ std::string take(const Json& file, const std::string& key, Tuning* out) {
   for (const auto& [name, value] : {std::pair{"copy", &p.copy}, {"reduce", &p.reduce}})
     if (!take_time(file, name, value))
       return std::string("it is damaged: no ") + name + " in ns per line";
+  const Json memory = file.value("memory", Json());
+  if (!memory.is_object() || !take_time(memory, "b", &p.memory.b) ||
+      !take_time(memory, "B", &p.memory.B) || !take_time(file, "turn", &p.turn))
+    return "it is damaged: no memory b and B, and turn, in ns";
+  if (const std::string doubt = model::doubts_about(p); !doubt.empty())
+    return "they cannot be right: " + doubt;
   p.measured = true;
   const Json when = file.value("measured", Json());
   out->when = when.is_string() ? when.get<std::string>() : "at an unknown time";
@@ -112,7 +118,9 @@ fs::path tuning_path(const topo::Topology& node) {
   return folder / "weft" / name;
 }
 
-Tuning read_tuning(const topo::Topology& node) {
+namespace {
+
+Tuning read_file(const topo::Topology& node) {
   Tuning out;
   if (!node.is_here()) return out;  // nobody can have measured a declared machine
   const fs::path path = tuning_path(node);
@@ -129,6 +137,16 @@ Tuning read_tuning(const topo::Topology& node) {
   return out;
 }
 
+}  // namespace
+
+Tuning read_tuning(const topo::Topology& node) {
+  Tuning out = read_file(node);
+  for (const topo::Cache& cache : node.caches())
+    if (out.prices.caches < model::most_caches)
+      out.prices.cache[out.prices.caches++] = {model::lines_of(cache.bytes), cache.cpus};
+  return out;
+}
+
 std::string write_tuning(const topo::Topology& node, const model::Parameters& p) {
   const fs::path path = tuning_path(node);
   if (path.empty()) return "there is no place for them: set HOME or XDG_CACHE_HOME";
@@ -139,10 +157,11 @@ std::string write_tuning(const topo::Topology& node, const model::Parameters& p)
                       {"b", in_ns(p.level[l].b)},
                       {"B", in_ns(p.level[l].B)}});
   const Json json = {
-      {"weft_tuning", version},   {"machine", tuning_key(node)},
-      {"measured", now()},        {"unit", "ns: a once, the others per line of 64 bytes"},
-      {"levels", levels},         {"copy", in_ns(p.copy)},
-      {"reduce", in_ns(p.reduce)}};
+      {"weft_tuning", version},    {"machine", tuning_key(node)},
+      {"measured", now()},         {"unit", "ns: a once, the others per line of 64 bytes"},
+      {"levels", levels},          {"copy", in_ns(p.copy)},
+      {"reduce", in_ns(p.reduce)}, {"memory", {{"b", in_ns(p.memory.b)}, {"B", in_ns(p.memory.B)}}},
+      {"turn", in_ns(p.turn)}};
   std::error_code error;
   fs::create_directories(path.parent_path(), error);
   const fs::path part = path.string() + "." + std::to_string(getpid());

@@ -98,8 +98,15 @@ bool fits_slot(const WayCase& c) {
 bool is_flat(const Machine& x, const Setting& s) {
   return !s.crowded && x.ranks() <= flat_max;
 }
+/// With more ranks than CPUs all do their work in turn, and a rank that waits lets the others run.
 Prediction with_call(const Machine& x, Prediction cost) {
-  return cost.add("the call", "measured or built in", x.call);
+  cost.add("the call", "built in", x.call);
+  if (!x.crowded()) return cost;
+  const double share = static_cast<double>(x.ranks()) / x.cpus;
+  cost.add("others' work on the same CPUs", "(p/CPUs - 1) of the above",
+           (share - 1) * cost.seconds());
+  return cost.add("ranks take turns", "p/CPUs switches for each wait",
+                  cost.turns() * share * x.turn);
 }
 
 void add_shared(std::vector<Candidate>& out, const Machine& x, const Setting& s) {
@@ -178,22 +185,50 @@ Prediction messages_cost(const Machine& x, const Cost& cost, bool exchange) {
   out.add("bytes", exchange ? "beta = 2 (copy + max(b, Bq)) per line" : "beta = copy + b per line",
           (exchange ? 2 : 1) * lines_of(cost.bytes) * line);
   out.add("folds", "gamma = reduce per line", lines_of(cost.reduced) * x.reduce);
+  out.wait(static_cast<double>(cost.messages));
   return out;
 }
 
 std::vector<Candidate> candidates(const Machine& x, const Setting& s) {
   std::vector<Candidate> out;
   add_shared(out, x, s);
+  const double lines = footprint(s.call, x, s.bytes);
+  const Machine there = x.holding_lines(lines, model::Others::in_memory);
+  Machine between = x.holding_lines(lines, model::Others::in_cache);
+  between.reduce = there.reduce;  // of what a message brought and an own buffer
   for (const Algorithm& a : algorithms)
     if (a.call == s.call && (s.commutative || !a.commutative_only))
-      out.push_back(
-          {a.name, true, with_call(x, messages_cost(x, a.cost(x.ranks(), s.bytes), a.exchange))});
-  add_modelled(out, x, s);
+      out.push_back({a.name, true,
+                     with_call(x, messages_cost(between, a.cost(x.ranks(), s.bytes), a.exchange))});
+  add_modelled(out, there, s);
   return out;
 }
 
+Way fastest_shared(const Machine& x, const WayCase& c) {
+  // MPI_Exscan is priced as MPI_Scan, and so on.
+  const Call* same = std::find_if(std::begin(calls), std::end(calls), [&](Call call) {
+    return way_parameter(call) == way_parameter(c.call);
+  });
+  if (same == std::end(calls)) return Way::automatic;
+  const Setting s{.call = *same,
+                  .bytes = size_class(c.bytes),
+                  .threads = c.reach,
+                  .crowded = c.crowded,
+                  .shared_max = c.slot_bytes};
+  std::vector<Candidate> all;
+  add_shared(all, x, s);
+  const auto best = std::min_element(all.begin(), all.end(), [](const auto& a, const auto& b) {
+    return a.cost.seconds() < b.cost.seconds();
+  });
+  if (best == all.end()) return Way::automatic;
+  // Slots come first. What is saved must be more than the model may be wrong.
+  const bool worth_it = all[0].name != slots || best->cost.seconds() < 0.67 * all[0].cost.seconds();
+  return worth_it ? kind_of(c.call, best->name) : Way::slots;
+}
+
 const char* chosen(const Machine& x, const Setting& s) {
-  const WayCase c = way_case(x, s);
+  WayCase c = way_case(x, s);
+  if (x.levels > 1 && c.bytes > 0) c.advised = fastest_shared(x, c);
   if (c.slot_bytes == 0 || c.asked == Way::schedule) return schedule_name(x, s);
   return name_of(s.call, choose_way(c));
 }

@@ -4,6 +4,7 @@
 // once which one is taken (coll.explain). All ranks have the same parameters, so all agree.
 #pragma once
 
+#include <bit>
 #include <string_view>
 
 #include "coll/select.h"
@@ -42,13 +43,34 @@ struct WayCase {
   bool reach;  // may go direct, and ranks reach each other's buffers
   bool crowded;
   Way asked = Way::automatic;
+  Way advised = Way::automatic;  // by the model (advice.h)
 };
 inline Way choose_way(const WayCase& c) {
   const std::int64_t held = held_by_slot(c.call, c.bytes, c.ranks);
   if (held > 0 && ((c.asked == Way::direct && c.reach) || c.asked == Way::block)) return c.asked;
+  if (held > inline_max && c.advised != Way::automatic) return c.advised;
   if (held <= c.slot_bytes) return Way::slots;
   return c.reach && worth_direct(c.call, c.bytes, c.crowded) ? Way::direct : Way::block;
 }
+/// The size that stands for `bytes`: the next power of two.
+inline std::int64_t size_class(std::int64_t bytes) {
+  return static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(bytes)));
+}
+
+/// The fastest of the ways through shared memory, by the model (coll/candidates.cc).
+Way fastest_shared(const model::Machine& x, const WayCase& c);
+
+inline Way advised(Advice& advice, const WayCase& c) {
+  const int row = way_parameter(c.call);
+  const int column = std::bit_width(static_cast<std::uint64_t>(c.bytes - 1));
+  if (c.bytes <= 0 || row < 0 || column >= Advice::size_classes) return Way::automatic;
+  std::atomic<std::uint8_t>& way = advice.way[c.reach][row][column];
+  if (way.load(std::memory_order_relaxed) == 0) [[unlikely]]
+    way.store(static_cast<std::uint8_t>(fastest_shared(advice.machine, c)),
+              std::memory_order_relaxed);
+  return static_cast<Way>(way.load(std::memory_order_relaxed));
+}
+
 const char* name_of(Call call, Way way);
 
 /// What a way through the block is called: pieces what flows one way, else strips.

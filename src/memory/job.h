@@ -38,6 +38,8 @@ struct alignas(64) RankEntry {
 /// In front of a rank's rings: its mailbox's control lines and copy jobs (shm/mailbox.h).
 inline constexpr std::size_t rank_control_bytes = 64 * 1024;
 
+inline constexpr std::size_t price_bytes = 1536;
+
 struct JobHeader {
   static constexpr std::uint64_t magic_value = 0x31304a5446455745;  // "EWEFTJ01"
   std::uint64_t magic;
@@ -50,6 +52,8 @@ struct JobHeader {
   std::atomic<std::uint32_t> next_context;  // communicator contexts handed out so far
   std::atomic<std::uint32_t> heap_lock;     // 0 free, 1 held
   std::uint64_t heap_state[64];             // memory/heap.cc
+  // What memory costs here, by the launcher: a model::Parameters. Zero: not known.
+  alignas(64) std::byte prices[price_bytes];
 };
 
 /// Byte offsets in the segment, from the header's numbers alone.

@@ -26,6 +26,8 @@ constexpr Parameters defaults{
               {"Machine", 500 * ns, 6 * ns, 2 * ns}},
     .copy = 0.6 * ns,
     .reduce = 0.7 * ns,
+    .memory = {8 * ns, 3 * ns},
+    .turn = 1000 * ns,
     .call = 60 * ns,
     .message = 200 * ns,
 };
@@ -44,6 +46,41 @@ Level Parameters::at(std::string_view name) const {
   if (const Level* own = find(*this); own != level + levels) return *own;
   if (const Level* other = find(defaults); other != defaults.level + defaults.levels) return *other;
   return defaults.level[defaults.levels - 1];
+}
+
+std::string doubts_about(const Parameters& p) {
+  constexpr double longest_line = 10'000 * ns, longest_turn = 200'000 * ns;
+  const auto about = [](const Level& level, const char* what) {
+    return std::string("between cores of one ") + level.name + " " + what;
+  };
+  for (int l = 0; l < p.levels; ++l) {
+    const Level& level = p.level[l];
+    if (level.line() > longest_line) return about(level, "a line took more than 10 us");
+    if (level.line() <= 0) return about(level, "a line took no time");
+    if (p.memory.b > 0 && std::max(level.b, level.B) > 4 * p.memory.b)
+      return about(level, "each of many lines took four times as long as from memory");
+    for (int inner = 0; inner < l; ++inner)
+      if (level.line() < p.level[inner].line() / 3)
+        return about(level, "a line was three times as fast as between cores nearer to each other");
+  }
+  if (p.copy <= 0 || p.reduce <= 0) return "a line was copied or folded in no time";
+  if (p.memory.b > 0 && std::max(p.copy, p.reduce) > 4 * p.memory.b)
+    return "a line in the cache took four times as long as one from memory";
+  if (p.turn > longest_turn) return "the next thread on a CPU ran only after 200 us";
+  return "";
+}
+
+Machine Machine::holding_lines(double lines, Others others) const {
+  Machine out = *this;
+  if (cache_lines <= 0 || memory.b <= 0) return out;
+  const double gone = std::clamp((lines - cache_lines) / cache_lines, 0.0, 1.0);
+  const double extra = gone * std::max(0.0, memory.copy(ranks()) - copy);
+  out.copy += extra;
+  if (others == Others::in_cache) return out;
+  out.reduce += extra;
+  // A line that comes from memory is not also fetched out of a cache.
+  for (int l = 0; l < levels; ++l) out.level[l].b = std::max(level[l].b - extra, 0.0);
+  return out;
 }
 
 const Level& Machine::holding(int n) const {
@@ -65,6 +102,11 @@ Machine machine_of(const Parameters& prices, const topo::Hierarchy& node,
   out.reduce = prices.reduce;
   out.call = prices.call;
   out.message = prices.message;
+  out.memory = prices.memory;
+  out.turn = prices.turn;
+  for (const Cache& cache : std::span(prices.cache).first(static_cast<std::size_t>(prices.caches)))
+    out.cache_lines = std::max(
+        out.cache_lines, cache.lines / std::min(cache.cpus, static_cast<int>(members.size())));
   int inside = 1;  // ranks in one part of the last level taken
   for (int l = node.levels() - 1; l >= 0; --l) {
     std::map<std::int32_t, int> held;

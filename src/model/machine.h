@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "topo/hierarchy.h"
@@ -38,16 +39,35 @@ struct Level {
 };
 
 inline constexpr int most_levels = topo::HierarchyTable::most_levels;
+inline constexpr int most_caches = 4;
 
-/// The node's prices, by level name; measured by `weft tune`, or built in.
+/// Copying lines that are in no cache, to where they are in none: s per line alone (b), and of all
+/// readers together (B). Not known: zero.
+struct Memory {
+  double b = 0, B = 0;
+  double copy(double d) const { return std::max(b, B * d); }
+};
+
+/// Caches of one kind: what one of them holds, and how many CPUs share it.
+struct Cache {
+  double lines = 0;
+  int cpus = 0;
+};
+
+/// The node's prices, by level name; measured by `weft tune`, or built in. Plain data: the launcher
+/// puts it into the job's memory, so that all ranks have the same.
 struct Parameters {
   int levels = 0;
   Level level[most_levels] = {};
-  double copy = 0;     // s per line copied between own buffers in the cache
-  double reduce = 0;   // s per line folded into another one
+  double copy = 0;    // s per line copied between own buffers in the cache
+  double reduce = 0;  // s per line folded into another one
+  Memory memory = {};
+  double turn = 0;     // s until the next of several ranks on one CPU runs
   double call = 0;     // s of software in a collective call
   double message = 0;  // s of software in a message, at both ends
   bool measured = false;
+  int caches = 0;  // kinds; from the topology, never from a file
+  Cache cache[most_caches] = {};
 
   /// The level of that name, or the built-in one if it has not been measured.
   Level at(std::string_view name) const;
@@ -55,6 +75,14 @@ struct Parameters {
 
 /// What serves where nothing has been measured.
 const Parameters& built_in();
+
+/// "" or why these numbers cannot be what memory costs: they were measured while something else
+/// ran.
+std::string doubts_about(const Parameters& prices);
+
+/// Where the lines of others are that a rank reads: in a block that stays in the cache, or, as its
+/// own, in buffers of which not all fits.
+enum class Others { in_cache, in_memory };
 
 /// The prices between the ranks of one communicator: levels from the inside out, each with how many
 /// of the parts inside it are used. Levels that divide no ranks are left out.
@@ -64,7 +92,15 @@ struct Machine {
   int fan[most_levels] = {};  // parts of the level below that hold ranks (level 0: ranks)
   int members = 0;            // ranks, where parts are uneven; 0: the product of all fans
   double copy = 0, reduce = 0, call = 0, message = 0;
+  Memory memory = {};
+  double cache_lines = 0;  // a rank's share of the largest cache; 0: not known, all fits
+  int cpus = 0;            // 0: one for every rank
+  double turn = 0;
 
+  bool crowded() const { return cpus > 0 && cpus < ranks(); }
+  /// The prices when each rank works on `lines` of its own: what does not fit its cache comes from
+  /// memory, and of twice as much as fits, all.
+  Machine holding_lines(double lines, Others others) const;
   int ranks() const { return ranks_in(levels - 1); }
   /// Ranks in one (full) part of level l; 1 for l = -1.
   int ranks_in(int l) const {

@@ -21,6 +21,12 @@ class Prediction {
     if (seconds > 0) parts_.push_back({what, source, seconds});
     return *this;
   }
+  /// How often a rank has to wait until others have run: what counts where they share its CPU.
+  Prediction& wait(double turns) {
+    turns_ += turns;
+    return *this;
+  }
+  double turns() const { return turns_; }
   double seconds() const {
     double sum = 0;
     for (const Part& part : parts_) sum += part.seconds;
@@ -30,6 +36,7 @@ class Prediction {
 
  private:
   std::vector<Part> parts_;
+  double turns_ = 0;
 };
 
 /// From this size on `name` holds, until the next range begins.

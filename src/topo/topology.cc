@@ -143,6 +143,17 @@ std::vector<Level> read_levels(hwloc_topology_t tree) {
   return levels;
 }
 
+std::vector<Cache> read_caches(hwloc_topology_t tree) {
+  std::vector<Cache> out;
+  for (const hwloc_obj_type_t type : {HWLOC_OBJ_L2CACHE, HWLOC_OBJ_L3CACHE}) {
+    const hwloc_obj_t first = hwloc_get_next_obj_by_type(tree, type, nullptr);
+    if (first == nullptr || first->attr->cache.size == 0) continue;
+    const int cpus = hwloc_bitmap_weight(first->cpuset);
+    if (cpus > 0) out.push_back({static_cast<std::int64_t>(first->attr->cache.size), cpus});
+  }
+  return out;
+}
+
 template <class Of>
 int count_distinct(std::span<const Core> cores, Of of) {
   std::set<int> seen;
@@ -180,6 +191,7 @@ Result<Topology> Topology::load(const char* synthetic_or_null) {
     topology.cores_.push_back(read_core(tree.get(), at));
   topology.levels_ = read_levels(tree.get());
   topology.distances_ = read_distances(tree.get());
+  topology.caches_ = read_caches(tree.get());
   return topology;
 }
 

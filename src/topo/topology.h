@@ -6,6 +6,7 @@
 // HWLOC_SYNTHETIC and HWLOC_XMLFILE declare. Only the launcher and the tools link hwloc.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
@@ -34,6 +35,12 @@ struct Level {
   }
 };
 
+/// Caches of one kind (level 2 or 3): bytes of one, and how many CPUs share it.
+struct Cache {
+  std::int64_t bytes = 0;
+  int cpus = 0;
+};
+
 /// How near two cores are to each other.
 enum class Near { core, llc, numa, package, machine };
 
@@ -50,6 +57,8 @@ class Topology {
   std::span<const Core> cores() const { return cores_; }
   /// From the machine to one hardware thread; each has at least as many parts as the one before.
   std::span<const Level> levels() const { return levels_; }
+  /// Empty where hwloc reports none.
+  std::span<const Cache> caches() const { return caches_; }
   /// "Machine 1, Package 2, ..., PU 64": how many parts each level has.
   std::string count_levels() const;
   /// Hardware threads of all cores.
@@ -71,6 +80,7 @@ class Topology {
   std::vector<Core> cores_;
   std::vector<Level> levels_;
   std::vector<int> distances_;
+  std::vector<Cache> caches_;
   bool is_here_ = true;
 };
 

@@ -88,9 +88,12 @@ std::string take(const Question& q, Case* out) {
   std::iota(all.begin(), all.end(), 0);
   out->machine = model::machine_of(out->tuning.prices, topo::Hierarchy(table), all);
 
-  const int cpus = out->node.is_here() ? launch::usable_cpus() : out->node.cpus();
+  const int cpus = q.cpus > 0            ? q.cpus
+                   : out->node.is_here() ? launch::usable_cpus()
+                                         : out->node.cpus();
   out->setting.threads = q.mode == "thread";
   out->setting.crowded = out->ranks > cpus;
+  if (out->setting.crowded) out->machine.cpus = cpus;
   const Params params = Params::from_env(true);
   out->setting.shared_max = params.integer(P::coll_shared_max);
   const ParamDef& asked = way_definition(out->setting.call);
@@ -127,7 +130,11 @@ Json machine_as_json(const Case& c) {
           {"copy_ns_per_line", c.machine.copy * 1e9},
           {"reduce_ns_per_line", c.machine.reduce * 1e9},
           {"call_ns", c.machine.call * 1e9},
-          {"message_ns", c.machine.message * 1e9}};
+          {"message_ns", c.machine.message * 1e9},
+          {"memory_ns_per_line", c.machine.memory.copy(c.machine.ranks()) * 1e9},
+          {"cache_bytes_per_rank", c.machine.cache_lines * model::line_bytes},
+          {"turn_ns", c.machine.turn * 1e9},
+          {"cpus", c.machine.cpus}};
 }
 
 Json candidates_as_json(const Case& c) {
@@ -218,6 +225,7 @@ int explain(const Question& q, const std::filesystem::path& prefix) {
               {"machine", machine_as_json(c)},
               {"candidates", candidates_as_json(c)},
               {"chosen", coll::chosen(c.machine, c.setting)},
+              {"by_model", c.machine.levels > 1},
               {"fastest", fastest(coll::candidates(c.machine, c.setting)).name}};
   answer["chosen_over_size"] =
       ranges_as_json(c, [&](const coll::Setting& s) { return coll::chosen(c.machine, s); });

@@ -84,14 +84,22 @@ std::string explanation_as_text(const Json& a) {
          (machine["prices"] == "built in" && !machine["declared"]
               ? "; `weft tune` measures this machine\n"
               : "\n");
+  const double cache = machine["cache_bytes_per_rank"];
+  out += cache > 0 ? line("caches:  a rank has %.0f KiB; a line from memory and back %.1f ns",
+                          cache / 1024, machine["memory_ns_per_line"].get<double>())
+                   : "caches:  none known, so everything counts as cached\n";
   if (a["crowded"])
-    out += "note:    more ranks than CPUs: waiting for a CPU comes on top, and is not modelled\n";
+    out += line("note:    more ranks than CPUs (%d): ranks take turns of %.0f ns",
+                machine["cpus"].get<int>(), machine["turn_ns"].get<double>());
   out += "\nmodelled time of one operation; > is what weft takes\n";
   for (const Json& c : a["candidates"]) out += candidate_as_text(c);
   const bool agree = a["chosen"] == a["fastest"];
   out += "\nweft takes " + text_of(a["chosen"]) +
          (agree ? ", the fastest that it has by the model\n"
                 : "; by the model " + text_of(a["fastest"]) + " would be faster\n");
+  out += a["by_model"] ? "the choice between ways through shared memory is the model's\n"
+                       : "all ranks are equally near: the choice is what was measured on such a "
+                         "machine, not the model's\n";
   if (!a["chosen_over_size"].empty())
     out += "over size, taken:             " + ranges_as_text(a["chosen_over_size"]) +
            "\n           fastest by model: " + ranges_as_text(a["fastest_over_size"]) + "\n";

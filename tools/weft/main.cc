@@ -78,16 +78,24 @@ int tune(Tune what) {
   if (what == Tune::show) {
     const launch::Tuning tuning = launch::read_tuning(node.value);
     if (!tuning.complaint.empty()) std::cerr << "weft tune: " << tuning.complaint << "\n";
-    std::cout << (tuning.prices.measured ? "measured " + tuning.when + ", " + path.string()
-                                         : "built in; `weft tune` measures this machine")
-              << "\n"
+    std::cout << (tuning.prices.measured
+                      ? "measured " + tuning.when + ", " + path.string()
+                      : "built in; `weft tune` measures this machine, for " + path.string())
+              << "\nmachine:  " << launch::tuning_key(node.value) << "\n"
               << tool::prices_as_text(tuning.prices);
     return 0;
   }
-  std::string problem;
-  const model::Parameters prices = tool::measure(node.value, &problem);
+  std::string problem, doubt;
+  const model::Parameters prices = tool::measure(node.value, &problem, &doubt);
   if (!problem.empty()) std::cerr << "weft tune: " << problem << "\n";
   std::cout << launch::tuning_key(node.value) << "\n" << tool::prices_as_text(prices);
+  if (!doubt.empty()) {
+    const launch::Tuning kept = launch::read_tuning(node.value);
+    std::cout << "not kept: " << doubt << " (is this machine busy?); "
+              << (kept.prices.measured ? "what was measured " + kept.when : "the built-in prices")
+              << " serve\n";
+    return 0;
+  }
   if (const std::string why = launch::write_tuning(node.value, prices); !why.empty()) {
     std::cerr << "weft tune: the results are not kept: " << why << "\n";
     return 1;
@@ -114,9 +122,10 @@ int bench(const std::vector<std::string>& words) {
 int complain(const CLI::App& app, const CLI::ParseError& error, int argc, char** argv) {
   if (error.get_exit_code() == 0) return app.exit(error);
   std::cerr << "weft: " << error.what() << "\n";
-  constexpr const char* known[] = {"info",       "tune",   "explain", "bench",   "--json",
-                                   "--markdown", "--show", "--reset", "--bytes", "--topology",
-                                   "--measure",  "--plot", "--ranks", "--help",  "--version"};
+  constexpr const char* known[] = {"info",    "tune",       "explain",   "bench",
+                                   "--json",  "--markdown", "--show",    "--reset",
+                                   "--bytes", "--topology", "--measure", "--plot",
+                                   "--ranks", "--cpus",     "--help",    "--version"};
   for (int i = 1; i < argc; ++i) {
     const char* near = weft::nearest_name(argv[i], known);
     if (near != nullptr && std::strcmp(near, argv[i]) != 0)
@@ -160,6 +169,8 @@ int main(int argc, char** argv) {
       ->check(CLI::IsMember({"process", "thread"}));
   explain_command->add_option("--topology", question.topology,
                               "another machine, e.g. \"pack:4 core:8 pu:1\"");
+  explain_command->add_option("--cpus", question.cpus, "that the ranks share (all there are)")
+      ->check(CLI::Range(1, 4096));
   explain_command->add_flag("--measure", question.measure, "also run it here, size by size");
   explain_command->add_flag("--json", question.json, "everything, as JSON");
   explain_command->add_option("--plot", question.plot, "draw costs over size into this picture");

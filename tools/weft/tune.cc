@@ -5,6 +5,7 @@
 // makes results worse, not endless.
 #include "tune.h"
 
+#include <immintrin.h>
 #include <pthread.h>
 #include <sched.h>
 
@@ -26,9 +27,11 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t short_lines = 16, long_lines = 512;  // 1 KiB; half a strip, in the L2
-constexpr int rounds = 300, passes_per_round = 100;
+constexpr int rounds = 300, passes_per_round = 100, memory_rounds = 20, turns = 200;
 constexpr int most_threads = 128;
-constexpr double enough_s = 0.1;  // for one measurement; on a quiet machine all rounds take less
+constexpr int passes_most = 7;
+constexpr double all_passes_s = 0.6;
+constexpr double enough_s = 0.05;  // for one measurement; on a quiet machine all rounds take less
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -165,6 +168,52 @@ double per_line_here(Work&& work) {
   return typical(times);
 }
 
+void flush(const Buffer& buffer) {
+  for (std::size_t i = 0; i < long_lines; ++i) _mm_clflush(buffer.bytes + i * 64);
+  _mm_mfence();
+}
+
+/// Seconds per line copied from memory to memory, of each of these CPUs, all at once.
+bool measure_memory(const std::vector<int>& cpus, double* out) {
+  const int n = static_cast<int>(cpus.size());
+  std::vector<Buffer> from(cpus.size()), to(cpus.size());
+  std::vector<std::vector<double>> times(cpus.size());
+  std::vector<Flag> flags(cpus.size());
+  const bool done = run_pinned(cpus, [&](int me) {
+    const auto self = static_cast<std::size_t>(me);
+    for (int round = 1; round <= memory_rounds; ++round) {
+      from[self].write(round, long_lines);
+      flush(from[self]);
+      flush(to[self]);
+      flags[self].set(round);
+      for (Flag& flag : flags) flag.await(round);
+      times[self].push_back(copy_time(to[self], from[self], long_lines));
+    }
+  });
+  if (!done) return false;
+  double sum = 0;
+  for (const auto& own : times) sum += typical(own);
+  *out = sum / n / long_lines;
+  return true;
+}
+
+/// Seconds until the other one of two threads on one CPU runs.
+bool measure_turn(int cpu, double* out) {
+  std::atomic<int> turn{0};
+  double seconds = 0;
+  const bool done = run_pinned({cpu, cpu}, [&](int me) {
+    const auto start = Clock::now();
+    for (int i = 0; i < turns; ++i) {
+      // acquire and release: pair with each other
+      while (turn.load(std::memory_order_acquire) % 2 != me) sched_yield();
+      turn.fetch_add(1, std::memory_order_release);
+    }
+    if (me == 0) seconds = seconds_since(start);
+  });
+  if (done) *out = seconds / turns / 2;
+  return done;
+}
+
 /// The hierarchy of all CPUs: "rank" i is cpus[i].
 struct Node {
   std::vector<int> cpus;
@@ -239,6 +288,13 @@ model::Parameters measure_once(const topo::Topology& topology, std::string* prob
   });
   Node node(topology);
   const topo::Hierarchy h = node.view();
+  std::vector<int> all = pairs_at(node, 0);
+  if (all.empty()) all = {node.cpus.front()};
+  double together = 0;
+  if (!measure_memory({all.front()}, &out.memory.b) || !measure_memory(all, &together) ||
+      !measure_turn(all.front(), &out.turn))
+    *problem = "threads cannot be pinned to CPUs";
+  out.memory.B = together / static_cast<double>(all.size());
   for (int l = h.levels() - 1; l >= 0; --l) {
     const std::vector<int> cpus = pairs_at(node, l);
     if (cpus.empty()) continue;
@@ -265,9 +321,11 @@ double middle(const std::vector<model::Parameters>& passes, Get&& get, double* s
 
 }  // namespace
 
-model::Parameters measure(const topo::Topology& topology, std::string* problem) {
+model::Parameters measure(const topo::Topology& topology, std::string* problem,
+                          std::string* doubt) {
   std::vector<model::Parameters> passes;
-  for (int i = 0; i < 7; ++i) {
+  const auto begin = Clock::now();
+  for (int i = 0; i < passes_most && (i < 3 || seconds_since(begin) < all_passes_s); ++i) {
     if (i > 0) std::this_thread::sleep_for(std::chrono::milliseconds(20));
     passes.push_back(measure_once(topology, problem));
     if (passes.back().levels != passes.front().levels) return passes.back();  // `problem` says why
@@ -275,6 +333,9 @@ model::Parameters measure(const topo::Topology& topology, std::string* problem) 
   model::Parameters out = passes[0];
   out.copy = middle(passes, [](const auto& p) { return p.copy; });
   out.reduce = middle(passes, [](const auto& p) { return p.reduce; });
+  out.memory.b = middle(passes, [](const auto& p) { return p.memory.b; });
+  out.memory.B = middle(passes, [](const auto& p) { return p.memory.B; });
+  out.turn = middle(passes, [](const auto& p) { return p.turn; });
   for (int l = 0; l < out.levels; ++l) {
     model::Level& level = out.level[l];
     double spread = 1;
@@ -282,12 +343,16 @@ model::Parameters measure(const topo::Topology& topology, std::string* problem) 
         passes, [&](const auto& p) { return p.level[l].a; }, &spread);
     level.b = middle(passes, [&](const auto& p) { return p.level[l].b; });
     level.B = middle(passes, [&](const auto& p) { return p.level[l].B; });
-    if (spread > 2)
+    if (spread > 20)
+      *doubt = std::string("lines between cores of one ") + level.name + " took " +
+               std::to_string(static_cast<int>(spread)) + " times as long in some passes";
+    else if (spread > 2)
       *problem = std::string("lines between cores of one ") + level.name +
                  " took very different times (" + std::to_string(static_cast<int>(spread)) +
                  " to 1): other programs run here, or a virtual machine's CPUs move; the medians "
                  "are kept";
   }
+  if (doubt->empty()) *doubt = model::doubts_about(out);
   return out;
 }
 
@@ -295,7 +360,7 @@ std::string prices_as_text(const model::Parameters& prices) {
   std::string out =
       "  cores of one           one line   each of many   each of many, many at once\n"
       "  (smallest common part)    a + b              b                            B\n";
-  char line[128];
+  char line[192];
   for (int l = 0; l < prices.levels; ++l) {
     const model::Level& level = prices.level[l];
     std::snprintf(line, sizeof line, "  %-20s %8.1f ns %11.2f ns %25.2f ns\n", level.name,
@@ -305,6 +370,11 @@ std::string prices_as_text(const model::Parameters& prices) {
   std::snprintf(line, sizeof line,
                 "  a line copied in the cache %.2f ns, folded (sum of doubles) %.2f ns\n",
                 prices.copy * 1e9, prices.reduce * 1e9);
+  out += line;
+  std::snprintf(line, sizeof line,
+                "  a line copied from memory to memory %.2f ns, many at once %.2f ns\n"
+                "  the next of several ranks on one CPU runs after %.0f ns\n",
+                prices.memory.b * 1e9, prices.memory.B * 1e9, prices.turn * 1e9);
   return out + line;
 }
 

@@ -15,6 +15,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "coll/advice.h"
+
 namespace weft::coll {
 
 inline constexpr std::int64_t inline_max = 48;
@@ -59,6 +61,7 @@ struct alignas(64) BlockHeader {
   // line 1: rarely written
   alignas(64) std::atomic<std::uint32_t> members;  // ranks that still use the block
   std::atomic<std::uint32_t> wanted;               // ranks that wait for room in their window
+  alignas(64) Advice advice;
 };
 
 /// Where the parts of a block are.

@@ -38,6 +38,7 @@ double farthest_flag(const Machine& x) {
 
 /// Everybody waits for everybody; with `m` lines their fold is on the way.
 void add_meeting(Prediction& out, const Machine& x, bool flat, double m = 0) {
+  out.wait(1);
   if (flat) {
     out.add("look at all flags", "a line each of p-1 ranks", all_flags(x));
     return;
@@ -56,6 +57,12 @@ void add_meeting(Prediction& out, const Machine& x, bool flat, double m = 0) {
   out.add("release", "one line", farthest_flag(x));
 }
 
+/// The same, and everybody looks whether all do the same.
+void add_agreement(Prediction& out, const Machine& x, bool flat) {
+  add_meeting(out, x, flat);
+  if (!flat) out.add("look at all flags", "a line each of p-1 ranks", all_flags(x));
+}
+
 /// What others have read or written has to come back before its owner writes it again.
 void add_fetch_back(Prediction& out, const Machine& x, double m) {
   out.add("owners fetch their lines back", "b m", x.top().b * m);
@@ -67,7 +74,7 @@ Prediction slots_stream(Call call, const Machine& x, std::int64_t bytes) {
   const bool inlined = held <= inline_max;  // the flag's line holds it
   const bool from_root = call == Call::bcast || call == Call::scatter;
   Prediction out;
-  out.add("copy into the slot", "copy per line", x.copy * lines_of(held));
+  out.add("copy into the slot", "copy per line", x.copy * lines_of(held)).wait(1);
   if (from_root) {
     out.add("root's flag", "one line", farthest_flag(x));
     if (!inlined) out.add("all read the slot", "(4) right", model::bcast_one_stage(x, m));
@@ -138,17 +145,40 @@ Prediction slots_cost(Call call, const Machine& x, std::int64_t bytes, bool flat
   }
 }
 
-Prediction direct_cost(Call call, const Machine& x, std::int64_t bytes, bool flat) {
+double footprint(Call call, const Machine& x, std::int64_t bytes) {
+  const double m = lines_of(bytes), p = x.ranks();
+  switch (call) {
+    case Call::bcast:
+      return m;
+    case Call::reduce:
+    case Call::allreduce:
+    case Call::scan:
+      return 2 * m;
+    case Call::reduce_scatter:
+      return m + m / p;
+    case Call::alltoall:
+      return 2 * p * m;
+    default:
+      return (p + 1) * m;
+  }
+}
+
+namespace {
+
+Prediction direct_in(Call call, const Machine& x, std::int64_t bytes, bool flat) {
   const double m = lines_of(bytes), p = x.ranks();
   Prediction out;
   switch (call) {
     case Call::bcast:
     case Call::scatter:
+      out.wait(2);
       out.add("all read from the root", "(4) right", model::bcast_one_stage(x, m));
       out.add("root waits for all", "a line each of p-1 ranks", all_flags(x));
       add_fetch_back(out, x, call == Call::scatter ? (p - 1) * m : m);
       return out;
     case Call::gather:
+      out.wait(2);
+      out.add("look at all flags", "a line each of p-1 ranks", all_flags(x));
       out.add("root reads from all", "sum of (a + b m) over p-1 ranks", one_reads_all(x, m));
       out.add("root copies", "copy p m", p * x.copy * m);
       add_fetch_back(out, x, m);
@@ -157,7 +187,7 @@ Prediction direct_cost(Call call, const Machine& x, std::int64_t bytes, bool fla
     case Call::allreduce:
     case Call::reduce_scatter: {
       const double targets = call == Call::allreduce ? p : 1;
-      add_meeting(out, x, flat);
+      add_agreement(out, x, flat);
       add_tiles(out, x, m);
       out.add("write the tile where it is wanted", "(copy + b) m/p per rank",
               targets * (x.copy + (call == Call::reduce_scatter ? 0 : x.top().b)) * m / p);
@@ -167,7 +197,7 @@ Prediction direct_cost(Call call, const Machine& x, std::int64_t bytes, bool fla
     }
     case Call::allgather:
     case Call::alltoall:
-      add_meeting(out, x, flat);
+      add_agreement(out, x, flat);
       out.add("all read from all", "sum of (a + max(b, Bq) m) over p-1 ranks, as (8)",
               all_read(x, m));
       out.add("copy", "copy p m", p * x.copy * m);
@@ -179,15 +209,16 @@ Prediction direct_cost(Call call, const Machine& x, std::int64_t bytes, bool fla
   }
 }
 
-namespace {
-
 /// Who writes pieces and who reads them work at the same time, but for the first piece.
-void add_pieces(Prediction& out, const Machine& x, double m, double write, double read) {
+void add_pieces(Prediction& out, Call call, const Machine& x, double m, double write, double read) {
   const double first = m > 0 ? std::min(1.0, lines_of(piece_bytes) / m) : 1;
   out.add("first piece", "write, then read it", write * first);
   out.add("write and read at the same time", "max of (copy + b) m and sum of (a + b m)",
           std::max(write * (1 - first), read));
-  out.add("flags of the pieces", "a line each", m / lines_of(piece_bytes) * x.top().line());
+  out.wait(std::ceil(m / lines_of(piece_bytes) / window) + 1);  // a writer is a window ahead
+  const double flags = call == Call::gather ? all_flags(x) : farthest_flag(x);
+  out.add("flags of the pieces", call == Call::gather ? "p-1 lines each" : "a line each",
+          std::ceil(m / lines_of(piece_bytes)) * flags);
 }
 
 Prediction pieces_cost(Call call, const Machine& x, double m) {
@@ -196,14 +227,14 @@ Prediction pieces_cost(Call call, const Machine& x, double m) {
   Prediction out;
   switch (call) {
     case Call::bcast:
-      add_pieces(out, x, m, in * m, model::bcast_one_stage(x, m));
+      add_pieces(out, call, x, m, in * m, model::bcast_one_stage(x, m));
       break;
     case Call::gather:
-      add_pieces(out, x, m, in * m, one_reads_all(x, m) + (p - 1) * x.copy * m);
+      add_pieces(out, call, x, m, in * m, one_reads_all(x, m) + (p - 1) * x.copy * m);
       out.add("root copies its own", "copy m", x.copy * m);
       break;
     case Call::scatter:
-      add_pieces(out, x, m, (p - 1) * in * m, model::bcast_one_stage(x, m));
+      add_pieces(out, call, x, m, (p - 1) * in * m, model::bcast_one_stage(x, m));
       out.add("root copies its own", "copy m", x.copy * m);
       break;
     default: {  // scan: a piece goes on while its rank folds the next one
@@ -212,6 +243,7 @@ Prediction pieces_cost(Call call, const Machine& x, double m) {
       out.add("first piece, rank by rank", "(p-1) (a + (2 copy + reduce + 2 b) m)",
               (p - 1) * (x.top().line() + x.top().a + step * first));
       out.add("the other pieces behind it", "(2 copy + reduce + 2 b) m", step * (m - first));
+      out.wait(std::ceil(m / lines_of(piece_bytes)));
     }
   }
   return out;
@@ -224,9 +256,11 @@ Prediction strips_cost(Call call, const Machine& x, double m, bool flat) {
   const double staged = call == Call::alltoall ? p * m : m;
   Prediction out, meeting;
   out.add("copy into the strips", "(copy + b) m", (x.copy + x.top().b) * others);
-  add_meeting(meeting, x, flat);
-  out.add("meetings", tiles ? "two per strip" : "one per strip",
-          (tiles ? 2 : 1) * std::ceil(staged / lines_of(strip_bytes)) * meeting.seconds());
+  const double strips = std::ceil(staged / lines_of(strip_bytes));
+  add_agreement(meeting, x, flat);
+  if (tiles) add_meeting(meeting, x, flat);
+  out.add("meetings", tiles ? "two per strip" : "one per strip", strips * meeting.seconds());
+  out.wait(strips * meeting.turns());
   if (tiles) {
     add_tiles(out, x, m);
     out.add("collect the tiles", "sum of (a + max(b, Bq) m/p) over p-1 ranks, as (8)",
@@ -244,7 +278,13 @@ Prediction strips_cost(Call call, const Machine& x, double m, bool flat) {
 
 }  // namespace
 
-Prediction block_cost(Call call, const Machine& x, std::int64_t bytes, bool flat) {
+Prediction direct_cost(Call call, const Machine& x, std::int64_t bytes, bool flat) {
+  return direct_in(call, x.holding_lines(footprint(call, x, bytes), model::Others::in_memory),
+                   bytes, flat);
+}
+
+Prediction block_cost(Call call, const Machine& cached, std::int64_t bytes, bool flat) {
+  const Machine x = cached.holding_lines(footprint(call, cached, bytes), model::Others::in_cache);
   switch (call) {
     case Call::bcast:
     case Call::gather:

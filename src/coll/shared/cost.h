@@ -14,6 +14,9 @@
 
 namespace weft::coll {
 
+/// Lines of the users' buffers that the busiest rank reads and writes.
+double footprint(Call call, const model::Machine& x, std::int64_t bytes);
+
 /// Through slots. `flat`: everybody looks at everybody, else a tree of counters.
 model::Prediction slots_cost(Call call, const model::Machine& x, std::int64_t bytes, bool flat);
 /// Between the users' own buffers.

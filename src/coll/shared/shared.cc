@@ -14,6 +14,7 @@
 
 #include "coll/algorithms/algorithms.h"
 #include "coll/state.h"
+#include "memory/job.h"
 
 namespace weft::coll {
 namespace {
@@ -28,6 +29,17 @@ constexpr std::int64_t look_ahead_max = 128;
 
 Signature note_of(std::uint64_t what) {
   return {.call = static_cast<Call>(what & 0xff), .bytes = static_cast<std::int64_t>(what >> 8)};
+}
+
+/// The prices between the ranks of a communicator, as the launcher wrote them.
+model::Machine machine_between(const Comm& comm) {
+  pt2pt::Engine& e = *comm.engine;
+  model::Parameters prices;
+  std::memcpy(&prices, e.job->header().prices, sizeof prices);
+  if (prices.levels == 0) prices = model::built_in();
+  model::Machine x = model::machine_of(prices, e.job->hierarchy(), comm.group->members);
+  if (e.policy.crowded) x.cpus = static_cast<int>(e.job->header().cpus);
+  return x;
 }
 
 std::atomic<std::uint64_t>& number_at(std::byte* lines, int rank) {
@@ -202,6 +214,7 @@ Shared* Shared::attach(Comm& comm) {
       auto* header = reinterpret_cast<BlockHeader*>(e.job->at(offset));
       header->slot_bytes = slot_bytes;
       header->flat = !e.policy.crowded && comm.size() <= flat_max;
+      header->advice.machine = machine_between(comm);
       header->members.store(static_cast<std::uint32_t>(comm.size()), std::memory_order_relaxed);
     }
   }
@@ -226,7 +239,8 @@ Shared::Shared(Comm& comm, std::byte* block, std::uint64_t offset)
       offset_(offset),
       header_(*reinterpret_cast<BlockHeader*>(block)),
       slot_bytes_(header_.slot_bytes),
-      flat_(header_.flat != 0) {
+      flat_(header_.flat != 0),
+      advised_(header_.advice.worth_asking()) {
   const BlockLayout at(size_, slot_bytes_);
   meeting_ = reinterpret_cast<Seat*>(block + at.meeting);
   meeting_slot_ = block + at.meeting_slot;

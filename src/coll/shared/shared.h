@@ -80,7 +80,8 @@ class Shared {
 
   /// Where the data of an operation goes; direct only where it may (`reach`).
   Way way(Call call, std::int64_t bytes, bool reach = true) {
-    const WayCase c{call, bytes, size_, slot_bytes_, reach && direct_, engine_.policy.crowded};
+    WayCase c{call, bytes, size_, slot_bytes_, reach && direct_, engine_.policy.crowded};
+    if (advised_) c.advised = advised(header_.advice, c);
     if (comm_.coll->settings.ways_matter) [[unlikely]]
       return way_asked(c);
     return choose_way(c);
@@ -209,6 +210,7 @@ class Shared {
   BlockHeader& header_;
   const std::int64_t slot_bytes_;
   const bool flat_;
+  const bool advised_;  // the model chooses
   bool direct_ = false;
   Seat* meeting_;
   std::byte* meeting_slot_;

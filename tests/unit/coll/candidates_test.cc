@@ -146,6 +146,48 @@ TEST(Candidates, ChoicesOverSize) {
   EXPECT_EQ(choices(many, messages), "recursive_doubling:0 ordered:8193");
 }
 
+TEST(Candidates, BetweenPartsTheModelChooses) {
+  const Machine near = machine(8, 1), apart = machine(4, 2);
+  for (const Call call : {Call::bcast, Call::reduce, Call::allreduce, Call::gather, Call::scatter,
+                          Call::allgather, Call::alltoall, Call::reduce_scatter, Call::scan})
+    for (const bool threads : {false, true})
+      for (std::int64_t bytes = 8192; bytes <= 1 << 24; bytes *= 2) {
+        const Setting s = setting(call, bytes, threads);
+        const auto all = candidates(apart, s);
+        double best = 1e9, taken = 0;
+        for (const Candidate& c : all) {
+          const Way way = kind_of(call, c.name);
+          if (c.built && way != Way::schedule && way != Way::slots)
+            best = std::min(best, c.cost.seconds());
+          if (c.built && std::strcmp(c.name, chosen(apart, s)) == 0) taken = c.cost.seconds();
+        }
+        EXPECT_EQ(taken, best) << call_name(call) << " " << bytes;
+        // Sizes between two powers of two go as the next one.
+        const Setting less = setting(call, bytes - bytes / 4, threads);
+        EXPECT_STREQ(chosen(apart, less), chosen(apart, s));
+        const bool direct = threads && call != Call::scan && worth_direct(call, bytes, false);
+        EXPECT_STREQ(chosen(near, s), direct ? "direct" : block_name(call)) << "the measured table";
+      }
+}
+
+TEST(Candidates, MoreRanksThanCpusPayForTurns) {
+  Machine x = machine(8, 1);
+  Setting s = setting(Call::allreduce, 1 << 20, true);
+  const auto us = [&](const char* name) {
+    for (const Candidate& c : candidates(x, s))
+      if (std::strcmp(c.name, name) == 0) return c.cost.seconds() * 1e6;
+    return 0.0;
+  };
+  s.crowded = true;
+  const double direct = us("direct"), strips = us("strips");
+  x.cpus = 2;
+  x.turn = 1e-6;
+  // All work is done four times in a row, and each of 2 meetings (2 for each of 16 strips) lets
+  // 8 ranks on 2 CPUs run.
+  EXPECT_NEAR(us("direct"), 4 * direct + 2 * 4, 1e-6);
+  EXPECT_NEAR(us("strips"), 4 * strips + 32 * 4, 1e-6);
+}
+
 TEST(Candidates, WaysThatAreAskedFor) {
   const Machine x = machine(4, 2);
   const auto way = [&](Call call, const char* asked, std::int64_t bytes, bool threads = false) {

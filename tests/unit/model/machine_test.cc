@@ -65,5 +65,80 @@ TEST(Machine, PricesOfLevelsThatWereNotMeasured) {
   EXPECT_EQ(own.at("Nothing").a, built_in().at("Machine").a);
 }
 
+Machine with_cache(double lines) {
+  Machine x;
+  x.levels = 1;
+  x.level[0] = {"L3Cache", 50, 4, 1};
+  x.fan[0] = 2;
+  x.copy = 1;
+  x.reduce = 2;
+  x.memory = {6, 5};
+  x.cache_lines = lines;
+  return x;
+}
+
+TEST(Capacity, WhatFitsCostsWhatItCosts) {
+  for (const double lines : {1.0, 100.0}) {
+    const Machine x = with_cache(100).holding_lines(lines, Others::in_memory);
+    EXPECT_EQ(x.copy, 1);
+    EXPECT_EQ(x.reduce, 2);
+    EXPECT_EQ(x.level[0].b, 4);
+  }
+}
+
+TEST(Capacity, TwiceTheCacheComesFromMemory) {
+  const Machine own = with_cache(100).holding_lines(200, Others::in_cache);
+  EXPECT_EQ(own.copy, 10) << "two ranks share 1/B = 1/5";
+  EXPECT_EQ(own.reduce, 2);
+  EXPECT_EQ(with_cache(100).holding_lines(200, Others::in_memory).reduce, 2 + 9);
+  EXPECT_EQ(own.level[0].b, 4);
+  EXPECT_EQ(with_cache(100).holding_lines(200, Others::in_memory).level[0].b, 0)
+      << "fetched from memory instead";
+  EXPECT_EQ(with_cache(100).holding_lines(150, Others::in_cache).copy, 5.5) << "half of it";
+}
+
+TEST(Capacity, UnknownCachesHoldEverything) {
+  EXPECT_EQ(with_cache(0).holding_lines(1e12, Others::in_memory).copy, 1);
+  Machine no_price = with_cache(100);
+  no_price.memory = {};
+  EXPECT_EQ(no_price.holding_lines(1e12, Others::in_memory).copy, 1);
+}
+
+TEST(Capacity, RanksShareTheLargestCache) {
+  Parameters prices = built_in();
+  prices.caches = 2;
+  prices.cache[0] = {1000, 1};
+  prices.cache[1] = {8000, 4};
+  topo::OwnTable table("pack:1 core:8 pu:1", 8);
+  const std::int32_t members[] = {0, 1, 2, 3, 4, 5, 6, 7};
+  const auto share = [&](std::size_t ranks) {
+    return machine_of(prices, table.view(), std::span(members).first(ranks)).cache_lines;
+  };
+  EXPECT_EQ(share(8), 2000);
+  EXPECT_EQ(share(2), 4000);
+}
+
+TEST(Doubts, BuiltInPricesHaveNone) {
+  EXPECT_EQ(doubts_about(built_in()), "");
+}
+
+TEST(Doubts, WhatABusyMachineMeasures) {
+  const auto doubt = [](auto&& change) {
+    Parameters p = built_in();
+    change(p);
+    return doubts_about(p);
+  };
+  const auto says = [](const std::string& text, const char* part) {
+    return text.find(part) != std::string::npos;
+  };
+  EXPECT_TRUE(says(doubt([](Parameters& p) { p.level[3].a = 11e-6; }), "L3Cache a line took more"));
+  EXPECT_TRUE(says(doubt([](Parameters& p) { p.level[3].a = p.level[3].b = 0; }), "no time"));
+  EXPECT_TRUE(says(doubt([](Parameters& p) { p.level[7].b = 50e-9; }), "as from memory"));
+  EXPECT_TRUE(says(doubt([](Parameters& p) { p.level[6].a = 10e-9; }), "nearer to each other"));
+  EXPECT_TRUE(says(doubt([](Parameters& p) { p.copy = 0; }), "no time"));
+  EXPECT_TRUE(says(doubt([](Parameters& p) { p.reduce = 40e-9; }), "one from memory"));
+  EXPECT_TRUE(says(doubt([](Parameters& p) { p.turn = 1e-3; }), "200 us"));
+}
+
 }  // namespace
 }  // namespace weft::model
