@@ -68,12 +68,12 @@ class Entry {
   [[gnu::cold]] Err no_rank() const;
   [[gnu::cold]] Err wrong_phase() const;
 
-  // The lock and the trace: one test of `framed_` in calls that need neither.
+  // The lock, the trace and the clock: one test of `framed_` in calls that need neither.
   [[gnu::noinline]] void enter(When when);
   [[gnu::noinline]] void leave();
 
   Fn fn_;
-  bool framed_ = false, locked_ = false;
+  bool framed_ = false, locked_ = false, measured_ = false;
   Rank* rank_;
   std::uint64_t begin_ns_;  // if framed
   Err status_{};

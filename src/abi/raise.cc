@@ -49,12 +49,15 @@ object::Comm* without_object(const object::Store& store) {
 void Entry::enter(When when) {
   locked_ = when == When::always || rank_->engine.lock.enabled();
   if (locked_) rank_->engine.lock.hold();
+  measured_ = !locked_ && rank_->engine.lock.measures();
+  if (measured_) rank_->engine.lock.begin_call();
   // MPI_Init begins before there is a trace.
   if (when == When::always || rank_->engine.trace != nullptr) begin_ns_ = Trace::now_ns();
 }
 
 void Entry::leave() {
   if (rank_->engine.trace != nullptr) rank_->engine.trace->add(name(fn_), begin_ns_);
+  if (measured_) rank_->engine.lock.end_call();
   if (locked_) rank_->engine.lock.release();
 }
 

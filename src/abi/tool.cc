@@ -64,11 +64,13 @@ void put(Text to, std::string_view text) {
 }
 
 bool is_mark(const CounterDef& c) {
-  return std::string_view(c.name).find("peak") != std::string_view::npos;
+  const std::string_view name = c.name;
+  return name.find("peak") != name.npos || name.find("longest") != name.npos;
 }
 
 int var_class_of(const CounterDef& c) {
   if (is_mark(c)) return MPI_T_PVAR_CLASS_HIGHWATERMARK;
+  if (std::string_view(c.unit) == "ns") return MPI_T_PVAR_CLASS_TIMER;
   return std::string_view(c.unit) == "bytes" ? MPI_T_PVAR_CLASS_AGGREGATE
                                              : MPI_T_PVAR_CLASS_COUNTER;
 }

@@ -22,14 +22,28 @@ namespace weft {
   X(yields, "yields", "times a waiting thread gave the core away")                            \
   X(parks, "parks", "times a waiting thread slept in the kernel")                             \
   X(wakes, "wakes", "times this rank woke a sleeping peer")                                   \
+  X(kernel_copies, "calls", "system calls that copied between processes")                     \
   X(ring_full, "events", "sends that found the receiver's ring full and were queued")         \
   X(lock_taken, "times", "threads took the rank's lock (MPI_THREAD_MULTIPLE)")                \
   X(lock_passed, "times", "the rank's lock was taken by another thread than before")          \
-  X(lock_longest_wait_ns, "ns", "longest wait for the rank's lock (only with WEFT_STATS=1)")  \
+  X(lock_passed_cluster, "times",                                                             \
+    "of these, to a CPU that shares the last cache, or the same one [with WEFT_STATS=1]")     \
+  X(lock_passed_domain, "times",                                                              \
+    "of these, to another cache of the same memory domain [with WEFT_STATS=1]")               \
+  X(lock_passed_far, "times", "of these, to another memory domain [with WEFT_STATS=1]")       \
+  X(lock_system_calls, "calls",                                                               \
+    "system calls to wait for the rank's lock and to hand it on [with WEFT_STATS=1]")         \
+  X(lock_longest_wait_ns, "ns", "longest wait for the rank's lock [with WEFT_STATS=1]")       \
   X(lock_in_vain, "times", "a waiting thread took the rank's lock and found nothing to do")   \
   X(signals, "times", "a waiting thread was woken because its operations were complete")      \
   X(signals_in_vain, "times", "a waiting thread was woken and had to wait on")                \
-  X(servers, "times", "a waiting thread was woken to look after messages for all")
+  X(servers, "times", "a waiting thread was woken to look after messages for all")            \
+  X(thread_wakes, "wakes",                                                                    \
+    "times a waiting thread of this rank was woken from sleep in the kernel")                 \
+  X(issue_ns, "ns", "time in MPI calls outside of looks and waits [with WEFT_STATS=1]")       \
+  X(poll_ns, "ns", "time of looks that found something [with WEFT_STATS=1]")                  \
+  X(empty_ns, "ns", "time of looks that found nothing [with WEFT_STATS=1]")                   \
+  X(sync_ns, "ns", "time waiting for the lock, for a signal, and between looks [with WEFT_STATS=1]")
 
 struct Counters {
 #define X(name, unit, help) std::uint64_t name = 0;

@@ -85,7 +85,8 @@ constexpr ParamDef table[] = {
     {P::log, "log", ParamType::text, "", "", 0, 0,
      "what to log to stderr: a list of folder:level, level one of error, info, debug"},
     {P::stats, "stats", ParamType::boolean, "0", "", 0, 1,
-     "print each rank's counters at MPI_Finalize"},
+     "measure where threads spend their time in MPI, and print all ranks' counters at "
+     "MPI_Finalize"},
     {P::trace, "trace", ParamType::text, "", "path", 0, 0,
      "write when each rank was in which MPI call to this file at MPI_Finalize (docs/tracing.md)"},
 };

@@ -107,7 +107,7 @@ struct Engine {
   std::unique_ptr<Trace> trace;  // null unless WEFT_TRACE is set
   sync::Policy policy;
   sync::RankLock lock;
-  bool framed = false;  // an entry point has more to do than its call: take the lock, or trace
+  bool framed = false;  // an entry point has more to do than its call: lock, trace, measure
 
   std::int64_t eager_max = 0;
   std::int64_t single_max = 0;  // of a message that is pushed as one piece
@@ -233,6 +233,7 @@ void park(Engine& e, sync::Waiter& waiter, Done&& done) {
   if (done() || e.inbox.poll() != nullptr || !e.busy.empty()) return waiter.retract(word);
   const TraceSpan span(e.trace.get(), "sleep");
   waiter.sleep(word);
+  e.lock.spent(&Counters::sync_ns);
 }
 
 /// Progress until done(): every wait of the library. done() is cheap; who makes it true either
@@ -250,6 +251,7 @@ void wait_until(Engine& e, Done&& done, const Awaited& awaited = {}) {
   sync::Waiter waiter(e.policy);
   for (;;) {
     const auto next = waiter.step(e.policy.crowded);
+    e.lock.spent(&Counters::sync_ns);
     progress(e);
     if (done()) break;
     if (next == sync::Waiter::Next::may_park) park(e, waiter, done);

@@ -137,15 +137,16 @@ bool push_control(Engine& e, Peer& peer, Outgoing& item) {
   return true;
 }
 
-}  // namespace
-
-void progress(Engine& e) {
+/// True if there was anything to do.
+bool look(Engine& e) {
   ++e.counters->polls;
+  bool found = !e.busy.empty() || !e.copies.empty();
   for (int n = 0; n < cells_per_look; ++n) {
     const wire::Cell* cell = e.inbox.poll();
     if (cell == nullptr) break;
     dispatch(e, *cell);
     e.inbox.consume(*cell);
+    found = true;
   }
   if (!e.busy.empty()) [[unlikely]]
     flush(e);
@@ -159,7 +160,21 @@ void progress(Engine& e) {
     }
     // poll() may have added pollers at the end, never removed any
     e.pollers.erase(e.pollers.begin() + static_cast<std::ptrdiff_t>(i));
+    found = true;
   }
+  return found;
+}
+
+}  // namespace
+
+void progress(Engine& e) {
+  if (!e.lock.measures()) [[likely]] {
+    look(e);
+    return;
+  }
+  e.lock.spent(&Counters::issue_ns);
+  const bool found = look(e);
+  e.lock.spent(found ? &Counters::poll_ns : &Counters::empty_ns);
 }
 
 void wait_for(Request& request) {
@@ -182,9 +197,9 @@ void looked_in_vain(Engine& e) {
   constexpr std::uint32_t looks_per_yield = 8;
   if (++e.vain_looks % looks_per_yield != 0) return;
   ++e.counters->yields;
-  const int depth = e.lock.let_go();
+  const auto left = e.lock.let_go();
   sync::yield();
-  e.lock.take_back(depth);
+  e.lock.take_back(left);
 }
 
 void add_poller(Engine& e, Poller poller) {
@@ -233,6 +248,7 @@ void Engine::open(memory::Job& the_job, int rank, const Params& the_params,
   for (std::uint32_t i = shm::Mailbox::jobs; i > 0; --i) free_jobs.push_back(i - 1);
   make_shared_request(*this);
   memory::permit_peers();
+  if (params.boolean(P::stats)) lock.measure(the_counters);
 }
 
 void Engine::share(const Params& params) {
@@ -245,7 +261,6 @@ void Engine::share(const Params& params) {
   choice.settings.domains = sync::domain_count();
   choice.settings.domain = sync::current_domain;
   choice.counters = counters;
-  choice.time_waits = params.boolean(P::stats);
   lock.enable(choice);
   waiters.cpus = choice.cpus;
   waiters.reactivate = params.boolean(P::sync_reactivation);

@@ -46,6 +46,7 @@ bool copy_piece(const Engine& e, const shm::CopyJob& job, std::int64_t at, std::
     copy_bytes(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes);
     return true;
   }
+  ++e.counters->kernel_copies;
   return pull ? memory::read_peer(pid, from, reinterpret_cast<void*>(to), bytes)
               : memory::write_peer(pid, reinterpret_cast<const void*>(from), to, bytes);
 }

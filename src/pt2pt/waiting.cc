@@ -39,7 +39,7 @@ void give_signal(Engine& e, Waiting& waiting) {
   --e.waiters.blocked;
   list_of(e, waiting).remove(&waiting);
   waiting.listed = false;
-  waiting.signal.give();
+  if (waiting.signal.give()) ++e.counters->thread_wakes;
 }
 
 /// Signal the watchers for whom it is so. True if there was one.
@@ -75,9 +75,9 @@ void sleep_at_mailbox(Engine& e, Waiting& me, sync::Waiter& waiter) {
     if (e.waiters.sleeping == 1) waiter.retract(word);
   } else {
     const TraceSpan span(e.trace.get(), "sleep");
-    const int depth = e.lock.let_go();
+    const auto left = e.lock.let_go();
     waiter.sleep(word);
-    e.lock.take_back_low(depth);
+    e.lock.take_back_low(left);
   }
   --e.waiters.sleeping;
   --e.waiters.blocked;
@@ -89,9 +89,9 @@ void serve(Engine& e, Waiting& me) {
   sync::Waiter waiter(e.policy);
   while (!me.done()) {
     const bool hurry = crowded(e);
-    const int depth = e.lock.let_go();
+    const auto left = e.lock.let_go();
     const auto next = waiter.step(hurry);
-    e.lock.take_back_low(depth);
+    e.lock.take_back_low(left);
     const bool news = e.inbox.poll() != nullptr;
     progress(e);
     const bool found = ask_watchers(e);
@@ -113,7 +113,7 @@ void wait_for_signal(Engine& e, Waiting& me) {
   sync::Waiter waiter(e.policy);
   std::uint64_t sleeps = 0;
   bool sleep = crowded(e);
-  const int depth = e.lock.let_go();
+  const auto left = e.lock.let_go();
   while (!me.signal.is_given()) {
     if (sleep) {
       ++sleeps;
@@ -122,7 +122,7 @@ void wait_for_signal(Engine& e, Waiting& me) {
       sleep = waiter.step(false) == sync::Waiter::Next::may_park;
     }
   }
-  e.lock.take_back(depth);
+  e.lock.take_back(left);
   forget_thread(me);
   e.counters->yields += waiter.yields();
   e.counters->parks += sleeps;

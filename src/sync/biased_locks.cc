@@ -2,26 +2,12 @@
 #include "sync/biased_locks.h"
 
 #include <algorithm>
-#include <type_traits>
 
 namespace weft::sync {
-namespace {
-
-/// What a queue needs to be made.
-template <class Queue>
-decltype(auto) of(const LockSettings& settings) {
-  if constexpr (std::is_same_v<Queue, Clh>) {
-    return settings.patience;
-  } else {
-    return settings;
-  }
-}
-
-}  // namespace
 
 Cohort::Cohort(const LockSettings& settings) : settings_(settings) {
   for (int i = 0; i < std::clamp(settings.domains, 1, most_domains); ++i)
-    domains_[i] = std::make_unique<Domain>(settings.patience);
+    domains_[i] = std::make_unique<Domain>(settings);
 }
 
 void Cohort::acquire() {
@@ -29,7 +15,7 @@ void Cohort::acquire() {
   const int mine = settings_.domain != nullptr ? settings_.domain() % count : 0;
   Domain& domain = *domains_[mine];
   domain.queue.acquire();
-  if (!domain.keeps_flag) flag_.acquire(settings_.patience);
+  if (!domain.keeps_flag) flag_.acquire(settings_);
   domain.keeps_flag = false;
   holder_ = &domain;
 }
@@ -58,15 +44,14 @@ std::uint64_t Cohort::joined() const {
 }
 
 template <class Queue>
-BiasedLock<Queue>::BiasedLock(const LockSettings& s)
-    : patience_(s.patience), bound_(s.bias), high_(of<Queue>(s)), low_(s.patience) {}
+BiasedLock<Queue>::BiasedLock(const LockSettings& s) : settings_(s), high_(s), low_(s) {}
 
 /// May the holder of the flag keep it although there is a candidate?
 template <class Queue>
 bool BiasedLock<Queue>::may_pass() {
   // relaxed: a hint, and the candidate that is overlooked once is passed once more
-  if (bound_ == 0 || !filter_.load(std::memory_order_relaxed)) return true;
-  if (passed_ == bound_) return false;
+  if (settings_.bias == 0 || !filter_.load(std::memory_order_relaxed)) return true;
+  if (passed_ == settings_.bias) return false;
   ++passed_;
   return true;
 }
@@ -98,7 +83,7 @@ void BiasedLock<Queue>::acquire_as_candidate() {
   high_.acquire();
   // relaxed: orders nothing; who overlooks it takes the flag once more
   filter_.store(true, std::memory_order_relaxed);
-  bias_.acquire(patience_);
+  bias_.acquire(settings_);
   passed_ = 0;
   taken();
   if (!high_.has_waiters()) filter_.store(false, std::memory_order_relaxed);
@@ -109,8 +94,8 @@ template <class Queue>
 void BiasedLock<Queue>::acquire_low() {
   low_.acquire();
   const std::uint32_t before = taken_.load(std::memory_order_relaxed);
-  for (Spin spin(patience_); filter_.load(std::memory_order_relaxed) || !bias_.try_acquire();) {
-    if (bound_ != 0 && taken_.load(std::memory_order_relaxed) - before >= bound_) {
+  for (Spin spin(settings_); filter_.load(std::memory_order_relaxed) || !bias_.try_acquire();) {
+    if (settings_.bias != 0 && taken_.load(std::memory_order_relaxed) - before >= settings_.bias) {
       acquire_as_candidate();
       break;
     }

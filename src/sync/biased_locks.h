@@ -32,7 +32,7 @@ class Cohort {
 
  private:
   struct Domain {
-    explicit Domain(std::uint32_t patience) : queue(patience) {}
+    explicit Domain(const LockSettings& settings) : queue(settings) {}
     Clh queue;
     // Of the holder of `queue`.
     bool keeps_flag = false;
@@ -61,7 +61,7 @@ class BiasedLock final : public Lock {
   void acquire_as_candidate();
   void taken();
 
-  const std::uint32_t patience_, bound_;
+  const LockSettings settings_;
   alignas(64) SpinFlag bias_;
   // The holder's; `taken_` is read by the first of low priority.
   std::uint32_t passed_ = 0;                     // active threads that passed the candidate

@@ -8,7 +8,7 @@
 
 namespace weft::sync {
 
-Clh::Clh(std::uint32_t patience) : patience_(patience) {
+Clh::Clh(const LockSettings& settings) : settings_(settings) {
   chunks_[0].store(new Node[first_nodes], std::memory_order_relaxed);
   count_.store(first_nodes, std::memory_order_relaxed);
   tail_.store(take(), std::memory_order_relaxed);
@@ -69,7 +69,7 @@ void Clh::acquire() {
   // release: my node says `waiting`; acquire: so does the predecessor's
   Node& before = node(tail_.exchange(mine, std::memory_order_acq_rel));
   // acquire: what the last holder did; pairs with release()
-  for (Spin spin(patience_); before.state.load(std::memory_order_acquire) != granted;) spin.look();
+  for (Spin spin(settings_); before.state.load(std::memory_order_acquire) != granted;) spin.look();
   before.state.store(unused, std::memory_order_release);  // pairs with take()
   holder_ = mine;
 }

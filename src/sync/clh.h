@@ -21,7 +21,7 @@ namespace weft::sync {
 
 class Clh {
  public:
-  explicit Clh(std::uint32_t patience);
+  explicit Clh(const LockSettings& settings);
   ~Clh();
   Clh(const Clh&) = delete;
   Clh& operator=(const Clh&) = delete;
@@ -49,7 +49,7 @@ class Clh {
 
   alignas(64) std::atomic<std::uint64_t> tail_;  // uses << 32 | number
   alignas(64) std::uint64_t holder_ = 0;         // the holder's node; the holder's
-  const std::uint32_t patience_;
+  const LockSettings settings_;
   std::atomic<std::uint32_t> count_{0};  // of nodes
   std::atomic<Node*> chunks_[most_chunks] = {};
 };

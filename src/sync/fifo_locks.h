@@ -13,24 +13,30 @@ namespace weft::sync {
 
 class MutexLock final : public Lock {
  public:
+  explicit MutexLock(const LockSettings& s) : settings_(s) {}
   ~MutexLock() override { pthread_mutex_destroy(&mutex_); }
-  void acquire() override { pthread_mutex_lock(&mutex_); }
+  void acquire() override {
+    if (try_acquire()) return;
+    settings_.count_system_call();  // it may need more, or (seldom) none
+    pthread_mutex_lock(&mutex_);
+  }
   bool try_acquire() override { return pthread_mutex_trylock(&mutex_) == 0; }
   void release() override { pthread_mutex_unlock(&mutex_); }
 
  private:
+  const LockSettings settings_;
   pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
 };
 
 /// Mellor-Crummey and Scott, TOCS 9(1), 1991, section 2.2.
 class TicketLock final : public Lock {
  public:
-  explicit TicketLock(const LockSettings& s) : patience_(s.patience) {}
+  explicit TicketLock(const LockSettings& s) : settings_(s) {}
   void acquire() override {
     // relaxed: the number is all that is taken; the critical section waits for `serving_`
     const std::uint32_t mine = next_.fetch_add(1, std::memory_order_relaxed);
     // acquire: pairs with release()
-    for (Spin spin(patience_); serving_.load(std::memory_order_acquire) != mine;) spin.look();
+    for (Spin spin(settings_); serving_.load(std::memory_order_acquire) != mine;) spin.look();
   }
   bool try_acquire() override {
     std::uint32_t mine = serving_.load(std::memory_order_acquire);
@@ -45,12 +51,12 @@ class TicketLock final : public Lock {
  private:
   alignas(64) std::atomic<std::uint32_t> next_{0};
   alignas(64) std::atomic<std::uint32_t> serving_{0};
-  const std::uint32_t patience_;
+  const LockSettings settings_;
 };
 
 class ClhLock final : public Lock {
  public:
-  explicit ClhLock(const LockSettings& s) : queue_(s.patience) {}
+  explicit ClhLock(const LockSettings& s) : queue_(s) {}
   void acquire() override { queue_.acquire(); }
   bool try_acquire() override { return queue_.try_acquire(); }
   void release() override { queue_.release(); }
@@ -64,8 +70,7 @@ class ClhLock final : public Lock {
 /// priority hand the gate on with their queue, until nobody is in it.
 class PClhLock final : public Lock {
  public:
-  explicit PClhLock(const LockSettings& s)
-      : high_(s.patience), low_(s.patience), gate_(s.patience) {}
+  explicit PClhLock(const LockSettings& s) : high_(s), low_(s), gate_(s) {}
   void acquire() override;
   void acquire_low() override;
   bool try_acquire() override;

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sync/lock.h"
 
+#include <sched.h>
+
 #include <algorithm>
 
-#include "sync/wait.h"
+#include "base/clock.h"
 
 namespace weft::sync {
 
@@ -12,8 +14,14 @@ RankLock::RankLock() {
   use_.store(&uses_[used_++], std::memory_order_relaxed);
 }
 
+void RankLock::measure(Counters& counters) {
+  clock_ = std::make_unique<Clock>(counters);
+  clock_->since_ns = now_ns();
+}
+
 void RankLock::enable(const Choice& choice) {
   choice_ = choice;
+  if (clock_ != nullptr) choice_.settings.system_calls = &clock_->system_calls;
   enabled_ = true;
   LockKind kind = choice.kind;
   if (kind == LockKind::automatic) {
@@ -28,7 +36,7 @@ void RankLock::change_to(LockKind kind) {
   Use& old = *use_.load(std::memory_order_relaxed);
   Use& next = uses_[used_++];
   const bool stay = choice_.kind != LockKind::automatic || kind == LockKind::park;
-  next = {make_lock(kind, choice_.settings), kind, stay ? 0 : choice_.cpus, choice_.time_waits};
+  next = {make_lock(kind, choice_.settings), kind, stay ? 0 : choice_.cpus, measures()};
   next.lock->acquire();
   use_.store(&next, std::memory_order_release);  // pairs with acquire()
   old.lock->release();
@@ -39,28 +47,66 @@ void RankLock::take(Priority priority) {
   if (owner_.load(std::memory_order_relaxed) == pthread_self()) {
     ++depth_;
   } else {
-    take_all(priority, 1);
+    take_all(priority, {.depth = 1});
   }
 }
 
-void RankLock::take_all(Priority priority, int depth) {
+void RankLock::take_all(Priority priority, const Left& left) {
   const bool timed = use_.load(std::memory_order_acquire)->timed;
   const std::int64_t asked = timed ? now_ns() : 0;
   acquire(priority);
   owner_.store(pthread_self(), std::memory_order_relaxed);
-  depth_ = depth;
-  if (choice_.counters != nullptr) count_taken(asked);
+  depth_ = left.depth;
+  if (choice_.counters != nullptr) count_taken(left, asked);
 }
 
-void RankLock::count_taken(std::int64_t asked_ns) {
+void RankLock::count_taken(const Left& left, std::int64_t asked_ns) {
   Counters& c = *choice_.counters;
   const pthread_t me = owner_.load(std::memory_order_relaxed);
   ++c.lock_taken;
-  if (last_ != me) ++c.lock_passed;
+  const bool by_another = last_ != me;
+  if (by_another) ++c.lock_passed;
   last_ = me;
-  if (asked_ns == 0) return;
-  const auto waited = static_cast<std::uint64_t>(now_ns() - asked_ns);
-  c.lock_longest_wait_ns = std::max(c.lock_longest_wait_ns, waited);
+  if (asked_ns != 0) clock_->taken(left, asked_ns, by_another);
+}
+
+void RankLock::Clock::spent(std::uint64_t Counters::*how) {
+  const std::int64_t now = now_ns();
+  counters.*how += static_cast<std::uint64_t>(now - since_ns);
+  since_ns = now;
+}
+
+void RankLock::Clock::begin_call() {
+  if (calls++ == 0) since_ns = now_ns();
+}
+
+void RankLock::Clock::end_call() {
+  spent(&Counters::issue_ns);
+  --calls;
+}
+
+void RankLock::Clock::taken(const Left& left, std::int64_t asked_ns, bool by_another) {
+  since_ns = left.at_ns != 0 ? left.at_ns : asked_ns;
+  spent(&Counters::sync_ns);
+  counters.lock_longest_wait_ns =
+      std::max(counters.lock_longest_wait_ns, static_cast<std::uint64_t>(since_ns - asked_ns));
+  // relaxed: a count
+  counters.lock_system_calls = system_calls.load(std::memory_order_relaxed);
+  const int cpu = sched_getcpu();
+  if (by_another) {
+    switch (cpus.between(last_cpu, cpu)) {
+      case Distance::cluster:
+        ++counters.lock_passed_cluster;
+        break;
+      case Distance::domain:
+        ++counters.lock_passed_domain;
+        break;
+      case Distance::far:
+        ++counters.lock_passed_far;
+        break;
+    }
+  }
+  last_cpu = cpu;
 }
 
 void RankLock::acquire(Priority priority) {
@@ -98,11 +144,13 @@ bool RankLock::acquire_from(Use& use, Priority priority) {
   return here >= use.leave_at;
 }
 
-int RankLock::let_go_of_all() {
-  const int depth = depth_;
+RankLock::Left RankLock::let_go_of_all() {
+  Left left{.depth = depth_};
   depth_ = 0;
+  spent(&Counters::issue_ns);
+  if (clock_ != nullptr) left.at_ns = clock_->since_ns;
   pass_on();
-  return depth;
+  return left;
 }
 
 void RankLock::pass_on() {

@@ -9,6 +9,9 @@
 // Which algorithm it uses (docs/locking.md) can be changed by its holder: those who wait at the old
 // one find out when they get it. With sync.lock=auto that happens at MPI_Init_thread, and once more
 // when more threads meet here than have a CPU.
+//
+// With WEFT_STATS=1 it also measures where the rank's threads spend their time in MPI, as the paper
+// does (figure 3): a clock that whoever holds the lock reads when he begins to do something else.
 #pragma once
 
 #include <pthread.h>
@@ -17,6 +20,7 @@
 #include <memory>
 
 #include "base/counters.h"
+#include "sync/cpu_map.h"
 #include "sync/locks.h"
 
 namespace weft::sync {
@@ -31,25 +35,42 @@ class RankLock {
     LockSettings settings;
     int cpus = 1;                  // that this rank's threads may share
     Counters* counters = nullptr;  // null: count nothing
-    bool time_waits = false;
   };
   /// By the holder, before other threads of the rank may call MPI (MPI_Init_thread).
   void enable(const Choice& choice);
   bool enabled() const { return enabled_; }
 
+  /// From here on, measure into `counters`. By the holder, before enable().
+  void measure(Counters& counters);
+  bool measures() const { return clock_ != nullptr; }
+  /// The time since the last call was spent so. By the holder; or by the only thread that calls
+  /// MPI, if the lock is not enabled: then its calls are begun and ended here, too.
+  void spent(std::uint64_t Counters::*how) {
+    if (clock_ != nullptr) [[unlikely]]
+      clock_->spent(how);
+  }
+  void begin_call() { clock_->begin_call(); }
+  void end_call() { clock_->end_call(); }
+
   void hold() { take(Priority::high); }
   void release() {
-    if (--depth_ == 0) pass_on();
+    if (--depth_ > 0) return;
+    if (enabled_) spent(&Counters::issue_ns);
+    pass_on();
   }
 
-  /// Let go of all levels, to wait; returns how many there were. Nothing if not enabled.
-  int let_go() { return enabled_ ? let_go_of_all() : 0; }
+  struct Left {
+    int depth = 0;
+    std::int64_t at_ns = 0;  // if measured
+  };
+  /// Let go of all levels, to wait. Nothing if not enabled.
+  Left let_go() { return enabled_ ? let_go_of_all() : Left{}; }
   /// The opposite: as one who has work to do, or as one who only looks.
-  void take_back(int depth) {
-    if (enabled_) take_all(Priority::high, depth);
+  void take_back(const Left& left) {
+    if (enabled_) take_all(Priority::high, left);
   }
-  void take_back_low(int depth) {
-    if (enabled_) take_all(Priority::low, depth);
+  void take_back_low(const Left& left) {
+    if (enabled_) take_all(Priority::low, left);
   }
   /// For the holder.
   LockKind kind() const { return use_.load(std::memory_order_relaxed)->kind; }
@@ -63,17 +84,32 @@ class RankLock {
     int leave_at;  // threads that meet here before another lock is better; 0: no number is
     bool timed;
   };
+  struct Clock {
+    explicit Clock(Counters& c) : counters(c), cpus(CpuMap::read()) {}
+    void spent(std::uint64_t Counters::*how);
+    void begin_call();
+    void end_call();
+    void taken(const Left& left, std::int64_t asked_ns, bool by_another);
+
+    Counters& counters;
+    const CpuMap cpus;
+    std::int64_t since_ns = 0;
+    int last_cpu = 0;  // that took the lock
+    int calls = 0;     // nested ones, of the only thread
+    alignas(64) std::atomic<std::uint64_t> system_calls{0};
+  };
   void take(Priority priority);
-  void take_all(Priority priority, int depth);
+  void take_all(Priority priority, const Left& left);
   void acquire(Priority priority);
   bool acquire_from(Use& use, Priority priority);
-  void count_taken(std::int64_t asked_ns);
+  void count_taken(const Left& left, std::int64_t asked_ns);
   void change_to(LockKind kind);
-  int let_go_of_all();
+  Left let_go_of_all();
   void pass_on();
 
   // Read by all, seldom written: by the holder.
   std::atomic<Use*> use_;
+  std::unique_ptr<Clock> clock_;  // null: measure nothing
   bool enabled_ = false;
   Choice choice_;
   Use uses_[3];  // all of them: somebody may still wait at an old one

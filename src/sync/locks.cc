@@ -27,7 +27,7 @@ std::unique_ptr<Lock> make_lock(LockKind kind, const LockSettings& settings) {
     case LockKind::park:
       return std::make_unique<ParkLock>(settings);
     default:
-      return std::make_unique<MutexLock>();
+      return std::make_unique<MutexLock>(settings);
   }
 }
 

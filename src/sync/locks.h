@@ -9,6 +9,7 @@
 // giving the core away while they wait, so more threads than CPUs make them slow, not stuck.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 
@@ -26,6 +27,13 @@ struct LockSettings {
   /// Domains of memory, for hclhub, and in which one the calling thread runs.
   int domains = 1;
   int (*domain)() = nullptr;  // null: there is only one
+  /// Where the system calls are counted that waiting and waking take; null: nowhere.
+  std::atomic<std::uint64_t>* system_calls = nullptr;
+
+  void count_system_call() const {
+    // relaxed: a count
+    if (system_calls != nullptr) system_calls->fetch_add(1, std::memory_order_relaxed);
+  }
 };
 
 class Lock {

@@ -12,7 +12,7 @@ constexpr int looks_for_awake = 8;
 void ParkLock::acquire_with(Queue& queue) {
   if (try_acquire()) return;
   Thread me;
-  guard_.acquire(patience_);
+  guard_.acquire(settings_);
   // acquire: if it was vacant it is ours; pairs with release()
   if (word_.exchange(wanted, std::memory_order_acquire) == vacant) {
     // Nobody is in a queue while the lock is vacant.
@@ -23,8 +23,9 @@ void ParkLock::acquire_with(Queue& queue) {
   queue.threads.push_back(&me);
   joined_.store(joined_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   guard_.release();
-  for (Spin spin(patience_); !me.turn.is_given();) {
+  for (Spin spin(settings_); !me.turn.is_given();) {
     if (spin.impatient()) {
+      settings_.count_system_call();
       me.turn.sleep();
     } else {
       spin.look();
@@ -36,7 +37,7 @@ ParkLock::Thread* ParkLock::take_from(Queue& queue) {
   Thread* first = queue.threads.front();
   if (first == nullptr) return nullptr;
   Thread* chosen = first;
-  if (bound_ == 0 || queue.passed < bound_) {
+  if (settings_.bias == 0 || queue.passed < settings_.bias) {
     int looks = 0;
     for (Thread* t = first; t != nullptr && looks < looks_for_awake;
          t = queue.threads.next(t), ++looks)
@@ -52,7 +53,8 @@ ParkLock::Thread* ParkLock::take_from(Queue& queue) {
 
 /// The thread that has the lock next. Under guard_, which somebody waits for.
 ParkLock::Thread* ParkLock::take_next() {
-  const bool low_first = bound_ != 0 && low_.passed >= bound_ && !low_.threads.empty();
+  const bool low_first =
+      settings_.bias != 0 && low_.passed >= settings_.bias && !low_.threads.empty();
   Thread* next = low_first ? take_from(low_) : take_from(high_);
   if (next == nullptr) return take_from(low_);
   if (!low_first && !low_.threads.empty()) ++low_.passed;
@@ -65,11 +67,11 @@ void ParkLock::release() {
   if (word_.compare_exchange_strong(expected, vacant, std::memory_order_release,
                                     std::memory_order_relaxed))
     return;
-  guard_.acquire(patience_);
+  guard_.acquire(settings_);
   Thread* next = take_next();
   if (high_.threads.empty() && low_.threads.empty()) word_.store(held, std::memory_order_relaxed);
   guard_.release();
-  next->turn.give();
+  if (next->turn.give()) settings_.count_system_call();
 }
 
 }  // namespace weft::sync

@@ -19,8 +19,7 @@ namespace weft::sync {
 
 class ParkLock final : public Lock {
  public:
-  explicit ParkLock(const LockSettings& settings)
-      : patience_(settings.patience), bound_(settings.bias) {}
+  explicit ParkLock(const LockSettings& settings) : settings_(settings) {}
   void acquire() override { acquire_with(high_); }
   void acquire_low() override { acquire_with(low_); }
   bool try_acquire() override {
@@ -46,7 +45,7 @@ class ParkLock final : public Lock {
   Thread* take_next();
   Thread* take_from(Queue& queue);
 
-  const std::uint32_t patience_, bound_;
+  const LockSettings settings_;
   alignas(64) std::atomic<std::uint32_t> word_{vacant};
   SpinFlag guard_;  // held for a few instructions
   Queue high_, low_;

@@ -16,12 +16,13 @@ void Signal::sleep() {
             nullptr, nullptr, 0);
 }
 
-void Signal::give() {
+bool Signal::give() {
   // release: pairs with is_given(). From here on the word may be gone; waking an address at which
   // nobody sleeps is harmless.
   auto* address = reinterpret_cast<std::uint32_t*>(&word_);
-  if (word_.exchange(given, std::memory_order_release) == asleep)
-    syscall(SYS_futex, address, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
+  if (word_.exchange(given, std::memory_order_release) != asleep) return false;
+  syscall(SYS_futex, address, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
+  return true;
 }
 
 }  // namespace weft::sync

@@ -21,8 +21,8 @@ class Signal {
   bool is_awake() const { return word_.load(std::memory_order_relaxed) == awake; }
   /// Sleep until it is given; may return earlier.
   void sleep();
-  /// The waiting thread may destroy the signal as soon as it is given.
-  void give();
+  /// The waiting thread may destroy the signal as soon as it is given. True if it was asleep.
+  bool give();
   /// By the waiting thread, to wait again.
   void reset() { word_.store(awake, std::memory_order_relaxed); }
 

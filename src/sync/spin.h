@@ -7,25 +7,28 @@
 #include <atomic>
 #include <cstdint>
 
+#include "sync/locks.h"
 #include "sync/wait.h"
 
 namespace weft::sync {
 
 class Spin {
  public:
-  explicit Spin(std::uint32_t patience) : left_(patience) {}
+  explicit Spin(const LockSettings& settings) : settings_(settings), left_(settings.patience) {}
   /// Between two looks.
   void look() {
     if (left_ > 0) {
       --left_;
       pause();
     } else {
+      settings_.count_system_call();
       yield();
     }
   }
   bool impatient() const { return left_ == 0; }
 
  private:
+  const LockSettings& settings_;
   std::uint32_t left_;
 };
 
@@ -37,8 +40,8 @@ class SpinFlag {
     return !held_.load(std::memory_order_relaxed) &&
            !held_.exchange(true, std::memory_order_acquire);
   }
-  void acquire(std::uint32_t patience) {
-    for (Spin spin(patience); !try_acquire();) spin.look();
+  void acquire(const LockSettings& settings) {
+    for (Spin spin(settings); !try_acquire();) spin.look();
   }
   void release() { held_.store(false, std::memory_order_release); }
 

@@ -13,21 +13,10 @@
 #include "world/comms.h"
 #include "world/pmi1.h"
 #include "world/rank.h"
+#include "world/stats.h"
 
 namespace weft::world {
 namespace {
-
-void print_stats(const Rank& rank) {
-  char text[2048];
-  int at = std::snprintf(text, sizeof text, "weft: rank %d:", rank.world_rank);
-#define X(name, unit, help)                                                                       \
-  if (rank.counters.name != 0 && at < static_cast<int>(sizeof text))                              \
-    at += std::snprintf(text + at, sizeof text - static_cast<std::size_t>(at), " %s=%llu", #name, \
-                        static_cast<unsigned long long>(rank.counters.name));
-  WEFT_COUNTERS(X)
-#undef X
-  std::fprintf(stderr, "%s\n", text);
-}
 
 void say_no_trace(const std::string& path) {
   std::fprintf(stderr, "weft: cannot write the trace to WEFT_TRACE=%s: %s\n", path.c_str(),
@@ -66,7 +55,8 @@ Err init(Rank& rank, int required, int* provided) {
   if (required == MPI_THREAD_MULTIPLE) rank.engine.share(params);
   WEFT_TRY(make_predefined_comms(rank));
   open_trace(rank);
-  rank.engine.framed = rank.engine.lock.enabled() || rank.engine.trace != nullptr;
+  rank.engine.framed =
+      rank.engine.lock.enabled() || rank.engine.lock.measures() || rank.engine.trace != nullptr;
   entry.state.store(memory::RankState::initialized, std::memory_order_release);
   rank.phase.store(Rank::Phase::initialized, std::memory_order_release);
   return ok;
@@ -78,7 +68,7 @@ Err finalize(Rank& rank) {
   // What was sent in the background must be out before this rank may leave.
   pt2pt::wait_until(e, [&] { return e.busy.empty() && e.free_jobs.size() == shm::Mailbox::jobs; });
   WEFT_TRY(coll::barrier(*rank.store.comm_world));
-  if (rank.process->params.boolean(P::stats)) print_stats(rank);
+  if (rank.process->params.boolean(P::stats)) WEFT_TRY(print_stats(rank));
   write_trace(rank);
   free_predefined_comms(rank);
   WEFT_TRY(pmi_finalize());

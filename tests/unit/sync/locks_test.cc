@@ -100,11 +100,8 @@ TEST_P(EveryLock, IsTheRanksLockToo) {
   RankLock lock;
   Counters counters;
   lock.hold();
-  lock.enable({.kind = GetParam(),
-               .settings = settings(10),
-               .cpus = 2,
-               .counters = &counters,
-               .time_waits = true});
+  lock.measure(counters);
+  lock.enable({.kind = GetParam(), .settings = settings(10), .cpus = 2, .counters = &counters});
   lock.release();
   long counter = 0;
   std::vector<std::thread> all;
@@ -116,9 +113,9 @@ TEST_P(EveryLock, IsTheRanksLockToo) {
         const long before = counter++;
         lock.release();
         EXPECT_EQ(counter, before + 1);  // still held
-        const int depth = lock.let_go();
-        EXPECT_EQ(depth, 1);
-        lock.take_back_low(depth);
+        const auto left = lock.let_go();
+        EXPECT_EQ(left.depth, 1);
+        lock.take_back_low(left);
         lock.release();
       }
     });
@@ -127,6 +124,11 @@ TEST_P(EveryLock, IsTheRanksLockToo) {
   EXPECT_EQ(counters.lock_taken, 2 * 6 * 500U);
   EXPECT_GE(counters.lock_passed, 6U);
   EXPECT_GT(counters.lock_longest_wait_ns, 0U);
+  EXPECT_EQ(counters.lock_passed,
+            counters.lock_passed_cluster + counters.lock_passed_domain + counters.lock_passed_far);
+  // Others hold the lock while a thread waits for it, so all waits together are long.
+  EXPECT_GT(counters.issue_ns, 0U);
+  EXPECT_GE(counters.sync_ns, counters.lock_longest_wait_ns);
 }
 
 INSTANTIATE_TEST_SUITE_P(Locks, EveryLock, testing::ValuesIn(all_kinds), [](const auto& info) {
