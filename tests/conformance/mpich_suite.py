@@ -155,26 +155,26 @@ class Builder:
         return out
 
     def rules(self, line):
-        """The source and macros of a program whose Makefile.am names them."""
+        """The sources and macros of a program whose Makefile.am names them."""
         text = (self.source / line.folder / "Makefile.am").read_text().replace("\\\n", " ")
-        source = re.search(rf"^{line.name}_SOURCES\s*=\s*(\S+\.c)\s*$", text, re.M)
+        sources = re.search(rf"^{line.name}_SOURCES\s*=\s*(\S+\.c(?:[ \t]+\S+\.c)*)\s*$", text, re.M)
         macros = re.search(rf"^{line.name}_CPPFLAGS\s*=(.*)$", text, re.M)
-        return source[1] if source else f"{line.name}.c", re.findall(r"-D\S+", macros[1]) if macros else []
+        return sources[1].split() if sources else [f"{line.name}.c"], re.findall(r"-D\S+", macros[1]) if macros else []
 
     def program(self, line):
-        source, macros = self.rules(line)
-        path = self.source / line.folder / source
+        sources, macros = self.rules(line)
+        paths = [self.source / line.folder / source for source in sources]
         out = self.folder / "bin" / line.folder / line.name
         with self.lock:
-            return self.link(line, path, macros, out)
+            return self.link(line, paths, macros, out)
 
-    def link(self, line, path, macros, out):
-        if out.exists() and out.stat().st_mtime > path.stat().st_mtime:
+    def link(self, line, paths, macros, out):
+        if out.exists() and all(path.exists() and out.stat().st_mtime > path.stat().st_mtime for path in paths):
             return out, ""
         out.parent.mkdir(parents=True, exist_ok=True)
         threads = line.folder.startswith("threads")
-        flags = [*self.flags, *macros, *(["-DMTEST_USE_THREAD"] if threads else []), f"-I{path.parent}"]
-        done = self.call([self.mpicc, *flags, path, self.archive(threads), "-o", f"{out}.new", "-lm", "-lpthread"])
+        flags = [*self.flags, *macros, *(["-DMTEST_USE_THREAD"] if threads else []), f"-I{paths[0].parent}"]
+        done = self.call([self.mpicc, *flags, *paths, self.archive(threads), "-o", f"{out}.new", "-lm", "-lpthread"])
         if done.returncode:
             return None, done.stderr[:1500]
         os.rename(f"{out}.new", out)
