@@ -248,7 +248,7 @@ void Engine::open(memory::Job& the_job, int rank, const Params& the_params,
   for (std::uint32_t i = shm::Mailbox::jobs; i > 0; --i) free_jobs.push_back(i - 1);
   make_shared_request(*this);
   memory::permit_peers();
-  if (params.boolean(P::stats)) lock.measure(the_counters);
+  if (params->boolean(P::stats)) lock.measure(the_counters);
 }
 
 void Engine::share(const Params& params) {
