@@ -24,7 +24,7 @@ wanted=(
   "gfortran         has gfortran"
 )
 # A developer's tools; whoever only runs weft need not have them.
-[ -z "${CI:-}" ] || wanted+=("clang-format-16 has clang-format-16")
+[ -z "${CI:-}" ] || wanted+=("clang-format-16 has clang-format-16" "spin has spin")
 
 missing=()
 for line in "${wanted[@]}"; do
