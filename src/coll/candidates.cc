@@ -119,45 +119,76 @@ void add_shared(std::vector<Candidate>& out, const Machine& x, const Setting& s)
   out.push_back({block_name(s.call), true, with_call(x, block_cost(s.call, x, s.bytes, flat))});
 }
 
-/// What the paper has and weft has not.
-void add_modelled(std::vector<Candidate>& out, const Machine& x, const Setting& s) {
+/// Is `name` a way that can be asked for? What cannot is not in weft, and only priced.
+bool is_built(Call call, const char* name) {
+  const ParamDef& def = way_definition(call);
+  for (std::int64_t i = 1; i <= def.max; ++i)
+    if (param_word(def, i) == name) return true;
+  return false;
+}
+
+// The paper's algorithms, along the levels of the node.
+struct Staged {
+  const char* name;
+  const char* what;
+  const char* source;
+  double (*cost)(const Machine& x, double m);
+};
+constexpr Staged bcasts[] = {
+    {"one_stage", "all read the root's", "(4) right", model::bcast_one_stage},
+    {"two_stage", "level by level", "(4) left", model::bcast_staged},
+    {"tree", "4 readers at a time", "section 3.1",
+     [](const Machine& x, double m) { return model::bcast_tree(x, 4, m); }},
+    {"tree of 2", "2 readers at a time", "section 3.1",
+     [](const Machine& x, double m) { return model::bcast_tree(x, 2, m); }},
+    {"tree of 8", "8 readers at a time", "section 3.1",
+     [](const Machine& x, double m) { return model::bcast_tree(x, 8, m); }},
+};
+constexpr Staged reduces[] = {
+    {"tree", "binary tree", "(1) (2)",
+     [](const Machine& x, double m) { return model::reduce_tree(x, 2, m); }},
+    {"tree of 3", "trees of 3", "(1) (2)",
+     [](const Machine& x, double m) { return model::reduce_tree(x, 3, m); }},
+    {"tree of 4", "trees of 4", "(1) (2)",
+     [](const Machine& x, double m) { return model::reduce_tree(x, 4, m); }},
+    {"tree of 8", "trees of 8", "(1) (2)",
+     [](const Machine& x, double m) { return model::reduce_tree(x, 8, m); }},
+    {"tiled_naive", "p tiles, all from one rank at once", "section 3.2", model::naive_tiled_reduce},
+    {"tiled_cyclic", "p tiles, each from another rank", "section 3.2", model::cyclic_tiled_reduce},
+    {"tiled_hierarchical", "tiles inside, trees between parts", "(8) (9)", model::tiled_reduce},
+};
+
+/// `x`: as far as the vectors fit the cache.
+void add_staged(std::vector<Candidate>& out, const Machine& x, const Setting& s) {
   const double m = lines_of(s.bytes);
-  const auto bcast = [&](Prediction cost) {
-    const bool staged = model::bcast_staged(x, m) < model::bcast_one_stage(x, m);
-    return staged ? cost.add("staged broadcast", "(4) left", model::bcast_staged(x, m))
-                  : cost.add("one-stage broadcast", "(4) right", model::bcast_one_stage(x, m));
+  const auto add = [&](const char* name, Prediction cost) {
+    out.push_back({name, is_built(s.call, name), with_call(x, std::move(cost))});
   };
-  const auto tree = [&] {
-    return Prediction().add("binary tree", "(1) (2)", model::reduce_tree(x, 2, m));
-  };
-  const auto tiled = [&] {
-    return Prediction()
-        .add("tiles inside parts", "(8)", model::tiled_reduce_inside(x, m))
-        .add("trees between parts", "(9)", model::tiled_reduce_between(x, m));
-  };
+  const bool staged = model::bcast_staged(x, m) < model::bcast_one_stage(x, m);
+  const Staged& result = bcasts[staged ? 1 : 0];
   switch (s.call) {
     case Call::barrier:
-      out.push_back({"hierarchical tree", false,
-                     Prediction().add("flags up and down", "(5), one line", model::barrier(x, 2))});
-      break;
+      return add("tree", Prediction().wait(1).add("flags up and down", "(5), one line",
+                                                  model::barrier(x, 2)));
     case Call::bcast:
-      out.push_back({"hierarchical bcast", false, bcast({})});
-      out.push_back(
-          {"4-ary tree", false,
-           Prediction().add("4 readers at a time", "section 3.1", model::bcast_tree(x, 4, m))});
-      break;
+      for (const Staged& a : bcasts)
+        add(a.name, Prediction().wait(1).add(a.what, a.source, a.cost(x, m)));
+      return;
     case Call::reduce:
-      out.push_back({"hierarchical tree", false, tree()});
-      out.push_back({"hierarchical tiled", false, tiled()});
-      break;
     case Call::allreduce:
-      out.push_back({"hierarchical tree", false, bcast(tree())});
-      out.push_back({"hierarchical tiled", false, bcast(tiled())});
-      out.push_back({"hierarchical dissemination", false,
-                     Prediction().add("dissemination", "(6) (7)", model::dissemination(x, m))});
-      break;
+      for (const Staged& a : reduces) {
+        Prediction cost;
+        cost.wait(1).add(a.what, a.source, a.cost(x, m));
+        if (s.call == Call::allreduce)
+          cost.wait(1).add(result.what, result.source, result.cost(x, m));
+        add(a.name, std::move(cost));
+      }
+      if (s.call == Call::allreduce)
+        add("dissemination",
+            Prediction().wait(1).add("dissemination", "(6) (7)", model::dissemination(x, m)));
+      return;
     default:
-      break;
+      return;
   }
 }
 
@@ -200,7 +231,7 @@ std::vector<Candidate> candidates(const Machine& x, const Setting& s) {
     if (a.call == s.call && (s.commutative || !a.commutative_only))
       out.push_back({a.name, true,
                      with_call(x, messages_cost(between, a.cost(x.ranks(), s.bytes), a.exchange))});
-  add_modelled(out, there, s);
+  add_staged(out, there, s);
   return out;
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Every way a blocking collective could go, what each would cost, and which one weft takes: for
-// `weft explain`, never in a call's path. Algorithms that weft does not have are priced too, to see
-// what they would bring.
+// `weft explain`, and once for each size class of a communicator (advice.h). Algorithms that weft
+// does not have are priced too, to see what they would bring.
 #pragma once
 
 #include <span>

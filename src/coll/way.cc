@@ -49,6 +49,10 @@ int way_parameter(Call call) {
   }
 }
 
+const ParamDef& way_definition(Call call) {
+  return definition(way_parameter(call));
+}
+
 std::string_view asked_way(const Comm& comm, Call call) {
   const int parameter = way_parameter(call);
   const std::uint8_t* ways = comm.coll->settings.ways;

@@ -21,6 +21,7 @@ enum class Way : std::uint8_t { automatic, slots, direct, block, schedule };
 /// The parameter that decides about this call (v and w forms too), counted from coll.allgather; -1:
 /// none.
 int way_parameter(Call call);
+const ParamDef& way_definition(Call call);
 /// The name asked for; empty if none is.
 std::string_view asked_way(const Comm& comm, Call call);
 Way asked_kind(const Comm& comm, Call call);

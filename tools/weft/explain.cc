@@ -48,12 +48,6 @@ std::string take_bytes(const std::string& given, std::int64_t* out) {
   return "--bytes " + given + " is no size; expected 0 to 1G, like 8, 16k or 1M";
 }
 
-/// The parameter that asks for a way of this call.
-const ParamDef& way_definition(coll::Call call) {
-  return param_table()[static_cast<std::size_t>(static_cast<int>(P::coll_allgather) +
-                                                coll::way_parameter(call))];
-}
-
 /// What is explained, with everything it depends on.
 struct Case {
   coll::Setting setting;
@@ -96,7 +90,7 @@ std::string take(const Question& q, Case* out) {
   if (out->setting.crowded) out->machine.cpus = cpus;
   const Params params = Params::from_env(true);
   out->setting.shared_max = params.integer(P::coll_shared_max);
-  const ParamDef& asked = way_definition(out->setting.call);
+  const ParamDef& asked = coll::way_definition(out->setting.call);
   if (const std::int64_t way = params.integer(asked.id); way > 0)
     out->setting.asked = param_word(asked, way);
   return "";
@@ -182,7 +176,7 @@ Json curves_as_json(const Case& c) {
 /// Every built way that can be asked for, at every size that it serves.
 Json measured_as_json(const Case& c, const Question& q, const std::string& call,
                       const std::filesystem::path& prefix, std::string* problem) {
-  const ParamDef& def = way_definition(c.setting.call);
+  const ParamDef& def = coll::way_definition(c.setting.call);
   std::vector<std::string> ways;
   for (std::int64_t i = 1; i <= def.max; ++i)
     if (c.setting.threads || param_word(def, i) != "direct") ways.emplace_back(param_word(def, i));

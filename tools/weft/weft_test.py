@@ -151,7 +151,7 @@ class Weft(unittest.TestCase):
         self.assertRegex(done.stdout, r"(?m)^> strips +[\d.]+ us$")
         self.assertIn("caches:  none known", done.stdout)
         self.assertIn("the choice between ways through shared memory is the model's", done.stdout)
-        self.assertRegex(done.stdout, r"(?m)^  hierarchical tree +[\d.]+ us   not in weft$")
+        self.assertRegex(done.stdout, r"(?m)^  tree of 3 +[\d.]+ us   not in weft$")
         self.assertIn("taken:             slots; from 4097 bytes strips", done.stdout)
 
     def test_explain_adds_up(self):

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Series of measurements: who runs which program with how many ranks, in alternating rounds; and
+what `weft explain` says of the same calls. For figures.py and regret.py."""
+import dataclasses
+import json
+import os
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+
+import run
+
+COLLECTIVES = ["bcast", "reduce", "allreduce", "scan", "gather", "scatter", "allgather", "alltoall",
+               "reduce_scatter", "barrier"]
+
+
+@dataclasses.dataclass
+class Job:
+    """One program of one library: its rows are samples of `series`."""
+    series: str
+    library: object
+    ranks: int
+    program: Path
+    rows: str
+    options: list = None  # None: those of the bench programs
+    read: object = None   # text -> [(row, bytes, us)], for programs that print no JSON rows
+
+
+def with_variables(library, **variables):
+    return dataclasses.replace(library, env={**library.env, **variables})
+
+
+def job_rows(job, args):
+    """[{row, bytes, us}] and why there are none."""
+    if job.read is None:
+        options = job.options or ["-b", str(args.batches), "-t", str(args.batch_ms), "-l", str(args.limit_s),
+                                  "-m", str(args.max_bytes)] + (["-r", job.rows] if job.rows else [])
+        rows, reason = run.run_job(job.library, job.ranks, job.program, options, args.timeout_s)
+        return [(row["row"], row["bytes"], statistics.median(row["us"])) for row in rows], reason
+    try:
+        done = subprocess.run(job.library.command(job.ranks, job.program) + job.options, capture_output=True,
+                              env=job.library.environment(), text=True, stdin=subprocess.DEVNULL,
+                              timeout=args.timeout_s)
+    except subprocess.TimeoutExpired:
+        return [], f"longer than {args.timeout_s} s"
+    if done.returncode != 0:
+        return [], f"exit {done.returncode}: {done.stderr[-300:]}"
+    return job.read(done.stdout), None
+
+
+class Samples:
+    """{(series, row, ranks, bytes): [one median for each round]}"""
+
+    def __init__(self):
+        self.values, self.failures = {}, {}
+
+    def take(self, jobs, args):
+        for number in range(args.rounds):
+            print(f"round {number + 1} of {args.rounds}: {len(jobs)} jobs", file=sys.stderr)
+            turn = number * len(jobs) // args.rounds
+            for job in jobs[turn:] + jobs[:turn]:
+                if (job.series, job.ranks) in self.failures:
+                    continue
+                rows, reason = job_rows(job, args)
+                if reason:
+                    self.failures[job.series, job.ranks] = reason
+                    print(f"  {job.series}, {job.ranks} ranks: {reason}", file=sys.stderr)
+                for row, size, us in rows:
+                    self.values.setdefault((job.series, row, job.ranks, size), []).append(us)
+
+    def curve(self, series, row, ranks):
+        """[[bytes, lower quartile, median, upper quartile]]"""
+        return sorted([size, *run.quartiles(values)] for (name, what, n, size), values in self.values.items()
+                      if (name, what, n) == (series, row, ranks))
+
+    def over_ranks(self, series, row):
+        return sorted([n, *run.quartiles(values)] for (name, what, n, _), values in self.values.items()
+                      if (name, what) == (series, row))
+
+    def median(self, series, row, ranks, size):
+        values = self.values.get((series, row, ranks, size))
+        return statistics.median(values) if values else None
+
+
+class Explained:
+    """What `weft explain` says, asked once each."""
+
+    def __init__(self, prefix):
+        self.weft, self.answers = Path(prefix).resolve() / "bin/weft", {}
+
+    def ask(self, call, ranks, mode="thread", topology=None, way=None):
+        key = (call, ranks, mode, topology, way)
+        if key not in self.answers:
+            words = [self.weft, "explain", call, "-n", str(ranks), "--ranks", mode, "--json"]
+            words += ["--topology", topology] if topology else []
+            env = {**os.environ, f"WEFT_COLL_{call.upper()}": way} if way else os.environ
+            done = subprocess.run(words, capture_output=True, text=True, env=env)
+            if done.returncode != 0:
+                sys.exit(f"bench: {done.stderr.strip()}")
+            self.answers[key] = json.loads(done.stdout)
+        return self.answers[key]
+
+    def ways(self, call, ranks, mode="thread"):
+        """Ways of this call that can be asked for."""
+        return [c["name"] for c in self.ask(call, ranks, mode)["candidates"] if c["built"]]
+
+    def taken(self, call, ranks, mode, size, way=None, what="chosen_over_size"):
+        """The way that a call of this size goes (or is fastest by the model: fastest_over_size)."""
+        answer = self.ask(call, ranks, mode, way=way)
+        if call == "barrier":
+            return answer[what.split("_", maxsplit=1)[0]]
+        size = size * ranks if call == "reduce_scatter" else size  # the formulas count the whole vector
+        return [r["name"] for r in answer[what] if r["from_bytes"] <= max(size, 1)][-1]
+
+    def serves(self, way, call, ranks, mode, size):
+        return self.taken(call, ranks, mode, size, way) == way
+
+    def curve(self, name, call, ranks, mode="thread", topology=None):
+        return self.ask(call, ranks, mode, topology)["predicted"].get(name, [])
+
+    def at(self, name, call, ranks, mode, size):
+        """Predicted us of one size: between points of the curve, on a line in logarithms."""
+        points = self.curve(name, call, ranks, mode)
+        exact = {point[0]: point[1] for point in points}
+        size = size * ranks if call == "reduce_scatter" else size
+        if size in exact:
+            return exact[size]
+        below = [p for p in points if p[0] < size]
+        above = [p for p in points if p[0] > size]
+        if not below or not above:
+            return None
+        (x0, y0), (x1, y1) = below[-1], above[0]
+        return y0 * (y1 / y0) ** ((size - x0) / (x1 - x0))
