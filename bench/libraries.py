@@ -89,7 +89,7 @@ def peers(folder):
     return found
 
 
-def build(libraries, source, out):
+def build(libraries, source, out, options=("-O2",)):
     """Compile `source` for all of them; {library name: program}. Once for the standard ABI."""
     out.mkdir(parents=True, exist_ok=True)
     programs = {}
@@ -99,14 +99,15 @@ def build(libraries, source, out):
         if compiler is None:
             if common is None:
                 compiler = next(lib.abi_compiler for lib in libraries if lib.abi_compiler)
-                common = compile_with(compiler, source, out / f"{source.parent.name}-{source.stem}-abi")
+                common = compile_with(compiler, source, out / f"{source.parent.name}-{source.stem}-abi", options)
             programs[library.name] = common
         else:
             programs[library.name] = compile_with(compiler, source,
-                                                  out / f"{source.parent.name}-{source.stem}-{library.name}")
+                                                  out / f"{source.parent.name}-{source.stem}-{library.name}",
+                                                  options)
     return programs
 
 
-def compile_with(compiler, source, program):
-    subprocess.run([*compiler, "-O2", source, "-o", program], check=True)
+def compile_with(compiler, source, program, options):
+    subprocess.run([*compiler, source, "-o", program, *options], check=True)
     return program

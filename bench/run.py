@@ -18,7 +18,10 @@ import time
 from datetime import datetime, timezone
 from pathlib import Path
 
+import figures
 import libraries
+import regret
+import series
 
 HERE = Path(__file__).resolve().parent
 PROGRAMS = {"messages": "p2p_coll/main.c", "collectives": "collectives/main.c",
@@ -174,7 +177,8 @@ def arguments():
     parser = argparse.ArgumentParser(
         prog="weft bench", description=__doc__, formatter_class=argparse.RawTextHelpFormatter,
         epilog="examples:\n  weft bench --quick\n  weft bench --ranks 2 --rows lat,bw\n"
-               "  weft bench --rounds 21 --only weft-thread,openmpi\n  weft bench collectives --rows bcast")
+               "  weft bench --rounds 21 --only weft-thread,openmpi\n  weft bench collectives --rows bcast\n"
+               "  weft bench collectives --figures\n  weft bench collectives --regret --rows allreduce,bcast")
     parser.add_argument("what", nargs="?", default="messages", choices=PROGRAMS,
                         help="messages (with barrier, allreduce, start-up), all collectives, datatypes,\n"
                              "messages between several threads of two ranks (default: %(default)s)")
@@ -185,28 +189,53 @@ def arguments():
     parser.add_argument("--only", metavar="NAMES", help="libraries, e.g. weft-process,mpich")
     parser.add_argument("--rows", metavar="ROWS",
                         help="some rows only, e.g. lat,bw or bcast,reduce")
-    parser.add_argument("--ranks", default="2,4,8", metavar="N,N", help="(default: %(default)s)")
+    parser.add_argument("--ranks", metavar="N,N",
+                        help="(default: 2,4,8; --figures: 2,4,... up to all CPUs; --regret: all CPUs)")
     parser.add_argument("--threads", default="1,2,4,8,16", metavar="N,N",
                         help="of each rank, for `weft bench threads` (default: %(default)s)")
-    parser.add_argument("--rounds", type=int, default=11, help="(default: %(default)s)")
+    parser.add_argument("--rounds", type=int, help="(default: 11; --figures and --regret: 5)")
     parser.add_argument("--batches", type=int, default=11, help="(default: %(default)s)")
     parser.add_argument("--batch-ms", type=float, default=2, help="(default: %(default)s)")
     parser.add_argument("--limit-s", type=float, default=0.5,
                         help="longest time for one row of one round (default: %(default)s)")
     parser.add_argument("--max-bytes", type=int, default=4 << 20)
     parser.add_argument("--timeout-s", type=float, default=120, help="of a job")
+    parser.add_argument("--figures", action="store_true",
+                        help="with collectives: the experiments of the paper that weft's model is from, on all CPUs;\n"
+                             "5 rounds (6 minutes on 2 CPUs), with --quick 1 (about a minute)")
+    parser.add_argument("--regret", action="store_true",
+                        help="with collectives: weft's choice of ways against the fastest way, measured")
     parser.add_argument("--quick", action="store_true", help="3 rounds of 5 short batches")
     parser.add_argument("--out", metavar="DIR", help="default: bench/results/<machine>")
     args = parser.parse_args()
+    extra = args.figures or args.regret
+    if extra and args.what != "collectives":
+        parser.error("--figures and --regret go with `weft bench collectives`")
     if args.quick:
-        args.rounds, args.batches, args.batch_ms, args.limit_s = 3, 5, 1, 0.1
-    args.ranks = [int(n) for n in args.ranks.split(",")]
+        args.batches, args.batch_ms, args.limit_s = 5, 1, 0.1
+    elif extra:
+        args.batch_ms, args.limit_s = 1, 0.2
+    if args.rounds is None:
+        args.rounds = (1 if extra else 3) if args.quick else 5 if extra else 11
+    cpus = len(os.sched_getaffinity(0))
+    usual = figures.rank_counts(cpus) if args.figures else [cpus] if args.regret else [2, 4, 8]
+    args.ranks = [int(n) for n in args.ranks.split(",")] if args.ranks else usual
     if args.what == "threads":
         args.ranks = [2]
         rows = args.rows.split(",") if args.rows else ["lat", "rate"]
         args.rows = ",".join(row if row.endswith("t") and "_" in row else f"{row}_{n}t"
                              for row in rows for n in args.threads.split(","))
     return args
+
+
+def plot(script, path, args):
+    """A picture beside the samples, by the Python that `peers` installed."""
+    plotter = Path(args.peers).resolve() / "plot/bin/python"
+    python = plotter if plotter.exists() else sys.executable
+    done = subprocess.run([python, HERE / script, path, path.with_suffix(".png")], capture_output=True, text=True)
+    print(f"plot: {path.with_suffix('.png')}" if done.returncode == 0 else
+          "no plot: matplotlib is missing (`make peers` installs it)"
+          if "matplotlib" in done.stderr else f"no plot: {done.stderr}")
 
 
 def main():
@@ -239,6 +268,15 @@ def main():
     programs = libraries.build(libs, HERE / PROGRAMS[args.what], out / "bin")
     empty = libraries.build(libs, HERE / "startup/empty.c", out / "bin")
 
+    args.about = about
+    if args.regret or args.figures:
+        series.tune(args.weft, out)
+    if args.regret:
+        return regret.measure(args, libs, programs["weft-thread"], out)
+    if args.figures:
+        path, code = figures.measure(args, libs, programs, out)
+        plot("plot_figures.py", path, args)
+        return code
     samples, failures = measure(libs, programs, empty, args)
     about["load_after"] = os.getloadavg()[0]
     if not samples:
@@ -252,13 +290,7 @@ def main():
     path.write_text(json.dumps({"about": about, "failures": failures, "samples": samples},
                                indent=None, separators=(",", ":")) + "\n")
     print(f"\nraw samples: {path}")
-    plotter = Path(args.peers).resolve() / "plot/bin/python"
-    python = plotter if plotter.exists() else sys.executable
-    done = subprocess.run([python, HERE / "plot.py", path, path.with_suffix(".png")],
-                          capture_output=True, text=True)
-    print(f"plot: {path.with_suffix('.png')}" if done.returncode == 0 else
-          "no plot: matplotlib is missing (`make peers` installs it)"
-          if "matplotlib" in done.stderr else f"no plot: {done.stderr}")
+    plot("plot.py", path, args)
     return 1 if failures else 0
 
 

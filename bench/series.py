@@ -83,6 +83,13 @@ class Samples:
         return statistics.median(values) if values else None
 
 
+def tune(prefix, out):
+    """Measures this machine now, for this run only: the model is compared with what else is measured now."""
+    os.environ["XDG_CACHE_HOME"] = str((out / "cache").resolve())
+    done = subprocess.run([Path(prefix).resolve() / "bin/weft", "tune"], capture_output=True, text=True)
+    print(done.stdout.rstrip(), done.stderr.rstrip(), sep="\n", file=sys.stderr)
+
+
 class Explained:
     """What `weft explain` says, asked once each."""
 

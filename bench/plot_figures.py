@@ -1,0 +1,70 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Draws what figures.py collected: plot_figures.py figures.json picture.png"""
+import json
+import sys
+
+import matplotlib
+matplotlib.use("Agg")
+from matplotlib import pyplot  # noqa: E402
+
+STYLE = {"measured": ("-", "o"), "modelled": ("--", ""), "counted": ("", "s")}
+
+
+def panel(axes, figure):
+    kinds = list(dict.fromkeys(curve["kind"] for curve in figure["curves"]))
+    colors = {}
+    for curve in figure["curves"]:
+        line, marker = STYLE[curve["kind"]]
+        x, *rest = zip(*curve["points"])
+        middle = rest[1] if len(rest) == 3 else rest[0]
+        label = curve["label"] if len(kinds) == 1 else f"{curve['label']} ({curve['kind']})"
+        color = colors.get(curve["label"])
+        if figure["x"] == "way":
+            drawn = axes.plot(x, middle, linestyle="", marker=marker or "_", markersize=9, label=label)[0]
+        else:
+            drawn = axes.plot(x, middle, linestyle=line, marker=marker, markersize=3, linewidth=1.2, label=label,
+                              color=color)[0]
+            if len(rest) == 3:
+                axes.fill_between(x, rest[0], rest[2], alpha=0.15, color=drawn.get_color(), linewidth=0)
+        colors.setdefault(curve["label"], drawn.get_color())
+    axes.set_title(f"figure {figure['number']}: {figure['title']}\n{', '.join(kinds)}", fontsize=7)
+    if figure["x"] == "bytes":
+        axes.set_xscale("log", base=2)
+    if figure["x"] == "ranks":
+        counts = sorted({point[0] for curve in figure["curves"] for point in curve["points"]})
+        axes.set_xscale("log", base=2)
+        axes.set_xticks(counts, [str(n) for n in counts])
+        axes.minorticks_off()
+    axes.set_xlabel(figure["x"], fontsize=7)
+    if figure["x"] == "way":
+        axes.tick_params(axis="x", labelrotation=30)
+        axes.set_ylabel("lines per line", fontsize=7)
+    else:
+        axes.set_yscale("log")
+        axes.set_ylabel("µs", fontsize=7)
+    axes.tick_params(labelsize=7)
+    axes.grid(True, which="major", alpha=0.3)
+    axes.legend(fontsize=5.5)
+
+
+def main(source, picture):
+    with open(source) as file:
+        data = json.load(file)
+    figures = [figure for figure in data["figures"] if figure["curves"]]
+    columns = 3
+    rows = -(-len(figures) // columns)
+    drawing, axes = pyplot.subplots(rows, columns, figsize=(5.2 * columns, 3.9 * rows), squeeze=False)
+    for at, figure in enumerate(figures):
+        panel(axes[at // columns][at % columns], figure)
+    for spare in range(len(figures), rows * columns):
+        axes[spare // columns][spare % columns].axis("off")
+    about = data["about"]
+    drawing.suptitle(f"{about['cpu']}, {about['cpus']} CPUs, {about['date'][:10]}; measured: medians and quartiles "
+                     f"of {data['rounds']} rounds; figures of Li, Hoefler, Snir (HPDC 2013) in shape", fontsize=10)
+    drawing.tight_layout(rect=(0, 0, 1, 0.985))
+    drawing.savefig(picture, dpi=100)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
