@@ -90,6 +90,7 @@ WayCase way_case(const Machine& x, const Setting& s) {
           .slot_bytes = slot_bytes_for(s.shared_max),
           .reach = s.threads && s.call != Call::scan,
           .crowded = s.crowded,
+          .far = x.is_far(),
           .asked = kind_of(s.call, s.asked)};
 }
 bool fits_slot(const WayCase& c) {

@@ -97,6 +97,9 @@ struct Machine {
   int cpus = 0;            // 0: one for every rank
   double turn = 0;
 
+  /// Do the farthest ranks share no cache, by the price of a line? Between the 60 and the 300 ns
+  /// that were measured on one machine in its two states (docs/cost-model.md).
+  bool is_far() const { return top().line() > 140e-9; }
   bool crowded() const { return cpus > 0 && cpus < ranks(); }
   /// The prices when each rank works on `lines` of its own: what does not fit its cache comes from
   /// memory, and of twice as much as fits, all.

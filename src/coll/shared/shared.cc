@@ -240,7 +240,8 @@ Shared::Shared(Comm& comm, std::byte* block, std::uint64_t offset)
       header_(*reinterpret_cast<BlockHeader*>(block)),
       slot_bytes_(header_.slot_bytes),
       flat_(header_.flat != 0),
-      advised_(header_.advice.worth_asking()) {
+      advised_(header_.advice.worth_asking()),
+      far_(header_.advice.machine.is_far()) {
   const BlockLayout at(size_, slot_bytes_);
   meeting_ = reinterpret_cast<Seat*>(block + at.meeting);
   meeting_slot_ = block + at.meeting_slot;

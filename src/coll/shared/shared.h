@@ -80,7 +80,7 @@ class Shared {
 
   /// Where the data of an operation goes; direct only where it may (`reach`).
   Way way(Call call, std::int64_t bytes, bool reach = true) {
-    WayCase c{call, bytes, size_, slot_bytes_, reach && direct_, engine_.policy.crowded};
+    WayCase c{call, bytes, size_, slot_bytes_, reach && direct_, engine_.policy.crowded, far_};
     if (advised_) c.advised = advised(header_.advice, c);
     if (comm_.coll->settings.ways_matter) [[unlikely]]
       return way_asked(c);
@@ -210,7 +210,7 @@ class Shared {
   BlockHeader& header_;
   const std::int64_t slot_bytes_;
   const bool flat_;
-  const bool advised_;  // the model chooses
+  const bool advised_, far_;  // the model chooses; else the table for near or far ranks
   bool direct_ = false;
   Seat* meeting_;
   std::byte* meeting_slot_;

@@ -165,7 +165,8 @@ TEST(Candidates, BetweenPartsTheModelChooses) {
         // Sizes between two powers of two go as the next one.
         const Setting less = setting(call, bytes - bytes / 4, threads);
         EXPECT_STREQ(chosen(apart, less), chosen(apart, s));
-        const bool direct = threads && call != Call::scan && worth_direct(call, bytes, false);
+        const bool direct =
+            threads && call != Call::scan && worth_direct(call, bytes, false, near.is_far());
         EXPECT_STREQ(chosen(near, s), direct ? "direct" : block_name(call)) << "the measured table";
       }
 }
