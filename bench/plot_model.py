@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Draws what `weft explain --json` says: plot_model.py answer.json picture.png"""
+"""Draws what `weft explain --json` says: plot_model.py answer.json picture.png (or .svg, .pdf)"""
 import json
 import sys
 
@@ -9,33 +9,53 @@ matplotlib.use("Agg")
 from matplotlib import pyplot  # noqa: E402
 
 
-def main(data, picture):
-    with open(data) as file:
-        answer = json.load(file)
-    built = {c["name"]: c["built"] for c in answer["candidates"]}
+def over_size(axes, answer, built):
+    """Modelled lines, measured dots of the same color, and where the way that is taken changes."""
     colors = {}
-    figure, axes = pyplot.subplots(figsize=(8, 5))
     for name, points in answer["predicted"].items():
         sizes, times = zip(*points)
-        known = built.get(name, True)
-        curve, = axes.plot(sizes, times, label=f"{name} (modelled{'' if known else ', not in weft'})",
-                           linewidth=1.2, linestyle="-" if known else ":")
+        mine = built.get(name, True)
+        curve, = axes.plot(sizes, times, linewidth=1.2 if mine else 0.8, linestyle="-" if mine else ":",
+                           label=f"{name}, modelled{'' if mine else ' (not in weft)'}")
         colors[name] = curve.get_color()
     rows = answer.get("measured", [])
     for name in dict.fromkeys(row["way"] for row in rows):
-        own = [row for row in rows if row["way"] == name]
-        axes.plot([row["bytes"] for row in own], [row["measured_us"] for row in own], "o", markersize=4,
-                  color=colors.get(name, "black"), label=f"{name} (measured here)")
-    for part in answer["chosen_over_size"][1:]:
-        axes.axvline(part["from_bytes"], color="gray", linewidth=0.6)
+        own = sorted((row["bytes"], row["measured_us"]) for row in rows if row["way"] == name)
+        axes.plot(*zip(*own), "o", markersize=4, color=colors.get(name, "black"), label=f"{name}, measured")
+    for part in answer["chosen_over_size"]:
+        axes.axvline(max(part["from_bytes"], 8), color="gray", linewidth=0.6)
+        axes.annotate(f" {part['name']} taken from {part['from_bytes']} B", (max(part["from_bytes"], 8), 0.98),
+                      xycoords=("data", "axes fraction"), rotation=90, va="top", ha="left", fontsize=6, color="gray")
     axes.set_xscale("log", base=2)
-    axes.set_yscale("log")
     axes.set_xlabel("bytes")
+
+
+def of_one_size(axes, answer):
+    """A barrier has no size: bars."""
+    modelled = {c["name"]: c["us"] for c in answer["candidates"] if c["built"]}
+    measured = {row["way"]: row["measured_us"] for row in answer.get("measured", [])}
+    axes.bar([at - 0.2 for at in range(len(modelled))], modelled.values(), 0.4, label="modelled")
+    if measured:
+        axes.bar([at + 0.2 for at in range(len(modelled))], [measured.get(name, 0) for name in modelled], 0.4,
+                 label="measured")
+    axes.set_xticks(range(len(modelled)), [f"{name}, taken" if name == answer["chosen"] else name for name in modelled])
+
+
+def main(data, picture):
+    with open(data) as file:
+        answer = json.load(file)
+    figure, axes = pyplot.subplots(figsize=(10, 5.5))
+    if answer["predicted"]:
+        over_size(axes, answer, {c["name"]: c["built"] for c in answer["candidates"]})
+        axes.set_yscale("log")
+    else:
+        of_one_size(axes, answer)
     axes.set_ylabel("µs")
-    axes.set_title(f"{answer['collective']}, {answer['ranks']} ranks ({answer['mode']}), "
-                   f"prices {answer['machine']['prices']}", fontsize=9)
+    machine = answer["machine"]
+    axes.set_title(f"{answer['collective']}, {answer['ranks']} ranks ({answer['mode']}), {machine['topology']}"
+                   f"{' (declared)' if machine['declared'] else ''}\nprices {machine['prices']}", fontsize=8)
     axes.grid(True, which="major", alpha=0.3)
-    axes.legend(fontsize=7)
+    axes.legend(fontsize=7, loc="center left", bbox_to_anchor=(1.01, 0.5))
     figure.tight_layout()
     figure.savefig(picture, dpi=130)
 

@@ -165,19 +165,18 @@ int count_distinct(std::span<const Core> cores, Of of) {
 
 Result<Topology> Topology::load(const char* synthetic_or_null) {
   Tree tree = open_tree(synthetic_or_null);
-  if (!tree) {
-    return synthetic_or_null != nullptr
-               ? fail(MPI_ERR_ARG,
-                      "hwloc does not understand the machine \"%s\"; expected a form "
-                      "like \"package:2 l3:2 core:4 pu:1\"",
-                      synthetic_or_null)
-               : fail(MPI_ERR_OTHER,
-                      "hwloc cannot read this machine's topology; --bind none "
-                      "starts ranks without it");
-  }
+  if (!tree && synthetic_or_null != nullptr)
+    return fail(MPI_ERR_ARG,
+                "hwloc does not understand the machine \"%s\"; expected a form "
+                "like \"package:2 l3:2 core:4 pu:1\"",
+                synthetic_or_null);
+  if (!tree && !is_declared())
+    return fail(MPI_ERR_OTHER,
+                "hwloc cannot read this machine's topology; --bind none "
+                "starts ranks without it");
   Topology topology;
-  topology.is_here_ = hwloc_topology_is_thissystem(tree.get()) != 0;
-  if (synthetic_or_null == nullptr && is_declared() && topology.is_here_)
+  topology.is_here_ = tree && hwloc_topology_is_thissystem(tree.get()) != 0;
+  if (synthetic_or_null == nullptr && is_declared() && (!tree || topology.is_here_))
     return fail(
         MPI_ERR_ARG,
         "hwloc does not understand the machine that HWLOC_SYNTHETIC or HWLOC_XMLFILE "

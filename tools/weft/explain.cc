@@ -208,6 +208,10 @@ int explain(const Question& q, const std::filesystem::path& prefix) {
   Case c;
   if (const std::string why = take(q, &c); !why.empty()) return refuse(why);
   if (!c.tuning.complaint.empty()) std::cerr << "weft explain: " << c.tuning.complaint << "\n";
+  if (const std::string end = std::filesystem::path(q.plot).extension();
+      !q.plot.empty() && end != ".svg" && end != ".png" && end != ".pdf")
+    return refuse("--plot " + q.plot +
+                  " is no picture; expected a name that ends in .svg, .png or .pdf");
   if (q.measure && !c.node.is_here())
     return refuse("a declared machine cannot be measured; leave --measure or --topology out");
 

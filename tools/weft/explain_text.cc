@@ -53,6 +53,33 @@ std::string ranges_as_text(const Json& ranges) {
   return text;
 }
 
+/// How much slower what weft takes is than the fastest, over all sizes. Rows are sorted by size and
+/// time.
+std::string regret_as_text(const Json& rows) {
+  double sum = 0, worst = 0;
+  int sizes = 0;
+  std::int64_t last = -1, worst_at = 0;
+  double best = 0;
+  for (const Json& row : rows) {
+    const std::int64_t bytes = row["bytes"];
+    if (bytes != last) best = row["measured_us"];
+    last = bytes;
+    if (!row["chosen"]) continue;
+    const double regret = row["measured_us"].get<double>() / best - 1;
+    sum += regret;
+    ++sizes;
+    if (regret > worst) {
+      worst = regret;
+      worst_at = bytes;
+    }
+  }
+  if (sizes == 0) return "";
+  return line(
+      "what weft takes is %.0f %% slower than the fastest way, on average over sizes; at most "
+      "%.0f %%, at %lld bytes",
+      100 * sum / sizes, 100 * worst, static_cast<long long>(worst_at));
+}
+
 std::string measured_as_text(const Json& rows) {
   std::string text =
       "\nmeasured here now (medians), every way where it serves, fastest first; > is what weft "
@@ -66,7 +93,7 @@ std::string measured_as_text(const Json& rows) {
              static_cast<long long>(row["bytes"].get<std::int64_t>()), row["chosen"] ? ">" : " ",
              row["way"].get<std::string>().c_str(), measured, predicted, measured / predicted);
   }
-  return text;
+  return text + regret_as_text(rows);
 }
 
 }  // namespace

@@ -144,6 +144,30 @@ class Weft(unittest.TestCase):
             self.assertEqual(run.returncode, 0, run.stderr)
             self.assertRegex(run.stderr, rf"^weft: the measured costs in .*{why}.*`weft tune` measures again\n$")
 
+    def test_a_topology_that_does_not_parse(self):
+        """One clear line; a job runs on, unbound, with right results."""
+        with tempfile.TemporaryDirectory() as folder:
+            half = Path(folder) / "half.xml"
+            half.write_text('<?xml version="1.0"?>\n<topology version="2.0">\n  <object type="Machine"')
+            program = f"{folder}/collectives"
+            subprocess.run([Path(WEFT).parent / "mpicc", SOURCE / "bench/collectives/main.c", "-o", program],
+                           check=True, timeout=60)
+            for declared in ({"HWLOC_SYNTHETIC": "pak:3"}, {"HWLOC_XMLFILE": str(half)},
+                             {"HWLOC_XMLFILE": "/dev/null"}, {"HWLOC_XMLFILE": f"{folder}/none.xml"}):
+                for words, code in ((["explain", "bcast", "-n", "2"], 2), (["tune"], 1)):
+                    done = weft(*words, **declared)
+                    self.assertEqual(done.returncode, code, done.stderr)
+                    self.assertRegex(done.stderr, r"\Aweft \w+: hwloc does not understand the machine that .*\n\Z")
+                for mode in ("process", "thread"):
+                    run = subprocess.run([Path(WEFT).parent / "mpiexec", f"--ranks={mode}", "-n", "3", program, "-b",
+                                          "1", "-t", "0.1", "-m", "16384"], capture_output=True, text=True,
+                                         timeout=60, env={**os.environ, **declared})
+                    self.assertEqual(run.returncode, 0, run.stderr)
+                    self.assertRegex(run.stderr, r"\Aweft: ranks are not bound to CPUs: hwloc does not .*\n\Z")
+                    rows = [json.loads(line) for line in run.stdout.splitlines()]
+                    self.assertGreater(len(rows), 10)
+                    self.assertEqual([row for row in rows if row["errors"]], [])
+
     def test_explain(self):
         done = weft("explain", "allreduce", "--bytes", "16k", "-n", "32", "--topology", "pack:4 core:8 pu:1")
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -228,14 +252,25 @@ class Weft(unittest.TestCase):
                                     "--cpus", cpus, **ways)
                         self.assertEqual(json.loads(told.stdout)["chosen"], way, (mode, call, size))
 
+    def test_explain_refuses_what_is_no_picture(self):
+        done = weft("explain", "bcast", "-n", "2", "--plot", "/tmp/costs.xyz")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("expected a name that ends in .svg, .png or .pdf", done.stderr)
+
     def test_explain_plots_or_says_what_is_missing(self):
         with tempfile.TemporaryDirectory() as folder:
-            picture = Path(folder) / "costs.png"
-            done = weft("explain", "bcast", "-n", "8", "--topology", "pack:2 core:4 pu:1", "--plot", str(picture))
-            if done.returncode == 0:
-                self.assertEqual(picture.read_bytes()[:4], b"\x89PNG")
-            else:
-                self.assertIn("matplotlib is missing", done.stderr)
+            for call, end, start in (("bcast", "png", b"\x89PNG"), ("allreduce", "svg", b"<?xml"),
+                                     ("barrier", "png", b"\x89PNG")):
+                picture = Path(folder) / f"{call}.{end}"
+                done = weft("explain", call, "-n", "8", "--topology", "pack:2 core:4 pu:1", "--plot", str(picture))
+                if done.returncode == 0:
+                    self.assertEqual(picture.read_bytes()[:len(start)], start)
+                else:
+                    self.assertIn("matplotlib is missing", done.stderr)
+            bad = f"{folder}/no/such/folder.png"
+            done = weft("explain", "bcast", "-n", "8", "--topology", "pack:2 core:4 pu:1", "--plot", bad)
+            self.assertEqual(done.returncode, 1)
+            self.assertRegex(done.stderr, r"^no plot: .*\n$")
 
     def test_bench_passes_its_words_on(self):
         done = weft("bench", "--help")
