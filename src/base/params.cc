@@ -82,6 +82,9 @@ constexpr ParamDef table[] = {
     {P::sync_reactivation, "sync.reactivation", ParamType::boolean, "1", "", 0, 1,
      "of a rank's waiting threads one looks after messages and wakes each of the others when its "
      "own operations are complete; 0: every waiting thread looks"},
+    {P::sync_hang_seconds, "sync.hang_seconds", ParamType::integer, "60", "s", 0, 1000000000,
+     "say who waits for what when ranks have waited so long for something that cannot come "
+     "(docs/hangs.md); 0: never"},
     {P::log, "log", ParamType::text, "", "", 0, 0,
      "what to log to stderr: a list of folder:level, level one of error, info, debug"},
     {P::stats, "stats", ParamType::boolean, "0", "", 0, 1,

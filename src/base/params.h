@@ -39,6 +39,7 @@ enum class P : int {
   sync_lock,
   sync_bias,
   sync_reactivation,
+  sync_hang_seconds,
   log,
   stats,
   trace,

@@ -10,6 +10,7 @@ namespace weft::coll {
 
 void attach(Comm& comm) {
   comm.coll = new CommState;
+  comm.engine->comms.push_back(&comm);
   take_hints(comm);
 }
 
@@ -35,6 +36,7 @@ void take_hints(Comm& comm) {
 }
 
 void detach(Comm& comm) {
+  std::erase(comm.engine->comms, &comm);
   CommState* state = comm.coll;
   comm.coll = nullptr;
   while (Schedule* schedule = state->idle) {

@@ -22,6 +22,10 @@ class Executor {
   static Err run(Schedule& schedule, object::Comm& comm);
 
   static Err error(const Schedule& schedule) { return schedule.error_; }
+  /// The messages of the round under way.
+  static std::span<object::Request* const> pending(const Schedule& schedule) {
+    return schedule.pending_;
+  }
 
  private:
   static void post_round(Schedule& schedule, object::Comm& comm);

@@ -88,7 +88,12 @@ Err release(object::Request& request) {
   return ok;
 }
 
-constexpr object::RequestOps request_ops{"collective operation", start, nullptr, release, nullptr};
+std::span<object::Request* const> parts(const object::Request& request) {
+  return Executor::pending(*static_cast<const Schedule*>(request.state));
+}
+
+constexpr object::RequestOps request_ops{
+    "collective operation", start, nullptr, release, nullptr, parts};
 
 }  // namespace
 
@@ -102,7 +107,7 @@ Schedule& take_schedule(Comm& comm) {
 
 Err launch(Schedule& schedule, Comm& comm, const How& how) {
   schedule.next_round();
-  const int tag = static_cast<int>(comm.coll->operations++ & 0x7fffffff);
+  const int tag = static_cast<int>(comm.operations++ & 0x7fffffff);
   Executor::begin(schedule, tag);
   if (how.what == How::blocking) {
     const Err error = Executor::run(schedule, comm);

@@ -26,9 +26,8 @@ struct Settings {
 
 struct CommState {
   Settings settings;
-  std::uint32_t operations = 0;  // launched so far, the same on all ranks; the tag of the next
-  Schedule* idle = nullptr;      // free list
-  Shared* shared = nullptr;      // flags and slots; made at the first blocking collective
+  Schedule* idle = nullptr;  // free list
+  Shared* shared = nullptr;  // flags and slots; made at the first blocking collective
   bool shared_tried = false;
   std::uint64_t explained = 0;  // way.cc: what has been said
 };

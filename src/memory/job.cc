@@ -52,7 +52,8 @@ JobLayout job_layout(const JobHeader& h) {
   JobLayout at{};
   at.entries = round_up(sizeof(JobHeader));
   at.hierarchy = at.entries + h.nranks * sizeof(RankEntry);
-  at.areas = round_up(at.hierarchy + topo::HierarchyTable::bytes(h.nranks));
+  at.waits = round_up(at.hierarchy + topo::HierarchyTable::bytes(h.nranks));
+  at.areas = at.waits + h.nranks * rank_waits_bytes;
   at.heap = round_up(at.areas + h.nranks * h.rank_bytes);
   at.total = at.heap + h.heap_bytes;
   return at;
@@ -136,6 +137,10 @@ topo::HierarchyTable& Job::hierarchy_table() {
 std::byte* Job::area(int world_rank) {
   return at(job_layout(header()).areas +
             static_cast<std::size_t>(world_rank) * header().rank_bytes);
+}
+
+std::byte* Job::waits(int world_rank) {
+  return at(job_layout(header()).waits + static_cast<std::size_t>(world_rank) * rank_waits_bytes);
 }
 
 std::byte* Job::heap() {

@@ -2,7 +2,8 @@
 //
 // The job on one node: an anonymous memory file (memfd) that the launcher makes and every process
 // of the job inherits. It starts with a JobHeader, one RankEntry per rank and the table of the
-// node's hierarchy; the area of each rank (mailbox, rings) and a common heap follow. Zero bytes are
+// node's hierarchy; what waiting threads note (hang/record.h), the area of each rank (mailbox,
+// rings) and a common heap follow. Zero bytes are
 // the valid initial state of everything behind the entries, so the launcher only sizes the file. No
 // name, no socket, nothing to clean up.
 //
@@ -37,6 +38,8 @@ struct alignas(64) RankEntry {
 
 /// In front of a rank's rings: its mailbox's control lines and copy jobs (shm/mailbox.h).
 inline constexpr std::size_t rank_control_bytes = 64 * 1024;
+/// What a rank's waiting threads note (hang/record.h); memory only where there is a note.
+inline constexpr std::size_t rank_waits_bytes = 44 * 1024;
 
 inline constexpr std::size_t price_bytes = 1536;
 
@@ -51,6 +54,8 @@ struct JobHeader {
   std::uint32_t ring_bytes;
   std::atomic<std::uint32_t> next_context;  // communicator contexts handed out so far
   std::atomic<std::uint32_t> heap_lock;     // 0 free, 1 held
+  std::uint32_t watched;                    // launcher: it looks for hangs, ranks need not
+  std::atomic<std::uint32_t> hang_reports;  // by ranks, where nobody else looks
   std::uint64_t heap_state[64];             // memory/heap.cc
   // What memory costs here, by the launcher: a model::Parameters. Zero: not known.
   alignas(64) std::byte prices[price_bytes];
@@ -58,7 +63,7 @@ struct JobHeader {
 
 /// Byte offsets in the segment, from the header's numbers alone.
 struct JobLayout {
-  std::size_t entries, hierarchy, areas, heap, total;
+  std::size_t entries, hierarchy, waits, areas, heap, total;
 };
 JobLayout job_layout(const JobHeader& header);
 
@@ -78,6 +83,7 @@ class Job {
   topo::HierarchyTable& hierarchy_table();
   topo::Hierarchy hierarchy() { return topo::Hierarchy(hierarchy_table()); }
   std::byte* area(int world_rank);
+  std::byte* waits(int world_rank);
   std::byte* heap();
   std::byte* at(std::uint64_t offset) { return static_cast<std::byte*>(base_) + offset; }
   std::uint64_t offset_of(const void* p) {

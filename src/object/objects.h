@@ -96,6 +96,7 @@ struct Comm : Object {
   Attributes attributes;
   std::string name;
   std::uint32_t constructions = 0;  // collective constructions begun on it, the same at all members
+  std::uint32_t operations = 0;     // collectives by messages begun on it, likewise; the next's tag
   std::int32_t orphans = 0;         // operations under way whose requests the user has freed
   bool freed = false;               // by the user; pending operations keep it
 

@@ -8,6 +8,7 @@
 #include <mpi.h>
 
 #include <cstdint>
+#include <span>
 
 #include "object/objects.h"
 
@@ -27,6 +28,8 @@ struct RequestOps {
   Err (*release)(Request&);
   /// Bring generalized requests' status up to date before it is returned; may be null.
   Err (*query)(Request&);
+  /// The requests that a collective waits for now; null for other kinds.
+  std::span<Request* const> (*parts)(const Request&) = nullptr;
 };
 
 struct Request : Object {

@@ -125,7 +125,7 @@ Err buffer_attach(Engine& e, Comm* comm, void* buffer, std::int64_t size) {
 
 Err buffer_flush(Engine& e, Comm* comm) {
   if (BufferPool* pool = pool_for(e, comm, false))
-    wait_until(e, [pool] { return pool->in_flight == 0; });
+    wait_until(e, [pool] { return pool->in_flight == 0; }, {.about = &sent_messages});
   return ok;
 }
 

@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "base/pool.h"
 #include "base/trace.h"
+#include "hang/watch.h"
 #include "memory/peer.h"
 #include "pt2pt/match.h"
 #include "pt2pt/pt2pt.h"
@@ -133,7 +134,9 @@ struct Engine {
   BufferPool buffer;
   std::vector<std::pair<Comm*, BufferPool*>> comm_buffers;
   std::uint32_t vain_looks = 0;
-  Waiters waiters;  // threads of this rank, if it has several
+  Waiters waiters;                     // threads of this rank, if it has several
+  std::vector<Comm*> comms;            // the rank's, in order of their construction
+  std::unique_ptr<hang::Watch> watch;  // null where mpiexec looks for hangs, or nobody does
 
   /// Join the job. Sends to ranks that have not joined yet are fine: their mailbox is there.
   void open(memory::Job& job, int world_rank, const Params& params, Counters& counters);
@@ -226,19 +229,21 @@ inline void wake_rank(Engine& e, std::int32_t world_rank) {
 
 /// Sleep until news, if `done()` is still false after announcing.
 template <class Done>
-void park(Engine& e, sync::Waiter& waiter, Done&& done) {
+void park(Engine& e, sync::Waiter& waiter, Done&& done, const Awaited& awaited, Note& note) {
   sync::ParkWord& word = e.inbox.parked();
   waiter.announce(word);
   progress(e);
-  if (done() || e.inbox.poll() != nullptr || !e.busy.empty()) return waiter.retract(word);
+  if (done() || e.inbox.poll() != nullptr) return waiter.retract(word);
+  const std::int64_t limit_ns = note.before_sleep(e, awaited);
+  if (!e.busy.empty()) return waiter.retract(word);
   const TraceSpan span(e.trace.get(), "sleep");
-  waiter.sleep(word);
+  waiter.sleep(word, limit_ns);
   e.lock.spent(&Counters::sync_ns);
 }
 
 /// Progress until done(): every wait of the library. done() is cheap; who makes it true either
 /// completes a request, or sends a message, or calls wake_rank(). `awaited`: the requests that make
-/// it true, if it is about requests.
+/// it true, or what else does.
 template <class Done>
 void wait_until(Engine& e, Done&& done, const Awaited& awaited = {}) {
   progress(e);
@@ -249,12 +254,13 @@ void wait_until(Engine& e, Done&& done, const Awaited& awaited = {}) {
     return wait_among_threads(e, me);
   }
   sync::Waiter waiter(e.policy);
+  Note note;
   for (;;) {
     const auto next = waiter.step(e.policy.crowded);
     e.lock.spent(&Counters::sync_ns);
     progress(e);
     if (done()) break;
-    if (next == sync::Waiter::Next::may_park) park(e, waiter, done);
+    if (next == sync::Waiter::Next::may_park) park(e, waiter, done, awaited, note);
   }
   e.counters->yields += waiter.yields();
   e.counters->parks += waiter.parks();

@@ -56,7 +56,8 @@ class Matcher {
   /// The offer of a sender's copy job.
   Arrived* find_offer(std::int32_t sender, std::uint32_t job) const;
   /// For the report of what was never received.
-  Arrived* first_arrived() const { return arrived_all_.front(); }
+  const Arrived* first_arrived() const { return arrived_all_.front(); }
+  static const Arrived* next_arrived(const Arrived* m) { return m->order_link.next; }
 
  private:
   static constexpr int buckets = 64;

@@ -29,7 +29,9 @@ Arrived* look(int source, int tag, Comm& comm) {
 Arrived* wait_for_message(int source, int tag, Comm& comm) {
   Engine& e = *comm.engine;
   Arrived* m = nullptr;
-  wait_until(e, [&] { return (m = find_message(e, wanted(source, tag, comm))) != nullptr; });
+  const About about{.what = hang::What::probe, .comm = &comm, .rank = source, .tag = tag};
+  wait_until(e, [&] { return (m = find_message(e, wanted(source, tag, comm))) != nullptr; },
+             {.about = &about});
   return m;
 }
 

@@ -244,6 +244,8 @@ void Engine::open(memory::Job& the_job, int rank, const Params& the_params,
   kernel_copy_min = policy.crowded ? 0 : params->integer(P::pt2pt_kernel_copy_min);
   cooperate_min = policy.crowded ? INT64_MAX : params->integer(P::pt2pt_cooperate_min);
   use_kernel_copy = params->boolean(P::memory_cma);
+  if (h.watched == 0 && hang::limit_ns(*params) > 0)
+    watch = std::make_unique<hang::Watch>(the_job, hang::limit_ns(*params));
   peers = std::vector<Peer>(h.nranks);
   for (std::uint32_t i = shm::Mailbox::jobs; i > 0; --i) free_jobs.push_back(i - 1);
   make_shared_request(*this);

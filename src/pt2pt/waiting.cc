@@ -70,13 +70,15 @@ void sleep_at_mailbox(Engine& e, Waiting& me, sync::Waiter& waiter) {
   ++e.waiters.blocked;
   waiter.announce(word);
   progress(e);
-  if (me.done() || ask_watchers(e) || e.inbox.poll() != nullptr || !e.busy.empty()) {
+  const bool news = me.done() || ask_watchers(e) || e.inbox.poll() != nullptr;
+  const std::int64_t limit_ns = news ? 0 : me.note.before_sleep(e, me.awaited);
+  if (news || !e.busy.empty()) {
     // Without reactivation another thread may still rely on the word.
     if (e.waiters.sleeping == 1) waiter.retract(word);
   } else {
     const TraceSpan span(e.trace.get(), "sleep");
     const auto left = e.lock.let_go();
-    waiter.sleep(word);
+    waiter.sleep(word, limit_ns);
     e.lock.take_back_low(left);
   }
   --e.waiters.sleeping;
@@ -113,13 +115,15 @@ void wait_for_signal(Engine& e, Waiting& me) {
   sync::Waiter waiter(e.policy);
   std::uint64_t sleeps = 0;
   bool sleep = crowded(e);
-  const auto left = e.lock.let_go();
+  std::int64_t limit_ns = me.note.before_sleep(e, me.awaited, false);
+  auto left = e.lock.let_go();
   while (!me.signal.is_given()) {
-    if (sleep) {
-      ++sleeps;
-      me.signal.sleep();
-    } else {
+    if (!sleep) {
       sleep = waiter.step(false) == sync::Waiter::Next::may_park;
+    } else if (++sleeps; me.signal.sleep(limit_ns) == sync::Signal::Woken::by_time) {
+      e.lock.take_back_low(left);
+      limit_ns = me.note.before_sleep(e, me.awaited, false);
+      left = e.lock.let_go();
     }
   }
   e.lock.take_back(left);

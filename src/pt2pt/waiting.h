@@ -18,6 +18,7 @@
 
 #include "base/list.h"
 #include "object/request.h"
+#include "pt2pt/note.h"
 #include "sync/signal.h"
 
 namespace weft::pt2pt {
@@ -30,6 +31,7 @@ struct Awaited {
   std::span<const MPI_Request> handles{};
   std::span<Request* const> requests{};
   bool one_is_enough = false;
+  const About* about = nullptr;  // what it is about instead, for who asks why nobody moves
 
   bool none() const { return handles.empty() && requests.empty(); }
 };
@@ -49,6 +51,7 @@ struct Waiting {
   Link<Waiting> link;
   std::size_t pending = 0;  // completions until this thread has to be woken
   bool listed = false;
+  Note note;
   sync::Signal signal;
 };
 

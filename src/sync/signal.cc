@@ -1,19 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sync/signal.h"
 
+#include <errno.h>
 #include <linux/futex.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 namespace weft::sync {
 
-void Signal::sleep() {
+Signal::Woken Signal::sleep(std::int64_t limit_ns) {
   std::uint32_t expected = awake;
   // relaxed: is_given() acquires
   word_.compare_exchange_strong(expected, asleep, std::memory_order_relaxed);
-  if (expected != given)
-    syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word_), FUTEX_WAIT_PRIVATE, asleep,
-            nullptr, nullptr, 0);
+  if (expected == given) return Woken::by_somebody;
+  const timespec limit{limit_ns / 1'000'000'000, limit_ns % 1'000'000'000};
+  const long result =
+      syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word_), FUTEX_WAIT_PRIVATE, asleep,
+              limit_ns > 0 ? &limit : nullptr, nullptr, 0);
+  return result != 0 && errno == ETIMEDOUT ? Woken::by_time : Woken::by_somebody;
 }
 
 bool Signal::give() {

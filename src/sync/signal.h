@@ -19,8 +19,9 @@ class Signal {
   bool is_given() const { return word_.load(std::memory_order_acquire) == given; }
   /// relaxed: it may fall asleep the moment after
   bool is_awake() const { return word_.load(std::memory_order_relaxed) == awake; }
-  /// Sleep until it is given; may return earlier.
-  void sleep();
+  enum class Woken { by_somebody, by_time };
+  /// Sleep until it is given, or for `limit_ns` (0: without end); may return earlier.
+  Woken sleep(std::int64_t limit_ns = 0);
   /// The waiting thread may destroy the signal as soon as it is given. True if it was asleep.
   bool give();
   /// By the waiting thread, to wait again.

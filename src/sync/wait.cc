@@ -65,11 +65,12 @@ void Waiter::announce(ParkWord& word) {
   if (policy_.membarrier) syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0);
 }
 
-void Waiter::sleep(ParkWord& word) {
+void Waiter::sleep(ParkWord& word, std::int64_t limit_ns) {
   ++parks_;
-  const timespec limit{0, blind_sleep_us * 1000};
+  if (!policy_.membarrier) limit_ns = blind_sleep_us * 1000;
+  const timespec limit{limit_ns / 1'000'000'000, limit_ns % 1'000'000'000};
   syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAIT, 1,
-          policy_.membarrier ? nullptr : &limit, nullptr, 0);
+          limit_ns > 0 ? &limit : nullptr, nullptr, 0);
 }
 
 void wake_slow(ParkWord& word) {

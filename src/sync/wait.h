@@ -61,8 +61,8 @@ class Waiter {
 
   void announce(ParkWord& word);
   void retract(ParkWord& word) { word.store(0, std::memory_order_relaxed); }
-  /// Sleep until woken. The caller holds no lock.
-  void sleep(ParkWord& word);
+  /// Sleep until woken, or for `limit_ns` (0: without end). The caller holds no lock.
+  void sleep(ParkWord& word, std::int64_t limit_ns = 0);
 
   std::uint64_t yields() const { return yields_; }
   std::uint64_t parks() const { return parks_; }

@@ -126,7 +126,8 @@ Err comm_free(Comm& comm, MPI_Comm* handle) {
 Err comm_disconnect(Comm& comm, MPI_Comm* handle) {
   WEFT_TRY(refuse_predefined(comm));
   // What the user still holds is complete or inactive (§11.10.4, as in MPI_Finalize).
-  pt2pt::wait_until(*comm.engine, [&] { return comm.orphans == 0; });
+  const pt2pt::About about{.comm = &comm};
+  pt2pt::wait_until(*comm.engine, [&] { return comm.orphans == 0; }, {.about = &about});
   return comm_free(comm, handle);
 }
 

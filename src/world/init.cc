@@ -66,7 +66,8 @@ Err finalize(Rank& rank) {
   pt2pt::Engine& e = rank.engine;
   WEFT_TRY(delete_self_attributes(rank));
   // What was sent in the background must be out before this rank may leave.
-  pt2pt::wait_until(e, [&] { return e.busy.empty() && e.free_jobs.size() == shm::Mailbox::jobs; });
+  pt2pt::wait_until(e, [&] { return e.busy.empty() && e.free_jobs.size() == shm::Mailbox::jobs; },
+                    {.about = &pt2pt::sent_messages});
   WEFT_TRY(coll::barrier(*rank.store.comm_world));
   if (rank.process->params.boolean(P::stats)) WEFT_TRY(print_stats(rank));
   write_trace(rank);

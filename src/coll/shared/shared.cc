@@ -49,11 +49,17 @@ std::atomic<std::uint64_t>& number_at(std::byte* lines, int rank) {
 }  // namespace
 
 template <class Done>
-void Shared::wait(Done&& done) {
+void Shared::wait(Done&& done, const Missing& missing) {
   if (!engine_.policy.crowded)
     for (int i = 0; i < tight_looks; ++i)
       if (done()) return;
-  pt2pt::wait_until(engine_, done);
+  const pt2pt::About about{.what = hang::What::collective,
+                           .comm = &comm_,
+                           .rank = missing.rank,
+                           .number = now_,
+                           .lacks = missing.lacks,
+                           .object = &missing};
+  pt2pt::wait_until(engine_, done, {.about = &about});
 }
 
 void Shared::wake(int rank) {
@@ -76,11 +82,13 @@ const std::byte* Shared::await(int rank, std::int64_t bytes) {
   const std::byte* data = slot(rank, bytes);
   // acquire: pairs with publish()
   if (theirs.turn.load(std::memory_order_acquire) != now_)
-    wait([&] {
-      if (theirs.turn.load(std::memory_order_acquire) == now_) return true;
-      if (bytes <= look_ahead_max) __builtin_prefetch(data);
-      return false;
-    });
+    wait(
+        [&] {
+          if (theirs.turn.load(std::memory_order_acquire) == now_) return true;
+          if (bytes <= look_ahead_max) __builtin_prefetch(data);
+          return false;
+        },
+        {.shared = this, .rank = rank});
   compare(rank);
   return data;
 }
@@ -103,23 +111,32 @@ void Shared::look_at_finished() {
 }
 
 template <class Done>
-void Shared::wait_for_finish(Done&& done) {
+void Shared::wait_for_finish(Done&& done, const Missing& missing) {
   if (done()) return;
   header_.wanted.fetch_add(1, std::memory_order_seq_cst);
-  wait(done);
+  wait(done, missing);
   header_.wanted.fetch_sub(1, std::memory_order_relaxed);
 }
 
 void Shared::wait_until_finished(std::uint64_t number) {
-  wait_for_finish([&] {
-    look_at_finished();
-    return known_ >= number;
-  });
+  const Missing those{
+      .shared = this, .number = number, .lacks = [](const void* missing, int rank) {
+        const auto& m = *static_cast<const Missing*>(missing);
+        return rank != m.shared->rank_ &&
+               number_at(m.shared->finished_, rank).load(std::memory_order_acquire) < m.number;
+      }};
+  wait_for_finish(
+      [&] {
+        look_at_finished();
+        return known_ >= number;
+      },
+      those);
 }
 
 void Shared::wait_until_finished_by(int rank) {
   wait_for_finish(
-      [&] { return number_at(finished_, rank).load(std::memory_order_acquire) >= now_; });
+      [&] { return number_at(finished_, rank).load(std::memory_order_acquire) >= now_; },
+      {.shared = this, .rank = rank});
 }
 
 void Shared::meet(const Operands* x, std::int64_t bytes) {
@@ -157,7 +174,12 @@ void Shared::meet(const Operands* x, std::int64_t bytes) {
     index = group;
     members = groups;
   }
-  wait([&] { return meeting_->turn.load(std::memory_order_acquire) == now_; });
+  const Missing those{.shared = this, .lacks = [](const void* missing, int rank) {
+                        const Shared& s = *static_cast<const Missing*>(missing)->shared;
+                        // acquire, though a hint: as everywhere; pairs with publish()
+                        return s.seat(rank).turn.load(std::memory_order_acquire) != s.now_;
+                      }};
+  wait([&] { return meeting_->turn.load(std::memory_order_acquire) == now_; }, those);
 }
 
 Err Shared::disagreement() const {

@@ -111,12 +111,20 @@ class Shared {
     if (now_ - known_ > window) [[unlikely]]
       wait_until_finished(now_ - window);
   }
+  /// Whose part a wait is for: one rank's, or that of all who lack it. For who asks why nobody
+  /// moves.
+  struct Missing {
+    const Shared* shared;
+    int rank = 0;
+    std::uint64_t number = 0;
+    bool (*lacks)(const void* missing, int rank) = nullptr;
+  };
   /// Wait until all ranks have finished operation `number`, a stream.
   void wait_until_finished(std::uint64_t number);
   /// Wait until `rank` has finished this operation, a stream.
   void wait_until_finished_by(int rank);
   template <class Done>
-  void wait_for_finish(Done&& done);
+  void wait_for_finish(Done&& done, const Missing& missing);
   /// The operations that all ranks are known to have finished.
   void look_at_finished();
   /// Tell everybody that this rank's seat is filled.
@@ -161,7 +169,7 @@ class Shared {
     return agree;
   }
   template <class Done>
-  void wait(Done&& done);
+  void wait(Done&& done, const Missing& missing);
   void wake(int rank);
   void wake_all();
   /// The end of an operation: did all ranks do the same?

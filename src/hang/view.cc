@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hang/view.h"
+
+namespace weft::hang {
+namespace {
+
+RankView::State state_of(const memory::RankEntry& entry) {
+  // acquire: pairs with the rank's MPI_Init and MPI_Finalize
+  switch (entry.state.load(std::memory_order_acquire)) {
+    case memory::RankState::started:
+      return RankView::State::not_initialized;
+    case memory::RankState::initialized:
+      return RankView::State::running;
+    default:
+      return RankView::State::left;
+  }
+}
+
+}  // namespace
+
+JobView look_at(memory::Job& job, std::int64_t now_ns) {
+  JobView view;
+  view.now_ns = now_ns;
+  view.ranks.resize(static_cast<std::size_t>(job.size()));
+  for (int r = 0; r < job.size(); ++r) {
+    RankView& rank = view.ranks[static_cast<std::size_t>(r)];
+    rank.state = state_of(job.entry(r));
+    rank.pid = job.entry(r).pid.load(std::memory_order_relaxed);
+    const Board& notes = board(job, r);
+    if (notes.waits.load(std::memory_order_relaxed) == 0) continue;
+    rank.more_threads = notes.without_slot.load(std::memory_order_relaxed) != 0;
+    for (const Slot& slot : notes.slot) {
+      Thread thread;
+      if (slot.read(&thread.record, &thread.looks)) rank.threads.push_back(thread);
+    }
+  }
+  return view;
+}
+
+}  // namespace weft::hang

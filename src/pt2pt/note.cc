@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Turning requests, questions and unmatched messages into the plain numbers of a hang::Record.
+#include "pt2pt/note.h"
+
+#include <mpi.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/clock.h"
+#include "hang/site.h"
+#include "hang/watch.h"
+#include "pt2pt/engine.h"
+
+namespace weft::pt2pt {
+namespace {
+
+using hang::Need;
+using hang::Record;
+using hang::What;
+
+constexpr std::uint32_t spaces = 4;  // message spaces of a communicator (object::Comm::context)
+
+/// The communicator to which messages of `context` belong; nullptr: to none that is complete.
+const Comm* comm_of(const Engine& e, std::uint32_t context) {
+  for (const Comm* comm : e.comms)
+    if (context - comm->context < spaces) return comm;
+  return nullptr;
+}
+
+void copy_name(char* to, std::size_t room, const char* from) {
+  std::strncpy(to, from, room - 1);
+}
+
+hang::CommName name_of(const Comm* comm, std::uint32_t context) {
+  hang::CommName out;
+  out.context = context;
+  if (comm == nullptr) return out;
+  out.context = comm->context;
+  out.size = static_cast<std::int32_t>(comm->peers().size());
+  copy_name(out.name, sizeof out.name, comm->name.c_str());
+  return out;
+}
+
+/// The members if they follow each other at a fixed distance.
+hang::Ranks ranks_of(const std::vector<std::int32_t>& members) {
+  if (members.empty()) return {};
+  const auto count = static_cast<std::int32_t>(members.size());
+  const hang::Ranks out{members[0], count > 1 ? members[1] - members[0] : 1, count};
+  for (std::int32_t i = 0; i < count; ++i)
+    if (members[static_cast<std::size_t>(i)] != out.first + i * out.stride) return {};
+  return out;
+}
+
+std::int32_t rank_in(const std::vector<std::int32_t>& members, std::int32_t world_rank) {
+  const auto at = std::find(members.begin(), members.end(), world_rank);
+  return at == members.end() ? hang::nobody : static_cast<std::int32_t>(at - members.begin());
+}
+
+void set_peer(Need& need, const std::vector<std::int32_t>& members, std::int32_t rank) {
+  need.rank = rank < 0 ? hang::nobody : rank;
+  need.among = ranks_of(members);
+  if (need.rank != hang::nobody) need.peer = members[static_cast<std::size_t>(rank)];
+}
+
+class Writer {
+ public:
+  Writer(Engine& e, Record& record) : e_(e), record_(record) {}
+
+  void add(const Awaited& awaited) {
+    record_.one_is_enough = awaited.one_is_enough;
+    for (MPI_Request handle : awaited.handles)
+      if (handle != MPI_REQUEST_NULL) add(*request_of(handle));
+    for (Request* request : awaited.requests) add(*request);
+    if (awaited.about != nullptr) add(*awaited.about);
+    if (record_.needs_count == 0) add(Need{});
+  }
+
+  void add_messages() {
+    for (const Arrived* m = e_.matcher.first_arrived(); m != nullptr;
+         m = Matcher::next_arrived(m)) {
+      const Comm* comm = comm_of(e_, m->envelope.context);
+      if (comm == nullptr || comm->context != m->envelope.context) continue;  // not the user's
+      if (record_.messages_count < Record::messages_max)
+        record_.messages[record_.messages_count] = {m->sender,       m->envelope.source,
+                                                    m->envelope.tag, m->offer,
+                                                    m->bytes,        name_of(comm, comm->context)};
+      ++record_.messages_count;
+    }
+  }
+
+  void add_begun() {
+    const auto add = [this](const Comm& comm) {
+      record_.begun[record_.begun_count++] = {comm.context, comm.operations};
+    };
+    for (std::size_t i = 0; i < e_.comms.size() && record_.begun_count < Record::begun_max; ++i)
+      add(*e_.comms[i]);
+  }
+
+ private:
+  void add(const Need& need) {
+    if (record_.needs_count < Record::needs_max) record_.needs[record_.needs_count] = need;
+    ++record_.needs_count;
+  }
+
+  void add(Request& request) {
+    if (request.done) return;
+    if (request.ops != nullptr && request.ops->parts != nullptr) {
+      for (Request* part : request.ops->parts(request)) add(*part);
+    } else if (request.state == nullptr && request.comm != nullptr &&
+               static_cast<P2p&>(request).halves == 0) {
+      add_message(static_cast<P2p&>(request));
+    } else {
+      add(Need{});
+    }
+  }
+
+  void add_message(const P2p& p) {
+    const std::uint32_t context = p.envelope.context;
+    const Comm* comm = comm_of(e_, context);
+    const std::vector<std::int32_t>& members = p.comm->peers();
+    Need need;
+    if (p.is_send) {
+      set_peer(need, members, rank_in(members, p.peer));
+      need.peer = p.peer;
+    } else {
+      const bool matched = !p.persistent && p.source != MPI_ANY_SOURCE;
+      set_peer(need, members, matched ? p.source : p.envelope.source);
+    }
+    need.comm = name_of(comm, context);
+    need.tag = p.envelope.tag;
+    need.bytes = p.buffer.bytes();
+    const std::uint32_t space = context - need.comm.context;
+    need.what = comm == nullptr || space > 1 ? What::construction
+                : space == 1                 ? What::collective
+                : p.is_send                  ? What::send
+                                             : What::receive;
+    if (space == 1) need.number = static_cast<std::uint64_t>(p.envelope.tag);
+    add(need);
+  }
+
+  void add(const About& about) {
+    if (about.what == What::other) return add_sends(about.comm);
+    Need need;
+    need.what = about.what;
+    need.tag = about.tag;
+    need.number = about.number;
+    need.in_memory = about.what == What::collective;
+    need.comm = name_of(about.comm, about.comm->context);
+    const std::vector<std::int32_t>& members = about.comm->peers();
+    if (about.lacks == nullptr) {
+      set_peer(need, members, about.rank);
+      return add(need);
+    }
+    for (int rank = 0; rank < static_cast<int>(members.size()); ++rank) {
+      if (!about.lacks(about.object, rank)) continue;
+      set_peer(need, members, rank);
+      add(need);
+    }
+  }
+
+  /// What this rank has sent and nobody has received, of all communicators or one.
+  void add_sends(const Comm* comm) {
+    const auto add_send = [&](const P2p& send) {
+      if (send.comm != nullptr && (comm == nullptr || send.comm == comm)) add_message(send);
+    };
+    for (std::uint32_t i = 0; i < shm::Mailbox::jobs; ++i)
+      if (std::find(e_.free_jobs.begin(), e_.free_jobs.end(), i) == e_.free_jobs.end())
+        add_send(*reinterpret_cast<const P2p*>(e_.inbox.job(i).request));
+    for (Peer* peer = e_.busy.front(); peer != nullptr; peer = e_.busy.next(peer))
+      if (Outgoing* item = peer->queue.front(); item != nullptr && item->push == push_queued)
+        add_send(static_cast<P2p&>(*item));
+  }
+
+  Engine& e_;
+  Record& record_;
+};
+
+/// Anything that a rank did changes it.
+std::uint64_t done_so_far(const Engine& e) {
+  const Counters& c = *e.counters;
+  return c.messages_sent + c.messages_received + c.bytes_copied + c.copies_helped + c.unexpected;
+}
+
+}  // namespace
+
+std::int64_t Note::before_sleep(Engine& e, const Awaited& awaited, bool at_mailbox) {
+  const std::int64_t now = now_ns();
+  if (since_ns_ == 0) since_ns_ = now;
+  if (now - since_ns_ < hang::noted_after_ns) return since_ns_ + hang::noted_after_ns - now;
+  const std::uint64_t done = done_so_far(e);
+  if (!is_written() || done != done_ || at_mailbox != at_mailbox_) {
+    if (!is_written() || done != done_) moved_ns_ = now;
+    done_ = done;
+    at_mailbox_ = at_mailbox;
+    write(e, awaited);
+  }
+  if (slot_ != nullptr && at_mailbox) slot_->count_look();
+  return e.watch != nullptr && at_mailbox ? e.watch->look() : 0;
+}
+
+void Note::write(Engine& e, const Awaited& awaited) {
+  hang::Board& board = hang::board(*e.job, e.world_rank);
+  if (wait_ == 0) {
+    wait_ = board.waits.fetch_add(1, std::memory_order_relaxed) + 1;
+    const hang::Site site = hang::find_site();
+    call_ = site.call;
+    call_site_ = site.returns_to;
+    for (hang::Slot& slot : board.slot)
+      if (slot.try_take()) {
+        slot_ = &slot;
+        break;
+      }
+    if (slot_ == nullptr) {
+      crowded_ = &board;
+      board.without_slot.fetch_add(1, std::memory_order_relaxed);
+    }
+  }
+  if (slot_ == nullptr) return;
+  Record record;
+  record.wait = wait_;
+  record.since_ns = since_ns_;
+  record.moved_ns = moved_ns_;
+  record.park_at = at_mailbox_ ? e.job->offset_of(&e.inbox.parked()) : 0;
+  record.call_site = call_site_;
+  copy_name(record.call, sizeof record.call, call_);
+  record.pid = e.pid;
+  record.tid = gettid();
+  record.multiple = e.lock.enabled();
+  Writer writer(e, record);
+  writer.add(awaited);
+  writer.add_messages();
+  writer.add_begun();
+  slot_->write(record);
+}
+
+void Note::give_back() {
+  if (slot_ != nullptr) slot_->give_back();
+  if (crowded_ != nullptr) crowded_->without_slot.fetch_sub(1, std::memory_order_relaxed);
+}
+
+}  // namespace weft::pt2pt
