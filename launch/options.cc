@@ -25,8 +25,10 @@ constexpr const char* examples = R"(Examples:
   mpiexec -n 4 -x OMP_NUM_THREADS=2 -l ./app   a variable for all ranks; lines tagged by rank
   mpiexec -n 2 --timeout 60 -v ./app        stop after a minute; show where ranks run
 
+kill -USR1 on mpiexec shows what all ranks wait for.
+
 Exit code: that of the first failing rank (128 + signal number when it was killed), 124 after
---timeout, 127 or 126 when a program cannot be found or run, 2 for a mistake in the options.)";
+--timeout, 125 after --hang=abort, 127 or 126 when a program cannot be found or run, 2 for a mistake in the options.)";
 
 constexpr int most_ranks = 1 << 16;
 
@@ -36,7 +38,7 @@ constexpr int most_ranks = 1 << 16;
 
 /// Values of one `:` separated section, as CLI11 leaves them.
 struct Section {
-  std::string n, per_node, ranks, bind, timeout, stack;
+  std::string n, per_node, ranks, bind, timeout, hang, stack;
   Variables env, global_env;
   std::vector<std::string> exports, hosts, hostfiles, ignored_values;
   std::string directory, bind_to;
@@ -58,6 +60,10 @@ void add_job_options(CLI::App& app, Section& s, Options& o) {
   app.add_flag("-l,--tag-output,--prepend-rank", o.tag_output, "put [rank] in front of each line");
   app.add_option("--timeout", s.timeout, "stop the job after so many seconds, exit code 124")
       ->option_text("SECONDS");
+  app.add_option("--hang", s.hang,
+                 "when ranks wait for what cannot come: say who waits for what (default), also end "
+                 "the job with code 125, or also show with gdb where their threads are")
+      ->option_text("report|abort|gdb");
   app.add_option("--bind", s.bind,
                  "CPUs of a rank: its slice of the machine (default), one core of it, or all")
       ->option_text("none|slice|core");
@@ -291,6 +297,9 @@ void take_values(const Section& s, Options& options) {
     options.bind = s.bind_to == "none"   ? Bind::none
                    : s.bind_to == "core" ? Bind::core
                                          : Bind::slice;
+  choose<OnHang>("--hang", s.hang,
+                 {{"report", OnHang::report}, {"abort", OnHang::abort}, {"gdb", OnHang::debugger}},
+                 options.on_hang);
   take_timeout(s.timeout, options.timeout_s);
   take_stack(s.stack, options.stack_bytes);
 }

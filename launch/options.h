@@ -20,6 +20,8 @@ struct Failure {
 
 enum class RankMode { process, thread, automatic };
 enum class Bind { none, slice, core };
+/// What to do about a job that hangs.
+enum class OnHang { report, abort, debugger };
 
 using Variables = std::vector<std::pair<std::string, std::string>>;
 
@@ -36,6 +38,7 @@ struct Options {
   Variables env;
   RankMode mode = RankMode::process;
   Bind bind = Bind::slice;
+  OnHang on_hang = OnHang::report;
   bool tag_output = false;
   bool verbose = false;
   bool debug = false;

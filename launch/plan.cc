@@ -166,6 +166,7 @@ class Planner {
     Process out;
     out.name = program.argv[0];
     out.path = runnable.path;
+    out.program = runnable.path;
     out.argv = program.argv;
     out.directory = program.directory;
     out.env = Environment::inherited();

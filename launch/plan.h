@@ -28,6 +28,7 @@ struct Process {
   int first = 0, count = 1;
   std::string name;  // as the user wrote it
   std::string path;
+  std::string program;  // the program's file; as `path` unless that is the host
   std::vector<std::string> argv;
   std::string directory;
   Environment env;

@@ -21,7 +21,9 @@
 #include <list>
 #include <optional>
 
+#include "base/clock.h"
 #include "child.h"
+#include "hangs.h"
 #include "input.h"
 #include "outcome.h"
 #include "output.h"
@@ -44,6 +46,18 @@ bool same_file(int a, int b) {
   return fstat(a, &x) == 0 && fstat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
+/// Has the program a handler of its own? Otherwise the signal would kill it.
+bool handles_signal(pid_t pid, int signal) {
+  char path[64], line[256];
+  snprintf(path, sizeof path, "/proc/%d/status", pid);
+  FILE* status = fopen(path, "re");
+  unsigned long long caught = 0;
+  while (status != nullptr && fgets(line, sizeof line, status) != nullptr)
+    if (sscanf(line, "SigCgt: %llx", &caught) == 1) break;
+  if (status != nullptr) fclose(status);
+  return (caught >> (signal - 1) & 1) != 0;
+}
+
 bool ends_jobs(int signal) {
   return signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT;
 }
@@ -56,6 +70,7 @@ class Run {
         job_(job),
         orders_(orders),
         mask_(mask),
+        hangs_(plan, job),
         out_(1),
         err_(2),
         errors_(same_file(1, 2) ? out_ : err_) {}
@@ -77,6 +92,9 @@ class Run {
   void poll_once();
   int wait_time() const;
   void take_orders();
+  void take_user_signal();
+  void look_for_hangs();
+  void start_debugger(const std::string& command);
   void take_ends();
   void take_end(std::size_t index, int status);
   void check_clocks();
@@ -93,6 +111,7 @@ class Run {
   memory::Job& job_;
   int orders_;
   sigset_t mask_;
+  Hangs hangs_;
   Input input_;
   Sink out_, err_;
   Sink& errors_;
@@ -225,7 +244,9 @@ void Run::take_orders() {
   }
   for (ssize_t i = 0; i < n; ++i) {
     const int signal = orders[i];
-    if (!ends_jobs(signal)) {
+    if (signal == SIGUSR1) {
+      take_user_signal();
+    } else if (!ends_jobs(signal)) {
       signal_all(signal);
     } else if (interrupted_ == 0 && stage_ == Stage::running && running_ > 0) {
       interrupted_ = signal;
@@ -238,6 +259,39 @@ void Run::take_orders() {
       kill_job();
     }
   }
+}
+
+void Run::take_user_signal() {
+  errors_.put_message(hangs_.look_now());
+  for (const Child& child : children_)
+    if (child.running && handles_signal(child.pid, SIGUSR1)) kill(-child.pid, SIGUSR1);
+}
+
+void Run::start_debugger(const std::string& command) {
+  std::vector<int> writers;
+  if (make_stream(0, errors_, writers) < 0) return;
+  char shell[] = "/bin/sh", option[] = "-c";
+  char* argv[] = {shell, option, const_cast<char*>(command.c_str()), nullptr};
+  Start s;
+  s.path = shell;
+  s.argv = argv;
+  s.env = environ;
+  s.in = input_.for_others();
+  s.out = s.err = writers[0];
+  s.signal_mask = mask_;
+  std::string step;
+  start_process(s, step);
+  close(writers[0]);
+}
+
+void Run::look_for_hangs() {
+  const std::string report = hangs_.look();
+  if (report.empty()) return;
+  drain();
+  if (options_.on_hang == OnHang::abort) return end_job(125, report);
+  errors_.put_message(report);
+  if (options_.on_hang == OnHang::debugger)
+    for (const std::string& command : hangs_.debugger_commands()) start_debugger(command);
 }
 
 void Run::take_end(std::size_t index, int status) {
@@ -279,6 +333,7 @@ void Run::take_ends() {
 
 void Run::check_clocks() {
   const Clock::time_point now = Clock::now();
+  if (stage_ == Stage::running && running_ > 0) look_for_hangs();
   if (kill_at_ && now >= *kill_at_) kill_job();
   if (deadline_ && now >= *deadline_) {
     deadline_.reset();
@@ -304,6 +359,10 @@ int Run::wait_time() const {
   // The shell tells nobody that it brought a running job to the foreground.
   if (input_.is_in_background() && (!next || *next > Clock::now() + terminal_check))
     next = Clock::now() + terminal_check;
+  if (hangs_.next_ns() > 0 && stage_ == Stage::running && running_ > 0) {
+    const auto at = Clock::time_point(std::chrono::nanoseconds(hangs_.next_ns()));
+    if (!next || at < *next) next = at;
+  }
   if (!next) return -1;
   const auto ms = std::chrono::ceil<milliseconds>(*next - Clock::now()).count();
   return static_cast<int>(std::clamp<long>(ms, 0, 1 << 30));

@@ -1,10 +1,101 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hang/watch.h"
 
-namespace weft::hang {
+#include <algorithm>
+#include <cstdio>
 
-std::int64_t Watch::look() {
-  return limit_ns_;
+#include "base/clock.h"
+#include "hang/outside.h"
+#include "hang/report.h"
+#include "hang/symbols.h"
+#include "sync/wait.h"
+
+namespace weft::hang {
+namespace {
+
+// Between two looks while all is well: a load per rank, and more only for ranks that wait long.
+constexpr std::int64_t shortest_period_ns = 50'000'000, longest_period_ns = 2'000'000'000;
+// Until those who were woken are asked again; doubled each time.
+constexpr std::int64_t first_patience_ns = 5'000'000, most_patience_ns = 1'000'000'000;
+// Looks after having been woken: the first may have begun before.
+constexpr std::uint64_t looks_needed = 2;
+
+Finding find(memory::Job& job, std::int64_t now_ns, std::int64_t limit_ns) {
+  Finding f{look_at(job, now_ns), {}};
+  f.analysis = analyse(f.view, limit_ns);
+  if (!f.analysis.hangs()) return f;
+  look_outside(f.view);
+  f.analysis = analyse(f.view, limit_ns);
+  return f;
+}
+
+}  // namespace
+
+Finding find_now(memory::Job& job, std::int64_t limit_ns) {
+  return find(job, now_ns(), limit_ns);
+}
+
+Watch::Watch(memory::Job& job, std::int64_t limit_ns) : job_(job), limit_ns_(limit_ns) {
+  if (limit_ns > 0) next_ns_ = now_ns() + limit_ns;
+}
+
+/// Of all ranks that hang, every thread that hangs or looks after messages.
+std::vector<Watch::Suspect> Watch::suspects_of(const Finding& f) const {
+  std::vector<Suspect> out;
+  for (std::size_t r = 0; r < f.view.ranks.size(); ++r) {
+    const std::vector<bool>& stuck = f.analysis.stuck[r];
+    if (std::find(stuck.begin(), stuck.end(), true) == stuck.end()) continue;
+    for (std::size_t t = 0; t < stuck.size(); ++t)
+      if (const Thread& thread = f.view.ranks[r].threads[t]; stuck[t] || thread.record.park_at != 0)
+        out.push_back({static_cast<std::int32_t>(r), thread.record.wait, thread.looks});
+  }
+  return out;
+}
+
+/// Wake those that have not.
+bool Watch::all_have_looked(const Finding& f) {
+  bool all = true;
+  for (const Suspect& s : suspects_)
+    for (const Thread& thread : f.view.rank(s.rank).threads) {
+      if (thread.record.wait != s.wait || thread.record.park_at == 0) continue;
+      if (thread.looks >= s.looks + looks_needed) continue;
+      all = false;
+      sync::wake_slow(*reinterpret_cast<sync::ParkWord*>(job_.at(thread.record.park_at)));
+    }
+  return all;
+}
+
+std::optional<Finding> Watch::look(std::int64_t now_ns) {
+  if (next_ns_ == 0 || now_ns < next_ns_) return {};
+  next_ns_ = now_ns + std::clamp(limit_ns_ / 8, shortest_period_ns, longest_period_ns);
+  Finding f = find(job_, now_ns, limit_ns_);
+  const std::vector<Suspect> suspects = suspects_of(f);
+  if (suspects.empty() || suspects == said_) {
+    suspects_.clear();
+    return {};
+  }
+  if (suspects != suspects_) {
+    suspects_ = suspects;
+    patience_ns_ = first_patience_ns;
+  }
+  if (!all_have_looked(f)) {
+    next_ns_ = now_ns + patience_ns_;
+    patience_ns_ = std::min(2 * patience_ns_, most_patience_ns);
+    return {};
+  }
+  said_ = suspects_;
+  return f;
+}
+
+std::int64_t Watch::look_and_say() {
+  const std::optional<Finding> f = look(now_ns());
+  // One rank says it.
+  if (f && job_.header().hang_reports.fetch_add(1, std::memory_order_relaxed) == 0) {
+    Symbols symbols({}, false);
+    const std::string report = hang_report(f->view, f->analysis, std::ref(symbols)) + "\n";
+    std::fwrite(report.data(), 1, report.size(), stderr);
+  }
+  return std::max<std::int64_t>(next_ns_ - now_ns(), 1'000'000);
 }
 
 }  // namespace weft::hang

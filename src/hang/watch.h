@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Looking, now and then, whether a job hangs (analysis.h), and making sure before it is said:
-// everybody who seems to hang is woken and has to look after messages twice more, and in vain. So a
+// everybody who seems to hang is woken and has to look after messages twice more, in vain. So a
 // rank that has a message but no CPU is not taken for one that waits, however busy the machine is.
 //
 // mpiexec looks for the jobs it started. Elsewhere each rank that waits looks, and one of them says
@@ -9,10 +9,11 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
+#include <optional>
 #include <vector>
 
 #include "base/params.h"
+#include "hang/analysis.h"
 #include "memory/job.h"
 
 namespace weft::hang {
@@ -22,17 +23,41 @@ inline std::int64_t limit_ns(const Params& params) {
   return params.integer(P::sync_hang_seconds) * 1'000'000'000;
 }
 
+struct Finding {
+  JobView view;
+  Analysis analysis;
+};
+
+/// What it looks like now, nothing made sure.
+Finding find_now(memory::Job& job, std::int64_t limit_ns);
+
 class Watch {
  public:
-  Watch(memory::Job& job, std::int64_t limit_ns) : job_(job), limit_ns_(limit_ns) {}
+  /// `limit_ns`: how long ranks have to have waited; 0: never look.
+  Watch(memory::Job& job, std::int64_t limit_ns);
 
-  /// A rank's look before it sleeps: says what it finds on stderr. Returns how long to sleep at
-  /// most, in ns.
-  std::int64_t look();
+  /// Look, if it is time. A hang that was not found before, once it is sure.
+  std::optional<Finding> look(std::int64_t now_ns);
+  /// When to look next; 0: never.
+  std::int64_t next_ns() const { return next_ns_; }
+
+  /// For a rank that is about to sleep: the same, and say what is found on stderr. Returns how long
+  /// to sleep at most, in ns.
+  std::int64_t look_and_say();
 
  private:
+  /// A wait of the rank, and how often its thread had looked when it was first suspected.
+  struct Suspect {
+    std::int32_t rank;
+    std::uint64_t wait, looks;
+    bool operator==(const Suspect& o) const { return rank == o.rank && wait == o.wait; }
+  };
+  std::vector<Suspect> suspects_of(const Finding& finding) const;
+  bool all_have_looked(const Finding& finding);
+
   memory::Job& job_;
-  std::int64_t limit_ns_;
+  std::int64_t limit_ns_, next_ns_ = 0, patience_ns_ = 0;
+  std::vector<Suspect> suspects_, said_;
 };
 
 }  // namespace weft::hang

@@ -198,7 +198,7 @@ std::int64_t Note::before_sleep(Engine& e, const Awaited& awaited, bool at_mailb
     write(e, awaited);
   }
   if (slot_ != nullptr && at_mailbox) slot_->count_look();
-  return e.watch != nullptr && at_mailbox ? e.watch->look() : 0;
+  return e.watch != nullptr && at_mailbox ? e.watch->look_and_say() : 0;
 }
 
 void Note::write(Engine& e, const Awaited& awaited) {

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hangs.h"
+
+#include <algorithm>
+
+#include "base/clock.h"
+#include "hang/report.h"
+
+namespace weft::launch {
+namespace {
+
+constexpr const char* limit_name = "WEFT_SYNC_HANG_SECONDS";
+// A hang that the user asks about need not be old.
+constexpr std::int64_t asked_limit_ns = 500'000'000;
+constexpr std::size_t debuggers_max = 8;
+
+/// The limit as the ranks have it: -x and -genv set it for them only.
+std::int64_t limit_of(const Plan& plan) {
+  std::int64_t seconds = 0;
+  const char* given = plan.processes.at(0).env.get(limit_name);
+  if (given != nullptr && parse_integer(given, &seconds) && seconds >= 0)
+    return seconds * 1'000'000'000;
+  return hang::limit_ns(Params::from_env(false));
+}
+
+std::vector<std::string> programs_of(const Plan& plan) {
+  std::vector<std::string> out;
+  for (const Process& process : plan.processes) out.push_back(process.program);
+  return out;
+}
+
+}  // namespace
+
+Hangs::Hangs(const Plan& plan, memory::Job& job)
+    : job_(job), watch_(job, limit_of(plan)), symbols_(programs_of(plan), true) {
+  job.header().watched = 1;
+}
+
+std::string Hangs::look() {
+  const std::optional<hang::Finding> f = watch_.look(now_ns());
+  if (!f) return "";
+  pids_.clear();
+  for (std::size_t r = 0; r < f->view.ranks.size(); ++r) {
+    const std::vector<bool>& stuck = f->analysis.stuck[r];
+    const std::int32_t pid = f->view.ranks[r].pid;
+    if (std::find(stuck.begin(), stuck.end(), true) != stuck.end() &&
+        std::find(pids_.begin(), pids_.end(), pid) == pids_.end())
+      pids_.push_back(pid);
+  }
+  return hang::hang_report(f->view, f->analysis, std::ref(symbols_));
+}
+
+std::string Hangs::look_now() {
+  const hang::Finding f = hang::find_now(job_, asked_limit_ns);
+  return hang::state_report(f.view, f.analysis, std::ref(symbols_));
+}
+
+std::vector<std::string> Hangs::debugger_commands() const {
+  std::vector<std::string> out;
+  for (std::size_t i = 0; i < std::min(pids_.size(), debuggers_max); ++i)
+    out.push_back("if command -v gdb >/dev/null; then exec gdb -p " + std::to_string(pids_[i]) +
+                  " -batch -nx -iex 'set debuginfod enabled off' -ex 'thread apply all backtrace' "
+                  "2>/dev/null; else echo 'weft: --hang=gdb: there is no gdb on the PATH' >&2; fi");
+  return out;
+}
+
+}  // namespace weft::launch

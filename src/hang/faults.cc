@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// From what is certainly the cause to what is only seen: a message that came but does not match
+// explains a circle of waits, and not the other way round.
+#include "hang/faults.h"
+
+#include <mpi.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <set>
+
+#include "hang/words.h"
+
+namespace weft::hang {
+namespace {
+
+using Sentences = std::vector<std::string>;
+
+bool is_message(const Need& need) {
+  return need.what == What::receive || need.what == What::probe || need.what == What::send;
+}
+
+bool awaits_message(const Need& need) {
+  return need.what == What::receive || need.what == What::probe;
+}
+
+bool is_in_finalize(const RankView& rank) {
+  return !rank.threads.empty() && std::strcmp(rank.threads[0].record.call, "MPI_Finalize") == 0;
+}
+
+class Faults {
+ public:
+  Faults(const JobView& view, const Analysis& analysis) : view_(view), analysis_(analysis) {}
+
+  Sentences find() {
+    mismatches();
+    if (!out_.empty()) return out_;
+    for_each_stuck_need([this](std::int32_t r, const Record& record, const Need& need) {
+      to_itself(r, record, need);
+      from_gone(r, need);
+    });
+    mutexes();
+    collectives();
+    if (out_.empty()) circle();
+    if (out_.empty()) nobody_sends();
+    return out_;
+  }
+
+ private:
+  template <class Body>
+  void for_each_stuck(Body&& body) {
+    for (std::size_t r = 0; r < view_.ranks.size(); ++r)
+      for (std::size_t t = 0; t < view_.ranks[r].threads.size(); ++t)
+        if (analysis_.stuck[r][t])
+          body(static_cast<std::int32_t>(r), view_.ranks[r].threads[t].record);
+  }
+  /// Of stuck threads, what cannot come.
+  template <class Body>
+  void for_each_stuck_need(Body&& body) {
+    for_each_stuck([&](std::int32_t r, const Record& record) {
+      for (int i = 0; i < std::min(record.needs_count, Record::needs_max); ++i)
+        if (!may_come(record.needs[i], analysis_)) body(r, record, record.needs[i]);
+    });
+  }
+
+  void say(std::string sentence) {
+    if (std::find(out_.begin(), out_.end(), sentence) == out_.end())
+      out_.push_back(std::move(sentence));
+  }
+
+  // --- a message came, but does not match
+  void mismatches() {
+    for_each_stuck_need([this](std::int32_t r, const Record&, const Need& need) {
+      if (!awaits_message(need)) return;
+      if (wrong_tag(r, need) || wrong_comm(r, need)) return;
+      wrong_source(r, need);
+    });
+  }
+
+  template <class Fits>
+  const Message* message_at(std::int32_t r, Fits&& fits) const {
+    for (const Thread& thread : view_.rank(r).threads) {
+      const int shown = std::min(thread.record.messages_count, Record::messages_max);
+      for (int i = 0; i < shown; ++i)
+        if (fits(thread.record.messages[i])) return &thread.record.messages[i];
+    }
+    return nullptr;
+  }
+
+  bool wrong_tag(std::int32_t r, const Need& need) {
+    const Message* m = message_at(r, [&](const Message& m) {
+      return m.comm.context == need.comm.context && (need.peer == nobody || need.peer == m.sender);
+    });
+    if (m == nullptr) return false;
+    say(
+        text("rank %d waits for a message with tag %d, but the message that rank %d has sent to it "
+             "has tag %d. The send and the receive must give the same tag (or the receive "
+             "MPI_ANY_TAG).",
+             r, need.tag, m->sender, m->tag));
+    return true;
+  }
+
+  bool wrong_comm(std::int32_t r, const Need& need) {
+    const Message* m = message_at(r, [&](const Message& m) {
+      return m.comm.context != need.comm.context &&
+             (need.peer == nobody || need.peer == m.sender) &&
+             (need.tag == MPI_ANY_TAG || need.tag == m.tag);
+    });
+    if (m == nullptr) return false;
+    say(
+        text("rank %d waits for a message on %s, but rank %d has sent it on %s. The send and the "
+             "receive must use the same communicator.",
+             r, comm_text(need.comm).c_str(), m->sender, comm_text(m->comm).c_str()));
+    return true;
+  }
+
+  bool wrong_source(std::int32_t r, const Need& need) {
+    const Message* m = message_at(r, [&](const Message& m) {
+      return m.comm.context == need.comm.context && need.tag == m.tag;
+    });
+    if (m == nullptr) return false;
+    say(
+        text("rank %d waits for a message from rank %d, but the message with tag %d came from rank "
+             "%d. The receive must name the rank that sends (or MPI_ANY_SOURCE).",
+             r, need.peer, m->tag, m->sender));
+    return true;
+  }
+
+  // --- one rank and another
+  void to_itself(std::int32_t r, const Record& record, const Need& need) {
+    if (!is_message(need) || need.peer != r) return;
+    if (need.what == What::send)
+      say(
+          text("rank %d sends a message to itself with %s and waits until it is received, but "
+               "nobody else can receive it. Start the receive before (MPI_Irecv), or use "
+               "MPI_Sendrecv.",
+               r, call_text(record).c_str()));
+    else
+      say(text("rank %d waits for a message from itself, but has not sent one.", r));
+  }
+
+  void from_gone(std::int32_t r, const Need& need) {
+    if (!is_message(need) || need.peer == nobody || need.peer == r) return;
+    const RankView& peer = view_.rank(need.peer);
+    const bool gone = peer.state == RankView::State::left;
+    if (!gone && !is_in_finalize(peer)) return;
+    const char* where = gone ? "has finished" : "is in MPI_Finalize already";
+    if (need.what == What::send)
+      say(
+          text("rank %d waits until rank %d receives its message (%s), but rank %d %s and receives "
+               "nothing any more.",
+               r, need.peer, tag_text(need.tag).c_str(), need.peer, where));
+    else
+      say(
+          text("rank %d waits for a message from rank %d, but rank %d %s and sends nothing any "
+               "more. Either the send is missing there, or the receive is one too many.",
+               r, need.peer, need.peer, where));
+  }
+
+  // --- threads of a rank
+  void mutexes() {
+    for_each_stuck([this](std::int32_t r, const Record& record) {
+      for (const Outside& o : view_.rank(r).outside)
+        if (o.what == Outside::For::mutex && o.other == record.tid)
+          say(
+              text("on rank %d, thread %d waits in %s while it holds a mutex that thread %d needs "
+                   "to go on. Unlock it before a call that waits for other ranks.",
+                   r, record.tid, call_text(record).c_str(), o.tid));
+    });
+  }
+
+  // --- collectives
+  struct Meeting {
+    const Need* need = nullptr;
+    std::map<std::string, std::vector<std::int32_t>> calls;  // ranks in each
+    std::set<std::int32_t> wanted;                           // ranks whose part is missing
+  };
+
+  bool has_begun(std::int32_t r, const Need& need) const {
+    if (need.in_memory != 0) return false;
+    for (const Thread& thread : view_.rank(r).threads)
+      for (int i = 0; i < thread.record.begun_count; ++i)
+        if (thread.record.begun[i].context == need.comm.context &&
+            thread.record.begun[i].operations > need.number)
+          return true;
+    return false;
+  }
+
+  void collectives() {
+    std::map<std::pair<int, std::uint32_t>, Meeting> meetings;
+    for_each_stuck([&](std::int32_t r, const Record& record) {
+      for (int i = 0; i < std::min(record.needs_count, Record::needs_max); ++i) {
+        const Need& need = record.needs[i];
+        if (need.what != What::collective && need.what != What::construction) continue;
+        Meeting& m = meetings[{need.what == What::construction, need.comm.context}];
+        if (m.need == nullptr) m.need = &need;
+        std::vector<std::int32_t>& callers = m.calls[call_text(record)];
+        if (callers.empty() || callers.back() != r) callers.push_back(r);
+        if (need.peer != nobody && !has_begun(need.peer, need)) m.wanted.insert(need.peer);
+      }
+    });
+    for (auto& [key, m] : meetings) {
+      for (const auto& [call, ranks] : m.calls)
+        for (const std::int32_t r : ranks) m.wanted.erase(r);
+      const bool only_finalize = m.calls.size() == 1 && m.calls.count("MPI_Finalize") == 1;
+      if (only_finalize && !out_.empty()) continue;  // their wait follows from what was said
+      if (m.calls.size() > 1)
+        different_calls(m);
+      else if (!m.wanted.empty())
+        missing_ranks(m);
+    }
+  }
+
+  void different_calls(const Meeting& m) {
+    std::string who;
+    for (const auto& [call, ranks] : m.calls)
+      who += (who.empty() ? "" : ", ") + ranks_text(ranks) + " in " + call;
+    say("the ranks of " + comm_text(m.need->comm) + " are in different collectives: " + who +
+        ". All its ranks must call the same collectives in the same order.");
+  }
+
+  void missing_ranks(const Meeting& m) {
+    const std::string& call = m.calls.begin()->first;
+    std::map<std::string, std::vector<std::int32_t>> instead;
+    for (const std::int32_t r : m.wanted) instead[doing_text(view_.rank(r))].push_back(r);
+    for (const auto& [doing, ranks] : instead) {
+      const bool one = ranks.size() == 1;
+      const std::string on = m.need->what == What::construction || call == "MPI_Finalize"
+                                 ? ""
+                                 : " on " + comm_text(m.need->comm);
+      say(call + on + " needs all ranks, but " + ranks_text(ranks) + " " + (one ? "has" : "have") +
+          " not called it: " + (one ? "it " + doing : "they " + plural(doing)) + ".");
+    }
+  }
+
+  // --- circles
+  /// What keeps rank r, if that is one rank's send or receive: the first need that cannot come.
+  const Need* first_obstacle(std::int32_t r) const {
+    const RankView& rank = view_.rank(r);
+    for (std::size_t t = 0; t < rank.threads.size(); ++t) {
+      if (!analysis_.is_stuck(r, t)) continue;
+      const Record& record = rank.threads[t].record;
+      for (int i = 0; i < std::min(record.needs_count, Record::needs_max); ++i)
+        if (const Need& need = record.needs[i];
+            is_message(need) && need.peer != nobody && analysis_.is_dead(need.peer))
+          return &need;
+    }
+    return nullptr;
+  }
+
+  std::vector<std::int32_t> find_circle() const {
+    for (std::size_t start = 0; start < view_.ranks.size(); ++start) {
+      std::vector<std::int32_t> path;
+      auto r = static_cast<std::int32_t>(start);
+      for (const Need* need = nullptr; (need = first_obstacle(r)) != nullptr; r = need->peer) {
+        const auto seen = std::find(path.begin(), path.end(), r);
+        if (seen != path.end()) return {seen, path.end()};
+        path.push_back(r);
+      }
+    }
+    return {};
+  }
+
+  void circle() {
+    const std::vector<std::int32_t> ranks = find_circle();
+    if (ranks.empty()) return;
+    int sends = 0;
+    std::string who;
+    for (const std::int32_t r : ranks) {
+      who += text("%d -> ", r);
+      sends += first_obstacle(r)->what == What::send;
+    }
+    who = ranks.size() == 2 ? text("ranks %d and %d wait for each other", ranks[0], ranks[1])
+                            : "ranks " + who + text("%d wait for each other in a circle", ranks[0]);
+    if (sends == 0)
+      say(who +
+          ": each receives first and would send only afterwards, so nobody ever sends. Let one "
+          "of them send before it receives, or use MPI_Sendrecv or MPI_Irecv.");
+    else if (sends == static_cast<int>(ranks.size()))
+      say(who +
+          ": each sends and waits until the other side receives, so nobody ever receives. A "
+          "large message is not kept for later. Let one of them receive first, or use "
+          "MPI_Sendrecv or MPI_Isend.");
+    else
+      say(who + ": none can go on before another one does.");
+  }
+
+  void nobody_sends() {
+    for_each_stuck_need([this](std::int32_t r, const Record&, const Need& need) {
+      if (awaits_message(need) && need.peer == nobody)
+        say(
+            text("rank %d waits for a message from any rank of %s, but none of them can send one: "
+                 "all of them wait or have finished.",
+                 r, comm_text(need.comm).c_str()));
+      else if (is_message(need) && need.peer != nobody)
+        say(text("rank %d waits for rank %d, which cannot go on: it %s.", r, need.peer,
+                 doing_text(view_.rank(need.peer)).c_str()));
+    });
+    if (out_.empty()) say("every rank waits for another one.");
+  }
+
+  const JobView& view_;
+  const Analysis& analysis_;
+  Sentences out_;
+};
+
+}  // namespace
+
+Sentences find_faults(const JobView& view, const Analysis& analysis) {
+  return Faults(view, analysis).find();
+}
+
+}  // namespace weft::hang

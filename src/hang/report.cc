@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Ranks that do the same share a line, so the report of a large job is short.
+#include "hang/report.h"
+
+#include <algorithm>
+
+#include "hang/faults.h"
+#include "hang/words.h"
+
+namespace weft::hang {
+namespace {
+
+constexpr std::size_t lines_max = 32;     // of ranks
+constexpr std::size_t messages_max = 16;  // of unmatched messages
+
+constexpr char age_mark = '\1';  // in a Line, where its age belongs
+
+/// What several ranks do.
+struct Line {
+  std::string what;
+  std::vector<std::int32_t> ranks;
+  std::string thread;         // of a rank with several
+  std::int64_t since_ns = 0;  // the latest begin of a wait; 0: none
+};
+
+class Report {
+ public:
+  Report(const JobView& view, const Analysis& analysis, const SiteName& site)
+      : view_(view), analysis_(analysis), site_(site) {}
+
+  std::string hang() {
+    std::int64_t since = 0;
+    std::vector<std::int32_t> ranks;
+    for (std::size_t r = 0; r < view_.ranks.size(); ++r)
+      for (std::size_t t = 0; t < view_.ranks[r].threads.size(); ++t) {
+        if (!analysis_.stuck[r][t]) continue;
+        since = std::max(since, view_.ranks[r].threads[t].record.since_ns);
+        if (ranks.empty() || ranks.back() != static_cast<std::int32_t>(r))
+          ranks.push_back(static_cast<std::int32_t>(r));
+      }
+    out_ = text("weft: the job hangs: %s %s for what cannot come any more, since %s\n",
+                ranks_text(ranks).c_str(), ranks.size() == 1 ? "waits" : "wait",
+                seconds(since).c_str());
+    out_ += "  What is wrong:\n";
+    for (const std::string& fault : find_faults(view_, analysis_)) out_ += "    " + fault + "\n";
+    lists();
+    return std::move(out_);
+  }
+
+  std::string state() {
+    if (analysis_.hangs()) return hang();
+    out_ = "weft: what the ranks do\n";
+    lists();
+    return std::move(out_);
+  }
+
+ private:
+  std::string seconds(std::int64_t since_ns) const {
+    return text("%.0f s", static_cast<double>(view_.now_ns - since_ns) / 1e9);
+  }
+
+  void lists() {
+    out_ += "  Who waits for what:\n";
+    collect();
+    for (std::size_t i = 0; i < std::min(lines_.size(), lines_max); ++i) add(lines_[i]);
+    if (lines_.size() > lines_max)
+      out_ += text("    ... and %zu more such lines\n", lines_.size() - lines_max);
+    messages();
+    out_.pop_back();
+  }
+
+  void collect() {
+    for (std::size_t r = 0; r < view_.ranks.size(); ++r) {
+      const auto number = static_cast<std::int32_t>(r);
+      const RankView& rank = view_.ranks[r];
+      if (rank.threads.empty()) collect(number, {doing_text(rank), {}, "", 0});
+      for (const Thread& thread : rank.threads) {
+        const bool named = rank.threads.size() > 1 || !rank.outside.empty();
+        collect(number, {wait_text(thread.record, called(thread.record)),
+                         {},
+                         named ? text("thread %d of ", thread.record.tid) : "",
+                         thread.record.since_ns});
+      }
+      for (const Outside& o : rank.outside)
+        collect(number, {outside_text(o), {}, text("thread %d of ", o.tid), 0});
+    }
+  }
+
+  void collect(std::int32_t rank, Line line) {
+    const auto same = std::find_if(lines_.begin(), lines_.end(), [&](const Line& other) {
+      return other.what == line.what && other.thread.empty() && line.thread.empty();
+    });
+    Line& into = same != lines_.end() ? *same : lines_.emplace_back(std::move(line));
+    into.ranks.push_back(rank);
+    into.since_ns = std::max(into.since_ns, line.since_ns);
+  }
+
+  void add(const Line& line) {
+    std::string what = line.ranks.size() > 1 ? plural(line.what) : line.what;
+    if (const std::size_t at = what.find(age_mark); at != what.npos)
+      what.replace(at, 1, seconds(line.since_ns));
+    out_ += "    " + line.thread + ranks_text(line.ranks) + " " + what + "\n";
+  }
+
+  std::string called(const Record& record) const {
+    const std::string where = site_(record.pid, record.call_site);
+    return std::string(", called ") + (where.empty() ? "" : "in " + where + " ") + age_mark +
+           " ago,";
+  }
+
+  static std::string outside_text(const Outside& o) {
+    switch (o.what) {
+      case Outside::For::mutex:
+        return text("waits outside MPI for a mutex that thread %d holds", o.other);
+      case Outside::For::thread:
+        return text("waits outside MPI for the end of thread %d", o.other);
+      case Outside::For::something:
+        break;
+    }
+    return "sleeps outside MPI until another thread wakes it";
+  }
+
+  void messages() {
+    std::size_t count = 0;
+    std::string list;
+    for (std::size_t r = 0; r < view_.ranks.size(); ++r) {
+      if (view_.ranks[r].threads.empty()) continue;
+      // Those of a rank are the same in all its notes, but for their age.
+      const Record* record = &view_.ranks[r].threads[0].record;
+      for (const Thread& thread : view_.ranks[r].threads)
+        if (thread.record.messages_count > record->messages_count) record = &thread.record;
+      const int shown = std::min(record->messages_count, Record::messages_max);
+      for (int i = 0; i < shown && count < messages_max; ++i, ++count)
+        list += message(static_cast<std::int32_t>(r), record->messages[i]);
+      if (record->messages_count > shown)
+        list += text("    at rank %zu: and %d more\n", r, record->messages_count - shown);
+    }
+    if (!list.empty()) out_ += "  Messages that no receive matches:\n" + list;
+  }
+
+  static std::string message(std::int32_t rank, const Message& m) {
+    return text("    at rank %d: from rank %d, tag %d, %s, %lld bytes%s\n", rank, m.sender, m.tag,
+                comm_text(m.comm).c_str(), static_cast<long long>(m.bytes),
+                m.offered != 0 ? " (still at its sender)" : "");
+  }
+
+  const JobView& view_;
+  const Analysis& analysis_;
+  const SiteName& site_;
+  std::vector<Line> lines_;
+  std::string out_;
+};
+
+}  // namespace
+
+std::string hang_report(const JobView& view, const Analysis& analysis, const SiteName& site) {
+  return Report(view, analysis, site).hang();
+}
+
+std::string state_report(const JobView& view, const Analysis& analysis, const SiteName& site) {
+  return Report(view, analysis, site).state();
+}
+
+}  // namespace weft::hang
