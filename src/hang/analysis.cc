@@ -38,6 +38,7 @@ bool Analysis::hangs() const {
 }
 
 bool may_come(const Need& need, const Analysis& a) {
+  if (need.what == What::other) return true;
   if (need.peer != nobody) return !a.is_dead(need.peer);
   const auto ranks = static_cast<std::int32_t>(a.dead.size());
   const Ranks among = need.among.count > 0 ? need.among : Ranks{0, 1, ranks};

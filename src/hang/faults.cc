@@ -174,8 +174,14 @@ class Faults {
   // --- collectives
   struct Meeting {
     const Need* need = nullptr;
-    std::map<std::string, std::vector<std::int32_t>> calls;  // ranks in each
-    std::set<std::int32_t> wanted;                           // ranks whose part is missing
+    std::vector<std::pair<std::string, std::vector<std::int32_t>>> calls;  // ranks in each
+    std::set<std::int32_t> wanted;  // ranks whose part is missing
+
+    std::vector<std::int32_t>& ranks_in(const std::string& call) {
+      for (auto& [name, ranks] : calls)
+        if (name == call) return ranks;
+      return calls.emplace_back(call, std::vector<std::int32_t>()).second;
+    }
   };
 
   bool has_begun(std::int32_t r, const Need& need) const {
@@ -196,7 +202,7 @@ class Faults {
         if (need.what != What::collective && need.what != What::construction) continue;
         Meeting& m = meetings[{need.what == What::construction, need.comm.context}];
         if (m.need == nullptr) m.need = &need;
-        std::vector<std::int32_t>& callers = m.calls[call_text(record)];
+        std::vector<std::int32_t>& callers = m.ranks_in(call_text(record));
         if (callers.empty() || callers.back() != r) callers.push_back(r);
         if (need.peer != nobody && !has_begun(need.peer, need)) m.wanted.insert(need.peer);
       }
@@ -204,7 +210,7 @@ class Faults {
     for (auto& [key, m] : meetings) {
       for (const auto& [call, ranks] : m.calls)
         for (const std::int32_t r : ranks) m.wanted.erase(r);
-      const bool only_finalize = m.calls.size() == 1 && m.calls.count("MPI_Finalize") == 1;
+      const bool only_finalize = m.calls.size() == 1 && m.calls[0].first == "MPI_Finalize";
       if (only_finalize && !out_.empty()) continue;  // their wait follows from what was said
       if (m.calls.size() > 1)
         different_calls(m);
@@ -221,17 +227,29 @@ class Faults {
         ". All its ranks must call the same collectives in the same order.");
   }
 
+  /// Of a rank that has not come to a collective because it waits for one that has.
+  static std::string wait_before(const Need& need, const Meeting& m, const std::string& call) {
+    std::string out = " for " + need_text(need);
+    const std::vector<std::int32_t>& in_it = m.calls[0].second;
+    if (std::find(in_it.begin(), in_it.end(), need.peer) != in_it.end())
+      out += text(", which rank %d would have to %s before its %s", need.peer,
+                  need.what == What::send ? "do" : "send", call.c_str());
+    return out;
+  }
+
   void missing_ranks(const Meeting& m) {
-    const std::string& call = m.calls.begin()->first;
+    const std::string& call = m.calls[0].first;
     std::map<std::string, std::vector<std::int32_t>> instead;
     for (const std::int32_t r : m.wanted) instead[doing_text(view_.rank(r))].push_back(r);
     for (const auto& [doing, ranks] : instead) {
       const bool one = ranks.size() == 1;
+      const Need* need = one ? first_obstacle(ranks[0]) : nullptr;
+      const std::string its_wait = need == nullptr ? "" : wait_before(*need, m, call);
       const std::string on = m.need->what == What::construction || call == "MPI_Finalize"
                                  ? ""
                                  : " on " + comm_text(m.need->comm);
       say(call + on + " needs all ranks, but " + ranks_text(ranks) + " " + (one ? "has" : "have") +
-          " not called it: " + (one ? "it " + doing : "they " + plural(doing)) + ".");
+          " not called it: " + (one ? "it " + doing : "they " + plural(doing)) + its_wait + ".");
     }
   }
 

@@ -84,8 +84,10 @@ class Process {
         can_move = true;
     }
     for (RankView* rank : ranks_) rank->others_can_move = can_move;
-    for (const Outside& o : sleepers)
-      if (RankView* rank = rank_of(o)) rank->outside.push_back(o);
+    for (const Outside& o : sleepers) {
+      const bool is_host = ranks_.size() > 1 && o.tid == pid_;  // waits for the ranks' threads
+      if (RankView* rank = rank_of(o); rank != nullptr && !is_host) rank->outside.push_back(o);
+    }
   }
 
  private:

@@ -29,7 +29,7 @@ enum class What : std::uint32_t {
   probe,
   collective,    // a message of a collective, or a rank's part of one in shared memory
   construction,  // a message of a communicator's construction
-  other,         // anything that any rank may bring about
+  other,         // something of which nothing is known: it may always come
 };
 
 /// Some ranks of MPI_COMM_WORLD: first, first + stride, ...; a count of 0: it is not known which.

@@ -107,7 +107,7 @@ std::string need_text(const Need& need) {
     case What::other:
       break;
   }
-  return "something that another rank has to do";
+  return "something outside MPI";
 }
 
 std::string call_text(const Record& record) {

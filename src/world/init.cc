@@ -14,6 +14,7 @@
 #include "world/pmi1.h"
 #include "world/rank.h"
 #include "world/stats.h"
+#include "world/unreceived.h"
 
 namespace weft::world {
 namespace {
@@ -69,6 +70,7 @@ Err finalize(Rank& rank) {
   pt2pt::wait_until(e, [&] { return e.busy.empty() && e.free_jobs.size() == shm::Mailbox::jobs; },
                     {.about = &pt2pt::sent_messages});
   WEFT_TRY(coll::barrier(*rank.store.comm_world));
+  name_unreceived(rank);
   if (rank.process->params.boolean(P::stats)) WEFT_TRY(print_stats(rank));
   write_trace(rank);
   free_predefined_comms(rank);

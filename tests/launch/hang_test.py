@@ -1,0 +1,132 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Reports about jobs that hang: ten small wrong programs of hang/, the text of each beside it; and none for right ones.
+
+`hang_test.py --write` writes the texts anew: read the difference."""
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import harness
+from harness import BUILD, MODES, PATIENCE
+
+HERE = Path(__file__).resolve().parent / "hang"
+LIMIT = {"WEFT_SYNC_HANG_SECONDS": "1"}
+WRONG = {"receive_circle": 3, "send_circle": 2, "missing_rank": 3, "wrong_tag": 2, "wrong_comm": 2, "ssend_to_self": 1,
+         "mutex": 2, "finished_rank": 2, "different_collectives": 2, "waitall": 2}
+
+
+def program(name):
+    return str(BUILD / "tests" / "launch" / "hang" / name)
+
+
+def normal(text):
+    """Times and thread ids by what they are; without source lines where the machine has no addr2line."""
+    text = re.sub(r"\b\d+ s\b", "N s", text)
+    tids = {}
+    text = re.sub(r"\bthread (\d+)", lambda m: f"thread {tids.setdefault(m[1], chr(ord('A') + len(tids)))}", text)
+    return re.sub(r"\((\w+)(\.c:\d+)?\)", r"(\1)", text)
+
+
+class Hang(harness.Case):
+    def report(self, name, mode):
+        return self.mpiexec(f"--ranks={mode}", "--hang=abort", "-n", WRONG[name], program(name), env=LIMIT, timeout=60)
+
+    def test_texts(self):
+        # ThreadSanitizer's own thread could, for all that is known, unlock the mutex.
+        names = [name for name in WRONG if name != "mutex" or "thread" not in os.environ.get("TEST_SANITIZE", "")]
+        cases = [(name, mode) for name in names for mode in MODES]
+        with ThreadPoolExecutor(4) as pool:
+            results = list(pool.map(lambda case: self.report(*case), cases))
+        for (name, mode), result in zip(cases, results):
+            with self.subTest(program=name, mode=mode):
+                self.assertEqual(result.code, 125, harness.show(result.out, result.err))
+                golden = HERE / f"{name}.txt"
+                if os.environ.get("WRITE_TEXTS"):
+                    golden.write_text(normal(result.err))
+                self.assertEqual(normal(result.err), golden.read_text())
+
+    def test_source_lines(self):
+        if subprocess.run(["sh", "-c", "command -v addr2line"], capture_output=True).returncode != 0:
+            self.skipTest("no addr2line here")
+        for mode in MODES:
+            self.assertIn("called in main (wrong_tag.c:11) ", self.report("wrong_tag", mode).err)
+
+    def test_right_programs(self):
+        """Computing, sleeping or progressing slowly for three times the limit is no hang."""
+        for mode in MODES:
+            result = self.ok(self.mpiexec(f"--ranks={mode}", "--hang=abort", "-n", 2, program("slow"), 3, env=LIMIT, timeout=120))
+            self.assertEqual(result.err, "", mode)
+
+    def test_report_once_and_go_on(self):
+        """Without --hang=abort the report comes once, and the job stays."""
+        result = self.mpiexec("--timeout", 4 * PATIENCE, "-n", 2, program("finished_rank"), env=LIMIT, timeout=60)
+        self.assertEqual(result.code, 124, result.err)
+        self.assertEqual(result.err.count("the job hangs"), 1, result.err)
+
+    def test_off(self):
+        result = self.mpiexec("--timeout", 2, "-n", 2, program("finished_rank"), env={"WEFT_SYNC_HANG_SECONDS": "0"}, timeout=60)
+        self.assertEqual(result.code, 124)
+        self.assertNotIn("hangs", result.err)
+
+    def test_limit_for_the_ranks_only(self):
+        result = self.mpiexec("--hang=abort", "-x", "WEFT_SYNC_HANG_SECONDS=1", "-n", 2, program("finished_rank"), timeout=60)
+        self.assertEqual(result.code, 125, result.err)
+
+    def test_alone(self):
+        """Without mpiexec the rank says it itself."""
+        child = subprocess.Popen([program("ssend_to_self")], env=self.env(LIMIT), stderr=subprocess.PIPE, stdin=subprocess.DEVNULL)
+        try:
+            lines = [child.stderr.readline().decode() for _ in range(3)]
+        finally:
+            child.kill()
+            child.wait()
+            child.stderr.close()
+        self.assertIn("weft: the job hangs: rank 0 waits", lines[0])
+        self.assertIn("rank 0 sends a message to itself with MPI_Ssend", lines[2])
+
+    def test_never_received(self):
+        """MPI_Finalize names messages that nobody received, and only those."""
+        leave = harness.program("leave")
+        for mode in MODES:
+            self.assertEqual(self.ok(self.mpiexec(f"--ranks={mode}", "-n", 3, leave, 0)).err, "")
+            result = self.ok(self.mpiexec(f"--ranks={mode}", "-n", 3, leave, 1))
+            self.assertEqual(result.err, "weft: rank 1 never received 2 messages from rank 0 (tag 100, MPI_COMM_WORLD, 4 bytes the first)\n"
+                                         "weft: rank 1 never received a message from rank 0 (tag 100, library, 0 bytes)\n")
+            lines = self.ok(self.mpiexec(f"--ranks={mode}", "-n", 3, leave, 5)).err.splitlines()
+            self.assertEqual(len(lines), 9, lines)
+            self.assertEqual(lines[8], "weft: rank 1 never received 3 other messages")
+
+    def test_user_signal(self):
+        """SIGUSR1 to mpiexec: what everybody does, at once; the ranks, which have no handler, live on."""
+        for mode in MODES:
+            child = subprocess.Popen([harness.MPIEXEC, f"--ranks={mode}", "-n", "2", program("slow"), "20"], env=self.env(),
+                                     stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True)
+            try:
+                text, deadline = "", time.monotonic() + 15 * PATIENCE
+                while "rank 0 waits in MPI_Barrier" not in text and time.monotonic() < deadline:
+                    time.sleep(0.5)
+                    child.send_signal(signal.SIGUSR1)
+                    text += "".join(child.stderr.readline().decode() for _ in range(4))
+                self.assertIn("weft: what the ranks do", text)
+                self.assertIn("on MPI_COMM_WORLD, called in main", text)
+                self.assertIn("for rank 1", text)
+                self.assertIn("rank 1 is not waiting in MPI", text)
+                self.assertNotIn("hangs", text)
+                self.assertIsNone(child.poll())
+            finally:
+                child.kill()
+                child.wait()
+                child.stderr.close()
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] == ["--write"]:
+        os.environ["WRITE_TEXTS"] = "1"
+        del sys.argv[1:]
+    harness.main()
