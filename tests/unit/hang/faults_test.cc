@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What tests/launch/hang does not show: the sentences for rarer faults.
+#include "hang/faults.h"
+
+#include <gtest/gtest.h>
+
+#include "hang/report.h"
+#include "unit/hang/view_of.h"
+
+namespace weft::hang {
+namespace {
+
+using Sentences = std::vector<std::string>;
+
+Sentences faults(const ViewOf& v) {
+  return find_faults(v.view, analyse(v.view, limit));
+}
+
+bool says(const ViewOf& v, const char* part) {
+  for (const std::string& sentence : faults(v))
+    if (sentence.find(part) != sentence.npos) return true;
+  std::string all;
+  for (const std::string& sentence : faults(v)) all += sentence + "\n";
+  ADD_FAILURE() << all;
+  return false;
+}
+
+TEST(Faults, WrongSource) {
+  ViewOf v(3);
+  v.keeps(v.receives(0, 1, 5), 2, 5);
+  v.receives(1, 0);
+  v.receives(2, 0);
+  EXPECT_TRUE(says(v,
+                   "rank 0 waits for a message from rank 1, but the message with tag 5 came "
+                   "from rank 2."));
+}
+
+TEST(Faults, ReceiveFromItself) {
+  ViewOf v(1);
+  v.receives(0, 0);
+  EXPECT_TRUE(says(v, "rank 0 waits for a message from itself, but has not sent one."));
+}
+
+TEST(Faults, SendToOneThatFinished) {
+  ViewOf v(2);
+  v.sends(0, 1, 9);
+  v.rank(1).state = RankView::State::left;
+  EXPECT_TRUE(says(v,
+                   "rank 0 waits until rank 1 receives its message (tag 9), but rank 1 has "
+                   "finished and receives nothing any more."));
+}
+
+TEST(Faults, SeveralRanksMissing) {
+  ViewOf v(4);
+  v.meets(0, "MPI_Allreduce", {1, 2, 3});
+  v.meets(3, "MPI_Allreduce", {1, 2});
+  v.receives(1, 2);
+  v.receives(2, 1);
+  EXPECT_TRUE(says(v,
+                   "MPI_Allreduce on MPI_COMM_WORLD needs all ranks, but ranks 1 and 2 have not "
+                   "called it: they wait in MPI_Recv."));
+}
+
+TEST(Faults, ANonblockingCollectiveWasCalled) {
+  ViewOf v(2);
+  Need& need = v.meets(0, "MPI_Wait", {1}, 7).needs[0];
+  need.in_memory = 0;
+  v.receives(1, 0).begun[0] = {0, 8};  // begun the collectives 0 to 7
+  v.rank(1).threads[0].record.begun_count = 1;
+  for (const std::string& sentence : faults(v))
+    EXPECT_EQ(sentence.find("not called"), sentence.npos) << sentence;
+  v.rank(1).threads[0].record.begun[0].operations = 7;
+  EXPECT_TRUE(says(v, "rank 1 has not called it: it waits in MPI_Recv for a message from rank 0"));
+}
+
+TEST(Faults, AnyRank) {
+  ViewOf v(2);
+  v.receives(0, nobody);
+  v.receives(1, nobody);
+  EXPECT_TRUE(says(v, "rank 0 waits for a message from any rank of MPI_COMM_WORLD"));
+}
+
+TEST(Faults, MixedCircle) {
+  ViewOf v(2);
+  v.receives(0, 1);
+  v.sends(1, 0);
+  EXPECT_TRUE(
+      says(v, "ranks 0 and 1 wait for each other: none can go on before another one does."));
+}
+
+TEST(Report, RanksThatDoTheSameShareALine) {
+  ViewOf v(1000);
+  for (int r = 0; r < 1000; ++r)
+    if (r != 500) v.meets(r, "MPI_Barrier", {500});
+  v.rank(500).state = RankView::State::left;
+  const std::string text = hang_report(v.view, analyse(v.view, limit),
+                                       [](std::int32_t, std::uint64_t) { return "main (a.c:7)"; });
+  EXPECT_EQ(
+      text,
+      "weft: the job hangs: ranks 0-499 and 501-999 wait for what cannot come any more, since "
+      "20 s\n"
+      "  What is wrong:\n"
+      "    MPI_Barrier on MPI_COMM_WORLD needs all ranks, but rank 500 has not called it: it "
+      "has finished.\n"
+      "  Who waits for what:\n"
+      "    ranks 0-499 and 501-999 wait in MPI_Barrier on MPI_COMM_WORLD, called in main "
+      "(a.c:7) 20 s ago, for rank 500\n"
+      "    rank 500 has finished");
+}
+
+}  // namespace
+}  // namespace weft::hang
