@@ -58,9 +58,12 @@ std::string Hangs::look_now() {
 std::vector<std::string> Hangs::debugger_commands() const {
   std::vector<std::string> out;
   for (std::size_t i = 0; i < std::min(pids_.size(), debuggers_max); ++i)
-    out.push_back("if command -v gdb >/dev/null; then exec gdb -p " + std::to_string(pids_[i]) +
-                  " -batch -nx -iex 'set debuginfod enabled off' -ex 'thread apply all backtrace' "
-                  "2>/dev/null; else echo 'weft: --hang=gdb: there is no gdb on the PATH' >&2; fi");
+    out.push_back(
+        "pid=" + std::to_string(pids_[i]) +
+        "; if command -v gdb >/dev/null; then echo \"weft: the threads of process $pid\"; "
+        "exec gdb -p $pid -batch -nx -iex 'set debuginfod enabled off' "
+        "-ex 'thread apply all backtrace'; "
+        "else echo 'weft: --hang=gdb needs gdb, which is not on the PATH'; fi");
   return out;
 }
 

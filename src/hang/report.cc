@@ -39,9 +39,9 @@ class Report {
         if (ranks.empty() || ranks.back() != static_cast<std::int32_t>(r))
           ranks.push_back(static_cast<std::int32_t>(r));
       }
-    out_ = text("weft: the job hangs: %s %s for what cannot come any more, since %s\n",
-                ranks_text(ranks).c_str(), ranks.size() == 1 ? "waits" : "wait",
-                seconds(since).c_str());
+    out_ =
+        text("weft: the job hangs: for %s %s %s been waiting for what cannot come\n",
+             seconds(since).c_str(), ranks_text(ranks).c_str(), ranks.size() == 1 ? "has" : "have");
     out_ += "  What is wrong:\n";
     for (const std::string& fault : find_faults(view_, analysis_)) out_ += "    " + fault + "\n";
     lists();

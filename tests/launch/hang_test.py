@@ -59,9 +59,10 @@ class Hang(harness.Case):
 
     def test_right_programs(self):
         """Computing, sleeping or progressing slowly for three times the limit is no hang."""
-        for mode in MODES:
-            result = self.ok(self.mpiexec(f"--ranks={mode}", "--hang=abort", "-n", 2, program("slow"), 3, env=LIMIT, timeout=120))
-            self.assertEqual(result.err, "", mode)
+        run = lambda mode: self.mpiexec(f"--ranks={mode}", "--hang=abort", "-n", 2, program("slow"), 3, env=LIMIT, timeout=120)
+        with ThreadPoolExecutor() as pool:
+            for result in pool.map(run, MODES):
+                self.assertEqual(self.ok(result).err, "")
 
     def test_report_once_and_go_on(self):
         """Without --hang=abort the report comes once, and the job stays."""
@@ -87,8 +88,18 @@ class Hang(harness.Case):
             child.kill()
             child.wait()
             child.stderr.close()
-        self.assertIn("weft: the job hangs: rank 0 waits", lines[0])
+        self.assertIn("rank 0 has been waiting for what cannot come", lines[0])
         self.assertIn("rank 0 sends a message to itself with MPI_Ssend", lines[2])
+
+    def test_debugger(self):
+        with subprocess.Popen(["sleep", "20"]) as sleeper:
+            probe = subprocess.run(["sh", "-c", f"gdb -nx -batch -p {sleeper.pid} -ex detach"], capture_output=True, stdin=subprocess.DEVNULL)
+            sleeper.kill()
+        if probe.returncode != 0 or b"not permitted" in probe.stderr:
+            self.skipTest("no gdb that may attach")
+        result = self.mpiexec("--hang=gdb", "--timeout", 8 * PATIENCE, "-n", 2, program("wrong_tag"), env=LIMIT, timeout=90)
+        self.assertEqual(result.code, 124, result.err)
+        self.assertEqual(len(re.findall(r"in PMPI_Recv ", result.err)), 2, result.err)
 
     def test_never_received(self):
         """MPI_Finalize names messages that nobody received, and only those."""

@@ -98,8 +98,8 @@ TEST(Report, RanksThatDoTheSameShareALine) {
                                        [](std::int32_t, std::uint64_t) { return "main (a.c:7)"; });
   EXPECT_EQ(
       text,
-      "weft: the job hangs: ranks 0-499 and 501-999 wait for what cannot come any more, since "
-      "20 s\n"
+      "weft: the job hangs: for 20 s ranks 0-499 and 501-999 have been waiting for what cannot "
+      "come\n"
       "  What is wrong:\n"
       "    MPI_Barrier on MPI_COMM_WORLD needs all ranks, but rank 500 has not called it: it "
       "has finished.\n"
