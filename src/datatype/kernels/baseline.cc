@@ -15,8 +15,6 @@ void reduce_baseline(Operation op, Basic basic, const void* in, void* inout, std
       return floating<long double>(op, in, inout, n);
     case Basic::f128:
       return floating<__float128>(op, in, inout, n);
-    case Basic::c16:
-      return complex<_Float16>(op, in, inout, n);
     case Basic::c80:
       return complex<long double>(op, in, inout, n);
     case Basic::c128:

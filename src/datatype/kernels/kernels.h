@@ -41,6 +41,42 @@ struct Bf16 {
   }
 };
 
+/// binary16; rounds to nearest even. Not _Float16, which compilers convert one by one, or by a call
+/// where the processor has no instruction for it: this is plain arithmetic that vectorises
+/// anywhere, and gives what the instructions give. Choices are masks: a branch around arithmetic of
+/// floats would stay a branch.
+struct Half {
+  std::uint16_t bits;
+  Half() = default;
+  Half(float f) {
+    constexpr std::int32_t infinity = 0x7f800000, smallest_normal = 113 << 23,
+                           too_large = 143 << 23;
+    const auto u = __builtin_bit_cast(std::int32_t, f);
+    const std::int32_t x = u & 0x7fffffff;
+    const std::int32_t normal = (x - (112 << 23) + 0xfff + (x >> 13 & 1)) >> 13;
+    // 0.5 has just the exponent at which the last bit of a float is the last of a subnormal half.
+    const float shifted = __builtin_bit_cast(float, x) + 0.5f;
+    const std::int32_t subnormal = __builtin_bit_cast(std::int32_t, shifted) - (126 << 23);
+    const std::int32_t nan = 0x7e00 | (x >> 13 & 0x3ff);
+    const std::int32_t finite = choose(x < smallest_normal, subnormal, normal);
+    const std::int32_t h = choose(x > infinity, nan, choose(x >= too_large, 0x7c00, finite));
+    bits = static_cast<std::uint16_t>((u >> 16 & 0x8000) | h);
+  }
+  operator float() const {
+    const std::int32_t x = (bits & 0x7fff) << 13, sign = (bits & 0x8000) << 16;
+    // 2^112 moves the exponent; infinities and NaN keep the largest one.
+    const float scaled = __builtin_bit_cast(float, x) * __builtin_bit_cast(float, 239 << 23);
+    const auto u = __builtin_bit_cast(std::int32_t, scaled);
+    return __builtin_bit_cast(float, choose(x >= 31 << 23, x | 0x7f800000, u) | sign);
+  }
+
+ private:
+  static std::int32_t choose(bool first, std::int32_t a, std::int32_t b) {
+    const std::int32_t mask = -static_cast<std::int32_t>(first);
+    return (a & mask) | (b & ~mask);
+  }
+};
+
 template <class T>
 struct Complex {
   T re, im;
@@ -110,6 +146,43 @@ void min(const void* in, void* inout, int64_t n) {
 template <class T>
 void max(const void* in, void* inout, int64_t n) {
   each<T>(in, inout, n, [](T a, T b) { return a > b ? a : b; });
+}
+/// Of 16-bit floats as the words that they are in: a choice between structures does not vectorise.
+template <class T>
+void short_extremum(bool least, const void* in, void* inout, int64_t n) {
+  const auto value = [](std::uint16_t bits) {
+    T t;
+    t.bits = bits;
+    return static_cast<float>(t);
+  };
+  if (least)
+    each<std::uint16_t>(in, inout, n, [=](std::uint32_t a, std::uint32_t b) {
+      const std::uint32_t less =
+          value(static_cast<std::uint16_t>(a)) < value(static_cast<std::uint16_t>(b)) ? a : b;
+      return static_cast<std::uint16_t>(less);
+    });
+  else
+    each<std::uint16_t>(in, inout, n, [=](std::uint32_t a, std::uint32_t b) {
+      const std::uint32_t more =
+          value(static_cast<std::uint16_t>(a)) > value(static_cast<std::uint16_t>(b)) ? a : b;
+      return static_cast<std::uint16_t>(more);
+    });
+}
+template <>
+void min<Half>(const void* in, void* inout, int64_t n) {
+  short_extremum<Half>(true, in, inout, n);
+}
+template <>
+void max<Half>(const void* in, void* inout, int64_t n) {
+  short_extremum<Half>(false, in, inout, n);
+}
+template <>
+void min<Bf16>(const void* in, void* inout, int64_t n) {
+  short_extremum<Bf16>(true, in, inout, n);
+}
+template <>
+void max<Bf16>(const void* in, void* inout, int64_t n) {
+  short_extremum<Bf16>(false, in, inout, n);
 }
 template <class T>
 void complex_sum(const void* in, void* inout, int64_t n) {
@@ -230,7 +303,7 @@ inline void pairs(Operation op, int code, const void* in, void* inout, int64_t n
     case Basic::i128:
       return pair<i128>(op, wide, in, inout, n);
     case Basic::f16:
-      return pair<_Float16>(op, wide, in, inout, n);
+      return pair<Half>(op, wide, in, inout, n);
     case Basic::bf16:
       return pair<Bf16>(op, wide, in, inout, n);
     case Basic::f32:
@@ -266,13 +339,15 @@ inline bool reduce_vector(Operation op, Basic basic, const void* in, void* inout
     case Basic::u64:
       return integer<std::uint64_t>(op, in, inout, n), true;
     case Basic::f16:
-      return floating<_Float16>(op, in, inout, n), true;
+      return floating<Half>(op, in, inout, n), true;
     case Basic::bf16:
       return floating<Bf16>(op, in, inout, n), true;
     case Basic::f32:
       return floating<float>(op, in, inout, n), true;
     case Basic::f64:
       return floating<double>(op, in, inout, n), true;
+    case Basic::c16:
+      return complex<Half>(op, in, inout, n), true;
     case Basic::c32:
       return complex<float>(op, in, inout, n), true;
     case Basic::c64:

@@ -243,6 +243,29 @@ TEST(Reduce, Pairs) {
   check_pair<double, double>(Basic::pair_2double_precision);
 }
 
+TEST(Reduce, EveryHalf) {
+  // All 65536 of them, subnormal, infinite and no numbers too, with others of each kind.
+  constexpr std::uint16_t others[] = {0,      0x8000, 1,      0x3ff,  0x400,
+                                      0x3c00, 0xbc01, 0x7bff, 0x7c00, 0xfc00};
+  std::vector<std::uint16_t> every(65536);
+  for (std::size_t i = 0; i < every.size(); ++i) every[i] = static_cast<std::uint16_t>(i);
+  for (const std::uint16_t other : others)
+    for (const Operation op : {sum, prod, min, max})
+      for (const ReduceFn run : implementations(op)) {
+        std::vector<std::uint16_t> got(every.size(), other);
+        run(op, Basic::f16, every.data(), got.data(), 65536);
+        for (std::size_t i = 0; i < every.size(); ++i) {
+          const auto a = __builtin_bit_cast(_Float16, every[i]);
+          const auto b = __builtin_bit_cast(_Float16, other);
+          const auto wanted = naive<_Float16>(op, a, b);
+          const auto value = __builtin_bit_cast(_Float16, got[i]);
+          ASSERT_TRUE(got[i] == __builtin_bit_cast(std::uint16_t, wanted) ||
+                      (value != value && wanted != wanted))
+              << "operation " << int(op) << " of " << i << " and " << other << ": " << got[i];
+        }
+      }
+}
+
 TEST(Reduce, Bfloat16RoundsToNearestEven) {
   const auto bits = [](float f) {
     std::uint32_t u;
