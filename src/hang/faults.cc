@@ -10,6 +10,7 @@
 #include <cstring>
 #include <map>
 #include <set>
+#include <tuple>
 
 #include "hang/words.h"
 
@@ -182,7 +183,14 @@ class Faults {
         if (name == call) return ranks;
       return calls.emplace_back(call, std::vector<std::int32_t>()).second;
     }
+    bool is_finalize() const { return calls.size() == 1 && calls[0].first == "MPI_Finalize"; }
+    /// "MPI_Barrier on MPI_COMM_WORLD", of a meeting with one call.
+    std::string name() const {
+      const bool plain = need->what == What::construction || is_finalize();
+      return calls[0].first + (plain ? "" : " on " + comm_text(need->comm));
+    }
   };
+  using MeetingKey = std::tuple<What, bool, std::uint32_t>;
 
   bool has_begun(std::int32_t r, const Need& need) const {
     if (need.in_memory != 0) return false;
@@ -195,28 +203,38 @@ class Faults {
   }
 
   void collectives() {
-    std::map<std::pair<int, std::uint32_t>, Meeting> meetings;
+    std::map<MeetingKey, Meeting> meetings;
     for_each_stuck([&](std::int32_t r, const Record& record) {
       for (int i = 0; i < std::min(record.needs_count, Record::needs_max); ++i) {
         const Need& need = record.needs[i];
         if (need.what != What::collective && need.what != What::construction) continue;
-        Meeting& m = meetings[{need.what == What::construction, need.comm.context}];
+        // Waits for nonblocking ones tell nothing about the order of calls.
+        const bool nonblocking = std::strncmp(record.call, "MPI_Wait", 8) == 0;
+        Meeting& m = meetings[{need.what, nonblocking, need.comm.context}];
         if (m.need == nullptr) m.need = &need;
-        std::vector<std::int32_t>& callers = m.ranks_in(call_text(record));
+        std::vector<std::int32_t>& callers =
+            m.ranks_in(nonblocking ? "a nonblocking collective" : call_text(record));
         if (callers.empty() || callers.back() != r) callers.push_back(r);
         if (need.peer != nobody && !has_begun(need.peer, need)) m.wanted.insert(need.peer);
       }
     });
-    for (auto& [key, m] : meetings) {
-      for (const auto& [call, ranks] : m.calls)
-        for (const std::int32_t r : ranks) m.wanted.erase(r);
-      const bool only_finalize = m.calls.size() == 1 && m.calls[0].first == "MPI_Finalize";
-      if (only_finalize && !out_.empty()) continue;  // their wait follows from what was said
-      if (m.calls.size() > 1)
-        different_calls(m);
-      else if (!m.wanted.empty())
-        missing_ranks(m);
-    }
+    // A wait in MPI_Finalize mostly follows from something else.
+    for (const bool finalize : {false, true})
+      for (auto& [key, m] : meetings)
+        if (m.is_finalize() == finalize && (!finalize || out_.empty())) collective(m);
+  }
+
+  void collective(Meeting& m) {
+    for (const auto& [call, ranks] : m.calls)
+      for (const std::int32_t r : ranks) m.wanted.erase(r);
+    if (m.calls.size() > 1)
+      different_calls(m);
+    else if (!m.wanted.empty())
+      missing_ranks(m);
+    else if (m.calls[0].second.size() > 1)
+      say("all who wait in " + m.name() +
+          " wait for each other: they must give the same root and sizes, and must have called the "
+          "same collectives before. WEFT_ABI_CHECK=full compares every call.");
   }
 
   void different_calls(const Meeting& m) {
@@ -228,28 +246,31 @@ class Faults {
   }
 
   /// Of a rank that has not come to a collective because it waits for one that has.
-  static std::string wait_before(const Need& need, const Meeting& m, const std::string& call) {
+  static std::string wait_before(const Need& need, const Meeting& m) {
     std::string out = " for " + need_text(need);
     const std::vector<std::int32_t>& in_it = m.calls[0].second;
     if (std::find(in_it.begin(), in_it.end(), need.peer) != in_it.end())
       out += text(", which rank %d would have to %s before its %s", need.peer,
-                  need.what == What::send ? "do" : "send", call.c_str());
+                  need.what == What::send ? "do" : "send", m.calls[0].first.c_str());
     return out;
   }
 
   void missing_ranks(const Meeting& m) {
-    const std::string& call = m.calls[0].first;
     std::map<std::string, std::vector<std::int32_t>> instead;
     for (const std::int32_t r : m.wanted) instead[doing_text(view_.rank(r))].push_back(r);
     for (const auto& [doing, ranks] : instead) {
       const bool one = ranks.size() == 1;
+      const std::string who = ranks_text(ranks);
+      if (view_.rank(ranks[0]).state == RankView::State::left) {
+        say(m.name() + " needs all its ranks, but " + who + (one ? " has" : " have") +
+            " finished: " + ranks_text(m.calls[0].second) + " called more collectives than " +
+            (one ? "it." : "they."));
+        continue;
+      }
       const Need* need = one ? first_obstacle(ranks[0]) : nullptr;
-      const std::string its_wait = need == nullptr ? "" : wait_before(*need, m, call);
-      const std::string on = m.need->what == What::construction || call == "MPI_Finalize"
-                                 ? ""
-                                 : " on " + comm_text(m.need->comm);
-      say(call + on + " needs all ranks, but " + ranks_text(ranks) + " " + (one ? "has" : "have") +
-          " not called it: " + (one ? "it " + doing : "they " + plural(doing)) + its_wait + ".");
+      say(m.name() + " needs all its ranks, but " + who + (one ? " has" : " have") +
+          " not called it: " + (one ? "it " + doing : "they " + plural(doing)) +
+          (need == nullptr ? "" : wait_before(*need, m)) + ".");
     }
   }
 
@@ -306,16 +327,20 @@ class Faults {
   }
 
   void nobody_sends() {
-    for_each_stuck_need([this](std::int32_t r, const Record&, const Need& need) {
+    std::map<std::string, std::vector<std::int32_t>> from_any;  // ranks, by communicator
+    for_each_stuck_need([&](std::int32_t r, const Record&, const Need& need) {
       if (awaits_message(need) && need.peer == nobody)
-        say(
-            text("rank %d waits for a message from any rank of %s, but none of them can send one: "
-                 "all of them wait or have finished.",
-                 r, comm_text(need.comm).c_str()));
-      else if (is_message(need) && need.peer != nobody)
+        from_any[comm_text(need.comm)].push_back(r);
+      else if (is_message(need))
         say(text("rank %d waits for rank %d, which cannot go on: it %s.", r, need.peer,
                  doing_text(view_.rank(need.peer)).c_str()));
     });
+    for (auto& [comm, ranks] : from_any) {
+      ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
+      say(ranks_text(ranks) + (ranks.size() == 1 ? " waits" : " wait") +
+          " for a message from any rank of " + comm +
+          ", but none of them can send one: all of them wait or have finished.");
+    }
     if (out_.empty()) say("every rank waits for another one.");
   }
 

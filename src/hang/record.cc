@@ -19,6 +19,7 @@ void Slot::write(const Record& record) {
 }
 
 bool Slot::read(Record* out, std::uint64_t* looks) const {
+  if (words_[0].load(std::memory_order_relaxed) == 0) return false;  // Record::wait: it is free
   auto* to = reinterpret_cast<std::byte*>(out);
   // acquire: pairs with count_look(), give_back() and the last store of write()
   *looks = looks_.load(std::memory_order_acquire);

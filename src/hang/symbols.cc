@@ -91,6 +91,7 @@ class Elf {
 };
 
 std::string for_people(const std::string& symbol) {
+  if (symbol.rfind("_Z", 0) != 0) return symbol;
   int status = 0;
   char* plain = abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status);
   std::string out = status == 0 && plain != nullptr ? plain : symbol;

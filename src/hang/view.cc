@@ -16,6 +16,27 @@ RankView::State state_of(const memory::RankEntry& entry) {
   }
 }
 
+bool is_among(const Ranks& among, std::int32_t ranks) {
+  if (among.count == 0) return true;
+  const std::int64_t last = among.first + std::int64_t{among.count - 1} * among.stride;
+  return among.count > 0 && among.first >= 0 && among.first < ranks && last >= 0 && last < ranks;
+}
+
+/// Shared memory may have been written over by a broken rank: nothing in it is an index unchecked,
+/// and all names end.
+bool make_safe(Record& record, std::int32_t ranks) {
+  if (record.needs_count < 0 || record.messages_count < 0 || record.begun_count < 0 ||
+      record.begun_count > Record::begun_max)
+    return false;
+  record.call[sizeof record.call - 1] = 0;
+  for (Need& need : record.needs) {
+    need.comm.name[name_bytes - 1] = 0;
+    if (need.peer < nobody || need.peer >= ranks || !is_among(need.among, ranks)) return false;
+  }
+  for (Message& message : record.messages) message.comm.name[name_bytes - 1] = 0;
+  return true;
+}
+
 }  // namespace
 
 JobView look_at(memory::Job& job, std::int64_t now_ns) {
@@ -31,7 +52,8 @@ JobView look_at(memory::Job& job, std::int64_t now_ns) {
     rank.more_threads = notes.without_slot.load(std::memory_order_relaxed) != 0;
     for (const Slot& slot : notes.slot) {
       Thread thread;
-      if (slot.read(&thread.record, &thread.looks)) rank.threads.push_back(thread);
+      if (slot.read(&thread.record, &thread.looks) && make_safe(thread.record, job.size()))
+        rank.threads.push_back(thread);
     }
   }
   return view;

@@ -60,6 +60,8 @@ bool Watch::all_have_looked(const Finding& f) {
       if (thread.record.wait != s.wait || thread.record.park_at == 0) continue;
       if (thread.looks >= s.looks + looks_needed) continue;
       all = false;
+      if (thread.record.park_at + sizeof(sync::ParkWord) > memory::job_layout(job_.header()).total)
+        continue;
       sync::wake_slow(*reinterpret_cast<sync::ParkWord*>(job_.at(thread.record.park_at)));
     }
   return all;

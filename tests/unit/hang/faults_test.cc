@@ -57,9 +57,10 @@ TEST(Faults, SeveralRanksMissing) {
   v.meets(3, "MPI_Allreduce", {1, 2});
   v.receives(1, 2);
   v.receives(2, 1);
-  EXPECT_TRUE(says(v,
-                   "MPI_Allreduce on MPI_COMM_WORLD needs all ranks, but ranks 1 and 2 have not "
-                   "called it: they wait in MPI_Recv."));
+  EXPECT_TRUE(
+      says(v,
+           "MPI_Allreduce on MPI_COMM_WORLD needs all its ranks, but ranks 1 and 2 have not "
+           "called it: they wait in MPI_Recv."));
 }
 
 TEST(Faults, ANonblockingCollectiveWasCalled) {
@@ -74,11 +75,37 @@ TEST(Faults, ANonblockingCollectiveWasCalled) {
   EXPECT_TRUE(says(v, "rank 1 has not called it: it waits in MPI_Recv for a message from rank 0"));
 }
 
+TEST(Faults, CollectivesOfDifferentNumber) {
+  ViewOf v(4);
+  v.meets(0, "MPI_Finalize", {2, 3});
+  v.meets(1, "MPI_Finalize", {2, 3});
+  v.rank(2).state = v.rank(3).state = RankView::State::left;
+  EXPECT_TRUE(says(v,
+                   "MPI_Finalize needs all its ranks, but ranks 2 and 3 have finished: ranks 0 "
+                   "and 1 called more collectives than they."));
+}
+
+TEST(Faults, DifferentRoots) {
+  ViewOf v(2);
+  v.meets(0, "MPI_Bcast", {1});
+  v.meets(1, "MPI_Bcast", {0});
+  EXPECT_TRUE(says(v, "all who wait in MPI_Bcast on MPI_COMM_WORLD wait for each other"));
+}
+
+TEST(Faults, WaitsForNonblockingCollectivesAreNoDifferentCalls) {
+  ViewOf v(3);
+  v.meets(0, "MPI_Wait", {2});
+  v.meets(1, "MPI_Waitall", {2});
+  v.meets(2, "MPI_Finalize", {0, 1});
+  EXPECT_EQ(faults(v), Sentences{"a nonblocking collective on MPI_COMM_WORLD needs all its ranks, "
+                                 "but rank 2 has not called it: it is in MPI_Finalize."});
+}
+
 TEST(Faults, AnyRank) {
   ViewOf v(2);
   v.receives(0, nobody);
   v.receives(1, nobody);
-  EXPECT_TRUE(says(v, "rank 0 waits for a message from any rank of MPI_COMM_WORLD"));
+  EXPECT_TRUE(says(v, "ranks 0 and 1 wait for a message from any rank of MPI_COMM_WORLD"));
 }
 
 TEST(Faults, MixedCircle) {
@@ -101,8 +128,8 @@ TEST(Report, RanksThatDoTheSameShareALine) {
       "weft: the job hangs: for 20 s ranks 0-499 and 501-999 have been waiting for what cannot "
       "come\n"
       "  What is wrong:\n"
-      "    MPI_Barrier on MPI_COMM_WORLD needs all ranks, but rank 500 has not called it: it "
-      "has finished.\n"
+      "    MPI_Barrier on MPI_COMM_WORLD needs all its ranks, but rank 500 has finished: "
+      "ranks 0-499 and 501-999 called more collectives than it.\n"
       "  Who waits for what:\n"
       "    ranks 0-499 and 501-999 wait in MPI_Barrier on MPI_COMM_WORLD, called in main "
       "(a.c:7) 20 s ago, for rank 500\n"
