@@ -22,6 +22,8 @@ inline constexpr std::size_t name_bytes = 32;
 
 /// A wait is written down when it has lasted so long: far more than any that should be fast.
 inline constexpr std::int64_t noted_after_ns = 20'000'000;
+/// So often a thread that another one has to wake writes its note anew.
+inline constexpr std::int64_t renewed_after_ns = 1'000'000'000;
 
 enum class What : std::uint32_t {
   receive,
@@ -107,7 +109,8 @@ class Slot {
   void write(const Record& record);
   /// False: no wait is noted, or it changed meanwhile.
   bool read(Record* out, std::uint64_t* looks) const;
-  /// The thread looked after messages, found nothing, and is about to sleep.
+  /// The thread looked (after messages, if that is its turn), found nothing, wrote what it waits
+  /// for, and is about to sleep.
   void count_look() {
     // release: what it did before; pairs with read(). Only its thread writes it.
     looks_.store(looks_.load(std::memory_order_relaxed) + 1, std::memory_order_release);

@@ -57,9 +57,9 @@ bool Watch::all_have_looked(const Finding& f) {
   bool all = true;
   for (const Suspect& s : suspects_)
     for (const Thread& thread : f.view.rank(s.rank).threads) {
-      if (thread.record.wait != s.wait || thread.record.park_at == 0) continue;
-      if (thread.looks >= s.looks + looks_needed) continue;
+      if (thread.record.wait != s.wait || thread.looks >= s.looks + looks_needed) continue;
       all = false;
+      if (thread.record.park_at == 0) continue;  // it looks each second
       if (thread.record.park_at + sizeof(sync::ParkWord) > memory::job_layout(job_.header()).total)
         continue;
       sync::wake_slow(*reinterpret_cast<sync::ParkWord*>(job_.at(thread.record.park_at)));

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Looking, now and then, whether a job hangs (analysis.h), and making sure before it is said:
-// everybody who seems to hang is woken and has to look after messages twice more, in vain. So a
-// rank that has a message but no CPU is not taken for one that waits, however busy the machine is.
+// everybody who seems to hang is woken and has to look after messages twice more, in vain, and to
+// write down anew what it waits for. So a rank that has a message but no CPU is not taken for one
+// that waits, however busy the machine is, and no old note counts.
 //
 // mpiexec looks for the jobs it started. Elsewhere each rank that waits looks, and one of them says
 // what it finds.

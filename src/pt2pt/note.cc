@@ -190,15 +190,20 @@ std::int64_t Note::before_sleep(Engine& e, const Awaited& awaited, bool at_mailb
   const std::int64_t now = now_ns();
   if (since_ns_ == 0) since_ns_ = now;
   if (now - since_ns_ < hang::noted_after_ns) return since_ns_ + hang::noted_after_ns - now;
-  const std::uint64_t done = done_so_far(e);
-  if (!is_written() || done != done_ || at_mailbox != at_mailbox_) {
-    if (!is_written() || done != done_) moved_ns_ = now;
+  if (const std::uint64_t done = done_so_far(e); done != done_) {
     done_ = done;
-    at_mailbox_ = at_mailbox;
-    write(e, awaited);
+    moved_ns_ = now;
   }
-  if (slot_ != nullptr && at_mailbox) slot_->count_look();
-  return e.watch != nullptr && at_mailbox ? e.watch->look_and_say() : 0;
+  // A note must be as new as the look that it counts; a thread that is woken often writes seldom.
+  const bool same_place = is_written() && at_mailbox == at_mailbox_;
+  if (same_place && now - written_ns_ < hang::noted_after_ns)
+    return written_ns_ + hang::noted_after_ns - now;
+  written_ns_ = now;
+  at_mailbox_ = at_mailbox;
+  write(e, awaited);
+  if (slot_ != nullptr) slot_->count_look();
+  if (!at_mailbox) return hang::renewed_after_ns;
+  return e.watch != nullptr ? e.watch->look_and_say() : 0;
 }
 
 void Note::write(Engine& e, const Awaited& awaited) {

@@ -81,6 +81,25 @@ TEST_F(WatchTest, WhoGoesOnIsNotReported) {
   EXPECT_FALSE(look());
 }
 
+TEST_F(WatchTest, ThreadsThatOthersWakeHaveToLookToo) {
+  Watch watch(*job, limit);
+  Slot* slots[] = {&note(0, 1), &note(1, 1)};
+  Record record;
+  std::uint64_t looks = 0;
+  ASSERT_TRUE(slots[1]->read(&record, &looks));
+  record.park_at = 0;
+  slots[1]->write(record);
+  std::int64_t at = now_ns() + limit;
+  const auto look = [&] { return watch.look(at = std::max(at, watch.next_ns())).has_value(); };
+  EXPECT_FALSE(look());
+  slots[0]->count_look();
+  slots[0]->count_look();
+  for (int i = 0; i < 20; ++i) EXPECT_FALSE(look());
+  slots[1]->count_look();
+  slots[1]->count_look();
+  EXPECT_TRUE(look());
+}
+
 TEST_F(WatchTest, Never) {
   Watch watch(*job, 0);
   note(0, 1);
