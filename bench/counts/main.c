@@ -27,7 +27,7 @@ static int open_counter(struct counter* c) {
   int index;
   if (MPI_T_pvar_get_index(c->name, MPI_T_PVAR_CLASS_COUNTER, &index) != MPI_SUCCESS) return 0;
   return MPI_T_pvar_handle_alloc(session, index, NULL, &c->handle, &c->levels) == MPI_SUCCESS &&
-         c->levels <= most_levels;
+         c->levels <= most_levels && MPI_T_pvar_start(session, c->handle) == MPI_SUCCESS;
 }
 
 static void read_counter(const struct counter* c, number* into) {

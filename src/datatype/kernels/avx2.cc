@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The reduction loops compiled with -mavx2 -mf16c (src/CMakeLists.txt); called only where
+// The reduction loops compiled with -mavx2 (src/CMakeLists.txt); called only where
 // the processor has these instructions (reduce.cc).
 #include "datatype/kernels/kernels.h"
 
