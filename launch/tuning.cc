@@ -17,7 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-constexpr int version = 2;
+constexpr int version = 3;
 constexpr double ns = 1e-9;
 constexpr double longest_ns = 1e6;  // of anything here; more is no measurement
 
@@ -85,8 +85,9 @@ std::string take(const Json& file, const std::string& key, Tuning* out) {
       return std::string("it is damaged: no ") + name + " in ns per line";
   const Json memory = file.value("memory", Json());
   if (!memory.is_object() || !take_time(memory, "b", &p.memory.b) ||
-      !take_time(memory, "B", &p.memory.B) || !take_time(file, "turn", &p.turn))
-    return "it is damaged: no memory b and B, and turn, in ns";
+      !take_time(memory, "B", &p.memory.B) || !take_time(memory, "past", &p.memory.past) ||
+      !take_time(file, "turn", &p.turn))
+    return "it is damaged: no memory b, B and past, and turn, in ns";
   if (const std::string doubt = model::doubts_about(p); !doubt.empty())
     return "they cannot be right: " + doubt;
   p.measured = true;
@@ -157,10 +158,15 @@ std::string write_tuning(const topo::Topology& node, const model::Parameters& p)
                       {"b", in_ns(p.level[l].b)},
                       {"B", in_ns(p.level[l].B)}});
   const Json json = {
-      {"weft_tuning", version},    {"machine", tuning_key(node)},
-      {"measured", now()},         {"unit", "ns: a once, the others per line of 64 bytes"},
-      {"levels", levels},          {"copy", in_ns(p.copy)},
-      {"reduce", in_ns(p.reduce)}, {"memory", {{"b", in_ns(p.memory.b)}, {"B", in_ns(p.memory.B)}}},
+      {"weft_tuning", version},
+      {"machine", tuning_key(node)},
+      {"measured", now()},
+      {"unit", "ns: a once, the others per line of 64 bytes"},
+      {"levels", levels},
+      {"copy", in_ns(p.copy)},
+      {"reduce", in_ns(p.reduce)},
+      {"memory",
+       {{"b", in_ns(p.memory.b)}, {"B", in_ns(p.memory.B)}, {"past", in_ns(p.memory.past)}}},
       {"turn", in_ns(p.turn)}};
   std::error_code error;
   fs::create_directories(path.parent_path(), error);

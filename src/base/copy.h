@@ -3,8 +3,14 @@
 // Copying one block of any length.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
+
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 namespace weft {
 
@@ -18,6 +24,27 @@ inline void copy_bytes(void* to, const void* from, std::size_t bytes) {
   auto* f = static_cast<const std::byte*>(from);
   for (; bytes > step; bytes -= step, t += step, f += step) std::memcpy(t, f, step);
   std::memcpy(t, f, bytes);
+}
+
+/// A copy that goes past the caches where the processor can: for what is so long that they would
+/// not hold it until it is read, and would fetch every line of `to` before it is written. What a
+/// later release store of this thread publishes includes it.
+inline void stream_bytes(void* to, const void* from, std::size_t bytes) {
+#ifdef __SSE2__
+  auto* t = static_cast<std::byte*>(to);
+  auto* f = static_cast<const std::byte*>(from);
+  const std::size_t head = std::min(bytes, -reinterpret_cast<std::uintptr_t>(t) % 64);
+  std::memcpy(t, f, head);
+  std::size_t at = head;
+  for (; at + 64 <= bytes; at += 64)
+    for (std::size_t i = at; i < at + 64; i += 16)
+      _mm_stream_si128(reinterpret_cast<__m128i*>(t + i),
+                       _mm_loadu_si128(reinterpret_cast<const __m128i*>(f + i)));
+  _mm_sfence();  // such stores are not ordered with others
+  std::memcpy(t + at, f + at, bytes - at);
+#else
+  copy_bytes(to, from, bytes);
+#endif
 }
 
 }  // namespace weft

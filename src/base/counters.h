@@ -37,6 +37,7 @@ namespace weft {
   X(lock_in_vain, "times", "a waiting thread took the rank's lock and found nothing to do")   \
   X(signals, "times", "a waiting thread was woken because its operations were complete")      \
   X(signals_in_vain, "times", "a waiting thread was woken and had to wait on")                \
+  X(coll_past_caches, "bytes", "bytes that collectives copied past the caches")               \
   X(servers, "times", "a waiting thread was woken to look after messages for all")            \
   X(thread_wakes, "wakes",                                                                    \
     "times a waiting thread of this rank was woken from sleep in the kernel")                 \

@@ -26,7 +26,7 @@ constexpr Parameters defaults{
               {"Machine", 500 * ns, 6 * ns, 2 * ns}},
     .copy = 0.6 * ns,
     .reduce = 0.7 * ns,
-    .memory = {8 * ns, 3 * ns},
+    .memory = {8 * ns, 3 * ns, 2.5 * ns},
     .turn = 1000 * ns,
     .call = 60 * ns,
     .message = 200 * ns,
@@ -74,7 +74,9 @@ Machine Machine::holding_lines(double lines, Others others) const {
   Machine out = *this;
   if (cache_lines <= 0 || memory.b <= 0) return out;
   const double gone = std::clamp((lines - cache_lines) / cache_lines, 0.0, 1.0);
-  const double extra = gone * std::max(0.0, memory.copy(ranks()) - copy);
+  const bool past = others == Others::in_memory && streams(lines);
+  const double there = past ? memory.past * ranks() : memory.copy(ranks());
+  const double extra = gone * std::max(0.0, there - copy);
   out.copy += extra;
   if (others == Others::in_cache) return out;
   out.reduce += extra;

@@ -42,9 +42,9 @@ inline constexpr int most_levels = topo::HierarchyTable::most_levels;
 inline constexpr int most_caches = 4;
 
 /// Copying lines that are in no cache, to where they are in none: s per line alone (b), and of all
-/// readers together (B). Not known: zero.
+/// readers together (B); past: the same with stores that go past the caches. Not known: zero.
 struct Memory {
-  double b = 0, B = 0;
+  double b = 0, B = 0, past = 0;
   double copy(double d) const { return std::max(b, B * d); }
 };
 
@@ -101,6 +101,10 @@ struct Machine {
   /// that were measured on one machine in its two states (docs/cost-model.md).
   bool is_far() const { return top().line() > 140e-9; }
   bool crowded() const { return cpus > 0 && cpus < ranks(); }
+  /// Is a copy between buffers of so many lines cheaper past the caches, which do not hold them?
+  bool streams(double lines) const {
+    return cache_lines > 0 && lines >= 2 * cache_lines && memory.past > 0 && memory.past < memory.B;
+  }
   /// The prices when each rank works on `lines` of its own: what does not fit its cache comes from
   /// memory, and of twice as much as fits, all.
   Machine holding_lines(double lines, Others others) const;

@@ -18,6 +18,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/copy.h"
 #include "datatype/reduce.h"
 #include "topo/table.h"
 
@@ -86,9 +87,12 @@ struct alignas(4096) Buffer {
   }
 };
 
-double copy_time(Buffer& to, const Buffer& from, std::size_t lines) {
+double copy_time(Buffer& to, const Buffer& from, std::size_t lines, bool past = false) {
   const auto start = Clock::now();
-  std::memcpy(to.bytes, from.bytes, lines * 64);
+  if (past)
+    stream_bytes(to.bytes, from.bytes, lines * 64);
+  else
+    std::memcpy(to.bytes, from.bytes, lines * 64);
   asm volatile("" : : "r"(to.bytes) : "memory");
   return seconds_since(start);
 }
@@ -173,8 +177,9 @@ void flush(const Buffer& buffer) {
   _mm_mfence();
 }
 
-/// Seconds per line copied from memory to memory, of each of these CPUs, all at once.
-bool measure_memory(const std::vector<int>& cpus, double* out) {
+/// Seconds per line copied from memory to memory, of each of these CPUs, all at once; with stores
+/// past the caches?
+bool measure_memory(const std::vector<int>& cpus, bool past, double* out) {
   const int n = static_cast<int>(cpus.size());
   std::vector<Buffer> from(cpus.size()), to(cpus.size());
   std::vector<std::vector<double>> times(cpus.size());
@@ -187,7 +192,7 @@ bool measure_memory(const std::vector<int>& cpus, double* out) {
       flush(to[self]);
       flags[self].set(round);
       for (Flag& flag : flags) flag.await(round);
-      times[self].push_back(copy_time(to[self], from[self], long_lines));
+      times[self].push_back(copy_time(to[self], from[self], long_lines, past));
     }
   });
   if (!done) return false;
@@ -290,11 +295,13 @@ model::Parameters measure_once(const topo::Topology& topology, std::string* prob
   const topo::Hierarchy h = node.view();
   std::vector<int> all = pairs_at(node, 0);
   if (all.empty()) all = {node.cpus.front()};
-  double together = 0;
-  if (!measure_memory({all.front()}, &out.memory.b) || !measure_memory(all, &together) ||
+  double together = 0, past = 0;
+  if (!measure_memory({all.front()}, false, &out.memory.b) ||
+      !measure_memory(all, false, &together) || !measure_memory(all, true, &past) ||
       !measure_turn(all.front(), &out.turn))
     *problem = "threads cannot be pinned to CPUs";
   out.memory.B = together / static_cast<double>(all.size());
+  out.memory.past = past / static_cast<double>(all.size());
   for (int l = h.levels() - 1; l >= 0; --l) {
     const std::vector<int> cpus = pairs_at(node, l);
     if (cpus.empty()) continue;
@@ -309,13 +316,13 @@ model::Parameters measure_once(const topo::Topology& topology, std::string* prob
   return out;
 }
 
-/// The median of one number over all passes; `spread`: the largest over the smallest.
+/// The median of one number over all passes; `spread`: the upper quartile over the lower one.
 template <class Get>
 double middle(const std::vector<model::Parameters>& passes, Get&& get, double* spread = nullptr) {
   std::vector<double> values;
   for (const model::Parameters& pass : passes) values.push_back(get(pass));
   std::sort(values.begin(), values.end());
-  if (spread != nullptr) *spread = values.back() / values.front();
+  if (spread != nullptr) *spread = values[values.size() * 3 / 4] / values[values.size() / 4];
   return values[values.size() / 2];
 }
 
@@ -335,6 +342,7 @@ model::Parameters measure(const topo::Topology& topology, std::string* problem,
   out.reduce = middle(passes, [](const auto& p) { return p.reduce; });
   out.memory.b = middle(passes, [](const auto& p) { return p.memory.b; });
   out.memory.B = middle(passes, [](const auto& p) { return p.memory.B; });
+  out.memory.past = middle(passes, [](const auto& p) { return p.memory.past; });
   out.turn = middle(passes, [](const auto& p) { return p.turn; });
   for (int l = 0; l < out.levels; ++l) {
     model::Level& level = out.level[l];
@@ -360,7 +368,7 @@ std::string prices_as_text(const model::Parameters& prices) {
   std::string out =
       "  cores of one           one line   each of many   each of many, many at once\n"
       "  (smallest common part)    a + b              b                            B\n";
-  char line[192];
+  char line[224];
   for (int l = 0; l < prices.levels; ++l) {
     const model::Level& level = prices.level[l];
     std::snprintf(line, sizeof line, "  %-20s %8.1f ns %11.2f ns %25.2f ns\n", level.name,
@@ -371,10 +379,12 @@ std::string prices_as_text(const model::Parameters& prices) {
                 "  a line copied in the cache %.2f ns, folded (sum of doubles) %.2f ns\n",
                 prices.copy * 1e9, prices.reduce * 1e9);
   out += line;
-  std::snprintf(line, sizeof line,
-                "  a line copied from memory to memory %.2f ns, many at once %.2f ns\n"
-                "  the next of several ranks on one CPU runs after %.0f ns\n",
-                prices.memory.b * 1e9, prices.memory.B * 1e9, prices.turn * 1e9);
+  std::snprintf(
+      line, sizeof line,
+      "  a line copied from memory to memory %.2f ns; many at once %.2f ns, %.2f ns past the "
+      "caches\n"
+      "  the next of several ranks on one CPU runs after %.0f ns\n",
+      prices.memory.b * 1e9, prices.memory.B * 1e9, prices.memory.past * 1e9, prices.turn * 1e9);
   return out + line;
 }
 

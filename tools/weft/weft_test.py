@@ -89,9 +89,9 @@ class Weft(unittest.TestCase):
         levels = [{"name": name, "a": 50 * at, "b": at, "B": at}
                   for at, name in enumerate(("L3Cache", "NUMANode", "Machine"), 1)]
         machine = re.search(r"(?m)^machine: +(.*)$", shown)[1]
-        file.write_text(json.dumps({"weft_tuning": 2, "machine": machine, "measured": "by a test",
+        file.write_text(json.dumps({"weft_tuning": 3, "machine": machine, "measured": "by a test",
                                     "levels": levels, "copy": 0.5, "reduce": 0.7,
-                                    "memory": {"b": 5, "B": 4}, "turn": 500}))
+                                    "memory": {"b": 5, "B": 4, "past": 3}, "turn": 500}))
         return where, file
 
     def test_tune_measures_and_keeps_only_what_can_be_right(self):

@@ -7,6 +7,8 @@
 #include <cstring>
 #include <new>
 
+#include "base/copy.h"
+#include "coll/shared/cost.h"
 #include "coll/shared/shared.h"
 #include "coll/shared/tile.h"
 
@@ -21,7 +23,7 @@ void Shared::bcast_direct(const Buffer& buffer, int root) {
   // The receivers have begun: they know of the way only from the root's seat.
   if (rank_ != root) {
     const auto& from = *static_cast<const Buffer*>(shown(root).send);
-    datatype::copy(from, buffer, std::min(from.bytes(), buffer.bytes()));
+    move(Call::bcast, from, buffer, buffer.bytes());
     return finish();
   }
   show(&buffer, nullptr);
@@ -29,6 +31,15 @@ void Shared::bcast_direct(const Buffer& buffer, int root) {
   wake_all();
   finish();
   wait_until_finished(now_);
+}
+
+void Shared::move(Call call, const ConstBuffer& from, const Buffer& to, std::int64_t bytes) {
+  bytes = std::min({bytes, from.bytes(), to.bytes()});
+  const model::Machine& x = header_.advice.machine;
+  if (!from.type->dense || !to.type->dense || !x.streams(footprint(call, x, bytes)))
+    return datatype::copy(from, to, bytes);
+  stream_bytes(datatype::block(to), datatype::block(from), static_cast<std::size_t>(bytes));
+  engine_.counters->coll_past_caches += static_cast<std::uint64_t>(bytes);
 }
 
 /// Everybody reduces its part of the vector for all, and writes it where it is wanted.
@@ -73,8 +84,7 @@ void Shared::allgather_direct(const ConstBuffer& send, const Blocks& recv) {
     const int from = (rank_ + i) % size_;  // not all from the same rank at once
     const auto& theirs = *static_cast<const ConstBuffer*>(shown(from).send);
     const Buffer to = recv[from];
-    if (from != rank_ || !in_place)
-      datatype::copy(theirs, to, std::min(theirs.bytes(), to.bytes()));
+    if (from != rank_ || !in_place) move(Call::allgather, theirs, to, to.bytes());
   }
   met();
   meet_again();
@@ -87,7 +97,7 @@ void Shared::alltoall_direct(const Blocks& send, const Blocks& recv) {
     const int from = (rank_ + i) % size_;
     const Buffer theirs = (*static_cast<const Blocks*>(shown(from).send))[rank_];
     const Buffer to = recv[from];
-    datatype::copy(theirs, to, std::min(theirs.bytes(), to.bytes()));
+    move(Call::alltoall, theirs, to, to.bytes());
   }
   met();
   meet_again();

@@ -193,6 +193,9 @@ class Shared {
   };
   void show(const void* send, void* recv);
   const Shown& shown(int rank) const { return *reinterpret_cast<const Shown*>(seat(rank).payload); }
+  /// A copy of `bytes` (at most) from a rank's buffer to another's; past the caches where the model
+  /// says that they would not hold what `call` moves.
+  void move(Call call, const ConstBuffer& from, const Buffer& to, std::int64_t bytes);
   void bcast_direct(const Buffer& buffer, int root);
   void bcast_pieces(const Buffer& buffer, int root);
   /// The result goes to `root`, or to everybody if it is `everybody`.

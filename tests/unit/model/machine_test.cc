@@ -97,6 +97,18 @@ TEST(Capacity, TwiceTheCacheComesFromMemory) {
   EXPECT_EQ(with_cache(100).holding_lines(150, Others::in_cache).copy, 5.5) << "half of it";
 }
 
+TEST(Capacity, PastTheCachesWhereThatIsCheaper) {
+  Machine x = with_cache(100);
+  EXPECT_FALSE(x.streams(1e9)) << "no price";
+  x.memory.past = 3;
+  EXPECT_FALSE(x.streams(199));
+  EXPECT_TRUE(x.streams(200));
+  EXPECT_EQ(x.holding_lines(200, Others::in_memory).copy, 6);
+  EXPECT_EQ(x.holding_lines(200, Others::in_cache).copy, 10) << "into the block it does not go";
+  x.memory.past = 5;
+  EXPECT_FALSE(x.streams(200)) << "no gain";
+}
+
 TEST(Capacity, UnknownCachesHoldEverything) {
   EXPECT_EQ(with_cache(0).holding_lines(1e12, Others::in_memory).copy, 1);
   Machine no_price = with_cache(100);

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// On a machine with small caches (declared by the testlist) long direct copies between ranks of one
+// process go past the caches, short ones do not; both bring the right data. Ranks that are
+// processes do not copy directly.
+#include <unistd.h>
+
+#include "forms.h"
+
+static MPI_T_pvar_session session;
+static MPI_T_pvar_handle handle;
+
+static unsigned long long past(void) {
+  unsigned long long bytes = 0;
+  OK(MPI_T_pvar_read(session, handle, &bytes));
+  return bytes;
+}
+
+static void exchange(int n, int threads) {
+  const size_t room = (size_t)n * (size_t)size;
+  int *mine = malloc(room * sizeof *mine), *got = calloc(room, sizeof *got);
+  const unsigned long long before = past();
+  for (int to = 0; to < size; ++to)
+    for (int i = 0; i < n; ++i) mine[(size_t)to * (size_t)n + (size_t)i] = item(rank, to, i);
+  COLL(Alltoall, alltoall, mine, n, MPI_INT, got, n, MPI_INT, MPI_COMM_WORLD);
+  for (int from = 0; from < size; ++from)
+    for (int i = 0; i < n; ++i)
+      CHECK(got[(size_t)from * (size_t)n + (size_t)i] == item(from, rank, i),
+            "alltoall of %d: wrong at %d from %d", n, i, from);
+  COLL(Allgather, allgather, mine, n, MPI_INT, got, n, MPI_INT, MPI_COMM_WORLD);
+  for (int from = 0; from < size; ++from)
+    for (int i = 0; i < n; ++i)
+      CHECK(got[(size_t)from * (size_t)n + (size_t)i] == item(from, 0, i),
+            "allgather of %d: wrong at %d from %d", n, i, from);
+  COLL(Bcast, bcast, mine, n, MPI_INT, size - 1, MPI_COMM_WORLD);
+  for (int i = 0; i < n; ++i)
+    CHECK(mine[i] == item(size - 1, 0, i), "bcast of %d: wrong at %d", n, i);
+
+  const unsigned long long bytes = past() - before, block = (unsigned long long)n * sizeof(int);
+  const unsigned long long copied =
+      2 * (unsigned long long)size * block + (rank < size - 1 ? block : 0);
+  const int is_long = n > 10000;
+  CHECK(bytes == (threads && is_long ? copied : 0), "%llu bytes past the caches of %llu", bytes,
+        copied);
+  free(mine);
+  free(got);
+}
+
+int main(int argc, char** argv) {
+  int provided, index = -1, count = 0;
+  start_form(&argc, &argv);
+  const long pid = (long)getpid();
+  long pids = 0;
+  OK(MPI_Allreduce(&pid, &pids, 1, MPI_LONG, MPI_SUM, MPI_COMM_WORLD));
+  OK(MPI_T_init_thread(MPI_THREAD_SINGLE, &provided));
+  OK(MPI_T_pvar_session_create(&session));
+  OK(MPI_T_pvar_get_index("coll_past_caches", MPI_T_PVAR_CLASS_AGGREGATE, &index));
+  OK(MPI_T_pvar_handle_alloc(session, index, NULL, &handle, &count));
+  OK(MPI_T_pvar_start(session, handle));
+  exchange(100, pids == size * pid);
+  exchange(50000, pids == size * pid);
+  OK(MPI_T_pvar_handle_free(session, &handle));
+  OK(MPI_T_pvar_session_free(&session));
+  OK(MPI_T_finalize());
+  return finish();
+}
