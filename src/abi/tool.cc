@@ -27,10 +27,14 @@ struct CounterDef {
   const char* unit;
   const char* help;
   std::size_t offset;
+  int elements;  // one per level of the node
 };
 constexpr CounterDef counters[] = {
-#define X(name, unit, help) {#name, unit, help, offsetof(Counters, name)},
+#define X(name, unit, help) {#name, unit, help, offsetof(Counters, name), 1},
     WEFT_COUNTERS(X)
+#undef X
+#define X(name, unit, help) {#name, unit, help, offsetof(Counters, name), Counters::levels},
+    WEFT_LEVEL_COUNTERS(X)
 #undef X
 };
 constexpr int counter_count = static_cast<int>(std::size(counters));
@@ -126,20 +130,32 @@ const CounterDef& def_of(const PvarHandle& pvar) {
   return counters[pvar.index];
 }
 
-std::uint64_t counter(const Rank& rank, const PvarHandle& pvar) {
-  std::uint64_t value = 0;
-  std::memcpy(&value, reinterpret_cast<const std::byte*>(&rank.counters) + def_of(pvar).offset,
-              sizeof value);
-  return value;
+/// The values of a variable: one, or one per level.
+using Values = std::vector<std::uint64_t>;
+
+std::size_t value_bytes(const PvarHandle& pvar) {
+  return static_cast<std::size_t>(def_of(pvar).elements) * sizeof(std::uint64_t);
 }
 
-std::uint64_t value_of(const Rank& rank, const PvarHandle& pvar) {
-  if (is_mark(def_of(pvar))) return counter(rank, pvar);
-  return pvar.before + (pvar.running ? counter(rank, pvar) - pvar.since : 0);
+Values counter(const Rank& rank, const PvarHandle& pvar) {
+  Values values(static_cast<std::size_t>(def_of(pvar).elements));
+  std::memcpy(values.data(),
+              reinterpret_cast<const std::byte*>(&rank.counters) + def_of(pvar).offset,
+              value_bytes(pvar));
+  return values;
 }
 
-void set_value(const Rank& rank, PvarHandle& pvar, std::uint64_t value) {
-  pvar.before = value;
+Values value_of(const Rank& rank, const PvarHandle& pvar) {
+  const Values now = counter(rank, pvar);
+  if (is_mark(def_of(pvar))) return now;
+  Values values = pvar.before;
+  if (pvar.running)
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] += now[i] - pvar.since[i];
+  return values;
+}
+
+void set_value(const Rank& rank, PvarHandle& pvar, const Values& values) {
+  pvar.before = values;
   pvar.since = counter(rank, pvar);
 }
 
@@ -315,9 +331,11 @@ Err pvar_alloc(Rank& rank, MPI_T_pvar_session session, int index, MPI_T_pvar_han
   PvarHandle* made = rank.store.tools.pvars.create();
   made->index = index;
   made->session = s;
+  made->since.assign(static_cast<std::size_t>(counters[index].elements), 0);
+  made->before = made->since;
   s->handles.push_back(made);
   *handle = reinterpret_cast<MPI_T_pvar_handle>(made);
-  put(count, 1);
+  put(count, counters[index].elements);
   return ok;
 }
 
@@ -349,7 +367,7 @@ Err pvar_stop(Rank& rank, MPI_T_pvar_session session, MPI_T_pvar_handle handle) 
 
 Err pvar_reset(Rank& rank, MPI_T_pvar_session session, MPI_T_pvar_handle handle) {
   return for_handles(rank, session, handle, MPI_T_ERR_PVAR_NO_WRITE,
-                     [&](PvarHandle& pvar) { set_value(rank, pvar, 0); });
+                     [&](PvarHandle& pvar) { set_value(rank, pvar, Values(pvar.before.size())); });
 }
 
 Err pvar_read(Rank& rank, MPI_T_pvar_session session, MPI_T_pvar_handle handle, void* value) {
@@ -359,8 +377,7 @@ Err pvar_read(Rank& rank, MPI_T_pvar_session session, MPI_T_pvar_handle handle, 
   const PvarHandle* pvar = pvar_of(s, handle);
   if (pvar == nullptr) return error(MPI_T_ERR_INVALID_HANDLE);
   if (value == nullptr) return error(MPI_T_ERR_INVALID);
-  const std::uint64_t now = value_of(rank, *pvar);
-  std::memcpy(value, &now, sizeof now);
+  std::memcpy(value, value_of(rank, *pvar).data(), value_bytes(*pvar));
   return ok;
 }
 
@@ -368,19 +385,18 @@ Err pvar_write(Rank& rank, MPI_T_pvar_session session, MPI_T_pvar_handle handle,
                const void* value) {
   if (value == nullptr) return error(MPI_T_ERR_INVALID);
   if (handle == MPI_T_PVAR_ALL_HANDLES) return error(MPI_T_ERR_INVALID_HANDLE);
-  std::uint64_t wanted = 0;
-  std::memcpy(&wanted, value, sizeof wanted);
-  return for_handles(rank, session, handle, MPI_T_ERR_PVAR_NO_WRITE,
-                     [&](PvarHandle& pvar) { set_value(rank, pvar, wanted); });
+  return for_handles(rank, session, handle, MPI_T_ERR_PVAR_NO_WRITE, [&](PvarHandle& pvar) {
+    const auto* first = static_cast<const std::uint64_t*>(value);
+    set_value(rank, pvar, Values(first, first + pvar.before.size()));
+  });
 }
 
 Err pvar_readreset(Rank& rank, MPI_T_pvar_session session, MPI_T_pvar_handle handle, void* value) {
   if (value == nullptr) return error(MPI_T_ERR_INVALID);
   if (handle == MPI_T_PVAR_ALL_HANDLES) return error(MPI_T_ERR_INVALID_HANDLE);
   return for_handles(rank, session, handle, MPI_T_ERR_PVAR_NO_ATOMIC, [&](PvarHandle& pvar) {
-    const std::uint64_t now = value_of(rank, pvar);
-    std::memcpy(value, &now, sizeof now);
-    set_value(rank, pvar, 0);
+    std::memcpy(value, value_of(rank, pvar).data(), value_bytes(pvar));
+    set_value(rank, pvar, Values(pvar.before.size()));
   });
 }
 

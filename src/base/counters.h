@@ -44,11 +44,26 @@ namespace weft {
   X(issue_ns, "ns", "time in MPI calls outside of looks and waits [with WEFT_STATS=1]")       \
   X(poll_ns, "ns", "time of looks that found something [with WEFT_STATS=1]")                  \
   X(empty_ns, "ns", "time of looks that found nothing [with WEFT_STATS=1]")                   \
-  X(sync_ns, "ns", "time waiting for the lock, for a signal, and between looks [with WEFT_STATS=1]")
+  X(sync_ns, "ns",                                                                            \
+    "time waiting for the lock, for a signal, and between looks [with WEFT_STATS=1]")         \
+  X(coll_copies, "copies", "copies this rank made in collectives through boards")             \
+  X(coll_steps, "reads", "reads of another rank's data in collectives through boards")
+
+// Counters per level of the node: [0] the whole machine, [1] the next level inside, ... as
+// topo/hierarchy.h numbers them. What a rank reads of another's data counts at the innermost level
+// that holds both.
+#define WEFT_LEVEL_COUNTERS(X)                                                                 \
+  X(coll_bytes, "bytes", "bytes of other ranks' data read in collectives, per level")          \
+  X(coll_lines_copied, "lines", "lines of other ranks' data copied in collectives, per level") \
+  X(coll_lines_folded, "lines", "lines of other ranks' data folded in collectives, per level")
 
 struct Counters {
+  static constexpr int levels = 16;
 #define X(name, unit, help) std::uint64_t name = 0;
   WEFT_COUNTERS(X)
+#undef X
+#define X(name, unit, help) std::uint64_t name[levels] = {};
+  WEFT_LEVEL_COUNTERS(X)
 #undef X
 };
 

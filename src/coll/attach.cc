@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The collectives' state of a communicator, from its construction to its end.
+#include "coll/node/node.h"
 #include "coll/shared/shared.h"
 #include "coll/state.h"
 #include "coll/way.h"
@@ -44,6 +45,7 @@ void detach(Comm& comm) {
     delete schedule;
   }
   delete state->shared;
+  delete state->node;
   delete state;
 }
 

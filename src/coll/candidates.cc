@@ -188,8 +188,10 @@ void add_staged(std::vector<Candidate>& out, const Machine& x, const Setting& s)
         add("dissemination",
             Prediction().wait(1).add("dissemination", "(6) (7)", model::dissemination(x, m)));
       return;
-    default:
+    case Call::scan:
       return;
+    default:  // everybody reads from everybody, as the ways through Shared, but flag by flag
+      return add("exchange", (s.threads ? direct_cost : block_cost)(s.call, x, s.bytes, true));
   }
 }
 

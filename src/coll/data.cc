@@ -2,6 +2,7 @@
 //
 // Barrier and the collectives that move data (MPI-5.0 §6.3-§6.8): pick an algorithm, emit, launch.
 #include "coll/algorithms/algorithms.h"
+#include "coll/node/choose.h"
 #include "coll/select.h"
 #include "coll/shared/shared.h"
 #include "coll/state.h"
@@ -22,7 +23,7 @@ Err gather_blocks(Call call, const ConstBuffer& send, const Blocks& recv, int ro
   Schedule& s = take_schedule(comm, {call, how.what, root, uniform ? bytes : Signature::any_size});
   if (comm.is_inter())
     gather_inter(s, send, recv, root, remote_size(comm));
-  else
+  else if (!gather_on_node(call, s, send, recv, root, comm, how))
     pick(comm, call, choose_gather, {.bytes = bytes, .uniform = uniform})(s, send, recv, root,
                                                                           position(comm));
   return launch(s, comm, how);
@@ -39,7 +40,7 @@ Err scatter_blocks(Call call, const Blocks& send, const Buffer& recv, int root, 
   Schedule& s = take_schedule(comm, {call, how.what, root, uniform ? bytes : Signature::any_size});
   if (comm.is_inter())
     scatter_inter(s, send, recv, root, remote_size(comm));
-  else
+  else if (!scatter_on_node(call, s, send, recv, root, comm, how))
     pick(comm, call, choose_scatter, {.bytes = bytes, .uniform = uniform})(s, send, recv, root,
                                                                            position(comm));
   return launch(s, comm, how);
@@ -57,7 +58,7 @@ Err allgather_blocks(Call call, const ConstBuffer& send, const Blocks& recv, Com
   Schedule& s = take_schedule(comm, mine);
   if (comm.is_inter())
     allgather_inter(s, send, recv, position(comm), remote_size(comm));
-  else
+  else if (!allgather_on_node(call, s, send, recv, comm, how))
     pick(comm, call, choose_allgather, {.bytes = bytes, .uniform = uniform})(s, send, recv,
                                                                              position(comm));
   return launch(s, comm, how);
@@ -74,7 +75,7 @@ Err alltoall_blocks(Call call, const Blocks& send, const Blocks& recv, Comm& com
   Schedule& s = take_schedule(comm, mine);
   if (comm.is_inter())
     alltoall_inter(s, send, recv, position(comm), remote_size(comm));
-  else
+  else if (!alltoall_on_node(call, s, send, recv, comm, how))
     pick(comm, call, choose_alltoall, {.bytes = bytes, .uniform = uniform})(s, send, recv,
                                                                             position(comm));
   return launch(s, comm, how);
@@ -84,12 +85,13 @@ Err alltoall_blocks(Call call, const Blocks& send, const Blocks& recv, Comm& com
 
 Err barrier(Comm& comm, How how) {
   if (Shared* shared = shared_for(Call::barrier, comm, how)) return shared->barrier();
-  tell_way(comm, Call::barrier, 0, "dissemination");
   Schedule& s = take_schedule(comm, {Call::barrier, how.what});
-  if (comm.is_inter())
+  if (comm.is_inter()) {
     barrier_inter(s, position(comm), remote_size(comm));
-  else
+  } else if (!barrier_on_node(s, comm, how)) {
+    tell_way(comm, Call::barrier, 0, "dissemination");
     barrier_dissemination(s, position(comm));
+  }
   return launch(s, comm, how);
 }
 
@@ -100,7 +102,7 @@ Err bcast(const Buffer& buffer, int root, Comm& comm, How how) {
   Schedule& s = take_schedule(comm, {Call::bcast, how.what, root, bytes});
   if (comm.is_inter())
     bcast_inter(s, buffer, root, remote_size(comm));
-  else
+  else if (!bcast_on_node(s, buffer, root, comm, how))
     pick(comm, Call::bcast, choose_bcast, {.bytes = bytes})(s, buffer, root, position(comm));
   return launch(s, comm, how);
 }

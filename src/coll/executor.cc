@@ -1,42 +1,66 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The loop over rounds: post the messages, do the local steps, wait for the messages.
+// The loop over rounds: post the messages, do the local steps, wait for the messages. A step that
+// waits for a phase is left and tried again; the steps before it are done.
 #include "coll/executor.h"
 
 #include <algorithm>
 
+#include "base/copy.h"
+#include "coll/node/node.h"
 #include "coll/signature.h"
+#include "coll/state.h"
+#include "coll/wait.h"
 
 namespace weft::coll {
 namespace {
 
 using What = Step::What;
 
-Err run_local(const Step& step, const object::Comm& comm) {
-  if (step.what == What::copy)
-    datatype::copy(step.source(), step.target(),
-                   std::min(step.source().bytes(), step.target().bytes()));
-  else if (step.what == What::reduce)
-    object::apply(*step.op, *step.type, step.from, step.to, step.count);
-  else if (step.what == What::compare)
-    return compare_signatures(static_cast<const Signature*>(step.from),
-                              static_cast<int>(step.count), comm);
-  return ok;
+/// What was read of another rank, at the level that holds both.
+void count_read(const Step& step, object::Comm& comm) {
+  Counters& c = *comm.engine->counters;
+  const std::uint8_t level = comm.coll->node->level_with[static_cast<std::size_t>(step.peer)];
+  const auto bytes = static_cast<std::uint64_t>(step.bytes);
+  (step.what == What::fold ? c.coll_lines_folded : c.coll_lines_copied)[level] += (bytes + 63) / 64;
+  c.coll_bytes[level] += bytes;
+  ++c.coll_steps;
+}
+
+/// Bytes [at, at + n) of one typed buffer to the same place of another.
+void move(const ConstBuffer& from, const Buffer& to, std::int64_t at, std::int64_t n) {
+  if (from.type->dense && to.type->dense) {
+    copy_bytes(block(to) + at, block(from) + at, static_cast<std::size_t>(n));
+  } else if (from.type->dense) {
+    datatype::unpack(to, at, block(from) + at, n);
+  } else if (to.type->dense) {
+    datatype::pack(from, at, block(to) + at, n);
+  } else if (at == 0) {
+    datatype::copy(from, to, n);
+  } else {
+    std::byte part[2048];
+    for (const std::int64_t end = at + n; at < end; at += std::int64_t{sizeof part}) {
+      const std::int64_t m = std::min<std::int64_t>(sizeof part, end - at);
+      datatype::pack(from, at, part, m);
+      datatype::unpack(to, at, part, m);
+    }
+  }
 }
 
 }  // namespace
 
 void Executor::begin(Schedule& s, int tag) {
   s.tag_ = tag;
-  rewind(s);
-}
-
-void Executor::rewind(Schedule& s) {
-  s.next_ = 0;
+  s.next_ = s.posted_ = 0;
   s.error_ = ok;
 }
 
-void Executor::post_round(Schedule& s, object::Comm& comm) {
+void Executor::rewind(Schedule& s) {
+  begin(s, s.tag_);
+  if (s.owns_boards_) s.number_ = s.boards_->take();
+}
+
+void Executor::post_messages(Schedule& s, object::Comm& comm) {
   const std::size_t begin = s.next_;
   std::size_t end = begin;
   while (end < s.steps_.size() && !s.steps_[end++].ends_round) {
@@ -47,15 +71,86 @@ void Executor::post_round(Schedule& s, object::Comm& comm) {
   for (std::size_t i = begin; i < end; ++i)
     if (const Step& step = s.steps_[i]; step.what == What::send)
       s.pending_.push_back(pt2pt::post_send(step.source(), step.peer, s.tag_, comm));
-  s.next_ = end;
-  for (std::size_t i = begin; i < end; ++i) {
-    const Err error = run_local(s.steps_[i], comm);
-    if (error) [[unlikely]] {  // all ranks find the same, so nobody waits for the rest
-      s.error_ = error;
-      s.next_ = s.steps_.size();
+  s.posted_ = end;
+}
+
+ConstBuffer Executor::source(const Schedule& s, const Step& step) {
+  if (step.what_shown == Source::by_address) return step.source();
+  return s.boards_->shown(s.number_, step.peer, step.what_shown)[step.index];
+}
+
+void Executor::fetch(Schedule& s, const Step& step, const object::Comm& comm) {
+  const ConstBuffer from = source(s, step);
+  const Buffer to = step.target();
+  std::int64_t bytes = step.bytes;
+  if (step.what_shown != Source::by_address &&
+      (from.bytes() > to.bytes() || from.bytes() < step.at + bytes)) [[unlikely]] {
+    s.error_ = fail(from.bytes() > to.bytes() ? MPI_ERR_TRUNCATE : MPI_ERR_COUNT,
+                    "rank %d of communicator %s sends %lld bytes where this rank expects %lld",
+                    step.peer, comm.name.c_str(), static_cast<long long>(from.bytes()),
+                    static_cast<long long>(to.bytes()));
+    bytes = std::clamp<std::int64_t>(from.bytes() - step.at, 0, bytes);
+  }
+  move(from, to, step.at, bytes);
+}
+
+void Executor::run_at_board(Schedule& s, const Step& step, object::Comm& comm) {
+  if (s.error_ && step.peer != Source::own && step.what >= What::fetch) return;  // not what I think
+  switch (step.what) {
+    case What::show:
+      return s.boards_->show(s.number_, step.what_shown, step.views().data());
+    case What::signal:
+      return s.boards_->signal(s.number_, step.count);
+    case What::wake:
+      return s.boards_->wake(step.peer);
+    case What::fetch:
+      fetch(s, step, comm);
+      ++comm.engine->counters->coll_copies;
+      break;
+    case What::fold:
+      object::apply(*step.op, *step.type,
+                    static_cast<const std::byte*>(source(s, step).data) + step.at, step.to,
+                    step.count);
+      break;
+    default:
       return;
+  }
+  if (step.peer != Source::own) count_read(step, comm);
+}
+
+bool Executor::run_steps(Schedule& s, object::Comm& comm) {
+  for (; s.next_ < s.posted_; ++s.next_) {
+    const Step& step = s.steps_[s.next_];
+    switch (step.what) {
+      case What::send:
+      case What::recv:
+        break;
+      case What::copy:
+        datatype::copy(step.source(), step.target(),
+                       std::min(step.source().bytes(), step.target().bytes()));
+        break;
+      case What::reduce:
+        object::apply(*step.op, *step.type, step.from, step.to, step.count);
+        break;
+      case What::compare:
+        s.error_ = compare_signatures(static_cast<const Signature*>(step.from),
+                                      static_cast<int>(step.count), comm);
+        if (s.error_) {  // all ranks find the same, so nobody waits for the rest
+          s.next_ = s.posted_ = s.steps_.size();
+          return true;
+        }
+        break;
+      case What::await:
+        if (!s.boards_->has_come(s.number_, step.peer, step.count)) return false;
+        if (const auto theirs = s.boards_->noted(s.number_, step.peer);
+            theirs != s.note_ && !s.error_) [[unlikely]]
+          s.error_ = notes_differ(comm, step.peer, theirs, s.note_);
+        break;
+      default:
+        run_at_board(s, step, comm);
     }
   }
+  return true;
 }
 
 void Executor::finish_round(Schedule& s) {
@@ -67,20 +162,46 @@ void Executor::finish_round(Schedule& s) {
 }
 
 bool Executor::advance(Schedule& s, object::Comm& comm) {
+  if (s.boards_ != nullptr && !s.open_) {
+    if (!s.boards_->open(s.number_, &s.asked_)) return false;
+    s.boards_->note(s.number_, s.note_);
+    s.open_ = true;
+  }
   for (;;) {
     for (const object::Request* request : s.pending_)
       if (!request->done) return false;
     finish_round(s);
-    if (s.next_ == s.steps_.size()) return true;
-    post_round(s, comm);
+    if (s.next_ == s.posted_) {
+      if (s.next_ == s.steps_.size()) break;
+      post_messages(s, comm);
+    }
+    if (!run_steps(s, comm)) return false;
   }
+  if (s.open_) {
+    s.boards_->finish(s.number_);
+    s.open_ = false;
+  }
+  return true;
+}
+
+bool Executor::may_go_on(Schedule& s) {
+  if (!s.open_) return s.boards_->open(s.number_, &s.asked_);
+  const Step& step = s.steps_[s.next_];
+  return s.boards_->has_come(s.number_, step.peer, step.count);
 }
 
 Err Executor::run(Schedule& s, object::Comm& comm) {
-  while (s.next_ < s.steps_.size()) {
-    post_round(s, comm);
-    pt2pt::wait_for_all(s.pending_);
-    finish_round(s);
+  while (!advance(s, comm)) {
+    if (!s.pending_.empty()) {
+      pt2pt::wait_for_all(s.pending_);
+      continue;
+    }
+    const pt2pt::About about{.what = hang::What::collective,
+                             .comm = &comm,
+                             .rank = s.open_ ? s.steps_[s.next_].peer : MPI_ANY_SOURCE,
+                             .number = s.number_};
+    wait(
+        *comm.engine, [&s] { return may_go_on(s); }, about);
   }
   return s.error_;
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Runs schedules over point-to-point messages of the collective space. The caller of a blocking
-// collective runs its own; schedules of nonblocking and persistent ones are advanced by progress.
-// A failed message does not stop a schedule (others count on its steps); the first error is kept.
+// Runs schedules over point-to-point messages of the collective space, and at boards. The caller of
+// a blocking collective runs its own; schedules of nonblocking and persistent ones are advanced by
+// progress. A failed message does not stop a schedule (others count on its steps); the first error
+// is kept.
 #pragma once
 
 #include "coll/schedule.h"
@@ -28,8 +29,16 @@ class Executor {
   }
 
  private:
-  static void post_round(Schedule& schedule, object::Comm& comm);
+  static void post_messages(Schedule& schedule, object::Comm& comm);
   static void finish_round(Schedule& schedule);
+  /// Run the round's local steps. False: one waits for a phase.
+  static bool run_steps(Schedule& schedule, object::Comm& comm);
+  static void fetch(Schedule& schedule, const Step& step, const object::Comm& comm);
+  static void run_at_board(Schedule& schedule, const Step& step, object::Comm& comm);
+  /// What a step at a board reads.
+  static ConstBuffer source(const Schedule& schedule, const Step& step);
+  /// Is the board free, or the phase there, that the schedule waits for?
+  static bool may_go_on(Schedule& schedule);
 };
 
 }  // namespace weft::coll

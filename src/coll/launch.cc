@@ -29,16 +29,20 @@ void retain_all(const Schedule& schedule, Comm& comm) {
   object::retain(comm);
   for (const Step& step : schedule.steps()) {
     datatype::retain(*step.type);
-    if (step.what == Step::What::copy) datatype::retain(*step.to_type);
-    if (step.what == Step::What::reduce) object::retain(*step.op);
+    if (step.has_to_type()) datatype::retain(*step.to_type);
+    if (step.has_op()) object::retain(*step.op);
+    if (step.what == Step::What::show)
+      for (const ConstBuffer& view : step.views()) datatype::retain(*view.type);
   }
 }
 
 void release_all(const Schedule& schedule) {
   for (const Step& step : schedule.steps()) {
     datatype::release(*step.type);
-    if (step.what == Step::What::copy) datatype::release(*step.to_type);
-    if (step.what == Step::What::reduce) object::release(*step.op);
+    if (step.has_to_type()) datatype::release(*step.to_type);
+    if (step.has_op()) object::release(*step.op);
+    if (step.what == Step::What::show)
+      for (const ConstBuffer& view : step.views()) datatype::release(*view.type);
   }
 }
 

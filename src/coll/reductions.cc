@@ -2,6 +2,7 @@
 //
 // The collectives that reduce (MPI-5.0 §6.9-§6.12): pick an algorithm, emit, launch.
 #include "coll/algorithms/algorithms.h"
+#include "coll/node/choose.h"
 #include "coll/select.h"
 #include "coll/shared/shared.h"
 #include "coll/state.h"
@@ -37,7 +38,7 @@ Err reduce_scatter_parts(Call call, const Operands& x, const Parts& parts, Comm&
   Schedule& s = take_schedule(comm, signature(call, x, parts.before(me.size), how));
   if (comm.is_inter())
     reduce_scatter_inter(s, x, parts, me, remote_size(comm));
-  else
+  else if (!reduce_scatter_on_node(call, s, x, parts, comm, how))
     pick(comm, call, choose_reduce_scatter, case_of(x, parts.before(me.size)))(s, x, parts, me);
   return launch(s, comm, how);
 }
@@ -50,7 +51,7 @@ Err reduce(const Operands& x, int root, Comm& comm, How how) {
   Schedule& s = take_schedule(comm, signature(Call::reduce, x, x.count, how, root));
   if (comm.is_inter())
     reduce_inter(s, x, root, remote_size(comm));
-  else
+  else if (!reduce_on_node(s, x, root, comm, how))
     pick(comm, Call::reduce, choose_reduce, case_of(x, x.count))(s, x, root, position(comm));
   return launch(s, comm, how);
 }
@@ -61,7 +62,7 @@ Err allreduce(const Operands& x, Comm& comm, How how) {
   Schedule& s = take_schedule(comm, signature(Call::allreduce, x, x.count, how));
   if (comm.is_inter())
     allreduce_inter(s, x, position(comm), remote_size(comm));
-  else
+  else if (!allreduce_on_node(s, x, comm, how))
     pick(comm, Call::allreduce, choose_allreduce, case_of(x, x.count))(s, x, position(comm));
   return launch(s, comm, how);
 }

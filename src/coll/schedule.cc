@@ -9,6 +9,7 @@
 #include <cstdlib>
 
 #include "base/assert.h"
+#include "coll/node/board.h"
 
 namespace weft::coll {
 namespace {
@@ -18,6 +19,18 @@ constexpr std::int64_t line = 64;
 // communicator are no burden, while the page faults of a fresh block are paid only where they are
 // small against the operation itself; to be measured by bench/collectives.
 constexpr std::int64_t kept_bytes_max = 16 << 20;
+
+Step bare(Step::What what, int peer, const void* from, std::int64_t count) {
+  return {.what = what,
+          .ends_round = false,
+          .peer = peer,
+          .from = from,
+          .to = nullptr,
+          .count = count,
+          .type = &byte_type(),
+          .op = nullptr,
+          .to_type = nullptr};
+}
 
 }  // namespace
 
@@ -61,27 +74,44 @@ void Scratch::clear() {
 
 void Schedule::send(const ConstBuffer& what, int to) {
   if (what.bytes() == 0) return;
-  steps_.push_back(
-      {Step::What::send, false, to, what.data, nullptr, what.count, what.type, {}, nullptr});
+  steps_.push_back({.what = Step::What::send,
+                    .ends_round = false,
+                    .peer = to,
+                    .from = what.data,
+                    .to = nullptr,
+                    .count = what.count,
+                    .type = what.type,
+                    .op = nullptr,
+                    .to_type = nullptr});
 }
 
 void Schedule::recv(const Buffer& into, int from) {
   if (into.bytes() == 0) return;
-  steps_.push_back(
-      {Step::What::recv, false, from, nullptr, into.data, into.count, into.type, {}, nullptr});
+  steps_.push_back({.what = Step::What::recv,
+                    .ends_round = false,
+                    .peer = from,
+                    .from = nullptr,
+                    .to = into.data,
+                    .count = into.count,
+                    .type = into.type,
+                    .op = nullptr,
+                    .to_type = nullptr});
 }
 
 void Schedule::notify(int to) {
-  steps_.push_back({Step::What::send, false, to, nullptr, nullptr, 0, &byte_type(), {}, nullptr});
+  steps_.push_back(bare(Step::What::send, to, nullptr, 0));
 }
 
 void Schedule::await(int from) {
-  steps_.push_back({Step::What::recv, false, from, nullptr, nullptr, 0, &byte_type(), {}, nullptr});
+  steps_.push_back(bare(Step::What::recv, from, nullptr, 0));
 }
 
 void Schedule::copy(const ConstBuffer& from, const Buffer& to) {
   if (from.bytes() == 0 || to.bytes() == 0) return;
-  Step step{Step::What::copy, false, -1, from.data, to.data, from.count, from.type, {}, to.type};
+  Step step = bare(Step::What::copy, -1, from.data, from.count);
+  step.type = from.type;
+  step.to = to.data;
+  step.to_type = to.type;
   step.to_count = to.count;
   steps_.push_back(step);
 }
@@ -89,14 +119,64 @@ void Schedule::copy(const ConstBuffer& from, const Buffer& to) {
 void Schedule::reduce(const void* in, void* inout, std::int64_t count, const Type& type,
                       const Op& op) {
   if (count == 0) return;
-  Step step{Step::What::reduce, false, -1, in, inout, count, &type, {}, nullptr};
+  Step step = bare(Step::What::reduce, -1, in, count);
+  step.to = inout;
+  step.type = &type;
   step.op = &op;
   steps_.push_back(step);
 }
 
 void Schedule::compare(const void* all, int ranks) {
-  steps_.push_back(
-      {Step::What::compare, false, -1, all, nullptr, ranks, &byte_type(), {}, nullptr});
+  steps_.push_back(bare(Step::What::compare, -1, all, ranks));
+}
+
+void Schedule::show(int what, std::span<const ConstBuffer> views) {
+  const auto count = static_cast<std::int64_t>(views.size());
+  auto* kept = reinterpret_cast<ConstBuffer*>(bytes(count * std::int64_t{sizeof(ConstBuffer)}));
+  std::copy(views.begin(), views.end(), kept);
+  Step step = bare(Step::What::show, -1, kept, count);
+  step.what_shown = static_cast<std::int8_t>(what);
+  steps_.push_back(step);
+}
+
+void Schedule::signal(std::int64_t phase) {
+  steps_.push_back(bare(Step::What::signal, -1, nullptr, phase));
+}
+
+void Schedule::wake(int rank) {
+  steps_.push_back(bare(Step::What::wake, rank, nullptr, 0));
+}
+
+void Schedule::await_phase(int rank, std::int64_t phase) {
+  steps_.push_back(bare(Step::What::await, rank, nullptr, phase));
+}
+
+void Schedule::fetch(const Source& from, std::int64_t at, std::int64_t n, const Buffer& to) {
+  if (n == 0) return;
+  Step step = bare(Step::What::fetch, from.rank, from.here.data, from.here.count);
+  if (from.here.type != nullptr) step.type = from.here.type;
+  step.what_shown = from.what;
+  step.index = from.index;
+  step.to = to.data;
+  step.to_count = to.count;
+  step.to_type = to.type;
+  step.at = at;
+  step.bytes = n;
+  steps_.push_back(step);
+}
+
+void Schedule::fold(const Source& in, std::int64_t at, void* inout, std::int64_t count,
+                    const Type& type, const Op& op) {
+  if (count == 0) return;
+  Step step = bare(Step::What::fold, in.rank, in.here.data, count);
+  step.what_shown = in.what;
+  step.index = in.index;
+  step.to = inout;
+  step.type = &type;
+  step.op = &op;
+  step.at = at;
+  step.bytes = count * type.size;
+  steps_.push_back(step);
 }
 
 void Schedule::next_round() {
@@ -114,7 +194,10 @@ void* Schedule::elements(std::int64_t count, const Type& type) {
 void Schedule::clear() {
   steps_.clear();
   scratch_.clear();
-  next_ = 0;
+  if (owns_boards_) delete boards_;
+  boards_ = nullptr;
+  owns_boards_ = false;
+  next_ = posted_ = 0;
   error_ = ok;
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A schedule: what one rank does in one collective operation, as rounds of steps. Algorithms
-// (algorithms/) only emit schedules, the Executor runs them; so blocking, nonblocking and
+// (algorithms/, node/) only emit schedules, the Executor runs them; so blocking, nonblocking and
 // persistent forms come from one body, and a test can run p of them in one process
-// (tests/unit/coll).
+// (tests/unit/coll). There are two ways to reach others: messages, and a board in shared memory.
 //
 // Rules of a round: its messages are posted first, receives before sends, each kind in the order of
 // the steps; then its local steps run in order while the messages travel, so they must not touch
@@ -14,6 +14,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "datatype/type.h"
@@ -21,6 +22,8 @@
 #include "object/request.h"
 
 namespace weft::coll {
+
+class Boards;  // node/board.h
 
 using datatype::Buffer;
 using datatype::ConstBuffer;
@@ -33,24 +36,55 @@ struct Position {
   int size;
 };
 
+/// Data that a step at a board reads: what a rank shows there (view `index` of `what`), or a buffer
+/// known by its address, of this rank or in a rank's area.
+struct Source {
+  static constexpr std::int8_t by_address = -1;
+  static constexpr std::int32_t own = -1;
+  std::int32_t rank = own;
+  std::int8_t what = by_address;
+  std::int32_t index = 0;
+  ConstBuffer here{};
+};
+
 struct Step {
-  enum class What : std::uint8_t { send, recv, copy, reduce, compare };
+  enum class What : std::uint8_t {
+    send,
+    recv,
+    copy,
+    reduce,
+    compare,
+    show,    // `count` views at `from` as `what_shown`
+    signal,  // phase `count`
+    wake,    // `peer`, which may sleep until a phase signalled before
+    await,   // phase `count` of `peer`
+    fetch,   // copy `bytes` bytes from byte `at` on of a source to the same place of a buffer
+    fold,    // `count` elements from byte `at` on of a source into `to`
+  };
   What what;
   bool ends_round;
+  std::int8_t what_shown = Source::by_address;  // show, fetch, fold
   std::int32_t peer;
   const void* from;  // send, copy; left operand of reduce; of compare: everybody's Signature
   void* to;          // recv, copy; right operand and result of reduce
   std::int64_t count;
-  const Type* type;  // of `from` and `to`; of copy: of `from`
+  const Type* type;  // of `from` and `to`; of copy and fetch: of `from`
   union {
-    const Op* op;           // reduce
-    std::int64_t to_count;  // copy
+    const Op* op;           // reduce, fold
+    std::int64_t to_count;  // copy, fetch
   };
-  const Type* to_type;  // copy
+  const Type* to_type;  // copy, fetch
+  std::int64_t at = 0, bytes = 0;
+  std::int32_t index = 0;  // of the view
 
+  bool has_to_type() const { return what == What::copy || what == What::fetch; }
+  bool has_op() const { return what == What::reduce || what == What::fold; }
+  std::span<const ConstBuffer> views() const {  // of show
+    return {static_cast<const ConstBuffer*>(from), static_cast<std::size_t>(count)};
+  }
   ConstBuffer source() const { return {from, count, type}; }
   Buffer target() const {
-    return what == What::copy ? Buffer{to, to_count, to_type} : Buffer{to, count, type};
+    return has_to_type() ? Buffer{to, to_count, to_type} : Buffer{to, count, type};
   }
 };
 
@@ -78,6 +112,11 @@ class Scratch {
 
 class Schedule {
  public:
+  Schedule() = default;
+  ~Schedule() { clear(); }
+  Schedule(const Schedule&) = delete;
+  Schedule& operator=(const Schedule&) = delete;
+
   // Emitting. Blocks without data are not sent, received, copied or reduced.
   void send(const ConstBuffer& what, int to);
   void recv(const Buffer& into, int from);
@@ -92,6 +131,26 @@ class Schedule {
   /// The steps so far come before the steps to follow. No effect twice in a row.
   void next_round();
 
+  // At a board. All ranks that are awaited have the same `note` (signature.h).
+  void use(Boards& boards, std::uint64_t number, std::uint64_t note) {
+    boards_ = &boards;
+    number_ = number;
+    note_ = note;
+  }
+  /// Let others read these buffers from the next signal on; as long as the schedule runs.
+  void show(int what, std::span<const ConstBuffer> views);
+  void signal(std::int64_t phase);
+  void wake(int rank);
+  void await_phase(int rank, std::int64_t phase);
+  /// Bytes [at, at + bytes) of the packed form of a source become those of `to`.
+  void fetch(const Source& from, std::int64_t at, std::int64_t bytes, const Buffer& to);
+  /// inout = in op inout, where `in` is `count` elements from byte `at` of a dense source on.
+  void fold(const Source& in, std::int64_t at, void* inout, std::int64_t count, const Type& type,
+            const Op& op);
+
+  /// Become the owner of the board in use, for the starts of a persistent operation.
+  void own_boards() { owns_boards_ = true; }
+
   std::byte* bytes(std::int64_t n) { return scratch_.take(n); }
   /// Room for `count` elements of `type`: the address of element 0 (its lower bound may be
   /// elsewhere).
@@ -105,8 +164,16 @@ class Schedule {
   std::vector<Step> steps_;
   Scratch scratch_;
 
+  Boards* boards_ = nullptr;
+  std::uint64_t number_ = 0;  // of the operation there
+  std::uint64_t note_ = 0;
+  bool owns_boards_ = false;  // of a persistent operation: one board, used again at each start
+
   // While it runs (executor.cc).
-  std::size_t next_ = 0;                   // first step that is not yet posted
+  std::size_t next_ = 0;                   // first step that has not run; messages: posted_
+  std::size_t posted_ = 0;                 // end of the round under way
+  bool open_ = false;                      // the board is this operation's
+  bool asked_ = false;                     // Boards::open
   std::vector<object::Request*> pending_;  // of the current round
   int tag_ = 0;
   Err error_{};

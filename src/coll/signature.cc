@@ -77,6 +77,25 @@ void describe(const Signature& s, char* text, std::size_t room) {
   std::snprintf(text + n, room - static_cast<std::size_t>(n), ")");
 }
 
+Err notes_differ(const Comm& comm, int rank, std::uint64_t theirs, std::uint64_t mine) {
+  const auto told = [](std::uint64_t note, char* text, std::size_t room) {
+    describe({.call = static_cast<Call>(note & 0x3f),
+              .what = static_cast<How::What>(note >> 6 & 3),
+              .bytes = static_cast<std::int64_t>(note >> 8)},
+             text, room);
+  };
+  char here[160], there[160];
+  told(mine, here, sizeof here);
+  told(theirs, there, sizeof there);
+  const bool same_call = ((theirs ^ mine) & 0xff) == 0;
+  const int cls = !same_call ? MPI_ERR_OTHER : theirs > mine ? MPI_ERR_TRUNCATE : MPI_ERR_COUNT;
+  return fail(cls,
+              "rank %d of communicator %s called %s where this rank called %s; all ranks have to "
+              "call the same collectives in the same order and for the same size "
+              "(WEFT_ABI_CHECK=full compares every call)",
+              rank, comm.name.c_str(), there, here);
+}
+
 void emit_comparison(Schedule& s, const Comm& comm, const Signature& mine) {
   if (!comm.coll->settings.compare || comm.is_inter() || comm.size() == 1) return;
   constexpr auto each = static_cast<std::int64_t>(sizeof(Signature));

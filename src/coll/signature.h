@@ -53,6 +53,15 @@ struct Signature {
   std::int64_t sent = any_size;   // of the block that a rank sends itself, which has to be `bytes`
 };
 
+/// What a rank tells the others in one word, in shared memory: call, form and bytes.
+inline std::uint64_t note_of(Call call, std::int64_t bytes, How::What what = How::blocking) {
+  return static_cast<std::uint64_t>(bytes) << 8 | static_cast<std::uint64_t>(what) << 6 |
+         static_cast<std::uint64_t>(call);
+}
+/// The error of a rank that finds `theirs` at `rank` where it expected `mine`.
+[[gnu::cold]] Err notes_differ(const Comm& comm, int rank, std::uint64_t theirs,
+                               std::uint64_t mine);
+
 /// "MPI_Ibcast(root 1, 400 bytes)"
 void describe(const Signature& s, char* text, std::size_t room);
 /// Emit the comparison, if abi.check=full asks for it, in front of everything else.

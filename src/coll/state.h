@@ -11,7 +11,8 @@
 
 namespace weft::coll {
 
-class Shared;  // shared/shared.h
+class Shared;      // shared/shared.h
+struct NodeState;  // node/node.h
 
 /// The parameters of a communicator's collectives; hints may have changed them (MPI-5.0 §7.4.4).
 struct Settings {
@@ -29,7 +30,8 @@ struct CommState {
   Schedule* idle = nullptr;  // free list
   Shared* shared = nullptr;  // flags and slots; made at the first blocking collective
   bool shared_tried = false;
-  std::uint64_t explained = 0;  // way.cc: what has been said
+  NodeState* node = nullptr;                            // levels and boards; made when first wanted
+  std::uint16_t explained[Settings::collectives] = {};  // way.cc: what has been said
 };
 
 /// The shared block if a blocking operation may use it, the same answer on all ranks; else null.

@@ -96,9 +96,10 @@ void explain_way(Comm& comm, Call call, std::int64_t bytes, const char* name) {
   const ParamDef& def = definition(parameter);
   int way = 1;
   while (way < def.max && param_word(def, way) != name) ++way;
-  const std::uint64_t bit = std::uint64_t{1} << (parameter * 6 + way - 1);
-  if ((comm.coll->explained & bit) != 0) return;
-  comm.coll->explained |= bit;
+  std::uint16_t& explained = comm.coll->explained[parameter];
+  const auto bit = static_cast<std::uint16_t>(1u << way);
+  if ((explained & bit) != 0) return;
+  explained |= bit;
   std::fprintf(stderr, "weft: %s: %s of %lld bytes between %d ranks goes by %s (%s=%s)\n",
                comm.name.c_str(), def.name + sizeof "coll", static_cast<long long>(bytes),
                comm.size(), name, param_env_name(def).c_str(), name);

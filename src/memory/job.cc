@@ -29,6 +29,16 @@ constexpr std::size_t round_up(std::size_t n) {
 
 // heap_state[0]: bytes handed out by the bump pointer; heap_state[k]: offset of the first free
 // block of 2^(k+11) bytes, 0 for none. A free block starts with the offset of the next.
+// heap_state[refusing]: 1 once a shared block did not fit; heap_state[chains + i]: first of the
+// shared blocks whose names hash to i.
+constexpr int refusing = 47, chains = 48, chain_count = 16;
+
+/// In front of a shared block.
+struct alignas(64) SharedHead {
+  std::uint64_t next, name, bytes;
+  std::int32_t users;  // that have not left
+};
+
 int size_class(std::size_t bytes) {
   const std::size_t size = std::bit_ceil(bytes < page ? page : bytes);
   return std::countr_zero(size) - 11;
@@ -147,32 +157,79 @@ std::byte* Job::heap() {
   return at(job_layout(header()).heap);
 }
 
-std::uint64_t Job::heap_allocate(std::size_t bytes, std::size_t zeroed) {
+std::uint64_t Job::allocate_locked(std::size_t bytes, std::size_t* dirty) {
   const int k = size_class(bytes);
   const std::size_t size = std::size_t{1} << (k + 11);
   JobHeader& h = header();
   std::uint64_t offset = 0;
-  {
-    HeapGuard guard(h);
-    if (h.heap_state[k] != 0) {
-      offset = h.heap_state[k];
-      std::memcpy(&h.heap_state[k], at(offset), sizeof offset);
-    } else if (h.heap_state[0] + size <= h.heap_bytes) {
-      offset = job_layout(h).heap + h.heap_state[0];
-      h.heap_state[0] += size;
-      return offset;  // never used before: zero
-    }
+  *dirty = 0;
+  if (h.heap_state[k] != 0) {
+    offset = h.heap_state[k];
+    std::memcpy(&h.heap_state[k], at(offset), sizeof offset);
+    *dirty = size;
+  } else if (h.heap_state[0] + size <= h.heap_bytes) {  // never used before: zero
+    offset = job_layout(h).heap + h.heap_state[0];
+    h.heap_state[0] += size;
   }
-  if (offset != 0) std::memset(at(offset), 0, std::min(size, zeroed));
+  return offset;
+}
+
+void Job::free_locked(std::uint64_t offset, std::size_t bytes) {
+  std::uint64_t& first = header().heap_state[size_class(bytes)];
+  std::memcpy(at(offset), &first, sizeof first);
+  first = offset;
+}
+
+std::uint64_t Job::heap_allocate(std::size_t bytes, std::size_t zeroed) {
+  std::uint64_t offset = 0;
+  std::size_t dirty = 0;
+  {
+    HeapGuard guard(header());
+    offset = allocate_locked(bytes, &dirty);
+  }
+  std::memset(at(offset), 0, std::min(dirty, zeroed));
   return offset;
 }
 
 void Job::heap_free(std::uint64_t offset, std::size_t bytes) {
-  const int k = size_class(bytes);
+  HeapGuard guard(header());
+  free_locked(offset, bytes);
+}
+
+std::uint64_t Job::shared_block(std::uint64_t name, std::size_t bytes, std::size_t zeroed,
+                                int users) {
   JobHeader& h = header();
   HeapGuard guard(h);
-  std::memcpy(at(offset), &h.heap_state[k], sizeof offset);
-  h.heap_state[k] = offset;
+  std::uint64_t& first = h.heap_state[chains + name % chain_count];
+  for (std::uint64_t at_block = first; at_block != 0;) {
+    const auto& head = *reinterpret_cast<SharedHead*>(at(at_block));
+    if (head.name == name) return at_block + sizeof head;
+    at_block = head.next;
+  }
+  if (h.heap_state[refusing] != 0) return 0;
+  std::size_t dirty = 0;
+  const std::size_t total = bytes + sizeof(SharedHead);
+  const std::uint64_t made = allocate_locked(total, &dirty);
+  if (made == 0) {
+    h.heap_state[refusing] = 1;
+    return 0;
+  }
+  std::memset(at(made), 0, std::min(dirty, zeroed + sizeof(SharedHead)));
+  *reinterpret_cast<SharedHead*>(at(made)) = {first, name, total, users};
+  first = made;
+  return made + sizeof(SharedHead);
+}
+
+void Job::leave_shared_block(std::uint64_t offset) {
+  JobHeader& h = header();
+  HeapGuard guard(h);
+  const std::uint64_t made = offset - sizeof(SharedHead);
+  auto& head = *reinterpret_cast<SharedHead*>(at(made));
+  if (--head.users > 0) return;
+  std::uint64_t* link = &h.heap_state[chains + head.name % chain_count];
+  while (*link != made) link = &reinterpret_cast<SharedHead*>(at(*link))->next;
+  *link = head.next;
+  free_locked(made, head.bytes);
 }
 
 }  // namespace weft::memory

@@ -98,7 +98,17 @@ class Job {
   std::uint64_t heap_allocate(std::size_t bytes, std::size_t zeroed = SIZE_MAX);
   void heap_free(std::uint64_t offset, std::size_t bytes);
 
+  /// Memory of the heap that `users` ranks share under a name, without a message: whoever asks
+  /// first makes it, its first `zeroed` bytes are zero. It goes when all of them have left it. The
+  /// first that does not fit ends it for the whole job: from then on whatever does not exist yet is
+  /// 0 for all its users, so they always agree. The name may be used again when the last has left.
+  std::uint64_t shared_block(std::uint64_t name, std::size_t bytes, std::size_t zeroed, int users);
+  void leave_shared_block(std::uint64_t offset);
+
  private:
+  std::uint64_t allocate_locked(std::size_t bytes, std::size_t* dirty);
+  void free_locked(std::uint64_t offset, std::size_t bytes);
+
   Job(void* base, std::size_t bytes, int fd) : base_(base), bytes_(bytes), fd_(fd) {}
   void* base_;
   std::size_t bytes_;

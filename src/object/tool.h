@@ -24,8 +24,8 @@ struct PvarSession;
 struct PvarHandle : Object {
   int index = 0;
   bool running = false;
-  std::uint64_t since = 0;   // the counter when it was started
-  std::uint64_t before = 0;  // what was counted in earlier runs
+  std::vector<std::uint64_t> since;   // the counter's elements when it was started
+  std::vector<std::uint64_t> before;  // what was counted in earlier runs
   PvarSession* session = nullptr;
 };
 

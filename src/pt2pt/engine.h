@@ -103,6 +103,10 @@ struct Engine {
   const Params* params = nullptr;  // the process's
   std::int32_t world_rank = 0;
   std::int32_t pid = 0;
+  std::int32_t first_here = 0, ranks_here = 0;  // the ranks of this process (world/process.cc)
+  bool hosts(std::int32_t rank) const {
+    return rank >= first_here && rank - first_here < ranks_here;
+  }
   Counters* counters = nullptr;
   std::unique_ptr<Log> log;
   std::unique_ptr<Trace> trace;  // null unless WEFT_TRACE is set

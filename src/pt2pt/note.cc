@@ -181,7 +181,8 @@ class Writer {
 /// Anything that a rank did changes it.
 std::uint64_t done_so_far(const Engine& e) {
   const Counters& c = *e.counters;
-  return c.messages_sent + c.messages_received + c.bytes_copied + c.copies_helped + c.unexpected;
+  return c.messages_sent + c.messages_received + c.bytes_copied + c.copies_helped + c.unexpected +
+         c.coll_copies + c.coll_steps;
 }
 
 }  // namespace

@@ -53,6 +53,8 @@ Err init(Rank& rank, int required, int* provided) {
   entry.pid.store(getpid(), std::memory_order_relaxed);
   const Params& params = rank.process->params;
   rank.engine.open(*rank.process->job, rank.world_rank, params, rank.counters);
+  rank.engine.first_here = rank.process->first;
+  rank.engine.ranks_here = static_cast<std::int32_t>(rank.process->ranks.size());
   if (required == MPI_THREAD_MULTIPLE) rank.engine.share(params);
   WEFT_TRY(make_predefined_comms(rank));
   open_trace(rank);

@@ -23,6 +23,16 @@ constexpr CounterDef counters[] = {
 #undef X
 };
 
+struct LevelCounterDef {
+  const char* name;
+  std::uint64_t (Counters::*values)[Counters::levels];
+};
+constexpr LevelCounterDef level_counters[] = {
+#define X(name, unit, help) {#name, &Counters::name},
+    WEFT_LEVEL_COUNTERS(X)
+#undef X
+};
+
 bool is_mark(const CounterDef& def) {
   return std::strstr(def.name, "peak") != nullptr || std::strstr(def.name, "longest") != nullptr;
 }
@@ -95,11 +105,14 @@ constexpr Derived derived[] = {
 
 Counters sum_of(std::span<const Counters> ranks) {
   Counters sum;
-  for (const Counters& rank : ranks)
+  for (const Counters& rank : ranks) {
     for (const CounterDef& def : counters) {
       std::uint64_t& total = sum.*def.value;
       total = is_mark(def) ? std::max(total, rank.*def.value) : total + rank.*def.value;
     }
+    for (const LevelCounterDef& def : level_counters)
+      for (int l = 0; l < Counters::levels; ++l) (sum.*def.values)[l] += (rank.*def.values)[l];
+  }
   return sum;
 }
 
@@ -135,6 +148,11 @@ std::string stats_table(std::span<const Counters> ranks) {
       add_row(text, def.name, ranks, sum,
               [&def](const Counters& c) { return number(c.*def.value); });
   }
+  for (const LevelCounterDef& def : level_counters)
+    for (int l = 0; l < Counters::levels; ++l)
+      if ((sum.*def.values)[l] != 0)
+        add_row(text, (std::string(def.name) + ", level " + std::to_string(l)).c_str(), ranks, sum,
+                [&def, l](const Counters& c) { return number((c.*def.values)[l]); });
   return text;
 }
 

@@ -14,22 +14,15 @@
 
 #include "coll/algorithms/algorithms.h"
 #include "coll/state.h"
+#include "coll/wait.h"
 #include "memory/job.h"
 
 namespace weft::coll {
 namespace {
 
-// Looks at a flag before the rank looks after its messages too. A look is 1-2 ns while nothing
-// changes, so this is a few line transfers between cores (60-140 ns each, 2 cores, 2026-11).
-constexpr int tight_looks = 400;
-
 // Of a payload that is so short the first line outside the seat is fetched while its flag is
 // awaited; of a longer one it would only be torn from its writer.
 constexpr std::int64_t look_ahead_max = 128;
-
-Signature note_of(std::uint64_t what) {
-  return {.call = static_cast<Call>(what & 0xff), .bytes = static_cast<std::int64_t>(what >> 8)};
-}
 
 /// The prices between the ranks of a communicator, as the launcher wrote them.
 model::Machine machine_between(const Comm& comm) {
@@ -50,16 +43,13 @@ std::atomic<std::uint64_t>& number_at(std::byte* lines, int rank) {
 
 template <class Done>
 void Shared::wait(Done&& done, const Missing& missing) {
-  if (!engine_.policy.crowded)
-    for (int i = 0; i < tight_looks; ++i)
-      if (done()) return;
   const pt2pt::About about{.what = hang::What::collective,
                            .comm = &comm_,
                            .rank = missing.rank,
                            .number = now_,
                            .lacks = missing.lacks,
                            .object = &missing};
-  pt2pt::wait_until(engine_, done, {.about = &about});
+  coll::wait(engine_, done, about);
 }
 
 void Shared::wake(int rank) {
@@ -180,21 +170,6 @@ void Shared::meet(const Operands* x, std::int64_t bytes) {
                         return s.seat(rank).turn.load(std::memory_order_acquire) != s.now_;
                       }};
   wait([&] { return meeting_->turn.load(std::memory_order_acquire) == now_; }, those);
-}
-
-Err Shared::disagreement() const {
-  char mine[160], theirs[160];
-  describe(note_of(expected_), mine, sizeof mine);
-  describe(note_of(other_), theirs, sizeof theirs);
-  const bool same_call = ((other_ ^ expected_) & 0xff) == 0;
-  const int cls = !same_call           ? MPI_ERR_OTHER
-                  : other_ > expected_ ? MPI_ERR_TRUNCATE
-                                       : MPI_ERR_COUNT;
-  return fail(cls,
-              "rank %d of communicator %s called %s where this rank called %s; all ranks have to "
-              "call the same collectives in the same order and for the same size "
-              "(WEFT_ABI_CHECK=full compares every call)",
-              other_rank_, comm_.name.c_str(), theirs, mine);
 }
 
 bool Shared::do_all_agree() {

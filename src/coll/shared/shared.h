@@ -93,8 +93,8 @@ class Shared {
   /// theirs. What it sends may be wrong, too.
   void note(Call call, std::int64_t bytes) { note(call, bytes, bytes); }
   void note(Call call, std::int64_t bytes, std::int64_t sent) {
-    what_ = static_cast<std::uint64_t>(sent) << 8 | static_cast<std::uint64_t>(call);
-    other_ = expected_ = static_cast<std::uint64_t>(bytes) << 8 | static_cast<std::uint64_t>(call);
+    what_ = note_of(call, sent);
+    other_ = expected_ = note_of(call, bytes);
   }
   bool all_agree() const { return other_ == expected_; }
   /// Remember it if `rank` does something else than we. Its seat is filled.
@@ -173,8 +173,9 @@ class Shared {
   void wake(int rank);
   void wake_all();
   /// The end of an operation: did all ranks do the same?
-  Err agreed() const { return all_agree() ? ok : disagreement(); }
-  [[gnu::cold]] Err disagreement() const;
+  Err agreed() const {
+    return all_agree() ? ok : notes_differ(comm_, other_rank_, other_, expected_);
+  }
 
   /// value = child(0) op (child(1) op ...)
   template <class Child>

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Boards: where the ranks of a communicator meet in collectives through shared memory. A ring of
+// `window` boards in the job's heap; operation n uses board n % window, so that several may be
+// under way at once. A board has a line per rank: how far the rank is (its phase), and where its
+// buffers are if the others can reach them (ranks of one process); else the rank has an area, where
+// it puts what others are to read.
+//
+// Phases. A line's word is operation << phase_bits | phase and only grows. signal() stores it
+// (release) after what it announces; who awaits a phase loads it (acquire) and then reads the
+// rank's buffers or area. What a rank has written or shown before a signal is thus there.
+//
+// Reuse. A rank may write its line and area of operation n when all ranks have finished operation
+// n - window: they read nothing of it any more. Each rank publishes the newest operation up to
+// which it has finished all of its own (they may finish in any order); the least of these is known
+// to everybody who looks. Who finds too little asks for news (`wanted`), and whoever finishes an
+// operation then wakes all.
+//
+// A rank never waits for room in a call that must not wait: opening the board is the first thing a
+// schedule does when it runs. All ranks number operations alike, and n - window does not depend on
+// n, so operation n - window ends whatever n waits for.
+//
+// No lost wake-up: every wait announces itself, runs a barrier on all threads of the job
+// (sync/wait.h) and looks once more before it sleeps; signal() and finish() store first and look
+// for sleepers afterwards. So either the sleeper's last look sees the store, or the wake-up sees
+// the sleeper. For `wanted` the same: it is raised before that last look.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "object/objects.h"
+#include "pt2pt/engine.h"
+
+namespace weft::coll {
+
+using object::Comm;
+
+inline constexpr int phase_bits = 24;
+
+class Boards {
+ public:
+  // Enough for a few operations that overlap; an area of each stays in the cache of its core if
+  // used in turn (1 MiB); to be measured by bench/collectives.
+  static constexpr int window = 4;
+  static constexpr std::int64_t area_bytes = 64 << 10;
+  /// What a rank can show on a line.
+  static constexpr int shown_max = 3;
+  static constexpr int ranks_max = 512;
+
+  /// The ring of a communicator (name 0), or a board for one persistent operation: `name` counts
+  /// them alike on all ranks. No message; the same answer on all ranks. Null: none to be had.
+  static Boards* attach(Comm& comm, std::uint32_t name);
+  ~Boards();
+  Boards(const Boards&) = delete;
+  Boards& operator=(const Boards&) = delete;
+
+  /// The number of this rank's next operation: 1, 2, ...
+  std::uint64_t take() { return ++taken_; }
+  /// May this rank write its line and area of operation `number`? `asked`: whether it has asked for
+  /// news; false at first.
+  bool open(std::uint64_t number, bool* asked);
+  void finish(std::uint64_t number);
+
+  /// What this rank does, for the others to compare (signature.h); from the next signal on.
+  void note(std::uint64_t number, std::uint64_t note) { line(number, rank_).note = note; }
+  std::uint64_t noted(std::uint64_t number, int rank) const { return line(number, rank).note; }
+  void show(std::uint64_t number, int what, const datatype::ConstBuffer* views) {
+    line(number, rank_).shown[what] = views;
+  }
+  const datatype::ConstBuffer* shown(std::uint64_t number, int rank, int what) const {
+    return line(number, rank).shown[what];
+  }
+  void signal(std::uint64_t number, std::int64_t phase) {
+    // release: pairs with has_come()
+    line(number, rank_).word.store(word(number, phase), std::memory_order_release);
+  }
+  bool has_come(std::uint64_t number, int rank, std::int64_t phase) const {
+    return line(number, rank).word.load(std::memory_order_acquire) >= word(number, phase);
+  }
+  void wake(int rank) {
+    pt2pt::wake_rank(*comm_.engine, comm_.group->members[static_cast<std::size_t>(rank)]);
+  }
+  /// Where rank `rank` puts what others read, if they do not reach its buffers.
+  std::byte* area(std::uint64_t number, int rank) const {
+    return areas_ + (at(number) + static_cast<std::size_t>(rank)) * area_bytes;
+  }
+  /// Do all ranks reach each other's buffers?
+  bool direct() const { return direct_; }
+
+ private:
+  struct alignas(64) Line {
+    std::atomic<std::uint64_t> word;
+    std::uint64_t note;
+    const datatype::ConstBuffer* shown[shown_max];
+  };
+  struct alignas(64) Finished {
+    std::atomic<std::uint64_t> number;  // all operations up to this one
+  };
+  struct alignas(64) Header {
+    std::atomic<std::uint32_t> wanted;  // operations that wait for others to finish
+  };
+
+  Boards(Comm& comm, std::uint64_t offset, int boards, bool direct);
+  static std::uint64_t word(std::uint64_t number, std::int64_t phase) {
+    return number << phase_bits | static_cast<std::uint64_t>(phase);
+  }
+  std::size_t at(std::uint64_t number) const {
+    return static_cast<std::size_t>(number % static_cast<std::uint64_t>(boards_)) *
+           static_cast<std::size_t>(size_);
+  }
+  Line& line(std::uint64_t number, int rank) const {
+    return lines_[at(number) + static_cast<std::size_t>(rank)];
+  }
+  bool look(std::uint64_t number);
+
+  Comm& comm_;
+  const std::uint64_t offset_;
+  const int rank_, size_, boards_;
+  const bool direct_;
+  Header& header_;
+  Finished* finished_;
+  Line* lines_;
+  std::byte* areas_;
+  std::uint64_t taken_ = 0;
+  std::uint64_t known_ = 0;    // all ranks have finished all operations up to this one
+  std::uint64_t through_ = 0;  // this rank has
+  std::uint64_t beyond_ = 0;   // bit i: it has also finished through_ + 1 + i
+};
+
+}  // namespace weft::coll

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "coll/node/choose.h"
+
+#include <algorithm>
+
+namespace weft::coll {
+namespace {
+
+template <class Emit>
+struct Row {
+  const char* name;
+  Emit* emit;
+};
+
+using NodeBcast = void(Schedule&, const Buffer&, int root, const Site&);
+using NodeReduce = void(Schedule&, const Operands&, int root, const Site&);
+using NodeAllreduce = void(Schedule&, const Operands&, const Site&);
+
+constexpr Row<NodeBcast> bcasts[] = {
+    {"one_stage", bcast_one_stage}, {"two_stage", bcast_two_stage}, {"tree", bcast_tree}};
+constexpr Row<NodeReduce> reduces[] = {{"tree", reduce_tree},
+                                       {"tiled_naive", reduce_tiled_naive},
+                                       {"tiled_cyclic", reduce_tiled_cyclic},
+                                       {"tiled_hierarchical", reduce_tiled_hierarchical}};
+constexpr Row<NodeAllreduce> allreduces[] = {{"tree", allreduce_tree},
+                                             {"tiled_naive", allreduce_tiled_naive},
+                                             {"tiled_cyclic", allreduce_tiled_cyclic},
+                                             {"tiled_hierarchical", allreduce_tiled_hierarchical},
+                                             {"dissemination", allreduce_dissemination}};
+
+template <class Emit, std::size_t N>
+Emit* named(const Row<Emit> (&rows)[N], std::string_view name) {
+  const auto at =
+      std::find_if(std::begin(rows), std::end(rows), [&](const auto& r) { return r.name == name; });
+  return at == std::end(rows) ? nullptr : at->emit;
+}
+
+// Where tiles overtake trees (Li, Hoefler, Snir: 14 and 16 KiB); to be measured by
+// bench/collectives.
+constexpr std::int64_t tree_max = 16 << 10;
+
+/// A board for the operation, which `s` uses from now on; none if it goes another way.
+std::optional<Site> begin(Call call, Schedule& s, Comm& comm, const How& how, std::int64_t bytes,
+                          const char** name) {
+  if (comm.is_inter() || comm.size() < 2) return {};
+  NodeState& state = node_state(comm);
+  if (state.boards == nullptr) return {};
+  const std::string_view asked =
+      comm.coll->settings.ways_matter ? asked_way(comm, call) : std::string_view{};
+  if (kind_of(call, asked) == Way::schedule && !is_node_name(call, asked)) return {};
+  *name = node_name(call, {comm.size(), state.levels.depth(), bytes, asked});
+  Boards* boards = state.boards;
+  std::uint64_t number = 0;
+  if (how.what == How::persistent) {
+    boards = Boards::attach(comm, ++state.persistent);
+    if (boards == nullptr) return {};
+  } else {
+    number = boards->take();
+  }
+  s.use(*boards, number, note_of(call, bytes, how.what));
+  if (how.what == How::persistent) s.own_boards();
+  tell_way(comm, call, bytes, *name);
+  return Site{state, *boards, number, position(comm)};
+}
+
+bool is_eligible(const Operands& x, const Comm& comm) {
+  return !comm.is_inter() && !comm.coll->settings.reproducible && x.op->commutative &&
+         is_plain(*x.type);
+}
+
+}  // namespace
+
+NodeState& node_state(Comm& comm) {
+  CommState& state = *comm.coll;
+  if (state.node == nullptr) [[unlikely]]
+    state.node = new NodeState(comm);
+  return *state.node;
+}
+
+bool is_node_name(Call call, std::string_view name) {
+  switch (call) {
+    case Call::barrier:
+      return name == "tree";
+    case Call::bcast:
+      return named(bcasts, name) != nullptr;
+    case Call::reduce:
+      return named(reduces, name) != nullptr;
+    case Call::allreduce:
+      return named(allreduces, name) != nullptr;
+    default:
+      return name == "exchange";
+  }
+}
+
+const char* node_name(Call call, const NodeCase& c) {
+  const auto asked = [&](const auto& rows) -> const char* {
+    for (const auto& row : rows)
+      if (row.name == c.asked) return row.name;
+    return nullptr;
+  };
+  const char* name = nullptr;
+  switch (call) {
+    case Call::barrier:
+      return "tree";
+    case Call::bcast:
+      name = asked(bcasts);
+      return name != nullptr ? name : c.depth > 1 ? "two_stage" : "one_stage";
+    case Call::reduce:
+      name = asked(reduces);
+      break;
+    case Call::allreduce:
+      name = asked(allreduces);
+      break;
+    default:
+      return "exchange";
+  }
+  return name != nullptr ? name : c.bytes <= tree_max ? "tree" : "tiled_hierarchical";
+}
+
+bool prefers_node(Comm& comm, Call call) {
+  if (comm.engine->policy.crowded) return false;
+  if (call != Call::bcast && call != Call::reduce && call != Call::allreduce) return false;
+  return node_state(comm).levels.depth() > 1;
+}
+
+bool barrier_on_node(Schedule& s, Comm& comm, const How& how) {
+  const char* name = nullptr;
+  const auto node = begin(Call::barrier, s, comm, how, 0, &name);
+  if (node) barrier_tree(s, *node);
+  return node.has_value();
+}
+
+bool bcast_on_node(Schedule& s, const Buffer& buffer, int root, Comm& comm, const How& how) {
+  const char* name = nullptr;
+  const auto node = begin(Call::bcast, s, comm, how, buffer.bytes(), &name);
+  if (node) named(bcasts, name)(s, buffer, root, *node);
+  return node.has_value();
+}
+
+bool gather_on_node(Call call, Schedule& s, const ConstBuffer& send, const Blocks& recv, int root,
+                    Comm& comm, const How& how) {
+  const char* name = nullptr;
+  const auto node = begin(call, s, comm, how, 0, &name);
+  if (node) gather_exchange(s, send, recv, root, *node);
+  return node.has_value();
+}
+
+bool scatter_on_node(Call call, Schedule& s, const Blocks& send, const Buffer& recv, int root,
+                     Comm& comm, const How& how) {
+  const char* name = nullptr;
+  const auto node = begin(call, s, comm, how, 0, &name);
+  if (node) scatter_exchange(s, send, recv, root, *node);
+  return node.has_value();
+}
+
+bool allgather_on_node(Call call, Schedule& s, const ConstBuffer& send, const Blocks& recv,
+                       Comm& comm, const How& how) {
+  const char* name = nullptr;
+  const auto node = begin(call, s, comm, how, 0, &name);
+  if (node) allgather_exchange(s, send, recv, *node);
+  return node.has_value();
+}
+
+bool alltoall_on_node(Call call, Schedule& s, const Blocks& send, const Blocks& recv, Comm& comm,
+                      const How& how) {
+  const char* name = nullptr;
+  const auto node = begin(call, s, comm, how, 0, &name);
+  if (node) alltoall_exchange(s, send, recv, *node);
+  return node.has_value();
+}
+
+bool reduce_on_node(Schedule& s, const Operands& x, int root, Comm& comm, const How& how) {
+  if (!is_eligible(x, comm)) return false;
+  const char* name = nullptr;
+  const auto node = begin(Call::reduce, s, comm, how, x.count * x.type->size, &name);
+  if (node) named(reduces, name)(s, x, root, *node);
+  return node.has_value();
+}
+
+bool allreduce_on_node(Schedule& s, const Operands& x, Comm& comm, const How& how) {
+  if (!is_eligible(x, comm)) return false;
+  const char* name = nullptr;
+  const auto node = begin(Call::allreduce, s, comm, how, x.count * x.type->size, &name);
+  if (node) named(allreduces, name)(s, x, *node);
+  return node.has_value();
+}
+
+bool reduce_scatter_on_node(Call call, Schedule& s, const Operands& x, const Parts& parts,
+                            Comm& comm, const How& how) {
+  if (!is_eligible(x, comm)) return false;
+  const char* name = nullptr;
+  const auto node = begin(call, s, comm, how, parts.before(comm.size()) * x.type->size, &name);
+  if (node) reduce_scatter_exchange(s, x, parts, *node);
+  return node.has_value();
+}
+
+}  // namespace weft::coll

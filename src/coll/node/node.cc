@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "coll/node/node.h"
+
+namespace weft::coll {
+
+NodeState::NodeState(Comm& comm)
+    : levels(comm.engine->job->hierarchy(), comm.group->members),
+      flat(comm.size()),
+      boards(comm.engine->params->integer(P::coll_shared_max) > 0 ? Boards::attach(comm, 0)
+                                                                  : nullptr) {
+  const topo::Hierarchy node = comm.engine->job->hierarchy();
+  for (const std::int32_t peer : comm.group->members)
+    level_with.push_back(
+        static_cast<std::uint8_t>(node.deepest_common(comm.engine->world_rank, peer)));
+}
+
+}  // namespace weft::coll
