@@ -4,6 +4,7 @@
 // schedules, blocking, nonblocking (several at once) and persistent, roots and sizes changing, so
 // that whatever one operation leaves behind meets the next. All ranks draw the same program; a
 // failure prints its seed.
+#include <algorithm>
 #include <cstdlib>
 #include <random>
 
@@ -35,7 +36,8 @@ int datum(int rank, int i, int salt) {
 
 class Program {
  public:
-  Program(Comm& comm, unsigned seed) : comm_(comm), random_(seed) {}
+  Program(Comm& comm, unsigned seed)
+      : comm_(comm), random_(seed), own_(seed + static_cast<unsigned>(comm.rank)) {}
 
   void run(int calls) {
     for (int done = 0; done < calls;) {
@@ -48,12 +50,15 @@ class Program {
         }
       } else if (style == 2) {  // several nonblocking ones, with a blocking one between
         std::vector<Call> calls_at_once;
-        for (int n = 1 + draw(5); n > 0; --n, ++done) calls_at_once.push_back(make());
+        // Also more than there are boards.
+        for (int n = 1 + draw(10); n > 0; --n, ++done) calls_at_once.push_back(make());
         for (Call& call : calls_at_once)
           EXPECT_FALSE(issue(call, {How::nonblocking, &call.request}));
         Call between = make();
         EXPECT_FALSE(issue(between, {}));
         check(between);
+        // Each rank waits in an order of its own.
+        std::shuffle(calls_at_once.begin(), calls_at_once.end(), own_);
         for (Call& call : calls_at_once) {
           EXPECT_FALSE(pt2pt::wait(&call.request, MPI_STATUS_IGNORE));
           check(call);
@@ -166,12 +171,6 @@ class Program {
                          return datum(block_of(i), comm_.rank * c.count + place_in(i), salt);
                        });
     }
-    if (c.kind == 11) {
-      counts_.assign(np, c.count);
-      displs_.resize(np);
-      for (int r = 0; r < p; ++r) displs_[static_cast<std::size_t>(r)] = 4 * r * c.count;
-      types_.assign(np, MPI_INT);
-    }
     return c;
   }
 
@@ -208,6 +207,11 @@ class Program {
         return reduce_scatter_block(x, comm_, how);
       default: {
         // The schedule reads the arrays while it is emitted only.
+        const auto np = static_cast<std::size_t>(comm_.size());
+        counts_.assign(np, c.count);
+        displs_.resize(np);
+        for (std::size_t r = 0; r < np; ++r) displs_[r] = 4 * static_cast<int>(r) * c.count;
+        types_.assign(np, MPI_INT);
         const Counts counts{counts_.data()}, displs{displs_.data()};
         return alltoallw({c.send.data(), counts, displs, types_.data()},
                          {c.recv.data(), counts, displs, types_.data()}, comm_, how);
@@ -224,18 +228,20 @@ class Program {
   }
 
   Comm& comm_;
-  std::mt19937 random_;
+  std::mt19937 random_, own_;
   bool failed_ = false;
   std::vector<int> counts_, displs_;
   std::vector<MPI_Datatype> types_;
 };
 
-void run_programs(bool crowded, const char* yield_us, const std::vector<int>& sizes, int calls) {
+void run_programs(bool crowded, const char* yield_us, const std::vector<int>& sizes, int calls,
+                  Placing placing = {}) {
   ASSERT_EQ(setenv("WEFT_SYNC_YIELD_US", yield_us, 1), 0);
   for (const int p : sizes) {
     const unsigned seed = 4711u * static_cast<unsigned>(p) + static_cast<unsigned>(crowded);
     SCOPED_TRACE(testing::Message() << "seed " << seed << ", " << p << " ranks");
-    run_ranks(p, crowded, [&](Comm& comm) { Program(comm, seed).run(calls); });
+    run_ranks(
+        p, crowded, [&](Comm& comm) { Program(comm, seed).run(calls); }, placing);
     if (testing::Test::HasFailure()) break;
   }
   unsetenv("WEFT_SYNC_YIELD_US");
@@ -250,6 +256,44 @@ TEST(MixedCollectives, MoreRanksThanCores) {
 // Everybody sleeps as soon as he waits: a wake-up that is lost stops the test.
 TEST(MixedCollectives, SleepingAtOnce) {
   run_programs(true, "0", {2, 5, 9}, 60);
+}
+
+// Every way along the levels of a node, through areas and between buffers; the ways are asked for,
+// so blocking calls go it too.
+struct Ways {
+  const char *bcast, *reduce, *allreduce;
+};
+class AlongLevels : public testing::TestWithParam<Ways> {
+ protected:
+  void run(bool reach) {
+    const Ways ways = GetParam();
+    setenv("WEFT_COLL_BARRIER", "tree", 1);
+    setenv("WEFT_COLL_BCAST", ways.bcast, 1);
+    setenv("WEFT_COLL_REDUCE", ways.reduce, 1);
+    setenv("WEFT_COLL_ALLREDUCE", ways.allreduce, 1);
+    for (const char* name : {"GATHER", "SCATTER", "ALLGATHER", "ALLTOALL", "REDUCE_SCATTER"})
+      setenv((std::string("WEFT_COLL_") + name).c_str(), "exchange", 1);
+    run_programs(true, "0", {2, 3, 5, 9, 12}, 60, {.reach = reach, .parts = 3});
+    for (const char* name : {"BARRIER", "BCAST", "REDUCE", "ALLREDUCE", "GATHER", "SCATTER",
+                             "ALLGATHER", "ALLTOALL", "REDUCE_SCATTER"})
+      unsetenv((std::string("WEFT_COLL_") + name).c_str());
+  }
+};
+TEST_P(AlongLevels, ThroughAreas) {
+  run(false);
+}
+TEST_P(AlongLevels, BetweenBuffers) {
+  run(true);
+}
+INSTANTIATE_TEST_SUITE_P(MixedCollectives, AlongLevels,
+                         testing::Values(Ways{"one_stage", "tree", "tree"},
+                                         Ways{"two_stage", "tiled_naive", "tiled_naive"},
+                                         Ways{"tree", "tiled_cyclic", "tiled_cyclic"},
+                                         Ways{"tree", "tiled_hierarchical", "tiled_hierarchical"},
+                                         Ways{"two_stage", "tiled_hierarchical", "dissemination"}));
+
+TEST(MixedCollectives, BetweenBuffersOnOneLevel) {
+  run_programs(true, "0", {2, 7}, 60, {.reach = true});
 }
 
 }  // namespace
