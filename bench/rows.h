@@ -10,7 +10,7 @@
    fewer if they would take longer than `-l` seconds. A row is dropped when the size before took
    longer than that for one operation.
 
-     program [-b batches] [-t ms] [-l seconds] [-r row,row] [-m max bytes] */
+     program [-b batches] [-t ms] [-l seconds] [-r row,row] [-m max bytes] [-s bytes,bytes] */
 #ifndef WEFT_BENCH_ROWS_H
 #define WEFT_BENCH_ROWS_H
 
@@ -28,6 +28,7 @@ struct options {
   double batch_s, limit_s;
   long max_bytes;
   const char* rows;
+  const char* sizes;
 };
 
 /* The state of a row; every rank has its own. */
@@ -42,6 +43,7 @@ struct bench {
   long errors;
   int threads;                              /* that call MPI at once, of each rank */
   void (*batch)(struct bench*, long times); /* instead of an operation: so many at once */
+  void (*more)(struct bench*);              /* by all ranks: rank 0 adds to the JSON object */
 };
 
 typedef void (*operation)(struct bench*);
@@ -78,6 +80,7 @@ static double measure(struct bench* b, const char* name, operation op, double pe
   b->errors = 0;
   b->stamp = 0;
   /* Some looks: the first meets cold caches and pages, the last sets the length of a batch. */
+  if (b->batch != NULL) timed(b, op, b->threads); /* starts the threads */
   double once = timed(b, op, 1);
   if (once < o->batch_s) once = timed(b, op, 8) / 8;
   if (once < o->batch_s / 64) once = timed(b, op, 64) / 64;
@@ -95,7 +98,11 @@ static double measure(struct bench* b, const char* name, operation op, double pe
     printf("{\"row\": \"%s\", \"ranks\": %d, \"bytes\": %ld, \"errors\": %ld, \"us\": [", name,
            b->size, b->bytes, errors);
     for (int i = 0; i < batches; ++i) printf("%s%.5g", i ? ", " : "", us[i]);
-    printf("]}\n");
+    printf("]");
+  }
+  if (b->more != NULL) b->more(b);
+  if (b->rank == 0) {
+    printf("}\n");
     fflush(stdout);
   }
   return once;
@@ -112,29 +119,8 @@ struct row {
   long bytes[12];
   int threads; /* as in struct bench */
   void (*batch)(struct bench*, long times);
+  void (*more)(struct bench*);
 };
-
-static void run_row(const struct row* row, const struct options* o, int rank, int size) {
-  struct bench b = {.rank = rank,
-                    .size = size,
-                    .window = row->window,
-                    .threads = row->threads,
-                    .batch = row->batch};
-  if (row->ranks != 0 && row->ranks != size) return;
-  long most = 0;
-  for (int i = 0; row->bytes[i] != 0; ++i)
-    if (row->bytes[i] <= o->max_bytes) most = row->bytes[i];
-  const size_t room = (size_t)most * (row->blocks ? (size_t)size : 1);
-  for (int i = 0; i < row->window; ++i) b.data[i] = allocate(room);
-  b.result = allocate(room);
-  for (int i = 0; row->bytes[i] != 0 && row->bytes[i] <= most; ++i) {
-    b.bytes = row->bytes[i];
-    b.count = (int)(b.bytes / row->element);
-    if (measure(&b, row->name, row->op, row->per_op, o) > o->limit_s) break;
-  }
-  for (int i = 0; i < row->window; ++i) free(b.data[i]);
-  free(b.result);
-}
 
 /* Is `name` one of the comma separated `list`? */
 static int listed(const char* name, const char* list) {
@@ -144,8 +130,38 @@ static int listed(const char* name, const char* list) {
   return 0;
 }
 
+static int size_listed(long bytes, const char* list) {
+  char text[24];
+  snprintf(text, sizeof text, "%ld", bytes);
+  return list == NULL || listed(text, list);
+}
+
+static void run_row(const struct row* row, const struct options* o, int rank, int size) {
+  struct bench b = {.rank = rank,
+                    .size = size,
+                    .window = row->window,
+                    .threads = row->threads,
+                    .batch = row->batch,
+                    .more = row->more};
+  if (row->ranks != 0 && row->ranks != size) return;
+  long most = 0;
+  for (int i = 0; row->bytes[i] != 0; ++i)
+    if (row->bytes[i] <= o->max_bytes) most = row->bytes[i];
+  const size_t room = (size_t)most * (row->blocks ? (size_t)size : 1);
+  for (int i = 0; i < row->window; ++i) b.data[i] = allocate(room);
+  b.result = allocate(room);
+  for (int i = 0; row->bytes[i] != 0 && row->bytes[i] <= most; ++i) {
+    b.bytes = row->bytes[i];
+    if (!size_listed(b.bytes, o->sizes)) continue;
+    b.count = (int)(b.bytes / row->element);
+    if (measure(&b, row->name, row->op, row->per_op, o) > o->limit_s) break;
+  }
+  for (int i = 0; i < row->window; ++i) free(b.data[i]);
+  free(b.result);
+}
+
 static int run_rows_with(int level, int argc, char** argv, const struct row* rows, size_t count) {
-  struct options o = {11, 2e-3, 1.0, 4 << 20, NULL};
+  struct options o = {11, 2e-3, 1.0, 4 << 20, NULL, NULL};
   int rank, size, option, provided;
   MPI_Init_thread(&argc, &argv, level, &provided);
   if (provided < level) {
@@ -154,12 +170,13 @@ static int run_rows_with(int level, int argc, char** argv, const struct row* row
   }
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
-  while ((option = getopt(argc, argv, "b:t:l:r:m:")) != -1) {
+  while ((option = getopt(argc, argv, "b:t:l:r:m:s:")) != -1) {
     if (option == 'b') o.batches = atoi(optarg);
     if (option == 't') o.batch_s = atof(optarg) * 1e-3;
     if (option == 'l') o.limit_s = atof(optarg);
     if (option == 'r') o.rows = optarg;
     if (option == 'm') o.max_bytes = atol(optarg);
+    if (option == 's') o.sizes = optarg;
   }
   if (o.batches < 1) o.batches = 1;
   if (o.batches > max_batches) o.batches = max_batches;

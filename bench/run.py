@@ -22,6 +22,7 @@ import figures
 import libraries
 import regret
 import series
+import thread_locks
 
 HERE = Path(__file__).resolve().parent
 PROGRAMS = {"messages": "p2p_coll/main.c", "collectives": "collectives/main.c",
@@ -49,17 +50,22 @@ def slug(about):
     return re.sub(r"[^a-z0-9]+", "-", words.lower()).strip("-") + f"-{about['cpus']}cpu"
 
 
+def rows_of(text):
+    return [json.loads(line) for line in text.splitlines() if line.startswith("{")]
+
+
 def run_job(library, ranks, program, options, timeout):
-    """The rows that one job printed; an {"failed": reason} row if it did not end well."""
+    """The rows that one job printed, and why it did not end well."""
     # A rank with several threads needs more than a core of its own.
     threads = program.name.startswith("threads-")
     command = library.command(ranks, program, pinned=not threads) + options
     try:
         done = subprocess.run(command, env=library.environment(), capture_output=True, text=True,
                               stdin=subprocess.DEVNULL, timeout=timeout)
-    except subprocess.TimeoutExpired:
-        return [], f"longer than {timeout} s"
-    rows = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    except subprocess.TimeoutExpired as over:
+        text = (over.stdout or b"").decode(errors="replace")
+        return rows_of(text[:text.rfind("\n") + 1]), f"longer than {timeout:g} s"
+    rows = rows_of(done.stdout)
     reason = None if done.returncode == 0 else f"exit {done.returncode}: {done.stderr[-300:]}"
     if any(row["errors"] for row in rows):
         reason = "wrong data in " + ", ".join(row["row"] for row in rows if row["errors"])
@@ -85,10 +91,12 @@ def measure(libs, programs, empty, args):
             print(f"  {library.name} {what}: {reason}", file=sys.stderr)
         for row in rows:
             samples.append({"library": library.name, "round": number, "row": row["row"],
-                            "ranks": row["ranks"], "bytes": row["bytes"], "us": row["us"]})
+                            "ranks": row["ranks"], "bytes": row["bytes"], "us": row["us"],
+                            **({"counts": row["counts"]} if "counts" in row else {})})
 
     options = ["-b", str(args.batches), "-t", str(args.batch_ms), "-l", str(args.limit_s)]
     options += ["-m", str(args.max_bytes)] + (["-r", args.rows] if args.rows else [])
+    options += ["-s", args.sizes] if args.sizes else []
     for number in range(args.rounds):
         turn = libs[number % len(libs):] + libs[:number % len(libs)]
         print(f"round {number + 1} of {args.rounds}", file=sys.stderr)
@@ -191,9 +199,9 @@ def arguments():
                         help="some rows only, e.g. lat,bw or bcast,reduce")
     parser.add_argument("--ranks", metavar="N,N",
                         help="(default: 2,4,8; --figures: 2,4,... up to all CPUs; --regret: all CPUs)")
-    parser.add_argument("--threads", default="1,2,4,8,16", metavar="N,N",
+    parser.add_argument("--threads", default="1,2,4,8", metavar="N,N",
                         help="of each rank, for `weft bench threads` (default: %(default)s)")
-    parser.add_argument("--rounds", type=int, help="(default: 11; --figures and --regret: 5)")
+    parser.add_argument("--rounds", type=int, help="(default: 11; --figures and --regret: 5; threads: 3)")
     parser.add_argument("--batches", type=int, default=11, help="(default: %(default)s)")
     parser.add_argument("--batch-ms", type=float, default=2, help="(default: %(default)s)")
     parser.add_argument("--limit-s", type=float, default=0.5,
@@ -208,6 +216,7 @@ def arguments():
     parser.add_argument("--quick", action="store_true", help="3 rounds of 5 short batches")
     parser.add_argument("--out", metavar="DIR", help="default: bench/results/<machine>")
     args = parser.parse_args()
+    args.sizes = None
     extra = args.figures or args.regret
     if extra and args.what != "collectives":
         parser.error("--figures and --regret go with `weft bench collectives`")
@@ -216,13 +225,15 @@ def arguments():
     elif extra:
         args.batch_ms, args.limit_s = 1, 0.2
     if args.rounds is None:
-        args.rounds = (1 if extra else 3) if args.quick else 5 if extra else 11
+        few = 3 if args.what == "threads" else 5 if extra else 0
+        args.rounds = (1 if few else 3) if args.quick else few or 11
     cpus = len(os.sched_getaffinity(0))
     usual = figures.rank_counts(cpus) if args.figures else [cpus] if args.regret else [2, 4, 8]
     args.ranks = [int(n) for n in args.ranks.split(",")] if args.ranks else usual
     if args.what == "threads":
         args.ranks = [2]
-        rows = args.rows.split(",") if args.rows else ["lat", "rate"]
+        rows = args.rows.split(",") if args.rows else ["lat", "rate", "comms", "bw"]
+        args.limit_s, args.timeout_s = min(args.limit_s, 0.1), min(args.timeout_s, 30)
         args.rows = ",".join(row if row.endswith("t") and "_" in row else f"{row}_{n}t"
                              for row in rows for n in args.threads.split(","))
     return args
@@ -291,6 +302,12 @@ def main():
                                indent=None, separators=(",", ":")) + "\n")
     print(f"\nraw samples: {path}")
     plot("plot.py", path, args)
+    own = [library for library in libs if library.name.startswith("weft")]
+    if args.what == "threads" and own:
+        locks, failed = thread_locks.measure(sys.modules[__name__], args, own[0], programs[own[0].name])
+        failures.update(failed)
+        thread_locks.print_tables(locks)
+        plot("plot_threads.py", thread_locks.save(path.with_name(f"{path.stem}-locks.json"), about, locks), args)
     return 1 if failures else 0
 
 

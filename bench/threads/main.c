@@ -1,18 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What messages cost when several threads of a rank call MPI (MPI_THREAD_MULTIPLE). Rows (see
    rows.h); the name ends in the number of threads:
+
      lat_Nt    ping-pong of one thread of rank 0 with N threads of rank 1, which all receive the
    same tag and answer what they got; half a round trip rate_Nt   N pairs of threads, each with a
    tag of its own: per message in windows of 64 nonblocking sends and receives; one short answer per
-   window */
+   window comms_Nt  the same with a communicator for each pair bw_Nt     rate_Nt in windows of 16
+
+   Beside the times: "counts" per message of both ranks together: context switches, and what the
+   library counts itself (performance variables of weft by name; other libraries have none of them).
+ */
 #include <pthread.h>
+#include <sys/resource.h>
 
 #include "../rows.h"
 
-enum { window = 64, most_threads = 16, answer_tag = 1000 };
+enum { window = 64, large_window = 16, most_threads = 16, answer_tag = 1000 };
 
 struct worker {
   int index;
+  MPI_Comm comm;
   struct bench* bench;
   uint64_t* data[window];
   uint64_t stamp;
@@ -28,7 +35,71 @@ static struct team {
   void (*body)(struct worker*);
   struct worker worker[most_threads];
   pthread_barrier_t gate;
+  int window;
+  MPI_Comm comms[most_threads]; /* made when a row first wants them */
 } team;
+
+/* --- counts ---------------------------------------------------------------------------------- */
+static const char* const counted[] = {"polls",        "lock_taken", "lock_passed",
+                                      "lock_in_vain", "signals",    "signals_in_vain",
+                                      "servers",      "parks",      "yields"};
+enum { pvars = sizeof counted / sizeof counted[0], switches = pvars, messages, kinds };
+
+static struct {
+  MPI_T_pvar_session session;
+  MPI_T_pvar_handle handle[pvars]; /* MPI_T_PVAR_HANDLE_NULL: not known here */
+  double before[kinds], sum[kinds];
+} counts;
+
+static void open_counts(void) {
+  int provided;
+  if (MPI_T_init_thread(MPI_THREAD_MULTIPLE, &provided) != MPI_SUCCESS) return;
+  MPI_T_pvar_session_create(&counts.session);
+  for (int i = 0; i < pvars; ++i) {
+    int index, elements;
+    counts.handle[i] = MPI_T_PVAR_HANDLE_NULL;
+    if (MPI_T_pvar_get_index(counted[i], MPI_T_PVAR_CLASS_COUNTER, &index) != MPI_SUCCESS) continue;
+    MPI_T_pvar_handle_alloc(counts.session, index, NULL, &counts.handle[i], &elements);
+    MPI_T_pvar_start(counts.session, counts.handle[i]);
+  }
+}
+
+static void read_counts(double* out) {
+  struct rusage usage;
+  for (int i = 0; i < pvars; ++i) {
+    unsigned long long value = 0;
+    if (counts.handle[i] != MPI_T_PVAR_HANDLE_NULL)
+      MPI_T_pvar_read(counts.session, counts.handle[i], &value);
+    out[i] = (double)value;
+  }
+  getrusage(RUSAGE_SELF, &usage);
+  out[switches] = (double)(usage.ru_nvcsw + usage.ru_nivcsw);
+}
+
+static void begin_counts(void) {
+  read_counts(counts.before);
+}
+
+static void end_counts(double sent) {
+  double now[kinds];
+  read_counts(now);
+  for (int i = 0; i < messages; ++i) counts.sum[i] += now[i] - counts.before[i];
+  counts.sum[messages] += sent;
+}
+
+static void print_counts(struct bench* b) {
+  double sum[kinds];
+  MPI_Reduce(counts.sum, sum, kinds, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
+  memset(counts.sum, 0, sizeof counts.sum);
+  if (b->rank != 0) return;
+  printf(", \"counts\": {\"switches\": %.4g", sum[switches] / sum[messages]);
+  for (int i = 0; i < pvars; ++i)
+    if (counts.handle[i] != MPI_T_PVAR_HANDLE_NULL)
+      printf(", \"%s\": %.4g", counted[i], sum[i] / sum[messages]);
+  printf("}");
+}
+
+/* --- the threads ----------------------------------------------------------------------------- */
 
 static void touch(const struct worker* w, uint64_t* data) {
   const long words = w->bench->bytes / 8;
@@ -62,22 +133,23 @@ static void pong(struct worker* w) {
 
 static void stream(struct worker* w) {
   MPI_Request requests[window];
+  const int in_flight = team.window;
   char answer = 0;
   for (long n = 0; n < w->times; ++n) {
     ++w->stamp;
     if (w->bench->rank == 0) {
-      for (int i = 0; i < window; ++i) {
+      for (int i = 0; i < in_flight; ++i) {
         touch(w, w->data[i]);
-        MPI_Isend(w->data[i], w->bench->count, MPI_BYTE, 1, w->index, MPI_COMM_WORLD, &requests[i]);
+        MPI_Isend(w->data[i], w->bench->count, MPI_BYTE, 1, w->index, w->comm, &requests[i]);
       }
-      MPI_Waitall(window, requests, MPI_STATUSES_IGNORE);
-      MPI_Recv(&answer, 1, MPI_BYTE, 1, answer_tag + w->index, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      MPI_Waitall(in_flight, requests, MPI_STATUSES_IGNORE);
+      MPI_Recv(&answer, 1, MPI_BYTE, 1, answer_tag + w->index, w->comm, MPI_STATUS_IGNORE);
     } else {
-      for (int i = 0; i < window; ++i)
-        MPI_Irecv(w->data[i], w->bench->count, MPI_BYTE, 0, w->index, MPI_COMM_WORLD, &requests[i]);
-      MPI_Waitall(window, requests, MPI_STATUSES_IGNORE);
-      for (int i = 0; i < window; ++i) check(w, w->data[i]);
-      MPI_Send(&answer, 1, MPI_BYTE, 0, answer_tag + w->index, MPI_COMM_WORLD);
+      for (int i = 0; i < in_flight; ++i)
+        MPI_Irecv(w->data[i], w->bench->count, MPI_BYTE, 0, w->index, w->comm, &requests[i]);
+      MPI_Waitall(in_flight, requests, MPI_STATUSES_IGNORE);
+      for (int i = 0; i < in_flight; ++i) check(w, w->data[i]);
+      MPI_Send(&answer, 1, MPI_BYTE, 0, answer_tag + w->index, w->comm);
     }
   }
 }
@@ -100,17 +172,19 @@ static void end_team(void) {
   for (int i = 0; i < team.threads; ++i)
     for (int k = 0; k < window; ++k) free(team.worker[i].data[k]);
   pthread_barrier_destroy(&team.gate);
-  memset(&team, 0, sizeof team);
+  memset(team.worker, 0, sizeof team.worker);
+  team.threads = team.stop = 0;
 }
 
 static void begin_team(struct bench* b, int threads, int windows) {
-  if (team.threads == threads && team.bytes == b->bytes) {
+  if (team.threads == threads && team.bytes == b->bytes && team.window == windows) {
     for (int i = 0; i < threads; ++i) team.worker[i].bench = b;
     return;
   }
   end_team();
   team.threads = threads;
   team.bytes = b->bytes;
+  team.window = windows;
   pthread_barrier_init(&team.gate, NULL, (unsigned)threads);
   for (int i = 0; i < threads; ++i) {
     struct worker* w = &team.worker[i];
@@ -126,16 +200,21 @@ static void begin_team(struct bench* b, int threads, int windows) {
 
 static void run_team(struct bench* b, void (*body)(struct worker*)) {
   team.body = body;
+  begin_counts();
   pthread_barrier_wait(&team.gate);
   body(&team.worker[0]);
   pthread_barrier_wait(&team.gate);
+  double sent = 0;
+  for (int i = 0; i < team.threads; ++i) sent += (double)team.worker[i].times;
+  /* Each rank counts half of what both did together. */
+  end_counts(body == stream ? sent * (team.window + 1) / 2 : sent);
   for (int i = 0; i < team.threads; ++i) {
     b->errors += team.worker[i].errors;
     team.worker[i].errors = 0;
   }
 }
 
-static void latency(struct bench* b, long times) {
+static void lat(struct bench* b, long times) {
   const int threads = b->rank == 0 ? 1 : b->threads;
   begin_team(b, threads, 1);
   for (int i = 0; i < threads; ++i)
@@ -143,30 +222,42 @@ static void latency(struct bench* b, long times) {
   run_team(b, b->rank == 0 ? ping : pong);
 }
 
-static void rate(struct bench* b, long times) {
-  begin_team(b, b->threads, window);
-  for (int i = 0; i < b->threads; ++i) team.worker[i].times = times;
+static void windows(struct bench* b, long times, int in_flight, int own_comms) {
+  begin_team(b, b->threads, in_flight);
+  for (int i = 0; i < b->threads; ++i) {
+    team.worker[i].times = times;
+    if (own_comms && team.comms[i] == 0) MPI_Comm_dup(MPI_COMM_WORLD, &team.comms[i]);
+    team.worker[i].comm = own_comms ? team.comms[i] : MPI_COMM_WORLD;
+  }
   run_team(b, stream);
 }
+static void rate(struct bench* b, long times) {
+  windows(b, times, window, 0);
+}
+static void comms(struct bench* b, long times) {
+  windows(b, times, window, 1);
+}
+static void bw(struct bench* b, long times) {
+  windows(b, times, large_window, 0);
+}
 
-#define SIZES \
-  { 8, 64, 1024, 8192, 65536 }
-#define LAT(n)                                                                                    \
-  {                                                                                               \
-    .name = "lat_" #n "t", .batch = latency, .threads = n, .ranks = 2, .per_op = 2, .element = 1, \
-    .bytes = SIZES                                                                                \
+#define ROW(what, n, count, ...)                                                        \
+  {                                                                                     \
+    .name = #what "_" #n "t", .batch = what, .threads = n, .ranks = 2, .per_op = count, \
+    .element = 1, .more = print_counts, .bytes = {                                      \
+      __VA_ARGS__                                                                       \
+    }                                                                                   \
   }
-#define RATE(n)                                                                            \
-  {                                                                                        \
-    .name = "rate_" #n "t", .batch = rate, .threads = n, .ranks = 2, .per_op = (n)*window, \
-    .element = 1, .bytes = SIZES                                                           \
-  }
-static const struct row rows[] = {LAT(1),  LAT(2),  LAT(4),  LAT(8),  LAT(16),
-                                  RATE(1), RATE(2), RATE(4), RATE(8), RATE(16)};
+#define ROWS(n)                                                                                   \
+  ROW(lat, n, 2, 8, 64, 1024, 8192, 65536, 1 << 20), ROW(rate, n, (n)*window, 8, 64, 1024, 8192), \
+      ROW(comms, n, (n)*window, 8, 64, 1024, 8192), ROW(bw, n, (n)*large_window, 65536, 1 << 20)
+static const struct row rows[] = {ROWS(1), ROWS(2), ROWS(4), ROWS(8), ROWS(16)};
 
 int main(int argc, char** argv) {
+  open_counts();
   const int code =
       run_rows_with(MPI_THREAD_MULTIPLE, argc, argv, rows, sizeof rows / sizeof rows[0]);
   end_team();
+  MPI_T_finalize();
   return code;
 }
