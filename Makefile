@@ -7,7 +7,7 @@ JOBS ?= $(shell nproc)
 BUILD := build/$(PRESET)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo check check-full build test install bench peers format tools clean
+.PHONY: help demo check check-full build test stress install bench peers format tools clean
 
 help: ## show this list
 	@echo "weft: an MPI library for many-core nodes. Targets (PRESET=release|asan|tsan, JOBS=n):"
@@ -29,6 +29,9 @@ build: tools ## build the library, launcher, tools and tests into build/release
 
 test: build ## run the tests of one preset
 	@scripts/ctest.sh $(PRESET)
+
+stress: build ## ten minutes of mixed calls from 8 threads, ranks as processes, then as threads
+	@scripts/ctest.sh $(PRESET) -R 'stress\.long' --timeout 1200 -V
 
 install: build ## install; PREFIX=dir says where (default: ./install)
 	@cmake --install $(BUILD) --prefix $(abspath $(PREFIX))
