@@ -28,7 +28,7 @@ struct RequestOps {
   Err (*release)(Request&);
   /// Bring generalized requests' status up to date before it is returned; may be null.
   Err (*query)(Request&);
-  /// The requests that a collective waits for now; null for other kinds.
+  /// The requests that one made of others waits for now; null for other kinds.
   std::span<Request* const> (*parts)(const Request&) = nullptr;
 };
 
@@ -45,7 +45,7 @@ struct Request : Object {
   std::int32_t source = MPI_ANY_SOURCE;  // of the status
   std::int32_t tag = MPI_ANY_TAG;
   std::int64_t bytes = 0;
-  void* state = nullptr;              // of collectives and generalized requests
+  void* state = nullptr;              // of collectives, MPI_Comm_idup, generalized requests
   pt2pt::Waiting* waiting = nullptr;  // the thread to wake, if one sleeps until this is done
 };
 

@@ -3,6 +3,7 @@
 // Communicators made from a communicator or a group as it is: dup, idup, create, create_group. All
 // cost one broadcast of a number among the new communicator's members (§7.4.2).
 #include <cstring>
+#include <span>
 
 #include "coll/coll.h"
 #include "object/attribute.h"
@@ -76,7 +77,14 @@ Err release_idup(object::Request& request) {
   return ok;
 }
 
-constexpr object::RequestOps idup_ops{"MPI_Comm_idup", nullptr, nullptr, release_idup, nullptr};
+std::span<object::Request* const> parts_of_idup(const object::Request& request) {
+  const Idup& idup = *static_cast<const Idup*>(request.state);
+  if (idup.sending) return idup.outgoing;
+  return {&idup.incoming, idup.incoming != nullptr ? 1U : 0U};
+}
+
+constexpr object::RequestOps idup_ops{"MPI_Comm_idup", nullptr, nullptr,
+                                      release_idup,    nullptr, parts_of_idup};
 
 void finish(Idup& idup) {
   object::Request& request = *idup.request;
@@ -154,6 +162,7 @@ Err comm_idup(Comm& comm, const Info* info, MPI_Comm* out, MPI_Request* out_requ
   request->engine = comm.engine;
   request->comm = &made;
   object::retain(made);
+  request->state = idup;
   idup->request = request;
   if (idup->place.parent >= 0) {
     idup->incoming =
