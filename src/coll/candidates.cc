@@ -2,9 +2,11 @@
 #include "coll/candidates.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "coll/algorithms/algorithms.h"
+#include "coll/node/choose.h"
 #include "coll/select.h"
 #include "coll/shared/block.h"
 #include "coll/shared/cost.h"
@@ -238,6 +240,24 @@ std::vector<Candidate> candidates(const Machine& x, const Setting& s) {
   return out;
 }
 
+namespace {
+
+/// The cost along the node's levels, at boards, of calls that may leave the shared block for them:
+/// those that do not fit a slot, between ranks with cores of their own.
+double along_levels(const Machine& x, const Setting& s) {
+  const bool may = (s.call == Call::bcast || s.call == Call::reduce || s.call == Call::allreduce) &&
+                   x.levels > 1 && !s.crowded && x.ranks() <= Boards::ranks_max &&
+                   !fits_slot(way_case(x, s));
+  if (!may) return INFINITY;
+  std::vector<Candidate> all;
+  add_staged(all, x.holding_lines(footprint(s.call, x, s.bytes), model::Others::in_memory), s);
+  const std::string_view name = node_name(s.call, {x.ranks(), x.levels, s.bytes});
+  return std::find_if(all.begin(), all.end(), [&](const Candidate& c) { return c.name == name; })
+      ->cost.seconds();
+}
+
+}  // namespace
+
 Way fastest_shared(const Machine& x, const WayCase& c) {
   // MPI_Exscan is priced as MPI_Scan, and so on.
   const Call* same = std::find_if(std::begin(calls), std::end(calls), [&](Call call) {
@@ -257,14 +277,20 @@ Way fastest_shared(const Machine& x, const WayCase& c) {
   if (best == all.end()) return Way::automatic;
   // Slots come first. What is saved must be more than the model may be wrong.
   const bool worth_it = all[0].name != slots || best->cost.seconds() < 0.67 * all[0].cost.seconds();
-  return worth_it ? kind_of(c.call, best->name) : Way::slots;
+  const Candidate& taken = worth_it ? *best : all[0];
+  if (along_levels(x, s) < 0.67 * taken.cost.seconds()) return Way::schedule;
+  return kind_of(c.call, taken.name);
 }
 
 const char* chosen(const Machine& x, const Setting& s) {
   WayCase c = way_case(x, s);
   if (x.levels > 1 && c.bytes > 0) c.advised = fastest_shared(x, c);
-  if (c.slot_bytes == 0 || c.asked == Way::schedule) return schedule_name(x, s);
-  return name_of(s.call, choose_way(c));
+  if (c.slot_bytes == 0) return schedule_name(x, s);
+  const NodeCase along{x.ranks(), x.levels, s.bytes, s.asked};
+  if (c.asked == Way::schedule)
+    return is_node_name(s.call, s.asked) ? node_name(s.call, along) : schedule_name(x, s);
+  const Way way = choose_way(c);
+  return way == Way::schedule ? node_name(s.call, along) : name_of(s.call, way);
 }
 
 }  // namespace weft::coll

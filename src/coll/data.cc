@@ -96,7 +96,8 @@ Err barrier(Comm& comm, How how) {
 }
 
 Err bcast(const Buffer& buffer, int root, Comm& comm, How how) {
-  if (Shared* shared = shared_for(Call::bcast, comm, how)) return shared->bcast(buffer, root);
+  if (Shared* shared = shared_for(Call::bcast, comm, how))
+    if (!shared->leaves_to_node(Call::bcast, buffer.bytes())) return shared->bcast(buffer, root);
   // Beside the root of an intercommunicator there may be no type.
   const std::int64_t bytes = comm.is_inter() ? 0 : buffer.bytes();
   Schedule& s = take_schedule(comm, {Call::bcast, how.what, root, bytes});

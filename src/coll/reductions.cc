@@ -47,7 +47,8 @@ Err reduce_scatter_parts(Call call, const Operands& x, const Parts& parts, Comm&
 
 Err reduce(const Operands& x, int root, Comm& comm, How how) {
   if (Shared* shared = shared_for_reduction(Call::reduce, x, comm, how))
-    return shared->reduce(x, root);
+    if (!shared->leaves_to_node(Call::reduce, x.count * x.type->size))
+      return shared->reduce(x, root);
   Schedule& s = take_schedule(comm, signature(Call::reduce, x, x.count, how, root));
   if (comm.is_inter())
     reduce_inter(s, x, root, remote_size(comm));
@@ -58,7 +59,8 @@ Err reduce(const Operands& x, int root, Comm& comm, How how) {
 
 Err allreduce(const Operands& x, Comm& comm, How how) {
   if (Shared* shared = shared_for_reduction(Call::allreduce, x, comm, how))
-    return shared->allreduce(x);
+    if (!shared->leaves_to_node(Call::allreduce, x.count * x.type->size))
+      return shared->allreduce(x);
   Schedule& s = take_schedule(comm, signature(Call::allreduce, x, x.count, how));
   if (comm.is_inter())
     allreduce_inter(s, x, position(comm), remote_size(comm));

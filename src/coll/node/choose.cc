@@ -117,12 +117,6 @@ const char* node_name(Call call, const NodeCase& c) {
   return name != nullptr ? name : c.bytes <= tree_max ? "tree" : "tiled_hierarchical";
 }
 
-bool prefers_node(Comm& comm, Call call) {
-  if (comm.engine->policy.crowded) return false;
-  if (call != Call::bcast && call != Call::reduce && call != Call::allreduce) return false;
-  return node_state(comm).levels.depth() > 1;
-}
-
 bool barrier_on_node(Schedule& s, Comm& comm, const How& how) {
   const char* name = nullptr;
   const auto node = begin(Call::barrier, s, comm, how, 0, &name);

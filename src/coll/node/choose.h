@@ -27,10 +27,6 @@ bool is_node_name(Call call, std::string_view name);
 /// What the communicator keeps for node/, made when first wanted.
 NodeState& node_state(Comm& comm);
 
-/// Several levels, with ranks on cores of their own: then blocking calls that do not fit a slot go
-/// by node/ too.
-bool prefers_node(Comm& comm, Call call);
-
 // Emit the call at a board. False, and nothing is emitted, if it cannot or is not to go this way:
 // then it goes by messages.
 bool barrier_on_node(Schedule& s, Comm& comm, const How& how);

@@ -158,22 +158,24 @@ void alltoall_exchange(Schedule& s, const Blocks& send, const Blocks& recv, cons
         s, node, false, [&](int j) { return ConstBuffer(send[j]); },
         [&](int j) { return recv[j]; });
   }
-  // A strip in the area may be overwritten here; a buffer that others read may not.
-  std::vector<std::byte*> kept(node.direct() ? static_cast<std::size_t>(node.me.size) : 0);
-  for (std::size_t j = 0; j < kept.size(); ++j) {
-    const ConstBuffer block = recv[static_cast<int>(j)];
-    kept[j] = s.bytes(block.bytes());
-    if (static_cast<int>(j) != me) s.copy(block, as_bytes(kept[j], block.bytes()));
+  if (!node.direct())  // a strip of the area is written before what it holds is overwritten
+    return move(
+        s, node, false, [&](int j) { return ConstBuffer(recv[j]); },
+        [&](int j) { return recv[j]; });
+  // What others read must not be overwritten: they read copies, one behind the other.
+  std::int64_t total = 0;
+  for (int j = 0; j < node.me.size; ++j) total += recv[j].bytes();
+  auto* kept = s.bytes(total);
+  auto* blocks = reinterpret_cast<ConstBuffer*>(
+      s.bytes(node.me.size * static_cast<std::int64_t>(sizeof(ConstBuffer))));
+  for (int j = 0; j < node.me.size; ++j) {
+    const ConstBuffer block = recv[j];
+    blocks[j] = as_bytes(static_cast<const void*>(kept), block.bytes());
+    if (j != me) s.copy(block, as_bytes(kept, block.bytes()));
+    kept += block.bytes();
   }
   move(
-      s, node, false,
-      [&](int j) {
-        const ConstBuffer block = recv[j];
-        return node.direct() ? as_bytes(static_cast<const void*>(kept[static_cast<std::size_t>(j)]),
-                                        block.bytes())
-                             : block;
-      },
-      [&](int j) { return recv[j]; });
+      s, node, false, [&](int j) { return blocks[j]; }, [&](int j) { return recv[j]; });
 }
 
 void reduce_scatter_exchange(Schedule& s, const Operands& x, const Parts& parts, const Site& node) {

@@ -47,6 +47,12 @@ class Shared {
   /// A strip has a line for each of them.
   static constexpr int ranks_max = strip_bytes / 64;
 
+  /// Is the call faster along the node's levels (node/), by the model?
+  bool leaves_to_node(Call call, std::int64_t bytes) {
+    return advised_ && bytes > slot_bytes_ && !comm_.coll->settings.reproducible &&
+           way(call, bytes) == Way::schedule;
+  }
+
   // All return MPI_ERR_TRUNCATE or MPI_ERR_OTHER if this rank sees that another one called
   // something else, or for another number of bytes.
   Err barrier();

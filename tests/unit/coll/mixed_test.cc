@@ -292,6 +292,11 @@ INSTANTIATE_TEST_SUITE_P(MixedCollectives, AlongLevels,
                                          Ways{"tree", "tiled_hierarchical", "tiled_hierarchical"},
                                          Ways{"two_stage", "tiled_hierarchical", "dissemination"}));
 
+// Blocking calls that are longer than a slot go along the levels where the model says so.
+TEST(MixedCollectives, SeveralLevelsAndCores) {
+  run_programs(false, "1000", {6}, 60, {.parts = 2});
+  run_programs(false, "1000", {6}, 60, {.reach = true, .parts = 2});
+}
 TEST(MixedCollectives, BetweenBuffersOnOneLevel) {
   run_programs(true, "0", {2, 7}, 60, {.reach = true});
 }
