@@ -27,7 +27,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 FOLDERS = ["attr", "coll", "comm", "datatype", "errhan", "errors/attr", "errors/coll", "errors/comm", "errors/datatype", "errors/group",
            "errors/pt2pt", "errors/topo", "group", "info", "init", "mpi_t", "pt2pt", "topo", "threads/pt2pt", "threads/comm", "threads/init",
-           "threads/coll", "threads/mpi_t", "threads/perf"]
+           "threads/coll", "threads/mpi_t"]
 NO_END = 124
 CONFIG = """
 #define HAVE_STDARG_H 1
