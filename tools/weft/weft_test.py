@@ -172,11 +172,11 @@ class Weft(unittest.TestCase):
         done = weft("explain", "allreduce", "--bytes", "16k", "-n", "32", "--topology", "pack:4 core:8 pu:1")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("8 ranks in a Package, 4 Packages in a Machine", done.stdout)
-        self.assertRegex(done.stdout, r"(?m)^> strips +[\d.]+ us$")
+        self.assertRegex(done.stdout, r"(?m)^> tree +[\d.]+ us$")
         self.assertIn("caches:  none known", done.stdout)
         self.assertIn("the choice between ways through shared memory is the model's", done.stdout)
         self.assertRegex(done.stdout, r"(?m)^  tree of 3 +[\d.]+ us   not in weft$")
-        self.assertIn("taken:             slots; from 4097 bytes strips", done.stdout)
+        self.assertIn("taken:             slots; from 4097 bytes tree; from 16385 bytes tiled_hierarchical", done.stdout)
 
     def test_explain_adds_up(self):
         for words in (["allreduce"], ["MPI_Bcast", "--ranks", "thread"], ["barrier"]):
