@@ -34,7 +34,7 @@ constexpr CounterDef counters[] = {
     WEFT_COUNTERS(X)
 #undef X
 #define X(name, unit, help) {#name, unit, help, offsetof(Counters, name), Counters::levels},
-    WEFT_LEVEL_COUNTERS(X)
+        WEFT_LEVEL_COUNTERS(X)
 #undef X
 };
 constexpr int counter_count = static_cast<int>(std::size(counters));

@@ -6,7 +6,7 @@
 
 #include "forms.h"
 
-enum { outer_levels = 2 };  // Machine and NUMANode, one part each; then the sockets
+enum { outer_levels = 2 };            // Machine and NUMANode, one part each; then the sockets
 enum { most_levels = 16, few = 96 };  // few lines can be cut into tiles for any p here
 static MPI_T_pvar_session session;
 static int p, q, s;
