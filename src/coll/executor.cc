@@ -142,9 +142,13 @@ bool Executor::run_steps(Schedule& s, object::Comm& comm) {
         break;
       case What::await:
         if (!s.boards_->has_come(s.number_, step.peer, step.count)) return false;
-        if (const auto theirs = s.boards_->noted(s.number_, step.peer);
-            theirs != s.note_ && !s.error_) [[unlikely]]
+        if (const auto theirs = s.boards_->noted(s.number_, step.peer); theirs != s.note_)
+            [[unlikely]] {
           s.error_ = notes_differ(comm, step.peer, theirs, s.note_);
+          s.boards_->give_up(s.number_);
+          s.next_ = s.posted_ = s.steps_.size();
+          return true;
+        }
         break;
       default:
         run_at_board(s, step, comm);

@@ -64,8 +64,22 @@ class Boards {
   void finish(std::uint64_t number);
 
   /// What this rank does, for the others to compare (signature.h); from the next signal on.
-  void note(std::uint64_t number, std::uint64_t note) { line(number, rank_).note = note; }
-  std::uint64_t noted(std::uint64_t number, int rank) const { return line(number, rank).note; }
+  void note(std::uint64_t number, std::uint64_t note) {
+    line(number, rank_).note.store(note, std::memory_order_relaxed);
+  }
+  std::uint64_t noted(std::uint64_t number, int rank) const {
+    return line(number, rank).note.load(std::memory_order_relaxed);
+  }
+  /// This rank found that another one does something else: nobody waits for it any more, and who
+  /// does finds that out too.
+  static constexpr std::uint64_t gave_up = ~std::uint64_t{0};
+  void give_up(std::uint64_t number) {
+    note(number, gave_up);
+    signal(number, (std::int64_t{1} << phase_bits) - 1);
+    for (int r = 0; r < size_; ++r)
+      if (r != rank_) wake(r);
+  }
+
   void show(std::uint64_t number, int what, const datatype::ConstBuffer* views) {
     line(number, rank_).shown[what] = views;
   }
@@ -92,7 +106,7 @@ class Boards {
  private:
   struct alignas(64) Line {
     std::atomic<std::uint64_t> word;
-    std::uint64_t note;
+    std::atomic<std::uint64_t> note;  // relaxed: `word` orders it; or it is `gave_up`
     const datatype::ConstBuffer* shown[shown_max];
   };
   struct alignas(64) Finished {

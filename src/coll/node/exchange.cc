@@ -46,13 +46,9 @@ struct Exchange {
   }
 
   void directly() const {
-    bool shows = false;
-    for_readers(0, [&](int) { shows = true; });
-    if (shows) {
-      show();
-      s.signal(1);
-      for_readers(0, [&](int j) { s.wake(j); });
-    }
+    show();
+    s.signal(1);
+    for_readers(0, [&](int j) { s.wake(j); });
     for_sources(0, [&](int j) {
       s.await_phase(j, 1);
       take(j, Source{.rank = j, .what = 0, .index = common ? 0 : node.me.rank}, 0, wanted(j));
@@ -64,7 +60,7 @@ struct Exchange {
 
   void show() const {
     if (common) {
-      ConstBuffer view{};
+      ConstBuffer view = nothing();
       for_readers(0, [&](int j) { view = sends(j); });
       return s.show(0, {&view, 1});
     }
