@@ -142,6 +142,14 @@ Err bad_root(int root, const Comm& comm, const char* name) {
               comm.is_inter() ? ", MPI_ROOT at the root and MPI_PROC_NULL beside it" : "");
 }
 
+Err bad_any_tag(const Comm& comm, const char* name) {
+  return fail(
+      MPI_ERR_TAG,
+      "%s is MPI_ANY_TAG, but communicator %s was made with mpi_assert_no_any_tag; name the "
+      "tag, or make the communicator without that assertion",
+      name, comm.name.c_str());
+}
+
 Err bad_tag(int tag, const char* name) {
   return fail(MPI_ERR_TAG, "%s is %d; expected 0 to 2147483647 (attribute MPI_TAG_UB)%s", name, tag,
               tag == MPI_ANY_TAG ? "; MPI_ANY_TAG is for receives" : "");

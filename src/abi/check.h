@@ -43,6 +43,7 @@ using object::Comm;
 [[gnu::cold]] Err bad_rank(int rank, const Comm& comm, const char* name);
 [[gnu::cold]] Err bad_root(int root, const Comm& comm, const char* name);
 [[gnu::cold]] Err bad_tag(int tag, const char* name);
+[[gnu::cold]] Err bad_any_tag(const Comm& comm, const char* name);
 [[gnu::cold]] Err bad_buffer(const void* buffer, std::int64_t count, const Type* type,
                              MPI_Datatype handle, const char* names);
 
@@ -139,8 +140,10 @@ inline Err root(int root, const Comm& comm, const char* name) {
 inline Err tag(int tag, const char* name) {
   return tag >= 0 ? ok : bad_tag(tag, name);
 }
-inline Err recv_tag(int tag, const char* name) {
-  return tag >= 0 || tag == MPI_ANY_TAG ? ok : bad_tag(tag, name);
+inline Err recv_tag(int tag, const Comm& comm, const char* name) {
+  if (tag >= 0) return ok;
+  if (tag != MPI_ANY_TAG) return bad_tag(tag, name);
+  return comm.by_tag ? bad_any_tag(comm, name) : ok;
 }
 /// How many processes the caller exchanges data with in a collective.
 inline std::int64_t peers(const Comm& comm) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The frame of every entry point: finds the calling rank, holds its lock (sync/lock.h says when)
-// from the first line to the last, knows whether MPI may be called now, turns handles into objects,
-// and raises errors. Nothing here is called below abi.
+// The frame of every entry point: finds the calling rank, holds the lock of what the call is about
+// from the first line to the last (docs/locking.md), knows whether MPI may be called now, turns
+// handles into objects, and raises errors. Nothing here is called below abi.
 #pragma once
 
 #include <mpi.h>
@@ -19,19 +19,51 @@ namespace weft::abi {
 /// When a function may be called.
 enum class When : bool { running, always };
 
+/// Whose lock a call takes with MPI_THREAD_MULTIPLE: a context's (its engine is set), or the object
+/// lock, or none (null).
+struct Place {
+  sync::RankLock* lock;
+  pt2pt::Engine* engine;
+};
+// By what the call is about: none if it is about several contexts, whose locks it takes in turn;
+// the object lock for handles of nothing.
+[[gnu::cold]] Place place_of(Rank& rank, MPI_Comm comm);
+[[gnu::cold]] Place place_of(Rank& rank, MPI_Comm comm, int tag);
+[[gnu::cold]] Place place_of(Rank& rank, MPI_Comm comm, int sendtag, int recvtag);
+[[gnu::cold]] Place place_of(Rank& rank, const MPI_Request* requests, std::int64_t count = 1);
+[[gnu::cold]] Place place_of(Rank& rank, const MPI_Message* message);
+/// Calls about the rank as a whole communicate in its first context ...
+struct FirstContext {};
+[[gnu::cold]] Place place_of(Rank& rank, FirstContext);
+/// ... and these only look at what does not change, or take locks themselves.
+struct NoLock {};
+inline Place place_of(Rank&, NoLock) {
+  return {};
+}
+
 class Entry {
  public:
+  /// A call about objects: holds the object lock.
   explicit Entry(Fn fn, When when = When::running) : fn_(fn), rank_(world::current_rank()) {
     if (__builtin_expect(rank_ == nullptr, 0)) {
       status_ = no_rank();
       return;
     }
     framed_ = when == When::always || rank_->engine.framed;
-    if (framed_) enter(when);
-    // acquire: what MPI_Init wrote, if another thread of the rank called it
-    if (rank_->phase.load(std::memory_order_acquire) != Rank::Phase::initialized &&
-        when == When::running) [[unlikely]]
-      status_ = wrong_phase();
+    if (framed_) enter({&rank_->store.lock, nullptr}, when);
+    if (when == When::running) check_phase();
+  }
+  /// A call that communicates: holds the lock of the context that `about` (see place_of) belongs
+  /// to.
+  template <class First, class... About>
+  Entry(Fn fn, First first, About... about) : fn_(fn), rank_(world::current_rank()) {
+    if (__builtin_expect(rank_ == nullptr, 0)) {
+      status_ = no_rank();
+      return;
+    }
+    framed_ = rank_->engine.framed;
+    if (framed_) enter(place_of(*rank_, first, about...), When::running);
+    check_phase();
   }
   ~Entry() {
     if (framed_) leave();  // as it was entered: MPI_Init_thread may have changed the rank
@@ -39,6 +71,8 @@ class Entry {
   Entry(const Entry&) = delete;
   Entry& operator=(const Entry&) = delete;
 
+  /// Are the requests that the call is about of several contexts?
+  bool across() const { return across_; }
   /// An error if the function may not be called now: then nothing else may be done.
   Err status() const { return status_; }
   /// Parameter abi.check: are arguments checked?
@@ -69,12 +103,18 @@ class Entry {
   [[gnu::cold]] Err wrong_phase() const;
 
   // The lock, the trace and the clock: one test of `framed_` in calls that need neither.
-  [[gnu::noinline]] void enter(When when);
+  [[gnu::noinline]] void enter(Place place, When when);
   [[gnu::noinline]] void leave();
+  void check_phase() {
+    // acquire: what MPI_Init wrote, if another thread of the rank called it
+    if (rank_->phase.load(std::memory_order_acquire) != Rank::Phase::initialized) [[unlikely]]
+      status_ = wrong_phase();
+  }
 
   Fn fn_;
-  bool framed_ = false, locked_ = false, measured_ = false;
+  bool framed_ = false, across_ = false, measured_;
   Rank* rank_;
+  Place place_;             // whose lock is held, if framed
   std::uint64_t begin_ns_;  // if framed
   Err status_{};
 };

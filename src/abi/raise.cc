@@ -7,6 +7,7 @@
 // MPI_COMM_SELF is MPI_ERRORS_ARE_FATAL, so that programs of that time still get their errors back.
 #include <cstdio>
 #include <cstring>
+#include <optional>
 
 #include "abi/entry.h"
 #include "object/errors.h"
@@ -46,10 +47,11 @@ object::Comm* without_object(const object::Store& store) {
 
 }  // namespace
 
-void Entry::enter(When when) {
-  locked_ = when == When::always || rank_->engine.lock.enabled();
-  if (locked_) rank_->engine.lock.hold();
-  measured_ = !locked_ && rank_->engine.lock.measures();
+void Entry::enter(Place place, When when) {
+  across_ = place.lock == nullptr;
+  place_ = when == When::always || rank_->engine.lock.enabled() ? place : Place{};
+  if (place_.lock != nullptr) place_.lock->hold();
+  measured_ = !rank_->engine.lock.enabled() && rank_->engine.lock.measures();
   if (measured_) rank_->engine.lock.begin_call();
   // MPI_Init begins before there is a trace.
   if (when == When::always || rank_->engine.trace != nullptr) begin_ns_ = Trace::now_ns();
@@ -58,7 +60,55 @@ void Entry::enter(When when) {
 void Entry::leave() {
   if (rank_->engine.trace != nullptr) rank_->engine.trace->add(name(fn_), begin_ns_);
   if (measured_) rank_->engine.lock.end_call();
-  if (locked_) rank_->engine.lock.release();
+  if (place_.lock == nullptr) return;
+  if (place_.engine != nullptr) pt2pt::leave_context(*place_.engine);
+  place_.lock->release();
+}
+
+namespace {
+Place in_context(pt2pt::Engine& e) {
+  return {&e.lock, &e};
+}
+Place among_objects(Rank& rank) {
+  return {&rank.store.lock, nullptr};
+}
+}  // namespace
+
+Place place_of(Rank& rank, MPI_Comm handle, int tag) {
+  const object::Comm* comm = rank.store.comm(handle);
+  if (comm == nullptr || comm->owner != &rank) return among_objects(rank);
+  return in_context(pt2pt::engine_for(*comm, tag));
+}
+
+Place place_of(Rank& rank, MPI_Comm handle) {
+  const object::Comm* comm = rank.store.comm(handle);
+  if (comm == nullptr || comm->owner != &rank) return among_objects(rank);
+  return in_context(*comm->engine);
+}
+
+Place place_of(Rank& rank, MPI_Comm comm, int sendtag, int recvtag) {
+  const Place place = place_of(rank, comm, sendtag);
+  return place.lock == place_of(rank, comm, recvtag).lock ? place : Place{};
+}
+
+Place place_of(Rank& rank, const MPI_Request* requests, std::int64_t count) {
+  pt2pt::Engine* engine = nullptr;
+  for (std::int64_t i = 0; requests != nullptr && i < count; ++i) {
+    if (!is_live(requests[i], Kind::request)) continue;
+    pt2pt::Engine* its = reinterpret_cast<object::Request*>(requests[i])->engine;
+    if (engine != nullptr && engine != its) return {};
+    engine = its;
+  }
+  return engine != nullptr ? in_context(*engine) : among_objects(rank);
+}
+
+Place place_of(Rank& rank, const MPI_Message* message) {
+  if (message == nullptr || !is_live(*message, Kind::message)) return in_context(rank.engine);
+  return in_context(*reinterpret_cast<const pt2pt::Arrived*>(*message)->engine);
+}
+
+Place place_of(Rank& rank, FirstContext) {
+  return in_context(rank.engine);
 }
 
 Err Entry::no_rank() const {
@@ -80,9 +130,20 @@ int Entry::raise(object::Comm* comm, Err error) {
   if (comm == nullptr || !is_live(comm, Kind::comm)) comm = without_object(store());
   if (comm == nullptr) die(rank_, error, s);     // legal before MPI_Init, but went wrong
   int code = fail(error.cls, "%s", s.text).cls;  // the text is kept for MPI_Error_string
-  object::Errhandler& handler = *comm->errhandler;
   MPI_Comm handle = object::handle_of(*comm);
-  const object::Verdict verdict = object::invoke_errhandler(handler, handle, &code);
+  object::Errhandler* handler = nullptr;
+  {
+    const sync::Guard guard(store().lock);
+    object::retain(*(handler = comm->errhandler));
+  }
+  object::Verdict verdict;
+  {
+    // The handler may call anything.
+    std::optional<sync::Away> away;
+    if (framed_ && place_.lock != nullptr) away.emplace(*place_.lock);
+    verdict = object::invoke_errhandler(*handler, handle, &code);
+  }
+  object::release(*handler);
   if (verdict != object::Verdict::return_code) die(rank_, error, s);
   return code;
 }

@@ -28,6 +28,7 @@
 #include "object/op.h"
 #include "object/topology.h"
 #include "object/types.h"
+#include "pt2pt/across.h"
 #include "pt2pt/pt2pt.h"
 #include "world/comms.h"
 #include "world/rank.h"

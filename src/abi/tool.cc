@@ -137,15 +137,15 @@ std::size_t value_bytes(const PvarHandle& pvar) {
   return static_cast<std::size_t>(def_of(pvar).elements) * sizeof(std::uint64_t);
 }
 
-Values counter(const Rank& rank, const PvarHandle& pvar) {
+Values counter(Rank& rank, const PvarHandle& pvar) {
   Values values(static_cast<std::size_t>(def_of(pvar).elements));
-  std::memcpy(values.data(),
-              reinterpret_cast<const std::byte*>(&rank.counters) + def_of(pvar).offset,
+  const Counters all = rank.all_counters();
+  std::memcpy(values.data(), reinterpret_cast<const std::byte*>(&all) + def_of(pvar).offset,
               value_bytes(pvar));
   return values;
 }
 
-Values value_of(const Rank& rank, const PvarHandle& pvar) {
+Values value_of(Rank& rank, const PvarHandle& pvar) {
   const Values now = counter(rank, pvar);
   if (is_mark(def_of(pvar))) return now;
   Values values = pvar.before;
@@ -154,7 +154,7 @@ Values value_of(const Rank& rank, const PvarHandle& pvar) {
   return values;
 }
 
-void set_value(const Rank& rank, PvarHandle& pvar, const Values& values) {
+void set_value(Rank& rank, PvarHandle& pvar, const Values& values) {
   pvar.before = values;
   pvar.since = counter(rank, pvar);
 }

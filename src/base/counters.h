@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a rank did, counted: plain 64-bit words owned by the rank (written under its lock or by its
-// only thread), read by MPI_T performance variables and WEFT_STATS. A counter is one line in the
-// list below.
+// What a rank did, counted, in each of its contexts: plain 64-bit words (written under the
+// context's lock or by the rank's only thread), read by MPI_T performance variables and WEFT_STATS.
+// A counter is one line in the list below.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <string_view>
 
 namespace weft {
 
@@ -24,17 +26,17 @@ namespace weft {
   X(wakes, "wakes", "times this rank woke a sleeping peer")                                   \
   X(kernel_copies, "calls", "system calls that copied between processes")                     \
   X(ring_full, "events", "sends that found the receiver's ring full and were queued")         \
-  X(lock_taken, "times", "threads took the rank's lock (MPI_THREAD_MULTIPLE)")                \
-  X(lock_passed, "times", "the rank's lock was taken by another thread than before")          \
+  X(lock_taken, "times", "threads took a context's lock (MPI_THREAD_MULTIPLE)")               \
+  X(lock_passed, "times", "a context's lock was taken by another thread than before")         \
   X(lock_passed_cluster, "times",                                                             \
     "of these, to a CPU that shares the last cache, or the same one [with WEFT_STATS=1]")     \
   X(lock_passed_domain, "times",                                                              \
     "of these, to another cache of the same memory domain [with WEFT_STATS=1]")               \
   X(lock_passed_far, "times", "of these, to another memory domain [with WEFT_STATS=1]")       \
   X(lock_system_calls, "calls",                                                               \
-    "system calls to wait for the rank's lock and to hand it on [with WEFT_STATS=1]")         \
-  X(lock_longest_wait_ns, "ns", "longest wait for the rank's lock [with WEFT_STATS=1]")       \
-  X(lock_in_vain, "times", "a waiting thread took the rank's lock and found nothing to do")   \
+    "system calls to wait for a context's lock and to hand it on [with WEFT_STATS=1]")        \
+  X(lock_longest_wait_ns, "ns", "longest wait for a context's lock [with WEFT_STATS=1]")      \
+  X(lock_in_vain, "times", "a waiting thread took a context's lock and found nothing to do")  \
   X(signals, "times", "a waiting thread was woken because its operations were complete")      \
   X(signals_in_vain, "times", "a waiting thread was woken and had to wait on")                \
   X(coll_past_caches, "bytes", "bytes that collectives copied past the caches")               \
@@ -65,6 +67,20 @@ struct Counters {
 #define X(name, unit, help) std::uint64_t name[levels] = {};
   WEFT_LEVEL_COUNTERS(X)
 #undef X
+
+  /// Is it the most of something, not a sum?
+  static constexpr bool is_mark(std::string_view name) {
+    return name.find("peak") != name.npos || name.find("longest") != name.npos;
+  }
+  void add(const Counters& other) {
+#define X(name, unit, help) name = is_mark(#name) ? std::max(name, other.name) : name + other.name;
+    WEFT_COUNTERS(X)
+#undef X
+#define X(name, unit, help) \
+  for (int i = 0; i < levels; ++i) name[i] += other.name[i];
+    WEFT_LEVEL_COUNTERS(X)
+#undef X
+  }
 };
 
 }  // namespace weft

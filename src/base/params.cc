@@ -69,6 +69,9 @@ constexpr ParamDef table[] = {
      "smallest single copy that the waiting sender helps to make"},
     {P::pt2pt_kernel_copy_min, "pt2pt.kernel_copy_min", ParamType::integer, "2097152", "bytes", 0,
      big, "smallest message between processes that the kernel copies (process_vm_readv)"},
+    {P::pt2pt_contexts, "pt2pt.contexts", ParamType::integer, "8", "contexts", 1, 16,
+     "communication contexts of each rank: its threads do not hinder each other in different ones "
+     "(docs/locking.md); 1: one lock for all; a power of two, set where the job starts"},
     {P::shm_ring_cells, "shm.ring_cells", ParamType::integer, "1024", "cells", 64, 1 << 20,
      "64-byte cells in each rank's mailbox ring; a power of two"},
     {P::shm_ring_bytes, "shm.ring_bytes", ParamType::integer, "262144", "bytes", 16384, 1 << 30,

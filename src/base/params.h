@@ -32,6 +32,7 @@ enum class P : int {
   pt2pt_unexpected_max,
   pt2pt_cooperate_min,
   pt2pt_kernel_copy_min,
+  pt2pt_contexts,
   shm_ring_cells,
   shm_ring_bytes,
   sync_spin_us,

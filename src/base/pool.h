@@ -6,7 +6,7 @@
 // and one load, without following it anywhere dangerous.
 //
 // Memory of a freed object is reused for objects of the same kind only, oldest last; chunks are
-// never returned. A Pool belongs to one rank and is guarded by that rank's lock.
+// never returned. A Pool is guarded by its owner's lock.
 #pragma once
 
 #include <atomic>
@@ -39,8 +39,26 @@ enum class Kind : std::uint32_t {
 /// First member (base) of every MPI object.
 struct Object {
   Kind kind;
-  std::int32_t refs;  // owners of the object; guarded by the rank's lock
+  std::int32_t refs;  // owners of the object
 };
+
+/// One more owner; `shared`: threads that hold different locks may count at once.
+inline void add_owner(const Object& object, bool shared) {
+  std::int32_t& refs = const_cast<Object&>(object).refs;
+  if (!shared) {
+    ++refs;
+  } else {
+    // relaxed: who adds an owner is one, or holds what keeps one
+    std::atomic_ref(refs).fetch_add(1, std::memory_order_relaxed);
+  }
+}
+/// One owner less; true if it was the last.
+inline bool drop_owner(const Object& object, bool shared) {
+  std::int32_t& refs = const_cast<Object&>(object).refs;
+  if (!shared) return --refs == 0;
+  // acq_rel: the last one sees what all others did to the object; pairs with itself
+  return std::atomic_ref(refs).fetch_sub(1, std::memory_order_acq_rel) == 1;
+}
 
 namespace pool_detail {
 inline constexpr std::size_t chunk_bytes = 64 * 1024;

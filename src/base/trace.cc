@@ -44,14 +44,15 @@ bool Trace::write(const char* path, int world_rank) const {
   std::fputs(",\n", file);
   write_name(file, "process_name", world_rank, 0, "name", "rank ",
              static_cast<std::size_t>(world_rank));
-  const std::size_t kept = std::min(count_, capacity);
-  if (kept < count_) {
+  const std::size_t count = count_.load(std::memory_order_relaxed);
+  const std::size_t kept = std::min(count, capacity);
+  if (kept < count) {
     std::fputs(",\n", file);
     write_name(file, "process_labels", world_rank, 0, "labels",
-               "older events left out: ", count_ - kept);
+               "older events left out: ", count - kept);
   }
   std::vector<pthread_t> threads;
-  for (std::size_t i = count_ - kept; i < count_; ++i) {
+  for (std::size_t i = count - kept; i < count; ++i) {
     const Event& e = events_[i % capacity];
     const auto at = std::find(threads.begin(), threads.end(), e.thread);
     const auto thread = static_cast<std::size_t>(at - threads.begin());

@@ -7,6 +7,7 @@
 
 #include <pthread.h>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -15,7 +16,7 @@
 
 namespace weft {
 
-/// The newest events of one rank. Guarded by the rank's lock.
+/// The newest events of one rank. Threads may add at once.
 class Trace {
  public:
   static constexpr std::size_t capacity = 1 << 16;
@@ -24,7 +25,9 @@ class Trace {
   static std::uint64_t now_ns() { return static_cast<std::uint64_t>(weft::now_ns()); }
   /// `name` is a constant.
   void add(const char* name, std::uint64_t begin_ns) {
-    events_[count_++ % capacity] = {begin_ns, now_ns(), name, pthread_self()};
+    // relaxed: hands out places; they are read when all threads are done
+    events_[count_.fetch_add(1, std::memory_order_relaxed) % capacity] = {begin_ns, now_ns(), name,
+                                                                          pthread_self()};
   }
 
   /// All ranks of a job write into one file; world rank 0 makes it when it starts. It is a JSON
@@ -39,7 +42,7 @@ class Trace {
     pthread_t thread;
   };
   std::unique_ptr<Event[]> events_;
-  std::size_t count_ = 0;
+  std::atomic<std::size_t> count_{0};
 };
 
 /// An event as long as this object, if there is a trace.

@@ -11,7 +11,8 @@ namespace weft::coll {
 
 void attach(Comm& comm) {
   comm.coll = new CommState;
-  comm.engine->comms.push_back(&comm);
+  const sync::Guard guard(comm.engine->contexts->objects);
+  comm.engine->contexts->comms.push_back(&comm);
   take_hints(comm);
 }
 
@@ -37,7 +38,10 @@ void take_hints(Comm& comm) {
 }
 
 void detach(Comm& comm) {
-  std::erase(comm.engine->comms, &comm);
+  {
+    const sync::Guard guard(comm.engine->contexts->objects);
+    std::erase(comm.engine->contexts->comms, &comm);
+  }
   CommState* state = comm.coll;
   comm.coll = nullptr;
   while (Schedule* schedule = state->idle) {

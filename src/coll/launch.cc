@@ -111,7 +111,11 @@ Schedule& take_schedule(Comm& comm) {
 
 Err launch(Schedule& schedule, Comm& comm, const How& how) {
   schedule.next_round();
-  const int tag = static_cast<int>(comm.operations++ & 0x7fffffff);
+  // relaxed: only here is it changed, under the context's lock; threads that wait long read it
+  const std::atomic_ref operations(comm.operations);
+  const std::uint32_t number = operations.load(std::memory_order_relaxed);
+  operations.store(number + 1, std::memory_order_relaxed);
+  const int tag = static_cast<int>(number & 0x7fffffff);
   Executor::begin(schedule, tag);
   if (how.what == How::blocking) {
     const Err error = Executor::run(schedule, comm);

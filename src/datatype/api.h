@@ -11,10 +11,11 @@
 
 #include "base/err.h"
 #include "datatype/type.h"
+#include "sync/lock.h"
 
 namespace weft::datatype {
 
-/// The derived types of one rank. Guarded by the rank's lock.
+/// The derived types of one rank.
 class Context {
  public:
   Context() = default;
@@ -22,6 +23,7 @@ class Context {
   Context(const Context&) = delete;
   Context& operator=(const Context&) = delete;
 
+  sync::RankLock* lock = nullptr;  // guards all of it, if not null: the rank's object lock
   Pool<Type, Kind::datatype> types;
   /// Called with each type that has an attachment, just before it is destroyed.
   void (*forget)(Type&) = nullptr;

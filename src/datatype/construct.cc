@@ -193,21 +193,29 @@ Err free(const Type& type) {
   return ok;
 }
 
+namespace {
+bool has_threads(const Type& type) {
+  const sync::RankLock* lock = type.construction->context->lock;
+  return lock != nullptr && lock->enabled();
+}
+}  // namespace
+
 void retain(const Type& type) {
-  if (!type.predefined) ++const_cast<Type&>(type).refs;
+  if (!type.predefined) add_owner(type, has_threads(type));
 }
 
 void release(const Type& type) {
   // A chain of types may be long: what dies is collected in a list instead of by recursion.
   std::vector<Type*> dying;
   const auto drop = [&](const Type& t) {
-    if (!t.predefined && --const_cast<Type&>(t).refs == 0) dying.push_back(const_cast<Type*>(&t));
+    if (!t.predefined && drop_owner(t, has_threads(t))) dying.push_back(const_cast<Type*>(&t));
   };
   for (drop(type); !dying.empty();) {
     Type* t = dying.back();
     dying.pop_back();
     Construction* c = t->construction;
     Context& context = *c->context;
+    const sync::Guard guard(context.lock);
     if (t->attachment != nullptr && context.forget != nullptr) context.forget(*t);
     for (const Type* component : c->types) drop(*component);
     delete c;

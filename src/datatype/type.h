@@ -118,7 +118,7 @@ struct Buffer {
 };
 
 /// Keep a type alive while an operation uses it, and let it go (the last one destroys it). No
-/// effect on predefined types, which are constant. Under the rank's lock.
+/// effect on predefined types, which are constant.
 void retain(const Type& type);
 void release(const Type& type);
 

@@ -62,7 +62,8 @@ bool Watch::all_have_looked(const Finding& f) {
       if (thread.record.park_at == 0) continue;  // it looks each second
       if (thread.record.park_at + sizeof(sync::ParkWord) > memory::job_layout(job_.header()).total)
         continue;
-      sync::wake_slow(*reinterpret_cast<sync::ParkWord*>(job_.at(thread.record.park_at)));
+      // One that is about to sleep is missed, and woken the next time.
+      sync::wake_all(*reinterpret_cast<sync::ParkWord*>(job_.at(thread.record.park_at)));
     }
   return all;
 }

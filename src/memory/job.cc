@@ -64,7 +64,7 @@ JobLayout job_layout(const JobHeader& h) {
   at.hierarchy = at.entries + h.nranks * sizeof(RankEntry);
   at.waits = round_up(at.hierarchy + topo::HierarchyTable::bytes(h.nranks));
   at.areas = at.waits + h.nranks * rank_waits_bytes;
-  at.heap = round_up(at.areas + h.nranks * h.rank_bytes);
+  at.heap = round_up(at.areas + std::size_t{h.nranks} * h.contexts * h.area_bytes);
   at.total = at.heap + h.heap_bytes;
   return at;
 }
@@ -93,7 +93,9 @@ Result<Job*> Job::create(int nranks, int cpus, const Params& params) {
       std::bit_ceil(static_cast<std::uint64_t>(params.integer(P::shm_ring_cells))));
   h.ring_bytes = static_cast<std::uint32_t>(
       std::bit_ceil(static_cast<std::uint64_t>(params.integer(P::shm_ring_bytes))));
-  h.rank_bytes = round_up(rank_control_bytes + std::size_t{h.ring_cells} * 64 + h.ring_bytes);
+  h.contexts = static_cast<std::uint32_t>(
+      std::bit_ceil(static_cast<std::uint64_t>(params.integer(P::pt2pt_contexts))));
+  h.area_bytes = round_up(area_control_bytes + std::size_t{h.ring_cells} * 64 + h.ring_bytes);
   h.heap_bytes = heap_size(nranks);
   const int fd = memfd_create("weft-job", MFD_CLOEXEC);
   if (fd < 0)
@@ -144,9 +146,11 @@ topo::HierarchyTable& Job::hierarchy_table() {
   return *reinterpret_cast<topo::HierarchyTable*>(at(job_layout(header()).hierarchy));
 }
 
-std::byte* Job::area(int world_rank) {
-  return at(job_layout(header()).areas +
-            static_cast<std::size_t>(world_rank) * header().rank_bytes);
+std::byte* Job::area(int world_rank, int context) {
+  const JobHeader& h = header();
+  const std::size_t n =
+      static_cast<std::size_t>(world_rank) * h.contexts + static_cast<std::size_t>(context);
+  return at(job_layout(h).areas + n * h.area_bytes);
 }
 
 std::byte* Job::waits(int world_rank) {

@@ -2,10 +2,10 @@
 //
 // The job on one node: an anonymous memory file (memfd) that the launcher makes and every process
 // of the job inherits. It starts with a JobHeader, one RankEntry per rank and the table of the
-// node's hierarchy; what waiting threads note (hang/record.h), the area of each rank (mailbox,
-// rings) and a common heap follow. Zero bytes are
-// the valid initial state of everything behind the entries, so the launcher only sizes the file. No
-// name, no socket, nothing to clean up.
+// node's hierarchy; what waiting threads note (hang/record.h), the areas of each rank's
+// communication contexts (mailbox, rings) and a common heap follow. Zero bytes are the valid
+// initial state of everything behind the entries, so the launcher only sizes the file. No name, no
+// socket, nothing to clean up.
 //
 // A process learns its place from WEFT_JOB=<fd>,<first rank>,<count>: it hosts the world ranks
 // first .. first+count-1 (count > 1: ranks as threads).
@@ -29,6 +29,7 @@ struct alignas(64) RankEntry {
   std::int32_t app_size;          // launcher: ranks of that program
   std::atomic<std::int32_t> pid;  // process that hosts the rank; 0 before it attached
   std::atomic<RankState> state;
+  std::atomic<std::int32_t> contexts;  // communication contexts that the rank has opened
   std::atomic<std::uint32_t>
       aborted;  // 1 after MPI_Abort or a fatal error (release; text is valid)
   std::atomic<std::int32_t> abort_code;
@@ -36,8 +37,8 @@ struct alignas(64) RankEntry {
   char message[1024];                // why it aborted, one line, shown once by the launcher
 };
 
-/// In front of a rank's rings: its mailbox's control lines and copy jobs (shm/mailbox.h).
-inline constexpr std::size_t rank_control_bytes = 64 * 1024;
+/// In front of a context's rings: its mailbox's control lines and copy jobs (shm/mailbox.h).
+inline constexpr std::size_t area_control_bytes = 64 * 1024;
 /// What a rank's waiting threads note (hang/record.h); memory only where there is a note.
 inline constexpr std::size_t rank_waits_bytes = 44 * 1024;
 
@@ -48,10 +49,11 @@ struct JobHeader {
   std::uint64_t magic;
   std::uint32_t nranks;
   std::uint32_t cpus;        // CPUs that the job may use (for the waiting policy)
-  std::uint64_t rank_bytes;  // size of a rank's area
+  std::uint64_t area_bytes;  // size of the area of a rank's context
   std::uint64_t heap_bytes;
   std::uint32_t ring_cells;
   std::uint32_t ring_bytes;
+  std::uint32_t contexts;                   // communication contexts of each rank; a power of two
   std::atomic<std::uint32_t> next_context;  // communicator contexts handed out so far
   std::atomic<std::uint32_t> heap_lock;     // 0 free, 1 held
   std::uint32_t watched;                    // launcher: it looks for hangs, ranks need not
@@ -82,7 +84,8 @@ class Job {
   /// Where the ranks are on the node. Written by weft's launcher before they start, then constant.
   topo::HierarchyTable& hierarchy_table();
   topo::Hierarchy hierarchy() { return topo::Hierarchy(hierarchy_table()); }
-  std::byte* area(int world_rank);
+  /// What is never touched takes no memory.
+  std::byte* area(int world_rank, int context);
   std::byte* waits(int world_rank);
   std::byte* heap();
   std::byte* at(std::uint64_t offset) { return static_cast<std::byte*>(base_) + offset; }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Attributes. Callbacks may set and delete attributes of the same object, so no reference into a
-// list of entries or the keyval table is kept across one.
+// list of entries or the keyval table is kept across one; nor is the object lock.
 #include "object/attribute.h"
 
 #include <algorithm>
@@ -54,8 +54,9 @@ auto find(Attributes& attributes, int keyval) {
 Err remove(Store& store, const Holder& holder, int keyval) {
   const Keyval with = *store.keyvals.find(keyval);
   if (with.remove != nullptr) {
-    const int code =
-        with.remove(holder.handle, keyval, find(*holder.attributes, keyval)->second, with.extra);
+    void* const value = find(*holder.attributes, keyval)->second;
+    const sync::Away away(store.lock);
+    const int code = with.remove(holder.handle, keyval, value, with.extra);
     if (code != MPI_SUCCESS)
       return fail(code, "the delete callback of keyval %d returned error %d", keyval, code);
   }
@@ -158,6 +159,7 @@ Err delete_attribute(Store& store, const Holder& holder, int keyval) {
 }
 
 Err copy_attributes(Store& store, const Holder& from, const Holder& to) {
+  const sync::Guard guard(store.lock);
   const auto entries = from.attributes->entries;  // callbacks may change the list
   for (const auto& [keyval, value] : entries) {
     const Keyval* with = store.keyvals.find(keyval);
@@ -166,7 +168,12 @@ Err copy_attributes(Store& store, const Holder& from, const Holder& to) {
     int flag = 1;
     if (!is_dup(with->copy)) {
       flag = 0;
-      const int code = with->copy(from.handle, keyval, with->extra, value, &out, &flag);
+      const Keyval callback = *with;
+      const auto copy = [&] {
+        const sync::Away away(store.lock);
+        return callback.copy(from.handle, keyval, callback.extra, value, &out, &flag);
+      };
+      const int code = copy();
       if (code != MPI_SUCCESS) {
         (void)delete_attributes(store, to);
         return fail(code, "the copy callback of keyval %d returned error %d", keyval, code);
@@ -178,6 +185,7 @@ Err copy_attributes(Store& store, const Holder& from, const Holder& to) {
 }
 
 Err delete_attributes(Store& store, const Holder& holder) {
+  const sync::Guard guard(store.lock);
   while (!holder.attributes->entries.empty())
     WEFT_TRY(remove(store, holder, holder.attributes->entries.back().first));
   return ok;

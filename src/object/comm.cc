@@ -60,6 +60,7 @@ int compare_comms(const Comm& a, const Comm& b) {
 }
 
 Err set_hints(Comm& comm, const Info* info) {
+  const sync::Guard guard(comm.store->lock);
   if (info == nullptr) return ok;
   for (const auto& [key, value] : info->entries) {
     if (!is_usable_hint(comm, key, value)) continue;

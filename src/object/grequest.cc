@@ -12,11 +12,19 @@ namespace {
 
 struct State {
   Store* store;
+  sync::RankLock* lock;
   GeneralizedCalls calls;
 };
 
 State& state(Request& request) {
   return *static_cast<State*>(request.state);
+}
+
+/// What a callback returns.
+template <class Callback>
+int called(Request& request, Callback&& callback) {
+  const sync::Away away(*state(request).lock);
+  return callback();
 }
 
 Err returned(int code, const char* by) {
@@ -28,7 +36,7 @@ Err query(Request& request) {
   const GeneralizedCalls& calls = state(request).calls;
   MPI_Status status{};
   set_empty_status(&status);
-  const int code = calls.query(calls.extra, &status);
+  const int code = called(request, [&] { return calls.query(calls.extra, &status); });
   request.source = status.MPI_SOURCE;
   request.tag = status.MPI_TAG;
   request.bytes = status_bytes(status);
@@ -39,12 +47,13 @@ Err query(Request& request) {
 
 Err cancel(Request& request) {
   const GeneralizedCalls& calls = state(request).calls;
-  return returned(calls.cancel(calls.extra, request.done), "cancel");
+  const bool done = request.done;
+  return returned(called(request, [&] { return calls.cancel(calls.extra, done); }), "cancel");
 }
 
 Err destroy(Request& request) {
   State* s = &state(request);
-  const int code = s->calls.free(s->calls.extra);
+  const int code = called(request, [s] { return s->calls.free(s->calls.extra); });
   s->store->destroy(&request);
   delete s;
   return returned(code, "free");
@@ -60,11 +69,12 @@ constexpr RequestOps ops{"generalized request", nullptr, cancel, release, query}
 
 }  // namespace
 
-Request* start_generalized(Store& store, pt2pt::Engine& engine, const GeneralizedCalls& calls) {
-  Request* request = store.requests.create();
+Request* start_generalized(Store& store, pt2pt::Engine& engine, sync::RankLock& lock,
+                           const GeneralizedCalls& calls) {
+  Request* request = store.create_request();
   request->ops = &ops;
   request->engine = &engine;
-  request->state = new State{&store, calls};
+  request->state = new State{&store, &lock, calls};
   return request;
 }
 

@@ -6,6 +6,7 @@
 #include "base/err.h"
 #include "object/objects.h"
 #include "object/request.h"
+#include "sync/lock.h"
 
 namespace weft::object {
 
@@ -17,7 +18,9 @@ struct GeneralizedCalls {
 };
 
 /// MPI_Grequest_start; `request` is active until complete_generalized.
-Request* start_generalized(Store& store, pt2pt::Engine& engine, const GeneralizedCalls& calls);
+/// `lock` is the engine's: no callback runs under it, because it may call anything.
+Request* start_generalized(Store& store, pt2pt::Engine& engine, sync::RankLock& lock,
+                           const GeneralizedCalls& calls);
 /// MPI_Grequest_complete. The caller wakes whoever waits for the request.
 Err complete_generalized(Request& request);
 

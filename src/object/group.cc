@@ -76,6 +76,7 @@ Err expand(const Group& group, std::span<const Range> ranges, std::vector<int>& 
 }  // namespace
 
 Group* make_group(Store& store, std::vector<std::int32_t> members) {
+  const sync::Guard guard(store.lock);
   Group* group = store.groups.create();
   group->store = &store;
   group->members = std::move(members);

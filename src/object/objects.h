@@ -2,8 +2,8 @@
 //
 // MPI objects as state: what a communicator, group, operation, error handler, info and request
 // *is*. What is done with them lives in the rooms above. Objects belong to one rank, are made in
-// that rank's pools (object/store.h) and are guarded by its lock. A handle is the object's address,
-// or a constant of the standard ABI for the predefined ones.
+// that rank's pools (object/store.h) and are guarded by its object lock. A handle is the object's
+// address, or a constant of the standard ABI for the predefined ones.
 #pragma once
 
 #include <mpi.h>
@@ -97,8 +97,10 @@ struct Comm : Object {
   std::string name;
   std::uint32_t constructions = 0;  // collective constructions begun on it, the same at all members
   std::uint32_t operations = 0;     // collectives by messages begun on it, likewise; the next's tag
-  std::int32_t orphans = 0;         // operations under way whose requests the user has freed
-  bool freed = false;               // by the user; pending operations keep it
+  std::int32_t orphans = 0;  // operations under way whose requests the user has freed; atomic
+  bool threads = false;      // several threads of the rank may use it at once
+  bool by_tag = false;       // its messages go to contexts by tag (pt2pt::engine_for)
+  bool freed = false;        // by the user; pending operations keep it
 
   int size() const { return group->size(); }
   bool is_inter() const { return remote != nullptr; }
@@ -113,7 +115,7 @@ MPI_Op handle_of(const Op& op);
 MPI_Errhandler handle_of(const Errhandler& errhandler);
 
 /// Keep a communicator alive while an operation uses it, and let it go: the last one (after
-/// MPI_Comm_free) destroys it. Under the rank's lock.
+/// MPI_Comm_free) destroys it.
 void retain(Comm& comm);
 void release(Comm& comm);
 /// The same for operations and error handlers; no effect on the predefined ones.

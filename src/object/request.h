@@ -16,7 +16,7 @@ namespace weft::object {
 
 struct Request;
 
-/// What differs between kinds of requests. All are called under the rank's lock.
+/// What differs between kinds of requests. All are called under the lock of the request's engine.
 struct RequestOps {
   const char* what;        // "receive", "send", "MPI_Ibarrier", ... for messages
   Err (*start)(Request&);  // persistent: begin again; null if the kind is never persistent
@@ -34,7 +34,7 @@ struct RequestOps {
 
 struct Request : Object {
   const RequestOps* ops = nullptr;
-  pt2pt::Engine* engine = nullptr;  // of the owning rank; always set
+  pt2pt::Engine* engine = nullptr;  // whose lock guards it; always set
   Comm* comm = nullptr;             // for its error handler; null for generalized requests
   bool done = false;                // complete; for an inactive persistent request: true
   bool persistent = false;
@@ -53,7 +53,18 @@ struct Request : Object {
 /// back.
 inline void orphan(Request& request) {
   request.orphan = true;
-  if (request.comm != nullptr) ++request.comm->orphans;
+  // relaxed: a count; MPI_Comm_disconnect asks until it is 0
+  if (request.comm != nullptr)
+    std::atomic_ref(request.comm->orphans).fetch_add(1, std::memory_order_relaxed);
+}
+
+/// Whoever completes it, before it lets go of the communicator. True if it was the last.
+inline bool end_orphan(Comm& comm) {
+  // release: pairs with orphans_of()
+  return std::atomic_ref(comm.orphans).fetch_sub(1, std::memory_order_release) == 1;
+}
+inline std::int32_t orphans_of(Comm& comm) {
+  return std::atomic_ref(comm.orphans).load(std::memory_order_acquire);
 }
 
 /// Fill `status` unless it is MPI_STATUS_IGNORE. MPI_ERROR is left alone: only the calls that

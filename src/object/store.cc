@@ -19,9 +19,10 @@ void make_predefined(Errhandler& errhandler, Errhandler::What what) {
 void destroy(Comm& comm) {
   Store& store = *comm.store;
   if (store.comm_gone != nullptr) store.comm_gone(comm);
+  const sync::Guard guard(store.lock);
   free_topology(comm.topology);
   for (Group* group : {comm.group, comm.remote})
-    if (group != nullptr && --group->refs == 0) store.groups.destroy(group);
+    if (group != nullptr && drop_owner(*group, true)) store.groups.destroy(group);
   if (comm.errhandler != nullptr) release(*comm.errhandler);
   if (comm.hints != nullptr) store.infos.destroy(comm.hints);
   store.comms.destroy(&comm);
@@ -36,6 +37,7 @@ Store::Store() {
   group_empty = groups.create();
   info_env = infos.create();
   types.forget = forget_type;
+  types.lock = &lock;
 }
 
 Store::~Store() {
@@ -52,32 +54,43 @@ Errhandler* Store::errhandler(MPI_Errhandler handle) {
   return errhandler->handles > 0 && errhandler->store == this ? errhandler : nullptr;
 }
 
+Request* Store::create_request() {
+  const sync::Guard guard(lock);
+  return requests.create();
+}
+
+void Store::destroy(Request* request) {
+  const sync::Guard guard(lock);
+  requests.destroy(request);
+}
+
 void retain(Comm& comm) {
-  ++comm.refs;
+  add_owner(comm, comm.threads);
 }
 
 void release(Comm& comm) {
   WEFT_ASSERT(comm.refs > 0);
-  if (--comm.refs == 0) destroy(comm);
+  if (drop_owner(comm, comm.threads)) destroy(comm);
 }
 
 void retain(const Op& op) {
-  if (op.store != nullptr) ++const_cast<Op&>(op).refs;
+  if (op.store != nullptr) add_owner(op, true);
 }
 
 void release(const Op& op) {
-  if (op.store == nullptr) return;
-  Op& mine = const_cast<Op&>(op);
-  if (--mine.refs == 0) mine.store->ops.destroy(&mine);
+  if (op.store == nullptr || !drop_owner(op, true)) return;
+  const sync::Guard guard(op.store->lock);
+  op.store->ops.destroy(const_cast<Op*>(&op));
 }
 
 void retain(Errhandler& errhandler) {
-  if (errhandler.store != nullptr) ++errhandler.refs;
+  if (errhandler.store != nullptr) add_owner(errhandler, true);
 }
 
 void release(Errhandler& errhandler) {
-  if (errhandler.store == nullptr) return;
-  if (--errhandler.refs == 0) errhandler.store->errhandlers.destroy(&errhandler);
+  if (errhandler.store == nullptr || !drop_owner(errhandler, true)) return;
+  const sync::Guard guard(errhandler.store->lock);
+  errhandler.store->errhandlers.destroy(&errhandler);
 }
 
 MPI_Comm handle_of(const Comm& comm) {

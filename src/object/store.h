@@ -3,7 +3,7 @@
 // The Store: what one rank owns of MPI objects. Pools for everything the user can make, the
 // predefined objects, keyvals, error codes. Handles become objects here: a constant of the ABI
 // gives this rank's object, anything else is checked to be a live object of the right kind. Guarded
-// by the rank's lock. Point-to-point requests and messages have pools in pt2pt::Engine.
+// by `lock`. Point-to-point requests and messages have pools in pt2pt::Engine.
 #pragma once
 
 #include <mpi.h>
@@ -20,6 +20,7 @@
 #include "object/request.h"
 #include "object/tool.h"
 #include "object/types.h"
+#include "sync/lock.h"
 
 namespace weft::object {
 
@@ -38,6 +39,12 @@ struct Store {
   ~Store();
   Store(const Store&) = delete;
   Store& operator=(const Store&) = delete;
+
+  /// The object lock: guards all that is here, and what objects have that can change (attributes,
+  /// names, hints, error handlers). The innermost lock: taken under a context's
+  /// (pt2pt::Engine::lock), never the other way round, and not held while a callback of the user
+  /// runs.
+  sync::RankLock lock;
 
   Pool<Comm, Kind::comm> comms;
   Pool<Group, Kind::group> groups;
@@ -72,7 +79,8 @@ struct Store {
   Info* info(MPI_Info handle);
   const datatype::Type* type(MPI_Datatype handle) const { return datatype::from_handle(handle); }
 
-  void destroy(Request* request) { requests.destroy(request); }
+  Request* create_request();
+  void destroy(Request* request);
 };
 
 /// Handles below this are constants of the ABI, never addresses.

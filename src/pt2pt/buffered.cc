@@ -15,12 +15,14 @@ constexpr std::int64_t alignment = 16;
 
 /// The buffer that sends on `comm` use; create: make an entry for a communicator without one.
 BufferPool* pool_for(Engine& e, const Comm* comm, bool create) {
-  if (comm == nullptr) return &e.buffer;
-  for (auto& entry : e.comm_buffers)
+  Buffers& buffers = e.contexts->buffers;
+  const sync::Guard guard(e.contexts->objects);
+  if (comm == nullptr) return &buffers.own;
+  for (auto& entry : buffers.of_comms)
     if (entry.first == comm) return entry.second;
   if (!create) return nullptr;
-  e.comm_buffers.emplace_back(const_cast<Comm*>(comm), new BufferPool);
-  return e.comm_buffers.back().second;
+  buffers.of_comms.emplace_back(comm, new BufferPool);
+  return buffers.of_comms.back().second;
 }
 
 std::byte* take_piece(BufferPool& pool, std::int64_t bytes) {
@@ -36,46 +38,41 @@ std::byte* take_piece(BufferPool& pool, std::int64_t bytes) {
 
 void piece_sent(P2p& send) {
   BufferPool& pool = *send.pool;
-  --pool.in_flight;
-  if (send.owns_buffer) return;  // automatic: destroy() frees it
-  const std::int64_t at = static_cast<std::byte*>(send.buffer.data) - pool.base;
-  std::erase_if(pool.pieces, [at](const BufferPool::Piece& p) { return p.at == at; });
+  Contexts& all = *send.engine->contexts;
+  if (!send.owns_buffer) {  // else automatic: destroy() frees it
+    const sync::Guard guard(all.objects);
+    const std::int64_t at = static_cast<std::byte*>(send.buffer.data) - pool.base;
+    std::erase_if(pool.pieces, [at](const BufferPool::Piece& p) { return p.at == at; });
+  }
+  // release: the piece is free. pairs with is_out(). Who waits for that waits in the first context.
+  if (pool.in_flight.fetch_sub(1, std::memory_order_release) == 1) all.engines[0]->inbox.wake();
+}
+
+bool is_out(const BufferPool& pool) {
+  return pool.in_flight.load(std::memory_order_acquire) == 0;
 }
 
 /// Send `bytes` packed bytes at `data` in the background.
 void send_piece(Engine& e, P2p& original, BufferPool& pool, std::byte* data, std::int64_t bytes) {
   datatype::pack(original.buffer, 0, data, bytes);
   const datatype::Type* byte = datatype::predefined(reinterpret_cast<std::uintptr_t>(MPI_BYTE));
-  P2p* copy = new_request(*original.comm, true, {data, bytes, byte});
+  P2p* copy = new_request(e, *original.comm, true, {data, bytes, byte});
   copy->envelope = original.envelope;
   copy->peer = original.peer;
   copy->pool = &pool;
   copy->owns_buffer = pool.automatic;
   copy->finished = piece_sent;
   object::orphan(*copy);
-  ++pool.in_flight;
+  pool.in_flight.fetch_add(1, std::memory_order_relaxed);
   start_send(e, *copy);
 }
 
-struct Flush {
-  P2p* request;
-  BufferPool* pool;
-};
-
-bool poll_flush(void* state) {
-  auto* flush = static_cast<Flush*>(state);
-  if (flush->pool->in_flight > 0) return false;
-  complete(*flush->request, MPI_SUCCESS);
-  delete flush;
-  return true;
-}
-
-}  // namespace
-
-Err start_buffered(Engine& e, P2p& send) {
+/// The buffer that a message is for.
+Err find_pool(Engine& e, const P2p& send, std::int64_t bytes, BufferPool** out) {
+  Buffers& buffers = e.contexts->buffers;
+  const sync::Guard guard(e.contexts->objects);
   BufferPool* pool = pool_for(e, send.comm, false);
-  if (pool == nullptr || !pool->attached) pool = &e.buffer;
-  const std::int64_t bytes = send.buffer.bytes();
+  if (pool == nullptr || !pool->attached) pool = &buffers.own;
   if (!pool->attached)
     return fail(MPI_ERR_BUFFER,
                 "no buffer is attached for a buffered send of %lld bytes; call "
@@ -86,25 +83,53 @@ Err start_buffered(Engine& e, P2p& send) {
                 "a buffered send of %lld bytes does not fit the attached buffer of %lld "
                 "bytes; attach at least MPI_Pack_size + MPI_BSEND_OVERHEAD bytes per message",
                 static_cast<long long>(bytes), static_cast<long long>(pool->size));
+  *out = pool;
+  return ok;
+}
+
+/// Room for a message; nullptr: there is none now.
+std::byte* room_in(Engine& e, BufferPool& pool, std::int64_t bytes) {
+  const sync::Guard guard(e.contexts->objects);
+  if (!pool.automatic) return take_piece(pool, bytes);
+  return static_cast<std::byte*>(
+      std::malloc(static_cast<std::size_t>(std::max<std::int64_t>(bytes, 1))));
+}
+
+struct Flush {
+  P2p* request;
+  BufferPool* pool;
+};
+
+bool poll_flush(void* state) {
+  auto* flush = static_cast<Flush*>(state);
+  if (!is_out(*flush->pool)) return false;
+  complete(*flush->request, MPI_SUCCESS);
+  delete flush;
+  return true;
+}
+
+}  // namespace
+
+Err start_buffered(Engine& e, P2p& send) {
+  const std::int64_t bytes = send.buffer.bytes();
+  BufferPool* pool = nullptr;
+  WEFT_TRY(find_pool(e, send, bytes, &pool));
   Peer& peer = e.peer(send.peer);
   const bool pushed = peer.queue.empty() && bytes <= std::min(e.eager_max, e.single_max) &&
                       !peer.outbox.asks_first() &&
                       push_eager(e, peer, send.envelope, send.buffer, bytes);
   if (!pushed) {
-    std::byte* piece = nullptr;
-    if (pool->automatic) {
-      piece = static_cast<std::byte*>(
-          std::malloc(static_cast<std::size_t>(std::max<std::int64_t>(bytes, 1))));
-    } else if ((piece = take_piece(*pool, bytes)) == nullptr) {
+    std::byte* piece = room_in(e, *pool, bytes);
+    if (piece == nullptr) {
       progress(e);  // earlier messages may be out by now
-      piece = take_piece(*pool, bytes);
+      piece = room_in(e, *pool, bytes);
     }
     if (piece == nullptr)
       return fail(MPI_ERR_BUFFER,
                   "the attached buffer of %lld bytes has no room for %lld more bytes: "
                   "%lld earlier buffered messages are not received yet; attach a larger one",
                   static_cast<long long>(pool->size), static_cast<long long>(bytes),
-                  static_cast<long long>(pool->in_flight));
+                  static_cast<long long>(pool->in_flight.load(std::memory_order_relaxed)));
     send_piece(e, send, *pool, piece, bytes);
   }
   complete(send, MPI_SUCCESS);
@@ -112,6 +137,7 @@ Err start_buffered(Engine& e, P2p& send) {
 }
 
 Err buffer_attach(Engine& e, Comm* comm, void* buffer, std::int64_t size) {
+  const sync::Guard guard(e.contexts->objects);
   BufferPool& pool = *pool_for(e, comm, true);
   if (pool.attached)
     return fail(MPI_ERR_BUFFER, "a buffer of %lld bytes is attached already; detach it first",
@@ -125,7 +151,7 @@ Err buffer_attach(Engine& e, Comm* comm, void* buffer, std::int64_t size) {
 
 Err buffer_flush(Engine& e, Comm* comm) {
   if (BufferPool* pool = pool_for(e, comm, false))
-    wait_until(e, [pool] { return pool->in_flight == 0; }, {.about = &sent_messages});
+    wait_until(e, [pool] { return is_out(*pool); }, {.about = &sent_messages});
   return ok;
 }
 
@@ -133,7 +159,7 @@ Err buffer_iflush(Engine& e, Comm* comm, MPI_Request* out) {
   P2p* request = new_plain_request(e);
   *out = handle_of(request);
   BufferPool* pool = pool_for(e, comm, false);
-  if (pool == nullptr || pool->in_flight == 0) {
+  if (pool == nullptr || is_out(*pool)) {
     complete(*request, MPI_SUCCESS);
   } else {
     add_poller(e, {poll_flush, new Flush{request, pool}});
@@ -143,6 +169,7 @@ Err buffer_iflush(Engine& e, Comm* comm, MPI_Request* out) {
 
 Err buffer_detach(Engine& e, Comm* comm, void* buffer_address, std::int64_t* size) {
   WEFT_TRY(buffer_flush(e, comm));
+  const sync::Guard guard(e.contexts->objects);
   BufferPool* pool = pool_for(e, comm, false);
   void* base = nullptr;
   *size = 0;
@@ -156,7 +183,9 @@ Err buffer_detach(Engine& e, Comm* comm, void* buffer_address, std::int64_t* siz
 }
 
 void forget_buffer(Engine& e, const Comm& comm) {
-  std::erase_if(e.comm_buffers, [&comm](const auto& entry) {
+  Buffers& buffers = e.contexts->buffers;
+  const sync::Guard guard(e.contexts->objects);
+  std::erase_if(buffers.of_comms, [&comm](const auto& entry) {
     if (entry.first != &comm) return false;
     delete entry.second;
     return true;

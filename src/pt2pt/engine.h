@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The communication engine of one rank: its mailbox, its view of each peer, the match queues, and
-// the requests in flight. Everything here is guarded by the rank's lock; what other ranks touch is
-// in shm/mailbox.h. Who does what: send.cc starts sends, recv.cc starts receives, match.h pairs
-// them, transfer.cc moves large messages, progress.cc looks into the mailbox and waits.
+// The communication engine of a rank, or of one of its contexts (care.h): its mailbox, its view of
+// each peer, the match queues, and the requests in flight. Everything here is guarded by its lock;
+// what other ranks touch is in shm/mailbox.h. Who does what: send.cc starts sends, recv.cc starts
+// receives, match.h pairs them, transfer.cc moves large messages, progress.cc looks into the
+// mailbox and waits.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +19,7 @@
 #include "base/trace.h"
 #include "hang/watch.h"
 #include "memory/peer.h"
+#include "pt2pt/care.h"
 #include "pt2pt/match.h"
 #include "pt2pt/pt2pt.h"
 #include "pt2pt/waiting.h"
@@ -60,7 +62,8 @@ struct P2p : Request, Outgoing, Posted {
   std::int64_t moved = 0;             // bytes that crossed in pieces
   std::uint64_t cookie = 0;           // of a staged send: the receiver's name for its request
   P2p* partner = nullptr;             // of a half of an MPI_Isendrecv: the whole
-  int halves = 0;                     // of the whole: halves still under way
+  int halves = 0;                     // of the whole: halves still under way; atomic
+  bool polled = false;                // of the whole: its halves are of different contexts
   struct BufferPool* pool = nullptr;  // of a buffered message
   void (*finished)(P2p&) = nullptr;   // called at completion (buffered sends, isendrecv)
 };
@@ -85,20 +88,9 @@ struct Peer {
   Link<Peer> busy_link;
 };
 
-/// Attached buffers of buffered mode (buffered.cc).
-struct BufferPool {
-  std::byte* base = nullptr;
-  std::int64_t size = 0;
-  bool attached = false;
-  bool automatic = false;
-  struct Piece {
-    std::int64_t at, bytes;
-  };
-  std::vector<Piece> pieces;   // in use, by address
-  std::int64_t in_flight = 0;  // messages not yet sent
-};
-
 struct Engine {
+  Contexts* contexts = nullptr;  // of the rank
+  int context = 0;               // which of them this is
   memory::Job* job = nullptr;
   const Params* params = nullptr;  // the process's
   std::int32_t world_rank = 0;
@@ -109,7 +101,7 @@ struct Engine {
   }
   Counters* counters = nullptr;
   std::unique_ptr<Log> log;
-  std::unique_ptr<Trace> trace;  // null unless WEFT_TRACE is set
+  std::shared_ptr<Trace> trace;  // of the rank; null unless WEFT_TRACE is set
   sync::Policy policy;
   sync::RankLock lock;
   bool framed = false;  // an entry point has more to do than its call: lock, trace, measure
@@ -135,16 +127,16 @@ struct Engine {
   List<P2p, &P2p::copy_link> copies;  // receives whose last chunk is with a helper
   std::vector<Poller> pollers;
   std::int64_t unexpected_bytes = 0;
-  BufferPool buffer;
-  std::vector<std::pair<Comm*, BufferPool*>> comm_buffers;
   std::uint32_t vain_looks = 0;
-  Waiters waiters;                     // threads of this rank, if it has several
-  std::vector<Comm*> comms;            // the rank's, in order of their construction
-  std::unique_ptr<hang::Watch> watch;  // null where mpiexec looks for hangs, or nobody does
+  Waiters waiters;                      // threads of this rank, if it has several
+  bool ending = false;                  // MPI_Finalize has begun
+  std::atomic<bool> needs_care{false};  // written under the lock; who reads it: care.h
+  std::unique_ptr<hang::Watch> watch;   // null where mpiexec looks for hangs, or nobody does
 
   /// Join the job. Sends to ranks that have not joined yet are fine: their mailbox is there.
-  void open(memory::Job& job, int world_rank, const Params& params, Counters& counters);
-  /// The rank's threads may call MPI at once from now on. By the holder of the lock.
+  void open(memory::Job& job, int world_rank, const Params& params, Counters& counters,
+            Contexts& contexts);
+  /// The rank's threads may call MPI at once from now on.
   void share(const Params& params);
   Peer& peer(std::int32_t world_rank_of_peer) {
     Peer& p = peers[static_cast<std::size_t>(world_rank_of_peer)];
@@ -156,6 +148,14 @@ struct Engine {
  private:
   void open_peer(Peer& peer, std::int32_t world_rank_of_peer);
 };
+
+/// The context that messages of `comm` with this tag go to, at both ends.
+[[gnu::cold]] Engine& engine_of_tag(const Comm& comm, int tag);
+inline Engine& engine_for(const Comm& comm, int tag) {
+  if (comm.by_tag) [[unlikely]]
+    return engine_of_tag(comm, tag);
+  return *comm.engine;
+}
 
 // --- starting (send.cc, recv.cc) --------------------------------------------------------------
 wire::Envelope envelope_of(const Comm& comm, int tag, Space space);
@@ -169,7 +169,7 @@ void start_send(Engine& e, P2p& send);
 bool push_queued(Engine& e, Peer& peer, Outgoing& item);
 void start_recv(Engine& e, P2p& recv);
 /// A new request for the user (references to type and communicator are counted).
-P2p* new_request(Comm& comm, bool is_send, const Buffer& buffer);
+P2p* new_request(Engine& e, Comm& comm, bool is_send, const Buffer& buffer);
 /// A request without communicator or buffer.
 P2p* new_plain_request(Engine& e);
 /// Make Engine::sent.
@@ -225,6 +225,11 @@ void send_control(Engine& e, Peer& peer, wire::What what, std::uint32_t job, std
                   std::uint64_t bytes);
 /// A look (MPI_Test, MPI_Iprobe) found nothing: give the core away now and then if it is wanted.
 void looked_in_vain(Engine& e);
+
+[[gnu::cold]] void set_care(Engine& e);
+inline void leave_context(Engine& e) {
+  if (e.contexts->several()) set_care(e);
+}
 
 /// Wake rank `world_rank` if it sleeps, after publishing news outside its mailbox (shared flags).
 inline void wake_rank(Engine& e, std::int32_t world_rank) {

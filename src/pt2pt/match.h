@@ -15,6 +15,8 @@
 
 namespace weft::pt2pt {
 
+struct Engine;
+
 /// The part of a receive that the matcher sees (P2p derives from it).
 struct Posted {
   wire::Envelope envelope{};  // source and tag may be wildcards
@@ -26,8 +28,9 @@ struct Posted {
 struct Arrived : Object {
   wire::Envelope envelope{};
   std::int32_t sender = -1;      // world rank
-  object::Comm* comm = nullptr;  // once MPI_Mprobe has taken it out
-  bool offer = false;            // the data is still at the sender, in copy job `job`
+  object::Comm* comm = nullptr;  // these two once MPI_Mprobe has taken it out
+  Engine* engine = nullptr;
+  bool offer = false;  // the data is still at the sender, in copy job `job`
   std::uint32_t job = 0;
   std::int64_t bytes = 0;     // of the message
   std::int64_t here = 0;      // bytes of it that have arrived

@@ -25,7 +25,7 @@ constexpr std::uint32_t spaces = 4;  // message spaces of a communicator (object
 
 /// The communicator to which messages of `context` belong; nullptr: to none that is complete.
 const Comm* comm_of(const Engine& e, std::uint32_t context) {
-  for (const Comm* comm : e.comms)
+  for (Comm* comm : e.contexts->comms)
     if (context - comm->context < spaces) return comm;
   return nullptr;
 }
@@ -92,11 +92,14 @@ class Writer {
   }
 
   void add_begun() {
-    const auto add = [this](const Comm& comm) {
-      record_.begun[record_.begun_count++] = {comm.context, comm.operations};
+    const auto add = [this](Comm& comm) {
+      const std::atomic_ref operations(comm.operations);  // changes in another context
+      record_.begun[record_.begun_count++] = {comm.context,
+                                              operations.load(std::memory_order_relaxed)};
     };
-    for (std::size_t i = 0; i < e_.comms.size() && record_.begun_count < Record::begun_max; ++i)
-      add(*e_.comms[i]);
+    const std::vector<Comm*>& comms = e_.contexts->comms;
+    for (std::size_t i = 0; i < comms.size() && record_.begun_count < Record::begun_max; ++i)
+      add(*comms[i]);
   }
 
  private:
@@ -235,6 +238,7 @@ void Note::write(Engine& e, const Awaited& awaited) {
   record.pid = e.pid;
   record.tid = gettid();
   record.multiple = e.lock.enabled();
+  const sync::Guard guard(e.contexts->objects);
   Writer writer(e, record);
   writer.add(awaited);
   writer.add_messages();

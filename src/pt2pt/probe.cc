@@ -21,13 +21,13 @@ wire::Envelope wanted(int source, int tag, const Comm& comm) {
 
 /// The first message that fits, after a look into the mailbox.
 Arrived* look(int source, int tag, Comm& comm) {
-  Engine& e = *comm.engine;
+  Engine& e = engine_for(comm, tag);
   progress(e);
   return find_message(e, wanted(source, tag, comm));
 }
 
 Arrived* wait_for_message(int source, int tag, Comm& comm) {
-  Engine& e = *comm.engine;
+  Engine& e = engine_for(comm, tag);
   Arrived* m = nullptr;
   const About about{.what = hang::What::probe, .comm = &comm, .rank = source, .tag = tag};
   wait_until(e, [&] { return (m = find_message(e, wanted(source, tag, comm))) != nullptr; },
@@ -37,10 +37,12 @@ Arrived* wait_for_message(int source, int tag, Comm& comm) {
 
 /// False: its sender has just cancelled it.
 bool take(Arrived& m, Comm& comm, MPI_Message* message, MPI_Status* status) {
-  if (!claim_arrived(*comm.engine, m)) return false;
+  Engine& e = engine_for(comm, m.envelope.tag);
+  if (!claim_arrived(e, m)) return false;
   message_status(m, status);
-  comm.engine->matcher.remove(m);
+  e.matcher.remove(m);
   m.comm = &comm;
+  m.engine = &e;
   *message = reinterpret_cast<MPI_Message>(&m);
   return true;
 }
@@ -65,7 +67,7 @@ Err iprobe(int source, int tag, Comm& comm, int* flag, MPI_Status* status) {
   const Arrived* m = look(source, tag, comm);
   if (m == nullptr) {
     *flag = 0;
-    looked_in_vain(*comm.engine);
+    looked_in_vain(engine_for(comm, tag));
     return ok;
   }
   message_status(*m, status);
@@ -93,7 +95,7 @@ Err improbe(int source, int tag, Comm& comm, int* flag, MPI_Message* message, MP
   Arrived* m = look(source, tag, comm);
   if (m == nullptr || !take(*m, comm, message, status)) {
     *flag = 0;
-    looked_in_vain(*comm.engine);
+    looked_in_vain(engine_for(comm, tag));
   }
   return ok;
 }
@@ -106,7 +108,7 @@ Err mrecv(const Buffer& into, MPI_Message* message, MPI_Status* status) {
   }
   auto& m = *reinterpret_cast<Arrived*>(*message);
   *message = MPI_MESSAGE_NULL;
-  Engine& e = *m.comm->engine;
+  Engine& e = *m.engine;
   P2p operation;
   operation.engine = &e;
   operation.comm = m.comm;
@@ -128,9 +130,9 @@ Err imrecv(Engine& e, const Buffer& into, MPI_Message* message, MPI_Request* out
   }
   auto& m = *reinterpret_cast<Arrived*>(*message);
   *message = MPI_MESSAGE_NULL;
-  P2p* request = new_request(*m.comm, false, into);
+  P2p* request = new_request(*m.engine, *m.comm, false, into);
   *out = handle_of(request);
-  deliver(e, *request, m);
+  deliver(*m.engine, *request, m);
   return ok;
 }
 

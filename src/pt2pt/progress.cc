@@ -193,13 +193,15 @@ void wait_for_all(std::span<Request* const> requests) {
 }
 
 void looked_in_vain(Engine& e) {
-  if (!e.policy.crowded && e.waiters.waiting == 0) return;
+  const bool wanted = e.policy.crowded || e.waiters.waiting > 0;
+  if (!wanted && !e.contexts->several()) return;
   constexpr std::uint32_t looks_per_yield = 8;
   if (++e.vain_looks % looks_per_yield != 0) return;
-  ++e.counters->yields;
   const auto left = e.lock.let_go();
-  sync::yield();
+  if (e.contexts->several()) look_after_others(e, false);
+  if (wanted) sync::yield();
   e.lock.take_back(left);
+  if (wanted) ++e.counters->yields;
 }
 
 void add_poller(Engine& e, Poller poller) {
@@ -210,8 +212,9 @@ void enqueue(Engine& e, Peer& peer, OutgoingQueue& queue, Outgoing& item) {
   ++e.counters->ring_full;
   if (peer.queue.empty() && peer.urgent.empty()) e.busy.push_back(&peer);
   queue.push_back(&item);
+  if (e.contexts->several()) peer.outbox.knock();
   // Nobody tells when there is room again, so whoever looks after messages must not sleep.
-  if (e.waiters.sleeping > 0) sync::wake(e.inbox.parked());
+  e.inbox.wake();
 }
 
 void send_control(Engine& e, Peer& peer, wire::What what, std::uint32_t job, std::uint64_t cookie,
@@ -226,8 +229,11 @@ void send_control(Engine& e, Peer& peer, wire::What what, std::uint32_t job, std
   enqueue(e, peer, peer.urgent, *control);
 }
 
-void Engine::open(memory::Job& the_job, int rank, const Params& the_params,
-                  Counters& the_counters) {
+void Engine::open(memory::Job& the_job, int rank, const Params& the_params, Counters& the_counters,
+                  Contexts& the_contexts) {
+  contexts = &the_contexts;
+  context = static_cast<int>(contexts->engines.size());
+  contexts->engines.push_back(this);
   job = &the_job;
   params = &the_params;
   world_rank = rank;
@@ -236,7 +242,7 @@ void Engine::open(memory::Job& the_job, int rank, const Params& the_params,
   log = std::make_unique<Log>(params->text(P::log), rank);
   const memory::JobHeader& h = the_job.header();
   policy = sync::Policy::choose(*params, static_cast<int>(h.nranks), static_cast<int>(h.cpus));
-  inbox.open(the_job, rank);
+  inbox.open(the_job, rank, context);
   eager_max = params->integer(P::pt2pt_eager_max);
   single_max = std::min<std::int64_t>(smallest_piece, inbox.payload_max());
   piece_max = std::min<std::int64_t>(largest_piece, inbox.payload_max());
@@ -263,14 +269,16 @@ void Engine::share(const Params& params) {
   choice.settings.domains = sync::domain_count();
   choice.settings.domain = sync::current_domain;
   choice.counters = counters;
+  lock.hold();
   lock.enable(choice);
+  lock.release();
   waiters.cpus = choice.cpus;
   waiters.reactivate = params.boolean(P::sync_reactivation);
 }
 
 void Engine::open_peer(Peer& p, std::int32_t rank) {
   p.world_rank = rank;
-  p.outbox.open(*job, rank);
+  p.outbox.open(*job, rank, context);
 }
 
 }  // namespace weft::pt2pt

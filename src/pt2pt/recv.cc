@@ -87,7 +87,7 @@ void start_recv(Engine& e, P2p& recv) {
 }
 
 Err recv(const Buffer& into, int source, int tag, Comm& comm, MPI_Status* status) {
-  Engine& e = *comm.engine;
+  Engine& e = engine_for(comm, tag);
   if (source == MPI_PROC_NULL) [[unlikely]] {
     object::set_status(status, MPI_PROC_NULL, MPI_ANY_TAG, 0, false);
     return ok;

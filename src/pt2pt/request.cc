@@ -17,7 +17,10 @@ P2p& p2p(Request& request) {
 void destroy(P2p& request) {
   if (request.owns_buffer) std::free(request.buffer.data);
   Engine& e = *request.engine;
-  if (request.orphan && request.comm != nullptr) --request.comm->orphans;
+  // MPI_Comm_disconnect waits in the communicator's own context.
+  if (request.orphan && request.comm != nullptr && object::end_orphan(*request.comm) &&
+      request.comm->engine != &e)
+    request.comm->engine->inbox.wake();
   if (request.counted) {
     datatype::release(*request.buffer.type);
     object::release(*request.comm);
@@ -99,10 +102,10 @@ constexpr object::RequestOps sent_ops{"send", nullptr, cancel_shared, release_sh
 
 }  // namespace
 
-P2p* new_request(Comm& comm, bool is_send, const Buffer& buffer) {
-  P2p* p = comm.engine->requests.create();
+P2p* new_request(Engine& e, Comm& comm, bool is_send, const Buffer& buffer) {
+  P2p* p = e.requests.create();
   p->ops = is_send ? &send_ops : &recv_ops;
-  p->engine = comm.engine;
+  p->engine = &e;
   p->comm = &comm;
   p->is_send = is_send;
   p->buffer = buffer;
@@ -141,7 +144,7 @@ void complete(P2p& request, int error) {
 }
 
 Err send_init(const ConstBuffer& what, int dest, int tag, Comm& comm, Mode mode, MPI_Request* out) {
-  P2p* p = new_request(comm, true, writable(what));
+  P2p* p = new_request(engine_for(comm, tag), comm, true, writable(what));
   p->mode = mode;
   p->envelope = envelope_of(comm, tag, Space::user);
   p->peer = dest == MPI_PROC_NULL ? MPI_PROC_NULL : comm.peers()[static_cast<std::size_t>(dest)];
@@ -153,7 +156,7 @@ Err send_init(const ConstBuffer& what, int dest, int tag, Comm& comm, Mode mode,
 }
 
 Err recv_init(const Buffer& into, int source, int tag, Comm& comm, MPI_Request* out) {
-  P2p* p = new_request(comm, false, into);
+  P2p* p = new_request(engine_for(comm, tag), comm, false, into);
   p->envelope = {comm.context, source, tag};
   p->peer = source == MPI_PROC_NULL ? MPI_PROC_NULL : -1;
   p->persistent = true;

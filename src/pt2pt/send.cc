@@ -139,7 +139,7 @@ Err send(const ConstBuffer& what, int dest, int tag, Comm& comm, Mode mode) {
     WEFT_TRY(isend(what, dest, tag, comm, mode, &request));
     return request_free(&request);
   }
-  Engine& e = *comm.engine;
+  Engine& e = engine_for(comm, tag);
   const std::int32_t world = comm.peers()[static_cast<std::size_t>(dest)];
   Peer& peer = e.peer(world);
   const std::int64_t bytes = what.bytes();
@@ -161,7 +161,7 @@ Err send(const ConstBuffer& what, int dest, int tag, Comm& comm, Mode mode) {
 }
 
 Err isend(const ConstBuffer& what, int dest, int tag, Comm& comm, Mode mode, MPI_Request* out) {
-  Engine& e = *comm.engine;
+  Engine& e = engine_for(comm, tag);
   if (dest != MPI_PROC_NULL && mode != Mode::buffered) [[likely]] {
     Peer& peer = e.peer(comm.peers()[static_cast<std::size_t>(dest)]);
     const std::int64_t bytes = what.bytes();

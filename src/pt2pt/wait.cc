@@ -2,19 +2,10 @@
 //
 // Completion (MPI-5.0 §3.7.3-§3.7.6), the same for every kind of request. A null handle and an
 // inactive persistent request are complete with the empty status.
-#include <cstdio>
-
-#include "pt2pt/engine.h"
+#include "pt2pt/completion.h"
 
 namespace weft::pt2pt {
 namespace {
-
-bool is_pending(MPI_Request handle) {
-  return handle != MPI_REQUEST_NULL && !request_of(handle)->done;
-}
-bool is_active(MPI_Request handle) {
-  return handle != MPI_REQUEST_NULL && request_of(handle)->active;
-}
 
 Engine* engine_of(std::span<const MPI_Request> handles) {
   for (MPI_Request handle : handles)
@@ -26,11 +17,21 @@ void fill_status(const Request& request, MPI_Status* status) {
   object::set_status(status, request.source, request.tag, request.bytes, request.cancelled);
 }
 
-MPI_Status* status_at(MPI_Status* statuses, std::size_t i) {
-  return statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[i];
+/// Progress once; is nothing of `handles` pending?
+bool look_whether_all_done(std::span<const MPI_Request> handles) {
+  Engine* e = engine_of(handles);
+  if (e == nullptr) return true;
+  progress(*e);
+  for (MPI_Request handle : handles) {
+    if (!is_pending(handle)) continue;
+    looked_in_vain(*e);
+    return false;
+  }
+  return true;
 }
 
-/// The status of a request that is complete, null or inactive; it stays as it is.
+}  // namespace
+
 Err look_at(MPI_Request handle, MPI_Status* status) {
   if (!is_active(handle)) {
     object::set_empty_status(status);
@@ -42,7 +43,6 @@ Err look_at(MPI_Request handle, MPI_Status* status) {
   return ok;
 }
 
-/// Hand a complete request back to the user: status, and the end of the handle or of its activity.
 Err finish(MPI_Request* handle, MPI_Status* status) {
   if (!is_active(*handle)) {
     object::set_empty_status(status);
@@ -63,74 +63,6 @@ Err finish(MPI_Request* handle, MPI_Status* status) {
   }
   return err;
 }
-
-/// Progress once; is nothing of `handles` pending?
-bool look_whether_all_done(std::span<const MPI_Request> handles) {
-  Engine* e = engine_of(handles);
-  if (e == nullptr) return true;
-  progress(*e);
-  for (MPI_Request handle : handles) {
-    if (!is_pending(handle)) continue;
-    looked_in_vain(*e);
-    return false;
-  }
-  return true;
-}
-
-/// Finish all of `handles`, which are complete; MPI_ERR_IN_STATUS if one failed.
-Err finish_all(std::span<MPI_Request> handles, MPI_Status* statuses) {
-  std::size_t failed = handles.size();
-  Err first = ok;
-  for (std::size_t i = 0; i < handles.size(); ++i) {
-    MPI_Status* status = status_at(statuses, i);
-    const Err err = finish(&handles[i], status);
-    if (status != MPI_STATUS_IGNORE) status->MPI_ERROR = err.cls;
-    if (err && failed == handles.size()) {
-      failed = i;
-      first = err;
-    }
-  }
-  if (failed == handles.size()) return ok;
-  const char* why = last_error_text(first.cls);
-  char text[600];
-  std::snprintf(text, sizeof text, "%s", why != nullptr ? why : "its operation failed");
-  return fail(MPI_ERR_IN_STATUS,
-              "request %zu of %zu failed: %s (error classes are in the statuses)", failed,
-              handles.size(), text);
-}
-
-int first_complete(std::span<const MPI_Request> handles) {
-  for (std::size_t i = 0; i < handles.size(); ++i)
-    if (is_active(handles[i]) && request_of(handles[i])->done) return static_cast<int>(i);
-  return MPI_UNDEFINED;
-}
-
-bool any_active(std::span<const MPI_Request> handles) {
-  for (MPI_Request handle : handles)
-    if (is_active(handle)) return true;
-  return false;
-}
-
-Err finish_some(std::span<MPI_Request> handles, int* outcount, int* indices, MPI_Status* statuses) {
-  int n = 0;
-  bool failed = false;
-  for (std::size_t i = 0; i < handles.size(); ++i) {
-    if (!is_active(handles[i]) || !request_of(handles[i])->done) continue;
-    MPI_Status* status = status_at(statuses, static_cast<std::size_t>(n));
-    const Err err = finish(&handles[i], status);
-    if (status != MPI_STATUS_IGNORE) status->MPI_ERROR = err.cls;
-    failed |= static_cast<bool>(err);
-    indices[n++] = static_cast<int>(i);
-  }
-  *outcount = n;
-  if (!failed) return ok;
-  return fail(MPI_ERR_IN_STATUS,
-              "at least one of %d completed requests failed; error classes are in "
-              "the statuses",
-              n);
-}
-
-}  // namespace
 
 Err wait(MPI_Request* handle, MPI_Status* status) {
   if (is_pending(*handle)) {
@@ -160,7 +92,7 @@ Err waitany(std::span<MPI_Request> handles, int* index, MPI_Status* status) {
     return ok;
   }
   wait_until(*engine_of(handles),
-             [&] { return (*index = first_complete(handles)) != MPI_UNDEFINED; },
+             [&] { return (*index = first_complete<Held>(handles)) != MPI_UNDEFINED; },
              {.handles = handles, .one_is_enough = true});
   return finish(&handles[static_cast<std::size_t>(*index)], status);
 }
@@ -174,7 +106,7 @@ Err testany(std::span<MPI_Request> handles, int* index, int* flag, MPI_Status* s
   }
   Engine& e = *engine_of(handles);
   progress(e);
-  *index = first_complete(handles);
+  *index = first_complete<Held>(handles);
   if (*index == MPI_UNDEFINED) {
     *flag = 0;
     looked_in_vain(e);
@@ -190,21 +122,21 @@ Err waitall(std::span<MPI_Request> handles, MPI_Status* statuses) {
     return next == handles.size();
   };
   if (!all_done()) wait_until(*request_of(handles[next])->engine, all_done, {.handles = handles});
-  return finish_all(handles, statuses);
+  return finish_all<Held>(handles, statuses);
 }
 
 Err testall(std::span<MPI_Request> handles, int* flag, MPI_Status* statuses) {
   *flag = look_whether_all_done(handles) ? 1 : 0;
   if (*flag == 0) return ok;
-  return finish_all(handles, statuses);
+  return finish_all<Held>(handles, statuses);
 }
 
 Err waitsome(std::span<MPI_Request> handles, int* outcount, int* indices, MPI_Status* statuses) {
   *outcount = MPI_UNDEFINED;
   if (!any_active(handles)) return ok;
-  wait_until(*engine_of(handles), [&] { return first_complete(handles) != MPI_UNDEFINED; },
+  wait_until(*engine_of(handles), [&] { return first_complete<Held>(handles) != MPI_UNDEFINED; },
              {.handles = handles, .one_is_enough = true});
-  return finish_some(handles, outcount, indices, statuses);
+  return finish_some<Held>(handles, outcount, indices, statuses);
 }
 
 Err testsome(std::span<MPI_Request> handles, int* outcount, int* indices, MPI_Status* statuses) {
@@ -212,7 +144,7 @@ Err testsome(std::span<MPI_Request> handles, int* outcount, int* indices, MPI_St
   if (!any_active(handles)) return ok;
   Engine& e = *engine_of(handles);
   progress(e);
-  WEFT_TRY(finish_some(handles, outcount, indices, statuses));
+  WEFT_TRY(finish_some<Held>(handles, outcount, indices, statuses));
   if (*outcount == 0) looked_in_vain(e);
   return ok;
 }
@@ -231,7 +163,7 @@ Err get_status_any(std::span<const MPI_Request> handles, int* index, int* flag,
   }
   Engine& e = *engine_of(handles);
   progress(e);
-  *index = first_complete(handles);
+  *index = first_complete<Held>(handles);
   *flag = *index != MPI_UNDEFINED ? 1 : 0;
   if (*flag != 0) return look_at(handles[static_cast<std::size_t>(*index)], status);
   looked_in_vain(e);
@@ -252,12 +184,7 @@ Err get_status_some(std::span<const MPI_Request> handles, int* outcount, int* in
   if (!any_active(handles)) return ok;
   Engine& e = *engine_of(handles);
   progress(e);
-  *outcount = 0;
-  for (std::size_t i = 0; i < handles.size(); ++i) {
-    if (!is_active(handles[i]) || !request_of(handles[i])->done) continue;
-    indices[*outcount] = static_cast<int>(i);
-    WEFT_TRY(look_at(handles[i], status_at(statuses, static_cast<std::size_t>((*outcount)++))));
-  }
+  WEFT_TRY(look_at_some<Held>(handles, outcount, indices, statuses));
   if (*outcount == 0) looked_in_vain(e);
   return ok;
 }

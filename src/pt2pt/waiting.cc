@@ -59,7 +59,9 @@ bool ask_watchers(Engine& e) {
 
 /// Are there more threads than CPUs? Those that wait are all that the library knows of.
 bool crowded(const Engine& e) {
-  return e.policy.crowded || e.waiters.waiting > e.waiters.cpus || e.waiters.cpus < 2;
+  // relaxed: a guess
+  const int waiting = e.contexts->waiting.load(std::memory_order_relaxed);
+  return e.policy.crowded || waiting > e.waiters.cpus || e.waiters.cpus < 2;
 }
 
 /// Sleep until news in the mailbox; not if there are any after announcing it.
@@ -68,17 +70,26 @@ void sleep_at_mailbox(Engine& e, Waiting& me, sync::Waiter& waiter) {
   name_thread(me);
   ++e.waiters.sleeping;
   ++e.waiters.blocked;
-  waiter.announce(word);
+  begin_sleep(e);
+  waiter.barrier();
   progress(e);
   const bool news = me.done() || ask_watchers(e) || e.inbox.poll() != nullptr;
   const std::int64_t limit_ns = news ? 0 : me.note.before_sleep(e, me.awaited);
   if (news || !e.busy.empty()) {
     // Without reactivation another thread may still rely on the word.
     if (e.waiters.sleeping == 1) waiter.retract(word);
+    end_sleep(e);
   } else {
     const TraceSpan span(e.trace.get(), "sleep");
     const auto left = e.lock.let_go();
-    waiter.sleep(word, limit_ns);
+    const bool several = e.contexts->several();
+    if (several && look_after_others(e, true)) {
+      sync::yield();
+    } else {
+      waiter.sleep(word, limit_ns, static_cast<std::uint32_t>(e.context) + 1);
+    }
+    end_sleep(e);
+    if (several) look_after_others(e, true);
     e.lock.take_back_low(left);
   }
   --e.waiters.sleeping;
@@ -89,10 +100,14 @@ void sleep_at_mailbox(Engine& e, Waiting& me, sync::Waiter& waiter) {
 /// Look after messages until me.done().
 void serve(Engine& e, Waiting& me) {
   sync::Waiter waiter(e.policy);
+  const bool several = e.contexts->several();
+  constexpr std::uint32_t looks_per_care = 8;
+  std::uint32_t looks = 0;
   while (!me.done()) {
     const bool hurry = crowded(e);
     const auto left = e.lock.let_go();
     const auto next = waiter.step(hurry);
+    if (several && ++looks % looks_per_care == 0) look_after_others(e, false);
     e.lock.take_back_low(left);
     const bool news = e.inbox.poll() != nullptr;
     progress(e);
@@ -146,6 +161,9 @@ void name_server(Engine& e) {
 void wait_among_threads(Engine& e, Waiting& me) {
   Waiters& w = e.waiters;
   ++w.waiting;
+  // relaxed: a count that decides nothing but how fast this goes
+  e.contexts->waiting.fetch_add(1, std::memory_order_relaxed);
+  e.needs_care.store(false, std::memory_order_relaxed);
   while (w.reactivate && w.server != nullptr && !me.done()) {
     wait_for_signal(e, me);
     if (w.server == &me) break;
@@ -154,11 +172,20 @@ void wait_among_threads(Engine& e, Waiting& me) {
   if (w.server == nullptr && w.reactivate) w.server = &me;
   serve(e, me);
   --w.waiting;
+  e.contexts->waiting.fetch_sub(1, std::memory_order_relaxed);
   if (w.server == &me) name_server(e);
+  leave_waiting(e);
 }
 
 void tell_waiters(Engine& e, Waiting* waiting) {
   Waiters& w = e.waiters;
+  if (waiting != nullptr && waiting->bell != nullptr) {
+    // The bell is there: its thread takes it away under this context's lock. release: pairs with
+    // Bell's question, which the server of its home asks
+    waiting->bell->rung.store(true, std::memory_order_release);
+    waiting->bell->home->inbox.wake();
+    waiting = nullptr;
+  }
   const bool complete = waiting != nullptr && waiting->pending > 0 && --waiting->pending == 0;
   if (complete && waiting->listed) {
     ++e.counters->signals;
@@ -167,7 +194,7 @@ void tell_waiters(Engine& e, Waiting* waiting) {
   if (w.sleeping == 0) return;
   const bool for_server = !w.reactivate || (complete && waiting == w.server) ||
                           !w.watchers.empty() || (w.server != nullptr && w.server->awaited.none());
-  if (for_server) sync::wake(e.inbox.parked());
+  if (for_server) e.inbox.wake();
 }
 
 }  // namespace weft::pt2pt

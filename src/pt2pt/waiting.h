@@ -14,6 +14,7 @@
 
 #include <mpi.h>
 
+#include <atomic>
 #include <span>
 
 #include "base/list.h"
@@ -36,7 +37,14 @@ struct Awaited {
   bool none() const { return handles.empty() && requests.empty(); }
 };
 
-/// A thread in a blocking call; on its stack. Guarded by the rank's lock, but for `signal`.
+/// What a thread waits on in context `home` for requests of other contexts (across.cc).
+struct Bell {
+  Engine* home;
+  std::atomic<bool> rung{false};
+  bool operator()() const { return rung.load(std::memory_order_acquire); }
+};
+
+/// A thread in a blocking call; on its stack. Guarded by the context's lock, but for `signal`.
 struct Waiting {
   template <class Done>
   Waiting(Done& question, const Awaited& about)
@@ -51,13 +59,14 @@ struct Waiting {
   Link<Waiting> link;
   std::size_t pending = 0;  // completions until this thread has to be woken
   bool listed = false;
+  Bell* bell = nullptr;  // set: not waiting here itself, to be told so
   Note note;
   sync::Signal signal;
 };
 
 using WaitingList = List<Waiting, &Waiting::link>;
 
-/// Those of one rank.
+/// Those of one context.
 struct Waiters {
   bool reactivate = true;
   int cpus = 1;               // that the rank's threads may share

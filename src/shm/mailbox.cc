@@ -16,14 +16,38 @@ std::uint64_t pack(std::uint32_t cells, std::uint32_t units) {
 
 }  // namespace
 
-View::View(memory::Job& job, int world_rank) {
-  std::byte* area = job.area(world_rank);
+View::View(memory::Job& job, int world_rank, int the_context) {
+  std::byte* area = job.area(world_rank, the_context);
   const memory::JobHeader& h = job.header();
   box = reinterpret_cast<Mailbox*>(area);
-  cells = reinterpret_cast<wire::Cell*>(area + memory::rank_control_bytes);
+  cells = reinterpret_cast<wire::Cell*>(area + memory::area_control_bytes);
   cell_count = h.ring_cells;
-  units = area + memory::rank_control_bytes + std::size_t{cell_count} * sizeof(wire::Cell);
+  units = area + memory::area_control_bytes + std::size_t{cell_count} * sizeof(wire::Cell);
   unit_count = h.ring_bytes / 64;
+  context = the_context;
+  contexts = static_cast<int>(h.contexts);
+  stride = h.area_bytes;
+}
+
+void View::wake_slow() const {
+  // seq_cst: in order with the sleeper's announcement (pt2pt/waiting.cc)
+  std::uint32_t who = box->parked.exchange(0, std::memory_order_seq_cst);
+  if (who == 0) return;
+  sync::ParkWord& word = sibling(static_cast<int>(who) - 1).parked;
+  const sync::ParkWord* const mine = &box->parked;
+  // Not if it names somebody else meanwhile.
+  if (&word != mine) word.compare_exchange_strong(who, 0, std::memory_order_seq_cst);
+  sync::wake_all(word);
+}
+
+void Outbox::knock() {
+  // seq_cst: before the looks at the words; pairs with the barrier of who sleeps
+  if (at_.box->knocked.exchange(1, std::memory_order_seq_cst) != 0) return;
+  for (int c = 0; c < at_.contexts; ++c) {
+    sync::ParkWord& word = at_.sibling(c).parked;
+    std::uint32_t itself = static_cast<std::uint32_t>(c) + 1;
+    if (word.compare_exchange_strong(itself, 0, std::memory_order_seq_cst)) sync::wake_all(word);
+  }
 }
 
 // A receiver that waits fetches the next unit over and over (Inbox::poll). A payload of a few lines

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A rank's mailbox in the job segment: many senders, one receiver, both rank modes.
+// The mailbox of a rank's communication context in the job segment: many senders, one receiver,
+// both rank modes.
 //
 // Two rings: cells (one header each) and units (64-byte pieces of payload). A sender claims one
 // cell and the units it needs with a single compare-and-swap of `tail`, fills them, and publishes
@@ -46,13 +47,17 @@ struct Mailbox {
   // line 0: receiver
   alignas(
       64) std::atomic<std::uint64_t> head;  // cells << 32 | units freed (release; pairs with claim)
+  // Who sleeps until there is news here: 0 nobody; c + 1 a thread, on this word in the mailbox of
+  // the rank's context c. It is this context itself, or one whose waiting thread looks after this
+  // one (pt2pt/care.h).
   sync::ParkWord parked;
   std::atomic<std::uint32_t> asks_first;  // 1: too much unexpected data; offer, do not push
+  std::atomic<std::uint32_t> knocked;     // a sender has found no room and waits for it
   // line 1: senders
   alignas(64) std::atomic<std::uint64_t> tail;  // cells << 32 | units claimed
 
   static constexpr std::size_t jobs_at = 4096;  // copy jobs of this rank as a sender
-  static constexpr std::uint32_t jobs = (memory::rank_control_bytes - jobs_at) / sizeof(CopyJob);
+  static constexpr std::uint32_t jobs = (memory::area_control_bytes - jobs_at) / sizeof(CopyJob);
 };
 static_assert(sizeof(Mailbox) <= Mailbox::jobs_at);
 
@@ -63,12 +68,30 @@ struct View {
   std::byte* units = nullptr;
   std::uint32_t cell_count = 0;  // power of two
   std::uint32_t unit_count = 0;  // power of two
+  int context = 0;
+  int contexts = 0;        // of this rank
+  std::size_t stride = 0;  // from one context's mailbox to the next
 
   View() = default;
-  View(memory::Job& job, int world_rank);
+  View(memory::Job& job, int world_rank, int context);
+  /// The mailbox of another context of the same rank.
+  Mailbox& sibling(int other) const {
+    auto* at =
+        reinterpret_cast<std::byte*>(box) + (other - context) * static_cast<std::ptrdiff_t>(stride);
+    return *reinterpret_cast<Mailbox*>(at);
+  }
+  /// Wake who sleeps until there is news, after publishing it. True if somebody did.
+  bool wake() const {
+    if (!sync::is_awaited(box->parked)) return false;
+    wake_slow();
+    return true;
+  }
   CopyJob& job(std::uint32_t index) const {
     return reinterpret_cast<CopyJob*>(reinterpret_cast<std::byte*>(box) + Mailbox::jobs_at)[index];
   }
+
+ private:
+  [[gnu::cold]] void wake_slow() const;
 };
 
 /// A claimed place in a peer's rings, to be filled and committed.
@@ -78,10 +101,12 @@ struct Claim {
   std::uint32_t turn;
 };
 
-/// A rank's view of one peer's mailbox, for sending. Guarded by the rank's lock.
+/// A rank's view of one peer's mailbox, for sending. Guarded by the context's lock.
 class Outbox {
  public:
-  void open(memory::Job& job, int world_rank) { at_ = View(job, world_rank); }
+  void open(memory::Job& job, int world_rank, int context = 0) {
+    at_ = View(job, world_rank, context);
+  }
   bool is_open() const { return at_.box != nullptr; }
 
   /// Claim a cell and room for `payload_bytes` in the ring. False if there is no room now.
@@ -95,7 +120,9 @@ class Outbox {
   }
   /// relaxed: a hint; a late reader pushes a few messages more
   bool asks_first() const { return at_.box->asks_first.load(std::memory_order_relaxed) != 0; }
-  bool wake() { return sync::wake(at_.box->parked); }
+  bool wake() { return at_.wake(); }
+  /// There was no room: whoever waits in the rank has to look here, in whatever context it sleeps.
+  void knock();
   CopyJob& job(std::uint32_t index) { return at_.job(index); }
 
  private:
@@ -104,10 +131,12 @@ class Outbox {
   std::uint32_t head_units_ = 0;
 };
 
-/// The rank's own mailbox, for receiving. One thread at a time (the rank's lock).
+/// The rank's own mailbox, for receiving. One thread at a time (the context's lock).
 class Inbox {
  public:
-  void open(memory::Job& job, int world_rank) { at_ = View(job, world_rank); }
+  void open(memory::Job& job, int world_rank, int context = 0) {
+    at_ = View(job, world_rank, context);
+  }
 
   /// The next message, or nullptr. It stays valid until consume().
   const wire::Cell* poll() const {
@@ -130,6 +159,10 @@ class Inbox {
       tell();
   }
   sync::ParkWord& parked() { return at_.box->parked; }
+  bool wake() { return at_.wake(); }
+  /// relaxed: what it asks for is looked at under the lock
+  bool is_knocked() const { return at_.box->knocked.load(std::memory_order_relaxed) != 0; }
+  void hear_knock() { at_.box->knocked.store(0, std::memory_order_relaxed); }
   void ask_first(bool yes) { at_.box->asks_first.store(yes ? 1 : 0, std::memory_order_relaxed); }
   CopyJob& job(std::uint32_t index) { return at_.job(index); }
   /// Largest payload a single message may carry through the ring.

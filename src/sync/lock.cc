@@ -43,8 +43,7 @@ void RankLock::change_to(LockKind kind) {
 }
 
 void RankLock::take(Priority priority) {
-  // relaxed: only the thread itself stores its name, so it finds it only while it holds the lock
-  if (owner_.load(std::memory_order_relaxed) == pthread_self()) {
+  if (is_mine()) {
     ++depth_;
   } else {
     take_all(priority, {.depth = 1});
@@ -58,6 +57,19 @@ void RankLock::take_all(Priority priority, const Left& left) {
   owner_.store(pthread_self(), std::memory_order_relaxed);
   depth_ = left.depth;
   if (choice_.counters != nullptr) count_taken(left, asked);
+}
+
+bool RankLock::try_hold() {
+  Use* use = use_.load(std::memory_order_acquire);  // pairs with change_to()
+  if (is_mine() || !use->lock->try_acquire()) return false;
+  if (use_.load(std::memory_order_acquire) != use) {
+    use->lock->release();
+    return false;
+  }
+  owner_.store(pthread_self(), std::memory_order_relaxed);
+  depth_ = 1;
+  if (choice_.counters != nullptr) count_taken({.depth = 1}, use->timed ? now_ns() : 0);
+  return true;
 }
 
 void RankLock::count_taken(const Left& left, std::int64_t asked_ns) {

@@ -38,6 +38,8 @@ class RankLock {
   };
   /// By the holder, before other threads of the rank may call MPI (MPI_Init_thread).
   void enable(const Choice& choice);
+  /// Stays a mutex: for locks that are held for moments. Nobody waits for it yet.
+  void enable() { enabled_ = true; }
   bool enabled() const { return enabled_; }
 
   /// From here on, measure into `counters`. By the holder, before enable().
@@ -53,6 +55,9 @@ class RankLock {
   void end_call() { clock_->end_call(); }
 
   void hold() { take(Priority::high); }
+  void hold_low() { take(Priority::low); }
+  /// False: another thread has it.
+  bool try_hold();
   void release() {
     if (--depth_ > 0) return;
     if (enabled_) spent(&Counters::issue_ns);
@@ -71,6 +76,11 @@ class RankLock {
   }
   void take_back_low(const Left& left) {
     if (enabled_) take_all(Priority::low, left);
+  }
+  /// Does the calling thread hold it?
+  bool is_mine() const {
+    // relaxed: only the thread itself stores its name
+    return owner_.load(std::memory_order_relaxed) == pthread_self();
   }
   /// For the holder.
   LockKind kind() const { return use_.load(std::memory_order_relaxed)->kind; }
@@ -119,6 +129,41 @@ class RankLock {
   alignas(64) std::atomic<pthread_t> owner_{};
   int depth_ = 0;
   pthread_t last_{};
+};
+
+/// Holds a lock for the length of a scope, if threads can meet there.
+class Guard {
+ public:
+  explicit Guard(RankLock& lock) : Guard(&lock) {}
+  explicit Guard(RankLock* lock) : lock_(lock != nullptr && lock->enabled() ? lock : nullptr) {
+    if (lock_ != nullptr) lock_->hold();
+  }
+  ~Guard() {
+    if (lock_ != nullptr) lock_->release();
+  }
+  Guard(const Guard&) = delete;
+  Guard& operator=(const Guard&) = delete;
+
+ private:
+  RankLock* lock_;
+};
+
+/// Lets go of a lock for the length of a scope, if this thread holds it: around a callback that may
+/// call anything.
+class Away {
+ public:
+  explicit Away(RankLock& lock) : lock_(lock.enabled() && lock.is_mine() ? &lock : nullptr) {
+    if (lock_ != nullptr) left_ = lock_->let_go();
+  }
+  ~Away() {
+    if (lock_ != nullptr) lock_->take_back(left_);
+  }
+  Away(const Away&) = delete;
+  Away& operator=(const Away&) = delete;
+
+ private:
+  RankLock* lock_;
+  RankLock::Left left_;
 };
 
 }  // namespace weft::sync

@@ -60,21 +60,19 @@ Waiter::Next Waiter::step(bool crowded) {
   return now - started_ns_ < policy_.yield_ns ? Next::look_again : Next::may_park;
 }
 
-void Waiter::announce(ParkWord& word) {
-  word.store(1, std::memory_order_seq_cst);
+void Waiter::barrier() {
   if (policy_.membarrier) syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0);
 }
 
-void Waiter::sleep(ParkWord& word, std::int64_t limit_ns) {
+void Waiter::sleep(ParkWord& word, std::int64_t limit_ns, std::uint32_t me) {
   ++parks_;
   if (!policy_.membarrier) limit_ns = blind_sleep_us * 1000;
   const timespec limit{limit_ns / 1'000'000'000, limit_ns % 1'000'000'000};
-  syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAIT, 1,
+  syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAIT, me,
           limit_ns > 0 ? &limit : nullptr, nullptr, 0);
 }
 
-void wake_slow(ParkWord& word) {
-  word.store(0, std::memory_order_seq_cst);
+void wake_all(ParkWord& word) {
   syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAKE, INT_MAX, nullptr, nullptr,
           0);
 }

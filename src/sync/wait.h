@@ -2,7 +2,7 @@
 //
 // Waiting. A waiting thread first spins, then gives its core away on every look, then sleeps in the
 // kernel on its rank's ParkWord. Whoever brings news (a message in the mailbox, a finished copy)
-// calls wake(), which costs one load of a line that is already cached while nobody sleeps.
+// asks is_awaited(), which costs one load of a line that is already cached while nobody sleeps.
 //
 // No lost wake-up. Sleeper: word = 1; barrier; look once more; futex_wait(word == 1). Waker:
 // publish; if (word) wake. Store and load of each side must not change places. The waker, on the
@@ -20,8 +20,8 @@
 
 namespace weft::sync {
 
-/// 0: nobody sleeps. 1: somebody does. Lives in shared memory; line of its owner's mailbox that
-/// senders read anyway.
+/// 0: nobody sleeps; else who does (shm/mailbox.h). Lives in shared memory; line of its owner's
+/// mailbox that senders read anyway.
 using ParkWord = std::atomic<std::uint32_t>;
 
 inline constexpr std::int64_t blind_sleep_us = 500;
@@ -37,16 +37,15 @@ struct Policy {
   static Policy choose(const Params& params, int local_ranks, int cpus);
 };
 
-[[gnu::cold]] void wake_slow(ParkWord& word);
+/// Wake all who sleep on `word`.
+[[gnu::cold]] void wake_all(ParkWord& word);
 
-/// Wake whoever sleeps on `word`, if anybody does. Call after publishing the news.
-inline bool wake(ParkWord& word) {
+/// Does somebody sleep? Ask after publishing the news.
+inline bool is_awaited(const ParkWord& word) {
   // relaxed; the compiler must not move it above the publication, the sleeper's membarrier() keeps
   // the processor from doing so. pairs with park()
   std::atomic_signal_fence(std::memory_order_seq_cst);
-  if (__builtin_expect(word.load(std::memory_order_relaxed) == 0, 1)) return false;
-  wake_slow(word);
-  return true;
+  return __builtin_expect(word.load(std::memory_order_relaxed) != 0, 0);
 }
 
 /// One wait: call step() between looks.
@@ -59,10 +58,16 @@ class Waiter {
   /// call announce(), look once more, and sleep() or retract().
   Next step(bool crowded);
 
-  void announce(ParkWord& word);
+  void announce(ParkWord& word) {
+    word.store(1, std::memory_order_seq_cst);
+    barrier();
+  }
+  /// Between a store to a park word and the last look.
+  void barrier();
   void retract(ParkWord& word) { word.store(0, std::memory_order_relaxed); }
-  /// Sleep until woken, or for `limit_ns` (0: without end). The caller holds no lock.
-  void sleep(ParkWord& word, std::int64_t limit_ns = 0);
+  /// Sleep until woken, or for `limit_ns` (0: without end), while `word` says `me`. The caller
+  /// holds no lock.
+  void sleep(ParkWord& word, std::int64_t limit_ns = 0, std::uint32_t me = 1);
 
   std::uint64_t yields() const { return yields_; }
   std::uint64_t parks() const { return parks_; }

@@ -162,7 +162,9 @@ int tag_of(const char* stringtag) {
 }
 
 Comm* skeleton(const Comm& like) {
+  const sync::Guard guard(like.store->lock);
   Comm* made = like.store->comms.create();
+  made->threads = like.store->lock.enabled();
   made->engine = like.engine;
   made->owner = like.owner;
   made->store = like.store;

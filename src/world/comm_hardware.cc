@@ -111,6 +111,7 @@ Err comm_split_type(Comm& comm, int split_type, int key, Info* info, MPI_Comm* o
     }
   }
   WEFT_TRY(comm_split(comm, color, key, out));
+  const sync::Guard guard(comm.store->lock);
   if (level >= 0 && info != nullptr && *out != MPI_COMM_NULL)
     WEFT_TRY(
         object::info_set(*info, "mpi_hw_resource_type", resource_name(hierarchy, level).c_str()));

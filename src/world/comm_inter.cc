@@ -100,8 +100,10 @@ Err intercomm_create(Comm& local, int local_leader, Comm* peer, int remote_leade
       remote = fail(MPI_ERR_RANK, "remote_leader is %d; the peer communicator has %d ranks",
                     remote_leader, ranks);
     } else {
-      remote =
-          meet(*peer, *local.group, peer->peers()[static_cast<std::size_t>(remote_leader)], tag);
+      const std::int32_t leader = peer->peers()[static_cast<std::size_t>(remote_leader)];
+      const sync::Away away(local.engine->lock);  // one context's lock at a time
+      const sync::Guard guard(peer->engine->lock);
+      remote = meet(*peer, *local.group, leader, tag);
     }
   }
   View view(local, Among::all, local.group->members);

@@ -60,7 +60,9 @@ const char* thread_level_name(int level) {
 
 Comm* make_predefined(Rank& rank, Members members, std::uint32_t context, const char* name) {
   object::Store& store = rank.store;
+  const sync::Guard guard(store.lock);
   Comm* comm = store.comms.create();
+  comm->threads = store.lock.enabled();
   comm->engine = &rank.engine;
   comm->owner = &rank;
   comm->store = &store;
@@ -116,7 +118,10 @@ void free_predefined_comms(Rank& rank) {
 
 Err comm_free(Comm& comm, MPI_Comm* handle) {
   WEFT_TRY(refuse_predefined(comm));
-  WEFT_TRY(object::delete_attributes(*comm.store, object::holder(comm)));
+  {
+    const sync::Away away(comm.engine->lock);  // the callbacks may call anything
+    WEFT_TRY(object::delete_attributes(*comm.store, object::holder(comm)));
+  }
   comm.freed = true;
   object::release(comm);
   *handle = MPI_COMM_NULL;
@@ -127,7 +132,7 @@ Err comm_disconnect(Comm& comm, MPI_Comm* handle) {
   WEFT_TRY(refuse_predefined(comm));
   // What the user still holds is complete or inactive (§11.10.4, as in MPI_Finalize).
   const pt2pt::About about{.comm = &comm};
-  pt2pt::wait_until(*comm.engine, [&] { return comm.orphans == 0; }, {.about = &about});
+  pt2pt::wait_until(*comm.engine, [&] { return object::orphans_of(comm) == 0; }, {.about = &about});
   return comm_free(comm, handle);
 }
 

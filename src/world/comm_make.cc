@@ -21,17 +21,23 @@ void give(Comm* made, MPI_Comm* out) {
   *out = made != nullptr ? object::handle_of(*made) : MPI_COMM_NULL;
 }
 
+/// The callbacks may call anything.
+Err copy_attributes(Comm& from, Comm& to) {
+  const sync::Away away(from.engine->lock);
+  return object::copy_attributes(*from.store, object::holder(from), object::holder(to));
+}
+
 /// What a duplicate has beside its groups: topology, attributes, hints. Local; callbacks may
 /// refuse.
 Result<Comm*> copy_state(Comm& comm, const Info* info) {
   Comm* made = skeleton(comm);
   made->group = comm.group;
-  ++made->group->refs;
+  add_owner(*made->group, true);
   made->remote = comm.remote;
-  if (made->remote != nullptr) ++made->remote->refs;
+  if (made->remote != nullptr) add_owner(*made->remote, true);
   made->rank = comm.rank;
   made->topology = object::dup_topology(comm.topology);
-  Err err = object::copy_attributes(*comm.store, object::holder(comm), object::holder(*made));
+  Err err = copy_attributes(comm, *made);
   if (!err) err = object::set_hints(*made, info);
   if (!err) return made;
   object::release(*made);
@@ -63,7 +69,7 @@ struct Idup {
 
 void destroy(object::Request& request) {
   object::Comm& made = *request.comm;
-  if (request.orphan) --made.orphans;
+  if (request.orphan) object::end_orphan(made);
   made.store->destroy(&request);
   object::release(made);
 }
@@ -157,7 +163,7 @@ Err comm_idup(Comm& comm, const Info* info, MPI_Comm* out, MPI_Request* out_requ
   if (!copied) return copied.err;
   Comm& made = *copied.value;
   auto* idup = new Idup(comm, &made);
-  object::Request* request = comm.store->requests.create();
+  object::Request* request = comm.store->create_request();
   request->ops = &idup_ops;
   request->engine = comm.engine;
   request->comm = &made;

@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "coll/coll.h"
+#include "pt2pt/completion.h"
 #include "world/comms.h"
 #include "world/pmi1.h"
 #include "world/rank.h"
@@ -28,7 +29,8 @@ void open_trace(Rank& rank) {
   const std::string& path = rank.process->params.text(P::trace);
   if (path.empty()) return;
   if (rank.world_rank == 0 && !Trace::begin_file(path.c_str())) say_no_trace(path);
-  rank.engine.trace = std::make_unique<Trace>();
+  const auto trace = std::make_shared<Trace>();
+  for (pt2pt::Engine* e : rank.contexts.engines) e->trace = trace;
 }
 
 void write_trace(Rank& rank) {
@@ -37,6 +39,26 @@ void write_trace(Rank& rank) {
   if (rank.engine.trace->write(path.c_str(), rank.world_rank)) return;
   // That it cannot be opened, rank 0 has said at its start.
   if (errno != ENOENT && errno != EACCES) say_no_trace(path);
+}
+
+/// With threads there are several contexts, and all locks work.
+void open_contexts(Rank& rank) {
+  const Params& params = rank.process->params;
+  memory::Job& job = *rank.process->job;
+  rank.store.lock.enable();
+  for (std::uint32_t i = 1; i < job.header().contexts; ++i) {
+    rank.more.push_back(std::make_unique<Rank::Context>());
+    Rank::Context& context = *rank.more.back();
+    context.engine.open(job, rank.world_rank, params, context.counters, rank.contexts);
+  }
+  for (pt2pt::Engine* e : rank.contexts.engines) e->share(params);
+}
+
+/// What was sent in the background must be out before this rank may leave.
+void finish_sending(pt2pt::Engine& e) {
+  const sync::Guard guard(e.lock);
+  pt2pt::wait_until(e, [&] { return e.busy.empty() && e.free_jobs.size() == shm::Mailbox::jobs; },
+                    {.about = &pt2pt::sent_messages});
 }
 
 }  // namespace
@@ -52,10 +74,15 @@ Err init(Rank& rank, int required, int* provided) {
   memory::RankEntry& entry = rank.entry();
   entry.pid.store(getpid(), std::memory_order_relaxed);
   const Params& params = rank.process->params;
-  rank.engine.open(*rank.process->job, rank.world_rank, params, rank.counters);
-  rank.engine.first_here = rank.process->first;
-  rank.engine.ranks_here = static_cast<std::int32_t>(rank.process->ranks.size());
-  if (required == MPI_THREAD_MULTIPLE) rank.engine.share(params);
+  rank.contexts.objects = &rank.store.lock;
+  rank.engine.open(*rank.process->job, rank.world_rank, params, rank.counters, rank.contexts);
+  if (required == MPI_THREAD_MULTIPLE) open_contexts(rank);
+  for (pt2pt::Engine* e : rank.contexts.engines) {
+    e->first_here = rank.process->first;
+    e->ranks_here = static_cast<std::int32_t>(rank.process->ranks.size());
+  }
+  entry.contexts.store(static_cast<std::int32_t>(rank.contexts.engines.size()),
+                       std::memory_order_relaxed);  // released with the state
   WEFT_TRY(make_predefined_comms(rank));
   open_trace(rank);
   rank.engine.framed =
@@ -66,14 +93,22 @@ Err init(Rank& rank, int required, int* provided) {
 }
 
 Err finalize(Rank& rank) {
-  pt2pt::Engine& e = rank.engine;
   WEFT_TRY(delete_self_attributes(rank));
-  // What was sent in the background must be out before this rank may leave.
-  pt2pt::wait_until(e, [&] { return e.busy.empty() && e.free_jobs.size() == shm::Mailbox::jobs; },
-                    {.about = &pt2pt::sent_messages});
-  WEFT_TRY(coll::barrier(*rank.store.comm_world));
+  // Peers may still need an answer in any context until all ranks have come here.
+  for (pt2pt::Engine* e : rank.contexts.engines) {
+    const pt2pt::Inside inside(*e);
+    e->ending = true;
+  }
+  for (pt2pt::Engine* e : rank.contexts.engines) finish_sending(*e);
+  {
+    const sync::Guard guard(rank.engine.lock);
+    WEFT_TRY(coll::barrier(*rank.store.comm_world));
+  }
   name_unreceived(rank);
-  if (rank.process->params.boolean(P::stats)) WEFT_TRY(print_stats(rank));
+  {
+    const sync::Guard guard(rank.engine.lock);
+    if (rank.process->params.boolean(P::stats)) WEFT_TRY(print_stats(rank));
+  }
   write_trace(rank);
   free_predefined_comms(rank);
   WEFT_TRY(pmi_finalize());

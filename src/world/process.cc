@@ -23,6 +23,18 @@
 
 namespace weft {
 
+Counters Rank::all_counters() {
+  const sync::Away away(store.lock);  // it is the innermost
+  Counters all;
+  const auto add = [&all](pt2pt::Engine& e, const Counters& more) {
+    const sync::Guard guard(e.lock);
+    all.add(more);
+  };
+  add(engine, counters);
+  for (const auto& context : more) add(context->engine, context->counters);
+  return all;
+}
+
 memory::RankEntry& Rank::entry() {
   return process->job->entry(world_rank);
 }

@@ -36,8 +36,17 @@ struct Rank {
   pthread_t main_thread{};
   int tool_inits = 0;  // MPI_T_init_thread calls without their MPI_T_finalize
   Counters counters;
-  object::Store store;  // pools, predefined objects, keyvals, error classes
-  pt2pt::Engine engine;
+  object::Store store;       // pools, predefined objects, keyvals, error classes
+  pt2pt::Engine engine;      // the first context
+  pt2pt::Contexts contexts;  // all of them
+  struct Context {
+    Counters counters;
+    pt2pt::Engine engine;
+  };
+  std::vector<std::unique_ptr<Context>> more;  // beyond the first, with MPI_THREAD_MULTIPLE
+
+  /// What all contexts counted. By a thread that holds no context's lock.
+  Counters all_counters();
 
   memory::RankEntry& entry();
 };

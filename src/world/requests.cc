@@ -6,7 +6,8 @@
 namespace weft::world {
 
 Err grequest_start(Rank& rank, const object::GeneralizedCalls& calls, MPI_Request* out) {
-  object::Request* request = object::start_generalized(rank.store, rank.engine, calls);
+  object::Request* request =
+      object::start_generalized(rank.store, rank.engine, rank.engine.lock, calls);
   *out = reinterpret_cast<MPI_Request>(request);
   return ok;
 }

@@ -158,7 +158,7 @@ std::string stats_table(std::span<const Counters> ranks) {
 
 Err print_stats(Rank& rank) {
   object::Comm& world = *rank.store.comm_world;
-  const Counters mine = rank.counters;
+  const Counters mine = rank.all_counters();
   std::vector<Counters> all(world.rank == 0 ? world.group->members.size() : 0);
   const auto* byte = datatype::predefined(reinterpret_cast<std::uintptr_t>(MPI_BYTE));
   const std::int64_t bytes = sizeof mine;

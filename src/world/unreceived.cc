@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "pt2pt/completion.h"
 #include "world/comm_agree.h"
+#include "world/rank.h"
 
 namespace weft::world {
 namespace {
@@ -20,8 +22,7 @@ struct Line {
   int messages;
 };
 
-std::vector<Line> lines_of(const pt2pt::Matcher& matcher) {
-  std::vector<Line> lines;
+void add_lines(const pt2pt::Matcher& matcher, std::vector<Line>& lines) {
   for (const pt2pt::Arrived* m = matcher.first_arrived(); m != nullptr;
        m = pt2pt::Matcher::next_arrived(m)) {
     if (m->envelope.context % contexts_per_comm != 0) continue;  // not the user's
@@ -34,11 +35,10 @@ std::vector<Line> lines_of(const pt2pt::Matcher& matcher) {
     else
       lines.push_back({m->sender, m->envelope, m->bytes, 1});
   }
-  return lines;
 }
 
-const char* name_of(const pt2pt::Engine& e, std::uint32_t context) {
-  for (const object::Comm* comm : e.comms)
+const char* name_of(const Rank& rank, std::uint32_t context) {
+  for (const object::Comm* comm : rank.contexts.comms)
     if (comm->context == context)
       return comm->name.empty() ? "a communicator without a name" : comm->name.c_str();
   return "a communicator that was freed";
@@ -47,17 +47,21 @@ const char* name_of(const pt2pt::Engine& e, std::uint32_t context) {
 }  // namespace
 
 void name_unreceived(Rank& rank) {
-  pt2pt::Engine& e = rank.engine;
-  while (e.inbox.poll() != nullptr) pt2pt::progress(e);
-  const std::vector<Line> lines = lines_of(e.matcher);
+  std::vector<Line> lines;
+  for (pt2pt::Engine* e : rank.contexts.engines) {
+    const pt2pt::Inside inside(*e);
+    while (e->inbox.poll() != nullptr) pt2pt::progress(*e);
+    add_lines(e->matcher, lines);
+  }
   for (std::size_t i = 0; i < std::min(lines.size(), lines_max); ++i) {
     const Line& line = lines[i];
     char count[48] = "a message";
     if (line.messages > 1) std::snprintf(count, sizeof count, "%d messages", line.messages);
-    std::fprintf(
-        stderr, "weft: rank %d never received %s from rank %d (tag %d, %s, %lld bytes%s)\n",
-        rank.world_rank, count, line.sender, line.envelope.tag, name_of(e, line.envelope.context),
-        static_cast<long long>(line.bytes), line.messages > 1 ? " the first" : "");
+    std::fprintf(stderr,
+                 "weft: rank %d never received %s from rank %d (tag %d, %s, %lld bytes%s)\n",
+                 rank.world_rank, count, line.sender, line.envelope.tag,
+                 name_of(rank, line.envelope.context), static_cast<long long>(line.bytes),
+                 line.messages > 1 ? " the first" : "");
   }
   int others = 0;
   for (std::size_t i = lines_max; i < lines.size(); ++i) others += lines[i].messages;

@@ -35,7 +35,7 @@ CHECKS = {
     "ROOT": "check::root({a}, *{comm}, \"{a}\")",
     "RANK_NNI": "check::rank({a}, *{comm}, \"{a}\")",
     "TAG": "check::tag({a}, \"{a}\")",
-    "RECV_TAG": "check::recv_tag({a}, \"{a}\")",
+    "RECV_TAG": "check::recv_tag({a}, *{comm}, \"{a}\")",
     "STRING": "check::given({a}, \"{a}\")",
     "STATUS": "check::given({a}, \"{a}\")",
     "ARRAY_LENGTH": "check::length({a}, \"{a}\")",
@@ -206,13 +206,38 @@ class Stub:
         if "body" in self.overlay:
             yield from self.overlay["body"].strip().splitlines()
             return
-        when = ", When::always" if self.overlay.get("anytime") else ""
         body = list(self.checked_call())
-        yield f"Entry entry(Fn::{self.name}{when});"
+        yield f"Entry entry(Fn::{self.name}{self.about()});"
         for name, line in self.conversions():
             if any(re.search(rf"\b{name}_p\b", used) for used in body):
                 yield line
         yield from body
+
+    def about(self):
+        """The arguments by which the entry finds the lock to take (src/abi/entry.h): what a call that
+        communicates is about, nothing for a call about objects."""
+        if self.overlay.get("anytime"):
+            return ", When::always"
+        call = self.overlay["call"]
+        rooms = ("pt2pt::", "coll::", "world::")
+        lock = self.overlay.get("lock", "context" if call.startswith(rooms) else "objects")
+        if lock != "context":
+            return {"objects": "", "first": ", FirstContext{}", "none": ", NoLock{}"}[lock]
+        if self.comm:
+            inout = self.handles[self.comm].direction == "inout"
+            tags = [p.name for p in self.params if p.kind.name in ("TAG", "RECV_TAG")]
+            tags = tags if call.startswith("pt2pt::") else []
+            return ", " + ", ".join([f"handle_at({self.comm})" if inout else self.comm] + tags)
+        for p in self.params:
+            if p.kind.name == "REQUEST" and p.length:
+                return f", {p.name}, {p.length[0]}"
+            if p.kind.name in ("REQUEST", "MESSAGE") and p.direction != "out":
+                return f", {'' if p.direction == 'inout' else '&'}{p.name}"
+        return ", FirstContext{}"
+
+    def several(self):
+        """Is the call about an array of requests, which may be of several contexts?"""
+        return any(p.kind.name == "REQUEST" and p.length for p in self.params)
 
     def checked_call(self):
         errors = f"{self.comm}_p, " if self.comm and self.raises else ""
@@ -227,7 +252,11 @@ class Stub:
                 yield f"  if (!e{self.condition(root)}) e = {text};"
             yield "}"
         call = self.overlay.get("call_c") if self.large else None
-        yield f"if (!e) e = {self.expand(call or self.overlay['call'])};"
+        call = self.expand(call or self.overlay["call"])
+        if self.several():
+            across = call.replace("pt2pt::", "pt2pt::across::", 1)
+            call = f"entry.across() ? {across} : {call}"
+        yield f"if (!e) e = {call};"
         yield f"return e ? entry.{'raise' if self.raises else 'returned'}({errors}e) : MPI_SUCCESS;"
 
     def text(self):

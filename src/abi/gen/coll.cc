@@ -9,7 +9,7 @@ using namespace weft::abi;
 
 extern "C" int PMPI_Allgather(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
     void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
-  Entry entry(Fn::Allgather);
+  Entry entry(Fn::Allgather, comm);
   const datatype::Type* sendtype_p = abi::type(sendtype);
   const datatype::Type* recvtype_p = abi::type(recvtype);
   object::Comm* comm_p = entry.comm(comm);
@@ -31,7 +31,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Allgather")]] decltype(PMPI_Allgather) 
 
 extern "C" int PMPI_Allgather_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
     void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
-  Entry entry(Fn::Allgather_c);
+  Entry entry(Fn::Allgather_c, comm);
   const datatype::Type* sendtype_p = abi::type(sendtype);
   const datatype::Type* recvtype_p = abi::type(recvtype);
   object::Comm* comm_p = entry.comm(comm);
@@ -54,7 +54,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Allgather_c")]] decltype(PMPI_Allgather
 extern "C" int PMPI_Allgather_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
     void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info,
     MPI_Request *request) {
-  Entry entry(Fn::Allgather_init);
+  Entry entry(Fn::Allgather_init, comm);
   const datatype::Type* sendtype_p = abi::type(sendtype);
   const datatype::Type* recvtype_p = abi::type(recvtype);
   object::Comm* comm_p = entry.comm(comm);
@@ -81,7 +81,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Allgather_init")]]
 extern "C" int PMPI_Allgather_init_c(const void *sendbuf, MPI_Count sendcount,
     MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
     MPI_Comm comm, MPI_Info info, MPI_Request *request) {
-  Entry entry(Fn::Allgather_init_c);
+  Entry entry(Fn::Allgather_init_c, comm);
   const datatype::Type* sendtype_p = abi::type(sendtype);
   const datatype::Type* recvtype_p = abi::type(recvtype);
   object::Comm* comm_p = entry.comm(comm);
@@ -108,7 +108,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Allgather_init_c")]]
 extern "C" int PMPI_Allgatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
     void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype,
     MPI_Comm comm) {
-  Entry entry(Fn::Allgatherv);
+  Entry entry(Fn::Allgatherv, comm);
   const datatype::Type* sendtype_p = abi::type(sendtype);
   const datatype::Type* recvtype_p = abi::type(recvtype);
   object::Comm* comm_p = entry.comm(comm);
@@ -131,7 +131,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Allgatherv")]] decltype(PMPI_Allgatherv
 extern "C" int PMPI_Allgatherv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
     void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype,
     MPI_Comm comm) {
-  Entry entry(Fn::Allgatherv_c);
+  Entry entry(Fn::Allgatherv_c, comm);
   const datatype::Type* sendtype_p = abi::type(sendtype);
   const datatype::Type* recvtype_p = abi::type(recvtype);
   object::Comm* comm_p = entry.comm(comm);
@@ -155,7 +155,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Allgatherv_c")]]
 extern "C" int PMPI_Allgatherv_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
     void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype,
     MPI_Comm comm, MPI_Info info, MPI_Request *request) {
-  Entry entry(Fn::Allgatherv_init);
+  Entry entry(Fn::Allgatherv_init, comm);
   const datatype::Type* sendtype_p = abi::type(sendtype);
   const datatype::Type* recvtype_p = abi::type(recvtype);
   object::Comm* comm_p = entry.comm(comm);
@@ -182,7 +182,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Allgatherv_init")]]
 extern "C" int PMPI_Allgatherv_init_c(const void *sendbuf, MPI_Count sendcount,
     MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[],
     MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request) {
-  Entry entry(Fn::Allgatherv_init_c);
+  Entry entry(Fn::Allgatherv_init_c, comm);
   const datatype::Type* sendtype_p = abi::type(sendtype);
   const datatype::Type* recvtype_p = abi::type(recvtype);
   object::Comm* comm_p = entry.comm(comm);
@@ -208,7 +208,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Allgatherv_init_c")]]
 
 extern "C" int PMPI_Allreduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype,
     MPI_Op op, MPI_Comm comm) {
-  Entry entry(Fn::Allreduce);
+  Entry entry(Fn::Allreduce, comm);
   const datatype::Type* datatype_p = abi::type(datatype);
   const object::Op* op_p = entry.op(op);
   object::Comm* comm_p = entry.comm(comm);
@@ -228,7 +228,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Allreduce")]] decltype(PMPI_Allreduce) 
 
 extern "C" int PMPI_Allreduce_c(const void *sendbuf, void *recvbuf, MPI_Count count,
     MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
-  Entry entry(Fn::Allreduce_c);
+  Entry entry(Fn::Allreduce_c, comm);
   const datatype::Type* datatype_p = abi::type(datatype);
   const object::Op* op_p = entry.op(op);
   object::Comm* comm_p = entry.comm(comm);
@@ -248,7 +248,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Allreduce_c")]] decltype(PMPI_Allreduce
 
 extern "C" int PMPI_Allreduce_init(const void *sendbuf, void *recvbuf, int count,
     MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request) {
-  Entry entry(Fn::Allreduce_init);
+  Entry entry(Fn::Allreduce_init, comm);
   const datatype::Type* datatype_p = abi::type(datatype);
   const object::Op* op_p = entry.op(op);
   object::Comm* comm_p = entry.comm(comm);
@@ -273,7 +273,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Allreduce_init")]]
 
 extern "C" int PMPI_Allreduce_init_c(const void *sendbuf, void *recvbuf, MPI_Count count,
     MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request) {
-  Entry entry(Fn::Allreduce_init_c);
+  Entry entry(Fn::Allreduce_init_c, comm);
   const datatype::Type* datatype_p = abi::type(datatype);
   const object::Op* op_p = entry.op(op);
   object::Comm* comm_p = entry.comm(comm);
@@ -298,7 +298,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Allreduce_init_c")]]
 
 extern "C" int PMPI_Alltoall(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
     void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
-  Entry entry(Fn::Alltoall);
+  Entry entry(Fn::Alltoall, comm);
   const datatype::Type* sendtype_p = abi::type(sendtype);
   const datatype::Type* recvtype_p = abi::type(recvtype);
   object::Comm* comm_p = entry.comm(comm);
@@ -320,7 +320,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Alltoall")]] decltype(PMPI_Alltoall) MP
 
 extern "C" int PMPI_Alltoall_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
     void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
-  Entry entry(Fn::Alltoall_c);
+  Entry entry(Fn::Alltoall_c, comm);
   const datatype::Type* sendtype_p = abi::type(sendtype);
   const datatype::Type* recvtype_p = abi::type(recvtype);
   object::Comm* comm_p = entry.comm(comm);
@@ -343,7 +343,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Alltoall_c")]] decltype(PMPI_Alltoall_c
 extern "C" int PMPI_Alltoall_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
     void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info,
     MPI_Request *request) {
-  Entry entry(Fn::Alltoall_init);
+  Entry entry(Fn::Alltoall_init, comm);
   const datatype::Type* sendtype_p = abi::type(sendtype);
   const datatype::Type* recvtype_p = abi::type(recvtype);
   object::Comm* comm_p = entry.comm(comm);
@@ -370,7 +370,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Alltoall_init")]]
 extern "C" int PMPI_Alltoall_init_c(const void *sendbuf, MPI_Count sendcount,
     MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
     MPI_Comm comm, MPI_Info info, MPI_Request *request) {
-  Entry entry(Fn::Alltoall_init_c);
+  Entry entry(Fn::Alltoall_init_c, comm);
   const datatype::Type* sendtype_p = abi::type(sendtype);
   const datatype::Type* recvtype_p = abi::type(recvtype);
   object::Comm* comm_p = entry.comm(comm);
@@ -397,7 +397,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Alltoall_init_c")]]
 extern "C" int PMPI_Alltoallv(const void *sendbuf, const int sendcounts[], const int sdispls[],
     MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int rdispls[],
     MPI_Datatype recvtype, MPI_Comm comm) {
-  Entry entry(Fn::Alltoallv);
+  Entry entry(Fn::Alltoallv, comm);
   const datatype::Type* sendtype_p = abi::type(sendtype);
   const datatype::Type* recvtype_p = abi::type(recvtype);
   object::Comm* comm_p = entry.comm(comm);
@@ -421,7 +421,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Alltoallv")]] decltype(PMPI_Alltoallv) 
 extern "C" int PMPI_Alltoallv_c(const void *sendbuf, const MPI_Count sendcounts[],
     const MPI_Aint sdispls[], MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[],
     const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm) {
-  Entry entry(Fn::Alltoallv_c);
+  Entry entry(Fn::Alltoallv_c, comm);
   const datatype::Type* sendtype_p = abi::type(sendtype);
   const datatype::Type* recvtype_p = abi::type(recvtype);
   object::Comm* comm_p = entry.comm(comm);
@@ -446,7 +446,7 @@ extern "C" int PMPI_Alltoallv_init(const void *sendbuf, const int sendcounts[],
     const int sdispls[], MPI_Datatype sendtype, void *recvbuf, const int recvcounts[],
     const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info,
     MPI_Request *request) {
-  Entry entry(Fn::Alltoallv_init);
+  Entry entry(Fn::Alltoallv_init, comm);
   const datatype::Type* sendtype_p = abi::type(sendtype);
   const datatype::Type* recvtype_p = abi::type(recvtype);
   object::Comm* comm_p = entry.comm(comm);
@@ -475,7 +475,7 @@ extern "C" int PMPI_Alltoallv_init_c(const void *sendbuf, const MPI_Count sendco
     const MPI_Aint sdispls[], MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[],
     const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info,
     MPI_Request *request) {
-  Entry entry(Fn::Alltoallv_init_c);
+  Entry entry(Fn::Alltoallv_init_c, comm);
   const datatype::Type* sendtype_p = abi::type(sendtype);
   const datatype::Type* recvtype_p = abi::type(recvtype);
   object::Comm* comm_p = entry.comm(comm);
@@ -503,7 +503,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Alltoallv_init_c")]]
 extern "C" int PMPI_Alltoallw(const void *sendbuf, const int sendcounts[], const int sdispls[],
     const MPI_Datatype sendtypes[], void *recvbuf, const int recvcounts[], const int rdispls[],
     const MPI_Datatype recvtypes[], MPI_Comm comm) {
-  Entry entry(Fn::Alltoallw);
+  Entry entry(Fn::Alltoallw, comm);
   object::Comm* comm_p = entry.comm(comm);
   Err e = entry.status();
   if (entry.checking()) {
@@ -526,7 +526,7 @@ extern "C" int PMPI_Alltoallw_c(const void *sendbuf, const MPI_Count sendcounts[
     const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void *recvbuf,
     const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[],
     MPI_Comm comm) {
-  Entry entry(Fn::Alltoallw_c);
+  Entry entry(Fn::Alltoallw_c, comm);
   object::Comm* comm_p = entry.comm(comm);
   Err e = entry.status();
   if (entry.checking()) {
@@ -549,7 +549,7 @@ extern "C" int PMPI_Alltoallw_init(const void *sendbuf, const int sendcounts[],
     const int sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const int recvcounts[],
     const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info,
     MPI_Request *request) {
-  Entry entry(Fn::Alltoallw_init);
+  Entry entry(Fn::Alltoallw_init, comm);
   object::Comm* comm_p = entry.comm(comm);
   object::Info* info_p = entry.info(info);
   Err e = entry.status();
@@ -576,7 +576,7 @@ extern "C" int PMPI_Alltoallw_init_c(const void *sendbuf, const MPI_Count sendco
     const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void *recvbuf,
     const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[],
     MPI_Comm comm, MPI_Info info, MPI_Request *request) {
-  Entry entry(Fn::Alltoallw_init_c);
+  Entry entry(Fn::Alltoallw_init_c, comm);
   object::Comm* comm_p = entry.comm(comm);
   object::Info* info_p = entry.info(info);
   Err e = entry.status();
@@ -600,7 +600,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Alltoallw_init_c")]]
     decltype(PMPI_Alltoallw_init_c) MPI_Alltoallw_init_c;
 
 extern "C" int PMPI_Barrier(MPI_Comm comm) {
-  Entry entry(Fn::Barrier);
+  Entry entry(Fn::Barrier, comm);
   object::Comm* comm_p = entry.comm(comm);
   Err e = entry.status();
   if (entry.checking()) {
@@ -612,7 +612,7 @@ extern "C" int PMPI_Barrier(MPI_Comm comm) {
 extern "C" [[gnu::weak, gnu::alias("PMPI_Barrier")]] decltype(PMPI_Barrier) MPI_Barrier;
 
 extern "C" int PMPI_Barrier_init(MPI_Comm comm, MPI_Info info, MPI_Request *request) {
-  Entry entry(Fn::Barrier_init);
+  Entry entry(Fn::Barrier_init, comm);
   object::Comm* comm_p = entry.comm(comm);
   object::Info* info_p = entry.info(info);
   Err e = entry.status();
@@ -629,7 +629,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Barrier_init")]]
 
 extern "C" int PMPI_Bcast(void *buffer, int count, MPI_Datatype datatype, int root,
     MPI_Comm comm) {
-  Entry entry(Fn::Bcast);
+  Entry entry(Fn::Bcast, comm);
   const datatype::Type* datatype_p = abi::type(datatype);
   object::Comm* comm_p = entry.comm(comm);
   Err e = entry.status();
@@ -646,7 +646,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Bcast")]] decltype(PMPI_Bcast) MPI_Bcas
 
 extern "C" int PMPI_Bcast_c(void *buffer, MPI_Count count, MPI_Datatype datatype, int root,
     MPI_Comm comm) {
-  Entry entry(Fn::Bcast_c);
+  Entry entry(Fn::Bcast_c, comm);
   const datatype::Type* datatype_p = abi::type(datatype);
   object::Comm* comm_p = entry.comm(comm);
   Err e = entry.status();
@@ -663,7 +663,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Bcast_c")]] decltype(PMPI_Bcast_c) MPI_
 
 extern "C" int PMPI_Bcast_init(void *buffer, int count, MPI_Datatype datatype, int root,
     MPI_Comm comm, MPI_Info info, MPI_Request *request) {
-  Entry entry(Fn::Bcast_init);
+  Entry entry(Fn::Bcast_init, comm);
   const datatype::Type* datatype_p = abi::type(datatype);
   object::Comm* comm_p = entry.comm(comm);
   object::Info* info_p = entry.info(info);
@@ -683,7 +683,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Bcast_init")]] decltype(PMPI_Bcast_init
 
 extern "C" int PMPI_Bcast_init_c(void *buffer, MPI_Count count, MPI_Datatype datatype, int root,
     MPI_Comm comm, MPI_Info info, MPI_Request *request) {
-  Entry entry(Fn::Bcast_init_c);
+  Entry entry(Fn::Bcast_init_c, comm);
   const datatype::Type* datatype_p = abi::type(datatype);
   object::Comm* comm_p = entry.comm(comm);
   object::Info* info_p = entry.info(info);
@@ -704,7 +704,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Bcast_init_c")]]
 
 extern "C" int PMPI_Exscan(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype,
     MPI_Op op, MPI_Comm comm) {
-  Entry entry(Fn::Exscan);
+  Entry entry(Fn::Exscan, comm);
   const datatype::Type* datatype_p = abi::type(datatype);
   const object::Op* op_p = entry.op(op);
   object::Comm* comm_p = entry.comm(comm);
@@ -724,7 +724,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Exscan")]] decltype(PMPI_Exscan) MPI_Ex
 
 extern "C" int PMPI_Exscan_c(const void *sendbuf, void *recvbuf, MPI_Count count,
     MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
-  Entry entry(Fn::Exscan_c);
+  Entry entry(Fn::Exscan_c, comm);
   const datatype::Type* datatype_p = abi::type(datatype);
   const object::Op* op_p = entry.op(op);
   object::Comm* comm_p = entry.comm(comm);
@@ -744,7 +744,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Exscan_c")]] decltype(PMPI_Exscan_c) MP
 
 extern "C" int PMPI_Exscan_init(const void *sendbuf, void *recvbuf, int count,
     MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request) {
-  Entry entry(Fn::Exscan_init);
+  Entry entry(Fn::Exscan_init, comm);
   const datatype::Type* datatype_p = abi::type(datatype);
   const object::Op* op_p = entry.op(op);
   object::Comm* comm_p = entry.comm(comm);
@@ -768,7 +768,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Exscan_init")]] decltype(PMPI_Exscan_in
 
 extern "C" int PMPI_Exscan_init_c(const void *sendbuf, void *recvbuf, MPI_Count count,
     MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request) {
-  Entry entry(Fn::Exscan_init_c);
+  Entry entry(Fn::Exscan_init_c, comm);
   const datatype::Type* datatype_p = abi::type(datatype);
   const object::Op* op_p = entry.op(op);
   object::Comm* comm_p = entry.comm(comm);
@@ -793,7 +793,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Exscan_init_c")]]
 
 extern "C" int PMPI_Gather(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
     void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
-  Entry entry(Fn::Gather);
+  Entry entry(Fn::Gather, comm);
   const datatype::Type* sendtype_p = abi::type(sendtype);
   const datatype::Type* recvtype_p = abi::type(recvtype);
   object::Comm* comm_p = entry.comm(comm);
@@ -816,7 +816,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Gather")]] decltype(PMPI_Gather) MPI_Ga
 
 extern "C" int PMPI_Gather_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
     void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
-  Entry entry(Fn::Gather_c);
+  Entry entry(Fn::Gather_c, comm);
   const datatype::Type* sendtype_p = abi::type(sendtype);
   const datatype::Type* recvtype_p = abi::type(recvtype);
   object::Comm* comm_p = entry.comm(comm);
@@ -840,7 +840,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Gather_c")]] decltype(PMPI_Gather_c) MP
 extern "C" int PMPI_Gather_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
     void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info,
     MPI_Request *request) {
-  Entry entry(Fn::Gather_init);
+  Entry entry(Fn::Gather_init, comm);
   const datatype::Type* sendtype_p = abi::type(sendtype);
   const datatype::Type* recvtype_p = abi::type(recvtype);
   object::Comm* comm_p = entry.comm(comm);
@@ -867,7 +867,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Gather_init")]] decltype(PMPI_Gather_in
 extern "C" int PMPI_Gather_init_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
     void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm,
     MPI_Info info, MPI_Request *request) {
-  Entry entry(Fn::Gather_init_c);
+  Entry entry(Fn::Gather_init_c, comm);
   const datatype::Type* sendtype_p = abi::type(sendtype);
   const datatype::Type* recvtype_p = abi::type(recvtype);
   object::Comm* comm_p = entry.comm(comm);
@@ -895,7 +895,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Gather_init_c")]]
 extern "C" int PMPI_Gatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
     void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, int root,
     MPI_Comm comm) {
-  Entry entry(Fn::Gatherv);
+  Entry entry(Fn::Gatherv, comm);
   const datatype::Type* sendtype_p = abi::type(sendtype);
   const datatype::Type* recvtype_p = abi::type(recvtype);
   object::Comm* comm_p = entry.comm(comm);
@@ -919,7 +919,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Gatherv")]] decltype(PMPI_Gatherv) MPI_
 extern "C" int PMPI_Gatherv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
     void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype,
     int root, MPI_Comm comm) {
-  Entry entry(Fn::Gatherv_c);
+  Entry entry(Fn::Gatherv_c, comm);
   const datatype::Type* sendtype_p = abi::type(sendtype);
   const datatype::Type* recvtype_p = abi::type(recvtype);
   object::Comm* comm_p = entry.comm(comm);
@@ -943,7 +943,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Gatherv_c")]] decltype(PMPI_Gatherv_c) 
 extern "C" int PMPI_Gatherv_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
     void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, int root,
     MPI_Comm comm, MPI_Info info, MPI_Request *request) {
-  Entry entry(Fn::Gatherv_init);
+  Entry entry(Fn::Gatherv_init, comm);
   const datatype::Type* sendtype_p = abi::type(sendtype);
   const datatype::Type* recvtype_p = abi::type(recvtype);
   object::Comm* comm_p = entry.comm(comm);
@@ -971,7 +971,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Gatherv_init")]]
 extern "C" int PMPI_Gatherv_init_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
     void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype,
     int root, MPI_Comm comm, MPI_Info info, MPI_Request *request) {
-  Entry entry(Fn::Gatherv_init_c);
+  Entry entry(Fn::Gatherv_init_c, comm);
   const datatype::Type* sendtype_p = abi::type(sendtype);
   const datatype::Type* recvtype_p = abi::type(recvtype);
   object::Comm* comm_p = entry.comm(comm);
@@ -998,7 +998,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Gatherv_init_c")]]
 
 extern "C" int PMPI_Iallgather(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
     void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request) {
-  Entry entry(Fn::Iallgather);
+  Entry entry(Fn::Iallgather, comm);
   const datatype::Type* sendtype_p = abi::type(sendtype);
   const datatype::Type* recvtype_p = abi::type(recvtype);
   object::Comm* comm_p = entry.comm(comm);
@@ -1022,7 +1022,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Iallgather")]] decltype(PMPI_Iallgather
 extern "C" int PMPI_Iallgather_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
     void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm,
     MPI_Request *request) {
-  Entry entry(Fn::Iallgather_c);
+  Entry entry(Fn::Iallgather_c, comm);
   const datatype::Type* sendtype_p = abi::type(sendtype);
   const datatype::Type* recvtype_p = abi::type(recvtype);
   object::Comm* comm_p = entry.comm(comm);
@@ -1047,7 +1047,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Iallgather_c")]]
 extern "C" int PMPI_Iallgatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
     void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype,
     MPI_Comm comm, MPI_Request *request) {
-  Entry entry(Fn::Iallgatherv);
+  Entry entry(Fn::Iallgatherv, comm);
   const datatype::Type* sendtype_p = abi::type(sendtype);
   const datatype::Type* recvtype_p = abi::type(recvtype);
   object::Comm* comm_p = entry.comm(comm);
@@ -1071,7 +1071,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Iallgatherv")]] decltype(PMPI_Iallgathe
 extern "C" int PMPI_Iallgatherv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
     void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype,
     MPI_Comm comm, MPI_Request *request) {
-  Entry entry(Fn::Iallgatherv_c);
+  Entry entry(Fn::Iallgatherv_c, comm);
   const datatype::Type* sendtype_p = abi::type(sendtype);
   const datatype::Type* recvtype_p = abi::type(recvtype);
   object::Comm* comm_p = entry.comm(comm);
@@ -1095,7 +1095,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Iallgatherv_c")]]
 
 extern "C" int PMPI_Iallreduce(const void *sendbuf, void *recvbuf, int count,
     MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request) {
-  Entry entry(Fn::Iallreduce);
+  Entry entry(Fn::Iallreduce, comm);
   const datatype::Type* datatype_p = abi::type(datatype);
   const object::Op* op_p = entry.op(op);
   object::Comm* comm_p = entry.comm(comm);
@@ -1117,7 +1117,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Iallreduce")]] decltype(PMPI_Iallreduce
 
 extern "C" int PMPI_Iallreduce_c(const void *sendbuf, void *recvbuf, MPI_Count count,
     MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request) {
-  Entry entry(Fn::Iallreduce_c);
+  Entry entry(Fn::Iallreduce_c, comm);
   const datatype::Type* datatype_p = abi::type(datatype);
   const object::Op* op_p = entry.op(op);
   object::Comm* comm_p = entry.comm(comm);
@@ -1140,7 +1140,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Iallreduce_c")]]
 
 extern "C" int PMPI_Ialltoall(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
     void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request) {
-  Entry entry(Fn::Ialltoall);
+  Entry entry(Fn::Ialltoall, comm);
   const datatype::Type* sendtype_p = abi::type(sendtype);
   const datatype::Type* recvtype_p = abi::type(recvtype);
   object::Comm* comm_p = entry.comm(comm);
@@ -1164,7 +1164,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Ialltoall")]] decltype(PMPI_Ialltoall) 
 extern "C" int PMPI_Ialltoall_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
     void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm,
     MPI_Request *request) {
-  Entry entry(Fn::Ialltoall_c);
+  Entry entry(Fn::Ialltoall_c, comm);
   const datatype::Type* sendtype_p = abi::type(sendtype);
   const datatype::Type* recvtype_p = abi::type(recvtype);
   object::Comm* comm_p = entry.comm(comm);
@@ -1188,7 +1188,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Ialltoall_c")]] decltype(PMPI_Ialltoall
 extern "C" int PMPI_Ialltoallv(const void *sendbuf, const int sendcounts[], const int sdispls[],
     MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int rdispls[],
     MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request) {
-  Entry entry(Fn::Ialltoallv);
+  Entry entry(Fn::Ialltoallv, comm);
   const datatype::Type* sendtype_p = abi::type(sendtype);
   const datatype::Type* recvtype_p = abi::type(recvtype);
   object::Comm* comm_p = entry.comm(comm);
@@ -1213,7 +1213,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Ialltoallv")]] decltype(PMPI_Ialltoallv
 extern "C" int PMPI_Ialltoallv_c(const void *sendbuf, const MPI_Count sendcounts[],
     const MPI_Aint sdispls[], MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[],
     const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request) {
-  Entry entry(Fn::Ialltoallv_c);
+  Entry entry(Fn::Ialltoallv_c, comm);
   const datatype::Type* sendtype_p = abi::type(sendtype);
   const datatype::Type* recvtype_p = abi::type(recvtype);
   object::Comm* comm_p = entry.comm(comm);
@@ -1239,7 +1239,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Ialltoallv_c")]]
 extern "C" int PMPI_Ialltoallw(const void *sendbuf, const int sendcounts[], const int sdispls[],
     const MPI_Datatype sendtypes[], void *recvbuf, const int recvcounts[], const int rdispls[],
     const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Request *request) {
-  Entry entry(Fn::Ialltoallw);
+  Entry entry(Fn::Ialltoallw, comm);
   object::Comm* comm_p = entry.comm(comm);
   Err e = entry.status();
   if (entry.checking()) {
@@ -1263,7 +1263,7 @@ extern "C" int PMPI_Ialltoallw_c(const void *sendbuf, const MPI_Count sendcounts
     const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void *recvbuf,
     const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[],
     MPI_Comm comm, MPI_Request *request) {
-  Entry entry(Fn::Ialltoallw_c);
+  Entry entry(Fn::Ialltoallw_c, comm);
   object::Comm* comm_p = entry.comm(comm);
   Err e = entry.status();
   if (entry.checking()) {
@@ -1285,7 +1285,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Ialltoallw_c")]]
     decltype(PMPI_Ialltoallw_c) MPI_Ialltoallw_c;
 
 extern "C" int PMPI_Ibarrier(MPI_Comm comm, MPI_Request *request) {
-  Entry entry(Fn::Ibarrier);
+  Entry entry(Fn::Ibarrier, comm);
   object::Comm* comm_p = entry.comm(comm);
   Err e = entry.status();
   if (entry.checking()) {
@@ -1299,7 +1299,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Ibarrier")]] decltype(PMPI_Ibarrier) MP
 
 extern "C" int PMPI_Ibcast(void *buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm,
     MPI_Request *request) {
-  Entry entry(Fn::Ibcast);
+  Entry entry(Fn::Ibcast, comm);
   const datatype::Type* datatype_p = abi::type(datatype);
   object::Comm* comm_p = entry.comm(comm);
   Err e = entry.status();
@@ -1317,7 +1317,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Ibcast")]] decltype(PMPI_Ibcast) MPI_Ib
 
 extern "C" int PMPI_Ibcast_c(void *buffer, MPI_Count count, MPI_Datatype datatype, int root,
     MPI_Comm comm, MPI_Request *request) {
-  Entry entry(Fn::Ibcast_c);
+  Entry entry(Fn::Ibcast_c, comm);
   const datatype::Type* datatype_p = abi::type(datatype);
   object::Comm* comm_p = entry.comm(comm);
   Err e = entry.status();
@@ -1335,7 +1335,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Ibcast_c")]] decltype(PMPI_Ibcast_c) MP
 
 extern "C" int PMPI_Iexscan(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype,
     MPI_Op op, MPI_Comm comm, MPI_Request *request) {
-  Entry entry(Fn::Iexscan);
+  Entry entry(Fn::Iexscan, comm);
   const datatype::Type* datatype_p = abi::type(datatype);
   const object::Op* op_p = entry.op(op);
   object::Comm* comm_p = entry.comm(comm);
@@ -1357,7 +1357,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Iexscan")]] decltype(PMPI_Iexscan) MPI_
 
 extern "C" int PMPI_Iexscan_c(const void *sendbuf, void *recvbuf, MPI_Count count,
     MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request) {
-  Entry entry(Fn::Iexscan_c);
+  Entry entry(Fn::Iexscan_c, comm);
   const datatype::Type* datatype_p = abi::type(datatype);
   const object::Op* op_p = entry.op(op);
   object::Comm* comm_p = entry.comm(comm);
@@ -1380,7 +1380,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Iexscan_c")]] decltype(PMPI_Iexscan_c) 
 extern "C" int PMPI_Igather(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
     void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm,
     MPI_Request *request) {
-  Entry entry(Fn::Igather);
+  Entry entry(Fn::Igather, comm);
   const datatype::Type* sendtype_p = abi::type(sendtype);
   const datatype::Type* recvtype_p = abi::type(recvtype);
   object::Comm* comm_p = entry.comm(comm);
@@ -1405,7 +1405,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Igather")]] decltype(PMPI_Igather) MPI_
 extern "C" int PMPI_Igather_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
     void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm,
     MPI_Request *request) {
-  Entry entry(Fn::Igather_c);
+  Entry entry(Fn::Igather_c, comm);
   const datatype::Type* sendtype_p = abi::type(sendtype);
   const datatype::Type* recvtype_p = abi::type(recvtype);
   object::Comm* comm_p = entry.comm(comm);
@@ -1430,7 +1430,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Igather_c")]] decltype(PMPI_Igather_c) 
 extern "C" int PMPI_Igatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
     void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, int root,
     MPI_Comm comm, MPI_Request *request) {
-  Entry entry(Fn::Igatherv);
+  Entry entry(Fn::Igatherv, comm);
   const datatype::Type* sendtype_p = abi::type(sendtype);
   const datatype::Type* recvtype_p = abi::type(recvtype);
   object::Comm* comm_p = entry.comm(comm);
@@ -1455,7 +1455,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Igatherv")]] decltype(PMPI_Igatherv) MP
 extern "C" int PMPI_Igatherv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
     void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype,
     int root, MPI_Comm comm, MPI_Request *request) {
-  Entry entry(Fn::Igatherv_c);
+  Entry entry(Fn::Igatherv_c, comm);
   const datatype::Type* sendtype_p = abi::type(sendtype);
   const datatype::Type* recvtype_p = abi::type(recvtype);
   object::Comm* comm_p = entry.comm(comm);
@@ -1479,7 +1479,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Igatherv_c")]] decltype(PMPI_Igatherv_c
 
 extern "C" int PMPI_Ireduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype,
     MPI_Op op, int root, MPI_Comm comm, MPI_Request *request) {
-  Entry entry(Fn::Ireduce);
+  Entry entry(Fn::Ireduce, comm);
   const datatype::Type* datatype_p = abi::type(datatype);
   const object::Op* op_p = entry.op(op);
   object::Comm* comm_p = entry.comm(comm);
@@ -1505,7 +1505,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Ireduce")]] decltype(PMPI_Ireduce) MPI_
 
 extern "C" int PMPI_Ireduce_c(const void *sendbuf, void *recvbuf, MPI_Count count,
     MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm, MPI_Request *request) {
-  Entry entry(Fn::Ireduce_c);
+  Entry entry(Fn::Ireduce_c, comm);
   const datatype::Type* datatype_p = abi::type(datatype);
   const object::Op* op_p = entry.op(op);
   object::Comm* comm_p = entry.comm(comm);
@@ -1531,7 +1531,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Ireduce_c")]] decltype(PMPI_Ireduce_c) 
 
 extern "C" int PMPI_Ireduce_scatter(const void *sendbuf, void *recvbuf, const int recvcounts[],
     MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request) {
-  Entry entry(Fn::Ireduce_scatter);
+  Entry entry(Fn::Ireduce_scatter, comm);
   const datatype::Type* datatype_p = abi::type(datatype);
   const object::Op* op_p = entry.op(op);
   object::Comm* comm_p = entry.comm(comm);
@@ -1557,7 +1557,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Ireduce_scatter")]]
 extern "C" int PMPI_Ireduce_scatter_c(const void *sendbuf, void *recvbuf,
     const MPI_Count recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm,
     MPI_Request *request) {
-  Entry entry(Fn::Ireduce_scatter_c);
+  Entry entry(Fn::Ireduce_scatter_c, comm);
   const datatype::Type* datatype_p = abi::type(datatype);
   const object::Op* op_p = entry.op(op);
   object::Comm* comm_p = entry.comm(comm);
@@ -1582,7 +1582,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Ireduce_scatter_c")]]
 
 extern "C" int PMPI_Ireduce_scatter_block(const void *sendbuf, void *recvbuf, int recvcount,
     MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request) {
-  Entry entry(Fn::Ireduce_scatter_block);
+  Entry entry(Fn::Ireduce_scatter_block, comm);
   const datatype::Type* datatype_p = abi::type(datatype);
   const object::Op* op_p = entry.op(op);
   object::Comm* comm_p = entry.comm(comm);
@@ -1607,7 +1607,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Ireduce_scatter_block")]]
 
 extern "C" int PMPI_Ireduce_scatter_block_c(const void *sendbuf, void *recvbuf,
     MPI_Count recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request) {
-  Entry entry(Fn::Ireduce_scatter_block_c);
+  Entry entry(Fn::Ireduce_scatter_block_c, comm);
   const datatype::Type* datatype_p = abi::type(datatype);
   const object::Op* op_p = entry.op(op);
   object::Comm* comm_p = entry.comm(comm);
@@ -1632,7 +1632,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Ireduce_scatter_block_c")]]
 
 extern "C" int PMPI_Iscan(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype,
     MPI_Op op, MPI_Comm comm, MPI_Request *request) {
-  Entry entry(Fn::Iscan);
+  Entry entry(Fn::Iscan, comm);
   const datatype::Type* datatype_p = abi::type(datatype);
   const object::Op* op_p = entry.op(op);
   object::Comm* comm_p = entry.comm(comm);
@@ -1654,7 +1654,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Iscan")]] decltype(PMPI_Iscan) MPI_Isca
 
 extern "C" int PMPI_Iscan_c(const void *sendbuf, void *recvbuf, MPI_Count count,
     MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request) {
-  Entry entry(Fn::Iscan_c);
+  Entry entry(Fn::Iscan_c, comm);
   const datatype::Type* datatype_p = abi::type(datatype);
   const object::Op* op_p = entry.op(op);
   object::Comm* comm_p = entry.comm(comm);
@@ -1677,7 +1677,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Iscan_c")]] decltype(PMPI_Iscan_c) MPI_
 extern "C" int PMPI_Iscatter(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
     void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm,
     MPI_Request *request) {
-  Entry entry(Fn::Iscatter);
+  Entry entry(Fn::Iscatter, comm);
   const datatype::Type* sendtype_p = abi::type(sendtype);
   const datatype::Type* recvtype_p = abi::type(recvtype);
   object::Comm* comm_p = entry.comm(comm);
@@ -1702,7 +1702,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Iscatter")]] decltype(PMPI_Iscatter) MP
 extern "C" int PMPI_Iscatter_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
     void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm,
     MPI_Request *request) {
-  Entry entry(Fn::Iscatter_c);
+  Entry entry(Fn::Iscatter_c, comm);
   const datatype::Type* sendtype_p = abi::type(sendtype);
   const datatype::Type* recvtype_p = abi::type(recvtype);
   object::Comm* comm_p = entry.comm(comm);
@@ -1727,7 +1727,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Iscatter_c")]] decltype(PMPI_Iscatter_c
 extern "C" int PMPI_Iscatterv(const void *sendbuf, const int sendcounts[], const int displs[],
     MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, int root,
     MPI_Comm comm, MPI_Request *request) {
-  Entry entry(Fn::Iscatterv);
+  Entry entry(Fn::Iscatterv, comm);
   const datatype::Type* sendtype_p = abi::type(sendtype);
   const datatype::Type* recvtype_p = abi::type(recvtype);
   object::Comm* comm_p = entry.comm(comm);
@@ -1752,7 +1752,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Iscatterv")]] decltype(PMPI_Iscatterv) 
 extern "C" int PMPI_Iscatterv_c(const void *sendbuf, const MPI_Count sendcounts[],
     const MPI_Aint displs[], MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount,
     MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request *request) {
-  Entry entry(Fn::Iscatterv_c);
+  Entry entry(Fn::Iscatterv_c, comm);
   const datatype::Type* sendtype_p = abi::type(sendtype);
   const datatype::Type* recvtype_p = abi::type(recvtype);
   object::Comm* comm_p = entry.comm(comm);
@@ -1775,7 +1775,7 @@ extern "C" int PMPI_Iscatterv_c(const void *sendbuf, const MPI_Count sendcounts[
 extern "C" [[gnu::weak, gnu::alias("PMPI_Iscatterv_c")]] decltype(PMPI_Iscatterv_c) MPI_Iscatterv_c;
 
 extern "C" int PMPI_Op_commutative(MPI_Op op, int *commute) {
-  Entry entry(Fn::Op_commutative);
+  Entry entry(Fn::Op_commutative, NoLock{});
   const object::Op* op_p = entry.op(op);
   Err e = entry.status();
   if (entry.checking()) {
@@ -1826,7 +1826,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Op_free")]] decltype(PMPI_Op_free) MPI_
 
 extern "C" int PMPI_Reduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype,
     MPI_Op op, int root, MPI_Comm comm) {
-  Entry entry(Fn::Reduce);
+  Entry entry(Fn::Reduce, comm);
   const datatype::Type* datatype_p = abi::type(datatype);
   const object::Op* op_p = entry.op(op);
   object::Comm* comm_p = entry.comm(comm);
@@ -1850,7 +1850,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Reduce")]] decltype(PMPI_Reduce) MPI_Re
 
 extern "C" int PMPI_Reduce_c(const void *sendbuf, void *recvbuf, MPI_Count count,
     MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm) {
-  Entry entry(Fn::Reduce_c);
+  Entry entry(Fn::Reduce_c, comm);
   const datatype::Type* datatype_p = abi::type(datatype);
   const object::Op* op_p = entry.op(op);
   object::Comm* comm_p = entry.comm(comm);
@@ -1875,7 +1875,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Reduce_c")]] decltype(PMPI_Reduce_c) MP
 extern "C" int PMPI_Reduce_init(const void *sendbuf, void *recvbuf, int count,
     MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm, MPI_Info info,
     MPI_Request *request) {
-  Entry entry(Fn::Reduce_init);
+  Entry entry(Fn::Reduce_init, comm);
   const datatype::Type* datatype_p = abi::type(datatype);
   const object::Op* op_p = entry.op(op);
   object::Comm* comm_p = entry.comm(comm);
@@ -1904,7 +1904,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Reduce_init")]] decltype(PMPI_Reduce_in
 extern "C" int PMPI_Reduce_init_c(const void *sendbuf, void *recvbuf, MPI_Count count,
     MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm, MPI_Info info,
     MPI_Request *request) {
-  Entry entry(Fn::Reduce_init_c);
+  Entry entry(Fn::Reduce_init_c, comm);
   const datatype::Type* datatype_p = abi::type(datatype);
   const object::Op* op_p = entry.op(op);
   object::Comm* comm_p = entry.comm(comm);
@@ -1933,7 +1933,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Reduce_init_c")]]
 
 extern "C" int PMPI_Reduce_local(const void *inbuf, void *inoutbuf, int count,
     MPI_Datatype datatype, MPI_Op op) {
-  Entry entry(Fn::Reduce_local);
+  Entry entry(Fn::Reduce_local, FirstContext{});
   const datatype::Type* datatype_p = abi::type(datatype);
   const object::Op* op_p = entry.op(op);
   Err e = entry.status();
@@ -1952,7 +1952,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Reduce_local")]]
 
 extern "C" int PMPI_Reduce_local_c(const void *inbuf, void *inoutbuf, MPI_Count count,
     MPI_Datatype datatype, MPI_Op op) {
-  Entry entry(Fn::Reduce_local_c);
+  Entry entry(Fn::Reduce_local_c, FirstContext{});
   const datatype::Type* datatype_p = abi::type(datatype);
   const object::Op* op_p = entry.op(op);
   Err e = entry.status();
@@ -1971,7 +1971,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Reduce_local_c")]]
 
 extern "C" int PMPI_Reduce_scatter(const void *sendbuf, void *recvbuf, const int recvcounts[],
     MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
-  Entry entry(Fn::Reduce_scatter);
+  Entry entry(Fn::Reduce_scatter, comm);
   const datatype::Type* datatype_p = abi::type(datatype);
   const object::Op* op_p = entry.op(op);
   object::Comm* comm_p = entry.comm(comm);
@@ -1995,7 +1995,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Reduce_scatter")]]
 
 extern "C" int PMPI_Reduce_scatter_c(const void *sendbuf, void *recvbuf,
     const MPI_Count recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
-  Entry entry(Fn::Reduce_scatter_c);
+  Entry entry(Fn::Reduce_scatter_c, comm);
   const datatype::Type* datatype_p = abi::type(datatype);
   const object::Op* op_p = entry.op(op);
   object::Comm* comm_p = entry.comm(comm);
@@ -2019,7 +2019,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Reduce_scatter_c")]]
 
 extern "C" int PMPI_Reduce_scatter_block(const void *sendbuf, void *recvbuf, int recvcount,
     MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
-  Entry entry(Fn::Reduce_scatter_block);
+  Entry entry(Fn::Reduce_scatter_block, comm);
   const datatype::Type* datatype_p = abi::type(datatype);
   const object::Op* op_p = entry.op(op);
   object::Comm* comm_p = entry.comm(comm);
@@ -2042,7 +2042,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Reduce_scatter_block")]]
 
 extern "C" int PMPI_Reduce_scatter_block_c(const void *sendbuf, void *recvbuf, MPI_Count recvcount,
     MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
-  Entry entry(Fn::Reduce_scatter_block_c);
+  Entry entry(Fn::Reduce_scatter_block_c, comm);
   const datatype::Type* datatype_p = abi::type(datatype);
   const object::Op* op_p = entry.op(op);
   object::Comm* comm_p = entry.comm(comm);
@@ -2065,7 +2065,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Reduce_scatter_block_c")]]
 
 extern "C" int PMPI_Reduce_scatter_block_init(const void *sendbuf, void *recvbuf, int recvcount,
     MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request) {
-  Entry entry(Fn::Reduce_scatter_block_init);
+  Entry entry(Fn::Reduce_scatter_block_init, comm);
   const datatype::Type* datatype_p = abi::type(datatype);
   const object::Op* op_p = entry.op(op);
   object::Comm* comm_p = entry.comm(comm);
@@ -2093,7 +2093,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Reduce_scatter_block_init")]]
 extern "C" int PMPI_Reduce_scatter_block_init_c(const void *sendbuf, void *recvbuf,
     MPI_Count recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info,
     MPI_Request *request) {
-  Entry entry(Fn::Reduce_scatter_block_init_c);
+  Entry entry(Fn::Reduce_scatter_block_init_c, comm);
   const datatype::Type* datatype_p = abi::type(datatype);
   const object::Op* op_p = entry.op(op);
   object::Comm* comm_p = entry.comm(comm);
@@ -2120,7 +2120,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Reduce_scatter_block_init_c")]]
 
 extern "C" int PMPI_Reduce_scatter_init(const void *sendbuf, void *recvbuf, const int recvcounts[],
     MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request) {
-  Entry entry(Fn::Reduce_scatter_init);
+  Entry entry(Fn::Reduce_scatter_init, comm);
   const datatype::Type* datatype_p = abi::type(datatype);
   const object::Op* op_p = entry.op(op);
   object::Comm* comm_p = entry.comm(comm);
@@ -2148,7 +2148,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Reduce_scatter_init")]]
 extern "C" int PMPI_Reduce_scatter_init_c(const void *sendbuf, void *recvbuf,
     const MPI_Count recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info,
     MPI_Request *request) {
-  Entry entry(Fn::Reduce_scatter_init_c);
+  Entry entry(Fn::Reduce_scatter_init_c, comm);
   const datatype::Type* datatype_p = abi::type(datatype);
   const object::Op* op_p = entry.op(op);
   object::Comm* comm_p = entry.comm(comm);
@@ -2175,7 +2175,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Reduce_scatter_init_c")]]
 
 extern "C" int PMPI_Scan(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype,
     MPI_Op op, MPI_Comm comm) {
-  Entry entry(Fn::Scan);
+  Entry entry(Fn::Scan, comm);
   const datatype::Type* datatype_p = abi::type(datatype);
   const object::Op* op_p = entry.op(op);
   object::Comm* comm_p = entry.comm(comm);
@@ -2195,7 +2195,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Scan")]] decltype(PMPI_Scan) MPI_Scan;
 
 extern "C" int PMPI_Scan_c(const void *sendbuf, void *recvbuf, MPI_Count count,
     MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
-  Entry entry(Fn::Scan_c);
+  Entry entry(Fn::Scan_c, comm);
   const datatype::Type* datatype_p = abi::type(datatype);
   const object::Op* op_p = entry.op(op);
   object::Comm* comm_p = entry.comm(comm);
@@ -2215,7 +2215,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Scan_c")]] decltype(PMPI_Scan_c) MPI_Sc
 
 extern "C" int PMPI_Scan_init(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype,
     MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request) {
-  Entry entry(Fn::Scan_init);
+  Entry entry(Fn::Scan_init, comm);
   const datatype::Type* datatype_p = abi::type(datatype);
   const object::Op* op_p = entry.op(op);
   object::Comm* comm_p = entry.comm(comm);
@@ -2239,7 +2239,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Scan_init")]] decltype(PMPI_Scan_init) 
 
 extern "C" int PMPI_Scan_init_c(const void *sendbuf, void *recvbuf, MPI_Count count,
     MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request) {
-  Entry entry(Fn::Scan_init_c);
+  Entry entry(Fn::Scan_init_c, comm);
   const datatype::Type* datatype_p = abi::type(datatype);
   const object::Op* op_p = entry.op(op);
   object::Comm* comm_p = entry.comm(comm);
@@ -2263,7 +2263,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Scan_init_c")]] decltype(PMPI_Scan_init
 
 extern "C" int PMPI_Scatter(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
     void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
-  Entry entry(Fn::Scatter);
+  Entry entry(Fn::Scatter, comm);
   const datatype::Type* sendtype_p = abi::type(sendtype);
   const datatype::Type* recvtype_p = abi::type(recvtype);
   object::Comm* comm_p = entry.comm(comm);
@@ -2286,7 +2286,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Scatter")]] decltype(PMPI_Scatter) MPI_
 
 extern "C" int PMPI_Scatter_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
     void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
-  Entry entry(Fn::Scatter_c);
+  Entry entry(Fn::Scatter_c, comm);
   const datatype::Type* sendtype_p = abi::type(sendtype);
   const datatype::Type* recvtype_p = abi::type(recvtype);
   object::Comm* comm_p = entry.comm(comm);
@@ -2310,7 +2310,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Scatter_c")]] decltype(PMPI_Scatter_c) 
 extern "C" int PMPI_Scatter_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
     void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info,
     MPI_Request *request) {
-  Entry entry(Fn::Scatter_init);
+  Entry entry(Fn::Scatter_init, comm);
   const datatype::Type* sendtype_p = abi::type(sendtype);
   const datatype::Type* recvtype_p = abi::type(recvtype);
   object::Comm* comm_p = entry.comm(comm);
@@ -2338,7 +2338,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Scatter_init")]]
 extern "C" int PMPI_Scatter_init_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
     void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm,
     MPI_Info info, MPI_Request *request) {
-  Entry entry(Fn::Scatter_init_c);
+  Entry entry(Fn::Scatter_init_c, comm);
   const datatype::Type* sendtype_p = abi::type(sendtype);
   const datatype::Type* recvtype_p = abi::type(recvtype);
   object::Comm* comm_p = entry.comm(comm);
@@ -2366,7 +2366,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Scatter_init_c")]]
 extern "C" int PMPI_Scatterv(const void *sendbuf, const int sendcounts[], const int displs[],
     MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, int root,
     MPI_Comm comm) {
-  Entry entry(Fn::Scatterv);
+  Entry entry(Fn::Scatterv, comm);
   const datatype::Type* sendtype_p = abi::type(sendtype);
   const datatype::Type* recvtype_p = abi::type(recvtype);
   object::Comm* comm_p = entry.comm(comm);
@@ -2390,7 +2390,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Scatterv")]] decltype(PMPI_Scatterv) MP
 extern "C" int PMPI_Scatterv_c(const void *sendbuf, const MPI_Count sendcounts[],
     const MPI_Aint displs[], MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount,
     MPI_Datatype recvtype, int root, MPI_Comm comm) {
-  Entry entry(Fn::Scatterv_c);
+  Entry entry(Fn::Scatterv_c, comm);
   const datatype::Type* sendtype_p = abi::type(sendtype);
   const datatype::Type* recvtype_p = abi::type(recvtype);
   object::Comm* comm_p = entry.comm(comm);
@@ -2414,7 +2414,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Scatterv_c")]] decltype(PMPI_Scatterv_c
 extern "C" int PMPI_Scatterv_init(const void *sendbuf, const int sendcounts[], const int displs[],
     MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, int root,
     MPI_Comm comm, MPI_Info info, MPI_Request *request) {
-  Entry entry(Fn::Scatterv_init);
+  Entry entry(Fn::Scatterv_init, comm);
   const datatype::Type* sendtype_p = abi::type(sendtype);
   const datatype::Type* recvtype_p = abi::type(recvtype);
   object::Comm* comm_p = entry.comm(comm);
@@ -2442,7 +2442,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Scatterv_init")]]
 extern "C" int PMPI_Scatterv_init_c(const void *sendbuf, const MPI_Count sendcounts[],
     const MPI_Aint displs[], MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount,
     MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request) {
-  Entry entry(Fn::Scatterv_init_c);
+  Entry entry(Fn::Scatterv_init_c, comm);
   const datatype::Type* sendtype_p = abi::type(sendtype);
   const datatype::Type* recvtype_p = abi::type(recvtype);
   object::Comm* comm_p = entry.comm(comm);

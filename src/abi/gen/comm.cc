@@ -8,7 +8,7 @@ using namespace weft;
 using namespace weft::abi;
 
 extern "C" int PMPI_Comm_compare(MPI_Comm comm1, MPI_Comm comm2, int *result) {
-  Entry entry(Fn::Comm_compare);
+  Entry entry(Fn::Comm_compare, NoLock{});
   object::Comm* comm1_p = entry.comm(comm1);
   object::Comm* comm2_p = entry.comm(comm2);
   Err e = entry.status();
@@ -24,7 +24,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Comm_compare")]]
     decltype(PMPI_Comm_compare) MPI_Comm_compare;
 
 extern "C" int PMPI_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm *newcomm) {
-  Entry entry(Fn::Comm_create);
+  Entry entry(Fn::Comm_create, comm);
   object::Comm* comm_p = entry.comm(comm);
   object::Group* group_p = entry.group(group);
   Err e = entry.status();
@@ -40,7 +40,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Comm_create")]] decltype(PMPI_Comm_crea
 
 extern "C" int PMPI_Comm_create_from_group(MPI_Group group, const char *stringtag, MPI_Info info,
     MPI_Errhandler errhandler, MPI_Comm *newcomm) {
-  Entry entry(Fn::Comm_create_from_group);
+  Entry entry(Fn::Comm_create_from_group, FirstContext{});
   object::Group* group_p = entry.group(group);
   object::Info* info_p = entry.info(info);
   object::Errhandler* errhandler_p = entry.errhandler(errhandler);
@@ -60,7 +60,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Comm_create_from_group")]]
     decltype(PMPI_Comm_create_from_group) MPI_Comm_create_from_group;
 
 extern "C" int PMPI_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm *newcomm) {
-  Entry entry(Fn::Comm_create_group);
+  Entry entry(Fn::Comm_create_group, comm);
   object::Comm* comm_p = entry.comm(comm);
   object::Group* group_p = entry.group(group);
   Err e = entry.status();
@@ -104,7 +104,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Comm_delete_attr")]]
     decltype(PMPI_Comm_delete_attr) MPI_Comm_delete_attr;
 
 extern "C" int PMPI_Comm_dup(MPI_Comm comm, MPI_Comm *newcomm) {
-  Entry entry(Fn::Comm_dup);
+  Entry entry(Fn::Comm_dup, comm);
   object::Comm* comm_p = entry.comm(comm);
   Err e = entry.status();
   if (entry.checking()) {
@@ -117,7 +117,7 @@ extern "C" int PMPI_Comm_dup(MPI_Comm comm, MPI_Comm *newcomm) {
 extern "C" [[gnu::weak, gnu::alias("PMPI_Comm_dup")]] decltype(PMPI_Comm_dup) MPI_Comm_dup;
 
 extern "C" int PMPI_Comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm *newcomm) {
-  Entry entry(Fn::Comm_dup_with_info);
+  Entry entry(Fn::Comm_dup_with_info, comm);
   object::Comm* comm_p = entry.comm(comm);
   object::Info* info_p = entry.info(info);
   Err e = entry.status();
@@ -215,7 +215,7 @@ extern "C" int PMPI_Comm_group(MPI_Comm comm, MPI_Group *group) {
 extern "C" [[gnu::weak, gnu::alias("PMPI_Comm_group")]] decltype(PMPI_Comm_group) MPI_Comm_group;
 
 extern "C" int PMPI_Comm_idup(MPI_Comm comm, MPI_Comm *newcomm, MPI_Request *request) {
-  Entry entry(Fn::Comm_idup);
+  Entry entry(Fn::Comm_idup, comm);
   object::Comm* comm_p = entry.comm(comm);
   Err e = entry.status();
   if (entry.checking()) {
@@ -230,7 +230,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Comm_idup")]] decltype(PMPI_Comm_idup) 
 
 extern "C" int PMPI_Comm_idup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm *newcomm,
     MPI_Request *request) {
-  Entry entry(Fn::Comm_idup_with_info);
+  Entry entry(Fn::Comm_idup_with_info, comm);
   object::Comm* comm_p = entry.comm(comm);
   object::Info* info_p = entry.info(info);
   Err e = entry.status();
@@ -247,7 +247,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Comm_idup_with_info")]]
     decltype(PMPI_Comm_idup_with_info) MPI_Comm_idup_with_info;
 
 extern "C" int PMPI_Comm_rank(MPI_Comm comm, int *rank) {
-  Entry entry(Fn::Comm_rank);
+  Entry entry(Fn::Comm_rank, NoLock{});
   object::Comm* comm_p = entry.comm(comm);
   Err e = entry.status();
   if (entry.checking()) {
@@ -274,7 +274,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Comm_remote_group")]]
     decltype(PMPI_Comm_remote_group) MPI_Comm_remote_group;
 
 extern "C" int PMPI_Comm_remote_size(MPI_Comm comm, int *size) {
-  Entry entry(Fn::Comm_remote_size);
+  Entry entry(Fn::Comm_remote_size, NoLock{});
   object::Comm* comm_p = entry.comm(comm);
   Err e = entry.status();
   if (entry.checking()) {
@@ -302,7 +302,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Comm_set_attr")]]
     decltype(PMPI_Comm_set_attr) MPI_Comm_set_attr;
 
 extern "C" int PMPI_Comm_set_info(MPI_Comm comm, MPI_Info info) {
-  Entry entry(Fn::Comm_set_info);
+  Entry entry(Fn::Comm_set_info, comm);
   object::Comm* comm_p = entry.comm(comm);
   object::Info* info_p = entry.info(info);
   Err e = entry.status();
@@ -331,7 +331,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Comm_set_name")]]
     decltype(PMPI_Comm_set_name) MPI_Comm_set_name;
 
 extern "C" int PMPI_Comm_size(MPI_Comm comm, int *size) {
-  Entry entry(Fn::Comm_size);
+  Entry entry(Fn::Comm_size, NoLock{});
   object::Comm* comm_p = entry.comm(comm);
   Err e = entry.status();
   if (entry.checking()) {
@@ -344,7 +344,7 @@ extern "C" int PMPI_Comm_size(MPI_Comm comm, int *size) {
 extern "C" [[gnu::weak, gnu::alias("PMPI_Comm_size")]] decltype(PMPI_Comm_size) MPI_Comm_size;
 
 extern "C" int PMPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm *newcomm) {
-  Entry entry(Fn::Comm_split);
+  Entry entry(Fn::Comm_split, comm);
   object::Comm* comm_p = entry.comm(comm);
   Err e = entry.status();
   if (entry.checking()) {
@@ -358,7 +358,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Comm_split")]] decltype(PMPI_Comm_split
 
 extern "C" int PMPI_Comm_split_type(MPI_Comm comm, int split_type, int key, MPI_Info info,
     MPI_Comm *newcomm) {
-  Entry entry(Fn::Comm_split_type);
+  Entry entry(Fn::Comm_split_type, comm);
   object::Comm* comm_p = entry.comm(comm);
   object::Info* info_p = entry.info(info);
   Err e = entry.status();
@@ -374,7 +374,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Comm_split_type")]]
     decltype(PMPI_Comm_split_type) MPI_Comm_split_type;
 
 extern "C" int PMPI_Comm_test_inter(MPI_Comm comm, int *flag) {
-  Entry entry(Fn::Comm_test_inter);
+  Entry entry(Fn::Comm_test_inter, NoLock{});
   object::Comm* comm_p = entry.comm(comm);
   Err e = entry.status();
   if (entry.checking()) {
@@ -388,7 +388,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Comm_test_inter")]]
     decltype(PMPI_Comm_test_inter) MPI_Comm_test_inter;
 
 extern "C" int PMPI_Group_compare(MPI_Group group1, MPI_Group group2, int *result) {
-  Entry entry(Fn::Group_compare);
+  Entry entry(Fn::Group_compare, NoLock{});
   object::Group* group1_p = entry.group(group1);
   object::Group* group2_p = entry.group(group2);
   Err e = entry.status();
@@ -519,7 +519,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Group_range_incl")]]
     decltype(PMPI_Group_range_incl) MPI_Group_range_incl;
 
 extern "C" int PMPI_Group_rank(MPI_Group group, int *rank) {
-  Entry entry(Fn::Group_rank);
+  Entry entry(Fn::Group_rank, NoLock{});
   object::Group* group_p = entry.group(group);
   Err e = entry.status();
   if (entry.checking()) {
@@ -532,7 +532,7 @@ extern "C" int PMPI_Group_rank(MPI_Group group, int *rank) {
 extern "C" [[gnu::weak, gnu::alias("PMPI_Group_rank")]] decltype(PMPI_Group_rank) MPI_Group_rank;
 
 extern "C" int PMPI_Group_size(MPI_Group group, int *size) {
-  Entry entry(Fn::Group_size);
+  Entry entry(Fn::Group_size, NoLock{});
   object::Group* group_p = entry.group(group);
   Err e = entry.status();
   if (entry.checking()) {
@@ -546,7 +546,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Group_size")]] decltype(PMPI_Group_size
 
 extern "C" int PMPI_Group_translate_ranks(MPI_Group group1, int n, const int ranks1[],
     MPI_Group group2, int ranks2[]) {
-  Entry entry(Fn::Group_translate_ranks);
+  Entry entry(Fn::Group_translate_ranks, NoLock{});
   object::Group* group1_p = entry.group(group1);
   object::Group* group2_p = entry.group(group2);
   Err e = entry.status();
@@ -580,7 +580,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Group_union")]] decltype(PMPI_Group_uni
 
 extern "C" int PMPI_Intercomm_create(MPI_Comm local_comm, int local_leader, MPI_Comm peer_comm,
     int remote_leader, int tag, MPI_Comm *newintercomm) {
-  Entry entry(Fn::Intercomm_create);
+  Entry entry(Fn::Intercomm_create, local_comm);
   object::Comm* local_comm_p = entry.comm(local_comm);
   object::Comm* peer_comm_p = entry.comm(peer_comm);
   Err e = entry.status();
@@ -600,7 +600,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Intercomm_create")]]
 extern "C" int PMPI_Intercomm_create_from_groups(MPI_Group local_group, int local_leader,
     MPI_Group remote_group, int remote_leader, const char *stringtag, MPI_Info info,
     MPI_Errhandler errhandler, MPI_Comm *newintercomm) {
-  Entry entry(Fn::Intercomm_create_from_groups);
+  Entry entry(Fn::Intercomm_create_from_groups, FirstContext{});
   object::Group* local_group_p = entry.group(local_group);
   object::Group* remote_group_p = entry.group(remote_group);
   object::Info* info_p = entry.info(info);
@@ -621,7 +621,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Intercomm_create_from_groups")]]
     decltype(PMPI_Intercomm_create_from_groups) MPI_Intercomm_create_from_groups;
 
 extern "C" int PMPI_Intercomm_merge(MPI_Comm intercomm, int high, MPI_Comm *newintracomm) {
-  Entry entry(Fn::Intercomm_merge);
+  Entry entry(Fn::Intercomm_merge, intercomm);
   object::Comm* intercomm_p = entry.comm(intercomm);
   Err e = entry.status();
   if (entry.checking()) {

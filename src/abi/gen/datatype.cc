@@ -29,7 +29,7 @@ extern "C" int PMPI_Get_address(const void *location, MPI_Aint *address) {
 extern "C" [[gnu::weak, gnu::alias("PMPI_Get_address")]] decltype(PMPI_Get_address) MPI_Get_address;
 
 extern "C" int PMPI_Get_elements(const MPI_Status *status, MPI_Datatype datatype, int *count) {
-  Entry entry(Fn::Get_elements);
+  Entry entry(Fn::Get_elements, NoLock{});
   const datatype::Type* datatype_p = abi::type(datatype);
   Err e = entry.status();
   if (entry.checking()) {
@@ -46,7 +46,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Get_elements")]]
 
 extern "C" int PMPI_Get_elements_c(const MPI_Status *status, MPI_Datatype datatype,
     MPI_Count *count) {
-  Entry entry(Fn::Get_elements_c);
+  Entry entry(Fn::Get_elements_c, NoLock{});
   const datatype::Type* datatype_p = abi::type(datatype);
   Err e = entry.status();
   if (entry.checking()) {
@@ -63,7 +63,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Get_elements_c")]]
 
 extern "C" int PMPI_Pack(const void *inbuf, int incount, MPI_Datatype datatype, void *outbuf,
     int outsize, int *position, MPI_Comm comm) {
-  Entry entry(Fn::Pack);
+  Entry entry(Fn::Pack, NoLock{});
   const datatype::Type* datatype_p = abi::type(datatype);
   object::Comm* comm_p = entry.comm(comm);
   Err e = entry.status();
@@ -80,7 +80,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Pack")]] decltype(PMPI_Pack) MPI_Pack;
 
 extern "C" int PMPI_Pack_c(const void *inbuf, MPI_Count incount, MPI_Datatype datatype,
     void *outbuf, MPI_Count outsize, MPI_Count *position, MPI_Comm comm) {
-  Entry entry(Fn::Pack_c);
+  Entry entry(Fn::Pack_c, NoLock{});
   const datatype::Type* datatype_p = abi::type(datatype);
   object::Comm* comm_p = entry.comm(comm);
   Err e = entry.status();
@@ -97,7 +97,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Pack_c")]] decltype(PMPI_Pack_c) MPI_Pa
 
 extern "C" int PMPI_Pack_external(const char *datarep, const void *inbuf, int incount,
     MPI_Datatype datatype, void *outbuf, MPI_Aint outsize, MPI_Aint *position) {
-  Entry entry(Fn::Pack_external);
+  Entry entry(Fn::Pack_external, NoLock{});
   const datatype::Type* datatype_p = abi::type(datatype);
   Err e = entry.status();
   if (entry.checking()) {
@@ -114,7 +114,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Pack_external")]]
 
 extern "C" int PMPI_Pack_external_c(const char *datarep, const void *inbuf, MPI_Count incount,
     MPI_Datatype datatype, void *outbuf, MPI_Count outsize, MPI_Count *position) {
-  Entry entry(Fn::Pack_external_c);
+  Entry entry(Fn::Pack_external_c, NoLock{});
   const datatype::Type* datatype_p = abi::type(datatype);
   Err e = entry.status();
   if (entry.checking()) {
@@ -131,7 +131,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Pack_external_c")]]
 
 extern "C" int PMPI_Pack_external_size(const char *datarep, int incount, MPI_Datatype datatype,
     MPI_Aint *size) {
-  Entry entry(Fn::Pack_external_size);
+  Entry entry(Fn::Pack_external_size, NoLock{});
   const datatype::Type* datatype_p = abi::type(datatype);
   Err e = entry.status();
   if (entry.checking()) {
@@ -147,7 +147,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Pack_external_size")]]
 
 extern "C" int PMPI_Pack_external_size_c(const char *datarep, MPI_Count incount,
     MPI_Datatype datatype, MPI_Count *size) {
-  Entry entry(Fn::Pack_external_size_c);
+  Entry entry(Fn::Pack_external_size_c, NoLock{});
   const datatype::Type* datatype_p = abi::type(datatype);
   Err e = entry.status();
   if (entry.checking()) {
@@ -162,7 +162,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Pack_external_size_c")]]
     decltype(PMPI_Pack_external_size_c) MPI_Pack_external_size_c;
 
 extern "C" int PMPI_Pack_size(int incount, MPI_Datatype datatype, MPI_Comm comm, int *size) {
-  Entry entry(Fn::Pack_size);
+  Entry entry(Fn::Pack_size, NoLock{});
   const datatype::Type* datatype_p = abi::type(datatype);
   object::Comm* comm_p = entry.comm(comm);
   Err e = entry.status();
@@ -179,7 +179,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Pack_size")]] decltype(PMPI_Pack_size) 
 
 extern "C" int PMPI_Pack_size_c(MPI_Count incount, MPI_Datatype datatype, MPI_Comm comm,
     MPI_Count *size) {
-  Entry entry(Fn::Pack_size_c);
+  Entry entry(Fn::Pack_size_c, NoLock{});
   const datatype::Type* datatype_p = abi::type(datatype);
   object::Comm* comm_p = entry.comm(comm);
   Err e = entry.status();
@@ -650,7 +650,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Type_get_envelope_c")]]
     decltype(PMPI_Type_get_envelope_c) MPI_Type_get_envelope_c;
 
 extern "C" int PMPI_Type_get_extent(MPI_Datatype datatype, MPI_Aint *lb, MPI_Aint *extent) {
-  Entry entry(Fn::Type_get_extent);
+  Entry entry(Fn::Type_get_extent, NoLock{});
   const datatype::Type* datatype_p = abi::type(datatype);
   Err e = entry.status();
   if (entry.checking()) {
@@ -665,7 +665,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Type_get_extent")]]
     decltype(PMPI_Type_get_extent) MPI_Type_get_extent;
 
 extern "C" int PMPI_Type_get_extent_c(MPI_Datatype datatype, MPI_Count *lb, MPI_Count *extent) {
-  Entry entry(Fn::Type_get_extent_c);
+  Entry entry(Fn::Type_get_extent_c, NoLock{});
   const datatype::Type* datatype_p = abi::type(datatype);
   Err e = entry.status();
   if (entry.checking()) {
@@ -681,7 +681,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Type_get_extent_c")]]
 
 extern "C" int PMPI_Type_get_true_extent(MPI_Datatype datatype, MPI_Aint *true_lb,
     MPI_Aint *true_extent) {
-  Entry entry(Fn::Type_get_true_extent);
+  Entry entry(Fn::Type_get_true_extent, NoLock{});
   const datatype::Type* datatype_p = abi::type(datatype);
   Err e = entry.status();
   if (entry.checking()) {
@@ -697,7 +697,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Type_get_true_extent")]]
 
 extern "C" int PMPI_Type_get_true_extent_c(MPI_Datatype datatype, MPI_Count *true_lb,
     MPI_Count *true_extent) {
-  Entry entry(Fn::Type_get_true_extent_c);
+  Entry entry(Fn::Type_get_true_extent_c, NoLock{});
   const datatype::Type* datatype_p = abi::type(datatype);
   Err e = entry.status();
   if (entry.checking()) {
@@ -767,7 +767,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Type_indexed_c")]]
     decltype(PMPI_Type_indexed_c) MPI_Type_indexed_c;
 
 extern "C" int PMPI_Type_size(MPI_Datatype datatype, int *size) {
-  Entry entry(Fn::Type_size);
+  Entry entry(Fn::Type_size, NoLock{});
   const datatype::Type* datatype_p = abi::type(datatype);
   Err e = entry.status();
   if (entry.checking()) {
@@ -780,7 +780,7 @@ extern "C" int PMPI_Type_size(MPI_Datatype datatype, int *size) {
 extern "C" [[gnu::weak, gnu::alias("PMPI_Type_size")]] decltype(PMPI_Type_size) MPI_Type_size;
 
 extern "C" int PMPI_Type_size_c(MPI_Datatype datatype, MPI_Count *size) {
-  Entry entry(Fn::Type_size_c);
+  Entry entry(Fn::Type_size_c, NoLock{});
   const datatype::Type* datatype_p = abi::type(datatype);
   Err e = entry.status();
   if (entry.checking()) {
@@ -829,7 +829,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Type_vector_c")]]
 
 extern "C" int PMPI_Unpack(const void *inbuf, int insize, int *position, void *outbuf,
     int outcount, MPI_Datatype datatype, MPI_Comm comm) {
-  Entry entry(Fn::Unpack);
+  Entry entry(Fn::Unpack, NoLock{});
   const datatype::Type* datatype_p = abi::type(datatype);
   object::Comm* comm_p = entry.comm(comm);
   Err e = entry.status();
@@ -847,7 +847,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Unpack")]] decltype(PMPI_Unpack) MPI_Un
 
 extern "C" int PMPI_Unpack_c(const void *inbuf, MPI_Count insize, MPI_Count *position,
     void *outbuf, MPI_Count outcount, MPI_Datatype datatype, MPI_Comm comm) {
-  Entry entry(Fn::Unpack_c);
+  Entry entry(Fn::Unpack_c, NoLock{});
   const datatype::Type* datatype_p = abi::type(datatype);
   object::Comm* comm_p = entry.comm(comm);
   Err e = entry.status();
@@ -865,7 +865,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Unpack_c")]] decltype(PMPI_Unpack_c) MP
 
 extern "C" int PMPI_Unpack_external(const char *datarep, const void *inbuf, MPI_Aint insize,
     MPI_Aint *position, void *outbuf, int outcount, MPI_Datatype datatype) {
-  Entry entry(Fn::Unpack_external);
+  Entry entry(Fn::Unpack_external, NoLock{});
   const datatype::Type* datatype_p = abi::type(datatype);
   Err e = entry.status();
   if (entry.checking()) {
@@ -883,7 +883,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Unpack_external")]]
 
 extern "C" int PMPI_Unpack_external_c(const char *datarep, const void *inbuf, MPI_Count insize,
     MPI_Count *position, void *outbuf, MPI_Count outcount, MPI_Datatype datatype) {
-  Entry entry(Fn::Unpack_external_c);
+  Entry entry(Fn::Unpack_external_c, NoLock{});
   const datatype::Type* datatype_p = abi::type(datatype);
   Err e = entry.status();
   if (entry.checking()) {

@@ -46,7 +46,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Attr_put")]] decltype(PMPI_Attr_put) MP
 
 extern "C" int PMPI_Get_elements_x(const MPI_Status *status, MPI_Datatype datatype,
     MPI_Count *count) {
-  Entry entry(Fn::Get_elements_x);
+  Entry entry(Fn::Get_elements_x, NoLock{});
   const datatype::Type* datatype_p = abi::type(datatype);
   Err e = entry.status();
   if (entry.checking()) {
@@ -120,7 +120,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Keyval_free")]] decltype(PMPI_Keyval_fr
 
 extern "C" int PMPI_Status_set_elements_x(MPI_Status *status, MPI_Datatype datatype,
     MPI_Count count) {
-  Entry entry(Fn::Status_set_elements_x);
+  Entry entry(Fn::Status_set_elements_x, NoLock{});
   const datatype::Type* datatype_p = abi::type(datatype);
   Err e = entry.status();
   if (entry.checking()) {
@@ -134,7 +134,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Status_set_elements_x")]]
     decltype(PMPI_Status_set_elements_x) MPI_Status_set_elements_x;
 
 extern "C" int PMPI_Type_get_extent_x(MPI_Datatype datatype, MPI_Count *lb, MPI_Count *extent) {
-  Entry entry(Fn::Type_get_extent_x);
+  Entry entry(Fn::Type_get_extent_x, NoLock{});
   const datatype::Type* datatype_p = abi::type(datatype);
   Err e = entry.status();
   if (entry.checking()) {
@@ -150,7 +150,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Type_get_extent_x")]]
 
 extern "C" int PMPI_Type_get_true_extent_x(MPI_Datatype datatype, MPI_Count *true_lb,
     MPI_Count *true_extent) {
-  Entry entry(Fn::Type_get_true_extent_x);
+  Entry entry(Fn::Type_get_true_extent_x, NoLock{});
   const datatype::Type* datatype_p = abi::type(datatype);
   Err e = entry.status();
   if (entry.checking()) {
@@ -165,7 +165,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Type_get_true_extent_x")]]
     decltype(PMPI_Type_get_true_extent_x) MPI_Type_get_true_extent_x;
 
 extern "C" int PMPI_Type_size_x(MPI_Datatype datatype, MPI_Count *size) {
-  Entry entry(Fn::Type_size_x);
+  Entry entry(Fn::Type_size_x, NoLock{});
   const datatype::Type* datatype_p = abi::type(datatype);
   Err e = entry.status();
   if (entry.checking()) {

@@ -44,7 +44,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Add_error_string")]]
     decltype(PMPI_Add_error_string) MPI_Add_error_string;
 
 extern "C" int PMPI_Alloc_mem(MPI_Aint size, MPI_Info info, void *baseptr) {
-  Entry entry(Fn::Alloc_mem);
+  Entry entry(Fn::Alloc_mem, NoLock{});
   object::Info* info_p = entry.info(info);
   Err e = entry.status();
   if (entry.checking()) {
@@ -151,7 +151,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Error_string")]]
     decltype(PMPI_Error_string) MPI_Error_string;
 
 extern "C" int PMPI_Free_mem(void *base) {
-  Entry entry(Fn::Free_mem);
+  Entry entry(Fn::Free_mem, NoLock{});
   Err e = entry.status();
   if (!e) e = free_mem(base);
   return e ? entry.raise(e) : MPI_SUCCESS;

@@ -8,7 +8,7 @@ using namespace weft;
 using namespace weft::abi;
 
 extern "C" int PMPI_Grequest_complete(MPI_Request request) {
-  Entry entry(Fn::Grequest_complete);
+  Entry entry(Fn::Grequest_complete, &request);
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::request(request, "request");
@@ -23,7 +23,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Grequest_complete")]]
 extern "C" int PMPI_Grequest_start(MPI_Grequest_query_function *query_fn,
     MPI_Grequest_free_function *free_fn, MPI_Grequest_cancel_function *cancel_fn,
     void *extra_state, MPI_Request *request) {
-  Entry entry(Fn::Grequest_start);
+  Entry entry(Fn::Grequest_start, FirstContext{});
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::given(request, "request");
@@ -72,7 +72,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Status_set_cancelled")]]
     decltype(PMPI_Status_set_cancelled) MPI_Status_set_cancelled;
 
 extern "C" int PMPI_Status_set_elements(MPI_Status *status, MPI_Datatype datatype, int count) {
-  Entry entry(Fn::Status_set_elements);
+  Entry entry(Fn::Status_set_elements, NoLock{});
   const datatype::Type* datatype_p = abi::type(datatype);
   Err e = entry.status();
   if (entry.checking()) {
@@ -87,7 +87,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Status_set_elements")]]
 
 extern "C" int PMPI_Status_set_elements_c(MPI_Status *status, MPI_Datatype datatype,
     MPI_Count count) {
-  Entry entry(Fn::Status_set_elements_c);
+  Entry entry(Fn::Status_set_elements_c, NoLock{});
   const datatype::Type* datatype_p = abi::type(datatype);
   Err e = entry.status();
   if (entry.checking()) {

@@ -38,7 +38,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Comm_connect")]]
     decltype(PMPI_Comm_connect) MPI_Comm_connect;
 
 extern "C" int PMPI_Comm_disconnect(MPI_Comm *comm) {
-  Entry entry(Fn::Comm_disconnect);
+  Entry entry(Fn::Comm_disconnect, handle_at(comm));
   object::Comm* comm_p = comm == nullptr ? nullptr : entry.comm(*comm);
   Err e = entry.status();
   if (entry.checking()) {
@@ -82,7 +82,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Comm_spawn_multiple")]]
     decltype(PMPI_Comm_spawn_multiple) MPI_Comm_spawn_multiple;
 
 extern "C" int PMPI_Finalize(void) {
-  Entry entry(Fn::Finalize);
+  Entry entry(Fn::Finalize, NoLock{});
   Err e = entry.status();
   if (!e) e = world::finalize(entry.rank());
   return e ? entry.raise(e) : MPI_SUCCESS;

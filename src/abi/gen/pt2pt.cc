@@ -9,7 +9,7 @@ using namespace weft::abi;
 
 extern "C" int PMPI_Bsend(const void *buf, int count, MPI_Datatype datatype, int dest, int tag,
     MPI_Comm comm) {
-  Entry entry(Fn::Bsend);
+  Entry entry(Fn::Bsend, comm, tag);
   const datatype::Type* datatype_p = abi::type(datatype);
   object::Comm* comm_p = entry.comm(comm);
   Err e = entry.status();
@@ -26,7 +26,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Bsend")]] decltype(PMPI_Bsend) MPI_Bsen
 
 extern "C" int PMPI_Bsend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest,
     int tag, MPI_Comm comm) {
-  Entry entry(Fn::Bsend_c);
+  Entry entry(Fn::Bsend_c, comm, tag);
   const datatype::Type* datatype_p = abi::type(datatype);
   object::Comm* comm_p = entry.comm(comm);
   Err e = entry.status();
@@ -43,7 +43,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Bsend_c")]] decltype(PMPI_Bsend_c) MPI_
 
 extern "C" int PMPI_Bsend_init(const void *buf, int count, MPI_Datatype datatype, int dest,
     int tag, MPI_Comm comm, MPI_Request *request) {
-  Entry entry(Fn::Bsend_init);
+  Entry entry(Fn::Bsend_init, comm, tag);
   const datatype::Type* datatype_p = abi::type(datatype);
   object::Comm* comm_p = entry.comm(comm);
   Err e = entry.status();
@@ -62,7 +62,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Bsend_init")]] decltype(PMPI_Bsend_init
 
 extern "C" int PMPI_Bsend_init_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest,
     int tag, MPI_Comm comm, MPI_Request *request) {
-  Entry entry(Fn::Bsend_init_c);
+  Entry entry(Fn::Bsend_init_c, comm, tag);
   const datatype::Type* datatype_p = abi::type(datatype);
   object::Comm* comm_p = entry.comm(comm);
   Err e = entry.status();
@@ -81,7 +81,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Bsend_init_c")]]
     decltype(PMPI_Bsend_init_c) MPI_Bsend_init_c;
 
 extern "C" int PMPI_Buffer_attach(void *buffer, int size) {
-  Entry entry(Fn::Buffer_attach);
+  Entry entry(Fn::Buffer_attach, FirstContext{});
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::count(size, "size");
@@ -93,7 +93,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Buffer_attach")]]
     decltype(PMPI_Buffer_attach) MPI_Buffer_attach;
 
 extern "C" int PMPI_Buffer_attach_c(void *buffer, MPI_Count size) {
-  Entry entry(Fn::Buffer_attach_c);
+  Entry entry(Fn::Buffer_attach_c, FirstContext{});
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::count(size, "size");
@@ -105,7 +105,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Buffer_attach_c")]]
     decltype(PMPI_Buffer_attach_c) MPI_Buffer_attach_c;
 
 extern "C" int PMPI_Buffer_detach(void *buffer_addr, int *size) {
-  Entry entry(Fn::Buffer_detach);
+  Entry entry(Fn::Buffer_detach, FirstContext{});
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::given(size, "size");
@@ -117,7 +117,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Buffer_detach")]]
     decltype(PMPI_Buffer_detach) MPI_Buffer_detach;
 
 extern "C" int PMPI_Buffer_detach_c(void *buffer_addr, MPI_Count *size) {
-  Entry entry(Fn::Buffer_detach_c);
+  Entry entry(Fn::Buffer_detach_c, FirstContext{});
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::given(size, "size");
@@ -129,7 +129,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Buffer_detach_c")]]
     decltype(PMPI_Buffer_detach_c) MPI_Buffer_detach_c;
 
 extern "C" int PMPI_Buffer_flush(void) {
-  Entry entry(Fn::Buffer_flush);
+  Entry entry(Fn::Buffer_flush, FirstContext{});
   Err e = entry.status();
   if (!e) e = pt2pt::buffer_flush(entry.engine(), nullptr);
   return e ? entry.raise(e) : MPI_SUCCESS;
@@ -138,7 +138,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Buffer_flush")]]
     decltype(PMPI_Buffer_flush) MPI_Buffer_flush;
 
 extern "C" int PMPI_Buffer_iflush(MPI_Request *request) {
-  Entry entry(Fn::Buffer_iflush);
+  Entry entry(Fn::Buffer_iflush, FirstContext{});
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::given(request, "request");
@@ -150,7 +150,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Buffer_iflush")]]
     decltype(PMPI_Buffer_iflush) MPI_Buffer_iflush;
 
 extern "C" int PMPI_Cancel(MPI_Request *request) {
-  Entry entry(Fn::Cancel);
+  Entry entry(Fn::Cancel, request);
   object::Comm* errors = comm_of(request);
   Err e = entry.status();
   if (entry.checking()) {
@@ -163,7 +163,7 @@ extern "C" int PMPI_Cancel(MPI_Request *request) {
 extern "C" [[gnu::weak, gnu::alias("PMPI_Cancel")]] decltype(PMPI_Cancel) MPI_Cancel;
 
 extern "C" int PMPI_Comm_attach_buffer(MPI_Comm comm, void *buffer, int size) {
-  Entry entry(Fn::Comm_attach_buffer);
+  Entry entry(Fn::Comm_attach_buffer, FirstContext{});
   object::Comm* comm_p = entry.comm(comm);
   Err e = entry.status();
   if (entry.checking()) {
@@ -177,7 +177,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Comm_attach_buffer")]]
     decltype(PMPI_Comm_attach_buffer) MPI_Comm_attach_buffer;
 
 extern "C" int PMPI_Comm_attach_buffer_c(MPI_Comm comm, void *buffer, MPI_Count size) {
-  Entry entry(Fn::Comm_attach_buffer_c);
+  Entry entry(Fn::Comm_attach_buffer_c, FirstContext{});
   object::Comm* comm_p = entry.comm(comm);
   Err e = entry.status();
   if (entry.checking()) {
@@ -191,7 +191,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Comm_attach_buffer_c")]]
     decltype(PMPI_Comm_attach_buffer_c) MPI_Comm_attach_buffer_c;
 
 extern "C" int PMPI_Comm_detach_buffer(MPI_Comm comm, void *buffer_addr, int *size) {
-  Entry entry(Fn::Comm_detach_buffer);
+  Entry entry(Fn::Comm_detach_buffer, FirstContext{});
   object::Comm* comm_p = entry.comm(comm);
   Err e = entry.status();
   if (entry.checking()) {
@@ -205,7 +205,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Comm_detach_buffer")]]
     decltype(PMPI_Comm_detach_buffer) MPI_Comm_detach_buffer;
 
 extern "C" int PMPI_Comm_detach_buffer_c(MPI_Comm comm, void *buffer_addr, MPI_Count *size) {
-  Entry entry(Fn::Comm_detach_buffer_c);
+  Entry entry(Fn::Comm_detach_buffer_c, FirstContext{});
   object::Comm* comm_p = entry.comm(comm);
   Err e = entry.status();
   if (entry.checking()) {
@@ -219,7 +219,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Comm_detach_buffer_c")]]
     decltype(PMPI_Comm_detach_buffer_c) MPI_Comm_detach_buffer_c;
 
 extern "C" int PMPI_Comm_flush_buffer(MPI_Comm comm) {
-  Entry entry(Fn::Comm_flush_buffer);
+  Entry entry(Fn::Comm_flush_buffer, FirstContext{});
   object::Comm* comm_p = entry.comm(comm);
   Err e = entry.status();
   if (entry.checking()) {
@@ -232,7 +232,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Comm_flush_buffer")]]
     decltype(PMPI_Comm_flush_buffer) MPI_Comm_flush_buffer;
 
 extern "C" int PMPI_Comm_iflush_buffer(MPI_Comm comm, MPI_Request *request) {
-  Entry entry(Fn::Comm_iflush_buffer);
+  Entry entry(Fn::Comm_iflush_buffer, FirstContext{});
   object::Comm* comm_p = entry.comm(comm);
   Err e = entry.status();
   if (entry.checking()) {
@@ -246,7 +246,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Comm_iflush_buffer")]]
     decltype(PMPI_Comm_iflush_buffer) MPI_Comm_iflush_buffer;
 
 extern "C" int PMPI_Get_count(const MPI_Status *status, MPI_Datatype datatype, int *count) {
-  Entry entry(Fn::Get_count);
+  Entry entry(Fn::Get_count, NoLock{});
   const datatype::Type* datatype_p = abi::type(datatype);
   Err e = entry.status();
   if (entry.checking()) {
@@ -262,7 +262,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Get_count")]] decltype(PMPI_Get_count) 
 
 extern "C" int PMPI_Get_count_c(const MPI_Status *status, MPI_Datatype datatype,
     MPI_Count *count) {
-  Entry entry(Fn::Get_count_c);
+  Entry entry(Fn::Get_count_c, NoLock{});
   const datatype::Type* datatype_p = abi::type(datatype);
   Err e = entry.status();
   if (entry.checking()) {
@@ -278,7 +278,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Get_count_c")]] decltype(PMPI_Get_count
 
 extern "C" int PMPI_Ibsend(const void *buf, int count, MPI_Datatype datatype, int dest, int tag,
     MPI_Comm comm, MPI_Request *request) {
-  Entry entry(Fn::Ibsend);
+  Entry entry(Fn::Ibsend, comm, tag);
   const datatype::Type* datatype_p = abi::type(datatype);
   object::Comm* comm_p = entry.comm(comm);
   Err e = entry.status();
@@ -296,7 +296,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Ibsend")]] decltype(PMPI_Ibsend) MPI_Ib
 
 extern "C" int PMPI_Ibsend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest,
     int tag, MPI_Comm comm, MPI_Request *request) {
-  Entry entry(Fn::Ibsend_c);
+  Entry entry(Fn::Ibsend_c, comm, tag);
   const datatype::Type* datatype_p = abi::type(datatype);
   object::Comm* comm_p = entry.comm(comm);
   Err e = entry.status();
@@ -314,13 +314,13 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Ibsend_c")]] decltype(PMPI_Ibsend_c) MP
 
 extern "C" int PMPI_Improbe(int source, int tag, MPI_Comm comm, int *flag, MPI_Message *message,
     MPI_Status *status) {
-  Entry entry(Fn::Improbe);
+  Entry entry(Fn::Improbe, comm, tag);
   object::Comm* comm_p = entry.comm(comm);
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
     if (!e) e = check::source(source, *comm_p, "source");
-    if (!e) e = check::recv_tag(tag, "tag");
+    if (!e) e = check::recv_tag(tag, *comm_p, "tag");
     if (!e) e = check::given(flag, "flag");
     if (!e) e = check::given(message, "message");
   }
@@ -331,7 +331,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Improbe")]] decltype(PMPI_Improbe) MPI_
 
 extern "C" int PMPI_Imrecv(void *buf, int count, MPI_Datatype datatype, MPI_Message *message,
     MPI_Request *request) {
-  Entry entry(Fn::Imrecv);
+  Entry entry(Fn::Imrecv, message);
   const datatype::Type* datatype_p = abi::type(datatype);
   object::Comm* errors = comm_of(message);
   Err e = entry.status();
@@ -348,7 +348,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Imrecv")]] decltype(PMPI_Imrecv) MPI_Im
 
 extern "C" int PMPI_Imrecv_c(void *buf, MPI_Count count, MPI_Datatype datatype,
     MPI_Message *message, MPI_Request *request) {
-  Entry entry(Fn::Imrecv_c);
+  Entry entry(Fn::Imrecv_c, message);
   const datatype::Type* datatype_p = abi::type(datatype);
   object::Comm* errors = comm_of(message);
   Err e = entry.status();
@@ -364,13 +364,13 @@ extern "C" int PMPI_Imrecv_c(void *buf, MPI_Count count, MPI_Datatype datatype,
 extern "C" [[gnu::weak, gnu::alias("PMPI_Imrecv_c")]] decltype(PMPI_Imrecv_c) MPI_Imrecv_c;
 
 extern "C" int PMPI_Iprobe(int source, int tag, MPI_Comm comm, int *flag, MPI_Status *status) {
-  Entry entry(Fn::Iprobe);
+  Entry entry(Fn::Iprobe, comm, tag);
   object::Comm* comm_p = entry.comm(comm);
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
     if (!e) e = check::source(source, *comm_p, "source");
-    if (!e) e = check::recv_tag(tag, "tag");
+    if (!e) e = check::recv_tag(tag, *comm_p, "tag");
     if (!e) e = check::given(flag, "flag");
   }
   if (!e) e = pt2pt::iprobe(source, tag, *comm_p, flag, status);
@@ -380,7 +380,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Iprobe")]] decltype(PMPI_Iprobe) MPI_Ip
 
 extern "C" int PMPI_Irecv(void *buf, int count, MPI_Datatype datatype, int source, int tag,
     MPI_Comm comm, MPI_Request *request) {
-  Entry entry(Fn::Irecv);
+  Entry entry(Fn::Irecv, comm, tag);
   const datatype::Type* datatype_p = abi::type(datatype);
   object::Comm* comm_p = entry.comm(comm);
   Err e = entry.status();
@@ -388,7 +388,7 @@ extern "C" int PMPI_Irecv(void *buf, int count, MPI_Datatype datatype, int sourc
     if (!e) e = check::comm(comm_p, comm, "comm");
     if (!e) e = check::buffer(buf, count, datatype_p, datatype, "buf, count, datatype");
     if (!e) e = check::source(source, *comm_p, "source");
-    if (!e) e = check::recv_tag(tag, "tag");
+    if (!e) e = check::recv_tag(tag, *comm_p, "tag");
     if (!e) e = check::given(request, "request");
   }
   if (!e) e = pt2pt::irecv({buf, count, datatype_p}, source, tag, *comm_p, request);
@@ -398,7 +398,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Irecv")]] decltype(PMPI_Irecv) MPI_Irec
 
 extern "C" int PMPI_Irecv_c(void *buf, MPI_Count count, MPI_Datatype datatype, int source, int tag,
     MPI_Comm comm, MPI_Request *request) {
-  Entry entry(Fn::Irecv_c);
+  Entry entry(Fn::Irecv_c, comm, tag);
   const datatype::Type* datatype_p = abi::type(datatype);
   object::Comm* comm_p = entry.comm(comm);
   Err e = entry.status();
@@ -406,7 +406,7 @@ extern "C" int PMPI_Irecv_c(void *buf, MPI_Count count, MPI_Datatype datatype, i
     if (!e) e = check::comm(comm_p, comm, "comm");
     if (!e) e = check::buffer(buf, count, datatype_p, datatype, "buf, count, datatype");
     if (!e) e = check::source(source, *comm_p, "source");
-    if (!e) e = check::recv_tag(tag, "tag");
+    if (!e) e = check::recv_tag(tag, *comm_p, "tag");
     if (!e) e = check::given(request, "request");
   }
   if (!e) e = pt2pt::irecv({buf, count, datatype_p}, source, tag, *comm_p, request);
@@ -416,7 +416,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Irecv_c")]] decltype(PMPI_Irecv_c) MPI_
 
 extern "C" int PMPI_Irsend(const void *buf, int count, MPI_Datatype datatype, int dest, int tag,
     MPI_Comm comm, MPI_Request *request) {
-  Entry entry(Fn::Irsend);
+  Entry entry(Fn::Irsend, comm, tag);
   const datatype::Type* datatype_p = abi::type(datatype);
   object::Comm* comm_p = entry.comm(comm);
   Err e = entry.status();
@@ -434,7 +434,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Irsend")]] decltype(PMPI_Irsend) MPI_Ir
 
 extern "C" int PMPI_Irsend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest,
     int tag, MPI_Comm comm, MPI_Request *request) {
-  Entry entry(Fn::Irsend_c);
+  Entry entry(Fn::Irsend_c, comm, tag);
   const datatype::Type* datatype_p = abi::type(datatype);
   object::Comm* comm_p = entry.comm(comm);
   Err e = entry.status();
@@ -452,7 +452,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Irsend_c")]] decltype(PMPI_Irsend_c) MP
 
 extern "C" int PMPI_Isend(const void *buf, int count, MPI_Datatype datatype, int dest, int tag,
     MPI_Comm comm, MPI_Request *request) {
-  Entry entry(Fn::Isend);
+  Entry entry(Fn::Isend, comm, tag);
   const datatype::Type* datatype_p = abi::type(datatype);
   object::Comm* comm_p = entry.comm(comm);
   Err e = entry.status();
@@ -470,7 +470,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Isend")]] decltype(PMPI_Isend) MPI_Isen
 
 extern "C" int PMPI_Isend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest,
     int tag, MPI_Comm comm, MPI_Request *request) {
-  Entry entry(Fn::Isend_c);
+  Entry entry(Fn::Isend_c, comm, tag);
   const datatype::Type* datatype_p = abi::type(datatype);
   object::Comm* comm_p = entry.comm(comm);
   Err e = entry.status();
@@ -489,7 +489,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Isend_c")]] decltype(PMPI_Isend_c) MPI_
 extern "C" int PMPI_Isendrecv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, int dest,
     int sendtag, void *recvbuf, int recvcount, MPI_Datatype recvtype, int source, int recvtag,
     MPI_Comm comm, MPI_Request *request) {
-  Entry entry(Fn::Isendrecv);
+  Entry entry(Fn::Isendrecv, comm, sendtag, recvtag);
   const datatype::Type* sendtype_p = abi::type(sendtype);
   const datatype::Type* recvtype_p = abi::type(recvtype);
   object::Comm* comm_p = entry.comm(comm);
@@ -503,7 +503,7 @@ extern "C" int PMPI_Isendrecv(const void *sendbuf, int sendcount, MPI_Datatype s
     if (!e) e = check::buffer(recvbuf, recvcount, recvtype_p, recvtype,
         "recvbuf, recvcount, recvtype");
     if (!e) e = check::source(source, *comm_p, "source");
-    if (!e) e = check::recv_tag(recvtag, "recvtag");
+    if (!e) e = check::recv_tag(recvtag, *comm_p, "recvtag");
     if (!e) e = check::given(request, "request");
   }
   if (!e) e = pt2pt::isendrecv({sendbuf, sendcount, sendtype_p}, dest, sendtag, {recvbuf,
@@ -515,7 +515,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Isendrecv")]] decltype(PMPI_Isendrecv) 
 extern "C" int PMPI_Isendrecv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
     int dest, int sendtag, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source,
     int recvtag, MPI_Comm comm, MPI_Request *request) {
-  Entry entry(Fn::Isendrecv_c);
+  Entry entry(Fn::Isendrecv_c, comm, sendtag, recvtag);
   const datatype::Type* sendtype_p = abi::type(sendtype);
   const datatype::Type* recvtype_p = abi::type(recvtype);
   object::Comm* comm_p = entry.comm(comm);
@@ -529,7 +529,7 @@ extern "C" int PMPI_Isendrecv_c(const void *sendbuf, MPI_Count sendcount, MPI_Da
     if (!e) e = check::buffer(recvbuf, recvcount, recvtype_p, recvtype,
         "recvbuf, recvcount, recvtype");
     if (!e) e = check::source(source, *comm_p, "source");
-    if (!e) e = check::recv_tag(recvtag, "recvtag");
+    if (!e) e = check::recv_tag(recvtag, *comm_p, "recvtag");
     if (!e) e = check::given(request, "request");
   }
   if (!e) e = pt2pt::isendrecv({sendbuf, sendcount, sendtype_p}, dest, sendtag, {recvbuf,
@@ -540,7 +540,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Isendrecv_c")]] decltype(PMPI_Isendrecv
 
 extern "C" int PMPI_Isendrecv_replace(void *buf, int count, MPI_Datatype datatype, int dest,
     int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Request *request) {
-  Entry entry(Fn::Isendrecv_replace);
+  Entry entry(Fn::Isendrecv_replace, comm, sendtag, recvtag);
   const datatype::Type* datatype_p = abi::type(datatype);
   object::Comm* comm_p = entry.comm(comm);
   Err e = entry.status();
@@ -550,7 +550,7 @@ extern "C" int PMPI_Isendrecv_replace(void *buf, int count, MPI_Datatype datatyp
     if (!e) e = check::dest(dest, *comm_p, "dest");
     if (!e) e = check::tag(sendtag, "sendtag");
     if (!e) e = check::source(source, *comm_p, "source");
-    if (!e) e = check::recv_tag(recvtag, "recvtag");
+    if (!e) e = check::recv_tag(recvtag, *comm_p, "recvtag");
     if (!e) e = check::given(request, "request");
   }
   if (!e) e = pt2pt::isendrecv_replace({buf, count, datatype_p}, dest, sendtag, source, recvtag,
@@ -562,7 +562,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Isendrecv_replace")]]
 
 extern "C" int PMPI_Isendrecv_replace_c(void *buf, MPI_Count count, MPI_Datatype datatype,
     int dest, int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Request *request) {
-  Entry entry(Fn::Isendrecv_replace_c);
+  Entry entry(Fn::Isendrecv_replace_c, comm, sendtag, recvtag);
   const datatype::Type* datatype_p = abi::type(datatype);
   object::Comm* comm_p = entry.comm(comm);
   Err e = entry.status();
@@ -572,7 +572,7 @@ extern "C" int PMPI_Isendrecv_replace_c(void *buf, MPI_Count count, MPI_Datatype
     if (!e) e = check::dest(dest, *comm_p, "dest");
     if (!e) e = check::tag(sendtag, "sendtag");
     if (!e) e = check::source(source, *comm_p, "source");
-    if (!e) e = check::recv_tag(recvtag, "recvtag");
+    if (!e) e = check::recv_tag(recvtag, *comm_p, "recvtag");
     if (!e) e = check::given(request, "request");
   }
   if (!e) e = pt2pt::isendrecv_replace({buf, count, datatype_p}, dest, sendtag, source, recvtag,
@@ -584,7 +584,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Isendrecv_replace_c")]]
 
 extern "C" int PMPI_Issend(const void *buf, int count, MPI_Datatype datatype, int dest, int tag,
     MPI_Comm comm, MPI_Request *request) {
-  Entry entry(Fn::Issend);
+  Entry entry(Fn::Issend, comm, tag);
   const datatype::Type* datatype_p = abi::type(datatype);
   object::Comm* comm_p = entry.comm(comm);
   Err e = entry.status();
@@ -603,7 +603,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Issend")]] decltype(PMPI_Issend) MPI_Is
 
 extern "C" int PMPI_Issend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest,
     int tag, MPI_Comm comm, MPI_Request *request) {
-  Entry entry(Fn::Issend_c);
+  Entry entry(Fn::Issend_c, comm, tag);
   const datatype::Type* datatype_p = abi::type(datatype);
   object::Comm* comm_p = entry.comm(comm);
   Err e = entry.status();
@@ -622,13 +622,13 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Issend_c")]] decltype(PMPI_Issend_c) MP
 
 extern "C" int PMPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message *message,
     MPI_Status *status) {
-  Entry entry(Fn::Mprobe);
+  Entry entry(Fn::Mprobe, comm, tag);
   object::Comm* comm_p = entry.comm(comm);
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
     if (!e) e = check::source(source, *comm_p, "source");
-    if (!e) e = check::recv_tag(tag, "tag");
+    if (!e) e = check::recv_tag(tag, *comm_p, "tag");
     if (!e) e = check::given(message, "message");
   }
   if (!e) e = pt2pt::mprobe(source, tag, *comm_p, message, status);
@@ -638,7 +638,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Mprobe")]] decltype(PMPI_Mprobe) MPI_Mp
 
 extern "C" int PMPI_Mrecv(void *buf, int count, MPI_Datatype datatype, MPI_Message *message,
     MPI_Status *status) {
-  Entry entry(Fn::Mrecv);
+  Entry entry(Fn::Mrecv, message);
   const datatype::Type* datatype_p = abi::type(datatype);
   object::Comm* errors = comm_of(message);
   Err e = entry.status();
@@ -654,7 +654,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Mrecv")]] decltype(PMPI_Mrecv) MPI_Mrec
 
 extern "C" int PMPI_Mrecv_c(void *buf, MPI_Count count, MPI_Datatype datatype,
     MPI_Message *message, MPI_Status *status) {
-  Entry entry(Fn::Mrecv_c);
+  Entry entry(Fn::Mrecv_c, message);
   const datatype::Type* datatype_p = abi::type(datatype);
   object::Comm* errors = comm_of(message);
   Err e = entry.status();
@@ -669,13 +669,13 @@ extern "C" int PMPI_Mrecv_c(void *buf, MPI_Count count, MPI_Datatype datatype,
 extern "C" [[gnu::weak, gnu::alias("PMPI_Mrecv_c")]] decltype(PMPI_Mrecv_c) MPI_Mrecv_c;
 
 extern "C" int PMPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status *status) {
-  Entry entry(Fn::Probe);
+  Entry entry(Fn::Probe, comm, tag);
   object::Comm* comm_p = entry.comm(comm);
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
     if (!e) e = check::source(source, *comm_p, "source");
-    if (!e) e = check::recv_tag(tag, "tag");
+    if (!e) e = check::recv_tag(tag, *comm_p, "tag");
   }
   if (!e) e = pt2pt::probe(source, tag, *comm_p, status);
   return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
@@ -684,7 +684,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Probe")]] decltype(PMPI_Probe) MPI_Prob
 
 extern "C" int PMPI_Recv(void *buf, int count, MPI_Datatype datatype, int source, int tag,
     MPI_Comm comm, MPI_Status *status) {
-  Entry entry(Fn::Recv);
+  Entry entry(Fn::Recv, comm, tag);
   const datatype::Type* datatype_p = abi::type(datatype);
   object::Comm* comm_p = entry.comm(comm);
   Err e = entry.status();
@@ -692,7 +692,7 @@ extern "C" int PMPI_Recv(void *buf, int count, MPI_Datatype datatype, int source
     if (!e) e = check::comm(comm_p, comm, "comm");
     if (!e) e = check::buffer(buf, count, datatype_p, datatype, "buf, count, datatype");
     if (!e) e = check::source(source, *comm_p, "source");
-    if (!e) e = check::recv_tag(tag, "tag");
+    if (!e) e = check::recv_tag(tag, *comm_p, "tag");
   }
   if (!e) e = pt2pt::recv({buf, count, datatype_p}, source, tag, *comm_p, status);
   return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
@@ -701,7 +701,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Recv")]] decltype(PMPI_Recv) MPI_Recv;
 
 extern "C" int PMPI_Recv_c(void *buf, MPI_Count count, MPI_Datatype datatype, int source, int tag,
     MPI_Comm comm, MPI_Status *status) {
-  Entry entry(Fn::Recv_c);
+  Entry entry(Fn::Recv_c, comm, tag);
   const datatype::Type* datatype_p = abi::type(datatype);
   object::Comm* comm_p = entry.comm(comm);
   Err e = entry.status();
@@ -709,7 +709,7 @@ extern "C" int PMPI_Recv_c(void *buf, MPI_Count count, MPI_Datatype datatype, in
     if (!e) e = check::comm(comm_p, comm, "comm");
     if (!e) e = check::buffer(buf, count, datatype_p, datatype, "buf, count, datatype");
     if (!e) e = check::source(source, *comm_p, "source");
-    if (!e) e = check::recv_tag(tag, "tag");
+    if (!e) e = check::recv_tag(tag, *comm_p, "tag");
   }
   if (!e) e = pt2pt::recv({buf, count, datatype_p}, source, tag, *comm_p, status);
   return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
@@ -718,7 +718,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Recv_c")]] decltype(PMPI_Recv_c) MPI_Re
 
 extern "C" int PMPI_Recv_init(void *buf, int count, MPI_Datatype datatype, int source, int tag,
     MPI_Comm comm, MPI_Request *request) {
-  Entry entry(Fn::Recv_init);
+  Entry entry(Fn::Recv_init, comm, tag);
   const datatype::Type* datatype_p = abi::type(datatype);
   object::Comm* comm_p = entry.comm(comm);
   Err e = entry.status();
@@ -726,7 +726,7 @@ extern "C" int PMPI_Recv_init(void *buf, int count, MPI_Datatype datatype, int s
     if (!e) e = check::comm(comm_p, comm, "comm");
     if (!e) e = check::buffer(buf, count, datatype_p, datatype, "buf, count, datatype");
     if (!e) e = check::source(source, *comm_p, "source");
-    if (!e) e = check::recv_tag(tag, "tag");
+    if (!e) e = check::recv_tag(tag, *comm_p, "tag");
     if (!e) e = check::given(request, "request");
   }
   if (!e) e = pt2pt::recv_init({buf, count, datatype_p}, source, tag, *comm_p, request);
@@ -736,7 +736,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Recv_init")]] decltype(PMPI_Recv_init) 
 
 extern "C" int PMPI_Recv_init_c(void *buf, MPI_Count count, MPI_Datatype datatype, int source,
     int tag, MPI_Comm comm, MPI_Request *request) {
-  Entry entry(Fn::Recv_init_c);
+  Entry entry(Fn::Recv_init_c, comm, tag);
   const datatype::Type* datatype_p = abi::type(datatype);
   object::Comm* comm_p = entry.comm(comm);
   Err e = entry.status();
@@ -744,7 +744,7 @@ extern "C" int PMPI_Recv_init_c(void *buf, MPI_Count count, MPI_Datatype datatyp
     if (!e) e = check::comm(comm_p, comm, "comm");
     if (!e) e = check::buffer(buf, count, datatype_p, datatype, "buf, count, datatype");
     if (!e) e = check::source(source, *comm_p, "source");
-    if (!e) e = check::recv_tag(tag, "tag");
+    if (!e) e = check::recv_tag(tag, *comm_p, "tag");
     if (!e) e = check::given(request, "request");
   }
   if (!e) e = pt2pt::recv_init({buf, count, datatype_p}, source, tag, *comm_p, request);
@@ -753,7 +753,7 @@ extern "C" int PMPI_Recv_init_c(void *buf, MPI_Count count, MPI_Datatype datatyp
 extern "C" [[gnu::weak, gnu::alias("PMPI_Recv_init_c")]] decltype(PMPI_Recv_init_c) MPI_Recv_init_c;
 
 extern "C" int PMPI_Request_free(MPI_Request *request) {
-  Entry entry(Fn::Request_free);
+  Entry entry(Fn::Request_free, request);
   object::Comm* errors = comm_of(request);
   Err e = entry.status();
   if (entry.checking()) {
@@ -767,7 +767,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Request_free")]]
     decltype(PMPI_Request_free) MPI_Request_free;
 
 extern "C" int PMPI_Request_get_status(MPI_Request request, int *flag, MPI_Status *status) {
-  Entry entry(Fn::Request_get_status);
+  Entry entry(Fn::Request_get_status, &request);
   object::Comm* errors = comm_of(&request);
   Err e = entry.status();
   if (entry.checking()) {
@@ -782,7 +782,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Request_get_status")]]
 
 extern "C" int PMPI_Request_get_status_all(int count, const MPI_Request array_of_requests[],
     int *flag, MPI_Status array_of_statuses[]) {
-  Entry entry(Fn::Request_get_status_all);
+  Entry entry(Fn::Request_get_status_all, array_of_requests, count);
   object::Comm* errors = comm_of(array_of_requests, count);
   Err e = entry.status();
   if (entry.checking()) {
@@ -790,7 +790,9 @@ extern "C" int PMPI_Request_get_status_all(int count, const MPI_Request array_of
     if (!e) e = check::requests(array_of_requests, count, "array_of_requests");
     if (!e) e = check::given(flag, "flag");
   }
-  if (!e) e = pt2pt::get_status_all({array_of_requests, size(count)}, flag, array_of_statuses);
+  if (!e) e = entry.across() ? pt2pt::across::get_status_all({array_of_requests, size(count)},
+      flag, array_of_statuses) : pt2pt::get_status_all({array_of_requests, size(count)}, flag,
+      array_of_statuses);
   return e ? entry.raise(errors, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Request_get_status_all")]]
@@ -798,7 +800,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Request_get_status_all")]]
 
 extern "C" int PMPI_Request_get_status_any(int count, const MPI_Request array_of_requests[],
     int *index, int *flag, MPI_Status *status) {
-  Entry entry(Fn::Request_get_status_any);
+  Entry entry(Fn::Request_get_status_any, array_of_requests, count);
   object::Comm* errors = comm_of(array_of_requests, count);
   Err e = entry.status();
   if (entry.checking()) {
@@ -807,7 +809,9 @@ extern "C" int PMPI_Request_get_status_any(int count, const MPI_Request array_of
     if (!e) e = check::given(index, "index");
     if (!e) e = check::given(flag, "flag");
   }
-  if (!e) e = pt2pt::get_status_any({array_of_requests, size(count)}, index, flag, status);
+  if (!e) e = entry.across() ? pt2pt::across::get_status_any({array_of_requests, size(count)},
+      index, flag, status) : pt2pt::get_status_any({array_of_requests, size(count)}, index, flag,
+      status);
   return e ? entry.raise(errors, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Request_get_status_any")]]
@@ -815,7 +819,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Request_get_status_any")]]
 
 extern "C" int PMPI_Request_get_status_some(int incount, const MPI_Request array_of_requests[],
     int *outcount, int array_of_indices[], MPI_Status array_of_statuses[]) {
-  Entry entry(Fn::Request_get_status_some);
+  Entry entry(Fn::Request_get_status_some, array_of_requests, incount);
   object::Comm* errors = comm_of(array_of_requests, incount);
   Err e = entry.status();
   if (entry.checking()) {
@@ -823,8 +827,9 @@ extern "C" int PMPI_Request_get_status_some(int incount, const MPI_Request array
     if (!e) e = check::requests(array_of_requests, incount, "array_of_requests");
     if (!e) e = check::given(outcount, "outcount");
   }
-  if (!e) e = pt2pt::get_status_some({array_of_requests, size(incount)}, outcount,
-      array_of_indices, array_of_statuses);
+  if (!e) e = entry.across() ? pt2pt::across::get_status_some({array_of_requests, size(incount)},
+      outcount, array_of_indices, array_of_statuses) : pt2pt::get_status_some({array_of_requests,
+      size(incount)}, outcount, array_of_indices, array_of_statuses);
   return e ? entry.raise(errors, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Request_get_status_some")]]
@@ -832,7 +837,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Request_get_status_some")]]
 
 extern "C" int PMPI_Rsend(const void *buf, int count, MPI_Datatype datatype, int dest, int tag,
     MPI_Comm comm) {
-  Entry entry(Fn::Rsend);
+  Entry entry(Fn::Rsend, comm, tag);
   const datatype::Type* datatype_p = abi::type(datatype);
   object::Comm* comm_p = entry.comm(comm);
   Err e = entry.status();
@@ -849,7 +854,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Rsend")]] decltype(PMPI_Rsend) MPI_Rsen
 
 extern "C" int PMPI_Rsend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest,
     int tag, MPI_Comm comm) {
-  Entry entry(Fn::Rsend_c);
+  Entry entry(Fn::Rsend_c, comm, tag);
   const datatype::Type* datatype_p = abi::type(datatype);
   object::Comm* comm_p = entry.comm(comm);
   Err e = entry.status();
@@ -866,7 +871,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Rsend_c")]] decltype(PMPI_Rsend_c) MPI_
 
 extern "C" int PMPI_Rsend_init(const void *buf, int count, MPI_Datatype datatype, int dest,
     int tag, MPI_Comm comm, MPI_Request *request) {
-  Entry entry(Fn::Rsend_init);
+  Entry entry(Fn::Rsend_init, comm, tag);
   const datatype::Type* datatype_p = abi::type(datatype);
   object::Comm* comm_p = entry.comm(comm);
   Err e = entry.status();
@@ -884,7 +889,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Rsend_init")]] decltype(PMPI_Rsend_init
 
 extern "C" int PMPI_Rsend_init_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest,
     int tag, MPI_Comm comm, MPI_Request *request) {
-  Entry entry(Fn::Rsend_init_c);
+  Entry entry(Fn::Rsend_init_c, comm, tag);
   const datatype::Type* datatype_p = abi::type(datatype);
   object::Comm* comm_p = entry.comm(comm);
   Err e = entry.status();
@@ -903,7 +908,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Rsend_init_c")]]
 
 extern "C" int PMPI_Send(const void *buf, int count, MPI_Datatype datatype, int dest, int tag,
     MPI_Comm comm) {
-  Entry entry(Fn::Send);
+  Entry entry(Fn::Send, comm, tag);
   const datatype::Type* datatype_p = abi::type(datatype);
   object::Comm* comm_p = entry.comm(comm);
   Err e = entry.status();
@@ -920,7 +925,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Send")]] decltype(PMPI_Send) MPI_Send;
 
 extern "C" int PMPI_Send_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest,
     int tag, MPI_Comm comm) {
-  Entry entry(Fn::Send_c);
+  Entry entry(Fn::Send_c, comm, tag);
   const datatype::Type* datatype_p = abi::type(datatype);
   object::Comm* comm_p = entry.comm(comm);
   Err e = entry.status();
@@ -937,7 +942,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Send_c")]] decltype(PMPI_Send_c) MPI_Se
 
 extern "C" int PMPI_Send_init(const void *buf, int count, MPI_Datatype datatype, int dest, int tag,
     MPI_Comm comm, MPI_Request *request) {
-  Entry entry(Fn::Send_init);
+  Entry entry(Fn::Send_init, comm, tag);
   const datatype::Type* datatype_p = abi::type(datatype);
   object::Comm* comm_p = entry.comm(comm);
   Err e = entry.status();
@@ -956,7 +961,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Send_init")]] decltype(PMPI_Send_init) 
 
 extern "C" int PMPI_Send_init_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest,
     int tag, MPI_Comm comm, MPI_Request *request) {
-  Entry entry(Fn::Send_init_c);
+  Entry entry(Fn::Send_init_c, comm, tag);
   const datatype::Type* datatype_p = abi::type(datatype);
   object::Comm* comm_p = entry.comm(comm);
   Err e = entry.status();
@@ -976,7 +981,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Send_init_c")]] decltype(PMPI_Send_init
 extern "C" int PMPI_Sendrecv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, int dest,
     int sendtag, void *recvbuf, int recvcount, MPI_Datatype recvtype, int source, int recvtag,
     MPI_Comm comm, MPI_Status *status) {
-  Entry entry(Fn::Sendrecv);
+  Entry entry(Fn::Sendrecv, comm, sendtag, recvtag);
   const datatype::Type* sendtype_p = abi::type(sendtype);
   const datatype::Type* recvtype_p = abi::type(recvtype);
   object::Comm* comm_p = entry.comm(comm);
@@ -990,7 +995,7 @@ extern "C" int PMPI_Sendrecv(const void *sendbuf, int sendcount, MPI_Datatype se
     if (!e) e = check::buffer(recvbuf, recvcount, recvtype_p, recvtype,
         "recvbuf, recvcount, recvtype");
     if (!e) e = check::source(source, *comm_p, "source");
-    if (!e) e = check::recv_tag(recvtag, "recvtag");
+    if (!e) e = check::recv_tag(recvtag, *comm_p, "recvtag");
   }
   if (!e) e = pt2pt::sendrecv({sendbuf, sendcount, sendtype_p}, dest, sendtag, {recvbuf, recvcount,
       recvtype_p}, source, recvtag, *comm_p, status);
@@ -1001,7 +1006,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Sendrecv")]] decltype(PMPI_Sendrecv) MP
 extern "C" int PMPI_Sendrecv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
     int dest, int sendtag, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source,
     int recvtag, MPI_Comm comm, MPI_Status *status) {
-  Entry entry(Fn::Sendrecv_c);
+  Entry entry(Fn::Sendrecv_c, comm, sendtag, recvtag);
   const datatype::Type* sendtype_p = abi::type(sendtype);
   const datatype::Type* recvtype_p = abi::type(recvtype);
   object::Comm* comm_p = entry.comm(comm);
@@ -1015,7 +1020,7 @@ extern "C" int PMPI_Sendrecv_c(const void *sendbuf, MPI_Count sendcount, MPI_Dat
     if (!e) e = check::buffer(recvbuf, recvcount, recvtype_p, recvtype,
         "recvbuf, recvcount, recvtype");
     if (!e) e = check::source(source, *comm_p, "source");
-    if (!e) e = check::recv_tag(recvtag, "recvtag");
+    if (!e) e = check::recv_tag(recvtag, *comm_p, "recvtag");
   }
   if (!e) e = pt2pt::sendrecv({sendbuf, sendcount, sendtype_p}, dest, sendtag, {recvbuf, recvcount,
       recvtype_p}, source, recvtag, *comm_p, status);
@@ -1025,7 +1030,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Sendrecv_c")]] decltype(PMPI_Sendrecv_c
 
 extern "C" int PMPI_Sendrecv_replace(void *buf, int count, MPI_Datatype datatype, int dest,
     int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Status *status) {
-  Entry entry(Fn::Sendrecv_replace);
+  Entry entry(Fn::Sendrecv_replace, comm, sendtag, recvtag);
   const datatype::Type* datatype_p = abi::type(datatype);
   object::Comm* comm_p = entry.comm(comm);
   Err e = entry.status();
@@ -1035,7 +1040,7 @@ extern "C" int PMPI_Sendrecv_replace(void *buf, int count, MPI_Datatype datatype
     if (!e) e = check::dest(dest, *comm_p, "dest");
     if (!e) e = check::tag(sendtag, "sendtag");
     if (!e) e = check::source(source, *comm_p, "source");
-    if (!e) e = check::recv_tag(recvtag, "recvtag");
+    if (!e) e = check::recv_tag(recvtag, *comm_p, "recvtag");
   }
   if (!e) e = pt2pt::sendrecv_replace({buf, count, datatype_p}, dest, sendtag, source, recvtag,
       *comm_p, status);
@@ -1046,7 +1051,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Sendrecv_replace")]]
 
 extern "C" int PMPI_Sendrecv_replace_c(void *buf, MPI_Count count, MPI_Datatype datatype, int dest,
     int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Status *status) {
-  Entry entry(Fn::Sendrecv_replace_c);
+  Entry entry(Fn::Sendrecv_replace_c, comm, sendtag, recvtag);
   const datatype::Type* datatype_p = abi::type(datatype);
   object::Comm* comm_p = entry.comm(comm);
   Err e = entry.status();
@@ -1056,7 +1061,7 @@ extern "C" int PMPI_Sendrecv_replace_c(void *buf, MPI_Count count, MPI_Datatype 
     if (!e) e = check::dest(dest, *comm_p, "dest");
     if (!e) e = check::tag(sendtag, "sendtag");
     if (!e) e = check::source(source, *comm_p, "source");
-    if (!e) e = check::recv_tag(recvtag, "recvtag");
+    if (!e) e = check::recv_tag(recvtag, *comm_p, "recvtag");
   }
   if (!e) e = pt2pt::sendrecv_replace({buf, count, datatype_p}, dest, sendtag, source, recvtag,
       *comm_p, status);
@@ -1104,7 +1109,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Session_iflush_buffer")]]
 
 extern "C" int PMPI_Ssend(const void *buf, int count, MPI_Datatype datatype, int dest, int tag,
     MPI_Comm comm) {
-  Entry entry(Fn::Ssend);
+  Entry entry(Fn::Ssend, comm, tag);
   const datatype::Type* datatype_p = abi::type(datatype);
   object::Comm* comm_p = entry.comm(comm);
   Err e = entry.status();
@@ -1121,7 +1126,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Ssend")]] decltype(PMPI_Ssend) MPI_Ssen
 
 extern "C" int PMPI_Ssend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest,
     int tag, MPI_Comm comm) {
-  Entry entry(Fn::Ssend_c);
+  Entry entry(Fn::Ssend_c, comm, tag);
   const datatype::Type* datatype_p = abi::type(datatype);
   object::Comm* comm_p = entry.comm(comm);
   Err e = entry.status();
@@ -1138,7 +1143,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Ssend_c")]] decltype(PMPI_Ssend_c) MPI_
 
 extern "C" int PMPI_Ssend_init(const void *buf, int count, MPI_Datatype datatype, int dest,
     int tag, MPI_Comm comm, MPI_Request *request) {
-  Entry entry(Fn::Ssend_init);
+  Entry entry(Fn::Ssend_init, comm, tag);
   const datatype::Type* datatype_p = abi::type(datatype);
   object::Comm* comm_p = entry.comm(comm);
   Err e = entry.status();
@@ -1157,7 +1162,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Ssend_init")]] decltype(PMPI_Ssend_init
 
 extern "C" int PMPI_Ssend_init_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest,
     int tag, MPI_Comm comm, MPI_Request *request) {
-  Entry entry(Fn::Ssend_init_c);
+  Entry entry(Fn::Ssend_init_c, comm, tag);
   const datatype::Type* datatype_p = abi::type(datatype);
   object::Comm* comm_p = entry.comm(comm);
   Err e = entry.status();
@@ -1176,7 +1181,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Ssend_init_c")]]
     decltype(PMPI_Ssend_init_c) MPI_Ssend_init_c;
 
 extern "C" int PMPI_Start(MPI_Request *request) {
-  Entry entry(Fn::Start);
+  Entry entry(Fn::Start, request);
   object::Comm* errors = comm_of(request);
   Err e = entry.status();
   if (entry.checking()) {
@@ -1189,14 +1194,15 @@ extern "C" int PMPI_Start(MPI_Request *request) {
 extern "C" [[gnu::weak, gnu::alias("PMPI_Start")]] decltype(PMPI_Start) MPI_Start;
 
 extern "C" int PMPI_Startall(int count, MPI_Request array_of_requests[]) {
-  Entry entry(Fn::Startall);
+  Entry entry(Fn::Startall, array_of_requests, count);
   object::Comm* errors = comm_of(array_of_requests, count);
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::count(count, "count");
     if (!e) e = check::requests(array_of_requests, count, "array_of_requests");
   }
-  if (!e) e = pt2pt::startall({array_of_requests, size(count)});
+  if (!e) e = entry.across() ? pt2pt::across::startall({array_of_requests,
+      size(count)}) : pt2pt::startall({array_of_requests, size(count)});
   return e ? entry.raise(errors, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Startall")]] decltype(PMPI_Startall) MPI_Startall;
@@ -1241,7 +1247,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Status_get_tag")]]
     decltype(PMPI_Status_get_tag) MPI_Status_get_tag;
 
 extern "C" int PMPI_Test(MPI_Request *request, int *flag, MPI_Status *status) {
-  Entry entry(Fn::Test);
+  Entry entry(Fn::Test, request);
   object::Comm* errors = comm_of(request);
   Err e = entry.status();
   if (entry.checking()) {
@@ -1268,7 +1274,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Test_cancelled")]]
 
 extern "C" int PMPI_Testall(int count, MPI_Request array_of_requests[], int *flag,
     MPI_Status array_of_statuses[]) {
-  Entry entry(Fn::Testall);
+  Entry entry(Fn::Testall, array_of_requests, count);
   object::Comm* errors = comm_of(array_of_requests, count);
   Err e = entry.status();
   if (entry.checking()) {
@@ -1276,14 +1282,16 @@ extern "C" int PMPI_Testall(int count, MPI_Request array_of_requests[], int *fla
     if (!e) e = check::requests(array_of_requests, count, "array_of_requests");
     if (!e) e = check::given(flag, "flag");
   }
-  if (!e) e = pt2pt::testall({array_of_requests, size(count)}, flag, array_of_statuses);
+  if (!e) e = entry.across() ? pt2pt::across::testall({array_of_requests, size(count)}, flag,
+      array_of_statuses) : pt2pt::testall({array_of_requests, size(count)}, flag,
+      array_of_statuses);
   return e ? entry.raise(errors, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Testall")]] decltype(PMPI_Testall) MPI_Testall;
 
 extern "C" int PMPI_Testany(int count, MPI_Request array_of_requests[], int *index, int *flag,
     MPI_Status *status) {
-  Entry entry(Fn::Testany);
+  Entry entry(Fn::Testany, array_of_requests, count);
   object::Comm* errors = comm_of(array_of_requests, count);
   Err e = entry.status();
   if (entry.checking()) {
@@ -1292,14 +1300,15 @@ extern "C" int PMPI_Testany(int count, MPI_Request array_of_requests[], int *ind
     if (!e) e = check::given(index, "index");
     if (!e) e = check::given(flag, "flag");
   }
-  if (!e) e = pt2pt::testany({array_of_requests, size(count)}, index, flag, status);
+  if (!e) e = entry.across() ? pt2pt::across::testany({array_of_requests, size(count)}, index,
+      flag, status) : pt2pt::testany({array_of_requests, size(count)}, index, flag, status);
   return e ? entry.raise(errors, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Testany")]] decltype(PMPI_Testany) MPI_Testany;
 
 extern "C" int PMPI_Testsome(int incount, MPI_Request array_of_requests[], int *outcount,
     int array_of_indices[], MPI_Status array_of_statuses[]) {
-  Entry entry(Fn::Testsome);
+  Entry entry(Fn::Testsome, array_of_requests, incount);
   object::Comm* errors = comm_of(array_of_requests, incount);
   Err e = entry.status();
   if (entry.checking()) {
@@ -1307,14 +1316,15 @@ extern "C" int PMPI_Testsome(int incount, MPI_Request array_of_requests[], int *
     if (!e) e = check::requests(array_of_requests, incount, "array_of_requests");
     if (!e) e = check::given(outcount, "outcount");
   }
-  if (!e) e = pt2pt::testsome({array_of_requests, size(incount)}, outcount, array_of_indices,
-      array_of_statuses);
+  if (!e) e = entry.across() ? pt2pt::across::testsome({array_of_requests, size(incount)},
+      outcount, array_of_indices, array_of_statuses) : pt2pt::testsome({array_of_requests,
+      size(incount)}, outcount, array_of_indices, array_of_statuses);
   return e ? entry.raise(errors, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Testsome")]] decltype(PMPI_Testsome) MPI_Testsome;
 
 extern "C" int PMPI_Wait(MPI_Request *request, MPI_Status *status) {
-  Entry entry(Fn::Wait);
+  Entry entry(Fn::Wait, request);
   object::Comm* errors = comm_of(request);
   Err e = entry.status();
   if (entry.checking()) {
@@ -1327,21 +1337,22 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Wait")]] decltype(PMPI_Wait) MPI_Wait;
 
 extern "C" int PMPI_Waitall(int count, MPI_Request array_of_requests[],
     MPI_Status array_of_statuses[]) {
-  Entry entry(Fn::Waitall);
+  Entry entry(Fn::Waitall, array_of_requests, count);
   object::Comm* errors = comm_of(array_of_requests, count);
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::count(count, "count");
     if (!e) e = check::requests(array_of_requests, count, "array_of_requests");
   }
-  if (!e) e = pt2pt::waitall({array_of_requests, size(count)}, array_of_statuses);
+  if (!e) e = entry.across() ? pt2pt::across::waitall({array_of_requests, size(count)},
+      array_of_statuses) : pt2pt::waitall({array_of_requests, size(count)}, array_of_statuses);
   return e ? entry.raise(errors, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Waitall")]] decltype(PMPI_Waitall) MPI_Waitall;
 
 extern "C" int PMPI_Waitany(int count, MPI_Request array_of_requests[], int *index,
     MPI_Status *status) {
-  Entry entry(Fn::Waitany);
+  Entry entry(Fn::Waitany, array_of_requests, count);
   object::Comm* errors = comm_of(array_of_requests, count);
   Err e = entry.status();
   if (entry.checking()) {
@@ -1349,14 +1360,15 @@ extern "C" int PMPI_Waitany(int count, MPI_Request array_of_requests[], int *ind
     if (!e) e = check::requests(array_of_requests, count, "array_of_requests");
     if (!e) e = check::given(index, "index");
   }
-  if (!e) e = pt2pt::waitany({array_of_requests, size(count)}, index, status);
+  if (!e) e = entry.across() ? pt2pt::across::waitany({array_of_requests, size(count)}, index,
+      status) : pt2pt::waitany({array_of_requests, size(count)}, index, status);
   return e ? entry.raise(errors, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Waitany")]] decltype(PMPI_Waitany) MPI_Waitany;
 
 extern "C" int PMPI_Waitsome(int incount, MPI_Request array_of_requests[], int *outcount,
     int array_of_indices[], MPI_Status array_of_statuses[]) {
-  Entry entry(Fn::Waitsome);
+  Entry entry(Fn::Waitsome, array_of_requests, incount);
   object::Comm* errors = comm_of(array_of_requests, incount);
   Err e = entry.status();
   if (entry.checking()) {
@@ -1364,8 +1376,9 @@ extern "C" int PMPI_Waitsome(int incount, MPI_Request array_of_requests[], int *
     if (!e) e = check::requests(array_of_requests, incount, "array_of_requests");
     if (!e) e = check::given(outcount, "outcount");
   }
-  if (!e) e = pt2pt::waitsome({array_of_requests, size(incount)}, outcount, array_of_indices,
-      array_of_statuses);
+  if (!e) e = entry.across() ? pt2pt::across::waitsome({array_of_requests, size(incount)},
+      outcount, array_of_indices, array_of_statuses) : pt2pt::waitsome({array_of_requests,
+      size(incount)}, outcount, array_of_indices, array_of_statuses);
   return e ? entry.raise(errors, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Waitsome")]] decltype(PMPI_Waitsome) MPI_Waitsome;

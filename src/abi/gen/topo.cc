@@ -8,7 +8,7 @@ using namespace weft;
 using namespace weft::abi;
 
 extern "C" int PMPI_Cart_coords(MPI_Comm comm, int rank, int maxdims, int coords[]) {
-  Entry entry(Fn::Cart_coords);
+  Entry entry(Fn::Cart_coords, NoLock{});
   object::Comm* comm_p = entry.comm(comm);
   Err e = entry.status();
   if (entry.checking()) {
@@ -23,7 +23,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Cart_coords")]] decltype(PMPI_Cart_coor
 
 extern "C" int PMPI_Cart_create(MPI_Comm comm_old, int ndims, const int dims[],
     const int periods[], int reorder, MPI_Comm *comm_cart) {
-  Entry entry(Fn::Cart_create);
+  Entry entry(Fn::Cart_create, comm_old);
   object::Comm* comm_old_p = entry.comm(comm_old);
   Err e = entry.status();
   if (entry.checking()) {
@@ -39,7 +39,7 @@ extern "C" int PMPI_Cart_create(MPI_Comm comm_old, int ndims, const int dims[],
 extern "C" [[gnu::weak, gnu::alias("PMPI_Cart_create")]] decltype(PMPI_Cart_create) MPI_Cart_create;
 
 extern "C" int PMPI_Cart_get(MPI_Comm comm, int maxdims, int dims[], int periods[], int coords[]) {
-  Entry entry(Fn::Cart_get);
+  Entry entry(Fn::Cart_get, NoLock{});
   object::Comm* comm_p = entry.comm(comm);
   Err e = entry.status();
   if (entry.checking()) {
@@ -72,7 +72,7 @@ extern "C" int PMPI_Cart_map(MPI_Comm comm, int ndims, const int dims[], const i
 extern "C" [[gnu::weak, gnu::alias("PMPI_Cart_map")]] decltype(PMPI_Cart_map) MPI_Cart_map;
 
 extern "C" int PMPI_Cart_rank(MPI_Comm comm, const int coords[], int *rank) {
-  Entry entry(Fn::Cart_rank);
+  Entry entry(Fn::Cart_rank, NoLock{});
   object::Comm* comm_p = entry.comm(comm);
   Err e = entry.status();
   if (entry.checking()) {
@@ -87,7 +87,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Cart_rank")]] decltype(PMPI_Cart_rank) 
 
 extern "C" int PMPI_Cart_shift(MPI_Comm comm, int direction, int disp, int *rank_source,
     int *rank_dest) {
-  Entry entry(Fn::Cart_shift);
+  Entry entry(Fn::Cart_shift, NoLock{});
   object::Comm* comm_p = entry.comm(comm);
   Err e = entry.status();
   if (entry.checking()) {
@@ -101,7 +101,7 @@ extern "C" int PMPI_Cart_shift(MPI_Comm comm, int direction, int disp, int *rank
 extern "C" [[gnu::weak, gnu::alias("PMPI_Cart_shift")]] decltype(PMPI_Cart_shift) MPI_Cart_shift;
 
 extern "C" int PMPI_Cart_sub(MPI_Comm comm, const int remain_dims[], MPI_Comm *newcomm) {
-  Entry entry(Fn::Cart_sub);
+  Entry entry(Fn::Cart_sub, comm);
   object::Comm* comm_p = entry.comm(comm);
   Err e = entry.status();
   if (entry.checking()) {
@@ -115,7 +115,7 @@ extern "C" int PMPI_Cart_sub(MPI_Comm comm, const int remain_dims[], MPI_Comm *n
 extern "C" [[gnu::weak, gnu::alias("PMPI_Cart_sub")]] decltype(PMPI_Cart_sub) MPI_Cart_sub;
 
 extern "C" int PMPI_Cartdim_get(MPI_Comm comm, int *ndims) {
-  Entry entry(Fn::Cartdim_get);
+  Entry entry(Fn::Cartdim_get, NoLock{});
   object::Comm* comm_p = entry.comm(comm);
   Err e = entry.status();
   if (entry.checking()) {
@@ -142,7 +142,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Dims_create")]] decltype(PMPI_Dims_crea
 extern "C" int PMPI_Dist_graph_create(MPI_Comm comm_old, int n, const int sources[],
     const int degrees[], const int destinations[], const int weights[], MPI_Info info, int reorder,
     MPI_Comm *comm_dist_graph) {
-  Entry entry(Fn::Dist_graph_create);
+  Entry entry(Fn::Dist_graph_create, comm_old);
   object::Comm* comm_old_p = entry.comm(comm_old);
   object::Info* info_p = entry.info(info);
   Err e = entry.status();
@@ -164,7 +164,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Dist_graph_create")]]
 extern "C" int PMPI_Dist_graph_create_adjacent(MPI_Comm comm_old, int indegree,
     const int sources[], const int sourceweights[], int outdegree, const int destinations[],
     const int destweights[], MPI_Info info, int reorder, MPI_Comm *comm_dist_graph) {
-  Entry entry(Fn::Dist_graph_create_adjacent);
+  Entry entry(Fn::Dist_graph_create_adjacent, comm_old);
   object::Comm* comm_old_p = entry.comm(comm_old);
   object::Info* info_p = entry.info(info);
   Err e = entry.status();
@@ -184,7 +184,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Dist_graph_create_adjacent")]]
 
 extern "C" int PMPI_Dist_graph_neighbors(MPI_Comm comm, int maxindegree, int sources[],
     int sourceweights[], int maxoutdegree, int destinations[], int destweights[]) {
-  Entry entry(Fn::Dist_graph_neighbors);
+  Entry entry(Fn::Dist_graph_neighbors, NoLock{});
   object::Comm* comm_p = entry.comm(comm);
   Err e = entry.status();
   if (entry.checking()) {
@@ -203,7 +203,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Dist_graph_neighbors")]]
 
 extern "C" int PMPI_Dist_graph_neighbors_count(MPI_Comm comm, int *indegree, int *outdegree,
     int *weighted) {
-  Entry entry(Fn::Dist_graph_neighbors_count);
+  Entry entry(Fn::Dist_graph_neighbors_count, NoLock{});
   object::Comm* comm_p = entry.comm(comm);
   Err e = entry.status();
   if (entry.checking()) {
@@ -220,7 +220,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Dist_graph_neighbors_count")]]
 
 extern "C" int PMPI_Graph_create(MPI_Comm comm_old, int nnodes, const int index[],
     const int edges[], int reorder, MPI_Comm *comm_graph) {
-  Entry entry(Fn::Graph_create);
+  Entry entry(Fn::Graph_create, comm_old);
   object::Comm* comm_old_p = entry.comm(comm_old);
   Err e = entry.status();
   if (entry.checking()) {
@@ -236,7 +236,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Graph_create")]]
 
 extern "C" int PMPI_Graph_get(MPI_Comm comm, int maxindex, int maxedges, int index[],
     int edges[]) {
-  Entry entry(Fn::Graph_get);
+  Entry entry(Fn::Graph_get, NoLock{});
   object::Comm* comm_p = entry.comm(comm);
   Err e = entry.status();
   if (entry.checking()) {
@@ -268,7 +268,7 @@ extern "C" int PMPI_Graph_map(MPI_Comm comm, int nnodes, const int index[], cons
 extern "C" [[gnu::weak, gnu::alias("PMPI_Graph_map")]] decltype(PMPI_Graph_map) MPI_Graph_map;
 
 extern "C" int PMPI_Graph_neighbors(MPI_Comm comm, int rank, int maxneighbors, int neighbors[]) {
-  Entry entry(Fn::Graph_neighbors);
+  Entry entry(Fn::Graph_neighbors, NoLock{});
   object::Comm* comm_p = entry.comm(comm);
   Err e = entry.status();
   if (entry.checking()) {
@@ -283,7 +283,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Graph_neighbors")]]
     decltype(PMPI_Graph_neighbors) MPI_Graph_neighbors;
 
 extern "C" int PMPI_Graph_neighbors_count(MPI_Comm comm, int rank, int *nneighbors) {
-  Entry entry(Fn::Graph_neighbors_count);
+  Entry entry(Fn::Graph_neighbors_count, NoLock{});
   object::Comm* comm_p = entry.comm(comm);
   Err e = entry.status();
   if (entry.checking()) {
@@ -297,7 +297,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Graph_neighbors_count")]]
     decltype(PMPI_Graph_neighbors_count) MPI_Graph_neighbors_count;
 
 extern "C" int PMPI_Graphdims_get(MPI_Comm comm, int *nnodes, int *nedges) {
-  Entry entry(Fn::Graphdims_get);
+  Entry entry(Fn::Graphdims_get, NoLock{});
   object::Comm* comm_p = entry.comm(comm);
   Err e = entry.status();
   if (entry.checking()) {
@@ -313,7 +313,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Graphdims_get")]]
 
 extern "C" int PMPI_Ineighbor_allgather(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
     void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request) {
-  Entry entry(Fn::Ineighbor_allgather);
+  Entry entry(Fn::Ineighbor_allgather, comm);
   const datatype::Type* sendtype_p = abi::type(sendtype);
   const datatype::Type* recvtype_p = abi::type(recvtype);
   object::Comm* comm_p = entry.comm(comm);
@@ -337,7 +337,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Ineighbor_allgather")]]
 extern "C" int PMPI_Ineighbor_allgather_c(const void *sendbuf, MPI_Count sendcount,
     MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
     MPI_Comm comm, MPI_Request *request) {
-  Entry entry(Fn::Ineighbor_allgather_c);
+  Entry entry(Fn::Ineighbor_allgather_c, comm);
   const datatype::Type* sendtype_p = abi::type(sendtype);
   const datatype::Type* recvtype_p = abi::type(recvtype);
   object::Comm* comm_p = entry.comm(comm);
@@ -361,7 +361,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Ineighbor_allgather_c")]]
 extern "C" int PMPI_Ineighbor_allgatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
     void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype,
     MPI_Comm comm, MPI_Request *request) {
-  Entry entry(Fn::Ineighbor_allgatherv);
+  Entry entry(Fn::Ineighbor_allgatherv, comm);
   const datatype::Type* sendtype_p = abi::type(sendtype);
   const datatype::Type* recvtype_p = abi::type(recvtype);
   object::Comm* comm_p = entry.comm(comm);
@@ -385,7 +385,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Ineighbor_allgatherv")]]
 extern "C" int PMPI_Ineighbor_allgatherv_c(const void *sendbuf, MPI_Count sendcount,
     MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[],
     MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request) {
-  Entry entry(Fn::Ineighbor_allgatherv_c);
+  Entry entry(Fn::Ineighbor_allgatherv_c, comm);
   const datatype::Type* sendtype_p = abi::type(sendtype);
   const datatype::Type* recvtype_p = abi::type(recvtype);
   object::Comm* comm_p = entry.comm(comm);
@@ -408,7 +408,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Ineighbor_allgatherv_c")]]
 
 extern "C" int PMPI_Ineighbor_alltoall(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
     void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request) {
-  Entry entry(Fn::Ineighbor_alltoall);
+  Entry entry(Fn::Ineighbor_alltoall, comm);
   const datatype::Type* sendtype_p = abi::type(sendtype);
   const datatype::Type* recvtype_p = abi::type(recvtype);
   object::Comm* comm_p = entry.comm(comm);
@@ -432,7 +432,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Ineighbor_alltoall")]]
 extern "C" int PMPI_Ineighbor_alltoall_c(const void *sendbuf, MPI_Count sendcount,
     MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
     MPI_Comm comm, MPI_Request *request) {
-  Entry entry(Fn::Ineighbor_alltoall_c);
+  Entry entry(Fn::Ineighbor_alltoall_c, comm);
   const datatype::Type* sendtype_p = abi::type(sendtype);
   const datatype::Type* recvtype_p = abi::type(recvtype);
   object::Comm* comm_p = entry.comm(comm);
@@ -456,7 +456,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Ineighbor_alltoall_c")]]
 extern "C" int PMPI_Ineighbor_alltoallv(const void *sendbuf, const int sendcounts[],
     const int sdispls[], MPI_Datatype sendtype, void *recvbuf, const int recvcounts[],
     const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request) {
-  Entry entry(Fn::Ineighbor_alltoallv);
+  Entry entry(Fn::Ineighbor_alltoallv, comm);
   const datatype::Type* sendtype_p = abi::type(sendtype);
   const datatype::Type* recvtype_p = abi::type(recvtype);
   object::Comm* comm_p = entry.comm(comm);
@@ -481,7 +481,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Ineighbor_alltoallv")]]
 extern "C" int PMPI_Ineighbor_alltoallv_c(const void *sendbuf, const MPI_Count sendcounts[],
     const MPI_Aint sdispls[], MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[],
     const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request) {
-  Entry entry(Fn::Ineighbor_alltoallv_c);
+  Entry entry(Fn::Ineighbor_alltoallv_c, comm);
   const datatype::Type* sendtype_p = abi::type(sendtype);
   const datatype::Type* recvtype_p = abi::type(recvtype);
   object::Comm* comm_p = entry.comm(comm);
@@ -507,7 +507,7 @@ extern "C" int PMPI_Ineighbor_alltoallw(const void *sendbuf, const int sendcount
     const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void *recvbuf,
     const int recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[],
     MPI_Comm comm, MPI_Request *request) {
-  Entry entry(Fn::Ineighbor_alltoallw);
+  Entry entry(Fn::Ineighbor_alltoallw, comm);
   object::Comm* comm_p = entry.comm(comm);
   Err e = entry.status();
   if (entry.checking()) {
@@ -531,7 +531,7 @@ extern "C" int PMPI_Ineighbor_alltoallw_c(const void *sendbuf, const MPI_Count s
     const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void *recvbuf,
     const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[],
     MPI_Comm comm, MPI_Request *request) {
-  Entry entry(Fn::Ineighbor_alltoallw_c);
+  Entry entry(Fn::Ineighbor_alltoallw_c, comm);
   object::Comm* comm_p = entry.comm(comm);
   Err e = entry.status();
   if (entry.checking()) {
@@ -553,7 +553,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Ineighbor_alltoallw_c")]]
 
 extern "C" int PMPI_Neighbor_allgather(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
     void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
-  Entry entry(Fn::Neighbor_allgather);
+  Entry entry(Fn::Neighbor_allgather, comm);
   const datatype::Type* sendtype_p = abi::type(sendtype);
   const datatype::Type* recvtype_p = abi::type(recvtype);
   object::Comm* comm_p = entry.comm(comm);
@@ -576,7 +576,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Neighbor_allgather")]]
 extern "C" int PMPI_Neighbor_allgather_c(const void *sendbuf, MPI_Count sendcount,
     MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
     MPI_Comm comm) {
-  Entry entry(Fn::Neighbor_allgather_c);
+  Entry entry(Fn::Neighbor_allgather_c, comm);
   const datatype::Type* sendtype_p = abi::type(sendtype);
   const datatype::Type* recvtype_p = abi::type(recvtype);
   object::Comm* comm_p = entry.comm(comm);
@@ -599,7 +599,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Neighbor_allgather_c")]]
 extern "C" int PMPI_Neighbor_allgather_init(const void *sendbuf, int sendcount,
     MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm,
     MPI_Info info, MPI_Request *request) {
-  Entry entry(Fn::Neighbor_allgather_init);
+  Entry entry(Fn::Neighbor_allgather_init, comm);
   const datatype::Type* sendtype_p = abi::type(sendtype);
   const datatype::Type* recvtype_p = abi::type(recvtype);
   object::Comm* comm_p = entry.comm(comm);
@@ -625,7 +625,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Neighbor_allgather_init")]]
 extern "C" int PMPI_Neighbor_allgather_init_c(const void *sendbuf, MPI_Count sendcount,
     MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
     MPI_Comm comm, MPI_Info info, MPI_Request *request) {
-  Entry entry(Fn::Neighbor_allgather_init_c);
+  Entry entry(Fn::Neighbor_allgather_init_c, comm);
   const datatype::Type* sendtype_p = abi::type(sendtype);
   const datatype::Type* recvtype_p = abi::type(recvtype);
   object::Comm* comm_p = entry.comm(comm);
@@ -651,7 +651,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Neighbor_allgather_init_c")]]
 extern "C" int PMPI_Neighbor_allgatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
     void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype,
     MPI_Comm comm) {
-  Entry entry(Fn::Neighbor_allgatherv);
+  Entry entry(Fn::Neighbor_allgatherv, comm);
   const datatype::Type* sendtype_p = abi::type(sendtype);
   const datatype::Type* recvtype_p = abi::type(recvtype);
   object::Comm* comm_p = entry.comm(comm);
@@ -674,7 +674,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Neighbor_allgatherv")]]
 extern "C" int PMPI_Neighbor_allgatherv_c(const void *sendbuf, MPI_Count sendcount,
     MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[],
     MPI_Datatype recvtype, MPI_Comm comm) {
-  Entry entry(Fn::Neighbor_allgatherv_c);
+  Entry entry(Fn::Neighbor_allgatherv_c, comm);
   const datatype::Type* sendtype_p = abi::type(sendtype);
   const datatype::Type* recvtype_p = abi::type(recvtype);
   object::Comm* comm_p = entry.comm(comm);
@@ -697,7 +697,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Neighbor_allgatherv_c")]]
 extern "C" int PMPI_Neighbor_allgatherv_init(const void *sendbuf, int sendcount,
     MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int displs[],
     MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request) {
-  Entry entry(Fn::Neighbor_allgatherv_init);
+  Entry entry(Fn::Neighbor_allgatherv_init, comm);
   const datatype::Type* sendtype_p = abi::type(sendtype);
   const datatype::Type* recvtype_p = abi::type(recvtype);
   object::Comm* comm_p = entry.comm(comm);
@@ -723,7 +723,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Neighbor_allgatherv_init")]]
 extern "C" int PMPI_Neighbor_allgatherv_init_c(const void *sendbuf, MPI_Count sendcount,
     MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[],
     MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request) {
-  Entry entry(Fn::Neighbor_allgatherv_init_c);
+  Entry entry(Fn::Neighbor_allgatherv_init_c, comm);
   const datatype::Type* sendtype_p = abi::type(sendtype);
   const datatype::Type* recvtype_p = abi::type(recvtype);
   object::Comm* comm_p = entry.comm(comm);
@@ -748,7 +748,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Neighbor_allgatherv_init_c")]]
 
 extern "C" int PMPI_Neighbor_alltoall(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
     void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
-  Entry entry(Fn::Neighbor_alltoall);
+  Entry entry(Fn::Neighbor_alltoall, comm);
   const datatype::Type* sendtype_p = abi::type(sendtype);
   const datatype::Type* recvtype_p = abi::type(recvtype);
   object::Comm* comm_p = entry.comm(comm);
@@ -771,7 +771,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Neighbor_alltoall")]]
 extern "C" int PMPI_Neighbor_alltoall_c(const void *sendbuf, MPI_Count sendcount,
     MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
     MPI_Comm comm) {
-  Entry entry(Fn::Neighbor_alltoall_c);
+  Entry entry(Fn::Neighbor_alltoall_c, comm);
   const datatype::Type* sendtype_p = abi::type(sendtype);
   const datatype::Type* recvtype_p = abi::type(recvtype);
   object::Comm* comm_p = entry.comm(comm);
@@ -794,7 +794,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Neighbor_alltoall_c")]]
 extern "C" int PMPI_Neighbor_alltoall_init(const void *sendbuf, int sendcount,
     MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm,
     MPI_Info info, MPI_Request *request) {
-  Entry entry(Fn::Neighbor_alltoall_init);
+  Entry entry(Fn::Neighbor_alltoall_init, comm);
   const datatype::Type* sendtype_p = abi::type(sendtype);
   const datatype::Type* recvtype_p = abi::type(recvtype);
   object::Comm* comm_p = entry.comm(comm);
@@ -820,7 +820,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Neighbor_alltoall_init")]]
 extern "C" int PMPI_Neighbor_alltoall_init_c(const void *sendbuf, MPI_Count sendcount,
     MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
     MPI_Comm comm, MPI_Info info, MPI_Request *request) {
-  Entry entry(Fn::Neighbor_alltoall_init_c);
+  Entry entry(Fn::Neighbor_alltoall_init_c, comm);
   const datatype::Type* sendtype_p = abi::type(sendtype);
   const datatype::Type* recvtype_p = abi::type(recvtype);
   object::Comm* comm_p = entry.comm(comm);
@@ -846,7 +846,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Neighbor_alltoall_init_c")]]
 extern "C" int PMPI_Neighbor_alltoallv(const void *sendbuf, const int sendcounts[],
     const int sdispls[], MPI_Datatype sendtype, void *recvbuf, const int recvcounts[],
     const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm) {
-  Entry entry(Fn::Neighbor_alltoallv);
+  Entry entry(Fn::Neighbor_alltoallv, comm);
   const datatype::Type* sendtype_p = abi::type(sendtype);
   const datatype::Type* recvtype_p = abi::type(recvtype);
   object::Comm* comm_p = entry.comm(comm);
@@ -869,7 +869,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Neighbor_alltoallv")]]
 extern "C" int PMPI_Neighbor_alltoallv_c(const void *sendbuf, const MPI_Count sendcounts[],
     const MPI_Aint sdispls[], MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[],
     const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm) {
-  Entry entry(Fn::Neighbor_alltoallv_c);
+  Entry entry(Fn::Neighbor_alltoallv_c, comm);
   const datatype::Type* sendtype_p = abi::type(sendtype);
   const datatype::Type* recvtype_p = abi::type(recvtype);
   object::Comm* comm_p = entry.comm(comm);
@@ -893,7 +893,7 @@ extern "C" int PMPI_Neighbor_alltoallv_init(const void *sendbuf, const int sendc
     const int sdispls[], MPI_Datatype sendtype, void *recvbuf, const int recvcounts[],
     const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info,
     MPI_Request *request) {
-  Entry entry(Fn::Neighbor_alltoallv_init);
+  Entry entry(Fn::Neighbor_alltoallv_init, comm);
   const datatype::Type* sendtype_p = abi::type(sendtype);
   const datatype::Type* recvtype_p = abi::type(recvtype);
   object::Comm* comm_p = entry.comm(comm);
@@ -921,7 +921,7 @@ extern "C" int PMPI_Neighbor_alltoallv_init_c(const void *sendbuf, const MPI_Cou
     const MPI_Aint sdispls[], MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[],
     const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info,
     MPI_Request *request) {
-  Entry entry(Fn::Neighbor_alltoallv_init_c);
+  Entry entry(Fn::Neighbor_alltoallv_init_c, comm);
   const datatype::Type* sendtype_p = abi::type(sendtype);
   const datatype::Type* recvtype_p = abi::type(recvtype);
   object::Comm* comm_p = entry.comm(comm);
@@ -949,7 +949,7 @@ extern "C" int PMPI_Neighbor_alltoallw(const void *sendbuf, const int sendcounts
     const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void *recvbuf,
     const int recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[],
     MPI_Comm comm) {
-  Entry entry(Fn::Neighbor_alltoallw);
+  Entry entry(Fn::Neighbor_alltoallw, comm);
   object::Comm* comm_p = entry.comm(comm);
   Err e = entry.status();
   if (entry.checking()) {
@@ -971,7 +971,7 @@ extern "C" int PMPI_Neighbor_alltoallw_c(const void *sendbuf, const MPI_Count se
     const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void *recvbuf,
     const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[],
     MPI_Comm comm) {
-  Entry entry(Fn::Neighbor_alltoallw_c);
+  Entry entry(Fn::Neighbor_alltoallw_c, comm);
   object::Comm* comm_p = entry.comm(comm);
   Err e = entry.status();
   if (entry.checking()) {
@@ -993,7 +993,7 @@ extern "C" int PMPI_Neighbor_alltoallw_init(const void *sendbuf, const int sendc
     const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void *recvbuf,
     const int recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[],
     MPI_Comm comm, MPI_Info info, MPI_Request *request) {
-  Entry entry(Fn::Neighbor_alltoallw_init);
+  Entry entry(Fn::Neighbor_alltoallw_init, comm);
   object::Comm* comm_p = entry.comm(comm);
   object::Info* info_p = entry.info(info);
   Err e = entry.status();
@@ -1019,7 +1019,7 @@ extern "C" int PMPI_Neighbor_alltoallw_init_c(const void *sendbuf, const MPI_Cou
     const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void *recvbuf,
     const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[],
     MPI_Comm comm, MPI_Info info, MPI_Request *request) {
-  Entry entry(Fn::Neighbor_alltoallw_init_c);
+  Entry entry(Fn::Neighbor_alltoallw_init_c, comm);
   object::Comm* comm_p = entry.comm(comm);
   object::Info* info_p = entry.info(info);
   Err e = entry.status();
@@ -1042,7 +1042,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Neighbor_alltoallw_init_c")]]
     decltype(PMPI_Neighbor_alltoallw_init_c) MPI_Neighbor_alltoallw_init_c;
 
 extern "C" int PMPI_Topo_test(MPI_Comm comm, int *status) {
-  Entry entry(Fn::Topo_test);
+  Entry entry(Fn::Topo_test, NoLock{});
   object::Comm* comm_p = entry.comm(comm);
   Err e = entry.status();
   if (entry.checking()) {

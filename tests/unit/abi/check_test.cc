@@ -102,10 +102,14 @@ TEST_F(CheckTest, RootsOfIntercommunicators) {
 
 TEST_F(CheckTest, Tags) {
   EXPECT_FALSE(check::tag(INT_MAX, "tag"));
-  EXPECT_FALSE(check::recv_tag(MPI_ANY_TAG, "tag"));
+  EXPECT_FALSE(check::recv_tag(MPI_ANY_TAG, *comm, "tag"));
   expect_error(check::tag(-5, "sendtag"), MPI_ERR_TAG, "sendtag is -5; expected 0 to 2147483647");
   expect_error(check::tag(MPI_ANY_TAG, "tag"), MPI_ERR_TAG, "MPI_ANY_TAG is for receives");
-  expect_error(check::recv_tag(-1, "tag"), MPI_ERR_TAG, "tag is -1");
+  expect_error(check::recv_tag(-1, *comm, "tag"), MPI_ERR_TAG, "tag is -1");
+  comm->by_tag = true;
+  EXPECT_FALSE(check::recv_tag(0, *comm, "tag"));
+  expect_error(check::recv_tag(MPI_ANY_TAG, *comm, "tag"), MPI_ERR_TAG, "mpi_assert_no_any_tag");
+  comm->by_tag = false;
 }
 
 TEST_F(CheckTest, Buffers) {

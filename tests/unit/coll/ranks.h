@@ -42,7 +42,8 @@ inline void run_ranks(int p, bool crowded, const std::function<void(Comm&)>& bod
     threads.emplace_back([&, rank] {
       const auto counters = std::make_unique<Counters>();
       const auto engine = std::make_unique<pt2pt::Engine>();
-      engine->open(*job, rank, params, *counters);
+      pt2pt::Contexts contexts;
+      engine->open(*job, rank, params, *counters, contexts);
       if (placing.reach) engine->ranks_here = p;
       object::Group group{};
       group.members.resize(static_cast<std::size_t>(p));

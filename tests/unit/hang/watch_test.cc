@@ -24,7 +24,7 @@ class WatchTest : public testing::Test {
     for (int r = 0; r < 2; ++r) job->entry(r).state = memory::RankState::initialized;
   }
 
-  sync::ParkWord& word(int r) { return *reinterpret_cast<sync::ParkWord*>(job->area(r)); }
+  sync::ParkWord& word(int r) { return *reinterpret_cast<sync::ParkWord*>(job->area(r, 0)); }
 
   Slot& note(int r, std::uint64_t wait) {
     ViewOf v(2);

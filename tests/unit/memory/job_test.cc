@@ -20,7 +20,9 @@ TEST(Job, is_the_same_memory_for_whoever_opens_it) {
   EXPECT_EQ(other->size(), 3);
   job->entry(2).appnum = 7;
   EXPECT_EQ(other->entry(2).appnum, 7);
-  EXPECT_EQ(job->area(2) - job->area(1), static_cast<std::ptrdiff_t>(job->header().rank_bytes));
+  const auto area = static_cast<std::ptrdiff_t>(job->header().area_bytes);
+  EXPECT_EQ(job->area(1, 1) - job->area(1, 0), area);
+  EXPECT_EQ(job->area(2, 0) - job->area(1, 0), area * job->header().contexts);
 }
 
 TEST(Job, refuses_a_file_that_is_no_job) {

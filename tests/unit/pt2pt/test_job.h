@@ -21,6 +21,7 @@ inline const datatype::Type* byte_type() {
 
 struct TestRank {
   Counters counters;
+  Contexts contexts;
   Engine engine;
   object::Group group;
   object::Comm comm;
@@ -46,10 +47,8 @@ struct TestJob {
       ranks.push_back(std::make_unique<TestRank>());
       TestRank& rank = *ranks.back();
       job->entry(r).pid = getpid();
-      rank.engine.open(*job, r, params, rank.counters);
-      rank.engine.lock.hold();
+      rank.engine.open(*job, r, params, rank.counters, rank.contexts);
       if (multiple) rank.engine.share(params);
-      rank.engine.lock.release();
       for (int i = 0; i < n; ++i) rank.group.members.push_back(i);
       rank.comm.group = &rank.group;
       rank.comm.rank = r;

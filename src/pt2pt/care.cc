@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pt2pt/care.h"
+
+#include <bit>
+
+#include "pt2pt/engine.h"
+
+namespace weft::pt2pt {
+namespace {
+
+std::uint32_t name_of(const Engine& e) {
+  return static_cast<std::uint32_t>(e.context) + 1;
+}
+
+bool wants_care(const Engine& e) {
+  return e.needs_care.load(std::memory_order_seq_cst) || e.inbox.is_knocked();
+}
+
+/// Has something begun here that only this rank's progress completes?
+bool has_begun(const Engine& e) {
+  constexpr std::size_t shared_one = 1;  // Engine::sent
+  return e.ending || e.requests.live() > shared_one || !e.busy.empty() || !e.pollers.empty() ||
+         e.free_jobs.size() < shm::Mailbox::jobs;
+}
+
+/// Wake one server that sleeps, if there is any.
+void wake_a_server(Contexts& all) {
+  if (all.asleep.load(std::memory_order_seq_cst) == 0) return;
+  for (Engine* e : all.engines) {
+    std::uint32_t itself = name_of(*e);
+    sync::ParkWord& word = e->inbox.parked();
+    if (!word.compare_exchange_strong(itself, 0, std::memory_order_seq_cst)) continue;
+    return sync::wake_all(word);
+  }
+}
+
+}  // namespace
+
+Engine& engine_of_tag(const Comm& comm, int tag) {
+  const std::vector<Engine*>& engines = comm.engine->contexts->engines;
+  const auto n = static_cast<std::uint32_t>(engines.size());  // a power of two
+  if (n == 1) return *engines[0];
+  // Neighbouring tags, and those a power of two apart, are to differ.
+  std::uint32_t sum = static_cast<std::uint32_t>(comm.engine->context);
+  const int bits = std::countr_zero(n);
+  for (auto rest = static_cast<std::uint32_t>(tag); rest != 0; rest >>= bits) sum += rest;
+  return *engines[sum & (n - 1)];
+}
+
+void set_care(Engine& e) {
+  const bool needs = e.waiters.waiting == 0 && has_begun(e);
+  // Who slept since it was set has seen it.
+  if (needs == e.needs_care.load(std::memory_order_relaxed)) return;
+  e.needs_care.store(needs, std::memory_order_seq_cst);
+  if (needs) wake_a_server(*e.contexts);
+}
+
+bool look_after_others(Engine& e, bool all) {
+  bool waits_for_room = false;
+  for (Engine* other : e.contexts->engines) {
+    if (other == &e || !wants_care(*other)) continue;
+    if (all) {
+      other->lock.hold_low();
+    } else if (!other->lock.try_hold()) {
+      continue;  // whoever has it is at work there
+    }
+    other->inbox.hear_knock();
+    progress(*other);
+    waits_for_room |= !other->busy.empty() || other->inbox.poll() != nullptr;
+    leave_context(*other);
+    other->lock.release();
+  }
+  return waits_for_room;
+}
+
+void begin_sleep(Engine& e) {
+  Contexts& all = *e.contexts;
+  e.inbox.parked().store(name_of(e), std::memory_order_seq_cst);
+  if (!all.several()) return;
+  all.asleep.fetch_add(1, std::memory_order_seq_cst);
+  for (Engine* other : all.engines) {
+    if (other == &e || !wants_care(*other)) continue;
+    std::uint32_t nobody = 0;
+    other->inbox.parked().compare_exchange_strong(nobody, name_of(e), std::memory_order_seq_cst);
+  }
+}
+
+void end_sleep(Engine& e) {
+  Contexts& all = *e.contexts;
+  if (!all.several()) return;
+  for (Engine* other : all.engines) {
+    if (other == &e) continue;
+    std::uint32_t me = name_of(e);
+    other->inbox.parked().compare_exchange_strong(me, 0, std::memory_order_seq_cst);
+  }
+  all.asleep.fetch_sub(1, std::memory_order_seq_cst);
+}
+
+void leave_waiting(Engine& e) {
+  Contexts& all = *e.contexts;
+  if (!all.several() || all.asleep.load(std::memory_order_seq_cst) == 0) return;
+  for (Engine* other : all.engines)
+    // relaxed: who named itself there is asleep or about to leave in turn
+    if (other != &e && wants_care(*other) &&
+        other->inbox.parked().load(std::memory_order_relaxed) == 0)
+      return wake_a_server(all);
+}
+
+}  // namespace weft::pt2pt

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The communication contexts of a rank, and who looks after one in which nobody waits.
+//
+// A context is an Engine; with MPI_THREAD_MULTIPLE a rank has several. Each that has waiting
+// threads has a server (waiting.h). MPI wants more: a rank that waits anywhere has to complete what
+// it has begun elsewhere. So the servers also look after contexts without waiting threads that need
+// it (Engine::needs_care: something has begun there, or Mailbox::knocked: a sender finds no room):
+// now and then while they look, and before and after they sleep.
+//
+// No lost wake-up. A server of context j that goes to sleep
+//   1. sets its word (parked of j's mailbox) to j + 1 and counts itself in `asleep`,
+//   2. adopts every context k that needs care: parked of k becomes j + 1, unless somebody sleeps
+//   for k,
+//   3. runs the barrier of sync/wait.h, looks after those contexts once more, and sleeps on its
+//   word.
+// News in k from then on finds j + 1 in k's word and wakes j. A thread whose call leaves k needing
+// care sets needs_care, then reads `asleep`, and wakes one sleeping server if there is any: either
+// that server reads needs_care in step 2, or it is counted by then (both are seq_cst). A server
+// that wakes gives up what it adopted and uncounts itself; before it sleeps again it adopts anew,
+// and if it leaves it wakes another one while anything needs care (leave_waiting).
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "object/objects.h"
+#include "sync/lock.h"
+
+namespace weft::pt2pt {
+
+struct Engine;
+
+/// Attached buffers of buffered mode (buffered.cc). Guarded by Contexts::objects.
+struct BufferPool {
+  std::byte* base = nullptr;
+  std::int64_t size = 0;
+  bool attached = false;
+  bool automatic = false;
+  struct Piece {
+    std::int64_t at, bytes;
+  };
+  std::vector<Piece> pieces;               // in use, by address
+  std::atomic<std::int64_t> in_flight{0};  // messages not yet sent
+};
+
+struct Buffers {
+  BufferPool own;
+  std::vector<std::pair<const object::Comm*, BufferPool*>> of_comms;
+};
+
+/// What the contexts of a rank share.
+struct Contexts {
+  static constexpr int most = 16;
+  std::vector<Engine*> engines;  // the first is always open, the others with MPI_THREAD_MULTIPLE
+  std::atomic<int> waiting{0};   // threads in a blocking call, in all contexts
+  std::atomic<int> asleep{0};    // of these: servers that sleep, or are about to
+  sync::RankLock* objects = nullptr;  // the rank's object lock (object/store.h); guards:
+  std::vector<object::Comm*> comms;   // in order of their construction
+  Buffers buffers;
+
+  bool several() const { return engines.size() > 1; }
+};
+
+/// The thread lets go of the context's lock: say whether somebody else has to look after it.
+inline void leave_context(Engine& e);
+/// Look after other contexts than `e` that need it; the caller holds no context's lock. `all`: wait
+/// for their locks. True if one of them waits for room at a peer, which nobody tells.
+bool look_after_others(Engine& e, bool all);
+/// Steps 1 and 2 above, and their opposite. By the server of `e`.
+void begin_sleep(Engine& e);
+void end_sleep(Engine& e);
+/// A thread has ended its wait in `e`, with the lock.
+void leave_waiting(Engine& e);
+
+}  // namespace weft::pt2pt
