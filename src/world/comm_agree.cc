@@ -3,6 +3,8 @@
 // The messages of construction. Trees are binomial: rank r hears from r without its lowest set bit.
 #include "world/comm_agree.h"
 
+#include <unistd.h>
+
 #include <climits>
 #include <cstring>
 
@@ -118,8 +120,29 @@ int construction_tag(Comm& comm) {
   return static_cast<int>(comm.constructions++ & INT_MAX);
 }
 
-Result<std::uint32_t> take_contexts(pt2pt::Engine& engine, std::uint32_t n) {
-  constexpr std::uint32_t most = (UINT32_MAX - first_context) / contexts_per_comm - 1;
+namespace {
+
+/// Do all of them have several communication contexts?
+bool all_have_contexts(pt2pt::Engine& engine, const Members& members, bool now) {
+  if (!engine.contexts->several()) return false;
+  for (const std::int32_t member : members) {
+    const memory::RankEntry& entry = engine.job->entry(member);
+    // acquire: with the state comes how many contexts it has opened
+    while (entry.state.load(std::memory_order_acquire) == memory::RankState::started) {
+      if (now) return false;
+      const sync::Away away(engine.lock);
+      usleep(100);
+    }
+    if (entry.contexts.load(std::memory_order_relaxed) < 2) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+Result<std::uint32_t> take_contexts(pt2pt::Engine& engine, std::uint32_t n, const Members& members,
+                                    bool now) {
+  constexpr std::uint32_t most = (by_tag - first_context) / contexts_per_comm - 1;
   std::atomic<std::uint32_t>& next = engine.job->header().next_context;
   // relaxed: the number itself is all that is shared
   std::uint32_t taken = next.load(std::memory_order_relaxed);
@@ -128,7 +151,16 @@ Result<std::uint32_t> take_contexts(pt2pt::Engine& engine, std::uint32_t n) {
       return fail(MPI_ERR_OTHER,
                   "this job has made %u communicators; there are no numbers for more", taken);
   } while (!next.compare_exchange_weak(taken, taken + n, std::memory_order_relaxed));
-  return first_context + taken * contexts_per_comm;
+  const std::uint32_t context = first_context + taken * contexts_per_comm;
+  return all_have_contexts(engine, members, now) ? context | in_contexts : context;
+}
+
+void set_context(Comm& made, std::uint32_t context) {
+  made.context = context;
+  if ((context & in_contexts) == 0) return;
+  const std::vector<pt2pt::Engine*>& engines = made.engine->contexts->engines;
+  made.engine = engines[context / contexts_per_comm % engines.size()];
+  made.by_tag = (context & by_tag) != 0;
 }
 
 bool is_low_side(const Comm& comm) {
@@ -165,7 +197,7 @@ Comm* skeleton(const Comm& like) {
   const sync::Guard guard(like.store->lock);
   Comm* made = like.store->comms.create();
   made->threads = like.store->lock.enabled();
-  made->engine = like.engine;
+  made->engine = &like.owner->engine;  // until it has its number
   made->owner = like.owner;
   made->store = like.store;
   made->errhandler = like.errhandler;
@@ -174,7 +206,7 @@ Comm* skeleton(const Comm& like) {
 }
 
 void complete(Comm& made, Members members, Members remote, std::uint32_t context) {
-  made.context = context;
+  set_context(made, context);
   made.group = object::make_group(*made.store, std::move(members));
   if (!remote.empty()) made.remote = object::make_group(*made.store, std::move(remote));
   made.rank = made.group->rank;
@@ -185,7 +217,7 @@ Result<Comm*> make(const Comm& like, View& view, int tag, Members members) {
   std::uint32_t context = 0;  // MPI_COMM_WORLD's: stands for none
   Err err = ok;
   if (view.rank() == 0) {
-    const Result<std::uint32_t> taken = take_contexts(view.engine(), 1);
+    const Result<std::uint32_t> taken = take_contexts(view.engine(), 1, members);
     err = taken.err;
     context = taken.value;
   }

@@ -62,8 +62,16 @@ TreePlace tree_place(int rank, int size);
 
 /// The next tag for a construction that is collective over `comm`.
 int construction_tag(Comm& comm);
-/// `n` fresh contexts in a row. An error when the job has used up all.
-Result<std::uint32_t> take_contexts(pt2pt::Engine& engine, std::uint32_t n);
+/// In the number of a communicator beside what makes it unique: its members all have several
+/// communication contexts (MPI_THREAD_MULTIPLE), and its messages may go to these by tag.
+inline constexpr std::uint32_t in_contexts = 1U << 31, by_tag = 1U << 30;
+/// `n` fresh contexts in a row for communicators of `members` (or of some of them). Waits until
+/// these have all come to MPI_Init, as they have to; or else, if `now`, takes the first
+/// communication context for them. An error when the job has used up all.
+Result<std::uint32_t> take_contexts(pt2pt::Engine& engine, std::uint32_t n, const Members& members,
+                                    bool now = false);
+/// The communicator gets its number, and with it its communication context: before coll::attach.
+void set_context(Comm& made, std::uint32_t context);
 
 /// All members of an intracommunicator, or of both sides of an intercommunicator (the side whose
 /// rank 0 has the smaller world rank first).

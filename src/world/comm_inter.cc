@@ -7,6 +7,7 @@
 
 #include "object/comm.h"
 #include "object/group.h"
+#include "pt2pt/completion.h"
 #include "world/comm_agree.h"
 #include "world/comms.h"
 #include "world/rank.h"
@@ -16,8 +17,8 @@ namespace {
 
 /// What a leader says about its side, and about the whole if it is the first.
 struct Side {
-  std::int32_t size = 0;  // ranks; negative: it cannot take part
-  std::uint32_t context = 0;
+  std::int32_t size = 0;      // ranks
+  std::uint32_t context = 0;  // of the first, once it has taken one
 };
 
 struct Remote {
@@ -37,17 +38,7 @@ Result<Remote> meet(const Comm& peer, const Group& local, std::int32_t remote_le
   View pair(peer, Among::some, {std::min(me, remote_leader), std::max(me, remote_leader)});
   const int other = 1 - pair.rank();
   Side mine{local.size(), 0}, theirs;
-  Err err = ok;
-  if (pair.rank() == 0) {
-    const Result<std::uint32_t> taken = take_contexts(pair.engine(), 1);
-    err = taken.err;
-    mine.context = taken.value;
-    if (err) mine.size = -1;
-  }
   WEFT_TRY(pair.exchange(&mine, &theirs, sizeof mine, other, tag));
-  if (err) return err;
-  if (theirs.size <= 0)
-    return fail(MPI_ERR_OTHER, "the leader of the other group could not take part");
   // Both send as many ranks as the larger group has: the exchange is symmetrical.
   const auto n = static_cast<std::size_t>(std::max(mine.size, theirs.size));
   Members sent = local.members, got(n);
@@ -56,7 +47,19 @@ Result<Remote> meet(const Comm& peer, const Group& local, std::int32_t remote_le
   got.resize(static_cast<std::size_t>(theirs.size));
   for (const std::int32_t member : got)
     if (object::rank_in(local, member) != MPI_UNDEFINED) return overlap();
-  return Remote{std::move(got), pair.rank() == 0 ? mine.context : theirs.context};
+  Err err = ok;
+  if (pair.rank() == 0) {
+    Members all = local.members;
+    all.insert(all.end(), got.begin(), got.end());
+    const Result<std::uint32_t> taken = take_contexts(pair.engine(), 1, all);
+    err = taken.err;
+    mine.context = taken.value;
+  }
+  WEFT_TRY(pair.exchange(&mine, &theirs, sizeof mine, other, tag));
+  if (err) return err;
+  const std::uint32_t context = pair.rank() == 0 ? mine.context : theirs.context;
+  if (context == 0) return fail(MPI_ERR_OTHER, "the leader of the other group could not take part");
+  return Remote{std::move(got), context};
 }
 
 /// The leader (rank `root` of `view`) tells its group about the other side, or that there is none.
@@ -102,7 +105,7 @@ Err intercomm_create(Comm& local, int local_leader, Comm* peer, int remote_leade
     } else {
       const std::int32_t leader = peer->peers()[static_cast<std::size_t>(remote_leader)];
       const sync::Away away(local.engine->lock);  // one context's lock at a time
-      const sync::Guard guard(peer->engine->lock);
+      const pt2pt::Inside inside(*peer->engine);
       remote = meet(*peer, *local.group, leader, tag);
     }
   }
@@ -151,7 +154,7 @@ Err create_intercomm_part(Comm& comm, const Group& group, MPI_Comm* out) {
   WEFT_TRY(view.gather(&mine, sizeof mine, table.data(), tag));
   Err err = ok;
   if (view.rank() == 0) {
-    const Result<std::uint32_t> taken = take_contexts(view.engine(), 1);
+    const Result<std::uint32_t> taken = take_contexts(view.engine(), 1, all_members(comm));
     err = taken.err;
     table[n] = static_cast<std::int32_t>(taken.value);
   }
@@ -198,7 +201,7 @@ Err intercomm_merge(Comm& comm, int high, MPI_Comm* out) {
     const std::size_t first = comm.group->members.size();  // rank 0 is on the low side
     for (std::size_t i = 0; i < flags.size(); ++i)
       if (flags[i] != flags[i < first ? 0 : first]) order.error = MPI_ERR_ARG;
-    const Result<std::uint32_t> taken = take_contexts(view.engine(), 1);
+    const Result<std::uint32_t> taken = take_contexts(view.engine(), 1, members);
     if (taken.err) order.error = taken.err.cls;
     order.context = taken.value;
     order.second_first = flags[0] && !flags[first];

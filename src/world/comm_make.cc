@@ -2,6 +2,7 @@
 //
 // Communicators made from a communicator or a group as it is: dup, idup, create, create_group. All
 // cost one broadcast of a number among the new communicator's members (§7.4.2).
+#include <algorithm>
 #include <cstring>
 #include <span>
 
@@ -9,6 +10,7 @@
 #include "object/attribute.h"
 #include "object/comm.h"
 #include "object/group.h"
+#include "object/info.h"
 #include "object/topology.h"
 #include "world/comm_agree.h"
 #include "world/comms.h"
@@ -96,7 +98,7 @@ void finish(Idup& idup) {
   object::Request& request = *idup.request;
   pt2pt::Engine& engine = idup.view.engine();
   if (idup.context != 0) {
-    idup.made->context = idup.context;
+    set_context(*idup.made, idup.context);
     coll::attach(*idup.made);
   } else {
     request.error = no_context().cls;
@@ -130,21 +132,27 @@ bool advance(void* state) {
 
 }  // namespace
 
-Err comm_dup_with_info(Comm& comm, const Info* info, MPI_Comm* out) {
-  const int tag = construction_tag(comm);
-  const Result<Comm*> copied = copy_state(comm, info);
-  if (!copied) return copied.err;
-  Comm& made = *copied.value;
-  View view(comm, Among::all, all_members(comm));
+namespace {
+
+/// Agree on the number of the duplicate. `spread`: its messages may go to contexts by tag.
+Err number_duplicate(Comm& made, View& view, int tag, bool spread) {
+  std::uint32_t context = 0;
   Err err = ok;
   if (view.rank() == 0) {
-    const Result<std::uint32_t> taken = take_contexts(view.engine(), 1);
+    const Result<std::uint32_t> taken = take_contexts(view.engine(), 1, all_members(made));
     err = taken.err;
-    made.context = taken.value;
+    context = taken.value;
+    if (spread && (context & in_contexts) != 0) context |= by_tag;
   }
-  const Err told = view.bcast(&made.context, sizeof made.context, tag);
-  if (!err) err = told;
-  if (!err && made.context == 0) err = no_context();
+  WEFT_TRY(view.bcast(&context, sizeof context, tag));
+  if (err) return err;
+  if (context == 0) return no_context();
+  set_context(made, context);
+  return ok;
+}
+
+Err duplicate(Comm& made, View& view, int tag, bool spread, MPI_Comm* out) {
+  const Err err = number_duplicate(made, view, tag, spread);
   if (err) {
     object::release(made);
     return err;
@@ -154,8 +162,34 @@ Err comm_dup_with_info(Comm& comm, const Info* info, MPI_Comm* out) {
   return ok;
 }
 
+/// Do all members promise that they never receive from any tag (§7.4.4)? Rank 0 gets to know. A
+/// program may let only some of its processes say it.
+bool all_name_tags(View& view, int tag, const Info* info) {
+  const std::string* said = object::info_find(info, "mpi_assert_no_any_tag");
+  const char mine = said != nullptr && *said == "true";
+  std::vector<char> all(static_cast<std::size_t>(view.size()));
+  if (view.gather(&mine, sizeof mine, all.data(), tag)) return false;
+  return std::count(all.begin(), all.end(), 1) == view.size();
+}
+
+}  // namespace
+
+Err comm_dup_with_info(Comm& comm, const Info* info, MPI_Comm* out) {
+  const int tag = construction_tag(comm);
+  const Result<Comm*> copied = copy_state(comm, info);
+  if (!copied) return copied.err;
+  View view(comm, Among::all, all_members(comm));
+  const bool contexts = view.engine().job->header().contexts > 1;  // the same at all ranks
+  const bool spread = contexts && all_name_tags(view, tag, info);
+  return duplicate(*copied.value, view, tag, spread, out);
+}
+
 Err comm_dup(Comm& comm, MPI_Comm* out) {
-  return comm_dup_with_info(comm, nullptr, out);
+  const int tag = construction_tag(comm);
+  const Result<Comm*> copied = copy_state(comm, nullptr);
+  if (!copied) return copied.err;
+  View view(comm, Among::all, all_members(comm));
+  return duplicate(*copied.value, view, tag, false, out);
 }
 
 Err comm_idup(Comm& comm, const Info* info, MPI_Comm* out, MPI_Request* out_request) {
@@ -174,7 +208,7 @@ Err comm_idup(Comm& comm, const Info* info, MPI_Comm* out, MPI_Request* out_requ
     idup->incoming =
         idup->view.post_recv(&idup->context, sizeof idup->context, idup->place.parent, idup->tag);
   } else {
-    const Result<std::uint32_t> taken = take_contexts(*comm.engine, 1);
+    const Result<std::uint32_t> taken = take_contexts(*comm.engine, 1, all_members(comm), true);
     if (taken) idup->context = taken.value;  // else 0 tells everybody
   }
   *out_request = reinterpret_cast<MPI_Request>(request);

@@ -52,7 +52,7 @@ Err comm_split(Comm& comm, int color, int key, MPI_Comm* out) {
   Err err = ok;
   if (view.rank() == 0) {
     const auto colors = static_cast<std::uint32_t>(distinct_colors(table.data(), n).size());
-    const Result<std::uint32_t> taken = take_contexts(view.engine(), colors);
+    const Result<std::uint32_t> taken = take_contexts(view.engine(), colors, all_members(comm));
     err = taken.err;
     table[n].color = static_cast<std::int32_t>(taken.value);
   }

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+// Threads in communication contexts of their own: communicators and tags that go to different ones,
+// requests of several contexts completed together, wildcards, and that a rank which waits in one
+// context completes what it has begun in the others.
+#include <pthread.h>
+
+#include "../check.h"
+
+enum { threads = 6, rounds = 40, large = 300000 };
+static MPI_Comm own[threads];  // one for each thread
+static MPI_Comm tagged;        // one for all, whose users name their tags
+
+static int value_of(int of_rank, int me, int round) {
+  return of_rank * 1000003 + me * 1009 + round;
+}
+
+/// Many messages of one tag: they come in the order in which they were sent.
+static int in_order(MPI_Comm comm, int me) {
+  int wrong = 0, in[8], out[8];
+  MPI_Request r[16];
+  for (int round = 0; round < rounds; ++round) {
+    for (int i = 0; i < 8; ++i) {
+      MPI_Irecv(&in[i], 1, MPI_INT, left_of(rank), me, comm, &r[i]);
+      out[i] = value_of(rank, me, 8 * round + i);
+    }
+    for (int i = 0; i < 8; ++i) MPI_Isend(&out[i], 1, MPI_INT, right_of(rank), me, comm, &r[8 + i]);
+    MPI_Waitall(16, r, MPI_STATUSES_IGNORE);
+    for (int i = 0; i < 8; ++i) wrong += in[i] != value_of(left_of(rank), me, 8 * round + i);
+  }
+  return wrong;
+}
+
+/// From anybody; of a large message and a small one, the first that comes.
+static int from_anybody(MPI_Comm comm, int me) {
+  int wrong = 0;
+  char* big = malloc(large);
+  for (int round = 0; round < 4; ++round) {
+    int in = -1, out = value_of(rank, me, round), found = 0;
+    MPI_Status status;
+    MPI_Request r[3];
+    MPI_Message message;
+    MPI_Isend(&out, 1, MPI_INT, right_of(rank), me, comm, &r[0]);
+    MPI_Issend(big, large, MPI_CHAR, right_of(rank), me, comm, &r[1]);
+    while (!found) MPI_Iprobe(MPI_ANY_SOURCE, me, comm, &found, &status);
+    wrong += status.MPI_SOURCE != left_of(rank) || status.MPI_TAG != me;
+    MPI_Recv(&in, 1, MPI_INT, MPI_ANY_SOURCE, me, comm, &status);
+    wrong += in != value_of(left_of(rank), me, round);
+    MPI_Mprobe(MPI_ANY_SOURCE, me, comm, &message, &status);
+    char* into = malloc(large);
+    MPI_Imrecv(into, large, MPI_CHAR, &message, &r[2]);
+    MPI_Waitall(3, r, MPI_STATUSES_IGNORE);
+    free(into);
+  }
+  free(big);
+  return wrong;
+}
+
+static void* work(void* argument) {
+  const int me = (int)(intptr_t)argument;
+  int wrong = in_order(own[me], me) + in_order(tagged, me);
+  wrong += from_anybody(own[me], me) + from_anybody(tagged, me);
+  for (int round = 0; round < rounds; ++round) {
+    int sum = 0, one = me + round;
+    MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, own[me]);
+    wrong += sum != size * one;
+  }
+  return (void*)(intptr_t)wrong;
+}
+
+/// Requests of all contexts at once, in every way to complete them.
+static void completes_across(void) {
+  int in[2 * threads], out[2 * threads], index, flag, count, indices[2 * threads];
+  MPI_Request r[4 * threads];
+  MPI_Status statuses[4 * threads];
+  for (int way = 0; way < 6; ++way) {
+    MPI_Request* sends = r + 2 * threads;
+    for (int i = 0; i < 2 * threads; ++i) {
+      const MPI_Comm c = i < threads ? own[i] : tagged;
+      out[i] = value_of(rank, i, way);
+      in[i] = -1;
+      MPI_Irecv(&in[i], 1, MPI_INT, left_of(rank), i, c, &r[i]);
+      MPI_Issend(&out[i], 1, MPI_INT, right_of(rank), i, c, &sends[i]);
+    }
+    int left = 4 * threads;
+    switch (way) {
+      case 0:
+        MPI_Waitall(4 * threads, r, statuses);
+        for (int i = 0; i < 2 * threads; ++i) EQ(statuses[i].MPI_TAG, i);
+        break;
+      case 1:
+        for (; left > 0; --left) {
+          MPI_Waitany(4 * threads, r, &index, &statuses[0]);
+          left += index == MPI_UNDEFINED;  // it must not be
+        }
+        break;
+      case 2:
+        for (; left > 0; left -= count)
+          MPI_Waitsome(4 * threads, r, &count, indices, MPI_STATUSES_IGNORE);
+        break;
+      case 3:
+        for (flag = 0; !flag;) MPI_Testall(4 * threads, r, &flag, MPI_STATUSES_IGNORE);
+        break;
+      case 4:
+        while (left > 0) {
+          MPI_Testany(4 * threads, r, &index, &flag, MPI_STATUS_IGNORE);
+          left -= flag;
+        }
+        break;
+      default:
+        while (left > 0) {
+          MPI_Testsome(4 * threads, r, &count, indices, MPI_STATUSES_IGNORE);
+          left -= count;
+        }
+    }
+    MPI_Waitany(4 * threads, r, &index, MPI_STATUS_IGNORE);
+    EQ(index, MPI_UNDEFINED);
+    for (int i = 0; i < 2 * threads; ++i) EQ(in[i], value_of(left_of(rank), i, way));
+  }
+}
+
+/// A send and a receive of one call in different contexts, persistent ones started together.
+static void pairs_across(void) {
+  for (int i = 0; i < threads; ++i) {
+    const int to = i, from = (i + 1) % threads;
+    int out = value_of(rank, i, 0), in = -1;
+    MPI_Status status;
+    // Everybody sends with tag `to` and then receives it in a second call.
+    MPI_Request r;
+    MPI_Isend(&out, 1, MPI_INT, right_of(rank), from, tagged, &r);
+    MPI_Sendrecv(&out, 1, MPI_INT, right_of(rank), to, &in, 1, MPI_INT, left_of(rank), from, tagged,
+                 &status);
+    EQ(in, value_of(left_of(rank), i, 0));
+    EQ(status.MPI_TAG, from);
+    MPI_Wait(&r, MPI_STATUS_IGNORE);
+    in = -1;
+    MPI_Recv(&in, 1, MPI_INT, left_of(rank), to, tagged, MPI_STATUS_IGNORE);
+    EQ(in, value_of(left_of(rank), i, 0));
+
+    int again = -1;
+    MPI_Request pair[2];
+    MPI_Isendrecv(&out, 1, MPI_INT, right_of(rank), to, &in, 1, MPI_INT, left_of(rank), from,
+                  tagged, &pair[0]);
+    MPI_Isendrecv(&out, 1, MPI_INT, right_of(rank), from, &again, 1, MPI_INT, left_of(rank), to,
+                  tagged, &pair[1]);
+    MPI_Waitall(2, pair, MPI_STATUSES_IGNORE);
+    EQ(in, value_of(left_of(rank), i, 0));
+    EQ(again, in);
+  }
+  int in[threads], out[threads];
+  MPI_Request r[2 * threads];
+  for (int i = 0; i < threads; ++i) {
+    MPI_Recv_init(&in[i], 1, MPI_INT, left_of(rank), i, tagged, &r[i]);
+    MPI_Send_init(&out[i], 1, MPI_INT, right_of(rank), i, tagged, &r[threads + i]);
+  }
+  for (int round = 0; round < 3; ++round) {
+    for (int i = 0; i < threads; ++i) out[i] = value_of(rank, i, round);
+    MPI_Startall(2 * threads, r);
+    MPI_Waitall(2 * threads, r, MPI_STATUSES_IGNORE);
+    for (int i = 0; i < threads; ++i) EQ(in[i], value_of(left_of(rank), i, round));
+  }
+  for (int i = 0; i < 2 * threads; ++i) MPI_Request_free(&r[i]);
+}
+
+/// Each rank waits in one context for what its neighbour sends only after a large message of
+/// another context, in which nobody waits here, has gone.
+static void completes_elsewhere(void) {
+  char* out = malloc(large);
+  char* in = malloc(large);
+  for (int i = 1; i < threads; ++i) {
+    MPI_Request r[2];
+    int done = -1;
+    for (int k = 0; k < large; ++k) out[k] = (char)(k * 7 + i + rank);
+    MPI_Issend(out, large, MPI_CHAR, right_of(rank), 0, own[i], &r[0]);
+    MPI_Irecv(in, large, MPI_CHAR, left_of(rank), 0, own[i], &r[1]);
+    if (rank % 2 == 0 && rank + 1 < size) {
+      MPI_Recv(&done, 1, MPI_INT, right_of(rank), 0, own[i - 1], MPI_STATUS_IGNORE);
+      MPI_Waitall(2, r, MPI_STATUSES_IGNORE);
+    } else {
+      MPI_Waitall(2, r, MPI_STATUSES_IGNORE);
+      if (rank % 2 == 1) MPI_Send(&i, 1, MPI_INT, left_of(rank), 0, own[i - 1]);
+      done = i;
+    }
+    int wrong = done != i;
+    for (int k = 0; k < large; ++k) wrong += in[k] != (char)(k * 7 + i + left_of(rank));
+    EQ(wrong, 0);
+  }
+  free(out);
+  free(in);
+}
+
+/// More small messages than a mailbox holds, into a context whose receiver waits in another one.
+static void drains_elsewhere(void) {
+  enum { many = 3000 };
+  int value = -1, wrong = 0;
+  if (size < 2) return;
+  if (rank == 0) {
+    for (int i = 0; i < many; ++i) MPI_Send(&i, 1, MPI_INT, 1, 0, own[1]);
+    MPI_Send(&value, 1, MPI_INT, 1, 0, own[0]);
+  } else if (rank == 1) {
+    MPI_Recv(&value, 1, MPI_INT, 0, 0, own[0], MPI_STATUS_IGNORE);
+    for (int i = 0; i < many; ++i) {
+      MPI_Recv(&value, 1, MPI_INT, 0, 0, own[1], MPI_STATUS_IGNORE);
+      wrong += value != i;
+    }
+    EQ(wrong, 0);
+  }
+}
+
+/// A promise that was given is kept to: MPI_ANY_TAG is an error where tags choose contexts.
+static void refuses_any_tag(int contexts) {
+  if (contexts == 1) return;
+  int value, code;
+  MPI_Comm_set_errhandler(tagged, MPI_ERRORS_RETURN);
+  code = MPI_Recv(&value, 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, tagged, MPI_STATUS_IGNORE);
+  EQ(code, MPI_ERR_TAG);
+}
+
+int main(int argc, char** argv) {
+  int provided, wrong = 0;
+  MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  for (int i = 0; i < threads; ++i) MPI_Comm_dup(MPI_COMM_WORLD, &own[i]);
+  MPI_Info info;
+  MPI_Info_create(&info);
+  MPI_Info_set(info, "mpi_assert_no_any_tag", "true");
+  MPI_Comm_dup_with_info(MPI_COMM_WORLD, info, &tagged);
+  MPI_Info_free(&info);
+
+  pthread_t thread[threads];
+  for (int i = 0; i < threads; ++i) pthread_create(&thread[i], NULL, work, (void*)(intptr_t)i);
+  for (int i = 0; i < threads; ++i) {
+    void* result;
+    pthread_join(thread[i], &result);
+    wrong += (int)(intptr_t)result;
+  }
+  EQ(wrong, 0);
+  completes_across();
+  pairs_across();
+  completes_elsewhere();
+  drains_elsewhere();
+  const char* contexts = getenv("WEFT_PT2PT_CONTEXTS");
+  refuses_any_tag(contexts != NULL ? atoi(contexts) : 8);
+
+  for (int i = 0; i < threads; ++i) MPI_Comm_free(&own[i]);
+  MPI_Comm_disconnect(&tagged);
+  return finish();
+}
