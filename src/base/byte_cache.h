@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Memory for payloads of changing sizes: powers of two that are kept for the next use, so that a
-// warm rank does not call the allocator. One owner at a time (the rank's lock).
+// warm rank does not call the allocator. One owner at a time (its engine's lock).
 #pragma once
 
 #include <bit>

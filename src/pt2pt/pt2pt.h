@@ -4,7 +4,7 @@
 // already checked; ranks are ranks of the communicator (of its remote group for an
 // intercommunicator), MPI_PROC_NULL and the wildcards keep their ABI values.
 //
-// Blocking calls progress the whole rank while they wait and release the rank's lock then.
+// Blocking calls progress the whole rank while they wait and release their context's lock then.
 #pragma once
 
 #include <cstdint>
@@ -89,11 +89,11 @@ Request* post_send(const ConstBuffer& what, int dest, int tag, Comm& comm);
 Request* post_recv(const Buffer& into, int source, int tag, Comm& comm);
 void free_request(Request* request);
 
-/// Progress the rank once: mailbox, queued sends, registered pollers. Under the rank's lock.
+/// Progress a context once: mailbox, queued sends, registered pollers. Under the engine's lock.
 void progress(Engine& engine);
-/// Progress until the request is done: spins, yields, parks; lets go of the rank's lock meanwhile.
+/// Progress until the request is done: spins, yields, parks; lets go of the lock meanwhile.
 void wait_for(Request& request);
-/// The same for several requests of one rank.
+/// The same for several requests of one context.
 void wait_for_all(std::span<Request* const> requests);
 
 /// Something else that progress() advances (the schedules of nonblocking collectives). Polled while

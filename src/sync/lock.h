@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The rank's lock. Entry points hold it: all of them when the program asked for
-// MPI_THREAD_MULTIPLE, else those that threads may call at any time, before MPI_Init too (MPI-5.0
-// §11.4.1). Whoever waits lets go of it, whole (pt2pt::wait_until). Recursive, because a user's
-// callback (operation, attribute, error handler, generalized request) runs inside an entry point
-// and may call MPI.
+// A rank's locks: one of each communication context, one of its objects (docs/locking.md). Entry
+// points hold one when the program asked for MPI_THREAD_MULTIPLE; else only those that threads may
+// call at any time, before MPI_Init too, hold that of the objects (MPI-5.0 §11.4.1). Whoever waits
+// lets go of it, whole (pt2pt::wait_until). Recursive, because a user's callback (operation,
+// attribute, error handler, generalized request) runs inside an entry point and may call MPI.
 //
 // Which algorithm it uses (docs/locking.md) can be changed by its holder: those who wait at the old
 // one find out when they get it. With sync.lock=auto that happens at MPI_Init_thread, and once more
