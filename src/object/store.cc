@@ -4,7 +4,6 @@
 // last owner lets go of it.
 #include "object/store.h"
 
-#include "base/assert.h"
 #include "object/topology.h"
 
 namespace weft::object {
@@ -69,7 +68,6 @@ void retain(Comm& comm) {
 }
 
 void release(Comm& comm) {
-  WEFT_ASSERT(comm.refs > 0);
   if (drop_owner(comm, comm.threads)) destroy(comm);
 }
 

@@ -15,10 +15,9 @@
 namespace weft::world {
 
 /// Run `body(rank)` between init and finalize on `n` ranks, placed on `machine` (hwloc's synthetic
-/// form) if it is given.
-template <class Body>
-void run_ranks(int n, Body body, int thread_level = MPI_THREAD_SINGLE,
-               const char* machine = nullptr) {
+/// form) if it is given; `level_of(rank number)` is a thread level.
+template <class Body, class LevelOf>
+void run_ranks_at(int n, Body body, LevelOf level_of, const char* machine = nullptr) {
   Process process;
   process.params = Params::from_env(false);
   const Result<memory::Job*> job = memory::Job::create(n, 2, process.params);
@@ -43,12 +42,19 @@ void run_ranks(int n, Body body, int thread_level = MPI_THREAD_SINGLE,
       Rank& rank = *process.ranks[static_cast<std::size_t>(i)];
       this_thread_rank = &rank;
       int provided = -1;
-      EXPECT_FALSE(init(rank, thread_level, &provided));
+      EXPECT_FALSE(init(rank, level_of(i), &provided));
       body(rank);
       EXPECT_FALSE(finalize(rank));
       this_thread_rank = nullptr;
     });
   for (std::thread& thread : threads) thread.join();
+}
+
+/// The same, all at one level.
+template <class Body>
+void run_ranks(int n, Body body, int thread_level = MPI_THREAD_SINGLE,
+               const char* machine = nullptr) {
+  run_ranks_at(n, body, [thread_level](int) { return thread_level; }, machine);
 }
 
 }  // namespace weft::world
