@@ -52,6 +52,21 @@ std::vector<Watch::Suspect> Watch::suspects_of(const Finding& f) const {
   return out;
 }
 
+namespace {
+
+/// Wake the thread that sleeps on a park word of its own (shm/mailbox.h). One that is about to
+/// sleep may be missed; it is woken the next time.
+void wake(memory::Job& job, std::uint64_t at) {
+  const memory::JobHeader& h = job.header();
+  const memory::JobLayout layout = memory::job_layout(h);
+  if (at < layout.areas || at + sizeof(sync::ParkWord) > layout.heap) return;
+  auto& word = *reinterpret_cast<sync::ParkWord*>(job.at(at));
+  auto itself = static_cast<std::uint32_t>((at - layout.areas) / h.area_bytes % h.contexts) + 1;
+  if (word.compare_exchange_strong(itself, 0, std::memory_order_seq_cst)) sync::wake_all(word);
+}
+
+}  // namespace
+
 /// Wake those that have not.
 bool Watch::all_have_looked(const Finding& f) {
   bool all = true;
@@ -60,10 +75,7 @@ bool Watch::all_have_looked(const Finding& f) {
       if (thread.record.wait != s.wait || thread.looks >= s.looks + looks_needed) continue;
       all = false;
       if (thread.record.park_at == 0) continue;  // it looks each second
-      if (thread.record.park_at + sizeof(sync::ParkWord) > memory::job_layout(job_.header()).total)
-        continue;
-      // One that is about to sleep is missed, and woken the next time.
-      sync::wake_all(*reinterpret_cast<sync::ParkWord*>(job_.at(thread.record.park_at)));
+      wake(job_, thread.record.park_at);
     }
   return all;
 }

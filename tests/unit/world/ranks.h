@@ -54,7 +54,8 @@ void run_ranks_at(int n, Body body, LevelOf level_of, const char* machine = null
 template <class Body>
 void run_ranks(int n, Body body, int thread_level = MPI_THREAD_SINGLE,
                const char* machine = nullptr) {
-  run_ranks_at(n, body, [thread_level](int) { return thread_level; }, machine);
+  run_ranks_at(
+      n, body, [thread_level](int) { return thread_level; }, machine);
 }
 
 }  // namespace weft::world
