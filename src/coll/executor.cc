@@ -118,6 +118,22 @@ void Executor::run_at_board(Schedule& s, const Step& step, object::Comm& comm) {
   if (step.peer != Source::own) count_read(step, comm);
 }
 
+bool Executor::agrees(Schedule& s, int rank, const object::Comm& comm) {
+  const std::uint64_t theirs = s.boards_->noted(s.number_, rank);
+  const int failed = s.boards_->failed(s.number_, rank);
+  if (theirs == s.note_ && failed == 0) [[likely]]
+    return true;
+  s.error_ = theirs != s.note_
+                 ? notes_differ(comm, rank, theirs, s.note_)
+                 : fail(failed,
+                        "rank %d of communicator %s found that the ranks do not agree in a "
+                        "collective; its own error says in what",
+                        rank, comm.name.c_str());
+  s.boards_->give_up(s.number_, s.error_.cls);
+  s.next_ = s.posted_ = s.steps_.size();
+  return false;
+}
+
 bool Executor::run_steps(Schedule& s, object::Comm& comm) {
   for (; s.next_ < s.posted_; ++s.next_) {
     const Step& step = s.steps_[s.next_];
@@ -142,13 +158,8 @@ bool Executor::run_steps(Schedule& s, object::Comm& comm) {
         break;
       case What::await:
         if (!s.boards_->has_come(s.number_, step.peer, step.count)) return false;
-        if (const auto theirs = s.boards_->noted(s.number_, step.peer); theirs != s.note_)
-            [[unlikely]] {
-          s.error_ = notes_differ(comm, step.peer, theirs, s.note_);
-          s.boards_->give_up(s.number_);
-          s.next_ = s.posted_ = s.steps_.size();
+        if (!agrees(s, step.peer, comm)) [[unlikely]]
           return true;
-        }
         break;
       default:
         run_at_board(s, step, comm);

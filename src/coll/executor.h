@@ -33,6 +33,8 @@ class Executor {
   static void finish_round(Schedule& schedule);
   /// Run the round's local steps. False: one waits for a phase.
   static bool run_steps(Schedule& schedule, object::Comm& comm);
+  /// Does a rank that has come do the same as this one? If not, the operation is over.
+  static bool agrees(Schedule& schedule, int rank, const object::Comm& comm);
   static void fetch(Schedule& schedule, const Step& step, const object::Comm& comm);
   static void run_at_board(Schedule& schedule, const Step& step, object::Comm& comm);
   /// What a step at a board reads.

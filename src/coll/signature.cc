@@ -7,7 +7,6 @@
 #include <cstring>
 
 #include "coll/algorithms/algorithms.h"
-#include "coll/node/board.h"
 #include "coll/state.h"
 #include "object/op.h"
 
@@ -79,11 +78,6 @@ void describe(const Signature& s, char* text, std::size_t room) {
 }
 
 Err notes_differ(const Comm& comm, int rank, std::uint64_t theirs, std::uint64_t mine) {
-  if (theirs == Boards::gave_up)
-    return fail(MPI_ERR_OTHER,
-                "rank %d of communicator %s found that ranks do not agree in a collective; its "
-                "error says in what",
-                rank, comm.name.c_str());
   const auto told = [](std::uint64_t note, char* text, std::size_t room) {
     describe({.call = static_cast<Call>(note & 0x3f),
               .what = static_cast<How::What>(note >> 6 & 3),

@@ -66,18 +66,21 @@ class Boards {
   /// What this rank does, for the others to compare (signature.h); from the next signal on.
   void note(std::uint64_t number, std::uint64_t note) {
     line(number, rank_).note.store(note, std::memory_order_relaxed);
+    line(number, rank_).failed.store(0, std::memory_order_relaxed);
   }
   std::uint64_t noted(std::uint64_t number, int rank) const {
     return line(number, rank).note.load(std::memory_order_relaxed);
   }
   /// This rank found that another one does something else: nobody waits for it any more, and who
   /// does finds that out too.
-  static constexpr std::uint64_t gave_up = ~std::uint64_t{0};
-  void give_up(std::uint64_t number) {
-    note(number, gave_up);
+  void give_up(std::uint64_t number, int error_class) {
+    line(number, rank_).failed.store(error_class, std::memory_order_relaxed);
     signal(number, (std::int64_t{1} << phase_bits) - 1);
     for (int r = 0; r < size_; ++r)
       if (r != rank_) wake(r);
+  }
+  int failed(std::uint64_t number, int rank) const {
+    return line(number, rank).failed.load(std::memory_order_relaxed);
   }
 
   void show(std::uint64_t number, int what, const datatype::ConstBuffer* views) {
@@ -106,7 +109,8 @@ class Boards {
  private:
   struct alignas(64) Line {
     std::atomic<std::uint64_t> word;
-    std::atomic<std::uint64_t> note;  // relaxed: `word` orders it; or it is `gave_up`
+    std::atomic<std::uint64_t> note;   // relaxed, as `failed`: `word` orders them
+    std::atomic<std::int32_t> failed;  // class of the error with which the rank gave up
     const datatype::ConstBuffer* shown[shown_max];
   };
   struct alignas(64) Finished {
