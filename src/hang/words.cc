@@ -83,7 +83,8 @@ std::string ranks_text(const std::vector<std::int32_t>& ranks) {
 std::string comm_text(const CommName& comm) {
   if (comm.name[0] != 0) return comm.name;
   if (comm.size == 0) return "a communicator that is being made";
-  return text("a communicator without a name (number %u, %d ranks)", comm.context, comm.size);
+  return text("a communicator without a name (number %u, %d ranks)", comm.context & 0x3fffffff,
+              comm.size);  // without the flags (world/comm_agree.h)
 }
 
 std::string tag_text(std::int32_t tag) {

@@ -214,30 +214,28 @@ class Stub:
         yield from body
 
     def about(self):
-        """The arguments by which the entry finds the lock to take (src/abi/entry.h): what a call that
-        communicates is about, nothing for a call about objects."""
+        """What the entry finds the lock to take by (src/abi/entry.h), with a comma in front."""
         if self.overlay.get("anytime"):
             return ", When::always"
-        call = self.overlay["call"]
-        rooms = ("pt2pt::", "coll::", "world::")
-        lock = self.overlay.get("lock", "context" if call.startswith(rooms) else "objects")
+        communicates = self.overlay["call"].startswith(("pt2pt::", "coll::", "world::"))
+        lock = self.overlay.get("lock", "context" if communicates else "objects")
         if lock != "context":
             return {"objects": "", "first": ", FirstContext{}", "none": ", NoLock{}"}[lock]
         if self.comm:
             inout = self.handles[self.comm].direction == "inout"
-            tags = [p.name for p in self.params if p.kind.name in ("TAG", "RECV_TAG")]
-            tags = tags if call.startswith("pt2pt::") else []
-            return ", " + ", ".join([f"handle_at({self.comm})" if inout else self.comm] + tags)
+            tags = [p.name for p in self.params if p.kind.name in ("TAG", "RECV_TAG")
+                    and self.overlay["call"].startswith("pt2pt::")]
+            return "".join(f", {a}" for a in
+                           [f"handle_at({self.comm})" if inout else self.comm] + tags)
         for p in self.params:
-            if p.kind.name == "REQUEST" and p.length:
-                return f", {p.name}, {p.length[0]}"
-            if p.kind.name in ("REQUEST", "MESSAGE") and p.direction != "out":
-                return f", {'' if p.direction == 'inout' else '&'}{p.name}"
+            if p.kind.name in ("REQUEST", "MESSAGE") and p.direction != "out" or p in self.several():
+                length = f", {p.length[0]}" if p.length else ""
+                return f", {'' if p.length or p.direction == 'inout' else '&'}{p.name}{length}"
         return ", FirstContext{}"
 
     def several(self):
-        """Is the call about an array of requests, which may be of several contexts?"""
-        return any(p.kind.name == "REQUEST" and p.length for p in self.params)
+        """The array of requests, which may be of several contexts."""
+        return [p for p in self.params if p.kind.name == "REQUEST" and p.length]
 
     def checked_call(self):
         errors = f"{self.comm}_p, " if self.comm and self.raises else ""
