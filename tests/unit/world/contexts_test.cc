@@ -77,7 +77,7 @@ TEST(Contexts, TagsChooseThemOnlyIfAllMembersPromiseToNameThem) {
         EXPECT_FALSE(some.by_tag);
         std::set<pt2pt::Engine*> near, far, one;
         for (int tag = 0; tag < comms; ++tag) {
-          near.insert(&pt2pt::engine_for(all, 100 + tag));
+          near.insert(&pt2pt::engine_for(all, 96 + tag));
           far.insert(&pt2pt::engine_for(all, 1024 * tag));
           one.insert(&pt2pt::engine_for(some, tag));
         }
