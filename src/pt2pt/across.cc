@@ -87,10 +87,12 @@ class Outposts {
     for (MPI_Request handle : handles_) {
       if (handle == MPI_REQUEST_NULL || request_of(handle)->engine != &e) continue;
       Request& request = *request_of(handle);
-      if (is_complete(handle)) {
-        bell_.rung.store(true, std::memory_order_relaxed);
-      } else {
+      if (!is_complete(handle)) {
         request.waiting = who;
+      } else if (who != nullptr) {
+        bell_.rung.store(true, std::memory_order_relaxed);
+      } else if (request.waiting == &waiting_) {
+        request.waiting = nullptr;  // a persistent one is started again
       }
     }
   }
