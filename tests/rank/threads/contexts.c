@@ -69,7 +69,7 @@ static void* work(void* argument) {
 
 /// Requests of all contexts at once, in every way to complete them.
 static void completes_across(void) {
-  int in[2 * threads], out[2 * threads], index, flag, count, indices[2 * threads];
+  int in[2 * threads], out[2 * threads], index, flag, count, indices[4 * threads];
   MPI_Request r[4 * threads];
   MPI_Status statuses[4 * threads];
   for (int way = 0; way < 6; ++way) {
