@@ -200,6 +200,11 @@ void Job::heap_free(std::uint64_t offset, std::size_t bytes) {
   free_locked(offset, bytes);
 }
 
+bool Job::leave_block(std::atomic<std::uint32_t>& users) {
+  HeapGuard guard(header());
+  return users.fetch_sub(1, std::memory_order_relaxed) == 1;  // the lock orders
+}
+
 std::uint64_t Job::shared_block(std::uint64_t name, std::size_t bytes, std::size_t zeroed,
                                 int users) {
   JobHeader& h = header();

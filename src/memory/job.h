@@ -100,6 +100,18 @@ class Job {
   /// process may free.
   std::uint64_t heap_allocate(std::size_t bytes, std::size_t zeroed = SIZE_MAX);
   void heap_free(std::uint64_t offset, std::size_t bytes);
+  /// One of a block's users leaves; true for the last one, who frees it. Under the heap's lock, so
+  /// that everybody's accesses are before those of the next owner (ThreadSanitizer does not see the
+  /// order that other processes make).
+  bool leave_block(std::atomic<std::uint32_t>& users);
+  /// A block that another rank has taken and told us of.
+  std::byte* block(std::uint64_t offset) {
+    // acquire: pairs with heap_free. What this process did there before it gave the block back is
+    // before all this by way of the rank that took it; if that is in another process,
+    // ThreadSanitizer sees only this.
+    header().heap_lock.load(std::memory_order_acquire);
+    return at(offset);
+  }
 
   /// Memory of the heap that `users` ranks share under a name, without a message: whoever asks
   /// first makes it, its first `zeroed` bytes are zero. It goes when all of them have left it. The

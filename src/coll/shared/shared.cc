@@ -219,7 +219,7 @@ Shared* Shared::attach(Comm& comm) {
   bcast_binomial(s, as_bytes(&offset, sizeof offset), 0, position(comm));
   // A failed message leaves 0: no block. That cannot differ between ranks unless the job is lost.
   if (launch(s, comm, {}) || offset == 0) return nullptr;
-  auto* shared = new Shared(comm, e.job->at(offset), offset);
+  auto* shared = new Shared(comm, e.job->block(offset), offset);
   shared->note(Call::barrier, 0);
   shared->meet_again();  // now everybody has joined the job
   shared->direct_ = true;
@@ -253,9 +253,7 @@ Shared::Shared(Comm& comm, std::byte* block, std::uint64_t offset)
 
 Shared::~Shared() {
   const std::size_t bytes = BlockLayout(size_, slot_bytes_).total;
-  // acq_rel: everybody's last access comes before the block is free
-  if (header_.members.fetch_sub(1, std::memory_order_acq_rel) == 1)
-    engine_.job->heap_free(offset_, bytes);
+  if (engine_.job->leave_block(header_.members)) engine_.job->heap_free(offset_, bytes);
 }
 
 }  // namespace weft::coll
