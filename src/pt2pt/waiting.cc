@@ -129,12 +129,15 @@ void wait_for_signal(Engine& e, Waiting& me) {
   name_thread(me);
   sync::Waiter waiter(e.policy);
   std::uint64_t sleeps = 0;
-  bool sleep = crowded(e);
+  const bool hurry = crowded(e);
+  const bool deputy = hurry && !e.waiters.deputy;
+  if (deputy) e.waiters.deputy = true;
+  bool sleep = hurry && !deputy;
   std::int64_t limit_ns = me.note.before_sleep(e, me.awaited, false);
   auto left = e.lock.let_go();
   while (!me.signal.is_given()) {
     if (!sleep) {
-      sleep = waiter.step(false) == sync::Waiter::Next::may_park;
+      sleep = waiter.step(hurry) == sync::Waiter::Next::may_park;
     } else if (++sleeps; me.signal.sleep(limit_ns) == sync::Signal::Woken::by_time) {
       e.lock.take_back_low(left);
       limit_ns = me.note.before_sleep(e, me.awaited, false);
@@ -142,6 +145,7 @@ void wait_for_signal(Engine& e, Waiting& me) {
     }
   }
   e.lock.take_back(left);
+  if (deputy) e.waiters.deputy = false;
   forget_thread(me);
   e.counters->yields += waiter.yields();
   e.counters->parks += sleeps;
