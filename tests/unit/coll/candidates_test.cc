@@ -129,8 +129,8 @@ std::string choices(const Machine& x, Setting s) {
 
 TEST(Candidates, ChoicesOverSize) {
   const Machine two = machine(2, 1), many = machine(8, 4);
-  EXPECT_EQ(choices(two, setting(Call::allreduce, 0)), "slots:0 strips:4097");
-  EXPECT_EQ(choices(two, setting(Call::allreduce, 0, true)), "slots:0 direct:4097");
+  EXPECT_EQ(choices(two, setting(Call::allreduce, 0)), "slots:0 strips:2049");
+  EXPECT_EQ(choices(two, setting(Call::allreduce, 0, true)), "slots:0 direct:2049");
   EXPECT_EQ(choices(two, setting(Call::bcast, 0, true)), "slots:0 pieces:4097");
   EXPECT_EQ(choices(two, setting(Call::alltoall, 0)), "slots:0 strips:2049");
   EXPECT_EQ(choices(two, setting(Call::alltoall, 0, true)), "slots:0 strips:2049 direct:262144");
