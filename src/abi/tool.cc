@@ -22,22 +22,7 @@ using object::CvarHandle;
 using object::PvarHandle;
 using object::PvarSession;
 
-struct CounterDef {
-  const char* name;
-  const char* unit;
-  const char* help;
-  std::size_t offset;
-  int elements;  // one per level of the node
-};
-constexpr CounterDef counters[] = {
-#define X(name, unit, help) {#name, unit, help, offsetof(Counters, name), 1},
-    WEFT_COUNTERS(X)
-#undef X
-#define X(name, unit, help) {#name, unit, help, offsetof(Counters, name), Counters::levels},
-        WEFT_LEVEL_COUNTERS(X)
-#undef X
-};
-constexpr int counter_count = static_cast<int>(std::size(counters));
+constexpr int counter_count = static_cast<int>(std::size(counter_table));
 
 int param_count() {
   return static_cast<int>(param_table().size());
@@ -67,13 +52,8 @@ void put(Text to, std::string_view text) {
   *to.size = static_cast<int>(text.size()) + 1;
 }
 
-bool is_mark(const CounterDef& c) {
-  const std::string_view name = c.name;
-  return name.find("peak") != name.npos || name.find("longest") != name.npos;
-}
-
 int var_class_of(const CounterDef& c) {
-  if (is_mark(c)) return MPI_T_PVAR_CLASS_HIGHWATERMARK;
+  if (c.is_mark()) return MPI_T_PVAR_CLASS_HIGHWATERMARK;
   if (std::string_view(c.unit) == "ns") return MPI_T_PVAR_CLASS_TIMER;
   return std::string_view(c.unit) == "bytes" ? MPI_T_PVAR_CLASS_AGGREGATE
                                              : MPI_T_PVAR_CLASS_COUNTER;
@@ -127,7 +107,7 @@ PvarHandle* pvar_of(PvarSession* session, MPI_T_pvar_handle handle) {
 }
 
 const CounterDef& def_of(const PvarHandle& pvar) {
-  return counters[pvar.index];
+  return counter_table[pvar.index];
 }
 
 /// The values of a variable: one, or one per level.
@@ -138,16 +118,14 @@ std::size_t value_bytes(const PvarHandle& pvar) {
 }
 
 Values counter(Rank& rank, const PvarHandle& pvar) {
-  Values values(static_cast<std::size_t>(def_of(pvar).elements));
+  const CounterDef& def = def_of(pvar);
   const Counters all = rank.all_counters();
-  std::memcpy(values.data(), reinterpret_cast<const std::byte*>(&all) + def_of(pvar).offset,
-              value_bytes(pvar));
-  return values;
+  return Values(def.of(all), def.of(all) + def.elements);
 }
 
 Values value_of(Rank& rank, const PvarHandle& pvar) {
   const Values now = counter(rank, pvar);
-  if (is_mark(def_of(pvar))) return now;
+  if (def_of(pvar).is_mark()) return now;
   Values values = pvar.before;
   if (pvar.running)
     for (std::size_t i = 0; i < values.size(); ++i) values[i] += now[i] - pvar.since[i];
@@ -169,12 +147,12 @@ Err for_handles(Rank& rank, MPI_T_pvar_session session, MPI_T_pvar_handle handle
   if (s == nullptr) return error(MPI_T_ERR_INVALID_SESSION);
   if (handle == MPI_T_PVAR_ALL_HANDLES) {
     for (PvarHandle* pvar : s->handles)
-      if (!is_mark(def_of(*pvar))) what(*pvar);
+      if (!def_of(*pvar).is_mark()) what(*pvar);
     return ok;
   }
   PvarHandle* pvar = pvar_of(s, handle);
   if (pvar == nullptr) return error(MPI_T_ERR_INVALID_HANDLE);
-  if (is_mark(def_of(*pvar))) return error(refusal);
+  if (def_of(*pvar).is_mark()) return error(refusal);
   what(*pvar);
   return ok;
 }
@@ -278,7 +256,7 @@ Err pvar_count(Rank& rank, int* count) {
 Err pvar_info(Rank& rank, int index, Text name, Text help, const PvarInfo& info) {
   WEFT_TRY(ready(rank));
   if (index < 0 || index >= counter_count) return error(MPI_T_ERR_INVALID_INDEX);
-  const CounterDef& c = counters[index];
+  const CounterDef& c = counter_table[index];
   put(name, c.name);
   put(help, std::string(c.help) + " [" + c.unit + "]");
   put(info.verbosity, static_cast<int>(MPI_T_VERBOSITY_USER_BASIC));
@@ -286,9 +264,9 @@ Err pvar_info(Rank& rank, int index, Text name, Text help, const PvarInfo& info)
   put(info.type, MPI_UNSIGNED_LONG_LONG);
   put(info.values, MPI_T_ENUM_NULL);
   put(info.bind, static_cast<int>(MPI_T_BIND_NO_OBJECT));
-  put(info.readonly, is_mark(c) ? 1 : 0);
-  put(info.continuous, is_mark(c) ? 1 : 0);
-  put(info.atomic, is_mark(c) ? 0 : 1);
+  put(info.readonly, c.is_mark() ? 1 : 0);
+  put(info.continuous, c.is_mark() ? 1 : 0);
+  put(info.atomic, c.is_mark() ? 0 : 1);
   return ok;
 }
 
@@ -296,7 +274,8 @@ Err pvar_index(Rank& rank, const char* name, int var_class, int* index) {
   WEFT_TRY(ready(rank));
   if (name == nullptr || index == nullptr) return error(MPI_T_ERR_INVALID);
   for (int i = 0; i < counter_count; ++i) {
-    if (std::strcmp(counters[i].name, name) != 0 || var_class_of(counters[i]) != var_class)
+    if (std::strcmp(counter_table[i].name, name) != 0 ||
+        var_class_of(counter_table[i]) != var_class)
       continue;
     *index = i;
     return ok;
@@ -331,11 +310,11 @@ Err pvar_alloc(Rank& rank, MPI_T_pvar_session session, int index, MPI_T_pvar_han
   PvarHandle* made = rank.store.tools.pvars.create();
   made->index = index;
   made->session = s;
-  made->since.assign(static_cast<std::size_t>(counters[index].elements), 0);
+  made->since.assign(static_cast<std::size_t>(counter_table[index].elements), 0);
   made->before = made->since;
   s->handles.push_back(made);
   *handle = reinterpret_cast<MPI_T_pvar_handle>(made);
-  put(count, counters[index].elements);
+  put(count, counter_table[index].elements);
   return ok;
 }
 

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
@@ -81,6 +82,29 @@ struct Counters {
     WEFT_LEVEL_COUNTERS(X)
 #undef X
   }
+};
+
+/// A counter as tools see it.
+struct CounterDef {
+  const char* name;
+  const char* unit;
+  const char* help;
+  std::size_t offset;
+  int elements;  // one, or one per level of the node
+
+  bool is_mark() const { return Counters::is_mark(name); }
+  const std::uint64_t* of(const Counters& counters) const {
+    return reinterpret_cast<const std::uint64_t*>(reinterpret_cast<const std::byte*>(&counters) +
+                                                  offset);
+  }
+};
+inline constexpr CounterDef counter_table[] = {
+#define X(name, unit, help) {#name, unit, help, offsetof(Counters, name), 1},
+    WEFT_COUNTERS(X)
+#undef X
+#define X(name, unit, help) {#name, unit, help, offsetof(Counters, name), Counters::levels},
+        WEFT_LEVEL_COUNTERS(X)
+#undef X
 };
 
 }  // namespace weft

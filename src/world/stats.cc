@@ -12,31 +12,6 @@
 namespace weft::world {
 namespace {
 
-struct CounterDef {
-  const char* name;
-  const char* unit;
-  std::uint64_t Counters::*value;
-};
-constexpr CounterDef counters[] = {
-#define X(name, unit, help) {#name, unit, &Counters::name},
-    WEFT_COUNTERS(X)
-#undef X
-};
-
-struct LevelCounterDef {
-  const char* name;
-  std::uint64_t (Counters::*values)[Counters::levels];
-};
-constexpr LevelCounterDef level_counters[] = {
-#define X(name, unit, help) {#name, &Counters::name},
-    WEFT_LEVEL_COUNTERS(X)
-#undef X
-};
-
-bool is_mark(const CounterDef& def) {
-  return std::strstr(def.name, "peak") != nullptr || std::strstr(def.name, "longest") != nullptr;
-}
-
 double number(std::uint64_t n) {
   return static_cast<double>(n);
 }
@@ -103,19 +78,6 @@ constexpr Derived derived[] = {
      [](const Counters&) { return 1.0; }},
 };
 
-Counters sum_of(std::span<const Counters> ranks) {
-  Counters sum;
-  for (const Counters& rank : ranks) {
-    for (const CounterDef& def : counters) {
-      std::uint64_t& total = sum.*def.value;
-      total = is_mark(def) ? std::max(total, rank.*def.value) : total + rank.*def.value;
-    }
-    for (const LevelCounterDef& def : level_counters)
-      for (int l = 0; l < Counters::levels; ++l) (sum.*def.values)[l] += (rank.*def.values)[l];
-  }
-  return sum;
-}
-
 template <class Value>
 void add_row(std::string& text, const char* name, std::span<const Counters> ranks,
              const Counters& sum, Value value) {
@@ -134,7 +96,8 @@ void add_row(std::string& text, const char* name, std::span<const Counters> rank
 }  // namespace
 
 std::string stats_table(std::span<const Counters> ranks) {
-  const Counters sum = sum_of(ranks);
+  Counters sum;
+  for (const Counters& rank : ranks) sum.add(rank);
   char line[160];
   std::snprintf(line, sizeof line, "weft: counters of %zu rank%s\n%-41s %14s %14s %14s %14s\n",
                 ranks.size(), ranks.size() == 1 ? "" : "s", "", "all", "least of one", "median",
@@ -142,17 +105,15 @@ std::string stats_table(std::span<const Counters> ranks) {
   std::string text = line;
   for (const Derived& d : derived)
     if (d.relevant(sum) != 0) add_row(text, d.name, ranks, sum, d.value);
-  for (const CounterDef& def : counters) {
-    const bool shown_above = std::strcmp(def.unit, "ns") == 0 && !is_mark(def);
-    if (sum.*def.value != 0 && !shown_above)
-      add_row(text, def.name, ranks, sum,
-              [&def](const Counters& c) { return number(c.*def.value); });
-  }
-  for (const LevelCounterDef& def : level_counters)
-    for (int l = 0; l < Counters::levels; ++l)
-      if ((sum.*def.values)[l] != 0)
-        add_row(text, (std::string(def.name) + ", level " + std::to_string(l)).c_str(), ranks, sum,
-                [&def, l](const Counters& c) { return number((c.*def.values)[l]); });
+  for (const CounterDef& def : counter_table)
+    for (int i = 0; i < def.elements; ++i) {
+      const bool per_level = def.elements > 1;
+      const bool shown_above = std::strcmp(def.unit, "ns") == 0 && !def.is_mark();
+      if (def.of(sum)[i] == 0 || shown_above) continue;
+      const std::string level = per_level ? ", level " + std::to_string(i) : "";
+      add_row(text, (def.name + level).c_str(), ranks, sum,
+              [&def, i](const Counters& c) { return number(def.of(c)[i]); });
+    }
   return text;
 }
 
