@@ -41,9 +41,8 @@ std::string Hangs::look() {
   if (!f) return "";
   pids_.clear();
   for (std::size_t r = 0; r < f->view.ranks.size(); ++r) {
-    const std::vector<bool>& stuck = f->analysis.stuck[r];
     const std::int32_t pid = f->view.ranks[r].pid;
-    if (std::find(stuck.begin(), stuck.end(), true) != stuck.end() &&
+    if (f->analysis.has_stuck_threads(r) &&
         std::find(pids_.begin(), pids_.end(), pid) == pids_.end())
       pids_.push_back(pid);
   }

@@ -8,6 +8,9 @@
 // that, which is why Watch (watch.h) has everybody look once more.
 #pragma once
 
+#include <algorithm>
+#include <vector>
+
 #include "hang/view.h"
 
 namespace weft::hang {
@@ -17,6 +20,9 @@ struct Analysis {
 
   bool is_stuck(std::int32_t rank, std::size_t thread) const {
     return stuck[static_cast<std::size_t>(rank)][thread];
+  }
+  bool has_stuck_threads(std::size_t rank) const {
+    return std::find(stuck[rank].begin(), stuck[rank].end(), true) != stuck[rank].end();
   }
   /// Nothing comes from this rank any more: it has left, or hangs whole.
   std::vector<bool> dead;

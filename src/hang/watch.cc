@@ -44,7 +44,7 @@ std::vector<Watch::Suspect> Watch::suspects_of(const Finding& f) const {
   std::vector<Suspect> out;
   for (std::size_t r = 0; r < f.view.ranks.size(); ++r) {
     const std::vector<bool>& stuck = f.analysis.stuck[r];
-    if (std::find(stuck.begin(), stuck.end(), true) == stuck.end()) continue;
+    if (!f.analysis.has_stuck_threads(r)) continue;
     for (std::size_t t = 0; t < stuck.size(); ++t)
       if (const Thread& thread = f.view.ranks[r].threads[t]; stuck[t] || thread.record.park_at != 0)
         out.push_back({static_cast<std::int32_t>(r), thread.record.wait, thread.looks});
