@@ -251,7 +251,7 @@ double along_levels(const Machine& x, const Setting& s) {
   if (!may) return INFINITY;
   std::vector<Candidate> all;
   add_staged(all, x.holding_lines(footprint(s.call, x, s.bytes), model::Others::in_memory), s);
-  const std::string_view name = node_name(s.call, {x.ranks(), x.levels, s.bytes});
+  const std::string_view name = node_name(s.call, {x.levels, s.bytes});
   return std::find_if(all.begin(), all.end(), [&](const Candidate& c) { return c.name == name; })
       ->cost.seconds();
 }
@@ -286,7 +286,7 @@ const char* chosen(const Machine& x, const Setting& s) {
   WayCase c = way_case(x, s);
   if (x.levels > 1 && c.bytes > 0) c.advised = fastest_shared(x, c);
   if (c.slot_bytes == 0) return schedule_name(x, s);
-  const NodeCase along{x.ranks(), x.levels, s.bytes, s.asked};
+  const NodeCase along{x.levels, s.bytes, s.asked};
   if (c.asked == Way::schedule)
     return is_node_name(s.call, s.asked) ? node_name(s.call, along) : schedule_name(x, s);
   const Way way = choose_way(c);

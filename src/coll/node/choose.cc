@@ -28,11 +28,12 @@ constexpr Row<NodeAllreduce> allreduces[] = {{"tree", allreduce_tree},
                                              {"tiled_hierarchical", allreduce_tiled_hierarchical},
                                              {"dissemination", allreduce_dissemination}};
 
+/// The algorithm of that name; null: none.
 template <class Emit, std::size_t N>
-Emit* named(const Row<Emit> (&rows)[N], std::string_view name) {
+const Row<Emit>* named(const Row<Emit> (&rows)[N], std::string_view name) {
   const auto at =
       std::find_if(std::begin(rows), std::end(rows), [&](const auto& r) { return r.name == name; });
-  return at == std::end(rows) ? nullptr : at->emit;
+  return at == std::end(rows) ? nullptr : at;
 }
 
 // Where tiles overtake trees (Li, Hoefler, Snir: 14 and 16 KiB); to be measured by
@@ -48,7 +49,7 @@ std::optional<Site> begin(Call call, Schedule& s, Comm& comm, const How& how, st
   const std::string_view asked =
       comm.coll->settings.ways_matter ? asked_way(comm, call) : std::string_view{};
   if (kind_of(call, asked) == Way::schedule && !is_node_name(call, asked)) return {};
-  *name = node_name(call, {comm.size(), state.levels.depth(), bytes, asked});
+  *name = node_name(call, {state.levels.depth(), bytes, asked});
   Boards* boards = state.boards;
   std::uint64_t number = 0;
   if (how.what == How::persistent) {
@@ -61,6 +62,15 @@ std::optional<Site> begin(Call call, Schedule& s, Comm& comm, const How& how, st
   if (how.what == How::persistent) s.own_boards();
   tell_way(comm, call, bytes, *name);
   return Site{state, *boards, number, position(comm)};
+}
+
+/// Emit at a board: emit(name of the algorithm, site). False if the call goes another way.
+template <class Emit>
+bool on_node(Call call, Schedule& s, Comm& comm, const How& how, std::int64_t bytes, Emit&& emit) {
+  const char* name = nullptr;
+  const auto node = begin(call, s, comm, how, bytes, &name);
+  if (node) emit(name, *node);
+  return node.has_value();
 }
 
 bool is_eligible(const Operands& x, const Comm& comm) {
@@ -93,99 +103,83 @@ bool is_node_name(Call call, std::string_view name) {
 }
 
 const char* node_name(Call call, const NodeCase& c) {
-  const auto asked = [&](const auto& rows) -> const char* {
-    for (const auto& row : rows)
-      if (row.name == c.asked) return row.name;
-    return nullptr;
+  const auto asked_or = [&](const auto& rows, const char* otherwise) {
+    const auto* row = named(rows, c.asked);
+    return row != nullptr ? row->name : otherwise;
   };
-  const char* name = nullptr;
+  const char* reduction = c.bytes <= tree_max ? "tree" : "tiled_hierarchical";
   switch (call) {
     case Call::barrier:
       return "tree";
     case Call::bcast:
-      name = asked(bcasts);
-      return name != nullptr ? name : c.depth > 1 ? "two_stage" : "one_stage";
+      return asked_or(bcasts, c.depth > 1 ? "two_stage" : "one_stage");
     case Call::reduce:
-      name = asked(reduces);
-      break;
+      return asked_or(reduces, reduction);
     case Call::allreduce:
-      name = asked(allreduces);
-      break;
+      return asked_or(allreduces, reduction);
     default:
       return "exchange";
   }
-  return name != nullptr ? name : c.bytes <= tree_max ? "tree" : "tiled_hierarchical";
 }
 
 bool barrier_on_node(Schedule& s, Comm& comm, const How& how) {
-  const char* name = nullptr;
-  const auto node = begin(Call::barrier, s, comm, how, 0, &name);
-  if (node) barrier_tree(s, *node);
-  return node.has_value();
+  return on_node(Call::barrier, s, comm, how, 0,
+                 [&](const char*, const Site& node) { barrier_tree(s, node); });
 }
 
 bool bcast_on_node(Schedule& s, const Buffer& buffer, int root, Comm& comm, const How& how) {
-  const char* name = nullptr;
-  const auto node = begin(Call::bcast, s, comm, how, buffer.bytes(), &name);
-  if (node) named(bcasts, name)(s, buffer, root, *node);
-  return node.has_value();
+  return on_node(Call::bcast, s, comm, how, buffer.bytes(),
+                 [&](const char* name, const Site& node) {
+                   named(bcasts, name)->emit(s, buffer, root, node);
+                 });
 }
 
 bool gather_on_node(Call call, Schedule& s, const ConstBuffer& send, const Blocks& recv, int root,
                     Comm& comm, const How& how) {
-  const char* name = nullptr;
-  const auto node = begin(call, s, comm, how, 0, &name);
-  if (node) gather_exchange(s, send, recv, root, *node);
-  return node.has_value();
+  return on_node(call, s, comm, how, 0, [&](const char*, const Site& node) {
+    gather_exchange(s, send, recv, root, node);
+  });
 }
 
 bool scatter_on_node(Call call, Schedule& s, const Blocks& send, const Buffer& recv, int root,
                      Comm& comm, const How& how) {
-  const char* name = nullptr;
-  const auto node = begin(call, s, comm, how, 0, &name);
-  if (node) scatter_exchange(s, send, recv, root, *node);
-  return node.has_value();
+  return on_node(call, s, comm, how, 0, [&](const char*, const Site& node) {
+    scatter_exchange(s, send, recv, root, node);
+  });
 }
 
 bool allgather_on_node(Call call, Schedule& s, const ConstBuffer& send, const Blocks& recv,
                        Comm& comm, const How& how) {
-  const char* name = nullptr;
-  const auto node = begin(call, s, comm, how, 0, &name);
-  if (node) allgather_exchange(s, send, recv, *node);
-  return node.has_value();
+  return on_node(call, s, comm, how, 0,
+                 [&](const char*, const Site& node) { allgather_exchange(s, send, recv, node); });
 }
 
 bool alltoall_on_node(Call call, Schedule& s, const Blocks& send, const Blocks& recv, Comm& comm,
                       const How& how) {
-  const char* name = nullptr;
-  const auto node = begin(call, s, comm, how, 0, &name);
-  if (node) alltoall_exchange(s, send, recv, *node);
-  return node.has_value();
+  return on_node(call, s, comm, how, 0,
+                 [&](const char*, const Site& node) { alltoall_exchange(s, send, recv, node); });
 }
 
 bool reduce_on_node(Schedule& s, const Operands& x, int root, Comm& comm, const How& how) {
-  if (!is_eligible(x, comm)) return false;
-  const char* name = nullptr;
-  const auto node = begin(Call::reduce, s, comm, how, x.count * x.type->size, &name);
-  if (node) named(reduces, name)(s, x, root, *node);
-  return node.has_value();
+  return is_eligible(x, comm) && on_node(Call::reduce, s, comm, how, x.count * x.type->size,
+                                         [&](const char* name, const Site& node) {
+                                           named(reduces, name)->emit(s, x, root, node);
+                                         });
 }
 
 bool allreduce_on_node(Schedule& s, const Operands& x, Comm& comm, const How& how) {
-  if (!is_eligible(x, comm)) return false;
-  const char* name = nullptr;
-  const auto node = begin(Call::allreduce, s, comm, how, x.count * x.type->size, &name);
-  if (node) named(allreduces, name)(s, x, *node);
-  return node.has_value();
+  return is_eligible(x, comm) && on_node(Call::allreduce, s, comm, how, x.count * x.type->size,
+                                         [&](const char* name, const Site& node) {
+                                           named(allreduces, name)->emit(s, x, node);
+                                         });
 }
 
 bool reduce_scatter_on_node(Call call, Schedule& s, const Operands& x, const Parts& parts,
                             Comm& comm, const How& how) {
-  if (!is_eligible(x, comm)) return false;
-  const char* name = nullptr;
-  const auto node = begin(call, s, comm, how, parts.before(comm.size()) * x.type->size, &name);
-  if (node) reduce_scatter_exchange(s, x, parts, *node);
-  return node.has_value();
+  return is_eligible(x, comm) &&
+         on_node(
+             call, s, comm, how, parts.before(comm.size()) * x.type->size,
+             [&](const char*, const Site& node) { reduce_scatter_exchange(s, x, parts, node); });
 }
 
 }  // namespace weft::coll

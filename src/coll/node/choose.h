@@ -15,7 +15,7 @@ namespace weft::coll {
 
 /// What a choice of node/ depends on.
 struct NodeCase {
-  int ranks = 0, depth = 1;  // levels that divide them
+  int depth = 1;  // levels that divide the ranks
   std::int64_t bytes = 0;
   std::string_view asked = {};
 };
