@@ -15,6 +15,7 @@ namespace {
 /// The contexts of some requests. At most 16 of them: searching is walking.
 class Span {
  public:
+  using Scope = Inside;
   explicit Span(std::span<const MPI_Request> handles) {
     for (MPI_Request handle : handles) {
       if (handle == MPI_REQUEST_NULL) continue;
@@ -27,41 +28,22 @@ class Span {
   Engine* const* begin() const { return engines_; }
   Engine* const* end() const { return engines_ + count_; }
 
+  void progress() const {
+    for (Engine* e : *this) {
+      const Inside inside(*e);
+      pt2pt::progress(*e);
+    }
+  }
+  void looked_in_vain() const {
+    const Inside inside(*engines_[0]);
+    pt2pt::looked_in_vain(*engines_[0]);
+  }
+  int wait_for_one(std::span<const MPI_Request> handles) const;
+
  private:
   Engine* engines_[Contexts::most];
   int count_ = 0;
 };
-
-void progress_each(const Span& engines) {
-  for (Engine* e : engines) {
-    const Inside inside(*e);
-    progress(*e);
-  }
-}
-
-void looked_in_vain(const Span& engines) {
-  Engine& e = **engines.begin();
-  const Inside inside(e);
-  pt2pt::looked_in_vain(e);
-}
-
-bool all_done(std::span<const MPI_Request> handles) {
-  for (MPI_Request handle : handles) {
-    if (handle == MPI_REQUEST_NULL) continue;
-    const Inside inside(*request_of(handle)->engine);
-    if (is_pending(handle)) return false;
-  }
-  return true;
-}
-
-/// Progress once; is nothing of `handles` pending?
-bool look_whether_all_done(std::span<const MPI_Request> handles) {
-  const Span engines(handles);
-  progress_each(engines);
-  if (all_done(handles)) return true;
-  looked_in_vain(engines);
-  return false;
-}
 
 /// What a thread that waits in one context has said in others: tell me when one of these is done.
 class Outposts {
@@ -105,15 +87,16 @@ class Outposts {
   Waiting waiting_{bell_, none_};
 };
 
-/// Wait until one of `handles` is complete, if one is active.
-void wait_for_one(std::span<const MPI_Request> handles) {
-  const Span engines(handles);
-  progress_each(engines);
-  if (first_complete<Inside>(handles) != MPI_UNDEFINED) return;
-  Engine& home = **engines.begin();
-  Outposts outposts(handles, engines, home);
-  const Inside inside(home);
-  outposts.wait();
+int Span::wait_for_one(std::span<const MPI_Request> handles) const {
+  progress();
+  if (const int index = first_complete<Inside>(handles); index != MPI_UNDEFINED) return index;
+  {
+    Engine& home = *engines_[0];
+    Outposts outposts(handles, *this, home);
+    const Inside inside(home);
+    outposts.wait();
+  }
+  return first_complete<Inside>(handles);
 }
 
 }  // namespace
@@ -140,104 +123,30 @@ Err waitall(std::span<MPI_Request> handles, MPI_Status* statuses) {
 }
 
 Err waitany(std::span<MPI_Request> handles, int* index, MPI_Status* status) {
-  *index = MPI_UNDEFINED;
-  if (!any_active(handles)) {
-    object::set_empty_status(status);
-    return ok;
-  }
-  wait_for_one(handles);
-  *index = first_complete<Inside>(handles);
-  MPI_Request& handle = handles[static_cast<std::size_t>(*index)];
-  const Inside inside(*request_of(handle)->engine);
-  return finish(&handle, status);
+  return wait_any<Span>(handles, index, status);
 }
-
 Err waitsome(std::span<MPI_Request> handles, int* outcount, int* indices, MPI_Status* statuses) {
-  *outcount = MPI_UNDEFINED;
-  if (!any_active(handles)) return ok;
-  wait_for_one(handles);
-  return finish_some<Inside>(handles, outcount, indices, statuses);
+  return wait_some<Span>(handles, outcount, indices, statuses);
 }
-
 Err testany(std::span<MPI_Request> handles, int* index, int* flag, MPI_Status* status) {
-  *index = MPI_UNDEFINED;
-  *flag = 1;
-  if (!any_active(handles)) {
-    object::set_empty_status(status);
-    return ok;
-  }
-  const Span engines(handles);
-  progress_each(engines);
-  *index = first_complete<Inside>(handles);
-  if (*index == MPI_UNDEFINED) {
-    *flag = 0;
-    looked_in_vain(engines);
-    return ok;
-  }
-  MPI_Request& handle = handles[static_cast<std::size_t>(*index)];
-  const Inside inside(*request_of(handle)->engine);
-  return finish(&handle, status);
+  return test_any<Span>(handles, index, flag, status);
 }
-
 Err testall(std::span<MPI_Request> handles, int* flag, MPI_Status* statuses) {
-  *flag = look_whether_all_done(handles) ? 1 : 0;
-  return *flag == 0 ? ok : finish_all<Inside>(handles, statuses);
+  return test_all<Span>(handles, flag, statuses);
 }
-
 Err testsome(std::span<MPI_Request> handles, int* outcount, int* indices, MPI_Status* statuses) {
-  *outcount = MPI_UNDEFINED;
-  if (!any_active(handles)) return ok;
-  const Span engines(handles);
-  progress_each(engines);
-  WEFT_TRY(finish_some<Inside>(handles, outcount, indices, statuses));
-  if (*outcount == 0) looked_in_vain(engines);
-  return ok;
+  return test_some<Span>(handles, outcount, indices, statuses);
 }
-
 Err get_status_any(std::span<const MPI_Request> handles, int* index, int* flag,
                    MPI_Status* status) {
-  *index = MPI_UNDEFINED;
-  *flag = 1;
-  if (!any_active(handles)) {
-    object::set_empty_status(status);
-    return ok;
-  }
-  const Span engines(handles);
-  progress_each(engines);
-  *index = first_complete<Inside>(handles);
-  *flag = *index != MPI_UNDEFINED ? 1 : 0;
-  if (*flag == 0) {
-    looked_in_vain(engines);
-    return ok;
-  }
-  MPI_Request handle = handles[static_cast<std::size_t>(*index)];
-  const Inside inside(*request_of(handle)->engine);
-  return look_at(handle, status);
+  return status_of_any<Span>(handles, index, flag, status);
 }
-
 Err get_status_all(std::span<const MPI_Request> handles, int* flag, MPI_Status* statuses) {
-  *flag = look_whether_all_done(handles) ? 1 : 0;
-  if (*flag == 0) return ok;
-  for (std::size_t i = 0; i < handles.size(); ++i) {
-    if (handles[i] == MPI_REQUEST_NULL) {
-      object::set_empty_status(status_at(statuses, i));
-      continue;
-    }
-    const Inside inside(*request_of(handles[i])->engine);
-    WEFT_TRY(look_at(handles[i], status_at(statuses, i)));
-  }
-  return ok;
+  return statuses_of_all<Span>(handles, flag, statuses);
 }
-
 Err get_status_some(std::span<const MPI_Request> handles, int* outcount, int* indices,
                     MPI_Status* statuses) {
-  *outcount = MPI_UNDEFINED;
-  if (!any_active(handles)) return ok;
-  const Span engines(handles);
-  progress_each(engines);
-  WEFT_TRY(look_at_some<Inside>(handles, outcount, indices, statuses));
-  if (*outcount == 0) looked_in_vain(engines);
-  return ok;
+  return statuses_of_some<Span>(handles, outcount, indices, statuses);
 }
 
 }  // namespace weft::pt2pt::across

@@ -131,4 +131,131 @@ Err look_at_some(std::span<const MPI_Request> handles, int* outcount, int* indic
   return ok;
 }
 
+// The calls themselves. `Where` is the context, or the contexts, of the requests: progress(),
+// looked_in_vain(), wait_for_one() (the index of the first that is complete), and the Scope in
+// which a request is touched.
+
+template <class Where>
+bool are_all_done(std::span<const MPI_Request> handles) {
+  for (MPI_Request handle : handles) {
+    if (handle == MPI_REQUEST_NULL) continue;
+    const typename Where::Scope scope(*request_of(handle)->engine);
+    if (is_pending(handle)) return false;
+  }
+  return true;
+}
+
+/// Progress once; is nothing of `handles` pending?
+template <class Where>
+bool look_whether_all_done(std::span<const MPI_Request> handles) {
+  const Where where(handles);
+  where.progress();
+  if (are_all_done<Where>(handles)) return true;
+  where.looked_in_vain();
+  return false;
+}
+
+template <class Where>
+Err wait_any(std::span<MPI_Request> handles, int* index, MPI_Status* status) {
+  *index = MPI_UNDEFINED;
+  if (!any_active(handles)) {
+    object::set_empty_status(status);
+    return ok;
+  }
+  *index = Where(handles).wait_for_one(handles);
+  MPI_Request& handle = handles[static_cast<std::size_t>(*index)];
+  const typename Where::Scope scope(*request_of(handle)->engine);
+  return finish(&handle, status);
+}
+
+template <class Where>
+Err wait_some(std::span<MPI_Request> handles, int* outcount, int* indices, MPI_Status* statuses) {
+  *outcount = MPI_UNDEFINED;
+  if (!any_active(handles)) return ok;
+  Where(handles).wait_for_one(handles);
+  return finish_some<typename Where::Scope>(handles, outcount, indices, statuses);
+}
+
+/// Look once for a complete one: `use` it, or say that there is none.
+template <class Where, class Handles, class Use>
+Err look_for_any(Handles handles, int* index, int* flag, MPI_Status* status, Use&& use) {
+  *index = MPI_UNDEFINED;
+  *flag = 1;
+  if (!any_active(handles)) {
+    object::set_empty_status(status);
+    return ok;
+  }
+  const Where where(handles);
+  where.progress();
+  *index = first_complete<typename Where::Scope>(handles);
+  if (*index == MPI_UNDEFINED) {
+    *flag = 0;
+    where.looked_in_vain();
+    return ok;
+  }
+  auto& handle = handles[static_cast<std::size_t>(*index)];
+  const typename Where::Scope scope(*request_of(handle)->engine);
+  return use(handle);
+}
+
+template <class Where>
+Err test_any(std::span<MPI_Request> handles, int* index, int* flag, MPI_Status* status) {
+  return look_for_any<Where>(handles, index, flag, status,
+                             [&](MPI_Request& handle) { return finish(&handle, status); });
+}
+
+template <class Where>
+Err test_all(std::span<MPI_Request> handles, int* flag, MPI_Status* statuses) {
+  *flag = look_whether_all_done<Where>(handles) ? 1 : 0;
+  return *flag == 0 ? ok : finish_all<typename Where::Scope>(handles, statuses);
+}
+
+/// Look once: `use` those that are complete, and count them.
+template <class Where, class Use>
+Err look_for_some(std::span<const MPI_Request> handles, int* outcount, Use&& use) {
+  *outcount = MPI_UNDEFINED;
+  if (!any_active(handles)) return ok;
+  const Where where(handles);
+  where.progress();
+  WEFT_TRY(use());
+  if (*outcount == 0) where.looked_in_vain();
+  return ok;
+}
+
+template <class Where>
+Err test_some(std::span<MPI_Request> handles, int* outcount, int* indices, MPI_Status* statuses) {
+  return look_for_some<Where>(handles, outcount, [&] {
+    return finish_some<typename Where::Scope>(handles, outcount, indices, statuses);
+  });
+}
+
+template <class Where>
+Err status_of_any(std::span<const MPI_Request> handles, int* index, int* flag, MPI_Status* status) {
+  return look_for_any<Where>(handles, index, flag, status,
+                             [&](MPI_Request handle) { return look_at(handle, status); });
+}
+
+template <class Where>
+Err statuses_of_all(std::span<const MPI_Request> handles, int* flag, MPI_Status* statuses) {
+  *flag = look_whether_all_done<Where>(handles) ? 1 : 0;
+  if (*flag == 0) return ok;
+  for (std::size_t i = 0; i < handles.size(); ++i) {
+    if (handles[i] == MPI_REQUEST_NULL) {
+      object::set_empty_status(status_at(statuses, i));
+      continue;
+    }
+    const typename Where::Scope scope(*request_of(handles[i])->engine);
+    WEFT_TRY(look_at(handles[i], status_at(statuses, i)));
+  }
+  return ok;
+}
+
+template <class Where>
+Err statuses_of_some(std::span<const MPI_Request> handles, int* outcount, int* indices,
+                     MPI_Status* statuses) {
+  return look_for_some<Where>(handles, outcount, [&] {
+    return look_at_some<typename Where::Scope>(handles, outcount, indices, statuses);
+  });
+}
+
 }  // namespace weft::pt2pt

@@ -7,27 +7,34 @@
 namespace weft::pt2pt {
 namespace {
 
-Engine* engine_of(std::span<const MPI_Request> handles) {
-  for (MPI_Request handle : handles)
-    if (handle != MPI_REQUEST_NULL) return request_of(handle)->engine;
-  return nullptr;
-}
+/// The one context of some requests; none if all are null.
+class Here {
+ public:
+  using Scope = Held;
+  explicit Here(std::span<const MPI_Request> handles) {
+    for (MPI_Request handle : handles)
+      if (handle != MPI_REQUEST_NULL) {
+        engine_ = request_of(handle)->engine;
+        return;
+      }
+  }
+  void progress() const {
+    if (engine_ != nullptr) pt2pt::progress(*engine_);
+  }
+  void looked_in_vain() const { pt2pt::looked_in_vain(*engine_); }
+  int wait_for_one(std::span<const MPI_Request> handles) const {
+    int index = MPI_UNDEFINED;
+    wait_until(*engine_, [&] { return (index = first_complete<Held>(handles)) != MPI_UNDEFINED; },
+               {.handles = handles, .one_is_enough = true});
+    return index;
+  }
+
+ private:
+  Engine* engine_ = nullptr;
+};
 
 void fill_status(const Request& request, MPI_Status* status) {
   object::set_status(status, request.source, request.tag, request.bytes, request.cancelled);
-}
-
-/// Progress once; is nothing of `handles` pending?
-bool look_whether_all_done(std::span<const MPI_Request> handles) {
-  Engine* e = engine_of(handles);
-  if (e == nullptr) return true;
-  progress(*e);
-  for (MPI_Request handle : handles) {
-    if (!is_pending(handle)) continue;
-    looked_in_vain(*e);
-    return false;
-  }
-  return true;
 }
 
 }  // namespace
@@ -85,36 +92,6 @@ Err test(MPI_Request* handle, int* flag, MPI_Status* status) {
   return finish(handle, status);
 }
 
-Err waitany(std::span<MPI_Request> handles, int* index, MPI_Status* status) {
-  *index = MPI_UNDEFINED;
-  if (!any_active(handles)) {
-    object::set_empty_status(status);
-    return ok;
-  }
-  wait_until(*engine_of(handles),
-             [&] { return (*index = first_complete<Held>(handles)) != MPI_UNDEFINED; },
-             {.handles = handles, .one_is_enough = true});
-  return finish(&handles[static_cast<std::size_t>(*index)], status);
-}
-
-Err testany(std::span<MPI_Request> handles, int* index, int* flag, MPI_Status* status) {
-  *index = MPI_UNDEFINED;
-  *flag = 1;
-  if (!any_active(handles)) {
-    object::set_empty_status(status);
-    return ok;
-  }
-  Engine& e = *engine_of(handles);
-  progress(e);
-  *index = first_complete<Held>(handles);
-  if (*index == MPI_UNDEFINED) {
-    *flag = 0;
-    looked_in_vain(e);
-    return ok;
-  }
-  return finish(&handles[static_cast<std::size_t>(*index)], status);
-}
-
 Err waitall(std::span<MPI_Request> handles, MPI_Status* statuses) {
   std::size_t next = 0;  // all before it are done
   const auto all_done = [&] {
@@ -125,68 +102,34 @@ Err waitall(std::span<MPI_Request> handles, MPI_Status* statuses) {
   return finish_all<Held>(handles, statuses);
 }
 
-Err testall(std::span<MPI_Request> handles, int* flag, MPI_Status* statuses) {
-  *flag = look_whether_all_done(handles) ? 1 : 0;
-  if (*flag == 0) return ok;
-  return finish_all<Held>(handles, statuses);
+Err waitany(std::span<MPI_Request> handles, int* index, MPI_Status* status) {
+  return wait_any<Here>(handles, index, status);
 }
-
 Err waitsome(std::span<MPI_Request> handles, int* outcount, int* indices, MPI_Status* statuses) {
-  *outcount = MPI_UNDEFINED;
-  if (!any_active(handles)) return ok;
-  wait_until(*engine_of(handles), [&] { return first_complete<Held>(handles) != MPI_UNDEFINED; },
-             {.handles = handles, .one_is_enough = true});
-  return finish_some<Held>(handles, outcount, indices, statuses);
+  return wait_some<Here>(handles, outcount, indices, statuses);
 }
-
+Err testany(std::span<MPI_Request> handles, int* index, int* flag, MPI_Status* status) {
+  return test_any<Here>(handles, index, flag, status);
+}
+Err testall(std::span<MPI_Request> handles, int* flag, MPI_Status* statuses) {
+  return test_all<Here>(handles, flag, statuses);
+}
 Err testsome(std::span<MPI_Request> handles, int* outcount, int* indices, MPI_Status* statuses) {
-  *outcount = MPI_UNDEFINED;
-  if (!any_active(handles)) return ok;
-  Engine& e = *engine_of(handles);
-  progress(e);
-  WEFT_TRY(finish_some<Held>(handles, outcount, indices, statuses));
-  if (*outcount == 0) looked_in_vain(e);
-  return ok;
+  return test_some<Here>(handles, outcount, indices, statuses);
 }
-
-Err get_status(MPI_Request handle, int* flag, MPI_Status* status) {
-  return get_status_all({&handle, 1}, flag, status);
-}
-
 Err get_status_any(std::span<const MPI_Request> handles, int* index, int* flag,
                    MPI_Status* status) {
-  *index = MPI_UNDEFINED;
-  *flag = 1;
-  if (!any_active(handles)) {
-    object::set_empty_status(status);
-    return ok;
-  }
-  Engine& e = *engine_of(handles);
-  progress(e);
-  *index = first_complete<Held>(handles);
-  *flag = *index != MPI_UNDEFINED ? 1 : 0;
-  if (*flag != 0) return look_at(handles[static_cast<std::size_t>(*index)], status);
-  looked_in_vain(e);
-  return ok;
+  return status_of_any<Here>(handles, index, flag, status);
 }
-
 Err get_status_all(std::span<const MPI_Request> handles, int* flag, MPI_Status* statuses) {
-  *flag = look_whether_all_done(handles) ? 1 : 0;
-  if (*flag == 0) return ok;
-  for (std::size_t i = 0; i < handles.size(); ++i)
-    WEFT_TRY(look_at(handles[i], status_at(statuses, i)));
-  return ok;
+  return statuses_of_all<Here>(handles, flag, statuses);
 }
-
 Err get_status_some(std::span<const MPI_Request> handles, int* outcount, int* indices,
                     MPI_Status* statuses) {
-  *outcount = MPI_UNDEFINED;
-  if (!any_active(handles)) return ok;
-  Engine& e = *engine_of(handles);
-  progress(e);
-  WEFT_TRY(look_at_some<Held>(handles, outcount, indices, statuses));
-  if (*outcount == 0) looked_in_vain(e);
-  return ok;
+  return statuses_of_some<Here>(handles, outcount, indices, statuses);
+}
+Err get_status(MPI_Request handle, int* flag, MPI_Status* status) {
+  return get_status_all({&handle, 1}, flag, status);
 }
 
 }  // namespace weft::pt2pt
