@@ -196,7 +196,8 @@ void Shared::come() {
 Way Shared::way_asked(WayCase c) {
   c.asked = asked_kind(comm_, c.call);
   const Way way = choose_way(c);
-  tell_way(comm_, c.call, c.bytes, name_of(c.call, way));
+  // Who emits a schedule says which.
+  if (way != Way::schedule) tell_way(comm_, c.call, c.bytes, name_of(c.call, way));
   return way;
 }
 
