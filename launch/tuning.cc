@@ -17,7 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-constexpr int version = 3;
+constexpr int version = 4;
 constexpr double ns = 1e-9;
 constexpr double longest_ns = 1e6;  // of anything here; more is no measurement
 
@@ -63,7 +63,7 @@ bool take_level(const Json& from, model::Level* out) {
   if (text.empty() || text.size() >= sizeof out->name) return false;
   std::strcpy(out->name, text.c_str());
   return take_time(from, "a", &out->a) && take_time(from, "b", &out->b) &&
-         take_time(from, "B", &out->B);
+         take_time(from, "B", &out->B) && take_time(from, "w", &out->w);
 }
 
 /// "" or what is wrong with the file.
@@ -79,7 +79,8 @@ std::string take(const Json& file, const std::string& key, Tuning* out) {
   p.levels = 0;
   for (const Json& level : levels)
     if (!take_level(level, &p.level[p.levels++]))
-      return "it is damaged: level " + std::to_string(p.levels) + " has no name, a, b and B in ns";
+      return "it is damaged: level " + std::to_string(p.levels) +
+             " has no name, a, b, B and w in ns";
   for (const auto& [name, value] : {std::pair{"copy", &p.copy}, {"reduce", &p.reduce}})
     if (!take_time(file, name, value))
       return std::string("it is damaged: no ") + name + " in ns per line";
@@ -156,7 +157,8 @@ std::string write_tuning(const topo::Topology& node, const model::Parameters& p)
     levels.push_back({{"name", p.level[l].name},
                       {"a", in_ns(p.level[l].a)},
                       {"b", in_ns(p.level[l].b)},
-                      {"B", in_ns(p.level[l].B)}});
+                      {"B", in_ns(p.level[l].B)},
+                      {"w", in_ns(p.level[l].w)}});
   const Json json = {
       {"weft_tuning", version},
       {"machine", tuning_key(node)},

@@ -106,8 +106,8 @@ Prediction with_call(const Machine& x, Prediction cost) {
   cost.add("the call", "built in", x.call);
   if (!x.crowded()) return cost;
   const double share = static_cast<double>(x.ranks()) / x.cpus;
-  cost.add("others' work on the same CPUs", "(p/CPUs - 1) of the above",
-           (share - 1) * cost.seconds());
+  cost.add("others' work on the same CPUs", "(p/CPUs - 1) of what all do",
+           (share - 1) * cost.seconds_of_all());
   return cost.add("ranks take turns", "p/CPUs switches for each wait",
                   cost.turns() * share * x.turn);
 }
@@ -130,65 +130,115 @@ bool is_built(Call call, const char* name) {
   return false;
 }
 
+/// What others have read of the ranks' vectors, before these are written again.
+constexpr const char* fetch = "owners fetch their lines back";
+Prediction all_fetch_back(const Machine& x, double m) {
+  return Prediction().add(fetch, "w m", x.top().back() * m);
+}
+/// Between parts one rank reads what another one has folded.
+Prediction tree_fetches_back(const Machine& x, double m) {
+  Prediction out;
+  out.add(fetch, "w m inside parts", x.level[0].back() * m);
+  return x.levels < 2 ? out : out.add_for_one(fetch, "w m between parts", x.top().back() * m);
+}
+/// Between parts each reads a tile.
+Prediction tiles_fetch_back(const Machine& x, double m) {
+  Prediction out;
+  out.add(fetch, "w m inside parts", x.level[0].back() * m);
+  return x.levels < 2 ? out : out.add(fetch, "w m/q between parts", x.top().back() * m / x.fan[0]);
+}
+
+/// How often the ranks on the longest path of n-ary trees wait for others.
+template <int n>
+double tree_waits(const Machine& x) {
+  double steps = 0;
+  for (int l = 0; l < x.levels; ++l) steps += model::tree_steps(x.fan[l], n);
+  return steps;
+}
+/// All for all, then one for all tiles.
+double tile_waits(const Machine&) {
+  return 2;
+}
+
 // The paper's algorithms, along the levels of the node.
 struct Staged {
   const char* name;
   const char* what;
   const char* source;
   double (*cost)(const Machine& x, double m);
+  double (*waits)(const Machine& x);
+  Prediction (*fetched_back)(const Machine& x, double m) = nullptr;  // of a reduction
 };
+template <int n>
+double bcast_tree(const Machine& x, double m) {
+  return model::bcast_tree(x, n, m);
+}
+template <int n>
+double reduce_tree(const Machine& x, double m) {
+  return model::reduce_tree(x, n, m);
+}
 constexpr Staged bcasts[] = {
-    {"one_stage", "all read the root's", "(4) right", model::bcast_one_stage},
-    {"two_stage", "level by level", "(4) left", model::bcast_staged},
-    {"tree", "4 readers at a time", "section 3.1",
-     [](const Machine& x, double m) { return model::bcast_tree(x, 4, m); }},
-    {"tree of 2", "2 readers at a time", "section 3.1",
-     [](const Machine& x, double m) { return model::bcast_tree(x, 2, m); }},
-    {"tree of 8", "8 readers at a time", "section 3.1",
-     [](const Machine& x, double m) { return model::bcast_tree(x, 8, m); }},
+    {"one_stage", "all read the root's", "(4) right", model::bcast_one_stage,
+     [](const Machine&) { return 1.0; }},
+    {"two_stage", "level by level", "(4) left", model::bcast_staged,
+     [](const Machine& x) { return 1.0 * x.levels; }},
+    {"tree", "4 readers at a time", "section 3.1", bcast_tree<4>, tree_waits<5>},
+    {"tree of 2", "2 readers at a time", "section 3.1", bcast_tree<2>, tree_waits<3>},
+    {"tree of 8", "8 readers at a time", "section 3.1", bcast_tree<8>, tree_waits<9>},
 };
 constexpr Staged reduces[] = {
-    {"tree", "binary tree", "(1) (2)",
-     [](const Machine& x, double m) { return model::reduce_tree(x, 2, m); }},
-    {"tree of 3", "trees of 3", "(1) (2)",
-     [](const Machine& x, double m) { return model::reduce_tree(x, 3, m); }},
-    {"tree of 4", "trees of 4", "(1) (2)",
-     [](const Machine& x, double m) { return model::reduce_tree(x, 4, m); }},
-    {"tree of 8", "trees of 8", "(1) (2)",
-     [](const Machine& x, double m) { return model::reduce_tree(x, 8, m); }},
-    {"tiled_naive", "p tiles, all from one rank at once", "section 3.2", model::naive_tiled_reduce},
-    {"tiled_cyclic", "p tiles, each from another rank", "section 3.2", model::cyclic_tiled_reduce},
-    {"tiled_hierarchical", "tiles inside, trees between parts", "(8) (9)", model::tiled_reduce},
+    {"tree", "binary tree", "(1) (2)", reduce_tree<2>, tree_waits<2>, tree_fetches_back},
+    {"tree of 3", "trees of 3", "(1) (2)", reduce_tree<3>, tree_waits<3>, tree_fetches_back},
+    {"tree of 4", "trees of 4", "(1) (2)", reduce_tree<4>, tree_waits<4>, tree_fetches_back},
+    {"tree of 8", "trees of 8", "(1) (2)", reduce_tree<8>, tree_waits<8>, tree_fetches_back},
+    {"tiled_naive", "p tiles, all from one rank at once", "section 3.2", model::naive_tiled_reduce,
+     tile_waits, all_fetch_back},
+    {"tiled_cyclic", "p tiles, each from another rank", "section 3.2", model::cyclic_tiled_reduce,
+     tile_waits, all_fetch_back},
+    {"tiled_hierarchical", "tiles inside, trees between parts", "(8) (9)", model::tiled_reduce,
+     [](const Machine& x) { return 1.0 + x.levels; }, tiles_fetch_back},
 };
 
 /// `x`: as far as the vectors fit the cache.
 void add_staged(std::vector<Candidate>& out, const Machine& x, const Setting& s) {
   const double m = lines_of(s.bytes);
   const auto add = [&](const char* name, Prediction cost) {
+    cost.add("steps at the board", "1 + waits, built in", (1 + cost.turns()) * x.step);
     out.push_back({name, is_built(s.call, name), with_call(x, std::move(cost))});
   };
+  // What others are to read: as in the equations in the ranks' own buffers, whose owners stay until
+  // they have, or copied to where they can read it.
+  const auto shown = [&](Prediction own) {
+    if (s.threads) return own.wait(1);
+    return Prediction().add("copy to the board", "(copy + b) m", (x.copy + x.top().b) * m);
+  };
+  const double back = x.top().back() * m;
   const bool staged = model::bcast_staged(x, m) < model::bcast_one_stage(x, m);
   const Staged& result = bcasts[staged ? 1 : 0];
   switch (s.call) {
     case Call::barrier:
-      return add("tree", Prediction().wait(1).add("flags up and down", "(5), one line",
-                                                  model::barrier(x, 2)));
+      return add("tree", Prediction()
+                             .wait(tree_waits<2>(x) + x.levels)
+                             .add("flags up and down", "(5), one line", model::barrier(x, 2)));
     case Call::bcast:
       for (const Staged& a : bcasts)
-        add(a.name, Prediction().wait(1).add(a.what, a.source, a.cost(x, m)));
+        add(a.name, shown(Prediction().add_for_one("the root fetches its lines back", "w m", back))
+                        .wait(a.waits(x))
+                        .add(a.what, a.source, a.cost(x, m)));
       return;
     case Call::reduce:
     case Call::allreduce:
       for (const Staged& a : reduces) {
-        Prediction cost;
-        cost.wait(1).add(a.what, a.source, a.cost(x, m));
+        Prediction cost = shown(a.fetched_back(x, m));
+        cost.wait(a.waits(x)).add(a.what, a.source, a.cost(x, m));
         if (s.call == Call::allreduce)
-          cost.wait(1).add(result.what, result.source, result.cost(x, m));
+          cost.wait(result.waits(x)).add(result.what, result.source, result.cost(x, m));
         add(a.name, std::move(cost));
       }
       if (s.call == Call::allreduce)
-        add("dissemination",
-            Prediction().wait(1).add("dissemination", "(6) (7)", model::dissemination(x, m)));
+        add("dissemination", shown(all_fetch_back(x, m))
+                                 .wait(tree_waits<2>(x))
+                                 .add("dissemination", "(6) (7)", model::dissemination(x, m)));
       return;
     case Call::scan:
       return;
@@ -243,15 +293,14 @@ std::vector<Candidate> candidates(const Machine& x, const Setting& s) {
 namespace {
 
 /// The cost along the node's levels, at boards, of calls that may leave the shared block for them:
-/// those that do not fit a slot, between ranks with cores of their own.
+/// reductions, and broadcasts that do not fit a slot.
 double along_levels(const Machine& x, const Setting& s) {
-  const bool may = (s.call == Call::bcast || s.call == Call::reduce || s.call == Call::allreduce) &&
-                   x.levels > 1 && !s.crowded && x.ranks() <= Boards::ranks_max &&
-                   !fits_slot(way_case(x, s));
-  if (!may) return INFINITY;
+  const bool may = s.call == Call::reduce || s.call == Call::allreduce ||
+                   (s.call == Call::bcast && !fits_slot(way_case(x, s)));
+  if (!may || x.levels < 2 || x.ranks() > Boards::ranks_max) return INFINITY;
   std::vector<Candidate> all;
   add_staged(all, x.holding_lines(footprint(s.call, x, s.bytes), model::Others::in_memory), s);
-  const std::string_view name = node_name(s.call, {x.levels, s.bytes});
+  const std::string_view name = node_name(s.call, {x.levels, s.bytes, s.crowded});
   return std::find_if(all.begin(), all.end(), [&](const Candidate& c) { return c.name == name; })
       ->cost.seconds();
 }
@@ -286,7 +335,7 @@ const char* chosen(const Machine& x, const Setting& s) {
   WayCase c = way_case(x, s);
   if (x.levels > 1 && c.bytes > 0) c.advised = fastest_shared(x, c);
   if (c.slot_bytes == 0) return schedule_name(x, s);
-  const NodeCase along{x.levels, s.bytes, s.asked};
+  const NodeCase along{x.levels, s.bytes, s.crowded, s.asked};
   if (c.asked == Way::schedule)
     return is_node_name(s.call, s.asked) ? node_name(s.call, along) : schedule_name(x, s);
   const Way way = choose_way(c);

@@ -16,20 +16,21 @@ constexpr double ns = 1e-9;
 // its cores are near and far (2026-11).
 constexpr Parameters defaults{
     .levels = 8,
-    .level = {{"PU", 10 * ns, 0.1 * ns, 0.1 * ns},
-              {"Core", 20 * ns, 0.2 * ns, 0.2 * ns},
-              {"L2Cache", 30 * ns, 0.3 * ns, 0.2 * ns},
-              {"L3Cache", 60 * ns, 0.5 * ns, 0.25 * ns},
-              {"NUMANode", 290 * ns, 1.7 * ns, 0.8 * ns},
-              {"Group", 300 * ns, 2 * ns, 0.9 * ns},
-              {"Package", 310 * ns, 2.5 * ns, 1 * ns},
-              {"Machine", 500 * ns, 6 * ns, 2 * ns}},
+    .level = {{"PU", 10 * ns, 0.1 * ns, 0.1 * ns, 0, 0.1 * ns},
+              {"Core", 20 * ns, 0.2 * ns, 0.2 * ns, 0, 0.2 * ns},
+              {"L2Cache", 30 * ns, 0.3 * ns, 0.2 * ns, 0, 0.3 * ns},
+              {"L3Cache", 60 * ns, 0.5 * ns, 0.25 * ns, 0, 1 * ns},
+              {"NUMANode", 290 * ns, 1.7 * ns, 0.8 * ns, 0, 7 * ns},
+              {"Group", 300 * ns, 2 * ns, 0.9 * ns, 0, 7 * ns},
+              {"Package", 310 * ns, 2.5 * ns, 1 * ns, 0, 8 * ns},
+              {"Machine", 500 * ns, 6 * ns, 2 * ns, 0, 10 * ns}},
     .copy = 0.6 * ns,
     .reduce = 0.7 * ns,
     .memory = {8 * ns, 3 * ns, 2.5 * ns},
     .turn = 1000 * ns,
     .call = 60 * ns,
     .message = 200 * ns,
+    .step = 80 * ns,
 };
 
 }  // namespace
@@ -81,7 +82,10 @@ Machine Machine::holding_lines(double lines, Others others) const {
   if (others == Others::in_cache) return out;
   out.reduce += extra;
   // A line that comes from memory is not also fetched out of a cache.
-  for (int l = 0; l < levels; ++l) out.level[l].b = std::max(level[l].b - extra, 0.0);
+  for (int l = 0; l < levels; ++l) {
+    out.level[l].b = std::max(level[l].b - extra, 0.0);
+    out.level[l].w = std::max(level[l].w - extra, 0.0);
+  }
   return out;
 }
 
@@ -104,6 +108,7 @@ Machine machine_of(const Parameters& prices, const topo::Hierarchy& node,
   out.reduce = prices.reduce;
   out.call = prices.call;
   out.message = prices.message;
+  out.step = prices.step;
   out.memory = prices.memory;
   out.turn = prices.turn;
   for (const Cache& cache : std::span(prices.cache).first(static_cast<std::size_t>(prices.caches)))

@@ -30,10 +30,13 @@ struct Level {
   double b;                                     // s per line, one reader
   double B;          // s per line and reader, of many readers: 1/B is the bandwidth they share
   double far_a = 0;  // s; `a` between the two farthest subparts, where they differ
+  double w = 0;      // s per line written again that another core has read; not the paper's
 
   /// m lines while d ranks do the same (1/(Bd) <= 1/b: nobody is faster than alone).
   double read(double m, double d) const { return a + std::max(b, B * d) * m; }
   double line() const { return a + b; }
+  /// s per line to write again what others here have read; as much as reading it if not known.
+  double back() const { return w > 0 ? w : b; }
   /// To read m lines in the farthest subpart, for d ranks.
   double read_far(double m, double d) const { return std::max(a, far_a) + std::max(b, B * d) * m; }
 };
@@ -65,6 +68,7 @@ struct Parameters {
   double turn = 0;     // s until the next of several ranks on one CPU runs
   double call = 0;     // s of software in a collective call
   double message = 0;  // s of software in a message, at both ends
+  double step = 0;     // s of software to begin or await anything at a board
   bool measured = false;
   int caches = 0;  // kinds; from the topology, never from a file
   Cache cache[most_caches] = {};
@@ -91,7 +95,7 @@ struct Machine {
   Level level[most_levels] = {};
   int fan[most_levels] = {};  // parts of the level below that hold ranks (level 0: ranks)
   int members = 0;            // ranks, where parts are uneven; 0: the product of all fans
-  double copy = 0, reduce = 0, call = 0, message = 0;
+  double copy = 0, reduce = 0, call = 0, message = 0, step = 0;
   Memory memory = {};
   double cache_lines = 0;  // a rank's share of the largest cache; 0: not known, all fits
   int cpus = 0;            // 0: one for every rank

@@ -116,7 +116,8 @@ Json machine_as_json(const Case& c) {
                       {"parts", c.machine.fan[l]},
                       {"a_ns", c.machine.level[l].a * 1e9},
                       {"b_ns_per_line", c.machine.level[l].b * 1e9},
-                      {"B_ns_per_line", c.machine.level[l].B * 1e9}});
+                      {"B_ns_per_line", c.machine.level[l].B * 1e9},
+                      {"w_ns_per_line", c.machine.level[l].back() * 1e9}});
   return {{"topology", c.node.count_levels()},
           {"declared", !c.node.is_here()},
           {"prices", c.tuning.prices.measured ? "measured " + c.tuning.when : "built in"},
@@ -125,6 +126,7 @@ Json machine_as_json(const Case& c) {
           {"reduce_ns_per_line", c.machine.reduce * 1e9},
           {"call_ns", c.machine.call * 1e9},
           {"message_ns", c.machine.message * 1e9},
+          {"step_ns", c.machine.step * 1e9},
           {"memory_ns_per_line", c.machine.memory.copy(c.machine.ranks()) * 1e9},
           {"cache_bytes_per_rank", c.machine.cache_lines * model::line_bytes},
           {"turn_ns", c.machine.turn * 1e9},

@@ -27,7 +27,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::size_t short_lines = 16, long_lines = 512;  // 1 KiB; half a strip, in the L2
+constexpr std::size_t short_lines = 16, long_lines = 512,
+                      most_lines = 2048;  // 1 KiB; half a strip; two strips, in the L2
 constexpr int rounds = 300, passes_per_round = 100, memory_rounds = 20, turns = 200;
 constexpr int most_threads = 128;
 constexpr int passes_most = 7;
@@ -80,7 +81,7 @@ bool run_pinned(const std::vector<int>& cpus, const std::function<void(int)>& bo
 }
 
 struct alignas(4096) Buffer {
-  std::byte bytes[long_lines * 64] = {};
+  std::byte bytes[most_lines * 64] = {};
   /// A new value in every line: then all of them are ours alone.
   void write(int stamp, std::size_t lines) {
     for (std::size_t i = 0; i < lines; ++i) std::memcpy(bytes + i * 64, &stamp, sizeof stamp);
@@ -159,6 +160,38 @@ bool measure_slope(const std::vector<int>& cpus, bool all_read, double* out) {
     return false;
   *out = (much - little) / (long_lines - short_lines);
   return true;
+}
+
+/// Seconds per line that one CPU writes again after the other has read it, beside what it takes
+/// when nobody has.
+bool measure_back(const std::vector<int>& pair, double* out) {
+  Buffer own, other;
+  Flag written, read;
+  std::vector<double> times;
+  std::atomic<bool> enough{false};  // set in front of a flag, which carries it
+  const auto begin = Clock::now();
+  const auto write_time = [&](int stamp) {
+    const auto start = Clock::now();
+    own.write(stamp, most_lines);
+    return seconds_since(start) / most_lines;
+  };
+  const bool done = run_pinned(pair, [&](int me) {
+    for (int round = 1; round <= rounds && !enough; ++round) {
+      if (me == 0) {
+        const double after_reading = write_time(2 * round);
+        times.push_back(after_reading - write_time(2 * round + 1));
+        if (seconds_since(begin) > enough_s) enough = true;
+        written.set(round);
+        read.await(round);
+      } else {
+        written.await(round);
+        copy_time(other, own, most_lines);
+        read.set(round);
+      }
+    }
+  });
+  if (done) *out = std::max(typical(times), 0.0);
+  return done;
 }
 
 template <class Work>
@@ -270,7 +303,7 @@ bool measure_level(const std::vector<int>& cpus, double copy, model::Level* leve
   double line = 0, alone = 0, together = 0;
   const std::vector<int> pair(cpus.begin(), cpus.begin() + 2);
   if (!measure_line(pair, &line) || !measure_slope(pair, false, &alone) ||
-      !measure_slope(cpus, true, &together))
+      !measure_slope(cpus, true, &together) || !measure_back(pair, &level->w))
     return false;
   constexpr double least = 0.05e-9;
   level->b = std::clamp(alone - copy, least, line);
@@ -351,6 +384,7 @@ model::Parameters measure(const topo::Topology& topology, std::string* problem,
         passes, [&](const auto& p) { return p.level[l].a; }, &spread);
     level.b = middle(passes, [&](const auto& p) { return p.level[l].b; });
     level.B = middle(passes, [&](const auto& p) { return p.level[l].B; });
+    level.w = middle(passes, [&](const auto& p) { return p.level[l].w; });
     if (spread > 20)
       *doubt = std::string("lines between cores of one ") + level.name + " took " +
                std::to_string(static_cast<int>(spread)) + " times as long in some passes";
@@ -366,13 +400,13 @@ model::Parameters measure(const topo::Topology& topology, std::string* problem,
 
 std::string prices_as_text(const model::Parameters& prices) {
   std::string out =
-      "  cores of one           one line   each of many   each of many, many at once\n"
-      "  (smallest common part)    a + b              b                            B\n";
+      "  cores of one           one line   each of many   many at once   written again\n"
+      "  (smallest common part)    a + b              b              B               w\n";
   char line[224];
   for (int l = 0; l < prices.levels; ++l) {
     const model::Level& level = prices.level[l];
-    std::snprintf(line, sizeof line, "  %-20s %8.1f ns %11.2f ns %25.2f ns\n", level.name,
-                  level.line() * 1e9, level.b * 1e9, level.B * 1e9);
+    std::snprintf(line, sizeof line, "  %-20s %8.1f ns %11.2f ns %11.2f ns %12.2f ns\n", level.name,
+                  level.line() * 1e9, level.b * 1e9, level.B * 1e9, level.back() * 1e9);
     out += line;
   }
   std::snprintf(line, sizeof line,

@@ -86,10 +86,10 @@ class Weft(unittest.TestCase):
         shown = weft("tune", "--show", **where).stdout
         file = Path(re.search(r"measures this machine, for (.*\.json)", shown)[1])
         file.parent.mkdir()
-        levels = [{"name": name, "a": 50 * at, "b": at, "B": at}
+        levels = [{"name": name, "a": 50 * at, "b": at, "B": at, "w": at}
                   for at, name in enumerate(("L3Cache", "NUMANode", "Machine"), 1)]
         machine = re.search(r"(?m)^machine: +(.*)$", shown)[1]
-        file.write_text(json.dumps({"weft_tuning": 3, "machine": machine, "measured": "by a test",
+        file.write_text(json.dumps({"weft_tuning": 4, "machine": machine, "measured": "by a test",
                                     "levels": levels, "copy": 0.5, "reduce": 0.7,
                                     "memory": {"b": 5, "B": 4, "past": 3}, "turn": 500}))
         return where, file
@@ -111,6 +111,7 @@ class Weft(unittest.TestCase):
         for level in written["levels"]:
             self.assertGreater(level["a"], 0)
             self.assertGreater(level["b"], 0)
+            self.assertGreaterEqual(level["w"], 0)
         self.assertRegex(weft("tune", "--show", **where).stdout, "^measured ")
 
     def test_tune_show_and_reset(self):
@@ -176,7 +177,7 @@ class Weft(unittest.TestCase):
         self.assertIn("caches:  none known", done.stdout)
         self.assertIn("the choice between ways through shared memory is the model's", done.stdout)
         self.assertRegex(done.stdout, r"(?m)^  tree of 3 +[\d.]+ us   not in weft$")
-        self.assertIn("taken:             slots; from 4097 bytes tree; from 16385 bytes tiled_hierarchical", done.stdout)
+        self.assertIn("taken:             slots; from 49 bytes tree; from 16385 bytes tiled_hierarchical", done.stdout)
 
     def test_explain_adds_up(self):
         for words in (["allreduce"], ["MPI_Bcast", "--ranks", "thread"], ["barrier"]):
@@ -201,7 +202,7 @@ class Weft(unittest.TestCase):
         self.assertGreater(us("pack:1 l3:1(size=1GB) core:8 pu:1", "--cpus", "2")["strips"], 4 * large["strips"])
 
     def test_explain_follows_the_parameters(self):
-        words = ["explain", "allreduce", "-n", "12", "--bytes", "1k", "--topology", "pack:2 core:6 pu:1", "--json"]
+        words = ["explain", "allreduce", "-n", "12", "--bytes", "32", "--topology", "pack:2 core:6 pu:1", "--json"]
         self.assertEqual(json.loads(weft(*words).stdout)["chosen"], "slots")
         self.assertEqual(json.loads(weft(*words, WEFT_COLL_SHARED_MAX="0").stdout)["chosen"], "recursive_doubling")
 

@@ -36,8 +36,10 @@ const Row<Emit>* named(const Row<Emit> (&rows)[N], std::string_view name) {
   return at == std::end(rows) ? nullptr : at;
 }
 
-// Where tiles overtake trees (Li, Hoefler, Snir: 14 and 16 KiB); to be measured by
-// bench/collectives.
+// Where tiles overtake trees (Li, Hoefler, Snir: 14 and 16 KiB). With more ranks than CPUs never:
+// there all work is done in turns, and a tree has the fewest waits. Measured, bench collectives
+// --regret, 4 and 8 ranks on a 2-core EPYC, 2026-11, reduce of 16 KiB to 1 MiB: tiles 1.0 to 1.6 of
+// the tree's time.
 constexpr std::int64_t tree_max = 16 << 10;
 
 /// A board for the operation, which `s` uses from now on; none if it goes another way.
@@ -49,7 +51,7 @@ std::optional<Site> begin(Call call, Schedule& s, Comm& comm, const How& how, st
   const std::string_view asked =
       comm.coll->settings.ways_matter ? asked_way(comm, call) : std::string_view{};
   if (kind_of(call, asked) == Way::schedule && !is_node_name(call, asked)) return {};
-  *name = node_name(call, {state.levels.depth(), bytes, asked});
+  *name = node_name(call, {state.levels.depth(), bytes, comm.engine->policy.crowded, asked});
   Boards* boards = state.boards;
   std::uint64_t number = 0;
   if (how.what == How::persistent) {
@@ -107,7 +109,7 @@ const char* node_name(Call call, const NodeCase& c) {
     const auto* row = named(rows, c.asked);
     return row != nullptr ? row->name : otherwise;
   };
-  const char* reduction = c.bytes <= tree_max ? "tree" : "tiled_hierarchical";
+  const char* reduction = c.crowded || c.bytes <= tree_max ? "tree" : "tiled_hierarchical";
   switch (call) {
     case Call::barrier:
       return "tree";

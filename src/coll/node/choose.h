@@ -17,6 +17,7 @@ namespace weft::coll {
 struct NodeCase {
   int depth = 1;  // levels that divide the ranks
   std::int64_t bytes = 0;
+  bool crowded = false;  // more ranks than CPUs
   std::string_view asked = {};
 };
 /// The name of the algorithm of node/ for a call that goes this way.

@@ -63,9 +63,12 @@ void add_agreement(Prediction& out, const Machine& x, bool flat) {
   if (!flat) out.add("look at all flags", "a line each of p-1 ranks", all_flags(x));
 }
 
-/// What others have read or written has to come back before its owner writes it again.
+/// What others have read has to come back before its owner writes it again.
 void add_fetch_back(Prediction& out, const Machine& x, double m) {
-  out.add("owners fetch their lines back", "b m", x.top().b * m);
+  out.add("owners fetch their lines back", "w m", x.top().back() * m);
+}
+void add_root_fetches_back(Prediction& out, const Machine& x, double m) {
+  out.add_for_one("the root fetches its lines back", "w m", x.top().back() * m);
 }
 
 Prediction slots_stream(Call call, const Machine& x, std::int64_t bytes) {
@@ -174,7 +177,7 @@ Prediction direct_in(Call call, const Machine& x, std::int64_t bytes, bool flat)
       out.wait(2);
       out.add("all read from the root", "(4) right", model::bcast_one_stage(x, m));
       out.add("root waits for all", "a line each of p-1 ranks", all_flags(x));
-      add_fetch_back(out, x, call == Call::scatter ? (p - 1) * m : m);
+      add_root_fetches_back(out, x, call == Call::scatter ? (p - 1) * m : m);
       return out;
     case Call::gather:
       out.wait(2);

@@ -18,18 +18,18 @@ TEST(Explain, OneWayForOneCall) {
   object::Op op{};
   op.operation = datatype::Operation::sum;
   testing::internal::CaptureStderr();
-  run_ranks(8, false,
+  run_ranks(12, false,
             [&](Comm& comm) {
               comm.coll->settings.explain = comm.coll->settings.ways_matter = true;
               for (std::int64_t n = 1; n <= 1 << 17; n *= 8) {
                 std::vector<double> mine(static_cast<std::size_t>(n), 1.0), all(mine);
                 EXPECT_FALSE(allreduce({mine.data(), all.data(), n, type, &op}, comm));
-                EXPECT_EQ(all.back(), 8.0);
+                EXPECT_EQ(all.back(), 12.0);
               }
             },
             {.reach = false, .parts = 2});
   const std::string said = testing::internal::GetCapturedStderr();
-  const std::regex line("allreduce of (\\d+) bytes between 8 ranks goes by (\\w+)");
+  const std::regex line("allreduce of (\\d+) bytes between 12 ranks goes by (\\w+)");
   std::map<std::string, std::string> way_of;
   bool leaves = false;
   for (std::sregex_iterator at(said.begin(), said.end(), line), end; at != end; ++at) {

@@ -128,8 +128,8 @@ TEST_F(TuningFile, DamagedNumbers) {
 }
 
 TEST_F(TuningFile, OldOnesAndThoseOfOthers) {
-  change("\"weft_tuning\": 3", "\"weft_tuning\": 0");
-  expect_refused("version 3");
+  change("\"weft_tuning\": 4", "\"weft_tuning\": 0");
+  expect_refused("version 4");
   change("\"machine\": \"", "\"machine\": \"Another processor ");
   expect_refused("another machine's");
 }
