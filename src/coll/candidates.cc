@@ -240,8 +240,14 @@ void add_staged(std::vector<Candidate>& out, const Machine& x, const Setting& s)
                                  .wait(tree_waits<2>(x))
                                  .add("dissemination", "(6) (7)", model::dissemination(x, m)));
       return;
-    case Call::scan:
-      return;
+    case Call::scan: {
+      Prediction cost = shown(all_fetch_back(x, m));
+      const double steps = x.ranks() - 1;
+      return add("chain", cost.wait(steps)
+                              .add("rank by rank", "(p-1) (a + (b + reduce) m)",
+                                   steps * (x.top().read(m, 1) + x.reduce * m))
+                              .add("copy the own vector", "copy m", x.copy * m));
+    }
     default:  // everybody reads from everybody, as the ways through Shared, but flag by flag
       return add("exchange", (s.threads ? direct_cost : block_cost)(s.call, x, s.bytes, true));
   }

@@ -81,7 +81,8 @@ Err scan(const Operands& x, Comm& comm, How how) {
   if (Shared* shared = shared_for_reduction(Call::scan, x, comm, how))
     return shared->scan(Call::scan, x);
   Schedule& s = take_schedule(comm, signature(Call::scan, x, x.count, how));
-  pick(comm, Call::scan, choose_scan, case_of(x, x.count))(s, x, position(comm));
+  if (!scan_on_node(Call::scan, s, x, comm, how))
+    pick(comm, Call::scan, choose_scan, case_of(x, x.count))(s, x, position(comm));
   return launch(s, comm, how);
 }
 
@@ -89,7 +90,8 @@ Err exscan(const Operands& x, Comm& comm, How how) {
   if (Shared* shared = shared_for_reduction(Call::exscan, x, comm, how))
     return shared->scan(Call::exscan, x);
   Schedule& s = take_schedule(comm, signature(Call::exscan, x, x.count, how));
-  pick(comm, Call::exscan, choose_exscan, case_of(x, x.count))(s, x, position(comm));
+  if (!scan_on_node(Call::exscan, s, x, comm, how))
+    pick(comm, Call::exscan, choose_exscan, case_of(x, x.count))(s, x, position(comm));
   return launch(s, comm, how);
 }
 

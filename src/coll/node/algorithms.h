@@ -3,7 +3,7 @@
 // Algorithms through shared memory along the node's levels. Each emits the caller's part of one
 // operation at a board into a schedule, and is in the file of its name with source, reads, steps
 // and legal inputs. In the formulas p ranks, s groups of q ranks each, m lines, n-ary trees.
-// Reductions: operations that commute, on types without gaps (`is_plain`).
+// Reductions: operations that commute (scans: any), on types without gaps (`is_plain`).
 //
 // source   Li, Hoefler, Snir: NUMA-Aware Shared-Memory Collective Communication for MPI, HPDC 2013
 #pragma once
@@ -38,6 +38,9 @@ void allreduce_tiled_naive(Schedule& s, const Operands& x, const Site& node);
 void allreduce_tiled_cyclic(Schedule& s, const Operands& x, const Site& node);
 void allreduce_tiled_hierarchical(Schedule& s, const Operands& x, const Site& node);
 void allreduce_dissemination(Schedule& s, const Operands& x, const Site& node);
+
+void scan_chain(Schedule& s, const Operands& x, const Site& node);
+void exscan_chain(Schedule& s, const Operands& x, const Site& node);
 
 // Everybody reads what it is to get from whoever has it; blocks of any sizes and types.
 void gather_exchange(Schedule& s, const ConstBuffer& send, const Blocks& recv, int root,

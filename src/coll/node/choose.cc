@@ -99,6 +99,9 @@ bool is_node_name(Call call, std::string_view name) {
       return named(reduces, name) != nullptr;
     case Call::allreduce:
       return named(allreduces, name) != nullptr;
+    case Call::scan:
+    case Call::exscan:
+      return name == "chain";
     default:
       return name == "exchange";
   }
@@ -119,6 +122,9 @@ const char* node_name(Call call, const NodeCase& c) {
       return asked_or(reduces, reduction);
     case Call::allreduce:
       return asked_or(allreduces, reduction);
+    case Call::scan:
+    case Call::exscan:
+      return "chain";
     default:
       return "exchange";
   }
@@ -174,6 +180,17 @@ bool allreduce_on_node(Schedule& s, const Operands& x, Comm& comm, const How& ho
                                          [&](const char* name, const Site& node) {
                                            named(allreduces, name)->emit(s, x, node);
                                          });
+}
+
+bool scan_on_node(Call call, Schedule& s, const Operands& x, Comm& comm, const How& how) {
+  const std::int64_t bytes = x.count * x.type->size;
+  const bool asked = asked_way(comm, call) == "chain";
+  // Many ranks with little data: a chain takes p-1 steps, recursive doubling lg p messages.
+  const bool pays = comm.size() <= scan_ranks_max || bytes > Boards::area_bytes / 2;
+  if (!is_plain(*x.type) || (!pays && !asked)) return false;
+  return on_node(call, s, comm, how, bytes, [&](const char*, const Site& node) {
+    (call == Call::scan ? scan_chain : exscan_chain)(s, x, node);
+  });
 }
 
 bool reduce_scatter_on_node(Call call, Schedule& s, const Operands& x, const Parts& parts,

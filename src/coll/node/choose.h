@@ -42,6 +42,7 @@ bool alltoall_on_node(Call call, Schedule& s, const Blocks& send, const Blocks& 
                       const How& how);
 bool reduce_on_node(Schedule& s, const Operands& x, int root, Comm& comm, const How& how);
 bool allreduce_on_node(Schedule& s, const Operands& x, Comm& comm, const How& how);
+bool scan_on_node(Call call, Schedule& s, const Operands& x, Comm& comm, const How& how);
 bool reduce_scatter_on_node(Call call, Schedule& s, const Operands& x, const Parts& parts,
                             Comm& comm, const How& how);
 

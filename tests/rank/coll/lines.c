@@ -140,11 +140,14 @@ static struct sums reduction_for_all(const char* name, int m) {
   return found;
 }
 
-static void reduce_and_spread(const char* name, int m, long folds, long copies_across) {
+// `made`: copies by ranks of one process; through areas `staged` more.
+static void reduce_and_spread(const char* name, int m, long folds, long copies_across, int made,
+                              int staged) {
   const struct sums found = reduction_for_all(name, m);
   EQ(found.across[folded], folds);
   EQ(found.across[copied], copies_across);
   EQ(found.all[folded], (long)(p - 1) * m);
+  if (m <= few) EQ(found.all[copies], made + (threads ? 0 : staged));
 }
 
 // The largest powers of two of ranks in a socket and of sockets take part; each of the others is
@@ -159,6 +162,32 @@ static void dissemination(int m) {
   EQ(found.across[folded] + found.across[copied], (long)active * log2_up(sockets) * m);
   if (m > few) return;
   EQ(found.most[steps], log2_up(active) + (excess > 0));
+}
+
+// Each rank folds its predecessor's result, or copies it and folds its own vector behind it.
+static void chain(int m) {
+  MPI_Comm comm = going("weft_coll_scan", "chain");
+  long *out = alloc(m * 64), *in = alloc(m * 64);
+  for (int inclusive = 0; inclusive < 2; ++inclusive) {
+    number(out, m * 8);
+    begin();
+    if (inclusive)
+      COLL(Scan, scan, out, in, m * 8, MPI_LONG, MPI_SUM, comm);
+    else
+      COLL(Exscan, exscan, out, in, m * 8, MPI_LONG, MPI_SUM, comm);
+    const struct sums found = end();
+    const long ranks = rank + inclusive, of_ranks = ranks * (ranks - 1) / 2;
+    for (int i = 0; i < m * 8 && ranks > 0; ++i)
+      if (in[i] != of_ranks + 3L * i * ranks) DIE("scan: item %d is %ld", i, in[i]);
+    EQ(found.across[folded] + found.across[copied], (long)(s - 1) * m);
+    EQ(found.all[folded] + found.all[copied], (long)(p - 1) * m);
+    if (m > few) continue;
+    EQ(found.all[copies], !inclusive ? 2 * p - 2 : threads ? p : 2 * p - 1);
+    EQ(found.most[steps], 1);
+  }
+  free(out);
+  free(in);
+  OK(MPI_Comm_free(&comm));
 }
 
 int main(int argc, char** argv) {
@@ -185,11 +214,13 @@ int main(int argc, char** argv) {
     reduction("tiled_cyclic", m, (long)(p - q) * m, 2 * p - 1, 2 * p, 2 * p - 2);
     reduction("tiled_hierarchical", m, (long)(s - 1) * m, p + q - 1, p + q,
               2 * (q - 1) + log2_up(s));
-    reduce_and_spread("tree", m, (long)(s - 1) * m, (long)(s - 1) * m);
-    reduce_and_spread("tiled_naive", m, (long)(p - q) * m, (long)(p - q) * m);
-    reduce_and_spread("tiled_cyclic", m, (long)(p - q) * m, (long)(p - q) * m);
-    reduce_and_spread("tiled_hierarchical", m, (long)(s - 1) * m, (long)(s - 1) * m);
+    const long all_across = (long)(p - q) * m, once = (long)(s - 1) * m;
+    reduce_and_spread("tree", m, once, once, inner + p - 1, leaves() + s);
+    reduce_and_spread("tiled_naive", m, all_across, all_across, p * p, p);
+    reduce_and_spread("tiled_cyclic", m, all_across, all_across, p * p, p);
+    reduce_and_spread("tiled_hierarchical", m, once, once, p * q + q * (s - 1), p);
     dissemination(m / 2);
+    chain(m);
   }
   OK(MPI_T_pvar_session_free(&session));
   return finish();

@@ -128,9 +128,9 @@ int main(int argc, char** argv) {
     reductions(ways[w], MPI_SUM);
     reductions(ways[w], user);
   }
-  static const char* const scan_ways[] = {"auto", "slots", "pieces", "recursive_doubling",
-                                          "linear"};
-  for (int w = 0; w < 5; ++w) {
+  static const char* const scan_ways[] = {"auto",  "slots", "pieces", "recursive_doubling",
+                                          "chain", "linear"};
+  for (int w = 0; w < 6; ++w) {
     scans(scan_ways[w], MPI_SUM);
     scans(scan_ways[w], user);
   }
