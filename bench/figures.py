@@ -20,8 +20,8 @@ import series
 
 HERE = Path(__file__).resolve().parent
 WESTMERE, MAGNY_COURS = "pack:2 core:6 pu:1", "pack:4 core:8 pu:1"
-BCAST_TREES = ["one_stage", "two_stage", "tree", "tree of 2", "tree of 8", "pieces", "direct"]
-REDUCE_TREES = ["tree", "tree of 3", "tree of 4", "tree of 8"]
+BCAST_TREES = ["one_stage", "two_stage", "tree", "tree_2", "tree_8", "pieces", "direct"]
+REDUCE_TREES = ["tree", "tree_3", "tree_4", "tree_8"]
 TILED = ["tiled_naive", "tiled_cyclic", "tiled_hierarchical"]
 
 
@@ -135,7 +135,7 @@ def ways_figure(number, title, call, names, samples, explained, ranks):
         points = [p for p in samples.curve(f"weft {name}", call, ranks)
                   if explained.serves(name, call, ranks, "thread", p[0])]
         figure.add("measured", name, points)
-    missing = [name for name in names if name not in there and " of " not in name]
+    missing = [name for name in names if name not in there]
     if missing:
         figure.notes.append("not in this weft: " + ", ".join(missing))
     return figure

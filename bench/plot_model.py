@@ -9,14 +9,12 @@ matplotlib.use("Agg")
 from matplotlib import pyplot  # noqa: E402
 
 
-def over_size(axes, answer, built):
+def over_size(axes, answer):
     """Modelled lines, measured dots of the same color, and where the way that is taken changes."""
     colors = {}
     for name, points in answer["predicted"].items():
         sizes, times = zip(*points)
-        mine = built.get(name, True)
-        curve, = axes.plot(sizes, times, linewidth=1.2 if mine else 0.8, linestyle="-" if mine else ":",
-                           label=f"{name}, modelled{'' if mine else ' (not in weft)'}")
+        curve, = axes.plot(sizes, times, linewidth=1.2, label=f"{name}, modelled")
         colors[name] = curve.get_color()
     rows = answer.get("measured", [])
     for name in dict.fromkeys(row["way"] for row in rows):
@@ -32,7 +30,7 @@ def over_size(axes, answer, built):
 
 def of_one_size(axes, answer):
     """A barrier has no size: bars."""
-    modelled = {c["name"]: c["us"] for c in answer["candidates"] if c["built"]}
+    modelled = {c["name"]: c["us"] for c in answer["candidates"]}
     measured = {row["way"]: row["measured_us"] for row in answer.get("measured", [])}
     axes.bar([at - 0.2 for at in range(len(modelled))], modelled.values(), 0.4, label="modelled")
     if measured:
@@ -46,7 +44,7 @@ def main(data, picture):
         answer = json.load(file)
     figure, axes = pyplot.subplots(figsize=(10, 5.5))
     if answer["predicted"]:
-        over_size(axes, answer, {c["name"]: c["built"] for c in answer["candidates"]})
+        over_size(axes, answer)
         axes.set_yscale("log")
     else:
         of_one_size(axes, answer)

@@ -110,7 +110,7 @@ class Explained:
 
     def ways(self, call, ranks, mode="thread"):
         """Ways of this call that can be asked for."""
-        return [c["name"] for c in self.ask(call, ranks, mode)["candidates"] if c["built"]]
+        return [c["name"] for c in self.ask(call, ranks, mode)["candidates"]]
 
     def taken(self, call, ranks, mode, size, way=None, what="chosen_over_size"):
         """The way that a call of this size goes (or is fastest by the model: fastest_over_size)."""

@@ -115,19 +115,11 @@ Prediction with_call(const Machine& x, Prediction cost) {
 void add_shared(std::vector<Candidate>& out, const Machine& x, const Setting& s) {
   const bool flat = is_flat(x, s);
   if (fits_slot(way_case(x, s)))
-    out.push_back({slots, true, with_call(x, slots_cost(s.call, x, s.bytes, flat))});
+    out.push_back({slots, with_call(x, slots_cost(s.call, x, s.bytes, flat))});
   if (s.bytes == 0 || s.shared_max == 0 || s.call == Call::barrier) return;
   if (s.threads && s.call != Call::scan)
-    out.push_back({direct, true, with_call(x, direct_cost(s.call, x, s.bytes, flat))});
-  out.push_back({block_name(s.call), true, with_call(x, block_cost(s.call, x, s.bytes, flat))});
-}
-
-/// Is `name` a way that can be asked for? What cannot is not in weft, and only priced.
-bool is_built(Call call, const char* name) {
-  const ParamDef& def = way_definition(call);
-  for (std::int64_t i = 1; i <= def.max; ++i)
-    if (param_word(def, i) == name) return true;
-  return false;
+    out.push_back({direct, with_call(x, direct_cost(s.call, x, s.bytes, flat))});
+  out.push_back({block_name(s.call), with_call(x, block_cost(s.call, x, s.bytes, flat))});
 }
 
 /// What others have read of the ranks' vectors, before these are written again.
@@ -171,7 +163,7 @@ struct Staged {
 };
 template <int n>
 double bcast_tree(const Machine& x, double m) {
-  return model::bcast_tree(x, n, m);
+  return model::bcast_tree(x, n - 1, m);  // one of n has it already
 }
 template <int n>
 double reduce_tree(const Machine& x, double m) {
@@ -182,15 +174,15 @@ constexpr Staged bcasts[] = {
      [](const Machine&) { return 1.0; }},
     {"two_stage", "level by level", "(4) left", model::bcast_staged,
      [](const Machine& x) { return 1.0 * x.levels; }},
-    {"tree", "4 readers at a time", "section 3.1", bcast_tree<4>, tree_waits<5>},
-    {"tree of 2", "2 readers at a time", "section 3.1", bcast_tree<2>, tree_waits<3>},
-    {"tree of 8", "8 readers at a time", "section 3.1", bcast_tree<8>, tree_waits<9>},
+    {"tree", "3 readers at a time", "section 3.1", bcast_tree<4>, tree_waits<4>},
+    {"tree_2", "1 reader at a time", "section 3.1", bcast_tree<2>, tree_waits<2>},
+    {"tree_8", "7 readers at a time", "section 3.1", bcast_tree<8>, tree_waits<8>},
 };
 constexpr Staged reduces[] = {
     {"tree", "binary tree", "(1) (2)", reduce_tree<2>, tree_waits<2>, tree_fetches_back},
-    {"tree of 3", "trees of 3", "(1) (2)", reduce_tree<3>, tree_waits<3>, tree_fetches_back},
-    {"tree of 4", "trees of 4", "(1) (2)", reduce_tree<4>, tree_waits<4>, tree_fetches_back},
-    {"tree of 8", "trees of 8", "(1) (2)", reduce_tree<8>, tree_waits<8>, tree_fetches_back},
+    {"tree_3", "trees of 3", "(1) (2)", reduce_tree<3>, tree_waits<3>, tree_fetches_back},
+    {"tree_4", "trees of 4", "(1) (2)", reduce_tree<4>, tree_waits<4>, tree_fetches_back},
+    {"tree_8", "trees of 8", "(1) (2)", reduce_tree<8>, tree_waits<8>, tree_fetches_back},
     {"tiled_naive", "p tiles, all from one rank at once", "section 3.2", model::naive_tiled_reduce,
      tile_waits, all_fetch_back},
     {"tiled_cyclic", "p tiles, each from another rank", "section 3.2", model::cyclic_tiled_reduce,
@@ -204,7 +196,7 @@ void add_staged(std::vector<Candidate>& out, const Machine& x, const Setting& s)
   const double m = lines_of(s.bytes);
   const auto add = [&](const char* name, Prediction cost) {
     cost.add("steps at the board", "1 + waits, built in", (1 + cost.turns()) * x.step);
-    out.push_back({name, is_built(s.call, name), with_call(x, std::move(cost))});
+    out.push_back({name, with_call(x, std::move(cost))});
   };
   // What others are to read: as in the equations in the ranks' own buffers, whose owners stay until
   // they have, or copied to where they can read it.
@@ -290,8 +282,8 @@ std::vector<Candidate> candidates(const Machine& x, const Setting& s) {
   between.reduce = there.reduce;  // of what a message brought and an own buffer
   for (const Algorithm& a : algorithms)
     if (a.call == s.call && (s.commutative || !a.commutative_only))
-      out.push_back({a.name, true,
-                     with_call(x, messages_cost(between, a.cost(x.ranks(), s.bytes), a.exchange))});
+      out.push_back(
+          {a.name, with_call(x, messages_cost(between, a.cost(x.ranks(), s.bytes), a.exchange))});
   add_staged(out, there, s);
   return out;
 }

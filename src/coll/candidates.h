@@ -28,7 +28,6 @@ struct Setting {
 
 struct Candidate {
   const char* name;
-  bool built;  // false: not in weft, only its cost
   model::Prediction cost;
 };
 
@@ -36,7 +35,7 @@ struct Candidate {
 std::span<const Call> explained_calls();
 bool find_call(std::string_view name, Call* out);
 
-/// All ways in which this call could go here; at least one is built.
+/// All ways in which this call could go here; at least one.
 std::vector<Candidate> candidates(const model::Machine& x, const Setting& s);
 
 /// The name of the candidate that weft takes.

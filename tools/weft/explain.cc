@@ -99,13 +99,13 @@ std::string take(const Question& q, Case* out) {
 const coll::Candidate& fastest(const std::vector<coll::Candidate>& all) {
   const coll::Candidate* best = nullptr;
   for (const coll::Candidate& c : all)
-    if (c.built && (best == nullptr || c.cost.seconds() < best->cost.seconds())) best = &c;
+    if (best == nullptr || c.cost.seconds() < best->cost.seconds()) best = &c;
   return *best;
 }
 
 double predicted_us(const Machine& x, const coll::Setting& s, const std::string& name) {
   for (const coll::Candidate& c : coll::candidates(x, s))
-    if (c.built && name == c.name) return c.cost.seconds() * 1e6;
+    if (name == c.name) return c.cost.seconds() * 1e6;
   return 0;
 }
 
@@ -141,8 +141,7 @@ Json candidates_as_json(const Case& c) {
     for (const model::Part& part : one.cost.parts())
       parts.push_back({{"what", part.what}, {"source", part.source}, {"us", part.seconds * 1e6}});
     rows.push_back({{"name", one.name},
-                    {"built", one.built},
-                    {"chosen", one.built && taken == one.name},
+                    {"chosen", taken == one.name},
                     {"us", one.cost.seconds() * 1e6},
                     {"parts", parts}});
   }
@@ -175,7 +174,7 @@ Json curves_as_json(const Case& c) {
   return out;
 }
 
-/// Every built way that can be asked for, at every size that it serves.
+/// Every way that can be asked for, at every size that it serves.
 Json measured_as_json(const Case& c, const Question& q, const std::string& call,
                       const std::filesystem::path& prefix, std::string* problem) {
   const ParamDef& def = coll::way_definition(c.setting.call);

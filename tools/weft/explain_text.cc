@@ -36,8 +36,8 @@ std::string levels_of(const Json& machine) {
 
 std::string candidate_as_text(const Json& c) {
   const auto name = c["name"].get<std::string>();
-  std::string text = line("%s %-27s %12.3f us%s", c["chosen"] ? ">" : " ", name.c_str(),
-                          c["us"].get<double>(), c["built"] ? "" : "   not in weft");
+  std::string text =
+      line("%s %-27s %12.3f us", c["chosen"] ? ">" : " ", name.c_str(), c["us"].get<double>());
   for (const Json& part : c["parts"])
     text += line("    %-32s %7.3f us   %s", part["what"].get<std::string>().c_str(),
                  part["us"].get<double>(), part["source"].get<std::string>().c_str());

@@ -13,15 +13,15 @@
 
 namespace weft::coll {
 
-/// What a tree barrier and a tree reduction join in one step. The paper found 2 best for data;
-/// flags of four ranks are read at once.
+/// What a tree joins in one step unless another arity is asked for. The paper found 2 best for
+/// reductions; flags of four ranks are read at once.
 inline constexpr int reduce_arity = 2, bcast_arity = 4, barrier_arity = 4;
 
 void barrier_tree(Schedule& s, const Site& node);
 
 void bcast_one_stage(Schedule& s, const Buffer& buffer, int root, const Site& node);
 void bcast_two_stage(Schedule& s, const Buffer& buffer, int root, const Site& node);
-void bcast_tree(Schedule& s, const Buffer& buffer, int root, const Site& node);
+void bcast_tree(Schedule& s, const Buffer& buffer, int root, const Site& node, int arity);
 
 /// Elements follow each other without gaps, so that a strip of bytes is an array of them.
 inline bool is_plain(const Type& type) {
@@ -29,8 +29,8 @@ inline bool is_plain(const Type& type) {
          type.size <= 64;
 }
 
-void reduce_tree(Schedule& s, const Operands& x, int root, const Site& node);
-void allreduce_tree(Schedule& s, const Operands& x, const Site& node);
+void reduce_tree(Schedule& s, const Operands& x, int root, const Site& node, int arity);
+void allreduce_tree(Schedule& s, const Operands& x, const Site& node, int arity);
 void reduce_tiled_naive(Schedule& s, const Operands& x, int root, const Site& node);
 void reduce_tiled_cyclic(Schedule& s, const Operands& x, int root, const Site& node);
 void reduce_tiled_hierarchical(Schedule& s, const Operands& x, int root, const Site& node);

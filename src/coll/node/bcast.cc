@@ -57,8 +57,8 @@ void bcast_two_stage(Schedule& s, const Buffer& buffer, int root, const Site& no
   bcast(s, buffer, node.levels(), star, root, node);
 }
 
-void bcast_tree(Schedule& s, const Buffer& buffer, int root, const Site& node) {
-  bcast(s, buffer, node.levels(), bcast_arity, root, node);
+void bcast_tree(Schedule& s, const Buffer& buffer, int root, const Site& node, int arity) {
+  bcast(s, buffer, node.levels(), arity, root, node);
 }
 
 }  // namespace weft::coll

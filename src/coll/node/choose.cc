@@ -16,13 +16,35 @@ using NodeBcast = void(Schedule&, const Buffer&, int root, const Site&);
 using NodeReduce = void(Schedule&, const Operands&, int root, const Site&);
 using NodeAllreduce = void(Schedule&, const Operands&, const Site&);
 
-constexpr Row<NodeBcast> bcasts[] = {
-    {"one_stage", bcast_one_stage}, {"two_stage", bcast_two_stage}, {"tree", bcast_tree}};
-constexpr Row<NodeReduce> reduces[] = {{"tree", reduce_tree},
+template <int arity>
+void bcast_by_tree(Schedule& s, const Buffer& buffer, int root, const Site& node) {
+  bcast_tree(s, buffer, root, node, arity);
+}
+template <int arity>
+void reduce_by_tree(Schedule& s, const Operands& x, int root, const Site& node) {
+  reduce_tree(s, x, root, node, arity);
+}
+template <int arity>
+void allreduce_by_tree(Schedule& s, const Operands& x, const Site& node) {
+  allreduce_tree(s, x, node, arity);
+}
+
+constexpr Row<NodeBcast> bcasts[] = {{"one_stage", bcast_one_stage},
+                                     {"two_stage", bcast_two_stage},
+                                     {"tree", bcast_by_tree<bcast_arity>},
+                                     {"tree_2", bcast_by_tree<2>},
+                                     {"tree_8", bcast_by_tree<8>}};
+constexpr Row<NodeReduce> reduces[] = {{"tree", reduce_by_tree<reduce_arity>},
+                                       {"tree_3", reduce_by_tree<3>},
+                                       {"tree_4", reduce_by_tree<4>},
+                                       {"tree_8", reduce_by_tree<8>},
                                        {"tiled_naive", reduce_tiled_naive},
                                        {"tiled_cyclic", reduce_tiled_cyclic},
                                        {"tiled_hierarchical", reduce_tiled_hierarchical}};
-constexpr Row<NodeAllreduce> allreduces[] = {{"tree", allreduce_tree},
+constexpr Row<NodeAllreduce> allreduces[] = {{"tree", allreduce_by_tree<reduce_arity>},
+                                             {"tree_3", allreduce_by_tree<3>},
+                                             {"tree_4", allreduce_by_tree<4>},
+                                             {"tree_8", allreduce_by_tree<8>},
                                              {"tiled_naive", allreduce_tiled_naive},
                                              {"tiled_cyclic", allreduce_tiled_cyclic},
                                              {"tiled_hierarchical", allreduce_tiled_hierarchical},

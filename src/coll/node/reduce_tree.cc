@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reduction along the mapped binary tree; allreduce: then a broadcast in one stage per level.
-// A strip is folded on the way up: a rank waits for its children, folds what they have into its
-// own, and signals. The bits depend on neither mode nor rank.
+// Reduction along the mapped tree, binary unless asked otherwise; allreduce: then a broadcast in
+// one stage per level. A strip is folded on the way up: a rank waits for its children, folds what
+// they have into its own, and signals. The bits depend on neither mode nor rank.
 //
 // source   Li, Hoefler, Snir, section 2.2, figure 3, equations (1) to (5)
 // reads    p-1 vectors folded, (s-1) m lines across sockets; allreduce: as many copied
@@ -15,9 +15,9 @@
 namespace weft::coll {
 namespace {
 
-void reduce(Schedule& s, const Operands& x, bool all, int root, const Site& node) {
+void reduce(Schedule& s, const Operands& x, bool all, int root, const Site& node, int arity) {
   const Tree& tree = node.state.up;
-  lay_tree(node.levels(), reduce_arity, root, node.me.rank, &node.state.up);
+  lay_tree(node.levels(), arity, root, node.me.rank, &node.state.up);
   if (all) lay_tree(node.levels(), star, root, node.me.rank, &node.state.down);
   const int parts = all ? 2 : 1;  // what goes up, what comes down
   const auto ready = [&](std::int64_t t) { return t * parts + 1; };
@@ -61,12 +61,12 @@ void reduce(Schedule& s, const Operands& x, bool all, int root, const Site& node
 
 }  // namespace
 
-void reduce_tree(Schedule& s, const Operands& x, int root, const Site& node) {
-  reduce(s, x, false, root, node);
+void reduce_tree(Schedule& s, const Operands& x, int root, const Site& node, int arity) {
+  reduce(s, x, false, root, node, arity);
 }
 
-void allreduce_tree(Schedule& s, const Operands& x, const Site& node) {
-  reduce(s, x, true, 0, node);
+void allreduce_tree(Schedule& s, const Operands& x, const Site& node, int arity) {
+  reduce(s, x, true, 0, node, arity);
 }
 
 }  // namespace weft::coll

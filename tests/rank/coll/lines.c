@@ -83,6 +83,16 @@ static int readers_in_tree(void) {
   return (q + 2) / 4;
 }
 
+// Children of the root of a 4-ary tree of x.
+static int children_in_tree(int x) {
+  int children = 0;
+  for (int stride = 1; stride < x; stride *= 4) {
+    const int others = (x - 1) / stride;
+    children += others < 3 ? others : 3;
+  }
+  return children;
+}
+
 // `read_from`: ranks that others read from; through areas each of them makes a copy more.
 static void broadcast(const char* name, int m, long across, int read_from) {
   MPI_Comm comm = going("weft_coll_bcast", name);
@@ -210,6 +220,9 @@ int main(int argc, char** argv) {
     broadcast("two_stage", m, (long)(s - 1) * m, s);
     broadcast("tree", m, (long)(s - 1) * m, s * readers_in_tree());
     reduction("tree", m, (long)(s - 1) * m, inner, p, up);
+    reduction("tree_4", m, (long)(s - 1) * m, s * readers_in_tree(), p,
+              children_in_tree(q) + children_in_tree(s));
+    broadcast("tree_2", m, (long)(s - 1) * m, s * (q / 2));
     reduction("tiled_naive", m, (long)(p - q) * m, 2 * p - 1, 2 * p, 2 * p - 2);
     reduction("tiled_cyclic", m, (long)(p - q) * m, 2 * p - 1, 2 * p, 2 * p - 2);
     reduction("tiled_hierarchical", m, (long)(s - 1) * m, p + q - 1, p + q,

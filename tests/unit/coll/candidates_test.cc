@@ -108,7 +108,7 @@ TEST(Candidates, TheChosenOneIsAmongThem) {
             const auto all = candidates(x, s);
             EXPECT_TRUE(std::any_of(all.begin(), all.end(),
                                     [&](const Candidate& c) {
-                                      return c.built && std::strcmp(c.name, taken) == 0 &&
+                                      return std::strcmp(c.name, taken) == 0 &&
                                              c.cost.seconds() > 0;
                                     }))
                 << name << " " << bytes << " " << taken;
@@ -158,9 +158,8 @@ TEST(Candidates, BetweenPartsTheModelChooses) {
         double best = 1e9, taken = 0;
         for (const Candidate& c : all) {
           const Way way = kind_of(call, c.name);
-          if (c.built && way != Way::schedule && way != Way::slots)
-            best = std::min(best, c.cost.seconds());
-          if (c.built && std::strcmp(c.name, chosen(apart, s)) == 0) taken = c.cost.seconds();
+          if (way != Way::schedule && way != Way::slots) best = std::min(best, c.cost.seconds());
+          if (std::strcmp(c.name, chosen(apart, s)) == 0) taken = c.cost.seconds();
         }
         // Along the levels only if that is much better than through the block.
         if (is_node_name(call, chosen(apart, s)))
@@ -233,8 +232,7 @@ TEST(Candidates, EveryNameIsAWordOfItsParameter) {
     for (int i = 1; i <= def.max; ++i) words.emplace_back(param_word(def, i));
     EXPECT_EQ(param_word(def, 0), "auto");
     EXPECT_EQ(param_word(def, def.max + 1), "");
-    for (const Candidate& c : candidates(machine(2, 1), s))
-      if (c.built) names.emplace_back(c.name);
+    for (const Candidate& c : candidates(machine(2, 1), s)) names.emplace_back(c.name);
     std::sort(words.begin(), words.end());
     std::sort(names.begin(), names.end());
     EXPECT_EQ(names, words) << name;
