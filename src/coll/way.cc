@@ -2,6 +2,7 @@
 #include "coll/way.h"
 
 #include <cstdio>
+#include <cstring>
 
 namespace weft::coll {
 namespace {
@@ -13,6 +14,16 @@ const ParamDef& definition(int parameter) {
 }
 
 }  // namespace
+
+model::Machine machine_between(const Comm& comm) {
+  pt2pt::Engine& e = *comm.engine;
+  model::Parameters prices;
+  std::memcpy(&prices, e.job->header().prices, sizeof prices);
+  if (prices.levels == 0) prices = model::built_in();
+  model::Machine x = model::machine_of(prices, e.job->hierarchy(), comm.group->members);
+  if (e.policy.crowded) x.cpus = static_cast<int>(e.job->header().cpus);
+  return x;
+}
 
 int way_parameter(Call call) {
   const auto at = [](P id) { return static_cast<int>(id) - first; };

@@ -70,6 +70,9 @@ inline std::int64_t size_class(std::int64_t bytes) {
   return static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(bytes)));
 }
 
+/// The prices between the ranks of a communicator, as the launcher wrote them; the same on all.
+model::Machine machine_between(const Comm& comm);
+
 /// The fastest of the ways through shared memory, by the model (coll/candidates.cc).
 Way fastest_shared(const model::Machine& x, const WayCase& c);
 

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "coll/node/node.h"
 
+#include "coll/way.h"
+
 namespace weft::coll {
 
 NodeState::NodeState(Comm& comm)
     : levels(comm.engine->job->hierarchy(), comm.group->members),
       flat(comm.size()),
+      direct_strip(strip_for(machine_between(comm).cache_lines)),
       boards(comm.engine->params->integer(P::coll_shared_max) > 0 ? Boards::attach(comm, 0)
                                                                   : nullptr) {
   const topo::Hierarchy node = comm.engine->job->hierarchy();

@@ -26,15 +26,22 @@ struct NodeState {
   NodeState& operator=(const NodeState&) = delete;
 
   Levels levels, flat;
+  const std::int64_t direct_strip;       // bytes
   std::vector<std::uint8_t> level_with;  // [rank]: the node's innermost level that holds both
   Boards* boards;                        // the ring; null: none to be had
   std::uint32_t persistent = 0;          // operations initialized so far
   Tree up, down;                         // for emitters
 };
 
-// What is read at a time in ranks' own buffers: two strips of each of a few ranks fit a last-level
-// cache's share of a core or two; to be measured by bench/collectives.
-inline constexpr std::int64_t direct_strip_bytes = 256 << 10;
+/// Bytes that are read at a time in ranks' own buffers: what a rank reads and what it writes, each
+/// twice (one strip is written while the one before is read), fit its share of the largest cache;
+/// no more than 256 KiB, of which the first ranks would only begin later. Zero: not known, all
+/// fits.
+constexpr std::int64_t strip_for(double cache_lines) {
+  constexpr std::int64_t least = 16 << 10, most = 256 << 10;
+  const auto quarter = static_cast<std::int64_t>(cache_lines / 4) * 64;
+  return cache_lines > 0 ? std::clamp(quarter, least, most) : most;
+}
 
 struct Site {
   NodeState& state;
@@ -47,7 +54,7 @@ struct Site {
 
   /// Bytes of a strip where a rank needs `parts` pieces of an area for it.
   std::int64_t strip_bytes(int parts) const {
-    return direct() ? direct_strip_bytes : Boards::area_bytes / 2 / parts / 64 * 64;
+    return direct() ? state.direct_strip : Boards::area_bytes / 2 / parts / 64 * 64;
   }
   /// Piece `part` of `parts` for strip `t` in a rank's area.
   std::byte* piece(int rank, std::int64_t t, int part, int parts) const {

@@ -24,17 +24,6 @@ namespace {
 // awaited; of a longer one it would only be torn from its writer.
 constexpr std::int64_t look_ahead_max = 128;
 
-/// The prices between the ranks of a communicator, as the launcher wrote them.
-model::Machine machine_between(const Comm& comm) {
-  pt2pt::Engine& e = *comm.engine;
-  model::Parameters prices;
-  std::memcpy(&prices, e.job->header().prices, sizeof prices);
-  if (prices.levels == 0) prices = model::built_in();
-  model::Machine x = model::machine_of(prices, e.job->hierarchy(), comm.group->members);
-  if (e.policy.crowded) x.cpus = static_cast<int>(e.job->header().cpus);
-  return x;
-}
-
 std::atomic<std::uint64_t>& number_at(std::byte* lines, int rank) {
   return *reinterpret_cast<std::atomic<std::uint64_t>*>(lines + rank * 64);
 }

@@ -49,8 +49,7 @@ class Shared {
 
   /// Is the call faster along the node's levels (node/), by the model?
   bool leaves_to_node(Call call, std::int64_t bytes) {
-    return advised_ && bytes > slot_bytes_ && !comm_.coll->settings.reproducible &&
-           way(call, bytes) == Way::schedule;
+    return advised_ && bytes > inline_max && way(call, bytes) == Way::schedule;
   }
 
   // All return MPI_ERR_TRUNCATE or MPI_ERR_OTHER if this rank sees that another one called
@@ -88,6 +87,7 @@ class Shared {
   Way way(Call call, std::int64_t bytes, bool reach = true) {
     WayCase c{call, bytes, size_, slot_bytes_, reach && direct_, engine_.policy.crowded, far_};
     if (advised_) c.advised = advised(header_.advice, c);
+    if (c.advised == Way::schedule && comm_.coll->settings.reproducible) c.advised = Way::automatic;
     if (comm_.coll->settings.ways_matter) [[unlikely]]
       return way_asked(c);
     return choose_way(c);

@@ -36,6 +36,8 @@ TEST(Explain, OneWayForOneCall) {
     EXPECT_TRUE(way_of.emplace((*at)[1], (*at)[2]).second) << said;
     leaves |= is_node_name(Call::allreduce, (*at)[2].str());
   }
+  EXPECT_EQ(way_of["8"], "slots");
+  EXPECT_EQ(way_of["64"], "tree") << "also what a slot would hold leaves, and by no other way";
   EXPECT_TRUE(leaves) << "no size went along the levels, so nothing was tested:\n" << said;
 }
 

@@ -2,6 +2,7 @@
 // Levels of communicators on made-up machines, and the trees along them: each reaches every rank
 // once, in as many steps as the formula says, and crosses each level as seldom as possible.
 #include "coll/node/levels.h"
+#include "coll/node/node.h"
 
 #include <gtest/gtest.h>
 
@@ -174,6 +175,13 @@ TEST(Trees, OverGroups) {
   lay_group_tree(Levels(5), 2, 0, 0, &tree);
   EXPECT_EQ(tree.parent, -1);
   EXPECT_TRUE(tree.children.empty());
+}
+
+TEST(Strips, FitTheCacheOfTheirRank) {
+  EXPECT_EQ(strip_for(0), 256 << 10) << "no cache is known";
+  EXPECT_EQ(strip_for((16 << 20) / 64.0), 256 << 10);
+  EXPECT_EQ(strip_for((512 << 10) / 64.0), 128 << 10);
+  EXPECT_EQ(strip_for((24 << 10) / 64.0), 16 << 10);
 }
 
 }  // namespace
