@@ -137,7 +137,7 @@ struct Engine {
   void open(memory::Job& job, int world_rank, const Params& params, Counters& counters,
             Contexts& contexts);
   /// The rank's threads may call MPI at once from now on.
-  void share(const Params& params);
+  void share();
   Peer& peer(std::int32_t world_rank_of_peer) {
     Peer& p = peers[static_cast<std::size_t>(world_rank_of_peer)];
     if (!p.outbox.is_open()) [[unlikely]]

@@ -259,13 +259,13 @@ void Engine::open(memory::Job& the_job, int rank, const Params& the_params, Coun
   if (params->boolean(P::stats)) lock.measure(the_counters);
 }
 
-void Engine::share(const Params& params) {
+void Engine::share() {
   const memory::JobHeader& h = job->header();
   sync::RankLock::Choice choice;
-  choice.kind = static_cast<sync::LockKind>(params.integer(P::sync_lock));
+  choice.kind = static_cast<sync::LockKind>(params->integer(P::sync_lock));
   choice.cpus = static_cast<int>(h.cpus / h.nranks);
   if (choice.cpus < 2) choice.settings.patience = 0;
-  choice.settings.bias = static_cast<std::uint32_t>(params.integer(P::sync_bias));
+  choice.settings.bias = static_cast<std::uint32_t>(params->integer(P::sync_bias));
   choice.settings.domains = sync::domain_count();
   choice.settings.domain = sync::current_domain;
   choice.counters = counters;
@@ -273,7 +273,7 @@ void Engine::share(const Params& params) {
   lock.enable(choice);
   lock.release();
   waiters.cpus = choice.cpus;
-  waiters.reactivate = params.boolean(P::sync_reactivation);
+  waiters.reactivate = params->boolean(P::sync_reactivation);
 }
 
 void Engine::open_peer(Peer& p, std::int32_t rank) {

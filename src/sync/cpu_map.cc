@@ -53,6 +53,11 @@ CpuMap CpuMap::read(const std::string& system) {
   }
 }
 
+const CpuMap& CpuMap::of_node() {
+  static const CpuMap* const map = new CpuMap(read());
+  return *map;
+}
+
 CpuMap::Cpu CpuMap::at(int cpu) const {
   const auto i = static_cast<std::size_t>(cpu);
   return i < cpus_.size() ? cpus_[i] : Cpu{};

@@ -17,6 +17,8 @@ class CpuMap {
  public:
   /// From the kernel's tree. What cannot be read counts as near.
   static CpuMap read(const std::string& system = "/sys/devices/system");
+  /// This node's, read once.
+  static const CpuMap& of_node();
   /// `cluster`: the CPUs share a cache of the last level, or are the same; `domain`: a NUMA node.
   Distance between(int a, int b) const;
 

@@ -95,14 +95,14 @@ class RankLock {
     bool timed;
   };
   struct Clock {
-    explicit Clock(Counters& c) : counters(c), cpus(CpuMap::read()) {}
+    explicit Clock(Counters& c) : counters(c) {}
     void spent(std::uint64_t Counters::*how);
     void begin_call();
     void end_call();
     void taken(const Left& left, std::int64_t asked_ns, bool by_another);
 
     Counters& counters;
-    const CpuMap cpus;
+    const CpuMap& cpus = CpuMap::of_node();
     std::int64_t since_ns = 0;
     int last_cpu = 0;  // that took the lock
     int calls = 0;     // nested ones, of the only thread

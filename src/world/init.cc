@@ -51,7 +51,7 @@ void open_contexts(Rank& rank) {
     Rank::Context& context = *rank.more.back();
     context.engine.open(job, rank.world_rank, params, context.counters, rank.contexts);
   }
-  for (pt2pt::Engine* e : rank.contexts.engines) e->share(params);
+  for (pt2pt::Engine* e : rank.contexts.engines) e->share();
 }
 
 /// What was sent in the background must be out before this rank may leave.

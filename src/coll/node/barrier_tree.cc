@@ -6,8 +6,7 @@
 //
 // source   Li, Hoefler, Snir, section 2.6
 // steps    2(p-1) flags; on the longest path 3 ceil(log_4 q) + 3 ceil(log_4 s) up, a stage per
-// level
-//          down
+//          level down
 // example  2 groups of 3: 1,2 -> 0; 4,5 -> 3; 3 -> 0; then 0 -> 3 and 0 -> 1,2; 3 -> 4,5.
 #include "coll/node/algorithms.h"
 

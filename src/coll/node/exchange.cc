@@ -7,11 +7,9 @@
 // reads    p-1 blocks each (gather: the root p-1; scatter: the others 1)
 // copies   who reads 1 per block; through areas who is read from too
 // steps    one flag per block that is read, and one per reader before its source returns or writes
-// a
-//          strip again
+//          a strip again
 // legal    blocks of any sizes and types; MPI_IN_PLACE; reduce_scatter: operations that commute,
-// types
-//          without gaps
+//          types without gaps
 #include "coll/node/algorithms.h"
 
 namespace weft::coll {

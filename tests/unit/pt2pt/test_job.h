@@ -29,6 +29,7 @@ struct TestRank {
 
 /// A job of `n` ranks in this process.
 struct TestJob {
+  Params params;
   std::unique_ptr<memory::Job> job;
   std::vector<std::unique_ptr<TestRank>> ranks;
 
@@ -38,7 +39,7 @@ struct TestJob {
                                            {"WEFT_SHM_RING_BYTES", "32768"},
                                            {"WEFT_PT2PT_EAGER_MAX", "2048"}});
     for (const auto& [name, value] : environment) setenv(name, value, 1);
-    const Params params = Params::from_env(false);
+    params = Params::from_env(false);
     for (const auto& [name, value] : environment) unsetenv(name);
     const Result<memory::Job*> made = memory::Job::create(n, 8, params);
     EXPECT_FALSE(made.err);
@@ -48,7 +49,7 @@ struct TestJob {
       TestRank& rank = *ranks.back();
       job->entry(r).pid = getpid();
       rank.engine.open(*job, r, params, rank.counters, rank.contexts);
-      if (multiple) rank.engine.share(params);
+      if (multiple) rank.engine.share();
       for (int i = 0; i < n; ++i) rank.group.members.push_back(i);
       rank.comm.group = &rank.group;
       rank.comm.rank = r;

@@ -46,6 +46,23 @@ void send_int(TestJob& job, int value, int tag) {
   job.as(1, [&](Comm& comm) { ASSERT_FALSE(send({&value, 4, byte_type()}, 0, tag, comm)); });
 }
 
+/// A job in which one thread of rank 0 is the server, until the end.
+struct ServedJob {
+  static constexpr int last_tag = 99;
+  TestJob job = quiet_job(true);
+  std::thread server{[this] {
+    job.as(0, [](Comm& comm) {
+      int value;
+      ASSERT_FALSE(recv({&value, 4, byte_type()}, 1, last_tag, comm, MPI_STATUS_IGNORE));
+    });
+  }};
+  ServedJob() { wait_until_asleep(job, 1, 0); }
+  void end() {
+    send_int(job, 0, last_tag);
+    server.join();
+  }
+};
+
 struct Counts {
   double polls, signals, in_vain, servers, empty;  // per message
 };
@@ -106,16 +123,10 @@ TEST(Waiting, PollsPerMessageDoNotGrowWithThreads) {
 }
 
 TEST(Waiting, WaitallIsWokenOnce) {
-  TestJob job = quiet_job(true);
+  ServedJob served;
+  TestJob& job = served.job;
   constexpr int messages = 10;
-  // One thread is the server all the time; the other waits for ten messages at once.
-  std::thread server([&job] {
-    job.as(0, [&](Comm& comm) {
-      int value;
-      ASSERT_FALSE(recv({&value, 4, byte_type()}, 1, 99, comm, MPI_STATUS_IGNORE));
-    });
-  });
-  wait_until_asleep(job, 1, 0);
+  // It waits for ten messages at once.
   std::thread waiter([&job] {
     job.as(0, [&](Comm& comm) {
       int values[messages];
@@ -134,20 +145,13 @@ TEST(Waiting, WaitallIsWokenOnce) {
   }
   waiter.join();
   EXPECT_EQ(counters_of(job).signals, 1U);
-  send_int(job, 0, 99);
-  server.join();
+  served.end();
   EXPECT_EQ(counters_of(job).signals_in_vain, 0U);
 }
 
 TEST(Waiting, WaitanyIsWokenByTheFirst) {
-  TestJob job = quiet_job(true);
-  std::thread server([&job] {
-    job.as(0, [&](Comm& comm) {
-      int value;
-      ASSERT_FALSE(recv({&value, 4, byte_type()}, 1, 99, comm, MPI_STATUS_IGNORE));
-    });
-  });
-  wait_until_asleep(job, 1, 0);
+  ServedJob served;
+  TestJob& job = served.job;
   std::thread waiter([&job] {
     job.as(0, [&](Comm& comm) {
       int values[3], index = -1;
@@ -166,8 +170,7 @@ TEST(Waiting, WaitanyIsWokenByTheFirst) {
   send_int(job, 2, 2);
   waiter.join();
   EXPECT_EQ(counters_of(job).signals, 2U);
-  send_int(job, 0, 99);
-  server.join();
+  served.end();
 }
 
 /// Threads that probe are woken by the server, which asks for them; so is the next server.
@@ -242,15 +245,9 @@ TEST(Waiting, AnActiveThreadWakesTheServer) {
 
 /// Nobody tells a rank that a peer's ring has room again, so its server must not sleep meanwhile.
 TEST(Waiting, AFullRingKeepsTheServerAwake) {
-  TestJob job = quiet_job(true);
+  ServedJob served;
+  TestJob& job = served.job;
   constexpr int messages = 1000;  // more than the ring has cells
-  std::thread server([&job] {
-    job.as(0, [&](Comm& comm) {
-      int value = -1;
-      ASSERT_FALSE(recv({&value, 4, byte_type()}, 1, 99, comm, MPI_STATUS_IGNORE));
-    });
-  });
-  wait_until_asleep(job, 1, 0);
   std::thread sender([&job] {
     job.as(0, [&](Comm& comm) {
       for (int i = 0; i < messages; ++i) ASSERT_FALSE(send({&i, 4, byte_type()}, 1, 1, comm));
@@ -267,8 +264,7 @@ TEST(Waiting, AFullRingKeepsTheServerAwake) {
     }
   });
   sender.join();
-  send_int(job, 0, 99);
-  server.join();
+  served.end();
 }
 
 }  // namespace
