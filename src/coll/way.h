@@ -8,6 +8,7 @@
 #include <bit>
 #include <string_view>
 
+#include "coll/advice.h"
 #include "coll/select.h"
 #include "coll/shared/block.h"
 #include "coll/signature.h"
@@ -80,11 +81,10 @@ inline Way advised(Advice& advice, const WayCase& c) {
   const int row = way_parameter(c.call);
   const int column = std::bit_width(static_cast<std::uint64_t>(c.bytes - 1));
   if (c.bytes <= 0 || row < 0 || column >= Advice::size_classes) return Way::automatic;
-  std::atomic<std::uint8_t>& way = advice.way[c.reach][row][column];
-  if (way.load(std::memory_order_relaxed) == 0) [[unlikely]]
-    way.store(static_cast<std::uint8_t>(fastest_shared(advice.machine, c)),
-              std::memory_order_relaxed);
-  return static_cast<Way>(way.load(std::memory_order_relaxed));
+  std::uint8_t& way = advice.way[c.reach][row][column];
+  if (way == 0) [[unlikely]]
+    way = static_cast<std::uint8_t>(fastest_shared(advice.machine, c));
+  return static_cast<Way>(way);
 }
 
 const char* name_of(Call call, Way way);

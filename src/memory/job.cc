@@ -29,14 +29,15 @@ constexpr std::size_t round_up(std::size_t n) {
 
 // heap_state[0]: bytes handed out by the bump pointer; heap_state[k]: offset of the first free
 // block of 2^(k+11) bytes, 0 for none. A free block starts with the offset of the next.
-// heap_state[refusing]: 1 once a shared block did not fit; heap_state[chains + i]: first of the
-// shared blocks whose names hash to i.
+// heap_state[chains + i]: first of the shared blocks whose names hash to i. One that did not fit is
+// a head alone, until all its users have been told; heap_state[refusing]: 1 once not even that fit,
+// then whatever does not exist yet is refused.
 constexpr int refusing = 47, chains = 48, chain_count = 16;
 
 /// In front of a shared block.
 struct alignas(64) SharedHead {
   std::uint64_t next, name, bytes;
-  std::int32_t users;  // that have not left
+  std::int32_t users;  // that have not left, or not been refused
 };
 
 int size_class(std::size_t bytes) {
@@ -184,41 +185,26 @@ void Job::free_locked(std::uint64_t offset, std::size_t bytes) {
   first = offset;
 }
 
-std::uint64_t Job::heap_allocate(std::size_t bytes, std::size_t zeroed) {
-  std::uint64_t offset = 0;
-  std::size_t dirty = 0;
-  {
-    HeapGuard guard(header());
-    offset = allocate_locked(bytes, &dirty);
-  }
-  std::memset(at(offset), 0, std::min(dirty, zeroed));
-  return offset;
-}
-
-void Job::heap_free(std::uint64_t offset, std::size_t bytes) {
-  HeapGuard guard(header());
-  free_locked(offset, bytes);
-}
-
-bool Job::leave_block(std::atomic<std::uint32_t>& users) {
-  HeapGuard guard(header());
-  return users.fetch_sub(1, std::memory_order_relaxed) == 1;  // the lock orders
-}
-
 std::uint64_t Job::shared_block(std::uint64_t name, std::size_t bytes, std::size_t zeroed,
                                 int users) {
   JobHeader& h = header();
   HeapGuard guard(h);
   std::uint64_t& first = h.heap_state[chains + name % chain_count];
-  for (std::uint64_t at_block = first; at_block != 0;) {
-    const auto& head = *reinterpret_cast<SharedHead*>(at(at_block));
-    if (head.name == name) return at_block + sizeof head;
-    at_block = head.next;
+  for (std::uint64_t block = first; block != 0;) {
+    const auto& head = *reinterpret_cast<SharedHead*>(at(block));
+    if (head.name != name) {
+      block = head.next;
+      continue;
+    }
+    if (head.bytes > sizeof(SharedHead)) return block + sizeof(SharedHead);
+    leave_locked(block);
+    return 0;
   }
   if (h.heap_state[refusing] != 0) return 0;
-  std::size_t dirty = 0;
-  const std::size_t total = bytes + sizeof(SharedHead);
-  const std::uint64_t made = allocate_locked(total, &dirty);
+  std::size_t dirty = 0, total = bytes + sizeof(SharedHead);
+  std::uint64_t made = allocate_locked(total, &dirty);
+  const bool fits = made != 0;
+  if (!fits) made = allocate_locked(total = sizeof(SharedHead), &dirty);
   if (made == 0) {
     h.heap_state[refusing] = 1;
     return 0;
@@ -226,19 +212,23 @@ std::uint64_t Job::shared_block(std::uint64_t name, std::size_t bytes, std::size
   std::memset(at(made), 0, std::min(dirty, zeroed + sizeof(SharedHead)));
   *reinterpret_cast<SharedHead*>(at(made)) = {first, name, total, users};
   first = made;
-  return made + sizeof(SharedHead);
+  if (fits) return made + sizeof(SharedHead);
+  leave_locked(made);
+  return 0;
 }
 
 void Job::leave_shared_block(std::uint64_t offset) {
-  JobHeader& h = header();
-  HeapGuard guard(h);
-  const std::uint64_t made = offset - sizeof(SharedHead);
-  auto& head = *reinterpret_cast<SharedHead*>(at(made));
+  HeapGuard guard(header());
+  leave_locked(offset - sizeof(SharedHead));
+}
+
+void Job::leave_locked(std::uint64_t block) {
+  auto& head = *reinterpret_cast<SharedHead*>(at(block));
   if (--head.users > 0) return;
-  std::uint64_t* link = &h.heap_state[chains + head.name % chain_count];
-  while (*link != made) link = &reinterpret_cast<SharedHead*>(at(*link))->next;
+  std::uint64_t* link = &header().heap_state[chains + head.name % chain_count];
+  while (*link != block) link = &reinterpret_cast<SharedHead*>(at(*link))->next;
   *link = head.next;
-  free_locked(made, head.bytes);
+  free_locked(block, head.bytes);
 }
 
 }  // namespace weft::memory

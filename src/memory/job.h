@@ -95,34 +95,18 @@ class Job {
   }
   int fd() const { return fd_; }
 
-  /// Take `bytes` bytes (rounded up to a power of two, at least 4 KiB) of the common heap, aligned
-  /// to 4 KiB; the first `zeroed` are zero. 0 when it is full. Give them back with heap_free. Any
-  /// process may free.
-  std::uint64_t heap_allocate(std::size_t bytes, std::size_t zeroed = SIZE_MAX);
-  void heap_free(std::uint64_t offset, std::size_t bytes);
-  /// One of a block's users leaves; true for the last one, who frees it. Under the heap's lock, so
-  /// that everybody's accesses are before those of the next owner (ThreadSanitizer does not see the
-  /// order that other processes make).
-  bool leave_block(std::atomic<std::uint32_t>& users);
-  /// A block that another rank has taken and told us of.
-  std::byte* block(std::uint64_t offset) {
-    // acquire: pairs with heap_free. What this process did there before it gave the block back is
-    // before all this by way of the rank that took it; if that is in another process,
-    // ThreadSanitizer sees only this.
-    header().heap_lock.load(std::memory_order_acquire);
-    return at(offset);
-  }
-
   /// Memory of the heap that `users` ranks share under a name, without a message: whoever asks
-  /// first makes it, its first `zeroed` bytes are zero. It goes when all of them have left it. The
-  /// first that does not fit ends it for the whole job: from then on whatever does not exist yet is
-  /// 0 for all its users, so they always agree. The name may be used again when the last has left.
+  /// first makes it, aligned to a line, its first `zeroed` bytes are zero. If it does not fit then
+  /// it is 0 for all of them, however much is free when they ask; each asks once. It goes when all
+  /// have left it (or been refused); the name may be used again then.
   std::uint64_t shared_block(std::uint64_t name, std::size_t bytes, std::size_t zeroed, int users);
+  /// Under the heap's lock, so that everybody's accesses are before those of the next users.
   void leave_shared_block(std::uint64_t offset);
 
  private:
   std::uint64_t allocate_locked(std::size_t bytes, std::size_t* dirty);
   void free_locked(std::uint64_t offset, std::size_t bytes);
+  void leave_locked(std::uint64_t block);
 
   Job(void* base, std::size_t bytes, int fd) : base_(base), bytes_(bytes), fd_(fd) {}
   void* base_;

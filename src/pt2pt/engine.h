@@ -7,6 +7,7 @@
 // mailbox and waits.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -96,8 +97,10 @@ struct Engine {
   std::int32_t world_rank = 0;
   std::int32_t pid = 0;
   std::int32_t first_here = 0, ranks_here = 0;  // the ranks of this process (world/process.cc)
-  bool hosts(std::int32_t rank) const {
-    return rank >= first_here && rank - first_here < ranks_here;
+  bool hosts_all(const std::vector<std::int32_t>& ranks) const {
+    return std::all_of(ranks.begin(), ranks.end(), [this](std::int32_t rank) {
+      return rank >= first_here && rank - first_here < ranks_here;
+    });
   }
   Counters* counters = nullptr;
   std::unique_ptr<Log> log;

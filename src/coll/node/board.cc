@@ -8,9 +8,7 @@ namespace weft::coll {
 Boards* Boards::attach(Comm& comm, std::uint32_t name) {
   pt2pt::Engine& e = *comm.engine;
   if (comm.is_inter() || comm.size() < 2 || comm.size() > ranks_max) return nullptr;
-  const auto here = [&](std::int32_t world) { return e.hosts(world); };
-  const auto& members = comm.group->members;
-  const bool direct = std::all_of(members.begin(), members.end(), here);
+  const bool direct = e.hosts_all(comm.group->members);
   const auto p = static_cast<std::size_t>(comm.size());
   const int boards = name == 0 ? window : 1;
   const std::size_t lines = p * static_cast<std::size_t>(boards);

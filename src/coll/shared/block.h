@@ -15,8 +15,6 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "coll/advice.h"
-
 namespace weft::coll {
 
 inline constexpr std::int64_t inline_max = 48;
@@ -55,13 +53,7 @@ struct alignas(64) Node {
 };
 
 struct alignas(64) BlockHeader {
-  // line 0: written by rank 0 before the others know the block
-  std::int64_t slot_bytes;
-  std::uint32_t flat;  // 1: everybody looks at everybody; 0: the last one to arrive works for all
-  // line 1: rarely written
-  alignas(64) std::atomic<std::uint32_t> members;  // ranks that still use the block
-  std::atomic<std::uint32_t> wanted;               // ranks that wait for room in their window
-  alignas(64) Advice advice;
+  std::atomic<std::uint32_t> wanted;  // ranks that wait for room in their window
 };
 
 /// Where the parts of a block are.

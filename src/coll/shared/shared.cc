@@ -12,7 +12,6 @@
 
 #include <algorithm>
 
-#include "coll/algorithms/algorithms.h"
 #include "coll/state.h"
 #include "coll/wait.h"
 #include "memory/job.h"
@@ -23,6 +22,8 @@ namespace {
 // Of a payload that is so short the first line outside the seat is fetched while its flag is
 // awaited; of a longer one it would only be torn from its writer.
 constexpr std::int64_t look_ahead_max = 128;
+// Names of blocks beside those of the communicator's boards, which count from 0 (node/board.h).
+constexpr std::uint64_t shared_names = 1U << 31;
 
 std::atomic<std::uint64_t>& number_at(std::byte* lines, int rank) {
   return *reinterpret_cast<std::atomic<std::uint64_t>*>(lines + rank * 64);
@@ -191,44 +192,31 @@ Way Shared::way_asked(WayCase c) {
 }
 
 Shared* Shared::attach(Comm& comm) {
-  pt2pt::Engine& e = *comm.engine;
-  std::uint64_t offset = 0;
-  const std::int64_t slot_bytes = slot_bytes_for(e.params->integer(P::coll_shared_max));
-  if (comm.rank == 0 && slot_bytes > 0) {
-    const BlockLayout at(comm.size(), slot_bytes);
-    offset = e.job->heap_allocate(at.total, at.zeroed());
-    if (offset != 0) {
-      auto* header = reinterpret_cast<BlockHeader*>(e.job->at(offset));
-      header->slot_bytes = slot_bytes;
-      header->flat = !e.policy.crowded && comm.size() <= flat_max;
-      header->advice.machine = machine_between(comm);
-      header->members.store(static_cast<std::uint32_t>(comm.size()), std::memory_order_relaxed);
-    }
-  }
-  Schedule& s = take_schedule(comm);
-  bcast_binomial(s, as_bytes(&offset, sizeof offset), 0, position(comm));
-  // A failed message leaves 0: no block. That cannot differ between ranks unless the job is lost.
-  if (launch(s, comm, {}) || offset == 0) return nullptr;
-  auto* shared = new Shared(comm, e.job->block(offset), offset);
-  shared->note(Call::barrier, 0);
-  shared->meet_again();  // now everybody has joined the job
-  shared->direct_ = true;
-  for (const std::int32_t world : comm.group->members)
-    shared->direct_ &= e.job->entry(world).pid.load(std::memory_order_relaxed) == e.pid;
-  return shared;
+  const std::int64_t slot_bytes = slot_bytes_for(comm.engine->params->integer(P::coll_shared_max));
+  if (slot_bytes == 0) return nullptr;
+  const BlockLayout at(comm.size(), slot_bytes);
+  // Ranks that were given another coll.shared_max wait for each other, but corrupt nothing.
+  const std::uint64_t name =
+      std::uint64_t{comm.context} << 32 | shared_names | static_cast<std::uint64_t>(slot_bytes);
+  const std::uint64_t offset =
+      comm.engine->job->shared_block(name, at.total, at.zeroed(), comm.size());
+  return offset == 0 ? nullptr : new Shared(comm, offset, slot_bytes);
 }
 
-Shared::Shared(Comm& comm, std::byte* block, std::uint64_t offset)
+Shared::Shared(Comm& comm, std::uint64_t offset, std::int64_t slot_bytes)
     : comm_(comm),
       engine_(*comm.engine),
       rank_(comm.rank),
       size_(comm.size()),
       offset_(offset),
-      header_(*reinterpret_cast<BlockHeader*>(block)),
-      slot_bytes_(header_.slot_bytes),
-      flat_(header_.flat != 0),
-      advised_(header_.advice.worth_asking()),
-      far_(header_.advice.machine.is_far()) {
+      header_(*reinterpret_cast<BlockHeader*>(engine_.job->at(offset))),
+      slot_bytes_(slot_bytes),
+      flat_(!engine_.policy.crowded && size_ <= flat_max),
+      direct_(engine_.hosts_all(comm.group->members)),
+      advice_{.machine = machine_between(comm)},
+      advised_(advice_.worth_asking()),
+      far_(advice_.machine.is_far()) {
+  std::byte* block = engine_.job->at(offset);
   const BlockLayout at(size_, slot_bytes_);
   meeting_ = reinterpret_cast<Seat*>(block + at.meeting);
   meeting_slot_ = block + at.meeting_slot;
@@ -242,8 +230,7 @@ Shared::Shared(Comm& comm, std::byte* block, std::uint64_t offset)
 }
 
 Shared::~Shared() {
-  const std::size_t bytes = BlockLayout(size_, slot_bytes_).total;
-  if (engine_.job->leave_block(header_.members)) engine_.job->heap_free(offset_, bytes);
+  engine_.job->leave_shared_block(offset_);
 }
 
 }  // namespace weft::coll

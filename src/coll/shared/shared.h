@@ -27,6 +27,7 @@
 
 #include <cstring>
 
+#include "coll/advice.h"
 #include "coll/blocks.h"
 #include "coll/select.h"
 #include "coll/shared/block.h"
@@ -38,8 +39,8 @@ namespace weft::coll {
 
 class Shared {
  public:
-  /// Make the block of `comm` (collective, over messages). Null if the job's heap is full or the
-  /// parameter coll.shared_max is 0.
+  /// Find the block of `comm`, without a message. Null, for all its ranks, if the job's heap is
+  /// full or the parameter coll.shared_max is 0.
   static Shared* attach(Comm& comm);
   /// The last rank to leave gives the block back.
   ~Shared();
@@ -68,7 +69,7 @@ class Shared {
   Err scatter(const Blocks& send, const Buffer& recv, int root, std::int64_t bytes);
 
  private:
-  Shared(Comm& comm, std::byte* block, std::uint64_t offset);
+  Shared(Comm& comm, std::uint64_t offset, std::int64_t slot_bytes);
 
   Seat& seat(int rank) const { return seats_[rank * window + static_cast<int>(now_ % window)]; }
   std::byte* slot(int rank, std::int64_t bytes) const {
@@ -86,7 +87,7 @@ class Shared {
   /// Where the data of an operation goes; direct only where it may (`reach`).
   Way way(Call call, std::int64_t bytes, bool reach = true) {
     WayCase c{call, bytes, size_, slot_bytes_, reach && direct_, engine_.policy.crowded, far_};
-    if (advised_) c.advised = advised(header_.advice, c);
+    if (advised_) c.advised = advised(advice_, c);
     if (c.advised == Way::schedule && comm_.coll->settings.reproducible) c.advised = Way::automatic;
     if (comm_.coll->settings.ways_matter) [[unlikely]]
       return way_asked(c);
@@ -227,9 +228,10 @@ class Shared {
   const std::uint64_t offset_;
   BlockHeader& header_;
   const std::int64_t slot_bytes_;
-  const bool flat_;
+  const bool flat_;    // everybody looks at everybody; else the last one to arrive works for all
+  const bool direct_;  // all are ranks of this process
+  Advice advice_;
   const bool advised_, far_;  // the model chooses; else the table for near or far ranks
-  bool direct_ = false;
   Seat* meeting_;
   std::byte* meeting_slot_;
   Node* nodes_;

@@ -65,16 +65,36 @@ TEST(CollectiveAllocations, SharedBlocksAreGivenBack) {
     std::uint64_t settled = 0;
     for (int i = 0; i < 50; ++i) {
       CommState* outer = comm.coll;
+      comm.context += 4;  // another communicator
       attach(comm);
       EXPECT_FALSE(barrier(comm));
       EXPECT_FALSE(barrier(comm));
       detach(comm);
+      comm.context -= 4;
       comm.coll = outer;
       EXPECT_FALSE(barrier(comm));  // everybody has left the inner block
       if (i == 0) settled = handed_out;
       EXPECT_EQ(handed_out, settled);
       EXPECT_FALSE(barrier(comm));
     }
+  });
+}
+
+// What makes no block and no board goes by messages.
+TEST(CollectiveAllocations, CollectivesWorkWithoutHeap) {
+  const Type& type = *datatype::predefined(reinterpret_cast<std::uintptr_t>(MPI_INT));
+  run_ranks(3, true, [&](Comm& comm) {
+    memory::Job& job = *comm.engine->job;
+    std::uint64_t name = static_cast<std::uint64_t>(comm.rank + 1) << 56;
+    for (std::size_t bytes = std::size_t{1} << 30; bytes >= 4096; bytes /= 2)
+      while (job.shared_block(++name, bytes - 64, 0, 1) != 0) continue;
+    for (const std::int64_t count : {1, 100'000}) {
+      std::vector<int> in(static_cast<std::size_t>(count), comm.rank), out(in.size());
+      EXPECT_FALSE(
+          allreduce({in.data(), out.data(), count, &type, object::predefined_op(MPI_SUM)}, comm));
+      EXPECT_EQ(out, std::vector<int>(in.size(), 3));
+    }
+    EXPECT_GT(comm.engine->counters->messages_sent, 0U);
   });
 }
 
