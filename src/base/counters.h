@@ -50,7 +50,8 @@ namespace weft {
   X(sync_ns, "ns",                                                                            \
     "time waiting for the lock, for a signal, and between looks [with WEFT_STATS=1]")         \
   X(coll_copies, "copies", "copies this rank made in collectives through boards")             \
-  X(coll_steps, "reads", "reads of another rank's data in collectives through boards")
+  X(coll_steps, "reads", "reads of another rank's data in collectives through boards")        \
+  X(coll_phases, "phases", "phases this rank has announced in collectives through boards")
 
 // Counters per level of the node: [0] the whole machine, [1] the next level inside, ... as
 // topo/hierarchy.h numbers them. What a rank reads of another's data counts at the innermost level

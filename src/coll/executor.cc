@@ -100,6 +100,7 @@ void Executor::run_at_board(Schedule& s, const Step& step, object::Comm& comm) {
     case What::show:
       return s.boards_->show(s.number_, step.what_shown, step.views().data());
     case What::signal:
+      ++comm.engine->counters->coll_phases;
       return s.boards_->signal(s.number_, step.count);
     case What::wake:
       return s.boards_->wake(step.peer);
@@ -205,18 +206,34 @@ bool Executor::may_go_on(Schedule& s) {
   return s.boards_->has_come(s.number_, step.peer, step.count);
 }
 
+pt2pt::About Executor::about(const Schedule& s, const object::Comm& comm) {
+  pt2pt::About out{.what = hang::What::collective,
+                   .comm = &comm,
+                   .rank = MPI_ANY_SOURCE,
+                   .number = static_cast<std::uint64_t>(s.tag_),
+                   .call = call_name(call_of(s.note_)).data()};
+  if (s.boards_ == nullptr || !s.pending_.empty()) return out;
+  if (s.open_) {
+    out.rank = s.steps_[s.next_].peer;
+  } else {
+    out.lacks = [](const void* schedule, int rank) {
+      const Schedule& s = *static_cast<const Schedule*>(schedule);
+      return s.boards_->is_behind(s.number_, rank);
+    };
+    out.object = &s;
+  }
+  return out;
+}
+
 Err Executor::run(Schedule& s, object::Comm& comm) {
   while (!advance(s, comm)) {
     if (!s.pending_.empty()) {
       pt2pt::wait_for_all(s.pending_);
       continue;
     }
-    const pt2pt::About about{.what = hang::What::collective,
-                             .comm = &comm,
-                             .rank = s.open_ ? s.steps_[s.next_].peer : MPI_ANY_SOURCE,
-                             .number = s.number_};
+    const pt2pt::About what = about(s, comm);
     wait(
-        *comm.engine, [&s] { return may_go_on(s); }, about);
+        *comm.engine, [&s] { return may_go_on(s); }, what);
   }
   return s.error_;
 }

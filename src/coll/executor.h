@@ -7,6 +7,7 @@
 #pragma once
 
 #include "coll/schedule.h"
+#include "pt2pt/note.h"
 #include "pt2pt/pt2pt.h"
 
 namespace weft::coll {
@@ -23,6 +24,8 @@ class Executor {
   static Err run(Schedule& schedule, object::Comm& comm);
 
   static Err error(const Schedule& schedule) { return schedule.error_; }
+  /// Which collective it is; without messages under way also what it waits for.
+  static pt2pt::About about(const Schedule& schedule, const object::Comm& comm);
   /// The messages of the round under way.
   static std::span<object::Request* const> pending(const Schedule& schedule) {
     return schedule.pending_;

@@ -96,16 +96,25 @@ std::span<object::Request* const> parts(const object::Request& request) {
   return Executor::pending(*static_cast<const Schedule*>(request.state));
 }
 
+pt2pt::About about(const object::Request& request) {
+  pt2pt::About out = Executor::about(*static_cast<const Schedule*>(request.state), *request.comm);
+  out.persistent = request.persistent;
+  return out;
+}
+
 constexpr object::RequestOps request_ops{
-    "collective operation", start, nullptr, release, nullptr, parts};
+    "collective operation", start, nullptr, release, nullptr, parts, about};
 
 }  // namespace
 
-Schedule& take_schedule(Comm& comm) {
+Schedule& take_schedule(Comm& comm, const Signature& mine) {
   CommState& state = *comm.coll;
-  if (state.idle == nullptr) return *new Schedule;
+  if (state.idle == nullptr) state.idle = new Schedule;
   Schedule& schedule = *state.idle;
   state.idle = schedule.next_free;
+  schedule.note(note_of(mine.call, 0, mine.what));
+  if (state.settings.compare) [[unlikely]]
+    emit_comparison(schedule, comm, mine);
   return schedule;
 }
 

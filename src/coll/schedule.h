@@ -131,11 +131,12 @@ class Schedule {
   /// The steps so far come before the steps to follow. No effect twice in a row.
   void next_round();
 
-  // At a board. All ranks that are awaited have the same `note` (signature.h).
-  void use(Boards& boards, std::uint64_t number, std::uint64_t note) {
+  /// What this is (signature.h); at a board all ranks that are awaited have the same.
+  void note(std::uint64_t note) { note_ = note; }
+  // At a board.
+  void use(Boards& boards, std::uint64_t number) {
     boards_ = &boards;
     number_ = number;
-    note_ = note;
   }
   /// Let others read these buffers from the next signal on; as long as the schedule runs.
   void show(int what, std::span<const ConstBuffer> views);

@@ -79,7 +79,7 @@ void describe(const Signature& s, char* text, std::size_t room) {
 
 Err notes_differ(const Comm& comm, int rank, std::uint64_t theirs, std::uint64_t mine) {
   const auto told = [](std::uint64_t note, char* text, std::size_t room) {
-    describe({.call = static_cast<Call>(note & 0x3f),
+    describe({.call = call_of(note),
               .what = static_cast<How::What>(note >> 6 & 3),
               .bytes = static_cast<std::int64_t>(note >> 8)},
              text, room);

@@ -58,6 +58,9 @@ inline std::uint64_t note_of(Call call, std::int64_t bytes, How::What what = How
   return static_cast<std::uint64_t>(bytes) << 8 | static_cast<std::uint64_t>(what) << 6 |
          static_cast<std::uint64_t>(call);
 }
+inline Call call_of(std::uint64_t note) {
+  return static_cast<Call>(note & 0x3f);
+}
 /// The error of a rank that finds `theirs` at `rank` where it expected `mine`.
 [[gnu::cold]] Err notes_differ(const Comm& comm, int rank, std::uint64_t theirs,
                                std::uint64_t mine);

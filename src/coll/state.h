@@ -37,15 +37,8 @@ struct CommState {
 /// The shared block if a blocking operation may use it, the same answer on all ranks; else null.
 Shared* shared_for(Call call, Comm& comm, const How& how);
 
-/// An empty schedule.
-Schedule& take_schedule(Comm& comm);
-/// A schedule for an operation that the user called: with abi.check=full it compares first.
-inline Schedule& take_schedule(Comm& comm, const Signature& mine) {
-  Schedule& schedule = take_schedule(comm);
-  if (comm.coll->settings.compare) [[unlikely]]
-    emit_comparison(schedule, comm, mine);
-  return schedule;
-}
+/// An empty schedule for an operation that the user called: with abi.check=full it compares first.
+Schedule& take_schedule(Comm& comm, const Signature& mine);
 /// Run `schedule` as `how` says. Everybody who takes part calls take and launch in the same order.
 Err launch(Schedule& schedule, Comm& comm, const How& how);
 

@@ -19,6 +19,8 @@ namespace {
 
 using Sentences = std::vector<std::string>;
 
+constexpr std::size_t most_mismatches = 6;  // that are told one by one
+
 bool is_message(const Need& need) {
   return need.what == What::receive || need.what == What::probe || need.what == What::send;
 }
@@ -37,10 +39,14 @@ class Faults {
 
   Sentences find() {
     mismatches();
-    if (!out_.empty()) return out_;
+    if (!out_.empty()) {
+      consequence();
+      return out_;
+    }
     for_each_stuck_need([this](std::int32_t r, const Record& record, const Need& need) {
       to_itself(r, record, need);
       from_gone(r, need);
+      from_program(r, record, need);
     });
     mutexes();
     collectives();
@@ -78,6 +84,10 @@ class Faults {
       if (wrong_tag(r, need) || wrong_comm(r, need)) return;
       wrong_source(r, need);
     });
+    if (out_.size() <= most_mismatches) return;
+    const std::size_t more = out_.size() - most_mismatches;
+    out_.resize(most_mismatches);
+    say(text("%zu more receives do not match what was sent.", more));
   }
 
   template <class Fits>
@@ -160,6 +170,15 @@ class Faults {
                r, need.peer, need.peer, where));
   }
 
+  void from_program(std::int32_t r, const Record& record, const Need& need) {
+    if (need.what == What::program)
+      say(
+          text("rank %d waits in %s for a generalized request, but none of its threads is left to "
+               "call MPI_Grequest_complete. Call it before the wait, or in a thread that does not "
+               "wait (MPI_THREAD_MULTIPLE).",
+               r, call_text(record).c_str()));
+  }
+
   // --- threads of a rank
   void mutexes() {
     for_each_stuck([this](std::int32_t r, const Record& record) {
@@ -190,16 +209,31 @@ class Faults {
       return calls[0].first + (plain ? "" : " on " + comm_text(need->comm));
     }
   };
-  using MeetingKey = std::tuple<What, bool, std::uint32_t>;
+  // What it is, whose, and which one of those that are waited for by their requests: waits for
+  // these tell nothing about the order of calls.
+  using MeetingKey = std::tuple<What, std::uint32_t, std::uint64_t>;
 
-  bool has_begun(std::int32_t r, const Need& need) const {
-    if (need.in_memory != 0) return false;
+  /// Calls body(collectives that rank r has begun on the communicator), if that is known.
+  template <class Body>
+  void for_begun(std::int32_t r, const CommName& comm, Body&& body) const {
     for (const Thread& thread : view_.rank(r).threads)
       for (int i = 0; i < thread.record.begun_count; ++i)
-        if (thread.record.begun[i].context == need.comm.context &&
-            thread.record.begun[i].operations > need.number)
-          return true;
-    return false;
+        if (thread.record.begun[i].context == comm.context) body(thread.record.begun[i].operations);
+  }
+  bool has_begun(std::int32_t r, const Need& need) const {
+    bool so = false;
+    for_begun(r, need.comm, [&](std::uint32_t operations) { so |= operations > need.number; });
+    return so;
+  }
+  /// Who has certainly not called what is waited for: its part may be missing at third ranks too.
+  void add_late_ranks(const Need& need, std::set<std::int32_t>& out) const {
+    if (need.number == Need::not_counted || need.among.count == 0) return;
+    for (std::int32_t i = 0; i < need.among.count; ++i) {
+      const std::int32_t r = need.among.first + i * need.among.stride;
+      for_begun(r, need.comm, [&](std::uint32_t operations) {
+        if (operations <= need.number) out.insert(r);
+      });
+    }
   }
 
   void collectives() {
@@ -208,14 +242,14 @@ class Faults {
       for (int i = 0; i < std::min(record.needs_count, Record::needs_max); ++i) {
         const Need& need = record.needs[i];
         if (need.what != What::collective && need.what != What::construction) continue;
-        // Waits for nonblocking ones tell nothing about the order of calls.
-        const bool nonblocking = std::strncmp(record.call, "MPI_Wait", 8) == 0;
-        Meeting& m = meetings[{need.what, nonblocking, need.comm.context}];
+        const bool by_request = need.call[0] != 0;
+        Meeting& m =
+            meetings[{need.what, need.comm.context, by_request ? need.number : UINT64_MAX}];
         if (m.need == nullptr) m.need = &need;
-        std::vector<std::int32_t>& callers =
-            m.ranks_in(nonblocking ? "a nonblocking collective" : call_text(record));
+        std::vector<std::int32_t>& callers = m.ranks_in(by_request ? need.call : call_text(record));
         if (callers.empty() || callers.back() != r) callers.push_back(r);
         if (need.peer != nobody && !has_begun(need.peer, need)) m.wanted.insert(need.peer);
+        if (by_request) add_late_ranks(need, m.wanted);
       }
     });
     // A wait in MPI_Finalize mostly follows from something else.
@@ -250,8 +284,9 @@ class Faults {
     std::string out = " for " + need_text(need);
     const std::vector<std::int32_t>& in_it = m.calls[0].second;
     if (std::find(in_it.begin(), in_it.end(), need.peer) != in_it.end())
-      out += text(", which rank %d would have to %s before its %s", need.peer,
-                  need.what == What::send ? "do" : "send", m.calls[0].first.c_str());
+      out += text(", which rank %d would have to %s before %s %s", need.peer,
+                  need.what == What::send ? "do" : "send",
+                  m.need->call[0] != 0 ? "it waits for its" : "its", m.calls[0].first.c_str());
     return out;
   }
 
@@ -275,25 +310,27 @@ class Faults {
   }
 
   // --- circles
-  /// What keeps rank r, if that is one rank's send or receive: the first need that cannot come.
-  const Need* first_obstacle(std::int32_t r) const {
+  /// What keeps rank r, if that is one rank's send or receive (`any`: or its part of a collective):
+  /// the first need that cannot come.
+  const Need* first_obstacle(std::int32_t r, bool any = false) const {
     const RankView& rank = view_.rank(r);
     for (std::size_t t = 0; t < rank.threads.size(); ++t) {
       if (!analysis_.is_stuck(r, t)) continue;
       const Record& record = rank.threads[t].record;
       for (int i = 0; i < std::min(record.needs_count, Record::needs_max); ++i)
         if (const Need& need = record.needs[i];
-            is_message(need) && need.peer != nobody && analysis_.is_dead(need.peer))
+            (any || is_message(need)) && need.peer != nobody && analysis_.is_dead(need.peer))
           return &need;
     }
     return nullptr;
   }
 
-  std::vector<std::int32_t> find_circle() const {
+  /// `any`: collectives count too.
+  std::vector<std::int32_t> find_circle(bool any) const {
     for (std::size_t start = 0; start < view_.ranks.size(); ++start) {
       std::vector<std::int32_t> path;
       auto r = static_cast<std::int32_t>(start);
-      for (const Need* need = nullptr; (need = first_obstacle(r)) != nullptr; r = need->peer) {
+      for (const Need* need = nullptr; (need = first_obstacle(r, any)) != nullptr; r = need->peer) {
         const auto seen = std::find(path.begin(), path.end(), r);
         if (seen != path.end()) return {seen, path.end()};
         path.push_back(r);
@@ -302,22 +339,31 @@ class Faults {
     return {};
   }
 
-  void circle() {
-    const std::vector<std::int32_t> ranks = find_circle();
-    if (ranks.empty()) return;
-    int sends = 0;
+  static std::string circle_text(const std::vector<std::int32_t>& ranks) {
+    if (ranks.size() == 2) return text("ranks %d and %d wait for each other", ranks[0], ranks[1]);
     std::string who;
-    for (const std::int32_t r : ranks) {
-      who += text("%d -> ", r);
-      sends += first_obstacle(r)->what == What::send;
-    }
-    who = ranks.size() == 2 ? text("ranks %d and %d wait for each other", ranks[0], ranks[1])
-                            : "ranks " + who + text("%d wait for each other in a circle", ranks[0]);
+    for (const std::int32_t r : ranks) who += text("%d -> ", r);
+    return "ranks " + who + text("%d wait for each other in a circle", ranks[0]);
+  }
+
+  /// Of what has been said.
+  void consequence() {
+    const std::vector<std::int32_t> ranks = find_circle(true);
+    if (ranks.size() > 1) say("That is why " + circle_text(ranks) + ".");
+  }
+
+  void circle() {
+    const std::vector<std::int32_t> ranks = find_circle(false);
+    if (ranks.empty()) return;
+    const auto sends = std::count_if(ranks.begin(), ranks.end(), [this](std::int32_t r) {
+      return first_obstacle(r)->what == What::send;
+    });
+    const std::string who = circle_text(ranks);
     if (sends == 0)
       say(who +
           ": each receives first and would send only afterwards, so nobody ever sends. Let one "
           "of them send before it receives, or use MPI_Sendrecv or MPI_Irecv.");
-    else if (sends == static_cast<int>(ranks.size()))
+    else if (sends == static_cast<std::ptrdiff_t>(ranks.size()))
       say(who +
           ": each sends and waits until the other side receives, so nobody ever receives. A "
           "large message is not kept for later. Let one of them receive first, or use "

@@ -18,7 +18,7 @@
 namespace weft::hang {
 
 inline constexpr std::int32_t nobody = -1;
-inline constexpr std::size_t name_bytes = 32;
+inline constexpr std::size_t name_bytes = 32, call_bytes = 40;
 
 /// A wait is written down when it has lasted so long: far more than any that should be fast.
 inline constexpr std::int64_t noted_after_ns = 20'000'000;
@@ -31,6 +31,7 @@ enum class What : std::uint32_t {
   probe,
   collective,    // a message of a collective, or a rank's part of one in shared memory
   construction,  // a message of a communicator's construction
+  program,       // MPI_Grequest_complete by a thread of this rank
   other,         // something of which nothing is known: it may always come
 };
 
@@ -47,14 +48,16 @@ struct CommName {
 
 /// One thing that a thread waits for.
 struct Need {
+  static constexpr std::uint64_t not_counted = UINT64_MAX;
   What what = What::other;
-  std::int32_t peer = nobody;  // world rank; nobody: any of `among`
-  std::int32_t rank = nobody;  // the same, as a rank of the communicator
-  std::int32_t tag = 0;        // MPI_ANY_TAG too
-  std::int64_t bytes = 0;      // of a receive: that have room
-  std::uint64_t number = 0;    // of the collective on this communicator
+  std::int32_t peer = nobody;          // world rank; nobody: any of `among`
+  std::int32_t rank = nobody;          // the same, as a rank of the communicator
+  std::int32_t tag = 0;                // MPI_ANY_TAG too
+  std::int64_t bytes = 0;              // of a receive: that have room
+  std::uint64_t number = not_counted;  // of a collective, as Begun counts them
   Ranks among;
-  std::int32_t in_memory = 0;  // a collective through shared memory; `number` counts these
+  std::int32_t spare = 0;
+  char call[call_bytes] = "";  // of a collective by its request: "MPI_Iallreduce"; else empty
   CommName comm;
 };
 
@@ -68,7 +71,7 @@ struct Message {
   CommName comm;
 };
 
-/// Collectives by messages that a rank has begun on a communicator.
+/// Collectives by schedules, boards or messages, that a rank has begun on a communicator.
 struct Begun {
   std::uint32_t context = 0;
   std::uint32_t operations = 0;
@@ -82,7 +85,7 @@ struct Record {
   std::int64_t moved_ns = 0;    // when the rank last sent, received or copied anything
   std::uint64_t park_at = 0;    // offset of the word it sleeps on; 0: another thread wakes it
   std::uint64_t call_site = 0;  // address that the MPI call returns to
-  char call[40] = "";           // "MPI_Waitall"
+  char call[call_bytes] = "";   // "MPI_Waitall"
   std::int32_t pid = 0, tid = 0;
   std::int32_t multiple = 0;  // MPI_THREAD_MULTIPLE: other threads of the rank may be in MPI
   std::int32_t one_is_enough = 0;

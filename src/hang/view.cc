@@ -28,9 +28,9 @@ bool make_safe(Record& record, std::int32_t ranks) {
   if (record.needs_count < 0 || record.messages_count < 0 || record.begun_count < 0 ||
       record.begun_count > Record::begun_max)
     return false;
-  record.call[sizeof record.call - 1] = 0;
+  record.call[call_bytes - 1] = 0;
   for (Need& need : record.needs) {
-    need.comm.name[name_bytes - 1] = 0;
+    need.comm.name[name_bytes - 1] = need.call[call_bytes - 1] = 0;
     if (need.peer < nobody || need.peer >= ranks || !is_among(need.among, ranks)) return false;
   }
   for (Message& message : record.messages) message.comm.name[name_bytes - 1] = 0;

@@ -32,8 +32,9 @@ std::string partners_text(const Record& record) {
   const int shown = std::min(record.needs_count, Record::needs_max);
   for (int i = 0; i < shown; ++i) {
     const Need& need = record.needs[i];
-    const bool same = need.what == record.needs[0].what &&
-                      need.comm.context == record.needs[0].comm.context && need.peer != nobody;
+    const Need& first = record.needs[0];
+    const bool same = need.what == first.what && need.comm.context == first.comm.context &&
+                      std::strcmp(need.call, first.call) == 0 && need.peer != nobody;
     if (!same || (need.what != What::collective && need.what != What::construction)) return "";
     peers.push_back(need.peer);
   }
@@ -104,7 +105,10 @@ std::string need_text(const Need& need) {
       return from_text(need) + text(" to receive %lld bytes (%s)", bytes, about.c_str());
     case What::collective:
     case What::construction:
-      return from_text(need) + "'s part of a collective on " + comm_text(need.comm);
+      return from_text(need) + "'s part of " + (need.call[0] != 0 ? need.call : "a collective") +
+             " on " + comm_text(need.comm);
+    case What::program:
+      return "a call of MPI_Grequest_complete by this rank";
     case What::other:
       break;
   }
@@ -135,8 +139,9 @@ std::string wait_text(const Record& record, const std::string& called) {
   std::string out = "waits in " + call_text(record);
   const std::string partners = partners_text(record);
   if (!partners.empty()) {
-    if (record.needs[0].what == What::collective && !is_finalize(record))
-      out += " on " + comm_text(record.needs[0].comm);
+    const Need& need = record.needs[0];
+    if (need.call[0] != 0) out += text(" for %s", need.call);
+    if (need.what == What::collective && !is_finalize(record)) out += " on " + comm_text(need.comm);
     return out + called + " for " + partners;
   }
   out += called;

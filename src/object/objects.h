@@ -21,6 +21,7 @@
 namespace weft {
 struct Rank;  // world/rank.h: everything a rank owns
 namespace pt2pt {
+struct About;    // what a wait is for, in words
 struct Engine;   // matching, lanes and progress of one rank
 struct Waiting;  // a thread in a blocking call
 }  // namespace pt2pt

@@ -30,6 +30,8 @@ struct RequestOps {
   Err (*query)(Request&);
   /// The requests that one made of others waits for now; null for other kinds.
   std::span<Request* const> (*parts)(const Request&) = nullptr;
+  /// Which collective it is, and what it waits for if not for parts; null for other kinds.
+  pt2pt::About (*about)(const Request&) = nullptr;
 };
 
 struct Request : Object {

@@ -7,6 +7,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
+#include <cstdio>
 #include <cstring>
 
 #include "base/clock.h"
@@ -21,6 +23,7 @@ using hang::Need;
 using hang::Record;
 using hang::What;
 
+constexpr object::RequestOps no_ops{};
 constexpr std::uint32_t spaces = 4;  // message spaces of a communicator (object::Comm::context)
 
 /// The communicator to which messages of `context` belong; nullptr: to none that is complete.
@@ -110,14 +113,52 @@ class Writer {
 
   void add(Request& request) {
     if (request.done) return;
-    if (request.ops != nullptr && request.ops->parts != nullptr) {
-      for (Request* part : request.ops->parts(request)) add(*part);
-    } else if (request.state == nullptr && request.comm != nullptr &&
-               static_cast<P2p&>(request).halves == 0) {
-      add_message(static_cast<P2p&>(request));
-    } else {
+    const int before = record_.needs_count;
+    const object::RequestOps& ops = request.ops != nullptr ? *request.ops : no_ops;
+    if (ops.parts != nullptr) {
+      add_parts(request);
+    } else if (ops.query != nullptr) {
+      Need need;
+      need.what = What::program;
+      need.peer = e_.world_rank;
+      add(need);
+    } else if (request.comm == nullptr) {
       add(Need{});
+    } else if (static_cast<P2p&>(request).halves != 0) {
+      add_halves(static_cast<P2p&>(request));
+    } else {
+      add_message(static_cast<P2p&>(request));
     }
+    if (record_.needs_count == before) add(Need{});  // it is about to be complete
+  }
+
+  void add_parts(Request& request) {
+    const std::span<Request* const> parts = request.ops->parts(request);
+    About about;
+    if (request.ops->about != nullptr) about = request.ops->about(request);
+    name_call(about);
+    for (Request* part : parts) add(*part);
+    if (parts.empty() && about.comm != nullptr) add(about);
+    call_[0] = 0;
+  }
+
+  void add_halves(P2p& whole) {
+    // acquire: pairs with the end of a half in another context
+    int others = std::atomic_ref(whole.halves).load(std::memory_order_acquire);
+    for (P2p* half : whole.pair)
+      if (half != nullptr) {
+        add_message(*half);
+        --others;
+      }
+    if (others > 0) add(Need{});  // in another context, whose lock is not held
+  }
+
+  /// Of a collective that is waited for by its request, as the user calls it.
+  void name_call(const About& about) {
+    if (about.call == nullptr) return;
+    const bool persistent = about.persistent;
+    std::snprintf(call_, sizeof call_, "MPI_%c%s%s", persistent ? std::toupper(*about.call) : 'I',
+                  about.call + persistent, persistent ? "_init" : "");
   }
 
   void add_message(const P2p& p) {
@@ -141,6 +182,7 @@ class Writer {
                 : p.is_send                  ? What::send
                                              : What::receive;
     if (space == 1) need.number = static_cast<std::uint64_t>(p.envelope.tag);
+    copy_name(need.call, sizeof need.call, call_);
     add(need);
   }
 
@@ -150,7 +192,7 @@ class Writer {
     need.what = about.what;
     need.tag = about.tag;
     need.number = about.number;
-    need.in_memory = about.what == What::collective;
+    copy_name(need.call, sizeof need.call, call_);
     need.comm = name_of(about.comm, about.comm->context);
     const std::vector<std::int32_t>& members = about.comm->peers();
     if (about.lacks == nullptr) {
@@ -179,13 +221,14 @@ class Writer {
 
   Engine& e_;
   Record& record_;
+  char call_[hang::call_bytes] = "";
 };
 
 /// Anything that a rank did changes it.
 std::uint64_t done_so_far(const Engine& e) {
   const Counters& c = *e.counters;
   return c.messages_sent + c.messages_received + c.bytes_copied + c.copies_helped + c.unexpected +
-         c.coll_copies + c.coll_steps;
+         c.coll_copies + c.coll_steps + c.coll_phases;
 }
 
 }  // namespace

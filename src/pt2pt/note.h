@@ -15,13 +15,16 @@ namespace weft::pt2pt {
 struct Engine;
 struct Awaited;
 
-/// What a wait is about that is not about requests.
+/// What a wait is about that is not about messages.
 struct About {
   hang::What what = hang::What::other;
   const object::Comm* comm = nullptr;
   std::int32_t rank = 0;  // of `comm`, MPI_ANY_SOURCE: any; ignored if there is `lacks`
   std::int32_t tag = 0;
-  std::uint64_t number = 0;  // of the collective
+  std::uint64_t number = hang::Need::not_counted;  // of a collective
+  // Of a collective that is waited for by its request: "allreduce", and whether it is persistent.
+  const char* call = nullptr;
+  bool persistent = false;
   /// Is `rank` one of those whose part is missing?
   bool (*lacks)(const void* object, int rank) = nullptr;
   const void* object = nullptr;

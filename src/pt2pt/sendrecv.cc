@@ -54,10 +54,10 @@ Result<Buffer> packed_copy(const ConstBuffer& buffer) {
   return Buffer{copy, bytes, datatype::predefined(reinterpret_cast<std::uintptr_t>(MPI_BYTE))};
 }
 
-/// One half of a nonblocking pair is complete: tell the whole, which is `partner`.
+/// One half of a nonblocking pair is complete: tell the whole.
 /// The whole is of the receive's context.
 void half_finished(P2p& half) {
-  P2p& whole = *half.partner;
+  P2p& whole = *half.pair[0];
   if (!half.is_send) {
     whole.source = half.source;
     whole.tag = half.tag;
@@ -66,6 +66,7 @@ void half_finished(P2p& half) {
   if (half.error != MPI_SUCCESS)
     std::atomic_ref(whole.error).store(half.error, std::memory_order_relaxed);
   Engine& home = *whole.engine;
+  if (half.engine == &home) whole.pair[half.is_send] = nullptr;
   // acq_rel: the second sees what the first has done; pairs with itself and with poll_whole()
   const bool last = std::atomic_ref(whole.halves).fetch_sub(1, std::memory_order_acq_rel) == 1;
   if (!whole.polled) {
@@ -85,7 +86,8 @@ bool poll_whole(void* state) {
 
 P2p* new_half(Engine& e, Comm& comm, bool is_send, const Buffer& buffer, P2p& whole) {
   P2p* half = new_request(e, comm, is_send, buffer);
-  half->partner = &whole;
+  half->pair[0] = &whole;
+  if (whole.engine == &e) whole.pair[is_send] = half;
   half->finished = half_finished;
   object::orphan(*half);
   return half;

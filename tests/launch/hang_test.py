@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Reports about jobs that hang: ten small wrong programs of hang/, the text of each beside it; and none for right ones.
+"""Reports about jobs that hang: small wrong programs of hang/, the text of each beside it; and none for right ones.
 
 `hang_test.py --write` writes the texts anew: read the difference."""
 import os
@@ -18,7 +18,7 @@ from harness import BUILD, MODES, PATIENCE
 HERE = Path(__file__).resolve().parent / "hang"
 LIMIT = {"WEFT_SYNC_HANG_SECONDS": "1"}
 WRONG = {"receive_circle": 3, "send_circle": 2, "missing_rank": 3, "wrong_tag": 2, "wrong_comm": 2, "ssend_to_self": 1,
-         "mutex": 2, "finished_rank": 2, "different_collectives": 2, "waitall": 2}
+         "mutex": 2, "finished_rank": 2, "different_collectives": 2, "waitall": 2, "isendrecv": 3, "nonblocking": 3, "grequest": 2}
 
 
 def program(name):

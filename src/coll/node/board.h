@@ -62,6 +62,12 @@ class Boards {
   /// news; false at first.
   bool open(std::uint64_t number, bool* asked);
   void finish(std::uint64_t number);
+  /// Does opening board `number` wait for that rank to finish an operation?
+  bool is_behind(std::uint64_t number, int rank) const {
+    return finished_[rank].number.load(std::memory_order_acquire) +
+               static_cast<std::uint64_t>(boards_) <
+           number;
+  }
 
   /// What this rank does, for the others to compare (signature.h); from the next signal on.
   void note(std::uint64_t number, std::uint64_t note) {

@@ -82,7 +82,8 @@ std::optional<Site> begin(Call call, Schedule& s, Comm& comm, const How& how, st
   } else {
     number = boards->take();
   }
-  s.use(*boards, number, note_of(call, bytes, how.what));
+  s.use(*boards, number);
+  s.note(note_of(call, bytes, how.what));
   if (how.what == How::persistent) s.own_boards();
   tell_way(comm, call, bytes, *name);
   return Site{state, *boards, number, position(comm)};

@@ -120,7 +120,20 @@ TEST(Analysis, AThreadThatMayGoOnHelpsTheOthers) {
 
 TEST(Analysis, WhatIsNotKnownMayCome) {
   ViewOf v(1);
-  v.needs(v.waits(0, "MPI_Wait"), What::other, nobody);  // a generalized request
+  v.needs(v.waits(0, "MPI_Wait"), What::other, nobody);
+  EXPECT_FALSE(hangs(v));
+}
+
+TEST(Analysis, AGeneralizedRequestNeedsAThreadThatMoves) {
+  ViewOf v(2);
+  v.needs(v.waits(0, "MPI_Wait"), What::program, 0);
+  EXPECT_TRUE(hangs(v));
+  v.receives(0, 1).multiple = 1;  // a second thread, which waits for rank 1, which computes
+  v.rank(0).threads[0].record.multiple = 1;
+  EXPECT_FALSE(hangs(v));
+  v.receives(1, 0);
+  EXPECT_TRUE(hangs(v));
+  v.rank(0).others_can_move = true;
   EXPECT_FALSE(hangs(v));
 }
 

@@ -36,6 +36,25 @@ TEST(Faults, WrongSource) {
                    "from rank 2."));
 }
 
+TEST(Faults, AMismatchAndItsCircle) {
+  ViewOf v(3);
+  for (int r = 0; r < 3; ++r) v.receives(r, (r + 1) % 3, 5);
+  v.keeps(v.rank(0).threads[0].record, 1, 6);
+  EXPECT_EQ(faults(v).size(), 2U);
+  EXPECT_TRUE(says(v, "rank 0 waits for a message with tag 5, but"));
+  EXPECT_TRUE(says(v, "That is why ranks 0 -> 1 -> 2 -> 0 wait for each other in a circle."));
+  v.rank(1).threads.clear();
+  v.rank(1).state = RankView::State::left;
+  EXPECT_EQ(faults(v).size(), 1U);
+}
+
+TEST(Faults, ManyMismatches) {
+  ViewOf v(100);
+  for (int r = 0; r < 100; ++r) v.keeps(v.receives(r, (r + 1) % 100, 5), (r + 1) % 100, 6);
+  EXPECT_EQ(faults(v).size(), 8U);
+  EXPECT_TRUE(says(v, "94 more receives do not match what was sent."));
+}
+
 TEST(Faults, ReceiveFromItself) {
   ViewOf v(1);
   v.receives(0, 0);
@@ -65,14 +84,33 @@ TEST(Faults, SeveralRanksMissing) {
 
 TEST(Faults, ANonblockingCollectiveWasCalled) {
   ViewOf v(2);
-  Need& need = v.meets(0, "MPI_Wait", {1}, 7).needs[0];
-  need.in_memory = 0;
-  v.receives(1, 0).begun[0] = {0, 8};  // begun the collectives 0 to 7
-  v.rank(1).threads[0].record.begun_count = 1;
+  v.waits_for_collective(0, "MPI_Ibarrier", 7, {1});
+  ViewOf::has_begun(v.receives(1, 0), 8);
   for (const std::string& sentence : faults(v))
     EXPECT_EQ(sentence.find("not called"), sentence.npos) << sentence;
   v.rank(1).threads[0].record.begun[0].operations = 7;
-  EXPECT_TRUE(says(v, "rank 1 has not called it: it waits in MPI_Recv for a message from rank 0"));
+  EXPECT_TRUE(says(v,
+                   "MPI_Ibarrier on MPI_COMM_WORLD needs all its ranks, but rank 1 has not called "
+                   "it: it waits in MPI_Recv for a message from rank 0"));
+}
+
+// Rank 0 waits for rank 1, which has called it and waits, there, for rank 2.
+TEST(Faults, AThirdRankIsMissing) {
+  ViewOf v(3);
+  v.waits_for_collective(0, "MPI_Ibarrier", 7, {1});
+  ViewOf::has_begun(v.receives(1, 0), 8);
+  ViewOf::has_begun(v.receives(2, 0), 7);
+  EXPECT_TRUE(says(v, "MPI_Ibarrier on MPI_COMM_WORLD needs all its ranks, but rank 2 has not "));
+  v.rank(2).threads[0].record.begun_count = 0;  // not known
+  for (const std::string& sentence : faults(v))
+    EXPECT_EQ(sentence.find("not called"), sentence.npos) << sentence;
+}
+
+TEST(Faults, AGeneralizedRequest) {
+  ViewOf v(2);
+  v.needs(v.waits(0, "MPI_Waitall"), What::program, 0);
+  v.receives(1, 0);
+  EXPECT_TRUE(says(v, "rank 0 waits in MPI_Waitall for a generalized request, but none of its "));
 }
 
 TEST(Faults, CollectivesOfDifferentNumber) {
@@ -94,11 +132,20 @@ TEST(Faults, DifferentRoots) {
 
 TEST(Faults, WaitsForNonblockingCollectivesAreNoDifferentCalls) {
   ViewOf v(3);
-  v.meets(0, "MPI_Wait", {2});
-  v.meets(1, "MPI_Waitall", {2});
+  v.waits_for_collective(0, "MPI_Ibcast", 4, {2});
+  v.waits_for_collective(1, "MPI_Ibarrier", 5, {2});
   v.meets(2, "MPI_Finalize", {0, 1});
-  EXPECT_EQ(faults(v), Sentences{"a nonblocking collective on MPI_COMM_WORLD needs all its ranks, "
-                                 "but rank 2 has not called it: it is in MPI_Finalize."});
+  EXPECT_EQ(faults(v), (Sentences{"MPI_Ibcast on MPI_COMM_WORLD needs all its ranks, but rank 2 "
+                                  "has not called it: it is in MPI_Finalize.",
+                                  "MPI_Ibarrier on MPI_COMM_WORLD needs all its ranks, but rank 2 "
+                                  "has not called it: it is in MPI_Finalize."}));
+}
+
+TEST(Faults, ButTheSameOneMustBeTheSame) {
+  ViewOf v(2);
+  v.waits_for_collective(0, "MPI_Ibcast", 4, {1});
+  v.waits_for_collective(1, "MPI_Ibarrier", 4, {0});
+  EXPECT_TRUE(says(v, "different collectives: rank 0 in MPI_Ibcast, rank 1 in MPI_Ibarrier."));
 }
 
 TEST(Faults, AnyRank) {

@@ -58,15 +58,23 @@ class ViewOf {
     needs(record, What::send, to, tag);
     return record;
   }
-  Record& meets(int r, const char* call, const std::vector<int>& missing,
-                std::uint64_t number = 1) {
+  Record& meets(int r, const char* call, const std::vector<int>& missing) {
     Record& record = waits(r, call);
-    for (const int peer : missing) {
-      Need& need = needs(record, What::collective, peer);
+    for (const int peer : missing) needs(record, What::collective, peer);
+    return record;
+  }
+  /// A wait for a collective by its request; the others are those of number 0 to `number` - 1.
+  Record& waits_for_collective(int r, const char* call, std::uint64_t number,
+                               const std::vector<int>& missing) {
+    Record& record = meets(r, "MPI_Wait", missing);
+    for (Need& need : record.needs) {
+      std::strcpy(need.call, call);
       need.number = number;
-      need.in_memory = 1;
     }
     return record;
+  }
+  static void has_begun(Record& record, std::uint32_t collectives) {
+    record.begun[record.begun_count++] = {0, collectives};
   }
   void keeps(Record& record, int sender, int tag) {
     record.messages[record.messages_count++] = {
