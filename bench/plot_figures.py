@@ -8,18 +8,20 @@ import matplotlib
 matplotlib.use("Agg")
 from matplotlib import pyplot  # noqa: E402
 
+NAMES = {"measured": "measured (lines with dots)", "modelled": "modelled (dashed)", "counted": "counted (squares)"}
 STYLE = {"measured": ("-", "o"), "modelled": ("--", ""), "counted": ("", "s")}
 
 
 def panel(axes, figure):
+    axes.set_prop_cycle(color=pyplot.get_cmap("tab20").colors[::2] + pyplot.get_cmap("tab20").colors[1::2])
     kinds = list(dict.fromkeys(curve["kind"] for curve in figure["curves"]))
     colors = {}
     for curve in figure["curves"]:
         line, marker = STYLE[curve["kind"]]
         x, *rest = zip(*curve["points"])
         middle = rest[1] if len(rest) == 3 else rest[0]
-        label = curve["label"] if len(kinds) == 1 else f"{curve['label']} ({curve['kind']})"
         color = colors.get(curve["label"])
+        label = curve["label"] if color is None else None
         if figure["x"] == "way":
             drawn = axes.plot(x, middle, linestyle="", marker=marker or "_", markersize=9, label=label)[0]
         else:
@@ -28,7 +30,7 @@ def panel(axes, figure):
             if len(rest) == 3:
                 axes.fill_between(x, rest[0], rest[2], alpha=0.15, color=drawn.get_color(), linewidth=0)
         colors.setdefault(curve["label"], drawn.get_color())
-    axes.set_title(f"figure {figure['number']}: {figure['title']}\n{', '.join(kinds)}", fontsize=7)
+    axes.set_title(f"figure {figure['number']}: {figure['title']}\n{', '.join(NAMES[kind] for kind in kinds)}", fontsize=7)
     if figure["x"] == "bytes":
         axes.set_xscale("log", base=2)
     if figure["x"] == "ranks":
@@ -45,7 +47,8 @@ def panel(axes, figure):
         axes.set_ylabel("µs", fontsize=7)
     axes.tick_params(labelsize=7)
     axes.grid(True, which="major", alpha=0.3)
-    axes.legend(fontsize=5.5)
+    many = len(axes.get_legend_handles_labels()[1]) > 8
+    axes.legend(fontsize=5.5, **({"loc": "center left", "bbox_to_anchor": (1.0, 0.5)} if many else {}))
 
 
 def main(source, picture):
@@ -54,7 +57,7 @@ def main(source, picture):
     figures = [figure for figure in data["figures"] if figure["curves"]]
     columns = 3
     rows = -(-len(figures) // columns)
-    drawing, axes = pyplot.subplots(rows, columns, figsize=(5.2 * columns, 3.9 * rows), squeeze=False)
+    drawing, axes = pyplot.subplots(rows, columns, figsize=(5.2 * columns, 3.4 * rows), squeeze=False)
     for at, figure in enumerate(figures):
         panel(axes[at // columns][at % columns], figure)
     for spare in range(len(figures), rows * columns):

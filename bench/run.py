@@ -210,7 +210,7 @@ def arguments():
     parser.add_argument("--timeout-s", type=float, default=120, help="of a job")
     parser.add_argument("--figures", action="store_true",
                         help="with collectives: the experiments of the paper that weft's model is from, on all CPUs;\n"
-                             "5 rounds (6 minutes on 2 CPUs), with --quick 1 (about a minute)")
+                             "5 rounds (6 minutes on 2 CPUs), with --quick 3 short ones (a minute)")
     parser.add_argument("--regret", action="store_true",
                         help="with collectives: weft's choice of ways against the fastest way, measured")
     parser.add_argument("--quick", action="store_true", help="3 rounds of 5 short batches")
@@ -226,7 +226,7 @@ def arguments():
         args.batch_ms, args.limit_s = 1, 0.2
     if args.rounds is None:
         few = 3 if args.what == "threads" else 5 if extra else 0
-        args.rounds = (1 if few else 3) if args.quick else few or 11
+        args.rounds = 3 if args.quick else few or 11
     cpus = len(os.sched_getaffinity(0))
     usual = figures.rank_counts(cpus) if args.figures else [cpus] if args.regret else [2, 4, 8]
     args.ranks = [int(n) for n in args.ranks.split(",")] if args.ranks else usual
