@@ -9,10 +9,23 @@
 #include "coll/way.h"
 
 namespace weft::coll {
+
+Err copy_alone(const ConstBuffer& from, const Buffer& to) {
+  if (is_in_place(from.data)) return ok;
+  const std::int64_t sent = from.bytes(), room = to.bytes();
+  if (sent > room) [[unlikely]]
+    return fail(MPI_ERR_TRUNCATE,
+                "%lld bytes to send to itself, but room for %lld in the receive buffer",
+                static_cast<long long>(sent), static_cast<long long>(room));
+  datatype::copy(from, to, sent);
+  return ok;
+}
+
 namespace {
 
 Err gather_blocks(Call call, const ConstBuffer& send, const Blocks& recv, int root, Comm& comm,
                   const How& how) {
+  if (is_alone(comm, how)) return copy_alone(send, recv[0]);
   // Only the root knows all counts of gatherv, so nothing may depend on them.
   const bool uniform = recv.is_uniform();
   const bool is_root = comm.rank == root;
@@ -31,6 +44,7 @@ Err gather_blocks(Call call, const ConstBuffer& send, const Blocks& recv, int ro
 
 Err scatter_blocks(Call call, const Blocks& send, const Buffer& recv, int root, Comm& comm,
                    const How& how) {
+  if (is_alone(comm, how)) return is_in_place(recv.data) ? ok : copy_alone(send[0], recv);
   const bool uniform = send.is_uniform();
   const bool is_root = comm.rank == root;
   const std::int64_t bytes =
@@ -48,6 +62,7 @@ Err scatter_blocks(Call call, const Blocks& send, const Buffer& recv, int root, 
 
 Err allgather_blocks(Call call, const ConstBuffer& send, const Blocks& recv, Comm& comm,
                      const How& how) {
+  if (is_alone(comm, how)) return copy_alone(send, recv[0]);
   const bool uniform = recv.is_uniform();
   const std::int64_t bytes = uniform ? recv[0].bytes() : 0;
   if (Shared* shared = uniform ? shared_for(call, comm, how) : nullptr)
@@ -65,6 +80,7 @@ Err allgather_blocks(Call call, const ConstBuffer& send, const Blocks& recv, Com
 }
 
 Err alltoall_blocks(Call call, const Blocks& send, const Blocks& recv, Comm& comm, const How& how) {
+  if (is_alone(comm, how)) return send.in_place() ? ok : copy_alone(send[0], recv[0]);
   const bool uniform = recv.is_uniform();
   const std::int64_t bytes = uniform ? recv[0].bytes() : 0;
   if (Shared* shared = uniform ? shared_for(call, comm, how) : nullptr)
@@ -84,6 +100,7 @@ Err alltoall_blocks(Call call, const Blocks& send, const Blocks& recv, Comm& com
 }  // namespace
 
 Err barrier(Comm& comm, How how) {
+  if (is_alone(comm, how)) return ok;
   if (Shared* shared = shared_for(Call::barrier, comm, how)) return shared->barrier();
   Schedule& s = take_schedule(comm, {Call::barrier, how.what});
   if (comm.is_inter()) {
@@ -96,6 +113,7 @@ Err barrier(Comm& comm, How how) {
 }
 
 Err bcast(const Buffer& buffer, int root, Comm& comm, How how) {
+  if (is_alone(comm, how)) return ok;
   if (Shared* shared = shared_for(Call::bcast, comm, how))
     if (!shared->leaves_to_node(Call::bcast, buffer.bytes())) return shared->bcast(buffer, root);
   // Beside the root of an intercommunicator there may be no type.

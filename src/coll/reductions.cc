@@ -11,6 +11,10 @@
 namespace weft::coll {
 namespace {
 
+Err copy_operand(const Operands& x) {
+  return copy_alone({x.send, x.count, x.type}, {x.recv, x.count, x.type});
+}
+
 Case case_of(const Operands& x, std::int64_t elements) {
   return {.bytes = elements * x.type->size, .commutative = x.op->commutative};
 }
@@ -32,6 +36,8 @@ Signature signature(Call call, const Operands& x, std::int64_t count, const How&
 
 Err reduce_scatter_parts(Call call, const Operands& x, const Parts& parts, Comm& comm,
                          const How& how) {
+  if (is_alone(comm, how))
+    return copy_alone({x.send, parts[0], x.type}, {x.recv, parts[0], x.type});
   const Position me = position(comm);
   if (Shared* shared = shared_for_reduction(call, x, comm, how))
     return shared->reduce_scatter(call, x, parts, parts.before(me.size) * x.type->size);
@@ -46,6 +52,7 @@ Err reduce_scatter_parts(Call call, const Operands& x, const Parts& parts, Comm&
 }  // namespace
 
 Err reduce(const Operands& x, int root, Comm& comm, How how) {
+  if (is_alone(comm, how)) return copy_operand(x);
   if (Shared* shared = shared_for_reduction(Call::reduce, x, comm, how))
     if (!shared->leaves_to_node(Call::reduce, x.count * x.type->size))
       return shared->reduce(x, root);
@@ -58,6 +65,7 @@ Err reduce(const Operands& x, int root, Comm& comm, How how) {
 }
 
 Err allreduce(const Operands& x, Comm& comm, How how) {
+  if (is_alone(comm, how)) return copy_operand(x);
   if (Shared* shared = shared_for_reduction(Call::allreduce, x, comm, how))
     if (!shared->leaves_to_node(Call::allreduce, x.count * x.type->size))
       return shared->allreduce(x);
@@ -78,6 +86,7 @@ Err reduce_scatter_block(const Operands& x, Comm& comm, How how) {
 }
 
 Err scan(const Operands& x, Comm& comm, How how) {
+  if (is_alone(comm, how)) return copy_operand(x);
   if (Shared* shared = shared_for_reduction(Call::scan, x, comm, how))
     return shared->scan(Call::scan, x);
   Schedule& s = take_schedule(comm, signature(Call::scan, x, x.count, how));
@@ -87,6 +96,7 @@ Err scan(const Operands& x, Comm& comm, How how) {
 }
 
 Err exscan(const Operands& x, Comm& comm, How how) {
+  if (is_alone(comm, how)) return ok;  // nobody is before it
   if (Shared* shared = shared_for_reduction(Call::exscan, x, comm, how))
     return shared->scan(Call::exscan, x);
   Schedule& s = take_schedule(comm, signature(Call::exscan, x, x.count, how));

@@ -37,6 +37,13 @@ struct CommState {
 /// The shared block if a blocking operation may use it, the same answer on all ranks; else null.
 Shared* shared_for(Call call, Comm& comm, const How& how);
 
+/// Is this a blocking call with nobody to meet?
+inline bool is_alone(const Comm& comm, const How& how) {
+  return how.what == How::blocking && comm.size() == 1 && !comm.is_inter();
+}
+/// All that is left of a collective of one rank; nothing if `from` is MPI_IN_PLACE.
+Err copy_alone(const ConstBuffer& from, const Buffer& to);
+
 /// An empty schedule for an operation that the user called: with abi.check=full it compares first.
 Schedule& take_schedule(Comm& comm, const Signature& mine);
 /// Run `schedule` as `how` says. Everybody who takes part calls take and launch in the same order.

@@ -123,6 +123,16 @@ static void later_steps(void) {
   EQ(worst, MPI_ERR_TRUNCATE);
 }
 
+// The only rank sends itself more than it has room for.
+static void alone(void) {
+  char out[8] = {0}, in[4];
+  OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
+  EQ(class_of(MPI_Gather(out, 8, MPI_CHAR, in, 4, MPI_CHAR, 0, MPI_COMM_SELF)), MPI_ERR_TRUNCATE);
+  EQ(class_of(MPI_Scatter(out, 8, MPI_CHAR, in, 4, MPI_CHAR, 0, MPI_COMM_SELF)), MPI_ERR_TRUNCATE);
+  EQ(class_of(MPI_Allgather(out, 8, MPI_CHAR, in, 4, MPI_CHAR, MPI_COMM_SELF)), MPI_ERR_TRUNCATE);
+  EQ(class_of(MPI_Alltoall(out, 8, MPI_CHAR, in, 4, MPI_CHAR, MPI_COMM_SELF)), MPI_ERR_TRUNCATE);
+}
+
 // A rank that sends itself more than its place holds: everybody is told.
 static void own_part(int bytes) {
   MPI_Comm comm;
@@ -142,6 +152,7 @@ static void own_part(int bytes) {
 
 int main(int argc, char** argv) {
   start_returning(&argc, &argv);
+  alone();
   if (argc > 1 && strcmp(argv[1], "full") == 0) {
     full();
     own_part(16);
