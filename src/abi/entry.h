@@ -27,14 +27,14 @@ struct Place {
 };
 // By what the call is about: none if it is about several contexts, whose locks it takes in turn;
 // the object lock for handles of nothing.
-[[gnu::cold]] Place place_of(Rank& rank, MPI_Comm comm);
-[[gnu::cold]] Place place_of(Rank& rank, MPI_Comm comm, int tag);
-[[gnu::cold]] Place place_of(Rank& rank, MPI_Comm comm, int sendtag, int recvtag);
-[[gnu::cold]] Place place_of(Rank& rank, const MPI_Request* requests, std::int64_t count = 1);
-[[gnu::cold]] Place place_of(Rank& rank, const MPI_Message* message);
+Place place_of(Rank& rank, MPI_Comm comm);
+Place place_of(Rank& rank, MPI_Comm comm, int tag);
+Place place_of(Rank& rank, MPI_Comm comm, int sendtag, int recvtag);
+Place place_of(Rank& rank, const MPI_Request* requests, std::int64_t count = 1);
+Place place_of(Rank& rank, const MPI_Message* message);
 /// Calls about the rank as a whole communicate in its first context ...
 struct FirstContext {};
-[[gnu::cold]] Place place_of(Rank& rank, FirstContext);
+Place place_of(Rank& rank, FirstContext);
 /// ... and these only look at what does not change, or take locks themselves.
 struct NoLock {};
 inline Place place_of(Rank&, NoLock) {

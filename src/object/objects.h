@@ -98,6 +98,7 @@ struct Comm : Object {
   std::string name;
   std::uint32_t constructions = 0;  // collective constructions begun on it, the same at all members
   std::uint32_t operations = 0;     // collectives by messages begun on it, likewise; the next's tag
+  std::uint32_t users = 0;          // operations that keep it, unless by_tag; under `engine`'s lock
   std::int32_t orphans = 0;  // operations under way whose requests the user has freed; atomic
   bool threads = false;      // several threads of the rank may use it at once
   bool by_tag = false;       // its messages go to contexts by tag (pt2pt::engine_for)
@@ -115,10 +116,12 @@ MPI_Group handle_of(const Group& group);
 MPI_Op handle_of(const Op& op);
 MPI_Errhandler handle_of(const Errhandler& errhandler);
 
-/// Keep a communicator alive while an operation uses it, and let it go: the last one (after
-/// MPI_Comm_free) destroys it.
+/// Keep a communicator alive while an operation uses it, and let it go; under the lock of the
+/// operation's context. All operations together are one owner, if they are all of one context.
 void retain(Comm& comm);
 void release(Comm& comm);
+/// The user gives it up; the last owner destroys it.
+void give_up(Comm& comm);
 /// The same for operations and error handlers; no effect on the predefined ones.
 void retain(const Op& op);
 void release(const Op& op);

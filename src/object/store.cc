@@ -64,10 +64,14 @@ void Store::destroy(Request* request) {
 }
 
 void retain(Comm& comm) {
-  add_owner(comm, comm.threads);
+  if (comm.by_tag || comm.users++ == 0) add_owner(comm, comm.threads);
 }
 
 void release(Comm& comm) {
+  if (comm.by_tag || --comm.users == 0) give_up(comm);
+}
+
+void give_up(Comm& comm) {
   if (drop_owner(comm, comm.threads)) destroy(comm);
 }
 

@@ -16,13 +16,6 @@ bool wants_care(const Engine& e) {
   return e.needs_care.load(std::memory_order_seq_cst) || e.inbox.is_knocked();
 }
 
-/// Has something begun here that only this rank's progress completes?
-bool has_begun(const Engine& e) {
-  constexpr std::size_t shared_one = 1;  // Engine::sent
-  return e.ending || e.requests.live() > shared_one || !e.busy.empty() || !e.pollers.empty() ||
-         e.free_jobs.size() < shm::Mailbox::jobs;
-}
-
 /// Wake one server that sleeps, if there is any.
 void wake_a_server(Contexts& all) {
   if (all.asleep.load(std::memory_order_seq_cst) == 0) return;
@@ -47,10 +40,8 @@ Engine& engine_of_tag(const Comm& comm, int tag) {
   return *engines[sum & (n - 1)];
 }
 
-void set_care(Engine& e) {
-  const bool needs = e.waiters.waiting == 0 && has_begun(e);
-  // Who slept since it was set has seen it.
-  if (needs == e.needs_care.load(std::memory_order_relaxed)) return;
+void set_care(Engine& e, bool needs) {
+  if (!e.contexts->several()) return;
   e.needs_care.store(needs, std::memory_order_seq_cst);
   if (needs) wake_a_server(*e.contexts);
 }

@@ -55,7 +55,7 @@ struct Buffers {
 struct Contexts {
   static constexpr int most = 16;
   std::vector<Engine*> engines;  // the first is always open, the others with MPI_THREAD_MULTIPLE
-  std::atomic<int> waiting{0};   // threads in a blocking call, in all contexts
+  std::atomic<int> waiting{0};   // threads that have waited for a while, in all contexts
   std::atomic<int> asleep{0};    // of these: servers that sleep, or are about to
   sync::RankLock* objects = nullptr;  // the rank's object lock (object/store.h); guards:
   std::vector<object::Comm*> comms;   // in order of their construction

@@ -230,9 +230,17 @@ void send_control(Engine& e, Peer& peer, wire::What what, std::uint32_t job, std
 /// A look (MPI_Test, MPI_Iprobe) found nothing: give the core away now and then if it is wanted.
 void looked_in_vain(Engine& e);
 
-[[gnu::cold]] void set_care(Engine& e);
+void set_care(Engine& e, bool needs);
+/// Has something begun here that only this rank's progress completes?
+inline bool has_begun(const Engine& e) {
+  constexpr std::size_t shared_one = 1;  // Engine::sent
+  return e.ending || e.requests.live() > shared_one || !e.busy.empty() || !e.pollers.empty() ||
+         e.free_jobs.size() < shm::Mailbox::jobs;
+}
 inline void leave_context(Engine& e) {
-  if (e.contexts->several()) set_care(e);
+  const bool needs = e.waiters.waiting == 0 && has_begun(e);
+  // relaxed: who slept since it was set has seen it
+  if (needs != e.needs_care.load(std::memory_order_relaxed)) set_care(e, needs);
 }
 
 /// Wake rank `world_rank` if it sleeps, after publishing news outside its mailbox (shared flags).
@@ -267,9 +275,11 @@ void wait_until(Engine& e, Done&& done, const Awaited& awaited = {}) {
     return wait_among_threads(e, me);
   }
   sync::Waiter waiter(e.policy);
+  const auto spinning =
+      e.policy.crowded ? sync::Waiter::Spinning::not_at_all : sync::Waiter::Spinning::long_;
   Note note;
   for (;;) {
-    const auto next = waiter.step(e.policy.crowded);
+    const auto next = waiter.step(spinning);
     e.lock.spent(&Counters::sync_ns);
     progress(e);
     if (done()) break;

@@ -16,6 +16,10 @@ bool fits(const wire::Envelope& wanted, const wire::Envelope& from) {
          (wanted.tag == from.tag || wanted.tag == MPI_ANY_TAG);
 }
 
+bool has_wildcard(const wire::Envelope& wanted) {
+  return wanted.source == MPI_ANY_SOURCE || wanted.tag == MPI_ANY_TAG;
+}
+
 template <class L>
 Posted* first_fit(const L& list, const wire::Envelope& from) {
   for (Posted* p = list.front(); p != nullptr; p = L::next(p))
@@ -29,34 +33,28 @@ Arrived::~Arrived() {
   std::free(heap);
 }
 
+Matcher::PostedList& Matcher::list_of(const Posted& recv) {
+  return has_wildcard(recv.envelope) ? posted_any_ : posted_[bucket(recv.envelope)];
+}
+
 void Matcher::post(Posted& recv) {
   recv.order = ++order_;
-  if (recv.envelope.source == MPI_ANY_SOURCE) {
-    posted_any_.push_back(&recv);
-  } else {
-    posted_[bucket(recv.envelope.context, recv.envelope.source)].push_back(&recv);
-  }
+  list_of(recv).push_back(&recv);
 }
 
 void Matcher::unpost(Posted& recv) {
-  if (recv.envelope.source == MPI_ANY_SOURCE) {
-    posted_any_.remove(&recv);
-  } else {
-    posted_[bucket(recv.envelope.context, recv.envelope.source)].remove(&recv);
-  }
+  list_of(recv).remove(&recv);
 }
 
-bool Matcher::is_posted(const Posted& recv) const {
-  const auto& list = recv.envelope.source == MPI_ANY_SOURCE
-                         ? posted_any_
-                         : posted_[bucket(recv.envelope.context, recv.envelope.source)];
-  for (const Posted* p = list.front(); p != nullptr; p = list.next(const_cast<Posted*>(p)))
+bool Matcher::is_posted(const Posted& recv) {
+  PostedList& list = list_of(recv);
+  for (Posted* p = list.front(); p != nullptr; p = list.next(p))
     if (p == &recv) return true;
   return false;
 }
 
 Posted* Matcher::find_posted(const wire::Envelope& from) const {
-  Posted* hit = first_fit(posted_[bucket(from.context, from.source)], from);
+  Posted* hit = first_fit(posted_[bucket(from)], from);
   if (!posted_any_.empty()) [[unlikely]] {
     Posted* any = first_fit(posted_any_, from);
     if (any != nullptr && (hit == nullptr || any->order < hit->order)) return any;
@@ -71,19 +69,19 @@ Arrived* Matcher::find_offer(std::int32_t sender, std::uint32_t job) const {
 }
 
 void Matcher::arrive(Arrived& message) {
-  arrived_[bucket(message.envelope.context, message.envelope.source)].push_back(&message);
+  arrived_[bucket(message.envelope)].push_back(&message);
   arrived_all_.push_back(&message);
 }
 
 void Matcher::remove(Arrived& message) {
-  arrived_[bucket(message.envelope.context, message.envelope.source)].remove(&message);
+  arrived_[bucket(message.envelope)].remove(&message);
   arrived_all_.remove(&message);
 }
 
 Arrived* Matcher::find_arrived(const wire::Envelope& wanted) const {
   if (arrived_all_.empty()) return nullptr;
-  if (wanted.source != MPI_ANY_SOURCE) {
-    const auto& list = arrived_[bucket(wanted.context, wanted.source)];
+  if (!has_wildcard(wanted)) {
+    const auto& list = arrived_[bucket(wanted)];
     for (Arrived* m = list.front(); m != nullptr; m = list.next(m))
       if (fits(wanted, m->envelope)) return m;
     return nullptr;

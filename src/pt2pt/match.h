@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Pairing messages with receives (MPI-5.0 §3.5: non-overtaking). Receives with a named source wait
-// in a bucket of (context, source), wildcard receives in a list of their own; each carries the
-// order of its posting, and the earlier of the two first matches wins. Messages that came first
-// wait in the same buckets, and in one list by arrival for receives from any source.
+// Pairing messages with receives (MPI-5.0 §3.5: non-overtaking). Receives of one source and tag
+// wait in a bucket of (context, source, tag), so that threads with tags of their own do not walk
+// past each other's; those with a wildcard in a list of their own. Each carries the order of its
+// posting, and the earlier of the two first matches wins. Messages that came first wait in the same
+// buckets, and in one list by arrival for receives with a wildcard.
 #pragma once
 
 #include <cstdint>
@@ -48,7 +49,7 @@ class Matcher {
   void post(Posted& recv);
   void unpost(Posted& recv);
   /// Does the receive wait here still (or has a message taken it)?
-  bool is_posted(const Posted& recv) const;
+  bool is_posted(const Posted& recv);
   /// The receive that a message from `from` belongs to; nullptr: unexpected.
   Posted* find_posted(const wire::Envelope& from) const;
 
@@ -64,12 +65,17 @@ class Matcher {
 
  private:
   static constexpr int buckets = 64;
-  static int bucket(std::uint32_t context, std::int32_t source) {
-    return static_cast<int>((context * 7 + static_cast<std::uint32_t>(source)) % buckets);
+  /// Of an envelope without wildcards.
+  static int bucket(const wire::Envelope& e) {
+    return static_cast<int>((e.context * 7 + static_cast<std::uint32_t>(e.source) * 17 +
+                             static_cast<std::uint32_t>(e.tag)) %
+                            buckets);
   }
+  using PostedList = List<Posted, &Posted::match_link>;
+  PostedList& list_of(const Posted& recv);
 
-  List<Posted, &Posted::match_link> posted_[buckets];
-  List<Posted, &Posted::match_link> posted_any_;
+  PostedList posted_[buckets];
+  PostedList posted_any_;
   List<Arrived, &Arrived::bucket_link> arrived_[buckets];
   List<Arrived, &Arrived::order_link> arrived_all_;
   std::uint64_t order_ = 0;

@@ -264,6 +264,7 @@ void Engine::share() {
   sync::RankLock::Choice choice;
   choice.kind = static_cast<sync::LockKind>(params->integer(P::sync_lock));
   choice.cpus = static_cast<int>(h.cpus / h.nranks);
+  choice.membarrier = policy.membarrier;
   if (choice.cpus < 2) choice.settings.patience = 0;
   choice.settings.bias = static_cast<std::uint32_t>(params->integer(P::sync_bias));
   choice.settings.domains = sync::domain_count();

@@ -57,11 +57,17 @@ bool ask_watchers(Engine& e) {
   return found;
 }
 
+/// Not for short waits, which it would make longer. relaxed: a guess, as in crowded()
+void count(Engine& e, Waiting& me) {
+  if (me.counted) return;
+  me.counted = true;
+  e.contexts->waiting.fetch_add(1, std::memory_order_relaxed);
+}
+
 /// Are there more threads than CPUs? Those that wait are all that the library knows of.
-bool crowded(const Engine& e) {
-  // relaxed: a guess
-  const int waiting = e.contexts->waiting.load(std::memory_order_relaxed);
-  return e.policy.crowded || waiting > e.waiters.cpus || e.waiters.cpus < 2;
+bool crowded(const Engine& e, const Waiting& me) {
+  const int others = e.contexts->waiting.load(std::memory_order_relaxed) - (me.counted ? 1 : 0);
+  return e.policy.crowded || others >= e.waiters.cpus || e.waiters.cpus < 2;
 }
 
 /// Sleep until news in the mailbox; not if there are any after announcing it.
@@ -97,27 +103,71 @@ void sleep_at_mailbox(Engine& e, Waiting& me, sync::Waiter& waiter) {
   forget_thread(me);
 }
 
-/// Look after messages until me.done().
-void serve(Engine& e, Waiting& me) {
-  sync::Waiter waiter(e.policy);
-  const bool several = e.contexts->several();
-  constexpr std::uint32_t looks_per_care = 8;
-  std::uint32_t looks = 0;
-  while (!me.done()) {
-    const bool hurry = crowded(e);
-    const auto left = e.lock.let_go();
-    const auto next = waiter.step(hurry);
-    if (several && ++looks % looks_per_care == 0) look_after_others(e, false);
-    e.lock.take_back_low(left);
-    const bool news = e.inbox.poll() != nullptr;
-    progress(e);
-    const bool found = ask_watchers(e);
-    if (me.done()) break;
-    if (!news && !found) ++e.counters->lock_in_vain;
-    if (next == sync::Waiter::Next::may_park) sleep_at_mailbox(e, me, waiter);
+using Spinning = sync::Waiter::Spinning;
+
+/// Is there nothing to look for but messages?
+bool awaits_only_messages(const Engine& e, const Waiting& me) {
+  return !me.awaited.none() && e.waiters.watchers.empty() && e.busy.empty() && e.copies.empty() &&
+         e.pollers.empty();
+}
+
+/// A thread that looks after messages.
+class Server {
+ public:
+  Server(Engine& e, Waiting& me) : e_(e), me_(me), waiter_(e.policy) {}
+  ~Server() {
+    e_.counters->yields += waiter_.yields();
+    e_.counters->parks += waiter_.parks();
   }
-  e.counters->yields += waiter.yields();
-  e.counters->parks += waiter.parks();
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
+  void serve();
+
+ private:
+  sync::Waiter::Next step();
+
+  Engine& e_;
+  Waiting& me_;
+  sync::Waiter waiter_;
+  std::uint32_t looks_ = 0;  // since it looked after other contexts
+};
+
+/// Pause, or yield the core, without the lock. Where only messages count, do so until there is one;
+/// but not for long, because another thread may complete what this one waits for.
+sync::Waiter::Next Server::step() {
+  constexpr std::uint32_t most_glances = 16, looks_per_care = 8, news_per_care = 256;
+  if (waiter_.is_yielding()) count(e_, me_);
+  const Spinning spinning = crowded(e_, me_) ? Spinning::briefly : Spinning::long_;
+  const std::uint32_t glances = awaits_only_messages(e_, me_) ? most_glances : 1;
+  const shm::Glance glance = e_.inbox.glance();
+  const auto left = e_.lock.let_go();
+  auto next = waiter_.step(spinning);
+  bool news = glance.has_news();
+  std::uint32_t looks = 1;
+  for (; looks < glances && !news && !waiter_.is_yielding(); ++looks) {
+    next = waiter_.step(spinning);
+    news = glance.has_news();
+  }
+  looks_ += looks;
+  if (e_.contexts->several() && looks_ >= (news ? news_per_care : looks_per_care)) {
+    looks_ = 0;
+    look_after_others(e_, false);
+  }
+  e_.lock.take_back_low(left);
+  return next;
+}
+
+/// Look after messages until me.done().
+void Server::serve() {
+  while (!me_.done()) {
+    const auto next = step();
+    const bool news = e_.inbox.poll() != nullptr;
+    progress(e_);
+    const bool found = ask_watchers(e_);
+    if (me_.done()) break;
+    if (!news && !found) ++e_.counters->lock_in_vain;
+    if (next == sync::Waiter::Next::may_park) sleep_at_mailbox(e_, me_, waiter_);
+  }
 }
 
 /// Wait until somebody else has completed what `me` is about, or wants `me` to be the server.
@@ -129,7 +179,8 @@ void wait_for_signal(Engine& e, Waiting& me) {
   name_thread(me);
   sync::Waiter waiter(e.policy);
   std::uint64_t sleeps = 0;
-  const bool hurry = crowded(e);
+  count(e, me);
+  const bool hurry = crowded(e, me);
   const bool deputy = hurry && !e.waiters.deputy;
   if (deputy) e.waiters.deputy = true;
   bool sleep = hurry && !deputy;
@@ -137,7 +188,8 @@ void wait_for_signal(Engine& e, Waiting& me) {
   auto left = e.lock.let_go();
   while (!me.signal.is_given()) {
     if (!sleep) {
-      sleep = waiter.step(hurry) == sync::Waiter::Next::may_park;
+      sleep = waiter.step(hurry ? Spinning::not_at_all : Spinning::long_) ==
+              sync::Waiter::Next::may_park;
     } else if (++sleeps; me.signal.sleep(limit_ns) == sync::Signal::Woken::by_time) {
       e.lock.take_back_low(left);
       limit_ns = me.note.before_sleep(e, me.awaited, false);
@@ -165,8 +217,6 @@ void name_server(Engine& e) {
 void wait_among_threads(Engine& e, Waiting& me) {
   Waiters& w = e.waiters;
   ++w.waiting;
-  // relaxed: a count that decides nothing but how fast this goes
-  e.contexts->waiting.fetch_add(1, std::memory_order_relaxed);
   e.needs_care.store(false, std::memory_order_relaxed);
   while (w.reactivate && w.server != nullptr && !me.done()) {
     wait_for_signal(e, me);
@@ -174,9 +224,9 @@ void wait_among_threads(Engine& e, Waiting& me) {
     if (!me.done()) ++e.counters->signals_in_vain;
   }
   if (w.server == nullptr && w.reactivate) w.server = &me;
-  serve(e, me);
+  Server(e, me).serve();
   --w.waiting;
-  e.contexts->waiting.fetch_sub(1, std::memory_order_relaxed);
+  if (me.counted) e.contexts->waiting.fetch_sub(1, std::memory_order_relaxed);
   if (w.server == &me) name_server(e);
   leave_waiting(e);
 }

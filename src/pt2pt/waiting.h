@@ -59,6 +59,7 @@ struct Waiting {
   Link<Waiting> link;
   std::size_t pending = 0;  // completions until this thread has to be woken
   bool listed = false;
+  bool counted = false;  // in Contexts::waiting
   Bell* bell = nullptr;  // set: not waiting here itself, to be told so
   Note note;
   sync::Signal signal;
@@ -84,8 +85,8 @@ struct Waiters {
 };
 
 /// wait_until() with MPI_THREAD_MULTIPLE.
-[[gnu::cold]] void wait_among_threads(Engine& e, Waiting& me);
+void wait_among_threads(Engine& e, Waiting& me);
 /// Something has happened that threads may sleep for; `waiting`: the one whose request is done.
-[[gnu::cold]] void tell_waiters(Engine& e, Waiting* waiting);
+void tell_waiters(Engine& e, Waiting* waiting);
 
 }  // namespace weft::pt2pt

@@ -131,6 +131,25 @@ class Outbox {
   std::uint32_t head_units_ = 0;
 };
 
+/// Where a mailbox's next message will be: for a thread that looks for it without the context's lock.
+/// Another thread may take the message meanwhile; then there seem to be news until the next glance.
+class Glance {
+ public:
+  Glance(const wire::Cell* cell, std::uint32_t turn, const std::byte* payload)
+      : cell_(cell), turn_(turn), payload_(payload) {}
+  bool has_news() const {
+    // relaxed: whoever takes it looks again
+    if (cell_->turn.load(std::memory_order_relaxed) == turn_) return true;
+    __builtin_prefetch(payload_);  // as Inbox::poll()
+    return false;
+  }
+
+ private:
+  const wire::Cell* cell_;
+  std::uint32_t turn_;
+  const std::byte* payload_;
+};
+
 /// The rank's own mailbox, for receiving. One thread at a time (the context's lock).
 class Inbox {
  public:
@@ -146,6 +165,10 @@ class Inbox {
     // Where its payload will lie: that line is on its way while the cell's still is.
     __builtin_prefetch(at_.units + std::size_t{head_units_ & (at_.unit_count - 1)} * 64);
     return nullptr;
+  }
+  Glance glance() const {
+    return {at_.cells + (head_cells_ & (at_.cell_count - 1)), turn_,
+            at_.units + std::size_t{head_units_ & (at_.unit_count - 1)} * 64};
   }
   const std::byte* payload(const wire::Cell& cell) const {
     return at_.units + std::size_t{cell.unit & (at_.unit_count - 1)} * 64;

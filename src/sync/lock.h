@@ -7,14 +7,12 @@
 // attribute, error handler, generalized request) runs inside an entry point and may call MPI.
 //
 // Which algorithm it uses (docs/locking.md) can be changed by its holder: those who wait at the old
-// one find out when they get it. With sync.lock=auto that happens at MPI_Init_thread, and once more
-// when more threads meet here than have a CPU.
+// one find out when they get it. With sync.lock=auto that happens at MPI_Init_thread, when a second
+// thread comes, and when more threads meet here than have a CPU.
 //
 // With WEFT_STATS=1 it also measures where the rank's threads spend their time in MPI, as the paper
 // does (figure 3): a clock that whoever holds the lock reads when he begins to do something else.
 #pragma once
-
-#include <pthread.h>
 
 #include <atomic>
 #include <memory>
@@ -22,6 +20,7 @@
 #include "base/counters.h"
 #include "sync/cpu_map.h"
 #include "sync/locks.h"
+#include "sync/sole_lock.h"
 
 namespace weft::sync {
 
@@ -34,6 +33,7 @@ class RankLock {
     LockKind kind = LockKind::automatic;
     LockSettings settings;
     int cpus = 1;                  // that this rank's threads may share
+    bool membarrier = false;       // fence_everywhere() works
     Counters* counters = nullptr;  // null: count nothing
   };
   /// By the holder, before other threads of the rank may call MPI (MPI_Init_thread).
@@ -80,18 +80,23 @@ class RankLock {
   /// Does the calling thread hold it?
   bool is_mine() const {
     // relaxed: only the thread itself stores its name
-    return owner_.load(std::memory_order_relaxed) == pthread_self();
+    return owner_.load(std::memory_order_relaxed) == this_thread();
   }
   /// For the holder.
   LockKind kind() const { return use_.load(std::memory_order_relaxed)->kind; }
+  /// For the holder: may there be more threads than CPUs here?
+  bool is_crowded() const { return use_.load(std::memory_order_relaxed)->crowd == Crowd::any; }
 
  private:
   enum class Priority : bool { high, low };
+  /// Threads that meet at the lock, as far as it is good for them: one, as many as have a CPU, or
+  /// any number.
+  enum class Crowd : std::uint8_t { one, few, any };
   /// A lock and what threads must know before they hold it; does not change.
   struct Use {
     std::unique_ptr<Lock> lock;
     LockKind kind;
-    int leave_at;  // threads that meet here before another lock is better; 0: no number is
+    Crowd crowd;
     bool timed;
   };
   struct Clock {
@@ -108,27 +113,60 @@ class RankLock {
     int calls = 0;     // nested ones, of the only thread
     alignas(64) std::atomic<std::uint64_t> system_calls{0};
   };
-  void take(Priority priority);
-  void take_all(Priority priority, const Left& left);
+  void take(Priority priority) {
+    if (is_mine()) {
+      ++depth_;
+    } else {
+      take_all(priority, {.depth = 1});
+    }
+  }
+  void take_all(Priority priority, const Left& left) {
+    if (sole_ == nullptr || !sole_->enter()) return take_slowly(priority, left);
+    alone_ = true;
+    owner_.store(this_thread(), std::memory_order_relaxed);
+    depth_ = left.depth;
+    ++choice_.counters->lock_taken;
+  }
+  void take_slowly(Priority priority, const Left& left);
   void acquire(Priority priority);
   bool acquire_from(Use& use, Priority priority);
   void count_taken(const Left& left, std::int64_t asked_ns);
-  void change_to(LockKind kind);
-  Left let_go_of_all();
-  void pass_on();
+  void change_to(LockKind kind, Crowd crowd);
+  void change_for_more(Crowd crowd);
+  Left let_go_of_all() {
+    Left left{.depth = depth_};
+    depth_ = 0;
+    spent(&Counters::issue_ns);
+    if (clock_ != nullptr) [[unlikely]]
+      left.at_ns = clock_->since_ns;
+    pass_on();
+    return left;
+  }
+  void pass_on() {
+    owner_.store({}, std::memory_order_relaxed);
+    if (alone_) {
+      alone_ = false;
+      sole_->leave();
+    } else {
+      // relaxed: only the holder, this thread, changes it
+      use_.load(std::memory_order_relaxed)->lock->release();
+    }
+  }
 
   // Read by all, seldom written: by the holder.
   std::atomic<Use*> use_;
   std::unique_ptr<Clock> clock_;  // null: measure nothing
   bool enabled_ = false;
+  SoleLock* sole_ = nullptr;  // the lock as long as one thread calls; null: nor was it ever
   Choice choice_;
-  Use uses_[3];  // all of them: somebody may still wait at an old one
+  Use uses_[4];  // all of them: somebody may still wait at an old one
   int used_ = 0;
-  std::atomic<int> contenders_{0};  // threads that found it taken; if leave_at
+  std::atomic<int> contenders_{0};  // threads that found it taken; of Crowd::few
   // The holder's. Others read `owner_` only to find that they are not it.
-  alignas(64) std::atomic<pthread_t> owner_{};
+  alignas(64) std::atomic<ThreadName> owner_{};
   int depth_ = 0;
-  pthread_t last_{};
+  bool alone_ = false;  // it came in by sole_->enter()
+  ThreadName last_{};
 };
 
 /// Holds a lock for the length of a scope, if threads can meet there.

@@ -15,8 +15,8 @@
 
 namespace weft::sync {
 
-/// The values of parameter sync.lock.
-enum class LockKind : std::uint8_t { mtx, ticket, clh, pclh, clhub, hclhub, park, automatic };
+/// The values of parameter sync.lock; and what only `automatic` takes.
+enum class LockKind : std::uint8_t { mtx, ticket, clh, pclh, clhub, hclhub, park, automatic, sole };
 
 struct LockSettings {
   /// Looks at a lock before a waiting thread gives its core away (or sleeps) instead.
@@ -35,6 +35,12 @@ struct LockSettings {
     if (system_calls != nullptr) system_calls->fetch_add(1, std::memory_order_relaxed);
   }
 };
+
+/// What tells the calling thread from others.
+using ThreadName = void*;
+inline ThreadName this_thread() {
+  return __builtin_thread_pointer();
+}
 
 class Lock {
  public:

@@ -20,6 +20,8 @@ namespace {
 // yield 250-500 ns (one reading is about 25 ns).
 constexpr std::uint32_t looks_per_clock = 64;
 constexpr std::uint32_t yields_per_clock = 8;
+// Looks of a wait that is to be brief: 2 us, what it costs to be switched off and on again.
+constexpr std::uint32_t brief_looks = 128;
 constexpr std::int64_t default_spin_us = 50;
 
 }  // namespace
@@ -35,19 +37,24 @@ Policy Policy::choose(const Params& params, int local_ranks, int cpus) {
   if (spin_us < 0) spin_us = policy.crowded ? 0 : default_spin_us;
   policy.spin_ns = spin_us * 1000;
   policy.yield_ns = params.integer(P::sync_yield_us) * 1000;
-  policy.membarrier = syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0) == 0;
+  policy.membarrier = permit_fences();
   return policy;
 }
 
-Waiter::Next Waiter::step(bool crowded) {
+/// Pause, unless it is time to yield.
+bool Waiter::is_spinning_on(Spinning spinning) {
+  if (spinning == Spinning::not_at_all || policy_.spin_ns == 0) return false;
+  pause();
+  if (++looks_ % looks_per_clock != 0) return true;
+  if (spinning == Spinning::briefly) return looks_ < brief_looks;
+  const std::int64_t now = now_ns();
+  if (started_ns_ == 0) started_ns_ = now;
+  return now - started_ns_ < policy_.spin_ns;
+}
+
+Waiter::Next Waiter::step(Spinning spinning) {
   if (!yielding_) {
-    if (!crowded && policy_.spin_ns > 0) {
-      pause();
-      if (++looks_ % looks_per_clock != 0) return Next::look_again;
-      const std::int64_t now = now_ns();
-      if (started_ns_ == 0) started_ns_ = now;
-      if (now - started_ns_ < policy_.spin_ns) return Next::look_again;
-    }
+    if (is_spinning_on(spinning)) return Next::look_again;
     yielding_ = true;
     looks_ = 0;
     started_ns_ = 0;
@@ -60,8 +67,16 @@ Waiter::Next Waiter::step(bool crowded) {
   return now - started_ns_ < policy_.yield_ns ? Next::look_again : Next::may_park;
 }
 
+bool permit_fences() {
+  return syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0) == 0;
+}
+
+void fence_everywhere() {
+  syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0);
+}
+
 void Waiter::barrier() {
-  if (policy_.membarrier) syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0);
+  if (policy_.membarrier) fence_everywhere();
 }
 
 void Waiter::sleep(ParkWord& word, std::int64_t limit_ns, std::uint32_t me) {

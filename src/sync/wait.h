@@ -54,9 +54,13 @@ class Waiter {
   explicit Waiter(const Policy& policy) : policy_(policy) {}
 
   enum class Next { look_again, may_park };
+  /// How long to spin: for the policy's time; for about as long as giving the core away and getting
+  /// it back would take; or not at all.
+  enum class Spinning { long_, briefly, not_at_all };
   /// Pause, or yield the core. `may_park` when the waiter has waited long enough to sleep: then
   /// call announce(), look once more, and sleep() or retract().
-  Next step(bool crowded);
+  Next step(Spinning spinning);
+  bool is_yielding() const { return yielding_; }
 
   void announce(ParkWord& word) {
     word.store(1, std::memory_order_seq_cst);
@@ -73,6 +77,8 @@ class Waiter {
   std::uint64_t parks() const { return parks_; }
 
  private:
+  bool is_spinning_on(Spinning spinning);
+
   const Policy& policy_;
   std::uint64_t yields_ = 0, parks_ = 0;
   std::int64_t started_ns_ = 0;
@@ -81,6 +87,11 @@ class Waiter {
 };
 
 void yield();
+
+/// A fence on every thread of every process that permits it (membarrier).
+void fence_everywhere();
+/// By each process, first. False: the kernel refuses.
+bool permit_fences();
 
 /// Tell the processor that this is a spin loop.
 inline void pause() {

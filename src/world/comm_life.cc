@@ -111,7 +111,7 @@ Err delete_self_attributes(Rank& rank) {
 void free_predefined_comms(Rank& rank) {
   object::Store& store = rank.store;
   for (Comm** comm : {&store.comm_self, &store.comm_world}) {
-    object::release(**comm);
+    object::give_up(**comm);
     *comm = nullptr;
   }
 }
@@ -123,7 +123,7 @@ Err comm_free(Comm& comm, MPI_Comm* handle) {
     WEFT_TRY(object::delete_attributes(*comm.store, object::holder(comm)));
   }
   comm.freed = true;
-  object::release(comm);
+  object::give_up(comm);
   *handle = MPI_COMM_NULL;
   return ok;
 }

@@ -19,9 +19,12 @@
 namespace weft::sync {
 namespace {
 
-constexpr LockKind all_kinds[] = {LockKind::mtx,   LockKind::ticket, LockKind::clh, LockKind::pclh,
-                                  LockKind::clhub, LockKind::hclhub, LockKind::park};
-constexpr const char* names[] = {"mtx", "ticket", "clh", "pclh", "clhub", "hclhub", "park"};
+constexpr LockKind all_kinds[] = {LockKind::mtx,  LockKind::ticket, LockKind::clh,
+                                  LockKind::pclh, LockKind::clhub,  LockKind::hclhub,
+                                  LockKind::park, LockKind::sole};
+constexpr const char* names[] = {"mtx",    "ticket", "clh",       "pclh", "clhub",
+                                 "hclhub", "park",   "automatic", "sole"};
+const bool fences = permit_fences();  // for sole
 
 thread_local int domain_of_thread = 0;
 int test_domain() {
@@ -312,32 +315,99 @@ TEST(Locks, CohortLetsOtherDomainsInAfterTheBound) {
   EXPECT_EQ(order[1], 0);
 }
 
-TEST(RankLock, AutoStartsBiasedAndParksWhenThreadsOutnumberCpus) {
+/// The owner is inside as often as it can; another thread comes at any moment.
+TEST(SoleLock, LetsInOneThreadAtATimeWhenTheSecondComes) {
+  ASSERT_TRUE(fences);
+  for (int round = 0; round < 300; ++round) {
+    SoleLock lock(settings());
+    int inside = 0, entered = 0;
+    std::atomic<bool> over{false};
+    std::thread other([&] {
+      for (int i = 0; i < 7 * round; ++i) pause();
+      for (int i = 0; i < 3; ++i) {
+        lock.acquire();
+        EXPECT_EQ(++inside, 1);
+        --inside;
+        EXPECT_TRUE(lock.is_shared());
+        lock.release();
+      }
+      over = true;
+    });
+    while (!over) {
+      lock.acquire();
+      EXPECT_EQ(++inside, 1);
+      ++entered;
+      --inside;
+      lock.release();
+    }
+    other.join();
+    EXPECT_GT(entered, 0);
+  }
+}
+
+TEST(RankLock, AutoFitsTheThreadsThatCome) {
+  Counters counters;
   RankLock lock;
   lock.hold();
-  lock.enable({.kind = LockKind::automatic, .settings = settings(10), .cpus = 2});
+  lock.enable({.kind = LockKind::automatic,
+               .settings = settings(10),
+               .cpus = 2,
+               .membarrier = fences,
+               .counters = &counters});
+  lock.release();
+  lock.hold();
+  lock.hold();
+  EXPECT_EQ(lock.kind(), LockKind::sole);
+  const auto left = lock.let_go();
+  EXPECT_EQ(left.depth, 2);
+  EXPECT_FALSE(lock.is_mine());
+  lock.take_back(left);
+  lock.release();
+  EXPECT_TRUE(lock.is_mine());
+  lock.release();
+  EXPECT_EQ(counters.lock_taken, 2U);
+  std::thread([&] { lock.hold(), lock.release(); }).join();
+  lock.hold();
   EXPECT_EQ(lock.kind(), LockKind::hclhub);  // four domains
+  EXPECT_FALSE(lock.is_crowded());
   lock.release();
   std::vector<std::thread> threads;
-  std::atomic<bool> parks{false};
+  std::atomic<bool> crowded{false};
   for (int i = 0; i < 4; ++i)
     threads.emplace_back([&] {
-      while (!parks) {
+      while (!crowded) {
         lock.hold();
         std::this_thread::yield();  // others come meanwhile
-        if (lock.kind() == LockKind::park) parks = true;
+        if (lock.is_crowded()) crowded = true;
         lock.release();
       }
     });
   for (auto& thread : threads) thread.join();
-  EXPECT_TRUE(parks);
+  lock.hold();
+  EXPECT_EQ(lock.kind(), LockKind::hclhub);
+  lock.release();
 }
 
-TEST(RankLock, AutoParksFromTheStartWithOneCpu) {
+TEST(RankLock, AutoIsCrowdedFromTheSecondThreadOnWithOneCpu) {
   RankLock lock;
   lock.hold();
-  lock.enable({.kind = LockKind::automatic, .settings = settings(10), .cpus = 1});
-  EXPECT_EQ(lock.kind(), LockKind::park);
+  lock.enable(
+      {.kind = LockKind::automatic, .settings = settings(10), .cpus = 1, .membarrier = fences});
+  EXPECT_EQ(lock.kind(), LockKind::sole);
+  lock.release();
+  std::thread([&] { lock.hold(), lock.release(); }).join();
+  lock.hold();
+  EXPECT_TRUE(lock.is_crowded());
+  EXPECT_EQ(lock.kind(), LockKind::hclhub);
+  lock.release();
+}
+
+TEST(RankLock, AutoWithoutMembarrierStartsForSeveralThreads) {
+  RankLock lock;
+  lock.hold();
+  lock.enable({.kind = LockKind::automatic, .settings = settings(10), .cpus = 2});
+  EXPECT_EQ(lock.kind(), LockKind::hclhub);
+  EXPECT_FALSE(lock.is_crowded());
   lock.release();
 }
 
