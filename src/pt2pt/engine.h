@@ -132,6 +132,7 @@ struct Engine {
   std::vector<Poller> pollers;
   std::int64_t unexpected_bytes = 0;
   std::uint32_t vain_looks = 0;
+  std::uint32_t bias = 0;               // parameter sync.bias
   Waiters waiters;                      // threads of this rank, if it has several
   bool ending = false;                  // MPI_Finalize has begun
   std::atomic<bool> needs_care{false};  // written under the lock; who reads it: care.h
@@ -262,12 +263,21 @@ void park(Engine& e, sync::Waiter& waiter, Done&& done, const Awaited& awaited, 
   e.lock.spent(&Counters::sync_ns);
 }
 
+/// A look by a thread that waits: messages for any of several receives in blocking calls go to its
+/// own, which needs no wake-up.
+inline void look_for(Engine& e, const Awaited& awaited) {
+  if (!e.lock.enabled()) return progress(e);
+  e.matcher.favour(awaited.receive, e.bias);
+  progress(e);
+  e.matcher.favour(nullptr, 0);
+}
+
 /// Progress until done(): every wait of the library. done() is cheap; who makes it true either
 /// completes a request, or sends a message, or calls wake_rank(). `awaited`: the requests that make
 /// it true, or what else does.
 template <class Done>
 void wait_until(Engine& e, Done&& done, const Awaited& awaited = {}) {
-  progress(e);
+  look_for(e, awaited);
   if (done()) return;
   const TraceSpan span(e.trace.get(), "wait");
   if (e.lock.enabled()) {

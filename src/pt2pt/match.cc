@@ -39,27 +39,36 @@ Matcher::PostedList& Matcher::list_of(const Posted& recv) {
 
 void Matcher::post(Posted& recv) {
   recv.order = ++order_;
+  recv.posted = true;
   list_of(recv).push_back(&recv);
 }
 
 void Matcher::unpost(Posted& recv) {
+  recv.posted = false;
+  if (&recv == favourite_) favourite_ = nullptr;
   list_of(recv).remove(&recv);
 }
 
-bool Matcher::is_posted(const Posted& recv) {
-  PostedList& list = list_of(recv);
-  for (Posted* p = list.front(); p != nullptr; p = list.next(p))
-    if (p == &recv) return true;
-  return false;
-}
-
-Posted* Matcher::find_posted(const wire::Envelope& from) const {
+Posted* Matcher::first_posted(const wire::Envelope& from) const {
   Posted* hit = first_fit(posted_[bucket(from)], from);
   if (!posted_any_.empty()) [[unlikely]] {
     Posted* any = first_fit(posted_any_, from);
     if (any != nullptr && (hit == nullptr || any->order < hit->order)) return any;
   }
   return hit;
+}
+
+/// The favourite, unless a receive that may not be passed fits and was posted before it. Receives
+/// in calls may be; one that was begun earlier (MPI_Irecv) may not, because its thread, or one that
+/// it told, may have posted the favourite after it.
+Posted* Matcher::favourite_or(Posted& first, const wire::Envelope& from) const {
+  if (!fits(favourite_->envelope, from) || (bias_ != 0 && first.passed >= bias_)) return &first;
+  for (const PostedList* list : {&posted_[bucket(from)], &posted_any_})
+    for (const Posted* p = list->front(); p != nullptr && p->order < favourite_->order;
+         p = list->next(const_cast<Posted*>(p)))
+      if (!p->in_call && fits(p->envelope, from)) return &first;
+  ++first.passed;
+  return const_cast<Posted*>(favourite_);
 }
 
 Arrived* Matcher::find_offer(std::int32_t sender, std::uint32_t job) const {

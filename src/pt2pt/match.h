@@ -22,6 +22,9 @@ struct Engine;
 struct Posted {
   wire::Envelope envelope{};  // source and tag may be wildcards
   std::uint64_t order = 0;    // of posting
+  bool posted = false;        // waits here; no message has taken it
+  bool in_call = false;       // of a blocking call that lasts until it is matched
+  std::uint32_t passed = 0;   // messages that a favourite got before it
   Link<Posted> match_link;
 };
 
@@ -48,10 +51,21 @@ class Matcher {
  public:
   void post(Posted& recv);
   void unpost(Posted& recv);
-  /// Does the receive wait here still (or has a message taken it)?
-  bool is_posted(const Posted& recv);
   /// The receive that a message from `from` belongs to; nullptr: unexpected.
-  Posted* find_posted(const wire::Envelope& from) const;
+  Posted* find_posted(const wire::Envelope& from) const {
+    Posted* hit = first_posted(from);
+    if (favourite_ == nullptr || hit == nullptr || hit == favourite_) [[likely]]
+      return hit;
+    return favourite_or(*hit, from);
+  }
+  /// Receives of several threads that are in their blocking calls at the same time are logically
+  /// concurrent (§3.5, "Order"): a message may go to any of them. `recv` is the one that is to have
+  /// it, because its thread is awake; no other is passed more than `bias` times (0: without end).
+  /// nullptr, or one that is not posted: back to the order of posting.
+  void favour(const Posted* recv, std::uint32_t bias) {
+    favourite_ = recv != nullptr && recv->posted ? recv : nullptr;
+    bias_ = bias;
+  }
 
   void arrive(Arrived& message);
   void remove(Arrived& message);
@@ -73,9 +87,13 @@ class Matcher {
   }
   using PostedList = List<Posted, &Posted::match_link>;
   PostedList& list_of(const Posted& recv);
+  Posted* first_posted(const wire::Envelope& from) const;
+  Posted* favourite_or(Posted& first, const wire::Envelope& from) const;
 
   PostedList posted_[buckets];
   PostedList posted_any_;
+  const Posted* favourite_ = nullptr;  // is posted
+  std::uint32_t bias_ = 0;
   List<Arrived, &Arrived::bucket_link> arrived_[buckets];
   List<Arrived, &Arrived::order_link> arrived_all_;
   std::uint64_t order_ = 0;

@@ -266,7 +266,7 @@ void Engine::share() {
   choice.cpus = static_cast<int>(h.cpus / h.nranks);
   choice.membarrier = policy.membarrier;
   if (choice.cpus < 2) choice.settings.patience = 0;
-  choice.settings.bias = static_cast<std::uint32_t>(params->integer(P::sync_bias));
+  choice.settings.bias = bias = static_cast<std::uint32_t>(params->integer(P::sync_bias));
   choice.settings.domains = sync::domain_count();
   choice.settings.domain = sync::current_domain;
   choice.counters = counters;

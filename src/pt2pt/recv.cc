@@ -94,8 +94,13 @@ Err recv(const Buffer& into, int source, int tag, Comm& comm, MPI_Status* status
   }
   P2p operation;
   init_recv(operation, e, into, source, tag, comm, Space::user);
+  operation.in_call = true;
   start_recv(e, operation);
-  wait_for(operation);
+  if (!operation.done) {
+    Request* const requests[] = {&operation};
+    wait_until(e, [&operation] { return operation.done; },
+               {.requests = requests, .receive = &operation});
+  }
   object::set_status(status, operation.source, operation.tag, operation.bytes, false);
   return Err{operation.error};
 }

@@ -55,7 +55,7 @@ Err cancel_recv(Request& request) {
   Engine& e = *p.engine;
   progress(e);
   // A receive that is matched completes as if it had not been cancelled.
-  if (p.done || !e.matcher.is_posted(p)) return ok;
+  if (p.done || !p.posted) return ok;
   e.matcher.unpost(p);
   p.cancelled = true;
   p.source = MPI_ANY_SOURCE;

