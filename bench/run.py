@@ -81,6 +81,13 @@ def start_job(library, ranks, program):
     return us, None if done.returncode == 0 else f"exit {done.returncode}"
 
 
+def level_words(args, number):
+    """What the jobs of a round begin with: with threads, MPI_THREAD_SINGLE takes turns with MULTIPLE."""
+    if args.what != "threads" or "single" not in args.rows:
+        return [[]]
+    return [[], ["single"]] if number % 2 == 0 else [["single"], []]
+
+
 def measure(libs, programs, empty, args):
     """[{library, round, row, ranks, bytes, us: [batches]}], {library: [failures]}"""
     samples, failures = [], {}
@@ -102,9 +109,10 @@ def measure(libs, programs, empty, args):
         print(f"round {number + 1} of {args.rounds}", file=sys.stderr)
         for ranks in args.ranks:
             for library in turn:
-                rows, reason = run_job(library, ranks, programs[library.name], options,
-                                       args.timeout_s)
-                keep(library, number, rows, reason, f"{ranks} ranks")
+                for words in level_words(args, number):
+                    rows, reason = run_job(library, ranks, programs[library.name], words + options,
+                                           args.timeout_s)
+                    keep(library, number, rows, reason, " ".join([f"{ranks} ranks", *words]))
         for name, (ranks, only) in STARTUP.items():
             if args.what != "messages" or args.rows and "startup" not in args.rows.split(","):
                 continue
@@ -175,10 +183,33 @@ def print_means(table, owns):
         print(line)
 
 
+def print_levels(table, names):
+    """What one thread pays for MPI_THREAD_MULTIPLE: medians and quartiles over the rounds."""
+    pairs = [(row, ranks, size) for row, ranks, size in table if row.endswith("_single")]
+    pairs = [pair for pair in pairs if (pair[0].replace("single", "1t"), *pair[1:]) in table]
+    if not pairs:
+        return
+    print(f"\n{'MULTIPLE / SINGLE, 1 thread':28}" + "".join(f"{name:>22}" for name in names))
+    for row, ranks, size in pairs:
+        single, multiple = table[row, ranks, size], table[row.replace("single", "1t"), ranks, size]
+        line = f"{row.split('_')[0]:<14}{ranks:>4}{size:>10}"
+        for name in names:
+            both = single.get(name, {}).keys() & multiple.get(name, {}).keys()
+            low, middle, high = quartiles([multiple[name][r] / single[name][r] for r in both]) if both else (0,) * 3
+            line += f"{f'{middle:.2f} [{low:.2f} {high:.2f}]' if both else '-':>22}"
+        print(line)
+
+
 def peers_folder():
     """Where the script `peers` installs: in the source tree, or in the user's cache."""
     done = subprocess.run([HERE / "peers", "--where"], capture_output=True, text=True)
     return done.stdout.strip()
+
+
+def thread_names(row, threads):
+    """The endings of a row's names; with one thread, MPI_THREAD_SINGLE too."""
+    counts = threads.split(",")
+    return [f"{n}t" for n in counts] + (["single"] if "1" in counts and row in ("lat", "rate") else [])
 
 
 def arguments():
@@ -234,8 +265,8 @@ def arguments():
         args.ranks = [2]
         rows = args.rows.split(",") if args.rows else ["lat", "rate", "comms", "bw"]
         args.limit_s, args.timeout_s = min(args.limit_s, 0.1), min(args.timeout_s, 30)
-        args.rows = ",".join(row if row.endswith("t") and "_" in row else f"{row}_{n}t"
-                             for row in rows for n in args.threads.split(","))
+        args.rows = ",".join(dict.fromkeys(row if "_" in row else f"{row}_{n}"
+                                           for row in rows for n in thread_names(row, args.threads)))
     return args
 
 
@@ -295,6 +326,7 @@ def main():
     table = summarize(samples)
     print_table(table, [library.name for library in libs])
     print_means(table, [library.name for library in libs if library.name.startswith("weft")])
+    print_levels(table, [library.name for library in libs])
 
     name = f"{args.what}-{about['date'][:10]}-{libraries.revision().rstrip('+')}"
     path = out / f"{name}.json"

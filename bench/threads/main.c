@@ -7,6 +7,8 @@
    tag of its own: per message in windows of 64 nonblocking sends and receives; one short answer per
    window comms_Nt  the same with a communicator for each pair bw_Nt     rate_Nt in windows of 16
 
+   `main single ...` measures lat_1t and rate_1t with MPI_THREAD_SINGLE, as lat_single, rate_single.
+
    Beside the times: "counts" per message of both ranks together: context switches, and what the
    library counts itself (performance variables of weft by name; other libraries have none of them).
  */
@@ -253,7 +255,29 @@ static void bw(struct bench* b, long times) {
       ROW(comms, n, (n)*window, 8, 64, 1024, 8192), ROW(bw, n, (n)*large_window, 65536, 1 << 20)
 static const struct row rows[] = {ROWS(1), ROWS(2), ROWS(4), ROWS(8), ROWS(16)};
 
+static const struct row single_rows[] = {
+    {.name = "lat_single",
+     .batch = lat,
+     .threads = 1,
+     .ranks = 2,
+     .per_op = 2,
+     .element = 1,
+     .bytes = {8, 64, 1024, 8192}},
+    {.name = "rate_single",
+     .batch = rate,
+     .threads = 1,
+     .ranks = 2,
+     .per_op = window,
+     .element = 1,
+     .bytes = {8, 64, 1024, 8192}},
+};
+
 int main(int argc, char** argv) {
+  if (argc > 1 && strcmp(argv[1], "single") == 0) {
+    const int code = run_rows_with(MPI_THREAD_SINGLE, argc - 1, argv + 1, single_rows, 2);
+    end_team();
+    return code;
+  }
   open_counts();
   const int code =
       run_rows_with(MPI_THREAD_MULTIPLE, argc, argv, rows, sizeof rows / sizeof rows[0]);

@@ -82,8 +82,8 @@ constexpr ParamDef table[] = {
     {P::sync_yield_us, "sync.yield_us", ParamType::integer, "1000", "us", 0, 10000000,
      "how long a waiting thread yields before it sleeps in the kernel"},
     {P::sync_lock, "sync.lock", ParamType::integer, "auto", "", 0, 7,
-     "the lock between a rank's threads (docs/locking.md); auto: clhub or, with several memory "
-     "domains, hclhub while every thread has a CPU, else park",
+     "the lock between a rank's threads (docs/locking.md); auto: none to speak of while one thread "
+     "calls, then clhub or, with several memory domains, hclhub",
      "mtx,ticket,clh,pclh,clhub,hclhub,park,auto"},
     {P::sync_bias, "sync.bias", ParamType::integer, "1000", "times", 0, 1 << 30,
      "how often a thread that waits for a lock may be passed by later ones; 0: without end"},
