@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Pairing messages with receives (MPI-5.0 §3.5: non-overtaking). Receives of one source and tag
-// wait in a bucket of (context, source, tag), so that threads with tags of their own do not walk
-// past each other's; those with a wildcard in a list of their own. Each carries the order of its
-// posting, and the earlier of the two first matches wins. Messages that came first wait in the same
-// buckets, and in one list by arrival for receives with a wildcard.
+// Pairing messages with receives (MPI-5.0 §3.5: non-overtaking). Receives of a named source wait in
+// a bucket of (context, source, tag), where MPI_ANY_TAG counts as a tag of its own: threads with
+// tags, or sources, of their own do not walk past each other's. Those from any source have one
+// list. Each carries the order of its posting, and the earliest that fits wins. Messages that came
+// first wait in buckets by tag, in buckets by source, and in one list by arrival.
 #pragma once
 
 #include <cstdint>
@@ -39,8 +39,7 @@ struct Arrived : Object {
   std::int64_t bytes = 0;     // of the message
   std::int64_t here = 0;      // bytes of it that have arrived
   std::byte* heap = nullptr;  // payload larger than `small`; owned
-  Link<Arrived> bucket_link;
-  Link<Arrived> order_link;
+  Link<Arrived> tag_link, source_link, order_link;
   alignas(16) std::byte small[wire::inline_max];
 
   const std::byte* payload() const { return heap != nullptr ? heap : small; }
@@ -79,22 +78,28 @@ class Matcher {
 
  private:
   static constexpr int buckets = 64;
-  /// Of an envelope without wildcards.
-  static int bucket(const wire::Envelope& e) {
+  /// Of a named source; MPI_ANY_TAG counts as a tag.
+  static int bucket(const wire::Envelope& e, std::int32_t tag) {
     return static_cast<int>((e.context * 7 + static_cast<std::uint32_t>(e.source) * 17 +
-                             static_cast<std::uint32_t>(e.tag)) %
+                             static_cast<std::uint32_t>(tag)) %
                             buckets);
   }
+  static int bucket(const wire::Envelope& e) { return bucket(e, e.tag); }
   using PostedList = List<Posted, &Posted::match_link>;
   PostedList& list_of(const Posted& recv);
+  /// Calls look(list) for each list that may hold a receive for `from`.
+  template <class Look>
+  void for_lists(const wire::Envelope& from, Look&& look) const;
   Posted* first_posted(const wire::Envelope& from) const;
   Posted* favourite_or(Posted& first, const wire::Envelope& from) const;
 
   PostedList posted_[buckets];
-  PostedList posted_any_;
+  PostedList posted_any_;              // from any source
+  int any_tag_ = 0;                    // receives of any tag in posted_
   const Posted* favourite_ = nullptr;  // is posted
   std::uint32_t bias_ = 0;
-  List<Arrived, &Arrived::bucket_link> arrived_[buckets];
+  List<Arrived, &Arrived::tag_link> arrived_[buckets];
+  List<Arrived, &Arrived::source_link> arrived_from_[buckets];  // as if all had MPI_ANY_TAG
   List<Arrived, &Arrived::order_link> arrived_all_;
   std::uint64_t order_ = 0;
 };

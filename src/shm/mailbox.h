@@ -131,8 +131,9 @@ class Outbox {
   std::uint32_t head_units_ = 0;
 };
 
-/// Where a mailbox's next message will be: for a thread that looks for it without the context's lock.
-/// Another thread may take the message meanwhile; then there seem to be news until the next glance.
+/// Where a mailbox's next message will be: for a thread that looks for it without the context's
+/// lock. Another thread may take the message meanwhile; then there seem to be news until the next
+/// glance.
 class Glance {
  public:
   Glance(const wire::Cell* cell, std::uint32_t turn, const std::byte* payload)
