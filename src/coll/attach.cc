@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The collectives' state of a communicator, from its construction to its end.
-#include "coll/node/node.h"
+#include "coll/node/choose.h"
 #include "coll/shared/shared.h"
 #include "coll/state.h"
 #include "coll/way.h"
@@ -53,18 +53,32 @@ void detach(Comm& comm) {
   delete state;
 }
 
+static void attach_shared(Comm& comm) {
+  comm.coll->shared_tried = true;
+  comm.coll->shared = Shared::attach(comm);
+}
+
 Shared* shared_for(Call call, Comm& comm, const How& how) {
   if (how.what != How::blocking || comm.is_inter() || comm.size() == 1 ||
       comm.size() > Shared::ranks_max || comm.coll->settings.compare)
     return nullptr;
   if (comm.coll->settings.ways_matter && asked_kind(comm, call) == Way::schedule) [[unlikely]]
     return nullptr;
-  CommState& state = *comm.coll;
-  if (!state.shared_tried) [[unlikely]] {
-    state.shared_tried = true;
-    state.shared = Shared::attach(comm);
-  }
-  return state.shared;
+  if (!comm.coll->shared_tried) [[unlikely]]
+    attach_shared(comm);
+  return comm.coll->shared;
+}
+
+Shared* shared_if_any(Comm& comm) {
+  if (!comm.coll->shared_tried && comm.engine->job->has_shared_block(Shared::block_name(comm)))
+    attach_shared(comm);
+  return comm.coll->shared;
+}
+
+Boards* boards_if_any(Comm& comm) {
+  const bool there =
+      comm.coll->node != nullptr || comm.engine->job->has_shared_block(Boards::block_name(comm, 0));
+  return there ? node_state(comm).boards : nullptr;
 }
 
 }  // namespace weft::coll

@@ -8,6 +8,7 @@
 
 #include "base/copy.h"
 #include "coll/node/node.h"
+#include "coll/shared/shared.h"
 #include "coll/signature.h"
 #include "coll/state.h"
 #include "coll/wait.h"
@@ -45,6 +46,12 @@ void move(const ConstBuffer& from, const Buffer& to, std::int64_t at, std::int64
       datatype::unpack(to, at, part, m);
     }
   }
+}
+
+Err wrong_length(const object::Comm& comm, int rank, std::int64_t sent, std::int64_t expected) {
+  return fail(sent > expected ? MPI_ERR_TRUNCATE : MPI_ERR_COUNT,
+              "rank %d of communicator %s sends %lld bytes where this rank expects %lld", rank,
+              comm.name.c_str(), static_cast<long long>(sent), static_cast<long long>(expected));
 }
 
 }  // namespace
@@ -85,10 +92,7 @@ void Executor::fetch(Schedule& s, const Step& step, const object::Comm& comm) {
   std::int64_t bytes = step.bytes;
   if (step.what_shown != Source::by_address &&
       (from.bytes() > to.bytes() || from.bytes() < step.at + bytes)) [[unlikely]] {
-    s.error_ = fail(from.bytes() > to.bytes() ? MPI_ERR_TRUNCATE : MPI_ERR_COUNT,
-                    "rank %d of communicator %s sends %lld bytes where this rank expects %lld",
-                    step.peer, comm.name.c_str(), static_cast<long long>(from.bytes()),
-                    static_cast<long long>(to.bytes()));
+    s.error_ = wrong_length(comm, step.peer, from.bytes(), to.bytes());
     bytes = std::clamp<std::int64_t>(from.bytes() - step.at, 0, bytes);
   }
   move(from, to, step.at, bytes);
@@ -104,6 +108,9 @@ void Executor::run_at_board(Schedule& s, const Step& step, object::Comm& comm) {
       return s.boards_->signal(s.number_, step.count);
     case What::wake:
       return s.boards_->wake(step.peer);
+    case What::label:
+      *static_cast<Label*>(step.to) = {s.number_, step.bytes};
+      return;
     case What::fetch:
       fetch(s, step, comm);
       ++comm.engine->counters->coll_copies;
@@ -124,15 +131,47 @@ bool Executor::agrees(Schedule& s, int rank, const object::Comm& comm) {
   const int failed = s.boards_->failed(s.number_, rank);
   if (theirs == s.note_ && failed == 0) [[likely]]
     return true;
-  s.error_ = theirs != s.note_
-                 ? notes_differ(comm, rank, theirs, s.note_)
-                 : fail(failed,
-                        "rank %d of communicator %s found that the ranks do not agree in a "
-                        "collective; its own error says in what",
-                        rank, comm.name.c_str());
-  s.boards_->give_up(s.number_, s.error_.cls);
-  s.next_ = s.posted_ = s.steps_.size();
+  end(s, theirs != s.note_ ? notes_differ(comm, rank, theirs, s.note_)
+                           : fail(failed,
+                                  "rank %d of communicator %s found that the ranks do not agree in "
+                                  "a collective; its own error says in what",
+                                  rank, comm.name.c_str()));
   return false;
+}
+
+bool Executor::end(Schedule& s, Err error) {
+  s.error_ = error;
+  s.boards_->give_up(s.number_, error.cls);
+  s.next_ = s.posted_ = s.steps_.size();
+  return true;
+}
+
+bool Executor::is_lost(Schedule& s, object::Comm& comm) {
+  if (!s.open_ || s.next_ == s.posted_) return false;
+  const Step& step = s.steps_[s.next_];
+  const int rank = step.peer;
+  if (s.boards_->has_finished(s.number_, rank) && !s.boards_->has_come(s.number_, rank, step.count))
+    return end(s, ended_early(comm, rank, s.note_));
+  // Somebody has come to a later operation in the block, but not to this one? Starts of persistent
+  // ones have no order.
+  if (s.owns_boards_) return false;
+  const Shared* shared = shared_if_any(comm);
+  if (shared == nullptr) return false;
+  for (int r = 0; r < comm.size(); ++r)
+    if (const auto theirs = shared->ahead(r); theirs && !s.boards_->has_called(s.number_, r))
+      return end(s, notes_differ(comm, r, *theirs, s.note_));
+  return false;
+}
+
+bool Executor::fits(Schedule& s, const Step& step, const object::Comm& comm) {
+  std::int64_t sent = 0;
+  if (step.from == nullptr) {
+    sent = s.boards_->length(s.number_, step.peer);
+  } else if (const auto& label = *static_cast<const Label*>(step.from);
+             label.number == s.number_) {  // else an old one: it has nothing
+    sent = label.length;
+  }
+  return sent == step.bytes || !end(s, wrong_length(comm, step.peer, sent, step.bytes));
 }
 
 bool Executor::run_steps(Schedule& s, object::Comm& comm) {
@@ -158,8 +197,13 @@ bool Executor::run_steps(Schedule& s, object::Comm& comm) {
         }
         break;
       case What::await:
-        if (!s.boards_->has_come(s.number_, step.peer, step.count)) return false;
+        if (!s.boards_->has_come(s.number_, step.peer, step.count))
+          return pt2pt::is_about_to_sleep(*comm.engine) && is_lost(s, comm);
         if (!agrees(s, step.peer, comm)) [[unlikely]]
+          return true;
+        break;
+      case What::expect:
+        if (!fits(s, step, comm)) [[unlikely]]
           return true;
         break;
       default:
@@ -180,7 +224,7 @@ void Executor::finish_round(Schedule& s) {
 bool Executor::advance(Schedule& s, object::Comm& comm) {
   if (s.boards_ != nullptr && !s.open_) {
     if (!s.boards_->open(s.number_, &s.asked_)) return false;
-    s.boards_->note(s.number_, s.note_);
+    s.boards_->begin(s.number_, s.note_, s.length_);
     s.open_ = true;
   }
   for (;;) {
@@ -233,7 +277,7 @@ Err Executor::run(Schedule& s, object::Comm& comm) {
     }
     const pt2pt::About what = about(s, comm);
     wait(
-        *comm.engine, [&s] { return may_go_on(s); }, what);
+        *comm.engine, [&] { return may_go_on(s); }, what, [&] { return is_lost(s, comm); });
   }
   return s.error_;
 }

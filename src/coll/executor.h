@@ -44,6 +44,11 @@ class Executor {
   static ConstBuffer source(const Schedule& schedule, const Step& step);
   /// Is the board free, or the phase there, that the schedule waits for?
   static bool may_go_on(Schedule& schedule);
+  /// Can the phase that is awaited not come any more? Then the operation is over.
+  static bool is_lost(Schedule& schedule, object::Comm& comm);
+  static bool end(Schedule& schedule, Err error);
+  /// Has a rank as much for this one as is expected? If not, the operation is over.
+  static bool fits(Schedule& schedule, const Step& step, const object::Comm& comm);
 };
 
 }  // namespace weft::coll

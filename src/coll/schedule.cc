@@ -151,6 +151,19 @@ void Schedule::await_phase(int rank, std::int64_t phase) {
   steps_.push_back(bare(Step::What::await, rank, nullptr, phase));
 }
 
+void Schedule::label(std::byte* at, std::int64_t length) {
+  Step step = bare(Step::What::label, -1, nullptr, 0);
+  step.to = at;
+  step.bytes = length;
+  steps_.push_back(step);
+}
+
+void Schedule::expect(int rank, std::int64_t n, const std::byte* label) {
+  Step step = bare(Step::What::expect, rank, label, 0);
+  step.bytes = n;
+  steps_.push_back(step);
+}
+
 void Schedule::fetch(const Source& from, std::int64_t at, std::int64_t n, const Buffer& to) {
   if (n == 0) return;
   Step step = bare(Step::What::fetch, from.rank, from.here.data, from.here.count);
@@ -197,6 +210,7 @@ void Schedule::clear() {
   if (owns_boards_) delete boards_;
   boards_ = nullptr;
   owns_boards_ = false;
+  length_ = 0;
   next_ = posted_ = 0;
   error_ = ok;
 }

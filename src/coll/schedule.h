@@ -58,6 +58,8 @@ struct Step {
     signal,  // phase `count`
     wake,    // `peer`, which may sleep until a phase signalled before
     await,   // phase `count` of `peer`
+    label,   // in front of a block in this rank's area: it has `bytes` bytes
+    expect,  // `bytes` bytes from `peer`: by the label at `from`, or (null) by what it announced
     fetch,   // copy `bytes` bytes from byte `at` on of a source to the same place of a buffer
     fold,    // `count` elements from byte `at` on of a source into `to`
   };
@@ -86,6 +88,12 @@ struct Step {
   Buffer target() const {
     return has_to_type() ? Buffer{to, to_count, to_type} : Buffer{to, count, type};
   }
+};
+
+/// In front of a block in an area; of the operation with that number at the board.
+struct Label {
+  std::uint64_t number;
+  std::int64_t length;
 };
 
 /// Memory of a schedule: pieces live until clear(), which keeps the memory for the next use.
@@ -149,6 +157,13 @@ class Schedule {
   void fold(const Source& in, std::int64_t at, void* inout, std::int64_t count, const Type& type,
             const Op& op);
 
+  /// The length of what this rank has for all; and the label of what it has for one, in its area.
+  void announce(std::int64_t length) { length_ = length; }
+  void label(std::byte* at, std::int64_t length);
+  /// After a phase: end with an error unless `rank` has so many bytes for this one. `label`: in its
+  /// area; null: announced.
+  void expect(int rank, std::int64_t bytes, const std::byte* label);
+
   /// Become the owner of the board in use, for the starts of a persistent operation.
   void own_boards() { owns_boards_ = true; }
 
@@ -168,6 +183,7 @@ class Schedule {
   Boards* boards_ = nullptr;
   std::uint64_t number_ = 0;  // of the operation there
   std::uint64_t note_ = 0;
+  std::int64_t length_ = 0;
   bool owns_boards_ = false;  // of a persistent operation: one board, used again at each start
 
   // While it runs (executor.cc).

@@ -77,16 +77,19 @@ void describe(const Signature& s, char* text, std::size_t room) {
   std::snprintf(text + n, room - static_cast<std::size_t>(n), ")");
 }
 
+namespace {
+
+void describe_note(std::uint64_t note, char* text, std::size_t room) {
+  const auto bytes = static_cast<std::int64_t>(note >> 8);
+  describe({.call = call_of(note), .what = how_of(note), .bytes = bytes}, text, room);
+}
+
+}  // namespace
+
 Err notes_differ(const Comm& comm, int rank, std::uint64_t theirs, std::uint64_t mine) {
-  const auto told = [](std::uint64_t note, char* text, std::size_t room) {
-    describe({.call = call_of(note),
-              .what = static_cast<How::What>(note >> 6 & 3),
-              .bytes = static_cast<std::int64_t>(note >> 8)},
-             text, room);
-  };
   char here[160], there[160];
-  told(mine, here, sizeof here);
-  told(theirs, there, sizeof there);
+  describe_note(mine, here, sizeof here);
+  describe_note(theirs, there, sizeof there);
   const bool same_call = ((theirs ^ mine) & 0xff) == 0;
   const int cls = !same_call ? MPI_ERR_OTHER : theirs > mine ? MPI_ERR_TRUNCATE : MPI_ERR_COUNT;
   return fail(cls,
@@ -94,6 +97,17 @@ Err notes_differ(const Comm& comm, int rank, std::uint64_t theirs, std::uint64_t
               "call the same collectives in the same order and for the same size "
               "(WEFT_ABI_CHECK=full compares every call)",
               rank, comm.name.c_str(), there, here);
+}
+
+Err ended_early(const Comm& comm, int rank, std::uint64_t mine) {
+  char here[160];
+  describe_note(mine, here, sizeof here);
+  return fail(
+      MPI_ERR_COUNT,
+      "rank %d of communicator %s has ended its part of the operation, while %s still waits "
+      "for it on this rank: they do not agree in what goes between them "
+      "(WEFT_ABI_CHECK=full compares every call)",
+      rank, comm.name.c_str(), here);
 }
 
 void emit_comparison(Schedule& s, const Comm& comm, const Signature& mine) {

@@ -61,9 +61,14 @@ inline std::uint64_t note_of(Call call, std::int64_t bytes, How::What what = How
 inline Call call_of(std::uint64_t note) {
   return static_cast<Call>(note & 0x3f);
 }
+inline How::What how_of(std::uint64_t note) {
+  return static_cast<How::What>(note >> 6 & 3);
+}
 /// The error of a rank that finds `theirs` at `rank` where it expected `mine`.
 [[gnu::cold]] Err notes_differ(const Comm& comm, int rank, std::uint64_t theirs,
                                std::uint64_t mine);
+/// The error of a rank that does `mine` and waits for one that has ended its part.
+[[gnu::cold]] Err ended_early(const Comm& comm, int rank, std::uint64_t mine);
 
 /// "MPI_Ibcast(root 1, 400 bytes)"
 void describe(const Signature& s, char* text, std::size_t room);

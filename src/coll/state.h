@@ -44,6 +44,10 @@ inline bool is_alone(const Comm& comm, const How& how) {
 /// All that is left of a collective of one rank; nothing if `from` is MPI_IN_PLACE.
 Err copy_alone(const ConstBuffer& from, const Buffer& to);
 
+/// The communicator's block and boards if this rank or another one has made them; else null.
+Shared* shared_if_any(Comm& comm);
+Boards* boards_if_any(Comm& comm);
+
 /// An empty schedule for an operation that the user called: with abi.check=full it compares first.
 Schedule& take_schedule(Comm& comm, const Signature& mine);
 /// Run `schedule` as `how` says. Everybody who takes part calls take and launch in the same order.

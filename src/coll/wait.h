@@ -9,15 +9,19 @@ namespace weft::coll {
 // changes, so this is a few line transfers between cores (60-140 ns each, 2 cores, 2026-11).
 inline constexpr int tight_looks = 400;
 
-/// Wait for flags in shared memory: until done(), which is cheap. Who makes it true wakes this
-/// rank.
+/// Wait for flags in shared memory: until done(), which is cheap; who makes it true wakes this
+/// rank. Or until is_lost(), which is asked before this rank sleeps: what is awaited cannot come.
 /// `about` is for reports of jobs that hang.
-template <class Done>
-void wait(pt2pt::Engine& e, Done&& done, const pt2pt::About& about) {
+template <class Done, class Lost>
+void wait(pt2pt::Engine& e, Done&& done, const pt2pt::About& about, Lost&& is_lost) {
   if (!e.policy.crowded)
     for (int i = 0; i < tight_looks; ++i)
       if (done()) return;
-  pt2pt::wait_until(e, done, {.about = &about});
+  bool lost = false;
+  const auto over = [&] {
+    return done() || lost || (pt2pt::is_about_to_sleep(e) && (lost = is_lost()));
+  };
+  pt2pt::wait_until(e, over, {.about = &about});
 }
 
 }  // namespace weft::coll

@@ -190,12 +190,8 @@ std::uint64_t Job::shared_block(std::uint64_t name, std::size_t bytes, std::size
   JobHeader& h = header();
   HeapGuard guard(h);
   std::uint64_t& first = h.heap_state[chains + name % chain_count];
-  for (std::uint64_t block = first; block != 0;) {
-    const auto& head = *reinterpret_cast<SharedHead*>(at(block));
-    if (head.name != name) {
-      block = head.next;
-      continue;
-    }
+  if (const std::uint64_t block = find_locked(name); block != 0) {
+    const auto& head = *reinterpret_cast<const SharedHead*>(at(block));
     if (head.bytes > sizeof(SharedHead)) return block + sizeof(SharedHead);
     leave_locked(block);
     return 0;
@@ -215,6 +211,18 @@ std::uint64_t Job::shared_block(std::uint64_t name, std::size_t bytes, std::size
   if (fits) return made + sizeof(SharedHead);
   leave_locked(made);
   return 0;
+}
+
+std::uint64_t Job::find_locked(std::uint64_t name) {
+  std::uint64_t block = header().heap_state[chains + name % chain_count];
+  while (block != 0 && reinterpret_cast<const SharedHead*>(at(block))->name != name)
+    block = reinterpret_cast<const SharedHead*>(at(block))->next;
+  return block;
+}
+
+bool Job::has_shared_block(std::uint64_t name) {
+  HeapGuard guard(header());
+  return find_locked(name) != 0;
 }
 
 void Job::leave_shared_block(std::uint64_t offset) {

@@ -100,12 +100,14 @@ class Job {
   /// it is 0 for all of them, however much is free when they ask; each asks once. It goes when all
   /// have left it (or been refused); the name may be used again then.
   std::uint64_t shared_block(std::uint64_t name, std::size_t bytes, std::size_t zeroed, int users);
+  bool has_shared_block(std::uint64_t name);
   /// Under the heap's lock, so that everybody's accesses are before those of the next users.
   void leave_shared_block(std::uint64_t offset);
 
  private:
   std::uint64_t allocate_locked(std::size_t bytes, std::size_t* dirty);
   void free_locked(std::uint64_t offset, std::size_t bytes);
+  std::uint64_t find_locked(std::uint64_t name);
   void leave_locked(std::uint64_t block);
 
   Job(void* base, std::size_t bytes, int fd) : base_(base), bytes_(bytes), fd_(fd) {}

@@ -249,6 +249,11 @@ inline void wake_rank(Engine& e, std::int32_t world_rank) {
   if (e.peer(world_rank).outbox.wake()) ++e.counters->wakes;
 }
 
+/// Is this the last look of a thread before it sleeps? (Or does one sleep already.)
+inline bool is_about_to_sleep(Engine& e) {
+  return e.inbox.parked().load(std::memory_order_relaxed) != 0;
+}
+
 /// Sleep until news, if `done()` is still false after announcing.
 template <class Done>
 void park(Engine& e, sync::Waiter& waiter, Done&& done, const Awaited& awaited, Note& note) {

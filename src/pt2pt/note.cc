@@ -182,7 +182,7 @@ class Writer {
                 : p.is_send                  ? What::send
                                              : What::receive;
     if (space == 1) need.number = static_cast<std::uint64_t>(p.envelope.tag);
-    copy_name(need.call, sizeof need.call, call_);
+    std::memcpy(need.call, call_, sizeof call_);
     add(need);
   }
 
@@ -192,7 +192,7 @@ class Writer {
     need.what = about.what;
     need.tag = about.tag;
     need.number = about.number;
-    copy_name(need.call, sizeof need.call, call_);
+    std::memcpy(need.call, call_, sizeof call_);
     need.comm = name_of(about.comm, about.comm->context);
     const std::vector<std::int32_t>& members = about.comm->peers();
     if (about.lacks == nullptr) {
@@ -249,8 +249,14 @@ std::int64_t Note::before_sleep(Engine& e, const Awaited& awaited, bool at_mailb
   at_mailbox_ = at_mailbox;
   write(e, awaited);
   if (slot_ != nullptr) slot_->count_look();
-  if (!at_mailbox) return hang::renewed_after_ns;
-  return e.watch != nullptr ? e.watch->look_and_say() : 0;
+  // Nobody wakes who awaits what cannot come at a board (coll/wait.h), so it has to look.
+  const bool awaits_flags =
+      !e.pollers.empty() || (awaited.about != nullptr && awaited.about->what == What::collective);
+  const std::int64_t limit_ns =
+      !at_mailbox || awaits_flags ? hang::renewed_after_ns : 0;  // 0: none
+  if (!at_mailbox || e.watch == nullptr) return limit_ns;
+  const std::int64_t next_ns = e.watch->look_and_say();
+  return limit_ns > 0 ? std::min(limit_ns, next_ns) : next_ns;
 }
 
 void Note::write(Engine& e, const Awaited& awaited) {

@@ -13,9 +13,8 @@ Boards* Boards::attach(Comm& comm, std::uint32_t name) {
   const int boards = name == 0 ? window : 1;
   const std::size_t lines = p * static_cast<std::size_t>(boards);
   const std::size_t zeroed = sizeof(Header) + p * sizeof(Finished) + lines * sizeof(Line);
-  const std::uint64_t offset =
-      e.job->shared_block(std::uint64_t{comm.context} << 32 | name,
-                          zeroed + (direct ? 0 : lines * area_bytes), zeroed, comm.size());
+  const std::uint64_t offset = e.job->shared_block(
+      block_name(comm, name), zeroed + (direct ? 0 : lines * area_bytes), zeroed, comm.size());
   return offset == 0 ? nullptr : new Boards(comm, offset, boards, direct);
 }
 

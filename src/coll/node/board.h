@@ -52,27 +52,44 @@ class Boards {
   /// The ring of a communicator (name 0), or a board for one persistent operation: `name` counts
   /// them alike on all ranks. No message; the same answer on all ranks. Null: none to be had.
   static Boards* attach(Comm& comm, std::uint32_t name);
+  static std::uint64_t block_name(const Comm& comm, std::uint32_t name) {
+    return std::uint64_t{comm.context} << 32 | name;
+  }
   ~Boards();
   Boards(const Boards&) = delete;
   Boards& operator=(const Boards&) = delete;
 
   /// The number of this rank's next operation: 1, 2, ...
-  std::uint64_t take() { return ++taken_; }
+  std::uint64_t take() {
+    // release: pairs with has_called()
+    finished_[rank_].taken.store(++taken_, std::memory_order_release);
+    return taken_;
+  }
+  std::uint64_t next() const { return taken_ + 1; }
+  /// Has that rank taken the number? (It may not have begun yet.)
+  bool has_called(std::uint64_t number, int rank) const {
+    return finished_[rank].taken.load(std::memory_order_acquire) >= number;
+  }
   /// May this rank write its line and area of operation `number`? `asked`: whether it has asked for
   /// news; false at first.
   bool open(std::uint64_t number, bool* asked);
   void finish(std::uint64_t number);
   /// Does opening board `number` wait for that rank to finish an operation?
   bool is_behind(std::uint64_t number, int rank) const {
-    return finished_[rank].number.load(std::memory_order_acquire) +
-               static_cast<std::uint64_t>(boards_) <
-           number;
+    return !has_finished(number - static_cast<std::uint64_t>(boards_), rank);
   }
+  bool has_finished(std::uint64_t number, int rank) const {
+    return finished_[rank].number.load(std::memory_order_acquire) >= number;
+  }
+  bool has_begun(std::uint64_t number, int rank) const { return has_come(number, rank, 0); }
 
-  /// What this rank does, for the others to compare (signature.h); from the next signal on.
-  void note(std::uint64_t number, std::uint64_t note) {
+  /// This rank begins: what it does, for the others to compare (signature.h), and the length of
+  /// what it has for all of them.
+  void begin(std::uint64_t number, std::uint64_t note, std::int64_t length = 0) {
     line(number, rank_).note.store(note, std::memory_order_relaxed);
+    line(number, rank_).length.store(length, std::memory_order_relaxed);
     line(number, rank_).failed.store(0, std::memory_order_relaxed);
+    signal(number, 0);
   }
   std::uint64_t noted(std::uint64_t number, int rank) const {
     return line(number, rank).note.load(std::memory_order_relaxed);
@@ -84,6 +101,9 @@ class Boards {
     signal(number, (std::int64_t{1} << phase_bits) - 1);
     for (int r = 0; r < size_; ++r)
       if (r != rank_) wake(r);
+  }
+  std::int64_t length(std::uint64_t number, int rank) const {
+    return line(number, rank).length.load(std::memory_order_relaxed);
   }
   int failed(std::uint64_t number, int rank) const {
     return line(number, rank).failed.load(std::memory_order_relaxed);
@@ -115,12 +135,14 @@ class Boards {
  private:
   struct alignas(64) Line {
     std::atomic<std::uint64_t> word;
-    std::atomic<std::uint64_t> note;   // relaxed, as `failed`: `word` orders them
+    std::atomic<std::uint64_t> note;  // relaxed, as the next two: `word` orders them
+    std::atomic<std::int64_t> length;
     std::atomic<std::int32_t> failed;  // class of the error with which the rank gave up
     const datatype::ConstBuffer* shown[shown_max];
   };
   struct alignas(64) Finished {
     std::atomic<std::uint64_t> number;  // all operations up to this one
+    std::atomic<std::uint64_t> taken;   // the newest that the rank has called
   };
   struct alignas(64) Header {
     std::atomic<std::uint32_t> wanted;  // operations that wait for others to finish

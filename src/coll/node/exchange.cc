@@ -19,8 +19,12 @@ ConstBuffer nothing() {
   return as_bytes(static_cast<const void*>(nullptr), 0);
 }
 
+// What a label takes in an area whose strips are large, or small.
+constexpr std::int64_t label_line = 64, label_bytes = sizeof(Label);
+
 /// `sends(j)`: what rank j reads, the same for all if `common`; `wanted(j)`: bytes this rank reads
-/// of rank j; `take(j, source, at, n)` emits the reading. `unit`: what must not be cut.
+/// of rank j; `take(j, source, at, n)` emits the reading. `unit`: what must not be cut. Without
+/// one, whoever reads compares what it wants with what there is.
 template <class Sends, class Wanted, class Take>
 struct Exchange {
   Schedule& s;
@@ -73,24 +77,34 @@ struct Exchange {
   void in_rounds() const {
     const int parts = common ? 1 : node.me.size, me = node.me.rank;
     const std::int64_t most = node.strip_bytes(parts) / unit * unit;
-    std::int64_t longest = 0;
+    const bool compared = unit == 1;
+    // In front of the first strip of each block.
+    const std::int64_t label = !compared || common ? 0 : most > 1024 ? label_line : label_bytes;
+    std::int64_t longest = 0, announced = 0;
     for (int i = 1; i < node.me.size; ++i)
       longest = std::max({longest, sends(other(i)).bytes(), wanted(other(i))});
-    for (std::int64_t t = 0, at = 0; at < longest; ++t, at += most) {
+    for_readers(0, [&](int j) { announced = sends(j).bytes(); });
+    if (common) s.announce(announced);
+    for (std::int64_t t = 0, at = 0; at < longest; at += most - (t++ == 0 ? label : 0)) {
+      const std::int64_t room = t == 0 ? label : 0, here = most - room;
       if (t >= 2) for_readers(at, [&](int j) { s.await_phase(j, 2 * (t - 2) + 2); });
       bool filled = false;
       for_readers(at, [&](int j) {
         if (common && filled) return;
         filled = true;
         const ConstBuffer block = sends(j);
-        s.fetch(own(block), at, std::min(most, block.bytes() - at),
-                placed(node.piece(me, t, common ? 0 : j, parts), at));
+        std::byte* piece = node.piece(me, t, common ? 0 : j, parts);
+        if (room > 0) s.label(piece, block.bytes());
+        s.fetch(own(block), at, std::min(here, block.bytes() - at), placed(piece + room, at));
       });
       s.signal(2 * t + 1);
       for_readers(at, [&](int j) { s.wake(j); });
       for_sources(at, [&](int j) {
         s.await_phase(j, 2 * t + 1);
-        take(j, node.source(j, t, at, common ? 0 : me, parts), at, std::min(most, wanted(j) - at));
+        const std::byte* piece = node.piece(j, t, common ? 0 : me, parts);
+        if (compared && t == 0) s.expect(j, wanted(j), common ? nullptr : piece);
+        const Source from{.rank = j, .here = as_bytes(piece + room - at, INT64_MAX)};
+        take(j, from, at, std::min(here, wanted(j) - at));
       });
       s.signal(2 * t + 2);
       for_sources(at, [&](int j) { s.wake(j); });

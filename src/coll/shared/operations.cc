@@ -88,7 +88,7 @@ Err Shared::bcast(const Buffer& buffer, int root) {
   if (rank_ == root) {
     if (const Way w = way(Call::bcast, bytes); w != Way::slots) {
       w == Way::direct ? bcast_direct(buffer, root) : bcast_pieces(buffer, root);
-      return ok;
+      return agreed();
     }
     reserve();
     datatype::pack(buffer, 0, slot(rank_, bytes), bytes);
@@ -100,6 +100,7 @@ Err Shared::bcast(const Buffer& buffer, int root) {
   // The root decides which way it goes, whatever this rank expects.
   begin();
   await(root, 0);
+  if (parted_) return agreed();
   const auto sent = static_cast<std::int64_t>(seat(root).what >> 8);
   if (const Way w = way(Call::bcast, sent); w != Way::slots) {
     w == Way::direct ? bcast_direct(buffer, root) : bcast_pieces(buffer, root);

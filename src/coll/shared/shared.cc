@@ -23,7 +23,7 @@ namespace {
 // awaited; of a longer one it would only be torn from its writer.
 constexpr std::int64_t look_ahead_max = 128;
 // Names of blocks beside those of the communicator's boards, which count from 0 (node/board.h).
-constexpr std::uint64_t shared_names = 1U << 31;
+constexpr std::uint32_t shared_names = 1U << 31;
 
 std::atomic<std::uint64_t>& number_at(std::byte* lines, int rank) {
   return *reinterpret_cast<std::atomic<std::uint64_t>*>(lines + rank * 64);
@@ -32,14 +32,51 @@ std::atomic<std::uint64_t>& number_at(std::byte* lines, int rank) {
 }  // namespace
 
 template <class Done>
+bool Shared::has_parted(const Missing& missing, Done&& done) {
+  if (parted_) return true;
+  Boards* boards = boards_if_any(comm_);
+  const bool awaits_finish = missing.number != 0;
+  for (int rank = 0; rank < size_; ++rank) {
+    if (missing.lacks == nullptr && rank != missing.rank) continue;
+    if (awaits_finish && missing.lacks != nullptr && !missing.lacks(&missing, rank)) continue;
+    const bool left = boards != nullptr && boards->has_begun(boards->next(), rank);
+    // acquire: pairs with finish()
+    const bool ended =
+        !awaits_finish && number_at(finished_, rank).load(std::memory_order_acquire) >= now_;
+    // What it has done before it left, is there now: look for that once more.
+    if ((!left && !ended) || done()) continue;
+    parted_ = true;
+    other_rank_ = rank;
+    if (left) {
+      other_ = boards->noted(boards->next(), rank);
+      give_up_at(*boards);
+    } else if (seat(rank).turn.load(std::memory_order_acquire) == now_) {
+      other_ = seat(rank).what;
+    }
+    return true;
+  }
+  return false;
+}
+
+/// Nobody is to wait for this rank in the operation that it does not know of.
+void Shared::give_up_at(Boards& boards) {
+  bool asked = false;
+  const std::uint64_t number = boards.take();
+  if (!boards.open(number, &asked)) return;
+  boards.begin(number, what_);
+  boards.give_up(number, MPI_ERR_OTHER);
+  boards.finish(number);
+}
+
+template <class Done>
 void Shared::wait(Done&& done, const Missing& missing) {
   const pt2pt::About about{.what = hang::What::collective,
                            .comm = &comm_,
                            .rank = missing.rank,
-                           .number = now_,
                            .lacks = missing.lacks,
                            .object = &missing};
-  coll::wait(engine_, done, about);
+  if (parted_) return;
+  coll::wait(engine_, done, about, [&] { return has_parted(missing, done); });
 }
 
 void Shared::wake(int rank) {
@@ -116,7 +153,7 @@ void Shared::wait_until_finished(std::uint64_t number) {
 void Shared::wait_until_finished_by(int rank) {
   wait_for_finish(
       [&] { return number_at(finished_, rank).load(std::memory_order_acquire) >= now_; },
-      {.shared = this, .rank = rank});
+      {.shared = this, .rank = rank, .number = now_});
 }
 
 void Shared::meet(const Operands* x, std::int64_t bytes) {
@@ -191,15 +228,19 @@ Way Shared::way_asked(WayCase c) {
   return way;
 }
 
+std::uint64_t Shared::block_name(const Comm& comm) {
+  // Ranks that were given another coll.shared_max wait for each other, but corrupt nothing.
+  return Boards::block_name(
+      comm,
+      shared_names | static_cast<std::uint32_t>(comm.engine->params->integer(P::coll_shared_max)));
+}
+
 Shared* Shared::attach(Comm& comm) {
   const std::int64_t slot_bytes = slot_bytes_for(comm.engine->params->integer(P::coll_shared_max));
   if (slot_bytes == 0) return nullptr;
   const BlockLayout at(comm.size(), slot_bytes);
-  // Ranks that were given another coll.shared_max wait for each other, but corrupt nothing.
-  const std::uint64_t name =
-      std::uint64_t{comm.context} << 32 | shared_names | static_cast<std::uint64_t>(slot_bytes);
   const std::uint64_t offset =
-      comm.engine->job->shared_block(name, at.total, at.zeroed(), comm.size());
+      comm.engine->job->shared_block(block_name(comm), at.total, at.zeroed(), comm.size());
   return offset == 0 ? nullptr : new Shared(comm, offset, slot_bytes);
 }
 

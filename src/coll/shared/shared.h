@@ -26,9 +26,11 @@
 #pragma once
 
 #include <cstring>
+#include <optional>
 
 #include "coll/advice.h"
 #include "coll/blocks.h"
+#include "coll/node/board.h"
 #include "coll/select.h"
 #include "coll/shared/block.h"
 #include "coll/signature.h"
@@ -42,6 +44,7 @@ class Shared {
   /// Find the block of `comm`, without a message. Null, for all its ranks, if the job's heap is
   /// full or the parameter coll.shared_max is 0.
   static Shared* attach(Comm& comm);
+  static std::uint64_t block_name(const Comm& comm);
   /// The last rank to leave gives the block back.
   ~Shared();
 
@@ -51,6 +54,13 @@ class Shared {
   /// Is the call faster along the node's levels (node/), by the model?
   bool leaves_to_node(Call call, std::int64_t bytes) {
     return advised_ && bytes > inline_max && way(call, bytes) == Way::schedule;
+  }
+
+  /// Has `rank` filled its seat of an operation that this rank has not begun? Then what it does.
+  std::optional<std::uint64_t> ahead(int rank) const {
+    const Seat& theirs = seats_[rank * window + static_cast<int>((now_ + 1) % window)];
+    if (theirs.turn.load(std::memory_order_acquire) <= now_) return {};
+    return theirs.what;
   }
 
   // All return MPI_ERR_TRUNCATE or MPI_ERR_OTHER if this rank sees that another one called
@@ -102,10 +112,13 @@ class Shared {
   void note(Call call, std::int64_t bytes, std::int64_t sent) {
     what_ = note_of(call, sent);
     other_ = expected_ = note_of(call, bytes);
+    parted_ = false;
   }
-  bool all_agree() const { return other_ == expected_; }
+  bool all_agree() const { return other_ == expected_ && !parted_; }
   /// Remember it if `rank` does something else than we. Its seat is filled.
   void compare(int rank) {
+    if (parted_) [[unlikely]]
+      return;
     if (seat(rank).what == expected_) [[likely]]
       return;
     other_ = seat(rank).what;
@@ -177,11 +190,19 @@ class Shared {
   }
   template <class Done>
   void wait(Done&& done, const Missing& missing);
+  /// Has somebody who is awaited gone another way: ended this operation, or begun one at a board
+  /// that this rank does not know of? Then all waits of this operation are over.
+  template <class Done>
+  [[gnu::cold]] bool has_parted(const Missing& missing, Done&& done);
+  void give_up_at(Boards& boards);
   void wake(int rank);
   void wake_all();
   /// The end of an operation: did all ranks do the same?
   Err agreed() const {
-    return all_agree() ? ok : notes_differ(comm_, other_rank_, other_, expected_);
+    if (all_agree()) [[likely]]
+      return ok;
+    return other_ != expected_ ? notes_differ(comm_, other_rank_, other_, expected_)
+                               : ended_early(comm_, other_rank_, expected_);
   }
 
   /// value = child(0) op (child(1) op ...)
@@ -247,6 +268,7 @@ class Shared {
   std::uint64_t expected_ = 0;  // the others'
   std::uint64_t other_ = 0;     // a different one that it has seen, else the expected one
   int other_rank_ = 0;
+  bool parted_ = false;  // other_rank_ has gone another way
 };
 
 }  // namespace weft::coll

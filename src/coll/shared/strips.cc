@@ -95,6 +95,7 @@ void Shared::scatter_pieces(const Blocks& send, const Buffer& recv, int root) {
     } else {
       begin();
       await(root, 0);
+      if (parted_) return;
       total = static_cast<std::int64_t>(seat(root).what >> 8);
       datatype::unpack(recv, at, piece(rank_), std::min(piece_bytes, total - at));
     }
