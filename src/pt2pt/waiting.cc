@@ -53,7 +53,9 @@ void make_server(Engine& e, Waiting* waiting) {
   e.waiters.vacant.store(false, std::memory_order_relaxed);
 }
 
-/// There is no server: leave the role to the deputy, or name whoever waits longest.
+/// There is no server: leave the role to the deputy, or name whoever waits longest. Nobody is
+/// forgotten: the deputy is awake, and before it sleeps or leaves it is asked, or asks, whether
+/// there is a server (follow_server, give_signal). tests/model/waiting.pml
 void name_server(Engine& e) {
   Waiters& w = e.waiters;
   if (w.deputy != nullptr) {
@@ -235,11 +237,9 @@ void wait_for_signal(Engine& e, Waiting& me) {
     const bool tired = !sleep && waiter.step(spinning) == sync::Waiter::Next::may_park;
     if (deputy && (tired || e.waiters.vacant.load(std::memory_order_relaxed))) {
       e.lock.take_back_low(left);
-      if (follow_server(e, me, tired)) {
-        left = e.lock.let_go();
-        break;
-      }
+      const bool follows = follow_server(e, me, tired);
       left = e.lock.let_go();
+      if (follows) break;
       deputy = !tired;
     }
     if (sleep) {
