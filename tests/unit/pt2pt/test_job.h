@@ -8,6 +8,7 @@
 
 #include <cstdlib>
 #include <memory>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -19,22 +20,28 @@ inline const datatype::Type* byte_type() {
   return datatype::predefined(reinterpret_cast<std::uintptr_t>(MPI_BYTE));
 }
 
-struct TestRank {
+struct TestContext {
   Counters counters;
-  Contexts contexts;
   Engine engine;
-  object::Group group;
-  object::Comm comm;
+  object::Comm comm;  // of all ranks
 };
 
-/// A job of `n` ranks in this process.
+struct TestRank : TestContext {
+  Contexts contexts;
+  std::vector<std::unique_ptr<TestContext>> more;
+  object::Group group;
+
+  TestContext& context(int i) { return i == 0 ? *this : *more[static_cast<std::size_t>(i) - 1]; }
+};
+
+/// A job of `n` ranks in this process, each with `contexts` communication contexts.
 struct TestJob {
   Params params;
   std::unique_ptr<memory::Job> job;
   std::vector<std::unique_ptr<TestRank>> ranks;
 
   using Environment = std::vector<std::pair<const char*, const char*>>;
-  TestJob(int n, bool multiple, Environment environment = {}) {
+  TestJob(int n, bool multiple, Environment environment = {}, int contexts = 1) {
     environment.insert(environment.end(), {{"WEFT_SHM_RING_CELLS", "64"},
                                            {"WEFT_SHM_RING_BYTES", "32768"},
                                            {"WEFT_PT2PT_EAGER_MAX", "2048"}});
@@ -48,24 +55,34 @@ struct TestJob {
       ranks.push_back(std::make_unique<TestRank>());
       TestRank& rank = *ranks.back();
       job->entry(r).pid = getpid();
-      rank.engine.open(*job, r, params, rank.counters, rank.contexts);
-      if (multiple) rank.engine.share();
-      for (int i = 0; i < n; ++i) rank.group.members.push_back(i);
-      rank.comm.group = &rank.group;
-      rank.comm.rank = r;
-      rank.comm.context = 4;
-      rank.comm.engine = &rank.engine;
-      rank.comm.refs = 1;
+      rank.group.members.resize(static_cast<std::size_t>(n));
+      std::iota(rank.group.members.begin(), rank.group.members.end(), 0);
+      for (int i = 0; i < contexts; ++i) {
+        if (i > 0) rank.more.push_back(std::make_unique<TestContext>());
+        open(rank.context(i), rank, r);
+        if (multiple) rank.context(i).engine.share();
+      }
     }
   }
 
-  /// Take the rank's lock as an entry point does.
+  /// Take the lock of a rank's context as an entry point does.
   template <class Body>
-  void as(int rank, Body body) {
-    Engine& e = ranks[static_cast<std::size_t>(rank)]->engine;
-    e.lock.hold();
-    body(ranks[static_cast<std::size_t>(rank)]->comm);
-    e.lock.release();
+  void as(int rank, Body body, int context = 0) {
+    TestContext& at = ranks[static_cast<std::size_t>(rank)]->context(context);
+    at.engine.lock.hold();
+    body(at.comm);
+    leave_context(at.engine);
+    at.engine.lock.release();
+  }
+
+ private:
+  void open(TestContext& context, TestRank& rank, int number) {
+    context.engine.open(*job, number, params, context.counters, rank.contexts);
+    context.comm.group = &rank.group;
+    context.comm.rank = number;
+    context.comm.context = 4 + 4 * static_cast<std::uint32_t>(context.engine.context);
+    context.comm.engine = &context.engine;
+    context.comm.refs = 1;
   }
 };
 

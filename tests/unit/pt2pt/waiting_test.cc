@@ -20,31 +20,51 @@ namespace {
 
 constexpr int rounds = 20;
 
-TestJob quiet_job(bool reactivation) {
+TestJob quiet_job(bool reactivation, int contexts = 1) {
   return TestJob(2, true,
                  {{"WEFT_SYNC_REACTIVATION", reactivation ? "1" : "0"},
                   {"WEFT_SYNC_SPIN_US", "0"},
-                  {"WEFT_SYNC_YIELD_US", "0"}});
+                  {"WEFT_SYNC_YIELD_US", "0"}},
+                 contexts);
+}
+
+int contexts_of(const TestJob& job) {
+  return static_cast<int>(job.ranks[0]->contexts.engines.size());
 }
 
 /// Wait until rank 0 has received so many messages, and `n` of its threads sleep or are about to;
 /// -1: however many.
 void wait_until_asleep(TestJob& job, int n, int received) {
-  for (bool so = false; !so; std::this_thread::yield())
-    job.as(0, [&](Comm& comm) {
-      so = (n < 0 || comm.engine->waiters.blocked == n) &&
-           job.ranks[0]->counters.messages_received == static_cast<std::uint64_t>(received);
-    });
+  for (bool so = false; !so; std::this_thread::yield()) {
+    int blocked = 0;
+    std::uint64_t messages = 0;
+    for (int i = 0; i < contexts_of(job); ++i)
+      job.as(
+          0,
+          [&](Comm& comm) {
+            blocked += comm.engine->waiters.blocked;
+            messages += comm.engine->counters->messages_received;
+          },
+          i);
+    so = (n < 0 || blocked == n) && messages == static_cast<std::uint64_t>(received);
+  }
 }
 
 Counters counters_of(TestJob& job) {
-  Counters copy;
-  job.as(0, [&](Comm&) { copy = job.ranks[0]->counters; });
-  return copy;
+  Counters all;
+  for (int i = 0; i < contexts_of(job); ++i)
+    job.as(
+        0, [&](Comm& comm) { all.add(*comm.engine->counters); }, i);
+  return all;
 }
 
-void send_int(TestJob& job, int value, int tag) {
-  job.as(1, [&](Comm& comm) { ASSERT_FALSE(send({&value, 4, byte_type()}, 0, tag, comm)); });
+void send_int(TestJob& job, int value, int tag, int context = 0) {
+  job.as(
+      1,
+      [&](Comm& comm) {
+        ASSERT_FALSE(send({&value, 4, byte_type()}, 0, tag, comm));
+      },
+      context);
 }
 
 /// A job in which one thread of rank 0 is the server, until the end.
@@ -69,21 +89,24 @@ struct Counts {
 };
 
 /// `threads` threads of rank 0 receive one message after another, each of its own tag, or all of
-/// the same.
-Counts receive_among(int threads, bool reactivation, bool same_tag = false) {
-  TestJob job = quiet_job(reactivation);
+/// the same; on communicators of `contexts` contexts in turn.
+Counts receive_among(int threads, bool reactivation, bool same_tag = false, int contexts = 1) {
+  TestJob job = quiet_job(reactivation, contexts);
+  const auto tag = [same_tag](int t) { return same_tag ? 0 : t; };
   std::vector<std::thread> all;
   for (int t = 0; t < threads; ++t)
-    all.emplace_back([&job, t, same_tag] {
+    all.emplace_back([&, t] {
       for (int i = 0; i < rounds; ++i)
-        job.as(0, [&](Comm& comm) {
-          int value = -1;
-          const int tag = same_tag ? 0 : t;
-          ASSERT_FALSE(recv({&value, 4, byte_type()}, 1, tag, comm, MPI_STATUS_IGNORE));
-          if (!same_tag) {
-            EXPECT_EQ(value, i);
-          }
-        });
+        job.as(
+            0,
+            [&](Comm& comm) {
+              int value = -1;
+              ASSERT_FALSE(recv({&value, 4, byte_type()}, 1, tag(t), comm, MPI_STATUS_IGNORE));
+              if (!same_tag) {
+                EXPECT_EQ(value, i);
+              }
+            },
+            t % contexts);
     });
   wait_until_asleep(job, threads, 0);
   const Counters before = counters_of(job);
@@ -91,7 +114,7 @@ Counts receive_among(int threads, bool reactivation, bool same_tag = false) {
     for (int t = 0; t < threads; ++t) {
       // Others than the one that got it may have received all that they want.
       const int received = i * threads + t + 1;
-      send_int(job, i, same_tag ? 0 : t);
+      send_int(job, i, tag(t), t % contexts);
       wait_until_asleep(job, same_tag ? -1 : threads, received);
     }
   const Counters c = counters_of(job);
@@ -103,7 +126,7 @@ Counts receive_among(int threads, bool reactivation, bool same_tag = false) {
                       per_message(c.signals_in_vain, before.signals_in_vain),
                       per_message(c.servers, before.servers),
                       per_message(c.lock_in_vain, before.lock_in_vain)};
-  for (int t = 0; t < threads; ++t) send_int(job, rounds - 1, same_tag ? 0 : t);
+  for (int t = 0; t < threads; ++t) send_int(job, rounds - 1, tag(t), t % contexts);
   for (std::thread& thread : all) thread.join();
   return counts;
 }
@@ -128,6 +151,24 @@ TEST(Waiting, PollsPerMessageDoNotGrowWithThreads) {
   EXPECT_LE(all_with[16].polls, 2 * all_with[2].polls);
   EXPECT_GE(all_without[16].polls, 4 * all_without[2].polls);
   EXPECT_GE(all_without[16].polls, 4 * all_with[16].polls);
+}
+
+/// The same with communicators of their own: then threads apart are told nothing of each other.
+TEST(Waiting, NorInSeveralContexts) {
+  for (const int contexts : {2, 8}) {
+    std::map<int, Counts> all;
+    for (const int threads : {2, 4, 8, 16}) {
+      const Counts c = all[threads] = receive_among(threads, true, false, contexts);
+      std::printf(
+          "%2d threads in %d contexts: per message %5.1f looks, %.2f signals, %.2f in vain, "
+          "%.2f servers, %5.1f empty\n",
+          threads, contexts, c.polls, c.signals, c.in_vain, c.servers, c.empty);
+      EXPECT_EQ(c.in_vain, 0);
+      // Alone in its context each is its server. Else one is woken, or was awake (the deputy).
+      EXPECT_LE(c.signals + c.servers, threads <= contexts ? 0 : 1);
+    }
+    EXPECT_LE(all[16].polls, 2 * all[2].polls);
+  }
 }
 
 /// What any of several threads may receive goes to the one that is awake.
