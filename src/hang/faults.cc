@@ -29,6 +29,11 @@ bool awaits_message(const Need& need) {
   return need.what == What::receive || need.what == What::probe;
 }
 
+/// It was called long ago; whether all have started it is not known.
+bool is_persistent(const Need& need) {
+  return std::strstr(need.call, "_init") != nullptr;
+}
+
 bool is_in_finalize(const RankView& rank) {
   return !rank.threads.empty() && std::strcmp(rank.threads[0].record.call, "MPI_Finalize") == 0;
 }
@@ -248,7 +253,8 @@ class Faults {
         if (m.need == nullptr) m.need = &need;
         std::vector<std::int32_t>& callers = m.ranks_in(by_request ? need.call : call_text(record));
         if (callers.empty() || callers.back() != r) callers.push_back(r);
-        if (need.peer != nobody && !has_begun(need.peer, need)) m.wanted.insert(need.peer);
+        if (need.peer != nobody && (is_persistent(need) || !has_begun(need.peer, need)))
+          m.wanted.insert(need.peer);
         if (by_request) add_late_ranks(need, m.wanted);
       }
     });
@@ -303,8 +309,10 @@ class Faults {
         continue;
       }
       const Need* need = one ? first_obstacle(ranks[0]) : nullptr;
-      say(m.name() + " needs all its ranks, but " + who + (one ? " has" : " have") +
-          " not called it: " + (one ? "it " + doing : "they " + plural(doing)) +
+      const char* what = is_persistent(*m.need) ? " does not wait for it (was it started there?)"
+                                                : " has not called it";
+      say(m.name() + " needs all its ranks, but " + who + (one ? what : " " + plural(what + 1)) +
+          ": " + (one ? "it " + doing : "they " + plural(doing)) +
           (need == nullptr ? "" : wait_before(*need, m)) + ".");
     }
   }

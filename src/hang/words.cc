@@ -129,7 +129,7 @@ std::string doing_text(const RankView& rank) {
 
 std::string plural(std::string doing) {
   constexpr std::pair<std::string_view, const char*> verbs[] = {
-      {"waits", "wait"}, {"sleeps", "sleep"}, {"has", "have"}, {"is", "are"}};
+      {"waits", "wait"}, {"sleeps", "sleep"}, {"has", "have"}, {"is", "are"}, {"does", "do"}};
   for (const auto& [one, several] : verbs)
     if (doing.rfind(one, 0) == 0) return doing.replace(0, one.size(), several);
   return doing;

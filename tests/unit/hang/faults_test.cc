@@ -106,6 +106,16 @@ TEST(Faults, AThirdRankIsMissing) {
     EXPECT_EQ(sentence.find("not called"), sentence.npos) << sentence;
 }
 
+TEST(Faults, APersistentCollectiveMayNotBeStarted) {
+  ViewOf v(4);
+  v.waits_for_collective(0, "MPI_Bcast_init", 7, {1, 2});
+  v.waits_for_collective(3, "MPI_Bcast_init", 7, {0});
+  for (const int r : {1, 2}) ViewOf::has_begun(v.receives(r, 0), 8);
+  EXPECT_TRUE(says(v,
+                   "MPI_Bcast_init on MPI_COMM_WORLD needs all its ranks, but ranks 1 and 2 do not "
+                   "wait for it (was it started there?): they wait in MPI_Recv."));
+}
+
 TEST(Faults, AGeneralizedRequest) {
   ViewOf v(2);
   v.needs(v.waits(0, "MPI_Waitall"), What::program, 0);
