@@ -12,7 +12,7 @@
 namespace weft::datatype {
 namespace {
 
-using ReduceFn = void (*)(Operation, Basic, const void*, void*, std::int64_t);
+using ReduceFn = void (*)(Operation, Basic, const Vectors&);
 
 ReduceFn choose() {
 #ifdef __x86_64__
@@ -112,15 +112,16 @@ bool is_defined(Operation op, Basic basic) {
   return false;
 }
 
-void reduce(Operation op, Basic basic, const void* in, void* inout, std::int64_t n) {
+void reduce(Operation op, Basic basic, const Vectors& v) {
   WEFT_ASSERT(is_defined(op, basic));
-  if (n <= 0 || op == Operation::no_op) return;
-  if (op == Operation::replace) {
-    std::memcpy(inout, in, static_cast<std::size_t>(n) * stride_of(basic));
+  if (v.n <= 0) return;
+  if (op == Operation::replace || op == Operation::no_op) {
+    const void* kept = op == Operation::replace ? v.left : v.right;
+    if (kept != v.out) std::memcpy(v.out, kept, static_cast<std::size_t>(v.n) * stride_of(basic));
     return;
   }
   static const ReduceFn run = choose();  // constant of the machine
-  run(op, basic, in, inout, n);
+  run(op, basic, v);
 }
 
 }  // namespace weft::datatype

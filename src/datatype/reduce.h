@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reduction kernels: inout[i] = in[i] op inout[i] for the predefined operations on basic types.
+// Reduction kernels: out[i] = left[i] op right[i] for the predefined operations on basic types.
 #pragma once
 
 #include <cstdint>
@@ -31,10 +31,21 @@ enum class Operation : std::uint8_t {
 /// Is `op` defined for `basic` (MPI-5.0 §6.9.2)? Where several MPI types share a machine type, it
 /// is if it is for one of them (MPI_LAND for MPI_INTEGER, as it is for MPI_INT).
 bool is_defined(Operation op, Basic basic);
-/// inout[i] = in[i] op inout[i] for n basic elements in memory, as far apart as in a C array (pairs
-/// with a gap keep it). `in` and `inout` do not overlap. `op` must be defined for `basic`.
+/// Two vectors of n basic elements, and where the third goes: to one of them, or apart from both.
+struct Vectors {
+  const void* left;
+  const void* right;
+  void* out;
+  std::int64_t n;
+};
+/// out[i] = left[i] op right[i] for elements as far apart as in a C array (pairs with a gap keep
+/// it). `op` must be defined for `basic`.
 ///
 /// cost     memory bound; the instruction set is chosen at the first call (AVX-512, AVX2, SSE2)
-void reduce(Operation op, Basic basic, const void* in, void* inout, std::int64_t n);
+void reduce(Operation op, Basic basic, const Vectors& v);
+/// inout[i] = in[i] op inout[i]
+inline void reduce(Operation op, Basic basic, const void* in, void* inout, std::int64_t n) {
+  reduce(op, basic, {in, inout, inout, n});
+}
 
 }  // namespace weft::datatype

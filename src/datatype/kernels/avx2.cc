@@ -6,8 +6,8 @@
 
 namespace weft::datatype::kernels {
 
-void reduce_avx2(Operation op, Basic basic, const void* in, void* inout, std::int64_t n) {
-  if (!reduce_vector(op, basic, in, inout, n)) reduce_baseline(op, basic, in, inout, n);
+void reduce_avx2(Operation op, Basic basic, const Vectors& v) {
+  if (!reduce_vector(op, basic, v)) reduce_baseline(op, basic, v);
 }
 
 }  // namespace weft::datatype::kernels

@@ -6,28 +6,28 @@
 
 namespace weft::datatype::kernels {
 
-void reduce_baseline(Operation op, Basic basic, const void* in, void* inout, std::int64_t n) {
-  if (reduce_vector(op, basic, in, inout, n)) return;
+void reduce_baseline(Operation op, Basic basic, const Vectors& v) {
+  if (reduce_vector(op, basic, v)) return;
   switch (basic) {
     case Basic::i128:
-      return integer<i128>(op, in, inout, n);
+      return integer<i128>(op, v);
     case Basic::f80:
-      return floating<long double>(op, in, inout, n);
+      return floating<long double>(op, v);
     case Basic::f128:
-      return floating<__float128>(op, in, inout, n);
+      return floating<__float128>(op, v);
     case Basic::c80:
-      return complex<long double>(op, in, inout, n);
+      return complex<long double>(op, v);
     case Basic::c128:
-      return complex<__float128>(op, in, inout, n);
+      return complex<__float128>(op, v);
     case Basic::logical16:
-      return logical<u128>(op, in, inout, n);
+      return logical<u128>(op, v);
     case Basic::pair_2real:
-      return locate<float, float>(op, in, inout, n);
+      return locate<float, float>(op, v);
     case Basic::pair_2double_precision:
-      return locate<double, double>(op, in, inout, n);
+      return locate<double, double>(op, v);
     default:
       if (basic >= Basic::pairs)
-        pairs(op, static_cast<int>(basic) - static_cast<int>(Basic::pairs), in, inout, n);
+        pairs(op, static_cast<int>(basic) - static_cast<int>(Basic::pairs), v);
   }
 }
 

@@ -16,9 +16,9 @@
 namespace weft::datatype::kernels {
 
 // The same function for each instruction set.
-void reduce_baseline(Operation op, Basic basic, const void* in, void* inout, std::int64_t n);
-void reduce_avx2(Operation op, Basic basic, const void* in, void* inout, std::int64_t n);
-void reduce_avx512(Operation op, Basic basic, const void* in, void* inout, std::int64_t n);
+void reduce_baseline(Operation op, Basic basic, const Vectors& v);
+void reduce_avx2(Operation op, Basic basic, const Vectors& v);
+void reduce_avx512(Operation op, Basic basic, const Vectors& v);
 
 namespace {
 
@@ -115,254 +115,258 @@ template <class T>
 using Unsigned = typename UnsignedOf<sizeof(T)>::T;
 
 template <class T, class F>
-[[gnu::always_inline]] inline void each(const void* in, void* inout, int64_t n, F f) {
-  const T* __restrict a = static_cast<const T*>(in);
-  T* __restrict b = static_cast<T*>(inout);
-  for (int64_t i = 0; i < n; ++i) b[i] = f(a[i], b[i]);
+[[gnu::always_inline]] inline void each(const Vectors& v, F f) {
+  const T* a = static_cast<const T*>(v.left);
+  const T* b = static_cast<const T*>(v.right);
+  T* out = static_cast<T*>(v.out);
+  const int64_t n = v.n;
+// An element depends on those of its own index only: `out` is one of the others or apart from both.
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) out[i] = f(a[i], b[i]);
 }
 
 /// Wider words for sums of small unsigned integers: (U)(a + b) is what wraps.
 template <class U>
-void integer_sum(const void* in, void* inout, int64_t n) {
-  each<U>(in, inout, n, [](U a, U b) { return static_cast<U>(a + b); });
+void integer_sum(const Vectors& v) {
+  each<U>(v, [](U a, U b) { return static_cast<U>(a + b); });
 }
 template <class U>
-void integer_prod(const void* in, void* inout, int64_t n) {
+void integer_prod(const Vectors& v) {
   // 1u: a product of two uint16_t would be one of two ints, which can overflow
-  each<U>(in, inout, n, [](U a, U b) { return static_cast<U>(1u * a * b); });
+  each<U>(v, [](U a, U b) { return static_cast<U>(1u * a * b); });
 }
 template <class T>
-void sum(const void* in, void* inout, int64_t n) {
-  each<T>(in, inout, n, [](T a, T b) { return static_cast<T>(a + b); });
+void sum(const Vectors& v) {
+  each<T>(v, [](T a, T b) { return static_cast<T>(a + b); });
 }
 template <class T>
-void prod(const void* in, void* inout, int64_t n) {
-  each<T>(in, inout, n, [](T a, T b) { return static_cast<T>(a * b); });
+void prod(const Vectors& v) {
+  each<T>(v, [](T a, T b) { return static_cast<T>(a * b); });
 }
 template <class T>
-void min(const void* in, void* inout, int64_t n) {
-  each<T>(in, inout, n, [](T a, T b) { return a < b ? a : b; });
+void min(const Vectors& v) {
+  each<T>(v, [](T a, T b) { return a < b ? a : b; });
 }
 template <class T>
-void max(const void* in, void* inout, int64_t n) {
-  each<T>(in, inout, n, [](T a, T b) { return a > b ? a : b; });
+void max(const Vectors& v) {
+  each<T>(v, [](T a, T b) { return a > b ? a : b; });
 }
 /// Of 16-bit floats as the words that they are in: a choice between structures does not vectorise.
 template <class T>
-void short_extremum(bool least, const void* in, void* inout, int64_t n) {
+void short_extremum(bool least, const Vectors& v) {
   const auto value = [](std::uint16_t bits) {
     T t;
     t.bits = bits;
     return static_cast<float>(t);
   };
   if (least)
-    each<std::uint16_t>(in, inout, n, [=](std::uint32_t a, std::uint32_t b) {
+    each<std::uint16_t>(v, [=](std::uint32_t a, std::uint32_t b) {
       const std::uint32_t less =
           value(static_cast<std::uint16_t>(a)) < value(static_cast<std::uint16_t>(b)) ? a : b;
       return static_cast<std::uint16_t>(less);
     });
   else
-    each<std::uint16_t>(in, inout, n, [=](std::uint32_t a, std::uint32_t b) {
+    each<std::uint16_t>(v, [=](std::uint32_t a, std::uint32_t b) {
       const std::uint32_t more =
           value(static_cast<std::uint16_t>(a)) > value(static_cast<std::uint16_t>(b)) ? a : b;
       return static_cast<std::uint16_t>(more);
     });
 }
 template <>
-void min<Half>(const void* in, void* inout, int64_t n) {
-  short_extremum<Half>(true, in, inout, n);
+void min<Half>(const Vectors& v) {
+  short_extremum<Half>(true, v);
 }
 template <>
-void max<Half>(const void* in, void* inout, int64_t n) {
-  short_extremum<Half>(false, in, inout, n);
+void max<Half>(const Vectors& v) {
+  short_extremum<Half>(false, v);
 }
 template <>
-void min<Bf16>(const void* in, void* inout, int64_t n) {
-  short_extremum<Bf16>(true, in, inout, n);
+void min<Bf16>(const Vectors& v) {
+  short_extremum<Bf16>(true, v);
 }
 template <>
-void max<Bf16>(const void* in, void* inout, int64_t n) {
-  short_extremum<Bf16>(false, in, inout, n);
+void max<Bf16>(const Vectors& v) {
+  short_extremum<Bf16>(false, v);
 }
 template <class T>
-void complex_sum(const void* in, void* inout, int64_t n) {
-  each<T>(in, inout, 2 * n, [](T a, T b) { return static_cast<T>(a + b); });
+void complex_sum(const Vectors& v) {
+  each<T>({v.left, v.right, v.out, 2 * v.n}, [](T a, T b) { return static_cast<T>(a + b); });
 }
 template <class T>
-void complex_prod(const void* in, void* inout, int64_t n) {
+void complex_prod(const Vectors& v) {
   using C = Complex<T>;
-  each<C>(in, inout, n, [](C a, C b) {
+  each<C>(v, [](C a, C b) {
     return C{static_cast<T>(a.re * b.re - a.im * b.im), static_cast<T>(a.re * b.im + a.im * b.re)};
   });
 }
 
 template <class U>
-void bitwise(Operation op, const void* in, void* inout, int64_t n) {
-  if (op == Operation::band) each<U>(in, inout, n, [](U a, U b) { return static_cast<U>(a & b); });
-  if (op == Operation::bor) each<U>(in, inout, n, [](U a, U b) { return static_cast<U>(a | b); });
-  if (op == Operation::bxor) each<U>(in, inout, n, [](U a, U b) { return static_cast<U>(a ^ b); });
+void bitwise(Operation op, const Vectors& v) {
+  if (op == Operation::band) each<U>(v, [](U a, U b) { return static_cast<U>(a & b); });
+  if (op == Operation::bor) each<U>(v, [](U a, U b) { return static_cast<U>(a | b); });
+  if (op == Operation::bxor) each<U>(v, [](U a, U b) { return static_cast<U>(a ^ b); });
 }
 template <class U>
-void logical(Operation op, const void* in, void* inout, int64_t n) {
+void logical(Operation op, const Vectors& v) {
   if (op == Operation::land)
-    each<U>(in, inout, n, [](U a, U b) { return static_cast<U>((a != 0) & (b != 0)); });
-  if (op == Operation::lor)
-    each<U>(in, inout, n, [](U a, U b) { return static_cast<U>((a | b) != 0); });
+    each<U>(v, [](U a, U b) { return static_cast<U>((a != 0) & (b != 0)); });
+  if (op == Operation::lor) each<U>(v, [](U a, U b) { return static_cast<U>((a | b) != 0); });
   if (op == Operation::lxor)
-    each<U>(in, inout, n, [](U a, U b) { return static_cast<U>((a != 0) != (b != 0)); });
+    each<U>(v, [](U a, U b) { return static_cast<U>((a != 0) != (b != 0)); });
 }
 
 /// The smaller (greater) value; of equal ones the lower index (MPI-5.0 §6.9.4).
 template <class V, class I>
-void locate(Operation op, const void* in, void* inout, int64_t n) {
+void locate(Operation op, const Vectors& v) {
   using P = Pair<V, I>;
-  const P* a = static_cast<const P*>(in);
-  P* b = static_cast<P*>(inout);
+  const P* a = static_cast<const P*>(v.left);
+  const P* b = static_cast<const P*>(v.right);
+  P* out = static_cast<P*>(v.out);
   const bool least = op == Operation::minloc;
-  for (int64_t i = 0; i < n; ++i) {
+  for (int64_t i = 0; i < v.n; ++i) {
     const bool better = least ? a[i].value < b[i].value : a[i].value > b[i].value;
-    if (better) {  // member by member: the gap is not ours to write
-      b[i].value = a[i].value;
-      b[i].index = a[i].index;
-    } else if (a[i].value == b[i].value && a[i].index < b[i].index) {
-      b[i].index = a[i].index;
-    }
+    const bool lower = a[i].value == b[i].value && a[i].index < b[i].index;
+    // Member by member: the gap is not ours to write.
+    const V value = better ? a[i].value : b[i].value;
+    const I index = better || lower ? a[i].index : b[i].index;
+    out[i].value = value;
+    out[i].index = index;
   }
 }
 
 template <class T>
-void integer(Operation op, const void* in, void* inout, int64_t n) {
+void integer(Operation op, const Vectors& v) {
   using U = Unsigned<T>;
   switch (op) {
     case Operation::sum:
-      return integer_sum<U>(in, inout, n);
+      return integer_sum<U>(v);
     case Operation::prod:
-      return integer_prod<U>(in, inout, n);
+      return integer_prod<U>(v);
     case Operation::min:
-      return min<T>(in, inout, n);
+      return min<T>(v);
     case Operation::max:
-      return max<T>(in, inout, n);
+      return max<T>(v);
     case Operation::band:
     case Operation::bor:
     case Operation::bxor:
-      return bitwise<U>(op, in, inout, n);
+      return bitwise<U>(op, v);
     default:
-      return logical<U>(op, in, inout, n);
+      return logical<U>(op, v);
   }
 }
 
 template <class T>
-void floating(Operation op, const void* in, void* inout, int64_t n) {
+void floating(Operation op, const Vectors& v) {
   switch (op) {
     case Operation::sum:
-      return sum<T>(in, inout, n);
+      return sum<T>(v);
     case Operation::prod:
-      return prod<T>(in, inout, n);
+      return prod<T>(v);
     case Operation::min:
-      return min<T>(in, inout, n);
+      return min<T>(v);
     case Operation::max:
-      return max<T>(in, inout, n);
+      return max<T>(v);
     default:
       return;
   }
 }
 
 template <class T>
-void complex(Operation op, const void* in, void* inout, int64_t n) {
-  if (op == Operation::sum) complex_sum<T>(in, inout, n);
-  if (op == Operation::prod) complex_prod<T>(in, inout, n);
+void complex(Operation op, const Vectors& v) {
+  if (op == Operation::sum) complex_sum<T>(v);
+  if (op == Operation::prod) complex_prod<T>(v);
 }
 
 template <class V>
-void pair(Operation op, bool wide, const void* in, void* inout, int64_t n) {
+void pair(Operation op, bool wide, const Vectors& v) {
   if (wide)
-    locate<V, std::int64_t>(op, in, inout, n);
+    locate<V, std::int64_t>(op, v);
   else
-    locate<V, std::int32_t>(op, in, inout, n);
+    locate<V, std::int32_t>(op, v);
 }
 
-inline void pairs(Operation op, int code, const void* in, void* inout, int64_t n) {
+inline void pairs(Operation op, int code, const Vectors& v) {
   const bool wide = code % 2 != 0;  // as pair_of() makes them
   switch (static_cast<Basic>(code / 2 + 1)) {
     case Basic::i8:
-      return pair<std::int8_t>(op, wide, in, inout, n);
+      return pair<std::int8_t>(op, wide, v);
     case Basic::i16:
-      return pair<std::int16_t>(op, wide, in, inout, n);
+      return pair<std::int16_t>(op, wide, v);
     case Basic::i32:
-      return pair<std::int32_t>(op, wide, in, inout, n);
+      return pair<std::int32_t>(op, wide, v);
     case Basic::i64:
-      return pair<std::int64_t>(op, wide, in, inout, n);
+      return pair<std::int64_t>(op, wide, v);
     case Basic::u8:
-      return pair<std::uint8_t>(op, wide, in, inout, n);
+      return pair<std::uint8_t>(op, wide, v);
     case Basic::u16:
-      return pair<std::uint16_t>(op, wide, in, inout, n);
+      return pair<std::uint16_t>(op, wide, v);
     case Basic::u32:
-      return pair<std::uint32_t>(op, wide, in, inout, n);
+      return pair<std::uint32_t>(op, wide, v);
     case Basic::u64:
-      return pair<std::uint64_t>(op, wide, in, inout, n);
+      return pair<std::uint64_t>(op, wide, v);
     case Basic::i128:
-      return pair<i128>(op, wide, in, inout, n);
+      return pair<i128>(op, wide, v);
     case Basic::f16:
-      return pair<Half>(op, wide, in, inout, n);
+      return pair<Half>(op, wide, v);
     case Basic::bf16:
-      return pair<Bf16>(op, wide, in, inout, n);
+      return pair<Bf16>(op, wide, v);
     case Basic::f32:
-      return pair<float>(op, wide, in, inout, n);
+      return pair<float>(op, wide, v);
     case Basic::f64:
-      return pair<double>(op, wide, in, inout, n);
+      return pair<double>(op, wide, v);
     case Basic::f80:
-      return pair<long double>(op, wide, in, inout, n);
+      return pair<long double>(op, wide, v);
     case Basic::f128:
-      return pair<__float128>(op, wide, in, inout, n);
+      return pair<__float128>(op, wide, v);
     default:
       return;
   }
 }
 
 /// Everything that gains from wide vectors; false: not among it.
-inline bool reduce_vector(Operation op, Basic basic, const void* in, void* inout, int64_t n) {
+inline bool reduce_vector(Operation op, Basic basic, const Vectors& v) {
   switch (basic) {
     case Basic::i8:
-      return integer<std::int8_t>(op, in, inout, n), true;
+      return integer<std::int8_t>(op, v), true;
     case Basic::i16:
-      return integer<std::int16_t>(op, in, inout, n), true;
+      return integer<std::int16_t>(op, v), true;
     case Basic::i32:
-      return integer<std::int32_t>(op, in, inout, n), true;
+      return integer<std::int32_t>(op, v), true;
     case Basic::i64:
-      return integer<std::int64_t>(op, in, inout, n), true;
+      return integer<std::int64_t>(op, v), true;
     case Basic::u8:
-      return integer<std::uint8_t>(op, in, inout, n), true;
+      return integer<std::uint8_t>(op, v), true;
     case Basic::u16:
-      return integer<std::uint16_t>(op, in, inout, n), true;
+      return integer<std::uint16_t>(op, v), true;
     case Basic::u32:
-      return integer<std::uint32_t>(op, in, inout, n), true;
+      return integer<std::uint32_t>(op, v), true;
     case Basic::u64:
-      return integer<std::uint64_t>(op, in, inout, n), true;
+      return integer<std::uint64_t>(op, v), true;
     case Basic::f16:
-      return floating<Half>(op, in, inout, n), true;
+      return floating<Half>(op, v), true;
     case Basic::bf16:
-      return floating<Bf16>(op, in, inout, n), true;
+      return floating<Bf16>(op, v), true;
     case Basic::f32:
-      return floating<float>(op, in, inout, n), true;
+      return floating<float>(op, v), true;
     case Basic::f64:
-      return floating<double>(op, in, inout, n), true;
+      return floating<double>(op, v), true;
     case Basic::c16:
-      return complex<Half>(op, in, inout, n), true;
+      return complex<Half>(op, v), true;
     case Basic::c32:
-      return complex<float>(op, in, inout, n), true;
+      return complex<float>(op, v), true;
     case Basic::c64:
-      return complex<double>(op, in, inout, n), true;
+      return complex<double>(op, v), true;
     case Basic::boolean:
     case Basic::logical1:
-      return logical<std::uint8_t>(op, in, inout, n), true;
+      return logical<std::uint8_t>(op, v), true;
     case Basic::logical2:
-      return logical<std::uint16_t>(op, in, inout, n), true;
+      return logical<std::uint16_t>(op, v), true;
     case Basic::logical4:
-      return logical<std::uint32_t>(op, in, inout, n), true;
+      return logical<std::uint32_t>(op, v), true;
     case Basic::logical8:
-      return logical<std::uint64_t>(op, in, inout, n), true;
+      return logical<std::uint64_t>(op, v), true;
     case Basic::byte:
-      return bitwise<std::uint8_t>(op, in, inout, n), true;
+      return bitwise<std::uint8_t>(op, v), true;
     default:
       return false;
   }

@@ -71,16 +71,22 @@ T naive(Operation op, T a, T b) {
 }
 
 /// reduce(), and the loops of every instruction set that this processor has.
-using ReduceFn = void (*)(Operation, Basic, const void*, void*, std::int64_t);
-std::vector<ReduceFn> implementations(Operation op) {
-  std::vector<ReduceFn> list = {reduce};
+using ReduceFn = void (*)(Operation, Basic, const Vectors&);
+struct Implementation {
+  ReduceFn run;
+  void operator()(Operation op, Basic basic, const void* in, void* inout, std::int64_t n) const {
+    run(op, basic, {in, inout, inout, n});
+  }
+};
+std::vector<Implementation> implementations(Operation op) {
+  std::vector<Implementation> list = {{reduce}};
   if (op == replace || op == no_op) return list;
-  list.push_back(kernels::reduce_baseline);
+  list.push_back({kernels::reduce_baseline});
 #ifdef __x86_64__
-  if (__builtin_cpu_supports("avx2")) list.push_back(kernels::reduce_avx2);
+  if (__builtin_cpu_supports("avx2")) list.push_back({kernels::reduce_avx2});
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
-    list.push_back(kernels::reduce_avx512);
+    list.push_back({kernels::reduce_avx512});
 #endif
   return list;
 }
@@ -99,12 +105,19 @@ void check_numbers(Basic basic, std::initializer_list<Operation> defined) {
       for (auto& x : b) x = random_value<T>();
       std::vector<T> expected = b;
       for (std::size_t i = 1; i < b.size(); ++i) expected[i] = naive(op, a[i], b[i]);
-      for (const ReduceFn run : implementations(op)) {
+      for (const Implementation run : implementations(op)) {
         std::vector<T> got = b;
         run(op, basic, a.data() + 1, got.data() + 1, n);
         for (std::size_t i = 0; i < b.size(); ++i)
           ASSERT_TRUE(got[i] == expected[i]) << "operation " << int(op) << " type " << int(basic)
                                              << " element " << i << " of " << n;
+        // To a third vector, and to the left one.
+        std::vector<T> apart = b, left = a;
+        run.run(op, basic, {a.data() + 1, b.data() + 1, apart.data() + 1, n});
+        run.run(op, basic, {left.data() + 1, b.data() + 1, left.data() + 1, n});
+        for (std::size_t i = 1; i < b.size(); ++i)
+          ASSERT_TRUE(apart[i] == expected[i] && left[i] == expected[i])
+              << "operation " << int(op) << " type " << int(basic) << " element " << i;
       }
     }
   }
@@ -166,7 +179,7 @@ void check_complex(Basic basic) {
                   static_cast<T>(x.re * y.im + x.im * y.re)};
         if (op == replace) e[i] = x;
       }
-      for (const ReduceFn run : implementations(op)) {
+      for (const Implementation run : implementations(op)) {
         std::vector<C> got = b;
         run(op, basic, a.data(), got.data(), n);
         for (std::size_t i = 0; i < a.size(); ++i)
@@ -207,11 +220,16 @@ void check_pair(Basic basic) {
         if (op == replace || better || (a[i].value == b[i].value && a[i].index < b[i].index))
           e[i] = a[i];
       }
-      for (const ReduceFn run : implementations(op)) {
+      for (const Implementation run : implementations(op)) {
         std::vector<P> got = b;
         run(op, basic, a.data(), got.data(), n);
         for (std::size_t i = 0; i < a.size(); ++i)
           ASSERT_TRUE(got[i].value == e[i].value && got[i].index == e[i].index)
+              << int(op) << " " << int(basic);
+        std::vector<P> left = a;
+        run.run(op, basic, {left.data(), b.data(), left.data(), n});
+        for (std::size_t i = 0; i < a.size(); ++i)
+          ASSERT_TRUE(left[i].value == e[i].value && left[i].index == e[i].index)
               << int(op) << " " << int(basic);
       }
     }
@@ -251,7 +269,7 @@ TEST(Reduce, EveryHalf) {
   for (std::size_t i = 0; i < every.size(); ++i) every[i] = static_cast<std::uint16_t>(i);
   for (const std::uint16_t other : others)
     for (const Operation op : {sum, prod, min, max})
-      for (const ReduceFn run : implementations(op)) {
+      for (const Implementation run : implementations(op)) {
         std::vector<std::uint16_t> got(every.size(), other);
         run(op, Basic::f16, every.data(), got.data(), 65536);
         for (std::size_t i = 0; i < every.size(); ++i) {

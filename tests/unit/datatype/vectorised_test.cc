@@ -15,7 +15,7 @@
 namespace weft::datatype::test {
 namespace {
 
-using ReduceFn = void (*)(Operation, Basic, const void*, void*, std::int64_t);
+using ReduceFn = void (*)(Operation, Basic, const Vectors&);
 constexpr std::int64_t elements = 512;
 alignas(64) char in[elements * 16], inout[elements * 16];
 
@@ -25,7 +25,7 @@ long instructions(ReduceFn run, Operation op, Basic basic, std::int64_t n) {
   if (child == 0) {
     if (ptrace(PTRACE_TRACEME, 0, 0, 0) != 0) _exit(1);
     raise(SIGSTOP);
-    run(op, basic, in, inout, n);
+    run(op, basic, {in, inout, inout, n});
     raise(SIGSTOP);
     _exit(0);
   }
