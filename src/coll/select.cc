@@ -96,27 +96,29 @@ constexpr Row<EmitAllreduce> exscan_rows[] = {
 }  // namespace
 
 bool worth_direct(Call call, std::int64_t bytes, bool crowded, bool far) {
-  // What others read of a user's buffer, the user's next writes have to fetch back. So a copy more
-  // is faster as long as it overlaps with the other one; reductions read once either way. With
-  // more ranks than CPUs nothing overlaps, and fewer turns count.
-  // Measured, bench collectives, 2 ranks, 2-core EPYC whose cores are near or far, 2026-11: far,
-  // direct takes 0.97 to 1.2 of the other way's time for allreduce, 1.1 to 1.4 for reduce, and 1.3
-  // to 2.5 for the others, from 4 KiB to 1 MiB.
-  if (crowded) return true;
+  // What others read of a user's buffer, the user's next writes have to fetch back: with ordinary
+  // stores 1.7 ns a line between near cores, 7.5 between far ones, where a copy that overwrites
+  // whole lines of another core takes 0.5 and 1.0. So two copies that overlap are faster, until
+  // vectors leave the second cache; an allreduce needs one of two halves only. Measured, bench
+  // collectives, threads on a 2-core EPYC whose cores are near or far, 2026-11-22, direct / block,
+  // 2 ranks, 64 KiB, 256 KiB and 1 MiB, near: bcast 1.61, 1.63, 1.06, reduce 0.96, 1.07, 0.65,
+  // allreduce 0.80, 0.86, 0.63, gather 1.89, 1.62, 1.07, scatter 1.51, 1.30, 0.72, allgather 1.30,
+  // 1.17, 0.71, alltoall 1.29, 0.93, 0.73, reduce_scatter 1.24, 1.12, 0.74; far: 1.4 to 3.5. With 4
+  // ranks, near: bcast 0.95, 1.25, 0.89, reduce 1.12, 0.79, 0.57, allreduce 0.77, 0.68, 0.61,
+  // gather 1.29, 1.11, 0.88, scatter 1.12, 0.76, 0.71, allgather 1.01, 0.96, 0.79, alltoall 0.93,
+  // 0.74, 0.72, reduce_scatter 1.05, 0.71, 0.62; far: 1.1 to 2.5.
   if (far) return false;
   switch (call) {
     case Call::bcast:
     case Call::gather:
       return false;
-    case Call::alltoall:
+    case Call::allreduce:
+      return true;
     case Call::reduce_scatter:
     case Call::reduce_scatter_block:
-      return bytes >= 256 << 10;
-    case Call::allgather:
-    case Call::scatter:
-      return bytes >= 512 << 10;
+      return bytes >= (crowded ? 512 << 10 : 1 << 20);  // of the whole vector
     default:
-      return true;
+      return bytes >= (crowded ? 256 << 10 : 512 << 10);
   }
 }
 

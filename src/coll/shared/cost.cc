@@ -212,16 +212,21 @@ Prediction direct_in(Call call, const Machine& x, std::int64_t bytes, bool flat)
   }
 }
 
+double piece_lines(const Machine& x, double m) {
+  return lines_of(Cuts(x.crowded(), false).piece(static_cast<std::int64_t>(m) * 64));
+}
+
 /// Who writes pieces and who reads them work at the same time, but for the first piece.
 void add_pieces(Prediction& out, Call call, const Machine& x, double m, double write, double read) {
-  const double first = m > 0 ? std::min(1.0, lines_of(piece_bytes) / m) : 1;
+  const double piece = piece_lines(x, m), pieces = std::ceil(m / piece);
+  const double first = m > 0 ? std::min(1.0, piece / m) : 1;
   out.add("first piece", "write, then read it", write * first);
   out.add("write and read at the same time", "max of (copy + b) m and sum of (a + b m)",
           std::max(write * (1 - first), read));
-  out.wait(std::ceil(m / lines_of(piece_bytes) / window) + 1);  // a writer is a window ahead
-  const double flags = call == Call::gather ? all_flags(x) : farthest_flag(x);
-  out.add("flags of the pieces", call == Call::gather ? "p-1 lines each" : "a line each",
-          std::ceil(m / lines_of(piece_bytes)) * flags);
+  out.wait(std::ceil(pieces / window) + 1);  // a writer is a window ahead
+  const bool root_awaits = call == Call::gather || call == Call::reduce;
+  out.add("flags of the pieces", root_awaits ? "p-1 lines each" : "a line each",
+          pieces * (root_awaits ? all_flags(x) : farthest_flag(x)));
 }
 
 Prediction pieces_cost(Call call, const Machine& x, double m) {
@@ -236,17 +241,20 @@ Prediction pieces_cost(Call call, const Machine& x, double m) {
       add_pieces(out, call, x, m, in * m, one_reads_all(x, m) + (p - 1) * x.copy * m);
       out.add("root copies its own", "copy m", x.copy * m);
       break;
+    case Call::reduce:
+      add_pieces(out, call, x, m, in * m, one_reads_all(x, m) + (p - 1) * x.reduce * m);
+      break;
     case Call::scatter:
       add_pieces(out, call, x, m, (p - 1) * in * m, model::bcast_one_stage(x, m));
       out.add("root copies its own", "copy m", x.copy * m);
       break;
     default: {  // scan: a piece goes on while its rank folds the next one
-      const double first = std::min(m, lines_of(piece_bytes));
+      const double first = std::min(m, lines_of(Cuts::smallest));
       const double step = 2 * x.copy + x.reduce + 2 * x.top().b;
       out.add("first piece, rank by rank", "(p-1) (a + (2 copy + reduce + 2 b) m)",
               (p - 1) * (x.top().line() + x.top().a + step * first));
       out.add("the other pieces behind it", "(2 copy + reduce + 2 b) m", step * (m - first));
-      out.wait(std::ceil(m / lines_of(piece_bytes)));
+      out.wait(std::ceil(m / lines_of(Cuts::smallest)));
     }
   }
   return out;
@@ -254,12 +262,16 @@ Prediction pieces_cost(Call call, const Machine& x, double m) {
 
 Prediction strips_cost(Call call, const Machine& x, double m, bool flat) {
   const double p = x.ranks();
-  const bool tiles = call == Call::reduce || call == Call::allreduce;
+  const bool reduces = call == Call::reduce || call == Call::allreduce;
+  const bool tiles = reduces && x.ranks() > 2;  // two ranks fold all, each for itself
   const double others = call == Call::alltoall ? (p - 1) * m : tiles ? m * (p - 1) / p : m;
-  const double staged = call == Call::alltoall ? p * m : m;
+  const double staged = tiles ? m : others;
+  const Cuts cuts(x.crowded(), flat);
+  const std::int64_t strip =
+      tiles ? cuts.strip_max : cuts.strip(static_cast<std::int64_t>(staged) * 64);
   Prediction out, meeting;
   out.add("copy into the strips", "(copy + b) m", (x.copy + x.top().b) * others);
-  const double strips = std::ceil(staged / lines_of(strip_bytes));
+  const double strips = std::ceil(staged / lines_of(strip));
   add_agreement(meeting, x, flat);
   if (tiles) add_meeting(meeting, x, flat);
   out.add("meetings", tiles ? "two per strip" : "one per strip", strips * meeting.seconds());
@@ -268,6 +280,8 @@ Prediction strips_cost(Call call, const Machine& x, double m, bool flat) {
     add_tiles(out, x, m);
     out.add("collect the tiles", "sum of (a + max(b, Bq) m/p) over p-1 ranks, as (8)",
             (call == Call::allreduce ? all_read(x, m / p) : one_reads_all(x, m / p)) + x.copy * m);
+  } else if (reduces) {
+    out.add("both fold all", "a + max(b, B) m + reduce m", all_read(x, m) + x.reduce * m);
   } else if (call == Call::reduce_scatter) {
     out.add("everybody folds a part", "sum of (a + max(b, Bq) m/p) over p-1 ranks, as (8)",
             all_read(x, m / p) + (p - 1) * x.reduce * m / p);
@@ -288,6 +302,8 @@ Prediction direct_cost(Call call, const Machine& x, std::int64_t bytes, bool fla
 
 Prediction block_cost(Call call, const Machine& cached, std::int64_t bytes, bool flat) {
   const Machine x = cached.holding_lines(footprint(call, cached, bytes), model::Others::in_cache);
+  if (call == Call::reduce && root_folds(x.ranks(), x.crowded()))
+    return pieces_cost(call, x, lines_of(bytes));
   switch (call) {
     case Call::bcast:
     case Call::gather:

@@ -20,7 +20,7 @@ Err Shared::allreduce(const Operands& x) {
   if (bytes == 0) return ok;
   note(Call::allreduce, bytes);
   if (const Way w = way(Call::allreduce, bytes); w != Way::slots) {
-    w == Way::direct ? reduce_direct(x, everybody) : reduce_strips(x, everybody);
+    w == Way::direct ? reduce_direct(x, everybody) : allreduce_strips(x);
     return agreed();
   }
   auto* result = static_cast<std::byte*>(x.recv);
@@ -116,7 +116,10 @@ Err Shared::reduce(const Operands& x, int root) {
   if (bytes == 0) return ok;
   note(Call::reduce, bytes);
   if (const Way w = way(Call::reduce, bytes); w != Way::slots) {
-    w == Way::direct ? reduce_direct(x, root) : reduce_strips(x, root);
+    if (w == Way::direct)
+      reduce_direct(x, root);
+    else
+      root_folds(size_, engine_.policy.crowded) ? reduce_pieces(x, root) : reduce_strips(x, root);
     return agreed();
   }
   if (rank_ != root) {

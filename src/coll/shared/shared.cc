@@ -7,7 +7,7 @@
 // which others may still read. `known_` is a lower bound of what all have finished: after a meeting
 // m it is m - 1, since everybody came to m; otherwise it is the least of the numbers that ranks
 // publish at the end of each stream. They do not publish at the end of meetings: if no stream lies
-// between n - window and n, then n - 1 was a meeting and known_ is n - 2.
+// between n - window and n, then n - 1 was a meeting and known_ is n - 2, or n - 3 between strips.
 #include "coll/shared/shared.h"
 
 #include <algorithm>
@@ -24,6 +24,10 @@ namespace {
 constexpr std::int64_t look_ahead_max = 128;
 // Names of blocks beside those of the communicator's boards, which count from 0 (node/board.h).
 constexpr std::uint32_t shared_names = 1U << 31;
+
+bool is_flat(const Comm& comm) {
+  return !comm.engine->policy.crowded && comm.size() <= flat_max;
+}
 
 std::atomic<std::uint64_t>& number_at(std::byte* lines, int rank) {
   return *reinterpret_cast<std::atomic<std::uint64_t>*>(lines + rank * 64);
@@ -238,7 +242,8 @@ std::uint64_t Shared::block_name(const Comm& comm) {
 Shared* Shared::attach(Comm& comm) {
   const std::int64_t slot_bytes = slot_bytes_for(comm.engine->params->integer(P::coll_shared_max));
   if (slot_bytes == 0) return nullptr;
-  const BlockLayout at(comm.size(), slot_bytes);
+  const Cuts cuts(comm.engine->policy.crowded, is_flat(comm));
+  const BlockLayout at(comm.size(), slot_bytes, cuts);
   const std::uint64_t offset =
       comm.engine->job->shared_block(block_name(comm), at.total, at.zeroed(), comm.size());
   return offset == 0 ? nullptr : new Shared(comm, offset, slot_bytes);
@@ -252,13 +257,14 @@ Shared::Shared(Comm& comm, std::uint64_t offset, std::int64_t slot_bytes)
       offset_(offset),
       header_(*reinterpret_cast<BlockHeader*>(engine_.job->at(offset))),
       slot_bytes_(slot_bytes),
-      flat_(!engine_.policy.crowded && size_ <= flat_max),
+      flat_(is_flat(comm)),
+      cuts_(engine_.policy.crowded, flat_),
       direct_(engine_.hosts_all(comm.group->members)),
       advice_{.machine = machine_between(comm)},
       advised_(advice_.worth_asking()),
       far_(advice_.machine.is_far()) {
   std::byte* block = engine_.job->at(offset);
-  const BlockLayout at(size_, slot_bytes_);
+  const BlockLayout at(size_, slot_bytes_, cuts_);
   meeting_ = reinterpret_cast<Seat*>(block + at.meeting);
   meeting_slot_ = block + at.meeting_slot;
   nodes_ = reinterpret_cast<Node*>(block + at.nodes);

@@ -33,6 +33,7 @@
 #include "coll/node/board.h"
 #include "coll/select.h"
 #include "coll/shared/block.h"
+#include "coll/shared/tile.h"
 #include "coll/signature.h"
 #include "coll/way.h"
 #include "pt2pt/engine.h"
@@ -49,7 +50,7 @@ class Shared {
   ~Shared();
 
   /// A strip has a line for each of them.
-  static constexpr int ranks_max = strip_bytes / 64;
+  static constexpr int ranks_max = Cuts(false, false).strip_max / 64;
 
   /// Is the call faster along the node's levels (node/), by the model?
   bool leaves_to_node(Call call, std::int64_t bytes) {
@@ -88,10 +89,12 @@ class Shared {
                : slots_ + (rank * window + static_cast<std::int64_t>(now_ % window)) * slot_bytes_;
   }
   std::byte* piece(int rank) const {
-    return pieces_ + (rank * window + static_cast<std::int64_t>(now_ % window)) * piece_bytes;
+    return pieces_ +
+           (rank * window + static_cast<std::int64_t>(now_ % window)) * cuts_.piece_room();
   }
   std::byte* strip(int rank) const {
-    return strips_ + (rank * 2 + static_cast<std::int64_t>(strips_used_ % 2)) * strip_bytes;
+    const auto k = static_cast<std::int64_t>(strips_used_ % strips_each);
+    return strips_ + (rank * strips_each + k) * cuts_.strip_max;
   }
 
   /// Where the data of an operation goes; direct only where it may (`reach`).
@@ -205,13 +208,20 @@ class Shared {
                                : ended_early(comm_, other_rank_, expected_);
   }
 
-  /// value = child(0) op (child(1) op ...)
+  /// value = child(0) op (child(1) op ...), where `value` may be one of the last two children. As
+  /// much at a time as stays in the first cache.
   template <class Child>
   static void fold(const Operands& x, std::int64_t count, int children, std::byte* value,
                    Child&& child) {
-    std::memcpy(value, child(children - 1), static_cast<std::size_t>(count * x.type->size));
-    for (int i = children - 2; i >= 0; --i)
-      datatype::reduce(x.op->operation, x.type->basic, child(i), value, count);
+    const std::int64_t size = x.type->size, step = children > 2 ? fold_bytes / size : count;
+    for (std::int64_t at = 0; at < count; at += step) {
+      const std::int64_t n = std::min(step, count - at);
+      std::byte* const to = value + at * size;
+      const std::byte* folded = child(children - 1) + at * size;
+      if (children == 1) std::memcpy(to, folded, static_cast<std::size_t>(n * size));
+      for (int i = children - 2; i >= 0; --i, folded = to)
+        datatype::reduce(x.op->operation, x.type->basic, {child(i) + at * size, folded, to, n});
+    }
   }
 
   // --- longer than a slot (direct.cc, strips.cc)
@@ -225,12 +235,19 @@ class Shared {
   /// A copy of `bytes` (at most) from a rank's buffer to another's; past the caches where the model
   /// says that they would not hold what `call` moves.
   void move(Call call, const ConstBuffer& from, const Buffer& to, std::int64_t bytes);
+  /// Through strips of `step` bytes: `fill` writes this rank's, `meanwhile` is what it can do for
+  /// itself, `take` reads the others'; each for `n` bytes (at most `step`) from byte `at` on.
+  template <class Fill, class Meanwhile, class Take>
+  void in_strips(std::int64_t total, std::int64_t step, Fill&& fill, Meanwhile&& meanwhile,
+                 Take&& take);
   void bcast_direct(const Buffer& buffer, int root);
   void bcast_pieces(const Buffer& buffer, int root);
   /// The result goes to `root`, or to everybody if it is `everybody`.
   static constexpr int everybody = -1;
   void reduce_direct(const Operands& x, int root);
   void reduce_strips(const Operands& x, int root);
+  void reduce_pieces(const Operands& x, int root);
+  void allreduce_strips(const Operands& x);
   void reduce_scatter_direct(const Operands& x, const Parts& parts);
   void allgather_direct(const ConstBuffer& send, const Blocks& recv);
   void allgather_strips(const ConstBuffer& send, const Blocks& recv, std::int64_t bytes);
@@ -249,7 +266,8 @@ class Shared {
   const std::uint64_t offset_;
   BlockHeader& header_;
   const std::int64_t slot_bytes_;
-  const bool flat_;    // everybody looks at everybody; else the last one to arrive works for all
+  const bool flat_;  // everybody looks at everybody; else the last one to arrive works for all
+  const Cuts cuts_;
   const bool direct_;  // all are ranks of this process
   Advice advice_;
   const bool advised_, far_;  // the model chooses; else the table for near or far ranks

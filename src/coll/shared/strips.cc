@@ -6,6 +6,7 @@
 // everybody goes in strips with meetings between them.
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "base/copy.h"
 #include "coll/shared/shared.h"
@@ -15,8 +16,9 @@ namespace weft::coll {
 
 void Shared::bcast_pieces(const Buffer& buffer, int root) {
   const auto total = static_cast<std::int64_t>((rank_ == root ? what_ : seat(root).what) >> 8);
-  for (std::int64_t at = 0; at < total; at += piece_bytes) {
-    const std::int64_t n = std::min(piece_bytes, total - at);
+  const std::int64_t step = cuts_.piece(total);
+  for (std::int64_t at = 0; at < total; at += step) {
+    const std::int64_t n = std::min(step, total - at);
     if (rank_ == root) {
       reserve();
       datatype::pack(buffer, at, piece(root), n);
@@ -36,7 +38,7 @@ void Shared::bcast_pieces(const Buffer& buffer, int root) {
 
 /// Rank i hands on the result of ranks 0 to i.
 void Shared::scan_pieces(Call call, const Operands& x) {
-  const std::int64_t size = x.type->size, step = piece_bytes / size;
+  const std::int64_t size = x.type->size, step = Cuts::smallest / size;
   const auto* own = static_cast<const std::byte*>(operand(x));
   auto* result = static_cast<std::byte*>(x.recv);
   const bool first = rank_ == 0, last = rank_ == size_ - 1;
@@ -46,7 +48,7 @@ void Shared::scan_pieces(Call call, const Operands& x) {
     last ? begin() : reserve();
     if (!first) await(rank_ - 1, 0);
     const std::byte* before = first ? nullptr : piece(rank_ - 1);
-    alignas(64) std::byte value[piece_bytes];
+    alignas(64) std::byte value[Cuts::smallest];
     std::memcpy(value, own + at * size, bytes);
     if (!first) datatype::reduce(x.op->operation, x.type->basic, before, value, n);
     if (!last) {
@@ -63,8 +65,9 @@ void Shared::scan_pieces(Call call, const Operands& x) {
 void Shared::gather_pieces(const ConstBuffer& send, const Blocks& recv, int root,
                            std::int64_t bytes) {
   if (rank_ == root && !is_in_place(send.data)) datatype::copy(send, recv[rank_], bytes);
-  for (std::int64_t at = 0; at < bytes && all_agree(); at += piece_bytes) {
-    const std::int64_t n = std::min(piece_bytes, bytes - at);
+  const std::int64_t step = cuts_.piece(bytes);
+  for (std::int64_t at = 0; at < bytes && all_agree(); at += step) {
+    const std::int64_t n = std::min(step, bytes - at);
     if (rank_ != root) {
       reserve();
       datatype::pack(send, at, piece(rank_), n);
@@ -85,11 +88,12 @@ void Shared::gather_pieces(const ConstBuffer& send, const Blocks& recv, int root
 /// The root writes each rank's piece to that rank's place: nobody else uses it in this operation.
 void Shared::scatter_pieces(const Blocks& send, const Buffer& recv, int root) {
   std::int64_t total = rank_ == root ? static_cast<std::int64_t>(what_ >> 8) : 1;
-  for (std::int64_t at = 0; at < total; at += piece_bytes) {
+  for (std::int64_t at = 0, n; at < total; at += n) {
     if (rank_ == root) {
+      n = std::min(cuts_.piece(total), total - at);
       reserve();
       for (int i = 0; i < size_; ++i)
-        if (i != rank_) datatype::pack(send[i], at, piece(i), piece_bytes);
+        if (i != rank_) datatype::pack(send[i], at, piece(i), n);
       publish();
       wake_all();
     } else {
@@ -97,52 +101,151 @@ void Shared::scatter_pieces(const Blocks& send, const Buffer& recv, int root) {
       await(root, 0);
       if (parted_) return;
       total = static_cast<std::int64_t>(seat(root).what >> 8);
-      datatype::unpack(recv, at, piece(rank_), std::min(piece_bytes, total - at));
+      n = std::min(cuts_.piece(total), total - at);
+      datatype::unpack(recv, at, piece(rank_), n);
     }
     finish();
   }
   if (rank_ == root && !is_in_place(recv.data)) datatype::copy(send[rank_], recv, total);
 }
 
+/// The next strip is shown before this one is taken, so that flags travel while ranks copy.
+template <class Fill, class Meanwhile, class Take>
+void Shared::in_strips(std::int64_t total, std::int64_t step, Fill&& fill, Meanwhile&& meanwhile,
+                       Take&& take) {
+  const auto show = [&](std::int64_t at) {
+    const std::int64_t n = std::min(step, total - at);
+    fill(at, n);
+    reserve();
+    arrive();
+    meanwhile(at, n);
+  };
+  show(0);
+  for (std::int64_t at = 0; at < total; at += step) {
+    await_all();
+    if (!do_all_agree()) return met();
+    // Who comes to the first has finished what was before; to another one, the last but one.
+    known_ = std::max(known_, now_ - (at == 0 ? 1 : 2));
+    const std::uint64_t taken = strips_used_++;
+    if (at + step < total) show(at + step);
+    const std::uint64_t shown = std::exchange(strips_used_, taken);
+    take(at, std::min(step, total - at));
+    strips_used_ = shown;
+  }
+}
+
 /// A strip holds a part of each block. In place, what a strip overwrites has been staged before.
 void Shared::alltoall_strips(const Blocks& send, const Blocks& recv, std::int64_t bytes) {
-  const std::int64_t step = strip_bytes / size_ / 64 * 64;
-  for (std::int64_t at = 0; at < bytes; at += step) {
-    const std::int64_t n = std::min(step, bytes - at);
-    for (int i = 0; i < size_; ++i)
-      if (i != rank_) datatype::pack(send[i], at, strip(rank_) + i * step, n);
-    const bool copy_own = at == 0 && send[0].data != recv[0].data;
-    if (!meet_and_agree([&] {
-          if (copy_own) datatype::copy(send[rank_], recv[rank_], bytes);
-        }))
-      return;
-    for (int i = 1; i < size_; ++i) {
-      const int from = (rank_ + i) % size_;
-      datatype::unpack(recv[from], at, strip(from) + rank_ * step, n);
-    }
-    ++strips_used_;
-  }
+  const std::int64_t others = size_ - 1;
+  const std::int64_t step = cuts_.strip(bytes * others) / others / 64 * 64;
+  const auto part = [&](int of, int to) { return strip(of) + (to < of ? to : to - 1) * step; };
+  const bool in_place = send[0].data == recv[0].data;
+  in_strips(
+      bytes, step,
+      [&](std::int64_t at, std::int64_t n) {
+        for (int i = 0; i < size_; ++i)
+          if (i != rank_) datatype::pack(send[i], at, part(rank_, i), n);
+      },
+      [&](std::int64_t at, std::int64_t) {
+        if (at == 0 && !in_place) datatype::copy(send[rank_], recv[rank_], bytes);
+      },
+      [&](std::int64_t at, std::int64_t n) {
+        for (int i = 1; i < size_; ++i) {
+          const int from = (rank_ + i) % size_;
+          datatype::unpack(recv[from], at, part(from, rank_), n);
+        }
+      });
+}
+
+void Shared::allgather_strips(const ConstBuffer& send, const Blocks& recv, std::int64_t bytes) {
+  const bool in_place = is_in_place(send.data);
+  const ConstBuffer own = contribution(send, recv[rank_]);
+  in_strips(
+      bytes, cuts_.strip(bytes),
+      [&](std::int64_t at, std::int64_t n) { datatype::pack(own, at, strip(rank_), n); },
+      [&](std::int64_t at, std::int64_t) {
+        // Not from the strip, which is on its way to others.
+        if (at == 0 && !in_place) datatype::copy(send, recv[rank_], bytes);
+      },
+      [&](std::int64_t at, std::int64_t n) {
+        for (int i = 1; i < size_; ++i) {
+          const int from = (rank_ + i) % size_;
+          datatype::unpack(recv[from], at, strip(from), n);
+        }
+      });
 }
 
 /// A strip holds a piece of each rank's part, as far as that goes; everybody folds its own. In
 /// place, the result stays behind what is staged next.
 void Shared::reduce_scatter_strips(const Operands& x, const Parts& parts) {
-  const std::int64_t size = x.type->size, step = strip_bytes / size_ / 64 * 64 / size;
+  const std::int64_t size = x.type->size, total = parts.before(size_) * size;
+  const std::int64_t step = cuts_.strip(total) / size_ / 64 * 64 / size;
   const auto* own = static_cast<const std::byte*>(operand(x));
   auto* result = static_cast<std::byte*>(x.recv);
+  const bool in_place = is_in_place(x.send);  // the result may overwrite the own part
   const auto length = [&](int i, std::int64_t at) {
     return std::clamp<std::int64_t>(parts[i] - at, 0, step);
   };
+  const std::int64_t own_begin = parts.before(rank_);
   std::int64_t longest = 0;
   for (int i = 0; i < size_; ++i) longest = std::max(longest, parts[i]);
-  for (std::int64_t at = 0; at < longest; at += step) {
-    for (std::int64_t i = 0, begin = 0; i < size_; begin += parts[static_cast<int>(i++)])
-      std::memcpy(strip(rank_) + i * step * size, own + (begin + at) * size,
-                  static_cast<std::size_t>(length(static_cast<int>(i), at) * size));
-    if (!meet_and_agree()) return;
-    if (const std::int64_t n = length(rank_, at); n > 0)
-      fold(x, n, size_, result + at * size, [&](int i) { return strip(i) + rank_ * step * size; });
-    ++strips_used_;
+  in_strips(
+      longest, step,
+      [&](std::int64_t at, std::int64_t) {
+        for (std::int64_t i = 0, begin = 0; i < size_; begin += parts[static_cast<int>(i++)])
+          if (i != rank_ || in_place)
+            copy_bytes(strip(rank_) + i * step * size, own + (begin + at) * size,
+                       static_cast<std::size_t>(length(static_cast<int>(i), at) * size));
+      },
+      [](std::int64_t, std::int64_t) {},
+      [&](std::int64_t at, std::int64_t) {
+        const std::int64_t n = length(rank_, at);
+        if (n == 0) return;
+        fold(x, n, size_, result + at * size, [&](int i) -> const std::byte* {
+          return i == rank_ && !in_place ? own + (own_begin + at) * size
+                                         : strip(i) + rank_ * step * size;
+        });
+      });
+}
+
+/// Between two ranks: each folds all, which reads as much of the other as folding a half and
+/// fetching the other half, and nothing has to be written twice.
+void Shared::allreduce_strips(const Operands& x) {
+  if (size_ != 2) return reduce_strips(x, everybody);
+  const std::int64_t size = x.type->size;
+  const auto* own = static_cast<const std::byte*>(operand(x));
+  auto* result = static_cast<std::byte*>(x.recv);
+  in_strips(
+      x.count * size, cuts_.strip(x.count * size) / size * size,
+      [&](std::int64_t at, std::int64_t n) {
+        copy_bytes(strip(rank_), own + at, static_cast<std::size_t>(n));
+      },
+      [](std::int64_t, std::int64_t) {},
+      [&](std::int64_t at, std::int64_t n) {
+        fold(x, n / size, 2, result + at, [&](int i) { return i == rank_ ? own + at : strip(i); });
+      });
+}
+
+/// The root folds all. In place its operand goes aside, where the result does not overwrite it.
+void Shared::reduce_pieces(const Operands& x, int root) {
+  const std::int64_t size = x.type->size, step = cuts_.piece(x.count * size) / size;
+  const auto* own = static_cast<const std::byte*>(operand(x));
+  auto* result = static_cast<std::byte*>(x.recv);
+  const bool aside = rank_ != root || is_in_place(x.send);
+  for (std::int64_t at = 0; at < x.count && all_agree(); at += step) {
+    const std::int64_t n = std::min(step, x.count - at);
+    aside ? reserve() : begin();
+    if (aside) copy_bytes(piece(rank_), own + at * size, static_cast<std::size_t>(n * size));
+    if (rank_ != root) {
+      publish();
+      wake(root);
+    } else {
+      fold(x, n, size_, result + at * size, [&](int i) -> const std::byte* {
+        if (i != rank_) await(i, 0);
+        return i == rank_ && !aside ? own + at * size : piece(i);
+      });
+    }
+    finish();
   }
 }
 
@@ -151,7 +254,7 @@ void Shared::reduce_strips(const Operands& x, int root) {
   const std::int64_t size = x.type->size;
   const auto* own = static_cast<const std::byte*>(operand(x));
   auto* result = static_cast<std::byte*>(x.recv);
-  const std::int64_t step = strip_bytes / size;
+  const std::int64_t step = cuts_.strip_max / size;
   for (std::int64_t at = 0; at < x.count; at += step) {
     const std::int64_t n = std::min(step, x.count - at);
     const bool wanted = root == everybody || root == rank_;
@@ -177,24 +280,6 @@ void Shared::reduce_strips(const Operands& x, int root) {
       if (i != rank_)
         copy_bytes(result + (at + part.begin) * size, strip(i) + part.begin * size,
                    static_cast<std::size_t>((part.end - part.begin) * size));
-    }
-    ++strips_used_;
-  }
-}
-
-void Shared::allgather_strips(const ConstBuffer& send, const Blocks& recv, std::int64_t bytes) {
-  const bool in_place = is_in_place(send.data);
-  const ConstBuffer own = contribution(send, recv[rank_]);
-  for (std::int64_t at = 0; at < bytes; at += strip_bytes) {
-    const std::int64_t n = std::min(strip_bytes, bytes - at);
-    datatype::pack(own, at, strip(rank_), n);
-    if (!meet_and_agree([&] {
-          if (!in_place) datatype::unpack(recv[rank_], at, strip(rank_), n);
-        }))
-      return;
-    for (int i = 1; i < size_; ++i) {
-      const int from = (rank_ + i) % size_;
-      datatype::unpack(recv[from], at, strip(from), n);
     }
     ++strips_used_;
   }

@@ -133,7 +133,7 @@ TEST(Candidates, ChoicesOverSize) {
   EXPECT_EQ(choices(two, setting(Call::allreduce, 0, true)), "slots:0 direct:2049");
   EXPECT_EQ(choices(two, setting(Call::bcast, 0, true)), "slots:0 pieces:4097");
   EXPECT_EQ(choices(two, setting(Call::alltoall, 0)), "slots:0 strips:2049");
-  EXPECT_EQ(choices(two, setting(Call::alltoall, 0, true)), "slots:0 strips:2049 direct:262144");
+  EXPECT_EQ(choices(two, setting(Call::alltoall, 0, true)), "slots:0 strips:2049 direct:524288");
   EXPECT_EQ(choices(many, setting(Call::scatter, 0)), "slots:0 pieces:129");
   EXPECT_EQ(choices(many, setting(Call::scan, 0)), "slots:0 pieces:1");
   EXPECT_EQ(choices(two, setting(Call::scan, 0)), "slots:0 pieces:4097");
@@ -184,13 +184,15 @@ TEST(Candidates, MoreRanksThanCpusPayForTurns) {
     return 0.0;
   };
   s.crowded = true;
-  const double direct = us("direct"), strips = us("strips");
+  const double direct = us("direct");
   x.cpus = 2;
+  x.turn = 0;
+  const double strips = us("strips");
   x.turn = 1e-6;
-  // All work is done four times in a row, and each of 2 meetings (2 for each of 16 strips) lets
-  // 8 ranks on 2 CPUs run.
+  // All work is done four times in a row, and each of 2 meetings (2 for each of 4 strips) lets 8
+  // ranks on 2 CPUs run.
   EXPECT_NEAR(us("direct"), 4 * direct + 2 * 4, 1e-6);
-  EXPECT_NEAR(us("strips"), 4 * strips + 32 * 4, 1e-6);
+  EXPECT_NEAR(us("strips"), strips + 8 * 4, 1e-6);
 }
 
 TEST(Candidates, WaysThatAreAskedFor) {
