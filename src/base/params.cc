@@ -62,8 +62,9 @@ constexpr ParamDef table[] = {
      "auto,slots,direct,pieces,binomial,linear,exchange"},
     {P::memory_cma, "memory.cma", ParamType::boolean, "1", "", 0, 1,
      "let processes read each other's memory in one copy (process_vm_readv) where permitted"},
-    {P::pt2pt_eager_max, "pt2pt.eager_max", ParamType::integer, "32768", "bytes", 0, 1 << 20,
-     "largest message that is copied through the receiver's ring without asking"},
+    {P::pt2pt_eager_max, "pt2pt.eager_max", ParamType::integer, "-1", "bytes", -1, 1 << 20,
+     "largest message that is copied through the receiver's ring without asking; -1: 32 KiB, and "
+     "256 KiB between processes while each rank has a core"},
     {P::pt2pt_unexpected_max, "pt2pt.unexpected_max", ParamType::integer, "67108864", "bytes", 0,
      big, "bytes a rank holds for unexpected messages before its peers must ask first"},
     {P::pt2pt_cooperate_min, "pt2pt.cooperate_min", ParamType::integer, "65536", "bytes", 0, big,

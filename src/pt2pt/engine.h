@@ -88,6 +88,7 @@ struct Peer {
   OutgoingQueue queue;   // messages, in order
   OutgoingQueue urgent;  // what ends copy jobs; goes first, for a message may wait for a job
   Link<Peer> busy_link;
+  std::int64_t eager_max = 0;  // at least the engine's
 };
 
 struct Engine {
@@ -98,10 +99,12 @@ struct Engine {
   std::int32_t world_rank = 0;
   std::int32_t pid = 0;
   std::int32_t first_here = 0, ranks_here = 0;  // the ranks of this process (world/process.cc)
+  bool hosts(std::int32_t rank) const {
+    return rank >= first_here && rank - first_here < ranks_here;
+  }
   bool hosts_all(const std::vector<std::int32_t>& ranks) const {
-    return std::all_of(ranks.begin(), ranks.end(), [this](std::int32_t rank) {
-      return rank >= first_here && rank - first_here < ranks_here;
-    });
+    return std::all_of(ranks.begin(), ranks.end(),
+                       [this](std::int32_t rank) { return hosts(rank); });
   }
   Counters* counters = nullptr;
   std::unique_ptr<Log> log;
@@ -110,7 +113,7 @@ struct Engine {
   sync::RankLock lock;
   bool framed = false;  // an entry point has more to do than its call: lock, trace, measure
 
-  std::int64_t eager_max = 0;
+  std::int64_t eager_max = 0;   // what is pushed to any peer without asking
   std::int64_t single_max = 0;  // of a message that is pushed as one piece
   std::int64_t piece_max = 0;   // of a piece
   std::int64_t kernel_copy_min = 0;

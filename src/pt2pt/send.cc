@@ -28,7 +28,7 @@ inline void copy_inline(std::byte* to, const std::byte* from, std::size_t n) {
 }
 
 bool may_push(const Engine& e, const Peer& peer, Mode mode, std::int64_t bytes) {
-  if (bytes > e.eager_max || mode == Mode::synchronous) return false;
+  if ((bytes > e.eager_max && bytes > peer.eager_max) || mode == Mode::synchronous) return false;
   return bytes <= wire::inline_max || !peer.outbox.asks_first();
 }
 
