@@ -42,7 +42,7 @@ class Weft(unittest.TestCase):
         done = weft("info", WEFT_PT2PT_EAGER_MAX="1k")
         changed = [line for line in done.stdout.splitlines() if line.startswith("* ")]
         self.assertEqual(len(changed), 1, done.stdout)
-        self.assertRegex(changed[0], r"WEFT_PT2PT_EAGER_MAX +1024 bytes .*\(default \d+\)")
+        self.assertRegex(changed[0], r"WEFT_PT2PT_EAGER_MAX +1024 bytes .*\(default -?\d+\)")
 
     def test_info_json(self):
         info = json.loads(weft("info", "--json", WEFT_STATS="1").stdout)

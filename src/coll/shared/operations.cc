@@ -120,7 +120,7 @@ Err Shared::reduce(const Operands& x, int root) {
       reduce_direct(x, root);
     else
       root_folds(size_, engine_.policy.crowded) ? reduce_pieces(x, root) : reduce_strips(x, root);
-    return agreed();
+    return agreed_with_writers();
   }
   if (rank_ != root) {
     reserve();
@@ -140,7 +140,7 @@ Err Shared::reduce(const Operands& x, int root) {
          [&](int i) { return i == rank_ ? static_cast<const std::byte*>(own) : await(i, bytes); });
   }
   finish();
-  return agreed();
+  return agreed_with_writers();
 }
 
 Err Shared::scan(Call call, const Operands& x) {
@@ -150,7 +150,7 @@ Err Shared::scan(Call call, const Operands& x) {
   // Pieces fold from the left, slots from the right.
   if (comm_.coll->settings.reproducible || way(call, bytes, false) != Way::slots) {
     scan_pieces(call, x);
-    return agreed();
+    return agreed_with_writers();
   }
   reserve();
   std::memcpy(slot(rank_, bytes), operand(x), static_cast<std::size_t>(bytes));
@@ -161,7 +161,7 @@ Err Shared::scan(Call call, const Operands& x) {
     fold(x, x.count, operands, static_cast<std::byte*>(x.recv),
          [&](int i) { return i == rank_ ? slot(rank_, bytes) : await(i, bytes); });
   finish();
-  return agreed();
+  return agreed_with_writers();
 }
 
 Err Shared::reduce_scatter(Call call, const Operands& x, const Parts& parts, std::int64_t total) {
@@ -187,7 +187,7 @@ Err Shared::gather(const ConstBuffer& send, const Blocks& recv, int root, std::i
   note(Call::gather, bytes);
   if (const Way w = way(Call::gather, bytes); w != Way::slots) {
     w == Way::direct ? gather_direct(send, recv, root) : gather_pieces(send, recv, root, bytes);
-    return agreed();
+    return agreed_with_writers();
   }
   if (rank_ != root) {
     reserve();
@@ -201,7 +201,7 @@ Err Shared::gather(const ConstBuffer& send, const Blocks& recv, int root, std::i
       if (i != rank_) datatype::unpack(recv[i], 0, await(i, bytes), bytes);
   }
   finish();
-  return agreed();
+  return agreed_with_writers();
 }
 
 Err Shared::scatter(const Blocks& send, const Buffer& recv, int root, std::int64_t bytes) {

@@ -29,6 +29,9 @@ bool is_flat(const Comm& comm) {
   return !comm.engine->policy.crowded && comm.size() <= flat_max;
 }
 
+/// The number of a rank that has found ranks that differ, and reads nothing of theirs any more.
+constexpr std::uint64_t no_more = UINT64_MAX;
+
 std::atomic<std::uint64_t>& number_at(std::byte* lines, int rank) {
   return *reinterpret_cast<std::atomic<std::uint64_t>*>(lines + rank * 64);
 }
@@ -42,11 +45,11 @@ bool Shared::has_parted(const Missing& missing, Done&& done) {
   const bool awaits_finish = missing.number != 0;
   for (int rank = 0; rank < size_; ++rank) {
     if (missing.lacks == nullptr && rank != missing.rank) continue;
-    if (awaits_finish && missing.lacks != nullptr && !missing.lacks(&missing, rank)) continue;
-    const bool left = boards != nullptr && boards->has_begun(boards->next(), rank);
+    const bool lacks = !awaits_finish || missing.lacks == nullptr || missing.lacks(&missing, rank);
+    const bool left = lacks && boards != nullptr && boards->has_begun(boards->next(), rank);
     // acquire: pairs with finish()
-    const bool ended =
-        !awaits_finish && number_at(finished_, rank).load(std::memory_order_acquire) >= now_;
+    const std::uint64_t finished = number_at(finished_, rank).load(std::memory_order_acquire);
+    const bool ended = awaits_finish ? finished == no_more : finished >= now_;
     // What it has done before it left, is there now: look for that once more.
     if ((!left && !ended) || done()) continue;
     parted_ = true;
@@ -121,6 +124,11 @@ void Shared::finish() {
   number_at(finished_, rank_).store(now_, std::memory_order_release);
   if (header_.wanted.load(std::memory_order_relaxed) != 0) [[unlikely]]
     wake_all();
+}
+
+void Shared::read_no_more() {
+  number_at(finished_, rank_).store(no_more, std::memory_order_release);  // as in finish()
+  wake_all();
 }
 
 void Shared::look_at_finished() {

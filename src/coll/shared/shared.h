@@ -207,6 +207,14 @@ class Shared {
     return other_ != expected_ ? notes_differ(comm_, other_rank_, other_, expected_)
                                : ended_early(comm_, other_rank_, expected_);
   }
+  /// The same, of a stream of several writers. Who found that one does something else reads no
+  /// more of what it may still write, so nobody is to wait for that.
+  Err agreed_with_writers() {
+    if (!all_agree()) [[unlikely]]
+      read_no_more();
+    return agreed();
+  }
+  [[gnu::cold]] void read_no_more();
 
   /// value = child(0) op (child(1) op ...), where `value` may be one of the last two children. As
   /// much at a time as stays in the first cache.
