@@ -19,7 +19,7 @@ void wait(pt2pt::Engine& e, Done&& done, const pt2pt::About& about, Lost&& is_lo
       if (done()) return;
   bool lost = false;
   const auto over = [&] {
-    return done() || lost || (pt2pt::is_about_to_sleep(e) && (lost = is_lost()));
+    return lost || done() || (pt2pt::is_about_to_sleep(e) && (lost = is_lost()));
   };
   pt2pt::wait_until(e, over, {.about = &about});
 }
