@@ -94,6 +94,7 @@ void Executor::fetch(Schedule& s, const Step& step, const object::Comm& comm) {
       (from.bytes() > to.bytes() || from.bytes() < step.at + bytes)) [[unlikely]] {
     s.error_ = wrong_length(comm, step.peer, from.bytes(), to.bytes());
     bytes = std::clamp<std::int64_t>(from.bytes() - step.at, 0, bytes);
+    if (bytes == 0) return;
   }
   move(from, to, step.at, bytes);
 }
