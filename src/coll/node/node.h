@@ -26,9 +26,9 @@ struct NodeState {
   NodeState& operator=(const NodeState&) = delete;
 
   Levels levels, flat;
-  const std::int64_t direct_strip;       // bytes
   std::vector<std::uint8_t> level_with;  // [rank]: the node's innermost level that holds both
   Boards* boards;                        // the ring; null: none to be had
+  std::int64_t direct_strip = 0;         // bytes, if ranks read each other's buffers
   std::uint32_t persistent = 0;          // operations initialized so far
   Tree up, down;                         // for emitters
 };

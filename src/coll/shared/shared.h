@@ -178,16 +178,8 @@ class Shared {
     met();
   }
   bool meet_and_agree() {
-    return meet_and_agree([] {});
-  }
-  /// `meanwhile`: what this rank can do for itself while flags travel.
-  template <class Meanwhile>
-  bool meet_and_agree(Meanwhile&& meanwhile) {
     reserve();
-    arrive();
-    meanwhile();
-    await_all();
-    const bool agree = do_all_agree();
+    const bool agree = come_and_agree();
     met();
     return agree;
   }
@@ -243,8 +235,9 @@ class Shared {
   /// A copy of `bytes` (at most) from a rank's buffer to another's; past the caches where the model
   /// says that they would not hold what `call` moves.
   void move(Call call, const ConstBuffer& from, const Buffer& to, std::int64_t bytes);
-  /// Through strips of `step` bytes: `fill` writes this rank's, `meanwhile` is what it can do for
-  /// itself, `take` reads the others'; each for `n` bytes (at most `step`) from byte `at` on.
+  /// Through strips of `step` bytes: `fill` writes this rank's, `take` reads the others', each for
+  /// `n` bytes (at most `step`) from byte `at` on. `meanwhile`: what the rank can do for itself
+  /// while the first flags travel.
   template <class Fill, class Meanwhile, class Take>
   void in_strips(std::int64_t total, std::int64_t step, Fill&& fill, Meanwhile&& meanwhile,
                  Take&& take);

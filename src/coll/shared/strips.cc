@@ -6,7 +6,6 @@
 // everybody goes in strips with meetings between them.
 #include <algorithm>
 #include <cstring>
-#include <utility>
 
 #include "base/copy.h"
 #include "coll/shared/shared.h"
@@ -114,23 +113,22 @@ template <class Fill, class Meanwhile, class Take>
 void Shared::in_strips(std::int64_t total, std::int64_t step, Fill&& fill, Meanwhile&& meanwhile,
                        Take&& take) {
   const auto show = [&](std::int64_t at) {
-    const std::int64_t n = std::min(step, total - at);
-    fill(at, n);
+    fill(at, std::min(step, total - at));
     reserve();
     arrive();
-    meanwhile(at, n);
   };
   show(0);
+  meanwhile();
   for (std::int64_t at = 0; at < total; at += step) {
     await_all();
     if (!do_all_agree()) return met();
     // Who comes to the first has finished what was before; to another one, the last but one.
     known_ = std::max(known_, now_ - (at == 0 ? 1 : 2));
-    const std::uint64_t taken = strips_used_++;
+    ++strips_used_;
     if (at + step < total) show(at + step);
-    const std::uint64_t shown = std::exchange(strips_used_, taken);
+    --strips_used_;  // the one before is taken
     take(at, std::min(step, total - at));
-    strips_used_ = shown;
+    ++strips_used_;
   }
 }
 
@@ -146,8 +144,8 @@ void Shared::alltoall_strips(const Blocks& send, const Blocks& recv, std::int64_
         for (int i = 0; i < size_; ++i)
           if (i != rank_) datatype::pack(send[i], at, part(rank_, i), n);
       },
-      [&](std::int64_t at, std::int64_t) {
-        if (at == 0 && !in_place) datatype::copy(send[rank_], recv[rank_], bytes);
+      [&] {
+        if (!in_place) datatype::copy(send[rank_], recv[rank_], bytes);
       },
       [&](std::int64_t at, std::int64_t n) {
         for (int i = 1; i < size_; ++i) {
@@ -163,9 +161,9 @@ void Shared::allgather_strips(const ConstBuffer& send, const Blocks& recv, std::
   in_strips(
       bytes, cuts_.strip(bytes),
       [&](std::int64_t at, std::int64_t n) { datatype::pack(own, at, strip(rank_), n); },
-      [&](std::int64_t at, std::int64_t) {
+      [&] {
         // Not from the strip, which is on its way to others.
-        if (at == 0 && !in_place) datatype::copy(send, recv[rank_], bytes);
+        if (!in_place) datatype::copy(send, recv[rank_], bytes);
       },
       [&](std::int64_t at, std::int64_t n) {
         for (int i = 1; i < size_; ++i) {
@@ -197,7 +195,7 @@ void Shared::reduce_scatter_strips(const Operands& x, const Parts& parts) {
             copy_bytes(strip(rank_) + i * step * size, own + (begin + at) * size,
                        static_cast<std::size_t>(length(static_cast<int>(i), at) * size));
       },
-      [](std::int64_t, std::int64_t) {},
+      [] {},
       [&](std::int64_t at, std::int64_t) {
         const std::int64_t n = length(rank_, at);
         if (n == 0) return;
@@ -220,7 +218,7 @@ void Shared::allreduce_strips(const Operands& x) {
       [&](std::int64_t at, std::int64_t n) {
         copy_bytes(strip(rank_), own + at, static_cast<std::size_t>(n));
       },
-      [](std::int64_t, std::int64_t) {},
+      [] {},
       [&](std::int64_t at, std::int64_t n) {
         fold(x, n / size, 2, result + at, [&](int i) { return i == rank_ ? own + at : strip(i); });
       });
