@@ -41,7 +41,7 @@ namespace weft {
   X(signals, "times", "a waiting thread was woken because its operations were complete")      \
   X(signals_in_vain, "times", "a waiting thread was woken and had to wait on")                \
   X(coll_past_caches, "bytes", "bytes that collectives copied past the caches")               \
-  X(servers, "times", "a waiting thread was woken to look after messages for all")            \
+  X(servers, "times", "a waiting thread began to look after messages for all, after another") \
   X(thread_wakes, "wakes",                                                                    \
     "times a waiting thread of this rank was woken from sleep in the kernel")                 \
   X(issue_ns, "ns", "time in MPI calls outside of looks and waits [with WEFT_STATS=1]")       \
