@@ -95,30 +95,33 @@ constexpr Row<EmitAllreduce> exscan_rows[] = {
 
 }  // namespace
 
-bool worth_direct(Call call, std::int64_t bytes, bool crowded, bool far) {
-  // What others read of a user's buffer, the user's next writes have to fetch back: with ordinary
-  // stores 1.7 ns a line between near cores, 7.5 between far ones, where a copy that overwrites
-  // whole lines of another core takes 0.5 and 1.0. So two copies that overlap are faster, until
-  // vectors leave the second cache; an allreduce needs one of two halves only. Measured, bench
-  // collectives, threads on a 2-core EPYC whose cores are near or far, 2026-11-22, direct / block,
-  // 2 ranks, 64 KiB, 256 KiB and 1 MiB, near: bcast 1.61, 1.63, 1.06, reduce 0.96, 1.07, 0.65,
-  // allreduce 0.80, 0.86, 0.63, gather 1.89, 1.62, 1.07, scatter 1.51, 1.30, 0.72, allgather 1.30,
-  // 1.17, 0.71, alltoall 1.29, 0.93, 0.73, reduce_scatter 1.24, 1.12, 0.74; far: 1.4 to 3.5. With 4
-  // ranks, near: bcast 0.95, 1.25, 0.89, reduce 1.12, 0.79, 0.57, allreduce 0.77, 0.68, 0.61,
-  // gather 1.29, 1.11, 0.88, scatter 1.12, 0.76, 0.71, allgather 1.01, 0.96, 0.79, alltoall 0.93,
-  // 0.74, 0.72, reduce_scatter 1.05, 0.71, 0.62; far: 1.1 to 2.5.
-  if (far) return false;
+bool worth_direct(Call call, std::int64_t bytes, bool far) {
+  // Blocks are written into the buffers of those who want them. Only one copy, but one more meeting
+  // than through strips, and a root writes all alone. Measured, bench collectives, threads on a
+  // 2-core EPYC whose cores are near or far, 2026-11-22, direct / block, 2 ranks, 16, 64, 256 KiB
+  // and 1 MiB, near: allgather 1.09, 0.84, 0.78, 0.76, alltoall 0.99, 0.82, 0.78, 0.80, gather
+  // 0.94, 0.89, 0.85, 0.90, scatter 1.01, 1.14, 0.98, 1.00; far: allgather 1.52, 1.10, 0.89, 0.84,
+  // alltoall 1.59, 1.05, 0.88, 0.86, gather 1.30, 1.16, 1.03, 0.77, scatter 1.42, 1.37, 1.06, 0.98.
+  //
+  // Reductions read the operands where they are, which their owners have to fetch back before they
+  // write them again: with ordinary stores 1.7 ns a line between near cores, 7.5 between far ones,
+  // where a copy that overwrites whole lines of another core takes 0.5 and 1.0. Two copies that
+  // overlap are faster, until vectors leave the second cache. Near: allreduce 1.17, 0.98, 0.99,
+  // 0.65, reduce 1.12, 1.04, 1.03, 0.72, reduce_scatter 1.24, 1.12, 0.74 (from 64 KiB); far: 1.5
+  // to 2.3; and a broadcast that all read at the root 1.3, 1.5, 1.3, 0.98, far 2.5 to 3.4.
   switch (call) {
     case Call::bcast:
-    case Call::gather:
+    case Call::scatter:
+    case Call::scatterv:
       return false;
+    case Call::reduce:
     case Call::allreduce:
-      return true;
+      return !far && bytes >= 512 << 10;
     case Call::reduce_scatter:
     case Call::reduce_scatter_block:
-      return bytes >= (crowded ? 512 << 10 : 1 << 20);  // of the whole vector
+      return !far && bytes >= 1 << 20;  // of the whole vector
     default:
-      return bytes >= (crowded ? 256 << 10 : 512 << 10);
+      return bytes >= (far ? 256 << 10 : 32 << 10);
   }
 }
 

@@ -41,9 +41,9 @@ struct Chosen {
 };
 
 /// With ranks of one process: copy straight between the users' buffers instead of overlapping two
-/// copies through shared memory? `bytes`: of a vector or block. `crowded`: more ranks than CPUs.
-/// `far`: a line between the ranks takes longer than between cores that share a cache.
-bool worth_direct(Call call, std::int64_t bytes, bool crowded, bool far);
+/// copies through shared memory? `bytes`: of a vector or block. `far`: a line between the ranks
+/// takes longer than between cores that share a cache.
+bool worth_direct(Call call, std::int64_t bytes, bool far);
 
 Chosen<EmitBcast> choose_bcast(const Case& c);
 Chosen<EmitGather> choose_gather(const Case& c);

@@ -168,23 +168,37 @@ double footprint(Call call, const Machine& x, std::int64_t bytes) {
 
 namespace {
 
+/// What others have written to a rank's buffer is in their caches when it reads it.
+void add_arrival(Prediction& out, double read) {
+  out.add("what came is read", "sum of (a + b m) over p-1 ranks", read);
+}
+
 Prediction direct_in(Call call, const Machine& x, std::int64_t bytes, bool flat) {
-  const double m = lines_of(bytes), p = x.ranks();
+  const double m = lines_of(bytes), p = x.ranks(), others = (p - 1) * m;
+  const double put = x.copy + x.top().b;  // a line of another rank's buffer
   Prediction out;
   switch (call) {
     case Call::bcast:
-    case Call::scatter:
       out.wait(2);
       out.add("all read from the root", "(4) right", model::bcast_one_stage(x, m));
       out.add("root waits for all", "a line each of p-1 ranks", all_flags(x));
-      add_root_fetches_back(out, x, call == Call::scatter ? (p - 1) * m : m);
+      add_root_fetches_back(out, x, m);
+      return out;
+    case Call::scatter:
+      out.wait(2);
+      out.add("look at all flags", "a line each of p-1 ranks", all_flags(x));
+      out.add_for_one("the root writes to all", "(copy + b) (p-1) m", put * others);
+      out.add_for_one("the root copies its own", "copy m", x.copy * m);
+      out.add("the root's flag", "one line", farthest_flag(x));
+      add_arrival(out, x.top().read(m, 1));
       return out;
     case Call::gather:
       out.wait(2);
+      out.add("the root's flag", "one line", farthest_flag(x));
+      out.add("all write to the root", "(copy + b) m", put * m);
       out.add("look at all flags", "a line each of p-1 ranks", all_flags(x));
-      out.add("root reads from all", "sum of (a + b m) over p-1 ranks", one_reads_all(x, m));
-      out.add("root copies", "copy p m", p * x.copy * m);
-      add_fetch_back(out, x, m);
+      out.add_for_one("the root copies its own", "copy m", x.copy * m);
+      add_arrival(out, one_reads_all(x, m));
       return out;
     case Call::reduce:
     case Call::allreduce:
@@ -201,11 +215,10 @@ Prediction direct_in(Call call, const Machine& x, std::int64_t bytes, bool flat)
     case Call::allgather:
     case Call::alltoall:
       add_agreement(out, x, flat);
-      out.add("all read from all", "sum of (a + max(b, Bq) m) over p-1 ranks, as (8)",
-              all_read(x, m));
-      out.add("copy", "copy p m", p * x.copy * m);
+      out.add("copy the own block", "copy m", x.copy * m);
+      out.add("all write to all", "(copy + b) (p-1) m", put * others);
       add_meeting(out, x, flat);
-      add_fetch_back(out, x, call == Call::alltoall ? (p - 1) * m : m);
+      add_arrival(out, all_read(x, m));
       return out;
     default:
       return out;

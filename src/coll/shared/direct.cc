@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Long collectives between ranks of one process: they read and write each other's buffers, so that
-// every byte is copied once. A seat shows where a rank's buffers are; a last meeting, or the root's
-// wait for everybody, keeps a rank from returning while others still use them.
+// Long collectives between ranks of one process: they use each other's buffers, so that every byte
+// is copied once. Blocks are written to where they are wanted: what others read, its owner would
+// have to fetch back before he writes it again. A seat shows where a rank's buffers are; a last
+// meeting, or a flag to or from the root, keeps a rank from returning while others still use them.
 #include <algorithm>
 #include <cstring>
 #include <new>
@@ -13,20 +14,20 @@
 #include "coll/shared/tile.h"
 
 namespace weft::coll {
-void Shared::show(const void* send, void* recv) {
+void Shared::show(const void* what, void* result) {
   static_assert(sizeof(Shown) <= inline_max);
   reserve();
-  new (seat(rank_).payload) Shown{send, recv};
+  new (seat(rank_).payload) Shown{what, result};
 }
 
 void Shared::bcast_direct(const Buffer& buffer, int root) {
   // The receivers have begun: they know of the way only from the root's seat.
   if (rank_ != root) {
-    const auto& from = *static_cast<const Buffer*>(shown(root).send);
+    const auto& from = *static_cast<const Buffer*>(shown(root).what);
     move(Call::bcast, from, buffer, buffer.bytes());
     return finish();
   }
-  show(&buffer, nullptr);
+  show(&buffer);
   publish();
   wake_all();
   finish();
@@ -53,10 +54,10 @@ void Shared::reduce_direct(const Operands& x, int root) {
   for (std::int64_t at = tile.begin; at < tile.end; at += step) {
     const std::int64_t n = std::min(step, tile.end - at);
     fold(x, n, size_, value,
-         [&](int i) { return static_cast<const std::byte*>(shown(i).send) + at * size; });
+         [&](int i) { return static_cast<const std::byte*>(shown(i).what) + at * size; });
     for (int i = 0; i < size_; ++i)
       if (root == everybody || i == root)
-        std::memcpy(static_cast<std::byte*>(shown(i).recv) + at * size, value,
+        std::memcpy(static_cast<std::byte*>(shown(i).result) + at * size, value,
                     static_cast<std::size_t>(n * size));
   }
   met();
@@ -65,78 +66,80 @@ void Shared::reduce_direct(const Operands& x, int root) {
 
 void Shared::reduce_scatter_direct(const Operands& x, const Parts& parts) {
   const std::int64_t size = x.type->size, begin = parts.before(rank_), count = parts[rank_];
-  show(x.send, nullptr);
+  show(x.send);
   if (!come_and_agree()) return met();
   const std::int64_t step = fold_bytes / size;
   for (std::int64_t at = 0; at < count; at += step)
     fold(x, std::min(step, count - at), size_, static_cast<std::byte*>(x.recv) + at * size,
-         [&](int i) { return static_cast<const std::byte*>(shown(i).send) + (begin + at) * size; });
+         [&](int i) { return static_cast<const std::byte*>(shown(i).what) + (begin + at) * size; });
   met();
   meet_again();
 }
 
+/// Not all to the same rank at once, and to itself while flags travel.
 void Shared::allgather_direct(const ConstBuffer& send, const Blocks& recv) {
-  const bool in_place = is_in_place(send.data);
   const ConstBuffer own = contribution(send, recv[rank_]);
-  show(&own, nullptr);
-  if (!come_and_agree()) return met();
-  for (int i = 0; i < size_; ++i) {
-    const int from = (rank_ + i) % size_;  // not all from the same rank at once
-    const auto& theirs = *static_cast<const ConstBuffer*>(shown(from).send);
-    const Buffer to = recv[from];
-    if (from != rank_ || !in_place) move(Call::allgather, theirs, to, to.bytes());
-  }
+  show(&recv);
+  arrive();
+  if (!is_in_place(send.data)) move(Call::allgather, own, recv[rank_], own.bytes());
+  await_all();
+  if (!do_all_agree()) return met();
+  for (int i = 1; i < size_; ++i)
+    move(Call::allgather, own, room_of((rank_ + i) % size_), own.bytes());
   met();
   meet_again();
 }
 
 void Shared::alltoall_direct(const Blocks& send, const Blocks& recv) {
-  show(&send, nullptr);
-  if (!come_and_agree()) return met();
-  for (int i = 0; i < size_; ++i) {
-    const int from = (rank_ + i) % size_;
-    const Buffer theirs = (*static_cast<const Blocks*>(shown(from).send))[rank_];
-    const Buffer to = recv[from];
-    move(Call::alltoall, theirs, to, to.bytes());
+  show(&recv);
+  arrive();
+  move(Call::alltoall, send[rank_], recv[rank_], recv[rank_].bytes());
+  await_all();
+  if (!do_all_agree()) return met();
+  for (int i = 1; i < size_; ++i) {
+    const int to = (rank_ + i) % size_;
+    move(Call::alltoall, send[to], room_of(to), send[to].bytes());
   }
   met();
   meet_again();
 }
 
 void Shared::gather_direct(const ConstBuffer& send, const Blocks& recv, int root) {
-  if (rank_ != root) {
-    show(&send, nullptr);
+  if (rank_ == root) {
+    show(&recv);
+    publish();
+    wake_all();
+    if (!is_in_place(send.data)) datatype::copy(send, recv[rank_], send.bytes());
+    for (int i = 0; i < size_; ++i)
+      if (i != rank_) await(i, 0);
+  } else {
+    reserve();
+    await(root, 0);
+    if (all_agree()) move(Call::gather, send, room_of(root), send.bytes());
     publish();
     wake(root);
-    finish();
-    return wait_until_finished_by(root);
-  }
-  begin();
-  if (!is_in_place(send.data)) datatype::copy(send, recv[rank_], send.bytes());
-  for (int i = 0; i < size_; ++i) {
-    if (i == rank_) continue;
-    await(i, 0);
-    if (!all_agree()) continue;
-    const auto& theirs = *static_cast<const ConstBuffer*>(shown(i).send);
-    datatype::copy(theirs, recv[i], std::min(theirs.bytes(), recv[i].bytes()));
   }
   finish();
 }
 
 void Shared::scatter_direct(const Blocks& send, const Buffer& recv, int root) {
   if (rank_ == root) {
-    show(&send, nullptr);
+    reserve();
+    if (!is_in_place(recv.data)) datatype::copy(send[rank_], recv, recv.bytes());
+    for (int i = 1; i < size_; ++i) {
+      const int to = (rank_ + i) % size_;
+      await(to, 0);
+      if (!all_agree()) continue;
+      const auto& room = *static_cast<const Buffer*>(shown(to).what);
+      move(Call::scatter, send[to], room, room.bytes());
+    }
     publish();
     wake_all();
-    if (!is_in_place(recv.data)) datatype::copy(send[rank_], recv, recv.bytes());
-    finish();
-    return wait_until_finished(now_);
-  }
-  begin();
-  await(root, 0);
-  if (all_agree()) {
-    const Buffer theirs = (*static_cast<const Blocks*>(shown(root).send))[rank_];
-    datatype::copy(theirs, recv, std::min(theirs.bytes(), recv.bytes()));
+  } else {
+    show(&recv);
+    publish();
+    wake(root);
+    await(root, 0);
   }
   finish();
 }

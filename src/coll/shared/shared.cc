@@ -162,12 +162,6 @@ void Shared::wait_until_finished(std::uint64_t number) {
       those);
 }
 
-void Shared::wait_until_finished_by(int rank) {
-  wait_for_finish(
-      [&] { return number_at(finished_, rank).load(std::memory_order_acquire) >= now_; },
-      {.shared = this, .rank = rank, .number = now_});
-}
-
 void Shared::meet(const Operands* x, std::int64_t bytes) {
   ++meetings_;
   const bool inlined = bytes <= inline_max;

@@ -144,8 +144,6 @@ class Shared {
   };
   /// Wait until all ranks have finished operation `number`, a stream.
   void wait_until_finished(std::uint64_t number);
-  /// Wait until `rank` has finished this operation, a stream.
-  void wait_until_finished_by(int rank);
   template <class Done>
   void wait_for_finish(Done&& done, const Missing& missing);
   /// The operations that all ranks are known to have finished.
@@ -227,11 +225,13 @@ class Shared {
   // --- longer than a slot (direct.cc, strips.cc)
   /// What a rank shows the others: addresses in the process they share.
   struct Shown {
-    const void* send;
-    void* recv;
+    const void* what;  // its buffer, its Blocks, or the vector it brings
+    void* result;
   };
-  void show(const void* send, void* recv);
+  void show(const void* what, void* result = nullptr);
   const Shown& shown(int rank) const { return *reinterpret_cast<const Shown*>(seat(rank).payload); }
+  /// Where `rank` wants this rank's block.
+  Buffer room_of(int rank) const { return (*static_cast<const Blocks*>(shown(rank).what))[rank_]; }
   /// A copy of `bytes` (at most) from a rank's buffer to another's; past the caches where the model
   /// says that they would not hold what `call` moves.
   void move(Call call, const ConstBuffer& from, const Buffer& to, std::int64_t bytes);

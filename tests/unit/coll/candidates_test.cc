@@ -130,10 +130,10 @@ std::string choices(const Machine& x, Setting s) {
 TEST(Candidates, ChoicesOverSize) {
   const Machine two = machine(2, 1), many = machine(8, 4);
   EXPECT_EQ(choices(two, setting(Call::allreduce, 0)), "slots:0 strips:2049");
-  EXPECT_EQ(choices(two, setting(Call::allreduce, 0, true)), "slots:0 direct:2049");
+  EXPECT_EQ(choices(two, setting(Call::allreduce, 0, true)), "slots:0 strips:2049 direct:524288");
   EXPECT_EQ(choices(two, setting(Call::bcast, 0, true)), "slots:0 pieces:4097");
   EXPECT_EQ(choices(two, setting(Call::alltoall, 0)), "slots:0 strips:2049");
-  EXPECT_EQ(choices(two, setting(Call::alltoall, 0, true)), "slots:0 strips:2049 direct:524288");
+  EXPECT_EQ(choices(two, setting(Call::alltoall, 0, true)), "slots:0 strips:2049 direct:32768");
   EXPECT_EQ(choices(many, setting(Call::scatter, 0)), "slots:0 pieces:129");
   EXPECT_EQ(choices(many, setting(Call::scan, 0)), "slots:0 pieces:1");
   EXPECT_EQ(choices(two, setting(Call::scan, 0)), "slots:0 pieces:4097");
@@ -170,7 +170,7 @@ TEST(Candidates, BetweenPartsTheModelChooses) {
         const Setting less = setting(call, bytes - bytes / 4, threads);
         EXPECT_STREQ(chosen(apart, less), chosen(apart, s));
         const bool direct =
-            threads && call != Call::scan && worth_direct(call, bytes, false, near.is_far());
+            threads && call != Call::scan && worth_direct(call, bytes, near.is_far());
         EXPECT_STREQ(chosen(near, s), direct ? "direct" : block_name(call)) << "the measured table";
       }
 }
