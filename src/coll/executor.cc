@@ -99,6 +99,24 @@ void Executor::fetch(Schedule& s, const Step& step, const object::Comm& comm) {
   move(from, to, step.at, bytes);
 }
 
+std::int64_t Executor::labelled(const Schedule& s, const void* at) {
+  const Label& label = *static_cast<const Label*>(at);
+  return label.number == s.number_ ? label.length : 0;  // an old one: it has nothing
+}
+
+void Executor::give(Schedule& s, const Step& step, const object::Comm& comm) {
+  const std::int64_t expected = labelled(s, step.to);
+  if (expected == step.bytes) [[likely]] {
+    const ConstBuffer& room = s.boards_->shown(s.number_, step.peer, step.what_shown)[step.index];
+    return move(step.source(), {const_cast<void*>(room.data), room.count, room.type}, 0,
+                step.bytes);
+  }
+  s.error_ = fail(step.bytes > expected ? MPI_ERR_TRUNCATE : MPI_ERR_COUNT,
+                  "this rank sends %lld bytes to rank %d of communicator %s, which expects %lld",
+                  static_cast<long long>(step.bytes), step.peer, comm.name.c_str(),
+                  static_cast<long long>(expected));
+}
+
 void Executor::run_at_board(Schedule& s, const Step& step, object::Comm& comm) {
   if (s.error_ && step.peer != Source::own && step.what >= What::fetch) return;  // not what I think
   switch (step.what) {
@@ -114,6 +132,10 @@ void Executor::run_at_board(Schedule& s, const Step& step, object::Comm& comm) {
       return;
     case What::fetch:
       fetch(s, step, comm);
+      ++comm.engine->counters->coll_copies;
+      break;
+    case What::give:
+      give(s, step, comm);
       ++comm.engine->counters->coll_copies;
       break;
     case What::fold:
@@ -165,13 +187,8 @@ bool Executor::is_lost(Schedule& s, object::Comm& comm) {
 }
 
 bool Executor::fits(Schedule& s, const Step& step, const object::Comm& comm) {
-  std::int64_t sent = 0;
-  if (step.from == nullptr) {
-    sent = s.boards_->length(s.number_, step.peer);
-  } else if (const auto& label = *static_cast<const Label*>(step.from);
-             label.number == s.number_) {  // else an old one: it has nothing
-    sent = label.length;
-  }
+  const std::int64_t sent =
+      step.from == nullptr ? s.boards_->length(s.number_, step.peer) : labelled(s, step.from);
   return sent == step.bytes || !end(s, wrong_length(comm, step.peer, sent, step.bytes));
 }
 

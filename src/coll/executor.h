@@ -39,6 +39,8 @@ class Executor {
   /// Does a rank that has come do the same as this one? If not, the operation is over.
   static bool agrees(Schedule& schedule, int rank, const object::Comm& comm);
   static void fetch(Schedule& schedule, const Step& step, const object::Comm& comm);
+  static std::int64_t labelled(const Schedule& schedule, const void* label);
+  static void give(Schedule& schedule, const Step& step, const object::Comm& comm);
   static void run_at_board(Schedule& schedule, const Step& step, object::Comm& comm);
   /// What a step at a board reads.
   static ConstBuffer source(const Schedule& schedule, const Step& step);

@@ -164,6 +164,16 @@ void Schedule::expect(int rank, std::int64_t n, const std::byte* label) {
   steps_.push_back(step);
 }
 
+void Schedule::give(const ConstBuffer& from, const Source& to, const std::byte* label) {
+  Step step = bare(Step::What::give, to.rank, from.data, from.count);
+  step.type = from.type;
+  step.what_shown = to.what;
+  step.index = to.index;
+  step.bytes = from.bytes();
+  step.to = const_cast<std::byte*>(label);
+  steps_.push_back(step);
+}
+
 void Schedule::fetch(const Source& from, std::int64_t at, std::int64_t n, const Buffer& to) {
   if (n == 0) return;
   Step step = bare(Step::What::fetch, from.rank, from.here.data, from.here.count);

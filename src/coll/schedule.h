@@ -61,11 +61,12 @@ struct Step {
     label,   // in front of a block in this rank's area: it has `bytes` bytes
     expect,  // `bytes` bytes from `peer`: by the label at `from`, or (null) by what it announced
     fetch,   // copy `bytes` bytes from byte `at` on of a source to the same place of a buffer
+    give,    // copy all of `from` to a view of `peer`, which expects what the label at `to` says
     fold,    // `count` elements from byte `at` on of a source into `to`
   };
   What what;
   bool ends_round;
-  std::int8_t what_shown = Source::by_address;  // show, fetch, fold
+  std::int8_t what_shown = Source::by_address;  // show, fetch, give, fold
   std::int32_t peer;
   const void* from;  // send, copy; left operand of reduce; of compare: everybody's Signature
   void* to;          // recv, copy; right operand and result of reduce
@@ -88,12 +89,6 @@ struct Step {
   Buffer target() const {
     return has_to_type() ? Buffer{to, to_count, to_type} : Buffer{to, count, type};
   }
-};
-
-/// In front of a block in an area; of the operation with that number at the board.
-struct Label {
-  std::uint64_t number;
-  std::int64_t length;
 };
 
 /// Memory of a schedule: pieces live until clear(), which keeps the memory for the next use.
@@ -153,6 +148,9 @@ class Schedule {
   void await_phase(int rank, std::int64_t phase);
   /// Bytes [at, at + bytes) of the packed form of a source become those of `to`.
   void fetch(const Source& from, std::int64_t at, std::int64_t bytes, const Buffer& to);
+  /// Copy a buffer into one that its rank shows, and that no other rank writes. `label`: in that
+  /// rank's area, how much it expects; what it shows is there as long as it expects anything.
+  void give(const ConstBuffer& from, const Source& to, const std::byte* label);
   /// inout = in op inout, where `in` is `count` elements from byte `at` of a dense source on.
   void fold(const Source& in, std::int64_t at, void* inout, std::int64_t count, const Type& type,
             const Op& op);

@@ -12,9 +12,10 @@ Boards* Boards::attach(Comm& comm, std::uint32_t name) {
   const auto p = static_cast<std::size_t>(comm.size());
   const int boards = name == 0 ? window : 1;
   const std::size_t lines = p * static_cast<std::size_t>(boards);
-  const std::size_t zeroed = sizeof(Header) + p * sizeof(Finished) + lines * sizeof(Line);
-  const std::uint64_t offset = e.job->shared_block(
-      block_name(comm, name), zeroed + (direct ? 0 : lines * area_bytes), zeroed, comm.size());
+  const std::size_t flags = sizeof(Header) + p * sizeof(Finished) + lines * sizeof(Line);
+  const std::size_t areas = lines * area_room(direct, p);
+  const std::uint64_t offset = e.job->shared_block(block_name(comm, name), flags + areas,
+                                                   direct ? flags + areas : flags, comm.size());
   return offset == 0 ? nullptr : new Boards(comm, offset, boards, direct);
 }
 
@@ -25,6 +26,7 @@ Boards::Boards(Comm& comm, std::uint64_t offset, int boards, bool direct)
       size_(comm.size()),
       boards_(boards),
       direct_(direct),
+      area_room_(area_room(direct, static_cast<std::size_t>(size_))),
       header_(*reinterpret_cast<Header*>(comm.engine->job->at(offset))),
       finished_(reinterpret_cast<Finished*>(&header_ + 1)),
       lines_(reinterpret_cast<Line*>(finished_ + size_)),

@@ -39,6 +39,13 @@ using object::Comm;
 
 inline constexpr int phase_bits = 24;
 
+/// How long a block is, in an area (in front of it, if the block is there too); of the operation
+/// with that number at the board.
+struct Label {
+  std::uint64_t number;
+  std::int64_t length;
+};
+
 class Boards {
  public:
   // Enough for a few operations that overlap; an area of each stays in the cache of its core if
@@ -125,9 +132,9 @@ class Boards {
   void wake(int rank) {
     pt2pt::wake_rank(*comm_.engine, comm_.group->members[static_cast<std::size_t>(rank)]);
   }
-  /// Where rank `rank` puts what others read, if they do not reach its buffers.
+  /// Where rank `rank` puts what others read, if they do not reach its buffers; else its labels.
   std::byte* area(std::uint64_t number, int rank) const {
-    return areas_ + (at(number) + static_cast<std::size_t>(rank)) * area_bytes;
+    return areas_ + (at(number) + static_cast<std::size_t>(rank)) * area_room_;
   }
   /// Do all ranks reach each other's buffers?
   bool direct() const { return direct_; }
@@ -149,6 +156,10 @@ class Boards {
   };
 
   Boards(Comm& comm, std::uint64_t offset, int boards, bool direct);
+  /// Two labels for each rank, or strips.
+  static std::size_t area_room(bool direct, std::size_t ranks) {
+    return direct ? (2 * ranks * sizeof(Label) + 63) / 64 * 64 : area_bytes;
+  }
   static std::uint64_t word(std::uint64_t number, std::int64_t phase) {
     return number << phase_bits | static_cast<std::uint64_t>(phase);
   }
@@ -165,6 +176,7 @@ class Boards {
   const std::uint64_t offset_;
   const int rank_, size_, boards_;
   const bool direct_;
+  const std::size_t area_room_;
   Header& header_;
   Finished* finished_;
   Line* lines_;

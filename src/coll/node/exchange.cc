@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Blocks between any ranks: everybody reads what it is to get from whoever has it, beginning with
-// its neighbour. Ranks of one process read each other's buffers. Else a sender puts a strip of each
-// block into its area: one that all read (gather, allgather), or one per receiver.
+// Blocks between any ranks, beginning with the neighbour. Ranks of one process write theirs to
+// where they are wanted. Else a sender puts a strip of each block into its area: one that all read
+// (gather, allgather), or one per receiver. What is folded (reduce_scatter) is always read.
 //
-// reads    p-1 blocks each (gather: the root p-1; scatter: the others 1)
-// copies   who reads 1 per block; through areas who is read from too
+// moves    p-1 blocks each (gather: the root p-1; scatter: the others 1)
+// copies   1 per block; through areas 2
 // steps    one flag per block that is read, and one per reader before its source returns or writes
 //          a strip again
 // legal    blocks of any sizes and types; MPI_IN_PLACE; reduce_scatter: operations that commute,
@@ -120,9 +120,52 @@ void exchange(Schedule& s, const Site& node, bool common, Sends sends, Wanted wa
   Exchange<Sends, Wanted, Take>{s, node, common, unit, sends, wanted, take}.emit();
 }
 
+/// Who has a block writes it to where it is wanted: what others have read, its owner would have to
+/// fetch back before it is written again. Labels in the areas tell how long blocks are, for what a
+/// rank shows is gone when it waits for nobody any more.
+template <class Sends, class Receives>
+void write_directly(Schedule& s, const Site& node, bool common, Sends sends, Receives receives) {
+  const int me = node.me.rank, p = node.me.size;
+  const auto label = [&](int rank, int with, bool wanted) {
+    return node.boards.area(node.number, rank) + (wanted ? p + with : with) * label_bytes;
+  };
+  const auto for_others = [&](auto&& body) {
+    for (int i = 1; i < p; ++i) {
+      const int j = (me + i) % p;
+      body(j, sends(j).bytes(), receives(j).bytes());
+    }
+  };
+  auto* rooms = reinterpret_cast<ConstBuffer*>(s.bytes(p * std::int64_t{sizeof(ConstBuffer)}));
+  rooms[me] = nothing();
+  for_others([&](int j, std::int64_t given, std::int64_t wanted) {
+    rooms[j] = receives(j);
+    if (wanted > 0) s.label(label(me, j, true), wanted);
+    if (given > 0 && common) s.announce(given);
+    if (given > 0 && !common) s.label(label(me, j, false), given);
+  });
+  s.show(0, {rooms, static_cast<std::size_t>(p)});
+  s.signal(1);
+  for_others([&](int j, std::int64_t given, std::int64_t wanted) {
+    if (given > 0 || wanted > 0) s.wake(j);
+  });
+  for_others([&](int j, std::int64_t given, std::int64_t wanted) {
+    if (given > 0 || wanted > 0) s.await_phase(j, 1);
+    if (wanted > 0) s.expect(j, wanted, common ? nullptr : label(j, me, false));
+    if (given > 0) s.give(sends(j), Source{.rank = j, .what = 0, .index = me}, label(j, me, true));
+  });
+  s.signal(2);
+  for_others([&](int j, std::int64_t given, std::int64_t) {
+    if (given > 0) s.wake(j);
+  });
+  for_others([&](int j, std::int64_t, std::int64_t wanted) {
+    if (wanted > 0) s.await_phase(j, 2);
+  });
+}
+
 /// Blocks as they are.
 template <class Sends, class Receives>
 void move(Schedule& s, const Site& node, bool common, Sends sends, Receives receives) {
+  if (node.direct()) return write_directly(s, node, common, sends, receives);
   exchange(
       s, node, common, sends, [&](int j) { return receives(j).bytes(); },
       [&](int j, const Source& from, std::int64_t at, std::int64_t n) {

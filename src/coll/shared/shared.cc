@@ -139,14 +139,6 @@ void Shared::look_at_finished() {
   known_ = std::max(known_, least);
 }
 
-template <class Done>
-void Shared::wait_for_finish(Done&& done, const Missing& missing) {
-  if (done()) return;
-  header_.wanted.fetch_add(1, std::memory_order_seq_cst);
-  wait(done, missing);
-  header_.wanted.fetch_sub(1, std::memory_order_relaxed);
-}
-
 void Shared::wait_until_finished(std::uint64_t number) {
   const Missing those{
       .shared = this, .number = number, .lacks = [](const void* missing, int rank) {
@@ -154,12 +146,14 @@ void Shared::wait_until_finished(std::uint64_t number) {
         return rank != m.shared->rank_ &&
                number_at(m.shared->finished_, rank).load(std::memory_order_acquire) < m.number;
       }};
-  wait_for_finish(
-      [&] {
-        look_at_finished();
-        return known_ >= number;
-      },
-      those);
+  const auto all_have = [&] {
+    look_at_finished();
+    return known_ >= number;
+  };
+  if (all_have()) return;
+  header_.wanted.fetch_add(1, std::memory_order_seq_cst);
+  wait(all_have, those);
+  header_.wanted.fetch_sub(1, std::memory_order_relaxed);
 }
 
 void Shared::meet(const Operands* x, std::int64_t bytes) {

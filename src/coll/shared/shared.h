@@ -144,8 +144,6 @@ class Shared {
   };
   /// Wait until all ranks have finished operation `number`, a stream.
   void wait_until_finished(std::uint64_t number);
-  template <class Done>
-  void wait_for_finish(Done&& done, const Missing& missing);
   /// The operations that all ranks are known to have finished.
   void look_at_finished();
   /// Tell everybody that this rank's seat is filled.
