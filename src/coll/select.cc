@@ -121,7 +121,7 @@ bool worth_direct(Call call, std::int64_t bytes, bool far) {
     case Call::reduce_scatter_block:
       return !far && bytes >= 1 << 20;  // of the whole vector
     default:
-      return bytes >= (far ? 256 << 10 : 32 << 10);
+      return bytes >= (far ? 64 << 10 : 32 << 10);
   }
 }
 

@@ -14,20 +14,19 @@
 #include "coll/shared/tile.h"
 
 namespace weft::coll {
-void Shared::show(const void* what, void* result) {
+void Shared::show(const ConstBuffer& what, void* result) {
   static_assert(sizeof(Shown) <= inline_max);
   reserve();
-  new (seat(rank_).payload) Shown{what, result};
+  new (seat(rank_).payload) Shown{what.data, what.count, what.type, result};
 }
 
 void Shared::bcast_direct(const Buffer& buffer, int root) {
   // The receivers have begun: they know of the way only from the root's seat.
   if (rank_ != root) {
-    const auto& from = *static_cast<const Buffer*>(shown(root).what);
-    move(Call::bcast, from, buffer, buffer.bytes());
+    move(Call::bcast, room_of(root, 0), buffer, buffer.bytes());
     return finish();
   }
-  show(&buffer);
+  show(buffer);
   publish();
   wake_all();
   finish();
@@ -46,7 +45,7 @@ void Shared::move(Call call, const ConstBuffer& from, const Buffer& to, std::int
 /// Everybody reduces its part of the vector for all, and writes it where it is wanted.
 void Shared::reduce_direct(const Operands& x, int root) {
   const std::int64_t size = x.type->size;
-  show(operand(x), x.recv);
+  show({operand(x), x.count, x.type}, x.recv);
   if (!come_and_agree()) return met();
   const Tile tile(x.count, size, size_, rank_);
   const std::int64_t step = fold_bytes / size;
@@ -54,7 +53,7 @@ void Shared::reduce_direct(const Operands& x, int root) {
   for (std::int64_t at = tile.begin; at < tile.end; at += step) {
     const std::int64_t n = std::min(step, tile.end - at);
     fold(x, n, size_, value,
-         [&](int i) { return static_cast<const std::byte*>(shown(i).what) + at * size; });
+         [&](int i) { return static_cast<const std::byte*>(shown(i).data) + at * size; });
     for (int i = 0; i < size_; ++i)
       if (root == everybody || i == root)
         std::memcpy(static_cast<std::byte*>(shown(i).result) + at * size, value,
@@ -66,12 +65,12 @@ void Shared::reduce_direct(const Operands& x, int root) {
 
 void Shared::reduce_scatter_direct(const Operands& x, const Parts& parts) {
   const std::int64_t size = x.type->size, begin = parts.before(rank_), count = parts[rank_];
-  show(x.send);
+  show({x.send, x.count, x.type});
   if (!come_and_agree()) return met();
   const std::int64_t step = fold_bytes / size;
   for (std::int64_t at = 0; at < count; at += step)
     fold(x, std::min(step, count - at), size_, static_cast<std::byte*>(x.recv) + at * size,
-         [&](int i) { return static_cast<const std::byte*>(shown(i).what) + (begin + at) * size; });
+         [&](int i) { return static_cast<const std::byte*>(shown(i).data) + (begin + at) * size; });
   met();
   meet_again();
 }
@@ -79,26 +78,26 @@ void Shared::reduce_scatter_direct(const Operands& x, const Parts& parts) {
 /// Not all to the same rank at once, and to itself while flags travel.
 void Shared::allgather_direct(const ConstBuffer& send, const Blocks& recv) {
   const ConstBuffer own = contribution(send, recv[rank_]);
-  show(&recv);
+  show(recv[0]);
   arrive();
   if (!is_in_place(send.data)) move(Call::allgather, own, recv[rank_], own.bytes());
   await_all();
   if (!do_all_agree()) return met();
   for (int i = 1; i < size_; ++i)
-    move(Call::allgather, own, room_of((rank_ + i) % size_), own.bytes());
+    move(Call::allgather, own, room_of((rank_ + i) % size_, rank_), own.bytes());
   met();
   meet_again();
 }
 
 void Shared::alltoall_direct(const Blocks& send, const Blocks& recv) {
-  show(&recv);
+  show(recv[0]);
   arrive();
   move(Call::alltoall, send[rank_], recv[rank_], recv[rank_].bytes());
   await_all();
   if (!do_all_agree()) return met();
   for (int i = 1; i < size_; ++i) {
     const int to = (rank_ + i) % size_;
-    move(Call::alltoall, send[to], room_of(to), send[to].bytes());
+    move(Call::alltoall, send[to], room_of(to, rank_), send[to].bytes());
   }
   met();
   meet_again();
@@ -106,7 +105,7 @@ void Shared::alltoall_direct(const Blocks& send, const Blocks& recv) {
 
 void Shared::gather_direct(const ConstBuffer& send, const Blocks& recv, int root) {
   if (rank_ == root) {
-    show(&recv);
+    show(recv[0]);
     publish();
     wake_all();
     if (!is_in_place(send.data)) datatype::copy(send, recv[rank_], send.bytes());
@@ -115,7 +114,7 @@ void Shared::gather_direct(const ConstBuffer& send, const Blocks& recv, int root
   } else {
     reserve();
     await(root, 0);
-    if (all_agree()) move(Call::gather, send, room_of(root), send.bytes());
+    if (all_agree()) move(Call::gather, send, room_of(root, rank_), send.bytes());
     publish();
     wake(root);
   }
@@ -130,13 +129,12 @@ void Shared::scatter_direct(const Blocks& send, const Buffer& recv, int root) {
       const int to = (rank_ + i) % size_;
       await(to, 0);
       if (!all_agree()) continue;
-      const auto& room = *static_cast<const Buffer*>(shown(to).what);
-      move(Call::scatter, send[to], room, room.bytes());
+      move(Call::scatter, send[to], room_of(to, 0), send[to].bytes());
     }
     publish();
     wake_all();
   } else {
-    show(&recv);
+    show(recv);
     publish();
     wake(root);
     await(root, 0);

@@ -221,15 +221,21 @@ class Shared {
   }
 
   // --- longer than a slot (direct.cc, strips.cc)
-  /// What a rank shows the others: addresses in the process they share.
+  /// What a rank shows the others: where its data is in the process they share, or is to be.
   struct Shown {
-    const void* what;  // its buffer, its Blocks, or the vector it brings
-    void* result;
+    const void* data;
+    std::int64_t count;
+    const datatype::Type* type;
+    void* result;  // of a reduction
   };
-  void show(const void* what, void* result = nullptr);
+  void show(const ConstBuffer& what, void* result = nullptr);
   const Shown& shown(int rank) const { return *reinterpret_cast<const Shown*>(seat(rank).payload); }
-  /// Where `rank` wants this rank's block.
-  Buffer room_of(int rank) const { return (*static_cast<const Blocks*>(shown(rank).what))[rank_]; }
+  /// Block `i`, as large as the one that `rank` shows as its first.
+  Buffer room_of(int rank, int i) const {
+    const Shown& s = shown(rank);
+    auto* at = static_cast<std::byte*>(const_cast<void*>(s.data));
+    return {at + i * s.count * s.type->extent, s.count, s.type};
+  }
   /// A copy of `bytes` (at most) from a rank's buffer to another's; past the caches where the model
   /// says that they would not hold what `call` moves.
   void move(Call call, const ConstBuffer& from, const Buffer& to, std::int64_t bytes);
