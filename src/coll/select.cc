@@ -95,7 +95,7 @@ constexpr Row<EmitAllreduce> exscan_rows[] = {
 
 }  // namespace
 
-bool worth_direct(Call call, std::int64_t bytes, bool far) {
+bool worth_direct(Call call, std::int64_t bytes, int ranks, bool far) {
   // Blocks are written into the buffers of those who want them. Only one copy, but one more meeting
   // than through strips, and a root writes all alone. Measured, bench collectives, threads on a
   // 2-core EPYC whose cores are near or far, 2026-11-22, direct / block, 2 ranks, 16, 64, 256 KiB
@@ -111,6 +111,7 @@ bool worth_direct(Call call, std::int64_t bytes, bool far) {
   // to 2.3; and a broadcast that all read at the root 1.3, 1.5, 1.3, 0.98, far 2.5 to 3.4.
   switch (call) {
     case Call::bcast:
+      return ranks == 2 && bytes >= 128 << 10;
     case Call::scatter:
     case Call::scatterv:
       return false;

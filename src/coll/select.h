@@ -43,7 +43,7 @@ struct Chosen {
 /// With ranks of one process: copy straight between the users' buffers instead of overlapping two
 /// copies through shared memory? `bytes`: of a vector or block. `far`: a line between the ranks
 /// takes longer than between cores that share a cache.
-bool worth_direct(Call call, std::int64_t bytes, bool far);
+bool worth_direct(Call call, std::int64_t bytes, int ranks, bool far);
 
 Chosen<EmitBcast> choose_bcast(const Case& c);
 Chosen<EmitGather> choose_gather(const Case& c);

@@ -64,7 +64,7 @@ inline Way choose_way(const WayCase& c) {
   if (held > 0 && ((c.asked == Way::direct && c.reach) || c.asked == Way::block)) return c.asked;
   if (held > inline_max && c.advised != Way::automatic) return c.advised;
   if (held <= slot_max(c) || (c.asked == Way::slots && held <= c.slot_bytes)) return Way::slots;
-  return c.reach && worth_direct(c.call, c.bytes, c.far) ? Way::direct : Way::block;
+  return c.reach && worth_direct(c.call, c.bytes, c.ranks, c.far) ? Way::direct : Way::block;
 }
 /// The size that stands for `bytes`: the next power of two.
 inline std::int64_t size_class(std::int64_t bytes) {

@@ -67,9 +67,6 @@ void add_agreement(Prediction& out, const Machine& x, bool flat) {
 void add_fetch_back(Prediction& out, const Machine& x, double m) {
   out.add("owners fetch their lines back", "w m", x.top().back() * m);
 }
-void add_root_fetches_back(Prediction& out, const Machine& x, double m) {
-  out.add_for_one("the root fetches its lines back", "w m", x.top().back() * m);
-}
 
 Prediction slots_stream(Call call, const Machine& x, std::int64_t bytes) {
   const double m = lines_of(bytes), p = x.ranks();
@@ -179,13 +176,15 @@ Prediction direct_in(Call call, const Machine& x, std::int64_t bytes, bool flat)
   Prediction out;
   switch (call) {
     case Call::bcast:
-      out.wait(2);
-      out.add("all read from the root", "(4) right", model::bcast_one_stage(x, m));
-      out.add("root waits for all", "a line each of p-1 ranks", all_flags(x));
-      add_root_fetches_back(out, x, m);
+      out.wait(3);
+      out.add("the root's flag", "one line", farthest_flag(x));
+      out.add("look at all flags", "a line each of p-1 ranks", all_flags(x));
+      out.add_for_one("the root writes to all", "(copy + b) (p-1) m", put * others);
+      out.add("the root's flag", "one line", farthest_flag(x));
+      add_arrival(out, x.top().read(m, 1));
       return out;
     case Call::scatter:
-      out.wait(2);
+      out.wait(3);  // the root for all, who came before it and wait for it
       out.add("look at all flags", "a line each of p-1 ranks", all_flags(x));
       out.add_for_one("the root writes to all", "(copy + b) (p-1) m", put * others);
       out.add_for_one("the root copies its own", "copy m", x.copy * m);

@@ -16,21 +16,34 @@
 namespace weft::coll {
 void Shared::show(const ConstBuffer& what, void* result) {
   static_assert(sizeof(Shown) <= inline_max);
-  reserve();
+  make_room();
   new (seat(rank_).payload) Shown{what.data, what.count, what.type, result};
 }
 
+/// The root says which way it is, the others where they want it, and the root when it is there.
 void Shared::bcast_direct(const Buffer& buffer, int root) {
-  // The receivers have begun: they know of the way only from the root's seat.
-  if (rank_ != root) {
-    move(Call::bcast, room_of(root, 0), buffer, buffer.bytes());
-    return finish();
+  if (rank_ == root) {
+    reserve();
+    publish();
+    wake_all();
+    for (int i = 1; i < size_; ++i) {
+      const int to = (rank_ + i) % size_;
+      await(to, 0);
+      if (all_agree()) move(Call::bcast, buffer, room_of(to, 0), buffer.bytes());
+    }
+    finish();
+    reserve();
+    publish();
+    wake_all();
+  } else {  // has begun, to see the way
+    show(buffer);
+    publish();
+    wake(root);
+    finish();
+    begin();
+    await(root, 0);
   }
-  show(buffer);
-  publish();
-  wake_all();
   finish();
-  wait_until_finished(now_);
 }
 
 void Shared::move(Call call, const ConstBuffer& from, const Buffer& to, std::int64_t bytes) {
@@ -45,6 +58,7 @@ void Shared::move(Call call, const ConstBuffer& from, const Buffer& to, std::int
 /// Everybody reduces its part of the vector for all, and writes it where it is wanted.
 void Shared::reduce_direct(const Operands& x, int root) {
   const std::int64_t size = x.type->size;
+  begin();
   show({operand(x), x.count, x.type}, x.recv);
   if (!come_and_agree()) return met();
   const Tile tile(x.count, size, size_, rank_);
@@ -64,13 +78,14 @@ void Shared::reduce_direct(const Operands& x, int root) {
 }
 
 void Shared::reduce_scatter_direct(const Operands& x, const Parts& parts) {
-  const std::int64_t size = x.type->size, begin = parts.before(rank_), count = parts[rank_];
+  const std::int64_t size = x.type->size, first = parts.before(rank_), count = parts[rank_];
+  begin();
   show({x.send, x.count, x.type});
   if (!come_and_agree()) return met();
   const std::int64_t step = fold_bytes / size;
   for (std::int64_t at = 0; at < count; at += step)
     fold(x, std::min(step, count - at), size_, static_cast<std::byte*>(x.recv) + at * size,
-         [&](int i) { return static_cast<const std::byte*>(shown(i).data) + (begin + at) * size; });
+         [&](int i) { return static_cast<const std::byte*>(shown(i).data) + (first + at) * size; });
   met();
   meet_again();
 }
@@ -78,6 +93,7 @@ void Shared::reduce_scatter_direct(const Operands& x, const Parts& parts) {
 /// Not all to the same rank at once, and to itself while flags travel.
 void Shared::allgather_direct(const ConstBuffer& send, const Blocks& recv) {
   const ConstBuffer own = contribution(send, recv[rank_]);
+  begin();
   show(recv[0]);
   arrive();
   if (!is_in_place(send.data)) move(Call::allgather, own, recv[rank_], own.bytes());
@@ -90,6 +106,7 @@ void Shared::allgather_direct(const ConstBuffer& send, const Blocks& recv) {
 }
 
 void Shared::alltoall_direct(const Blocks& send, const Blocks& recv) {
+  begin();
   show(recv[0]);
   arrive();
   move(Call::alltoall, send[rank_], recv[rank_], recv[rank_].bytes());
@@ -105,6 +122,7 @@ void Shared::alltoall_direct(const Blocks& send, const Blocks& recv) {
 
 void Shared::gather_direct(const ConstBuffer& send, const Blocks& recv, int root) {
   if (rank_ == root) {
+    begin();
     show(recv[0]);
     publish();
     wake_all();
@@ -134,6 +152,7 @@ void Shared::scatter_direct(const Blocks& send, const Buffer& recv, int root) {
     publish();
     wake_all();
   } else {
+    begin();
     show(recv);
     publish();
     wake(root);

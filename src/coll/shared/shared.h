@@ -127,10 +127,13 @@ class Shared {
     other_ = seat(rank).what;
     other_rank_ = rank;
   }
-  /// Begin the next operation; `reserve` also waits until this rank's seat is free.
+  /// Begin the next operation; make sure that this rank's seat of it is free; both.
   void begin() { ++now_; }
   void reserve() {
     begin();
+    make_room();
+  }
+  void make_room() {
     if (now_ - known_ > window) [[unlikely]]
       wait_until_finished(now_ - window);
   }
@@ -228,6 +231,7 @@ class Shared {
     const datatype::Type* type;
     void* result;  // of a reduction
   };
+  /// In this rank's seat of the operation that it has begun.
   void show(const ConstBuffer& what, void* result = nullptr);
   const Shown& shown(int rank) const { return *reinterpret_cast<const Shown*>(seat(rank).payload); }
   /// Block `i`, as large as the one that `rank` shows as its first.

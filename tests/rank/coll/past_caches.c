@@ -36,8 +36,8 @@ static void exchange(int n, int threads) {
     CHECK(mine[i] == item(size - 1, 0, i), "bcast of %d: wrong at %d", n, i);
 
   const unsigned long long bytes = past() - before, block = (unsigned long long)n * sizeof(int);
-  const unsigned long long copied =
-      2 * (unsigned long long)size * block + (rank < size - 1 ? block : 0);
+  const int others = rank == size - 1 ? size - 1 : 0;  // the root writes to all
+  const unsigned long long copied = (unsigned long long)(2 * size + others) * block;
   const int is_long = n > 10000;
   CHECK(bytes == (threads && is_long ? copied : 0), "%llu bytes past the caches of %llu", bytes,
         copied);

@@ -65,9 +65,9 @@ TEST(SharedCost, LongerAllreduceReadsFlagAndSlot) {
 }
 
 TEST(SharedCost, DirectBroadcast) {
-  // 1000 lines, 2 ranks: read and copied, one flag back, fetched back.
+  // 1000 lines, 2 ranks: a flag each way, copied to the other's lines, a flag, read there.
   EXPECT_NEAR(ns_of(direct_cost(Call::bcast, machine(2, 1), 64000, true)),
-              50 + 4000 + 1000 + 54 + 4000, 1e-6);
+              2 * 54 + 1000 + 4000 + 54 + 50 + 4000, 1e-6);
 }
 
 TEST(SharedCost, EveryWayCostsMoreForMore) {
@@ -131,7 +131,7 @@ TEST(Candidates, ChoicesOverSize) {
   const Machine two = machine(2, 1), many = machine(8, 4);
   EXPECT_EQ(choices(two, setting(Call::allreduce, 0)), "slots:0 strips:2049");
   EXPECT_EQ(choices(two, setting(Call::allreduce, 0, true)), "slots:0 strips:2049 direct:524288");
-  EXPECT_EQ(choices(two, setting(Call::bcast, 0, true)), "slots:0 pieces:4097");
+  EXPECT_EQ(choices(two, setting(Call::bcast, 0, true)), "slots:0 pieces:4097 direct:131072");
   EXPECT_EQ(choices(two, setting(Call::alltoall, 0)), "slots:0 strips:2049");
   EXPECT_EQ(choices(two, setting(Call::alltoall, 0, true)), "slots:0 strips:2049 direct:32768");
   EXPECT_EQ(choices(many, setting(Call::scatter, 0)), "slots:0 pieces:129");
@@ -170,7 +170,7 @@ TEST(Candidates, BetweenPartsTheModelChooses) {
         const Setting less = setting(call, bytes - bytes / 4, threads);
         EXPECT_STREQ(chosen(apart, less), chosen(apart, s));
         const bool direct =
-            threads && call != Call::scan && worth_direct(call, bytes, near.is_far());
+            threads && call != Call::scan && worth_direct(call, bytes, 8, near.is_far());
         EXPECT_STREQ(chosen(near, s), direct ? "direct" : block_name(call)) << "the measured table";
       }
 }
