@@ -220,7 +220,13 @@ void Shared::come() {
   await_all();
 }
 
-Way Shared::way_asked(WayCase c) {
+Way Shared::way_of_more(Call call, std::int64_t bytes, bool reach) {
+  const Settings& settings = comm_.coll->settings;
+  WayCase c{call, bytes, size_, slot_bytes_, reach && direct_, engine_.policy.crowded, far_};
+  if (advised_) c.advised = advised(advice_, c);
+  if (c.advised == Way::schedule && settings.reproducible) c.advised = Way::automatic;
+  if (!settings.ways_matter) [[likely]]
+    return choose_way(c);
   c.asked = asked_kind(comm_, c.call);
   const Way way = choose_way(c);
   // Who emits a schedule says which.

@@ -99,14 +99,11 @@ class Shared {
 
   /// Where the data of an operation goes; direct only where it may (`reach`).
   Way way(Call call, std::int64_t bytes, bool reach = true) {
-    WayCase c{call, bytes, size_, slot_bytes_, reach && direct_, engine_.policy.crowded, far_};
-    if (advised_) c.advised = advised(advice_, c);
-    if (c.advised == Way::schedule && comm_.coll->settings.reproducible) c.advised = Way::automatic;
-    if (comm_.coll->settings.ways_matter) [[unlikely]]
-      return way_asked(c);
-    return choose_way(c);
+    if (held_by_slot(call, bytes, size_) <= inline_max && !comm_.coll->settings.ways_matter)
+      return Way::slots;
+    return way_of_more(call, bytes, reach);
   }
-  [[gnu::cold]] Way way_asked(WayCase c);
+  Way way_of_more(Call call, std::int64_t bytes, bool reach);
 
   // --- the moves that all operations are made of (shared.cc)
   /// What this rank is about to do, and expects of the others: a word that they compare with
