@@ -121,6 +121,9 @@ bool worth_direct(Call call, std::int64_t bytes, int ranks, bool far) {
     case Call::reduce_scatter:
     case Call::reduce_scatter_block:
       return !far && bytes >= 1 << 20;  // of the whole vector
+    case Call::gather:
+    case Call::gatherv:
+      return bytes >= (far ? 256 << 10 : 32 << 10);
     default:
       return bytes >= (far ? 64 << 10 : 32 << 10);
   }
