@@ -96,31 +96,35 @@ constexpr Row<EmitAllreduce> exscan_rows[] = {
 }  // namespace
 
 bool worth_direct(Call call, std::int64_t bytes, int ranks, bool far) {
-  // Blocks are written into the buffers of those who want them. Only one copy, but one more meeting
-  // than through strips, and a root writes all alone. Measured, bench collectives, threads on a
-  // 2-core EPYC whose cores are near or far, 2026-11-22, direct / block, 2 ranks, 16, 64, 256 KiB
-  // and 1 MiB, near: allgather 1.09, 0.84, 0.78, 0.76, alltoall 0.99, 0.82, 0.78, 0.80, gather
-  // 0.94, 0.89, 0.85, 0.90, scatter 1.01, 1.14, 0.98, 1.00; far: allgather 1.52, 1.10, 0.89, 0.84,
-  // alltoall 1.59, 1.05, 0.88, 0.86, gather 1.30, 1.16, 1.03, 0.77, scatter 1.42, 1.37, 1.06, 0.98.
+  // Measured, bench collectives, threads on a 2-core EPYC whose cores are near or far, 2026-11-22,
+  // direct / block, 2 ranks, 16, 64, 256 KiB and 1 MiB of a vector or block.
   //
-  // Reductions read the operands where they are, which their owners have to fetch back before they
-  // write them again: with ordinary stores 1.7 ns a line between near cores, 7.5 between far ones,
-  // where a copy that overwrites whole lines of another core takes 0.5 and 1.0. Two copies that
-  // overlap are faster, until vectors leave the second cache. Near: allreduce 1.17, 0.98, 0.99,
-  // 0.65, reduce 1.12, 1.04, 1.03, 0.72, reduce_scatter 1.24, 1.12, 0.74 (from 64 KiB); far: 1.5
-  // to 2.3; and a broadcast that all read at the root 1.3, 1.5, 1.3, 0.98, far 2.5 to 3.4.
+  // Blocks are written into the buffers of those who want them: one copy, but one more meeting than
+  // through strips, and a root writes all alone. Near: allgather 1.09, 0.84, 0.78, 0.76, alltoall
+  // 0.99, 0.82, 0.78, 0.80, gather 0.94, 0.89, 0.85, 0.90, scatter 1.01, 1.14, 0.98, 1.00, bcast
+  // 1.01, 1.02, 0.93, 0.98; far: allgather 1.39, 0.98, 0.86, 0.84, alltoall 1.37, 0.95, 0.84, 0.86,
+  // gather 1.18, 1.15, 0.99, 0.77, scatter 1.42, 1.37, 1.06, 0.98. So do two ranks with operands:
+  // allreduce near 1.18, 0.78, 0.77, 0.64, far 1.60, 1.08, 0.94, 0.88; reduce_scatter (of a block)
+  // near 0.88, 0.84, 0.81, 0.83, far 0.96, 0.92, 0.87, 0.85.
+  //
+  // Other reductions read the operands where they are, which their owners have to fetch back before
+  // they write them again: with ordinary stores 1.7 ns a line between near cores, 7.5 between far
+  // ones, where a copy that overwrites whole lines of another core takes 0.5 and 1.0. Near: reduce
+  // 1.12, 1.04, 1.03, 0.72, 4 ranks allreduce 0.91, 0.91, 0.82, 0.63; far: 1.5 to 2.3.
   switch (call) {
     case Call::bcast:
       return ranks == 2 && bytes >= 128 << 10;
     case Call::scatter:
     case Call::scatterv:
       return false;
-    case Call::reduce:
     case Call::allreduce:
+      if (ranks == 2) return bytes >= 64 << 10;
+      [[fallthrough]];
+    case Call::reduce:
       return !far && bytes >= 512 << 10;
     case Call::reduce_scatter:
     case Call::reduce_scatter_block:
-      return !far && bytes >= 1 << 20;  // of the whole vector
+      return ranks == 2 ? bytes >= 32 << 10 : !far && bytes >= 1 << 20;  // of the whole vector
     case Call::gather:
     case Call::gatherv:
       return bytes >= (far ? 256 << 10 : 32 << 10);

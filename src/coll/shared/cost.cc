@@ -204,6 +204,16 @@ Prediction direct_in(Call call, const Machine& x, std::int64_t bytes, bool flat)
     case Call::reduce_scatter: {
       const double targets = call == Call::allreduce ? p : 1;
       add_agreement(out, x, flat);
+      if (p == 2 && call != Call::reduce) {
+        out.add("bring a half to the other", "(copy + b) m/2", put * m / 2);
+        add_meeting(out, x, flat);
+        out.add("fold a half there", "a + (b + reduce) m/2", all_read(x, m / 2) + x.reduce * m / 2);
+        if (call == Call::reduce_scatter) return out;
+        out.add("bring the result", "(copy + b) m/2", put * m / 2);
+        add_meeting(out, x, flat);
+        add_arrival(out, all_read(x, m / 2));
+        return out;
+      }
       add_tiles(out, x, m);
       out.add("write the tile where it is wanted", "(copy + b) m/p per rank",
               targets * (x.copy + (call == Call::reduce_scatter ? 0 : x.top().b)) * m / p);

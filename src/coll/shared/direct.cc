@@ -77,6 +77,32 @@ void Shared::reduce_direct(const Operands& x, int root) {
   meet_again();
 }
 
+/// Each brings the other's part of its operand to where the other wants the result; that one folds
+/// its part there and brings the result back. So nobody reads what another one owns.
+void Shared::allreduce_of_two(const Operands& x) {
+  const std::int64_t size = x.type->size;
+  const Tile mine(x.count, size, 2, rank_), theirs(x.count, size, 2, 1 - rank_);
+  const auto bytes = [size](std::int64_t n) { return static_cast<std::size_t>(n * size); };
+  const auto* own = static_cast<const std::byte*>(x.send);
+  auto* result = static_cast<std::byte*>(x.recv);
+  begin();
+  show({own, x.count, x.type}, result);
+  if (!come_and_agree()) return met();
+  auto* there = static_cast<std::byte*>(shown(1 - rank_).result);
+  copy_bytes(there + theirs.begin * size, own + theirs.begin * size,
+             bytes(theirs.end - theirs.begin));
+  met();
+  meet_again();
+  const std::int64_t step = cuts_.strip_max / size;
+  for (std::int64_t at = mine.begin; at < mine.end; at += step) {
+    const std::int64_t n = std::min(step, mine.end - at);
+    std::byte* const part = result + at * size;
+    fold(x, n, 2, part, [&](int i) { return i == rank_ ? own + at * size : part; });
+    copy_bytes(there + at * size, part, bytes(n));
+  }
+  meet_again();
+}
+
 void Shared::reduce_scatter_direct(const Operands& x, const Parts& parts) {
   const std::int64_t size = x.type->size, first = parts.before(rank_), count = parts[rank_];
   begin();
@@ -88,6 +114,22 @@ void Shared::reduce_scatter_direct(const Operands& x, const Parts& parts) {
          [&](int i) { return static_cast<const std::byte*>(shown(i).data) + (first + at) * size; });
   met();
   meet_again();
+}
+
+/// Each brings the other's part of its operand to where the other wants the result.
+void Shared::reduce_scatter_of_two(const Operands& x, const Parts& parts) {
+  const std::int64_t size = x.type->size;
+  const auto* own = static_cast<const std::byte*>(x.send);
+  auto* result = static_cast<std::byte*>(x.recv);
+  begin();
+  show({nullptr, 0, x.type}, result);
+  if (!come_and_agree()) return met();
+  copy_bytes(shown(1 - rank_).result, own + parts.before(1 - rank_) * size,
+             static_cast<std::size_t>(parts[1 - rank_] * size));
+  met();
+  meet_again();
+  own += parts.before(rank_) * size;
+  fold(x, parts[rank_], 2, result, [&](int i) { return i == rank_ ? own : result; });
 }
 
 /// Not all to the same rank at once, and to itself while flags travel.

@@ -19,8 +19,13 @@ Err Shared::allreduce(const Operands& x) {
   const std::int64_t bytes = x.count * x.type->size;
   if (bytes == 0) return ok;
   note(Call::allreduce, bytes);
-  if (const Way w = way(Call::allreduce, bytes); w != Way::slots) {
-    w == Way::direct ? reduce_direct(x, everybody) : allreduce_strips(x);
+  // In place, two ranks would write over each other's operands.
+  const bool reach = size_ > 2 || !is_in_place(x.send);
+  if (const Way w = way(Call::allreduce, bytes, reach); w != Way::slots) {
+    if (w == Way::block)
+      allreduce_strips(x);
+    else
+      size_ == 2 ? allreduce_of_two(x) : reduce_direct(x, everybody);
     return agreed();
   }
   auto* result = static_cast<std::byte*>(x.recv);
@@ -169,7 +174,10 @@ Err Shared::reduce_scatter(Call call, const Operands& x, const Parts& parts, std
   note(call, total);
   // In place, a rank's result would overwrite what others have not read yet.
   if (const Way w = way(call, total, !is_in_place(x.send)); w != Way::slots) {
-    w == Way::direct ? reduce_scatter_direct(x, parts) : reduce_scatter_strips(x, parts);
+    if (w == Way::block)
+      reduce_scatter_strips(x, parts);
+    else
+      size_ == 2 ? reduce_scatter_of_two(x, parts) : reduce_scatter_direct(x, parts);
     return agreed();
   }
   reserve();

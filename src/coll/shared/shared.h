@@ -251,6 +251,8 @@ class Shared {
   /// The result goes to `root`, or to everybody if it is `everybody`.
   static constexpr int everybody = -1;
   void reduce_direct(const Operands& x, int root);
+  void allreduce_of_two(const Operands& x);
+  void reduce_scatter_of_two(const Operands& x, const Parts& parts);
   void reduce_strips(const Operands& x, int root);
   void reduce_pieces(const Operands& x, int root);
   void allreduce_strips(const Operands& x);

@@ -130,7 +130,7 @@ std::string choices(const Machine& x, Setting s) {
 TEST(Candidates, ChoicesOverSize) {
   const Machine two = machine(2, 1), many = machine(8, 4);
   EXPECT_EQ(choices(two, setting(Call::allreduce, 0)), "slots:0 strips:2049");
-  EXPECT_EQ(choices(two, setting(Call::allreduce, 0, true)), "slots:0 strips:2049 direct:524288");
+  EXPECT_EQ(choices(two, setting(Call::allreduce, 0, true)), "slots:0 strips:2049 direct:65536");
   EXPECT_EQ(choices(two, setting(Call::bcast, 0, true)), "slots:0 pieces:4097 direct:131072");
   EXPECT_EQ(choices(two, setting(Call::alltoall, 0)), "slots:0 strips:2049");
   EXPECT_EQ(choices(two, setting(Call::alltoall, 0, true)), "slots:0 strips:2049 direct:32768");
