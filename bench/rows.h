@@ -4,8 +4,9 @@
 
      {"row": "lat", "ranks": 2, "bytes": 8, "us": [one value per batch ...], "errors": 0}
 
-   A sender writes a stamp into every cache line of what it sends, and a receiver checks the first
-   and last stamp, so that a copy moves fresh data and a message that did not arrive is noticed.
+   A sender writes a stamp into every cache line of what it sends, and a receiver checks every one,
+   so that a copy moves fresh data, a message that did not arrive is noticed, and data that was left
+   in another core's cache has still to come.
    A batch is as many operations as take about `-t` ms, timed together; a row has `-b` batches, or
    fewer if they would take longer than `-l` seconds. A row is dropped when the size before took
    longer than that for one operation.
