@@ -41,6 +41,32 @@ inline Place place_of(Rank&, NoLock) {
   return {};
 }
 
+/// Is what the call is about surely of one context, whichever?
+inline bool is_in_one(Rank& rank, MPI_Comm) {
+  return true;
+}
+inline bool is_in_one(Rank& rank, MPI_Comm, int tag) {
+  return true;
+}
+inline bool is_in_one(Rank& rank, MPI_Comm, int sendtag, int recvtag) {
+  return !rank.contexts.spread.load(std::memory_order_relaxed);
+}
+inline bool is_in_one(Rank& rank, const MPI_Request*) {
+  return true;
+}
+inline bool is_in_one(Rank& rank, const MPI_Request*, std::int64_t count) {
+  return !rank.contexts.spread.load(std::memory_order_relaxed);
+}
+inline bool is_in_one(Rank& rank, const MPI_Message*) {
+  return true;
+}
+inline bool is_in_one(Rank& rank, FirstContext) {
+  return true;
+}
+inline bool is_in_one(Rank& rank, NoLock) {
+  return false;
+}
+
 class Entry {
  public:
   /// A call about objects: holds the object lock.
@@ -49,8 +75,7 @@ class Entry {
       status_ = no_rank();
       return;
     }
-    framed_ = when == When::always || rank_->engine.framed;
-    if (framed_) enter({&rank_->store.lock, nullptr}, when);
+    if (when == When::always || rank_->engine.framed) enter({&rank_->store.lock, nullptr}, when);
     if (when == When::running) check_phase();
   }
   /// A call that communicates: holds the lock of the context that `about` (see place_of) belongs
@@ -61,12 +86,11 @@ class Entry {
       status_ = no_rank();
       return;
     }
-    framed_ = rank_->engine.framed;
-    if (framed_) enter(place_of(*rank_, first, about...), When::running);
+    if (rank_->engine.framed) begin(first, about...);
     check_phase();
   }
   ~Entry() {
-    if (framed_) leave();  // as it was entered: MPI_Init_thread may have changed the rank
+    if (frame_ != Frame::none) end();  // as it was entered: MPI_Init_thread may change the rank
   }
   Entry(const Entry&) = delete;
   Entry& operator=(const Entry&) = delete;
@@ -102,9 +126,26 @@ class Entry {
   [[gnu::cold]] Err no_rank() const;
   [[gnu::cold]] Err wrong_phase() const;
 
-  // The lock, the trace and the clock: one test of `framed_` in calls that need neither.
+  /// What a call has to do beside its own: nothing; to hold the sole lock; or all that there is,
+  /// the lock of one place, the trace and the clock.
+  enum class Frame : std::uint8_t { none, sole, whole };
+  template <class... About>
+  [[gnu::noinline]] void begin(About... about) {
+    if (!is_in_one(*rank_, about...) || !rank_->contexts.sole.enter()) [[unlikely]]
+      return begin_whole(about...);
+    frame_ = Frame::sole;
+  }
+  template <class... About>
+  [[gnu::noinline]] void begin_whole(About... about) {
+    enter(place_of(*rank_, about...), When::running);
+  }
+  [[gnu::noinline]] void end() {
+    if (frame_ != Frame::sole || !rank_->contexts.sole.leave()) leave();
+  }
   [[gnu::noinline]] void enter(Place place, When when);
   [[gnu::noinline]] void leave();
+  /// The lock that the call holds now.
+  Place held() const;
   void check_phase() {
     // acquire: what MPI_Init wrote, if another thread of the rank called it
     if (rank_->phase.load(std::memory_order_acquire) != Rank::Phase::initialized) [[unlikely]]
@@ -112,10 +153,12 @@ class Entry {
   }
 
   Fn fn_;
-  bool framed_ = false, across_ = false, measured_;
+  Frame frame_ = Frame::none;
+  bool across_ = false, measured_;
   Rank* rank_;
-  Place place_;             // whose lock is held, if framed
-  std::uint64_t begin_ns_;  // if framed
+  // If the frame is whole:
+  Place place_;  // whose lock it took
+  std::uint64_t begin_ns_;
   Err status_{};
 };
 

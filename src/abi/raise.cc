@@ -48,6 +48,7 @@ object::Comm* without_object(const object::Store& store) {
 }  // namespace
 
 void Entry::enter(Place place, When when) {
+  frame_ = Frame::whole;
   across_ = place.lock == nullptr;
   place_ = when == When::always || rank_->engine.lock.enabled() ? place : Place{};
   if (place_.lock != nullptr) place_.lock->hold();
@@ -58,11 +59,22 @@ void Entry::enter(Place place, When when) {
 }
 
 void Entry::leave() {
-  if (rank_->engine.trace != nullptr) rank_->engine.trace->add(name(fn_), begin_ns_);
-  if (measured_) rank_->engine.lock.end_call();
-  if (place_.lock == nullptr) return;
-  if (place_.engine != nullptr) pt2pt::leave_context(*place_.engine);
-  place_.lock->release();
+  if (frame_ == Frame::whole) {
+    if (rank_->engine.trace != nullptr) rank_->engine.trace->add(name(fn_), begin_ns_);
+    if (measured_) rank_->engine.lock.end_call();
+  }
+  const Place held = this->held();
+  if (held.lock == nullptr) return;
+  if (held.engine != nullptr) pt2pt::leave_context(*held.engine);
+  held.lock->release();
+}
+
+/// A wait lets go of the sole lock; and takes that of its context, if other threads have come.
+Place Entry::held() const {
+  if (frame_ != Frame::sole) return frame_ == Frame::whole ? place_ : Place{};
+  for (pt2pt::Engine* e : rank_->contexts.engines)
+    if (e->lock.is_mine()) return {&e->lock, e};
+  return {};
 }
 
 namespace {
@@ -140,7 +152,7 @@ int Entry::raise(object::Comm* comm, Err error) {
   {
     // The handler may call anything.
     std::optional<sync::Away> away;
-    if (framed_ && place_.lock != nullptr) away.emplace(*place_.lock);
+    if (const Place place = held(); place.lock != nullptr) away.emplace(*place.lock);
     verdict = object::invoke_errhandler(*handler, handle, &code);
   }
   object::release(*handler);

@@ -46,6 +46,10 @@ void set_care(Engine& e, bool needs) {
   if (needs) wake_a_server(*e.contexts);
 }
 
+void leave_contexts(Contexts& all) {
+  for (Engine* e : all.engines) leave_context(*e);
+}
+
 bool look_after_others(Engine& e, bool all) {
   bool waits_for_room = false;
   for (Engine* other : e.contexts->engines) {

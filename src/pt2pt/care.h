@@ -19,6 +19,9 @@
 // that server reads needs_care in step 2, or it is counted by then (both are seq_cst). A server
 // that wakes gives up what it adopted and uncounts itself; before it sleeps again it adopts anew,
 // and if it leaves it wakes another one while anything needs care (leave_waiting).
+//
+// As long as one thread calls (Contexts::sole) its calls do not say what they leave behind: it does
+// so for all contexts when it begins to wait, or for it the first other thread that comes.
 #pragma once
 
 #include <atomic>
@@ -28,6 +31,7 @@
 
 #include "object/objects.h"
 #include "sync/lock.h"
+#include "sync/sole_lock.h"
 
 namespace weft::pt2pt {
 
@@ -57,6 +61,10 @@ struct Contexts {
   std::vector<Engine*> engines;  // the first is always open, the others with MPI_THREAD_MULTIPLE
   std::atomic<int> waiting{0};   // threads that have waited for a while, in all contexts
   std::atomic<int> asleep{0};    // of these: servers that sleep, or are about to
+  // Some communicator is not in the first context; stays so. relaxed: whoever has a request of
+  // another context got it after that was set.
+  std::atomic<bool> spread{false};
+  sync::SoleLock sole;                // in place of the locks of all contexts
   sync::RankLock* objects = nullptr;  // the rank's object lock (object/store.h); guards:
   std::vector<object::Comm*> comms;   // in order of their construction
   Buffers buffers;
@@ -66,6 +74,8 @@ struct Contexts {
 
 /// The thread lets go of the context's lock: say whether somebody else has to look after it.
 inline void leave_context(Engine& e);
+/// The same of all contexts, by the sole thread, or at its end.
+void leave_contexts(Contexts& all);
 /// Look after other contexts than `e` that need it; the caller holds no context's lock. `all`: wait
 /// for their locks. True if one of them waits for room at a peer, which nobody tells.
 bool look_after_others(Engine& e, bool all);

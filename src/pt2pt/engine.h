@@ -247,6 +247,12 @@ inline void leave_context(Engine& e) {
   if (needs != e.needs_care.load(std::memory_order_relaxed)) set_care(e, needs);
 }
 
+/// The sole thread begins to wait, or to look now and then: other contexts may need it.
+inline void say_what_others_need(Engine& e) {
+  if (e.contexts->spread.load(std::memory_order_relaxed) && e.contexts->sole.is_mine())
+    leave_contexts(*e.contexts);
+}
+
 /// Wake rank `world_rank` if it sleeps, after publishing news outside its mailbox (shared flags).
 inline void wake_rank(Engine& e, std::int32_t world_rank) {
   if (e.peer(world_rank).outbox.wake()) ++e.counters->wakes;

@@ -197,6 +197,7 @@ void looked_in_vain(Engine& e) {
   if (!wanted && !e.contexts->several()) return;
   constexpr std::uint32_t looks_per_yield = 8;
   if (++e.vain_looks % looks_per_yield != 0) return;
+  say_what_others_need(e);
   const auto left = e.lock.let_go();
   if (e.contexts->several()) look_after_others(e, false);
   if (wanted) sync::yield();
@@ -265,7 +266,7 @@ void Engine::share() {
   sync::RankLock::Choice choice;
   choice.kind = static_cast<sync::LockKind>(params->integer(P::sync_lock));
   choice.cpus = static_cast<int>(h.cpus / h.nranks);
-  choice.membarrier = policy.membarrier;
+  choice.sole = &contexts->sole;
   if (choice.cpus < 2) choice.settings.patience = 0;
   choice.settings.bias = bias = static_cast<std::uint32_t>(params->integer(P::sync_bias));
   choice.settings.domains = sync::domain_count();

@@ -262,6 +262,7 @@ void wait_for_signal(Engine& e, Waiting& me) {
 
 void wait_among_threads(Engine& e, Waiting& me) {
   Waiters& w = e.waiters;
+  say_what_others_need(e);
   ++w.waiting;
   e.needs_care.store(false, std::memory_order_relaxed);
   while (w.reactivate && w.server != nullptr && !me.done()) {

@@ -31,19 +31,10 @@ void RankLock::enable(const Choice& choice) {
   choice_ = choice;
   if (clock_ != nullptr) choice_.settings.system_calls = &clock_->system_calls;
   enabled_ = true;
+  sole_ = choice.sole;
   if (choice.kind != LockKind::automatic) return change_to(choice.kind, Crowd::any);
-  if (!choice.membarrier) return change_for_more(Crowd::one);
-  change_to(LockKind::sole, Crowd::one);
-  // A fast way for calls that count nothing but themselves.
-  if (choice.counters != nullptr && !measures())
-    sole_ = static_cast<SoleLock*>(use_.load(std::memory_order_relaxed)->lock.get());
-}
-
-/// With sync.lock=auto: more threads have come than the lock was good for.
-void RankLock::change_for_more(Crowd crowd) {
-  const bool few = crowd == Crowd::one && choice_.cpus > 1;
-  change_to(choice_.settings.domains > 1 ? LockKind::hclhub : LockKind::clhub,
-            few ? Crowd::few : Crowd::any);
+  change_to(choice.settings.domains > 1 ? LockKind::hclhub : LockKind::clhub,
+            choice.cpus > 1 ? Crowd::few : Crowd::any);
 }
 
 /// By the holder.
@@ -60,6 +51,7 @@ void RankLock::change_to(LockKind kind, Crowd crowd) {
 }
 
 void RankLock::take_slowly(Priority priority, const Left& left) {
+  if (sole_ != nullptr) sole_->join();
   const bool timed = use_.load(std::memory_order_acquire)->timed;
   const std::int64_t asked = timed ? now_ns() : 0;
   acquire(priority);
@@ -69,6 +61,11 @@ void RankLock::take_slowly(Priority priority, const Left& left) {
 }
 
 bool RankLock::try_hold() {
+  if (sole_ != nullptr) {
+    if (sole_->is_mine()) return false;
+    if (sole_->enter()) return true;
+    sole_->join();
+  }
   Use* use = use_.load(std::memory_order_acquire);  // pairs with change_to()
   if (is_mine() || !use->lock->try_acquire()) return false;
   if (use_.load(std::memory_order_acquire) != use) {
@@ -137,7 +134,7 @@ void RankLock::acquire(Priority priority) {
     const bool outgrown = acquire_from(*use, priority);
     Use* now = use_.load(std::memory_order_acquire);  // only a holder changes it
     if (now == use) [[likely]] {
-      if (outgrown) change_for_more(now->crowd);
+      if (outgrown) change_to(now->kind, Crowd::any);
       return;
     }
     use->lock->release();
@@ -148,10 +145,6 @@ void RankLock::acquire(Priority priority) {
 /// True if more threads meet at the lock than it is good for.
 bool RankLock::acquire_from(Use& use, Priority priority) {
   Lock& lock = *use.lock;
-  if (use.crowd == Crowd::one) {
-    lock.acquire();
-    return static_cast<SoleLock&>(lock).is_shared();
-  }
   if (priority == Priority::low) {
     lock.acquire_low();
     return false;

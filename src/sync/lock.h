@@ -7,8 +7,8 @@
 // attribute, error handler, generalized request) runs inside an entry point and may call MPI.
 //
 // Which algorithm it uses (docs/locking.md) can be changed by its holder: those who wait at the old
-// one find out when they get it. With sync.lock=auto that happens at MPI_Init_thread, when a second
-// thread comes, and when more threads meet here than have a CPU.
+// one find out when they get it. With sync.lock=auto that happens at MPI_Init_thread, and when more
+// threads meet here than have a CPU; and as long as one thread calls, SoleLock is in its place.
 //
 // With WEFT_STATS=1 it also measures where the rank's threads spend their time in MPI, as the paper
 // does (figure 3): a clock that whoever holds the lock reads when he begins to do something else.
@@ -33,7 +33,7 @@ class RankLock {
     LockKind kind = LockKind::automatic;
     LockSettings settings;
     int cpus = 1;                  // that this rank's threads may share
-    bool membarrier = false;       // fence_everywhere() works
+    SoleLock* sole = nullptr;      // in whose place it may be; outlives it
     Counters* counters = nullptr;  // null: count nothing
   };
   /// By the holder, before other threads of the rank may call MPI (MPI_Init_thread).
@@ -59,6 +59,7 @@ class RankLock {
   /// False: another thread has it.
   bool try_hold();
   void release() {
+    if (sole_ != nullptr && sole_->leave()) return;
     if (--depth_ > 0) return;
     if (enabled_) spent(&Counters::issue_ns);
     pass_on();
@@ -80,7 +81,8 @@ class RankLock {
   /// Does the calling thread hold it?
   bool is_mine() const {
     // relaxed: only the thread itself stores its name
-    return owner_.load(std::memory_order_relaxed) == this_thread();
+    return (sole_ != nullptr && sole_->is_mine()) ||
+           owner_.load(std::memory_order_relaxed) == this_thread();
   }
   /// For the holder.
   LockKind kind() const { return use_.load(std::memory_order_relaxed)->kind; }
@@ -89,9 +91,9 @@ class RankLock {
 
  private:
   enum class Priority : bool { high, low };
-  /// Threads that meet at the lock, as far as it is good for them: one, as many as have a CPU, or
-  /// any number.
-  enum class Crowd : std::uint8_t { one, few, any };
+  /// Threads that meet at the lock, as far as it is good for them: as many as have a CPU, or any
+  /// number.
+  enum class Crowd : bool { few, any };
   /// A lock and what threads must know before they hold it; does not change.
   struct Use {
     std::unique_ptr<Lock> lock;
@@ -114,18 +116,16 @@ class RankLock {
     alignas(64) std::atomic<std::uint64_t> system_calls{0};
   };
   void take(Priority priority) {
-    if (is_mine()) {
+    if (sole_ != nullptr && sole_->enter()) return;
+    if (owner_.load(std::memory_order_relaxed) == this_thread()) {
       ++depth_;
     } else {
-      take_all(priority, {.depth = 1});
+      take_slowly(priority, {.depth = 1});
     }
   }
   void take_all(Priority priority, const Left& left) {
-    if (sole_ == nullptr || !sole_->enter()) return take_slowly(priority, left);
-    alone_ = true;
-    owner_.store(this_thread(), std::memory_order_relaxed);
-    depth_ = left.depth;
-    ++choice_.counters->lock_taken;
+    if (sole_ != nullptr && sole_->enter(left.depth)) return;
+    take_slowly(priority, left);
   }
   void take_slowly(Priority priority, const Left& left);
   void acquire(Priority priority);
@@ -134,6 +134,7 @@ class RankLock {
   void change_to(LockKind kind, Crowd crowd);
   void change_for_more(Crowd crowd);
   Left let_go_of_all() {
+    if (sole_ != nullptr && sole_->is_mine()) return {.depth = sole_->let_go()};
     Left left{.depth = depth_};
     depth_ = 0;
     spent(&Counters::issue_ns);
@@ -144,28 +145,22 @@ class RankLock {
   }
   void pass_on() {
     owner_.store({}, std::memory_order_relaxed);
-    if (alone_) {
-      alone_ = false;
-      sole_->leave();
-    } else {
-      // relaxed: only the holder, this thread, changes it
-      use_.load(std::memory_order_relaxed)->lock->release();
-    }
+    // relaxed: only the holder, this thread, changes it
+    use_.load(std::memory_order_relaxed)->lock->release();
   }
 
   // Read by all, seldom written: by the holder.
   std::atomic<Use*> use_;
   std::unique_ptr<Clock> clock_;  // null: measure nothing
   bool enabled_ = false;
-  SoleLock* sole_ = nullptr;  // the lock as long as one thread calls; null: nor was it ever
+  SoleLock* sole_ = nullptr;
   Choice choice_;
-  Use uses_[4];  // all of them: somebody may still wait at an old one
+  Use uses_[3];  // all of them: somebody may still wait at an old one
   int used_ = 0;
   std::atomic<int> contenders_{0};  // threads that found it taken; of Crowd::few
   // The holder's. Others read `owner_` only to find that they are not it.
   alignas(64) std::atomic<ThreadName> owner_{};
   int depth_ = 0;
-  bool alone_ = false;  // it came in by sole_->enter()
   ThreadName last_{};
 };
 

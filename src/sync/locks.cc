@@ -9,7 +9,6 @@
 #include "sync/biased_locks.h"
 #include "sync/fifo_locks.h"
 #include "sync/park_lock.h"
-#include "sync/sole_lock.h"
 
 namespace weft::sync {
 
@@ -27,8 +26,6 @@ std::unique_ptr<Lock> make_lock(LockKind kind, const LockSettings& settings) {
       return std::make_unique<BiasedLock<Cohort>>(settings);
     case LockKind::park:
       return std::make_unique<ParkLock>(settings);
-    case LockKind::sole:
-      return std::make_unique<SoleLock>(settings);
     default:
       return std::make_unique<MutexLock>(settings);
   }

@@ -15,8 +15,8 @@
 
 namespace weft::sync {
 
-/// The values of parameter sync.lock; and what only `automatic` takes.
-enum class LockKind : std::uint8_t { mtx, ticket, clh, pclh, clhub, hclhub, park, automatic, sole };
+/// The values of parameter sync.lock.
+enum class LockKind : std::uint8_t { mtx, ticket, clh, pclh, clhub, hclhub, park, automatic };
 
 struct LockSettings {
   /// Looks at a lock before a waiting thread gives its core away (or sleeps) instead.

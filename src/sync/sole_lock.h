@@ -1,67 +1,98 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The lock of a rank whose calls all come from one thread, as yet: the thread that made it. For
-// that thread it costs two stores and two loads and no atomic read-modify-write, which would wait
-// for all earlier stores, the lines of the message just sent among them. Any other thread first
-// revokes that right, for good: from then on a flag decides, and RankLock takes another lock.
+// One lock in place of all those of a rank's contexts, as long as all calls come from one thread:
+// its owner, the one that called MPI_Init_thread. To that thread it costs two stores and a few
+// loads of one line and no atomic read-modify-write, which would wait for all earlier stores, the
+// lines of the message just sent among them. Any other thread first ends that, for good: from then
+// on each context's own lock decides, and this one costs nobody a store.
 //
-// Dekker's protocol, one side of it without a fence. Owner: inside = true; if (!revoked) go on.
-// Other: revoked = true; membarrier; wait until !inside. The membarrier runs a fence on every
-// thread: so either the owner's load sees `revoked`, or its store of `inside` is seen after the
-// membarrier. tests/model/sole_lock.pml checks it.
+// Dekker's protocol, one side of it without a fence. Owner: depth = 1; if (!revoked) go on. Other:
+// revoked = true; membarrier; wait until depth == 0; shared = true. The membarrier runs a fence on
+// every thread: so either the owner's load sees `revoked`, or its store of `depth` is seen after
+// the membarrier. tests/model/sole_lock.pml checks it.
 #pragma once
 
 #include <atomic>
+#include <cstdint>
+#include <mutex>
 
 #include "sync/locks.h"
-#include "sync/spin.h"
 
 namespace weft::sync {
 
-class SoleLock final : public Lock {
+class SoleLock {
  public:
-  explicit SoleLock(const LockSettings& settings) : settings_(settings) {}
-  void acquire() override {
-    if (!enter()) share_and_acquire();
+  /// A second thread has come: runs once, in that thread, while nobody holds anything.
+  struct AtEnd {
+    void (*run)(void* state);
+    void* state;
+  };
+  /// Until this is called, threads share from the start. From here on who joins ends it; and from
+  /// open() on the calling thread may enter. In between no lock is held for long.
+  void announce(const AtEnd& at_end) {
+    at_end_ = at_end;
+    shared_.store(false, std::memory_order_release);  // pairs with join()
   }
-  bool try_acquire() override { return enter() || share_and_try(); }
-  void release() override {
-    if (by_flag_) {
-      by_flag_ = false;
-      flag_.release();
-    } else {
-      leave();
-    }
+  void open(std::uint64_t& taken) {
+    taken_ = &taken;
+    owner_.store(this_thread(), std::memory_order_relaxed);
   }
-  /// For the holder: has another thread than the owner come?
-  bool is_shared() const { return by_flag_; }
 
-  /// The owner's way in, while it is the only thread; and out.
-  bool enter() {
-    if (owner_ != this_thread()) return false;
-    // relaxed, in this order for the compiler; the other side's membarrier is the processor's
-    // fence. Nothing to acquire: who else was inside has revoked before.
-    inside_.store(true, std::memory_order_relaxed);
-    std::atomic_signal_fence(std::memory_order_seq_cst);
-    if (!revoked_.load(std::memory_order_relaxed)) [[likely]]
+  /// The owner's way in, so many levels deep. False: the calling thread is not the owner, or not
+  /// any more; it has to join(), and to take the context's lock.
+  bool enter(int levels = 1) {
+    // relaxed: only the thread itself stores its name; and so for `depth`
+    if (owner_.load(std::memory_order_relaxed) != this_thread()) return false;
+    const int depth = depth_.load(std::memory_order_relaxed);
+    // In this order for the compiler; the other side's membarrier is the processor's fence. Nothing
+    // to acquire: who else was inside has revoked before.
+    depth_.store(depth + levels, std::memory_order_relaxed);
+    if (depth > 0) [[unlikely]]
       return true;
-    leave();
-    return false;
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    if (revoked_.load(std::memory_order_relaxed)) [[unlikely]] {
+      depth_.store(0, std::memory_order_release);        // pairs with end()
+      owner_.store(nullptr, std::memory_order_relaxed);  // from now on a thread like any other
+      return false;
+    }
+    ++*taken_;
+    return true;
   }
-  void leave() { inside_.store(false, std::memory_order_release); }  // pairs with is_empty()
+  /// One level out. False: the calling thread is not the owner any more. (As long as it is, it
+  /// holds no other lock of a context.)
+  bool leave() {
+    if (owner_.load(std::memory_order_relaxed) != this_thread()) return false;
+    depth_.store(depth_.load(std::memory_order_relaxed) - 1,
+                 std::memory_order_release);  // pairs with end()
+    return true;
+  }
+  bool is_mine() const {
+    return owner_.load(std::memory_order_relaxed) == this_thread() &&
+           depth_.load(std::memory_order_relaxed) > 0;
+  }
+  /// All levels out, and how many these were; for its holder.
+  int let_go() {
+    const int levels = depth_.load(std::memory_order_relaxed);
+    depth_.store(0, std::memory_order_release);  // pairs with end()
+    return levels;
+  }
+
+  /// By every thread that does not enter, before it takes a context's lock.
+  void join() {
+    // acquire: sees what the owner did; pairs with end() and announce()
+    if (!shared_.load(std::memory_order_acquire)) [[unlikely]]
+      end();
+  }
 
  private:
-  bool is_empty() const { return !inside_.load(std::memory_order_acquire); }
-  void revoke();
-  void share_and_acquire();
-  bool share_and_try();
+  void end();
 
-  const LockSettings settings_;
-  const ThreadName owner_ = this_thread();
-  std::atomic<bool> inside_{false};
-  bool by_flag_ = false;  // the holder's: how he came in
-  alignas(64) std::atomic<bool> revoked_{false};
-  SpinFlag flag_;
+  alignas(64) std::atomic<ThreadName> owner_{};  // null before, and after its end
+  std::uint64_t* taken_ = nullptr;
+  std::atomic<int> depth_{0};
+  std::atomic<bool> revoked_{false}, shared_{true};
+  alignas(64) std::mutex ending_;
+  AtEnd at_end_{};
 };
 
 }  // namespace weft::sync

@@ -161,6 +161,8 @@ void set_context(Comm& made, std::uint32_t context) {
   const std::vector<pt2pt::Engine*>& engines = made.engine->contexts->engines;
   made.engine = engines[context / contexts_per_comm % engines.size()];
   made.by_tag = (context & by_tag) != 0;
+  if (made.by_tag || made.engine->context != 0)
+    made.engine->contexts->spread.store(true, std::memory_order_relaxed);
 }
 
 bool is_low_side(const Comm& comm) {

@@ -51,7 +51,16 @@ void open_contexts(Rank& rank) {
     Rank::Context& context = *rank.more.back();
     context.engine.open(job, rank.world_rank, params, context.counters, rank.contexts);
   }
-  for (pt2pt::Engine* e : rank.contexts.engines) e->share();
+  // What is traced or measured takes the locks one by one.
+  const bool sole =
+      params.integer(P::sync_lock) == static_cast<std::int64_t>(sync::LockKind::automatic) &&
+      rank.engine.policy.membarrier && !params.boolean(P::stats) && params.text(P::trace).empty();
+  pt2pt::Contexts& all = rank.contexts;
+  if (sole)
+    all.sole.announce(
+        {[](void* contexts) { leave_contexts(*static_cast<pt2pt::Contexts*>(contexts)); }, &all});
+  for (pt2pt::Engine* e : all.engines) e->share();
+  if (sole) all.sole.open(rank.counters.lock_taken);
 }
 
 /// What was sent in the background must be out before this rank may leave.

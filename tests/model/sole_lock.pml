@@ -1,25 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The lock of a rank whose calls all come from one thread, as yet (src/sync/sole_lock.h): the owner
- * goes in by a store and a load without a fence between them, until others revoke that.
+ * goes in by a store and a load without a fence between them, until another thread ends that; from
+ * then on all take the context's own lock.
  *
- * The owner's processor may delay its store of `inside` behind its own later loads: a one-entry store
+ * The owner's processor may delay its store of `depth` behind its own later loads: a one-entry store
  * buffer, which drains at any time. membarrier() drains it. The others' operations are locked ones.
  *
- * No two threads are inside: the assertion. Nobody waits for ever: no deadlock.
+ * No two threads are inside, and nobody is when it ends: the assertions. Nobody waits for ever: no
+ * deadlock.
  *
  * -DNO_BARRIER shows that the membarrier is needed.
  * -DNO_RECHECK shows that the owner must look at `revoked` after its store.
- * -DONE_BARRIER shows that every newcomer needs a membarrier of its own.
+ * -DNO_JOIN shows that who comes while another ends it has to wait for that one.
+ * -DSTAYS_IN shows that the owner must go out again before it waits for the end.
  */
 #define OTHERS 2
 #define TIMES 2
 
-bit inside = 0, delayed = 0, value;   /* in memory; a store that only the owner sees, and of what */
-bit revoked = 0, flag = 0;
+bit depth = 0, delayed = 0, value;    /* in memory; a store that only the owner sees, and of what */
+bit revoked = 0, shared = 0;
+bit ending = 0, lock = 0;             /* mutexes: of the end; the context's own */
 byte holders = 0;
 
-inline drain() { if :: delayed -> inside = value; delayed = 0 :: else fi }
+inline drain() { if :: delayed -> depth = value; delayed = 0 :: else fi }
 /* A second store waits for the first. */
 inline put(v) { atomic { drain(); delayed = 1; value = v } }
 
@@ -29,31 +33,61 @@ inline critical() {
   holders--
 }
 
-inline by_flag() {
-  atomic { !flag -> flag = 1 };
-  atomic { !inside };                  /* an owner that goes in now finds `revoked` */
+/* SoleLock::join() */
+inline join() {
+  if
+  :: shared
+#ifdef NO_JOIN
+  :: revoked
+#endif
+  :: else ->
+     atomic { !ending -> ending = 1 };
+     if
+     :: !shared ->
+        revoked = 1;
+#ifndef NO_BARRIER
+        atomic { drain() };            /* membarrier */
+#endif
+        atomic { !depth };             /* an owner that goes in now finds `revoked` */
+        assert(holders == 0);
+        shared = 1
+     :: else
+     fi;
+     ending = 0
+  fi
+}
+
+inline by_lock() {
+  join();
+  atomic { !lock -> lock = 1 };
   critical();
-  flag = 0
+  lock = 0
 }
 
 proctype owner() {
   byte n;
-  bit seen;
+  bit seen, owns = 1;
   for (n : 1 .. TIMES) {
-#ifdef NO_RECHECK
-    seen = revoked;
-    put(1);
-#else
-    put(1);
-    seen = revoked;
-#endif
     if
-    :: !seen -> critical(); put(0)
-    :: else ->
-       put(0);
-       atomic { drain(); !flag -> flag = 1 };  /* a locked operation drains the buffer */
-       critical();
-       flag = 0
+    :: owns ->
+#ifdef NO_RECHECK
+       seen = revoked;
+       put(1);
+#else
+       put(1);
+       seen = revoked;
+#endif
+       if
+       :: !seen -> critical(); put(0)
+       :: else ->
+          owns = 0;
+#ifndef STAYS_IN
+          put(0);
+#endif
+          atomic { drain() };          /* join() locks a mutex */
+          by_lock()
+       fi
+    :: else -> by_lock()
     fi
   }
 }
@@ -65,20 +99,7 @@ end:
   od
 }
 
-proctype other() {
-#ifdef ONE_BARRIER
-  if
-  :: atomic { revoked -> skip }
-  :: atomic { !revoked -> revoked = 1 }; atomic { drain() }
-  fi;
-#else
-  revoked = 1;
-#ifndef NO_BARRIER
-  atomic { drain() };                  /* membarrier */
-#endif
-#endif
-  by_flag()
-}
+proctype other() { by_lock() }
 
 init {
   byte n;

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Threads in communication contexts of their own: communicators and tags that go to different ones,
 // requests of several contexts completed together, wildcards, and that a rank which waits in one
-// context completes what it has begun in the others.
+// context completes what it has begun in the others: as long as one thread calls, when the second
+// comes, and after many did.
 #include <pthread.h>
+#include <unistd.h>
 
 #include "../check.h"
 
@@ -206,6 +208,47 @@ static void drains_elsewhere(void) {
   }
 }
 
+/// The rank's second thread: it waits for a neighbour, or ends the first one's wait.
+static void* comes_late(void* waits) {
+  int done = -1;
+  usleep(30000);
+  if (waits != NULL)
+    MPI_Recv(&done, 1, MPI_INT, right_of(rank), 0, own[2], MPI_STATUS_IGNORE);
+  else
+    MPI_Send(&done, 1, MPI_INT, rank, 1, own[0]);
+  return NULL;
+}
+
+/// The first thread has begun something in one context when the second comes: it sleeps in another;
+/// or it is not in MPI, and the second waits for what that something keeps back.
+static void second_comes(void) {
+  const int waits = rank % 2 == 0 && rank + 1 < size;
+  char* out = malloc(large);
+  char* in = malloc(large);
+  pthread_t thread;
+  MPI_Request r[2];
+  int wrong = 0, done;
+  for (int k = 0; k < large; ++k) out[k] = (char)(k * 7 + rank);
+  MPI_Irecv(in, large, MPI_CHAR, left_of(rank), 0, own[1], &r[0]);
+  MPI_Issend(out, large, MPI_CHAR, right_of(rank), 0, own[1], &r[1]);
+  pthread_create(&thread, NULL, comes_late, waits ? own : NULL);
+  if (!waits) MPI_Recv(&done, 1, MPI_INT, rank, 1, own[0], MPI_STATUS_IGNORE);
+  pthread_join(thread, NULL);
+  MPI_Waitall(2, r, MPI_STATUSES_IGNORE);
+  if (rank % 2 == 1) MPI_Send(&wrong, 1, MPI_INT, left_of(rank), 0, own[2]);
+  for (int k = 0; k < large; ++k) wrong += in[k] != (char)(k * 7 + left_of(rank));
+  EQ(wrong, 0);
+  free(out);
+  free(in);
+}
+
+static void by_one_thread(void) {
+  completes_across();
+  pairs_across();
+  completes_elsewhere();
+  drains_elsewhere();
+}
+
 /// A promise that was given is kept to: MPI_ANY_TAG is an error where tags choose contexts.
 static void refuses_any_tag(int contexts) {
   if (contexts == 1) return;
@@ -227,6 +270,8 @@ int main(int argc, char** argv) {
   MPI_Comm_dup_with_info(MPI_COMM_WORLD, info, &tagged);
   MPI_Info_free(&info);
 
+  by_one_thread();
+  second_comes();
   pthread_t thread[threads];
   for (int i = 0; i < threads; ++i) pthread_create(&thread[i], NULL, work, (void*)(intptr_t)i);
   for (int i = 0; i < threads; ++i) {
@@ -235,10 +280,7 @@ int main(int argc, char** argv) {
     wrong += (int)(intptr_t)result;
   }
   EQ(wrong, 0);
-  completes_across();
-  pairs_across();
-  completes_elsewhere();
-  drains_elsewhere();
+  by_one_thread();
   const char* contexts = getenv("WEFT_PT2PT_CONTEXTS");
   refuses_any_tag(contexts != NULL ? atoi(contexts) : 8);
 

@@ -19,12 +19,9 @@
 namespace weft::sync {
 namespace {
 
-constexpr LockKind all_kinds[] = {LockKind::mtx,  LockKind::ticket, LockKind::clh,
-                                  LockKind::pclh, LockKind::clhub,  LockKind::hclhub,
-                                  LockKind::park, LockKind::sole};
-constexpr const char* names[] = {"mtx",    "ticket", "clh",       "pclh", "clhub",
-                                 "hclhub", "park",   "automatic", "sole"};
-const bool fences = permit_fences();  // for sole
+constexpr LockKind all_kinds[] = {LockKind::mtx,   LockKind::ticket, LockKind::clh, LockKind::pclh,
+                                  LockKind::clhub, LockKind::hclhub, LockKind::park};
+constexpr const char* names[] = {"mtx", "ticket", "clh", "pclh", "clhub", "hclhub", "park"};
 
 thread_local int domain_of_thread = 0;
 int test_domain() {
@@ -315,57 +312,10 @@ TEST(Locks, CohortLetsOtherDomainsInAfterTheBound) {
   EXPECT_EQ(order[1], 0);
 }
 
-/// The owner is inside as often as it can; another thread comes at any moment.
-TEST(SoleLock, LetsInOneThreadAtATimeWhenTheSecondComes) {
-  ASSERT_TRUE(fences);
-  for (int round = 0; round < 100; ++round) {
-    SoleLock lock(settings());
-    int inside = 0;
-    std::atomic<bool> over{false};
-    std::thread other([&] {
-      for (int i = 0; i < 20 * round; ++i) pause();
-      for (int i = 0; i < 3; ++i) {
-        lock.acquire();
-        EXPECT_EQ(++inside, 1);
-        --inside;
-        EXPECT_TRUE(lock.is_shared());
-        lock.release();
-      }
-      over = true;
-    });
-    while (!over) {
-      lock.acquire();
-      EXPECT_EQ(++inside, 1);
-      --inside;
-      lock.release();
-    }
-    other.join();
-  }
-}
-
 TEST(RankLock, AutoFitsTheThreadsThatCome) {
-  Counters counters;
   RankLock lock;
   lock.hold();
-  lock.enable({.kind = LockKind::automatic,
-               .settings = settings(10),
-               .cpus = 2,
-               .membarrier = fences,
-               .counters = &counters});
-  lock.release();
-  lock.hold();
-  lock.hold();
-  EXPECT_EQ(lock.kind(), LockKind::sole);
-  const auto left = lock.let_go();
-  EXPECT_EQ(left.depth, 2);
-  EXPECT_FALSE(lock.is_mine());
-  lock.take_back(left);
-  lock.release();
-  EXPECT_TRUE(lock.is_mine());
-  lock.release();
-  EXPECT_EQ(counters.lock_taken, 2U);
-  std::thread([&] { lock.hold(), lock.release(); }).join();
-  lock.hold();
+  lock.enable({.kind = LockKind::automatic, .settings = settings(10), .cpus = 2});
   EXPECT_EQ(lock.kind(), LockKind::hclhub);  // four domains
   EXPECT_FALSE(lock.is_crowded());
   lock.release();
@@ -386,26 +336,12 @@ TEST(RankLock, AutoFitsTheThreadsThatCome) {
   lock.release();
 }
 
-TEST(RankLock, AutoIsCrowdedFromTheSecondThreadOnWithOneCpu) {
+TEST(RankLock, AutoIsCrowdedFromTheStartWithOneCpu) {
   RankLock lock;
   lock.hold();
-  lock.enable(
-      {.kind = LockKind::automatic, .settings = settings(10), .cpus = 1, .membarrier = fences});
-  EXPECT_EQ(lock.kind(), LockKind::sole);
-  lock.release();
-  std::thread([&] { lock.hold(), lock.release(); }).join();
-  lock.hold();
+  lock.enable({.kind = LockKind::automatic, .settings = settings(10), .cpus = 1});
   EXPECT_TRUE(lock.is_crowded());
   EXPECT_EQ(lock.kind(), LockKind::hclhub);
-  lock.release();
-}
-
-TEST(RankLock, AutoWithoutMembarrierStartsForSeveralThreads) {
-  RankLock lock;
-  lock.hold();
-  lock.enable({.kind = LockKind::automatic, .settings = settings(10), .cpus = 2});
-  EXPECT_EQ(lock.kind(), LockKind::hclhub);
-  EXPECT_FALSE(lock.is_crowded());
   lock.release();
 }
 
