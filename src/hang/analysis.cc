@@ -12,9 +12,10 @@ bool may_go_on(const Record& record, const Analysis& a) {
   const int shown = std::min(record.needs_count, Record::needs_max);
   const auto begin = record.needs, end = record.needs + shown;
   const auto possible = [&a](const Need& need) { return may_come(need, a); };
+  const bool more = record.needs_count > shown;
   if (record.one_is_enough != 0)
-    return record.needs_count > shown || std::any_of(begin, end, possible);
-  return std::all_of(begin, end, possible);
+    return std::any_of(begin, end, possible) || (more && possible(record.rest));
+  return std::all_of(begin, end, possible) && (!more || possible(record.rest));
 }
 
 bool is_recent(const Record& record, std::int64_t now_ns, std::int64_t limit_ns) {

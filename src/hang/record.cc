@@ -40,4 +40,15 @@ void Slot::give_back() {
   held_.store(0, std::memory_order_release);
 }
 
+Slot* Board::try_take() {
+  for (std::uint32_t i = 0; i < slots; ++i) {
+    if (!slot[i].try_take()) continue;
+    std::uint32_t before = used.load(std::memory_order_relaxed);
+    while (before <= i && !used.compare_exchange_weak(before, i + 1, std::memory_order_relaxed)) {
+    }
+    return &slot[i];
+  }
+  return nullptr;
+}
+
 }  // namespace weft::hang

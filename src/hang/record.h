@@ -94,6 +94,9 @@ struct Record {
   std::int32_t begun_count = 0;     // entries in `begun`
   std::int32_t spare = 0;
   Need needs[needs_max];
+  // In place of those that have no room here: from whom one of them may come, at most. `among`
+  // covers them all; What::other if one may always come.
+  Need rest;
   Message messages[messages_max];
   Begun begun[begun_max];
 };
@@ -129,10 +132,14 @@ class Slot {
 
 /// The records of one rank, in the job's memory; zero at the start.
 struct Board {
-  static constexpr int slots = 24;
+  static constexpr int slots = 256;
   std::atomic<std::uint64_t> waits;         // noted so far
+  std::atomic<std::uint32_t> used;          // slots that have ever been taken: the first ones
   std::atomic<std::uint32_t> without_slot;  // threads that found no free slot and wait still
   alignas(64) Slot slot[slots];
+
+  /// A free slot; nullptr: there is none.
+  Slot* try_take();
 };
 static_assert(sizeof(Board) <= memory::rank_waits_bytes);
 

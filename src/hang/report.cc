@@ -16,12 +16,12 @@ constexpr std::size_t messages_max = 16;  // of unmatched messages
 
 constexpr char age_mark = '\1';  // in a Line, where its age belongs
 
-/// What several ranks do.
+/// What several ranks do, or several threads of a rank.
 struct Line {
   std::string what;
   std::vector<std::int32_t> ranks;
-  std::string thread;         // of a rank with several
-  std::int64_t since_ns = 0;  // the latest begin of a wait; 0: none
+  std::vector<std::int32_t> threads;  // of a rank with several
+  std::int64_t since_ns = 0;          // the latest begin of a wait; 0: none
 };
 
 class Report {
@@ -74,33 +74,39 @@ class Report {
     for (std::size_t r = 0; r < view_.ranks.size(); ++r) {
       const auto number = static_cast<std::int32_t>(r);
       const RankView& rank = view_.ranks[r];
-      if (rank.threads.empty()) collect(number, {doing_text(rank), {}, "", 0});
-      for (const Thread& thread : rank.threads) {
-        const bool named = rank.threads.size() > 1 || !rank.outside.empty();
-        collect(number, {wait_text(thread.record, called(thread.record)),
-                         {},
-                         named ? text("thread %d of ", thread.record.tid) : "",
-                         thread.record.since_ns});
-      }
-      for (const Outside& o : rank.outside)
-        collect(number, {outside_text(o), {}, text("thread %d of ", o.tid), 0});
+      if (rank.threads.empty()) collect(number, doing_text(rank));
+      const bool named = rank.threads.size() > 1 || !rank.outside.empty();
+      for (const Thread& thread : rank.threads)
+        collect(number, wait_text(thread.record, called(thread.record)),
+                named ? thread.record.tid : 0, thread.record.since_ns);
+      for (const Outside& o : rank.outside) collect(number, outside_text(o), o.tid);
     }
   }
 
-  void collect(std::int32_t rank, Line line) {
-    const auto same = std::find_if(lines_.begin(), lines_.end(), [&](const Line& other) {
-      return other.what == line.what && other.thread.empty() && line.thread.empty();
+  /// `thread`: 0 if it is the rank's only one.
+  void collect(std::int32_t rank, std::string what, std::int32_t thread = 0,
+               std::int64_t since_ns = 0) {
+    const auto same = std::find_if(lines_.begin(), lines_.end(), [&](const Line& line) {
+      if (line.what != what || line.threads.empty() != (thread == 0)) return false;
+      return thread == 0 || line.ranks[0] == rank;
     });
-    Line& into = same != lines_.end() ? *same : lines_.emplace_back(std::move(line));
-    into.ranks.push_back(rank);
-    into.since_ns = std::max(into.since_ns, line.since_ns);
+    Line& line = same != lines_.end() ? *same : lines_.emplace_back();
+    line.what = std::move(what);
+    if (thread != 0) line.threads.push_back(thread);
+    if (thread == 0 || line.ranks.empty()) line.ranks.push_back(rank);
+    line.since_ns = std::max(line.since_ns, since_ns);
   }
 
   void add(const Line& line) {
-    std::string what = line.ranks.size() > 1 ? plural(line.what) : line.what;
+    const bool one = std::max(line.ranks.size(), line.threads.size()) == 1;
+    std::string what = one ? line.what : plural(line.what);
     if (const std::size_t at = what.find(age_mark); at != what.npos)
       what.replace(at, 1, seconds(line.since_ns));
-    out_ += "    " + line.thread + ranks_text(line.ranks) + " " + what + "\n";
+    const std::size_t threads = line.threads.size();
+    out_ += "    ";
+    if (threads == 1) out_ += text("thread %d of ", line.threads[0]);
+    if (threads > 1) out_ += text("%zu threads of ", threads);
+    out_ += ranks_text(line.ranks) + " " + what + "\n";
   }
 
   std::string called(const Record& record) const {

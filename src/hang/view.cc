@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hang/view.h"
 
+#include <algorithm>
+#include <span>
+
 namespace weft::hang {
 namespace {
 
@@ -24,15 +27,19 @@ bool is_among(const Ranks& among, std::int32_t ranks) {
 
 /// Shared memory may have been written over by a broken rank: nothing in it is an index unchecked,
 /// and all names end.
+bool make_safe(Need& need, std::int32_t ranks) {
+  need.comm.name[name_bytes - 1] = need.call[call_bytes - 1] = 0;
+  return need.peer >= nobody && need.peer < ranks && is_among(need.among, ranks);
+}
+
 bool make_safe(Record& record, std::int32_t ranks) {
   if (record.needs_count < 0 || record.messages_count < 0 || record.begun_count < 0 ||
       record.begun_count > Record::begun_max)
     return false;
   record.call[call_bytes - 1] = 0;
-  for (Need& need : record.needs) {
-    need.comm.name[name_bytes - 1] = need.call[call_bytes - 1] = 0;
-    if (need.peer < nobody || need.peer >= ranks || !is_among(need.among, ranks)) return false;
-  }
+  for (Need& need : record.needs)
+    if (!make_safe(need, ranks)) return false;
+  if (!make_safe(record.rest, ranks)) return false;
   for (Message& message : record.messages) message.comm.name[name_bytes - 1] = 0;
   return true;
 }
@@ -50,7 +57,10 @@ JobView look_at(memory::Job& job, std::int64_t now_ns) {
     const Board& notes = board(job, r);
     if (notes.waits.load(std::memory_order_relaxed) == 0) continue;
     rank.more_threads = notes.without_slot.load(std::memory_order_relaxed) != 0;
-    for (const Slot& slot : notes.slot) {
+    // relaxed: who takes a slot later is seen at the next look
+    const std::uint32_t used = notes.used.load(std::memory_order_relaxed);
+    for (const Slot& slot :
+         std::span(notes.slot).first(std::min<std::size_t>(used, Board::slots))) {
       Thread thread;
       if (slot.read(&thread.record, &thread.looks) && make_safe(thread.record, job.size()))
         rank.threads.push_back(thread);

@@ -40,7 +40,7 @@ struct alignas(64) RankEntry {
 /// In front of a context's rings: its mailbox's control lines and copy jobs (shm/mailbox.h).
 inline constexpr std::size_t area_control_bytes = 64 * 1024;
 /// What a rank's waiting threads note (hang/record.h); memory only where there is a note.
-inline constexpr std::size_t rank_waits_bytes = 44 * 1024;
+inline constexpr std::size_t rank_waits_bytes = 600 * 1024;
 
 inline constexpr std::size_t price_bytes = 1536;
 

@@ -50,6 +50,7 @@ class Outposts {
  public:
   Outposts(std::span<const MPI_Request> handles, const Span& engines, Engine& home)
       : handles_(handles), engines_(engines), home_(home), bell_{&home} {
+    awaited_.elsewhere = handles;
     waiting_.bell = &bell_;
     for (Engine* e : engines_) place(*e, &waiting_);
   }
@@ -60,7 +61,7 @@ class Outposts {
   Outposts& operator=(const Outposts&) = delete;
 
   /// By a thread that holds the lock of `home`.
-  void wait() { wait_until(home_, bell_); }
+  void wait() { wait_until(home_, bell_, awaited_); }
 
  private:
   void place(Engine& e, Waiting* who) {
@@ -83,8 +84,8 @@ class Outposts {
   const Span& engines_;
   Engine& home_;
   Bell bell_;
-  const Awaited none_{};
-  Waiting waiting_{bell_, none_};
+  Awaited awaited_{};
+  Waiting waiting_{bell_, awaited_};
 };
 
 int Span::wait_for_one(std::span<const MPI_Request> handles) const {

@@ -73,13 +73,17 @@ class Writer {
   Writer(Engine& e, Record& record) : e_(e), record_(record) {}
 
   void add(const Awaited& awaited) {
-    record_.one_is_enough = awaited.one_is_enough;
-    for (MPI_Request handle : awaited.handles)
-      if (handle != MPI_REQUEST_NULL) add(*request_of(handle));
+    add(awaited.handles);
     for (Request* request : awaited.requests) add(*request);
     if (awaited.about != nullptr) add(*awaited.about);
-    if (record_.needs_count == 0) add(Need{});
   }
+  /// Those that are of this context.
+  void add(std::span<const MPI_Request> handles) {
+    for (MPI_Request handle : handles)
+      if (handle != MPI_REQUEST_NULL && request_of(handle)->engine == &e_) add(*request_of(handle));
+  }
+  /// Something of which nothing is known here.
+  void add_unknown() { add(Need{}); }
 
   void add_messages() {
     for (const Arrived* m = e_.matcher.first_arrived(); m != nullptr;
@@ -107,8 +111,27 @@ class Writer {
 
  private:
   void add(const Need& need) {
-    if (record_.needs_count < Record::needs_max) record_.needs[record_.needs_count] = need;
+    if (record_.needs_count < Record::needs_max)
+      record_.needs[record_.needs_count] = need;
+    else
+      add_to_rest(need);
     ++record_.needs_count;
+  }
+
+  void add_to_rest(const Need& need) {
+    Need& rest = record_.rest;
+    const auto ranks = static_cast<std::int32_t>(e_.peers.size());
+    const hang::Ranks from = need.peer != hang::nobody ? hang::Ranks{need.peer, 1, 1}
+                             : need.among.count > 0    ? need.among
+                                                       : hang::Ranks{0, 1, ranks};
+    const std::int32_t last = from.first + (from.count - 1) * from.stride;
+    std::int32_t low = std::min(from.first, last), high = std::max(from.first, last);
+    if (record_.needs_count > Record::needs_max) {
+      low = std::min(low, rest.among.first);
+      high = std::max(high, rest.among.first + rest.among.count - 1);
+    }
+    if (record_.needs_count == Record::needs_max || need.what == What::other) rest.what = need.what;
+    rest.among = {low, 1, high - low + 1};
   }
 
   void add(Request& request) {
@@ -231,6 +254,30 @@ std::uint64_t done_so_far(const Engine& e) {
          c.coll_copies + c.coll_steps + c.coll_phases;
 }
 
+/// Those of `handles` that are not of `home`, whose lock is held, context by context. A lock that
+/// is not free now is not waited for: what waits there may come, until the note is written anew.
+void add_elsewhere(Engine& home, std::span<const MPI_Request> handles, Record& record) {
+  for (Engine* e : home.contexts->engines) {
+    const auto is_there = [e](MPI_Request handle) {
+      return handle != MPI_REQUEST_NULL && request_of(handle)->engine == e;
+    };
+    if (e == &home || std::none_of(handles.begin(), handles.end(), is_there)) continue;
+    const bool held = e->lock.is_mine();  // with those of all contexts
+    const bool free = held || e->lock.try_hold();
+    {
+      const sync::Guard guard(e->contexts->objects);
+      Writer writer(*e, record);
+      if (free) {
+        writer.add(handles);
+        writer.add_messages();
+      } else {
+        writer.add_unknown();
+      }
+    }
+    if (free && !held) e->lock.release();
+  }
+}
+
 }  // namespace
 
 std::int64_t Note::before_sleep(Engine& e, const Awaited& awaited, bool at_mailbox) {
@@ -252,8 +299,8 @@ std::int64_t Note::before_sleep(Engine& e, const Awaited& awaited, bool at_mailb
   // Nobody wakes who awaits what cannot come at a board (coll/wait.h), so it has to look.
   const bool awaits_flags =
       !e.pollers.empty() || (awaited.about != nullptr && awaited.about->what == What::collective);
-  const std::int64_t limit_ns =
-      !at_mailbox || awaits_flags ? hang::renewed_after_ns : 0;  // 0: none
+  const bool renews = !at_mailbox || awaits_flags || !awaited.elsewhere.empty();
+  const std::int64_t limit_ns = renews ? hang::renewed_after_ns : 0;  // 0: none
   if (!at_mailbox || e.watch == nullptr) return limit_ns;
   const std::int64_t next_ns = e.watch->look_and_say();
   return limit_ns > 0 ? std::min(limit_ns, next_ns) : next_ns;
@@ -266,11 +313,7 @@ void Note::write(Engine& e, const Awaited& awaited) {
     const hang::Site site = hang::find_site();
     call_ = site.call;
     call_site_ = site.returns_to;
-    for (hang::Slot& slot : board.slot)
-      if (slot.try_take()) {
-        slot_ = &slot;
-        break;
-      }
+    slot_ = board.try_take();
     if (slot_ == nullptr) {
       crowded_ = &board;
       board.without_slot.fetch_add(1, std::memory_order_relaxed);
@@ -287,9 +330,13 @@ void Note::write(Engine& e, const Awaited& awaited) {
   record.pid = e.pid;
   record.tid = gettid();
   record.multiple = e.lock.enabled();
+  record.one_is_enough = awaited.one_is_enough || !awaited.elsewhere.empty();
+  if (!awaited.elsewhere.empty()) add_elsewhere(e, awaited.elsewhere, record);
   const sync::Guard guard(e.contexts->objects);
   Writer writer(e, record);
   writer.add(awaited);
+  writer.add(awaited.elsewhere);
+  if (record.needs_count == 0) writer.add_unknown();
   writer.add_messages();
   writer.add_begun();
   slot_->write(record);

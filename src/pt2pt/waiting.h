@@ -35,6 +35,8 @@ struct Awaited {
   bool one_is_enough = false;
   const About* about = nullptr;  // what it is about instead, for who asks why nobody moves
   Posted* receive = nullptr;     // of a blocking receive: what this thread does itself
+  // Of several contexts, one is enough: for who asks why nobody moves, too.
+  std::span<const MPI_Request> elsewhere{};
 
   bool none() const { return handles.empty() && requests.empty(); }
 };

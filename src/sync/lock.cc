@@ -31,8 +31,8 @@ void RankLock::enable(const Choice& choice) {
   choice_ = choice;
   if (clock_ != nullptr) choice_.settings.system_calls = &clock_->system_calls;
   enabled_ = true;
-  sole_ = choice.sole;
   if (choice.kind != LockKind::automatic) return change_to(choice.kind, Crowd::any);
+  sole_ = choice.sole;
   change_to(choice.settings.domains > 1 ? LockKind::hclhub : LockKind::clhub,
             choice.cpus > 1 ? Crowd::few : Crowd::any);
 }

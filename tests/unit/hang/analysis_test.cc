@@ -73,13 +73,35 @@ TEST(Analysis, AllOrOne) {
 }
 
 TEST(Analysis, OneOfMoreThanAreShown) {
-  ViewOf v(2);
+  ViewOf v(3);  // rank 2 computes
   v.receives(1, 0);
   Record& any = v.waits(0, "MPI_Waitany");
   for (int i = 0; i < Record::needs_max; ++i) v.needs(any, What::receive, 1);
   any.one_is_enough = 1;
   EXPECT_TRUE(hangs(v));
-  v.rank(0).threads[0].record.needs_count += 1;  // the ninth may be for somebody else
+  Record& more = v.rank(0).threads[0].record;
+  more.needs_count += 2;
+  EXPECT_FALSE(hangs(v));  // nothing is known of the ninth and the tenth
+  more.rest.what = What::receive;
+  more.rest.among = {0, 1, 2};  // from ranks 0 and 1
+  EXPECT_TRUE(hangs(v));
+  more.rest.among = {0, 1, 3};
+  EXPECT_FALSE(hangs(v));
+}
+
+TEST(Analysis, AllOfMoreThanAreShown) {
+  ViewOf v(4);  // ranks 1 and 3 compute
+  v.receives(2, 0);
+  Record& all = v.waits(0, "MPI_Waitall");
+  for (int i = 0; i < Record::needs_max; ++i) v.needs(all, What::receive, 1);
+  EXPECT_FALSE(hangs(v));
+  Record& more = v.rank(0).threads[0].record;
+  more.needs_count += 1;
+  EXPECT_FALSE(hangs(v));
+  more.rest.what = What::receive;
+  more.rest.among = {2, 1, 1};
+  EXPECT_TRUE(hangs(v));
+  more.rest.among = {2, 1, 2};
   EXPECT_FALSE(hangs(v));
 }
 

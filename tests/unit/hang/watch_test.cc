@@ -32,8 +32,7 @@ class WatchTest : public testing::Test {
     record.wait = wait;
     record.since_ns = record.moved_ns = 0;
     record.park_at = job->offset_of(&word(r));
-    Slot& slot = board(*job, r).slot[0];
-    slot.try_take();
+    Slot& slot = *board(*job, r).try_take();
     board(*job, r).waits.fetch_add(1);
     slot.write(record);
     slot.count_look();
@@ -98,6 +97,18 @@ TEST_F(WatchTest, ThreadsThatOthersWakeHaveToLookToo) {
   slots[1]->count_look();
   slots[1]->count_look();
   EXPECT_TRUE(look());
+}
+
+TEST_F(WatchTest, SeesAllThreadsThatFoundASlot) {
+  const auto seen = [&] { return look_at(*job, now_ns()).rank(0).threads.size(); };
+  EXPECT_EQ(seen(), 0U);
+  Slot& first = note(0, 1);
+  for (int i = 2; i <= Board::slots; ++i) note(0, static_cast<std::uint64_t>(i));
+  EXPECT_EQ(seen(), std::size_t{Board::slots});
+  EXPECT_EQ(board(*job, 0).try_take(), nullptr);
+  first.give_back();
+  EXPECT_EQ(seen(), std::size_t{Board::slots} - 1);
+  EXPECT_EQ(board(*job, 0).try_take(), &first);
 }
 
 TEST_F(WatchTest, Never) {
