@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/loop.h"
 #include "datatype/reduce.h"
 
 namespace weft::datatype::kernels {
@@ -120,8 +121,9 @@ template <class T, class F>
   const T* b = static_cast<const T*>(v.right);
   T* out = static_cast<T*>(v.out);
   const int64_t n = v.n;
-// An element depends on those of its own index only: `out` is one of the others or apart from both.
-#pragma GCC ivdep
+  // An element depends on those of its own index only: `out` is one of the others or apart from
+  // both.
+  WEFT_INDEPENDENT
   for (int64_t i = 0; i < n; ++i) out[i] = f(a[i], b[i]);
 }
 
