@@ -90,7 +90,9 @@ class Entry {
     check_phase();
   }
   ~Entry() {
-    if (frame_ != Frame::none) end();  // as it was entered: MPI_Init_thread may change the rank
+    // As it was entered: MPI_Init_thread may change the rank.
+    if (frame_ == Frame::none || (frame_ == Frame::sole && rank_->contexts.sole.leave())) return;
+    leave();
   }
   Entry(const Entry&) = delete;
   Entry& operator=(const Entry&) = delete;
@@ -138,9 +140,6 @@ class Entry {
   template <class... About>
   [[gnu::noinline]] void begin_whole(About... about) {
     enter(place_of(*rank_, about...), When::running);
-  }
-  [[gnu::noinline]] void end() {
-    if (frame_ != Frame::sole || !rank_->contexts.sole.leave()) leave();
   }
   [[gnu::noinline]] void enter(Place place, When when);
   [[gnu::noinline]] void leave();
