@@ -51,7 +51,7 @@ void leave_contexts(Contexts& all) {
 }
 
 bool look_after_others(Engine& e, bool all) {
-  bool waits_for_room = false;
+  bool goes_on = false;
   for (Engine* other : e.contexts->engines) {
     if (other == &e || !wants_care(*other)) continue;
     if (all) {
@@ -61,11 +61,11 @@ bool look_after_others(Engine& e, bool all) {
     }
     other->inbox.hear_knock();
     progress(*other);
-    waits_for_room |= !other->busy.empty() || other->inbox.poll() != nullptr;
+    goes_on |= must_look(*other) || other->inbox.poll() != nullptr;
     leave_context(*other);
     other->lock.release();
   }
-  return waits_for_room;
+  return goes_on;
 }
 
 void begin_sleep(Engine& e) {

@@ -77,7 +77,7 @@ inline void leave_context(Engine& e);
 /// The same of all contexts, by the sole thread, or at its end.
 void leave_contexts(Contexts& all);
 /// Look after other contexts than `e` that need it; the caller holds no context's lock. `all`: wait
-/// for their locks. True if one of them waits for room at a peer, which nobody tells.
+/// for their locks. True if one of them has to be looked after again, which nobody tells.
 bool look_after_others(Engine& e, bool all);
 /// Steps 1 and 2 above, and their opposite. By the server of `e`.
 void begin_sleep(Engine& e);

@@ -58,7 +58,10 @@ struct P2p : Request, Outgoing, Posted {
   std::int32_t peer = -1;  // world rank: destination, or source once matched
   Link<P2p> copy_link;     // in Engine::copies
   std::uint32_t job = 0;
-  std::uint32_t chunks = 0;           // of a shared copy
+  std::int64_t chunk = 0;             // of a receive whose buffer is shown: bytes of a chunk,
+  std::uint32_t offer = 0;            // the number of the offer;
+  std::uint32_t seen = 0;             // left to the sender: chunks that were handed out
+  std::int64_t seen_ns = 0;           // at this time
   std::int64_t total = 0;             // bytes that will cross
   std::int64_t moved = 0;             // bytes that crossed in pieces
   std::uint64_t cookie = 0;           // of a staged send: the receiver's name for its request
@@ -88,6 +91,8 @@ struct Peer {
   OutgoingQueue queue;   // messages, in order
   OutgoingQueue urgent;  // what ends copy jobs; goes first, for a message may wait for a job
   Link<Peer> busy_link;
+  float line_ns = 0;           // that a line which the peer has written takes to come, about
+  std::int64_t copied_ns = 0;  // when it had last copied a message of its own
   std::int64_t eager_max = 0;  // at least the engine's
 };
 
@@ -131,7 +136,7 @@ struct Engine {
   std::vector<std::uint32_t> free_jobs;
   P2p* sent = nullptr;  // the one completed request that all eager nonblocking sends share
   List<Peer, &Peer::busy_link> busy;  // peers with a queue
-  List<P2p, &P2p::copy_link> copies;  // receives whose last chunk is with a helper
+  List<P2p, &P2p::copy_link> copies;  // receives that are left to their sender, for a while
   std::vector<Poller> pollers;
   std::int64_t unexpected_bytes = 0;
   std::uint32_t vain_looks = 0;
@@ -208,10 +213,11 @@ Err truncated(const wire::Envelope& from, std::int64_t bytes, std::int64_t room)
 // --- large messages (transfer.cc)
 // -----------------------------------------------------------------
 bool push_offer(Engine& e, Peer& peer, P2p& send);
-void on_help(Engine& e, std::uint32_t job);
+void on_show(Engine& e, const wire::Cell& cell);
+void on_copied(Engine& e, const wire::Cell& cell);
 void on_done(Engine& e, std::uint32_t job);
 void on_stage(Engine& e, const wire::Cell& cell);
-/// Finish receives whose helper has copied the last chunk.
+/// Is a sender slow to copy what it was left? One receive a look, in turns.
 void check_copies(Engine& e);
 
 // --- cancelling sends (withdraw.cc) --------------------------------------------------------------
@@ -219,7 +225,7 @@ void cancel_send(P2p& send);
 /// Nobody has claimed the job yet; set before it is offered.
 void open_claim(shm::CopyJob& job);
 /// A receive is about to get the offer of `job`. False: it was cancelled before, the offer is void.
-bool claim_offer(Engine& e, std::int32_t sender, std::uint32_t job);
+bool claim_offer(Engine& e, std::int32_t sender, std::uint32_t job, std::int64_t bytes);
 /// The same for an offer that waits; one that was cancelled leaves the queues. True for messages
 /// that are no offers.
 bool claim_arrived(Engine& e, Arrived& message);
@@ -258,6 +264,11 @@ inline void wake_rank(Engine& e, std::int32_t world_rank) {
   if (e.peer(world_rank).outbox.wake()) ++e.counters->wakes;
 }
 
+/// Is there something that nobody tells when it is time to do it?
+inline bool must_look(const Engine& e) {
+  return !e.busy.empty() || !e.copies.empty();
+}
+
 /// Is this the last look of a thread before it sleeps? (Or does one sleep already.)
 inline bool is_about_to_sleep(Engine& e) {
   return e.inbox.parked().load(std::memory_order_relaxed) != 0;
@@ -271,7 +282,7 @@ void park(Engine& e, sync::Waiter& waiter, Done&& done, const Awaited& awaited, 
   progress(e);
   if (done() || e.inbox.poll() != nullptr) return waiter.retract(word);
   const std::int64_t limit_ns = note.before_sleep(e, awaited);
-  if (!e.busy.empty()) return waiter.retract(word);
+  if (must_look(e)) return waiter.retract(word);
   const TraceSpan span(e.trace.get(), "sleep");
   waiter.sleep(word, limit_ns);
   e.lock.spent(&Counters::sync_ns);

@@ -56,7 +56,9 @@ void on_message(Engine& e, const wire::Cell& cell) {
   auto* recv = static_cast<P2p*>(e.matcher.find_posted(cell.envelope));
   if (recv == nullptr) return keep_unexpected(e, cell);
   const auto sender = static_cast<std::int32_t>(cell.sender);
-  if (cell.what == wire::What::offer && !claim_offer(e, sender, cell.job)) return;
+  if (cell.what == wire::What::offer &&
+      !claim_offer(e, sender, cell.job, static_cast<std::int64_t>(cell.bytes)))
+    return;
   e.matcher.unpost(*recv);
   switch (cell.what) {
     case wire::What::inline_data:
@@ -80,8 +82,10 @@ void on_more(Engine& e, const wire::Cell& cell) {
 
 void dispatch(Engine& e, const wire::Cell& cell) {
   switch (cell.what) {
-    case wire::What::help:
-      return on_help(e, cell.job);
+    case wire::What::show:
+      return on_show(e, cell);
+    case wire::What::copied:
+      return on_copied(e, cell);
     case wire::What::done:
       return on_done(e, cell.job);
     case wire::What::stage:

@@ -153,6 +153,7 @@ Err send(const ConstBuffer& what, int dest, int tag, Comm& comm, Mode mode) {
   operation.is_send = true;
   operation.mode = mode;
   operation.buffer = writable(what);
+  operation.in_call = true;
   operation.envelope = envelope;
   operation.peer = world;
   start_send(e, operation);
@@ -170,6 +171,8 @@ Err isend(const ConstBuffer& what, int dest, int tag, Comm& comm, Mode mode, MPI
       *out = reinterpret_cast<MPI_Request>(static_cast<Request*>(e.sent));
       return ok;
     }
+    // Copy what has found its receive meanwhile: of a row of large messages the one before.
+    if (bytes > e.eager_max) progress(e);
   }
   WEFT_TRY(send_init(what, dest, tag, comm, mode, out));
   Request* request = reinterpret_cast<Request*>(*out);

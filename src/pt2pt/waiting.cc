@@ -114,7 +114,7 @@ void sleep_at_mailbox(Engine& e, Waiting& me, sync::Waiter& waiter) {
   look_for(e, me.awaited);
   const bool news = me.done() || ask_watchers(e) || e.inbox.poll() != nullptr;
   const std::int64_t limit_ns = news ? 0 : me.note.before_sleep(e, me.awaited);
-  if (news || !e.busy.empty()) {
+  if (news || must_look(e)) {
     // Without reactivation another thread may still rely on the word.
     if (e.waiters.sleeping == 1) waiter.retract(word);
     end_sleep(e);

@@ -5,6 +5,9 @@
 // decided by one word in its copy job, which the match and the cancel both try to claim; the
 // receiver learns of it by `withdraw`, and frees the job by `done`, later. A small message is on
 // its way when MPI_Isend returns and is not cancelled.
+#include <algorithm>
+
+#include "base/clock.h"
 #include "pt2pt/engine.h"
 
 namespace weft::pt2pt {
@@ -16,6 +19,18 @@ bool claim(shm::CopyJob& job, Claim who) {
   std::uint32_t none = nobody;
   // relaxed: decides only who goes on; the data came with the commit of the offer
   return job.claim.compare_exchange_strong(none, who, std::memory_order_relaxed);
+}
+
+/// By the receiver. What it waits for is the job's line, which the sender has written: the time
+/// tells how far away the sender is.
+bool claim_line(Engine& e, Peer& peer, std::uint32_t index, std::int64_t bytes) {
+  shm::CopyJob& job = peer.outbox.job(index);
+  if (bytes < e.cooperate_min) return claim(job, receiver);
+  const std::int64_t start = now_ns();
+  const bool claimed = claim(job, receiver);
+  constexpr float newest = 0.25f, most_ns = 1000;  // a tick of the clock is no distance
+  peer.line_ns += newest * (std::min(static_cast<float>(now_ns() - start), most_ns) - peer.line_ns);
+  return claimed;
 }
 
 void drop(Engine& e, Arrived& message) {
@@ -30,14 +45,14 @@ void open_claim(shm::CopyJob& job) {
   job.claim.store(nobody, std::memory_order_relaxed);  // published by the commit of the offer
 }
 
-bool claim_offer(Engine& e, std::int32_t sender, std::uint32_t job) {
-  if (claim(e.peer(sender).outbox.job(job), receiver)) return true;
+bool claim_offer(Engine& e, std::int32_t sender, std::uint32_t job, std::int64_t bytes) {
+  if (claim_line(e, e.peer(sender), job, bytes)) return true;
   send_control(e, e.peer(sender), wire::What::done, job, 0, 0);
   return false;
 }
 
 bool claim_arrived(Engine& e, Arrived& message) {
-  if (!message.offer || claim(e.peer(message.sender).outbox.job(message.job), receiver))
+  if (!message.offer || claim_line(e, e.peer(message.sender), message.job, message.bytes))
     return true;
   drop(e, message);
   return false;

@@ -24,22 +24,25 @@
 
 namespace weft::shm {
 
-/// A single copy in the making, shared by sender and receiver (pt2pt/copy_job.cc). It lives in the
-/// sender's area; the sender owns it from allocation until the receiver's `done`.
+/// A single copy in the making, shared by sender and receiver (pt2pt/transfer.cc). It lives in the
+/// sender's area; the sender owns it from allocation until the last chunk is copied.
 struct alignas(64) CopyJob {
-  // line 0: written by the sender before `offer`, then by the receiver before `help`
-  std::uint64_t from;     // address of the data in the sender, or of its ConstBuffer if `typed`
-  std::uint64_t to;       // address in the receiver
+  // line 0: written by the sender before `offer`, then by the receiver before `show`
+  std::uint64_t from;     // address of the data in the sender, if it is one block
+  std::uint64_t to;       // address in the receiver, or of its Buffer if `by_layout`
   std::uint64_t bytes;    // to copy
   std::uint64_t chunk;    // bytes of a chunk
-  std::uint64_t request;  // the sender's request, for the sender only
+  std::uint64_t request;  // the sender's request; for the receiver too if it is of the same process
   std::int32_t to_pid;
-  std::uint32_t typed;               // the data is not one block
+  bool typed;                        // the data is not one block
+  bool waits;                        // the sender is in a blocking call
+  bool by_layout;                    // one side is not one block
   std::atomic<std::uint32_t> claim;  // who was first: the receiver's match or the sender's cancel
   // line 1: both
-  alignas(64) std::atomic<std::uint32_t> next;  // chunks handed out
-  std::atomic<std::uint32_t> finished;          // chunks copied (release/acquire: carries the data)
-  std::atomic<std::uint32_t> failed;            // errno of a chunk that could not be copied
+  // chunks handed out, above them (32 bits) the number of the offer: a receiver may come too late
+  alignas(64) std::atomic<std::uint64_t> next;
+  std::atomic<std::uint32_t> finished;  // chunks copied (release/acquire: carries the data)
+  std::atomic<std::uint32_t> failed;    // errno of a chunk that could not be copied
 };
 static_assert(sizeof(CopyJob) == 128);
 
