@@ -52,11 +52,12 @@ struct P2p : Request, Outgoing, Posted {
   bool is_send = false;
   bool counted = false;      // holds references to its type and communicator
   bool offered = false;      // a large send: the receiver knows of it
+  bool listed = false;       // in Engine::shown or Engine::left
   bool owns_buffer = false;  // send of a packed copy (buffered mode, sendrecv_replace)
   Mode mode = Mode::standard;
   Buffer buffer{};         // sends only read it
   std::int32_t peer = -1;  // world rank: destination, or source once matched
-  Link<P2p> copy_link;     // in Engine::copies
+  Link<P2p> copy_link;     // in Engine::shown or Engine::left
   std::uint32_t job = 0;
   std::int64_t chunk = 0;             // of a receive whose buffer is shown: bytes of a chunk,
   std::uint32_t offer = 0;            // the number of the offer;
@@ -64,7 +65,7 @@ struct P2p : Request, Outgoing, Posted {
   std::int64_t seen_ns = 0;           // at this time
   std::int64_t total = 0;             // bytes that will cross
   std::int64_t moved = 0;             // bytes that crossed in pieces
-  std::uint64_t cookie = 0;           // of a staged send: the receiver's name for its request
+  std::uint64_t cookie = 0;           // of a large send: the receiver's name for its request
   P2p* pair[2] = {};                  // of a half of an MPI_Isendrecv: the whole; of that: its
                                       // halves of the same context, while under way
   int halves = 0;                     // of the whole: halves still under way; atomic
@@ -136,7 +137,8 @@ struct Engine {
   std::vector<std::uint32_t> free_jobs;
   P2p* sent = nullptr;  // the one completed request that all eager nonblocking sends share
   List<Peer, &Peer::busy_link> busy;  // peers with a queue
-  List<P2p, &P2p::copy_link> copies;  // receives that are left to their sender, for a while
+  List<P2p, &P2p::copy_link> shown;   // sends whose receives show their buffers
+  List<P2p, &P2p::copy_link> left;    // receives that are left to their senders, for a while
   std::vector<Poller> pollers;
   std::int64_t unexpected_bytes = 0;
   std::uint32_t vain_looks = 0;
@@ -218,7 +220,9 @@ void on_copied(Engine& e, const wire::Cell& cell);
 void on_done(Engine& e, std::uint32_t job);
 void on_stage(Engine& e, const wire::Cell& cell);
 /// Is a sender slow to copy what it was left? One receive a look, in turns.
-void check_copies(Engine& e);
+void check_left(Engine& e);
+/// Copy a chunk of what is shown; false if there is nothing.
+bool copy_shown(Engine& e);
 
 // --- cancelling sends (withdraw.cc) --------------------------------------------------------------
 void cancel_send(P2p& send);
@@ -266,7 +270,7 @@ inline void wake_rank(Engine& e, std::int32_t world_rank) {
 
 /// Is there something that nobody tells when it is time to do it?
 inline bool must_look(const Engine& e) {
-  return !e.busy.empty() || !e.copies.empty();
+  return !e.busy.empty() || !e.left.empty();
 }
 
 /// Is this the last look of a thread before it sleeps? (Or does one sleep already.)

@@ -144,18 +144,20 @@ bool push_control(Engine& e, Peer& peer, Outgoing& item) {
 /// True if there was anything to do.
 bool look(Engine& e) {
   ++e.counters->polls;
-  bool found = !e.busy.empty() || !e.copies.empty();
-  for (int n = 0; n < cells_per_look; ++n) {
-    const wire::Cell* cell = e.inbox.poll();
-    if (cell == nullptr) break;
-    dispatch(e, *cell);
-    e.inbox.consume(*cell);
-    found = true;
-  }
+  bool found = !e.busy.empty() || !e.left.empty();
+  do {
+    for (int n = 0; n < cells_per_look; ++n) {
+      const wire::Cell* cell = e.inbox.poll();
+      if (cell == nullptr) break;
+      dispatch(e, *cell);
+      e.inbox.consume(*cell);
+      found = true;
+    }
+  } while (copy_shown(e));  // whose offer comes meanwhile need not wait for the last chunk
   if (!e.busy.empty()) [[unlikely]]
     flush(e);
-  if (!e.copies.empty()) [[unlikely]]
-    check_copies(e);
+  if (!e.left.empty()) [[unlikely]]
+    check_left(e);
   for (std::size_t i = 0; i < e.pollers.size();) {
     const Poller poller = e.pollers[i];
     if (!poller.poll(poller.state)) {

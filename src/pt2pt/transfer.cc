@@ -86,16 +86,18 @@ std::int64_t take_chunk(const Share& s, std::uint32_t chunks) {
   return -1;
 }
 
-/// Take chunks until none is left. True if the one that was ready last was copied here.
-bool copy_chunks(Engine& e, const Share& s) {
+enum class Copied { none, some, all };
+
+/// Copy the next chunk; `all`: it was the last to be ready.
+Copied copy_chunk(Engine& e, const Share& s) {
   const auto chunks = static_cast<std::uint32_t>((s.bytes + s.chunk - 1) / s.chunk);
-  for (std::int64_t i; (i = take_chunk(s, chunks)) >= 0;) {
-    if (!copy_piece(e, s, i * s.chunk, std::min(s.chunk, s.bytes - i * s.chunk)))
-      s.job.failed.store(static_cast<std::uint32_t>(errno), std::memory_order_relaxed);
-    // release: the chunk's bytes are there; acquire: so are the other side's
-    if (s.job.finished.fetch_add(1, std::memory_order_acq_rel) + 1 == chunks) return true;
-  }
-  return false;
+  const std::int64_t i = take_chunk(s, chunks);
+  if (i < 0) return Copied::none;
+  if (!copy_piece(e, s, i * s.chunk, std::min(s.chunk, s.bytes - i * s.chunk)))
+    s.job.failed.store(static_cast<std::uint32_t>(errno), std::memory_order_relaxed);
+  // release: the chunk's bytes are there; acquire: so are the other side's
+  const bool last = s.job.finished.fetch_add(1, std::memory_order_acq_rel) + 1 == chunks;
+  return last ? Copied::all : Copied::some;
 }
 
 void finish_recv(P2p& recv, std::uint32_t failed) {
@@ -121,9 +123,12 @@ Share share_of(Engine& e, const P2p& recv) {
   return {e.peer(recv.peer).outbox.job(recv.job), recv.offer, recv.total, recv.chunk, true, pid};
 }
 
+/// The receiver takes chunks until none is left.
 void copy_rest(Engine& e, P2p& recv) {
   const Share mine = share_of(e, recv);
-  if (copy_chunks(e, mine)) finish_copy(e, recv, mine.job.failed.load(std::memory_order_relaxed));
+  Copied copied = Copied::some;
+  while (copied == Copied::some) copied = copy_chunk(e, mine);
+  if (copied == Copied::all) finish_copy(e, recv, mine.job.failed.load(std::memory_order_relaxed));
 }
 
 /// Is a message better copied by the sender alone, if it comes soon? A line that the receiver reads
@@ -134,11 +139,14 @@ void copy_rest(Engine& e, P2p& recv) {
 /// Measured, 2-core EPYC, 2026-11-22, us per message in a window of 16, both and the sender alone:
 /// far cores 64 KiB 3.8, 2.0; 256 KiB 29, 7.4; 1 MiB 57, 34; 4 MiB 143, 276; near 64 KiB 1.04,
 /// 1.71; 512 KiB 7.5, 13.6; 1 MiB 47, 30; 2 MiB 96, 105.
-bool is_left_to_sender(const Peer& peer, const shm::CopyJob& job, std::int64_t bytes) {
+bool is_left_to_sender(const Engine& e, const Peer& peer, const shm::CopyJob& job,
+                       std::int64_t bytes) {
   constexpr float far_ns = 100;  // with what reading the clock takes: near 45, far 150
   constexpr std::int64_t near_min = 1 << 20, most = 2 << 20;
   if (job.waits || peer.reach != Reach::direct || bytes >= most) return false;
-  return bytes >= near_min || peer.line_ns > far_ns;
+  if (bytes < near_min) return peer.line_ns > far_ns;
+  // Who waits takes a sending thread's CPU. relaxed: a guess
+  return e.contexts->waiting.load(std::memory_order_relaxed) <= e.waiters.cpus;
 }
 
 /// How long a message is left to a sender that does nothing: less than its copy takes the receiver.
@@ -149,7 +157,7 @@ std::int64_t patience_ns(std::int64_t bytes) {
 /// Copy in one copy, both sides or one of them.
 void single_copy(Engine& e, P2p& recv, Peer& peer, shm::CopyJob& job) {
   job.to = job.by_layout ? address(&recv.buffer) : address(datatype::block(recv.buffer));
-  const bool left = is_left_to_sender(peer, job, recv.total);
+  const bool left = is_left_to_sender(e, peer, job, recv.total);
   if (recv.total < e.cooperate_min || &peer == &e.peer(e.world_rank) || (job.by_layout && !left)) {
     const bool good = copy_piece(e, share_of(e, recv), 0, recv.total);
     return finish_copy(e, recv, good ? 0 : static_cast<std::uint32_t>(errno));
@@ -168,7 +176,8 @@ void single_copy(Engine& e, P2p& recv, Peer& peer, shm::CopyJob& job) {
   if (!left) return copy_rest(e, recv);
   recv.seen = 0;
   recv.seen_ns = now_ns();
-  e.copies.push_back(&recv);
+  recv.listed = true;
+  e.left.push_back(&recv);
 }
 
 /// Has the sender begun, or is it too early to say that it does not?
@@ -266,43 +275,55 @@ void deliver_offer(Engine& e, P2p& recv, const wire::Envelope& from, std::int32_
                static_cast<std::uint64_t>(recv.total));
 }
 
-void check_copies(Engine& e) {
-  P2p& recv = *e.copies.pop_front();
-  if (is_being_copied(e, recv)) return e.copies.push_back(&recv);
-  recv.seen_ns = 0;
+void check_left(Engine& e) {
+  P2p& recv = *e.left.pop_front();
+  if (is_being_copied(e, recv)) return e.left.push_back(&recv);
+  recv.listed = false;
   copy_rest(e, recv);
 }
 
 void on_show(Engine& e, const wire::Cell& cell) {
-  shm::CopyJob& job = e.inbox.job(cell.job);
-  auto& send = *reinterpret_cast<P2p*>(job.request);
-  const Share mine{job,
-                   offer_of(job.next.load(std::memory_order_relaxed)),
-                   static_cast<std::int64_t>(job.bytes),
-                   static_cast<std::int64_t>(job.chunk),
-                   false,
-                   job.to_pid};
-  if (!copy_chunks(e, mine)) return;
-  send_control(e, e.peer(send.peer), wire::What::copied, cell.job, cell.cookie,
+  auto& send = *reinterpret_cast<P2p*>(e.inbox.job(cell.job).request);
+  send.cookie = cell.cookie;
+  send.listed = true;
+  e.shown.push_back(&send);
+}
+
+bool copy_shown(Engine& e) {
+  P2p* send = e.shown.front();
+  if (send == nullptr) return false;
+  shm::CopyJob& job = e.inbox.job(send->job);
+  const std::uint32_t offer = offer_of(job.next.load(std::memory_order_relaxed));
+  const Copied copied = copy_chunk(e, {job, offer, static_cast<std::int64_t>(job.bytes),
+                                       static_cast<std::int64_t>(job.chunk), false, job.to_pid});
+  if (copied == Copied::some) return true;
+  e.shown.remove(send);
+  send->listed = false;
+  if (copied == Copied::none) return true;  // the receiver has the last chunk
+  send_control(e, e.peer(send->peer), wire::What::copied, send->job, send->cookie,
                job.failed.load(std::memory_order_relaxed));
-  e.free_jobs.push_back(cell.job);
-  complete(send, MPI_SUCCESS);
+  e.free_jobs.push_back(send->job);
+  complete(*send, MPI_SUCCESS);
+  return true;
 }
 
 void on_copied(Engine& e, const wire::Cell& cell) {
   P2p& recv = *reinterpret_cast<P2p*>(cell.cookie);
-  if (recv.seen_ns != 0) {
-    e.copies.remove(&recv);
+  if (recv.listed) {
+    e.left.remove(&recv);
     e.peer(recv.peer).copied_ns = now_ns();
   }
-  recv.seen_ns = 0;
+  recv.listed = false;
   finish_recv(recv, static_cast<std::uint32_t>(cell.bytes));
 }
 
 void on_done(Engine& e, std::uint32_t index) {
   auto* send = reinterpret_cast<P2p*>(e.inbox.job(index).request);
   e.free_jobs.push_back(index);
-  if (send != nullptr) complete(*send, MPI_SUCCESS);  // else it was cancelled
+  if (send == nullptr) return;  // it was cancelled
+  if (send->listed) e.shown.remove(send);
+  send->listed = false;
+  complete(*send, MPI_SUCCESS);
 }
 
 void on_stage(Engine& e, const wire::Cell& cell) {

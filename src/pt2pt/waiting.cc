@@ -140,7 +140,7 @@ using Spinning = sync::Waiter::Spinning;
 
 /// Is there nothing to look for but messages?
 bool awaits_only_messages(const Engine& e, const Waiting& me) {
-  return !me.awaited.none() && e.waiters.watchers.empty() && e.busy.empty() && e.copies.empty() &&
+  return !me.awaited.none() && e.waiters.watchers.empty() && e.busy.empty() && e.left.empty() &&
          e.pollers.empty();
 }
 
