@@ -92,6 +92,7 @@ struct Peer {
   OutgoingQueue queue;   // messages, in order
   OutgoingQueue urgent;  // what ends copy jobs; goes first, for a message may wait for a job
   Link<Peer> busy_link;
+  bool leaves = false;         // to this rank what it sends, as far as one knows
   float line_ns = 0;           // that a line which the peer has written takes to come, about
   std::int64_t copied_ns = 0;  // when it had last copied a message of its own
   std::int64_t eager_max = 0;  // at least the engine's

@@ -171,13 +171,14 @@ Err isend(const ConstBuffer& what, int dest, int tag, Comm& comm, Mode mode, MPI
       *out = reinterpret_cast<MPI_Request>(static_cast<Request*>(e.sent));
       return ok;
     }
-    // Copy what has found its receive meanwhile: of a row of large messages the one before.
-    if (bytes > e.eager_max) progress(e);
   }
   WEFT_TRY(send_init(what, dest, tag, comm, mode, out));
   Request* request = reinterpret_cast<Request*>(*out);
   const Err err = start(out);
   request->persistent = false;
+  // Of a row of large messages that are left to this rank: copy the one before.
+  const auto& send = static_cast<const P2p&>(*request);
+  if (send.offered && e.peer(send.peer).leaves) progress(e);
   return err;
 }
 

@@ -144,7 +144,8 @@ bool is_left_to_sender(const Engine& e, const Peer& peer, const shm::CopyJob& jo
   constexpr float far_ns = 100;  // with what reading the clock takes: near 45, far 150
   constexpr std::int64_t near_min = 1 << 20, most = 2 << 20;
   if (job.waits || peer.reach != Reach::direct || bytes >= most) return false;
-  if (bytes < near_min) return peer.line_ns > far_ns;
+  const bool sends = e.free_jobs.size() < shm::Mailbox::jobs;
+  if (bytes < near_min) return sends || peer.line_ns > far_ns;
   // Who waits takes a sending thread's CPU. relaxed: a guess
   return e.contexts->waiting.load(std::memory_order_relaxed) <= e.waiters.cpus;
 }
@@ -172,7 +173,7 @@ void single_copy(Engine& e, P2p& recv, Peer& peer, shm::CopyJob& job) {
   job.failed.store(0, std::memory_order_relaxed);
   job.finished.store(0, std::memory_order_relaxed);
   // The commit of `show` publishes the fields above (release).
-  send_control(e, peer, wire::What::show, recv.job, address(&recv), 0);
+  send_control(e, peer, wire::What::show, recv.job, address(&recv), left ? 1 : 0);
   if (!left) return copy_rest(e, recv);
   recv.seen = 0;
   recv.seen_ns = now_ns();
@@ -284,6 +285,7 @@ void check_left(Engine& e) {
 
 void on_show(Engine& e, const wire::Cell& cell) {
   auto& send = *reinterpret_cast<P2p*>(e.inbox.job(cell.job).request);
+  e.peer(send.peer).leaves = cell.bytes != 0;
   send.cookie = cell.cookie;
   send.listed = true;
   e.shown.push_back(&send);

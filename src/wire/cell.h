@@ -15,12 +15,13 @@ enum class What : std::uint8_t {
   ring_data,        // payload in the ring, or the first piece of it
   more_data,        // the next piece of the message this sender is pushing
   offer,            // sender -> receiver: a large message waits in copy job `job` (bytes, job)
-  show,             // receiver -> sender: the receive of `job` has its buffer; copy (cookie)
-  copied,           // sender -> receiver: the last chunk is there (cookie, bytes: errno or 0)
-  done,             // receiver -> sender: the same of `job`, copied there or void
-  stage,            // receiver -> sender: push the message of `job` through the ring (cookie)
-  staged_data,      // sender -> receiver: the next piece of a staged message (cookie)
-  withdraw,         // sender -> receiver: forget the offer of `job`, which was cancelled
+  show,         // receiver -> sender: the receive of `job` has its buffer (cookie, bytes: 1, it is
+                // left to the sender; 0, the receiver copies too)
+  copied,       // sender -> receiver: the last chunk is there (cookie, bytes: errno or 0)
+  done,         // receiver -> sender: the same of `job`, copied there or void
+  stage,        // receiver -> sender: push the message of `job` through the ring (cookie)
+  staged_data,  // sender -> receiver: the next piece of a staged message (cookie)
+  withdraw,     // sender -> receiver: forget the offer of `job`, which was cancelled
 };
 
 /// Who a message is from and for (MPI-5.0 §3.2.3); the match is on these three.
