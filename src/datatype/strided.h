@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "base/copy.h"
 #include "datatype/layout.h"
 
 namespace weft::datatype {
@@ -36,7 +37,7 @@ struct Strided {
     __builtin_memcpy(to, &a, sizeof a);
     __builtin_memcpy(to + last, &b, sizeof b);
   };
-  if (length > 32) return void(__builtin_memcpy(to, from, static_cast<std::size_t>(length)));
+  if (length > 32) return copy_bytes(to, from, static_cast<std::size_t>(length));
   if (length >= 16) return ends(static_cast<unsigned __int128>(0));
   if (length >= 8) return ends(std::uint64_t{0});
   if (length >= 4) return ends(std::uint32_t{0});
