@@ -18,7 +18,7 @@ namespace weft {
   X(messages_received, "messages", "messages matched and received")                           \
   X(bytes_copied, "bytes", "payload bytes this rank copied, all hops of all messages")        \
   X(copies, "copies", "payload copies this rank made, all hops of all messages")              \
-  X(copies_helped, "chunks", "chunks of a peer's single copy this rank made while it waited") \
+  X(copies_helped, "chunks", "chunks of single copies this rank made as the sender")          \
   X(unexpected, "messages", "messages that arrived before their receive")                     \
   X(unexpected_peak_bytes, "bytes", "most bytes held for unexpected messages at one time")    \
   X(polls, "polls", "looks into the mailbox")                                                 \

@@ -29,11 +29,13 @@ namespace {
 
 using memory::Reach;
 
-// A chunk of a shared copy: small enough that both sides finish together, large enough that taking
-// one (a shared counter, a system call between processes) is cheap beside copying it.
-constexpr std::int64_t chunk_min = 32 * 1024;
-constexpr std::int64_t chunk_max = 256 * 1024;
-constexpr std::int64_t chunks_wanted = 8;
+/// Bytes of a chunk: few enough that both sides finish together, so many that taking one (a shared
+/// counter, a system call between processes) is cheap beside copying it.
+std::int64_t chunk_of(std::int64_t bytes) {
+  constexpr std::int64_t least = 32 << 10, most = 256 << 10, wanted = 8, page = 4096;
+  const std::int64_t half = (bytes / 2 + page - 1) / page * page;
+  return std::clamp(bytes / wanted / page * page, std::min(half, least), most);
+}
 
 std::uint64_t address(const void* p) {
   return reinterpret_cast<std::uint64_t>(p);
@@ -159,13 +161,12 @@ std::int64_t patience_ns(std::int64_t bytes) {
 void single_copy(Engine& e, P2p& recv, Peer& peer, shm::CopyJob& job) {
   job.to = job.by_layout ? address(&recv.buffer) : address(datatype::block(recv.buffer));
   const bool left = is_left_to_sender(e, peer, job, recv.total);
-  if (recv.total < e.cooperate_min || &peer == &e.peer(e.world_rank) || (job.by_layout && !left)) {
+  const bool myself = peer.world_rank == e.world_rank;
+  if (recv.total < e.cooperate_min || myself || (job.by_layout && !left)) {
     const bool good = copy_piece(e, share_of(e, recv), 0, recv.total);
     return finish_copy(e, recv, good ? 0 : static_cast<std::uint32_t>(errno));
   }
-  recv.chunk = job.by_layout
-                   ? recv.total
-                   : std::clamp(recv.total / chunks_wanted / 4096 * 4096, chunk_min, chunk_max);
+  recv.chunk = job.by_layout ? recv.total : chunk_of(recv.total);
   recv.offer = offer_of(job.next.load(std::memory_order_relaxed));
   job.bytes = static_cast<std::uint64_t>(recv.total);
   job.chunk = static_cast<std::uint64_t>(recv.chunk);
