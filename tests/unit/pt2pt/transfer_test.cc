@@ -14,7 +14,7 @@
 namespace weft::pt2pt {
 namespace {
 
-constexpr std::int64_t bytes = 200000, chunks = 7;  // of 32 KiB
+constexpr std::int64_t bytes = 300000, chunks = 9;  // of 36 KiB
 
 /// Rank 0 sends to rank 1.
 struct Transfer : testing::Test {
