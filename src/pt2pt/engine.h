@@ -53,6 +53,7 @@ struct P2p : Request, Outgoing, Posted {
   bool counted = false;      // holds references to its type and communicator
   bool offered = false;      // a large send: the receiver knows of it
   bool listed = false;       // in Engine::shown or Engine::left
+  bool recalled = false;     // a pushed send: cancelled, which is for the receiver to decide
   bool owns_buffer = false;  // send of a packed copy (buffered mode, sendrecv_replace)
   Mode mode = Mode::standard;
   Buffer buffer{};         // sends only read it
@@ -142,6 +143,7 @@ struct Engine {
   List<P2p, &P2p::copy_link> left;    // receives that are left to their senders, for a while
   std::vector<Poller> pollers;
   std::int64_t unexpected_bytes = 0;
+  std::uint64_t pushed = 0;  // messages in pieces
   std::uint32_t vain_looks = 0;
   std::uint32_t bias = 0;               // parameter sync.bias
   Waiters waiters;                      // threads of this rank, if it has several
@@ -210,6 +212,8 @@ void add_data(Engine& e, P2p& recv, const void* piece, std::int64_t bytes);
 void deliver_offer(Engine& e, P2p& recv, const wire::Envelope& from, std::int32_t sender,
                    std::int64_t bytes, std::uint32_t job);
 void deliver(Engine& e, P2p& recv, Arrived& message);
+/// An unexpected message that was kept is no longer needed.
+void free_kept(Engine& e, Arrived& message);
 /// The error of a receive with room for less than the message has.
 Err truncated(const wire::Envelope& from, std::int64_t bytes, std::int64_t room);
 
@@ -237,6 +241,10 @@ bool claim_arrived(Engine& e, Arrived& message);
 /// The first message that fits and was not cancelled; it stays in.
 Arrived* find_message(Engine& e, const wire::Envelope& wanted);
 void on_withdraw(Engine& e, std::int32_t sender, std::uint32_t job);
+/// Ask the receiver to give up a cancelled message, all of which is pushed.
+void recall(Engine& e, Peer& peer, P2p& send);
+void on_recall(Engine& e, const wire::Cell& cell);
+void on_recalled(const wire::Cell& cell);
 
 // --- queues (progress.cc) -----------------------------------------------------------------------
 void enqueue(Engine& e, Peer& peer, OutgoingQueue& queue, Outgoing& item);

@@ -92,6 +92,12 @@ Arrived* Matcher::find_offer(std::int32_t sender, std::uint32_t job) const {
   return nullptr;
 }
 
+Arrived* Matcher::find_pushed(std::int32_t sender, std::uint64_t order) const {
+  for (Arrived* m = arrived_all_.front(); m != nullptr; m = arrived_all_.next(m))
+    if (m->order == order && m->sender == sender) return m;
+  return nullptr;
+}
+
 void Matcher::arrive(Arrived& message) {
   arrived_[bucket(message.envelope)].push_back(&message);
   arrived_from_[bucket(message.envelope, MPI_ANY_TAG)].push_back(&message);

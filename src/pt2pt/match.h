@@ -21,7 +21,7 @@ struct Engine;
 /// The part of a receive that the matcher sees (P2p derives from it).
 struct Posted {
   wire::Envelope envelope{};  // source and tag may be wildcards
-  std::uint64_t order = 0;    // of posting
+  std::uint64_t order = 0;    // of posting; of a send in pieces: its number at this sender
   bool posted = false;        // waits here; no message has taken it
   bool in_call = false;       // of a blocking call that lasts until it is matched
   std::uint32_t passed = 0;   // messages that a favourite got before it
@@ -36,6 +36,7 @@ struct Arrived : Object {
   Engine* engine = nullptr;
   bool offer = false;  // the data is still at the sender, in copy job `job`
   std::uint32_t job = 0;
+  std::uint64_t order = 0;    // of a message in pieces: the sender's number; else 0
   std::int64_t bytes = 0;     // of the message
   std::int64_t here = 0;      // bytes of it that have arrived
   std::byte* heap = nullptr;  // payload larger than `small`; owned
@@ -72,6 +73,8 @@ class Matcher {
   Arrived* find_arrived(const wire::Envelope& wanted) const;
   /// The offer of a sender's copy job.
   Arrived* find_offer(std::int32_t sender, std::uint32_t job) const;
+  /// The message in pieces of a sender's number.
+  Arrived* find_pushed(std::int32_t sender, std::uint64_t order) const;
   /// For the report of what was never received.
   const Arrived* first_arrived() const { return arrived_all_.front(); }
   static const Arrived* next_arrived(const Arrived* m) { return m->order_link.next; }

@@ -43,6 +43,7 @@ void keep_unexpected(Engine& e, const wire::Cell& cell) {
   } else {
     m->bytes = static_cast<std::int64_t>(cell.bytes);
     m->heap = e.payloads.take(cell.bytes);
+    if (cell.piece < cell.bytes) m->order = cell.cookie;
     keep_piece(e, *m, cell);
     e.unexpected_bytes += m->bytes;
     e.counters->unexpected_peak_bytes =
@@ -96,6 +97,10 @@ void dispatch(Engine& e, const wire::Cell& cell) {
       return add_data(e, *reinterpret_cast<P2p*>(cell.cookie), e.inbox.payload(cell), cell.piece);
     case wire::What::withdraw:
       return on_withdraw(e, static_cast<std::int32_t>(cell.sender), cell.job);
+    case wire::What::recall:
+      return on_recall(e, cell);
+    case wire::What::recalled:
+      return on_recalled(cell);
     default:
       return on_message(e, cell);
   }
@@ -131,6 +136,7 @@ bool put_control(Engine& e, Peer& peer, wire::What what, std::uint32_t job, std:
   cell.cookie = cookie;
   cell.bytes = bytes;
   if (peer.outbox.commit(claim)) ++e.counters->wakes;
+  if (what == wire::What::recall) peer.outbox.knock();  // no receive may ever look there
   return true;
 }
 

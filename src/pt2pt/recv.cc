@@ -64,12 +64,16 @@ void deliver(Engine& e, P2p& recv, Arrived& message) {
     }
     begin_data(e, recv, message.envelope, message.bytes);
     add_data(e, recv, message.payload(), message.here);
-    if (message.heap != nullptr) {
-      e.payloads.give(message.heap, static_cast<std::size_t>(message.bytes));
-      message.heap = nullptr;
-      e.unexpected_bytes -= message.bytes;
-      if (e.unexpected_bytes <= e.unexpected_max / 2) e.inbox.ask_first(false);
-    }
+  }
+  free_kept(e, message);
+}
+
+void free_kept(Engine& e, Arrived& message) {
+  if (message.heap != nullptr) {
+    e.payloads.give(message.heap, static_cast<std::size_t>(message.bytes));
+    message.heap = nullptr;
+    e.unexpected_bytes -= message.bytes;
+    if (e.unexpected_bytes <= e.unexpected_max / 2) e.inbox.ask_first(false);
   }
   e.arrived.destroy(&message);
 }

@@ -94,14 +94,19 @@ bool push_pieces(Engine& e, Peer& peer, P2p& send) {
   while (send.moved < send.total) {
     const std::int64_t n = std::min(piece, send.total - send.moved);
     shm::Claim claim;
-    if (!peer.outbox.claim(static_cast<std::uint32_t>(n), &claim)) return false;
+    if (!peer.outbox.claim(static_cast<std::uint32_t>(n), &claim)) {
+      if (send.recalled) peer.outbox.knock();  // a wait for the receiver, wherever it waits
+      return false;
+    }
     datatype::pack(send.buffer, send.moved, claim.payload, n);
     wire::Cell& cell = *claim.cell;
     if (send.cookie != 0) {
       cell.what = wire::What::staged_data;
       cell.cookie = send.cookie;
     } else {
+      if (send.moved == 0) send.order = ++e.pushed;
       cell.what = send.moved == 0 ? wire::What::ring_data : wire::What::more_data;
+      cell.cookie = send.order;
       cell.envelope = send.envelope;
       cell.bytes = static_cast<std::uint64_t>(send.total);
     }
@@ -117,15 +122,18 @@ bool push_pieces(Engine& e, Peer& peer, P2p& send) {
   } else {
     ++e.counters->messages_sent;
   }
-  complete(send, MPI_SUCCESS);
+  if (send.recalled) [[unlikely]]
+    recall(e, peer, send);
+  else
+    complete(send, MPI_SUCCESS);
   return true;
 }
 
 void start_send(Engine& e, P2p& send) {
   Peer& peer = e.peer(send.peer);
-  send.done = send.offered = false;
+  send.done = send.offered = send.recalled = false;
   send.moved = 0;
-  send.cookie = 0;
+  send.cookie = send.order = 0;
   if (peer.queue.empty() && try_send(e, peer, send)) return;
   send.push = push_queued;
   enqueue(e, peer, peer.queue, send);

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Cancelling sends (MPI-5.0 §3.8.4): the wait for a cancelled send must return whatever other
-// processes do. A large send waits for its receiver, so whether it is received or cancelled is
-// decided by one word in its copy job, which the match and the cancel both try to claim; the
-// receiver learns of it by `withdraw`, and frees the job by `done`, later. A small message is on
-// its way when MPI_Isend returns and is not cancelled.
+// Cancelling sends (MPI-5.0 §3.8.4): a message is received or cancelled, never both and never
+// neither. A large send waits for its receiver, so which of them is decided by one word in its copy
+// job, which the match and the cancel both try to claim; the receiver learns of it by `withdraw`,
+// and frees the job by `done`, later. A message in pieces is the receiver's as soon as it is
+// pushed: the cancel is a question (`recall`), sent after the last piece, and the answer
+// (`recalled`) completes the request, which was complete already. A message of one piece is not
+// cancelled: nothing names it (Engine::sent).
 #include <algorithm>
 
 #include "base/clock.h"
@@ -73,15 +75,41 @@ void on_withdraw(Engine& e, std::int32_t sender, std::uint32_t job) {
   if (Arrived* m = e.matcher.find_offer(sender, job)) drop(e, *m);
 }
 
+void recall(Engine& e, Peer& peer, P2p& send) {
+  const auto name = reinterpret_cast<std::uint64_t>(&send);
+  send_control(e, peer, wire::What::recall, 0, name, send.order);
+}
+
+void on_recall(Engine& e, const wire::Cell& cell) {
+  const auto sender = static_cast<std::int32_t>(cell.sender);
+  Arrived* m = e.matcher.find_pushed(sender, cell.bytes);
+  if (m != nullptr) {  // all of it is here, and no receive has matched it
+    e.matcher.remove(*m);
+    free_kept(e, *m);
+  }
+  send_control(e, e.peer(sender), wire::What::recalled, 0, cell.cookie, m != nullptr ? 1 : 0);
+}
+
+void on_recalled(const wire::Cell& cell) {
+  auto& send = *reinterpret_cast<P2p*>(cell.cookie);
+  send.cancelled = cell.bytes != 0;
+  complete(send, MPI_SUCCESS);
+}
+
 void cancel_send(P2p& send) {
-  if (send.done || !send.active) return;
+  if (!send.active || send.recalled) return;
   Engine& e = *send.engine;
-  progress(e);
+  if (!send.done) progress(e);
+  if (send.order != 0) {
+    send.recalled = true;
+    if (!send.done) return;  // not all of it is pushed
+    send.done = false;
+    return recall(e, e.peer(send.peer), send);
+  }
   if (send.done) return;
   Peer& peer = e.peer(send.peer);
   if (!send.offered) {
-    if (send.moved > 0) return;  // its first pieces are on their way
-    peer.queue.remove(&send);    // it has found no room so far
+    peer.queue.remove(&send);  // it has found no room so far
     if (peer.queue.empty()) e.busy.remove(&peer);
   } else {
     shm::CopyJob& job = e.inbox.job(send.job);

@@ -55,7 +55,7 @@ struct Mailbox {
   // one (pt2pt/care.h).
   sync::ParkWord parked;
   std::atomic<std::uint32_t> asks_first;  // 1: too much unexpected data; offer, do not push
-  std::atomic<std::uint32_t> knocked;     // a sender has found no room and waits for it
+  std::atomic<std::uint32_t> knocked;     // a sender waits for room, or for an answer
   // line 1: senders
   alignas(64) std::atomic<std::uint64_t> tail;  // cells << 32 | units claimed
 
@@ -124,7 +124,8 @@ class Outbox {
   /// relaxed: a hint; a late reader pushes a few messages more
   bool asks_first() const { return at_.box->asks_first.load(std::memory_order_relaxed) != 0; }
   bool wake() { return at_.wake(); }
-  /// There was no room: whoever waits in the rank has to look here, in whatever context it sleeps.
+  /// Whoever waits in the rank has to look here, in whatever context it sleeps: there was no room,
+  /// or something here needs an answer.
   void knock();
   CopyJob& job(std::uint32_t index) { return at_.job(index); }
 
@@ -189,7 +190,10 @@ class Inbox {
   bool wake() { return at_.wake(); }
   /// relaxed: what it asks for is looked at under the lock
   bool is_knocked() const { return at_.box->knocked.load(std::memory_order_relaxed) != 0; }
-  void hear_knock() { at_.box->knocked.store(0, std::memory_order_relaxed); }
+  void hear_knock() {
+    // seq_cst: before the look; pairs with Outbox::knock
+    if (is_knocked()) at_.box->knocked.exchange(0, std::memory_order_seq_cst);
+  }
   void ask_first(bool yes) { at_.box->asks_first.store(yes ? 1 : 0, std::memory_order_relaxed); }
   CopyJob& job(std::uint32_t index) { return at_.job(index); }
   /// Largest payload a single message may carry through the ring.

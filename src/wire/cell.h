@@ -12,7 +12,7 @@ namespace weft::wire {
 
 enum class What : std::uint8_t {
   inline_data = 1,  // payload in the cell
-  ring_data,        // payload in the ring, or the first piece of it
+  ring_data,        // payload in the ring, or the first piece of it (cookie: its number)
   more_data,        // the next piece of the message this sender is pushing
   offer,            // sender -> receiver: a large message waits in copy job `job` (bytes, job)
   show,         // receiver -> sender: the receive of `job` has its buffer (cookie, bytes: 1, it is
@@ -22,6 +22,9 @@ enum class What : std::uint8_t {
   stage,        // receiver -> sender: push the message of `job` through the ring (cookie)
   staged_data,  // sender -> receiver: the next piece of a staged message (cookie)
   withdraw,     // sender -> receiver: forget the offer of `job`, which was cancelled
+  recall,       // sender -> receiver: give up the message that came in pieces (bytes: its number)
+                // unless it is matched, and answer (cookie)
+  recalled,     // receiver -> sender: the answer to `cookie` (bytes: 1, it is given up)
 };
 
 /// Who a message is from and for (MPI-5.0 §3.2.3); the match is on these three.
@@ -46,7 +49,7 @@ struct alignas(64) Cell {
     std::byte payload[inline_max];
     struct {
       std::uint64_t bytes;   // of the whole message
-      std::uint64_t cookie;  // receiver's own name for its request
+      std::uint64_t cookie;  // receiver's own name for its request, or sender's
       std::uint32_t piece;   // bytes in the ring beside this cell
       std::uint32_t job;     // copy job, in the area of the sender of the message
     };

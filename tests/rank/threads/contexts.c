@@ -208,6 +208,29 @@ static void drains_elsewhere(void) {
   }
 }
 
+/// Cancels in a context whose receiver waits in another one, until the cancel is over.
+static void cancels_elsewhere(void) {
+  enum { pushed = 20000 };
+  const int bytes[] = {pushed, large};
+  char* out = calloc(1, large);
+  for (int i = 2; i < 2 * threads; ++i) {
+    MPI_Request request;
+    MPI_Status status;
+    int cancelled = -1;
+    if (rank == 0 && size > 1) {
+      MPI_Isend(out, bytes[i % 2], MPI_CHAR, 1, 0, own[i / 2], &request);
+      MPI_Cancel(&request);
+      MPI_Wait(&request, &status);
+      MPI_Test_cancelled(&status, &cancelled);
+      EQ(cancelled, 1);
+      MPI_Send(&cancelled, 1, MPI_INT, 1, 0, own[0]);
+    } else if (rank == 1) {
+      MPI_Recv(&cancelled, 1, MPI_INT, 0, 0, own[0], MPI_STATUS_IGNORE);
+    }
+  }
+  free(out);
+}
+
 /// The rank's second thread: it waits for a neighbour, or ends the first one's wait.
 static void* comes_late(void* waits) {
   int done = -1;
@@ -247,6 +270,7 @@ static void by_one_thread(void) {
   pairs_across();
   completes_elsewhere();
   drains_elsewhere();
+  cancels_elsewhere();
 }
 
 /// A promise that was given is kept to: MPI_ANY_TAG is an error where tags choose contexts.
