@@ -36,7 +36,17 @@ std::byte* take_piece(BufferPool& pool, std::int64_t bytes) {
   return pool.base + at;
 }
 
+/// The user's request may still be cancelled, by the copy's name, or waits for what became of it.
+void tell_original(const P2p& copy) {
+  P2p& original = *copy.pair[0];
+  original.pair[0] = nullptr;
+  original.order = copy.order;
+  original.cancelled = copy.cancelled;
+  if (!original.done) complete(original, MPI_SUCCESS);
+}
+
 void piece_sent(P2p& send) {
+  if (send.pair[0] != nullptr) tell_original(send);
   BufferPool& pool = *send.pool;
   Contexts& all = *send.engine->contexts;
   if (!send.owns_buffer) {  // else automatic: destroy() frees it
@@ -62,6 +72,8 @@ void send_piece(Engine& e, P2p& original, BufferPool& pool, std::byte* data, std
   copy->pool = &pool;
   copy->owns_buffer = pool.automatic;
   copy->finished = piece_sent;
+  copy->pair[0] = &original;
+  original.pair[0] = copy;
   object::orphan(*copy);
   pool.in_flight.fetch_add(1, std::memory_order_relaxed);
   start_send(e, *copy);
@@ -110,7 +122,15 @@ bool poll_flush(void* state) {
 
 }  // namespace
 
+void forget_copy(P2p& send) {
+  if (send.pair[0] != nullptr) send.pair[0]->pair[0] = nullptr;
+  send.pair[0] = nullptr;
+}
+
 Err start_buffered(Engine& e, P2p& send) {
+  forget_copy(send);
+  send.recalled = false;
+  send.order = 0;
   const std::int64_t bytes = send.buffer.bytes();
   BufferPool* pool = nullptr;
   WEFT_TRY(find_pool(e, send, bytes, &pool));

@@ -10,5 +10,7 @@ namespace weft::pt2pt {
 
 /// Start a buffered send: complete when this returns, or MPI_ERR_BUFFER.
 Err start_buffered(Engine& e, P2p& send);
+/// The request ends, or starts again, before the copy that it made is sent.
+void forget_copy(P2p& send);
 
 }  // namespace weft::pt2pt

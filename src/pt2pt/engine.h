@@ -68,7 +68,8 @@ struct P2p : Request, Outgoing, Posted {
   std::int64_t moved = 0;             // bytes that crossed in pieces
   std::uint64_t cookie = 0;           // of a large send: the receiver's name for its request
   P2p* pair[2] = {};                  // of a half of an MPI_Isendrecv: the whole; of that: its
-                                      // halves of the same context, while under way
+                                      // halves of the same context, while under way. Of a buffered
+                                      // send: its copy, while under way; of that: the send
   int halves = 0;                     // of the whole: halves still under way; atomic
   bool polled = false;                // of the whole: its halves are of different contexts
   struct BufferPool* pool = nullptr;  // of a buffered message

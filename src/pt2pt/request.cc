@@ -16,6 +16,7 @@ P2p& p2p(Request& request) {
 
 void destroy(P2p& request) {
   if (request.owns_buffer) std::free(request.buffer.data);
+  if (request.mode == Mode::buffered) forget_copy(request);
   Engine& e = *request.engine;
   // MPI_Comm_disconnect waits in the communicator's own context.
   if (request.orphan && request.comm != nullptr && object::end_orphan(*request.comm) &&

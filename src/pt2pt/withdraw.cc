@@ -97,28 +97,30 @@ void on_recalled(const wire::Cell& cell) {
 }
 
 void cancel_send(P2p& send) {
-  if (!send.active || send.recalled) return;
+  if (!send.active || send.recalled || send.peer == MPI_PROC_NULL) return;
   Engine& e = *send.engine;
-  if (!send.done) progress(e);
-  if (send.order != 0) {
-    send.recalled = true;
-    if (!send.done) return;  // not all of it is pushed
-    send.done = false;
-    return recall(e, e.peer(send.peer), send);
-  }
-  if (send.done) return;
   Peer& peer = e.peer(send.peer);
-  if (!send.offered) {
-    peer.queue.remove(&send);  // it has found no room so far
-    if (peer.queue.empty()) e.busy.remove(&peer);
+  progress(e);
+  P2p& out = send.pair[0] != nullptr ? *send.pair[0] : send;  // a buffered send's copy
+  if (out.order != 0) {
+    const bool is_pushed = out.done;
+    out.recalled = send.recalled = true;
+    send.done = false;
+    if (is_pushed) recall(e, peer, send);
+    return;
+  }
+  if (out.done) return;
+  if (!out.offered) {
+    peer.queue.remove(&out);  // it has found no room so far
+    if (peer.queue.empty() && peer.urgent.empty()) e.busy.remove(&peer);
   } else {
-    shm::CopyJob& job = e.inbox.job(send.job);
+    shm::CopyJob& job = e.inbox.job(out.job);
     if (!claim(job, canceller)) return;
     job.request = 0;
-    send_control(e, peer, wire::What::withdraw, send.job, 0, 0);
+    send_control(e, peer, wire::What::withdraw, out.job, 0, 0);
   }
-  send.cancelled = true;
-  complete(send, MPI_SUCCESS);
+  out.cancelled = true;
+  complete(out, MPI_SUCCESS);
 }
 
 }  // namespace weft::pt2pt

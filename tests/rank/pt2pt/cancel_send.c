@@ -90,6 +90,21 @@ static void freed(void) {
   OK(MPI_Comm_disconnect(&comm));
 }
 
+// A buffered send that nobody receives.
+static void buffered(int bytes) {
+  MPI_Request request;
+  OK(MPI_Ibsend(out, bytes, MPI_BYTE, right_of(rank), 11, MPI_COMM_WORLD, &request));
+  OK(MPI_Cancel(&request));
+  EQ(wait_cancelled(&request), 1);
+  OK(MPI_Ibsend(out, bytes, MPI_BYTE, right_of(rank), 11, MPI_COMM_WORLD, &request));
+  OK(MPI_Cancel(&request));
+  OK(MPI_Request_free(&request));
+  OK(MPI_Buffer_flush());
+  OK(MPI_Ibsend(out, bytes, MPI_BYTE, right_of(rank), 12, MPI_COMM_WORLD, &request));
+  OK(MPI_Request_free(&request));
+  OK(MPI_Recv(in, bytes, MPI_BYTE, left_of(rank), 12, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+}
+
 // Completed together with others, one of which is received.
 static void among_others(int bytes) {
   MPI_Request request[3];
@@ -180,6 +195,8 @@ static void persistent(int (*init)(const void*, int, MPI_Datatype, int, int, MPI
 }
 
 int main(int argc, char** argv) {
+  void* buffer = NULL;
+  int attached = 0;
   start(&argc, &argv);
   out = alloc(2 * most);
   in = alloc(most);
@@ -187,6 +204,7 @@ int main(int argc, char** argv) {
   nobody_receives();
   many();
   OK(MPI_Barrier(MPI_COMM_WORLD));
+  OK(MPI_Buffer_attach(MPI_BUFFER_AUTOMATIC, 0));
   persistent(MPI_Ssend_init, 1);
   for (int i = 0; i < all_sizes; ++i) {
     one_of_two(sizes[i], 0);
@@ -196,9 +214,12 @@ int main(int argc, char** argv) {
     if (sizes[i] > one_piece) {
       among_others(sizes[i]);
       persistent(MPI_Send_init, sizes[i]);
+      persistent(MPI_Bsend_init, sizes[i]);
+      buffered(sizes[i]);
     }
   }
   freed();
+  OK(MPI_Buffer_detach(&buffer, &attached));
   free(out);
   free(in);
   return finish();
