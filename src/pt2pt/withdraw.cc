@@ -5,8 +5,9 @@
 // job, which the match and the cancel both try to claim; the receiver learns of it by `withdraw`,
 // and frees the job by `done`, later. A message in pieces is the receiver's as soon as it is
 // pushed: the cancel is a question (`recall`), sent after the last piece, and the answer
-// (`recalled`) completes the request, which was complete already. A message of one piece is not
-// cancelled: nothing names it (Engine::sent).
+// (`recalled`) completes the request, which was complete already. So that wait lasts until the
+// receiver looks into its mailbox, though the standard has it return whatever other processes do. A
+// message of one piece is not cancelled: nothing names it (Engine::sent).
 #include <algorithm>
 
 #include "base/clock.h"

@@ -57,10 +57,29 @@ static int from_anybody(MPI_Comm comm, int me) {
   return wrong;
 }
 
+/// What nobody receives is taken back, whether it is pushed or offered.
+static int taken_back(MPI_Comm comm, int me) {
+  const int bytes[] = {20000, large};
+  int wrong = 0, cancelled = 0;
+  char* out = calloc(1, large);
+  for (int round = 0; round < 10; ++round) {
+    MPI_Request request;
+    MPI_Status status;
+    MPI_Isend(out, bytes[round % 2], MPI_CHAR, right_of(rank), threads + me, comm, &request);
+    MPI_Cancel(&request);
+    MPI_Wait(&request, &status);
+    MPI_Test_cancelled(&status, &cancelled);
+    wrong += !cancelled;
+  }
+  free(out);
+  return wrong;
+}
+
 static void* work(void* argument) {
   const int me = (int)(intptr_t)argument;
   int wrong = in_order(own[me], me) + in_order(tagged, me);
   wrong += from_anybody(own[me], me) + from_anybody(tagged, me);
+  wrong += taken_back(own[me], me) + taken_back(tagged, me);
   for (int round = 0; round < rounds; ++round) {
     int sum = 0, one = me + round;
     MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, own[me]);
