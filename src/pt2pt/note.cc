@@ -236,7 +236,8 @@ class Writer {
     };
     for (std::uint32_t i = 0; i < shm::Mailbox::jobs; ++i)
       if (std::find(e_.free_jobs.begin(), e_.free_jobs.end(), i) == e_.free_jobs.end())
-        add_send(*reinterpret_cast<const P2p*>(e_.inbox.job(i).request));
+        if (const auto* send = reinterpret_cast<const P2p*>(e_.inbox.job(i).request))
+          add_send(*send);  // else it was cancelled
     for (Peer* peer = e_.busy.front(); peer != nullptr; peer = e_.busy.next(peer))
       if (Outgoing* item = peer->queue.front(); item != nullptr && item->push == push_queued)
         add_send(static_cast<P2p&>(*item));

@@ -2,6 +2,8 @@
 // Cancel of sends (MPI-5.0 §3.8.4): the wait for a cancelled send returns without a receive; a
 // message is received or cancelled, never both and never neither; a cancelled one is not seen by
 // probes. Of all sizes, so by all protocols.
+#include <unistd.h>
+
 #include "../check.h"
 
 enum { one_piece = 8192, large = 300000, most = 1 << 20, rounds = 60 };
@@ -194,6 +196,15 @@ static void persistent(int (*init)(const void*, int, MPI_Datatype, int, int, MPI
   OK(MPI_Request_free(&request));
 }
 
+// MPI_Finalize waits for a receiver that has not heard of the cancel, long enough to be noted.
+static void heard_late(void) {
+  MPI_Request request;
+  OK(MPI_Issend(&rank, 1, MPI_INT, right_of(rank), 13, MPI_COMM_WORLD, &request));
+  OK(MPI_Cancel(&request));
+  EQ(wait_cancelled(&request), 1);
+  if (rank == 0) usleep(100000);
+}
+
 int main(int argc, char** argv) {
   void* buffer = NULL;
   int attached = 0;
@@ -222,5 +233,6 @@ int main(int argc, char** argv) {
   OK(MPI_Buffer_detach(&buffer, &attached));
   free(out);
   free(in);
+  heard_late();
   return finish();
 }
