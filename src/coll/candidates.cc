@@ -295,7 +295,7 @@ namespace {
 double along_levels(const Machine& x, const Setting& s) {
   const bool may = s.call == Call::reduce || s.call == Call::allreduce ||
                    (s.call == Call::bcast && !fits_slot(way_case(x, s)));
-  if (!may || x.levels < 2 || x.ranks() > Boards::ranks_max) return INFINITY;
+  if (!may || x.levels < 2) return INFINITY;
   std::vector<Candidate> all;
   add_staged(all, x.holding_lines(footprint(s.call, x, s.bytes), model::Others::in_memory), s);
   const std::string_view name = node_name(s.call, {x.levels, s.bytes, s.crowded});
@@ -316,7 +316,8 @@ bool is_for_trees(const WayCase& c) {
 }  // namespace
 
 Way fastest_shared(const Machine& x, const WayCase& c) {
-  if (is_for_trees(c)) return Way::schedule;
+  const bool has_boards = x.ranks() <= Boards::ranks_max;
+  if (has_boards && is_for_trees(c)) return Way::schedule;
   // MPI_Exscan is priced as MPI_Scan, and so on.
   const Call* same = std::find_if(std::begin(calls), std::end(calls), [&](Call call) {
     return way_parameter(call) == way_parameter(c.call);
@@ -336,7 +337,7 @@ Way fastest_shared(const Machine& x, const WayCase& c) {
   // Slots come first. What is saved must be more than the model may be wrong.
   const bool worth_it = all[0].name != slots || best->cost.seconds() < 0.67 * all[0].cost.seconds();
   const Candidate& taken = worth_it ? *best : all[0];
-  if (along_levels(x, s) < 0.67 * taken.cost.seconds()) return Way::schedule;
+  if (has_boards && along_levels(x, s) < 0.67 * taken.cost.seconds()) return Way::schedule;
   return kind_of(c.call, taken.name);
 }
 

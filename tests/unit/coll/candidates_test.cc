@@ -175,6 +175,22 @@ TEST(Candidates, BetweenPartsTheModelChooses) {
       }
 }
 
+TEST(Candidates, ACrowdOfThreadsReducesByTrees) {
+  Machine x = machine(4, 2);
+  x.cpus = 2;
+  Setting s = setting(Call::allreduce, 0, true);
+  s.crowded = true;
+  for (const std::int64_t kib : {8, 16, 32, 256, 512}) {
+    s.bytes = kib << 10;
+    EXPECT_EQ(std::strcmp(chosen(x, s), "tree") == 0, kib == 32 || kib == 256) << kib;
+  }
+  // More ranks than boards are for stay in the block.
+  Machine many = machine(300, 2);
+  many.cpus = 2;
+  s.bytes = 64 << 10;
+  EXPECT_NE(kind_of(Call::allreduce, chosen(many, s)), Way::schedule);
+}
+
 TEST(Candidates, MoreRanksThanCpusPayForTurns) {
   Machine x = machine(8, 1);
   Setting s = setting(Call::allreduce, 1 << 20, true);
