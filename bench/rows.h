@@ -49,6 +49,17 @@ struct bench {
 
 typedef void (*operation)(struct bench*);
 
+/* A stamp in every cache line, and in the last word; how many of them are not there. */
+static inline void stamp_lines(uint64_t* data, long words, uint64_t stamp) {
+  for (long i = 0; i < words; i += line_words) data[i] = stamp;
+  if (words > 0) data[words - 1] = stamp;
+}
+static inline long wrong_lines(const uint64_t* data, long words, uint64_t stamp) {
+  long wrong = words > 0 && data[words - 1] != stamp;
+  for (long i = 0; i < words; i += line_words) wrong += data[i] != stamp;
+  return wrong;
+}
+
 /* Seconds until all ranks have done `times` operations; all get the same number and decide alike.
  */
 static double timed(struct bench* b, operation op, long times) {

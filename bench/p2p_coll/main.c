@@ -6,16 +6,11 @@
 #include "../rows.h"
 
 static void touch(struct bench* b, uint64_t* data) {
-  const long words = b->bytes / 8;
-  for (long i = 0; i < words; i += line_words) data[i] = b->stamp;
-  if (words > 0) data[words - 1] = b->stamp;
+  stamp_lines(data, b->bytes / 8, b->stamp);
 }
 
 static void check(struct bench* b, const uint64_t* data) {
-  const long words = b->bytes / 8;
-  long wrong = words > 0 && data[words - 1] != b->stamp;
-  for (long i = 0; i < words; i += line_words) wrong += data[i] != b->stamp;
-  b->errors += wrong;
+  b->errors += wrong_lines(data, b->bytes / 8, b->stamp);
 }
 
 /* There and back: two messages, timed as one. */

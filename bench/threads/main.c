@@ -104,16 +104,11 @@ static void print_counts(struct bench* b) {
 /* --- the threads ----------------------------------------------------------------------------- */
 
 static void touch(const struct worker* w, uint64_t* data) {
-  const long words = w->bench->bytes / 8;
-  for (long i = 0; i < words; i += line_words) data[i] = w->stamp;
-  data[words - 1] = w->stamp;
+  stamp_lines(data, w->bench->bytes / 8, w->stamp);
 }
 
 static void check(struct worker* w, const uint64_t* data) {
-  const long words = w->bench->bytes / 8;
-  long wrong = data[words - 1] != w->stamp;
-  for (long i = 0; i < words; i += line_words) wrong += data[i] != w->stamp;
-  w->errors += wrong;
+  w->errors += wrong_lines(data, w->bench->bytes / 8, w->stamp);
 }
 
 static void ping(struct worker* w) {
