@@ -14,8 +14,7 @@ class Blocks {
   /// Block i is `each.count` elements, i * count elements behind the first.
   explicit Blocks(const Buffer& each)
       : form_(Form::uniform), data_(each.data), count_(each.count), type_(each.type) {}
-  explicit Blocks(const ConstBuffer& each)
-      : Blocks(Buffer{const_cast<void*>(each.data), each.count, each.type}) {}
+  explicit Blocks(const ConstBuffer& each) : Blocks(writable(each)) {}
   explicit Blocks(const VBuffer& v)
       : form_(Form::v), data_(v.data), type_(v.type), counts_(v.counts), displs_(v.displs) {}
   explicit Blocks(const WBuffer& w)

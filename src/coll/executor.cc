@@ -108,8 +108,7 @@ void Executor::give(Schedule& s, const Step& step, const object::Comm& comm) {
   const std::int64_t expected = labelled(s, step.to);
   if (expected == step.bytes) [[likely]] {
     const ConstBuffer& room = s.boards_->shown(s.number_, step.peer, step.what_shown)[step.index];
-    return move(step.source(), {const_cast<void*>(room.data), room.count, room.type}, 0,
-                step.bytes);
+    return move(step.source(), writable(room), 0, step.bytes);
   }
   s.error_ = fail(step.bytes > expected ? MPI_ERR_TRUNCATE : MPI_ERR_COUNT,
                   "this rank sends %lld bytes to rank %d of communicator %s, which expects %lld",

@@ -36,8 +36,8 @@ struct Position {
   int size;
 };
 
-/// Data that a step at a board reads: what a rank shows there (view `index` of `what`), or a buffer
-/// known by its address, of this rank or in a rank's area.
+/// Data that a step at a board reads, or what `give` writes: what a rank shows there (view `index`
+/// of `what`), or a buffer known by its address, of this rank or in a rank's area.
 struct Source {
   static constexpr std::int8_t by_address = -1;
   static constexpr std::int32_t own = -1;

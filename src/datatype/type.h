@@ -116,6 +116,10 @@ struct Buffer {
   std::int64_t bytes() const { return count * type->size; }
   operator ConstBuffer() const { return {data, count, type}; }
 };
+/// Where one kind serves for both: what a send gave is still only read.
+inline Buffer writable(const ConstBuffer& b) {
+  return {const_cast<void*>(b.data), b.count, b.type};
+}
 
 /// Keep a type alive while an operation uses it, and let it go (the last one destroys it). No
 /// effect on predefined types, which are constant.

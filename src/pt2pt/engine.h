@@ -200,11 +200,6 @@ inline Request* request_of(MPI_Request handle) {
   return reinterpret_cast<Request*>(handle);
 }
 
-/// A send's buffer as requests keep it; sends only read it.
-inline Buffer writable(const ConstBuffer& b) {
-  return {const_cast<void*>(b.data), b.count, b.type};
-}
-
 // --- finishing ----------------------------------------------------------------------------------
 void complete(P2p& request, int error);
 /// A message of `bytes` was matched; its data follows in one or more pieces, in order.

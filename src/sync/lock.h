@@ -132,7 +132,6 @@ class RankLock {
   bool acquire_from(Use& use, Priority priority);
   void count_taken(const Left& left, std::int64_t asked_ns);
   void change_to(LockKind kind, Crowd crowd);
-  void change_for_more(Crowd crowd);
   Left let_go_of_all() {
     if (sole_ != nullptr && sole_->is_mine()) return {.depth = sole_->let_go()};
     Left left{.depth = depth_};

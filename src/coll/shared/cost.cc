@@ -175,19 +175,14 @@ Prediction direct_in(Call call, const Machine& x, std::int64_t bytes, bool flat)
   const double put = x.copy + x.top().b;  // a line of another rank's buffer
   Prediction out;
   switch (call) {
-    case Call::bcast:
-      out.wait(3);
+    case Call::bcast:  // the root's flag tells the way
       out.add("the root's flag", "one line", farthest_flag(x));
-      out.add("look at all flags", "a line each of p-1 ranks", all_flags(x));
-      out.add_for_one("the root writes to all", "(copy + b) (p-1) m", put * others);
-      out.add("the root's flag", "one line", farthest_flag(x));
-      add_arrival(out, x.top().read(m, 1));
-      return out;
+      [[fallthrough]];
     case Call::scatter:
       out.wait(3);  // the root for all, who came before it and wait for it
       out.add("look at all flags", "a line each of p-1 ranks", all_flags(x));
       out.add_for_one("the root writes to all", "(copy + b) (p-1) m", put * others);
-      out.add_for_one("the root copies its own", "copy m", x.copy * m);
+      if (call == Call::scatter) out.add_for_one("the root copies its own", "copy m", x.copy * m);
       out.add("the root's flag", "one line", farthest_flag(x));
       add_arrival(out, x.top().read(m, 1));
       return out;

@@ -14,10 +14,10 @@
 #include "coll/shared/tile.h"
 
 namespace weft::coll {
-void Shared::show(const ConstBuffer& what, void* result) {
+void Shared::show(const ConstBuffer& buffer, void* result) {
   static_assert(sizeof(Shown) <= inline_max);
   make_room();
-  new (seat(rank_).payload) Shown{what.data, what.count, what.type, result};
+  new (seat(rank_).payload) Shown{buffer, result};
 }
 
 /// The root says which way it is, the others where they want it, and the root when it is there.
@@ -67,7 +67,7 @@ void Shared::reduce_direct(const Operands& x, int root) {
   for (std::int64_t at = tile.begin; at < tile.end; at += step) {
     const std::int64_t n = std::min(step, tile.end - at);
     fold(x, n, size_, value,
-         [&](int i) { return static_cast<const std::byte*>(shown(i).data) + at * size; });
+         [&](int i) { return static_cast<const std::byte*>(shown(i).buffer.data) + at * size; });
     for (int i = 0; i < size_; ++i)
       if (root == everybody || i == root)
         std::memcpy(static_cast<std::byte*>(shown(i).result) + at * size, value,
@@ -77,28 +77,36 @@ void Shared::reduce_direct(const Operands& x, int root) {
   meet_again();
 }
 
-/// Each brings the other's part of its operand to where the other wants the result; that one folds
-/// its part there and brings the result back. So nobody reads what another one owns.
-void Shared::allreduce_of_two(const Operands& x) {
+std::optional<std::byte*> Shared::bring_to_other(const Operands& x, std::int64_t first,
+                                                 std::int64_t n, std::int64_t at) {
   const std::int64_t size = x.type->size;
-  const Tile mine(x.count, size, 2, rank_), theirs(x.count, size, 2, 1 - rank_);
-  const auto bytes = [size](std::int64_t n) { return static_cast<std::size_t>(n * size); };
-  const auto* own = static_cast<const std::byte*>(x.send);
-  auto* result = static_cast<std::byte*>(x.recv);
   begin();
-  show({own, x.count, x.type}, result);
-  if (!come_and_agree()) return met();
+  show({x.send, x.count, x.type}, x.recv);
+  if (!come_and_agree()) {
+    met();
+    return {};
+  }
   auto* there = static_cast<std::byte*>(shown(1 - rank_).result);
-  copy_bytes(there + theirs.begin * size, own + theirs.begin * size,
-             bytes(theirs.end - theirs.begin));
+  copy_bytes(there + at * size, static_cast<const std::byte*>(x.send) + first * size,
+             static_cast<std::size_t>(n * size));
   met();
   meet_again();
-  const std::int64_t step = cuts_.strip_max / size;
+  return there;
+}
+
+/// Each folds a part of the vector, for which the other brings its part of the operand to where the
+/// result is wanted; and brings the result back. So nobody reads what another one owns.
+void Shared::allreduce_of_two(const Operands& x) {
+  const std::int64_t size = x.type->size, step = cuts_.strip_max / size;
+  const Tile mine(x.count, size, 2, rank_), theirs(x.count, size, 2, 1 - rank_);
+  const auto there = bring_to_other(x, theirs.begin, theirs.end - theirs.begin, theirs.begin);
+  if (!there) return;
   for (std::int64_t at = mine.begin; at < mine.end; at += step) {
     const std::int64_t n = std::min(step, mine.end - at);
-    std::byte* const part = result + at * size;
-    fold(x, n, 2, part, [&](int i) { return i == rank_ ? own + at * size : part; });
-    copy_bytes(there + at * size, part, bytes(n));
+    const auto* own = static_cast<const std::byte*>(x.send) + at * size;
+    std::byte* const part = static_cast<std::byte*>(x.recv) + at * size;
+    fold(x, n, 2, part, [&](int i) { return i == rank_ ? own : part; });
+    copy_bytes(*there + at * size, part, static_cast<std::size_t>(n * size));
   }
   meet_again();
 }
@@ -111,24 +119,18 @@ void Shared::reduce_scatter_direct(const Operands& x, const Parts& parts) {
   const std::int64_t step = fold_bytes / size;
   for (std::int64_t at = 0; at < count; at += step)
     fold(x, std::min(step, count - at), size_, static_cast<std::byte*>(x.recv) + at * size,
-         [&](int i) { return static_cast<const std::byte*>(shown(i).data) + (first + at) * size; });
+         [&](int i) {
+           return static_cast<const std::byte*>(shown(i).buffer.data) + (first + at) * size;
+         });
   met();
   meet_again();
 }
 
-/// Each brings the other's part of its operand to where the other wants the result.
+/// The same without the way back.
 void Shared::reduce_scatter_of_two(const Operands& x, const Parts& parts) {
-  const std::int64_t size = x.type->size;
-  const auto* own = static_cast<const std::byte*>(x.send);
+  if (!bring_to_other(x, parts.before(1 - rank_), parts[1 - rank_], 0)) return;
+  const auto* own = static_cast<const std::byte*>(x.send) + parts.before(rank_) * x.type->size;
   auto* result = static_cast<std::byte*>(x.recv);
-  begin();
-  show({nullptr, 0, x.type}, result);
-  if (!come_and_agree()) return met();
-  copy_bytes(shown(1 - rank_).result, own + parts.before(1 - rank_) * size,
-             static_cast<std::size_t>(parts[1 - rank_] * size));
-  met();
-  meet_again();
-  own += parts.before(rank_) * size;
   fold(x, parts[rank_], 2, result, [&](int i) { return i == rank_ ? own : result; });
 }
 

@@ -227,20 +227,14 @@ class Shared {
   // --- longer than a slot (direct.cc, strips.cc)
   /// What a rank shows the others: where its data is in the process they share, or is to be.
   struct Shown {
-    const void* data;
-    std::int64_t count;
-    const datatype::Type* type;
-    void* result;  // of a reduction
+    ConstBuffer buffer;  // or its first block
+    void* result;        // of a reduction
   };
   /// In this rank's seat of the operation that it has begun.
-  void show(const ConstBuffer& what, void* result = nullptr);
+  void show(const ConstBuffer& buffer, void* result = nullptr);
   const Shown& shown(int rank) const { return *reinterpret_cast<const Shown*>(seat(rank).payload); }
   /// Block `i`, as large as the one that `rank` shows as its first.
-  Buffer room_of(int rank, int i) const {
-    const Shown& s = shown(rank);
-    auto* at = static_cast<std::byte*>(const_cast<void*>(s.data));
-    return {at + i * s.count * s.type->extent, s.count, s.type};
-  }
+  Buffer room_of(int rank, int i) const { return Blocks(shown(rank).buffer)[i]; }
   /// A copy of `bytes` (at most) from a rank's buffer to another's; past the caches where the model
   /// says that they would not hold what `call` moves.
   void move(Call call, const ConstBuffer& from, const Buffer& to, std::int64_t bytes);
@@ -255,6 +249,10 @@ class Shared {
   /// The result goes to `root`, or to everybody if it is `everybody`.
   static constexpr int everybody = -1;
   void reduce_direct(const Operands& x, int root);
+  /// Between two ranks: bring elements [first, first + n) of this one's operand to element `at` of
+  /// the other's result, until both have. That result; empty if the other does something else.
+  std::optional<std::byte*> bring_to_other(const Operands& x, std::int64_t first, std::int64_t n,
+                                           std::int64_t at);
   void allreduce_of_two(const Operands& x);
   void reduce_scatter_of_two(const Operands& x, const Parts& parts);
   void reduce_strips(const Operands& x, int root);
