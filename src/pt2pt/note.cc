@@ -24,7 +24,7 @@ using hang::Record;
 using hang::What;
 
 constexpr object::RequestOps no_ops{};
-constexpr std::uint32_t spaces = 4;  // message spaces of a communicator (object::Comm::context)
+constexpr std::uint32_t spaces = 4;  // message spaces of a communicator, whose number they divide
 
 /// The communicator to which messages of `context` belong; nullptr: to none that is complete.
 const Comm* comm_of(const Engine& e, std::uint32_t context) {
@@ -186,6 +186,7 @@ class Writer {
 
   void add_message(const P2p& p) {
     const std::uint32_t context = p.envelope.context;
+    const std::uint32_t space = context % spaces;
     const Comm* comm = comm_of(e_, context);
     const std::vector<std::int32_t>& members = p.comm->peers();
     Need need;
@@ -194,12 +195,13 @@ class Writer {
       need.peer = p.peer;
     } else {
       const bool matched = !p.persistent && p.source != MPI_ANY_SOURCE;
-      set_peer(need, members, matched ? p.source : p.envelope.source);
+      const std::int32_t source = matched ? p.source : p.envelope.source;
+      // Messages of construction name ranks of MPI_COMM_WORLD (world::View).
+      set_peer(need, members, space > 1 ? rank_in(members, source) : source);
     }
     need.comm = name_of(comm, context);
     need.tag = p.envelope.tag;
     need.bytes = p.buffer.bytes();
-    const std::uint32_t space = context - need.comm.context;
     need.what = comm == nullptr || space > 1 ? What::construction
                 : space == 1                 ? What::collective
                 : p.is_send                  ? What::send
