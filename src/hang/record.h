@@ -20,8 +20,13 @@ namespace weft::hang {
 inline constexpr std::int32_t nobody = -1;
 inline constexpr std::size_t name_bytes = 32, call_bytes = 40;
 
-/// A wait is written down when it has lasted so long: far more than any that should be fast.
+/// A wait is written down when it has lasted so long: far more than any that should be fast. Under
+/// a sanitizer at once, so that every kind of wait in the tests is also noted.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr std::int64_t noted_after_ns = 1'000;
+#else
 inline constexpr std::int64_t noted_after_ns = 20'000'000;
+#endif
 /// So often a thread that another one has to wake writes its note anew.
 inline constexpr std::int64_t renewed_after_ns = 1'000'000'000;
 
