@@ -76,7 +76,7 @@ def read_seconds(row, word):
     """us in the slowest rank, from a line `word 0.1 s` of an example."""
     def read(text):
         found = re.search(rf"(?m)^{word} +([\d.]+) s$", text)
-        return [(row, 0, float(found[1]) * 1e6)] if found else []
+        return [{"row": row, "bytes": 0, "us": [float(found[1]) * 1e6]}] if found else []
     return read
 
 
@@ -258,6 +258,7 @@ def measure(args, libs, program, out):
     jobs, names = plan(args, libs, program, out / "bin", explained, notes)
     samples = series.Samples()
     samples.take(jobs, args)
+    notes += series.tune_in(samples.state, args.weft, out, explained)
     counts = next(iter(libraries.build([lib for lib in libs if lib.name == "weft-thread"], HERE / "counts/main.c",
                                        out / "bin").values()))
     figures = all_figures(args, samples, explained, names, counts, notes, errors)
@@ -275,7 +276,7 @@ def measure(args, libs, program, out):
     name = f"figures-{libraries.revision().rstrip('+')}"
     path = out / f"{name}.json"
     machine = explained.ask("allreduce", args.ranks[-1])["machine"]
-    path.write_text(json.dumps({"about": args.about, "machine": machine, "rounds": args.rounds, "notes": notes,
+    path.write_text(json.dumps({"about": args.about, "machine": machine, "state": samples.state.title(), "rounds": args.rounds, "notes": notes,
                                 "figures": [dataclasses.asdict(figure) for figure in figures]}) + "\n")
     print(f"\nall curves: {path}")
     return path, 1 if samples.failures else 0
@@ -284,7 +285,7 @@ def measure(args, libs, program, out):
 def print_figures(figures, samples, names, ranks):
     """Geometric means over sizes of another library / weft, and crossings."""
     peers = [name for name in names if not name.startswith("weft")]
-    print(f"\nother library / weft, {ranks} ranks, measured, geometric means over sizes (above 1: weft is faster)")
+    print(f"\n{samples.state.title()}\nother library / weft, {ranks} ranks, measured, geometric means over sizes (above 1: weft is faster)")
     print(f"{'':14}{'':14}" + "".join(f"{name:>16}" for name in [*peers, "OpenMP"]))
     for row in ("bcast", "reduce", "allreduce", "barrier"):
         for own in ("weft-process", "weft-thread"):

@@ -8,6 +8,7 @@ import matplotlib
 matplotlib.use("Agg")
 from matplotlib import pyplot  # noqa: E402
 
+import states  # noqa: E402
 from run import quartiles, summarize  # noqa: E402
 
 COLORS = {"weft-process": "tab:blue", "weft-thread": "tab:green", "mpich": "tab:orange",
@@ -51,7 +52,8 @@ def panel(axes, key, table, names):
 def main(source, picture):
     with open(source) as file:
         data = json.load(file)
-    table = summarize(data["samples"])
+    state = states.fullest(data["samples"], lambda s: (s["library"], s["row"], s["ranks"], s["bytes"]))
+    table = summarize(state.samples)
     names = list(data["about"]["libraries"])
     keys = list(dict.fromkeys((row, ranks) for row, ranks, _ in table))
     columns = min(3, len(keys))
@@ -65,7 +67,7 @@ def main(source, picture):
     axes[0][0].legend(fontsize=8)
     about = data["about"]
     figure.suptitle(f"{about['cpu']}, {about['cpus']} CPUs, {about['date'][:10]}; medians and "
-                    f"quartiles of {about['options']['rounds']} rounds; lower is better",
+                    f"quartiles of {about['options']['rounds']} rounds; lower is better\n{state.title()}",
                     fontsize=10)
     figure.tight_layout()
     figure.savefig(picture, dpi=110)

@@ -64,8 +64,8 @@ def main(source, picture):
         axes[spare // columns][spare % columns].axis("off")
     about = data["about"]
     drawing.suptitle(f"{about['cpu']}, {about['cpus']} CPUs, {about['date'][:10]}; measured: medians and quartiles "
-                     f"of {data['rounds']} rounds; figures of Li, Hoefler, Snir (HPDC 2013) in shape", fontsize=10)
-    drawing.tight_layout(rect=(0, 0, 1, 0.985))
+                     f"of {data['rounds']} rounds; figures of Li, Hoefler, Snir (HPDC 2013) in shape\n{data['state']}", fontsize=10)
+    drawing.tight_layout(rect=(0, 0, 1, 0.98))
     drawing.savefig(picture, dpi=100)
 
 

@@ -8,6 +8,7 @@ import matplotlib
 matplotlib.use("Agg")
 from matplotlib import pyplot  # noqa: E402
 
+import states  # noqa: E402
 from thread_locks import KINDS, LOCKS, table  # noqa: E402
 
 COUNTS = (("lat", 64, "polls", "4: looks per message, latency"),
@@ -40,7 +41,8 @@ def panel(axes, cells, kind, size, title, ylabel, value):
 def main(source, picture):
     with open(source) as file:
         data = json.load(file)
-    cells = table(data["samples"])
+    state = states.fullest(data["samples"], lambda s: (s["library"], s["row"], s["bytes"]))
+    cells = table(state.samples)
     figure, grid = pyplot.subplots(2, 4, figsize=(20, 9))
     for at, (kind, size, title) in enumerate(KINDS):
         panel(grid[0][at], cells, kind, size, title, "µs per message", lambda cell: cell[0])
@@ -49,7 +51,7 @@ def main(source, picture):
     figure.legend(*grid[0][0].get_legend_handles_labels(), loc="lower center", ncol=8, fontsize=8)
     about = data["about"]
     figure.suptitle(f"Measured and counted: {about['cpu']}, {about['cpus']} CPUs, {about['date'][:10]}; weft's locks "
-                    "(-usc, solid: with selective reactivation), medians", fontsize=10)
+                    f"(-usc, solid: with selective reactivation), medians\n{state.title()}", fontsize=10)
     figure.tight_layout(rect=(0, 0.06, 1, 1))
     figure.savefig(picture, dpi=90)
 

@@ -21,6 +21,7 @@ def measure(args, libs, program, out):
                 f"WEFT_COLL_{call.upper()}": way}), ranks, program, call))
     samples = series.Samples()
     samples.take(jobs, args)
+    print("\n".join(series.tune_in(samples.state, args.weft, out, explained)))
 
     machine = explained.ask("allreduce", args.ranks[0])["machine"]
     print(f"\nregret: what weft takes / the fastest of its ways - 1, measured (medians of {args.rounds} rounds); "

@@ -2,7 +2,9 @@
 /* What the benchmark programs share: a table of rows, each measured for its sizes. A program prints
    one JSON object per row and size from rank 0:
 
-     {"row": "lat", "ranks": 2, "bytes": 8, "us": [one value per batch ...], "errors": 0}
+     {"row": "lat", "ranks": 2, "bytes": 8, "us": [one value per batch ...], "errors": 0,
+      "line_ns": [a cache line's way between the first and the last rank, before each batch and
+   after the last]}
 
    A sender writes a stamp into every cache line of what it sends, and a receiver checks every one,
    so that a copy moves fresh data, a message that did not arrive is noticed, and data that was left
@@ -15,12 +17,17 @@
 #ifndef WEFT_BENCH_ROWS_H
 #define WEFT_BENCH_ROWS_H
 
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* sched_setaffinity */
+#endif
 #include <mpi.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "distance.h"
 
 enum { max_window = 64, max_batches = 101, line_words = 8 };
 
@@ -45,6 +52,7 @@ struct bench {
   int threads;                              /* that call MPI at once, of each rank */
   void (*batch)(struct bench*, long times); /* instead of an operation: so many at once */
   void (*more)(struct bench*);              /* by all ranks: rank 0 adds to the JSON object */
+  struct distance* distance;
 };
 
 typedef void (*operation)(struct bench*);
@@ -85,10 +93,15 @@ static void* allocate(size_t bytes) {
   return memory;
 }
 
+static void print_list(const double* values, int count) {
+  for (int i = 0; i < count; ++i) printf("%s%.5g", i ? ", " : "[", values[i]);
+  printf("]");
+}
+
 /* Measure one row and print it; returns the seconds of one operation. */
 static double measure(struct bench* b, const char* name, operation op, double per_op,
                       const struct options* o) {
-  double us[max_batches];
+  double us[max_batches], line_ns[max_batches + 1];
   b->errors = 0;
   b->stamp = 0;
   /* Some looks: the first meets cold caches and pages, the last sets the length of a batch. */
@@ -102,15 +115,20 @@ static double measure(struct bench* b, const char* name, operation op, double pe
   if (once * (double)times < o->limit_s / 4) timed(b, op, times); /* not counted: clocks settle */
   const double fit = o->limit_s / (once * (double)times);
   const int batches = fit < 1 ? 1 : fit < o->batches ? (int)fit : o->batches;
-  for (int i = 0; i < batches; ++i) us[i] = timed(b, op, times) / (double)times / per_op * 1e6;
+  line_ns[0] = look_at_distance(b->distance);
+  for (int i = 0; i < batches; ++i) {
+    us[i] = timed(b, op, times) / (double)times / per_op * 1e6;
+    line_ns[i + 1] = look_at_distance(b->distance);
+  }
 
   long errors = 0;
   MPI_Reduce(&b->errors, &errors, 1, MPI_LONG, MPI_SUM, 0, MPI_COMM_WORLD);
   if (b->rank == 0) {
-    printf("{\"row\": \"%s\", \"ranks\": %d, \"bytes\": %ld, \"errors\": %ld, \"us\": [", name,
+    printf("{\"row\": \"%s\", \"ranks\": %d, \"bytes\": %ld, \"errors\": %ld, \"us\": ", name,
            b->size, b->bytes, errors);
-    for (int i = 0; i < batches; ++i) printf("%s%.5g", i ? ", " : "", us[i]);
-    printf("]");
+    print_list(us, batches);
+    printf(", \"line_ns\": ");
+    print_list(line_ns, batches + 1);
   }
   if (b->more != NULL) b->more(b);
   if (b->rank == 0) {
@@ -148,9 +166,11 @@ static int size_listed(long bytes, const char* list) {
   return list == NULL || listed(text, list);
 }
 
-static void run_row(const struct row* row, const struct options* o, int rank, int size) {
+static void run_row(const struct row* row, const struct options* o, struct distance* distance) {
+  const int rank = distance->rank, size = distance->size;
   struct bench b = {.rank = rank,
                     .size = size,
+                    .distance = distance,
                     .window = row->window,
                     .threads = row->threads,
                     .batch = row->batch,
@@ -192,8 +212,10 @@ static int run_rows_with(int level, int argc, char** argv, const struct row* row
   }
   if (o.batches < 1) o.batches = 1;
   if (o.batches > max_batches) o.batches = max_batches;
+  struct distance distance = open_distance(rank, size);
   for (size_t i = 0; i < count; ++i)
-    if (o.rows == NULL || listed(rows[i].name, o.rows)) run_row(&rows[i], &o, rank, size);
+    if (o.rows == NULL || listed(rows[i].name, o.rows)) run_row(&rows[i], &o, &distance);
+  close_distance(&distance);
   MPI_Finalize();
   return 0;
 }

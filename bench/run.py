@@ -7,6 +7,7 @@ all alike. Prints medians and the ratio best peer / weft (above 1: weft is faste
 over the rounds; writes the raw samples and a description of the machine as JSON, and a plot.
 """
 import argparse
+import itertools
 import json
 import os
 import platform
@@ -22,6 +23,7 @@ import figures
 import libraries
 import regret
 import series
+import states
 import thread_locks
 
 HERE = Path(__file__).resolve().parent
@@ -99,7 +101,7 @@ def measure(libs, programs, empty, args):
         for row in rows:
             samples.append({"library": library.name, "round": number, "row": row["row"],
                             "ranks": row["ranks"], "bytes": row["bytes"], "us": row["us"],
-                            **({"counts": row["counts"]} if "counts" in row else {})})
+                            **{key: row[key] for key in ("counts", "line_ns") if key in row}})
 
     options = ["-b", str(args.batches), "-t", str(args.batch_ms), "-l", str(args.limit_s)]
     options += ["-m", str(args.max_bytes)] + (["-r", args.rows] if args.rows else [])
@@ -142,27 +144,30 @@ def summarize(samples):
 
 
 def ratios(rounds, own):
-    """Quartiles over the rounds of best peer / own, and who the best peer (by median) is."""
+    """Quartiles of best peer / own, over the rounds or, if no round has both, over all pairs; and who the best
+    peer (by median) is."""
     peer_names = [name for name in rounds if not name.startswith("weft")]
     if own not in rounds or not peer_names:
         return None
     best = min(peer_names, key=lambda name: statistics.median(rounds[name].values()))
-    both = rounds[best].keys() & rounds[own].keys()
-    return (*quartiles([rounds[best][r] / rounds[own][r] for r in both]), best) if both else None
+    theirs, ours = rounds[best], rounds[own]
+    pairs = [(theirs[r], ours[r]) for r in theirs.keys() & ours.keys()] or \
+        list(itertools.product(theirs.values(), ours.values()))
+    return (*quartiles([them / us for them, us in pairs]), best)
 
 
-def print_table(table, names):
+def print_table(table, whole, names):
+    """Times of `table`, ratios of those rows that are in `whole`."""
     owns = [name for name in names if name.startswith("weft")]
     print(f"\n{'us per operation, medians':28}" + "".join(f"{name:>14}" for name in names) +
           "".join(f"{'peer/' + name:>30}" for name in owns))
     for (row, ranks, size), rounds in table.items():
-        line = f"{row:20}{ranks:3}{size:9}"[:32].ljust(28)
         line = f"{row:<14}{ranks:>4}{size:>10}"
         for name in names:
             value = statistics.median(rounds[name].values()) if name in rounds else None
             line += f"{value:14.4g}" if value is not None else f"{'-':>14}"
         for own in owns:
-            found = ratios(rounds, own)
+            found = ratios(whole.get((row, ranks, size), {}), own)
             text = f"{found[1]:.2f} [{found[0]:.2f} {found[2]:.2f}] {found[3]}" if found else "-"
             line += f"{text:>30}"
         print(line)
@@ -198,6 +203,19 @@ def print_levels(table, names):
             low, middle, high = quartiles([multiple[name][r] / single[name][r] for r in both]) if both else (0,) * 3
             line += f"{f'{middle:.2f} [{low:.2f} {high:.2f}]' if both else '-':>22}"
         print(line)
+
+
+def print_states(samples, names):
+    """All tables, of near and of far cores apart. No ratio where a peer that ran was not met in that state."""
+    everywhere = summarize(samples)
+    for state in states.split(samples):
+        table = summarize(state.samples)
+        whole = {key: rounds for key, rounds in table.items()
+                 if all(name in rounds or name.startswith("weft") for name in everywhere[key])}
+        print(f"\n{state.title()}")
+        print_table(table, whole, names)
+        print_means(whole, [name for name in names if name.startswith("weft")])
+        print_levels(table, names)
 
 
 def peers_folder():
@@ -323,10 +341,7 @@ def main():
     about["load_after"] = os.getloadavg()[0]
     if not samples:
         sys.exit("bench: no library ran")
-    table = summarize(samples)
-    print_table(table, [library.name for library in libs])
-    print_means(table, [library.name for library in libs if library.name.startswith("weft")])
-    print_levels(table, [library.name for library in libs])
+    print_states(samples, [library.name for library in libs])
 
     name = f"{args.what}-{about['date'][:10]}-{libraries.revision().rstrip('+')}"
     path = out / f"{name}.json"

@@ -7,9 +7,13 @@ import os
 import statistics
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import run
+import states
+
+ACCESS_WAYS = 1.5  # the model's a, an access to a line that another core wrote, in ways of a line that distance.h times
 
 COLLECTIVES = ["bcast", "reduce", "allreduce", "scan", "gather", "scatter", "allgather", "alltoall",
                "reduce_scatter", "barrier"]
@@ -24,7 +28,7 @@ class Job:
     program: Path
     rows: str
     options: list = None  # None: those of the bench programs
-    read: object = None   # text -> [(row, bytes, us)], for programs that print no JSON rows
+    read: object = None   # text -> [{row, bytes, us: [us]}], for programs that print no JSON rows
 
 
 def with_variables(library, **variables):
@@ -32,12 +36,11 @@ def with_variables(library, **variables):
 
 
 def job_rows(job, args):
-    """[{row, bytes, us}] and why there are none."""
+    """[{row, bytes, us: [us of a batch]}] and why there are none."""
     if job.read is None:
         options = job.options or ["-b", str(args.batches), "-t", str(args.batch_ms), "-l", str(args.limit_s),
                                   "-m", str(args.max_bytes)] + (["-r", job.rows] if job.rows else [])
-        rows, reason = run.run_job(job.library, job.ranks, job.program, options, args.timeout_s)
-        return [(row["row"], row["bytes"], statistics.median(row["us"])) for row in rows], reason
+        return run.run_job(job.library, job.ranks, job.program, options, args.timeout_s)
     try:
         done = subprocess.run(job.library.command(job.ranks, job.program) + job.options, capture_output=True,
                               env=job.library.environment(), text=True, stdin=subprocess.DEVNULL,
@@ -49,13 +52,18 @@ def job_rows(job, args):
     return job.read(done.stdout), None
 
 
+def key_of(sample):
+    return sample["series"], sample["row"], sample["ranks"], sample["bytes"]
+
+
 class Samples:
-    """{(series, row, ranks, bytes): [one median for each round]}"""
+    """`values` {(series, row, ranks, bytes): [one median for each round]}, in the `state` that has most of them."""
 
     def __init__(self):
-        self.values, self.failures = {}, {}
+        self.state, self.values, self.failures = None, {}, {}
 
     def take(self, jobs, args):
+        samples = []
         for number in range(args.rounds):
             print(f"round {number + 1} of {args.rounds}: {len(jobs)} jobs", file=sys.stderr)
             turn = number * len(jobs) // args.rounds
@@ -66,8 +74,10 @@ class Samples:
                 if reason:
                     self.failures[job.series, job.ranks] = reason
                     print(f"  {job.series}, {job.ranks} ranks: {reason}", file=sys.stderr)
-                for row, size, us in rows:
-                    self.values.setdefault((job.series, row, job.ranks, size), []).append(us)
+                samples += [{**row, "series": job.series, "ranks": job.ranks} for row in rows]
+        self.state = states.fullest(samples, key_of)
+        for sample in self.state.samples:
+            self.values.setdefault(key_of(sample), []).append(statistics.median(sample["us"]))
 
     def curve(self, series, row, ranks):
         """[[bytes, lower quartile, median, upper quartile]]"""
@@ -88,6 +98,20 @@ def tune(prefix, out):
     os.environ["XDG_CACHE_HOME"] = str((out / "cache").resolve())
     done = subprocess.run([Path(prefix).resolve() / "bin/weft", "tune"], capture_output=True, text=True)
     print(done.stdout.rstrip(), done.stderr.rstrip(), sep="\n", file=sys.stderr)
+
+
+def tune_in(state, prefix, out, explained):
+    """Tunes again until the prices are those of the state in which the samples were taken; says how it went."""
+    if not state.line_ns:
+        return []
+    for attempt in range(20):
+        explained.answers.clear()
+        price = explained.ask("allreduce", 2)["machine"]["levels"][-1]["a_ns"]
+        if state.line_ns / states.FACTOR < price / ACCESS_WAYS < state.line_ns * states.FACTOR:
+            return [f"{state.title()}; prices were measured there too"]
+        time.sleep(1)
+        tune(prefix, out)
+    return [f"{state.title()}; prices were measured elsewhere (a = {price:.0f} ns): the model is not comparable"]
 
 
 class Explained:

@@ -10,6 +10,8 @@ import json
 import statistics
 import subprocess
 
+import states
+
 LOCKS = ("mtx", "ticket", "clh", "pclh", "clhub", "hclhub", "park")
 KINDS = (("lat", 64, "latency, 64 B"), ("rate", 64, "rate, 64 B"),
          ("comms", 64, "rate, 64 B, a communicator per thread"), ("bw", 1 << 20, "bandwidth, 1 MiB"))
@@ -57,14 +59,18 @@ def table(samples):
 
 
 def print_tables(samples):
-    cells = table(samples)
+    for state in states.split(samples):
+        print_state(table(state.samples), state.title())
+
+
+def print_state(cells, state):
     for kind, size, title in KINDS:
         threads = sorted(n for k, n, b in cells if (k, b) == (kind, size))
         if not threads:
             continue
         most = cells[kind, threads[-1], size]
         names = next(iter(most.values()))[1]
-        print(f"\n{title}, us per message; at {threads[-1]} threads, per message:")
+        print(f"\n{state}\n{title}, us per message; at {threads[-1]} threads, per message:")
         print(f"{'':16}" + "".join(f"{f'{n} threads':>11}" for n in threads) + "".join(f"{name:>16}" for name in names))
         for name in most:
             row = [cells[kind, n, size].get(name) for n in threads]

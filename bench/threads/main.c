@@ -12,10 +12,10 @@
    Beside the times: "counts" per message of both ranks together: context switches, and what the
    library counts itself (performance variables of weft by name; other libraries have none of them).
  */
+#include "../rows.h"
+
 #include <pthread.h>
 #include <sys/resource.h>
-
-#include "../rows.h"
 
 enum { window = 64, large_window = 16, most_threads = 16, answer_tag = 1000 };
 

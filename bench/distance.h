@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How far apart the CPUs of the first and the last rank are at this moment: those of a virtual
+   machine may move within seconds, and no topology tells. These two hand a cache line to and fro;
+   the others sleep. */
+#ifndef WEFT_BENCH_DISTANCE_H
+#define WEFT_BENCH_DISTANCE_H
+
+#include <fcntl.h>
+#include <mpi.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum {
+  distance_batches = 5,
+  distance_turns = 60,
+  distance_sleep_us = 2000,
+  distance_patience = 5000
+};
+
+struct distance {
+  int rank, size;
+  long* line; /* in a page that both of them map; NULL: there is none */
+  long turns; /* that it has gone */
+};
+
+static inline struct distance open_distance(int rank, int size) {
+  struct distance d = {rank, size, NULL, 0};
+  const int other = size > 1 && rank == size - 1, one_of_both = rank == 0 || other;
+  char name[] = "/tmp/weft-bench-XXXXXX";
+  void* page = MAP_FAILED;
+  int file = rank == 0 ? mkstemp(name) : -1;
+  const int sized = file >= 0 && ftruncate(file, 4096) == 0;
+  MPI_Bcast(name, sizeof name, MPI_CHAR, 0, MPI_COMM_WORLD);
+  if (other) file = open(name, O_RDWR);
+  if (file >= 0 && (sized || other))
+    page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  if (file >= 0) close(file);
+  int mapped = !one_of_both || page != MAP_FAILED, all = 0;
+  MPI_Allreduce(&mapped, &all, 1, MPI_INT, MPI_LAND, MPI_COMM_WORLD);
+  if (rank == 0) unlink(name);
+  if (all && size > 1 && one_of_both) d.line = page;
+  return d;
+}
+
+static inline void close_distance(struct distance* d) {
+  if (d->line != NULL) munmap(d->line, 4096);
+}
+
+/* To the first or the last CPU of its mask; the mask before. */
+static inline cpu_set_t pin_to_end(int last) {
+  cpu_set_t mask, one;
+  int found = -1;
+  sched_getaffinity(0, sizeof mask, &mask);
+  for (int cpu = 0; cpu < CPU_SETSIZE && (last || found < 0); ++cpu)
+    if (CPU_ISSET(cpu, &mask)) found = cpu;
+  CPU_ZERO(&one);
+  CPU_SET(found, &one);
+  sched_setaffinity(0, sizeof one, &one);
+  return mask;
+}
+
+/* Called by all ranks; ns of one way of a line, at rank 0. */
+static inline double look_at_distance(struct distance* d) {
+  double best = 0;
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (d->line == NULL) {
+    if (d->rank > 0 && d->rank < d->size - 1) usleep(distance_sleep_us);
+  } else {
+    const int crowded = d->size > sysconf(_SC_NPROCESSORS_ONLN); /* both could share a CPU */
+    cpu_set_t mask;
+    if (crowded) mask = pin_to_end(d->rank != 0);
+    for (int batch = 0; batch < distance_batches; ++batch) {
+      const double start = MPI_Wtime();
+      for (const long end = d->turns + distance_turns; d->turns < end; ++d->turns) {
+        const long mine = 2 * d->turns + (d->rank != 0); /* then the line is this rank's */
+        for (int looks = 0; __atomic_load_n(d->line, __ATOMIC_ACQUIRE) != mine; ++looks)
+          if (looks > distance_patience) sched_yield(); /* both may be on one CPU */
+        __atomic_store_n(d->line, mine + 1, __ATOMIC_RELEASE);
+      }
+      const double ns = (MPI_Wtime() - start) * 1e9 / (2 * distance_turns);
+      if (batch == 0 || ns < best) best = ns;
+    }
+    if (crowded) sched_setaffinity(0, sizeof mask, &mask);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  return best;
+}
+
+#endif

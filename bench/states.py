@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Near and far: which batches were taken while the CPUs were how far apart.
+
+CPUs of a virtual machine move: a cache line's way between the same two takes 40 ns now and 170 ns a second
+later, and whatever ranks do together is that much slower. Programs measure it before and after each batch
+(distance.h: "line_ns"), so that like is compared with like.
+"""
+import math
+import statistics
+from dataclasses import dataclass
+
+UNKNOWN_NS = 1000  # no line takes so long: both ranks were on one CPU, or one of them did not run
+FACTOR = 2  # ways that differ by less are one state
+
+
+@dataclass
+class State:
+    name: str  # near, far; all: where there was one state
+    line_ns: float
+    samples: list  # with the batches of this state only, and those of which it is not known
+
+    def title(self):
+        return "" if self.name == "all" else f"cores {self.name}: a cache line's way takes {self.line_ns:.0f} ns"
+
+
+def known(line_ns):
+    return [ns for ns in line_ns if 0 < ns < UNKNOWN_NS]
+
+
+def border_ns(samples):
+    """Between near and far; None: all ways are alike."""
+    found = sorted(ns for sample in samples for ns in known(sample.get("line_ns", [])))
+    if not found:
+        return None
+    few = len(found) // 50  # a stray look is no state
+    low, high = found[few], found[-1 - few]
+    return math.sqrt(low * high) if high > FACTOR * low else None
+
+
+def batches(sample, is_there):
+    """The sample with those batches before and after which the cores were there; None: with no batch."""
+    line_ns = sample.get("line_ns", [])
+    if not known(line_ns):
+        return sample
+    us = [us for us, before, after in zip(sample["us"], line_ns, line_ns[1:]) if is_there(before) and is_there(after)]
+    return {**sample, "us": us} if us else None
+
+
+def split(samples):
+    """The samples by state, near before far."""
+    border = border_ns(samples)
+    if border is None:
+        return [State("all", 0, samples)]
+    states = []
+    for name, is_there in (("near", lambda ns: 0 < ns < border), ("far", lambda ns: border < ns < UNKNOWN_NS)):
+        found = [ns for sample in samples for ns in sample.get("line_ns", []) if is_there(ns)]
+        own = [sample for sample in (batches(sample, is_there) for sample in samples) if sample is not None]
+        states.append(State(name, statistics.median(found), own))
+    return states
+
+
+def fullest(samples, key):
+    """The state in which most of what `key` tells apart was measured."""
+    return max(split(samples), key=lambda state: len({key(sample) for sample in state.samples}))
