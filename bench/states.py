@@ -15,25 +15,26 @@ FACTOR = 2  # ways that differ by less are one state
 
 @dataclass
 class State:
-    name: str  # near, far; all: where there was one state
-    line_ns: float
+    name: str  # near, far; all: there was one state
+    line_ns: float  # 0: not known
     samples: list  # with the batches of this state only, and those of which it is not known
 
     def title(self):
-        return "" if self.name == "all" else f"cores {self.name}: a cache line's way takes {self.line_ns:.0f} ns"
+        which = "" if self.name == "all" else f"{self.name} cores: "
+        return f"{which}a cache line's way takes {self.line_ns:.0f} ns" if self.line_ns else ""
 
 
 def known(line_ns):
     return [ns for ns in line_ns if 0 < ns < UNKNOWN_NS]
 
 
-def border_ns(samples):
-    """Between near and far; None: all ways are alike."""
-    found = sorted(ns for sample in samples for ns in known(sample.get("line_ns", [])))
+def border_ns(found):
+    """Between near and far ways; None: all are alike."""
     if not found:
         return None
     few = len(found) // 50  # a stray look is no state
-    low, high = found[few], found[-1 - few]
+    ordered = sorted(found)
+    low, high = ordered[few], ordered[-1 - few]
     return math.sqrt(low * high) if high > FACTOR * low else None
 
 
@@ -48,14 +49,14 @@ def batches(sample, is_there):
 
 def split(samples):
     """The samples by state, near before far."""
-    border = border_ns(samples)
+    every = [ns for sample in samples for ns in known(sample.get("line_ns", []))]
+    border = border_ns(every)
     if border is None:
-        return [State("all", 0, samples)]
+        return [State("all", statistics.median(every or [0]), samples)]
     states = []
     for name, is_there in (("near", lambda ns: 0 < ns < border), ("far", lambda ns: border < ns < UNKNOWN_NS)):
-        found = [ns for sample in samples for ns in sample.get("line_ns", []) if is_there(ns)]
         own = [sample for sample in (batches(sample, is_there) for sample in samples) if sample is not None]
-        states.append(State(name, statistics.median(found), own))
+        states.append(State(name, statistics.median(filter(is_there, every)), own))
     return states
 
 
