@@ -133,22 +133,22 @@ void copy_rest(Engine& e, P2p& recv) {
 /// Is the copy left to the sender, if it comes soon? A line that the receiver reads has to be
 /// fetched back before the sender writes it again; one that the sender writes into the receiver's
 /// buffer does not. That counts where the sender goes on to write other messages, so not while it
-/// waits in its call, and between far cores, but for what is short. Where messages are longer
-/// still, nothing is in a cache when it is written again, and two cores copy faster than one. And a
-/// receiver that has messages of its own to copy leaves this one: then each copies one.
+/// waits in its call, and between far cores. Where messages are very long, nothing is in a cache
+/// when it is written again, and two cores copy faster than one. And a receiver that has messages
+/// of its own to copy leaves this one: then each copies one.
 /// Measured, 2-core EPYC, 2026-11-22, us per message in a window of 16, both and the sender alone:
-/// far cores 64 KiB 3.6, 5.1; 256 KiB 32, 17; 512 KiB 45, 33; 1 MiB 75, 68; 2 MiB 149, 185; near 64
-/// KiB 1.6, 2.2; 512 KiB 12, 18; 2 MiB 133, 177. Each way at once: near 256 KiB 13, 8.5; far
-/// 42, 17.
+/// far cores 64 KiB 8.3 (in some runs 3.6), 4.8; 256 KiB 32, 17; 512 KiB 45, 33; 1 MiB 75, 68; 2
+/// MiB 149, 185; near 64 KiB 1.6, 2.2; 512 KiB 12, 18; 2 MiB 133, 177. Each way at once: near 256
+/// KiB 13, 8.5; far 42, 17.
 bool is_left_to_sender(const Engine& e, const Peer& peer, const shm::CopyJob& job,
                        std::int64_t bytes) {
-  constexpr std::int64_t far_min = 128 << 10, most = 2 << 20;
+  constexpr std::int64_t most = 2 << 20;
   constexpr float far_ns = 100;  // with what reading the clock takes: near 45, far 150
   if (job.waits || peer.reach != Reach::direct || bytes >= most) return false;
   // Who looks whether the sender comes takes a sending thread's CPU. relaxed: a guess
   if (e.contexts->waiting.load(std::memory_order_relaxed) > e.waiters.cpus) return false;
   const bool sends = e.free_jobs.size() < shm::Mailbox::jobs;
-  return sends || (bytes > far_min && peer.line_ns > far_ns);
+  return sends || peer.line_ns > far_ns;
 }
 
 /// How long a message is left to a sender that does nothing: less than its copy takes the receiver.
