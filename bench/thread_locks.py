@@ -37,6 +37,7 @@ def variants(library):
 def measure(run, args, library, program):
     """[sample] as run.measure has them; "library" is the configuration."""
     args = copy.copy(args)
+    args.rows = ",".join(row for row in args.rows.split(",") if not row.endswith("_single"))
     args.sizes = ",".join(sorted({str(size) for _, size, _ in KINDS}))
     configurations = variants(library)
     programs = {each.name: program for each in configurations}

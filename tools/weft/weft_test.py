@@ -272,6 +272,16 @@ class Weft(unittest.TestCase):
             self.assertEqual(done.returncode, 1)
             self.assertRegex(done.stderr, r"^no plot: .*\n$")
 
+    def test_bench_runs(self):
+        """Each kind, as short as it can be, without peers."""
+        for what, row in (("messages", "lat"), ("collectives", "bcast"), ("datatypes", "dup"), ("threads", "lat_1t")):
+            with self.subTest(what), tempfile.TemporaryDirectory() as folder:
+                done = weft("bench", what, "--only", "weft-thread", "--peers", folder, "--ranks", "2", "--threads", "1,2", "--rounds", "1",
+                            "--batches", "1", "--batch-ms", "0.1", "--limit-s", "0.01", "--max-bytes", "64", "--out", folder)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                [samples] = [json.loads(path.read_text())["samples"] for path in Path(folder).glob(f"{what}-*[!s].json")]
+                self.assertTrue(any(s["row"] == row and s["us"][0] > 0 and len(s["line_ns"]) == 2 for s in samples), samples)
+
     def test_bench_passes_its_words_on(self):
         done = weft("bench", "--help")
         self.assertEqual(done.returncode, 0, done.stderr)
