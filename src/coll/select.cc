@@ -100,36 +100,33 @@ bool worth_direct(Call call, std::int64_t bytes, int ranks, bool far) {
   // direct / block, 2 ranks, 16, 64, 256 KiB and 1 MiB of a vector or block.
   //
   // Blocks are written into the buffers of those who want them: one copy, but one more meeting than
-  // through strips, and a root writes all alone. Near: allgather 1.09, 0.84, 0.78, 0.76, alltoall
-  // 0.99, 0.82, 0.78, 0.80, gather 0.94, 0.89, 0.85, 0.90, scatter 1.01, 1.14, 0.98, 1.00, bcast
-  // 1.01, 1.02, 0.93, 0.98; far: allgather 1.39, 0.98, 0.86, 0.84, alltoall 1.37, 0.95, 0.84, 0.86,
-  // gather 1.18, 1.15, 0.99, 0.77, scatter 1.42, 1.37, 1.06, 0.98. So do two ranks with operands:
-  // allreduce near 1.18, 0.78, 0.77, 0.64, far 1.60, 1.08, 0.94, 0.88; reduce_scatter (of a block)
-  // near 0.88, 0.84, 0.81, 0.83, far 0.96, 0.92, 0.87, 0.85.
+  // through strips, and lines that others have read. Near: allgather 1.13, 0.98, 0.81, 0.78,
+  // alltoall 1.03, 0.90, 0.78, 0.82, gather 1.00, 0.88, 0.87, 0.93, scatter 1.08, 1.15, 1.06, 0.98,
+  // bcast 1.16, 1.06, 1.01, 1.00; far: allgather 1.71, 1.27, 1.06, 0.91, alltoall 1.59, 1.20, 1.00,
+  // 0.95, gather 1.47, 1.22, 1.17, 0.84, scatter 1.64, 1.40, 1.35, 0.97, bcast 1.82, 1.39, 1.39,
+  // 1.25. So do two ranks with operands: allreduce near 1.30, 0.86, 0.82, 0.75, far 2.12, 1.36,
+  // 1.15, 1.00; reduce_scatter (of a block) near 0.87, 0.82, 0.79, 0.86, far 1.00, 0.92, 0.83,
+  // 0.81.
   //
   // Other reductions read the operands where they are, which their owners have to fetch back before
   // they write them again: with ordinary stores 1.7 ns a line between near cores, 7.5 between far
   // ones, where a copy that overwrites whole lines of another core takes 0.5 and 1.0. Near: reduce
-  // 1.12, 1.04, 1.03, 0.72, 4 ranks allreduce 0.91, 0.91, 0.82, 0.63; far: 1.5 to 2.3.
+  // 1.22, 1.06, 1.10, 0.74, 4 ranks allreduce 0.91, 0.91, 0.82, 0.63; far: 2.1 to 2.4.
   switch (call) {
     case Call::bcast:
-      return ranks == 2 && bytes >= 128 << 10;
     case Call::scatter:
     case Call::scatterv:
       return false;
     case Call::allreduce:
-      if (ranks == 2) return bytes >= 64 << 10;
+      if (ranks == 2) return bytes >= (far ? 1 << 20 : 64 << 10);
       [[fallthrough]];
     case Call::reduce:
       return !far && bytes >= 512 << 10;
     case Call::reduce_scatter:
     case Call::reduce_scatter_block:
       return ranks == 2 ? bytes >= 32 << 10 : !far && bytes >= 1 << 20;  // of the whole vector
-    case Call::gather:
-    case Call::gatherv:
-      return bytes >= (far ? 256 << 10 : 32 << 10);
     default:
-      return bytes >= (far ? 64 << 10 : 32 << 10);
+      return bytes >= (far ? 512 << 10 : 64 << 10);
   }
 }
 

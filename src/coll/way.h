@@ -49,15 +49,12 @@ struct WayCase {
   Way asked = Way::automatic;
   Way advised = Way::automatic;  // by the model (advice.h)
 };
-/// The most that goes by slots. There each rank folds all of an allreduce, and the root all of a
-/// reduce; between near ranks on cores of their own it is soon faster to share that. Measured,
-/// bench collectives, 2 ranks, 2-core EPYC, 2026-11: allreduce of 2 and 4 KiB in slots 0.23 and 0.6
-/// us, direct 0.23 and 0.28, strips 0.32 and 0.37 (between far cores slots 1.4, the others 1.6);
-/// reduce of 4 KiB in slots 0.35 us, direct 0.26.
+/// The most that goes by slots: of several ranks, `window` of them do not stay in a core's first
+/// cache, pieces and strips do. Measured, bench collectives, 2 processes, 2-core EPYC, 2026-11-22,
+/// 4 KiB in slots and not: allgather 0.29 and 0.25 us (far 0.82 and 0.68), reduce 0.21 and 0.19.
 inline std::int64_t slot_max(const WayCase& c) {
-  const bool shared = c.call == Call::allreduce || (c.call == Call::reduce && c.reach);
-  const bool shared_soon = shared && c.ranks <= flat_max && !c.crowded && !c.far;
-  return shared_soon ? std::min<std::int64_t>(c.slot_bytes, 2048) : c.slot_bytes;
+  return c.ranks <= flat_max && !c.crowded ? std::min<std::int64_t>(c.slot_bytes, 2048)
+                                           : c.slot_bytes;
 }
 inline Way choose_way(const WayCase& c) {
   const std::int64_t held = held_by_slot(c.call, c.bytes, c.ranks);

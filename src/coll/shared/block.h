@@ -6,13 +6,18 @@
 //   seat      its rank; payload up to `inline_max` bytes rides in the flag's own line
 //   node      the last rank to arrive at it
 //   meeting   the last rank to arrive at all
-// A rank has `window` seats, slots and pieces and uses number n % window for operation n. It has
-// three strips and uses them in turn: strip k is written again after the meeting of strip k + 2, to
-// which everybody came when done with strip k.
+// A rank has `window` seats and uses number n % window for operation n; for each rank there are
+// `places` slots and room for as many pieces, used the same way. Each has three strips and uses
+// them in turn: strip k is written again after the meeting of strip k + 2, to which everybody came
+// when done with strip k.
+//
+// Whose slots, pieces and strips are whose changes, so that a rank writes where it has read: what
+// it has read is in its cache, and what others have read has to come back first (collectives.md).
 #pragma once
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -22,6 +27,11 @@ inline constexpr std::int64_t inline_max = 48;
 // Operations that a rank may be ahead of the slowest one. Enough to let the root of a row of
 // broadcasts run for a few scheduling rounds; to be measured by bench/collectives.
 inline constexpr int window = 8;
+// One more, so that it is odd: two ranks that take turns as roots write where they have read.
+inline constexpr int places = window + 1;
+// Of a payload that is so short the first line outside the seat is fetched while its flag is
+// awaited; of a longer one it would only be torn from its writer. So places do not change then.
+inline constexpr std::int64_t look_ahead_max = 128;
 // Ranks (or nodes) that meet at one node: few enough that their atomic additions do not queue up,
 // and that a fold over them is one scan of cached lines; to be measured by bench/collectives.
 inline constexpr int fan = 8;
@@ -39,22 +49,22 @@ inline constexpr int scan_ranks_max = 16;
 /// 2026-11-22: between 2 ranks allgather of 256 KiB, strips of 16, 32, 64 KiB: near cores 11.0,
 /// 10.6, 10.6 us, far 21, 19.2, 17.4; 64 KiB in one strip 2.9, in two 2.6. 4 ranks, strips of 64,
 /// 128, 256 KiB: alltoall of 64 KiB 33, 26, 23; pieces of 16, 32, 64 KiB: bcast of 1 MiB 88,
-/// 75, 60.
+/// 75, 60. 2 ranks, pieces of 16, 32, 64 KiB, a plain program that does as bcast does: 256 KiB far
+/// 12.9, 11.2, 11.5, near 6.8, 6.7, 6.8.
 struct Cuts {
   static constexpr std::int64_t smallest = 16 << 10;
   std::int64_t piece_max, strip_max;
   bool overlap;
 
   constexpr Cuts(bool crowded, bool flat)
-      : piece_max(crowded ? 64 << 10 : 16 << 10),
+      : piece_max(crowded ? 64 << 10 : 32 << 10),
         strip_max(crowded ? 256 << 10 : 64 << 10),
         overlap(flat) {}
-  /// From one piece to the next. Where they are longer than what is used of them for less, a power
-  /// of two would crowd some sets of a cache; else the next one follows, as a processor expects.
-  constexpr std::int64_t piece_room() const {
-    return piece_max > smallest ? piece_max + 4096 : piece_max;
+  /// A power of two, so that there are few.
+  constexpr std::int64_t piece(std::int64_t bytes) const {
+    return part(static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(bytes / 4))),
+                piece_max);
   }
-  constexpr std::int64_t piece(std::int64_t bytes) const { return part(bytes / 4, piece_max); }
   constexpr std::int64_t strip(std::int64_t bytes) const {
     return overlap ? part(bytes / 2, strip_max) : strip_max;
   }
@@ -76,6 +86,11 @@ constexpr bool root_folds(int ranks, bool crowded) {
 /// Whole lines for coll.shared_max.
 constexpr std::int64_t slot_bytes_for(std::int64_t shared_max) {
   return (shared_max + 63) / 64 * 64;
+}
+
+/// From one slot to the next: their first lines are not all to be in the same set of a cache.
+constexpr std::int64_t slot_room(std::int64_t slot_bytes) {
+  return slot_bytes + 128;
 }
 
 struct alignas(64) Seat {
@@ -110,8 +125,8 @@ struct BlockLayout {
     meeting_slot = finished + p * 64;
     node_slots = meeting_slot + slot;
     slots = node_slots + node_count * slot;
-    pieces = slots + p * window * slot;
-    strips = pieces + p * window * static_cast<std::size_t>(cuts.piece_room());
+    pieces = slots + p * places * static_cast<std::size_t>(slot_room(slot_bytes));
+    strips = pieces + p * places * static_cast<std::size_t>(cuts.piece_max);
     total = strips + p * strips_each * static_cast<std::size_t>(cuts.strip_max);
   }
   /// Flags and counters start at zero; what follows need not, and is memory only once it is used.

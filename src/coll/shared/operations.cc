@@ -19,6 +19,7 @@ Err Shared::allreduce(const Operands& x) {
   const std::int64_t bytes = x.count * x.type->size;
   if (bytes == 0) return ok;
   note(Call::allreduce, bytes);
+  count_by_turns(bytes);
   // In place, two ranks would write over each other's operands.
   const bool reach = size_ > 2 || !is_in_place(x.send);
   if (const Way w = way(Call::allreduce, bytes, reach); w != Way::slots) {
@@ -34,7 +35,10 @@ Err Shared::allreduce(const Operands& x) {
   // A node folds its children, then those above it fold nodes: other bits than one after another.
   if (flat_ || (size_ > fan && comm_.coll->settings.reproducible)) {
     come();
-    fold(x, x.count, size_, result, [&](int i) { return await(i, bytes); });
+    // From where only this rank reads it; of more than two in place, the result overwrites that.
+    const void* own = size_ > 2 && is_in_place(x.send) ? slot(rank_, bytes) : operand(x);
+    fold(x, x.count, size_, result,
+         [&](int i) { return i == rank_ ? static_cast<const std::byte*>(own) : await(i, bytes); });
   } else {
     publish();
     meet(&x, bytes);
@@ -49,6 +53,7 @@ Err Shared::allgather(const ConstBuffer& send, const Blocks& recv, std::int64_t 
   if (bytes == 0) return ok;
   const bool in_place = is_in_place(send.data);
   note(Call::allgather, bytes, in_place ? bytes : send.bytes());
+  count_by_turns(bytes);
   if (const Way w = way(Call::allgather, bytes); w != Way::slots) {
     w == Way::direct ? allgather_direct(send, recv) : allgather_strips(send, recv, bytes);
     return agreed();
@@ -70,19 +75,20 @@ Err Shared::alltoall(const Blocks& send, const Blocks& recv, std::int64_t bytes)
   const Blocks& from = send.in_place() ? recv : send;
   note(Call::alltoall, bytes, from[0].bytes());
   const std::int64_t total = size_ * bytes;
+  count_by_turns(total);
   if (const Way w = way(Call::alltoall, bytes, !send.in_place()); w != Way::slots) {
     w == Way::direct ? alltoall_direct(send, recv) : alltoall_strips(from, recv, bytes);
     return agreed();
   }
   reserve();
   for (int i = 0; i < size_; ++i)
-    if (i != rank_) datatype::pack(from[i], 0, slot(rank_, total) + i * bytes, bytes);
+    if (i != rank_) datatype::pack(from[i], 0, slot(rank_, total) + part(rank_, i) * bytes, bytes);
   arrive();
   if (!send.in_place()) datatype::copy(send[rank_], recv[rank_], bytes);
   await_all();
   compare(rank_);
   for (int i = 0; i < size_; ++i)
-    if (i != rank_) datatype::unpack(recv[i], 0, await(i, total) + rank_ * bytes, bytes);
+    if (i != rank_) datatype::unpack(recv[i], 0, await(i, total) + part(i, rank_) * bytes, bytes);
   met();
   return agreed();
 }
@@ -91,6 +97,7 @@ Err Shared::bcast(const Buffer& buffer, int root) {
   const std::int64_t bytes = buffer.bytes();
   note(Call::bcast, bytes);
   if (rank_ == root) {
+    count_from(root, bytes);
     if (const Way w = way(Call::bcast, bytes); w != Way::slots) {
       w == Way::direct ? bcast_direct(buffer, root) : bcast_pieces(buffer, root);
       return agreed();
@@ -104,9 +111,11 @@ Err Shared::bcast(const Buffer& buffer, int root) {
   }
   // The root decides which way it goes, whatever this rank expects.
   begin();
-  await(root, 0);
+  count_from(root, bytes);
+  await(root, bytes);
   if (parted_) return agreed();
   const auto sent = static_cast<std::int64_t>(seat(root).what >> 8);
+  count_from(root, sent);
   if (const Way w = way(Call::bcast, sent); w != Way::slots) {
     w == Way::direct ? bcast_direct(buffer, root) : bcast_pieces(buffer, root);
   } else {
@@ -120,6 +129,7 @@ Err Shared::reduce(const Operands& x, int root) {
   const std::int64_t bytes = x.count * x.type->size;
   if (bytes == 0) return ok;
   note(Call::reduce, bytes);
+  count_from(root + 1, bytes);
   if (const Way w = way(Call::reduce, bytes); w != Way::slots) {
     if (w == Way::direct)
       reduce_direct(x, root);
@@ -152,6 +162,7 @@ Err Shared::scan(Call call, const Operands& x) {
   const std::int64_t bytes = x.count * x.type->size;
   if (bytes == 0) return ok;
   note(call, bytes);
+  count_from(0, 0);
   // Pieces fold from the left, slots from the right.
   if (comm_.coll->settings.reproducible || way(call, bytes, false) != Way::slots) {
     scan_pieces(call, x);
@@ -172,6 +183,7 @@ Err Shared::scan(Call call, const Operands& x) {
 Err Shared::reduce_scatter(Call call, const Operands& x, const Parts& parts, std::int64_t total) {
   if (total == 0) return ok;
   note(call, total);
+  count_by_turns(total);
   // In place, a rank's result would overwrite what others have not read yet.
   if (const Way w = way(call, total, !is_in_place(x.send)); w != Way::slots) {
     if (w == Way::block)
@@ -184,8 +196,10 @@ Err Shared::reduce_scatter(Call call, const Operands& x, const Parts& parts, std
   std::memcpy(slot(rank_, total), operand(x), static_cast<std::size_t>(total));
   come();
   const std::int64_t begin = parts.before(rank_) * x.type->size;
+  const auto* own =
+      is_in_place(x.send) ? slot(rank_, total) : static_cast<const std::byte*>(x.send);
   fold(x, parts[rank_], size_, static_cast<std::byte*>(x.recv),
-       [&](int i) { return await(i, total) + begin; });
+       [&](int i) { return (i == rank_ ? own : await(i, total)) + begin; });
   met();
   return agreed();
 }
@@ -193,6 +207,7 @@ Err Shared::reduce_scatter(Call call, const Operands& x, const Parts& parts, std
 Err Shared::gather(const ConstBuffer& send, const Blocks& recv, int root, std::int64_t bytes) {
   if (bytes == 0) return ok;
   note(Call::gather, bytes);
+  count_from(root + 1, bytes);
   if (const Way w = way(Call::gather, bytes); w != Way::slots) {
     w == Way::direct ? gather_direct(send, recv, root) : gather_pieces(send, recv, root, bytes);
     return agreed_with_writers();
@@ -216,6 +231,7 @@ Err Shared::scatter(const Blocks& send, const Buffer& recv, int root, std::int64
   if (bytes == 0) return ok;
   note(Call::scatter, bytes);
   const std::int64_t total = size_ * bytes;
+  count_from(root + 1, total);
   if (const Way w = way(Call::scatter, bytes); w != Way::slots) {
     w == Way::direct ? scatter_direct(send, recv, root) : scatter_pieces(send, recv, root);
     return agreed();
@@ -223,13 +239,14 @@ Err Shared::scatter(const Blocks& send, const Buffer& recv, int root, std::int64
   if (rank_ == root) {
     reserve();
     for (int i = 0; i < size_; ++i)
-      if (i != rank_) datatype::pack(send[i], 0, slot(rank_, total) + i * bytes, bytes);
+      if (i != rank_)
+        datatype::pack(send[i], 0, slot(rank_, total) + part(rank_, i) * bytes, bytes);
     publish();
     wake_all();
     if (!is_in_place(recv.data)) datatype::copy(send[rank_], recv, bytes);
   } else {
     begin();
-    datatype::unpack(recv, 0, await(root, total) + rank_ * bytes, bytes);
+    datatype::unpack(recv, 0, await(root, total) + part(root, rank_) * bytes, bytes);
   }
   finish();
   return agreed();

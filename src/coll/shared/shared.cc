@@ -19,9 +19,6 @@
 namespace weft::coll {
 namespace {
 
-// Of a payload that is so short the first line outside the seat is fetched while its flag is
-// awaited; of a longer one it would only be torn from its writer.
-constexpr std::int64_t look_ahead_max = 128;
 // Names of blocks beside those of the communicator's boards, which count from 0 (node/board.h).
 constexpr std::uint32_t shared_names = 1U << 31;
 
@@ -101,20 +98,15 @@ void Shared::publish() {
   mine.turn.store(now_, std::memory_order_release);
 }
 
-const std::byte* Shared::await(int rank, std::int64_t bytes) {
+void Shared::wait_for_seat(int rank, std::int64_t bytes) {
   Seat& theirs = seat(rank);
-  const std::byte* data = slot(rank, bytes);
-  // acquire: pairs with publish()
-  if (theirs.turn.load(std::memory_order_acquire) != now_)
-    wait(
-        [&] {
-          if (theirs.turn.load(std::memory_order_acquire) == now_) return true;
-          if (bytes <= look_ahead_max) __builtin_prefetch(data);
-          return false;
-        },
-        {.shared = this, .rank = rank});
-  compare(rank);
-  return data;
+  const std::byte* ahead = bytes <= look_ahead_max ? slot(rank, bytes) : theirs.payload;
+  const auto filled = [&] {
+    if (theirs.turn.load(std::memory_order_acquire) == now_) return true;
+    __builtin_prefetch(ahead);
+    return false;
+  };
+  wait(filled, {.shared = this, .rank = rank});
 }
 
 void Shared::finish() {

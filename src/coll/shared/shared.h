@@ -83,18 +83,28 @@ class Shared {
   Shared(Comm& comm, std::uint64_t offset, std::int64_t slot_bytes);
 
   Seat& seat(int rank) const { return seats_[rank * window + static_cast<int>(now_ % window)]; }
+  /// The places of an operation, for slots and pieces, are counted from the rank `first_`.
+  int place(int rank) const {
+    const int n = rank - first_;
+    return n < 0 ? n + size_ : n;
+  }
   std::byte* slot(int rank, std::int64_t bytes) const {
     return bytes <= inline_max
                ? seat(rank).payload
-               : slots_ + (rank * window + static_cast<std::int64_t>(now_ % window)) * slot_bytes_;
+               : slots_ + (place(rank) * places + static_cast<std::int64_t>(now_ % places)) *
+                              slot_room(slot_bytes_);
   }
+  /// Which of the parts for all others in the slot or strip of `of` is that for `to`.
+  static int part(int of, int to) { return to < of ? to : to - 1; }
   std::byte* piece(int rank) const {
-    return pieces_ +
-           (rank * window + static_cast<std::int64_t>(now_ % window)) * cuts_.piece_room();
+    return pieces_ + place(rank) * places * cuts_.piece_max +
+           static_cast<std::int64_t>(now_ % places) * piece_step_;
   }
   std::byte* strip(int rank) const {
-    const auto k = static_cast<std::int64_t>(strips_used_ % strips_each);
-    return strips_ + (rank * strips_each + k) * cuts_.strip_max;
+    const std::uint64_t turn = strips_used_ / strips_each, k = strips_used_ % strips_each;
+    const auto place =
+        (static_cast<std::uint64_t>(rank) + turn) % static_cast<std::uint64_t>(size_);
+    return strips_ + static_cast<std::int64_t>(place * strips_each + k) * cuts_.strip_max;
   }
 
   /// Where the data of an operation goes; direct only where it may (`reach`).
@@ -114,14 +124,28 @@ class Shared {
     other_ = expected_ = note_of(call, bytes);
     parted_ = false;
   }
+  /// The first place is that of `rank`: of a root that writes, or of the rank behind a root that
+  /// does not.
+  void count_from(int rank, std::int64_t held) {
+    first_ = held > look_ahead_max && rank < size_ ? rank : 0;
+  }
+  /// Of a meeting, where all write: everybody moves on after `places` operations.
+  void count_by_turns(std::int64_t held) {
+    if (held > look_ahead_max)
+      count_from(static_cast<int>((now_ + 1) / places % static_cast<std::uint64_t>(size_)), held);
+    else
+      first_ = 0;
+  }
   bool all_agree() const { return other_ == expected_ && !parted_; }
   /// Remember it if `rank` does something else than we. Its seat is filled.
   void compare(int rank) {
     if (parted_) [[unlikely]]
       return;
-    if (seat(rank).what == expected_) [[likely]]
+    // Others have taken the own seat's line.
+    const std::uint64_t what = rank == rank_ ? what_ : seat(rank).what;
+    if (what == expected_) [[likely]]
       return;
-    other_ = seat(rank).what;
+    other_ = what;
     other_rank_ = rank;
   }
   /// Begin the next operation; make sure that this rank's seat of it is free; both.
@@ -149,7 +173,13 @@ class Shared {
   /// Tell everybody that this rank's seat is filled.
   void publish();
   /// Wait for `rank`'s seat.
-  const std::byte* await(int rank, std::int64_t bytes);
+  const std::byte* await(int rank, std::int64_t bytes) {
+    // acquire: pairs with publish()
+    if (seat(rank).turn.load(std::memory_order_acquire) != now_) wait_for_seat(rank, bytes);
+    compare(rank);
+    return slot(rank, bytes);
+  }
+  void wait_for_seat(int rank, std::int64_t bytes);
   /// The end of a stream: this rank needs no seat of it any more.
   void finish();
   /// The end of a meeting: everybody came, so everybody has finished what was before.
@@ -244,6 +274,14 @@ class Shared {
   template <class Fill, class Meanwhile, class Take>
   void in_strips(std::int64_t total, std::int64_t step, Fill&& fill, Meanwhile&& meanwhile,
                  Take&& take);
+  /// How long the pieces of an operation of `bytes` are. They follow each other, as a processor
+  /// expects, so that where they begin depends on their length: a rank that is to write some waits
+  /// until all have finished those of another length.
+  std::int64_t cut_pieces(std::int64_t bytes, bool writes);
+  void finish_piece() {
+    last_piece_ = now_;
+    finish();
+  }
   void bcast_direct(const Buffer& buffer, int root);
   void bcast_pieces(const Buffer& buffer, int root);
   /// The result goes to `root`, or to everybody if it is `everybody`.
@@ -291,10 +329,13 @@ class Shared {
   std::uint64_t now_ = 0;    // number of the operation
   std::uint64_t known_ = 0;  // all ranks have finished operations up to this one
   std::uint64_t strips_used_ = 0;
-  std::uint32_t meetings_ = 0;  // at the nodes
-  std::uint64_t what_ = 0;      // this rank's note
-  std::uint64_t expected_ = 0;  // the others'
-  std::uint64_t other_ = 0;     // a different one that it has seen, else the expected one
+  int first_ = 0;                 // the rank that has the first place
+  std::int64_t piece_step_ = 0;   // from one piece to the next
+  std::uint64_t last_piece_ = 0;  // the newest operation that had one
+  std::uint32_t meetings_ = 0;    // at the nodes
+  std::uint64_t what_ = 0;        // this rank's note
+  std::uint64_t expected_ = 0;    // the others'
+  std::uint64_t other_ = 0;       // a different one that it has seen, else the expected one
   int other_rank_ = 0;
   bool parted_ = false;  // other_rank_ has gone another way
 };

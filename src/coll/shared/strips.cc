@@ -13,9 +13,15 @@
 
 namespace weft::coll {
 
+std::int64_t Shared::cut_pieces(std::int64_t bytes, bool writes) {
+  const std::int64_t step = cuts_.piece(bytes);
+  if (writes && step != piece_step_ && last_piece_ > known_) wait_until_finished(last_piece_);
+  return piece_step_ = step;
+}
+
 void Shared::bcast_pieces(const Buffer& buffer, int root) {
   const auto total = static_cast<std::int64_t>((rank_ == root ? what_ : seat(root).what) >> 8);
-  const std::int64_t step = cuts_.piece(total);
+  const std::int64_t step = cut_pieces(total, rank_ == root);
   for (std::int64_t at = 0; at < total; at += step) {
     const std::int64_t n = std::min(step, total - at);
     if (rank_ == root) {
@@ -31,13 +37,13 @@ void Shared::bcast_pieces(const Buffer& buffer, int root) {
       const std::int64_t room = std::clamp<std::int64_t>(buffer.bytes() - at, 0, n);
       if (room > 0) datatype::unpack(buffer, at, piece(root), room);
     }
-    finish();
+    finish_piece();
   }
 }
 
 /// Rank i hands on the result of ranks 0 to i.
 void Shared::scan_pieces(Call call, const Operands& x) {
-  const std::int64_t size = x.type->size, step = Cuts::smallest / size;
+  const std::int64_t size = x.type->size, step = cut_pieces(Cuts::smallest, true) / size;
   const auto* own = static_cast<const std::byte*>(operand(x));
   auto* result = static_cast<std::byte*>(x.recv);
   const bool first = rank_ == 0, last = rank_ == size_ - 1;
@@ -57,14 +63,14 @@ void Shared::scan_pieces(Call call, const Operands& x) {
     }
     const std::byte* wanted = call == Call::scan ? value : before;
     if (wanted != nullptr) std::memcpy(result + at * size, wanted, bytes);
-    finish();
+    finish_piece();
   }
 }
 
 void Shared::gather_pieces(const ConstBuffer& send, const Blocks& recv, int root,
                            std::int64_t bytes) {
   if (rank_ == root && !is_in_place(send.data)) datatype::copy(send, recv[rank_], bytes);
-  const std::int64_t step = cuts_.piece(bytes);
+  const std::int64_t step = cut_pieces(bytes, rank_ != root);
   for (std::int64_t at = 0; at < bytes && all_agree(); at += step) {
     const std::int64_t n = std::min(step, bytes - at);
     if (rank_ != root) {
@@ -80,16 +86,20 @@ void Shared::gather_pieces(const ConstBuffer& send, const Blocks& recv, int root
         datatype::unpack(recv[i], at, piece(i), n);
       }
     }
-    finish();
+    finish_piece();
   }
 }
 
 /// The root writes each rank's piece to that rank's place: nobody else uses it in this operation.
 void Shared::scatter_pieces(const Blocks& send, const Buffer& recv, int root) {
-  std::int64_t total = rank_ == root ? static_cast<std::int64_t>(what_ >> 8) : 1;
+  std::int64_t total = 1;
+  if (rank_ == root) {
+    total = static_cast<std::int64_t>(what_ >> 8);
+    cut_pieces(total, true);
+  }
   for (std::int64_t at = 0, n; at < total; at += n) {
     if (rank_ == root) {
-      n = std::min(cuts_.piece(total), total - at);
+      n = std::min(piece_step_, total - at);
       reserve();
       for (int i = 0; i < size_; ++i)
         if (i != rank_) datatype::pack(send[i], at, piece(i), n);
@@ -100,10 +110,10 @@ void Shared::scatter_pieces(const Blocks& send, const Buffer& recv, int root) {
       await(root, 0);
       if (parted_) return;
       total = static_cast<std::int64_t>(seat(root).what >> 8);
-      n = std::min(cuts_.piece(total), total - at);
+      n = std::min(cut_pieces(total, false), total - at);
       datatype::unpack(recv, at, piece(rank_), n);
     }
-    finish();
+    finish_piece();
   }
   if (rank_ == root && !is_in_place(recv.data)) datatype::copy(send[rank_], recv, total);
 }
@@ -136,13 +146,13 @@ void Shared::in_strips(std::int64_t total, std::int64_t step, Fill&& fill, Meanw
 void Shared::alltoall_strips(const Blocks& send, const Blocks& recv, std::int64_t bytes) {
   const std::int64_t others = size_ - 1;
   const std::int64_t step = cuts_.strip(bytes * others) / others / 64 * 64;
-  const auto part = [&](int of, int to) { return strip(of) + (to < of ? to : to - 1) * step; };
+  const auto from_to = [&](int of, int to) { return strip(of) + part(of, to) * step; };
   const bool in_place = send[0].data == recv[0].data;
   in_strips(
       bytes, step,
       [&](std::int64_t at, std::int64_t n) {
         for (int i = 0; i < size_; ++i)
-          if (i != rank_) datatype::pack(send[i], at, part(rank_, i), n);
+          if (i != rank_) datatype::pack(send[i], at, from_to(rank_, i), n);
       },
       [&] {
         if (!in_place) datatype::copy(send[rank_], recv[rank_], bytes);
@@ -150,7 +160,7 @@ void Shared::alltoall_strips(const Blocks& send, const Blocks& recv, std::int64_
       [&](std::int64_t at, std::int64_t n) {
         for (int i = 1; i < size_; ++i) {
           const int from = (rank_ + i) % size_;
-          datatype::unpack(recv[from], at, part(from, rank_), n);
+          datatype::unpack(recv[from], at, from_to(from, rank_), n);
         }
       });
 }
@@ -226,7 +236,7 @@ void Shared::allreduce_strips(const Operands& x) {
 
 /// The root folds all. In place its operand goes aside, where the result does not overwrite it.
 void Shared::reduce_pieces(const Operands& x, int root) {
-  const std::int64_t size = x.type->size, step = cuts_.piece(x.count * size) / size;
+  const std::int64_t size = x.type->size, step = cut_pieces(x.count * size, true) / size;
   const auto* own = static_cast<const std::byte*>(operand(x));
   auto* result = static_cast<std::byte*>(x.recv);
   const bool aside = rank_ != root || is_in_place(x.send);
@@ -243,7 +253,7 @@ void Shared::reduce_pieces(const Operands& x, int root) {
         return i == rank_ && !aside ? own + at * size : piece(i);
       });
     }
-    finish();
+    finish_piece();
   }
 }
 

@@ -17,7 +17,9 @@ static void one(MPI_Comm comm, int round) {
   OK(MPI_Comm_rank(comm, &me));
   OK(MPI_Comm_size(comm, &all));
   const int root = (int)draw(1000) % all, kind = (int)draw(8),
-            count = (int)draw(4) ? (int)draw(50) : (int)draw(20000);
+            count = (int)draw(4)   ? (int)draw(50)
+                    : (int)draw(8) ? (int)draw(20000)
+                                   : (int)draw(80000);
   int *a = alloc(sizeof(int) * (count * all + 1)), *b = alloc(sizeof(int) * (count * all + 1)),
       wrong = 0;
   for (int i = 0; i < count * all; ++i) {
