@@ -202,7 +202,7 @@ void add_staged(std::vector<Candidate>& out, const Machine& x, const Setting& s)
   // they have, or copied to where they can read it.
   const auto shown = [&](Prediction own) {
     if (s.threads) return own.wait(1);
-    return Prediction().add("copy to the board", "(copy + b) m", (x.copy + x.top().b) * m);
+    return Prediction().add("copy to the board", "(copy + b/4) m", (x.copy + x.top().taken()) * m);
   };
   const double back = x.top().back() * m;
   const bool staged = model::bcast_staged(x, m) < model::bcast_one_stage(x, m);

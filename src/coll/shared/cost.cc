@@ -172,7 +172,7 @@ void add_arrival(Prediction& out, double read) {
 
 Prediction direct_in(Call call, const Machine& x, std::int64_t bytes, bool flat) {
   const double m = lines_of(bytes), p = x.ranks(), others = (p - 1) * m;
-  const double put = x.copy + x.top().b;  // a line of another rank's buffer
+  const double put = x.copy + x.top().taken();  // a line of another rank's buffer
   Prediction out;
   switch (call) {
     case Call::bcast:  // the root's flag tells the way
@@ -181,7 +181,7 @@ Prediction direct_in(Call call, const Machine& x, std::int64_t bytes, bool flat)
     case Call::scatter:
       out.wait(3);  // the root for all, who came before it and wait for it
       out.add("look at all flags", "a line each of p-1 ranks", all_flags(x));
-      out.add_for_one("the root writes to all", "(copy + b) (p-1) m", put * others);
+      out.add_for_one("the root writes to all", "(copy + b/4) (p-1) m", put * others);
       if (call == Call::scatter) out.add_for_one("the root copies its own", "copy m", x.copy * m);
       out.add("the root's flag", "one line", farthest_flag(x));
       add_arrival(out, x.top().read(m, 1));
@@ -189,7 +189,7 @@ Prediction direct_in(Call call, const Machine& x, std::int64_t bytes, bool flat)
     case Call::gather:
       out.wait(2);
       out.add("the root's flag", "one line", farthest_flag(x));
-      out.add("all write to the root", "(copy + b) m", put * m);
+      out.add("all write to the root", "(copy + b/4) m", put * m);
       out.add("look at all flags", "a line each of p-1 ranks", all_flags(x));
       out.add_for_one("the root copies its own", "copy m", x.copy * m);
       add_arrival(out, one_reads_all(x, m));
@@ -200,18 +200,18 @@ Prediction direct_in(Call call, const Machine& x, std::int64_t bytes, bool flat)
       const double targets = call == Call::allreduce ? p : 1;
       add_agreement(out, x, flat);
       if (p == 2 && call != Call::reduce) {
-        out.add("bring a half to the other", "(copy + b) m/2", put * m / 2);
+        out.add("bring a half to the other", "(copy + b/4) m/2", put * m / 2);
         add_meeting(out, x, flat);
         out.add("fold a half there", "a + (b + reduce) m/2", all_read(x, m / 2) + x.reduce * m / 2);
         if (call == Call::reduce_scatter) return out;
-        out.add("bring the result", "(copy + b) m/2", put * m / 2);
+        out.add("bring the result", "(copy + b/4) m/2", put * m / 2);
         add_meeting(out, x, flat);
         add_arrival(out, all_read(x, m / 2));
         return out;
       }
       add_tiles(out, x, m);
-      out.add("write the tile where it is wanted", "(copy + b) m/p per rank",
-              targets * (x.copy + (call == Call::reduce_scatter ? 0 : x.top().b)) * m / p);
+      out.add("write the tile where it is wanted", "(copy + b/4) m/p per rank",
+              targets * (call == Call::reduce_scatter ? x.copy : put) * m / p);
       add_meeting(out, x, flat);
       add_fetch_back(out, x, m * (p - 1) / p);
       return out;
@@ -220,7 +220,7 @@ Prediction direct_in(Call call, const Machine& x, std::int64_t bytes, bool flat)
     case Call::alltoall:
       add_agreement(out, x, flat);
       out.add("copy the own block", "copy m", x.copy * m);
-      out.add("all write to all", "(copy + b) (p-1) m", put * others);
+      out.add("all write to all", "(copy + b/4) (p-1) m", put * others);
       add_meeting(out, x, flat);
       add_arrival(out, all_read(x, m));
       return out;
@@ -238,7 +238,7 @@ void add_pieces(Prediction& out, Call call, const Machine& x, double m, double w
   const double piece = piece_lines(x, m), pieces = std::ceil(m / piece);
   const double first = m > 0 ? std::min(1.0, piece / m) : 1;
   out.add("first piece", "write, then read it", write * first);
-  out.add("write and read at the same time", "max of (copy + b) m and sum of (a + b m)",
+  out.add("write and read at the same time", "max of (copy + b/4) m and sum of (a + b m)",
           std::max(write * (1 - first), read));
   out.wait(std::ceil(pieces / window) + 1);  // a writer is a window ahead
   const bool root_awaits = call == Call::gather || call == Call::reduce;
@@ -248,7 +248,7 @@ void add_pieces(Prediction& out, Call call, const Machine& x, double m, double w
 
 Prediction pieces_cost(Call call, const Machine& x, double m) {
   const double p = x.ranks();
-  const double in = x.copy + x.top().b;  // readers have what is written there again
+  const double in = x.copy + x.top().taken();  // from readers, who have what was there before
   Prediction out;
   switch (call) {
     case Call::bcast:
@@ -267,10 +267,10 @@ Prediction pieces_cost(Call call, const Machine& x, double m) {
       break;
     default: {  // scan: a piece goes on while its rank folds the next one
       const double first = std::min(m, lines_of(Cuts::smallest));
-      const double step = 2 * x.copy + x.reduce + 2 * x.top().b;
-      out.add("first piece, rank by rank", "(p-1) (a + (2 copy + reduce + 2 b) m)",
+      const double step = 2 * x.copy + x.reduce + x.top().taken() + x.top().b;
+      out.add("first piece, rank by rank", "(p-1) (a + (2 copy + reduce + 5/4 b) m)",
               (p - 1) * (x.top().line() + x.top().a + step * first));
-      out.add("the other pieces behind it", "(2 copy + reduce + 2 b) m", step * (m - first));
+      out.add("the other pieces behind it", "(2 copy + reduce + 5/4 b) m", step * (m - first));
       out.wait(std::ceil(m / lines_of(Cuts::smallest)));
     }
   }
@@ -287,7 +287,9 @@ Prediction strips_cost(Call call, const Machine& x, double m, bool flat) {
   const std::int64_t strip =
       tiles ? cuts.strip_max : cuts.strip(static_cast<std::int64_t>(staged) * 64);
   Prediction out, meeting;
-  out.add("copy into the strips", "(copy + b) m", (x.copy + x.top().b) * others);
+  // Each of two ranks writes where it has read.
+  const double taken = x.ranks() == 2 ? 0 : x.top().taken();
+  out.add("copy into the strips", "(copy + b/4) m, of two ranks copy m", (x.copy + taken) * others);
   const double strips = std::ceil(staged / lines_of(strip));
   add_agreement(meeting, x, flat);
   if (tiles) add_meeting(meeting, x, flat);

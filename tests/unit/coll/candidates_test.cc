@@ -65,9 +65,9 @@ TEST(SharedCost, LongerAllreduceReadsFlagAndSlot) {
 }
 
 TEST(SharedCost, DirectBroadcast) {
-  // 1000 lines, 2 ranks: a flag each way, copied to the other's lines, a flag, read there.
+  // 1000 lines, 2 ranks: a flag each way, copied to lines taken from the other, a flag, read there.
   EXPECT_NEAR(ns_of(direct_cost(Call::bcast, machine(2, 1), 64000, true)),
-              2 * 54 + 1000 + 4000 + 54 + 50 + 4000, 1e-6);
+              2 * 54 + 1000 + 4000 / 4 + 54 + 50 + 4000, 1e-6);
 }
 
 TEST(SharedCost, EveryWayCostsMoreForMore) {
