@@ -133,7 +133,7 @@ TEST(Candidates, ChoicesOverSize) {
   EXPECT_EQ(choices(two, setting(Call::allreduce, 0, true)), "slots:0 strips:2049 direct:65536");
   EXPECT_EQ(choices(two, setting(Call::bcast, 0, true)), "slots:0 pieces:2049");
   EXPECT_EQ(choices(two, setting(Call::alltoall, 0)), "slots:0 strips:1025");
-  EXPECT_EQ(choices(two, setting(Call::alltoall, 0, true)), "slots:0 strips:1025 direct:65536");
+  EXPECT_EQ(choices(two, setting(Call::alltoall, 0, true)), "slots:0 strips:1025 direct:131072");
   EXPECT_EQ(choices(many, setting(Call::scatter, 0)), "slots:0 pieces:129");
   EXPECT_EQ(choices(many, setting(Call::scan, 0)), "slots:0 pieces:1");
   EXPECT_EQ(choices(two, setting(Call::scan, 0)), "slots:0 pieces:2049");
