@@ -47,4 +47,14 @@ inline void stream_bytes(void* to, const void* from, std::size_t bytes) {
 #endif
 }
 
+/// The line at `p` will be written soon: take it from other caches meanwhile.
+inline void fetch_to_write(const void* p) {
+#ifdef __x86_64__
+  // __builtin_prefetch would fetch it to read; a processor that does not know prefetchw ignores it
+  asm volatile("prefetchw %0" : : "m"(*static_cast<const char*>(p)));
+#else
+  __builtin_prefetch(p, 1);
+#endif
+}
+
 }  // namespace weft

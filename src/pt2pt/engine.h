@@ -96,6 +96,7 @@ struct Peer {
   Link<Peer> busy_link;
   bool leaves = false;         // to this rank what it sends, as far as one knows
   float line_ns = 0;           // that a line which the peer has written takes to come, about
+  std::uint64_t received = 0;  // messages that this rank had received when it last sent to the peer
   std::int64_t copied_ns = 0;  // when it had last copied a message of its own
   std::int64_t eager_max = 0;  // at least the engine's
 };

@@ -102,6 +102,7 @@ struct Claim {
   wire::Cell* cell;
   std::byte* payload;
   std::uint32_t turn;
+  bool follows;  // the sender's claim before: nobody else sends here just now
 };
 
 /// A rank's view of one peer's mailbox, for sending. Guarded by the context's lock.
@@ -121,6 +122,10 @@ class Outbox {
     claim.cell->turn.store(claim.turn, std::memory_order_release);
     return wake();
   }
+  /// After a message of a row: take the lines of a later one out of the receiver's cache. The
+  /// compare-and-swap of claim() waits until all that was written before has its lines; so else
+  /// each message takes as long as a line's way there and back.
+  void fetch_ahead(const Claim& last, std::uint32_t payload_bytes);
   /// relaxed: a hint; a late reader pushes a few messages more
   bool asks_first() const { return at_.box->asks_first.load(std::memory_order_relaxed) != 0; }
   bool wake() { return at_.wake(); }
@@ -133,6 +138,7 @@ class Outbox {
   View at_;
   std::uint32_t head_cells_ = 0;  // the receiver's head as last seen
   std::uint32_t head_units_ = 0;
+  std::uint32_t next_cell_ = 0;  // after the last that was claimed here
 };
 
 /// Where a mailbox's next message will be: for a thread that looks for it without the context's

@@ -68,6 +68,25 @@ TEST(Mailbox, refuses_payload_that_has_no_room) {
   EXPECT_TRUE(out.claim(bytes, &claim));
 }
 
+TEST(Mailbox, knows_a_row_of_one_sender) {
+  SmallJob small(3);
+  Outbox one, other;
+  one.open(*small.job, 2);
+  other.open(*small.job, 2);
+  const auto follows = [](Outbox& out) {
+    Claim claim;
+    EXPECT_TRUE(out.claim(64, &claim));
+    out.commit(claim);
+    out.fetch_ahead(claim, 64);
+    return claim.follows;
+  };
+  follows(one);
+  for (int i = 0; i < 16; ++i) EXPECT_TRUE(follows(one));
+  EXPECT_FALSE(follows(other));
+  EXPECT_FALSE(follows(one));
+  EXPECT_TRUE(follows(one));
+}
+
 TEST(Mailbox, keeps_order_and_payloads_of_concurrent_senders) {
   constexpr int senders = 3;
   constexpr int messages = 20000;
