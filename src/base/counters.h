@@ -40,6 +40,7 @@ namespace weft {
   X(lock_in_vain, "times", "a waiting thread took a context's lock and found nothing to do")  \
   X(signals, "times", "a waiting thread was woken because its operations were complete")      \
   X(signals_in_vain, "times", "a waiting thread was woken and had to wait on")                \
+  X(past_caches, "bytes", "bytes of messages that this rank copied past the caches")          \
   X(coll_past_caches, "bytes", "bytes that collectives copied past the caches")               \
   X(servers, "times", "a waiting thread began to look after messages for all, after another") \
   X(thread_wakes, "wakes",                                                                    \

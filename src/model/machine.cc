@@ -100,6 +100,13 @@ std::string_view price_name(const topo::Hierarchy& node, int l) {
   return outside ? "Machine" : node.name(l);
 }
 
+double cache_share(const Parameters& prices, int ranks) {
+  double most = 0;
+  for (const Cache& cache : std::span(prices.cache).first(static_cast<std::size_t>(prices.caches)))
+    most = std::max(most, cache.lines / std::min(cache.cpus, ranks));
+  return most;
+}
+
 Machine machine_of(const Parameters& prices, const topo::Hierarchy& node,
                    std::span<const std::int32_t> members) {
   Machine out;
@@ -111,9 +118,7 @@ Machine machine_of(const Parameters& prices, const topo::Hierarchy& node,
   out.step = prices.step;
   out.memory = prices.memory;
   out.turn = prices.turn;
-  for (const Cache& cache : std::span(prices.cache).first(static_cast<std::size_t>(prices.caches)))
-    out.cache_lines = std::max(
-        out.cache_lines, cache.lines / std::min(cache.cpus, static_cast<int>(members.size())));
+  out.cache_lines = cache_share(prices, out.members);
   int inside = 1;  // ranks in one part of the last level taken
   for (int l = node.levels() - 1; l >= 0; --l) {
     std::map<std::int32_t, int> held;

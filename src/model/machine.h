@@ -135,6 +135,9 @@ struct Machine {
 /// nothing of how near they are.
 std::string_view price_name(const topo::Hierarchy& node, int l);
 
+/// A rank's share of the largest cache, in lines, where so many ranks work; 0: not known.
+double cache_share(const Parameters& prices, int ranks);
+
 /// The machine of the ranks `members` (world ranks, at least two). Where parts hold different
 /// numbers of ranks the largest counts.
 Machine machine_of(const Parameters& prices, const topo::Hierarchy& node,

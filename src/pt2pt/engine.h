@@ -53,6 +53,7 @@ struct P2p : Request, Outgoing, Posted {
   bool counted = false;      // holds references to its type and communicator
   bool offered = false;      // a large send: the receiver knows of it
   bool listed = false;       // in Engine::shown or Engine::left
+  bool past_caches = false;  // a staged receive: of more than the caches hold
   bool recalled = false;     // a pushed send: cancelled, which is for the receiver to decide
   bool owns_buffer = false;  // send of a packed copy (buffered mode, sendrecv_replace)
   Mode mode = Mode::standard;
@@ -129,7 +130,9 @@ struct Engine {
   std::int64_t kernel_copy_min = 0;
   std::int64_t unexpected_max = 0;
   std::int64_t cooperate_min = 0;
+  std::int64_t cached_max = 0;  // bytes of this rank's large messages that its caches hold
   bool use_kernel_copy = true;
+  bool past_caches = false;  // the last offer was of more than the caches hold
 
   shm::Inbox inbox;
   std::vector<Peer> peers;
@@ -139,6 +142,8 @@ struct Engine {
   Pool<Control, Kind::dead> controls;
   ByteCache payloads;  // of unexpected messages
   std::vector<std::uint32_t> free_jobs;
+  /// Are messages that this rank offered not over?
+  bool has_offers() const { return free_jobs.size() < shm::Mailbox::jobs; }
   P2p* sent = nullptr;  // the one completed request that all eager nonblocking sends share
   List<Peer, &Peer::busy_link> busy;  // peers with a queue
   List<P2p, &P2p::copy_link> shown;   // sends whose receives show their buffers
@@ -255,7 +260,7 @@ void set_care(Engine& e, bool needs);
 inline bool has_begun(const Engine& e) {
   constexpr std::size_t shared_one = 1;  // Engine::sent
   return e.ending || e.requests.live() > shared_one || !e.busy.empty() || !e.pollers.empty() ||
-         e.free_jobs.size() < shm::Mailbox::jobs;
+         e.has_offers();
 }
 inline void leave_context(Engine& e) {
   const bool needs = e.waiters.waiting == 0 && has_begun(e);
@@ -307,6 +312,25 @@ inline void look_for(Engine& e, const Awaited& awaited) {
   e.matcher.favour(nullptr, 0);
 }
 
+/// Tells receivers that a thread waits here, and pushes what it is asked for.
+class SaysWaits {
+ public:
+  explicit SaysWaits(Engine& e) : e_(e), says_(e.past_caches && e.has_offers()) {
+    if (says_) [[unlikely]]
+      e_.inbox.say_waits(true);
+  }
+  ~SaysWaits() {
+    if (says_) [[unlikely]]
+      e_.inbox.say_waits(false);
+  }
+  SaysWaits(const SaysWaits&) = delete;
+  SaysWaits& operator=(const SaysWaits&) = delete;
+
+ private:
+  Engine& e_;
+  const bool says_;
+};
+
 /// Progress until done(): every wait of the library. done() is cheap; who makes it true either
 /// completes a request, or sends a message, or calls wake_rank(). `awaited`: the requests that make
 /// it true, or what else does.
@@ -315,6 +339,7 @@ void wait_until(Engine& e, Done&& done, const Awaited& awaited = {}) {
   look_for(e, awaited);
   if (done()) return;
   const TraceSpan span(e.trace.get(), "wait");
+  const SaysWaits says(e);
   if (e.lock.enabled()) {
     Waiting me(done, awaited);
     return wait_among_threads(e, me);

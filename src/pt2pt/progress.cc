@@ -12,6 +12,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "model/machine.h"
+
 namespace weft::pt2pt {
 namespace {
 
@@ -147,6 +149,14 @@ bool push_control(Engine& e, Peer& peer, Outgoing& item) {
   return true;
 }
 
+/// A rank's share of the largest cache, if the launcher has told.
+std::int64_t cached_max_of(const memory::JobHeader& h) {
+  model::Parameters prices;
+  std::memcpy(&prices, h.prices, sizeof prices);
+  const double lines = model::cache_share(prices, static_cast<int>(h.nranks));
+  return lines > 0 ? static_cast<std::int64_t>(lines * model::line_bytes) : INT64_MAX;
+}
+
 /// True if there was anything to do.
 bool look(Engine& e) {
   ++e.counters->polls;
@@ -263,6 +273,7 @@ void Engine::open(memory::Job& the_job, int rank, const Params& the_params, Coun
   unexpected_max = params->integer(P::pt2pt_unexpected_max);
   kernel_copy_min = policy.crowded ? 0 : params->integer(P::pt2pt_kernel_copy_min);
   cooperate_min = policy.crowded ? INT64_MAX : params->integer(P::pt2pt_cooperate_min);
+  cached_max = policy.crowded ? INT64_MAX : cached_max_of(h);
   use_kernel_copy = params->boolean(P::memory_cma);
   if (h.watched == 0 && hang::limit_ns(*params) > 0)
     watch = std::make_unique<hang::Watch>(the_job, hang::limit_ns(*params));

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/copy.h"
 #include "pt2pt/engine.h"
 
 namespace weft::pt2pt {
@@ -15,6 +16,11 @@ void init_recv(P2p& recv, Engine& e, const Buffer& into, int source, int tag, Co
   recv.comm = &comm;
   recv.buffer = into;
   recv.envelope = {comm.context + static_cast<std::uint32_t>(space), source, tag};
+}
+
+[[gnu::cold]] void stream(Engine& e, P2p& recv, const void* piece, std::int64_t bytes) {
+  stream_bytes(datatype::block(recv.buffer) + recv.moved, piece, static_cast<std::size_t>(bytes));
+  e.counters->past_caches += static_cast<std::uint64_t>(bytes);
 }
 
 }  // namespace
@@ -41,7 +47,9 @@ void begin_data(Engine& e, P2p& recv, const wire::Envelope& from, std::int64_t b
 void add_data(Engine& e, P2p& recv, const void* piece, std::int64_t bytes) {
   const std::int64_t n = std::min(bytes, recv.bytes - recv.moved);  // what has room
   if (n > 0) {
-    if (recv.buffer.type->dense) [[likely]] {
+    if (recv.past_caches) [[unlikely]] {
+      stream(e, recv, piece, n);
+    } else if (recv.buffer.type->dense) [[likely]] {
       std::memcpy(datatype::block(recv.buffer) + recv.moved, piece, static_cast<std::size_t>(n));
     } else {
       datatype::unpack(recv.buffer, recv.moved, piece, n);
@@ -79,7 +87,7 @@ void free_kept(Engine& e, Arrived& message) {
 }
 
 void start_recv(Engine& e, P2p& recv) {
-  recv.done = false;
+  recv.done = recv.past_caches = false;
   recv.error = MPI_SUCCESS;
   while (Arrived* message = e.matcher.find_arrived(recv.envelope)) {
     if (!claim_arrived(e, *message)) continue;

@@ -37,6 +37,7 @@ struct alignas(64) CopyJob {
   bool typed;                        // the data is not one block
   bool waits;                        // the sender is in a blocking call
   bool by_layout;                    // one side is not one block
+  bool past_caches;                  // more is under way than the sender's caches hold
   std::atomic<std::uint32_t> claim;  // who was first: the receiver's match or the sender's cancel
   // line 1: both
   // chunks handed out, above them (32 bits) the number of the offer: a receiver may come too late
@@ -56,6 +57,7 @@ struct Mailbox {
   sync::ParkWord parked;
   std::atomic<std::uint32_t> asks_first;  // 1: too much unexpected data; offer, do not push
   std::atomic<std::uint32_t> knocked;     // a sender waits for room, or for an answer
+  std::atomic<std::uint32_t> in_wait;     // its rank waits for messages that are past the caches
   // line 1: senders
   alignas(64) std::atomic<std::uint64_t> tail;  // cells << 32 | units claimed
 
@@ -128,6 +130,8 @@ class Outbox {
   void fetch_ahead(const Claim& last, std::uint32_t payload_bytes);
   /// relaxed: a hint; a late reader pushes a few messages more
   bool asks_first() const { return at_.box->asks_first.load(std::memory_order_relaxed) != 0; }
+  /// relaxed: a hint; see Inbox::say_waits
+  bool is_in_wait() const { return at_.box->in_wait.load(std::memory_order_relaxed) != 0; }
   bool wake() { return at_.wake(); }
   /// Whoever waits in the rank has to look here, in whatever context it sleeps: there was no room,
   /// or something here needs an answer.
@@ -201,6 +205,8 @@ class Inbox {
     if (is_knocked()) at_.box->knocked.exchange(0, std::memory_order_seq_cst);
   }
   void ask_first(bool yes) { at_.box->asks_first.store(yes ? 1 : 0, std::memory_order_relaxed); }
+  /// This rank waits now, or does no longer.
+  void say_waits(bool yes) { at_.box->in_wait.store(yes ? 1 : 0, std::memory_order_relaxed); }
   CopyJob& job(std::uint32_t index) { return at_.job(index); }
   /// Largest payload a single message may carry through the ring.
   std::uint32_t payload_max() const { return at_.unit_count * 64 / 8; }
