@@ -52,8 +52,9 @@ void add_meeting(Prediction& out, const Machine& x, bool flat, double m = 0) {
     count += here * level.line();
     if (m > 0) fold += (here - 1) * (level.read(m, 1) + x.reduce * m);
   }
-  out.add("count in at nodes of 8", "8 lines per level of the tree", count);
-  out.add("last one folds", "(2) with n = 8", fold);
+  // One after the other: nobody works beside it on the same CPU.
+  out.add_for_one("count in at nodes of 8", "8 lines per level of the tree", count);
+  out.add_for_one("last one folds", "(2) with n = 8", fold);
   out.add("release", "one line", farthest_flag(x));
 }
 
@@ -80,14 +81,16 @@ Prediction slots_stream(Call call, const Machine& x, std::int64_t bytes) {
     if (!inlined) out.add("all read the slot", "(4) right", model::bcast_one_stage(x, m));
     return out;
   }
-  out.add("look at all flags", "a line each of p-1 ranks", all_flags(x));
+  const bool all = call == Call::scan;  // else the root
+  const auto add = all ? &Prediction::add : &Prediction::add_for_one;
+  (out.*add)("look at all flags", "a line each of p-1 ranks", all_flags(x));
   if (!inlined)
-    out.add("read all slots", "sum of (a + b m) over p-1 ranks",
-            call == Call::scan ? all_read(x, m) : one_reads_all(x, m));
+    (out.*add)("read all slots", "sum of (a + b m) over p-1 ranks",
+               all ? all_read(x, m) : one_reads_all(x, m));
   if (call == Call::gather)
-    out.add("root copies them out", "copy p m", p * x.copy * m);
+    out.add_for_one("root copies them out", "copy p m", p * x.copy * m);
   else
-    out.add("fold", "(p-1) reduce m", (p - 1) * x.reduce * m);
+    (out.*add)("fold", "(p-1) reduce m", (p - 1) * x.reduce * m);
   return out;
 }
 
