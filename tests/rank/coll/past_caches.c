@@ -4,21 +4,13 @@
 // processes do not copy directly.
 #include <unistd.h>
 
+#include "../counter.h"
 #include "forms.h"
-
-static MPI_T_pvar_session session;
-static MPI_T_pvar_handle handle;
-
-static unsigned long long past(void) {
-  unsigned long long bytes = 0;
-  OK(MPI_T_pvar_read(session, handle, &bytes));
-  return bytes;
-}
 
 static void exchange(int n, int threads) {
   const size_t room = (size_t)n * (size_t)size;
   int *mine = malloc(room * sizeof *mine), *got = calloc(room, sizeof *got);
-  const unsigned long long before = past();
+  const unsigned long long before = counted();
   for (int to = 0; to < size; ++to)
     for (int i = 0; i < n; ++i) mine[(size_t)to * (size_t)n + (size_t)i] = item(rank, to, i);
   COLL(Alltoall, alltoall, mine, n, MPI_INT, got, n, MPI_INT, MPI_COMM_WORLD);
@@ -35,7 +27,7 @@ static void exchange(int n, int threads) {
   for (int i = 0; i < n; ++i)
     CHECK(mine[i] == item(size - 1, 0, i), "bcast of %d: wrong at %d", n, i);
 
-  const unsigned long long bytes = past() - before, block = (unsigned long long)n * sizeof(int);
+  const unsigned long long bytes = counted() - before, block = (unsigned long long)n * sizeof(int);
   const int others = rank == size - 1 ? size - 1 : 0;  // the root writes to all
   const unsigned long long copied = (unsigned long long)(2 * size + others) * block;
   const int is_long = n > 10000;
@@ -46,20 +38,13 @@ static void exchange(int n, int threads) {
 }
 
 int main(int argc, char** argv) {
-  int provided, index = -1, count = 0;
   start_form(&argc, &argv);
   const long pid = (long)getpid();
   long pids = 0;
   OK(MPI_Allreduce(&pid, &pids, 1, MPI_LONG, MPI_SUM, MPI_COMM_WORLD));
-  OK(MPI_T_init_thread(MPI_THREAD_SINGLE, &provided));
-  OK(MPI_T_pvar_session_create(&session));
-  OK(MPI_T_pvar_get_index("coll_past_caches", MPI_T_PVAR_CLASS_AGGREGATE, &index));
-  OK(MPI_T_pvar_handle_alloc(session, index, NULL, &handle, &count));
-  OK(MPI_T_pvar_start(session, handle));
+  open_counter("coll_past_caches", MPI_T_PVAR_CLASS_AGGREGATE);
   exchange(100, pids == size * pid);
   exchange(50000, pids == size * pid);
-  OK(MPI_T_pvar_handle_free(session, &handle));
-  OK(MPI_T_pvar_session_free(&session));
-  OK(MPI_T_finalize());
+  close_counter();
   return finish();
 }

@@ -2,21 +2,12 @@
 // What making a communicator costs, in messages (MPI-5.0 §7.4.2): a duplicate is one broadcast of a
 // number, so no rank sends more than lg p messages and all together p - 1; a split is a gather and
 // a broadcast.
-#include "../check.h"
-
-static MPI_T_pvar_session session;
-static MPI_T_pvar_handle handle;
-
-static unsigned long long sent(void) {
-  unsigned long long value = 0;
-  OK(MPI_T_pvar_read(session, handle, &value));
-  return value;
-}
+#include "../counter.h"
 
 // Messages this rank and all ranks sent since `before`.
 static void check_sent(const char* what, unsigned long long before, int most_here,
                        int all_together) {
-  const int mine = (int)(sent() - before);
+  const int mine = (int)(counted() - before);
   int all = 0;
   CHECK(mine <= most_here, "%s: rank %d sent %d messages, expected at most %d", what, rank, mine,
         most_here);
@@ -25,34 +16,28 @@ static void check_sent(const char* what, unsigned long long before, int most_her
 }
 
 int main(int argc, char** argv) {
-  int provided, index = -1, count = 0, lg = 0;
+  int lg = 0;
   start(&argc, &argv);
-  OK(MPI_T_init_thread(MPI_THREAD_SINGLE, &provided));
-  OK(MPI_T_pvar_session_create(&session));
-  OK(MPI_T_pvar_get_index("messages_sent", MPI_T_PVAR_CLASS_COUNTER, &index));
-  OK(MPI_T_pvar_handle_alloc(session, index, NULL, &handle, &count));
-  OK(MPI_T_pvar_start(session, handle));
+  open_counter("messages_sent", MPI_T_PVAR_CLASS_COUNTER);
   while (1 << lg < size) ++lg;
 
   MPI_Comm comm;
   MPI_Request request;
-  unsigned long long before = sent();
+  unsigned long long before = counted();
   OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
   check_sent("MPI_Comm_dup", before, lg, size - 1);
   OK(MPI_Comm_free(&comm));
-  before = sent();
+  before = counted();
   OK(MPI_Comm_idup(MPI_COMM_WORLD, &comm, &request));
   OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
   check_sent("MPI_Comm_idup", before, lg, size - 1);
   OK(MPI_Comm_free(&comm));
-  before = sent();
+  before = counted();
   OK(MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &comm));
   check_sent("MPI_Comm_split", before, lg + 1, 2 * (size - 1));
-  before = sent();
+  before = counted();
   OK(MPI_Comm_free(&comm));  // local
   check_sent("MPI_Comm_free", before, 0, 0);
-  OK(MPI_T_pvar_handle_free(session, &handle));
-  OK(MPI_T_pvar_session_free(&session));
-  OK(MPI_T_finalize());
+  close_counter();
   return finish();
 }
