@@ -2,7 +2,6 @@
 #include "coll/way.h"
 
 #include <cstdio>
-#include <cstring>
 
 namespace weft::coll {
 namespace {
@@ -17,8 +16,7 @@ const ParamDef& definition(int parameter) {
 
 model::Machine machine_between(const Comm& comm) {
   pt2pt::Engine& e = *comm.engine;
-  model::Parameters prices;
-  std::memcpy(&prices, e.job->header().prices, sizeof prices);
+  model::Parameters prices = e.prices();
   if (prices.levels == 0) prices = model::built_in();
   model::Machine x = model::machine_of(prices, e.job->hierarchy(), comm.group->members);
   if (e.policy.crowded) x.cpus = static_cast<int>(e.job->header().cpus);

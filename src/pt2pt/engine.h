@@ -28,6 +28,10 @@
 #include "sync/lock.h"
 #include "sync/wait.h"
 
+namespace weft::model {
+struct Parameters;
+}
+
 namespace weft::pt2pt {
 
 struct Peer;
@@ -142,8 +146,10 @@ struct Engine {
   Pool<Control, Kind::dead> controls;
   ByteCache payloads;  // of unexpected messages
   std::vector<std::uint32_t> free_jobs;
-  /// Are messages that this rank offered not over?
-  bool has_offers() const { return free_jobs.size() < shm::Mailbox::jobs; }
+  /// Of the cost model, as the launcher wrote them; the same on all ranks.
+  model::Parameters prices() const;
+  /// Messages that this rank offered and that are not over.
+  std::size_t offers() const { return shm::Mailbox::jobs - free_jobs.size(); }
   P2p* sent = nullptr;  // the one completed request that all eager nonblocking sends share
   List<Peer, &Peer::busy_link> busy;  // peers with a queue
   List<P2p, &P2p::copy_link> shown;   // sends whose receives show their buffers
@@ -260,7 +266,7 @@ void set_care(Engine& e, bool needs);
 inline bool has_begun(const Engine& e) {
   constexpr std::size_t shared_one = 1;  // Engine::sent
   return e.ending || e.requests.live() > shared_one || !e.busy.empty() || !e.pollers.empty() ||
-         e.has_offers();
+         e.offers() > 0;
 }
 inline void leave_context(Engine& e) {
   const bool needs = e.waiters.waiting == 0 && has_begun(e);
@@ -315,7 +321,7 @@ inline void look_for(Engine& e, const Awaited& awaited) {
 /// Tells receivers that a thread waits here, and pushes what it is asked for.
 class SaysWaits {
  public:
-  explicit SaysWaits(Engine& e) : e_(e), says_(e.past_caches && e.has_offers()) {
+  explicit SaysWaits(Engine& e) : e_(e), says_(e.past_caches && e.offers() > 0) {
     if (says_) [[unlikely]]
       e_.inbox.say_waits(true);
   }

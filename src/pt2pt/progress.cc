@@ -150,10 +150,8 @@ bool push_control(Engine& e, Peer& peer, Outgoing& item) {
 }
 
 /// A rank's share of the largest cache, if the launcher has told.
-std::int64_t cached_max_of(const memory::JobHeader& h) {
-  model::Parameters prices;
-  std::memcpy(&prices, h.prices, sizeof prices);
-  const double lines = model::cache_share(prices, static_cast<int>(h.nranks));
+std::int64_t cached_max_of(const Engine& e) {
+  const double lines = model::cache_share(e.prices(), static_cast<int>(e.job->header().nranks));
   return lines > 0 ? static_cast<std::int64_t>(lines * model::line_bytes) : INT64_MAX;
 }
 
@@ -252,6 +250,12 @@ void send_control(Engine& e, Peer& peer, wire::What what, std::uint32_t job, std
   enqueue(e, peer, peer.urgent, *control);
 }
 
+model::Parameters Engine::prices() const {
+  model::Parameters out;
+  std::memcpy(&out, job->header().prices, sizeof out);
+  return out;
+}
+
 void Engine::open(memory::Job& the_job, int rank, const Params& the_params, Counters& the_counters,
                   Contexts& the_contexts) {
   contexts = &the_contexts;
@@ -273,7 +277,7 @@ void Engine::open(memory::Job& the_job, int rank, const Params& the_params, Coun
   unexpected_max = params->integer(P::pt2pt_unexpected_max);
   kernel_copy_min = policy.crowded ? 0 : params->integer(P::pt2pt_kernel_copy_min);
   cooperate_min = policy.crowded ? INT64_MAX : params->integer(P::pt2pt_cooperate_min);
-  cached_max = policy.crowded ? INT64_MAX : cached_max_of(h);
+  cached_max = policy.crowded ? INT64_MAX : cached_max_of(*this);
   use_kernel_copy = params->boolean(P::memory_cma);
   if (h.watched == 0 && hang::limit_ns(*params) > 0)
     watch = std::make_unique<hang::Watch>(the_job, hang::limit_ns(*params));

@@ -147,7 +147,7 @@ bool is_left_to_sender(const Engine& e, const Peer& peer, const shm::CopyJob& jo
   if (job.waits || peer.reach != Reach::direct || bytes >= most) return false;
   // Who looks whether the sender comes takes a sending thread's CPU. relaxed: a guess
   if (e.contexts->waiting.load(std::memory_order_relaxed) > e.waiters.cpus) return false;
-  return e.has_offers() || peer.line_ns > far_ns;
+  return e.offers() > 0 || peer.line_ns > far_ns;
 }
 
 /// How long a message is left to a sender that does nothing: less than its copy takes the receiver.
@@ -211,7 +211,7 @@ bool is_sparse(const Buffer& into, const shm::CopyJob& job) {
 /// in a window of 16: near 423, 341; far 423, 368; each way at once 783, 790 and 631, 671.
 bool is_for_kernel(const Engine& e, const Peer& peer, const shm::CopyJob& job, std::int64_t bytes) {
   if (job.by_layout || bytes < e.kernel_copy_min) return false;
-  return !job.past_caches || !peer.outbox.is_in_wait() || e.has_offers();
+  return !job.past_caches || !peer.outbox.is_in_wait() || e.offers() > 0;
 }
 
 Reach reach_of(Engine& e, Peer& peer, const shm::CopyJob& job) {
@@ -232,8 +232,8 @@ Reach reach_of(Engine& e, Peer& peer, const shm::CopyJob& job) {
 /// Are so many large messages under way, if all are as long, that the caches do not hold them?
 /// Then nothing reads the data there soon, and stores that go past the caches need not fetch lines.
 bool is_past_caches(const Engine& e, std::int64_t bytes) {
-  const auto under_way = static_cast<std::int64_t>(shm::Mailbox::jobs - e.free_jobs.size());
-  return bytes >= e.kernel_copy_min && under_way * bytes >= e.cached_max;
+  return bytes >= e.kernel_copy_min &&
+         static_cast<std::int64_t>(e.offers()) * bytes >= e.cached_max;
 }
 
 }  // namespace

@@ -131,10 +131,8 @@ class Shared {
   }
   /// Of a meeting, where all write: everybody moves on after `places` operations.
   void count_by_turns(std::int64_t held) {
-    if (held > look_ahead_max)
-      count_from(static_cast<int>((now_ + 1) / places % static_cast<std::uint64_t>(size_)), held);
-    else
-      first_ = 0;
+    const auto ranks = static_cast<std::uint64_t>(size_);
+    first_ = held > look_ahead_max ? static_cast<int>((now_ + 1) / places % ranks) : 0;
   }
   bool all_agree() const { return other_ == expected_ && !parted_; }
   /// Remember it if `rank` does something else than we. Its seat is filled.

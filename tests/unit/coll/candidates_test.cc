@@ -194,16 +194,14 @@ TEST(Candidates, ACrowdOfThreadsReducesByTrees) {
 TEST(Candidates, MoreRanksThanCpusPayForTurns) {
   Machine x = machine(8, 1);
   Setting s = setting(Call::allreduce, 1 << 20, true);
-  const auto us = [&](const char* name) {
+  const auto cost = [&](const char* name) {
     for (const Candidate& c : candidates(x, s))
-      if (std::strcmp(c.name, name) == 0) return c.cost.seconds() * 1e6;
-    return 0.0;
+      if (std::strcmp(c.name, name) == 0) return c.cost;
+    return model::Prediction();
   };
+  const auto us = [&](const char* name) { return cost(name).seconds() * 1e6; };
   s.crowded = true;
-  double of_all = 0;
-  for (const Candidate& c : candidates(x, s))
-    if (std::strcmp(c.name, "direct") == 0) of_all = c.cost.seconds_of_all() * 1e6;
-  const double direct = us("direct");
+  const double direct = us("direct"), of_all = cost("direct").seconds_of_all() * 1e6;
   x.cpus = 2;
   x.turn = 0;
   const double strips = us("strips");
