@@ -259,7 +259,7 @@ def arguments():
     parser.add_argument("--timeout-s", type=float, default=120, help="of a job")
     parser.add_argument("--figures", action="store_true",
                         help="with collectives: the experiments of the paper that weft's model is from, on all CPUs;\n"
-                             "5 rounds (6 minutes on 2 CPUs), with --quick 3 short ones (a minute)")
+                             "5 rounds (2 minutes on 2 CPUs), with --quick 3 short ones (a minute)")
     parser.add_argument("--regret", action="store_true",
                         help="with collectives: weft's choice of ways against the fastest way, measured")
     parser.add_argument("--quick", action="store_true", help="3 rounds of 5 short batches")
