@@ -9,6 +9,8 @@
 #include <cstdlib>
 #include <new>
 
+#include "base/assert.h"
+
 namespace weft {
 
 class ByteCache {
@@ -28,8 +30,7 @@ class ByteCache {
   /// Room for `bytes`. Give it back with the same number.
   std::byte* take(std::size_t bytes) {
     const int c = size_class(bytes);
-    if (c >= classes || free_[c] == nullptr)
-      return static_cast<std::byte*>(std::malloc(c >= classes ? bytes : smallest << c));
+    if (c >= classes || free_[c] == nullptr) return fresh(c >= classes ? bytes : smallest << c);
     Free* piece = free_[c];
     free_[c] = piece->next;
     kept_ -= smallest << c;
@@ -46,6 +47,11 @@ class ByteCache {
   struct Free {
     Free* next;
   };
+  static std::byte* fresh(std::size_t bytes) {
+    void* memory = std::malloc(bytes);
+    if (memory == nullptr) out_of_memory("a message that no receive has asked for yet", bytes);
+    return static_cast<std::byte*>(memory);
+  }
   static constexpr std::size_t smallest = 64, kept_max = std::size_t{4} << 20;
   static constexpr int classes = 15;  // to 1 MiB
   static int size_class(std::size_t bytes) {
