@@ -46,8 +46,9 @@ struct Ranks {
 };
 
 struct CommName {
-  std::uint32_t context = 0;
+  std::uint64_t context = 0;
   std::int32_t size = 0;
+  std::int32_t spare = 0;
   char name[name_bytes] = "";
 };
 
@@ -78,8 +79,9 @@ struct Message {
 
 /// Collectives by schedules, boards or messages, that a rank has begun on a communicator.
 struct Begun {
-  std::uint32_t context = 0;
+  std::uint64_t context = 0;
   std::uint32_t operations = 0;
+  std::uint32_t spare = 0;
 };
 
 struct Record {
@@ -94,9 +96,10 @@ struct Record {
   std::int32_t pid = 0, tid = 0;
   std::int32_t multiple = 0;  // MPI_THREAD_MULTIPLE: other threads of the rank may be in MPI
   std::int32_t one_is_enough = 0;
-  std::int32_t needs_count = 0;     // may be more than needs_max
-  std::int32_t messages_count = 0;  // of all unmatched messages
-  std::int32_t begun_count = 0;     // entries in `begun`
+  std::int32_t needs_count = 0;  // may be more than needs_max
+  std::int32_t messages_count =
+      0;  // of all unmatched messages, about: some of the last may be collectives'
+  std::int32_t begun_count = 0;  // entries in `begun`
   std::int32_t spare = 0;
   Need needs[needs_max];
   // In place of those that have no room here: from whom one of them may come, at most. `among`

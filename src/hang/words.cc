@@ -84,7 +84,8 @@ std::string ranks_text(const std::vector<std::int32_t>& ranks) {
 std::string comm_text(const CommName& comm) {
   if (comm.name[0] != 0) return comm.name;
   if (comm.size == 0) return "a communicator that is being made";
-  return text("a communicator without a name (number %u, %d ranks)", comm.context & 0x3fffffff,
+  return text("a communicator without a name (number %llu, %d ranks)",
+              static_cast<unsigned long long>(comm.context << 2 >> 2),
               comm.size);  // without the flags (world/comm_agree.h)
 }
 

@@ -34,9 +34,15 @@ constexpr std::size_t round_up(std::size_t n) {
 // then whatever does not exist yet is refused.
 constexpr int refusing = 47, chains = 48, chain_count = 16;
 
+std::size_t chain_of(const BlockName& name) {
+  return chains + (name.communicator / 4 + name.block) % chain_count;
+}
+
 /// In front of a shared block.
 struct alignas(64) SharedHead {
-  std::uint64_t next, name, bytes;
+  std::uint64_t next;
+  BlockName name;
+  std::uint64_t bytes;
   std::int32_t users;  // that have not left, or not been refused
 };
 
@@ -85,6 +91,14 @@ std::size_t heap_size(int nranks) {
 
 }  // namespace
 
+/// The extents cost nothing until they are touched; where files may not be that long there are
+/// none.
+bool Job::size_file(int fd, std::size_t layout_bytes) {
+  const std::size_t all = layout_bytes + extent_start(extent_count);
+  return ftruncate(fd, static_cast<off_t>(all)) == 0 ||
+         ftruncate(fd, static_cast<off_t>(layout_bytes)) == 0;
+}
+
 Result<Job*> Job::create(int nranks, int cpus, const Params& params) {
   JobHeader h{};
   h.magic = JobHeader::magic_value;
@@ -103,7 +117,7 @@ Result<Job*> Job::create(int nranks, int cpus, const Params& params) {
     return fail(MPI_ERR_NO_MEM, "memfd_create for the job's shared memory failed: %s",
                 std::strerror(errno));
   const std::size_t total = job_layout(h).total;
-  if (ftruncate(fd, static_cast<off_t>(total)) != 0) {
+  if (!size_file(fd, total)) {
     const Err e = fail(MPI_ERR_NO_MEM, "cannot size the job's shared memory to %zu bytes: %s",
                        total, std::strerror(errno));
     close(fd);
@@ -136,7 +150,55 @@ Result<Job*> Job::open(int fd) {
 
 Job::~Job() {
   munmap(base_, bytes_);
+  for (int k = 0; k < extent_count; ++k)
+    if (std::byte* mapped = extents_[k]) munmap(mapped, extent_bytes(k));
   close(fd_);
+}
+
+std::byte* Job::extent(int k) {
+  // acquire: pairs with the exchange of the thread that mapped it
+  if (std::byte* mapped = extents_[k].load(std::memory_order_acquire)) return mapped;
+  struct stat file {};
+  const std::uint64_t end = bytes_ + extent_start(k + 1);
+  JobHeader h{};
+  // The program may have closed all descriptors, and opened others.
+  if (pread(fd_, &h, sizeof h.magic, 0) != sizeof h.magic || h.magic != JobHeader::magic_value ||
+      fstat(fd_, &file) != 0)
+    return errno = EBADF, nullptr;
+  if (static_cast<std::uint64_t>(file.st_size) < end) return errno = EFBIG, nullptr;
+  void* mapped = mmap(nullptr, extent_bytes(k), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
+                      fd_, static_cast<off_t>(bytes_ + extent_start(k)));
+  if (mapped == MAP_FAILED) return nullptr;
+  std::byte* none = nullptr;
+  if (extents_[k].compare_exchange_strong(none, static_cast<std::byte*>(mapped),
+                                          std::memory_order_acq_rel))
+    return static_cast<std::byte*>(mapped);
+  munmap(mapped, extent_bytes(k));  // another thread was first
+  return none;
+}
+
+std::byte* Job::in_extent(std::uint64_t offset) {
+  const std::uint64_t behind = offset - bytes_;
+  const int k = std::bit_width(behind / first_extent + 1) - 1;
+  std::byte* mapped = extent(k);
+  if (mapped == nullptr) out_of_memory("the job's shared memory", extent_bytes(k));
+  return mapped + (behind - extent_start(k));
+}
+
+std::uint64_t Job::extend(std::size_t bytes) {
+  constexpr std::uint64_t line = 64;
+  const std::uint64_t size = (bytes + line - 1) / line * line;
+  // relaxed: only who has which part is at stake
+  std::atomic<std::uint64_t>& extended = header().extended;
+  std::uint64_t used = extended.load(std::memory_order_relaxed), start = 0;
+  int k = 0;
+  do {
+    start = used;
+    for (k = std::bit_width(start / first_extent + 1) - 1; start + size > extent_start(k + 1); ++k)
+      start = extent_start(k + 1);
+    if (k >= extent_count) return errno = ENOMEM, 0;
+  } while (!extended.compare_exchange_weak(used, start + size, std::memory_order_relaxed));
+  return extent(k) != nullptr ? bytes_ + start : 0;
 }
 
 RankEntry& Job::entry(int world_rank) {
@@ -185,11 +247,10 @@ void Job::free_locked(std::uint64_t offset, std::size_t bytes) {
   first = offset;
 }
 
-std::uint64_t Job::shared_block(std::uint64_t name, std::size_t bytes, std::size_t zeroed,
-                                int users) {
+std::uint64_t Job::shared_block(BlockName name, std::size_t bytes, std::size_t zeroed, int users) {
   JobHeader& h = header();
   HeapGuard guard(h);
-  std::uint64_t& first = h.heap_state[chains + name % chain_count];
+  std::uint64_t& first = h.heap_state[chain_of(name)];
   if (const std::uint64_t block = find_locked(name); block != 0) {
     const auto& head = *reinterpret_cast<const SharedHead*>(at(block));
     if (head.bytes > sizeof(SharedHead)) return block + sizeof(SharedHead);
@@ -213,14 +274,14 @@ std::uint64_t Job::shared_block(std::uint64_t name, std::size_t bytes, std::size
   return 0;
 }
 
-std::uint64_t Job::find_locked(std::uint64_t name) {
-  std::uint64_t block = header().heap_state[chains + name % chain_count];
+std::uint64_t Job::find_locked(BlockName name) {
+  std::uint64_t block = header().heap_state[chain_of(name)];
   while (block != 0 && reinterpret_cast<const SharedHead*>(at(block))->name != name)
     block = reinterpret_cast<const SharedHead*>(at(block))->next;
   return block;
 }
 
-bool Job::has_shared_block(std::uint64_t name) {
+bool Job::has_shared_block(BlockName name) {
   HeapGuard guard(header());
   return find_locked(name) != 0;
 }
@@ -233,7 +294,7 @@ void Job::leave_shared_block(std::uint64_t offset) {
 void Job::leave_locked(std::uint64_t block) {
   auto& head = *reinterpret_cast<SharedHead*>(at(block));
   if (--head.users > 0) return;
-  std::uint64_t* link = &header().heap_state[chains + head.name % chain_count];
+  std::uint64_t* link = &header().heap_state[chain_of(head.name)];
   while (*link != block) link = &reinterpret_cast<SharedHead*>(at(*link))->next;
   *link = head.next;
   free_locked(block, head.bytes);

@@ -3,9 +3,11 @@
 // The job on one node: an anonymous memory file (memfd) that the launcher makes and every process
 // of the job inherits. It starts with a JobHeader, one RankEntry per rank and the table of the
 // node's hierarchy; what waiting threads note (hang/record.h), the areas of each rank's
-// communication contexts (mailbox, rings) and a common heap follow. Zero bytes are the valid
-// initial state of everything behind the entries, so the launcher only sizes the file. No name, no
-// socket, nothing to clean up.
+// communication contexts (mailbox, rings) and a common heap follow. All of that is mapped at the
+// start. Behind it are extents, each twice as long as the one before, for what has no bound but
+// memory; a process maps one when it first needs it. Zero bytes are the valid initial state of
+// everything behind the entries, so the launcher only sizes the file. No name, no socket, nothing
+// to clean up.
 //
 // A process learns its place from WEFT_JOB=<fd>,<first rank>,<count>: it hosts the world ranks
 // first .. first+count-1 (count > 1: ranks as threads).
@@ -54,13 +56,20 @@ struct JobHeader {
   std::uint32_t ring_cells;
   std::uint32_t ring_bytes;
   std::uint32_t contexts;                   // communication contexts of each rank; a power of two
-  std::atomic<std::uint32_t> next_context;  // communicator contexts handed out so far
   std::atomic<std::uint32_t> heap_lock;     // 0 free, 1 held
+  std::atomic<std::uint64_t> next_context;  // communicators' numbers handed out so far
+  std::atomic<std::uint64_t> extended;      // bytes of the extents that are in use
   std::uint32_t watched;                    // launcher: it looks for hangs, ranks need not
   std::atomic<std::uint32_t> hang_reports;  // by ranks, where nobody else looks
-  std::uint64_t heap_state[64];             // memory/heap.cc
+  std::uint64_t heap_state[64];             // memory/job.cc
   // What memory costs here, by the launcher: a model::Parameters. Zero: not known.
   alignas(64) std::byte prices[price_bytes];
+};
+
+/// Of memory that the members of a communicator share: its number, and which of its blocks.
+struct BlockName {
+  std::uint64_t communicator, block;
+  bool operator==(const BlockName&) const = default;
 };
 
 /// Byte offsets in the segment, from the header's numbers alone.
@@ -88,32 +97,50 @@ class Job {
   std::byte* area(int world_rank, int context);
   std::byte* waits(int world_rank);
   std::byte* heap();
-  std::byte* at(std::uint64_t offset) { return static_cast<std::byte*>(base_) + offset; }
+  std::byte* at(std::uint64_t offset) {
+    return offset < bytes_ ? static_cast<std::byte*>(base_) + offset : in_extent(offset);
+  }
   std::uint64_t offset_of(const void* p) {
     return static_cast<std::uint64_t>(static_cast<const std::byte*>(p) -
                                       static_cast<std::byte*>(base_));
   }
   int fd() const { return fd_; }
 
+  /// `bytes` more, zero, on a line of their own, until the job ends. Their offset; 0: the system
+  /// has no more, errno says why.
+  std::uint64_t extend(std::size_t bytes);
+
   /// Memory of the heap that `users` ranks share under a name, without a message: whoever asks
   /// first makes it, aligned to a line, its first `zeroed` bytes are zero. If it does not fit then
   /// it is 0 for all of them, however much is free when they ask; each asks once. It goes when all
   /// have left it (or been refused); the name may be used again then.
-  std::uint64_t shared_block(std::uint64_t name, std::size_t bytes, std::size_t zeroed, int users);
-  bool has_shared_block(std::uint64_t name);
+  std::uint64_t shared_block(BlockName name, std::size_t bytes, std::size_t zeroed, int users);
+  bool has_shared_block(BlockName name);
   /// Under the heap's lock, so that everybody's accesses are before those of the next users.
   void leave_shared_block(std::uint64_t offset);
 
  private:
   std::uint64_t allocate_locked(std::size_t bytes, std::size_t* dirty);
   void free_locked(std::uint64_t offset, std::size_t bytes);
-  std::uint64_t find_locked(std::uint64_t name);
+  std::uint64_t find_locked(BlockName name);
   void leave_locked(std::uint64_t block);
 
+  // Where extent k begins behind the layout, and its length.
+  static constexpr std::uint64_t first_extent = std::uint64_t{16} << 20;
+  static constexpr int extent_count = 22;  // 64 TiB
+  static constexpr std::uint64_t extent_start(int k) { return (first_extent << k) - first_extent; }
+  static constexpr std::uint64_t extent_bytes(int k) { return first_extent << k; }
+
   Job(void* base, std::size_t bytes, int fd) : base_(base), bytes_(bytes), fd_(fd) {}
+  static bool size_file(int fd, std::size_t layout_bytes);
+  /// nullptr: it cannot be mapped, errno says why.
+  std::byte* extent(int k);
+  [[gnu::cold]] std::byte* in_extent(std::uint64_t offset);
+
   void* base_;
   std::size_t bytes_;
   int fd_;
+  std::atomic<std::byte*> extents_[extent_count] = {};  // where they are mapped; by any thread
 };
 
 }  // namespace weft::memory

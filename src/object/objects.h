@@ -83,7 +83,7 @@ struct Topology;  // Cartesian, graph or distributed graph (object/topology.h)
 struct Comm : Object {
   /// Four message spaces: context for point-to-point, + 1 for the collectives, + 2 and + 3 for
   /// construction (world/comms.h).
-  std::uint32_t context = 0;
+  std::uint64_t context = 0;
   std::int32_t rank = 0;    // of the owning rank in `group`
   Group* group = nullptr;   // local group
   Group* remote = nullptr;  // remote group of an intercommunicator, else nullptr

@@ -81,12 +81,18 @@ struct P2p : Request, Outgoing, Posted {
   void (*finished)(P2p&) = nullptr;   // called at completion (buffered sends, isendrecv)
 };
 
-/// A control message that found no room.
-struct Control : Object, Outgoing {
+/// What two ranks tell each other about a message (wire::What says which of these it has).
+struct Notice {
   wire::What what{};
   std::uint32_t job = 0;
   std::uint64_t cookie = 0;
   std::uint64_t bytes = 0;
+  wire::Envelope envelope{};
+};
+
+/// One that found no room.
+struct Control : Object, Outgoing {
+  Notice notice;
 };
 
 struct Peer {
@@ -97,7 +103,7 @@ struct Peer {
   P2p* incoming = nullptr;
   Arrived* incoming_kept = nullptr;
   OutgoingQueue queue;   // messages, in order
-  OutgoingQueue urgent;  // what ends copy jobs; goes first, for a message may wait for a job
+  OutgoingQueue urgent;  // notices and staged pieces, of messages that are matched; goes first
   Link<Peer> busy_link;
   bool leaves = false;         // to this rank what it sends, as far as one knows
   float line_ns = 0;           // that a line which the peer has written takes to come, about
@@ -146,10 +152,12 @@ struct Engine {
   Pool<Control, Kind::dead> controls;
   ByteCache payloads;  // of unexpected messages
   std::vector<std::uint32_t> free_jobs;
+  std::size_t jobs = 0;  // that there are
+  int job_blocks = 0;    // that were added
   /// Of the cost model, as the launcher wrote them; the same on all ranks.
   model::Parameters prices() const;
   /// Messages that this rank offered and that are not over.
-  std::size_t offers() const { return shm::Mailbox::jobs - free_jobs.size(); }
+  std::size_t offers() const { return jobs - free_jobs.size(); }
   P2p* sent = nullptr;  // the one completed request that all eager nonblocking sends share
   List<Peer, &Peer::busy_link> busy;  // peers with a queue
   List<P2p, &P2p::copy_link> shown;   // sends whose receives show their buffers
@@ -167,6 +175,8 @@ struct Engine {
   /// Join the job. Sends to ranks that have not joined yet are fine: their mailbox is there.
   void open(memory::Job& job, int world_rank, const Params& params, Counters& counters,
             Contexts& contexts);
+  /// More copy jobs, when all are in use. False: there is no memory, errno says why.
+  [[gnu::cold]] bool add_job_block();
   /// The rank's threads may call MPI at once from now on.
   void share();
   Peer& peer(std::int32_t world_rank_of_peer) {
@@ -177,6 +187,7 @@ struct Engine {
   }
 
  private:
+  void add_jobs(std::uint32_t count);
   void open_peer(Peer& peer, std::int32_t world_rank_of_peer);
 };
 
@@ -248,7 +259,7 @@ bool claim_offer(Engine& e, std::int32_t sender, std::uint32_t job, std::int64_t
 bool claim_arrived(Engine& e, Arrived& message);
 /// The first message that fits and was not cancelled; it stays in.
 Arrived* find_message(Engine& e, const wire::Envelope& wanted);
-void on_withdraw(Engine& e, std::int32_t sender, std::uint32_t job);
+void on_withdraw(Engine& e, const wire::Cell& cell);
 /// Ask the receiver to give up a cancelled message, all of which is pushed.
 void recall(Engine& e, Peer& peer, P2p& send);
 void on_recall(Engine& e, const wire::Cell& cell);
@@ -256,8 +267,7 @@ void on_recalled(const wire::Cell& cell);
 
 // --- queues (progress.cc) -----------------------------------------------------------------------
 void enqueue(Engine& e, Peer& peer, OutgoingQueue& queue, Outgoing& item);
-void send_control(Engine& e, Peer& peer, wire::What what, std::uint32_t job, std::uint64_t cookie,
-                  std::uint64_t bytes);
+void tell(Engine& e, Peer& peer, const Notice& notice);
 /// A look (MPI_Test, MPI_Iprobe) found nothing: give the core away now and then if it is wanted.
 void looked_in_vain(Engine& e);
 

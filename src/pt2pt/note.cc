@@ -27,7 +27,7 @@ constexpr object::RequestOps no_ops{};
 constexpr std::uint32_t spaces = 4;  // message spaces of a communicator, whose number they divide
 
 /// The communicator to which messages of `context` belong; nullptr: to none that is complete.
-const Comm* comm_of(const Engine& e, std::uint32_t context) {
+const Comm* comm_of(const Engine& e, std::uint64_t context) {
   for (Comm* comm : e.contexts->comms)
     if (context - comm->context < spaces) return comm;
   return nullptr;
@@ -37,7 +37,7 @@ void copy_name(char* to, std::size_t room, const char* from) {
   std::strncpy(to, from, room - 1);
 }
 
-hang::CommName name_of(const Comm* comm, std::uint32_t context) {
+hang::CommName name_of(const Comm* comm, std::uint64_t context) {
   hang::CommName out;
   out.context = context;
   if (comm == nullptr) return out;
@@ -86,15 +86,18 @@ class Writer {
   void add_unknown() { add(Need{}); }
 
   void add_messages() {
+    std::int32_t walked = 0;
     for (const Arrived* m = e_.matcher.first_arrived(); m != nullptr;
-         m = Matcher::next_arrived(m)) {
+         m = Matcher::next_arrived(m), ++walked) {
+      if (record_.messages_count >= Record::messages_max) {
+        record_.messages_count += static_cast<std::int32_t>(e_.matcher.arrived_count()) - walked;
+        return;
+      }
       const Comm* comm = comm_of(e_, m->envelope.context);
       if (comm == nullptr || comm->context != m->envelope.context) continue;  // not the user's
-      if (record_.messages_count < Record::messages_max)
-        record_.messages[record_.messages_count] = {m->sender,       m->envelope.source,
+      record_.messages[record_.messages_count++] = {m->sender,       m->envelope.source,
                                                     m->envelope.tag, m->offer,
                                                     m->bytes,        name_of(comm, comm->context)};
-      ++record_.messages_count;
     }
   }
 
@@ -185,8 +188,8 @@ class Writer {
   }
 
   void add_message(const P2p& p) {
-    const std::uint32_t context = p.envelope.context;
-    const std::uint32_t space = context % spaces;
+    const std::uint64_t context = p.envelope.context;
+    const std::uint64_t space = context % spaces;
     const Comm* comm = comm_of(e_, context);
     const std::vector<std::int32_t>& members = p.comm->peers();
     Need need;
@@ -236,8 +239,10 @@ class Writer {
     const auto add_send = [&](const P2p& send) {
       if (send.comm != nullptr && (comm == nullptr || send.comm == comm)) add_message(send);
     };
-    for (std::uint32_t i = 0; i < shm::Mailbox::jobs; ++i)
-      if (std::find(e_.free_jobs.begin(), e_.free_jobs.end(), i) == e_.free_jobs.end())
+    std::vector<bool> is_free(e_.jobs);
+    for (const std::uint32_t job : e_.free_jobs) is_free[job] = true;
+    for (std::uint32_t i = 0; i < e_.jobs; ++i)
+      if (!is_free[i])
         if (const auto* send = reinterpret_cast<const P2p*>(e_.inbox.job(i).request))
           add_send(*send);  // else it was cancelled
     for (Peer* peer = e_.busy.front(); peer != nullptr; peer = e_.busy.next(peer))
@@ -291,13 +296,14 @@ std::int64_t Note::before_sleep(Engine& e, const Awaited& awaited, bool at_mailb
     done_ = done;
     moved_ns_ = now;
   }
-  // A note must be as new as the look that it counts; a thread that is woken often writes seldom.
+  // A note must be as new as the look that it counts; a thread that is woken often writes seldom,
+  // the more so the longer its note takes: up to a twentieth of its time.
   const bool same_place = is_written() && at_mailbox == at_mailbox_;
-  if (same_place && now - written_ns_ < hang::noted_after_ns)
-    return written_ns_ + hang::noted_after_ns - now;
-  written_ns_ = now;
+  if (same_place && now < write_again_ns_) return write_again_ns_ - now;
   at_mailbox_ = at_mailbox;
   write(e, awaited);
+  constexpr std::int64_t part = 20;
+  write_again_ns_ = now + std::max(hang::noted_after_ns, part * (now_ns() - now));
   if (slot_ != nullptr) slot_->count_look();
   // Nobody wakes who awaits what cannot come at a board (coll/wait.h), so it has to look.
   const bool awaits_flags =

@@ -52,8 +52,8 @@ class Note {
   hang::Slot* slot_ = nullptr;
   hang::Board* crowded_ = nullptr;  // where the thread found no slot
   std::int64_t since_ns_ = 0;
-  std::uint64_t done_ = 0;  // what the rank had done at the last look
-  std::int64_t written_ns_ = 0;
+  std::uint64_t done_ = 0;           // what the rank had done at the last look
+  std::int64_t write_again_ns_ = 0;  // not before
   std::uint64_t wait_ = 0;
   std::int64_t moved_ns_ = 0;
   std::uint64_t call_site_ = 0;

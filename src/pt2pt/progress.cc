@@ -98,7 +98,7 @@ void dispatch(Engine& e, const wire::Cell& cell) {
     case wire::What::staged_data:
       return add_data(e, *reinterpret_cast<P2p*>(cell.cookie), e.inbox.payload(cell), cell.piece);
     case wire::What::withdraw:
-      return on_withdraw(e, static_cast<std::int32_t>(cell.sender), cell.job);
+      return on_withdraw(e, cell);
     case wire::What::recall:
       return on_recall(e, cell);
     case wire::What::recalled:
@@ -127,24 +127,24 @@ void flush(Engine& e) {
   }
 }
 
-bool put_control(Engine& e, Peer& peer, wire::What what, std::uint32_t job, std::uint64_t cookie,
-                 std::uint64_t bytes) {
+bool put_control(Engine& e, Peer& peer, const Notice& notice) {
   shm::Claim claim;
   if (!peer.outbox.claim(0, &claim)) return false;
   wire::Cell& cell = *claim.cell;
-  cell.what = what;
+  cell.what = notice.what;
+  cell.envelope = notice.envelope;
   cell.sender = static_cast<std::uint32_t>(e.world_rank);
-  cell.job = job;
-  cell.cookie = cookie;
-  cell.bytes = bytes;
+  cell.job = notice.job;
+  cell.cookie = notice.cookie;
+  cell.bytes = notice.bytes;
   if (peer.outbox.commit(claim)) ++e.counters->wakes;
-  if (what == wire::What::recall) peer.outbox.knock();  // no receive may ever look there
+  if (notice.what == wire::What::recall) peer.outbox.knock();  // no receive may ever look there
   return true;
 }
 
 bool push_control(Engine& e, Peer& peer, Outgoing& item) {
   auto& control = static_cast<Control&>(item);
-  if (!put_control(e, peer, control.what, control.job, control.cookie, control.bytes)) return false;
+  if (!put_control(e, peer, control.notice)) return false;
   e.controls.destroy(&control);
   return true;
 }
@@ -238,15 +238,11 @@ void enqueue(Engine& e, Peer& peer, OutgoingQueue& queue, Outgoing& item) {
   e.inbox.wake();
 }
 
-void send_control(Engine& e, Peer& peer, wire::What what, std::uint32_t job, std::uint64_t cookie,
-                  std::uint64_t bytes) {
-  if (peer.urgent.empty() && put_control(e, peer, what, job, cookie, bytes)) return;
+void tell(Engine& e, Peer& peer, const Notice& notice) {
+  if (peer.urgent.empty() && put_control(e, peer, notice)) return;
   Control* control = e.controls.create();
   control->push = push_control;
-  control->what = what;
-  control->job = job;
-  control->cookie = cookie;
-  control->bytes = bytes;
+  control->notice = notice;
   enqueue(e, peer, peer.urgent, *control);
 }
 
@@ -282,10 +278,22 @@ void Engine::open(memory::Job& the_job, int rank, const Params& the_params, Coun
   if (h.watched == 0 && hang::limit_ns(*params) > 0)
     watch = std::make_unique<hang::Watch>(the_job, hang::limit_ns(*params));
   peers = std::vector<Peer>(h.nranks);
-  for (std::uint32_t i = shm::Mailbox::jobs; i > 0; --i) free_jobs.push_back(i - 1);
+  add_jobs(shm::Mailbox::jobs);
   make_shared_request(*this);
   memory::permit_peers();
   if (params->boolean(P::stats)) lock.measure(the_counters);
+}
+
+void Engine::add_jobs(std::uint32_t count) {
+  const auto first = static_cast<std::uint32_t>(jobs);
+  jobs += count;
+  for (std::uint32_t i = count; i > 0; --i) free_jobs.push_back(first + i - 1);
+}
+
+bool Engine::add_job_block() {
+  if (!inbox.add_jobs(job_blocks)) return false;
+  add_jobs(shm::Mailbox::jobs_in_block(job_blocks++));
+  return true;
 }
 
 void Engine::share() {

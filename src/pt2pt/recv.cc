@@ -15,7 +15,7 @@ void init_recv(P2p& recv, Engine& e, const Buffer& into, int source, int tag, Co
   recv.engine = &e;
   recv.comm = &comm;
   recv.buffer = into;
-  recv.envelope = {comm.context + static_cast<std::uint32_t>(space), source, tag};
+  recv.envelope = {comm.context + static_cast<std::uint64_t>(space), source, tag};
 }
 
 [[gnu::cold]] void stream(Engine& e, P2p& recv, const void* piece, std::int64_t bytes) {

@@ -53,7 +53,7 @@ bool push_queued(Engine& e, Peer& peer, Outgoing& item) {
 }
 
 wire::Envelope envelope_of(const Comm& comm, int tag, Space space) {
-  return {comm.context + static_cast<std::uint32_t>(space), comm.rank, tag};
+  return {comm.context + static_cast<std::uint64_t>(space), comm.rank, tag};
 }
 
 bool push_eager(Engine& e, Peer& peer, const wire::Envelope& envelope, const ConstBuffer& what,

@@ -113,7 +113,7 @@ void finish_recv(P2p& recv, std::uint32_t failed) {
 
 /// The message is there, and the last of it was copied here.
 void finish_copy(Engine& e, P2p& recv, std::uint32_t failed) {
-  send_control(e, e.peer(recv.peer), wire::What::done, recv.job, 0, 0);
+  tell(e, e.peer(recv.peer), {.what = wire::What::done, .job = recv.job});
   finish_recv(recv, failed);
 }
 
@@ -172,7 +172,11 @@ void single_copy(Engine& e, P2p& recv, Peer& peer, shm::CopyJob& job) {
   job.failed.store(0, std::memory_order_relaxed);
   job.finished.store(0, std::memory_order_relaxed);
   // The commit of `show` publishes the fields above (release).
-  send_control(e, peer, wire::What::show, recv.job, address(&recv), left ? 1 : 0);
+  tell(e, peer,
+       {.what = wire::What::show,
+        .job = recv.job,
+        .cookie = address(&recv),
+        .bytes = left ? 1U : 0});
   if (!left) return copy_rest(e, recv);
   recv.seen = 0;
   recv.seen_ns = now_ns();
@@ -236,10 +240,21 @@ bool is_past_caches(const Engine& e, std::int64_t bytes) {
          static_cast<std::int64_t>(e.offers()) * bytes >= e.cached_max;
 }
 
+Err no_job(const P2p& send) {
+  return fail(MPI_ERR_NO_MEM,
+              "no shared memory to offer a message of %lld bytes to rank %d of the job: %s; give "
+              "the job more memory, or let fewer sends be pending at a time",
+              static_cast<long long>(send.buffer.bytes()), send.peer, std::strerror(errno));
+}
+
 }  // namespace
 
 bool push_offer(Engine& e, Peer& peer, P2p& send) {
-  if (e.free_jobs.empty()) return false;
+  if (e.free_jobs.empty() && !e.add_job_block()) [[unlikely]] {
+    send.error = no_job(send).cls;
+    complete(send, send.error);
+    return true;
+  }
   shm::Claim claim;
   if (!peer.outbox.claim(0, &claim)) return false;
   send.job = e.free_jobs.back();
@@ -288,8 +303,11 @@ void deliver_offer(Engine& e, P2p& recv, const wire::Envelope& from, std::int32_
   if (in_one_copy) return single_copy(e, recv, peer, job);
   recv.moved = 0;
   recv.past_caches = job.past_caches && recv.buffer.type->dense;
-  send_control(e, peer, wire::What::stage, index, address(&recv),
-               static_cast<std::uint64_t>(recv.total));
+  tell(e, peer,
+       {.what = wire::What::stage,
+        .job = index,
+        .cookie = address(&recv),
+        .bytes = static_cast<std::uint64_t>(recv.total)});
 }
 
 void check_left(Engine& e) {
@@ -318,8 +336,10 @@ bool copy_shown(Engine& e) {
   e.shown.remove(send);
   send->listed = false;
   if (copied == Copied::none) return true;  // the receiver has the last chunk
-  send_control(e, e.peer(send->peer), wire::What::copied, send->job, send->cookie,
-               job.failed.load(std::memory_order_relaxed));
+  tell(e, e.peer(send->peer),
+       {.what = wire::What::copied,
+        .cookie = send->cookie,
+        .bytes = job.failed.load(std::memory_order_relaxed)});
   e.free_jobs.push_back(send->job);
   complete(*send, MPI_SUCCESS);
   return true;

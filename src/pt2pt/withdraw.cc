@@ -38,7 +38,7 @@ bool claim_line(Engine& e, Peer& peer, std::uint32_t index, std::int64_t bytes) 
 
 void drop(Engine& e, Arrived& message) {
   e.matcher.remove(message);
-  send_control(e, e.peer(message.sender), wire::What::done, message.job, 0, 0);
+  tell(e, e.peer(message.sender), {.what = wire::What::done, .job = message.job});
   e.arrived.destroy(&message);
 }
 
@@ -50,7 +50,7 @@ void open_claim(shm::CopyJob& job) {
 
 bool claim_offer(Engine& e, std::int32_t sender, std::uint32_t job, std::int64_t bytes) {
   if (claim_line(e, e.peer(sender), job, bytes)) return true;
-  send_control(e, e.peer(sender), wire::What::done, job, 0, 0);
+  tell(e, e.peer(sender), {.what = wire::What::done, .job = job});
   return false;
 }
 
@@ -71,24 +71,34 @@ Arrived* find_message(Engine& e, const wire::Envelope& wanted) {
   }
 }
 
-void on_withdraw(Engine& e, std::int32_t sender, std::uint32_t job) {
+void on_withdraw(Engine& e, const wire::Cell& cell) {
+  const auto sender = static_cast<std::int32_t>(cell.sender);
+  Arrived* m = e.matcher.find_named(cell.envelope, [&](const Arrived& kept) {
+    return kept.offer && kept.sender == sender && kept.job == cell.job;
+  });
   // Not there: a receive has found out before, and the job is the sender's again.
-  if (Arrived* m = e.matcher.find_offer(sender, job)) drop(e, *m);
+  if (m != nullptr) drop(e, *m);
 }
 
 void recall(Engine& e, Peer& peer, P2p& send) {
-  const auto name = reinterpret_cast<std::uint64_t>(&send);
-  send_control(e, peer, wire::What::recall, 0, name, send.order);
+  tell(e, peer,
+       {.what = wire::What::recall,
+        .cookie = reinterpret_cast<std::uint64_t>(&send),
+        .bytes = send.order,
+        .envelope = send.envelope});
 }
 
 void on_recall(Engine& e, const wire::Cell& cell) {
   const auto sender = static_cast<std::int32_t>(cell.sender);
-  Arrived* m = e.matcher.find_pushed(sender, cell.bytes);
+  Arrived* m = e.matcher.find_named(cell.envelope, [&](const Arrived& kept) {
+    return kept.order == cell.bytes && kept.sender == sender;
+  });
   if (m != nullptr) {  // all of it is here, and no receive has matched it
     e.matcher.remove(*m);
     free_kept(e, *m);
   }
-  send_control(e, e.peer(sender), wire::What::recalled, 0, cell.cookie, m != nullptr ? 1 : 0);
+  tell(e, e.peer(sender),
+       {.what = wire::What::recalled, .cookie = cell.cookie, .bytes = m != nullptr ? 1U : 0});
 }
 
 void on_recalled(const wire::Cell& cell) {
@@ -118,7 +128,7 @@ void cancel_send(P2p& send) {
     shm::CopyJob& job = e.inbox.job(out.job);
     if (!claim(job, canceller)) return;
     job.request = 0;
-    send_control(e, peer, wire::What::withdraw, out.job, 0, 0);
+    tell(e, peer, {.what = wire::What::withdraw, .job = out.job, .envelope = out.envelope});
   }
   out.cancelled = true;
   complete(out, MPI_SUCCESS);

@@ -7,6 +7,11 @@
 // the receiver has consumed what it was sent.
 #include "shm/mailbox.h"
 
+#include <errno.h>
+
+#include <bit>
+
+#include "base/assert.h"
 #include "base/copy.h"
 
 namespace weft::shm {
@@ -40,6 +45,22 @@ View::View(memory::Job& job, int world_rank, int the_context) {
   context = the_context;
   contexts = static_cast<int>(h.contexts);
   stride = h.area_bytes;
+  memory_ = &job;
+}
+
+CopyJob& View::added_job(std::uint32_t index) const {
+  const int block = std::bit_width(index / Mailbox::first_block + 1) - 1;
+  const std::uint32_t first = Mailbox::jobs_in_block(block) - Mailbox::first_block;
+  auto* at = reinterpret_cast<CopyJob*>(memory_->at(box->added_jobs[block]));
+  return at[index - first];
+}
+
+bool View::add_jobs(int block) const {
+  if (block >= Mailbox::job_blocks) return errno = ENOMEM, false;
+  const std::uint64_t at =
+      memory_->extend(std::size_t{Mailbox::jobs_in_block(block)} * sizeof(CopyJob));
+  box->added_jobs[block] = at;
+  return at != 0;
 }
 
 void View::wake_slow() const {
@@ -65,6 +86,7 @@ void Outbox::knock() {
 
 bool Outbox::claim(std::uint32_t payload_bytes, Claim* out) {
   const std::uint32_t need = units_for(payload_bytes);
+  WEFT_ASSERT(payload_bytes <= Claim::payload_max);
   std::uint64_t tail = at_.box->tail.load(std::memory_order_relaxed);
   for (;;) {
     const auto cells = static_cast<std::uint32_t>(tail >> 32);
@@ -89,11 +111,11 @@ bool Outbox::claim(std::uint32_t payload_bytes, Claim* out) {
     if (at_.box->tail.compare_exchange_weak(tail, pack(cells + 1, units + need + skip),
                                             std::memory_order_relaxed)) {
       wire::Cell* cell = at_.cells + (cells & (at_.cell_count - 1));
-      cell->units = need + skip;
+      cell->units = static_cast<std::uint16_t>(need + skip);
       cell->unit = units + skip;
       out->cell = cell;
       out->payload = at_.units + std::size_t{(units + skip) & (at_.unit_count - 1)} * 64;
-      out->turn = cells / at_.cell_count + 1;
+      out->turn = at_.turn(cells);
       out->follows = cells == next_cell_;
       next_cell_ = cells + 1;
       return true;
@@ -112,6 +134,14 @@ void Outbox::fetch_ahead(const Claim& last, std::uint32_t payload_bytes) {
   const std::uint32_t first = unit + messages * (need + units_before(need));
   for (std::uint32_t i = 0; i < need; ++i)
     fetch_to_write(at_.units + std::size_t{(first + i) & (at_.unit_count - 1)} * 64);
+}
+
+void Inbox::open(memory::Job& job, int world_rank, int context) {
+  at_ = View(job, world_rank, context);
+  const std::uint64_t head = at_.box->head.load(std::memory_order_relaxed);
+  head_cells_ = told_cells_ = static_cast<std::uint32_t>(head >> 32);
+  head_units_ = told_units_ = static_cast<std::uint32_t>(head);
+  turn_ = at_.turn(head_cells_);
 }
 
 void Inbox::tell() {

@@ -14,6 +14,7 @@
 // moves one line, plus its payload.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -25,7 +26,8 @@
 namespace weft::shm {
 
 /// A single copy in the making, shared by sender and receiver (pt2pt/transfer.cc). It lives in the
-/// sender's area; the sender owns it from allocation until the last chunk is copied.
+/// sender's area, or in memory that the sender added to it (View::job); the sender owns it from
+/// allocation until the last chunk is copied.
 struct alignas(64) CopyJob {
   // line 0: written by the sender before `offer`, then by the receiver before `show`
   std::uint64_t from;     // address of the data in the sender, if it is one block
@@ -60,9 +62,17 @@ struct Mailbox {
   std::atomic<std::uint32_t> in_wait;     // its rank waits for messages that are past the caches
   // line 1: senders
   alignas(64) std::atomic<std::uint64_t> tail;  // cells << 32 | units claimed
+  // line 2: the owner, rarely. Where its added jobs are, as offsets in the job's memory. Plain: a
+  // block is written before the first offer that names a job in it (Outbox::commit publishes it).
+  static constexpr int job_blocks = 22;
+  alignas(64) std::uint64_t added_jobs[job_blocks];
 
-  static constexpr std::size_t jobs_at = 4096;  // copy jobs of this rank as a sender
+  // Copy jobs of this rank as a sender. The first ones are in its area; each block that is added
+  // has twice as many as the one before, so that any number of messages may be under way.
+  static constexpr std::size_t jobs_at = 4096;
   static constexpr std::uint32_t jobs = (memory::area_control_bytes - jobs_at) / sizeof(CopyJob);
+  static constexpr std::uint32_t first_block = 512;
+  static constexpr std::uint32_t jobs_in_block(int block) { return first_block << block; }
 };
 static_assert(sizeof(Mailbox) <= Mailbox::jobs_at);
 
@@ -91,16 +101,27 @@ struct View {
     wake_slow();
     return true;
   }
+  /// What a cell's turn is to be; counters and turns begin anew after 2^32 cells.
+  std::uint32_t turn(std::uint32_t cells_before) const { return cells_before / cell_count + 1; }
+  /// A copy job of the mailbox's owner.
   CopyJob& job(std::uint32_t index) const {
+    if (index >= Mailbox::jobs) [[unlikely]]
+      return added_job(index - Mailbox::jobs);
     return reinterpret_cast<CopyJob*>(reinterpret_cast<std::byte*>(box) + Mailbox::jobs_at)[index];
   }
+  /// See Inbox::add_jobs.
+  bool add_jobs(int block) const;
 
  private:
+  CopyJob& added_job(std::uint32_t index) const;
   [[gnu::cold]] void wake_slow() const;
+
+  memory::Job* memory_ = nullptr;
 };
 
 /// A claimed place in a peer's rings, to be filled and committed.
 struct Claim {
+  static constexpr std::uint32_t payload_max = 1 << 20;  // Cell::units counts it, twice for padding
   wire::Cell* cell;
   std::byte* payload;
   std::uint32_t turn;
@@ -168,9 +189,7 @@ class Glance {
 /// The rank's own mailbox, for receiving. One thread at a time (the context's lock).
 class Inbox {
  public:
-  void open(memory::Job& job, int world_rank, int context = 0) {
-    at_ = View(job, world_rank, context);
-  }
+  void open(memory::Job& job, int world_rank, int context = 0);
 
   /// The next message, or nullptr. It stays valid until consume().
   const wire::Cell* poll() const {
@@ -191,7 +210,7 @@ class Inbox {
   /// Free the cell that poll() returned.
   void consume(const wire::Cell& cell) {
     head_units_ += cell.units;
-    if ((++head_cells_ & (at_.cell_count - 1)) == 0) ++turn_;
+    if ((++head_cells_ & (at_.cell_count - 1)) == 0) turn_ = at_.turn(head_cells_);
     if (head_cells_ - told_cells_ >= at_.cell_count / 4 ||
         head_units_ - told_units_ >= at_.unit_count / 4)
       tell();
@@ -208,8 +227,13 @@ class Inbox {
   /// This rank waits now, or does no longer.
   void say_waits(bool yes) { at_.box->in_wait.store(yes ? 1 : 0, std::memory_order_relaxed); }
   CopyJob& job(std::uint32_t index) { return at_.job(index); }
+  /// Add block `block` to this rank's copy jobs: Mailbox::jobs_in_block(block) of them. False:
+  /// there is no memory, errno says why.
+  bool add_jobs(int block) { return at_.add_jobs(block); }
   /// Largest payload a single message may carry through the ring.
-  std::uint32_t payload_max() const { return at_.unit_count * 64 / 8; }
+  std::uint32_t payload_max() const {
+    return std::min(Claim::payload_max, at_.unit_count * 64 / 8);
+  }
 
  private:
   void tell();

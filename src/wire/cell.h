@@ -21,15 +21,15 @@ enum class What : std::uint8_t {
   done,         // receiver -> sender: the same of `job`, copied there or void
   stage,        // receiver -> sender: push the message of `job` through the ring (cookie)
   staged_data,  // sender -> receiver: the next piece of a staged message (cookie)
-  withdraw,     // sender -> receiver: forget the offer of `job`, which was cancelled
-  recall,       // sender -> receiver: give up the message that came in pieces (bytes: its number)
-                // unless it is matched, and answer (cookie)
+  withdraw,     // sender -> receiver: forget the offer of `job`, which was cancelled (envelope)
+  recall,       // sender -> receiver: give up the message that came in pieces (envelope; bytes: its
+                // number) unless it is matched, and answer (cookie)
   recalled,     // receiver -> sender: the answer to `cookie` (bytes: 1, it is given up)
 };
 
 /// Who a message is from and for (MPI-5.0 §3.2.3); the match is on these three.
 struct Envelope {
-  std::uint32_t context;
+  std::uint64_t context;
   std::int32_t source;  // rank in the sender's group of the communicator
   std::int32_t tag;
 };
@@ -40,10 +40,9 @@ struct alignas(64) Cell {
   std::atomic<std::uint32_t> turn;  // lap of the ring, written last (release); pairs with poll()
   What what;
   std::uint8_t inline_bytes;
-  std::uint16_t unused;
+  std::uint16_t units;  // 64-byte units of the ring this message took, padding included
   Envelope envelope;
   std::uint32_t sender;  // world rank
-  std::uint32_t units;   // 64-byte units of the ring this message took, padding included
   std::uint32_t unit;    // where its payload starts
   union {
     std::byte payload[inline_max];

@@ -53,7 +53,7 @@ View::View(const Comm& parent, Among among, Members members) {
   comm_.kind = Kind::comm;
   comm_.refs = 1;
   // pt2pt::post_* add 1 for the space of collectives.
-  comm_.context = parent.context + static_cast<std::uint32_t>(among);
+  comm_.context = parent.context + static_cast<std::uint64_t>(among);
   comm_.group = &group_;
   comm_.rank = parent.store->world_rank;  // what a message names as its source
   comm_.engine = parent.engine;
@@ -122,7 +122,8 @@ int construction_tag(Comm& comm) {
 
 namespace {
 
-/// Do all of them have several communication contexts?
+/// Do all of them have several communication contexts? A rank that has not come to MPI_Init tells
+/// nobody when it does, so this looks now and then, and goes on with what else the rank has begun.
 bool all_have_contexts(pt2pt::Engine& engine, const Members& members, bool now) {
   if (!engine.contexts->several()) return false;
   for (const std::int32_t member : members) {
@@ -130,6 +131,7 @@ bool all_have_contexts(pt2pt::Engine& engine, const Members& members, bool now) 
     // acquire: with the state comes how many contexts it has opened
     while (entry.state.load(std::memory_order_acquire) == memory::RankState::started) {
       if (now) return false;
+      pt2pt::progress(engine);
       const sync::Away away(engine.lock);
       usleep(100);
     }
@@ -140,22 +142,16 @@ bool all_have_contexts(pt2pt::Engine& engine, const Members& members, bool now) 
 
 }  // namespace
 
-Result<std::uint32_t> take_contexts(pt2pt::Engine& engine, std::uint32_t n, const Members& members,
-                                    bool now) {
-  constexpr std::uint32_t most = (by_tag - first_context) / contexts_per_comm - 1;
-  std::atomic<std::uint32_t>& next = engine.job->header().next_context;
+std::uint64_t take_contexts(pt2pt::Engine& engine, std::uint32_t n, const Members& members,
+                            bool now) {
   // relaxed: the number itself is all that is shared
-  std::uint32_t taken = next.load(std::memory_order_relaxed);
-  do {
-    if (n > most || taken > most - n)
-      return fail(MPI_ERR_OTHER,
-                  "this job has made %u communicators; there are no numbers for more", taken);
-  } while (!next.compare_exchange_weak(taken, taken + n, std::memory_order_relaxed));
-  const std::uint32_t context = first_context + taken * contexts_per_comm;
+  const std::uint64_t taken =
+      engine.job->header().next_context.fetch_add(n, std::memory_order_relaxed);
+  const std::uint64_t context = first_context + taken * contexts_per_comm;
   return all_have_contexts(engine, members, now) ? context | in_contexts : context;
 }
 
-void set_context(Comm& made, std::uint32_t context) {
+void set_context(Comm& made, std::uint64_t context) {
   made.context = context;
   if ((context & in_contexts) == 0) return;
   const std::vector<pt2pt::Engine*>& engines = made.engine->contexts->engines;
@@ -207,7 +203,7 @@ Comm* skeleton(const Comm& like) {
   return made;
 }
 
-void complete(Comm& made, Members members, Members remote, std::uint32_t context) {
+void complete(Comm& made, Members members, Members remote, std::uint64_t context) {
   set_context(made, context);
   made.group = object::make_group(*made.store, std::move(members));
   if (!remote.empty()) made.remote = object::make_group(*made.store, std::move(remote));
@@ -216,17 +212,9 @@ void complete(Comm& made, Members members, Members remote, std::uint32_t context
 }
 
 Result<Comm*> make(const Comm& like, View& view, int tag, Members members) {
-  std::uint32_t context = 0;  // MPI_COMM_WORLD's: stands for none
-  Err err = ok;
-  if (view.rank() == 0) {
-    const Result<std::uint32_t> taken = take_contexts(view.engine(), 1, members);
-    err = taken.err;
-    context = taken.value;
-  }
+  std::uint64_t context = 0;
+  if (view.rank() == 0) context = take_contexts(view.engine(), 1, members);
   WEFT_TRY(view.bcast(&context, sizeof context, tag));
-  if (err) return err;
-  if (context == 0)
-    return fail(MPI_ERR_OTHER, "rank 0 of the new communicator could not get a number for it");
   Comm* made = skeleton(like);
   complete(*made, std::move(members), {}, context);
   return made;

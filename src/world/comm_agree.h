@@ -20,7 +20,7 @@ using Members = std::vector<std::int32_t>;  // world ranks
 
 /// Contexts below this one are fixed: MPI_COMM_WORLD, MPI_COMM_SELF, constructions without a
 /// parent.
-inline constexpr std::uint32_t world_context = 0, self_context = 4, groups_context = 8,
+inline constexpr std::uint64_t world_context = 0, self_context = 4, groups_context = 8,
                                first_context = 12, contexts_per_comm = 4;
 
 enum class Among : std::uint8_t { all = 1, some = 2 };  // collective over the parent, or part of it
@@ -64,14 +64,14 @@ TreePlace tree_place(int rank, int size);
 int construction_tag(Comm& comm);
 /// In the number of a communicator beside what makes it unique: its members all have several
 /// communication contexts (MPI_THREAD_MULTIPLE), and its messages may go to these by tag.
-inline constexpr std::uint32_t in_contexts = 1U << 31, by_tag = 1U << 30;
+inline constexpr std::uint64_t in_contexts = std::uint64_t{1} << 63, by_tag = in_contexts >> 1;
 /// `n` fresh contexts in a row for communicators of `members` (or of some of them). Waits until
 /// these have all come to MPI_Init, as they have to; or else, if `now`, takes the first
-/// communication context for them. An error when the job has used up all.
-Result<std::uint32_t> take_contexts(pt2pt::Engine& engine, std::uint32_t n, const Members& members,
-                                    bool now = false);
+/// communication context for them. No number is given twice.
+std::uint64_t take_contexts(pt2pt::Engine& engine, std::uint32_t n, const Members& members,
+                            bool now = false);
 /// The communicator gets its number, and with it its communication context: before coll::attach.
-void set_context(Comm& made, std::uint32_t context);
+void set_context(Comm& made, std::uint64_t context);
 
 /// All members of an intracommunicator, or of both sides of an intercommunicator (the side whose
 /// rank 0 has the smaller world rank first).
@@ -89,7 +89,7 @@ Err create_intercomm_part(Comm& comm, const Group& group, MPI_Comm* out);
 Comm* skeleton(const Comm& like);
 /// Give a skeleton its groups and context; it is ready for use then. `remote` is empty for an
 /// intracommunicator.
-void complete(Comm& made, Members members, Members remote, std::uint32_t context);
+void complete(Comm& made, Members members, Members remote, std::uint64_t context);
 /// The usual case: an intracommunicator of `members`, who all call this, agreeing through `view`,
 /// whose members they are, in order.
 Result<Comm*> make(const Comm& like, View& view, int tag, Members members);

@@ -18,12 +18,12 @@ namespace {
 /// What a leader says about its side, and about the whole if it is the first.
 struct Side {
   std::int32_t size = 0;      // ranks
-  std::uint32_t context = 0;  // of the first, once it has taken one
+  std::uint64_t context = 0;  // of the first, once it has taken one
 };
 
 struct Remote {
   Members members;
-  std::uint32_t context = 0;
+  std::uint64_t context = 0;
 };
 
 Err overlap() {
@@ -47,19 +47,13 @@ Result<Remote> meet(const Comm& peer, const Group& local, std::int32_t remote_le
   got.resize(static_cast<std::size_t>(theirs.size));
   for (const std::int32_t member : got)
     if (object::rank_in(local, member) != MPI_UNDEFINED) return overlap();
-  Err err = ok;
   if (pair.rank() == 0) {
     Members all = local.members;
     all.insert(all.end(), got.begin(), got.end());
-    const Result<std::uint32_t> taken = take_contexts(pair.engine(), 1, all);
-    err = taken.err;
-    mine.context = taken.value;
+    mine.context = take_contexts(pair.engine(), 1, all);
   }
   WEFT_TRY(pair.exchange(&mine, &theirs, sizeof mine, other, tag));
-  if (err) return err;
-  const std::uint32_t context = pair.rank() == 0 ? mine.context : theirs.context;
-  if (context == 0) return fail(MPI_ERR_OTHER, "the leader of the other group could not take part");
-  return Remote{std::move(got), context};
+  return Remote{std::move(got), pair.rank() == 0 ? mine.context : theirs.context};
 }
 
 /// The leader (rank `root` of `view`) tells its group about the other side, or that there is none.
@@ -148,20 +142,17 @@ Err create_intercomm_part(Comm& comm, const Group& group, MPI_Comm* out) {
   const int tag = construction_tag(comm);
   View view(comm, Among::all, all_members(comm));
   const auto n = static_cast<std::size_t>(view.size());
-  // Everybody's place in the group given on its side, or -1; then the context.
-  std::vector<std::int32_t> table(n + 1);
+  // Everybody's place in the group given on its side, or -1; then the context, as two.
+  std::vector<std::int32_t> table(n + 2);
   const std::int32_t mine = group.rank == MPI_UNDEFINED ? -1 : group.rank;
   WEFT_TRY(view.gather(&mine, sizeof mine, table.data(), tag));
-  Err err = ok;
+  std::uint64_t context = 0;
   if (view.rank() == 0) {
-    const Result<std::uint32_t> taken = take_contexts(view.engine(), 1, all_members(comm));
-    err = taken.err;
-    table[n] = static_cast<std::int32_t>(taken.value);
+    context = take_contexts(view.engine(), 1, all_members(comm));
+    std::memcpy(&table[n], &context, sizeof context);
   }
   WEFT_TRY(view.bcast(table.data(), table.size() * sizeof(std::int32_t), tag));
-  if (err) return err;
-  if (table[n] == 0)
-    return fail(MPI_ERR_OTHER, "rank 0 could not get a number for the new communicator");
+  std::memcpy(&context, &table[n], sizeof context);
   const auto side = [&](const Group& from, std::size_t offset) {
     std::vector<std::pair<std::int32_t, std::int32_t>> places;
     for (std::size_t i = 0; i < from.members.size(); ++i)
@@ -176,7 +167,7 @@ Err create_intercomm_part(Comm& comm, const Group& group, MPI_Comm* out) {
   Members remote = side(*comm.remote, low ? comm.group->members.size() : 0);
   if (mine < 0 || remote.empty()) return ok;
   Comm* made = skeleton(comm);
-  complete(*made, std::move(local), std::move(remote), static_cast<std::uint32_t>(table[n]));
+  complete(*made, std::move(local), std::move(remote), context);
   *out = object::handle_of(*made);
   return ok;
 }
@@ -190,7 +181,7 @@ Err intercomm_merge(Comm& comm, int high, MPI_Comm* out) {
   const Members members = all_members(comm);
   View view(comm, Among::all, members);
   struct Order {
-    std::uint32_t context = 0;
+    std::uint64_t context = 0;
     std::int32_t second_first = 0;  // the side that is second in `members` comes first
     std::int32_t error = MPI_SUCCESS;
   } order;
@@ -201,16 +192,12 @@ Err intercomm_merge(Comm& comm, int high, MPI_Comm* out) {
     const std::size_t first = comm.group->members.size();  // rank 0 is on the low side
     for (std::size_t i = 0; i < flags.size(); ++i)
       if (flags[i] != flags[i < first ? 0 : first]) order.error = MPI_ERR_ARG;
-    const Result<std::uint32_t> taken = take_contexts(view.engine(), 1, members);
-    if (taken.err) order.error = taken.err.cls;
-    order.context = taken.value;
+    order.context = take_contexts(view.engine(), 1, members);
     order.second_first = flags[0] && !flags[first];
   }
   WEFT_TRY(view.bcast(&order, sizeof order, tag));
-  if (order.error == MPI_ERR_ARG)
-    return fail(MPI_ERR_ARG, "the processes of one group passed different values of high");
   if (order.error != MPI_SUCCESS)
-    return fail(order.error, "rank 0 could not get a number for the new communicator");
+    return fail(order.error, "the processes of one group passed different values of high");
   Members merged = members;
   if (order.second_first) {
     const std::size_t low = (is_low_side(comm) ? comm.group : comm.remote)->members.size();

@@ -58,7 +58,7 @@ const char* thread_level_name(int level) {
   }
 }
 
-Comm* make_predefined(Rank& rank, Members members, std::uint32_t context, const char* name) {
+Comm* make_predefined(Rank& rank, Members members, std::uint64_t context, const char* name) {
   object::Store& store = rank.store;
   const sync::Guard guard(store.lock);
   Comm* comm = store.comms.create();

@@ -46,10 +46,6 @@ Result<Comm*> copy_state(Comm& comm, const Info* info) {
   return err;
 }
 
-Err no_context() {
-  return fail(MPI_ERR_OTHER, "rank 0 of the communicator could not get a number for the duplicate");
-}
-
 /// The broadcast of MPI_Comm_idup, advanced by progress.
 struct Idup {
   View view;
@@ -57,7 +53,7 @@ struct Idup {
   TreePlace place;
   Comm* made;
   object::Request* request;
-  std::uint32_t context = 0;
+  std::uint64_t context = 0;
   pt2pt::Request* incoming = nullptr;
   std::vector<pt2pt::Request*> outgoing;
   bool sending = false;
@@ -97,12 +93,8 @@ constexpr object::RequestOps idup_ops{"MPI_Comm_idup", nullptr, nullptr,
 void finish(Idup& idup) {
   object::Request& request = *idup.request;
   pt2pt::Engine& engine = idup.view.engine();
-  if (idup.context != 0) {
-    set_context(*idup.made, idup.context);
-    coll::attach(*idup.made);
-  } else {
-    request.error = no_context().cls;
-  }
+  set_context(*idup.made, idup.context);
+  coll::attach(*idup.made);
   request.done = true;
   pt2pt::tell_waiters(engine, request.waiting);
   if (request.orphan) destroy(request);
@@ -136,17 +128,12 @@ namespace {
 
 /// Agree on the number of the duplicate. `spread`: its messages may go to contexts by tag.
 Err number_duplicate(Comm& made, View& view, int tag, bool spread) {
-  std::uint32_t context = 0;
-  Err err = ok;
+  std::uint64_t context = 0;
   if (view.rank() == 0) {
-    const Result<std::uint32_t> taken = take_contexts(view.engine(), 1, all_members(made));
-    err = taken.err;
-    context = taken.value;
+    context = take_contexts(view.engine(), 1, all_members(made));
     if (spread && (context & in_contexts) != 0) context |= by_tag;
   }
   WEFT_TRY(view.bcast(&context, sizeof context, tag));
-  if (err) return err;
-  if (context == 0) return no_context();
   set_context(made, context);
   return ok;
 }
@@ -208,8 +195,7 @@ Err comm_idup(Comm& comm, const Info* info, MPI_Comm* out, MPI_Request* out_requ
     idup->incoming =
         idup->view.post_recv(&idup->context, sizeof idup->context, idup->place.parent, idup->tag);
   } else {
-    const Result<std::uint32_t> taken = take_contexts(*comm.engine, 1, all_members(comm), true);
-    if (taken) idup->context = taken.value;  // else 0 tells everybody
+    idup->context = take_contexts(*comm.engine, 1, all_members(comm), true);
   }
   *out_request = reinterpret_cast<MPI_Request>(request);
   give(&made, out);

@@ -3,6 +3,7 @@
 // Splitting by color and key (§7.4.2): colors travel up the tree, all of them and a context for
 // each travel down. Intercommunicators split both sides at once.
 #include <algorithm>
+#include <bit>
 
 #include "world/comm_agree.h"
 #include "world/comms.h"
@@ -45,22 +46,16 @@ Err comm_split(Comm& comm, int color, int key, MPI_Comm* out) {
   const int tag = construction_tag(comm);
   View view(comm, Among::all, all_members(comm));
   const auto n = static_cast<std::size_t>(view.size());
-  // Everybody's choice, then the first context as one more record; 0 if there is none left.
+  // Everybody's choice, then the first context as one more record.
   std::vector<Choice> table(n + 1);
   const Choice mine{color, key};
   WEFT_TRY(view.gather(&mine, sizeof mine, table.data(), tag));
-  Err err = ok;
   if (view.rank() == 0) {
     const auto colors = static_cast<std::uint32_t>(distinct_colors(table.data(), n).size());
-    const Result<std::uint32_t> taken = take_contexts(view.engine(), colors, all_members(comm));
-    err = taken.err;
-    table[n].color = static_cast<std::int32_t>(taken.value);
+    table[n] = std::bit_cast<Choice>(take_contexts(view.engine(), colors, all_members(comm)));
   }
   WEFT_TRY(view.bcast(table.data(), (n + 1) * sizeof(Choice), tag));
-  if (err) return err;
-  const auto base = static_cast<std::uint32_t>(table[n].color);
-  if (base == 0)
-    return fail(MPI_ERR_OTHER, "rank 0 could not get numbers for the new communicators");
+  const auto first = std::bit_cast<std::uint64_t>(table[n]);
   if (color == MPI_UNDEFINED) return ok;
 
   const bool low = is_low_side(comm);
@@ -75,7 +70,7 @@ Err comm_split(Comm& comm, int color, int key, MPI_Comm* out) {
   const auto at = std::lower_bound(colors.begin(), colors.end(), color) - colors.begin();
   Comm* made = skeleton(comm);
   complete(*made, std::move(members), std::move(remote),
-           base + static_cast<std::uint32_t>(at) * contexts_per_comm);
+           first + static_cast<std::uint64_t>(at) * contexts_per_comm);
   *out = object::handle_of(*made);
   return ok;
 }

@@ -66,7 +66,7 @@ void open_contexts(Rank& rank) {
 /// What was sent in the background must be out before this rank may leave.
 void finish_sending(pt2pt::Engine& e) {
   const sync::Guard guard(e.lock);
-  pt2pt::wait_until(e, [&] { return e.busy.empty() && e.free_jobs.size() == shm::Mailbox::jobs; },
+  pt2pt::wait_until(e, [&] { return e.busy.empty() && e.offers() == 0; },
                     {.about = &pt2pt::sent_messages});
 }
 

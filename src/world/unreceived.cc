@@ -37,7 +37,7 @@ void add_lines(const pt2pt::Matcher& matcher, std::vector<Line>& lines) {
   }
 }
 
-const char* name_of(const Rank& rank, std::uint32_t context) {
+const char* name_of(const Rank& rank, std::uint64_t context) {
   for (const object::Comm* comm : rank.contexts.comms)
     if (comm->context == context)
       return comm->name.empty() ? "a communicator without a name" : comm->name.c_str();

@@ -59,8 +59,8 @@ class Boards {
   /// The ring of a communicator (name 0), or a board for one persistent operation: `name` counts
   /// them alike on all ranks. No message; the same answer on all ranks. Null: none to be had.
   static Boards* attach(Comm& comm, std::uint32_t name);
-  static std::uint64_t block_name(const Comm& comm, std::uint32_t name) {
-    return std::uint64_t{comm.context} << 32 | name;
+  static memory::BlockName block_name(const Comm& comm, std::uint32_t name) {
+    return {comm.context, name};
   }
   ~Boards();
   Boards(const Boards&) = delete;
@@ -127,7 +127,9 @@ class Boards {
     line(number, rank_).word.store(word(number, phase), std::memory_order_release);
   }
   bool has_come(std::uint64_t number, int rank, std::int64_t phase) const {
-    return line(number, rank).word.load(std::memory_order_acquire) >= word(number, phase);
+    // Modulo 2^64: after 2^40 operations the words begin anew.
+    const std::uint64_t at = line(number, rank).word.load(std::memory_order_acquire);
+    return static_cast<std::int64_t>(at - word(number, phase)) >= 0;
   }
   void wake(int rank) {
     pt2pt::wake_rank(*comm_.engine, comm_.group->members[static_cast<std::size_t>(rank)]);

@@ -226,7 +226,7 @@ Way Shared::way_of_more(Call call, std::int64_t bytes, bool reach) {
   return way;
 }
 
-std::uint64_t Shared::block_name(const Comm& comm) {
+memory::BlockName Shared::block_name(const Comm& comm) {
   // Ranks that were given another coll.shared_max wait for each other, but corrupt nothing.
   return Boards::block_name(
       comm,

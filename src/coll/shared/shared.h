@@ -45,7 +45,7 @@ class Shared {
   /// Find the block of `comm`, without a message. Null, for all its ranks, if the job's heap is
   /// full or the parameter coll.shared_max is 0.
   static Shared* attach(Comm& comm);
-  static std::uint64_t block_name(const Comm& comm);
+  static memory::BlockName block_name(const Comm& comm);
   /// The last rank to leave gives the block back.
   ~Shared();
 

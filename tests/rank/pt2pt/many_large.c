@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// More large messages under way than a rank can describe at once (480), both ways: those that wait
-// for a description must not hold up what ends the others.
+// More large messages under way than a rank's first copy jobs are for (480), both ways.
 #include "../check.h"
 
 enum { messages = 1100, bytes = 33000 };

@@ -87,7 +87,7 @@ TEST(CollectiveAllocations, CollectivesWorkWithoutHeap) {
     memory::Job& job = *comm.engine->job;
     std::uint64_t name = static_cast<std::uint64_t>(comm.rank + 1) << 56;
     for (std::size_t bytes = std::size_t{1} << 30; bytes >= 4096; bytes /= 2)
-      while (job.shared_block(++name, bytes - 64, 0, 1) != 0) continue;
+      while (job.shared_block({++name, 0}, bytes - 64, 0, 1) != 0) continue;
     for (const std::int64_t count : {1, 100'000}) {
       std::vector<int> in(static_cast<std::size_t>(count), comm.rank), out(in.size());
       EXPECT_FALSE(

@@ -5,7 +5,10 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstddef>
 #include <memory>
+#include <vector>
 
 namespace weft::memory {
 namespace {
@@ -39,19 +42,55 @@ std::unique_ptr<Job> new_job() {
   return std::unique_ptr<Job>(made.value);
 }
 
+TEST(Job, is_extended_without_end) {
+  const std::unique_ptr<Job> job = new_job();
+  const Result<Job*> opened = Job::open(dup(job->fd()));
+  ASSERT_FALSE(opened.err);
+  const std::unique_ptr<Job> other(opened.value);
+  // Of all sizes up to several extents, never overlapping, the same for everybody.
+  std::uint64_t end = 0;
+  std::vector<std::uint64_t> all;
+  for (const std::size_t bytes :
+       {100UL, 64UL, 1UL << 20, 15UL << 20, 3UL << 20, 200UL << 20, 100UL}) {
+    const std::uint64_t at = job->extend(bytes);
+    ASSERT_NE(at, 0u);
+    EXPECT_EQ(at % 64, 0u);
+    EXPECT_GE(at, end);
+    end = at + bytes;
+    EXPECT_EQ(std::to_integer<int>(*job->at(end - 1)), 0);
+    *job->at(at) = std::byte{1};
+    *job->at(end - 1) = std::byte{2};
+    EXPECT_EQ(std::to_integer<int>(*other->at(at)), 1);
+    EXPECT_EQ(std::to_integer<int>(*other->at(end - 1)), 2);
+  }
+}
+
+TEST(Job, is_not_extended_where_its_file_is_gone) {
+  const std::unique_ptr<Job> job = new_job();
+  const int another = open("/dev/null", O_RDWR);
+  const int kept = dup(job->fd());
+  ASSERT_EQ(dup2(another, job->fd()), job->fd());  // the program closed it and opened another
+  EXPECT_EQ(job->extend(100), 0u);
+  EXPECT_EQ(errno, EBADF);
+  ASSERT_EQ(dup2(kept, job->fd()), job->fd());
+  EXPECT_NE(job->extend(100), 0u);
+  close(kept);
+  close(another);
+}
+
 TEST(Job, heap_reuses_what_is_left_and_hands_out_zeros) {
   const std::unique_ptr<Job> job = new_job();
-  const std::uint64_t a = job->shared_block(1, 5000, 5000, 1);
-  const std::uint64_t b = job->shared_block(2, 5000, 5000, 1);
+  const std::uint64_t a = job->shared_block({1, 0}, 5000, 5000, 1);
+  const std::uint64_t b = job->shared_block({2, 0}, 5000, 5000, 1);
   ASSERT_NE(a, 0u);
   EXPECT_GE(b, a + 8192);
   *job->at(a) = std::byte{42};
   job->leave_shared_block(a);
-  const std::uint64_t c = job->shared_block(3, 6000, 6000, 1);
+  const std::uint64_t c = job->shared_block({3, 0}, 6000, 6000, 1);
   EXPECT_EQ(c, a);
   EXPECT_EQ(*job->at(c), std::byte{0});
   for (int i = 0; i < 1000000; ++i) {
-    const std::uint64_t block = job->shared_block(4, 64, 64, 1);
+    const std::uint64_t block = job->shared_block({4, 0}, 64, 64, 1);
     ASSERT_NE(block, 0u);
     job->leave_shared_block(block);
   }
@@ -59,31 +98,31 @@ TEST(Job, heap_reuses_what_is_left_and_hands_out_zeros) {
 
 TEST(Job, a_shared_block_lasts_until_all_have_left) {
   const std::unique_ptr<Job> job = new_job();
-  const std::uint64_t block = job->shared_block(7, 100, 100, 2);
-  EXPECT_EQ(job->shared_block(7, 100, 100, 2), block);
+  const std::uint64_t block = job->shared_block({7, 0}, 100, 100, 2);
+  EXPECT_EQ(job->shared_block({7, 0}, 100, 100, 2), block);
   job->leave_shared_block(block);
-  EXPECT_NE(job->shared_block(8, 100, 100, 1), block);
+  EXPECT_NE(job->shared_block({8, 0}, 100, 100, 1), block);
   job->leave_shared_block(block);
-  EXPECT_EQ(job->shared_block(9, 100, 100, 1), block);
+  EXPECT_EQ(job->shared_block({9, 0}, 100, 100, 1), block);
 }
 
 TEST(Job, what_does_not_fit_is_refused_to_all_and_may_fit_later) {
   const std::unique_ptr<Job> job = new_job();
   constexpr std::size_t large = 64 << 10;
   job->header().heap_bytes = large + 4096;
-  const std::uint64_t whole = job->shared_block(1, large - 64, 64, 1);
+  const std::uint64_t whole = job->shared_block({1, 0}, large - 64, 64, 1);
   ASSERT_NE(whole, 0u);
-  EXPECT_EQ(job->shared_block(2, large - 64, 64, 3), 0u);
-  EXPECT_EQ(job->shared_block(2, large - 64, 64, 3), 0u);
+  EXPECT_EQ(job->shared_block({2, 0}, large - 64, 64, 3), 0u);
+  EXPECT_EQ(job->shared_block({2, 0}, large - 64, 64, 3), 0u);
   job->leave_shared_block(whole);
-  EXPECT_EQ(job->shared_block(2, large - 64, 64, 3), 0u);  // like the others
-  EXPECT_EQ(job->shared_block(2, large - 64, 64, 3), whole);
+  EXPECT_EQ(job->shared_block({2, 0}, large - 64, 64, 3), 0u);  // like the others
+  EXPECT_EQ(job->shared_block({2, 0}, large - 64, 64, 3), whole);
   // Not even a note of the refusal fits: for good.
-  ASSERT_NE(job->shared_block(3, 64, 64, 2), 0u);
-  EXPECT_EQ(job->shared_block(4, 64, 64, 2), 0u);
+  ASSERT_NE(job->shared_block({3, 0}, 64, 64, 2), 0u);
+  EXPECT_EQ(job->shared_block({4, 0}, 64, 64, 2), 0u);
   job->leave_shared_block(whole);
-  EXPECT_EQ(job->shared_block(4, 64, 64, 2), 0u);
-  EXPECT_NE(job->shared_block(3, 64, 64, 2), 0u);
+  EXPECT_EQ(job->shared_block({4, 0}, 64, 64, 2), 0u);
+  EXPECT_NE(job->shared_block({3, 0}, 64, 64, 2), 0u);
 }
 
 }  // namespace

@@ -70,13 +70,13 @@ TEST(Engine, moves_messages_of_all_protocols_among_ranks) {
       // As MPI_Finalize does: peers may wait for a message that found no room.
       job.as(r, [](Comm& comm) {
         Engine& e = *comm.engine;
-        wait_until(e, [&e] { return e.busy.empty() && e.free_jobs.size() == shm::Mailbox::jobs; });
+        wait_until(e, [&e] { return e.busy.empty() && e.offers() == 0; });
       });
     });
   for (std::thread& t : threads) t.join();
   for (const auto& rank : job.ranks) {
     EXPECT_TRUE(rank->engine.busy.empty());
-    EXPECT_EQ(rank->engine.free_jobs.size(), shm::Mailbox::jobs);
+    EXPECT_EQ(rank->engine.offers(), 0u);
     EXPECT_EQ(rank->engine.requests.live(), 1u);  // the shared completed one
     EXPECT_EQ(rank->comm.refs, 1);
   }

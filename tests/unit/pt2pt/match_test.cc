@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 #include <mpi.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <deque>
 #include <list>
@@ -22,20 +23,24 @@ bool fits(const wire::Envelope& wanted, const wire::Envelope& from) {
          (wanted.tag == MPI_ANY_TAG || wanted.tag == from.tag);
 }
 
-TEST(Matcher, agrees_with_two_plain_queues) {
+/// Random messages and receives; the more sources and tags there are, the longer the queues become.
+/// Returns the longest that a queue was.
+std::size_t compare_with_plain_queues(int steps, int sources, int tags) {
   Matcher matcher;
   std::list<Posted*> posted;
   std::list<Arrived*> arrived;
   std::vector<std::unique_ptr<Posted>> all_posted;
   std::vector<std::unique_ptr<Arrived>> all_arrived;
+  std::size_t longest = 0;
   unsigned seed = 4;
   const auto random = [&](int n) {
     return static_cast<int>(rand_r(&seed) % static_cast<unsigned>(n));
   };
-  for (int step = 0; step < 100000; ++step) {
-    const auto context = static_cast<std::uint32_t>(2 * random(2));
+  for (int step = 0; step < steps; ++step) {
+    const auto context = static_cast<std::uint64_t>(2 * random(2)) << (random(2) * 40);
     if (random(2) == 0) {
-      const wire::Envelope wanted{context, random(5) - 1, random(4) == 0 ? MPI_ANY_TAG : random(3)};
+      const wire::Envelope wanted{context, random(5) == 0 ? MPI_ANY_SOURCE : random(sources),
+                                  random(4) == 0 ? MPI_ANY_TAG : random(tags)};
       Arrived* hit = matcher.find_arrived(wanted);
       Arrived* expected = nullptr;
       for (Arrived* m : arrived)
@@ -43,7 +48,8 @@ TEST(Matcher, agrees_with_two_plain_queues) {
           expected = m;
           break;
         }
-      ASSERT_EQ(hit, expected);
+      EXPECT_EQ(hit, expected);
+      if (hit != expected) return 0;
       if (hit != nullptr) {
         matcher.remove(*hit);
         arrived.remove(hit);
@@ -54,7 +60,7 @@ TEST(Matcher, agrees_with_two_plain_queues) {
       matcher.post(*all_posted.back());
       posted.push_back(all_posted.back().get());
     } else {
-      const wire::Envelope from{context, random(4), random(3)};
+      const wire::Envelope from{context, random(sources), random(tags)};
       Posted* hit = matcher.find_posted(from);
       Posted* expected = nullptr;
       for (Posted* p : posted)
@@ -62,7 +68,8 @@ TEST(Matcher, agrees_with_two_plain_queues) {
           expected = p;
           break;
         }
-      ASSERT_EQ(hit, expected);
+      EXPECT_EQ(hit, expected);
+      if (hit != expected) return 0;
       if (hit != nullptr) {
         matcher.unpost(*hit);
         posted.remove(hit);
@@ -75,12 +82,38 @@ TEST(Matcher, agrees_with_two_plain_queues) {
     }
     if (!posted.empty() && random(8) == 0) {
       Posted* victim = posted.front();
-      ASSERT_TRUE(victim->posted);
+      EXPECT_TRUE(victim->posted);
       matcher.unpost(*victim);
-      ASSERT_FALSE(victim->posted);
+      EXPECT_FALSE(victim->posted);
       posted.pop_front();
     }
+    longest = std::max({longest, posted.size(), arrived.size()});
   }
+  return longest;
+}
+
+TEST(Matcher, agrees_with_two_plain_queues) {
+  compare_with_plain_queues(100000, 4, 3);
+}
+
+TEST(Matcher, agrees_with_two_plain_queues_that_are_long) {
+  EXPECT_GT(compare_with_plain_queues(12000, 40, 300), 1000u);
+}
+
+TEST(Matcher, finds_a_message_by_its_name) {
+  Matcher matcher;
+  std::vector<Arrived> messages(300);
+  for (std::size_t i = 0; i < messages.size(); ++i) {
+    messages[i].envelope = {0, 1, static_cast<int>(i / 3)};
+    messages[i].job = static_cast<std::uint32_t>(i);
+    matcher.arrive(messages[i]);
+  }
+  const auto is_200 = [](const Arrived& m) { return m.job == 200; };
+  EXPECT_EQ(matcher.find_named({0, 1, 66}, is_200), &messages[200]);
+  EXPECT_EQ(matcher.find_named({0, 1, 67}, is_200), nullptr);
+  matcher.remove(messages[200]);
+  EXPECT_EQ(matcher.find_named({0, 1, 66}, is_200), nullptr);
+  EXPECT_EQ(matcher.arrived_count(), 299u);
 }
 
 /// Receives of (0, 1, 2), in order of their posting.

@@ -46,7 +46,7 @@ struct Transfer : testing::Test {
   void end() {
     EXPECT_FALSE(wait(&send_request, MPI_STATUS_IGNORE));
     EXPECT_FALSE(wait(&recv_request, MPI_STATUS_IGNORE));
-    EXPECT_EQ(from.free_jobs.size(), shm::Mailbox::jobs);
+    EXPECT_EQ(from.offers(), 0u);
     EXPECT_TRUE(to.left.empty());
     EXPECT_TRUE(from.shown.empty());
   }

@@ -5,6 +5,7 @@
 #include "shm/mailbox.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <cstring>
@@ -85,6 +86,51 @@ TEST(Mailbox, knows_a_row_of_one_sender) {
   EXPECT_FALSE(follows(other));
   EXPECT_FALSE(follows(one));
   EXPECT_TRUE(follows(one));
+}
+
+TEST(Mailbox, counts_on_when_its_counters_begin_anew) {
+  SmallJob small(1);
+  // As if 2^32 - 100 cells and units had passed.
+  const View at(*small.job, 0, 0);
+  const std::uint64_t before = std::uint64_t{0xffffffff - 99} << 32 | (0xffffffff - 99);
+  at.box->head = before;
+  at.box->tail = before;
+  Outbox out;
+  Inbox in;
+  out.open(*small.job, 0);
+  in.open(*small.job, 0);
+  for (int i = 0; i < 1000; ++i) {
+    Claim claim;
+    ASSERT_TRUE(out.claim(100, &claim)) << i;
+    claim.cell->envelope.tag = i;
+    std::memset(claim.payload, i & 0xff, 100);
+    EXPECT_EQ(in.poll(), nullptr);
+    out.commit(claim);
+    const wire::Cell* cell = in.poll();
+    ASSERT_NE(cell, nullptr) << i;
+    EXPECT_EQ(cell->envelope.tag, i);
+    EXPECT_EQ(in.payload(*cell)[99], static_cast<std::byte>(i & 0xff));
+    in.consume(*cell);
+  }
+}
+
+TEST(Mailbox, has_as_many_copy_jobs_as_are_added) {
+  SmallJob small(2);
+  Inbox owner;
+  owner.open(*small.job, 1);
+  std::uint32_t count = Mailbox::jobs;
+  for (int block = 0; block < 6; ++block) {
+    ASSERT_TRUE(owner.add_jobs(block));
+    count += Mailbox::jobs_in_block(block);
+  }
+  for (std::uint32_t i = 0; i < count; ++i) owner.job(i).bytes = i + 1;
+  // Another process.
+  const Result<memory::Job*> opened = memory::Job::open(dup(small.job->fd()));
+  ASSERT_FALSE(opened.err);
+  const std::unique_ptr<memory::Job> other(opened.value);
+  Outbox peer;
+  peer.open(*other, 1);
+  for (std::uint32_t i = 0; i < count; ++i) ASSERT_EQ(peer.job(i).bytes, i + 1);
 }
 
 TEST(Mailbox, keeps_order_and_payloads_of_concurrent_senders) {

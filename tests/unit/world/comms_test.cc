@@ -251,7 +251,7 @@ TEST_P(Comms, ManyIdupsAtOnceMixWithOtherConstructions) {
       }
     }
     for (int i = n; i-- > 0;) ASSERT_FALSE(pt2pt::wait(&requests[i], MPI_STATUS_IGNORE));
-    std::vector<std::uint32_t> contexts{world.context};
+    std::vector<std::uint64_t> contexts{world.context};
     for (const MPI_Comm handle : {dups[0], dups[1], dups[2], dups[3], dups[4], between, split}) {
       Comm& comm = *rank.store.comm(handle);
       contexts.push_back(comm.context);
