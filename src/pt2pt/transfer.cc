@@ -30,7 +30,7 @@ using memory::Reach;
 /// counter, a system call between processes) is cheap beside copying it.
 std::int64_t chunk_of(std::int64_t bytes) {
   constexpr std::int64_t least = 32 << 10, most = 256 << 10, wanted = 8, page = 4096;
-  const std::int64_t half = (bytes / 2 + page - 1) / page * page;
+  const std::int64_t half = (bytes / 2 + page) / page * page;  // at least a page
   return std::clamp(bytes / wanted / page * page, std::min(half, least), most);
 }
 
