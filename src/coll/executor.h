@@ -23,6 +23,10 @@ class Executor {
   /// Run to the end, with progress of everything else meanwhile.
   static Err run(Schedule& schedule, object::Comm& comm);
 
+  /// Does it wait for a board of the communicator's ring?
+  static bool waits_for_board(const Schedule& schedule) {
+    return schedule.boards_ != nullptr && !schedule.owns_boards_ && !schedule.open_;
+  }
   static Err error(const Schedule& schedule) { return schedule.error_; }
   /// Which collective it is; without messages under way also what it waits for.
   static pt2pt::About about(const Schedule& schedule, const object::Comm& comm);

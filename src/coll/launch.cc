@@ -71,12 +71,40 @@ bool poll(void* state) {
   return true;
 }
 
+/// Poller of those that wait for a board: they get theirs in order, so only the first is looked at.
+bool poll_boardless(void* comm) {
+  std::deque<object::Request*>& queue = static_cast<Comm*>(comm)->coll->boardless;
+  for (;;) {
+    object::Request& first = *queue.front();
+    const bool done = Executor::advance(schedule_of(first), *first.comm);
+    if (!done && Executor::waits_for_board(schedule_of(first))) return false;
+    queue.pop_front();
+    const bool was_last = queue.empty();
+    if (!done) pt2pt::add_poller(*first.engine, {poll, &first});
+    if (done) complete(first);  // which may be the communicator's end
+    if (was_last) return true;
+  }
+}
+
+/// Begin, and go on when there is progress.
+void run_in_background(object::Request& request) {
+  std::deque<object::Request*>& queue = request.comm->coll->boardless;
+  const Schedule& schedule = schedule_of(request);
+  if (queue.empty() || !Executor::waits_for_board(schedule)) {
+    if (poll(&request)) return;
+    if (!Executor::waits_for_board(schedule))
+      return pt2pt::add_poller(*request.engine, {poll, &request});
+  }
+  queue.push_back(&request);
+  if (queue.size() == 1) pt2pt::add_poller(*request.engine, {poll_boardless, request.comm});
+}
+
 Err start(object::Request& request) {
   request.done = false;
   request.active = true;
   request.error = MPI_SUCCESS;
   Executor::rewind(schedule_of(request));
-  if (!poll(&request)) pt2pt::add_poller(*request.engine, {poll, &request});
+  run_in_background(request);
   return ok;
 }
 

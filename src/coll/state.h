@@ -4,6 +4,8 @@
 // idle schedule, let an algorithm emit into it, and give it to whoever runs it.
 #pragma once
 
+#include <deque>
+
 #include "coll/coll.h"
 #include "coll/schedule.h"
 #include "coll/signature.h"
@@ -30,7 +32,8 @@ struct CommState {
   Schedule* idle = nullptr;  // free list
   Shared* shared = nullptr;  // flags and slots; made at the first blocking collective
   bool shared_tried = false;
-  NodeState* node = nullptr;                            // levels and boards; made when first wanted
+  std::deque<object::Request*> boardless;  // nonblocking ones that wait for a board, in order
+  NodeState* node = nullptr;               // levels and boards; made when first wanted
   std::uint16_t explained[Settings::collectives] = {};  // way.cc: what has been said
 };
 

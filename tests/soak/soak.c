@@ -97,7 +97,7 @@ static void complete_all(MPI_Status* of_receives) {
 }
 
 // --- collectives under way during the round; all ranks of a communicator draw the same
-enum { collectives_max = 48, words_max = 2000 };
+enum { collectives_max = 300, words_max = 2000 };
 typedef struct {
   int what, comm, words, root;
   unsigned *in, *out;
@@ -274,8 +274,8 @@ static void run_round(uint64_t seed, int depth, int longest) {
 
   const uint64_t own = random_state;
   random_state = seed + 1;
-  Collective collective[collectives_max];
-  const int collectives = below(collectives_max);
+  static Collective collective[collectives_max];
+  const int collectives = below(chance(10) ? collectives_max : 40);
   for (int i = 0; i < collectives; ++i) {
     collective[i].what = below(5);
     collective[i].comm = below(comms);
