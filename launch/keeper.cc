@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/limits.h"
 #include "child.h"
 #include "options.h"
 
@@ -69,9 +70,12 @@ int keep(Work work, void* context) {
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   int orders[2];
   if (pipe2(orders, O_CLOEXEC) != 0)
-    throw Failure{1, std::string("weft: cannot make a pipe: ") + strerror(errno)};
+    throw Failure{
+        1, std::string("weft: cannot make a pipe: ") + strerror(errno) + limit_behind(errno)};
   const pid_t worker = fork();
-  if (worker < 0) throw Failure{1, std::string("weft: cannot start a process: ") + strerror(errno)};
+  if (worker < 0)
+    throw Failure{
+        1, std::string("weft: cannot start a process: ") + strerror(errno) + limit_behind(errno)};
   if (worker == 0) {
     close(orders[1]);
     prctl(PR_SET_CHILD_SUBREAPER, 1);

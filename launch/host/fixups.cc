@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/limits.h"
 #include "host.h"
 #include "machine.h"
 #include "writable.h"
@@ -119,7 +120,7 @@ std::string Fixups::map_text(const Loaded& loaded, const Patch& patch) const {
   if (std::ranges::none_of(image_.segments(), [&](auto& s) { return patch.is_shared(s); }))
     return {};
   const int fd = open(image_.path().c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return image_.path() + ": " + std::strerror(errno);
+  if (fd < 0) return image_.path() + ": " + std::strerror(errno) + limit_behind(errno);
   std::string error;
   for (const auto& s : image_.segments()) {
     if (!patch.is_shared(s)) continue;

@@ -14,6 +14,8 @@
 #include <cstring>
 #include <iterator>
 
+#include "base/limits.h"
+
 namespace weft::host {
 namespace {
 
@@ -40,6 +42,14 @@ void find_bases(link_map* map, const Plan& plan, std::deque<Loaded>& loaded, boo
       // dladdr, debuggers and profilers read this name; the copy's own leads them nowhere.
       if (rename) map->l_name = strdup(plan.images[l.image].image->path().c_str());
     }
+}
+
+/// Why ld.so refused; out of descriptors it may have no words.
+std::string loader_error() {
+  const int cause = errno;
+  const char* text = dlerror();
+  return std::string(text != nullptr ? text : "ld.so could not load a rank's copy") +
+         (cause == EMFILE || cause == ENOMEM ? limit_behind(cause) : "");
 }
 
 }  // namespace
@@ -139,7 +149,8 @@ void* Loader::load(Rank& rank, int top, std::string& error) {
     files.fds.push_back(store_.create(*plan_.images[index].image, rank.world, loaded.path));
     if (files.fds.back() < 0)
       error = "the copy of " + plan_.images[index].image->path() + " for rank " +
-              std::to_string(rank.world) + " cannot be made: " + std::strerror(errno);
+              std::to_string(rank.world) + " cannot be made: " + std::strerror(errno) +
+              limit_behind(errno);
     if (index == top) top_path = loaded.path;
     rank.loaded.push_back(std::move(loaded));
   }
@@ -148,7 +159,7 @@ void* Loader::load(Rank& rank, int top, std::string& error) {
 
   void* handle = nullptr;
   if (error.empty() && !(handle = dlopen(top_path.c_str(), RTLD_NOW | RTLD_LOCAL)))
-    error = dlerror();
+    error = loader_error();
   if (handle) {
     link_map* map = nullptr;
     dlinfo(handle, RTLD_DI_LINKMAP, &map);

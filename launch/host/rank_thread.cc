@@ -16,6 +16,7 @@
 
 #include <cstring>
 
+#include "base/limits.h"
 #include "host.h"
 #include "machine.h"
 #include "next.h"
@@ -169,8 +170,8 @@ std::string start(Rank& rank) {
   if (e == 0) return {};
   return "the thread of rank " + std::to_string(rank.world) + " with a stack of " +
          std::to_string(the_host->stack_bytes >> 10) +
-         " KiB could not be made: " + std::strerror(e) +
-         "; try fewer ranks or a smaller stack (ulimit -s)";
+         " KiB could not be made: " + std::strerror(e) + limit_behind(e) +
+         "; try fewer ranks or a smaller stack (--stack 1M)";
 }
 
 }  // namespace weft::host

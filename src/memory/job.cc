@@ -18,6 +18,7 @@
 #include <cstring>
 
 #include "base/assert.h"
+#include "base/limits.h"
 
 namespace weft::memory {
 namespace {
@@ -49,6 +50,14 @@ struct alignas(64) SharedHead {
 int size_class(std::size_t bytes) {
   const std::size_t size = std::bit_ceil(bytes < page ? page : bytes);
   return std::countr_zero(size) - 11;
+}
+
+/// Past the limit the kernel would not just refuse, but kill by SIGXFSZ.
+bool resize(int fd, std::size_t bytes) {
+  rlimit limit{};
+  const bool fits = getrlimit(RLIMIT_FSIZE, &limit) != 0 || bytes <= limit.rlim_cur;
+  if (!fits) errno = EFBIG;
+  return fits && ftruncate(fd, static_cast<off_t>(bytes)) == 0;
 }
 
 class HeapGuard {
@@ -94,9 +103,7 @@ std::size_t heap_size(int nranks) {
 /// The extents cost nothing until they are touched; where files may not be that long there are
 /// none.
 bool Job::size_file(int fd, std::size_t layout_bytes) {
-  const std::size_t all = layout_bytes + extent_start(extent_count);
-  return ftruncate(fd, static_cast<off_t>(all)) == 0 ||
-         ftruncate(fd, static_cast<off_t>(layout_bytes)) == 0;
+  return resize(fd, layout_bytes + extent_start(extent_count)) || resize(fd, layout_bytes);
 }
 
 Result<Job*> Job::create(int nranks, int cpus, const Params& params) {
@@ -114,12 +121,12 @@ Result<Job*> Job::create(int nranks, int cpus, const Params& params) {
   h.heap_bytes = heap_size(nranks);
   const int fd = memfd_create("weft-job", MFD_CLOEXEC);
   if (fd < 0)
-    return fail(MPI_ERR_NO_MEM, "memfd_create for the job's shared memory failed: %s",
-                std::strerror(errno));
+    return fail(MPI_ERR_NO_MEM, "memfd_create for the job's shared memory failed: %s%s",
+                std::strerror(errno), limit_behind(errno).c_str());
   const std::size_t total = job_layout(h).total;
   if (!size_file(fd, total)) {
-    const Err e = fail(MPI_ERR_NO_MEM, "cannot size the job's shared memory to %zu bytes: %s",
-                       total, std::strerror(errno));
+    const Err e = fail(MPI_ERR_NO_MEM, "cannot size the job's shared memory to %zu bytes: %s%s",
+                       total, std::strerror(errno), limit_behind(errno).c_str());
     close(fd);
     return e;
   }
@@ -143,8 +150,8 @@ Result<Job*> Job::open(int fd) {
   const std::size_t total = job_layout(h).total;
   void* base = mmap(nullptr, total, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
   if (base == MAP_FAILED)
-    return fail(MPI_ERR_NO_MEM, "cannot map %zu bytes of shared memory: %s", total,
-                std::strerror(errno));
+    return fail(MPI_ERR_NO_MEM, "cannot map %zu bytes of shared memory: %s%s", total,
+                std::strerror(errno), limit_behind(errno).c_str());
   return new Job(base, total, fd);
 }
 
