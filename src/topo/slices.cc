@@ -82,7 +82,10 @@ std::string Slice::omp_places() const {
 }
 
 std::vector<Slice> slices(const Topology& topology, int nranks) {
-  const std::span<const Core> cores = topology.cores();
+  return slices(topology.cores(), nranks);
+}
+
+std::vector<Slice> slices(std::span<const Core> cores, int nranks) {
   const int ncores = static_cast<int>(cores.size());
   std::vector<Slice> out;
   out.reserve(static_cast<std::size_t>(nranks));

@@ -6,6 +6,7 @@
 // machine and the number of ranks.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,9 @@ struct Slice {
 
 /// One slice per rank; never empty, for any nranks >= 1.
 std::vector<Slice> slices(const Topology& topology, int nranks);
+
+/// The same for a part of the machine.
+std::vector<Slice> slices(std::span<const Core> cores, int nranks);
 
 /// Like slices, but every rank gets one core only (the first of its slice).
 std::vector<Slice> single_cores(const Topology& topology, int nranks);
