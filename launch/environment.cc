@@ -9,10 +9,24 @@ namespace weft::launch {
 namespace {
 
 constexpr const char* foreign[] = {
-    "WEFT_JOB",      "WEFT_HOST_STDOUT", "WEFT_HOST_STDERR", "WEFT_HOST_CPUS",
-    "WEFT_HOST_OMP", "WEFT_HOST_DIR",    "WEFT_HOST_TOOLS",  "WEFT_HOST_USER_PRELOAD",
-    "PMI_FD",        "PMI_RANK",         "PMI_SIZE",         "PMI_PORT",
-    "PMI_ID",        "PMI_SPAWNED",
+    "WEFT_JOB",
+    "WEFT_HOST_STDOUT",
+    "WEFT_HOST_STDERR",
+    "WEFT_HOST_CPUS",
+    "WEFT_HOST_OMP",
+    "WEFT_HOST_DIR",
+    "WEFT_HOST_TOOLS",
+    "WEFT_HOST_USER_PRELOAD",
+    "PMI_FD",
+    "PMI_RANK",
+    "PMI_SIZE",
+    "PMI_PORT",
+    "PMI_ID",
+    "PMI_SPAWNED",
+    "WEFT_HOST_STDIN",
+    // Of PMIx, by which a program that a rank starts would take itself for a task of that launcher.
+    "PMIX_RANK",
+    "PMIX_NAMESPACE",
 };
 
 bool is_entry_of(const std::string& entry, std::string_view name) {
@@ -20,11 +34,21 @@ bool is_entry_of(const std::string& entry, std::string_view name) {
          entry.compare(0, name.size(), name) == 0;
 }
 
+bool is_wanted(const std::string& entry, const Inherit& which) {
+  return which.all ||
+         std::any_of(which.names.begin(), which.names.end(), [&](const std::string& name) {
+           return name.back() == '*'
+                      ? entry.compare(0, name.size() - 1, name, 0, name.size() - 1) == 0
+                      : is_entry_of(entry, name);
+         });
+}
+
 }  // namespace
 
-Environment Environment::inherited() {
+Environment Environment::inherited(const Inherit& which) {
   Environment out;
-  for (char** e = environ; e != nullptr && *e != nullptr; ++e) out.entries_.emplace_back(*e);
+  for (char** e = environ; e != nullptr && *e != nullptr; ++e)
+    if (is_wanted(*e, which)) out.entries_.emplace_back(*e);
   for (const char* name : foreign) out.unset(name);
   return out;
 }

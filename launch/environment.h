@@ -8,12 +8,15 @@
 #include <string_view>
 #include <vector>
 
+#include "options.h"
+
 namespace weft::launch {
 
 class Environment {
  public:
-  /// mpiexec's own, without variables that belong to another job (a launcher above this one).
-  static Environment inherited();
+  /// What ranks get of mpiexec's own, never variables that belong to another job (a launcher above
+  /// this one).
+  static Environment inherited(const Inherit& which);
 
   void set(std::string_view name, std::string_view value);
   void unset(std::string_view name);

@@ -4,27 +4,63 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-#include "options.h"
+#include "base/limits.h"
 
 namespace weft::launch {
+namespace {
 
-Input::Input() : null_(open("/dev/null", O_RDONLY | O_CLOEXEC)), is_terminal_(isatty(0) == 1) {
+bool is_file(int fd) {
+  struct stat s {};
+  return fstat(fd, &s) == 0 && S_ISREG(s.st_mode);
+}
+
+/// The file once more, with a position of its own.
+int open_again(int fd) {
+  const std::string path = "/proc/self/fd/" + std::to_string(fd);
+  const int own = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (own >= 0) lseek(own, lseek(fd, 0, SEEK_CUR), SEEK_SET);
+  return own;
+}
+
+}  // namespace
+
+Input::Input(Reader reader)
+    : reader_(reader),
+      null_(open("/dev/null", O_RDONLY | O_CLOEXEC)),
+      is_terminal_(isatty(0) == 1 && reader.rank != Reader::nobody) {
+  if (reader.rank == Reader::everybody && !is_file(0))
+    throw Failure{2,
+                  "weft: -stdin all needs a file that each rank can read: mpiexec -stdin all "
+                  "... < FILE; from a pipe or a terminal let one rank read and MPI_Bcast it"};
   if (null_ < 0 || (is_terminal_ && pipe2(pipe_, O_CLOEXEC) != 0))
-    throw Failure{1, std::string("weft: cannot set up standard input: ") + strerror(errno)};
+    throw Failure{1, std::string("weft: cannot set up standard input: ") + strerror(errno) +
+                         limit_behind(errno)};
   if (is_terminal_) fcntl(pipe_[1], F_SETFL, O_NONBLOCK);
 }
 
 Input::~Input() {
   ::close(null_);
-  rank0_started();
+  ranks_started();
   close();
 }
 
-void Input::rank0_started() {
-  if (pipe_[0] >= 0) ::close(pipe_[0]);
-  pipe_[0] = -1;
+int Input::for_ranks(int first, int count) {
+  if (reader_.rank == Reader::everybody) {
+    if (own_file_ >= 0) ::close(own_file_);
+    return own_file_ = open_again(0);
+  }
+  if (reader_.rank < first || reader_.rank >= first + count) return null_;
+  return is_terminal_ ? pipe_[0] : 0;
+}
+
+void Input::ranks_started() {
+  for (int* fd : {&pipe_[0], &own_file_}) {
+    if (*fd >= 0) ::close(*fd);
+    *fd = -1;
+  }
 }
 
 // A read in the background would fail.

@@ -29,9 +29,10 @@ class DebugDirectory {
   explicit DebugDirectory(bool wanted) {
     if (!wanted) return;
     const char* base = getenv("TMPDIR");
-    path_ = std::string(base != nullptr ? base : "/tmp") + "/weft-debug-XXXXXX";
+    path_ = std::string(base != nullptr && *base != 0 ? base : "/tmp") + "/weft-debug-XXXXXX";
     if (mkdtemp(path_.data()) == nullptr)
-      throw Failure{1, "weft: cannot make the directory " + path_ + ": " + strerror(errno)};
+      throw Failure{1, "weft: cannot make the directory " + path_ + ": " + strerror(errno) +
+                           " (TMPDIR names where)"};
   }
   ~DebugDirectory() { remove(); }
   DebugDirectory(const DebugDirectory&) = delete;
@@ -45,6 +46,12 @@ class DebugDirectory {
  private:
   std::string path_;
 };
+
+/// What nobody expected: no memory, a library's error. The job ends as after a mistake.
+int say_trouble(const std::exception& trouble) {
+  std::fprintf(stderr, "weft: mpiexec cannot go on: %s\n", trouble.what());
+  return 1;
+}
 
 struct Context {
   const Options& options;
@@ -64,6 +71,8 @@ int work(void* context, int orders, const sigset_t& mask) {
   } catch (const Failure& failure) {
     std::fprintf(stderr, "%s\n", failure.text.c_str());
     exit_code = failure.exit_code;
+  } catch (const std::exception& trouble) {
+    exit_code = say_trouble(trouble);
   }
   c.debug_directory.remove();  // the keeper does it too, unless it was killed
   return exit_code;
@@ -74,6 +83,7 @@ int main(int argc, char** argv) {
   try {
     const Options options = parse({argv + 1, argv + argc});
     const std::vector<Runnable> runnables = find_programs(options);
+    for (const std::string& note : options.notes) std::fprintf(stderr, "%s\n", note.c_str());
     for (const Runnable& runnable : runnables)
       if (!runnable.note.empty()) std::fprintf(stderr, "%s\n", runnable.note.c_str());
     const DebugDirectory debug_directory(options.debug);
@@ -83,6 +93,8 @@ int main(int argc, char** argv) {
     std::FILE* stream = failure.exit_code == 0 ? stdout : stderr;
     std::fprintf(stream, "%s\n", failure.text.c_str());
     return failure.exit_code;
+  } catch (const std::exception& trouble) {
+    return say_trouble(trouble);
   }
 }
 

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What the user typed after `mpiexec`, understood: programs, their ranks and environment, and how
-// to run them. Options of MPICH's and Open MPI's launchers that mean the same here, or nothing on
-// one node, are accepted under their own names (options.cc).
+// to run them. Options of MPICH's, Open MPI's and Slurm's launchers work under their own names,
+// or are refused with weft's own way (option_table.cc).
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "topo/placement.h"
 
 namespace weft::launch {
 
@@ -19,32 +22,51 @@ struct Failure {
 };
 
 enum class RankMode { process, thread, automatic };
-enum class Bind { none, slice, core };
 /// What to do about a job that hangs.
 enum class OnHang { report, abort, debugger };
 
 using Variables = std::vector<std::pair<std::string, std::string>>;
 
+/// Which of mpiexec's own variables the ranks get.
+struct Inherit {
+  bool all = true;
+  std::vector<std::string> names;  // unless all; NAME* stands for all that begin so
+};
+
 /// One of the `:` separated programs.
 struct Program {
   int ranks = 1;
   std::vector<std::string> argv;
-  Variables env;          // on top of Options::env, later entries win
-  std::string directory;  // empty: where mpiexec runs
+  Variables env;                   // on top of Options::env, later entries win
+  std::optional<Inherit> inherit;  // instead of Options::inherit
+  std::string directory;           // empty: where mpiexec runs
+};
+
+/// Who reads mpiexec's standard input.
+struct Reader {
+  static constexpr int nobody = -1, everybody = -2;
+  int rank = 0;
 };
 
 struct Options {
   std::vector<Program> programs;
   Variables env;
+  Inherit inherit;
   RankMode mode = RankMode::process;
-  Bind bind = Bind::slice;
+  bool bind = true;       // false: ranks may run where mpiexec may
+  topo::Placement place;  // where ranks run
   OnHang on_hang = OnHang::report;
+  Reader input;
+  std::string out_files, err_files;  // file names with %r; empty: mpiexec's own stdout, stderr
+  bool merge_output = false;         // stderr goes where stdout goes
   bool tag_output = false;
   bool verbose = false;
+  bool report_bindings = false;
   bool debug = false;
-  double timeout_s = 0;              // 0: none
-  std::size_t stack_bytes = 0;       // 0: as the system has it
-  std::vector<std::string> ignored;  // accepted options without a meaning here, for -v
+  double timeout_s = 0;                    // 0: none
+  const char* timeout_from = "--timeout";  // who said so
+  std::size_t stack_bytes = 0;             // 0: as the system has it
+  std::vector<std::string> notes;          // one sentence each about what has no effect here
 
   int ranks() const;
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// From options to processes: find each program, decide whether its ranks are processes or threads,
-// give every rank its CPUs, and write down what each process is started with. Nothing runs yet.
+// From options and found programs to processes: give every rank its CPUs and variables, and write
+// down what each process is started with. Nothing runs yet.
 #pragma once
 
 #include <string>
@@ -10,18 +10,9 @@
 #include "environment.h"
 #include "memory/job.h"
 #include "options.h"
+#include "programs.h"
 
 namespace weft::launch {
-
-/// A program that was found and may run.
-struct Runnable {
-  std::string path;
-  bool as_threads = false;
-  std::string note;  // why ranks are processes although threads were asked for
-};
-
-/// Find the programs and decide on the rank mode. Throws Failure (126, 127).
-std::vector<Runnable> find_programs(const Options& options);
 
 /// One process to start: one rank, or all ranks of a program as threads.
 struct Process {
@@ -38,7 +29,7 @@ struct Process {
 
 struct Plan {
   std::vector<Process> processes;
-  std::string map;  // the line that -v prints
+  std::string map;  // what -v and --report-bindings print
 };
 
 /// CPUs the job may use: allowed ones, and no more than the control group's quota.

@@ -22,11 +22,13 @@
 #include <optional>
 
 #include "base/clock.h"
+#include "base/limits.h"
 #include "child.h"
 #include "hangs.h"
 #include "input.h"
 #include "outcome.h"
 #include "output.h"
+#include "rank_files.h"
 
 namespace weft::launch {
 namespace {
@@ -71,9 +73,10 @@ class Run {
         orders_(orders),
         mask_(mask),
         hangs_(plan, job),
+        input_(options.input),
         out_(1),
         err_(2),
-        errors_(same_file(1, 2) ? out_ : err_) {}
+        errors_(options.merge_output || same_file(1, 2) ? out_ : err_) {}
 
   int operator()();
 
@@ -87,6 +90,7 @@ class Run {
   void raise_file_limit();
   bool start_all();
   bool start(std::size_t index);
+  bool make_streams(int rank, std::vector<int>& outs, std::vector<int>& errs);
   int make_stream(int rank, Sink& sink, std::vector<int>& writers);
 
   void poll_once();
@@ -148,14 +152,31 @@ int Run::make_stream(int rank, Sink& sink, std::vector<int>& writers) {
   return ends[1];
 }
 
+/// The rank's ends of its output: files where the user wants them, else pipes.
+bool Run::make_streams(int rank, std::vector<int>& outs, std::vector<int>& errs) {
+  const auto make = [&](const std::string& pattern, Sink& sink, std::vector<int>& writers) {
+    if (pattern.empty()) return make_stream(rank, sink, writers) >= 0;
+    const int fd = open_file_of_rank(pattern, rank);
+    if (fd >= 0) writers.push_back(fd);
+    return fd >= 0;
+  };
+  if (!make(options_.out_files, out_, outs)) return false;
+  if (!options_.merge_output || options_.out_files.empty())
+    return make(options_.merge_output ? "" : options_.err_files, errors_, errs);
+  const int same = fcntl(outs.back(), F_DUPFD_CLOEXEC, 0);
+  if (same >= 0) errs.push_back(same);
+  return same >= 0;
+}
+
 bool Run::start(std::size_t index) {
   Process& process = plan_.processes[index];
   std::vector<int> outs, errs;
   bool ready = true;
   for (int r = process.first; r < process.first + process.count; ++r)
-    ready = ready && make_stream(r, out_, outs) >= 0 && make_stream(r, errors_, errs) >= 0;
+    ready = ready && make_streams(r, outs, errs);
   pid_t pid = -1;
-  std::string step = "pipe";
+  std::string step =
+      options_.out_files.empty() && options_.err_files.empty() ? "pipe" : "a file for its output";
   if (ready) {
     std::vector<int> inherited{job_.fd()};
     if (process.is_host) {
@@ -178,7 +199,7 @@ bool Run::start(std::size_t index) {
     s.env = env.data();
     s.directory = process.directory.empty() ? nullptr : process.directory.c_str();
     s.cpus = process.cpus;
-    s.in = process.first == 0 ? input_.for_rank0() : input_.for_others();
+    s.in = input_.for_ranks(process.first, process.count);
     s.out = outs[0];
     s.err = errs[0];
     s.inherited = inherited;
@@ -195,10 +216,12 @@ bool Run::start(std::size_t index) {
     ++running_;
     return true;
   }
-  end_job(step == "execve" ? (error == ENOENT ? 127 : 126) : 1,
-          "weft: rank " + std::to_string(process.first) + " (" + process.name +
-              ") cannot be started: " + step + ": " + strerror(error) +
-              (error == ENOEXEC ? " (neither a program nor a script with a #! line)" : ""));
+  end_job(
+      step == "execve" ? (error == ENOENT ? 127 : 126) : 1,
+      "weft: rank " + std::to_string(process.first) + " (" + process.name +
+          ") cannot be started: " + step + ": " + strerror(error) +
+          (error == ENOEXEC ? " (neither a program for this processor nor a script with a #! line)"
+                            : limit_behind(error)));
   return false;
 }
 
@@ -339,9 +362,8 @@ void Run::check_clocks() {
     deadline_.reset();
     hurry_ = true;
     char text[128];
-    snprintf(text, sizeof text,
-             "weft: the job was stopped because it ran longer than %g s (--timeout)",
-             options_.timeout_s);
+    snprintf(text, sizeof text, "weft: the job was stopped because it ran longer than %g s (%s)",
+             options_.timeout_s, options_.timeout_from);
     end_job(124, text);
   }
   if (prompt_at_ && now >= *prompt_at_) {
@@ -444,7 +466,7 @@ int Run::operator()() {
     deadline_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(
                                    std::chrono::duration<double>(options_.timeout_s));
   start_all();
-  input_.rank0_started();
+  input_.ranks_started();
   while (running_ > 0) poll_once();
   deadline_.reset();
   kill_at_.reset();

@@ -18,6 +18,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "base/limits.h"
 #include "restart.h"
 #include "settings.h"
 
@@ -63,6 +64,17 @@ std::size_t default_stack_bytes() {
   return limit.rlim_cur == RLIM_INFINITY ? std::size_t{1} << 30 : limit.rlim_cur;
 }
 
+/// Standard input is one rank's (or everybody's, each with a position of its own); others read an
+/// empty file.
+int open_input(int rank, int reader) {
+  constexpr int everybody = -2;
+  if (rank == reader) return 0;
+  if (reader != everybody) return open("/dev/null", O_RDONLY | O_CLOEXEC);
+  const int fd = open("/proc/self/fd/0", O_RDONLY | O_CLOEXEC);
+  if (fd >= 0) lseek(fd, lseek(0, 0, SEEK_CUR), SEEK_SET);
+  return fd;
+}
+
 std::string open_streams(Rank& rank, const Settings& s, std::size_t index) {
   // Without descriptors from mpiexec the rank gets its own duplicates, so that it may close them.
   auto own = [&](const std::vector<int>& given, int standard) {
@@ -70,14 +82,15 @@ std::string open_streams(Rank& rank, const Settings& s, std::size_t index) {
     if (!given.empty()) fcntl(fd, F_SETFD, FD_CLOEXEC);
     return fd;
   };
-  // Standard input is the first rank's; the others read an empty file.
-  rank.descriptors[0] = rank.world == 0 ? 0 : open("/dev/null", O_RDONLY | O_CLOEXEC);
+  rank.descriptors[0] = open_input(rank.world, s.reader);
   rank.descriptors[1] = own(s.out, 1);
   rank.descriptors[2] = own(s.err, 2);
   const char* modes[] = {"r", "w", "w"};
   for (int i = 0; i < 3; i++) rank.streams[i] = fdopen(rank.descriptors[i], modes[i]);
   for (FILE* f : rank.streams)
-    if (!f) return std::string("a standard stream could not be opened: ") + std::strerror(errno);
+    if (!f)
+      return std::string("a standard stream could not be opened: ") + std::strerror(errno) +
+             limit_behind(errno);
   setvbuf(rank.streams[2], nullptr, _IONBF, 0);
   for (int i = 0; i < 3; i++) rank.own_variables[var_stdin + i].pointer = rank.streams[i];
   return {};
@@ -96,7 +109,7 @@ std::string make_rank(const Settings& s, std::size_t index) {
   auto& rank = *the_host->ranks.emplace_back(std::make_unique<Rank>());
   rank.world = s.first_rank + static_cast<int>(index);
   if (!s.cpus.empty()) rank.cpus = s.cpus[index];
-  rank.environment = rank_environment(s, rank.cpus);
+  rank.environment = rank_environment(s, rank.world, rank.cpus);
   for (const std::string& a : s.arguments) rank.arguments.push_back(strdup(a.c_str()));
   rank.arguments.push_back(nullptr);
   if (auto e = open_streams(rank, s, index); !e.empty()) return e;
@@ -114,6 +127,17 @@ std::string make_rank(const Settings& s, std::size_t index) {
     rank.tls_align = tls->p_align;
   }
   return {};
+}
+
+// All ranks share one table of descriptors, so together they may have as many as processes would.
+void raise_file_limit(int ranks) {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  const rlim_t wanted = limit.rlim_cur * static_cast<rlim_t>(ranks + 1);
+  limit.rlim_cur = wanted / static_cast<rlim_t>(ranks + 1) == limit.rlim_cur
+                       ? std::min(wanted, limit.rlim_max)
+                       : limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 std::string make_store(const Settings& s) {
@@ -148,6 +172,7 @@ std::string prepare(const Settings& s, char** argv) {
   const std::string path = find_program(s.arguments[0]);
   if (auto e = make_plan(path, s.tools, is_shared_here, the_host->plan); !e.empty()) return e;
   if (auto e = restart_if_needed(the_host->plan, s.rank_count, argv); !e.empty()) return e;
+  raise_file_limit(s.rank_count);
   restore_environment();
   if (auto e = make_store(s); !e.empty()) return e;
   the_host->loader = std::make_unique<Loader>(the_host->plan, *the_host->store);

@@ -10,6 +10,8 @@
 #include <cstring>
 #include <string_view>
 
+#include "launch/rank_variables.h"
+
 namespace weft::host {
 namespace {
 
@@ -73,6 +75,8 @@ std::string Settings::read(int argc, char** argv) {
   if (error.empty() && !cpus.empty() && cpus.size() != static_cast<std::size_t>(rank_count))
     error = "WEFT_HOST_CPUS has " + std::to_string(cpus.size()) + " lists for " +
             std::to_string(rank_count) + " ranks";
+  if (const std::string text = value_of("WEFT_HOST_STDIN"); !text.empty())
+    reader = std::atoi(text.c_str());
   openmp = value_of("WEFT_HOST_OMP") == "1";
   directory = value_of("WEFT_HOST_DIR");
   tools = split(value_of("WEFT_HOST_TOOLS"), ':');
@@ -90,10 +94,13 @@ std::vector<int> parse_cpus(const std::string& list) {
   return out;
 }
 
-std::vector<char*> rank_environment(const Settings& settings, const std::string& cpus) {
+std::vector<char*> rank_environment(const Settings& settings, int rank, const std::string& cpus) {
   std::vector<char*> out;
   for (char** e = environ; e && *e; e++)
     if (std::strncmp(*e, "WEFT_JOB=", 9) != 0) out.push_back(strdup(*e));
+  if (settings.job_descriptor >= 0)
+    for (const char* name : launch::rank_variables)
+      out.push_back(strdup((std::string(name) + "=" + std::to_string(rank)).c_str()));
   const auto list = parse_cpus(cpus);
   if (settings.openmp && !list.empty()) {
     if (!getenv("OMP_NUM_THREADS"))

@@ -16,6 +16,7 @@ struct Settings {
   std::vector<std::string> arguments;  // [0] is the program as the user named it
   int job_descriptor = -1;             // WEFT_JOB=<fd>,<first>,<count>; -1: no launcher
   int first_rank = 0, rank_count = 1;
+  int reader = 0;                  // WEFT_HOST_STDIN: the rank that reads stdin; -1: none, -2: all
   std::vector<int> out, err;       // WEFT_HOST_STDOUT, _STDERR: one descriptor per rank, or none
   std::vector<std::string> cpus;   // WEFT_HOST_CPUS: one cpulist per rank, or none
   bool openmp = false;             // WEFT_HOST_OMP=1: tell OpenMP about the rank's CPUs
@@ -29,8 +30,9 @@ struct Settings {
 /// The CPUs of a list such as "0-3,8".
 std::vector<int> parse_cpus(const std::string& list);
 
-/// The environment of one rank: the process's, less what only the rank host needs, plus OpenMP's
-/// variables if they are wanted and the user has not set them. Strings are new.
-std::vector<char*> rank_environment(const Settings& settings, const std::string& cpus);
+/// The environment of one rank: the process's, less what only the rank host needs, plus the rank's
+/// number (launch/rank_variables.h), and OpenMP's variables if they are wanted and the user has not
+/// set them. Strings are new.
+std::vector<char*> rank_environment(const Settings& settings, int rank, const std::string& cpus);
 
 }  // namespace weft::host

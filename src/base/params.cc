@@ -104,12 +104,14 @@ constexpr ParamDef table[] = {
 };
 static_assert(std::size(table) == static_cast<std::size_t>(P::count_));
 
-// Variables that are weft's but no parameters: the launcher's own, and those of mpicc and bench.
+// Variables that are weft's but no parameters: the launcher's own, those it tells ranks,
+// and those of mpicc and bench.
 constexpr const char* reserved[] = {
     "WEFT_JOB",        "WEFT_HOST_STDOUT", "WEFT_HOST_STDERR", "WEFT_HOST_CPUS",
     "WEFT_HOST_OMP",   "WEFT_HOST_DIR",    "WEFT_HOST_TOOLS",  "WEFT_HOST_USER_PRELOAD",
     "WEFT_HOST_STACK", "WEFT_PREFIX",      "WEFT_CC",          "WEFT_CXX",
-    "WEFT_PEERS"};
+    "WEFT_PEERS",      "WEFT_HOST_STDIN",  "WEFT_RANK",        "WEFT_SIZE",
+    "WEFT_LOCAL_RANK", "WEFT_LOCAL_SIZE"};
 
 int edit_distance(const char* a, const char* b) {
   const std::size_t n = std::strlen(b);

@@ -112,10 +112,4 @@ std::vector<Slice> slices(std::span<const Core> cores, int nranks) {
   return out;
 }
 
-std::vector<Slice> single_cores(const Topology& topology, int nranks) {
-  std::vector<Slice> out = slices(topology, nranks);
-  for (Slice& slice : out) slice.places.resize(1);
-  return out;
-}
-
 }  // namespace weft::topo

@@ -30,7 +30,4 @@ std::vector<Slice> slices(const Topology& topology, int nranks);
 /// The same for a part of the machine.
 std::vector<Slice> slices(std::span<const Core> cores, int nranks);
 
-/// Like slices, but every rank gets one core only (the first of its slice).
-std::vector<Slice> single_cores(const Topology& topology, int nranks);
-
 }  // namespace weft::topo

@@ -96,6 +96,12 @@ def leftovers():
     return names
 
 
+def cpu_list(text):
+    """[0, 1, 2, 8] of "0-2,8"."""
+    ends = [part.split("-") for part in text.split(",")]
+    return [cpu for part in ends for cpu in range(int(part[0]), int(part[-1]) + 1)]
+
+
 def show(out, err):
     text = lambda part: part if isinstance(part, str) else part.decode(errors="replace")
     return f"--- stdout\n{text(out)[-4000:]}\n--- stderr\n{text(err)[-4000:]}"

@@ -9,6 +9,9 @@
 #include <fstream>
 #include <memory>
 
+#include "launch/rank_files.h"
+#include "launch/rank_variables.h"
+
 namespace weft::launch {
 namespace {
 
@@ -70,8 +73,8 @@ TEST(Plan, RanksKnowTheirPlace) {
     EXPECT_EQ(p.count, 1);
     const std::string place = variable(p, "WEFT_JOB");
     EXPECT_EQ(place.substr(place.find(',')), "," + std::to_string(r) + ",1");
-    EXPECT_EQ(variable(p, "MPI_LOCALRANKID"), std::to_string(r));
-    EXPECT_EQ(variable(p, "MPI_LOCALNRANKS"), "3");
+    for (const char* name : rank_variables) EXPECT_EQ(variable(p, name), std::to_string(r)) << name;
+    for (const char* name : size_variables) EXPECT_EQ(variable(p, name), "3") << name;
     EXPECT_EQ(variable(p, "A"), r < 2 ? "1" : "2");
   }
   EXPECT_EQ(plan.processes[0].argv, (std::vector<std::string>{"sh", "x"}));
@@ -108,6 +111,44 @@ TEST(Plan, RanksArePlacedOnADeclaredMachineAndNotBound) {
   const topo::Hierarchy hierarchy = job->hierarchy();
   const int package = hierarchy.level_named("Package");
   for (int r = 0; r < 4; ++r) EXPECT_EQ(hierarchy.group_of(package, r), r / 2);
+}
+
+TEST(Plan, RanksInheritWhatIsAskedFor) {
+  setenv("WEFT_TEST_A", "1", 1);
+  setenv("WEFT_TEST_AB", "2", 1);
+  const auto inherited = [](std::vector<std::string> words) {
+    words.push_back("/bin/true");
+    const Plan plan = plan_of(words);
+    return variable(plan.processes[0], "WEFT_TEST_A") + variable(plan.processes[0], "WEFT_TEST_AB");
+  };
+  EXPECT_EQ(inherited({}), "12");
+  EXPECT_EQ(inherited({"-genvlist", "WEFT_TEST_A"}), "1(unset)");
+  EXPECT_EQ(inherited({"-genvlist", "WEFT_TEST_A*"}), "12");
+  EXPECT_EQ(inherited({"-genvnone"}), "(unset)(unset)");
+  EXPECT_EQ(inherited({"-genvnone", "-envlist", "WEFT_TEST_AB"}), "(unset)2");
+  EXPECT_EQ(inherited({"-envnone", "-x", "WEFT_TEST_A"}), "1(unset)");
+  unsetenv("WEFT_TEST_A");
+  unsetenv("WEFT_TEST_AB");
+}
+
+TEST(RankFiles, NamesByPattern) {
+  EXPECT_EQ(file_of_rank("a-%r.%%", 12), "a-12.%");
+  EXPECT_EQ(file_of_rank("%g%p%r", 3), "003");
+  char host[256] = "";
+  gethostname(host, sizeof host - 1);
+  EXPECT_EQ(file_of_rank("%h/%r", 0), std::string(host) + "/0");
+}
+
+TEST(RankFiles, FoldersAreMade) {
+  const std::string folder = testing::TempDir() + "weft_rank_files";
+  std::filesystem::remove_all(folder);
+  const int fd = open_file_of_rank(folder + "/x/%r", 7);
+  EXPECT_GE(fd, 0);
+  close(fd);
+  EXPECT_TRUE(std::filesystem::exists(folder + "/x/7"));
+  EXPECT_EQ(open_file_of_rank(folder + "/x/7/%r", 0), -1);
+  EXPECT_EQ(errno, ENOTDIR);
+  std::filesystem::remove_all(folder);
 }
 
 TEST(Plan, ForeignJobsAreForgotten) {

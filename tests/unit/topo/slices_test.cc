@@ -143,13 +143,5 @@ TEST(Slices, AreBalancedForAnyNumberOfRanks) {
   }
 }
 
-TEST(Slices, OneCoreEach) {
-  const Topology t = machine("package:1 l3:2 core:4 pu:1");
-  const std::vector<Slice> all = single_cores(t, 2);
-  ASSERT_EQ(all.size(), 2u);
-  EXPECT_EQ(cpu_list(all[0].cpus()), "0");
-  EXPECT_EQ(cpu_list(all[1].cpus()), "4");
-}
-
 }  // namespace
 }  // namespace weft::topo

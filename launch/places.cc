@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "places.h"
+
+#include <string.h>
+
+#include <cstdio>
+#include <set>
+
+#include "topo/placement.h"
+#include "topo/table.h"
+#include "tuning.h"
+
+namespace weft::launch {
+namespace {
+
+/// "Package 0, NUMANode 0, Core 4-7": the parts of each level that hold these CPUs.
+std::string parts_of(const Places& places, const std::vector<int>& cpus) {
+  std::string out;
+  for (const topo::Level& level : places.levels) {
+    if (level.name == "Machine" || level.name == "Group" || level.name == "PU") continue;
+    std::set<int> parts;
+    for (int cpu : cpus)
+      if (level.part(cpu) >= 0) parts.insert(level.part(cpu));
+    const std::vector<int> list(parts.begin(), parts.end());
+    if (!list.empty()) out += (out.empty() ? "" : ", ") + level.name + " " + topo::cpu_list(list);
+  }
+  return out;
+}
+
+}  // namespace
+
+Places place_ranks(const Options& options, memory::Job& job) {
+  Places out;
+  if (!options.bind) return out;
+  const Result<topo::Topology> node = topo::Topology::this_node();
+  if (!node || node.value.cores().empty()) {
+    const char* why = node ? "hwloc finds no CPU" : last_error_text(node.err.cls);
+    std::fprintf(stderr, "weft: ranks are not bound to CPUs: %s\n", why);
+    return out;
+  }
+  Result<std::vector<topo::Slice>> placed = topo::place(node.value, options.ranks(), options.place);
+  if (!placed) throw Failure{2, std::string("weft: ") + last_error_text(placed.err.cls)};
+  out.slices = std::move(placed.value);
+  out.bound = node.value.is_here();
+  out.levels.assign(node.value.levels().begin(), node.value.levels().end());
+  out.count = node.value.count_levels();
+  topo::fill_table(node.value, out.slices, job.hierarchy_table());
+  const Tuning tuning = read_tuning(node.value);
+  if (!tuning.complaint.empty()) std::fprintf(stderr, "weft: %s\n", tuning.complaint.c_str());
+  static_assert(sizeof tuning.prices <= memory::price_bytes);
+  memcpy(job.header().prices, &tuning.prices, sizeof tuning.prices);
+  return out;
+}
+
+std::string describe(const Options& options, const std::vector<Runnable>& runnables,
+                     const Places& places) {
+  std::string text = "weft:";
+  int first = 0;
+  for (std::size_t i = 0; i < runnables.size(); ++i) {
+    const Program& program = options.programs[i];
+    const int last = first + program.ranks - 1;
+    text += std::string(i > 0 ? ";" : "") + (last > first ? " ranks " : " rank ") +
+            std::to_string(first) + (last > first ? "-" + std::to_string(last) : "") + " " +
+            program.argv[0] + " as " + (runnables[i].as_threads ? "threads" : "processes");
+    first = last + 1;
+  }
+  if (places.slices.empty()) return text + "; not bound to CPUs";
+  if (!places.bound) text += "; not bound to CPUs, placed on a declared machine";
+  text += "; " + places.count + "; CPUs by rank:";
+  for (std::size_t r = 0; r < places.slices.size(); ++r) {
+    std::size_t same = r;  // ranks that share their CPUs are shown together
+    while (same + 1 < places.slices.size() &&
+           places.slices[same + 1].places == places.slices[r].places)
+      ++same;
+    text += " " + std::to_string(r) + (same > r ? "-" + std::to_string(same) : "") + ":{" +
+            topo::cpu_list(places.slices[r].cpus()) + "}";
+    r = same;
+  }
+  return text;
+}
+
+std::string report_bindings(const Options& options, const Places& places) {
+  std::string out;
+  int rank = 0;
+  for (const Program& program : options.programs)
+    for (int i = 0; i < program.ranks; ++i, ++rank) {
+      out += (out.empty() ? "" : "\n") + std::string("weft: rank ") + std::to_string(rank) + " (" +
+             program.argv[0] + ") ";
+      if (places.slices.empty()) {
+        out += "is not bound to CPUs";
+        continue;
+      }
+      const std::vector<int> cpus = places.slices[static_cast<std::size_t>(rank)].cpus();
+      const bool one = cpus.size() == 1;
+      out += places.bound ? "is bound to CPU" : "is placed on, not bound to, CPU";
+      out += (one ? " " : "s ") + topo::cpu_list(cpus) + ": " + parts_of(places, cpus);
+    }
+  return out;
+}
+
+}  // namespace weft::launch
