@@ -18,6 +18,7 @@
 #pragma GCC visibility push(default)
 #include "weft/host.h"
 #pragma GCC visibility pop
+#include "world/manager.h"
 #include "world/pmi1.h"
 #include "world/rank.h"
 
@@ -73,6 +74,8 @@ Placement place(const Params& params) {
     if (placement.err) give_up(last_error_text(placement.err.cls));
     return placement.value;
   }
+  if (const std::string alone = unjoined_manager(); !alone.empty())
+    std::fprintf(stderr, "%s\n", alone.c_str());
   const Result<memory::Job*> job = memory::Job::create(1, allowed_cpus(), params);
   if (job.err) give_up(last_error_text(job.err.cls));
   job.value->entry(0).app_size = 1;

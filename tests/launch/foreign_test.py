@@ -87,6 +87,26 @@ class Foreign(harness.Case):
         result = self.run_command([hydra, "-n", 3, program("act"), 1, "abort", 9])
         self.assertEqual(result.code, 9, result.err)
 
+    def tasks(self, n, **variables):
+        """What n tasks say that another launcher starts, each with its number in the variable `rank`."""
+        results = [self.run_command([program("hello")], env={key: value.format(rank) for key, value in variables.items()}) for rank in range(n)]
+        for result in results:
+            self.assertEqual(result.out, "hello 0 of 1, sum 0\n")
+        return [result.err for result in results]
+
+    def test_managers_that_cannot_be_joined(self):
+        """n jobs of one rank are not what was meant; the first says so."""
+        for variables in ({"SLURM_PROCID": "{}", "SLURM_STEP_NUM_TASKS": "3"}, {"PMIX_RANK": "{}", "PMIX_NAMESPACE": "job"}):
+            first, *others = self.tasks(3, **variables)
+            self.assertEqual(len(first.splitlines()), 1, first)
+            self.assertIn("each task runs as a job of one rank", first)
+            self.assertEqual(others, ["", ""])
+        self.assertEqual(self.tasks(2, SLURM_PROCID="{}", SLURM_STEP_NUM_TASKS="1"), ["", ""])
+        # mpiexec inside such a task is weft's own launcher.
+        for mode in MODES:
+            result = self.ok(self.mpiexec(f"--ranks={mode}", "-n", 3, program("hello"), env={"SLURM_PROCID": "0", "SLURM_STEP_NUM_TASKS": "2", "PMIX_RANK": "0"}))
+            self.assertEqual(result.err, "")
+
 
 if __name__ == "__main__":
     harness.main()
