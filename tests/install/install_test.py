@@ -48,6 +48,11 @@ def run(*command, **options):
     return done.stdout
 
 
+def words_of(text):
+    """The words that a shell makes of it."""
+    return run("sh", "-c", f"printf '%s\\n' {text.strip()}").splitlines()
+
+
 def clean_environment():
     hidden = ("LD_LIBRARY_PATH", "LIBRARY_PATH", "CPATH", "WEFT_CC", "WEFT_CXX", "WEFT_JOB")
     env = {key: value for key, value in os.environ.items() if key not in hidden}
@@ -109,7 +114,8 @@ class Install(unittest.TestCase):
         self.assertIn("-lmpi_abi", run(mpicc, "-show"))
         self.assertNotIn("-lmpi_abi", run(mpicc, "-show", "-c", "x.c"))
         self.assertTrue(run(mpicc, "-cc=other", "-show").startswith("other "))
-        self.assertEqual(run(mpicc, "-showme:incdirs").strip(), str(self.prefix / "include"))
+        self.assertEqual(words_of(run(mpicc, "-showme:incdirs")), [str(self.prefix / "include")])
+        self.assertEqual(words_of(run(mpicc, "-showme:libdirs")), [str(self.prefix / LIBDIR)])
         self.assertIn("weft", run(mpicc, "-showme:version"))
         self.assertIn("usage:", run(mpicc, "-help"))
         self.assertEqual(run(mpicc, "-dumpversion"), run(run(mpicc, "-showme:command").strip(),
@@ -117,27 +123,53 @@ class Install(unittest.TestCase):
         with self.assertRaises(AssertionError):
             run(mpicc, "-showme:nonsense")
 
+    def test_what_the_wrapper_shows_can_be_run(self):
+        """A shell reads back the words, whatever the prefix and the user's words are made of."""
+        strange = self.folder / "odd $name's `\"q\" \\ %s"
+        shutil.copytree(self.prefix, strange, symlinks=True)
+        source = strange / "a b.c"
+        source.write_text(PROGRAM.replace("rank %d", "%s rank %d").replace('\\n", rank', '\\n", TEXT, rank'))
+        for prefix in (self.prefix, strange):
+            mpicc = prefix / "bin/mpicc"
+            words = ["-O1", '-DTEXT="$a b"', source, "-o", self.folder / "shown one"]
+            shown = run(mpicc, "-show", *words)
+            run("sh", "-c", shown)
+            self.assertEqual(run(self.folder / "shown one"), "$a b rank 0 of 1\n")
+            for ask in ("compile", "link"):
+                shown = words_of(run(mpicc, f"-showme:{ask}"))
+                self.assertIn({"compile": f"-I{prefix}/include", "link": f"-L{prefix}/{LIBDIR}"}[ask], shown)
+            run("sh", "-c", f"{run(mpicc, '-compile_info').strip()} -c {shlex.quote(str(self.folder / 'user.c'))} -o user.o",
+                cwd=self.folder)
+            compiler, *flags = words_of(run(mpicc, "-link_info"))
+            run(compiler, "user.o", *flags, "-o", "linked", cwd=self.folder)
+            self.assertIn(f"-rpath,{prefix}/{LIBDIR}", " ".join(words_of(run(mpicc, "-show"))))
+        # What needs no quotes has none.
+        self.assertNotIn('"', run(mpicc, "-show", "-O2", "x.c", "-o", "x").split("-I")[0])
+
     def test_cmake_finds_it(self):
         project = self.folder / "project"
         project.mkdir()
         (project / "CMakeLists.txt").write_text(CMAKE_PROJECT)
         for name in ("user.c", "user.cc"):
             shutil.copy(self.folder / name, project / name)
-        # CMake's own parser of wrapper output does not understand blanks in paths.
         plain = self.folder / "plain"
         shutil.copytree(self.prefix, plain, symlinks=True)
-        out = run("cmake", "-S", project, "-B", project / "build",
-                  f"-DMPI_C_COMPILER={plain}/bin/mpicc", f"-DMPI_CXX_COMPILER={plain}/bin/mpicxx")
-        self.assertIn("version 5.0", out)
-        run("cmake", "--build", project / "build")
-        for name in ("user_c", "user_cxx"):
-            self.try_program(project / "build" / name)
+        for prefix in (plain, self.prefix):  # the second has a blank
+            build = project / prefix.name
+            out = run("cmake", "-S", project, "-B", build,
+                      f"-DMPI_C_COMPILER={prefix}/bin/mpicc", f"-DMPI_CXX_COMPILER={prefix}/bin/mpicxx")
+            self.assertIn("version 5.0", out)
+            run("cmake", "--build", build)
+            for name in ("user_c", "user_cxx"):
+                self.try_program(build / name)
 
     def test_pkg_config(self):
         env = f"PKG_CONFIG_PATH={self.prefix}/{LIBDIR}/pkgconfig"
         self.assertEqual(run("env", env, "pkg-config", "--modversion", "mpi").strip(), "5.0")
         flags = run("env", env, "pkg-config", "--cflags", "--libs", "weft")
         self.assertIn("-lmpi_abi", flags)
+        run("sh", "-c", f"cc user.c -o 'by pkg-config' {flags}", cwd=self.folder)
+        self.try_program(self.folder / "by pkg-config")
 
 
 if __name__ == "__main__":
