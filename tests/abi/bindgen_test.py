@@ -145,6 +145,15 @@ class Writing(unittest.TestCase):
         self.assertNotIn("old", text)
         self.assertEqual(readme("no table", spec), "no table")
 
+    def test_what_a_chapter_wants_beside_functions(self):
+        """A language that is missing is not hidden behind the functions that work."""
+        spec = small()
+        spec.defaults["pt2pt"] = {"missing": ["Esperanto (talk.eo)"]}
+        self.assertIn("| 3 | Talk | 3 | 3 |\n| 3 | Talk: **Esperanto (talk.eo)** | **none** | **all** |\n", coverage_md(spec))
+        self.assertIn("Missing: **Esperanto (talk.eo)**", coverage_md(spec))
+        for page in ("README.md", "docs/coverage.md"):
+            self.assertIn("Language bindings: **Fortran (mpif.h, use mpi, use mpi_f08)** | **none** |", (ROOT / page).read_text())
+
 
 class Rules(unittest.TestCase):
     def test_no_function_is_special_here(self):
