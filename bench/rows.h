@@ -13,7 +13,8 @@
    fewer if they would take longer than `-l` seconds. A row is dropped when the size before took
    longer than that for one operation.
 
-     program [-b batches] [-t ms] [-l seconds] [-r row,row] [-m max bytes] [-s bytes,bytes] */
+     program [-b batches] [-t ms] [-l seconds] [-r row,row] [-m max bytes] [-s bytes,bytes]
+     program rows     prints the name of each row, and the number of ranks it needs (0: any) */
 #ifndef WEFT_BENCH_ROWS_H
 #define WEFT_BENCH_ROWS_H
 
@@ -192,7 +193,13 @@ static void run_row(const struct row* row, const struct options* o, struct dista
   free(b.result);
 }
 
+static int print_rows(const struct row* rows, size_t count) {
+  for (size_t i = 0; i < count; ++i) printf("%s %d\n", rows[i].name, rows[i].ranks);
+  return 0;
+}
+
 static int run_rows_with(int level, int argc, char** argv, const struct row* rows, size_t count) {
+  if (argc > 1 && strcmp(argv[1], "rows") == 0) return print_rows(rows, count);
   struct options o = {11, 2e-3, 1.0, 4 << 20, NULL, NULL};
   int rank, size, option, provided;
   MPI_Init_thread(&argc, &argv, level, &provided);

@@ -6,7 +6,6 @@ All libraries run the same program in alternating rounds, so that slow changes o
 all alike. Prints medians and the ratio best peer / weft (above 1: weft is faster) with quartiles
 over the rounds; writes the raw samples and a description of the machine as JSON, and a plot.
 """
-import argparse
 import itertools
 import json
 import os
@@ -19,6 +18,7 @@ import time
 from datetime import datetime, timezone
 from pathlib import Path
 
+import arguments
 import figures
 import libraries
 import regret
@@ -218,74 +218,10 @@ def print_states(samples, names):
         print_levels(table, names)
 
 
-def peers_folder():
-    """Where the script `peers` installs: in the source tree, or in the user's cache."""
-    done = subprocess.run([HERE / "peers", "--where"], capture_output=True, text=True)
-    return done.stdout.strip()
-
-
-def thread_names(row, threads):
-    """The endings of a row's names; with one thread, MPI_THREAD_SINGLE too."""
-    counts = threads.split(",")
-    return [f"{n}t" for n in counts] + (["single"] if "1" in counts and row in ("lat", "rate") else [])
-
-
-def arguments():
-    parser = argparse.ArgumentParser(
-        prog="weft bench", description=__doc__, formatter_class=argparse.RawTextHelpFormatter,
-        epilog="examples:\n  weft bench --quick\n  weft bench --ranks 2 --rows lat,bw\n"
-               "  weft bench --rounds 21 --only weft-thread,openmpi\n  weft bench collectives --rows bcast\n"
-               "  weft bench collectives --figures\n  weft bench collectives --regret --rows allreduce,bcast")
-    parser.add_argument("what", nargs="?", default="messages", choices=PROGRAMS,
-                        help="messages (with barrier, allreduce, start-up), all collectives, datatypes,\n"
-                             "messages between several threads of two ranks (default: %(default)s)")
-    parser.add_argument("--weft", default="build/release", metavar="DIR",
-                        help="build or installed tree of weft (default: %(default)s)")
-    parser.add_argument("--peers", default=peers_folder(), metavar="DIR",
-                        help="where bench/peers put the others (default: %(default)s)")
-    parser.add_argument("--only", metavar="NAMES", help="libraries, e.g. weft-process,mpich")
-    parser.add_argument("--rows", metavar="ROWS",
-                        help="some rows only, e.g. lat,bw or bcast,reduce")
-    parser.add_argument("--ranks", metavar="N,N",
-                        help="(default: 2,4,8; --figures: 2,4,... up to all CPUs; --regret: all CPUs)")
-    parser.add_argument("--threads", default="1,2,4,8", metavar="N,N",
-                        help="of each rank, for `weft bench threads` (default: %(default)s)")
-    parser.add_argument("--rounds", type=int, help="(default: 11; --figures and --regret: 5; threads: 3)")
-    parser.add_argument("--batches", type=int, default=11, help="(default: %(default)s)")
-    parser.add_argument("--batch-ms", type=float, default=2, help="(default: %(default)s)")
-    parser.add_argument("--limit-s", type=float, default=0.5,
-                        help="longest time for one row of one round (default: %(default)s)")
-    parser.add_argument("--max-bytes", type=int, default=4 << 20)
-    parser.add_argument("--timeout-s", type=float, default=120, help="of a job")
-    parser.add_argument("--figures", action="store_true",
-                        help="with collectives: the experiments of the paper that weft's model is from, on all CPUs;\n"
-                             "5 rounds (2 minutes on 2 CPUs), with --quick 3 short ones (a minute)")
-    parser.add_argument("--regret", action="store_true",
-                        help="with collectives: weft's choice of ways against the fastest way, measured")
-    parser.add_argument("--quick", action="store_true", help="3 rounds of 5 short batches")
-    parser.add_argument("--out", metavar="DIR", help="default: bench/results/<machine>")
-    args = parser.parse_args()
-    args.sizes = None
-    extra = args.figures or args.regret
-    if extra and args.what != "collectives":
-        parser.error("--figures and --regret go with `weft bench collectives`")
-    if args.quick:
-        args.batches, args.batch_ms, args.limit_s = 5, 1, 0.1
-    elif extra:
-        args.batch_ms, args.limit_s = 1, 0.2
-    if args.rounds is None:
-        few = 3 if args.what == "threads" else 5 if extra else 0
-        args.rounds = 3 if args.quick else few or 11
-    cpus = len(os.sched_getaffinity(0))
-    usual = figures.rank_counts(cpus) if args.figures else [cpus] if args.regret else [2, 4, 8]
-    args.ranks = [int(n) for n in args.ranks.split(",")] if args.ranks else usual
-    if args.what == "threads":
-        args.ranks = [2]
-        rows = args.rows.split(",") if args.rows else ["lat", "rate", "comms", "bw"]
-        args.limit_s, args.timeout_s = min(args.limit_s, 0.1), min(args.timeout_s, 30)
-        args.rows = ",".join(dict.fromkeys(row if "_" in row else f"{row}_{n}"
-                                           for row in rows for n in thread_names(row, args.threads)))
-    return args
+def known_rows(library, program):
+    """{name of a row: ranks that it needs, 0 for any}, as the program says."""
+    said = subprocess.run([program, "rows"], env=library.environment(), capture_output=True, text=True, timeout=60)
+    return {name: int(ranks) for name, ranks in (line.split() for line in said.stdout.splitlines())}
 
 
 def plot(script, path, args):
@@ -299,15 +235,11 @@ def plot(script, path, args):
 
 
 def main():
-    args = arguments()
+    args = arguments.parse(__doc__, PROGRAMS)
     libs = libraries.weft(args.weft) + libraries.peers(args.peers)
+    arguments.check_libraries(args, [library.name for library in libs])
     if args.only:
-        known = [library.name for library in libs]
-        wanted = args.only.split(",")
-        for name in wanted:
-            if name not in known:
-                sys.exit(f"bench: no library `{name}`; there are: {', '.join(known) or 'none'}")
-        libs = [library for library in libs if library.name in wanted]
+        libs = [library for library in libs if library.name in args.only.split(",")]
     if not any(lib.abi_compiler for lib in libs) and not all(lib.own_compiler for lib in libs):
         sys.exit("bench: no compiler for the standard ABI: build weft (`make build`) first")
     if not libs:
@@ -316,7 +248,7 @@ def main():
     about = machine()
     about["libraries"] = {library.name: library.version for library in libs}
     about["options"] = {key: value for key, value in vars(args).items()
-                        if key not in ("weft", "peers", "out")}
+                        if key not in ("weft", "peers", "out", "parser")}
     if about["load_before"] > 0.3:
         print(f"bench: other work is running here (load {about['load_before']:.2f}): "
               "times will be noise", file=sys.stderr)
@@ -324,8 +256,12 @@ def main():
     writable = os.access(HERE, os.W_OK) and (HERE.parent / "src").is_dir()
     out = Path(args.out) if args.out else \
         (HERE / "results" if writable else Path("weft-bench")) / slug(about)
-    out.mkdir(parents=True, exist_ok=True)
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        sys.exit(f"bench: results cannot be written to {out}: {error.strerror}; --out names another folder")
     programs = libraries.build(libs, HERE / PROGRAMS[args.what], out / "bin")
+    arguments.check_rows(args, known_rows(libs[0], programs[libs[0].name]))
     empty = libraries.build(libs, HERE / "startup/empty.c", out / "bin")
 
     args.about = about

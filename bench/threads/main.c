@@ -275,6 +275,8 @@ int main(int argc, char** argv) {
     end_team();
     return code;
   }
+  if (argc > 1 && strcmp(argv[1], "rows") == 0)
+    return print_rows(single_rows, 2) + print_rows(rows, sizeof rows / sizeof rows[0]);
   open_counts();
   const int code =
       run_rows_with(MPI_THREAD_MULTIPLE, argc, argv, rows, sizeof rows / sizeof rows[0]);

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command line of `weft bench`: every bad value is refused before anything is measured."""
+import argparse
+import difflib
+import math
+import os
+import subprocess
+from pathlib import Path
+
+import figures
+
+HERE = Path(__file__).resolve().parent
+EPILOG = """examples:
+  weft bench --quick
+  weft bench --ranks 2 --rows lat,bw
+  weft bench --rounds 21 --only weft-thread,openmpi
+  weft bench collectives --rows bcast
+  weft bench collectives --figures
+  weft bench collectives --regret --rows allreduce,bcast"""
+STARTUP = "startup"  # a row of `messages` that no program has
+
+
+def whole(least, most):
+    """A whole number in this range."""
+    def convert(text):
+        if not text.isascii() or not text.isdigit() or not least <= int(text) <= most:
+            raise argparse.ArgumentTypeError(f"expected a whole number from {least} to {most}, not {text!r}")
+        return int(text)
+    return convert
+
+
+def seconds(least, most):
+    """A number in this range."""
+    def convert(text):
+        try:
+            value = float(text)
+        except ValueError:
+            value = math.nan
+        if not least <= value <= most:
+            raise argparse.ArgumentTypeError(f"expected a number from {least:g} to {most:g}, not {text!r}")
+        return value
+    return convert
+
+
+def counts(least, most):
+    """Whole numbers, separated by commas."""
+    return lambda text: [whole(least, most)(part) for part in text.split(",")]
+
+
+def names(text):
+    """Words, separated by commas."""
+    if not all(text.split(",")):
+        raise argparse.ArgumentTypeError(f"expected names like lat,bw, not {text!r}")
+    return text
+
+
+def peers_folder():
+    """Where the script `peers` installs: in the source tree, or in the user's cache."""
+    done = subprocess.run([HERE / "peers", "--where"], capture_output=True, text=True)
+    return done.stdout.strip()
+
+
+def make_parser(description, programs):
+    parser = argparse.ArgumentParser(prog="weft bench", description=description, epilog=EPILOG,
+                                     formatter_class=argparse.RawTextHelpFormatter, allow_abbrev=False)
+    parser.add_argument("what", nargs="?", default="messages", choices=programs,
+                        help="messages (with barrier, allreduce, start-up), all collectives, datatypes,\n"
+                             "messages between several threads of two ranks (default: %(default)s)")
+    parser.add_argument("--weft", default="build/release", metavar="DIR",
+                        help="build or installed tree of weft (default: %(default)s)")
+    parser.add_argument("--peers", default=peers_folder(), metavar="DIR",
+                        help="where bench/peers put the others (default: %(default)s)")
+    parser.add_argument("--only", metavar="NAMES", type=names, help="libraries, e.g. weft-process,mpich")
+    parser.add_argument("--rows", metavar="ROWS", type=names, help="some rows only, e.g. lat,bw or bcast,reduce")
+    parser.add_argument("--ranks", metavar="N,N", type=counts(1, 4096),
+                        help="(default: 2,4,8; --figures: 2,4,... up to all CPUs; --regret: all CPUs)")
+    parser.add_argument("--threads", default="1,2,4,8", metavar="N,N", type=counts(1, 16),
+                        help="of each rank, for `weft bench threads` (default: %(default)s)")
+    parser.add_argument("--rounds", metavar="N", type=whole(1, 10000),
+                        help="(default: 11; --figures and --regret: 5; threads: 3)")
+    parser.add_argument("--batches", metavar="N", type=whole(1, 101), default=11, help="(default: %(default)s)")
+    parser.add_argument("--batch-ms", metavar="MS", type=seconds(0.001, 10000), default=2, help="(default: %(default)s)")
+    parser.add_argument("--limit-s", metavar="S", type=seconds(0.001, 10000), default=0.5,
+                        help="longest time for one row of one round (default: %(default)s)")
+    parser.add_argument("--max-bytes", metavar="N", type=whole(8, 1 << 40), default=4 << 20)
+    parser.add_argument("--timeout-s", metavar="S", type=seconds(0.1, 1e6), default=120, help="of a job")
+    parser.add_argument("--figures", action="store_true",
+                        help="with collectives: the experiments of the paper that weft's model is from, on all CPUs;\n"
+                             "5 rounds (2 minutes on 2 CPUs), with --quick 3 short ones (a minute)")
+    parser.add_argument("--regret", action="store_true",
+                        help="with collectives: weft's choice of ways against the fastest way, measured")
+    parser.add_argument("--quick", action="store_true", help="3 rounds of 5 short batches")
+    parser.add_argument("--out", metavar="DIR", help="default: bench/results/<machine>")
+    return parser
+
+
+def thread_names(row, threads):
+    """The endings of a row's names; with one thread, MPI_THREAD_SINGLE too."""
+    return [f"{n}t" for n in threads] + (["single"] if 1 in threads and row in ("lat", "rate") else [])
+
+
+def parse(description, programs, words=None):
+    """The options, with what follows from them; ends the program after a mistake."""
+    parser = make_parser(description, programs)
+    args = parser.parse_args(words)
+    args.parser = parser
+    args.sizes = None
+    extra = args.figures or args.regret
+    if extra and args.what != "collectives":
+        parser.error("--figures and --regret go with `weft bench collectives`")
+    if args.figures and (args.regret or args.rows):
+        parser.error("--figures measures rows of its own: leave --regret and --rows out")
+    if args.quick:
+        args.batches, args.batch_ms, args.limit_s = 5, 1, 0.1
+    elif extra:
+        args.batch_ms, args.limit_s = 1, 0.2
+    if args.rounds is None:
+        few = 3 if args.what == "threads" else 5 if extra else 0
+        args.rounds = 3 if args.quick else few or 11
+    cpus = len(os.sched_getaffinity(0))
+    usual = figures.rank_counts(cpus) if args.figures else [cpus] if args.regret else [2, 4, 8]
+    args.ranks = args.ranks or usual
+    if args.what == "threads":
+        args.ranks = [2]
+        rows = args.rows.split(",") if args.rows else ["lat", "rate", "comms", "bw"]
+        args.limit_s, args.timeout_s = min(args.limit_s, 0.1), min(args.timeout_s, 30)
+        args.rows = ",".join(dict.fromkeys(row if "_" in row else f"{row}_{n}"
+                                           for row in rows for n in thread_names(row, args.threads)))
+    return args
+
+
+def refuse(args, kind, name, known):
+    near = difflib.get_close_matches(name, known, 1)
+    args.parser.error(f"there is no {kind} `{name}`" + (f"; did you mean `{near[0]}`?" if near else "") +
+                      f" There are: {', '.join(known) or 'none'}")
+
+
+def check_libraries(args, known):
+    """--only names libraries that are there."""
+    for name in args.only.split(",") if args.only else []:
+        if name not in known:
+            refuse(args, "library", name, known)
+    if (args.figures or args.regret) and args.only and "weft-thread" not in args.only.split(","):
+        args.parser.error("--figures and --regret need weft-thread among the libraries of --only")
+
+
+def check_rows(args, known):
+    """--rows names rows of the program ({name: ranks it needs, 0: any}), and some rank count serves each."""
+    for name in args.rows.split(",") if args.rows else []:
+        if name == STARTUP and args.what == "messages":
+            continue
+        if name not in known:
+            refuse(args, "row", name, [*known, *([STARTUP] if args.what == "messages" else [])])
+        if known[name] and known[name] not in args.ranks:
+            args.parser.error(f"row {name} needs {known[name]} ranks, not {','.join(map(str, args.ranks))} (--ranks)")
