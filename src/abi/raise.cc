@@ -183,7 +183,8 @@ object::Comm* comm_of(const MPI_Request* requests, std::int64_t count) {
 namespace {
 Err unsupported(Fn fn) {
   return fail(MPI_ERR_UNSUPPORTED_OPERATION,
-              "%s is not implemented in this version of weft; see docs/coverage.md", name(fn));
+              "%s is not implemented in this version of weft; `weft docs coverage` lists what is",
+              name(fn));
 }
 }  // namespace
 

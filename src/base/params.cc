@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -27,7 +28,8 @@ constexpr ParamDef table[] = {
     {P::coll_shared_max, "coll.shared_max", ParamType::integer, "4096", "bytes", 0, 1 << 20,
      "largest payload for which collectives inside a node use shared flags and slots"},
     {P::coll_explain, "coll.explain", ParamType::boolean, "0", "", 0, 1,
-     "say once for each communicator, collective and way which way it goes (docs/collectives.md)"},
+     "say once for each communicator, collective and way which way it goes (weft docs "
+     "collectives)"},
     {P::coll_reproducible, "coll.reproducible", ParamType::boolean, "0", "", 0, 1,
      "fold every reduction in the order of ranks, so that its bits depend on neither the way it "
      "goes, nor where ranks run, nor whether they are processes or threads"},
@@ -73,7 +75,7 @@ constexpr ParamDef table[] = {
      big, "smallest message between processes that the kernel copies (process_vm_readv)"},
     {P::pt2pt_contexts, "pt2pt.contexts", ParamType::integer, "8", "contexts", 1, 16,
      "communication contexts of each rank: its threads do not hinder each other in different ones "
-     "(docs/locking.md); 1: one lock for all; a power of two, set where the job starts"},
+     "(weft docs locking); 1: one lock for all; a power of two, set where the job starts"},
     {P::shm_ring_cells, "shm.ring_cells", ParamType::integer, "1024", "cells", 64, 1 << 20,
      "64-byte cells in each rank's mailbox ring; a power of two"},
     {P::shm_ring_bytes, "shm.ring_bytes", ParamType::integer, "262144", "bytes", 16384, 1 << 30,
@@ -83,7 +85,8 @@ constexpr ParamDef table[] = {
     {P::sync_yield_us, "sync.yield_us", ParamType::integer, "1000", "us", 0, 10000000,
      "how long a waiting thread yields before it sleeps in the kernel"},
     {P::sync_lock, "sync.lock", ParamType::integer, "auto", "", 0, 7,
-     "the lock between a rank's threads (docs/locking.md); auto: none to speak of while one thread "
+     "the lock between a rank's threads (weft docs locking); auto: none to speak of while one "
+     "thread "
      "calls, then clhub or, with several memory domains, hclhub",
      "mtx,ticket,clh,pclh,clhub,hclhub,park,auto"},
     {P::sync_bias, "sync.bias", ParamType::integer, "1000", "times", 0, 1 << 30,
@@ -93,14 +96,14 @@ constexpr ParamDef table[] = {
      "own operations are complete; 0: every waiting thread looks"},
     {P::sync_hang_seconds, "sync.hang_seconds", ParamType::integer, "60", "s", 0, 1000000000,
      "say who waits for what when ranks have waited so long for something that cannot come "
-     "(docs/hangs.md); 0: never"},
+     "(weft docs hangs); 0: never"},
     {P::log, "log", ParamType::text, "", "", 0, 0,
      "what to log to stderr: a list of folder:level, level one of error, info, debug"},
     {P::stats, "stats", ParamType::boolean, "0", "", 0, 1,
      "measure where threads spend their time in MPI, and print all ranks' counters at "
      "MPI_Finalize"},
     {P::trace, "trace", ParamType::text, "", "path", 0, 0,
-     "write when each rank was in which MPI call to this file at MPI_Finalize (docs/tracing.md)"},
+     "write when each rank was in which MPI call to this file at MPI_Finalize (weft docs tracing)"},
 };
 static_assert(std::size(table) == static_cast<std::size_t>(P::count_));
 
@@ -164,25 +167,27 @@ std::span<const ParamDef> param_table() {
 
 bool parse_integer(const char* text, std::int64_t* out) {
   char* end = nullptr;
-  std::int64_t value = std::strtoll(text, &end, 0);
-  if (end == text) return false;
+  errno = 0;
+  const std::int64_t value = std::strtoll(text, &end, 0);
+  if (end == text || errno == ERANGE) return false;
+  int shift = 0;
   switch (std::tolower(static_cast<unsigned char>(*end))) {
     case 'k':
-      value <<= 10;
-      ++end;
+      shift = 10;
       break;
     case 'm':
-      value <<= 20;
-      ++end;
+      shift = 20;
       break;
     case 'g':
-      value <<= 30;
-      ++end;
+      shift = 30;
       break;
     default:
       break;
   }
-  *out = value;
+  if (shift > 0) ++end;
+  const std::int64_t unit = std::int64_t{1} << shift;
+  if (value > INT64_MAX / unit || value < INT64_MIN / unit) return false;
+  *out = value * unit;
   return *end == 0;
 }
 

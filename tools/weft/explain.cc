@@ -7,6 +7,7 @@
 
 #include "base/params.h"
 #include "coll/way.h"
+#include "info.h"
 #include "launch/plan.h"
 #include "launch/tuning.h"
 #include "topo/table.h"
@@ -236,7 +237,7 @@ int explain(const Question& q, const std::filesystem::path& prefix) {
     answer["measured"] = measured_as_json(c, q, answer["collective"], prefix, &problem);
     if (!problem.empty()) return refuse(problem);
   }
-  std::cout << (q.json ? answer.dump(2) + "\n" : explanation_as_text(answer));
+  std::cout << (q.json ? json_text(answer) + "\n" : explanation_as_text(answer));
   if (q.plot.empty()) return 0;
   const std::string problem = plot_explanation(answer, q.plot, prefix);
   std::cerr << (problem.empty() ? "plot: " + q.plot : "no plot: " + problem) << "\n";

@@ -6,9 +6,12 @@
 #include <mpi.h>
 
 #include <algorithm>
+#include <regex>
 #include <sstream>
 
 #include "base/params.h"
+#include "docs.h"
+#include "object/errors.h"
 #include "topo/topology.h"
 
 namespace weft::tool {
@@ -68,6 +71,26 @@ Json topology_as_json() {
           {"description", t.describe()}};
 }
 
+Json coverage_as_json(const std::filesystem::path& prefix) {
+  const Coverage coverage = read_coverage(prefix);
+  return {{"functions", {{"works", coverage.works}, {"not_yet", coverage.not_yet}}},
+          {"missing", coverage.missing}};
+}
+
+/// MPI's error classes, with which a job ends whose program handles no errors.
+Json errors_as_json() {
+  Json rows = Json::array();
+  for (int cls = 1; cls <= 255; ++cls) {
+    const char* words = object::class_text(cls);
+    if (words == nullptr) continue;
+    const std::string text = words;
+    const std::size_t colon = text.find(": ");
+    rows.push_back(
+        {{"class", cls}, {"name", text.substr(0, colon)}, {"help", text.substr(colon + 2)}});
+  }
+  return rows;
+}
+
 std::string padded(std::string text, std::size_t width) {
   if (text.size() < width) text.append(width - text.size(), ' ');
   return text;
@@ -82,7 +105,7 @@ std::string indented(const std::string& text) {
 }
 
 std::string string_of(const Json& value) {
-  return value.is_string() ? value.get<std::string>() : value.dump();
+  return value.is_string() ? value.get<std::string>() : json_text(value);
 }
 
 std::string or_dash(const std::string& text) {
@@ -103,14 +126,25 @@ Json collect_info(const std::filesystem::path& prefix) {
         {"compiler", "g++ " __VERSION__},
         {"build", WEFT_BUILD_TYPE},
         {"sanitizer", sanitizer}}},
+      {"coverage", coverage_as_json(prefix)},
       {"machine", topology_as_json()},
-      {"parameters", params}};
+      {"parameters", params},
+      {"errors", errors_as_json()}};
+}
+
+std::string json_text(const Json& json) {
+  return json.dump(2, ' ', false, Json::error_handler_t::replace);
 }
 
 std::string info_as_text(const Json& info) {
   std::string out = "weft " + string_of(info["weft"]["version"]) + "\n";
   for (const auto& [key, value] : info["weft"].items())
     if (key != "version") out += "  " + padded(key, 10) + " " + string_of(value) + "\n";
+
+  const Json& coverage = info["coverage"];
+  out += "\nMPI functions in C: " + coverage["functions"]["works"].dump() + " work, " +
+         coverage["functions"]["not_yet"].dump() + " not yet (weft docs coverage)\n";
+  for (const Json& missing : coverage["missing"]) out += "missing: " + string_of(missing) + "\n";
 
   out += "\nmachine\n";
   const Json& machine = info["machine"];
@@ -146,12 +180,13 @@ std::string params_as_markdown(const Json& info) {
       "name. This page is written by `weft info --markdown`; a test compares them.\n\n"
       "| parameter | variable | default | unit | range | meaning |\n"
       "|---|---|---|---|---|---|\n";
+  const std::regex page("weft docs (\\w+)");
   for (const Json& row : info["parameters"]) {
     std::string range = row["type"] == "boolean" ? "0 or 1" : "";
     if (row.contains("range")) range = row["range"][0].dump() + " to " + row["range"][1].dump();
     out += "| " + string_of(row["name"]) + " | `" + string_of(row["variable"]) + "` | " +
            string_of(row["default"]) + " | " + string_of(row["unit"]) + " | " + range + " | " +
-           string_of(row["help"]) + " |\n";
+           std::regex_replace(string_of(row["help"]), page, "[$1.md]($1.md)") + " |\n";
   }
   return out;
 }

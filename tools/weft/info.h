@@ -14,6 +14,8 @@ namespace weft::tool {
 /// on stderr about WEFT_* variables that are unknown or unusable.
 nlohmann::ordered_json collect_info(const std::filesystem::path& prefix);
 
+/// With every byte that is no UTF-8 (a user's variable, a folder's name) replaced.
+std::string json_text(const nlohmann::ordered_json& json);
 /// For people: sections with aligned columns; values that the environment changed are marked.
 std::string info_as_text(const nlohmann::ordered_json& info);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The `weft` command: what is installed and what it is like here (info), what this machine costs
-// (tune), why a collective goes the way it does (explain), how weft compares (bench).
+// The `weft` command: what is installed and what it is like here (info, docs), what this machine
+// costs (tune), why a collective goes the way it does (explain), how weft compares (bench).
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/params.h"
+#include "docs.h"
 #include "explain.h"
 #include "info.h"
 #include "launch/tuning.h"
@@ -24,9 +25,10 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* examples =
-    "examples:\n"
+    "Examples:\n"
     "  weft info                            this build, this machine, all parameters\n"
     "  WEFT_SYNC_SPIN_US=0 weft info        what a variable changes\n"
+    "  weft docs hangs                      what to do when nobody moves\n"
     "  weft tune                            measure this machine once, for the cost model\n"
     "  weft explain allreduce --bytes 16k   ways it could go, their costs, and the one taken\n"
     "  weft explain bcast -n 32 --topology \"pack:4 core:8 pu:1\"\n"
@@ -40,10 +42,10 @@ fs::path prefix() {
   return fs::read_symlink("/proc/self/exe", error).parent_path().parent_path();
 }
 
-int info(const std::string& form) {
+int show_info(const std::string& form) {
   const auto collected = weft::tool::collect_info(prefix());
   if (form == "json")
-    std::cout << collected.dump(2) << "\n";
+    std::cout << weft::tool::json_text(collected) << "\n";
   else if (form == "markdown")
     std::cout << weft::tool::params_as_markdown(collected);
   else
@@ -53,7 +55,7 @@ int info(const std::string& form) {
 
 enum class Tune { measure, show, reset };
 
-int tune(Tune what) {
+int run_tune(Tune what) {
   using namespace weft;
   const auto node = topo::Topology::this_node();
   if (!node || !node.value.is_here()) {
@@ -105,7 +107,7 @@ int tune(Tune what) {
 }
 
 /// Becomes bench/run.py, with this installation as the weft to measure.
-int bench(const std::vector<std::string>& words) {
+int run_bench(const std::vector<std::string>& words) {
   const std::string script = (prefix() / "share/weft/bench/run.py").string();
   const std::string here = prefix().string();
   std::vector<const char*> argv = {"python3", script.c_str(), "--weft", here.c_str()};
@@ -118,18 +120,108 @@ int bench(const std::vector<std::string>& words) {
   return 1;
 }
 
+/// The options of all commands, and what was chosen.
+struct Commands {
+  CLI::App app{"weft: an MPI library for many-core nodes", "weft"};
+  CLI::App *info, *docs, *tune, *explain, *bench;
+  bool json = false, markdown = false, show = false, reset = false;
+  std::string page;
+  weft::tool::Question question;
+
+  Commands();
+  void add_explain();
+  /// What CLI11 cannot see; throws as it does.
+  void check() const;
+  int run();
+};
+
+Commands::Commands() {
+  app.set_help_flag("-h,--help", "this text");
+  app.set_version_flag("--version", "weft " WEFT_VERSION, "the version");
+  app.require_subcommand(0, 1);
+  info = app.add_subcommand("info", "show this build, this machine, what works, all parameters");
+  info->add_flag("--json", json, "everything, as JSON");
+  info->add_flag("--markdown", markdown, "the parameters, as a page");
+  docs = app.add_subcommand("docs", "show a page of the documentation, or list all");
+  docs->add_option("page", page, "such as launching, hangs, coverage")->option_text(" ");
+  tune = app.add_subcommand(
+      "tune", "measure what memory accesses between this machine's cores cost (under a second)");
+  tune->add_flag("--show", show, "the values in effect");
+  tune->add_flag("--reset", reset, "forget what was measured");
+  add_explain();
+  bench = app.add_subcommand("bench", "compare with other MPI libraries (weft bench --help)");
+  bench->set_help_flag();
+  bench->prefix_command();
+  app.footer(examples);  // of this help, not of the commands'
+}
+
+void Commands::add_explain() {
+  explain = app.add_subcommand(
+      "explain", "what a collective would cost in each way it could go, and which one weft takes");
+  const auto text = [&](const char* name, std::string& value, const char* what, const char* help) {
+    return explain->add_option(name, value, help)->option_text(what);
+  };
+  text("collective", question.collective, " ", "allreduce, bcast, ...")->required();
+  text("--bytes", question.bytes, "SIZE",
+       "of a rank's vector or block; reduce_scatter: of the whole vector (1k)");
+  explain->add_option("-n", question.ranks, "ranks, 2 to 4096 (one per core)")
+      ->option_text("N")
+      ->check(CLI::Range(2, 4096));
+  text("--ranks", question.mode, "HOW", "process or thread (process)")
+      ->check(CLI::IsMember({"process", "thread"}));
+  text("--topology", question.topology, "MACHINE", "another machine, e.g. \"pack:4 core:8 pu:1\"");
+  explain->add_option("--cpus", question.cpus, "that the ranks share, 1 to 4096 (all there are)")
+      ->option_text("N")
+      ->check(CLI::Range(1, 4096));
+  explain->add_flag("--measure", question.measure, "also run it here, size by size");
+  explain->add_flag("--json", question.json, "everything, as JSON");
+  text("--plot", question.plot, "FILE", "draw costs over size into this picture");
+}
+
+void Commands::check() const {
+  if (json && markdown) throw CLI::ValidationError("--json and --markdown exclude each other");
+  if (show && reset) throw CLI::ValidationError("--show and --reset exclude each other");
+  for (const char* name : {"--bytes", "--topology", "--plot", "collective"})
+    if (const CLI::Option* option = explain->get_option(name);
+        option->count() > 0 && option->as<std::string>().empty())
+      throw CLI::ValidationError(std::string(name) +
+                                 " needs a value, but it was given an empty one");
+}
+
+int Commands::run() {
+  if (*info) return show_info(json ? "json" : markdown ? "markdown" : "text");
+  if (*docs) return weft::tool::show_docs(prefix(), page);
+  if (*tune) return run_tune(show ? Tune::show : reset ? Tune::reset : Tune::measure);
+  if (*explain) return weft::tool::explain(question, prefix());
+  if (*bench) return run_bench(bench->remaining());
+  std::cout << app.help();
+  return 0;
+}
+
+/// All names that may stand at a place of the command line, of this command or of all.
+std::vector<std::string> names(const CLI::App& app) {
+  std::vector<std::string> out;
+  for (const CLI::Option* option : app.get_options())
+    for (const std::string& name : option->get_lnames()) out.push_back("--" + name);
+  for (const CLI::App* command : app.get_subcommands({})) {
+    out.push_back(command->get_name());
+    for (const std::string& name : names(*command)) out.push_back(name);
+  }
+  return out;
+}
+
 /// CLI11's message, and the nearest word that would have been right.
 int complain(const CLI::App& app, const CLI::ParseError& error, int argc, char** argv) {
   if (error.get_exit_code() == 0) return app.exit(error);
   std::cerr << "weft: " << error.what() << "\n";
-  constexpr const char* known[] = {"info",    "tune",       "explain",   "bench",
-                                   "--json",  "--markdown", "--show",    "--reset",
-                                   "--bytes", "--topology", "--measure", "--plot",
-                                   "--ranks", "--cpus",     "--help",    "--version"};
+  const std::vector<std::string> known = names(app);
+  std::vector<const char*> pointers;
+  for (const std::string& name : known) pointers.push_back(name.c_str());
   for (int i = 1; i < argc; ++i) {
-    const char* near = weft::nearest_name(argv[i], known);
-    if (near != nullptr && std::strcmp(near, argv[i]) != 0)
-      std::cerr << "did you mean `" << near << "` instead of `" << argv[i] << "`?\n";
+    const std::string word(argv[i], std::strcspn(argv[i], "="));
+    const char* near = weft::nearest_name(word.c_str(), pointers);
+    if (near != nullptr && word != near)
+      std::cerr << "did you mean `" << near << "` instead of `" << word << "`?\n";
   }
   std::cerr << "try `weft --help`\n";
   return 2;
@@ -138,57 +230,17 @@ int complain(const CLI::App& app, const CLI::ParseError& error, int argc, char**
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app{"weft: an MPI library for many-core nodes", "weft"};
-  app.set_version_flag("--version", "weft " WEFT_VERSION);
-  app.footer(examples);
-  app.require_subcommand(0, 1);
-
-  CLI::App* info_command = app.add_subcommand("info", "show this build, this machine, parameters");
-  bool json = false, markdown = false;
-  CLI::Option* json_option = info_command->add_flag("--json", json, "everything, as JSON");
-  info_command->add_flag("--markdown", markdown, "the parameters, as docs/params.md")
-      ->excludes(json_option);
-
-  CLI::App* tune_command = app.add_subcommand(
-      "tune", "measure what memory accesses between this machine's cores cost (under a second)");
-  bool show = false, reset = false;
-  CLI::Option* show_option = tune_command->add_flag("--show", show, "the values in effect");
-  tune_command->add_flag("--reset", reset, "forget what was measured")->excludes(show_option);
-
-  CLI::App* explain_command = app.add_subcommand(
-      "explain", "what a collective would cost in each way it could go, and which one weft takes");
-  weft::tool::Question question;
-  explain_command->add_option("collective", question.collective, "allreduce, bcast, ...")
-      ->required();
-  explain_command->add_option(
-      "--bytes", question.bytes,
-      "of a rank's vector or block; reduce_scatter: of the whole vector (1k)");
-  explain_command->add_option("-n", question.ranks, "ranks (one per core)")
-      ->check(CLI::Range(2, 4096));
-  explain_command->add_option("--ranks", question.mode, "process or thread (process)")
-      ->check(CLI::IsMember({"process", "thread"}));
-  explain_command->add_option("--topology", question.topology,
-                              "another machine, e.g. \"pack:4 core:8 pu:1\"");
-  explain_command->add_option("--cpus", question.cpus, "that the ranks share (all there are)")
-      ->check(CLI::Range(1, 4096));
-  explain_command->add_flag("--measure", question.measure, "also run it here, size by size");
-  explain_command->add_flag("--json", question.json, "everything, as JSON");
-  explain_command->add_option("--plot", question.plot, "draw costs over size into this picture");
-
-  CLI::App* bench_command =
-      app.add_subcommand("bench", "compare with other MPI libraries (weft bench --help)");
-  bench_command->set_help_flag();
-  bench_command->prefix_command();
-
+  Commands commands;
   try {
-    app.parse(argc, argv);
+    commands.app.parse(argc, argv);
+    commands.check();
   } catch (const CLI::ParseError& error) {
-    return complain(app, error, argc, argv);
+    return complain(commands.app, error, argc, argv);
   }
-  if (*info_command) return info(json ? "json" : markdown ? "markdown" : "text");
-  if (*tune_command) return tune(show ? Tune::show : reset ? Tune::reset : Tune::measure);
-  if (*explain_command) return weft::tool::explain(question, prefix());
-  if (*bench_command) return bench(bench_command->remaining());
-  std::cout << app.help();
-  return 0;
+  try {
+    return commands.run();
+  } catch (const std::exception& trouble) {  // no memory, a library's error
+    std::cerr << "weft: cannot go on: " << trouble.what() << "\n";
+    return 1;
+  }
 }

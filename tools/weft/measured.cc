@@ -12,6 +12,7 @@
 #include <sstream>
 
 #include "explain.h"
+#include "info.h"
 
 namespace weft::tool {
 namespace {
@@ -41,8 +42,13 @@ int run(const std::vector<std::string>& words, std::string* out) {
 class Scratch {
  public:
   Scratch() {
-    std::string name = (fs::temp_directory_path() / "weft-explain-XXXXXX").string();
-    if (mkdtemp(name.data()) != nullptr) path_ = name;
+    std::error_code error;
+    std::string name = (fs::temp_directory_path(error) / "weft-explain-XXXXXX").string();
+    if (!error && mkdtemp(name.data()) != nullptr) path_ = name;
+  }
+  /// "" or a sentence.
+  std::string problem() const {
+    return path_.empty() ? "there is no folder for temporary files; TMPDIR names one" : "";
   }
   ~Scratch() {
     std::error_code ignored;
@@ -83,6 +89,7 @@ std::vector<std::vector<Measured>> measure_collective(const Question& q, const s
                                                       const fs::path& prefix,
                                                       std::string* problem) {
   const Scratch scratch;
+  if (*problem = scratch.problem(); !problem->empty()) return {};
   const std::string program = scratch / "collectives";
   const fs::path source = prefix / "share/weft/bench/collectives/main.c";
   std::string said;
@@ -120,8 +127,9 @@ std::string plot_explanation(const Json& answer, const std::string& picture,
                              const fs::path& prefix) {
   const fs::path bench = prefix / "share/weft/bench";
   const Scratch scratch;
+  if (const std::string why = scratch.problem(); !why.empty()) return why;
   const fs::path data = scratch / "answer.json";
-  std::ofstream(data) << answer;
+  std::ofstream(data) << json_text(answer);
   std::string where, text;
   fs::path python = "python3";
   if (run({bench / "peers", "--where"}, &where) == 0) {

@@ -15,7 +15,7 @@ SOURCE = Path(sys.argv.pop(1))
 
 def weft(*words, **variables):
     env = {key: value for key, value in os.environ.items() if not key.startswith("WEFT_")}
-    return subprocess.run([WEFT, *words], capture_output=True, text=True, timeout=60,
+    return subprocess.run([WEFT, *words], capture_output=True, text=True, errors="replace", timeout=60,
                           env={**env, **variables})
 
 
@@ -24,7 +24,7 @@ class Weft(unittest.TestCase):
         for words in ([], ["--help"]):
             done = weft(*words)
             self.assertEqual(done.returncode, 0, done.stderr)
-            self.assertIn("examples:", done.stdout)
+            self.assertIn("Examples:", done.stdout)
             self.assertIn("--ranks=thread", done.stdout)
 
     def test_version(self):
@@ -219,6 +219,63 @@ class Weft(unittest.TestCase):
             self.assertIn(text, done.stderr)
             self.assertEqual(done.stdout, "")
 
+    def test_every_option_refuses_bad_values(self):
+        for words, text in ((["info", "--json", "--markdown"], "exclude each other"), (["tune", "--show", "--reset"], "exclude each other"),
+                            (["tune", "now"], "not expected: now"), (["info", "all"], "not expected: all"), (["explain"], "collective is required"),
+                            (["explain", ""], "needs a value"), (["explain", "bcast", "--topology", ""], "needs a value"),
+                            (["explain", "bcast", "--plot", ""], "needs a value"), (["explain", "bcast", "--bytes="], "required"),
+                            (["explain", "bcast", "--bytes", "9999999999999g"], "is no size"), (["explain", "bcast", "--bytes", "99999999999999999999"], "is no size"),
+                            (["explain", "bcast", "--bytes", "8 8"], "is no size"), (["explain", "bcast", "-n", "two"], "range 2 to 4096"),
+                            (["explain", "bcast", "-n", "-2"], "range 2 to 4096"), (["explain", "bcast", "-n", "99999999999999999999"], "range 2 to 4096"),
+                            (["explain", "bcast", "-n", "2x"], "range 2 to 4096"), (["explain", "bcast", "--cpus", "0"], "range 1 to 4096"),
+                            (["explain", "bcast", "--ranks", "threads"], "threads not in"), (["explain", "bcast", "--mesure"], "did you mean `--measure`"),
+                            (["expain", "bcast"], "did you mean `explain`"), (["docs", "a", "b"], "not expected"), (["docs", "hang"], "did you mean `hangs`")):
+            with self.subTest(words=words):
+                done = weft(*words)
+                self.assertEqual(done.returncode, 2, done.stderr)
+                self.assertIn(text, done.stderr)
+                self.assertEqual(done.stdout, "")
+
+    def test_nothing_ends_in_an_exception(self):
+        for words, variables in ((["explain", "bcast", "-n", "2", "--measure"], {"TMPDIR": "/no/such/folder"}),
+                                 (["explain", "bcast", "-n", "2", "--plot", "x.png"], {"TMPDIR": "/no/such/folder"}),
+                                 (["info", "--json"], {"WEFT_LOG": b"\xff\xfe"}), (["info"], {"WEFT_TRACE": b"\xff"}),
+                                 (["tune", "--show"], {"XDG_CACHE_HOME": "/dev/null"}), (["explain", "bcast"], {"HOME": "", "XDG_CACHE_HOME": ""})):
+            done = weft(*words, **variables)
+            self.assertIn(done.returncode, (0, 1, 2), done.stderr)
+            self.assertNotIn("terminate", done.stderr)
+            self.assertNotIn("cannot go on", done.stderr)
+
+    def test_docs(self):
+        listed = weft("docs").stdout
+        for page in (SOURCE / "docs").glob("*.md"):
+            self.assertRegex(listed, rf"(?m)^{page.stem} +{re.escape(page.read_text().splitlines()[0][2:])}$")
+            self.assertEqual(weft("docs", page.stem).stdout, page.read_text())
+        self.assertEqual(weft("docs", "hangs.md").stdout, (SOURCE / "docs/hangs.md").read_text())
+
+    def test_texts_cite_pages_that_are_there(self):
+        """No message names a file of the source tree; every page that one names exists."""
+        cited = set()
+        for folder in ("src", "launch", "tools/weft", "tools/mpicc"):
+            for path in (SOURCE / folder).rglob("*"):
+                if path.suffix not in (".cc", ".h", ".c", ".in"):
+                    continue
+                text = re.sub(r"//.*|^#(?!!).*", "", path.read_text(), flags=re.M)
+                self.assertNotRegex(text, r'"[^"]*docs/[\w-]+\.md', path)
+                cited |= set(re.findall(r"weft docs ([\w-]+)", text))
+        self.assertIn("coverage", cited)
+        for page in cited:
+            self.assertEqual(weft("docs", page).returncode, 0, page)
+
+    def test_info_says_what_is_missing(self):
+        page = (SOURCE / "docs/coverage.md").read_text()
+        works, not_yet = re.search(r"all functions in C\*\* \| \*\*(\d+)\*\* \| \*\*(\d+)", page).groups()
+        text = weft("info").stdout
+        self.assertIn(f"MPI functions in C: {works} work, {not_yet} not yet", text)
+        self.assertIn("missing: Fortran (mpif.h, use mpi, use mpi_f08)\n", text)
+        coverage = json.loads(weft("info", "--json").stdout)["coverage"]
+        self.assertEqual(coverage["functions"], {"works": int(works), "not_yet": int(not_yet)})
+
     def test_explain_measures(self):
         done = weft("explain", "reduce", "-n", "2", "--measure", "--json")
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -289,6 +346,35 @@ class Weft(unittest.TestCase):
         done = weft("bench", "--only", "nothing-like-it")
         self.assertNotEqual(done.returncode, 0)
         self.assertIn("no library `nothing-like-it`", done.stderr)
+
+    def test_bench_refuses_bad_values_before_it_runs(self):
+        """Each in one sentence with what was expected, and nothing is measured."""
+        with tempfile.TemporaryDirectory() as folder:
+            always = ["--peers", folder, "--out", folder, "--quick"]
+            for words, text in (
+                    (["--rows", "foo"], "no row `foo`"), (["--rows", "allreduces"], "did you mean `allreduce`?"),
+                    (["--rows", "lat,,bw"], "expected names"), (["--rows", ""], "expected names"),
+                    (["collectives", "--rows", "lat"], "no row `lat`"), (["collectives", "--rows", "bcst"], "did you mean `bcast`?"),
+                    (["threads", "--rows", "rte"], "no row `rte_1t`"), (["threads", "--threads", "3"], "no row `lat_3t`"),
+                    (["threads", "--threads", "0"], "from 1 to 16"), (["--rows", "lat", "--ranks", "4"], "row lat needs 2 ranks, not 4"),
+                    (["datatypes", "--rows", "pack-nothing"], "no row `pack-nothing`"), (["--only", "weft-procss"], "did you mean `weft-process`?"),
+                    (["--only", ""], "expected names"), (["--ranks", "two"], "from 1 to 4096"), (["--ranks", "2,"], "from 1 to 4096"),
+                    (["--ranks", "-2"], "--ranks"), (["--ranks", "0"], "from 1 to 4096"), (["--ranks", "99999999999"], "from 1 to 4096"),
+                    (["--rounds", "0"], "from 1 to 10000"), (["--rounds", "2.5"], "from 1 to 10000"), (["--batches", "1000"], "from 1 to 101"),
+                    (["--batch-ms", "nan"], "0.001"), (["--batch-ms", "0"], "0.001"), (["--limit-s", "x"], "0.001"), (["--limit-s", "1e999"], "0.001"),
+                    (["--max-bytes", "0"], "from 8"), (["--timeout-s", "-1"], "--timeout-s"), (["mesages"], "invalid choice"),
+                    (["--figures"], "weft bench collectives"), (["collectives", "--figures", "--rows", "bcast"], "leave --regret and --rows out"),
+                    (["collectives", "--regret", "--only", "weft-process"], "need weft-thread"), (["--nonsense"], "--nonsense")):
+                with self.subTest(words=words):
+                    done = weft("bench", *always, *words)
+                    self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
+                    self.assertIn(text, done.stderr)
+                    self.assertNotIn("round 1", done.stderr)
+                    self.assertNotIn("Traceback", done.stderr)
+            done = weft("bench", "--quick", "--out", "/proc/none")
+            self.assertEqual(done.returncode, 1)
+            self.assertIn("--out names another folder", done.stderr)
+            self.assertNotIn("Traceback", done.stderr)
 
 
 if __name__ == "__main__":
