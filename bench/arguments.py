@@ -67,9 +67,9 @@ def make_parser(description, programs):
                         help="messages (with barrier, allreduce, start-up), all collectives, datatypes,\n"
                              "messages between several threads of two ranks (default: %(default)s)")
     parser.add_argument("--weft", default="build/release", metavar="DIR",
-                        help="build or installed tree of weft (default: %(default)s)")
+                        help="build or installed tree of weft (default: this one)")
     parser.add_argument("--peers", default=peers_folder(), metavar="DIR",
-                        help="where bench/peers put the others (default: %(default)s)")
+                        help="where bench/peers put the others")
     parser.add_argument("--only", metavar="NAMES", type=names, help="libraries, e.g. weft-process,mpich")
     parser.add_argument("--rows", metavar="ROWS", type=names, help="some rows only, e.g. lat,bw or bcast,reduce")
     parser.add_argument("--ranks", metavar="N,N", type=counts(1, 4096),

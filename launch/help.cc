@@ -33,7 +33,7 @@ constexpr Entry exit_codes[] = {
     {"0", "all ranks returned 0"},
     {"1 to 255",
      "the first rank that failed returned it, or gave it to MPI_Abort; an MPI error "
-     "that no handler took ends with its class (man errors)"},
+     "that no handler took ends with its class (man mpiexec lists them)"},
     {"128 + N", "a rank was killed by signal N, or mpiexec was told to end by it"},
     {"2", "a mistake in the options"},
     {"90", "ranks cannot be threads: found only when they started (--ranks=process can)"},

@@ -85,8 +85,23 @@ class Install(unittest.TestCase):
         for name in ("bin/mpicc", "bin/mpicxx", "bin/mpic++", "bin/mpiexec", "bin/mpirun",
                      "bin/weft", "include/mpi.h", f"{LIBDIR}/libmpi_abi.so",
                      f"{LIBDIR}/libmpi_abi.so.1", f"{LIBDIR}/pkgconfig/mpi.pc",
-                     f"{LIBDIR}/pkgconfig/weft.pc"):
+                     f"{LIBDIR}/pkgconfig/weft.pc", "share/doc/weft/launching.md"):
             self.assertTrue((self.prefix / name).exists(), name)
+
+    def test_documentation(self):
+        """What messages cite is there: weft docs, manual pages."""
+        out = run(self.prefix / "bin/weft", "docs", "coverage")
+        self.assertIn("Fortran", out)
+        self.assertIn(str(self.prefix), run(self.prefix / "bin/weft", "docs"))
+        pages = self.prefix / "share/man"
+        if not (BUILD / "share/man").exists():
+            self.skipTest("this build makes no manual pages (a sanitizer's)")
+        for name in ("man1/mpiexec.1", "man1/mpirun.1", "man1/mpicc.1", "man1/mpicxx.1", "man1/weft.1", "man7/weft-params.7"):
+            self.assertTrue((pages / name).exists(), name)
+            self.assertNotIn(str(BUILD), (pages / name).read_text())
+        if shutil.which("man"):
+            for name, word in (("mpiexec", "--ranks HOW"), ("mpirun", "EXIT STATUS"), ("mpicxx", "-showme:compile"), ("weft-params", "WEFT_STATS")):
+                self.assertIn(word, run("man", "-M", pages, "-P", "cat", name).replace("\b", ""), name)
 
     def test_no_installed_file_names_the_build_tree(self):
         for path in self.prefix.rglob("*"):
@@ -138,8 +153,7 @@ class Install(unittest.TestCase):
             for ask in ("compile", "link"):
                 shown = words_of(run(mpicc, f"-showme:{ask}"))
                 self.assertIn({"compile": f"-I{prefix}/include", "link": f"-L{prefix}/{LIBDIR}"}[ask], shown)
-            run("sh", "-c", f"{run(mpicc, '-compile_info').strip()} -c {shlex.quote(str(self.folder / 'user.c'))} -o user.o",
-                cwd=self.folder)
+            run("sh", "-c", f"{run(mpicc, '-compile_info').strip()} -c user.c -o user.o", cwd=self.folder)
             compiler, *flags = words_of(run(mpicc, "-link_info"))
             run(compiler, "user.o", *flags, "-o", "linked", cwd=self.folder)
             self.assertIn(f"-rpath,{prefix}/{LIBDIR}", " ".join(words_of(run(mpicc, "-show"))))

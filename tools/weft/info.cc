@@ -52,6 +52,8 @@ Json param_as_json(const ParamDef& def, const Params& values) {
            {"unit", def.unit},
            {"help", def.help}};
   if (def.type == ParamType::integer) row["range"] = {def.min, def.max};
+  if (def.words != nullptr)
+    for (std::int64_t i = 0; i <= def.max; ++i) row["words"].push_back(param_word(def, i));
   return row;
 }
 
@@ -183,7 +185,10 @@ std::string params_as_markdown(const Json& info) {
   const std::regex page("weft docs (\\w+)");
   for (const Json& row : info["parameters"]) {
     std::string range = row["type"] == "boolean" ? "0 or 1" : "";
-    if (row.contains("range")) range = row["range"][0].dump() + " to " + row["range"][1].dump();
+    for (const Json& word : row.value("words", Json::array()))
+      range += (range.empty() ? "" : ", ") + string_of(word);
+    if (row.contains("range") && range.empty())
+      range = row["range"][0].dump() + " to " + row["range"][1].dump();
     out += "| " + string_of(row["name"]) + " | `" + string_of(row["variable"]) + "` | " +
            string_of(row["default"]) + " | " + string_of(row["unit"]) + " | " + range + " | " +
            std::regex_replace(string_of(row["help"]), page, "[$1.md]($1.md)") + " |\n";
