@@ -35,6 +35,7 @@ constexpr Entry exit_codes[] = {
      "the first rank that failed returned it, or gave it to MPI_Abort; an MPI error "
      "that no handler took ends with its class (man mpiexec lists them)"},
     {"128 + N", "a rank was killed by signal N, or mpiexec was told to end by it"},
+    {"1", "mpiexec could not start the job, and says why (a limit, no memory)"},
     {"2", "a mistake in the options"},
     {"90", "ranks cannot be threads: found only when they started (--ranks=process can)"},
     {"124", "the time of --timeout is over"},

@@ -67,17 +67,23 @@ std::string cgroup_limit() {
          " are taken; whoever started this container or session can raise it)";
 }
 
+/// A thread that gets no memory for its stack fails as if there were too many of them.
+std::string memory_limit() {
+  const std::string memory = shell_limit(RLIMIT_AS, "-v", 1024);
+  return memory.empty() ? "" : "a process may have so many KiB of memory: " + memory;
+}
+
 std::string tasks_limit() {
   const std::string user = shell_limit(RLIMIT_NPROC, "-u", 1), group = cgroup_limit();
   std::string out;
-  if (!user.empty()) out = "a user may have so many processes and threads: " + user;
-  if (!group.empty())
-    out += (out.empty() ? "" : "; ") + ("a control group may have so many: " + group);
-  if (out.empty())
-    out = "the system may have so many threads: " + first_line("/proc/sys/kernel/threads-max") +
-          " (sysctl kernel.threads-max), and so many numbers for them: " +
-          first_line("/proc/sys/kernel/pid_max") + " (kernel.pid_max)";
-  return out;
+  for (const std::string& limit :
+       {user.empty() ? "" : "a user may have so many processes and threads: " + user,
+        group.empty() ? "" : "a control group may have so many: " + group, memory_limit()})
+    if (!limit.empty()) out += (out.empty() ? "" : "; ") + limit;
+  if (!out.empty()) return out;
+  return "the system may have so many threads: " + first_line("/proc/sys/kernel/threads-max") +
+         " (sysctl kernel.threads-max), and so many numbers for them: " +
+         first_line("/proc/sys/kernel/pid_max") + " (kernel.pid_max)";
 }
 
 std::string limit_of(int error) {
@@ -91,10 +97,8 @@ std::string limit_of(int error) {
              " (sysctl fs.file-max)";
     case EAGAIN:
       return tasks_limit();
-    case ENOMEM: {
-      const std::string memory = shell_limit(RLIMIT_AS, "-v", 1024);
-      return memory.empty() ? "" : "a process may have so many KiB of memory: " + memory;
-    }
+    case ENOMEM:
+      return memory_limit();
     case EFBIG: {
       const std::string file = shell_limit(RLIMIT_FSIZE, "-f", 1024);
       return file.empty() ? "" : "a file may have so many KiB: " + file;
