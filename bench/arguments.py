@@ -131,8 +131,8 @@ def parse(description, programs, words=None):
 
 def refuse(args, kind, name, known):
     near = difflib.get_close_matches(name, known, 1)
-    args.parser.error(f"there is no {kind} `{name}`" + (f"; did you mean `{near[0]}`?" if near else "") +
-                      f" There are: {', '.join(known) or 'none'}")
+    args.parser.error(f"there is no {kind} `{name}`; there are: {', '.join(known) or 'none'}" +
+                      (f"; did you mean `{near[0]}`?" if near else ""))
 
 
 def check_libraries(args, known):

@@ -348,23 +348,12 @@ class Weft(unittest.TestCase):
         self.assertIn("no library `nothing-like-it`", done.stderr)
 
     def test_bench_refuses_bad_values_before_it_runs(self):
-        """Each in one sentence with what was expected, and nothing is measured."""
+        """In one sentence with what was expected, and nothing is measured; more of them in tests/bench."""
         with tempfile.TemporaryDirectory() as folder:
             always = ["--peers", folder, "--out", folder, "--quick"]
-            for words, text in (
-                    (["--rows", "foo"], "no row `foo`"), (["--rows", "allreduces"], "did you mean `allreduce`?"),
-                    (["--rows", "lat,,bw"], "expected names"), (["--rows", ""], "expected names"),
-                    (["collectives", "--rows", "lat"], "no row `lat`"), (["collectives", "--rows", "bcst"], "did you mean `bcast`?"),
-                    (["threads", "--rows", "rte"], "no row `rte_1t`"), (["threads", "--threads", "3"], "no row `lat_3t`"),
-                    (["threads", "--threads", "0"], "from 1 to 16"), (["--rows", "lat", "--ranks", "4"], "row lat needs 2 ranks, not 4"),
-                    (["datatypes", "--rows", "pack-nothing"], "no row `pack-nothing`"), (["--only", "weft-procss"], "did you mean `weft-process`?"),
-                    (["--only", ""], "expected names"), (["--ranks", "two"], "from 1 to 4096"), (["--ranks", "2,"], "from 1 to 4096"),
-                    (["--ranks", "-2"], "--ranks"), (["--ranks", "0"], "from 1 to 4096"), (["--ranks", "99999999999"], "from 1 to 4096"),
-                    (["--rounds", "0"], "from 1 to 10000"), (["--rounds", "2.5"], "from 1 to 10000"), (["--batches", "1000"], "from 1 to 101"),
-                    (["--batch-ms", "nan"], "0.001"), (["--batch-ms", "0"], "0.001"), (["--limit-s", "x"], "0.001"), (["--limit-s", "1e999"], "0.001"),
-                    (["--max-bytes", "0"], "from 8"), (["--timeout-s", "-1"], "--timeout-s"), (["mesages"], "invalid choice"),
-                    (["--figures"], "weft bench collectives"), (["collectives", "--figures", "--rows", "bcast"], "leave --regret and --rows out"),
-                    (["collectives", "--regret", "--only", "weft-process"], "need weft-thread"), (["--nonsense"], "--nonsense")):
+            for words, text in ((["--rows", "foo"], "no row `foo`"), (["collectives", "--rows", "bcst"], "did you mean `bcast`?"),
+                                (["threads", "--rows", "rte"], "no row `rte_1t`"), (["--rows", "lat", "--ranks", "4"], "row lat needs 2 ranks, not 4"),
+                                (["--only", "weft-procss"], "did you mean `weft-process`?"), (["--ranks", "two"], "from 1 to 4096")):
                 with self.subTest(words=words):
                     done = weft("bench", *always, *words)
                     self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
