@@ -50,8 +50,13 @@ std::string own_cgroup() {
   return lines;
 }
 
+struct GroupLimit {
+  std::string text;
+  bool is_reached = false;
+};
+
 /// Of this process's control group and those around it, the one that allows fewest processes.
-std::string cgroup_limit() {
+GroupLimit cgroup_limit() {
   constexpr const char* root = "/sys/fs/cgroup";
   std::string best, where;
   for (std::string folder = pids_folder(own_cgroup(), root); folder.size() >= strlen(root);
@@ -62,9 +67,12 @@ std::string cgroup_limit() {
     best = most;
     where = folder;
   }
-  if (best.empty()) return "";
-  return best + " (pids.max of " + where + ", of which " + first_line(where + "/pids.current") +
-         " are taken; whoever started this container or session can raise it)";
+  if (best.empty()) return {};
+  const std::string taken = first_line(where + "/pids.current");
+  return {"a control group may have so many processes and threads: " + best + " (pids.max of " +
+              where + ", of which " + taken +
+              " are taken; whoever started this container or session can raise it)",
+          number(taken) >= number(best)};
 }
 
 /// A thread that gets no memory for its stack fails as if there were too many of them.
@@ -74,11 +82,13 @@ std::string memory_limit() {
 }
 
 std::string tasks_limit() {
-  const std::string user = shell_limit(RLIMIT_NPROC, "-u", 1), group = cgroup_limit();
+  const std::string user = shell_limit(RLIMIT_NPROC, "-u", 1);
+  const GroupLimit group = cgroup_limit();
+  if (group.is_reached) return group.text;
   std::string out;
   for (const std::string& limit :
-       {user.empty() ? "" : "a user may have so many processes and threads: " + user,
-        group.empty() ? "" : "a control group may have so many: " + group, memory_limit()})
+       {user.empty() ? "" : "a user may have so many processes and threads: " + user, group.text,
+        memory_limit()})
     if (!limit.empty()) out += (out.empty() ? "" : "; ") + limit;
   if (!out.empty()) return out;
   return "the system may have so many threads: " + first_line("/proc/sys/kernel/threads-max") +

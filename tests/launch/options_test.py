@@ -7,6 +7,7 @@ import re
 import resource
 import subprocess
 import tempfile
+import time
 import unittest
 from pathlib import Path
 
@@ -15,6 +16,8 @@ from harness import MODES, program
 
 RANK_VARIABLES = ("WEFT_RANK", "WEFT_LOCAL_RANK", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID")
 SIZE_VARIABLES = ("WEFT_SIZE", "WEFT_LOCAL_SIZE", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS")
+# Where groups that limit the number of processes are made (version 1 of control groups).
+PIDS = next((path for path in [Path("/sys/fs/cgroup/pids")] if path.is_dir()), None)
 CPUS = sorted(os.sched_getaffinity(0))
 
 
@@ -316,6 +319,22 @@ class Options(harness.Case):
             self.assertNotEqual(done.returncode, 0, done.stdout)
             self.assertIn("ulimit -u", done.stderr)
             self.assertIn("12 (", done.stderr)
+
+    @unittest.skipUnless(PIDS and os.access(PIDS, os.W_OK), "control groups cannot be made here")
+    def test_control_group(self):
+        group = PIDS / f"weft-test-{self.mark}"
+        group.mkdir()
+        self.addCleanup(group.rmdir)
+        (group / "pids.max").write_text("12")
+        for mode in MODES:
+            enter = 'echo $$ > "$0/cgroup.procs"; exec "$@"'
+            result = self.run_command(["/bin/sh", "-c", enter, group, harness.MPIEXEC, f"--ranks={mode}", "-n", 30, program("hello")], timeout=60)
+            self.assertNotEqual(result.code, 0)
+            self.assertIn(f"12 (pids.max of {group}", result.err)
+            self.assertNotIn("ulimit", result.err)
+            deadline = time.monotonic() + 5 * harness.PATIENCE
+            while (group / "cgroup.procs").read_text() and time.monotonic() < deadline:
+                time.sleep(0.05)
 
     @unittest.skipIf(os.environ.get("TEST_SANITIZE"), "a sanitizer's mpiexec does not even start")
     def test_too_little_memory(self):
