@@ -11,6 +11,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/limits.h"
+
 namespace weft {
 
 void assertion_failed(const char* file, int line, const char* what) {
@@ -20,10 +22,11 @@ void assertion_failed(const char* file, int line, const char* what) {
 }
 
 void out_of_memory(const char* what, std::size_t bytes) {
-  std::fprintf(stderr,
-               "weft: out of memory: no %zu bytes for %s: %s; give the job more memory (ulimit -v, "
-               "the limit of its container), or let it have fewer messages under way\n",
-               bytes, what, std::strerror(errno));
+  std::fprintf(
+      stderr,
+      "weft: out of memory: no %zu bytes for %s: %s%s; give the job more memory, or let it "
+      "have fewer messages under way\n",
+      bytes, what, std::strerror(errno), limit_behind(errno).c_str());
   syscall(SYS_exit_group, 1);
   std::abort();
 }
