@@ -54,7 +54,10 @@ struct Trouble {
                          volatile Trouble* trouble) {
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != launcher) _exit(127);  // it died before the line above
+  if (getppid() != launcher) {  // it died before the line above
+    errno = ESRCH;
+    give_up(trouble, "getppid");
+  }
   // A mask that is no longer allowed (CPUs taken away meanwhile) is no reason not to run.
   if (cpus.set != nullptr) sched_setaffinity(0, cpus.bytes, cpus.set);
   if (s.stack_bytes != 0) {
@@ -65,7 +68,8 @@ struct Trouble {
   }
   if (s.open_files != nullptr) setrlimit(RLIMIT_NOFILE, s.open_files);
   if (dup2(s.in, 0) < 0 || dup2(s.out, 1) < 0 || dup2(s.err, 2) < 0) give_up(trouble, "dup2");
-  for (int fd : s.inherited) fcntl(fd, F_SETFD, 0);
+  for (int fd : s.inherited)
+    if (fcntl(fd, F_SETFD, 0) != 0) give_up(trouble, "fcntl");
   if (s.directory != nullptr && chdir(s.directory) != 0) give_up(trouble, "chdir");
   sigprocmask(SIG_SETMASK, &s.signal_mask, nullptr);
   execve(s.path, s.argv, s.env);
@@ -99,6 +103,11 @@ std::vector<pid_t> children() {
 }
 
 }  // namespace
+
+void signal_process(pid_t pid, int signal) {
+  // Where the kernel refuses setpgid there is no such group.
+  if (kill(-pid, signal) != 0) kill(pid, signal);
+}
 
 pid_t start_process(const Start& start, std::string& step) {
   const CpuSet cpus(start.cpus);

@@ -34,6 +34,9 @@ struct Start {
 /// Start a process; -1 when it failed, with the system's error in errno and the step in `step`.
 pid_t start_process(const Start& start, std::string& step);
 
+/// Send a signal to a process that start_process made, and to its process group.
+void signal_process(pid_t pid, int signal);
+
 /// Kill and reap every process below the calling one (which must be a child subreaper) that is
 /// still there. Gives up after about a second on processes the kernel does not end.
 void kill_descendants();

@@ -11,7 +11,6 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -25,6 +24,7 @@
 #include "child.h"
 #include "hangs.h"
 #include "input.h"
+#include "keeper.h"
 #include "outcome.h"
 #include "output.h"
 
@@ -39,6 +39,7 @@ constexpr milliseconds after_interrupt{1000};  // a rank died of the user's sign
 constexpr milliseconds before_prompt{100};     // rank 0's unfinished line is shown after that
 constexpr milliseconds terminal_check{250};    // is the terminal ours again?
 constexpr milliseconds before_leaving{500};    // a pipe that does not end although all ranks did
+constexpr std::time_t forever_s = 1 << 30;
 
 bool same_file(int a, int b) {
   struct stat x {
@@ -56,10 +57,6 @@ bool handles_signal(pid_t pid, int signal) {
     if (sscanf(line, "SigCgt: %llx", &caught) == 1) break;
   if (status != nullptr) fclose(status);
   return (caught >> (signal - 1) & 1) != 0;
-}
-
-bool ends_jobs(int signal) {
-  return signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT;
 }
 
 class Run {
@@ -84,13 +81,15 @@ class Run {
     bool running = false;
   };
 
+  void let_children_wake();
   void raise_file_limit();
   bool start_all();
   bool start(std::size_t index);
   int make_stream(int rank, Sink& sink, std::vector<int>& writers);
 
   void poll_once();
-  int wait_time() const;
+  void serve(const std::vector<pollfd>& fds, std::size_t first_stream);
+  timespec wait_time() const;
   void take_orders();
   void take_user_signal();
   void look_for_hangs();
@@ -111,6 +110,7 @@ class Run {
   memory::Job& job_;
   int orders_;
   sigset_t mask_;
+  sigset_t wakers_;  // the mask while we wait: SIGCHLD comes through
   Hangs hangs_;
   Input input_;
   Sink out_, err_;
@@ -118,7 +118,6 @@ class Run {
   std::vector<Child> children_;  // as plan_.processes
   std::list<Stream> streams_;    // rank 0's first
   std::size_t running_ = 0;
-  int child_events_ = -1;
   std::optional<rlimit> user_files_;
 
   Stage stage_ = Stage::running;
@@ -128,6 +127,16 @@ class Run {
   int exit_code_ = 0;
   std::optional<Clock::time_point> deadline_, kill_at_, prompt_at_;
 };
+
+/// The end of a child interrupts ppoll, and nothing else.
+void Run::let_children_wake() {
+  struct sigaction nothing {};
+  nothing.sa_handler = [](int) {};
+  if (sigaction(SIGCHLD, &nothing, nullptr) != 0)
+    throw Failure{1, std::string("weft: cannot handle signals: ") + strerror(errno)};
+  sigprocmask(SIG_BLOCK, nullptr, &wakers_);
+  sigdelset(&wakers_, SIGCHLD);
+}
 
 void Run::raise_file_limit() {
   // Two pipes per rank; ranks themselves keep the limit the user gave.
@@ -211,7 +220,7 @@ bool Run::start_all() {
 
 void Run::signal_all(int signal) {
   for (const Child& child : children_)
-    if (child.running) kill(-child.pid, signal);
+    if (child.running) signal_process(child.pid, signal);
 }
 
 void Run::end_job(int exit_code, const std::string& message) {
@@ -264,7 +273,7 @@ void Run::take_orders() {
 void Run::take_user_signal() {
   errors_.put_message(hangs_.look_now());
   for (const Child& child : children_)
-    if (child.running && handles_signal(child.pid, SIGUSR1)) kill(-child.pid, SIGUSR1);
+    if (child.running && handles_signal(child.pid, SIGUSR1)) signal_process(child.pid, SIGUSR1);
 }
 
 void Run::start_debugger(const std::string& command) {
@@ -314,17 +323,17 @@ void Run::take_end(std::size_t index, int status) {
 }
 
 void Run::take_ends() {
-  signalfd_siginfo info[16];
-  while (read(child_events_, info, sizeof info) > 0) {
-  }
   std::vector<std::pair<std::size_t, int>> ended;
   int status = 0;
-  for (pid_t pid = 0; (pid = waitpid(-1, &status, WNOHANG)) > 0;) {
+  pid_t pid = 0;
+  while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
     const auto child = std::find_if(children_.begin(), children_.end(),
                                     [&](const Child& c) { return c.running && c.pid == pid; });
     if (child != children_.end())  // else a grandchild that lost its parent
       ended.emplace_back(child - children_.begin(), status);
   }
+  if (pid < 0 && errno != ECHILD && errno != EINTR)
+    throw Failure{1, std::string("weft: cannot wait for processes: ") + strerror(errno)};
   // Of several that ended together, one that died of a signal is the likely cause.
   std::stable_partition(ended.begin(), ended.end(),
                         [](const auto& e) { return WIFSIGNALED(e.second); });
@@ -352,7 +361,7 @@ void Run::check_clocks() {
   }
 }
 
-int Run::wait_time() const {
+timespec Run::wait_time() const {
   std::optional<Clock::time_point> next;
   for (const auto& at : {deadline_, kill_at_, prompt_at_})
     if (at && (!next || *at < *next)) next = at;
@@ -363,9 +372,9 @@ int Run::wait_time() const {
     const auto at = Clock::time_point(std::chrono::nanoseconds(hangs_.next_ns()));
     if (!next || at < *next) next = at;
   }
-  if (!next) return -1;
-  const auto ms = std::chrono::ceil<milliseconds>(*next - Clock::now()).count();
-  return static_cast<int>(std::clamp<long>(ms, 0, 1 << 30));
+  if (!next) return {forever_s, 0};
+  const auto ns = std::max<std::int64_t>(std::chrono::nanoseconds(*next - Clock::now()).count(), 0);
+  return {ns / 1'000'000'000, ns % 1'000'000'000};
 }
 
 void Run::drop_streams(const Sink& sink) {
@@ -378,7 +387,8 @@ void Run::drain() {
     constexpr int enough = 32;  // times 64 KiB
     for (int i = 0; i < enough && stream.is_open() && !stream.sink().full(); ++i) {
       pollfd ready{stream.fd(), POLLIN, 0};
-      if (poll(&ready, 1, 0) <= 0) break;
+      constexpr timespec now{0, 0};
+      if (ppoll(&ready, 1, &now, nullptr) <= 0) break;
       if (!stream.read()) stream.close();
     }
   }
@@ -386,7 +396,6 @@ void Run::drain() {
 
 void Run::poll_once() {
   std::vector<pollfd> fds{{orders_, POLLIN, 0},
-                          {child_events_, POLLIN, 0},
                           {input_.wants_read(), POLLIN, 0},
                           {input_.wants_write(), POLLOUT, 0},
                           {out_.empty() ? -1 : out_.fd(), POLLOUT, 0},
@@ -394,12 +403,20 @@ void Run::poll_once() {
   const std::size_t first_stream = fds.size();
   for (const Stream& stream : streams_)
     fds.push_back({stream.sink().full() ? -1 : stream.fd(), POLLIN, 0});
-  if (poll(fds.data(), fds.size(), wait_time()) < 0) return;
+  const timespec limit = wait_time();
+  const int ready = ppoll(fds.data(), fds.size(), &limit, &wakers_);
+  if (ready < 0 && errno != EINTR)
+    throw Failure{1, std::string("weft: cannot wait for the ranks: ppoll: ") + strerror(errno)};
+  if (ready > 0) serve(fds, first_stream);
+  take_ends();
+  check_clocks();
+}
 
-  if (fds[2].revents != 0) input_.read();
-  if (fds[3].revents != 0 && input_.wants_write() >= 0) input_.write();
-  if (fds[4].revents != 0) out_.flush();
-  if (fds[5].revents != 0) err_.flush();
+void Run::serve(const std::vector<pollfd>& fds, std::size_t first_stream) {
+  if (fds[1].revents != 0) input_.read();
+  if (fds[2].revents != 0 && input_.wants_write() >= 0) input_.write();
+  if (fds[3].revents != 0) out_.flush();
+  if (fds[4].revents != 0) err_.flush();
   std::size_t at = first_stream;
   for (Stream& stream : streams_) {
     const bool is_rank0 = at < first_stream + 2;
@@ -410,8 +427,6 @@ void Run::poll_once() {
   if (out_.closed()) drop_streams(out_);
   if (err_.closed()) drop_streams(err_);
   if (fds[0].revents != 0) take_orders();
-  if (fds[1].revents != 0) take_ends();
-  check_clocks();
 }
 
 void Run::finish_output() {
@@ -434,10 +449,7 @@ void Run::finish_output() {
 }
 
 int Run::operator()() {
-  sigset_t child;
-  sigemptyset(&child);
-  sigaddset(&child, SIGCHLD);
-  child_events_ = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
+  let_children_wake();
   raise_file_limit();
   if (!plan_.map.empty()) errors_.put_message(plan_.map);
   if (options_.timeout_s > 0)

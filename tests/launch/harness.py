@@ -83,6 +83,14 @@ class Case(unittest.TestCase):
         return found
 
 
+def parent_of(pid):
+    """The parent's process id; 0 if there is no such process."""
+    try:
+        return int(Path("/proc", str(pid), "stat").read_text().rsplit(")", 1)[1].split()[1])
+    except OSError:
+        return 0
+
+
 def leftovers():
     """Names that a job could leave: in /dev/shm, weft's in the temporary directory, weft's sockets."""
     names = {f"/dev/shm/{name}" for name in os.listdir("/dev/shm")} if os.path.isdir("/dev/shm") else set()
