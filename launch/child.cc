@@ -58,6 +58,7 @@ struct Trouble {
     errno = ESRCH;
     give_up(trouble, "getppid");
   }
+  if (s.lifeline != nullptr) s.lifeline->hold();
   // A mask that is no longer allowed (CPUs taken away meanwhile) is no reason not to run.
   if (cpus.set != nullptr) sched_setaffinity(0, cpus.bytes, cpus.set);
   if (s.stack_bytes != 0) {
@@ -103,6 +104,26 @@ std::vector<pid_t> children() {
 }
 
 }  // namespace
+
+Lifeline::Lifeline() {
+  if (pipe2(ends_, O_CLOEXEC) == 0) snprintf(path_, sizeof path_, "/proc/self/fd/%d", ends_[0]);
+}
+
+Lifeline::~Lifeline() {
+  for (int end : ends_)
+    if (end >= 0) close(end);
+}
+
+// Each process group needs a description of the pipe of its own: who is to be signalled, and how,
+// belongs to the description. Its descriptor stays open over exec.
+void Lifeline::hold() const {
+  const int fd = open(path_, O_RDONLY | O_NONBLOCK);
+  if (fd < 0) return;  // no /proc: PDEATHSIG remains
+  const pid_t pid = getpid();
+  fcntl(fd, F_SETOWN, getpgrp() == pid ? -pid : pid);
+  fcntl(fd, F_SETSIG, SIGKILL);
+  fcntl(fd, F_SETFL, O_ASYNC | O_NONBLOCK);
+}
 
 void signal_process(pid_t pid, int signal) {
   // Where the kernel refuses setpgid there is no such group.

@@ -118,6 +118,7 @@ class Run {
   std::vector<Child> children_;  // as plan_.processes
   std::list<Stream> streams_;    // rank 0's first
   std::size_t running_ = 0;
+  Lifeline lifeline_;
   std::optional<rlimit> user_files_;
 
   Stage stage_ = Stage::running;
@@ -193,6 +194,7 @@ bool Run::start(std::size_t index) {
     s.inherited = inherited;
     s.stack_bytes = process.is_host ? 0 : options_.stack_bytes;
     s.open_files = user_files_ ? &*user_files_ : nullptr;
+    s.lifeline = &lifeline_;
     s.signal_mask = mask_;
     pid = start_process(s, step);
   }
