@@ -9,8 +9,10 @@
 #include "options.h"
 
 namespace weft::launch {
-
-Input::Input() : null_(open("/dev/null", O_RDONLY | O_CLOEXEC)), is_terminal_(isatty(0) == 1) {
+Input::Input(Terminal& terminal)
+    : terminal_(terminal),
+      null_(open("/dev/null", O_RDONLY | O_CLOEXEC)),
+      is_terminal_(isatty(0) == 1) {
   if (null_ < 0 || (is_terminal_ && pipe2(pipe_, O_CLOEXEC) != 0))
     throw Failure{1, std::string("weft: cannot set up standard input: ") + strerror(errno)};
   if (is_terminal_) fcntl(pipe_[1], F_SETFL, O_NONBLOCK);
@@ -22,32 +24,59 @@ Input::~Input() {
   close();
 }
 
+void Input::type_into(int keys) {
+  rank0_started();
+  ::close(pipe_[1]);
+  pipe_[1] = keys;
+  types_ = true;
+}
+
 void Input::rank0_started() {
   if (pipe_[0] >= 0) ::close(pipe_[0]);
   pipe_[0] = -1;
 }
 
-// A read in the background would fail.
-bool Input::is_in_background() const {
-  return can_take() && tcgetpgrp(0) != getpgrp();
+// The shell tells nobody that it brought a running job to the foreground, nor does a program that
+// it changed its terminal's settings.
+bool Input::wants_checks() const {
+  return can_take() && (types_ || is_in_background());
 }
-int Input::wants_read() const {
-  return can_take() && !is_in_background() ? 0 : -1;
+
+pollfd Input::wants_read() const {
+  return {can_take() && !is_in_background() ? 0 : -1, POLLIN, 0};
+}
+
+pollfd Input::wants_write() const {
+  if (types_) return {pipe_[1], static_cast<short>(waiting_.empty() ? 0 : POLLOUT), 0};
+  return {waiting_.empty() ? -1 : pipe_[1], POLLOUT, 0};
 }
 
 void Input::read() {
   char buffer[4096];
   const ssize_t n = ::read(0, buffer, sizeof buffer);
-  if (n > 0) {
-    waiting_.append(buffer, static_cast<std::size_t>(n));
-    write();
-  } else if (n == 0) {
-    close();
-  } else if (errno != EINTR && errno != EAGAIN && errno != EIO) {
-    close();
-  } else if (errno == EIO && tcgetpgrp(0) < 0) {
-    close();  // the terminal has hung up
-  }
+  if (n > 0) return take(buffer, static_cast<std::size_t>(n));
+  if (n < 0 && (errno == EINTR || errno == EAGAIN)) return;
+  const bool was_refused = n < 0 && errno == EIO;
+  termios settings{};
+  hung_up_ = tcgetattr(0, &settings) != 0;
+  if (was_refused && !hung_up_) return;  // it has just become another job's
+  if (n < 0 || hung_up_ || !types_) return close();
+  end_typed_line();  // typed once, an end of file is read once
+  write();
+}
+
+void Input::take(const char* text, std::size_t bytes) {
+  waiting_.append(text, bytes);
+  // The user typed the key for an end of file, which makes a line of what is there.
+  if (types_ && !terminal_.follows() && text[bytes - 1] != '\n') end_typed_line();
+  write();
+}
+
+/// An end of file, as a terminal makes one of the key for it.
+void Input::end_typed_line() {
+  termios settings{};
+  if (tcgetattr(pipe_[1], &settings) == 0 && (settings.c_lflag & ICANON) != 0)
+    waiting_ += static_cast<char>(settings.c_cc[VEOF]);
 }
 
 void Input::write() {
@@ -56,7 +85,25 @@ void Input::write() {
   if (n < 0 && errno != EAGAIN && errno != EINTR) close();
 }
 
+void Input::serve(short events) {
+  if ((events & POLLHUP) != 0 && types_)
+    close();
+  else if (events != 0 && !waiting_.empty())
+    write();
+}
+
+void Input::follow() {
+  if (types_ && !ended_) terminal_.follow(pipe_[1]);
+}
+
 void Input::close() {
+  if (types_ && !ended_) {
+    end_typed_line();
+    if (!waiting_.empty() && ::write(pipe_[1], waiting_.data(), waiting_.size()) < 0) {
+      // Rank 0 does not read; it will not miss the end.
+    }
+    terminal_.restore();
+  }
   ended_ = true;
   waiting_.clear();
   if (pipe_[1] >= 0) ::close(pipe_[1]);

@@ -22,6 +22,7 @@
 #include "base/clock.h"
 #include "child.h"
 #include "options.h"
+#include "terminal.h"
 
 namespace weft::launch {
 namespace {
@@ -65,6 +66,7 @@ class Keeper {
   pid_t worker_;
   int orders_;
   const sigset_t& signals_;
+  TerminalSettings terminal_;  // as found; the worker may change them for rank 0
   int asked_ = 0;              // the signal that is to end the job, while its time runs
   std::int64_t deadline_ = 0;  // for the worker to read it
 };
@@ -102,7 +104,9 @@ void Keeper::pass_on(int signal) {
     asked_ = signal;
     deadline_ = now_ns() + patience_ns;
   }
-  if (signal == SIGTSTP) kill(getpid(), SIGSTOP);
+  if (signal != SIGTSTP) return;
+  terminal_.restore();
+  kill(getpid(), SIGSTOP);
 }
 
 // The worker has ended; whatever it could not end itself is ours now.
@@ -111,6 +115,7 @@ int Keeper::finish(int status) const {
     return end(1, std::string("weft: cannot wait for processes: ") + strerror(errno));
   kill_descendants();
   if (WIFEXITED(status)) return WEXITSTATUS(status);
+  terminal_.restore();
   fprintf(stderr,
           "weft: mpiexec's worker process was killed by signal %d (%s); the job was ended\n",
           WTERMSIG(status), strsignal(WTERMSIG(status)));
@@ -121,6 +126,7 @@ int Keeper::finish(int status) const {
 int Keeper::end(int exit_code, const std::string& why) const {
   kill(worker_, SIGKILL);
   kill_descendants();
+  terminal_.restore();
   fprintf(stderr, "%s; the job was ended\n", why.c_str());
   return exit_code;
 }

@@ -17,10 +17,11 @@
 namespace weft::launch {
 namespace {
 
-// 0, 1 and 2 are open, so that no pipe gets one of these numbers.
+// 0, 1 and 2 are open, so that no pipe gets one of these numbers. Writing to one that was closed
+// still fails.
 void open_standard_descriptors() {
   for (int fd = 0; fd <= 2; ++fd)
-    if (fcntl(fd, F_GETFD) < 0) open("/dev/null", O_RDWR);
+    if (fcntl(fd, F_GETFD) < 0) open("/dev/null", O_RDONLY);
 }
 
 /// A directory that lives as long as the job (--debug), else nothing.
@@ -81,7 +82,11 @@ int main(int argc, char** argv) {
     return keep(work, &context);
   } catch (const Failure& failure) {
     std::FILE* stream = failure.exit_code == 0 ? stdout : stderr;
-    std::fprintf(stream, "%s\n", failure.text.c_str());
+    const bool said = std::fprintf(stream, "%s\n", failure.text.c_str()) >= 0;
+    if ((!said || std::fflush(stream) != 0) && stream == stdout) {
+      std::fprintf(stderr, "weft: cannot write to standard output: %s\n", strerror(errno));
+      return 1;
+    }
     return failure.exit_code;
   }
 }

@@ -58,6 +58,8 @@ void add_job_options(CLI::App& app, Section& s, Options& o) {
   app.add_option("-C,--wdir,--wd", s.directory, "start the program in this directory")
       ->option_text("DIR");
   app.add_flag("-l,--tag-output,--prepend-rank", o.tag_output, "put [rank] in front of each line");
+  app.add_flag("--pty", o.terminals,
+               "a terminal for each rank's output, where mpiexec has one; else rank 0 only");
   app.add_option("--timeout", s.timeout, "stop the job after so many seconds, exit code 124")
       ->option_text("SECONDS");
   app.add_option("--hang", s.hang,

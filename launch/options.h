@@ -40,6 +40,7 @@ struct Options {
   Bind bind = Bind::slice;
   OnHang on_hang = OnHang::report;
   bool tag_output = false;
+  bool terminals = false;  // for each rank, not only rank 0
   bool verbose = false;
   bool debug = false;
   double timeout_s = 0;              // 0: none

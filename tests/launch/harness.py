@@ -2,6 +2,8 @@
 """What the launch tests share: where things are, how to run mpiexec, what may not be left behind."""
 import os
 import secrets
+import select
+import shutil
 import signal
 import subprocess
 import sys
@@ -81,6 +83,10 @@ class Case(unittest.TestCase):
             except OSError:
                 continue
         return found
+
+
+def can_unshare(*flags):
+    return shutil.which("unshare") and subprocess.run(["unshare", *flags, "true"], stderr=subprocess.DEVNULL).returncode == 0
 
 
 def parent_of(pid):

@@ -3,20 +3,15 @@
 """Where weft must run: with a tiny /dev/shm, without a network, where process_vm_readv is refused, without mpiexec's
 own home, as a stranger's child; and what it may not use there."""
 import os
-import shutil
 import subprocess
 import tempfile
 import time
 
 import harness
-from harness import MODES, program
+from harness import MODES, can_unshare, program
 
 
 REFUSED = "process_vm_readv,process_vm_writev"
-
-
-def can_unshare(*flags):
-    return shutil.which("unshare") and subprocess.run(["unshare", *flags, "true"], stderr=subprocess.DEVNULL).returncode == 0
 
 
 class Isolation(harness.Case):
