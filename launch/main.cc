@@ -4,13 +4,12 @@
 // for), plan.h (which processes that means), keeper.h (who watches whom), run.h (the job's life).
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include <cstdio>
-#include <filesystem>
 
+#include "debug_directory.h"
 #include "keeper.h"
 #include "run.h"
 
@@ -23,29 +22,6 @@ void open_standard_descriptors() {
   for (int fd = 0; fd <= 2; ++fd)
     if (fcntl(fd, F_GETFD) < 0) open("/dev/null", O_RDONLY);
 }
-
-/// A directory that lives as long as the job (--debug), else nothing.
-class DebugDirectory {
- public:
-  explicit DebugDirectory(bool wanted) {
-    if (!wanted) return;
-    const char* base = getenv("TMPDIR");
-    path_ = std::string(base != nullptr ? base : "/tmp") + "/weft-debug-XXXXXX";
-    if (mkdtemp(path_.data()) == nullptr)
-      throw Failure{1, "weft: cannot make the directory " + path_ + ": " + strerror(errno)};
-  }
-  ~DebugDirectory() { remove(); }
-  DebugDirectory(const DebugDirectory&) = delete;
-  DebugDirectory& operator=(const DebugDirectory&) = delete;
-  void remove() const {
-    std::error_code ignored;
-    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
-  }
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
 
 struct Context {
   const Options& options;
@@ -66,7 +42,6 @@ int work(void* context, int orders, const sigset_t& mask) {
     std::fprintf(stderr, "%s\n", failure.text.c_str());
     exit_code = failure.exit_code;
   }
-  c.debug_directory.remove();  // the keeper does it too, unless it was killed
   return exit_code;
 }
 
