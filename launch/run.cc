@@ -49,12 +49,6 @@ bool handles_signal(pid_t pid, int signal) {
   return (caught >> (signal - 1) & 1) != 0;
 }
 
-std::string numbers(const std::vector<int>& list) {
-  std::string text;
-  for (int n : list) text += (text.empty() ? "" : ",") + std::to_string(n);
-  return text;
-}
-
 class Run {
  public:
   Run(const Options& options, Plan& plan, memory::Job& job, int orders, const sigset_t& mask)
@@ -84,7 +78,7 @@ class Run {
 
   void let_children_wake();
   void raise_file_limit();
-  bool start_all();
+  void start_all();
   bool start(std::size_t index);
   bool open_streams(const Process& process, Streams* streams);
 
@@ -170,6 +164,15 @@ bool Run::open_streams(const Process& process, Streams* streams) {
   return true;
 }
 
+/// A host finds its ranks' streams by their numbers.
+void hand_over(const std::vector<int>& streams, const char* variable, Process& process,
+               std::vector<int>& inherited) {
+  std::string numbers;
+  for (int fd : streams) numbers += (numbers.empty() ? "" : ",") + std::to_string(fd);
+  process.env.set(variable, numbers);
+  inherited.insert(inherited.end(), streams.begin(), streams.end());
+}
+
 bool Run::start(std::size_t index) {
   Process& process = plan_.processes[index];
   Streams streams;
@@ -178,10 +181,8 @@ bool Run::start(std::size_t index) {
   if (open_streams(process, &streams)) {
     std::vector<int> inherited{job_.fd()};
     if (process.is_host) {
-      process.env.set("WEFT_HOST_STDOUT", numbers(streams.out));
-      process.env.set("WEFT_HOST_STDERR", numbers(streams.err));
-      for (const auto* list : {&streams.out, &streams.err})
-        inherited.insert(inherited.end(), list->begin(), list->end());
+      hand_over(streams.out, "WEFT_HOST_STDOUT", process, inherited);
+      hand_over(streams.err, "WEFT_HOST_STDERR", process, inherited);
     }
     std::vector<char*> argv;
     for (std::string& word : process.argv) argv.push_back(word.data());
@@ -218,11 +219,20 @@ bool Run::start(std::size_t index) {
   return false;
 }
 
-bool Run::start_all() {
+/// Starting thousands takes seconds. An order to end in the meantime ends the job: the rest would
+/// never hear of it.
+void Run::start_all() {
+  constexpr std::size_t between_looks = 64;
   children_.resize(plan_.processes.size());
-  for (std::size_t i = 0; i < plan_.processes.size(); ++i)
-    if (!start(i)) return false;
-  return true;
+  for (std::size_t i = 0; i < plan_.processes.size(); ++i) {
+    if (!start(i)) return;
+    if (i % between_looks != between_looks - 1) continue;
+    pollfd orders{orders_, POLLIN, 0};
+    constexpr timespec now{0, 0};
+    if (ppoll(&orders, 1, &now, nullptr) > 0) take_orders();
+    if (interrupted_ != 0) return end_job(128 + interrupted_, "");
+    if (stage_ != Stage::running) return;
+  }
 }
 
 void Run::signal_all(int signal) {
@@ -296,6 +306,7 @@ void Run::start_debugger(const std::string& command) {
   s.env = environ;
   s.in = input_.for_others();
   s.out = s.err = pipe;
+  s.lifeline = &lifeline_;
   s.signal_mask = mask_;
   std::string step;
   start_process(s, step);

@@ -81,9 +81,10 @@ class Failure(harness.Case):
                 time.sleep(0.05)
                 self.assertEqual(self.marked(), {}, f"round {round}")
 
-    def start(self, *words, before=""):
+    def start(self, *words, before="", blocked=None):
         shell = ["/bin/sh", "-c", before + ' exec "$@"', "sh"] if before else []
-        child = subprocess.Popen([*shell, harness.MPIEXEC, *map(str, words)], env=self.env(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        block = (lambda: signal.pthread_sigmask(signal.SIG_BLOCK, {blocked})) if blocked else None
+        child = subprocess.Popen([*shell, harness.MPIEXEC, *map(str, words)], env=self.env(), preexec_fn=block, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                  stderr=subprocess.PIPE, start_new_session=True)
         self.addCleanup(child.wait)
         self.addCleanup(child.stdout.close)
@@ -168,6 +169,15 @@ class Failure(harness.Case):
             os.kill(child.pid, number)
             self.wait_for(lambda: not self.marked(), 4, "the end of all ranks")
             self.assertEqual(child.wait(), 128 + number)
+
+    def test_interrupted_while_starting(self):
+        """The ranks that have started block the signal; those that have not would never hear of it."""
+        child = self.start("-n", 1500, "sleep", "100", blocked=signal.SIGINT)
+        self.wait_for(lambda: len(self.marked()) >= 100, 10, "the start of some")
+        os.kill(child.pid, signal.SIGINT)
+        self.assertLess(len(self.marked()), 1500)  # else this tests nothing
+        self.assertEqual(child.wait(20 * PATIENCE), 128 + signal.SIGINT)
+        self.wait_for(lambda: not self.marked(), 1, "the end of all ranks")
 
     def test_signal_passed_on(self):
         """SIGUSR1 sent to mpiexec reaches every rank."""
