@@ -9,6 +9,7 @@
 #include "options.h"
 
 namespace weft::launch {
+
 Input::Input(Terminal& terminal)
     : terminal_(terminal),
       null_(open("/dev/null", O_RDONLY | O_CLOEXEC)),
@@ -36,10 +37,8 @@ void Input::rank0_started() {
   pipe_[0] = -1;
 }
 
-// The shell tells nobody that it brought a running job to the foreground, nor does a program that
-// it changed its terminal's settings.
-bool Input::wants_checks() const {
-  return can_take() && (types_ || is_in_background());
+void Input::see_to_terminal() {
+  if (types_ && !ended_) terminal_.take();
 }
 
 pollfd Input::wants_read() const {
@@ -47,6 +46,7 @@ pollfd Input::wants_read() const {
 }
 
 pollfd Input::wants_write() const {
+  // Without events: whether rank 0's terminal is still open.
   if (types_) return {pipe_[1], static_cast<short>(waiting_.empty() ? 0 : POLLOUT), 0};
   return {waiting_.empty() ? -1 : pipe_[1], POLLOUT, 0};
 }
@@ -54,29 +54,16 @@ pollfd Input::wants_write() const {
 void Input::read() {
   char buffer[4096];
   const ssize_t n = ::read(0, buffer, sizeof buffer);
-  if (n > 0) return take(buffer, static_cast<std::size_t>(n));
+  if (n > 0) {
+    waiting_.append(buffer, static_cast<std::size_t>(n));
+    return write();
+  }
   if (n < 0 && (errno == EINTR || errno == EAGAIN)) return;
   const bool was_refused = n < 0 && errno == EIO;
   termios settings{};
   hung_up_ = tcgetattr(0, &settings) != 0;
   if (was_refused && !hung_up_) return;  // it has just become another job's
-  if (n < 0 || hung_up_ || !types_) return close();
-  end_typed_line();  // typed once, an end of file is read once
-  write();
-}
-
-void Input::take(const char* text, std::size_t bytes) {
-  waiting_.append(text, bytes);
-  // The user typed the key for an end of file, which makes a line of what is there.
-  if (types_ && !terminal_.follows() && text[bytes - 1] != '\n') end_typed_line();
-  write();
-}
-
-/// An end of file, as a terminal makes one of the key for it.
-void Input::end_typed_line() {
-  termios settings{};
-  if (tcgetattr(pipe_[1], &settings) == 0 && (settings.c_lflag & ICANON) != 0)
-    waiting_ += static_cast<char>(settings.c_cc[VEOF]);
+  close();
 }
 
 void Input::write() {
@@ -92,18 +79,8 @@ void Input::serve(short events) {
     write();
 }
 
-void Input::follow() {
-  if (types_ && !ended_) terminal_.follow(pipe_[1]);
-}
-
 void Input::close() {
-  if (types_ && !ended_) {
-    end_typed_line();
-    if (!waiting_.empty() && ::write(pipe_[1], waiting_.data(), waiting_.size()) < 0) {
-      // Rank 0 does not read; it will not miss the end.
-    }
-    terminal_.restore();
-  }
+  if (types_) terminal_.give_back();
   ended_ = true;
   waiting_.clear();
   if (pipe_[1] >= 0) ::close(pipe_[1]);

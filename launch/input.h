@@ -30,25 +30,22 @@ class Input {
   /// Rank 0 has started: our copy of its end is no longer needed.
   void rank0_started();
 
-  /// Whose turn it is may change without a sign: ask again after a while.
-  bool wants_checks() const;
+  /// The terminal may become ours at any time: see to it again after a while.
+  bool wants_checks() const { return can_take() && is_in_background(); }
+  void see_to_terminal();
   /// For poll: the terminal, and rank 0's end.
   pollfd wants_read() const;
   pollfd wants_write() const;
   void read();
-  void write();
   /// Rank 0's end has news: room, or nobody reads any more.
   void serve(short events);
-  /// mpiexec's terminal follows rank 0's.
-  void follow();
   /// mpiexec's terminal is gone.
   bool has_hung_up() const { return hung_up_; }
   void close();
 
  private:
   bool can_take() const { return is_terminal_ && !ended_ && waiting_.empty(); }
-  void take(const char* text, std::size_t bytes);
-  void end_typed_line();
+  void write();
 
   Terminal& terminal_;
   int null_;

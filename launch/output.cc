@@ -136,10 +136,6 @@ bool Output::open(int rank, bool has_terminal, Ends* ends) {
   return ends->out >= 0 && ends->err >= 0;
 }
 
-void Output::open_input(int rank, Ends* ends) {
-  if (const int side = open_side(rank, true, errors_, ends); side >= 0) ::close(side);
-}
-
 void Output::read(Stream& stream) {
   if (stream.read() == Stream::Got::end) stream.close();
   if (!stream.is_open() || !stream.has_partial_to_show()) return;

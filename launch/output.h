@@ -67,8 +67,6 @@ class Output {
   };
   /// `has_terminal`: where mpiexec's own is one, the rank's is too. False: no descriptors left.
   bool open(int rank, bool has_terminal, Ends* ends);
-  /// Where only mpiexec's stdin is a terminal: one for the rank's, and for what it writes there.
-  void open_input(int rank, Ends* ends);
   /// A pipe to stderr for a helper of mpiexec; -1: none.
   int open_pipe_to_errors(int rank);
 

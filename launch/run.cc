@@ -33,8 +33,8 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds before_kill{200};       // between SIGTERM and SIGKILL
 constexpr milliseconds after_interrupt{1000};  // a rank died of the user's signal; the others' time
-constexpr milliseconds terminal_check{250};  // is the terminal ours again, and its settings right?
-constexpr milliseconds before_leaving{500};  // a pipe that does not end although all ranks did
+constexpr milliseconds terminal_check{250};    // is the terminal ours again?
+constexpr milliseconds before_leaving{500};    // a pipe that does not end although all ranks did
 constexpr std::time_t forever_s = 1 << 30;
 
 /// Has the program a handler of its own? Otherwise the signal would kill it.
@@ -152,7 +152,6 @@ bool Run::open_streams(const Process& process, Streams* streams) {
     if (ends.out >= 0) streams->out.push_back(ends.out);
     if (ends.err >= 0) streams->err.push_back(ends.err);
     if (!done) return false;
-    if (r == 0 && input_.is_terminal() && ends.in < 0) output_.open_input(r, &ends);
     if (r == 0 && input_.is_terminal() && ends.in >= 0) {
       streams->in = ends.in;
       input_.type_into(ends.keys);
@@ -274,7 +273,8 @@ void Run::take_orders() {
       take_user_signal();
     } else if (!ends_jobs(signal)) {
       if (signal == SIGWINCH) output_.resize();
-      if (signal == SIGCONT) terminal_.forget();
+      if (signal == SIGTSTP) terminal_.stop();
+      if (signal == SIGCONT) terminal_.go_on();
       signal_all(signal);
     } else if (interrupted_ == 0 && stage_ == Stage::running && running_ > 0) {
       interrupted_ = signal;
@@ -395,6 +395,7 @@ timespec Run::wait_time() const {
 }
 
 void Run::poll_once() {
+  input_.see_to_terminal();
   std::vector<pollfd> fds{{orders_, POLLIN, 0}, input_.wants_read(), input_.wants_write()};
   const std::size_t others = fds.size();
   output_.watch(fds);
@@ -409,7 +410,6 @@ void Run::poll_once() {
     output_.serve(fds.data() + others);
     if (fds[0].revents != 0) take_orders();
   }
-  input_.follow();
   take_ends();
   check_clocks();
 }

@@ -29,7 +29,7 @@ Terminal::Terminal() {
     if (isatty(fd) == 1) own_ = fd;
 }
 
-std::optional<Pty> Terminal::open() {
+std::optional<Pty> Terminal::open() const {
   const int ours = posix_openpt(O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
   if (ours < 0) return {};
   char name[64];
@@ -42,7 +42,6 @@ std::optional<Pty> Terminal::open() {
     if (ranks >= 0) close(ranks);
     return {};
   }
-  settings.c_lflag &= ~static_cast<tcflag_t>(ECHO | ECHONL);
   settings.c_oflag &= ~static_cast<tcflag_t>(OPOST);
   tcsetattr(ranks, TCSANOW, &settings);
   resize(ours);
@@ -54,25 +53,24 @@ void Terminal::resize(int ours) const {
   if (ioctl(own_, TIOCGWINSZ, &size) == 0) ioctl(ours, TIOCSWINSZ, &size);
 }
 
-void Terminal::follow(int ours) {
-  termios theirs{};
-  if (!found_.known() || (found_.get().c_lflag & ICANON) == 0) return;
-  if (tcgetattr(ours, &theirs) != 0) return;
-  if ((theirs.c_lflag & ICANON) != 0) return restore();
-  if (follows_ || is_in_background()) return;
-  // It edits and echoes itself now.
-  constexpr tcflag_t keys = ICRNL | INLCR | IGNCR;
+void Terminal::take() {
+  if (taken_ || stopped_ || !found_.known() || is_in_background()) return;
   termios settings = found_.get();
   settings.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO | ECHONL | IEXTEN);
-  settings.c_iflag = (settings.c_iflag & ~keys) | (theirs.c_iflag & keys);
+  settings.c_iflag &= ~static_cast<tcflag_t>(ICRNL | INLCR | IGNCR);
   settings.c_cc[VMIN] = 1;
   settings.c_cc[VTIME] = 0;
-  follows_ = tcsetattr(0, TCSANOW, &settings) == 0;
+  taken_ = tcsetattr(0, TCSANOW, &settings) == 0;
 }
 
-void Terminal::restore() {
-  if (follows_) found_.restore();
-  follows_ = false;
+void Terminal::give_back() {
+  if (taken_) found_.restore();
+  taken_ = false;
+}
+
+// A shell has had the terminal meanwhile.
+void Terminal::go_on() {
+  stopped_ = taken_ = false;
 }
 
 }  // namespace weft::launch

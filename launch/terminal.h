@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // mpiexec's terminal, and the pseudo terminals that ranks get in its place, so that a program's
-// prompts and progress appear when they are written. Only one of the two may edit lines, echo and
-// turn line ends: that is mpiexec's own, which keeps its settings; the ranks' pass bytes. When rank
-// 0 wants every key (readline, curses), mpiexec's follows until it does so no longer. Keys that
-// send signals always send them to mpiexec.
+// prompts and progress appear when they are written. Only one of the two may edit lines and echo:
+// rank 0's, whose settings the program may change as it likes. mpiexec's passes every key
+// meanwhile, but those that send signals, which go to mpiexec as ever. Line ends are turned by
+// mpiexec's alone, because other ranks write to it through pipes.
 #pragma once
 
 #include <termios.h>
@@ -39,21 +39,24 @@ class Terminal {
   Terminal();
 
   /// A terminal for a rank. Nothing: the system has none to give.
-  std::optional<Pty> open();
+  std::optional<Pty> open() const;
   /// A rank's gets the size that mpiexec's has now.
   void resize(int ours) const;
-  /// Rank 0 may have changed the settings of its terminal, whose side of ours this is.
-  void follow(int ours);
-  bool follows() const { return follows_; }
-  /// mpiexec's as it was found.
-  void restore();
-  /// Somebody else may have changed mpiexec's settings (a shell, while the job was stopped).
-  void forget() { follows_ = false; }
+
+  /// Let mpiexec's pass every key, if it is mpiexec's now. Again and again: it may become so at any
+  /// time, and nobody tells.
+  void take();
+  /// As it was found.
+  void give_back();
+  /// The user stops the job (the keeper has given the terminal back), or it continues.
+  void stop() { stopped_ = true; }
+  void go_on();
 
  private:
   int own_ = -1;  // a descriptor of mpiexec's terminal
   TerminalSettings found_;
-  bool follows_ = false;
+  bool taken_ = false;
+  bool stopped_ = false;
 };
 
 }  // namespace weft::launch

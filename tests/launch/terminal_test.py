@@ -8,6 +8,7 @@ import re
 import shutil
 import signal
 import struct
+import subprocess
 import tempfile
 import termios
 import time
@@ -114,7 +115,7 @@ class Terminal(harness.Case):
 
     def test_redirected_output(self):
         for mode in MODES:
-            for redirect, first in ((">{}", "101"), (">{} 2>&1", "100"), (">{} 2>&1 </dev/null", "000")):
+            for redirect, first in ((">{}", "101"), (">{} 2>&1", "000"), (">{} 2>&1 </dev/null", "000")):
                 with tempfile.NamedTemporaryFile() as file:
                     self.screen(mode, 3, "is", redirect=redirect.format(file.name)).finish()
                     self.assertEqual(sorted(file.read().decode().split("\n")), ["", f"rank 0: {first}", "rank 1: 000", "rank 2: 000"], mode)
@@ -154,7 +155,7 @@ class Terminal(harness.Case):
             self.assertEqual((shown, code), (b"hello Ada!\r\nname? end of input\r\n", 0), mode)
 
     def test_prompt_without_output(self):
-        """Only standard input is a terminal."""
+        """Only standard input is a terminal: then rank 0's is a pipe, and the answers are echoed as ever."""
         for mode in MODES:
             with tempfile.NamedTemporaryFile() as file:
                 screen = self.screen(mode, 2, "ask", redirect=f">{file.name} 2>&1")
@@ -184,8 +185,9 @@ class Terminal(harness.Case):
     def test_lines_of_all_ranks(self):
         for mode in MODES:
             screen = self.screen(mode, 3, "lines", "--pty")
+            shown = screen.wait_for("stderr of 0\r\n")
             screen.type("\n")
-            shown = screen.finish()[0]
+            shown += screen.finish()[0]
             self.assertEqual(sorted(shown.split(b"\r\n")), sorted([b"", b"", *(f"std{s} of {r}".encode() for s in ("out", "err") for r in range(3))]), shown)
             for r in range(3):
                 self.assertIn(f"stdout of {r}\r\nstderr of {r}\r\n".encode(), shown)
@@ -195,7 +197,7 @@ class Terminal(harness.Case):
             screen = self.screen(mode, 2, "ask", "-l")
             screen.wait_for("[0] name? ")
             screen.type("Ada\n")
-            self.assertEqual(screen.wait_for("name? "), b"Ada\r\nhello Ada!\r\n[0] name? ", mode)
+            self.assertEqual(screen.wait_for("name? "), b"Ada\r\n[0] hello Ada!\r\n[0] name? ", mode)
             screen.type(CONTROL_D)
             screen.finish()
 
@@ -226,16 +228,41 @@ class Terminal(harness.Case):
         for mode in MODES:
             screen = self.screen(mode, 2, "keys")
             screen.wait_for("press keys\r\n")
-            self.until(lambda: screen.settings() == (False, False), "the terminal follows")
             screen.type("a")
             self.assertEqual(screen.wait_for("key 97\r\n"), b"key 97\r\n", mode)
             screen.type(CONTROL_D)
             screen.wait_for("key 4\r\n")
             screen.type("q")
             self.assertEqual(screen.wait_for("now a line\r\n"), b"key 113\r\nnow a line\r\n", mode)
-            self.until(lambda: screen.settings() == (True, True), "the terminal is as before")
             screen.type("xyz\n")
             self.assertEqual(screen.finish(), (b"xyz\r\nline xyz\r\n", 0), mode)
+            self.assertEqual(screen.settings(), (True, True))
+
+    def test_password(self):
+        """A program that switches the echo off."""
+        for mode in MODES:
+            screen = Screen(self, harness.MPIEXEC, f"--ranks={mode}", "-n", 1, "/bin/sh", "-c",
+                            "stty -echo; printf 'password? '; read word; stty echo; echo; echo $word; read word; echo $word")
+            screen.wait_for("password? ")
+            screen.type("secret\n")
+            self.assertEqual(screen.wait_for("secret\r\n"), b"\r\nsecret\r\n", mode)
+            screen.type("public\n")
+            self.assertEqual(screen.finish()[0], b"public\r\npublic\r\n", mode)
+
+    def test_line_editor(self):
+        """Python's, with what it shows itself."""
+        if subprocess.run(["python3", "-c", "import readline"], stderr=subprocess.DEVNULL).returncode != 0:
+            self.skipTest("python3 has no readline")
+        screen = Screen(self, harness.MPIEXEC, "-n", 1, "python3", "-c", "import readline; print(input('? ')); print(input('! '))")
+        screen.wait_for("? ")
+        screen.type("abd\x7fc")
+        screen.wait_for("c")  # as it shows them
+        screen.type("\n")
+        screen.wait_for("\r\nabc\r\n")
+        screen.wait_for("! ")
+        screen.type("\x1b[A\n")  # the line before
+        self.assertEqual(screen.finish()[1], 0)
+        self.assertIn(b"abc\r\nabc\r\n", screen.shown.replace(b"\r\r", b"\r"))
 
     def test_interrupt(self):
         """Also while a program takes single keys: the terminal is as before, whoever is killed."""
@@ -243,7 +270,6 @@ class Terminal(harness.Case):
             for what in ("ask", "raw"):
                 screen = self.screen(mode, 2, what)
                 screen.wait_for("name? " if what == "ask" else "press keys")
-                self.until(lambda: screen.settings() == (what == "ask",) * 2, "the terminal follows")
                 screen.type(CONTROL_C)
                 self.assertEqual(screen.finish()[1], 128 + signal.SIGINT)
                 self.assertEqual(screen.settings(), (True, True))
@@ -253,7 +279,7 @@ class Terminal(harness.Case):
             for victim in ("rank", "worker", "keeper"):
                 screen = self.screen(mode, 2, "raw")
                 screen.wait_for("press keys")
-                self.until(lambda: screen.settings() == (False, False), "the terminal follows")
+                self.assertEqual(screen.settings(), (False, False))
                 worker = next(pid for pid in self.marked() if harness.parent_of(pid) == screen.pid)
                 rank = next(pid for pid in self.marked() if harness.parent_of(pid) == worker)
                 os.kill({"rank": rank, "worker": worker, "keeper": screen.pid}[victim], signal.SIGKILL)
@@ -275,6 +301,28 @@ class Terminal(harness.Case):
             screen.wait_for("name? ")
             screen.close()
 
+    def test_started_in_the_background(self):
+        """It shows its prompt, but what is typed is the shell's until the job comes to the foreground."""
+        if not shutil.which("bash"):
+            self.skipTest("needs bash")
+        for mode in MODES:
+            screen = Screen(self, "bash", "--norc", "--noediting", "-i")
+            screen.type("PS1='$ '\n")
+            screen.wait_for("$ ")
+            screen.type(f"{harness.MPIEXEC} --ranks={mode} -n 2 {program('terminal')} ask &\n")
+            screen.wait_for("name? ")
+            screen.type("echo the shell\n")
+            screen.wait_for("\r\nthe shell\r\n")
+            screen.type("fg\n")
+            screen.wait_for(b" ask\r\n")  # bash says what it brings to the foreground
+            self.until(lambda: screen.settings() == (False, False), "the terminal is rank 0's")
+            screen.type("Ada\n")
+            screen.wait_for("hello Ada!\r\nname? ")
+            screen.type(CONTROL_D)
+            screen.wait_for("end of input\r\n$ ")
+            screen.type("exit\n")
+            screen.finish()
+
     def test_stop_and_continue(self):
         """In a shell with job control: stopped in the middle of single keys, the terminal is the shell's; then the ranks' again."""
         if not shutil.which("bash"):
@@ -286,7 +334,6 @@ class Terminal(harness.Case):
             for what, first in (("keys", "press keys\r\n"), ("ask", "name? ")):
                 screen.type(f"{harness.MPIEXEC} --ranks={mode} -n 2 {program('terminal')} {what}\n")
                 screen.wait_for(first)
-                self.until(lambda: screen.settings() == (what == "ask",) * 2, "the terminal follows")
                 screen.type(CONTROL_Z)
                 screen.wait_for("$ ")
                 self.assertEqual(screen.settings(), (True, True), f"{mode} {what}")
@@ -294,10 +341,8 @@ class Terminal(harness.Case):
                 screen.wait_for("\r\nthe shell\r\n$ ")
                 screen.type("fg\n")
                 if what == "keys":
-                    self.until(lambda: screen.settings() == (False, False), "the terminal follows again")
                     screen.type("q")
                     screen.wait_for("key 113\r\nnow a line\r\n")
-                    self.until(lambda: screen.settings() == (True, True), "the terminal is as before")
                 screen.type("Ada\n")
                 screen.wait_for("line Ada\r\n" if what == "keys" else "hello Ada!\r\nname? ")
                 if what == "ask":

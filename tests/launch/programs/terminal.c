@@ -10,6 +10,7 @@
 //   codes, till a 'q'; then asks for a line raw       rank 0 takes single keys, and never ends by
 //   itself
 #include <mpi.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -104,13 +105,14 @@ int main(int argc, char** argv) {
   if (rank == 0 && strcmp(what, "keys") == 0) take_keys(0);
   if (rank == 0 && strcmp(what, "raw") == 0) take_keys(1);
   if (rank == 0 && strcmp(what, "size") == 0) {
-    struct sigaction action = {.sa_handler = resize};  // no SA_RESTART: it interrupts read
-    sigaction(SIGWINCH, &action, NULL);
-    for (ssize_t n_read = -1; n_read != 0; n_read = read(0, line, sizeof line))
+    signal(SIGWINCH, resize);
+    struct pollfd keys = {0, POLLIN, 0};
+    do {
       if (resized) {
         resized = 0;
         say_size();
       }
+    } while (poll(&keys, 1, 20) <= 0 || read(0, line, sizeof line) != 0);
   }
   MPI_Finalize();
   return 0;
