@@ -50,8 +50,8 @@ sigset_t watched_signals() {
 
 class Keeper {
  public:
-  Keeper(pid_t worker, int orders, const sigset_t& signals)
-      : worker_(worker), orders_(orders), signals_(signals) {}
+  Keeper(pid_t worker, int orders, const sigset_t& signals, const TerminalSettings& terminal)
+      : worker_(worker), orders_(orders), signals_(signals), terminal_(terminal) {}
 
   int watch();
 
@@ -66,9 +66,9 @@ class Keeper {
   pid_t worker_;
   int orders_;
   const sigset_t& signals_;
-  TerminalSettings terminal_;  // as found; the worker may change them for rank 0
-  int asked_ = 0;              // the signal that is to end the job, while its time runs
-  std::int64_t deadline_ = 0;  // for the worker to read it
+  const TerminalSettings& terminal_;  // as found; the worker changes them for rank 0
+  int asked_ = 0;                     // the signal that is to end the job, while its time runs
+  std::int64_t deadline_ = 0;         // for the worker to read it
 };
 
 /// 0: the time is over; negative: as sigwaitinfo.
@@ -166,6 +166,7 @@ int keep(Work work, void* context) {
   int orders[2];
   if (pipe2(orders, O_CLOEXEC) != 0)
     throw Failure{1, std::string("weft: cannot make a pipe: ") + strerror(errno)};
+  const TerminalSettings terminal;
   const pid_t worker = fork();
   if (worker < 0) throw Failure{1, std::string("weft: cannot start a process: ") + strerror(errno)};
   if (worker == 0) {
@@ -175,7 +176,7 @@ int keep(Work work, void* context) {
   }
   close(orders[0]);
   fcntl(orders[1], F_SETFL, O_NONBLOCK);
-  return Keeper(worker, orders[1], signals).watch();
+  return Keeper(worker, orders[1], signals, terminal).watch();
 }
 
 }  // namespace weft::launch
