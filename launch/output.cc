@@ -116,24 +116,25 @@ int Output::open_pipe_to_errors(int rank) {
 }
 
 /// A terminal, if there is to be one and the system has one, else a pipe.
-int Output::open_side(int rank, bool is_terminal, Sink& sink, Ends* ends) {
+int Output::open_side(int rank, bool is_terminal, Sink& sink) {
   const std::optional<Pty> pty = is_terminal ? terminal_.open() : std::nullopt;
-  if (!pty)
-    return open_pipe(rank, rank == 0 ? Stream::Kind::prompting_pipe : Stream::Kind::pipe, sink);
-  if (ends->in < 0) {
-    ends->in = fcntl(pty->ranks, F_DUPFD_CLOEXEC, 3);
-    ends->keys = fcntl(pty->ours, F_DUPFD_CLOEXEC, 3);
-  }
-  return add(rank, Stream::Kind::terminal, pty->ours, pty->ranks, sink);
+  if (pty) return add(rank, Stream::Kind::terminal, pty->ours, pty->ranks, sink);
+  return open_pipe(rank, rank == 0 ? Stream::Kind::prompting_pipe : Stream::Kind::pipe, sink);
 }
 
 bool Output::open(int rank, bool has_terminal, Ends* ends) {
-  ends->out = open_side(rank, has_terminal && out_.is_terminal(), out_, ends);
+  ends->out = open_side(rank, has_terminal && out_.is_terminal(), out_);
+  if (ends->out < 0) return false;
+  const bool is_terminal = streams_.back().is_terminal();
+  if (is_terminal) {
+    ends->in = fcntl(ends->out, F_DUPFD_CLOEXEC, 3);
+    ends->keys = fcntl(streams_.back().fd(), F_DUPFD_CLOEXEC, 3);
+  }
   // One terminal for both, as the user has one for both.
-  const bool shares = ends->in >= 0 && &errors_ == &out_;
-  ends->err = shares ? fcntl(ends->out, F_DUPFD_CLOEXEC, 3)
-                     : open_side(rank, has_terminal && errors_.is_terminal(), errors_, ends);
-  return ends->out >= 0 && ends->err >= 0;
+  ends->err = is_terminal && &errors_ == &out_
+                  ? fcntl(ends->out, F_DUPFD_CLOEXEC, 3)
+                  : open_side(rank, has_terminal && errors_.is_terminal(), errors_);
+  return ends->err >= 0;
 }
 
 void Output::read(Stream& stream) {

@@ -63,7 +63,7 @@ class Output {
   /// The ranks' ends of a rank's streams; the caller closes them.
   struct Ends {
     int out = -1, err = -1;
-    int in = -1, keys = -1;  // its terminal, if it has one: for its stdin; our side of it
+    int in = -1, keys = -1;  // if `out` is a terminal: it once more, for stdin; our side of it
   };
   /// `has_terminal`: where mpiexec's own is one, the rank's is too. False: no descriptors left.
   bool open(int rank, bool has_terminal, Ends* ends);
@@ -96,7 +96,7 @@ class Output {
  private:
   int add(int rank, Stream::Kind kind, int ours, int ranks, Sink& sink);
   int open_pipe(int rank, Stream::Kind kind, Sink& sink);
-  int open_side(int rank, bool is_terminal, Sink& sink, Ends* ends);
+  int open_side(int rank, bool is_terminal, Sink& sink);
   void read(Stream& stream);
   void see_to_sinks();
 

@@ -115,10 +115,22 @@ class Terminal(harness.Case):
 
     def test_redirected_output(self):
         for mode in MODES:
-            for redirect, first in ((">{}", "101"), (">{} 2>&1", "000"), (">{} 2>&1 </dev/null", "000")):
+            for redirect, first in ((">{}", "001"), (">{} 2>&1", "000"), (">{} 2>&1 </dev/null", "000")):
                 with tempfile.NamedTemporaryFile() as file:
                     self.screen(mode, 3, "is", redirect=redirect.format(file.name)).finish()
                     self.assertEqual(sorted(file.read().decode().split("\n")), ["", f"rank 0: {first}", "rank 1: 000", "rank 2: 000"], mode)
+
+    def test_pager(self):
+        """What reads mpiexec's output may want the keys itself: the terminal's settings are not touched."""
+        for mode in MODES:
+            screen = Screen(self, "/bin/sh", "-c", f"{harness.MPIEXEC} --ranks={mode} -n 2 {program('terminal')} ask | cat")
+            screen.type("Ada\n")
+            screen.wait_for("Ada\r\n")
+            self.until(lambda: len(self.marked()) >= (5 if mode == "process" else 4), "the job has not started")
+            self.assertEqual(screen.settings(), (True, True))
+            screen.type(CONTROL_D)
+            self.assertEqual(screen.finish()[0], b"name? hello Ada!\r\nname? end of input\r\n")
+            self.assertEqual(screen.settings(), (True, True))
 
     def test_no_terminal(self):
         """As without all this, whatever is asked for."""
