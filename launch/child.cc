@@ -54,7 +54,11 @@ struct Trouble {
                          volatile Trouble* trouble) {
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != launcher) _exit(127);  // it died before the line above
+  if (getppid() != launcher) {  // it died before the line above
+    errno = ESRCH;
+    give_up(trouble, "getppid");
+  }
+  if (s.lifeline != nullptr) s.lifeline->hold();
   // A mask that is no longer allowed (CPUs taken away meanwhile) is no reason not to run.
   if (cpus.set != nullptr) sched_setaffinity(0, cpus.bytes, cpus.set);
   if (s.stack_bytes != 0) {
@@ -65,7 +69,8 @@ struct Trouble {
   }
   if (s.open_files != nullptr) setrlimit(RLIMIT_NOFILE, s.open_files);
   if (dup2(s.in, 0) < 0 || dup2(s.out, 1) < 0 || dup2(s.err, 2) < 0) give_up(trouble, "dup2");
-  for (int fd : s.inherited) fcntl(fd, F_SETFD, 0);
+  for (int fd : s.inherited)
+    if (fcntl(fd, F_SETFD, 0) != 0) give_up(trouble, "fcntl");
   if (s.directory != nullptr && chdir(s.directory) != 0) give_up(trouble, "chdir");
   sigprocmask(SIG_SETMASK, &s.signal_mask, nullptr);
   execve(s.path, s.argv, s.env);
@@ -99,6 +104,31 @@ std::vector<pid_t> children() {
 }
 
 }  // namespace
+
+Lifeline::Lifeline() {
+  if (pipe2(ends_, O_CLOEXEC) == 0) snprintf(path_, sizeof path_, "/proc/self/fd/%d", ends_[0]);
+}
+
+Lifeline::~Lifeline() {
+  for (int end : ends_)
+    if (end >= 0) close(end);
+}
+
+// Each process group needs a description of the pipe of its own: who is to be signalled, and how,
+// belongs to the description. Its descriptor stays open over exec.
+void Lifeline::hold() const {
+  const int fd = open(path_, O_RDONLY | O_NONBLOCK);
+  if (fd < 0) return;  // no /proc: PDEATHSIG remains
+  const pid_t pid = getpid();
+  fcntl(fd, F_SETOWN, getpgrp() == pid ? -pid : pid);
+  fcntl(fd, F_SETSIG, SIGKILL);
+  fcntl(fd, F_SETFL, O_ASYNC | O_NONBLOCK);
+}
+
+void signal_process(pid_t pid, int signal) {
+  // Where the kernel refuses setpgid there is no such group.
+  if (kill(-pid, signal) != 0) kill(pid, signal);
+}
 
 pid_t start_process(const Start& start, std::string& step) {
   const CpuSet cpus(start.cpus);

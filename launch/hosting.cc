@@ -4,7 +4,9 @@
 // as in an installed one.
 #include "hosting.h"
 
+#include <errno.h>
 #include <limits.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "host/check.h"
@@ -12,10 +14,12 @@
 namespace weft::launch {
 namespace {
 
+/// "": mpiexec cannot find out where it is itself (errno).
 std::string host_path() {
   char own[PATH_MAX];
   const ssize_t n = readlink("/proc/self/exe", own, sizeof own - 1);
-  std::string path(own, n > 0 ? static_cast<std::size_t>(n) : 0);
+  if (n <= 0) return "";
+  std::string path(own, static_cast<std::size_t>(n));
   for (int up = 0; up < 2; ++up)
     path.resize(path.rfind('/') == std::string::npos ? 0 : path.rfind('/'));
   return path + "/libexec/weft/weft-rankhost";
@@ -39,6 +43,9 @@ void hand_over_tools(Process& process) {
 std::string why_not_threads(const std::string& path, const std::string& preload,
                             const std::string& directory) {
   const std::string host = host_path();
+  if (host.empty())
+    return std::string("mpiexec cannot find its own place (/proc/self/exe: ") + strerror(errno) +
+           ")";
   if (access(host.c_str(), X_OK) != 0)
     return "the rank host " + host + " is missing from this installation";
   return host::check(path, host::split_preload(preload, path, directory).tools);

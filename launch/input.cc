@@ -27,8 +27,9 @@ int open_again(int fd) {
 
 }  // namespace
 
-Input::Input(Reader reader)
+Input::Input(Reader reader, Terminal& terminal)
     : reader_(reader),
+      terminal_(terminal),
       null_(open("/dev/null", O_RDONLY | O_CLOEXEC)),
       is_terminal_(isatty(0) == 1 && reader.rank != Reader::nobody) {
   if (reader.rank == Reader::everybody && !is_file(0))
@@ -47,6 +48,13 @@ Input::~Input() {
   close();
 }
 
+void Input::type_into(int keys) {
+  ranks_started();
+  ::close(pipe_[1]);
+  pipe_[1] = keys;
+  types_ = true;
+}
+
 int Input::for_ranks(int first, int count) {
   if (reader_.rank == Reader::everybody) {
     if (own_file_ >= 0) ::close(own_file_);
@@ -63,12 +71,18 @@ void Input::ranks_started() {
   }
 }
 
-// A read in the background would fail.
-bool Input::is_in_background() const {
-  return can_take() && tcgetpgrp(0) != getpgrp();
+void Input::see_to_terminal() {
+  if (types_ && !ended_) terminal_.take();
 }
-int Input::wants_read() const {
-  return can_take() && !is_in_background() ? 0 : -1;
+
+pollfd Input::wants_read() const {
+  return {can_take() && !is_in_background() ? 0 : -1, POLLIN, 0};
+}
+
+pollfd Input::wants_write() const {
+  // Without events: whether the reader's terminal is still open.
+  if (types_) return {pipe_[1], static_cast<short>(waiting_.empty() ? 0 : POLLOUT), 0};
+  return {waiting_.empty() ? -1 : pipe_[1], POLLOUT, 0};
 }
 
 void Input::read() {
@@ -76,14 +90,14 @@ void Input::read() {
   const ssize_t n = ::read(0, buffer, sizeof buffer);
   if (n > 0) {
     waiting_.append(buffer, static_cast<std::size_t>(n));
-    write();
-  } else if (n == 0) {
-    close();
-  } else if (errno != EINTR && errno != EAGAIN && errno != EIO) {
-    close();
-  } else if (errno == EIO && tcgetpgrp(0) < 0) {
-    close();  // the terminal has hung up
+    return write();
   }
+  if (n < 0 && (errno == EINTR || errno == EAGAIN)) return;
+  const bool was_refused = n < 0 && errno == EIO;
+  termios settings{};
+  hung_up_ = tcgetattr(0, &settings) != 0;
+  if (was_refused && !hung_up_) return;  // it has just become another job's
+  close();
 }
 
 void Input::write() {
@@ -92,7 +106,15 @@ void Input::write() {
   if (n < 0 && errno != EAGAIN && errno != EINTR) close();
 }
 
+void Input::serve(short events) {
+  if ((events & POLLHUP) != 0 && types_)
+    close();
+  else if (events != 0 && !waiting_.empty())
+    write();
+}
+
 void Input::close() {
+  if (types_) terminal_.give_back();
   ended_ = true;
   waiting_.clear();
   if (pipe_[1] >= 0) ::close(pipe_[1]);

@@ -14,6 +14,9 @@ namespace weft::launch {
 /// job must end at once. `mask` is the signal mask ranks start with. Returns mpiexec's exit code.
 using Work = int (*)(void* context, int orders, const sigset_t& mask);
 
+/// The user wants an end: of mpiexec's signals, those that end the job.
+bool ends_jobs(int signal);
+
 /// Run `work` in a worker process and see it through; returns the exit code.
 int keep(Work work, void* context);
 

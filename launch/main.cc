@@ -4,48 +4,24 @@
 // for), plan.h (which processes that means), keeper.h (who watches whom), run.h (the job's life).
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include <cstdio>
-#include <filesystem>
 
+#include "debug_directory.h"
 #include "keeper.h"
 #include "run.h"
 
 namespace weft::launch {
 namespace {
 
-// 0, 1 and 2 are open, so that no pipe gets one of these numbers.
+// 0, 1 and 2 are open, so that no pipe gets one of these numbers. Writing to one that was closed
+// still fails.
 void open_standard_descriptors() {
   for (int fd = 0; fd <= 2; ++fd)
-    if (fcntl(fd, F_GETFD) < 0) open("/dev/null", O_RDWR);
+    if (fcntl(fd, F_GETFD) < 0) open("/dev/null", O_RDONLY);
 }
-
-/// A directory that lives as long as the job (--debug), else nothing.
-class DebugDirectory {
- public:
-  explicit DebugDirectory(bool wanted) {
-    if (!wanted) return;
-    const char* base = getenv("TMPDIR");
-    path_ = std::string(base != nullptr && *base != 0 ? base : "/tmp") + "/weft-debug-XXXXXX";
-    if (mkdtemp(path_.data()) == nullptr)
-      throw Failure{1, "weft: cannot make the directory " + path_ + ": " + strerror(errno) +
-                           " (TMPDIR names where)"};
-  }
-  ~DebugDirectory() { remove(); }
-  DebugDirectory(const DebugDirectory&) = delete;
-  DebugDirectory& operator=(const DebugDirectory&) = delete;
-  void remove() const {
-    std::error_code ignored;
-    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
-  }
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
 
 /// What nobody expected: no memory, a library's error. The job ends as after a mistake.
 int say_trouble(const std::exception& trouble) {
@@ -74,7 +50,6 @@ int work(void* context, int orders, const sigset_t& mask) {
   } catch (const std::exception& trouble) {
     exit_code = say_trouble(trouble);
   }
-  c.debug_directory.remove();  // the keeper does it too, unless it was killed
   return exit_code;
 }
 
@@ -91,7 +66,11 @@ int main(int argc, char** argv) {
     return keep(work, &context);
   } catch (const Failure& failure) {
     std::FILE* stream = failure.exit_code == 0 ? stdout : stderr;
-    std::fprintf(stream, "%s\n", failure.text.c_str());
+    const bool said = std::fprintf(stream, "%s\n", failure.text.c_str()) >= 0;
+    if ((!said || std::fflush(stream) != 0) && stream == stdout) {
+      std::fprintf(stderr, "weft: cannot write to standard output: %s\n", strerror(errno));
+      return 1;
+    }
     return failure.exit_code;
   } catch (const std::exception& trouble) {
     return say_trouble(trouble);

@@ -60,6 +60,7 @@ struct Options {
   std::string out_files, err_files;  // file names with %r; empty: mpiexec's own stdout, stderr
   bool merge_output = false;         // stderr goes where stdout goes
   bool tag_output = false;
+  bool terminals = false;  // for each rank, not only rank 0
   bool verbose = false;
   bool report_bindings = false;
   bool debug = false;

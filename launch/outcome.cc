@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The rules, in their order: an abort that a rank announced, a signal, an end before MPI_Finalize,
-// an exit code. A process that never called MPI_Init (a shell command) may end with 0 at any time.
+// an exit code. A process that never called MPI_Init (a shell command) may end with 0 at any time,
+// unless another rank calls it.
 #include "outcome.h"
 
 #include <string.h>
 #include <sys/wait.h>
+
+#include "hang/absence.h"
 
 namespace weft::launch {
 namespace {
@@ -67,6 +70,15 @@ bool is_unfinished(memory::Job& job, const Ended& e) {
   return false;
 }
 
+// A host has seen to its ranks itself.
+std::string absence(memory::Job& job, const Ended& e) {
+  for (int r = e.first; r < e.first + e.count; ++r)
+    if (job.entry(r).state.load(std::memory_order_acquire) == RankState::started)
+      hang::mark_absent(job, r);
+  const std::string text = hang::absence(job);
+  return text.empty() ? "" : text + " (" + e.program + ", pid " + std::to_string(e.pid) + ")";
+}
+
 bool has_finalized(memory::Job& job, const Ended& e) {
   for (int r = e.first; r < e.first + e.count; ++r) {
     const RankState state = job.entry(r).state.load(std::memory_order_acquire);
@@ -101,6 +113,8 @@ Outcome judge(memory::Job& job, const Ended& e) {
     return {true, code,
             who(job, e, rank) + " exited with code " + std::to_string(code) +
                 " while other ranks were running"};
+  const std::string missing = code == 0 && e.others_running ? absence(job, e) : "";
+  if (!missing.empty()) return {true, 1, missing};
   return {false, code, ""};
 }
 

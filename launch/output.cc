@@ -1,102 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// Reading ranks' pipes and writing our own output. Our stdout may be shared with other programs, so
-// its flags stay as they are: pipes and terminals are opened once more for a non-blocking
-// description of our own, sockets take MSG_DONTWAIT, and files never block.
 #include "output.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstring>
+
+#include "rank_files.h"
 
 namespace weft::launch {
 namespace {
+
+using std::chrono::milliseconds;
+
 constexpr std::size_t longest_line = 1 << 20;  // longer ones may be cut by another rank's output
+// An unfinished line is shown after that. What a terminal echoes must not seem to be late.
+constexpr milliseconds before_prompt{100}, before_echo{5};
+
+bool same_file(int a, int b) {
+  struct stat x {
+  }, y{};
+  return fstat(a, &x) == 0 && fstat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
-Sink::Sink(int fd) : fd_(fd) {
-  struct stat s {};
-  fstat(fd, &s);
-  is_socket_ = S_ISSOCK(s.st_mode);
-  is_file_ = S_ISREG(s.st_mode);
-  if (S_ISFIFO(s.st_mode) || S_ISCHR(s.st_mode)) {
-    const std::string path = "/proc/self/fd/" + std::to_string(fd);
-    const int own = open(path.c_str(), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC | O_APPEND);
-    if (own >= 0) {
-      fd_ = own;
-      own_fd_ = true;
-    }
-  }
-}
+}  // namespace
 
-Sink::~Sink() {
-  if (own_fd_) close(fd_);
-}
-
-void Sink::put(std::string_view text) {
-  if (closed_ || text.empty()) return;
-  middle_of_line_ = text.back() != '\n';
-  if (empty()) {
-    const long n = write_some(text.data(), text.size());
-    if (n > 0) text.remove_prefix(static_cast<std::size_t>(n));
-    if (closed_) return;
-  }
-  queue_.append(text);
-}
-
-void Sink::put_message(const std::string& line) {
-  if (middle_of_line_) put("\n");
-  put(line + "\n");
-}
-
-void Sink::flush() {
-  while (!closed_ && !empty()) {
-    const long n = write_some(queue_.data() + sent_, queue_.size() - sent_);
-    if (n <= 0) break;
-    sent_ += static_cast<std::size_t>(n);
-  }
-  if (closed_ || empty()) {
-    queue_.clear();
-    sent_ = 0;
-  } else if (sent_ > full_bytes) {
-    queue_.erase(0, sent_);
-    sent_ = 0;
-  }
-}
-
-long Sink::write_some(const char* data, std::size_t bytes) {
-  ssize_t n = 0;
-  if (is_socket_) {
-    n = send(fd_, data, bytes, MSG_DONTWAIT | MSG_NOSIGNAL);
-  } else if (own_fd_ || is_file_) {
-    n = write(fd_, data, bytes);
-  } else {
-    // A blocking description that could not be opened again: small pieces, when it has room.
-    pollfd ready{fd_, POLLOUT, 0};
-    if (poll(&ready, 1, 0) <= 0) return 0;
-    n = write(fd_, data, std::min<std::size_t>(bytes, 4096));
-  }
-  if (n >= 0) return n;
-  if (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR) return 0;
-  closed_ = true;  // EPIPE, ENOSPC, EIO: nobody will read the rest
-  return -1;
-}
-
-bool Stream::read() {
+Stream::Got Stream::read() {
   // No initialization: 64 KiB of zeros per read would cost more than the read.
   thread_local char buffer[64 * 1024];
   const ssize_t n = ::read(fd_, buffer, sizeof buffer);
   if (n > 0) {
     take({buffer, static_cast<std::size_t>(n)});
-    return true;
+    return Got::text;
   }
-  return n < 0 && (errno == EAGAIN || errno == EINTR);
+  // A terminal that no rank has open any more gives EIO.
+  return n < 0 && (errno == EAGAIN || errno == EINTR) ? Got::nothing : Got::end;
 }
 
 void Stream::take(std::string_view text) {
@@ -150,6 +90,134 @@ void Stream::close() {
   if (continues_ && !tag_.empty()) sink_->put("\n");
   ::close(fd_);
   fd_ = -1;
+}
+
+Output::Output(Terminal& terminal, const Options& options)
+    : terminal_(terminal),
+      options_(options),
+      out_(1, "standard output"),
+      err_(2, "standard error"),
+      errors_(options.merge_output || same_file(1, 2) ? out_ : err_) {}
+
+int Output::add(int rank, Stream::Kind kind, int ours, int ranks, Sink& sink) {
+  streams_.emplace_back(
+      ours, options_.tag_output ? "[" + std::to_string(rank) + "] " : std::string(), kind, sink);
+  return ranks;
+}
+
+int Output::open_pipe(int rank, Stream::Kind kind, Sink& sink) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return -1;
+  if (fcntl(ends[0], F_SETFL, O_NONBLOCK) == 0) return add(rank, kind, ends[0], ends[1], sink);
+  for (int end : ends) ::close(end);
+  return -1;
+}
+
+int Output::open_pipe_to_errors(int rank) {
+  return open_pipe(rank, Stream::Kind::pipe, errors_);
+}
+
+/// A terminal, if there is to be one and the system has one, else a pipe.
+int Output::open_side(int rank, bool is_terminal, Sink& sink) {
+  const std::optional<Pty> pty = is_terminal ? terminal_.open() : std::nullopt;
+  if (pty) return add(rank, Stream::Kind::terminal, pty->ours, pty->ranks, sink);
+  return open_pipe(rank, rank == 0 ? Stream::Kind::prompting_pipe : Stream::Kind::pipe, sink);
+}
+
+bool Output::open(int rank, bool has_terminal, Ends* ends) {
+  const std::string& out_files = options_.out_files;
+  const std::string& err_files = options_.merge_output ? out_files : options_.err_files;
+  ends->out = out_files.empty() ? open_side(rank, has_terminal && out_.is_terminal(), out_)
+                                : open_file_of_rank(out_files, rank);
+  if (ends->out < 0) return false;
+  const bool is_terminal = out_files.empty() && streams_.back().is_terminal();
+  if (is_terminal) {
+    ends->in = fcntl(ends->out, F_DUPFD_CLOEXEC, 3);
+    ends->keys = fcntl(streams_.back().fd(), F_DUPFD_CLOEXEC, 3);
+  }
+  // One terminal for both, as the user has one for both.
+  const bool is_same =
+      err_files.empty() ? is_terminal && &errors_ == &out_ : err_files == out_files;
+  if (is_same)
+    ends->err = fcntl(ends->out, F_DUPFD_CLOEXEC, 3);
+  else if (!err_files.empty())
+    ends->err = open_file_of_rank(err_files, rank);
+  else
+    ends->err = open_side(rank, has_terminal && errors_.is_terminal(), errors_);
+  return ends->err >= 0;
+}
+
+void Output::read(Stream& stream) {
+  if (stream.read() == Stream::Got::end) stream.close();
+  if (!stream.is_open() || !stream.has_partial_to_show()) return;
+  const auto at = Clock::now() + (stream.is_terminal() ? before_echo : before_prompt);
+  if (!partials_at_ || at < *partials_at_) partials_at_ = at;
+}
+
+void Output::drain() {
+  for (Stream& stream : streams_) {
+    constexpr int enough = 32;  // times 64 KiB
+    for (int i = 0; i < enough && stream.is_open() && !stream.sink().full(); ++i) {
+      const Stream::Got got = stream.read();
+      if (got == Stream::Got::end) stream.close();
+      if (got != Stream::Got::text) break;
+    }
+  }
+}
+
+bool Output::has_streams() {
+  std::erase_if(streams_, [](const Stream& stream) { return !stream.is_open(); });
+  return !streams_.empty();
+}
+
+void Output::close() {
+  for (Stream& stream : streams_) stream.close();
+  out_.flush();
+  err_.flush();
+  see_to_sinks();
+}
+
+void Output::resize() {
+  for (const Stream& stream : streams_)
+    if (stream.is_open() && stream.is_terminal()) terminal_.resize(stream.fd());
+}
+
+void Output::hang_up() {
+  for (Stream& stream : streams_)
+    if (stream.is_terminal()) stream.close();
+}
+
+void Output::watch(std::vector<pollfd>& fds) const {
+  fds.push_back({out_.empty() ? -1 : out_.fd(), POLLOUT, 0});
+  fds.push_back({err_.empty() ? -1 : err_.fd(), POLLOUT, 0});
+  for (const Stream& stream : streams_)
+    fds.push_back({stream.sink().full() ? -1 : stream.fd(), POLLIN, 0});
+}
+
+void Output::serve(const pollfd* fds) {
+  if (fds++->revents != 0) out_.flush();
+  if (fds++->revents != 0) err_.flush();
+  for (Stream& stream : streams_)
+    if (fds++->revents != 0) read(stream);
+  see_to_sinks();
+}
+
+/// Ranks whose reader has gone learn it from their own pipes. A loss is told once.
+void Output::see_to_sinks() {
+  for (Stream& stream : streams_)
+    if (stream.sink().closed()) stream.close();
+  if (told_loss_ || !is_lost()) return;
+  told_loss_ = true;
+  const Sink& lost = out_.failed() ? out_ : err_;
+  Sink& other = &lost == &out_ ? errors_ : out_;
+  // Standard output is the ranks' own: nothing of ours may get into it.
+  if (&other != &lost && &other != &out_) other.put_message(lost.failure());
+}
+
+void Output::show_partials() {
+  partials_at_.reset();
+  for (Stream& stream : streams_)
+    if (stream.has_partial_to_show()) stream.flush_partial();
 }
 
 }  // namespace weft::launch

@@ -1,64 +1,46 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The way of the ranks' output: each rank's stdout and stderr is a pipe (Stream), read by lines and
-// passed to mpiexec's own stdout or stderr (Sink). Lines of different ranks never mix; bytes are
-// never changed. A slow reader slows the ranks down instead of filling memory.
+// The way of the ranks' output: each rank's stdout and stderr is a pipe or a terminal (Stream),
+// read by lines and passed to mpiexec's own stdout or stderr (Sink). Lines of different ranks never
+// mix; bytes are never changed. A slow reader slows the ranks down instead of filling memory.
 #pragma once
 
+#include <poll.h>
+
+#include <chrono>
+#include <list>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include "options.h"
+#include "sink.h"
+#include "terminal.h"
 
 namespace weft::launch {
 
-/// mpiexec's stdout or stderr. Writing never blocks the launcher.
-class Sink {
- public:
-  explicit Sink(int fd);
-  ~Sink();
-  Sink(const Sink&) = delete;
-  Sink& operator=(const Sink&) = delete;
+using Clock = std::chrono::steady_clock;
 
-  void put(std::string_view text);
-  /// A line of mpiexec itself: starts on a line of its own.
-  void put_message(const std::string& line);
-  /// Write what the reader takes now.
-  void flush();
-
-  bool empty() const { return sent_ == queue_.size(); }
-  /// So much waits for the reader that ranks must wait too.
-  bool full() const { return queue_.size() - sent_ >= full_bytes; }
-  /// The reader has gone.
-  bool closed() const { return closed_; }
-  int fd() const { return fd_; }
-
- private:
-  static constexpr std::size_t full_bytes = 1 << 20;
-  long write_some(const char* data, std::size_t bytes);
-
-  int fd_;
-  bool own_fd_ = false;  // a description of our own, non-blocking
-  bool is_socket_ = false;
-  bool is_file_ = false;
-  bool closed_ = false;
-  bool middle_of_line_ = false;
-  std::string queue_;
-  std::size_t sent_ = 0;
-};
-
-/// The read end of one rank's stdout or stderr.
+/// mpiexec's end of one rank's stdout or stderr, or of both if that is a terminal.
 class Stream {
  public:
+  /// Whether the start of a line is shown before its end: never, if it is a prompt, or at once.
+  enum class Kind { pipe, prompting_pipe, terminal };
   /// `tag` stands in front of every line ("" for none). The stream owns `fd`.
-  Stream(int fd, std::string tag, Sink& sink) : fd_(fd), tag_(std::move(tag)), sink_(&sink) {}
+  Stream(int fd, std::string tag, Kind kind, Sink& sink)
+      : fd_(fd), tag_(std::move(tag)), kind_(kind), sink_(&sink) {}
 
-  /// Take what the pipe holds, up to a bound; false at its end (then close() it).
-  bool read();
+  /// Take what is there, up to a bound.
+  enum class Got { text, nothing, end };
+  Got read();
   /// Pass on an unfinished line as it is: a prompt, or the end.
   void flush_partial();
   void close();
 
   bool is_open() const { return fd_ >= 0; }
-  bool has_partial() const { return !partial_.empty(); }
+  bool is_terminal() const { return kind_ == Kind::terminal; }
+  bool has_partial_to_show() const { return kind_ != Kind::pipe && !partial_.empty(); }
   Sink& sink() const { return *sink_; }
   int fd() const { return fd_; }
 
@@ -68,9 +50,65 @@ class Stream {
 
   int fd_;
   std::string tag_;
+  Kind kind_;
   Sink* sink_;
   std::string partial_;
   bool continues_ = false;  // the start of the current line has been passed on already
+};
+
+/// All ranks' streams and both sinks.
+class Output {
+ public:
+  Output(Terminal& terminal, const Options& options);
+
+  /// The ranks' ends of a rank's streams; the caller closes them.
+  struct Ends {
+    int out = -1, err = -1;
+    int in = -1, keys = -1;  // if `out` is a terminal: it once more, for stdin; our side of it
+  };
+  /// Files where the user wants them. Else, with `has_terminal`, a terminal where mpiexec's own is
+  /// one; else a pipe. False: no descriptors left, or the file cannot be made.
+  bool open(int rank, bool has_terminal, Ends* ends);
+  /// A pipe to stderr for a helper of mpiexec; -1: none.
+  int open_pipe_to_errors(int rank);
+
+  void say(const std::string& line) { errors_.put_message(line); }
+  /// Take what the ranks have written by now.
+  void drain();
+  /// Pass on what is left and close all streams.
+  void close();
+  /// The size of mpiexec's terminal has changed.
+  void resize();
+  /// mpiexec's terminal is gone, and with it the ranks'.
+  void hang_up();
+
+  /// For poll: what to wait for, and what to do about it, with the same entries.
+  void watch(std::vector<pollfd>& fds) const;
+  void serve(const pollfd* fds);
+  /// When to call show_partials.
+  std::optional<Clock::time_point> next() const { return partials_at_; }
+  void show_partials();
+
+  bool waits_for_reader() const { return !out_.empty() || !err_.empty(); }
+  bool has_streams();
+  /// Nobody reads our stdout any more.
+  bool reader_has_gone() const { return out_.closed(); }
+  bool is_lost() const { return out_.failed() || err_.failed(); }
+
+ private:
+  int add(int rank, Stream::Kind kind, int ours, int ranks, Sink& sink);
+  int open_pipe(int rank, Stream::Kind kind, Sink& sink);
+  int open_side(int rank, bool is_terminal, Sink& sink);
+  void read(Stream& stream);
+  void see_to_sinks();
+
+  Terminal& terminal_;
+  const Options& options_;
+  Sink out_, err_;
+  Sink& errors_;
+  std::list<Stream> streams_;
+  std::optional<Clock::time_point> partials_at_;
+  bool told_loss_ = false;
 };
 
 }  // namespace weft::launch

@@ -117,8 +117,8 @@ class Planner {
 }  // namespace
 
 int usable_cpus() {
-  // The kernel tells how large its masks are by refusing smaller ones.
-  int cpus = 1;
+  // The kernel tells how large its masks are by refusing smaller ones; a sandbox refuses them all.
+  int cpus = std::max(1, static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN)));
   for (int bits = 1024; bits <= (1 << 20); bits *= 2) {
     cpu_set_t* set = CPU_ALLOC(bits);
     const bool got = sched_getaffinity(0, CPU_ALLOC_SIZE(bits), set) == 0;

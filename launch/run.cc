@@ -11,14 +11,11 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/signalfd.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
-#include <list>
 #include <optional>
 
 #include "base/clock.h"
@@ -26,27 +23,20 @@
 #include "child.h"
 #include "hangs.h"
 #include "input.h"
+#include "keeper.h"
 #include "outcome.h"
 #include "output.h"
-#include "rank_files.h"
 
 namespace weft::launch {
 namespace {
 
-using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 constexpr milliseconds before_kill{200};       // between SIGTERM and SIGKILL
 constexpr milliseconds after_interrupt{1000};  // a rank died of the user's signal; the others' time
-constexpr milliseconds before_prompt{100};     // rank 0's unfinished line is shown after that
 constexpr milliseconds terminal_check{250};    // is the terminal ours again?
 constexpr milliseconds before_leaving{500};    // a pipe that does not end although all ranks did
-
-bool same_file(int a, int b) {
-  struct stat x {
-  }, y{};
-  return fstat(a, &x) == 0 && fstat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
-}
+constexpr std::time_t forever_s = 1 << 30;
 
 /// Has the program a handler of its own? Otherwise the signal would kill it.
 bool handles_signal(pid_t pid, int signal) {
@@ -60,10 +50,6 @@ bool handles_signal(pid_t pid, int signal) {
   return (caught >> (signal - 1) & 1) != 0;
 }
 
-bool ends_jobs(int signal) {
-  return signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT;
-}
-
 class Run {
  public:
   Run(const Options& options, Plan& plan, memory::Job& job, int orders, const sigset_t& mask)
@@ -73,10 +59,8 @@ class Run {
         orders_(orders),
         mask_(mask),
         hangs_(plan, job),
-        input_(options.input),
-        out_(1),
-        err_(2),
-        errors_(options.merge_output || same_file(1, 2) ? out_ : err_) {}
+        input_(options.input, terminal_),
+        output_(terminal_, options) {}
 
   int operator()();
 
@@ -86,15 +70,21 @@ class Run {
     pid_t pid = 0;
     bool running = false;
   };
+  /// What a process gets of its ranks' streams; ours to close.
+  struct Streams {
+    int in = -1;  // its first rank's
+    std::vector<int> out, err;
+    ~Streams();
+  };
 
+  void let_children_wake();
   void raise_file_limit();
-  bool start_all();
+  void start_all();
   bool start(std::size_t index);
-  bool make_streams(int rank, std::vector<int>& outs, std::vector<int>& errs);
-  int make_stream(int rank, Sink& sink, std::vector<int>& writers);
+  bool open_streams(const Process& process, Streams* streams);
 
   void poll_once();
-  int wait_time() const;
+  timespec wait_time() const;
   void take_orders();
   void take_user_signal();
   void look_for_hangs();
@@ -102,8 +92,6 @@ class Run {
   void take_ends();
   void take_end(std::size_t index, int status);
   void check_clocks();
-  void drain();
-  void drop_streams(const Sink& sink);
 
   void signal_all(int signal);
   void end_job(int exit_code, const std::string& message);
@@ -115,14 +103,14 @@ class Run {
   memory::Job& job_;
   int orders_;
   sigset_t mask_;
+  sigset_t wakers_;  // the mask while we wait: SIGCHLD comes through
   Hangs hangs_;
+  Terminal terminal_;
   Input input_;
-  Sink out_, err_;
-  Sink& errors_;
+  Output output_;
+  Lifeline lifeline_;
   std::vector<Child> children_;  // as plan_.processes
-  std::list<Stream> streams_;    // rank 0's first
   std::size_t running_ = 0;
-  int child_events_ = -1;
   std::optional<rlimit> user_files_;
 
   Stage stage_ = Stage::running;
@@ -130,8 +118,18 @@ class Run {
   bool left_ = false;   // orders ended, or the user insists: do not wait for readers
   int interrupted_ = 0;
   int exit_code_ = 0;
-  std::optional<Clock::time_point> deadline_, kill_at_, prompt_at_;
+  std::optional<Clock::time_point> deadline_, kill_at_, wake_at_;
 };
+
+/// The end of a child interrupts ppoll, and nothing else.
+void Run::let_children_wake() {
+  struct sigaction nothing {};
+  nothing.sa_handler = [](int) {};
+  if (sigaction(SIGCHLD, &nothing, nullptr) != 0)
+    throw Failure{1, std::string("weft: cannot handle signals: ") + strerror(errno)};
+  sigprocmask(SIG_BLOCK, nullptr, &wakers_);
+  sigdelset(&wakers_, SIGCHLD);
+}
 
 void Run::raise_file_limit() {
   // Two pipes per rank; ranks themselves keep the limit the user gave.
@@ -142,52 +140,50 @@ void Run::raise_file_limit() {
   setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-int Run::make_stream(int rank, Sink& sink, std::vector<int>& writers) {
-  int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) return -1;
-  fcntl(ends[0], F_SETFL, O_NONBLOCK);
-  streams_.emplace_back(
-      ends[0], options_.tag_output ? "[" + std::to_string(rank) + "] " : std::string(), sink);
-  writers.push_back(ends[1]);
-  return ends[1];
+Run::Streams::~Streams() {
+  for (const auto* list : {&out, &err})
+    for (int fd : *list) close(fd);
+  if (in >= 0) close(in);
 }
 
-/// The rank's ends of its output: files where the user wants them, else pipes.
-bool Run::make_streams(int rank, std::vector<int>& outs, std::vector<int>& errs) {
-  const auto make = [&](const std::string& pattern, Sink& sink, std::vector<int>& writers) {
-    if (pattern.empty()) return make_stream(rank, sink, writers) >= 0;
-    const int fd = open_file_of_rank(pattern, rank);
-    if (fd >= 0) writers.push_back(fd);
-    return fd >= 0;
-  };
-  if (!make(options_.out_files, out_, outs)) return false;
-  if (!options_.merge_output || options_.out_files.empty())
-    return make(options_.merge_output ? "" : options_.err_files, errors_, errs);
-  const int same = fcntl(outs.back(), F_DUPFD_CLOEXEC, 0);
-  if (same >= 0) errs.push_back(same);
-  return same >= 0;
+bool Run::open_streams(const Process& process, Streams* streams) {
+  for (int r = process.first; r < process.first + process.count; ++r) {
+    Output::Ends ends;
+    const bool done = output_.open(r, r == 0 || options_.terminals, &ends);
+    if (ends.out >= 0) streams->out.push_back(ends.out);
+    if (ends.err >= 0) streams->err.push_back(ends.err);
+    if (!done) return false;
+    if (input_.is_typed_for(r) && ends.in >= 0) {
+      streams->in = ends.in;
+      input_.type_into(ends.keys);
+    } else if (ends.in >= 0) {
+      close(ends.in);
+      close(ends.keys);
+    }
+  }
+  return true;
+}
+
+/// A host finds its ranks' streams by their numbers.
+void hand_over(const std::vector<int>& streams, const char* variable, Process& process,
+               std::vector<int>& inherited) {
+  std::string numbers;
+  for (int fd : streams) numbers += (numbers.empty() ? "" : ",") + std::to_string(fd);
+  process.env.set(variable, numbers);
+  inherited.insert(inherited.end(), streams.begin(), streams.end());
 }
 
 bool Run::start(std::size_t index) {
   Process& process = plan_.processes[index];
-  std::vector<int> outs, errs;
-  bool ready = true;
-  for (int r = process.first; r < process.first + process.count; ++r)
-    ready = ready && make_streams(r, outs, errs);
+  Streams streams;
   pid_t pid = -1;
   std::string step =
       options_.out_files.empty() && options_.err_files.empty() ? "pipe" : "a file for its output";
-  if (ready) {
+  if (open_streams(process, &streams)) {
     std::vector<int> inherited{job_.fd()};
     if (process.is_host) {
-      std::string lists[2];
-      for (int side = 0; side < 2; ++side)
-        for (int fd : side == 0 ? outs : errs) {
-          lists[side] += (lists[side].empty() ? "" : ",") + std::to_string(fd);
-          inherited.push_back(fd);
-        }
-      process.env.set("WEFT_HOST_STDOUT", lists[0]);
-      process.env.set("WEFT_HOST_STDERR", lists[1]);
+      hand_over(streams.out, "WEFT_HOST_STDOUT", process, inherited);
+      hand_over(streams.err, "WEFT_HOST_STDERR", process, inherited);
     }
     std::vector<char*> argv;
     for (std::string& word : process.argv) argv.push_back(word.data());
@@ -199,18 +195,17 @@ bool Run::start(std::size_t index) {
     s.env = env.data();
     s.directory = process.directory.empty() ? nullptr : process.directory.c_str();
     s.cpus = process.cpus;
-    s.in = input_.for_ranks(process.first, process.count);
-    s.out = outs[0];
-    s.err = errs[0];
+    s.in = streams.in >= 0 ? streams.in : input_.for_ranks(process.first, process.count);
+    s.out = streams.out[0];
+    s.err = streams.err[0];
     s.inherited = inherited;
     s.stack_bytes = process.is_host ? 0 : options_.stack_bytes;
     s.open_files = user_files_ ? &*user_files_ : nullptr;
+    s.lifeline = &lifeline_;
     s.signal_mask = mask_;
     pid = start_process(s, step);
   }
   const int error = errno;
-  for (int fd : outs) close(fd);
-  for (int fd : errs) close(fd);
   if (pid > 0) {
     children_[index] = {pid, true};
     ++running_;
@@ -225,24 +220,33 @@ bool Run::start(std::size_t index) {
   return false;
 }
 
-bool Run::start_all() {
+/// Starting thousands takes seconds. An order to end in the meantime ends the job: the rest would
+/// never hear of it.
+void Run::start_all() {
+  constexpr std::size_t between_looks = 64;
   children_.resize(plan_.processes.size());
-  for (std::size_t i = 0; i < plan_.processes.size(); ++i)
-    if (!start(i)) return false;
-  return true;
+  for (std::size_t i = 0; i < plan_.processes.size(); ++i) {
+    if (!start(i)) return;
+    if (i % between_looks != between_looks - 1) continue;
+    pollfd orders{orders_, POLLIN, 0};
+    constexpr timespec now{0, 0};
+    if (ppoll(&orders, 1, &now, nullptr) > 0) take_orders();
+    if (interrupted_ != 0) return end_job(128 + interrupted_, "");
+    if (stage_ != Stage::running) return;
+  }
 }
 
 void Run::signal_all(int signal) {
   for (const Child& child : children_)
-    if (child.running) kill(-child.pid, signal);
+    if (child.running) signal_process(child.pid, signal);
 }
 
 void Run::end_job(int exit_code, const std::string& message) {
   if (stage_ != Stage::running) return;
   stage_ = Stage::asked;
   exit_code_ = exit_code;
-  drain();  // what the failed rank wrote comes before what we say about it
-  if (!message.empty()) errors_.put_message(message);
+  output_.drain();  // what the failed rank wrote comes before what we say about it
+  if (!message.empty()) output_.say(message);
   signal_all(SIGTERM);
   signal_all(SIGCONT);
   kill_at_ = Clock::now() + before_kill;
@@ -270,6 +274,9 @@ void Run::take_orders() {
     if (signal == SIGUSR1) {
       take_user_signal();
     } else if (!ends_jobs(signal)) {
+      if (signal == SIGWINCH) output_.resize();
+      if (signal == SIGTSTP) terminal_.stop();
+      if (signal == SIGCONT) terminal_.go_on();
       signal_all(signal);
     } else if (interrupted_ == 0 && stage_ == Stage::running && running_ > 0) {
       interrupted_ = signal;
@@ -285,14 +292,14 @@ void Run::take_orders() {
 }
 
 void Run::take_user_signal() {
-  errors_.put_message(hangs_.look_now());
+  output_.say(hangs_.look_now());
   for (const Child& child : children_)
-    if (child.running && handles_signal(child.pid, SIGUSR1)) kill(-child.pid, SIGUSR1);
+    if (child.running && handles_signal(child.pid, SIGUSR1)) signal_process(child.pid, SIGUSR1);
 }
 
 void Run::start_debugger(const std::string& command) {
-  std::vector<int> writers;
-  if (make_stream(0, errors_, writers) < 0) return;
+  const int pipe = output_.open_pipe_to_errors(0);
+  if (pipe < 0) return;
   char shell[] = "/bin/sh", option[] = "-c";
   char* argv[] = {shell, option, const_cast<char*>(command.c_str()), nullptr};
   Start s;
@@ -300,19 +307,20 @@ void Run::start_debugger(const std::string& command) {
   s.argv = argv;
   s.env = environ;
   s.in = input_.for_others();
-  s.out = s.err = writers[0];
+  s.out = s.err = pipe;
+  s.lifeline = &lifeline_;
   s.signal_mask = mask_;
   std::string step;
   start_process(s, step);
-  close(writers[0]);
+  close(pipe);
 }
 
 void Run::look_for_hangs() {
   const std::string report = hangs_.look();
   if (report.empty()) return;
-  drain();
+  output_.drain();
   if (options_.on_hang == OnHang::abort) return end_job(125, report);
-  errors_.put_message(report);
+  output_.say(report);
   if (options_.on_hang == OnHang::debugger)
     for (const std::string& command : hangs_.debugger_commands()) start_debugger(command);
 }
@@ -325,7 +333,8 @@ void Run::take_end(std::size_t index, int status) {
   const Outcome outcome = judge(job_, {process.first, process.count, children_[index].pid,
                                        process.name, status, running_ > 0});
   const bool by_user = interrupted_ != 0 && WIFSIGNALED(status) && WTERMSIG(status) == interrupted_;
-  const bool nobody_reads = WIFSIGNALED(status) && WTERMSIG(status) == SIGPIPE && out_.closed();
+  const bool nobody_reads =
+      WIFSIGNALED(status) && WTERMSIG(status) == SIGPIPE && output_.reader_has_gone();
   if (by_user) {
     exit_code_ = exit_code_of(status);
     if (!kill_at_) kill_at_ = Clock::now() + after_interrupt;
@@ -337,17 +346,17 @@ void Run::take_end(std::size_t index, int status) {
 }
 
 void Run::take_ends() {
-  signalfd_siginfo info[16];
-  while (read(child_events_, info, sizeof info) > 0) {
-  }
   std::vector<std::pair<std::size_t, int>> ended;
   int status = 0;
-  for (pid_t pid = 0; (pid = waitpid(-1, &status, WNOHANG)) > 0;) {
+  pid_t pid = 0;
+  while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
     const auto child = std::find_if(children_.begin(), children_.end(),
                                     [&](const Child& c) { return c.running && c.pid == pid; });
     if (child != children_.end())  // else a grandchild that lost its parent
       ended.emplace_back(child - children_.begin(), status);
   }
+  if (pid < 0 && errno != ECHILD && errno != EINTR)
+    throw Failure{1, std::string("weft: cannot wait for processes: ") + strerror(errno)};
   // Of several that ended together, one that died of a signal is the likely cause.
   std::stable_partition(ended.begin(), ended.end(),
                         [](const auto& e) { return WIFSIGNALED(e.second); });
@@ -366,73 +375,43 @@ void Run::check_clocks() {
              options_.timeout_s, options_.timeout_from);
     end_job(124, text);
   }
-  if (prompt_at_ && now >= *prompt_at_) {
-    prompt_at_.reset();
-    int rank0 = 2;  // its two streams are the first
-    for (Stream& stream : streams_)
-      if (rank0-- > 0) stream.flush_partial();
-  }
+  if (output_.next() && now >= *output_.next()) output_.show_partials();
 }
 
-int Run::wait_time() const {
+timespec Run::wait_time() const {
   std::optional<Clock::time_point> next;
-  for (const auto& at : {deadline_, kill_at_, prompt_at_})
+  const auto consider = [&next](const std::optional<Clock::time_point>& at) {
     if (at && (!next || *at < *next)) next = at;
-  // The shell tells nobody that it brought a running job to the foreground.
-  if (input_.is_in_background() && (!next || *next > Clock::now() + terminal_check))
-    next = Clock::now() + terminal_check;
-  if (hangs_.next_ns() > 0 && stage_ == Stage::running && running_ > 0) {
-    const auto at = Clock::time_point(std::chrono::nanoseconds(hangs_.next_ns()));
-    if (!next || at < *next) next = at;
-  }
-  if (!next) return -1;
-  const auto ms = std::chrono::ceil<milliseconds>(*next - Clock::now()).count();
-  return static_cast<int>(std::clamp<long>(ms, 0, 1 << 30));
-}
-
-void Run::drop_streams(const Sink& sink) {
-  for (Stream& stream : streams_)
-    if (&stream.sink() == &sink) stream.close();
-}
-
-void Run::drain() {
-  for (Stream& stream : streams_) {
-    constexpr int enough = 32;  // times 64 KiB
-    for (int i = 0; i < enough && stream.is_open() && !stream.sink().full(); ++i) {
-      pollfd ready{stream.fd(), POLLIN, 0};
-      if (poll(&ready, 1, 0) <= 0) break;
-      if (!stream.read()) stream.close();
-    }
-  }
+  };
+  consider(deadline_);
+  consider(kill_at_);
+  consider(wake_at_);
+  consider(output_.next());
+  if (input_.wants_checks()) consider(Clock::now() + terminal_check);
+  if (hangs_.next_ns() > 0 && stage_ == Stage::running && running_ > 0)
+    consider(Clock::time_point(std::chrono::nanoseconds(hangs_.next_ns())));
+  if (!next) return {forever_s, 0};
+  const auto ns = std::max<std::int64_t>(std::chrono::nanoseconds(*next - Clock::now()).count(), 0);
+  return {ns / 1'000'000'000, ns % 1'000'000'000};
 }
 
 void Run::poll_once() {
-  std::vector<pollfd> fds{{orders_, POLLIN, 0},
-                          {child_events_, POLLIN, 0},
-                          {input_.wants_read(), POLLIN, 0},
-                          {input_.wants_write(), POLLOUT, 0},
-                          {out_.empty() ? -1 : out_.fd(), POLLOUT, 0},
-                          {err_.empty() ? -1 : err_.fd(), POLLOUT, 0}};
-  const std::size_t first_stream = fds.size();
-  for (const Stream& stream : streams_)
-    fds.push_back({stream.sink().full() ? -1 : stream.fd(), POLLIN, 0});
-  if (poll(fds.data(), fds.size(), wait_time()) < 0) return;
-
-  if (fds[2].revents != 0) input_.read();
-  if (fds[3].revents != 0 && input_.wants_write() >= 0) input_.write();
-  if (fds[4].revents != 0) out_.flush();
-  if (fds[5].revents != 0) err_.flush();
-  std::size_t at = first_stream;
-  for (Stream& stream : streams_) {
-    const bool is_rank0 = at < first_stream + 2;
-    if (fds[at++].revents == 0) continue;
-    if (!stream.read()) stream.close();
-    if (is_rank0 && stream.has_partial()) prompt_at_ = Clock::now() + before_prompt;
+  input_.see_to_terminal();
+  std::vector<pollfd> fds{{orders_, POLLIN, 0}, input_.wants_read(), input_.wants_write()};
+  const std::size_t others = fds.size();
+  output_.watch(fds);
+  const timespec limit = wait_time();
+  const int ready = ppoll(fds.data(), fds.size(), &limit, &wakers_);
+  if (ready < 0 && errno != EINTR)
+    throw Failure{1, std::string("weft: cannot wait for the ranks: ppoll: ") + strerror(errno)};
+  if (ready > 0) {
+    if (fds[1].revents != 0) input_.read();
+    if (input_.has_hung_up()) output_.hang_up();
+    input_.serve(fds[2].revents);
+    output_.serve(fds.data() + others);
+    if (fds[0].revents != 0) take_orders();
   }
-  if (out_.closed()) drop_streams(out_);
-  if (err_.closed()) drop_streams(err_);
-  if (fds[0].revents != 0) take_orders();
-  if (fds[1].revents != 0) take_ends();
+  take_ends();
   check_clocks();
 }
 
@@ -441,27 +420,21 @@ void Run::finish_output() {
   input_.close();
   Clock::time_point leave = Clock::now() + before_leaving;
   for (;;) {
-    std::erase_if(streams_, [](const Stream& s) { return !s.is_open(); });
-    const bool waits = !out_.empty() || !err_.empty();
-    if (left_ || (streams_.empty() && !waits)) break;
+    const bool waits = output_.waits_for_reader();
+    if (left_ || (!output_.has_streams() && !waits)) break;
     // Somebody out of reach holds a pipe, or nobody reads what we say and the user wants an end.
     if ((!waits || hurry_) && Clock::now() >= leave) break;
     if (waits && !hurry_) leave = Clock::now() + before_leaving;
-    prompt_at_ = leave;
+    wake_at_ = leave;
     poll_once();
   }
-  for (Stream& stream : streams_) stream.close();
-  out_.flush();
-  err_.flush();
+  output_.close();
 }
 
 int Run::operator()() {
-  sigset_t child;
-  sigemptyset(&child);
-  sigaddset(&child, SIGCHLD);
-  child_events_ = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
+  let_children_wake();
   raise_file_limit();
-  if (!plan_.map.empty()) errors_.put_message(plan_.map);
+  if (!plan_.map.empty()) output_.say(plan_.map);
   if (options_.timeout_s > 0)
     deadline_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(
                                    std::chrono::duration<double>(options_.timeout_s));
@@ -471,7 +444,7 @@ int Run::operator()() {
   deadline_.reset();
   kill_at_.reset();
   finish_output();
-  return exit_code_;
+  return exit_code_ == 0 && output_.is_lost() ? 1 : exit_code_;
 }
 
 }  // namespace

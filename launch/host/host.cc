@@ -93,6 +93,8 @@ std::string open_streams(Rank& rank, const Settings& s, std::size_t index) {
              limit_behind(errno);
   setvbuf(rank.streams[2], nullptr, _IONBF, 0);
   for (int i = 0; i < 3; i++) rank.own_variables[var_stdin + i].pointer = rank.streams[i];
+  // Before libc reads from a terminal it flushes what it takes for the program's standard output.
+  if (rank.world == 0) stdout = rank.streams[1];
   return {};
 }
 

@@ -42,8 +42,10 @@ inline bool in_host_process() {
 
 /// Put the program's thread-local data where its code looks for it on the calling thread.
 void fill_thread_local_data(const Rank& rank);
-/// Bind the calling thread, which a rank has created, to that rank until it ends.
+/// Bind the calling thread, which a rank has created, to that rank until it ends. Before it is
+/// created, count_thread(rank, 1); if that fails, count_thread(rank, -1).
 void adopt_thread(Rank& rank);
+void count_thread(Rank& rank, int change);
 /// Start the rank's main thread. "" or an error text.
 std::string start(Rank& rank);
 

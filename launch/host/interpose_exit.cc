@@ -2,7 +2,8 @@
 //
 // exit, _exit and the lists of handlers, per rank. On a rank's main thread exit runs the rank's
 // handlers and leaves the thread; the process goes on with the other ranks. On another thread of a
-// rank it ends the job: no one can stop the rank's main thread from outside without harm.
+// rank it ends the job: no one can stop the rank's main thread from outside without harm. Unless
+// that one has left by pthread_exit.
 #include <stdio_ext.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -32,6 +33,11 @@ namespace {
   rank.status = status & 0xff;
   rank.how = how;
   if (pthread_equal(pthread_self(), rank.thread)) longjmp(rank.end, 1);
+  if (rank.main_has_left) {  // it waits to be told how the rank ends
+    rank.other_threads = Rank::none_counts;
+    rank.other_threads.notify_all();
+    for (;;) pause();
+  }
 
   char text[160];
   snprintf(text, sizeof text,

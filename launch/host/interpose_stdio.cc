@@ -7,7 +7,10 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
+#include <termios.h>
 #include <unistd.h>
 #include <wchar.h>
 
@@ -221,6 +224,41 @@ int dprintf(int fd, const char* format, ...) {
 int isatty(int fd) {
   static constinit Next<int(int)> real{"isatty"};
   return real(real_descriptor(fd));
+}
+
+// What else tells a terminal from a pipe, and how large it is.
+int ioctl(int fd, unsigned long request, ...) {
+  static constinit Next<int(int, unsigned long, void*)> real{"ioctl"};
+  va_list list;
+  va_start(list, request);
+  void* argument = va_arg(list, void*);
+  va_end(list);
+  return real(real_descriptor(fd), request, argument);
+}
+
+int tcgetattr(int fd, struct termios* settings) {
+  static constinit Next<int(int, struct termios*)> real{"tcgetattr"};
+  return real(real_descriptor(fd), settings);
+}
+
+int tcsetattr(int fd, int when, const struct termios* settings) {
+  static constinit Next<int(int, int, const struct termios*)> real{"tcsetattr"};
+  return real(real_descriptor(fd), when, settings);
+}
+
+int ttyname_r(int fd, char* name, std::size_t size) {
+  static constinit Next<int(int, char*, std::size_t)> real{"ttyname_r"};
+  return real(real_descriptor(fd), name, size);
+}
+
+int fstat(int fd, struct stat* status) {
+  static constinit Next<int(int, struct stat*)> real{"fstat"};
+  return real(real_descriptor(fd), status);
+}
+
+int fstat64(int fd, struct stat64* status) {
+  static constinit Next<int(int, struct stat64*)> real{"fstat64"};
+  return real(real_descriptor(fd), status);
 }
 
 int dup(int fd) {

@@ -33,6 +33,12 @@ Result begin(void* p) {
 using Create = int(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
 constinit Next<Create> real_create{"pthread_create"};
 
+/// The calling thread's rank if `thread` is that rank's main thread.
+Rank* main_thread_of_rank(pthread_t thread) {
+  Rank* rank = current();
+  return rank && in_host_process() && pthread_equal(thread, rank->thread) ? rank : nullptr;
+}
+
 // Set while a sanitizer's pthread_create makes the thread that a rank wants: it calls ours again.
 thread_local bool is_creating = false;
 
@@ -47,12 +53,16 @@ int pthread_create_of_rank(pthread_t* thread, const pthread_attr_t* attributes,
   if (!rank || is_creating) return real_create(thread, attributes, function, argument);
   auto* start = new (std::nothrow) Start<void*>{rank, function, argument};
   if (!start) return EAGAIN;
+  count_thread(*rank, 1);
   is_creating = true;
   const int e = first == pthread_create_of_rank
                     ? real_create(thread, attributes, begin<void*>, start)
                     : first(thread, attributes, begin<void*>, start);
   is_creating = false;
-  if (e != 0) delete start;
+  if (e != 0) {
+    count_thread(*rank, -1);
+    delete start;
+  }
   return e;
 }
 
@@ -67,9 +77,30 @@ int thrd_create(thrd_t* thread, thrd_start_t function, void* argument) {
   if (!rank) return real(thread, function, argument);
   auto* start = new (std::nothrow) Start<int>{rank, function, argument};
   if (!start) return thrd_nomem;
+  count_thread(*rank, 1);
   const int e = real(thread, begin<int>, start);
-  if (e != thrd_success) delete start;
+  if (e != thrd_success) {
+    count_thread(*rank, -1);
+    delete start;
+  }
   return e;
+}
+
+[[noreturn]] void pthread_exit(void* result) {
+  static constinit Next<void(void*)> real{"pthread_exit"};
+  if (Rank* rank = main_thread_of_rank(pthread_self())) rank->main_result = result;
+  real(result);
+  __builtin_unreachable();
+}
+
+// A rank's main thread that has left by pthread_exit is still there: it waits for the others.
+int pthread_join(pthread_t thread, void** result) {
+  static constinit Next<int(pthread_t, void**)> real{"pthread_join"};
+  Rank* rank = main_thread_of_rank(thread);
+  if (!rank || pthread_equal(thread, pthread_self())) return real(thread, result);
+  rank->main_has_left.wait(0);
+  if (result) *result = rank->main_result;
+  return 0;
 }
 
 #pragma GCC visibility pop

@@ -82,6 +82,12 @@ struct Rank {
   const std::byte* tls_image = nullptr;  // initial values of the program's thread-local data
   std::size_t tls_file_bytes = 0, tls_bytes = 0, tls_align = 1;
 
+  // The main thread may leave by pthread_exit; the rank ends with the last of its threads.
+  std::atomic<int> other_threads{0};  // that the rank has made and that have not ended
+  std::atomic<int> main_has_left{0};
+  void* main_result = nullptr;                    // for pthread_join
+  static constexpr int none_counts = -1'000'000;  // as other_threads: another thread called exit
+
   jmp_buf begin, end;  // into rank_thread.cc
   int status = 0;
   int how = 0;                // enum weft_host_how

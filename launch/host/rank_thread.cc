@@ -14,6 +14,7 @@
 #include <unistd.h>
 #include <weft/host.h>
 
+#include <cerrno>
 #include <cstring>
 
 #include "base/limits.h"
@@ -31,9 +32,10 @@ thread_local Rank* current_rank = nullptr;
 
 namespace {
 
-// Unbinds a thread of a rank when it ends, however it ends: a destructor of thread-specific data.
-pthread_key_t adopted_key;
-pthread_once_t adopted_once = PTHREAD_ONCE_INIT;
+// Its destructor sees a thread of a rank end, however it ends.
+pthread_key_t thread_key;
+pthread_once_t thread_key_once = PTHREAD_ONCE_INIT;
+thread_local int ending_rounds = 0;
 
 void attach(int world) {
   if (weft_host_attach) weft_host_attach(world);
@@ -76,6 +78,51 @@ void name_thread(const Rank& rank) {
   pthread_setname_np(pthread_self(), (name + number).c_str());
 }
 
+/// Back from the program: the rank has ended.
+void finish(Rank& rank) {
+  if (rank.status != 0) {
+    int none = 0;
+    the_host->first_failure.compare_exchange_strong(none, rank.status);
+  }
+  if (weft_host_rank_exited) weft_host_rank_exited(rank.world, rank.status, rank.how);
+  rank.thread_id = 0;
+  attach(-1);
+  current_rank = nullptr;
+}
+
+/// As a process whose main thread calls pthread_exit: it exits with 0 when the last thread ends, or
+/// as one of them says.
+[[gnu::noinline]] void wait_for_other_threads(Rank& rank) {
+  rank.main_has_left = 1;
+  rank.main_has_left.notify_all();
+  for (int n = 0; (n = rank.other_threads) > 0;) rank.other_threads.wait(n);
+  if (rank.other_threads < 0) return;  // it has run the exit handlers
+  if (setjmp(rank.end) == 0) exit(0);
+}
+
+// The program's own destructors of thread-specific data may use the rank: they come first.
+void thread_ends(void* p) {
+  Rank& rank = *static_cast<Rank*>(p);
+  if (++ending_rounds < PTHREAD_DESTRUCTOR_ITERATIONS) {
+    pthread_setspecific(thread_key, p);
+    return;
+  }
+  if (!in_host_process()) return;
+  if (pthread_equal(pthread_self(), rank.thread)) {
+    wait_for_other_threads(rank);
+    finish(rank);
+  } else {
+    attach(-1);
+    current_rank = nullptr;
+    count_thread(rank, -1);
+  }
+}
+
+void watch_end(Rank& rank) {
+  pthread_once(&thread_key_once, [] { pthread_key_create(&thread_key, thread_ends); });
+  pthread_setspecific(thread_key, &rank);
+}
+
 void* rank_thread(void* argument) {
   Rank& rank = *static_cast<Rank*>(argument);
   name_thread(rank);
@@ -89,19 +136,19 @@ void* rank_thread(void* argument) {
   stack.ss_size = sizeof rank.fault_stack;
   if (old.ss_flags & SS_DISABLE) sigaltstack(&stack, nullptr);
   bind(rank);
+  watch_end(rank);
   run(rank);
-  if (rank.status != 0) {
-    int none = 0;
-    the_host->first_failure.compare_exchange_strong(none, rank.status);
-  }
-  if (weft_host_rank_exited) weft_host_rank_exited(rank.world, rank.status, rank.how);
-  rank.thread_id = 0;
-  attach(-1);
-  current_rank = nullptr;
+  pthread_setspecific(thread_key, nullptr);
+  finish(rank);
   return nullptr;
 }
 
 }  // namespace
+
+void count_thread(Rank& rank, int change) {
+  rank.other_threads += change;
+  if (change < 0) rank.other_threads.notify_all();
+}
 
 void fill_thread_local_data(const Rank& rank) {
   if (rank.tls_bytes == 0) return;
@@ -111,9 +158,8 @@ void fill_thread_local_data(const Rank& rank) {
 }
 
 void adopt_thread(Rank& rank) {
-  pthread_once(&adopted_once, [] { pthread_key_create(&adopted_key, [](void*) { attach(-1); }); });
   bind(rank);
-  pthread_setspecific(adopted_key, &rank);
+  watch_end(rank);
 }
 
 void run_constructors(Rank& rank) {
@@ -155,11 +201,13 @@ void run_exit_handlers(Rank& rank) {
     if (f) fflush(f);
 }
 
-std::string start(Rank& rank) {
+namespace {
+
+int create(Rank& rank, const std::vector<int>& cpus) {
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
   int e = pthread_attr_setstacksize(&attributes, the_host->stack_bytes);
-  if (const auto cpus = parse_cpus(rank.cpus); e == 0 && !cpus.empty()) {
+  if (e == 0 && !cpus.empty()) {
     cpu_set_t set;
     CPU_ZERO(&set);
     for (int c : cpus) CPU_SET(c, &set);
@@ -167,11 +215,20 @@ std::string start(Rank& rank) {
   }
   if (e == 0) e = pthread_create(&rank.thread, &attributes, rank_thread, &rank);
   pthread_attr_destroy(&attributes);
+  return e;
+}
+
+}  // namespace
+
+std::string start(Rank& rank) {
+  int e = create(rank, parse_cpus(rank.cpus));
+  // CPUs that the process may not use, or a sandbox: no reason not to run.
+  if (e != 0 && e != EAGAIN && !rank.cpus.empty()) e = create(rank, {});
   if (e == 0) return {};
   return "the thread of rank " + std::to_string(rank.world) + " with a stack of " +
          std::to_string(the_host->stack_bytes >> 10) +
          " KiB could not be made: " + std::strerror(e) + limit_behind(e) +
-         "; try fewer ranks or a smaller stack (--stack 1M)";
+         (e == EAGAIN ? "; try fewer ranks or a smaller stack (--stack 1M)" : "");
 }
 
 }  // namespace weft::host

@@ -23,7 +23,13 @@
 
 namespace weft::memory {
 
-enum class RankState : std::uint32_t { started = 0, initialized = 1, finalized = 2, exited = 3 };
+enum class RankState : std::uint32_t {
+  started = 0,
+  initialized = 1,
+  finalized = 2,
+  exited = 3,
+  absent = 4  // ended without MPI_Init (hang/absence.h)
+};
 
 /// What everybody may know about a rank. Written by the rank itself unless it says otherwise.
 struct alignas(64) RankEntry {
@@ -61,6 +67,7 @@ struct JobHeader {
   std::atomic<std::uint64_t> extended;      // bytes of the extents that are in use
   std::uint32_t watched;                    // launcher: it looks for hangs, ranks need not
   std::atomic<std::uint32_t> hang_reports;  // by ranks, where nobody else looks
+  std::atomic<std::uint32_t> absent;        // ranks that ended without MPI_Init
   std::uint64_t heap_state[64];             // memory/job.cc
   // What memory costs here, by the launcher: a model::Parameters. Zero: not known.
   alignas(64) std::byte prices[price_bytes];

@@ -5,8 +5,10 @@
 // at every start.
 #include "topo/topology.h"
 
+#include <errno.h>
 #include <hwloc.h>
 #include <hwloc/distances.h>
+#include <sched.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -49,6 +51,15 @@ bool is_declared() {
   const char* same = std::getenv("HWLOC_THISSYSTEM");  // 1: the file is this machine's
   return (is_set("HWLOC_SYNTHETIC") || is_set("HWLOC_XMLFILE")) &&
          (same == nullptr || *same != '1');
+}
+
+/// hwloc asks the kernel for this process's CPUs until it answers; where it refuses, that is for
+/// ever.
+bool tells_cpus() {
+  cpu_set_t* set = CPU_ALLOC(1);
+  const bool told = sched_getaffinity(0, CPU_ALLOC_SIZE(1), set) == 0 || errno == EINVAL;
+  CPU_FREE(set);
+  return told;
 }
 
 Tree open_tree(const char* synthetic) {
@@ -164,6 +175,10 @@ int count_distinct(std::span<const Core> cores, Of of) {
 }  // namespace
 
 Result<Topology> Topology::load(const char* synthetic_or_null) {
+  if (!tells_cpus())
+    return fail(MPI_ERR_OTHER,
+                "the kernel does not tell which CPUs are there (sched_getaffinity: %s)",
+                std::strerror(errno));
   Tree tree = open_tree(synthetic_or_null);
   if (!tree && synthetic_or_null != nullptr)
     return fail(MPI_ERR_ARG,

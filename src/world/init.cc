@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "coll/coll.h"
+#include "hang/absence.h"
 #include "pt2pt/completion.h"
 #include "world/comms.h"
 #include "world/pmi1.h"
@@ -96,7 +97,10 @@ Err init(Rank& rank, int required, int* provided) {
   open_trace(rank);
   rank.engine.framed =
       rank.engine.lock.enabled() || rank.engine.lock.measures() || rank.engine.trace != nullptr;
-  entry.state.store(memory::RankState::initialized, std::memory_order_release);
+  // seq_cst: before the look for those who will never come; pairs with hang/absence.cc
+  entry.state.store(memory::RankState::initialized, std::memory_order_seq_cst);
+  if (const std::string text = hang::absence(*rank.process->job, rank.world_rank); !text.empty())
+    abort_job(&rank, 1, text.c_str());
   rank.phase.store(Rank::Phase::initialized, std::memory_order_release);
   return ok;
 }

@@ -15,6 +15,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "hang/absence.h"
 #pragma GCC visibility push(default)
 #include "weft/host.h"
 #pragma GCC visibility pop
@@ -168,9 +169,14 @@ extern "C" void weft_host_attach(int world_rank) {
 extern "C" void weft_host_rank_exited(int world_rank, int status, int how) {
   Rank* rank = world::hosted(world_rank);
   if (rank == nullptr) return;
-  memory::RankEntry& entry = rank->entry();
   const auto phase = rank->phase.load(std::memory_order_acquire);
-  entry.state.store(memory::RankState::exited, std::memory_order_release);
+  if (phase == Rank::Phase::before_init && status == 0) {
+    hang::mark_absent(*rank->process->job, world_rank);
+    const std::string text = hang::absence(*rank->process->job);
+    if (!text.empty()) world::abort_job(rank, 1, text.c_str());
+    return;
+  }
+  rank->entry().state.store(memory::RankState::exited, std::memory_order_release);
   const bool left_early = phase == Rank::Phase::initialized;
   if (!left_early && (status == 0 || phase == Rank::Phase::finalized)) return;
   char text[256];

@@ -81,8 +81,10 @@ class Failure(harness.Case):
                 time.sleep(0.05)
                 self.assertEqual(self.marked(), {}, f"round {round}")
 
-    def start(self, *words):
-        child = subprocess.Popen([harness.MPIEXEC, *map(str, words)], env=self.env(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+    def start(self, *words, before="", blocked=None):
+        shell = ["/bin/sh", "-c", before + ' exec "$@"', "sh"] if before else []
+        block = (lambda: signal.pthread_sigmask(signal.SIG_BLOCK, {blocked})) if blocked else None
+        child = subprocess.Popen([*shell, harness.MPIEXEC, *map(str, words)], env=self.env(), preexec_fn=block, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                  stderr=subprocess.PIPE, start_new_session=True)
         self.addCleanup(child.wait)
         self.addCleanup(child.stdout.close)
@@ -104,6 +106,62 @@ class Failure(harness.Case):
             child.kill()
             self.wait_for(lambda: not self.marked(), 2, f"the end of all {mode} ranks")
 
+    def pair(self, child):
+        """mpiexec's two processes."""
+        return [child.pid] + [pid for pid in self.marked() if harness.parent_of(pid) == child.pid]
+
+    def kill_both(self, child):
+        """Neither of them sees the other die."""
+        pair = self.pair(child)
+        self.assertEqual(len(pair), 2)
+        for number in (signal.SIGSTOP, signal.SIGKILL):
+            for pid in pair:
+                os.kill(pid, number)
+
+    def test_launcher_and_keeper_killed(self):
+        """kill -9 of both of mpiexec's processes at once ends the ranks, and what they have started: in MPI, in a
+        computation, behind a shell, stopped, with all descriptors closed, started in the background."""
+        act, close = program("act"), "import os; os.closerange(3, 1000); exec('while True: pass')"
+        jobs = [(3, act, "hang", "hang"), (2, "/bin/sh", "-c", "while :; do :; done"), (2, "/bin/sh", "-c", f"{act} hang hang; true"),
+                (2, "/bin/sh", "-c", f"sleep 100 & (sleep 100; true) & {act} hang hang; true"), (2, "/bin/sh", "-c", "kill -STOP $$"),
+                (2, "python3", "-c", close)]
+        for mode in MODES:
+            for n, *words in jobs:
+                if mode == "thread" and "python3" in words:
+                    continue  # is refused
+                child = self.start(f"--ranks={mode}", "-n", n, *words)
+                self.wait_for(lambda: len(self.marked()) >= (2 + n if mode == "process" else 3), 5, "the start")
+                time.sleep(0.2)
+                self.kill_both(child)
+                self.wait_for(lambda: not self.marked(), 1, f"the end of all processes of {mode} {words}")
+
+    def test_more_ranks_than_cores_and_both_killed(self):
+        for mode in MODES:
+            child = self.start(f"--ranks={mode}", "-n", 24, "/bin/sh", "-c", f"{program('act')} hang hang; true")
+            self.wait_for(lambda: len(self.marked()) >= (26 if mode == "process" else 3), 5, "the start")
+            self.kill_both(child)
+            self.wait_for(lambda: not self.marked(), 1, f"the end of all processes of {mode}")
+
+    def test_parent_ignores_dead_children(self):
+        """SIGCHLD ignored is inherited; the kernel then tells nobody how a child ended."""
+        ignore = "import os, signal, sys; signal.signal(signal.SIGCHLD, signal.SIG_IGN); os.execv(sys.argv[1], sys.argv[1:])"
+        for mode in MODES:
+            result = self.run_command(["python3", "-c", ignore, harness.MPIEXEC, f"--ranks={mode}", "-n", 3, program("act"), 1, "finish", 7])
+            self.assertEqual(result.code, 7, result.err)
+
+    def test_nohup(self):
+        """A signal that mpiexec was told to ignore does not end the job, however often it comes."""
+        for mode in MODES:
+            child = self.start(f"--ranks={mode}", "-n", 2, program("act"), "hang", "hang", before="trap '' HUP INT;")
+            self.wait_for(lambda: len(self.marked()) >= (4 if mode == "process" else 3), 5, "the start")
+            time.sleep(0.2)
+            for number in (signal.SIGHUP, signal.SIGINT, signal.SIGHUP, signal.SIGINT):
+                os.kill(child.pid, number)
+                time.sleep(0.1)
+            self.assertIsNone(child.poll(), mode)
+            child.terminate()
+            self.assertEqual(child.wait(5 * PATIENCE), 128 + signal.SIGTERM)
+
     def test_launcher_interrupted(self):
         for number in (signal.SIGINT, signal.SIGTERM):
             child = self.start("-n", 3, "sleep", "100")
@@ -111,6 +169,15 @@ class Failure(harness.Case):
             os.kill(child.pid, number)
             self.wait_for(lambda: not self.marked(), 4, "the end of all ranks")
             self.assertEqual(child.wait(), 128 + number)
+
+    def test_interrupted_while_starting(self):
+        """The ranks that have started block the signal; those that have not would never hear of it."""
+        child = self.start("-n", 1500, "sleep", "100", blocked=signal.SIGINT)
+        self.wait_for(lambda: len(self.marked()) >= 100, 10, "the start of some")
+        os.kill(child.pid, signal.SIGINT)
+        self.assertLess(len(self.marked()), 1500)  # else this tests nothing
+        self.assertEqual(child.wait(20 * PATIENCE), 128 + signal.SIGINT)
+        self.wait_for(lambda: not self.marked(), 1, "the end of all ranks")
 
     def test_signal_passed_on(self):
         """SIGUSR1 sent to mpiexec reaches every rank."""

@@ -2,6 +2,8 @@
 """What the launch tests share: where things are, how to run mpiexec, what may not be left behind."""
 import os
 import secrets
+import select
+import shutil
 import signal
 import subprocess
 import sys
@@ -81,6 +83,18 @@ class Case(unittest.TestCase):
             except OSError:
                 continue
         return found
+
+
+def can_unshare(*flags):
+    return shutil.which("unshare") and subprocess.run(["unshare", *flags, "true"], stderr=subprocess.DEVNULL).returncode == 0
+
+
+def parent_of(pid):
+    """The parent's process id; 0 if there is no such process."""
+    try:
+        return int(Path("/proc", str(pid), "stat").read_text().rsplit(")", 1)[1].split()[1])
+    except OSError:
+        return 0
 
 
 def leftovers():

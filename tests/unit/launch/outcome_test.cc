@@ -9,6 +9,8 @@
 
 #include <memory>
 
+#include "hang/absence.h"
+
 namespace weft::launch {
 namespace {
 
@@ -42,6 +44,30 @@ TEST_F(OutcomeTest, ProgramsWithoutMpiMayEndAtAnyTime) {
   EXPECT_FALSE(o.end_job);
   EXPECT_EQ(o.exit_code, 0);
   EXPECT_EQ(o.message, "");
+}
+
+TEST_F(OutcomeTest, ARankWithoutMpiInitAmongOthersThatCalledItEndsTheJob) {
+  job->entry(2).state.store(RankState::initialized);
+  const Outcome o = end_of(1, exited(0));
+  EXPECT_TRUE(o.end_job);
+  EXPECT_EQ(o.exit_code, 1);
+  EXPECT_EQ(
+      o.message,
+      "weft: rank 1 of 4 ended without calling MPI_Init, which rank 2 has called; all ranks of a "
+      "job must call it (./app, pid 123)");
+}
+
+TEST_F(OutcomeTest, ALaterMpiInitFindsOutWhoHasLeft) {
+  EXPECT_EQ(hang::absence(*job), "");
+  EXPECT_FALSE(end_of(1, exited(0)).end_job);
+  EXPECT_FALSE(end_of(3, exited(0)).end_job);
+  EXPECT_EQ(hang::absence(*job), "");
+  job->entry(0).state.store(RankState::initialized);
+  job->entry(2).state.store(RankState::initialized);
+  EXPECT_EQ(
+      hang::absence(*job),
+      "weft: ranks 1 and 3 of 4 ended without calling MPI_Init, which ranks 0 and 2 have called; "
+      "all ranks of a job must call it");
 }
 
 TEST_F(OutcomeTest, ASignalEndsTheJob) {

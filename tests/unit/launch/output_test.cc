@@ -44,21 +44,23 @@ struct Pipe {
 
 TEST(Output, LinesOfRanksDoNotMix) {
   Pipe shown, a, b;
-  Sink sink(shown.writer);
-  Stream first(dup(a.reader), "", sink), second(dup(b.reader), "", sink);
+  Sink sink(shown.writer, "output");
+  Stream first(dup(a.reader), "", Stream::Kind::prompting_pipe, sink);
+  Stream second(dup(b.reader), "", Stream::Kind::pipe, sink);
   a.say("one ");
-  ASSERT_TRUE(first.read());
+  ASSERT_EQ(first.read(), Stream::Got::text);
   b.say("two\nthr");
-  ASSERT_TRUE(second.read());
+  ASSERT_EQ(second.read(), Stream::Got::text);
   EXPECT_EQ(shown.take(), "two\n");
   a.say("line\n\nrest");
-  ASSERT_TRUE(first.read());
+  ASSERT_EQ(first.read(), Stream::Got::text);
   EXPECT_EQ(shown.take(), "one line\n\n");
-  EXPECT_TRUE(first.has_partial());
+  EXPECT_TRUE(first.has_partial_to_show());
+  EXPECT_FALSE(second.has_partial_to_show());  // only prompts are
   first.close();
   EXPECT_EQ(shown.take(), "rest");
   b.close_writer();
-  EXPECT_FALSE(second.read());
+  EXPECT_EQ(second.read(), Stream::Got::end);
   second.close();
   EXPECT_EQ(shown.take(), "thr");
   EXPECT_FALSE(second.is_open());
@@ -66,15 +68,15 @@ TEST(Output, LinesOfRanksDoNotMix) {
 
 TEST(Output, TagsStandBeforeEveryLineOnce) {
   Pipe shown, a;
-  Sink sink(shown.writer);
-  Stream stream(dup(a.reader), "[3] ", sink);
+  Sink sink(shown.writer, "output");
+  Stream stream(dup(a.reader), "[3] ", Stream::Kind::pipe, sink);
   a.say("x\n\ny? ");
-  ASSERT_TRUE(stream.read());
+  ASSERT_EQ(stream.read(), Stream::Got::text);
   EXPECT_EQ(shown.take(), "[3] x\n[3] \n");
   stream.flush_partial();  // a prompt
   EXPECT_EQ(shown.take(), "[3] y? ");
   a.say("yes\nz");
-  ASSERT_TRUE(stream.read());
+  ASSERT_EQ(stream.read(), Stream::Got::text);
   EXPECT_EQ(shown.take(), "yes\n");
   stream.close();
   EXPECT_EQ(shown.take(), "[3] z\n");
@@ -82,7 +84,7 @@ TEST(Output, TagsStandBeforeEveryLineOnce) {
 
 TEST(Output, MessagesStartOnALineOfTheirOwn) {
   Pipe shown;
-  Sink sink(shown.writer);
+  Sink sink(shown.writer, "output");
   sink.put("half");
   sink.put_message("weft: a message");
   sink.put_message("weft: another");
@@ -91,16 +93,16 @@ TEST(Output, MessagesStartOnALineOfTheirOwn) {
 
 TEST(Output, BytesStayAsTheyAre) {
   Pipe shown, a;
-  Sink sink(shown.writer);
-  Stream stream(dup(a.reader), "", sink);
+  Sink sink(shown.writer, "output");
+  Stream stream(dup(a.reader), "", Stream::Kind::pipe, sink);
   const std::string colours("\033[31mred\033[0m\0\xff\n", 15);
   a.say(colours);
-  ASSERT_TRUE(stream.read());
+  ASSERT_EQ(stream.read(), Stream::Got::text);
   EXPECT_EQ(shown.take(), colours);
 }
 
 void slow_reader_gets_everything(int writer, int reader) {
-  Sink sink(writer);
+  Sink sink(writer, "output");
   std::string sent, got;
   const std::string line(999, 'l');
   while (!sink.full()) {
@@ -138,7 +140,7 @@ TEST(Output, AReaderThatHasGoneClosesTheSink) {
   const auto before = signal(SIGPIPE, SIG_IGN);
   int ends[2];
   ASSERT_EQ(pipe(ends), 0);
-  Sink sink(ends[1]);
+  Sink sink(ends[1], "output");
   close(ends[0]);
   sink.put("nobody\n");
   EXPECT_TRUE(sink.closed());
@@ -147,6 +149,34 @@ TEST(Output, AReaderThatHasGoneClosesTheSink) {
   EXPECT_TRUE(sink.empty());
   close(ends[1]);
   signal(SIGPIPE, before);
+}
+
+TEST(Output, AFullDiskIsAFailureThatIsNamed) {
+  const int full = open("/dev/full", O_WRONLY);
+  ASSERT_GE(full, 0);
+  Sink sink(full, "standard output");
+  EXPECT_FALSE(sink.failed());
+  sink.put("lost\n");
+  EXPECT_TRUE(sink.failed());
+  EXPECT_FALSE(sink.closed());  // the ranks go on
+  EXPECT_TRUE(sink.empty());
+  EXPECT_EQ(
+      sink.failure(),
+      "weft: the ranks' output cannot be written to /dev/full (standard output): No space left "
+      "on device; the rest of it is lost");
+  close(full);
+}
+
+TEST(Output, ADescriptorForReadingOnlyTakesNothing) {
+  const int closed = open("/dev/null", O_RDONLY);
+  Sink sink(closed, "standard output");
+  sink.put("lost\n");
+  EXPECT_TRUE(sink.failed());
+  EXPECT_EQ(
+      sink.failure(),
+      "weft: the ranks' output cannot be written to standard output: it is closed; the rest of it "
+      "is lost");
+  close(closed);
 }
 
 }  // namespace
