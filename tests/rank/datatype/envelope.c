@@ -91,6 +91,12 @@ static void names(void) {
   MPI_Datatype type;
   OK(MPI_Type_get_name(MPI_DOUBLE, name, &length));
   CHECK(strcmp(name, "MPI_DOUBLE") == 0 && length == 10, "MPI_DOUBLE is named '%s'", name);
+  // Of two names of one type it has that of which the other is "a synonym" in the tables of MPI-5.0
+  // section 3.2.2. (All others: tests/unit/datatype.)
+  OK(MPI_Type_get_name(MPI_C_FLOAT_COMPLEX, name, &length));
+  CHECK(strcmp(name, "MPI_C_COMPLEX") == 0, "MPI_C_FLOAT_COMPLEX is named '%s'", name);
+  OK(MPI_Type_get_name(MPI_LONG_LONG, name, &length));
+  CHECK(strcmp(name, "MPI_LONG_LONG_INT") == 0, "MPI_LONG_LONG is named '%s'", name);
   OK(MPI_Type_contiguous(2, MPI_INT, &type));
   OK(MPI_Type_get_name(MPI_DATATYPE_NULL, name, &length));
   CHECK(strcmp(name, "MPI_DATATYPE_NULL") == 0, "the name of MPI_DATATYPE_NULL is '%s'", name);
