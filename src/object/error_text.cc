@@ -117,8 +117,8 @@ static_assert(in_order(tool, std::size(tool), MPI_T_ERR_CANNOT_INIT));
 
 const char* class_text(int cls) {
   if (cls >= 0 && cls < static_cast<int>(std::size(mpi))) return mpi[cls].words;
-  const int at = cls - MPI_T_ERR_CANNOT_INIT;
-  if (at >= 0 && at < static_cast<int>(std::size(tool))) return tool[at].words;
+  const auto at = static_cast<unsigned>(cls) - MPI_T_ERR_CANNOT_INIT;
+  if (at < std::size(tool)) return tool[at].words;
   return cls == MPI_ERR_LASTCODE ? "MPI_ERR_LASTCODE: the last predefined error code" : nullptr;
 }
 
