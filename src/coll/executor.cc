@@ -58,7 +58,7 @@ Err wrong_length(const object::Comm& comm, int rank, std::int64_t sent, std::int
 
 void Executor::begin(Schedule& s, int tag) {
   s.tag_ = tag;
-  s.next_ = s.posted_ = 0;
+  s.next_ = s.round_ = s.posted_ = 0;
   s.error_ = ok;
 }
 
@@ -68,7 +68,7 @@ void Executor::rewind(Schedule& s) {
 }
 
 void Executor::post_messages(Schedule& s, object::Comm& comm) {
-  const std::size_t begin = s.next_;
+  const std::size_t begin = s.round_ = s.next_;
   std::size_t end = begin;
   while (end < s.steps_.size() && !s.steps_[end++].ends_round) {
   }
@@ -230,9 +230,18 @@ bool Executor::run_steps(Schedule& s, object::Comm& comm) {
   return true;
 }
 
-void Executor::finish_round(Schedule& s) {
+/// A message that is shorter than its place is no error of its receive, but of the operation.
+void Executor::finish_round(Schedule& s, const object::Comm& comm) {
+  std::size_t at = s.round_;  // the receives are the first, in the order of their steps
   for (object::Request* request : s.pending_) {
     if (request->error != MPI_SUCCESS && !s.error_) s.error_ = Err{request->error};
+    while (at < s.posted_ && s.steps_[at].what != What::recv) ++at;
+    if (at < s.posted_) {
+      const Step& step = s.steps_[at++];
+      const std::int64_t expected = step.target().bytes();
+      if (request->bytes < expected && !s.error_) [[unlikely]]
+        s.error_ = wrong_length(comm, step.peer, request->bytes, expected);
+    }
     pt2pt::free_request(request);
   }
   s.pending_.clear();
@@ -247,7 +256,7 @@ bool Executor::advance(Schedule& s, object::Comm& comm) {
   for (;;) {
     for (const object::Request* request : s.pending_)
       if (!request->done) return false;
-    finish_round(s);
+    finish_round(s, comm);
     if (s.next_ == s.posted_) {
       if (s.next_ == s.steps_.size()) break;
       post_messages(s, comm);

@@ -37,7 +37,7 @@ class Executor {
 
  private:
   static void post_messages(Schedule& schedule, object::Comm& comm);
-  static void finish_round(Schedule& schedule);
+  static void finish_round(Schedule& schedule, const object::Comm& comm);
   /// Run the round's local steps. False: one waits for a phase.
   static bool run_steps(Schedule& schedule, object::Comm& comm);
   /// Does a rank that has come do the same as this one? If not, the operation is over.

@@ -221,7 +221,7 @@ void Schedule::clear() {
   boards_ = nullptr;
   owns_boards_ = false;
   length_ = 0;
-  next_ = posted_ = 0;
+  next_ = round_ = posted_ = 0;
   error_ = ok;
 }
 

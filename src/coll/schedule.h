@@ -186,7 +186,8 @@ class Schedule {
 
   // While it runs (executor.cc).
   std::size_t next_ = 0;                   // first step that has not run; messages: posted_
-  std::size_t posted_ = 0;                 // end of the round under way
+  std::size_t round_ = 0;                  // begin of the round under way
+  std::size_t posted_ = 0;                 // its end
   bool open_ = false;                      // the board is this operation's
   bool asked_ = false;                     // Boards::open
   std::vector<object::Request*> pending_;  // of the current round

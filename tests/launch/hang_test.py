@@ -20,6 +20,8 @@ LIMIT = {"WEFT_SYNC_HANG_SECONDS": "1"}
 WRONG = {"receive_circle": 3, "send_circle": 2, "missing_rank": 3, "wrong_tag": 2, "wrong_comm": 2, "ssend_to_self": 1,
          "mutex": 2, "finished_rank": 2, "different_collectives": 2, "waitall": 2, "isendrecv": 3, "nonblocking": 3, "grequest": 2,
          "waitany_many": 2, "waitsome_across": 2, "many_threads": 2, "create_group": 3}
+# In the block, ranks in different collectives notice it; messages compare nothing.
+SETTINGS = {"different_collectives": {"WEFT_COLL_SHARED_MAX": "0"}}
 MULTIPLE = {"mutex", "waitsome_across", "many_threads"}  # with MPI_THREAD_MULTIPLE
 
 
@@ -37,7 +39,8 @@ def normal(text):
 
 class Hang(harness.Case):
     def report(self, name, mode):
-        return self.mpiexec(f"--ranks={mode}", "--hang=abort", "-n", WRONG[name], program(name), env=LIMIT, timeout=60)
+        return self.mpiexec(f"--ranks={mode}", "--hang=abort", "-n", WRONG[name], program(name),
+                            env={**LIMIT, **SETTINGS.get(name, {})}, timeout=60)
 
     def test_texts(self):
         # ThreadSanitizer's own thread could, for all that is known, call MPI.
@@ -52,6 +55,14 @@ class Hang(harness.Case):
                 if os.environ.get("WRITE_TEXTS"):
                     golden.write_text(normal(result.err))
                 self.assertEqual(normal(result.err), golden.read_text())
+
+    def test_different_collectives_in_the_block(self):
+        """No hang: one of the ranks finds out, and says what both called."""
+        for mode in MODES:
+            with self.subTest(mode=mode):
+                result = self.mpiexec(f"--ranks={mode}", "--hang=abort", "-n", 2, program("different_collectives"), timeout=60)
+                self.assertEqual(result.code, 16, harness.show(result.out, result.err))
+                self.assertRegex(result.err, r"called MPI_(Reduce|Gather)\(4 bytes\) where this rank called MPI_(Gather|Reduce)\(4 bytes\)")
 
     def test_source_lines(self):
         if subprocess.run(["sh", "-c", "command -v addr2line"], capture_output=True).returncode != 0:

@@ -234,7 +234,7 @@ Err Shared::scatter(const Blocks& send, const Buffer& recv, int root, std::int64
   count_from(root + 1, total);
   if (const Way w = way(Call::scatter, bytes); w != Way::slots) {
     w == Way::direct ? scatter_direct(send, recv, root) : scatter_pieces(send, recv, root);
-    return agreed();
+    return agreed_with_writers();
   }
   if (rank_ == root) {
     reserve();
@@ -249,7 +249,7 @@ Err Shared::scatter(const Blocks& send, const Buffer& recv, int root, std::int64
     datatype::unpack(recv, 0, await(root, total) + part(root, rank_) * bytes, bytes);
   }
   finish();
-  return agreed();
+  return agreed_with_writers();
 }
 
 }  // namespace weft::coll

@@ -33,13 +33,40 @@ std::atomic<std::uint64_t>& number_at(std::byte* lines, int rank) {
   return *reinterpret_cast<std::atomic<std::uint64_t>*>(lines + rank * 64);
 }
 
+/// What a rank says before it sleeps, behind its number: in which operation it waits, and its note.
+/// So ranks that wait for each other in different calls find out.
+struct Said {
+  std::atomic<std::uint64_t> number, note;
+};
+Said& said_at(std::byte* lines, int rank) {
+  return *reinterpret_cast<Said*>(lines + rank * 64 + sizeof(std::uint64_t));
+}
+
 }  // namespace
+
+void Shared::say() {
+  Said& mine = said_at(finished_, rank_);
+  if (mine.number == now_) return;
+  mine.number = 0;  // no note belongs to it
+  mine.note = what_;
+  mine.number = now_;
+}
+
+std::uint64_t Shared::said_by(int rank) const {
+  const Said& theirs = said_at(finished_, rank);
+  const std::uint64_t number = theirs.number, note = theirs.note;
+  if (number != now_ || theirs.number != number) return expected_;
+  // acquire, though a hint: as everywhere; pairs with publish()
+  const bool came = seat(rank).turn.load(std::memory_order_acquire) == now_;
+  return came ? expected_ : note;
+}
 
 template <class Done>
 bool Shared::has_parted(const Missing& missing, Done&& done) {
   if (parted_) return true;
   Boards* boards = boards_if_any(comm_);
   const bool awaits_finish = missing.number != 0;
+  if (!awaits_finish) say();
   for (int rank = 0; rank < size_; ++rank) {
     if (missing.lacks == nullptr && rank != missing.rank) continue;
     const bool lacks = !awaits_finish || missing.lacks == nullptr || missing.lacks(&missing, rank);
@@ -47,8 +74,9 @@ bool Shared::has_parted(const Missing& missing, Done&& done) {
     // acquire: pairs with finish()
     const std::uint64_t finished = number_at(finished_, rank).load(std::memory_order_acquire);
     const bool ended = awaits_finish ? finished == no_more : finished >= now_;
+    const std::uint64_t said = awaits_finish ? expected_ : said_by(rank);
     // What it has done before it left, is there now: look for that once more.
-    if ((!left && !ended) || done()) continue;
+    if ((!left && !ended && said == expected_) || done()) continue;
     parted_ = true;
     other_rank_ = rank;
     if (left) {
@@ -56,6 +84,9 @@ bool Shared::has_parted(const Missing& missing, Done&& done) {
       give_up_at(*boards);
     } else if (seat(rank).turn.load(std::memory_order_acquire) == now_) {
       other_ = seat(rank).what;
+    } else {
+      other_ = said;
+      wake(rank);  // it waits for this one
     }
     return true;
   }

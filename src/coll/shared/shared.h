@@ -213,10 +213,16 @@ class Shared {
   }
   template <class Done>
   void wait(Done&& done, const Missing& missing);
-  /// Has somebody who is awaited gone another way: ended this operation, or begun one at a board
-  /// that this rank does not know of? Then all waits of this operation are over.
+  /// Has somebody who is awaited gone another way: ended this operation, begun one at a board that
+  /// this rank does not know of, or called something else and waits itself? Then all waits of this
+  /// operation are over.
   template <class Done>
   [[gnu::cold]] bool has_parted(const Missing& missing, Done&& done);
+  /// Say what this rank is about to sleep in, where it waits for a seat; and what another one calls
+  /// the operation, if it sleeps in the same one without having filled its own seat. (Who has
+  /// filled it is no hindrance: all that wait for it come, and compare.)
+  void say();
+  std::uint64_t said_by(int rank) const;
   void give_up_at(Boards& boards);
   void wake(int rank);
   void wake_all();

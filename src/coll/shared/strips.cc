@@ -52,6 +52,7 @@ void Shared::scan_pieces(Call call, const Operands& x) {
     const auto bytes = static_cast<std::size_t>(n * size);
     last ? begin() : reserve();
     if (!first) await(rank_ - 1, 0);
+    if (!all_agree()) break;
     const std::byte* before = first ? nullptr : piece(rank_ - 1);
     alignas(64) std::byte value[Cuts::smallest];
     std::memcpy(value, own + at * size, bytes);
@@ -83,7 +84,8 @@ void Shared::gather_pieces(const ConstBuffer& send, const Blocks& recv, int root
       for (int i = 0; i < size_; ++i) {
         if (i == rank_) continue;
         await(i, 0);
-        datatype::unpack(recv[i], at, piece(i), n);
+        // Pieces of another length lie elsewhere.
+        if (all_agree()) datatype::unpack(recv[i], at, piece(i), n);
       }
     }
     finish_piece();
@@ -250,7 +252,8 @@ void Shared::reduce_pieces(const Operands& x, int root) {
     } else {
       fold(x, n, size_, result + at * size, [&](int i) -> const std::byte* {
         if (i != rank_) await(i, 0);
-        return i == rank_ && !aside ? own + at * size : piece(i);
+        const bool from_here = !all_agree() || (i == rank_ && !aside);
+        return from_here ? own + at * size : piece(i);
       });
     }
     finish_piece();

@@ -150,10 +150,73 @@ static void own_part(int bytes) {
   free(in);
 }
 
+enum { calls = 9, most = 400000 };
+
+static int collective(int call, char* out, char* in, int n, MPI_Comm comm) {
+  switch (call) {
+    case 0:
+      return MPI_Bcast(out, n, MPI_CHAR, 0, comm);
+    case 1:
+      return MPI_Scatter(out, n, MPI_CHAR, in, n, MPI_CHAR, 0, comm);
+    case 2:
+      return MPI_Gather(out, n, MPI_CHAR, in, n, MPI_CHAR, 0, comm);
+    case 3:
+      return MPI_Allgather(out, n, MPI_CHAR, in, n, MPI_CHAR, comm);
+    case 4:
+      return MPI_Alltoall(out, n, MPI_CHAR, in, n, MPI_CHAR, comm);
+    case 5:
+      return MPI_Reduce(out, in, n, MPI_UINT8_T, MPI_SUM, 0, comm);
+    case 6:
+      return MPI_Allreduce(out, in, n, MPI_UINT8_T, MPI_SUM, comm);
+    case 7:
+      return MPI_Scan(out, in, n, MPI_UINT8_T, MPI_SUM, comm);
+    default:
+      return MPI_Reduce_scatter_block(out, in, n, MPI_UINT8_T, MPI_SUM, comm);
+  }
+}
+
+// Rank 0 has one size, the others another one: somebody is told (`everybody`: all are), whichever
+// is larger, whether both go the same way or not, and nobody waits for ever.
+static void two_sizes(int mine, int theirs, int everybody) {
+  char *out = alloc((size_t)most * size), *in = alloc((size_t)most * size);
+  memset(out, 1, (size_t)most * size);
+  for (int call = 0; call < calls; ++call) {
+    MPI_Comm comm;
+    int errors = 0;
+    OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+    OK(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN));
+    const int class = class_of(collective(call, out, in, rank == 0 ? mine : theirs, comm));
+    CHECK(class == MPI_SUCCESS || class == MPI_ERR_TRUNCATE || class == MPI_ERR_COUNT,
+          "call %d of %d and %d bytes gave class %d", call, mine, theirs, class);
+    OK(MPI_Allreduce((int[]){class != MPI_SUCCESS}, &errors, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
+    CHECK(errors >= (everybody ? size : 1),
+          "call %d of %d and %d bytes: %d of %d ranks got an error", call, mine, theirs, errors,
+          size);
+    OK(MPI_Comm_free(&comm));
+  }
+  free(out);
+  free(in);
+}
+
 int main(int argc, char** argv) {
   start_returning(&argc, &argv);
+  const int sizes_of_bytes[][2] = {{4, 8},       {40, 100}, {40, 1000},
+                                   {1000, 8192}, {8, most}, {100000, most}};
   alone();
-  if (argc > 1 && strcmp(argv[1], "full") == 0) {
+  const char* what = argc > 1 ? argv[1] : "";
+  const int by_messages = strcmp(what, "messages") == 0, all_told = strcmp(what, "full") == 0;
+  for (size_t i = 0; i < sizeof sizes_of_bytes / sizeof sizes_of_bytes[0]; ++i) {
+    const int a = sizes_of_bytes[i][0], b = sizes_of_bytes[i][1];
+    if (by_messages && b > 100) continue;  // two algorithms, which wait for each other
+    two_sizes(a, b, all_told);
+    two_sizes(b, a, all_told);
+  }
+  if (by_messages) return finish();
+  if (all_told) {
+    two_sizes(0, 8, 1);
+    two_sizes(8, 0, 1);
+  }
+  if (all_told) {
     full();
     own_part(16);
     own_part(200000);
