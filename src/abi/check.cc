@@ -7,8 +7,8 @@
 #include <cstring>
 #include <limits>
 
+#include "abi/constants.h"
 #include "abi/entry.h"
-#include "abi/gen/constants.h"
 #include "object/op.h"
 
 namespace weft::abi::check {
@@ -50,10 +50,21 @@ void describe(const void* handle, char* out, std::size_t size) {
     std::snprintf(out, size, "%p, which is no handle of this process", handle);
 }
 
-/// The n-th of names separated by ", ".
 struct Name {
   char text[64];
 };
+/// What is passed where memory is expected? "a null pointer", "MPI_UNWEIGHTED".
+Name memory_name(const void* pointer) {
+  Name name{};
+  const char* constant = constant_name(static_cast<int>(reinterpret_cast<std::uintptr_t>(pointer)));
+  if (pointer == nullptr || constant != nullptr)
+    std::snprintf(name.text, sizeof name.text, "%s", constant ? constant : "a null pointer");
+  else
+    std::snprintf(name.text, sizeof name.text, "%p, which is no address", pointer);
+  return name;
+}
+
+/// The n-th of names separated by ", ".
 Name nth(const char* names, int n) {
   for (; n > 0; --n) names = std::strstr(names, ", ") + 2;
   Name name{};
@@ -69,11 +80,23 @@ void describe(const Comm& comm, char* out, std::size_t size) {
                 static_cast<int>(comm.peers().size()) - 1);
 }
 
+/// May `data`, which is no address, be the buffer of elements of `type`? MPI_BOTTOM of a type that
+/// holds addresses; anything where there is no data (containers without elements give odd
+/// pointers).
+bool reaches_data(const void* data, const Type& type) {
+  return type.size == 0 ||
+         (data == MPI_BOTTOM && type.true_lb >= static_cast<std::int64_t>(object::first_address));
+}
+
+constexpr const char* in_place_rule =
+    " (MPI_IN_PLACE is for collectives on intracommunicators, in one of two buffers, and at the "
+    "root if there is one)";
+
 Err bad_blocks(const void* data, std::int64_t total, const char* names) {
   return fail(MPI_ERR_BUFFER,
-              "%s is a null pointer (%p), but its counts add up to %lld elements; pass "
-              "the buffer's address",
-              nth(names, 0).text, data, static_cast<long long>(total));
+              "%s is %s, but its counts add up to %lld elements; pass the buffer's address%s",
+              nth(names, 0).text, memory_name(data).text, static_cast<long long>(total),
+              data == MPI_IN_PLACE ? in_place_rule : "");
 }
 
 Err bad_block_count(std::int64_t count, std::int64_t block, const char* names) {
@@ -100,18 +123,34 @@ Err bad_handle(int cls, const void* handle, const char* expected, const char* na
               is_live(handle, Kind::dead) ? "; do not use a handle after it was freed" : "");
 }
 
+Err bad_inter(const char* name) {
+  return fail(MPI_ERR_COMM, "%s is an intercommunicator; this call is for intracommunicators",
+              name);
+}
+
 Err bad_count(std::int64_t count, const char* name) {
   return fail(
       MPI_ERR_COUNT, "%s is %lld; expected 0 or more%s", name, static_cast<long long>(count),
       count < -1000000 ? " (does it overflow int? the _c form of the call takes MPI_Count)" : "");
 }
 
-Err bad_length(std::int64_t count, const char* name) {
-  return fail(MPI_ERR_ARG, "%s is %lld; expected 0 or more", name, static_cast<long long>(count));
+Err bad_length(std::int64_t count, const char* name, int cls) {
+  return fail(cls, "%s is %lld; expected 0 or more", name, static_cast<long long>(count));
 }
 
-Err bad_pointer(const char* name) {
-  return fail(MPI_ERR_ARG, "%s is a null pointer; pass the address of a variable", name);
+Err bad_pointer(const void* pointer, const char* name, int cls) {
+  return fail(cls, "%s is %s; pass the address of a variable", name, memory_name(pointer).text);
+}
+
+Err bad_array(std::int64_t length, const char* name) {
+  return fail(MPI_ERR_COUNT, "%s cannot have %lld elements: no memory is that large", name,
+              static_cast<long long>(length));
+}
+
+Err string_tag(const char* text, const char* name) {
+  if (std::strlen(text) < MPI_MAX_STRINGTAG_LEN) return ok;
+  return fail(MPI_ERR_ARG, "%s has %zu characters; it may have at most %d", name, std::strlen(text),
+              MPI_MAX_STRINGTAG_LEN - 1);
 }
 
 Err bad_dest(int rank, const Comm& comm, const char* name) {
@@ -155,8 +194,8 @@ Err bad_tag(int tag, const char* name) {
               tag == MPI_ANY_TAG ? "; MPI_ANY_TAG is for receives" : "");
 }
 
-Err bad_buffer(const void* buffer, std::int64_t count, const Type* type, MPI_Datatype handle,
-               const char* names) {
+Err unusual_buffer(const void* buffer, std::int64_t count, const Type* type, MPI_Datatype handle,
+                   const char* names) {
   if (count < 0) return bad_count(count, nth(names, 1).text);
   const Name type_name = nth(names, 2);
   if (type == nullptr) return check::type(type, handle, type_name.text);
@@ -167,85 +206,97 @@ Err bad_buffer(const void* buffer, std::int64_t count, const Type* type, MPI_Dat
                 type_name.text);
   }
   if (!holds(count, *type)) return too_much(nth(names, 1).text, count, *type);
-  if (buffer == MPI_IN_PLACE)
-    return fail(MPI_ERR_BUFFER, "%s is MPI_IN_PLACE, which this call does not take here",
-                nth(names, 0).text);
+  if (reaches_data(buffer, *type)) return ok;
   return fail(MPI_ERR_BUFFER,
-              "%s is a null pointer (%p), but %s is %lld; pass the buffer's address, or "
-              "a count of 0",
-              nth(names, 0).text, buffer, nth(names, 1).text, static_cast<long long>(count));
+              "%s is %s, but %s is %lld; pass the buffer's address, or a count of 0%s",
+              nth(names, 0).text, memory_name(buffer).text, nth(names, 1).text,
+              static_cast<long long>(count), buffer == MPI_IN_PLACE ? in_place_rule : "");
 }
+
+namespace {
+/// The name of an element of an array.
+Name element_name(const char* array, std::int64_t i) {
+  Name name{};
+  std::snprintf(name.text, sizeof name.text, "%.40s[%lld]", array, static_cast<long long>(i));
+  return name;
+}
+
+[[gnu::cold]] Err bad_request(MPI_Request handle, const char* array, std::int64_t i) {
+  return request_given(handle, element_name(array, i).text);
+}
+}  // namespace
 
 Err requests(const MPI_Request* array, std::int64_t count, const char* name) {
   if (count <= 0) return ok;
-  if (array == nullptr) return bad_pointer(name);
+  if (!is_address(array)) return bad_pointer(array, name);
   for (std::int64_t i = 0; i < count; ++i) {
     if (array[i] == MPI_REQUEST_NULL || is_live(array[i], Kind::request)) [[likely]]
       continue;
-    char element[64];
-    std::snprintf(element, sizeof element, "%s[%lld]", name, static_cast<long long>(i));
-    return bad_handle(MPI_ERR_REQUEST, array[i], "a request or MPI_REQUEST_NULL", element);
+    return bad_request(array[i], name, i);
   }
+  return ok;
+}
+
+Err requests_given(const MPI_Request* array, std::int64_t count, const char* name) {
+  WEFT_TRY(requests(array, count, name));
+  for (std::int64_t i = 0; i < count; ++i)
+    if (array[i] == MPI_REQUEST_NULL) return bad_request(array[i], name, i);
   return ok;
 }
 
 Err types(const MPI_Datatype* array, std::int64_t count, const char* name) {
   if (count <= 0) return ok;
-  if (array == nullptr) return bad_pointer(name);
+  if (!is_address(array)) return bad_pointer(array, name);
   for (std::int64_t i = 0; i < count; ++i) {
     if (abi::type(array[i]) != nullptr) continue;
-    char element[64];
-    std::snprintf(element, sizeof element, "%s[%lld]", name, static_cast<long long>(i));
-    return type(nullptr, array[i], element);
+    return type(nullptr, array[i], element_name(name, i).text);
   }
   return ok;
 }
 
-Err operands(const void* data, coll::Counts counts, const Type* type, MPI_Datatype handle,
-             std::int64_t blocks, const char* names) {
-  if (data == MPI_IN_PLACE) return ok;
-  if (counts.data == nullptr && blocks > 0) return bad_pointer(nth(names, 1).text);
+Err buffers(const void* data, coll::Counts counts, const Type* type, MPI_Datatype handle,
+            std::int64_t blocks, const char* names) {
+  if (!is_address(counts.data) && blocks > 0) return bad_pointer(counts.data, nth(names, 1).text);
   std::int64_t total = 0;
   for (std::int64_t i = 0; i < blocks; ++i) {
     if (counts[i] < 0) return bad_block_count(counts[i], i, names);
     if (__builtin_add_overflow(total, counts[i], &total))
       total = std::numeric_limits<std::int64_t>::max();
   }
-  if (type == nullptr || !type->committed) return bad_buffer(data, 0, type, handle, names);
+  if (type == nullptr || !type->committed) return unusual_buffer(data, 0, type, handle, names);
   if (!holds(total, *type)) return too_much(nth(names, 1).text, total, *type);
-  if (data == nullptr && total > 0 && needs_address(*type)) return bad_blocks(data, total, names);
+  if (!is_address(data) && total > 0 && !reaches_data(data, *type))
+    return bad_blocks(data, total, names);
   return ok;
 }
 
-Err operands(const void* data, coll::Counts counts, coll::Counts displs, const MPI_Datatype* types,
-             std::int64_t blocks, const char* names) {
-  if (data == MPI_IN_PLACE) return ok;
+Err buffers(const void* data, coll::Counts counts, coll::Counts displs, const MPI_Datatype* types,
+            std::int64_t blocks, const char* names) {
   if (blocks == 0) return ok;  // without a neighbor
-  if (counts.data == nullptr) return bad_pointer(nth(names, 1).text);
-  if (types == nullptr) return bad_pointer(nth(names, 2).text);
+  if (!is_address(counts.data)) return bad_pointer(counts.data, nth(names, 1).text);
+  if (!is_address(types)) return bad_pointer(types, nth(names, 2).text);
   for (std::int64_t i = 0; i < blocks; ++i) {
     if (counts[i] < 0) return bad_block_count(counts[i], i, names);
     const Type* type = abi::type(types[i]);
     if (type != nullptr && type->committed) {
       if (!holds(counts[i], *type)) return too_much(nth(names, 1).text, counts[i], *type);
-      const bool nowhere = data == nullptr && (displs.data == nullptr || displs[i] == 0);
-      if (nowhere && counts[i] > 0 && needs_address(*type))
+      const bool reached = is_address(data) || (data == MPI_BOTTOM && displs[i] != 0);
+      if (!reached && counts[i] > 0 && !reaches_data(data, *type))
         return bad_blocks(data, counts[i], names);
       continue;
     }
     char element[4 * sizeof(Name)];
-    std::snprintf(element, sizeof element, "%s, %s, %s[%lld]", nth(names, 0).text,
-                  nth(names, 1).text, nth(names, 2).text, static_cast<long long>(i));
-    return bad_buffer(data, 0, type, types[i], element);
+    std::snprintf(element, sizeof element, "%s, %s, %s", nth(names, 0).text, nth(names, 1).text,
+                  element_name(nth(names, 2).text, i).text);
+    return unusual_buffer(data, 0, type, types[i], element);
   }
   return ok;
 }
 
-Err not_in_place(const void* send, const void* recv) {
-  if (send != MPI_IN_PLACE && recv != MPI_IN_PLACE) return ok;
-  return fail(MPI_ERR_BUFFER,
-              "%s is MPI_IN_PLACE, which neighborhood collectives do not have; pass two buffers",
-              send == MPI_IN_PLACE ? "sendbuf" : "recvbuf");
+std::int64_t sum(const int* numbers, std::int64_t length) {
+  std::int64_t sum = 0;
+  for (std::int64_t i = 0; i < length; ++i) sum += std::max(numbers[i], 0);
+  return sum;
 }
 
 Err op_defined(const object::Op* op, const Type* type) {
@@ -278,7 +329,8 @@ Part own(const Comm& comm, const void* data, coll::Counts counts, coll::Counts d
   return part(comm, data, displs[comm.rank], counts[comm.rank], abi::type(types[comm.rank]));
 }
 
-Err aliased(const void* address) {
+Err aliased(const void* address, const Type* type) {
+  if (type == nullptr || type->size == 0) return ok;  // no memory
   return fail(MPI_ERR_BUFFER,
               "what is sent and what is received lie at the same address (%p); pass MPI_IN_PLACE "
               "where the call takes it, or two buffers",

@@ -20,10 +20,10 @@
 
 namespace weft::abi {
 
-/// The handle an inout argument points to; the null constant 0 for a null pointer.
+/// The handle an inout argument points to; none if it points nowhere.
 template <class Handle>
 Handle handle_at(Handle* pointer) {
-  return pointer == nullptr ? Handle{} : *pointer;
+  return is_address(pointer) ? *pointer : Handle{};
 }
 
 }  // namespace weft::abi
@@ -35,22 +35,26 @@ using object::Comm;
 
 // Sentences; each returns the error.
 [[gnu::cold]] Err bad_handle(int cls, const void* handle, const char* expected, const char* name);
+[[gnu::cold]] Err bad_inter(const char* name);
 [[gnu::cold]] Err bad_count(std::int64_t count, const char* name);
-[[gnu::cold]] Err bad_length(std::int64_t count, const char* name);
-[[gnu::cold]] Err bad_pointer(const char* name);
+[[gnu::cold]] Err bad_length(std::int64_t count, const char* name, int cls);
+[[gnu::cold]] Err bad_pointer(const void* pointer, const char* name, int cls = MPI_ERR_ARG);
+[[gnu::cold]] Err bad_array(std::int64_t length, const char* name);
 [[gnu::cold]] Err bad_dest(int rank, const Comm& comm, const char* name);
 [[gnu::cold]] Err bad_source(int rank, const Comm& comm, const char* name);
 [[gnu::cold]] Err bad_rank(int rank, const Comm& comm, const char* name);
 [[gnu::cold]] Err bad_root(int root, const Comm& comm, const char* name);
 [[gnu::cold]] Err bad_tag(int tag, const char* name);
 [[gnu::cold]] Err bad_any_tag(const Comm& comm, const char* name);
-[[gnu::cold]] Err bad_buffer(const void* buffer, std::int64_t count, const Type* type,
-                             MPI_Datatype handle, const char* names);
 
 // --- handles
 // --------------------------------------------------------------------------------------
 inline Err comm(const Comm* object, MPI_Comm handle, const char* name) {
   return object ? ok : bad_handle(MPI_ERR_COMM, handle, "a communicator", name);
+}
+/// Where an intercommunicator is not allowed.
+inline Err intra(const Comm& comm, const char* name) {
+  return comm.is_inter() ? bad_inter(name) : ok;
 }
 inline Err type(const Type* object, MPI_Datatype handle, const char* name) {
   return object ? ok : bad_handle(MPI_ERR_TYPE, handle, "a datatype", name);
@@ -79,7 +83,7 @@ inline Err request(MPI_Request handle, const char* name) {
   return bad_handle(MPI_ERR_REQUEST, handle, "a request or MPI_REQUEST_NULL", name);
 }
 inline Err request_at(const MPI_Request* pointer, const char* name) {
-  return pointer ? request(*pointer, name) : bad_pointer(name);
+  return is_address(pointer) ? request(*pointer, name) : bad_pointer(pointer, name);
 }
 Err requests(const MPI_Request* array, std::int64_t count, const char* name);
 /// For calls where the null request makes no sense (MPI_Start, MPI_Cancel, ...).
@@ -87,9 +91,10 @@ inline Err request_given(MPI_Request handle, const char* name) {
   if (is_live(handle, Kind::request)) return ok;
   return bad_handle(MPI_ERR_REQUEST, handle, "a request", name);
 }
+Err requests_given(const MPI_Request* array, std::int64_t count, const char* name);
 /// A matched message for MPI_Mrecv.
 inline Err message_at(const MPI_Message* pointer, const char* name) {
-  if (pointer == nullptr) return bad_pointer(name);
+  if (!is_address(pointer)) return bad_pointer(pointer, name);
   if (*pointer == MPI_MESSAGE_NO_PROC || is_live(*pointer, Kind::message)) return ok;
   return bad_handle(MPI_ERR_REQUEST, *pointer, "a matched message", name);
 }
@@ -99,48 +104,72 @@ inline Err message_at(const MPI_Message* pointer, const char* name) {
 inline Err count(std::int64_t value, const char* name) {
   return value >= 0 ? ok : bad_count(value, name);
 }
-inline Err length(std::int64_t value, const char* name) {
-  return value >= 0 ? ok : bad_length(value, name);
+inline Err length(std::int64_t value, const char* name, int cls = MPI_ERR_ARG) {
+  return value >= 0 ? ok : bad_length(value, name, cls);
 }
-inline Err given(const void* pointer, const char* name) {
-  return pointer ? ok : bad_pointer(name);
+inline Err given(const void* pointer, const char* name, int cls = MPI_ERR_ARG) {
+  return is_address(pointer) ? ok : bad_pointer(pointer, name, cls);
 }
-template <class R, class... Args>
-Err given(R (*function)(Args...), const char* name) {
-  return function ? ok : bad_pointer(name);
+/// Null stands for what is not wanted: MPI_STATUS_IGNORE, an answer of an MPI_T query.
+inline Err optional(const void* pointer, const char* name, int cls = MPI_ERR_ARG) {
+  return pointer == nullptr || is_address(pointer) ? ok : bad_pointer(pointer, name, cls);
 }
-template <class R, class... Args>
-Err given(R (*function)(Args..., ...), const char* name) {
-  return function ? ok : bad_pointer(name);
+/// No array is longer than what 47 bits of addresses hold.
+inline Err array(const void* pointer, std::int64_t length, const char* name,
+                 int cls = MPI_ERR_ARG) {
+  if (length >> 45 > 0) return bad_array(length, name);
+  return length <= 0 ? ok : given(pointer, name, cls);
 }
-inline Err array(const void* pointer, std::int64_t length, const char* name) {
-  return pointer || length <= 0 ? ok : bad_pointer(name);
+/// How many edges a graph has whose `nodes` processes have edges up to index[i]. Of more nodes than
+/// processes, which the call reports, no index is looked at.
+inline std::int64_t edges(const Comm& comm, int nodes, const int* index) {
+  return nodes > 0 && nodes <= comm.size() ? index[nodes - 1] : 0;
 }
+/// Without negative ones, which are refused where they are used.
+std::int64_t sum(const int* numbers, std::int64_t length);
+inline Err statuses(const MPI_Status* pointer, std::int64_t length, const char* name) {
+  return length <= 0 ? ok : optional(pointer, name);
+}
+inline Err weights(const int* pointer, std::int64_t length, const char* name) {
+  return pointer == MPI_UNWEIGHTED ? ok : array(pointer, length, name);
+}
+/// A callback may be one of the first `constants` of the ABI: MPI_COMM_NULL_COPY_FN,
+/// MPI_COMM_DUP_FN.
+template <class Function>
+Err function(Function* pointer, std::uintptr_t constants, const char* name) {
+  const auto at = reinterpret_cast<std::uintptr_t>(pointer);
+  return at < constants || at >= object::first_address
+             ? ok
+             : bad_pointer(reinterpret_cast<void*>(at), name);
+}
+
+/// Shorter than MPI_MAX_STRINGTAG_LEN?
+Err string_tag(const char* text, const char* name);
 
 // --- ranks and tags
 // -------------------------------------------------------------------------------
 inline bool in_range(int rank, const Comm& comm) {
   return static_cast<unsigned>(rank) < comm.peers().size();
 }
-inline Err dest(int rank, const Comm& comm, const char* name) {
+[[gnu::always_inline]] inline Err dest(int rank, const Comm& comm, const char* name) {
   return in_range(rank, comm) || rank == MPI_PROC_NULL ? ok : bad_dest(rank, comm, name);
 }
-inline Err source(int rank, const Comm& comm, const char* name) {
+[[gnu::always_inline]] inline Err source(int rank, const Comm& comm, const char* name) {
   if (in_range(rank, comm) || rank == MPI_ANY_SOURCE || rank == MPI_PROC_NULL) return ok;
   return bad_source(rank, comm, name);
 }
 inline Err rank(int rank, const Comm& comm, const char* name) {
   return in_range(rank, comm) ? ok : bad_rank(rank, comm, name);
 }
-inline Err root(int root, const Comm& comm, const char* name) {
+[[gnu::always_inline]] inline Err root(int root, const Comm& comm, const char* name) {
   if (in_range(root, comm)) return ok;
   if (comm.is_inter() && (root == MPI_ROOT || root == MPI_PROC_NULL)) return ok;
   return bad_root(root, comm, name);
 }
-inline Err tag(int tag, const char* name) {
+[[gnu::always_inline]] inline Err tag(int tag, const char* name) {
   return tag >= 0 ? ok : bad_tag(tag, name);
 }
-inline Err recv_tag(int tag, const Comm& comm, const char* name) {
+[[gnu::always_inline]] inline Err recv_tag(int tag, const Comm& comm, const char* name) {
   if (tag >= 0) return ok;
   if (tag != MPI_ANY_TAG) return bad_tag(tag, name);
   return comm.by_tag ? bad_any_tag(comm, name) : ok;
@@ -169,56 +198,53 @@ inline bool at_root(const Comm& comm, int root) {
 
 // --- data
 // -----------------------------------------------------------------------------------------
-/// Would touching `type` at address 0 be a mistake, i.e. does the type not hold absolute addresses?
-inline bool needs_address(const Type& type) {
-  return type.size > 0 && type.true_lb < 4096;
-}
-
-/// Not a null pointer, and not one of the constants that stand for a buffer (MPI_IN_PLACE).
-inline bool is_address(const void* pointer) {
-  return reinterpret_cast<std::uintptr_t>(pointer) >= 4096;
-}
-
 /// Does 64 bits hold the bytes of `count` elements?
 inline bool holds(std::int64_t count, const Type& type) {
   std::int64_t bytes;
   return !__builtin_mul_overflow(count, type.size, &bytes);
 }
 
+/// What is not plainly right: MPI_BOTTOM, or an error.
+Err unusual_buffer(const void* buffer, std::int64_t count, const Type* type, MPI_Datatype handle,
+                   const char* names);
 /// `names` are those of the three parameters, as in "sendbuf, sendcount, sendtype".
-inline Err buffer(const void* buffer, std::int64_t count, const Type* type, MPI_Datatype handle,
-                  const char* names) {
+[[gnu::always_inline]] inline Err buffer(const void* buffer, std::int64_t count, const Type* type,
+                                         MPI_Datatype handle, const char* names) {
   if (count >= 0 && type && type->committed && holds(count, *type) &&
-      (is_address(buffer) || count == 0 || !needs_address(*type)))
+      (is_address(buffer) || count == 0))
     return ok;
-  return bad_buffer(buffer, count, type, handle, names);
+  return unusual_buffer(buffer, count, type, handle, names);
 }
 /// The same for each of `blocks` parts of a buffer; none needs no address.
 inline Err buffer(const void* data, std::int64_t count, const Type* type, MPI_Datatype handle,
                   std::int64_t blocks, const char* names) {
   return buffer(blocks > 0 ? data : names, count, type, handle, names);
 }
-/// The same for a buffer that may be MPI_IN_PLACE (count and type are ignored then).
-inline Err operand(const void* data, std::int64_t count, const Type* type, MPI_Datatype handle,
-                   const char* names) {
-  return data == MPI_IN_PLACE ? ok : buffer(data, count, type, handle, names);
-}
 /// One count per process of the communicator and one type ...
-Err operands(const void* data, coll::Counts counts, const Type* type, MPI_Datatype handle,
-             std::int64_t blocks, const char* names);
+Err buffers(const void* data, coll::Counts counts, const Type* type, MPI_Datatype handle,
+            std::int64_t blocks, const char* names);
 /// ... or one type per process; the displacements are bytes then, addresses if data is MPI_BOTTOM.
-Err operands(const void* data, coll::Counts counts, coll::Counts displs, const MPI_Datatype* types,
-             std::int64_t blocks, const char* names);
+Err buffers(const void* data, coll::Counts counts, coll::Counts displs, const MPI_Datatype* types,
+            std::int64_t blocks, const char* names);
+/// `bytes` of memory.
+inline Err memory(const void* pointer, std::int64_t bytes, const char* name) {
+  return is_address(pointer) || bytes <= 0 ? ok : bad_pointer(pointer, name, MPI_ERR_BUFFER);
+}
 
-/// Neighborhood collectives have no MPI_IN_PLACE (§8.6).
-Err not_in_place(const void* send, const void* recv);
+/// Is it MPI_IN_PLACE where that is legal: not on intercommunicators, at the root of rooted calls?
+inline bool in_place(const void* data, const Comm& comm) {
+  return data == MPI_IN_PLACE && !comm.is_inter();
+}
+inline bool in_place(const void* data, const Comm& comm, int root) {
+  return in_place(data, comm) && comm.rank == root;
+}
 
 /// Is the reduction operation defined for the type?
 Err op_defined(const object::Op* op, const Type* type);
 // The rank's own part of what is sent and of what is received must not be the same memory (§2.3).
-[[gnu::cold]] Err aliased(const void* address);
-inline Err not_aliased(const void* send, const void* recv, std::int64_t count) {
-  return count > 0 && send == recv && send != nullptr ? aliased(send) : ok;
+[[gnu::cold]] Err aliased(const void* address, const Type* type);
+inline Err not_aliased(const void* send, const void* recv, std::int64_t count, const Type* type) {
+  return count > 0 && send == recv && send != nullptr ? aliased(send, type) : ok;
 }
 /// `count` elements of a type at `data`.
 struct Part {
@@ -228,7 +254,7 @@ struct Part {
 };
 inline Err apart(const Part& send, const Part& recv) {
   if (send.type == nullptr || send.type != recv.type) return ok;
-  return not_aliased(send.data, recv.data, std::min(send.count, recv.count));
+  return not_aliased(send.data, recv.data, std::min(send.count, recv.count), send.type);
 }
 // The caller's own part of a buffer with one for each process; an intercommunicator has none.
 inline std::int64_t own(const Comm& comm, std::int64_t count) {

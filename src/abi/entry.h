@@ -120,13 +120,18 @@ class Entry {
   /// Call the error handler of `comm` (nullptr: of MPI_COMM_SELF). Returns the error code that the
   /// entry point returns, if the handler returns.
   [[gnu::cold]] int raise(object::Comm* comm, Err error);
-  [[gnu::cold]] int raise(Err error) { return raise(nullptr, error); }
+  [[gnu::cold]] int raise(Err error) { return raise(static_cast<object::Comm*>(nullptr), error); }
+  /// The same with the error handler of what was to be made; without one that of MPI_COMM_SELF.
+  [[gnu::cold]] int raise(object::Errhandler* errhandler, Err error);
   /// For calls without an error handler (MPI_T, files): say the sentence, return the class.
   [[gnu::cold]] int returned(Err error);
 
  private:
   [[gnu::cold]] Err no_rank() const;
   [[gnu::cold]] Err wrong_phase() const;
+  /// `handler`, which is the call's to release, decides about an error on the object of this
+  /// handle.
+  [[gnu::cold]] int call(object::Errhandler& handler, void* object, Err error);
 
   /// What a call has to do beside its own: nothing; to hold the sole lock; or all that there is,
   /// the lock of one place, the trace and the clock.
@@ -165,7 +170,7 @@ inline const datatype::Type* type(MPI_Datatype handle) {
   return datatype::from_handle(handle);
 }
 
-inline object::Comm* Entry::comm(MPI_Comm handle) {
+[[gnu::always_inline]] inline object::Comm* Entry::comm(MPI_Comm handle) {
   object::Comm* comm = status_ ? nullptr : store().comm(handle);
   return comm != nullptr && comm->owner == rank_ ? comm : nullptr;
 }
@@ -189,6 +194,7 @@ object::Comm* comm_of(const MPI_Message* message);
 
 /// The end of an entry point that weft does not implement yet: MPI_ERR_UNSUPPORTED_OPERATION.
 [[gnu::cold]] int not_yet(Fn fn, MPI_Comm comm = MPI_COMM_NULL);
+[[gnu::cold]] int not_yet(Fn fn, MPI_Errhandler errhandler);
 /// The same where errors are returned and not raised.
 [[gnu::cold]] int not_yet_returned(Fn fn);
 

@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/pool.h"
+#include "object/store.h"
 
 namespace weft::abi {
 
@@ -33,12 +34,11 @@ inline MPI_Aint aint_diff(MPI_Aint a, MPI_Aint b) {
   return static_cast<MPI_Aint>(static_cast<std::uintptr_t>(a) - static_cast<std::uintptr_t>(b));
 }
 
-/// Handles below this are constants of the ABI, not addresses.
-inline constexpr std::uintptr_t handle_constants = 4096;
-
-template <class Handle>
-bool is_constant(Handle handle) {
-  return reinterpret_cast<std::uintptr_t>(handle) < handle_constants;
+using object::is_constant;
+/// May this be followed? Neither null nor MPI_IN_PLACE, MPI_UNWEIGHTED, ...
+template <class T>
+bool is_address(const T* pointer) {
+  return !is_constant(pointer);
 }
 
 template <class Handle>
@@ -49,7 +49,7 @@ int to_int(Handle handle) {
 template <class Handle>
 Handle from_int(int value) {
   const auto constant = static_cast<std::uintptr_t>(static_cast<unsigned>(value));
-  if (constant < handle_constants) return reinterpret_cast<Handle>(constant);
+  if (constant < object::first_address) return reinterpret_cast<Handle>(constant);
   return static_cast<Handle>(object_at(value));
 }
 

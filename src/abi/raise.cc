@@ -105,7 +105,7 @@ Place place_of(Rank& rank, MPI_Comm comm, int sendtag, int recvtag) {
 
 Place place_of(Rank& rank, const MPI_Request* requests, std::int64_t count) {
   pt2pt::Engine* engine = nullptr;
-  for (std::int64_t i = 0; requests != nullptr && i < count; ++i) {
+  for (std::int64_t i = 0; is_address(requests) && i < count; ++i) {
     if (!is_live(requests[i], Kind::request)) continue;
     pt2pt::Engine* its = reinterpret_cast<object::Request*>(requests[i])->engine;
     if (engine != nullptr && engine != its) return {};
@@ -115,7 +115,7 @@ Place place_of(Rank& rank, const MPI_Request* requests, std::int64_t count) {
 }
 
 Place place_of(Rank& rank, const MPI_Message* message) {
-  if (message == nullptr || !is_live(*message, Kind::message)) return in_context(rank.engine);
+  if (!is_address(message) || !is_live(*message, Kind::message)) return in_context(rank.engine);
   return in_context(*reinterpret_cast<const pt2pt::Arrived*>(*message)->engine);
 }
 
@@ -137,25 +137,43 @@ Err Entry::wrong_phase() const {
 }
 
 int Entry::raise(object::Comm* comm, Err error) {
-  const Sentence s = compose(fn_, rank_, error);
-  if (rank_ == nullptr || status_) die(rank_, error, s);
+  if (rank_ == nullptr || status_) die(rank_, error, compose(fn_, rank_, error));
   if (comm == nullptr || !is_live(comm, Kind::comm)) comm = without_object(store());
-  if (comm == nullptr) die(rank_, error, s);     // legal before MPI_Init, but went wrong
-  int code = fail(error.cls, "%s", s.text).cls;  // the text is kept for MPI_Error_string
-  MPI_Comm handle = object::handle_of(*comm);
+  if (comm == nullptr)  // legal before MPI_Init, but went wrong
+    die(rank_, error, compose(fn_, rank_, error));
   object::Errhandler* handler = nullptr;
   {
     const sync::Guard guard(store().lock);
     object::retain(*(handler = comm->errhandler));
   }
+  return call(*handler, object::handle_of(*comm), error);
+}
+
+/// What was to be made has no handle yet.
+int Entry::raise(object::Errhandler* handler, Err error) {
+  using What = object::Errhandler::What;
+  if (handler == nullptr || handler->what == What::win_user || handler->what == What::file_user)
+    return raise(error);
+  void* const none = handler->what == What::session_user ? static_cast<void*>(MPI_SESSION_NULL)
+                                                         : static_cast<void*>(MPI_COMM_NULL);
+  {
+    const sync::Guard guard(store().lock);
+    object::retain(*handler);
+  }
+  return call(*handler, none, error);
+}
+
+int Entry::call(object::Errhandler& handler, void* object, Err error) {
+  const Sentence s = compose(fn_, rank_, error);
+  int code = fail(error.cls, "%s", s.text).cls;  // the text is kept for MPI_Error_string
   object::Verdict verdict;
   {
     // The handler may call anything.
     std::optional<sync::Away> away;
     if (const Place place = held(); place.lock != nullptr) away.emplace(*place.lock);
-    verdict = object::invoke_errhandler(*handler, handle, &code);
+    verdict = object::invoke_errhandler(handler, object, &code);
   }
-  object::release(*handler);
+  object::release(handler);
   if (verdict != object::Verdict::return_code) die(rank_, error, s);
   return code;
 }
@@ -166,12 +184,12 @@ int Entry::returned(Err error) {
 }
 
 object::Comm* comm_of(const MPI_Message* message) {
-  if (message == nullptr || !is_live(*message, Kind::message)) return nullptr;
+  if (!is_address(message) || !is_live(*message, Kind::message)) return nullptr;
   return reinterpret_cast<const pt2pt::Arrived*>(*message)->comm;
 }
 
 object::Comm* comm_of(const MPI_Request* requests, std::int64_t count) {
-  if (requests == nullptr) return nullptr;
+  if (!is_address(requests)) return nullptr;
   for (std::int64_t i = 0; i < count; ++i) {
     if (!is_live(requests[i], Kind::request)) continue;
     object::Comm* comm = reinterpret_cast<object::Request*>(requests[i])->comm;
@@ -193,6 +211,12 @@ int not_yet(Fn fn, MPI_Comm comm) {
   Entry entry(fn, When::always);
   if (entry.status()) return entry.raise(entry.status());
   return entry.raise(entry.comm(comm), unsupported(fn));
+}
+
+int not_yet(Fn fn, MPI_Errhandler errhandler) {
+  Entry entry(fn, When::always);
+  if (entry.status()) return entry.raise(entry.status());
+  return entry.raise(entry.errhandler(errhandler), unsupported(fn));
 }
 
 int not_yet_returned(Fn fn) {

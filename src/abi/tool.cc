@@ -28,12 +28,32 @@ int param_count() {
   return static_cast<int>(param_table().size());
 }
 
-Err error(int cls) {
-  return Err{cls};
+Err bad_index(int index, const char* what, int count) {
+  return fail(MPI_T_ERR_INVALID_INDEX, "the index is %d; there are %d %s, numbered from 0", index,
+              count, what);
 }
 
-Err ready(const Rank& rank) {
-  return rank.tool_inits > 0 ? ok : error(MPI_T_ERR_NOT_INITIALIZED);
+Err bad_name(const char* name, const char* what, const char* teller) {
+  return fail(MPI_T_ERR_INVALID_NAME, "no %s is called \"%s\"; %s tells the names", what, name,
+              teller);
+}
+
+Err bad_session() {
+  return fail(
+      MPI_T_ERR_INVALID_SESSION,
+      "pe_session is no session of this rank, or was freed; MPI_T_pvar_session_create makes "
+      "one");
+}
+
+Err bad_handle(const char* what, const char* maker) {
+  return fail(MPI_T_ERR_INVALID_HANDLE, "the handle is of no %s, or was freed; %s makes one", what,
+              maker);
+}
+Err bad_cvar() {
+  return bad_handle("control variable", "MPI_T_cvar_handle_alloc");
+}
+Err bad_pvar() {
+  return bad_handle("performance variable of this session", "MPI_T_pvar_handle_alloc");
 }
 
 template <class T>
@@ -84,8 +104,9 @@ std::vector<int> params_of(int category) {
   return out;
 }
 
-bool is_category(int index) {
-  return index >= 0 && index <= static_cast<int>(rooms().size());
+Err check_category(int index) {
+  const int count = static_cast<int>(rooms().size()) + 1;
+  return index >= 0 && index < count ? ok : bad_index(index, "categories", count);
 }
 bool is_counters(int index) {
   return index == static_cast<int>(rooms().size());
@@ -142,45 +163,53 @@ void set_value(Rank& rank, PvarHandle& pvar, const Values& values) {
 template <class What>
 Err for_handles(Rank& rank, MPI_T_pvar_session session, MPI_T_pvar_handle handle, int refusal,
                 What what) {
-  WEFT_TRY(ready(rank));
   PvarSession* s = session_of(session);
-  if (s == nullptr) return error(MPI_T_ERR_INVALID_SESSION);
+  if (s == nullptr) return bad_session();
   if (handle == MPI_T_PVAR_ALL_HANDLES) {
     for (PvarHandle* pvar : s->handles)
       if (!def_of(*pvar).is_mark()) what(*pvar);
     return ok;
   }
   PvarHandle* pvar = pvar_of(s, handle);
-  if (pvar == nullptr) return error(MPI_T_ERR_INVALID_HANDLE);
-  if (def_of(*pvar).is_mark()) return error(refusal);
+  if (pvar == nullptr) return bad_pvar();
+  if (def_of(*pvar).is_mark())
+    return fail(refusal, "%s is a high-water mark: it runs always and is read-only",
+                def_of(*pvar).name);
   what(*pvar);
   return ok;
 }
 
 }  // namespace
 
+Err ready(const Rank& rank) {
+  if (rank.tool_inits > 0) return ok;
+  return fail(MPI_T_ERR_NOT_INITIALIZED,
+              "called before MPI_T_init_thread, or after the last MPI_T_finalize");
+}
+
 Err init(Rank& rank, int required, int* provided) {
+  if (required != MPI_THREAD_SINGLE && required != MPI_THREAD_FUNNELED &&
+      required != MPI_THREAD_SERIALIZED && required != MPI_THREAD_MULTIPLE)
+    return fail(MPI_T_ERR_INVALID, "required is %d, which is no level of thread support", required);
   ++rank.tool_inits;
   put(provided, required);
   return ok;
 }
 
 Err finalize(Rank& rank) {
-  WEFT_TRY(ready(rank));
   --rank.tool_inits;
   return ok;
 }
 
 Err cvar_count(Rank& rank, int* count) {
-  WEFT_TRY(ready(rank));
   put(count, param_count());
   return ok;
 }
 
 Err cvar_info(Rank& rank, int index, Text name, int* verbosity, MPI_Datatype* type,
               MPI_T_enum* values, Text help, int* bind, int* scope) {
-  WEFT_TRY(ready(rank));
-  if (index < 0 || index >= param_count()) return error(MPI_T_ERR_INVALID_INDEX);
+  if (index < 0 || index >= param_count())
+    return bad_index(index, "control variables", param_count());
   const ParamDef& p = param_table()[static_cast<std::size_t>(index)];
   put(name, p.name);
   put(verbosity, static_cast<int>(MPI_T_VERBOSITY_USER_BASIC));
@@ -195,20 +224,17 @@ Err cvar_info(Rank& rank, int index, Text name, int* verbosity, MPI_Datatype* ty
 }
 
 Err cvar_index(Rank& rank, const char* name, int* index) {
-  WEFT_TRY(ready(rank));
-  if (name == nullptr || index == nullptr) return error(MPI_T_ERR_INVALID);
   for (int i = 0; i < param_count(); ++i) {
     if (std::strcmp(param_table()[static_cast<std::size_t>(i)].name, name) != 0) continue;
     *index = i;
     return ok;
   }
-  return error(MPI_T_ERR_INVALID_NAME);
+  return bad_name(name, "control variable", "MPI_T_cvar_get_info");
 }
 
 Err cvar_alloc(Rank& rank, int index, MPI_T_cvar_handle* handle, int* count) {
-  WEFT_TRY(ready(rank));
-  if (index < 0 || index >= param_count()) return error(MPI_T_ERR_INVALID_INDEX);
-  if (handle == nullptr) return error(MPI_T_ERR_INVALID);
+  if (index < 0 || index >= param_count())
+    return bad_index(index, "control variables", param_count());
   const ParamDef& p = param_table()[static_cast<std::size_t>(index)];
   CvarHandle* made = rank.store.tools.cvars.create();
   made->index = index;
@@ -219,18 +245,15 @@ Err cvar_alloc(Rank& rank, int index, MPI_T_cvar_handle* handle, int* count) {
 }
 
 Err cvar_free(Rank& rank, MPI_T_cvar_handle* handle) {
-  WEFT_TRY(ready(rank));
-  if (handle == nullptr || param_of(*handle) == nullptr) return error(MPI_T_ERR_INVALID_HANDLE);
+  if (param_of(*handle) == nullptr) return bad_cvar();
   rank.store.tools.cvars.destroy(reinterpret_cast<CvarHandle*>(*handle));
   *handle = MPI_T_CVAR_HANDLE_NULL;
   return ok;
 }
 
 Err cvar_read(Rank& rank, MPI_T_cvar_handle handle, void* value) {
-  WEFT_TRY(ready(rank));
   const ParamDef* p = param_of(handle);
-  if (p == nullptr) return error(MPI_T_ERR_INVALID_HANDLE);
-  if (value == nullptr) return error(MPI_T_ERR_INVALID);
+  if (p == nullptr) return bad_cvar();
   const Params& params = rank.process->params;
   if (p->type == ParamType::boolean) {
     *static_cast<int*>(value) = params.boolean(p->id) ? 1 : 0;
@@ -243,19 +266,20 @@ Err cvar_read(Rank& rank, MPI_T_cvar_handle handle, void* value) {
 }
 
 Err cvar_write(Rank& rank, MPI_T_cvar_handle handle) {
-  WEFT_TRY(ready(rank));
-  return error(param_of(handle) == nullptr ? MPI_T_ERR_INVALID_HANDLE : MPI_T_ERR_CVAR_SET_NEVER);
+  const ParamDef* p = param_of(handle);
+  if (p == nullptr) return bad_cvar();
+  return fail(MPI_T_ERR_CVAR_SET_NEVER,
+              "%s is constant once the process runs; set it in the environment", p->name);
 }
 
 Err pvar_count(Rank& rank, int* count) {
-  WEFT_TRY(ready(rank));
   put(count, counter_count);
   return ok;
 }
 
 Err pvar_info(Rank& rank, int index, Text name, Text help, const PvarInfo& info) {
-  WEFT_TRY(ready(rank));
-  if (index < 0 || index >= counter_count) return error(MPI_T_ERR_INVALID_INDEX);
+  if (index < 0 || index >= counter_count)
+    return bad_index(index, "performance variables", counter_count);
   const CounterDef& c = counter_table[index];
   put(name, c.name);
   put(help, std::string(c.help) + " [" + c.unit + "]");
@@ -271,8 +295,6 @@ Err pvar_info(Rank& rank, int index, Text name, Text help, const PvarInfo& info)
 }
 
 Err pvar_index(Rank& rank, const char* name, int var_class, int* index) {
-  WEFT_TRY(ready(rank));
-  if (name == nullptr || index == nullptr) return error(MPI_T_ERR_INVALID);
   for (int i = 0; i < counter_count; ++i) {
     if (std::strcmp(counter_table[i].name, name) != 0 ||
         var_class_of(counter_table[i]) != var_class)
@@ -280,20 +302,17 @@ Err pvar_index(Rank& rank, const char* name, int var_class, int* index) {
     *index = i;
     return ok;
   }
-  return error(MPI_T_ERR_INVALID_NAME);
+  return bad_name(name, "performance variable of this class", "MPI_T_pvar_get_info");
 }
 
 Err pvar_session_create(Rank& rank, MPI_T_pvar_session* session) {
-  WEFT_TRY(ready(rank));
-  if (session == nullptr) return error(MPI_T_ERR_INVALID);
   *session = reinterpret_cast<MPI_T_pvar_session>(rank.store.tools.sessions.create());
   return ok;
 }
 
 Err pvar_session_free(Rank& rank, MPI_T_pvar_session* session) {
-  WEFT_TRY(ready(rank));
-  PvarSession* s = session == nullptr ? nullptr : session_of(*session);
-  if (s == nullptr) return error(MPI_T_ERR_INVALID_SESSION);
+  PvarSession* s = session_of(*session);
+  if (s == nullptr) return bad_session();
   for (PvarHandle* handle : s->handles) rank.store.tools.pvars.destroy(handle);
   rank.store.tools.sessions.destroy(s);
   *session = MPI_T_PVAR_SESSION_NULL;
@@ -302,11 +321,10 @@ Err pvar_session_free(Rank& rank, MPI_T_pvar_session* session) {
 
 Err pvar_alloc(Rank& rank, MPI_T_pvar_session session, int index, MPI_T_pvar_handle* handle,
                int* count) {
-  WEFT_TRY(ready(rank));
   PvarSession* s = session_of(session);
-  if (s == nullptr) return error(MPI_T_ERR_INVALID_SESSION);
-  if (index < 0 || index >= counter_count) return error(MPI_T_ERR_INVALID_INDEX);
-  if (handle == nullptr) return error(MPI_T_ERR_INVALID);
+  if (s == nullptr) return bad_session();
+  if (index < 0 || index >= counter_count)
+    return bad_index(index, "performance variables", counter_count);
   PvarHandle* made = rank.store.tools.pvars.create();
   made->index = index;
   made->session = s;
@@ -319,11 +337,10 @@ Err pvar_alloc(Rank& rank, MPI_T_pvar_session session, int index, MPI_T_pvar_han
 }
 
 Err pvar_free(Rank& rank, MPI_T_pvar_session session, MPI_T_pvar_handle* handle) {
-  WEFT_TRY(ready(rank));
   PvarSession* s = session_of(session);
-  if (s == nullptr) return error(MPI_T_ERR_INVALID_SESSION);
-  PvarHandle* pvar = handle == nullptr ? nullptr : pvar_of(s, *handle);
-  if (pvar == nullptr) return error(MPI_T_ERR_INVALID_HANDLE);
+  if (s == nullptr) return bad_session();
+  PvarHandle* pvar = pvar_of(s, *handle);
+  if (pvar == nullptr) return bad_pvar();
   std::erase(s->handles, pvar);
   rank.store.tools.pvars.destroy(pvar);
   *handle = MPI_T_PVAR_HANDLE_NULL;
@@ -350,20 +367,17 @@ Err pvar_reset(Rank& rank, MPI_T_pvar_session session, MPI_T_pvar_handle handle)
 }
 
 Err pvar_read(Rank& rank, MPI_T_pvar_session session, MPI_T_pvar_handle handle, void* value) {
-  WEFT_TRY(ready(rank));
   PvarSession* s = session_of(session);
-  if (s == nullptr) return error(MPI_T_ERR_INVALID_SESSION);
+  if (s == nullptr) return bad_session();
   const PvarHandle* pvar = pvar_of(s, handle);
-  if (pvar == nullptr) return error(MPI_T_ERR_INVALID_HANDLE);
-  if (value == nullptr) return error(MPI_T_ERR_INVALID);
+  if (pvar == nullptr) return bad_pvar();
   std::memcpy(value, value_of(rank, *pvar).data(), value_bytes(*pvar));
   return ok;
 }
 
 Err pvar_write(Rank& rank, MPI_T_pvar_session session, MPI_T_pvar_handle handle,
                const void* value) {
-  if (value == nullptr) return error(MPI_T_ERR_INVALID);
-  if (handle == MPI_T_PVAR_ALL_HANDLES) return error(MPI_T_ERR_INVALID_HANDLE);
+  if (handle == MPI_T_PVAR_ALL_HANDLES) return bad_pvar();
   return for_handles(rank, session, handle, MPI_T_ERR_PVAR_NO_WRITE, [&](PvarHandle& pvar) {
     const auto* first = static_cast<const std::uint64_t*>(value);
     set_value(rank, pvar, Values(first, first + pvar.before.size()));
@@ -371,8 +385,7 @@ Err pvar_write(Rank& rank, MPI_T_pvar_session session, MPI_T_pvar_handle handle,
 }
 
 Err pvar_readreset(Rank& rank, MPI_T_pvar_session session, MPI_T_pvar_handle handle, void* value) {
-  if (value == nullptr) return error(MPI_T_ERR_INVALID);
-  if (handle == MPI_T_PVAR_ALL_HANDLES) return error(MPI_T_ERR_INVALID_HANDLE);
+  if (handle == MPI_T_PVAR_ALL_HANDLES) return bad_pvar();
   return for_handles(rank, session, handle, MPI_T_ERR_PVAR_NO_ATOMIC, [&](PvarHandle& pvar) {
     std::memcpy(value, value_of(rank, pvar).data(), value_bytes(pvar));
     set_value(rank, pvar, Values(pvar.before.size()));
@@ -380,15 +393,13 @@ Err pvar_readreset(Rank& rank, MPI_T_pvar_session session, MPI_T_pvar_handle han
 }
 
 Err category_count(Rank& rank, int* count) {
-  WEFT_TRY(ready(rank));
   put(count, static_cast<int>(rooms().size()) + 1);
   return ok;
 }
 
 Err category_info(Rank& rank, int index, Text name, Text help, int* cvars, int* pvars,
                   int* categories) {
-  WEFT_TRY(ready(rank));
-  if (!is_category(index)) return error(MPI_T_ERR_INVALID_INDEX);
+  WEFT_TRY(check_category(index));
   const std::string_view which =
       is_counters(index) ? "counters" : rooms()[static_cast<std::size_t>(index)];
   put(name, which);
@@ -401,19 +412,16 @@ Err category_info(Rank& rank, int index, Text name, Text help, int* cvars, int* 
 }
 
 Err category_index(Rank& rank, const char* name, int* index) {
-  WEFT_TRY(ready(rank));
-  if (name == nullptr || index == nullptr) return error(MPI_T_ERR_INVALID);
   auto all = rooms();
   all.push_back("counters");
   const auto at = std::find(all.begin(), all.end(), std::string_view(name));
-  if (at == all.end()) return error(MPI_T_ERR_INVALID_NAME);
+  if (at == all.end()) return bad_name(name, "category", "MPI_T_category_get_info");
   *index = static_cast<int>(at - all.begin());
   return ok;
 }
 
 Err category_cvars(Rank& rank, int index, int length, int* indices) {
-  WEFT_TRY(ready(rank));
-  if (!is_category(index)) return error(MPI_T_ERR_INVALID_INDEX);
+  WEFT_TRY(check_category(index));
   const auto all = params_of(index);
   for (int i = 0; i < std::min(length, static_cast<int>(all.size())); ++i)
     indices[i] = all[static_cast<std::size_t>(i)];
@@ -421,28 +429,24 @@ Err category_cvars(Rank& rank, int index, int length, int* indices) {
 }
 
 Err category_pvars(Rank& rank, int index, int length, int* indices) {
-  WEFT_TRY(ready(rank));
-  if (!is_category(index)) return error(MPI_T_ERR_INVALID_INDEX);
+  WEFT_TRY(check_category(index));
   for (int i = 0; is_counters(index) && i < std::min(length, counter_count); ++i) indices[i] = i;
   return ok;
 }
 
 Err category_none(Rank& rank, int index, int* count) {
-  WEFT_TRY(ready(rank));
-  if (!is_category(index)) return error(MPI_T_ERR_INVALID_INDEX);
+  WEFT_TRY(check_category(index));
   put(count, 0);
   return ok;
 }
 
 Err none(Rank& rank, int* count) {
-  WEFT_TRY(ready(rank));
   put(count, 0);
   return ok;
 }
 
 Err nothing(Rank& rank, int cls) {
-  WEFT_TRY(ready(rank));
-  return error(cls);
+  return fail(cls, "there are no events, event sources and enumerations here");
 }
 
 }  // namespace weft::abi::tool

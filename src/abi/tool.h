@@ -20,6 +20,8 @@ struct Text {
   int* size;
 };
 
+/// MPI_T_ERR_NOT_INITIALIZED between MPI_T_finalize and MPI_T_init_thread; the entry points ask.
+Err ready(const Rank& rank);
 Err init(Rank& rank, int required, int* provided);
 Err finalize(Rank& rank);
 

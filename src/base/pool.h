@@ -72,7 +72,7 @@ extern constinit std::atomic<std::size_t> region_used;
 
 /// Is `handle` a live object of kind `kind` of this process? Safe for any bit pattern. hot: two
 /// loads that are always cached, and the object's header.
-inline bool is_live(const void* handle, Kind kind) {
+[[gnu::always_inline]] inline bool is_live(const void* handle, Kind kind) {
   // acquire: where there are chunks the base is known. pairs with take_chunk()
   const std::size_t used = pool_detail::region_used.load(std::memory_order_acquire);
   const std::uintptr_t base = pool_detail::region_base.load(std::memory_order_relaxed);

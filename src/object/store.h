@@ -83,14 +83,15 @@ struct Store {
   void destroy(Request* request);
 };
 
-/// Handles below this are constants of the ABI, never addresses.
+/// What is below this is a constant of the ABI (a predefined handle, MPI_IN_PLACE, null), never an
+/// address: no object of a program lies there.
 inline constexpr std::uintptr_t first_address = 4096;
 template <class Handle>
 bool is_constant(Handle handle) {
   return reinterpret_cast<std::uintptr_t>(handle) < first_address;
 }
 
-inline Comm* Store::comm(MPI_Comm handle) {
+[[gnu::always_inline]] inline Comm* Store::comm(MPI_Comm handle) {
   if (handle == MPI_COMM_WORLD) return comm_world;
   if (handle == MPI_COMM_SELF) return comm_self;
   if (is_constant(handle) || !is_live(handle, Kind::comm)) return nullptr;

@@ -31,6 +31,7 @@ class Param:
     large_only: bool  # exists in the _c form only
     length: list      # [] for a scalar, ["count"] or ["n", "3"] for an array
     function: str     # function kinds: the type's name
+    constants: int = 0  # and how many constants of the ABI are such functions
 
     def base_type(self, large):
         if self.kind.c_type == "function*":
@@ -177,6 +178,9 @@ class Spec:
         self.kinds = read_kinds(folder / "kinds.txt")
         self.chapters = read_functions(folder / "functions.txt", self.kinds)
         self.constants = read_constants(folder / "constants.txt")
+        callbacks = {g.c_type: len(g.values) for g in self.constants if g.form == "cast"}
+        for param in (p for c in self.chapters for f in c.functions for p in f.params):
+            param.constants = callbacks.get(param.function + "*", 0)
         self.types = [line for _, line in lines_of(folder / "types.txt")]
         self.functions = {f.name: f for c in self.chapters for f in c.functions}
         self.defaults = {}
@@ -193,7 +197,8 @@ class Spec:
                 raise SpecError(f"{path}: MPI_{name} is no function of the standard")
             self.functions[name].overlay = entry
         for name, function in self.functions.items():  # the forms of a collective share checks
-            shared = {k: v for k, v in function.overlay.items() if k in ("checks", "root_checks")}
+            shared = {k: v for k, v in function.overlay.items()
+                      if k in ("checks", "root_checks", "unless")}
             for form in {"I" + name.lower(), name + "_init"} & self.functions.keys():
                 self.functions[form].overlay = shared | self.functions[form].overlay
 

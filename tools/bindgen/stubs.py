@@ -20,8 +20,8 @@ HANDLES = {
     "ERRHANDLER": ("entry.errhandler", "object::Errhandler*"),
 }
 
-# Checks of one scalar input argument by kind. {p} the converted pointer, {a} the argument,
-# {comm} the communicator's pointer (the check is left out where there is none).
+# Checks of one scalar input argument by kind. {p} the converted pointer, {a} the argument, {t} what
+# they all end with, {comm} the communicator's pointer (the check is left out where there is none).
 CHECKS = {
     "COMMUNICATOR": "check::comm({p}, {a}, \"{a}\")",
     "OPERATION": "check::op({p}, {a}, \"{a}\")",
@@ -36,21 +36,19 @@ CHECKS = {
     "RANK_NNI": "check::rank({a}, *{comm}, \"{a}\")",
     "TAG": "check::tag({a}, \"{a}\")",
     "RECV_TAG": "check::recv_tag({a}, *{comm}, \"{a}\")",
-    "STRING": "check::given({a}, \"{a}\")",
-    "STATUS": "check::given({a}, \"{a}\")",
-    "ARRAY_LENGTH": "check::length({a}, \"{a}\")",
+    "STRING": "check::given({a}, {t})",
+    "STATUS": "check::given({a}, {t})",
+    "LOGICAL_VOID": "check::given({a}, {t})",
+    "ARRAY_LENGTH": "check::length({a}, {t})",
     "ARRAY_LENGTH_NNI": "check::count({a}, \"{a}\")",
     "NUM_DIMS": "check::length({a}, \"{a}\")",
+    "DEGREE": "check::length({a}, \"{a}\")",
     "ARRAY_LENGTH_PI": "check::length({a}, \"{a}\")",
     "POLYDTYPE_NUM_ELEM_NNI": "check::count({a}, \"{a}\")",
     "POLYXFER_NUM_ELEM_NNI": "check::count({a}, \"{a}\")",
     "POLYNUM_BYTES_NNI": "check::count({a}, \"{a}\")",
 }
 
-# Kinds whose pointers may be null by the standard, or are looked at by the target.
-MAY_BE_NULL = {"BUFFER", "ARGUMENT_COUNT", "ARGUMENT_LIST", "WEIGHT", "EXTRA_STATE",
-               "EXTRA_STATE2", "ATTRIBUTE_VAL_10", "TOOL_MPI_OBJ", "FUNCTION", "POLYFUNCTION",
-               "STRING_ARRAY", "STRING_2DARRAY", "C_BUFFER2"}
 COUNTS = {"POLYXFER_NUM_ELEM_NNI", "POLYXFER_NUM_ELEM", "POLYDTYPE_NUM_ELEM_NNI",
           "POLYDTYPE_NUM_ELEM"}
 BYTES = {"POLYNUM_BYTES_NNI", "POLYDTYPE_PACK_SIZE"}
@@ -95,6 +93,7 @@ class Stub:
                  if p.kind.name == "COMMUNICATOR" and p.name in self.handles]
         self.comm = comms[0] if comms else ""
         self.raises = self.overlay.get("errors") != "none"
+        self.tail = "".join(f", {cls}" for cls in [self.overlay.get("pointers")] if cls)
         self.root = next((p.name for p in self.params if p.kind.name == "ROOT"), "")
 
     def expand(self, text):
@@ -110,13 +109,11 @@ class Stub:
         """(parameter, the line that turns its handle into an object)"""
         for p in self.handles.values():
             convert, c_type = HANDLES[p.kind.name]
-            star = "*" if p.direction == "inout" else ""
-            guard = f"{p.name} == nullptr ? nullptr : " if star else ""
-            yield p.name, f"{c_type} {p.name}_p = {guard}{convert}({star}{p.name});"
+            value = f"handle_at({p.name})" if p.direction == "inout" else p.name
+            yield p.name, f"{c_type} {p.name}_p = {convert}({value});"
 
-    def data_checks(self, buffers, counts, p):
+    def data_checks(self, buffers, counts, displs, p):
         """Buffers with their count and type: one check for all three."""
-        word = "operand" if self.overlay.get("in_place") else "buffer"
         ops = any(q.kind.name == "OPERATION" for q in self.params)
         usual = "comm.size()" if ops else "check::peers(comm)"
         sent, received = self.overlay.get("blocks", [usual, usual])
@@ -125,83 +122,99 @@ class Stub:
             names = ", ".join([buffer.name] + [c.name for c in counts] + [p.name])
             many = p.length or counts[0].length
             count = f"counts({counts[0].name})" if many else counts[0].name
-            types = p.name if p.length else f"{p.name}_p, {p.name}"
-            if p.length:
-                types = f"counts({self.params[self.params.index(p) - 1].name}), {types}"
+            types = f"counts({displs[0].name}), {p.name}" if p.length else f"{p.name}_p, {p.name}"
             args = f"{buffer.name}, {count}, {types}"
             if many or "blocks" in self.overlay:
                 args += f", {blocks}"
-            yield f'check::{"operands" if many else word}({args}, "{names}")', buffer.root
+            root = "all" if buffer.direction == "inout" else buffer.root
+            for d in displs:
+                yield f'check::array({d.name}, {blocks}, "{d.name}")', root, buffer
+            yield f'check::{"buffers" if many else "buffer"}({args}, "{names}")', root, buffer
+
+    def length(self, p):
+        """How long an array is, as far as the arguments say; or ''."""
+        if p.name in self.overlay.get("lengths", {}):
+            return self.expand(self.overlay["lengths"][p.name])
+        if p.length[0] in {q.name for q in self.params if q.direction == "in"}:
+            return p.length[0]
+        return next((q.length[0] for q in self.several()), "")
 
     def check(self, p):
         """The check of one argument, or ''."""
-        values = dict(a=p.name, p=f"{p.name}_p", comm=f"{self.comm}_p")
+        tail = f'"{p.name}"{self.tail}'
+        values = dict(a=p.name, p=f"{p.name}_p", comm=f"{self.comm}_p", t=tail)
         if p.direction == "in" and not p.length:
+            if p.function:
+                return f'check::function({p.name}, {p.constants}, "{p.name}")'
             text = CHECKS.get(p.kind.name, "")
             if "{comm}" in text and not self.comm:
                 return ""
             return text.format(**values)
         if p.name in self.handles:  # inout: the handle it points to
             return CHECKS[p.kind.name].replace(" {a},", " handle_at({a}),").format(**values)
-        if p.kind.name in MAY_BE_NULL or (p.kind.name == "STATUS" and p.direction == "out"):
-            return ""
-        if p.kind.name == "REQUEST" and p.direction == "inout":
+        if p.kind.name == "REQUEST" and (p.direction == "inout" or p.length):
             what = "requests" if p.length else "request_at"
             count = f", {p.length[0]}" if p.length else ""
             return f'check::{what}({p.name}{count}, "{p.name}")'
         if p.length:
-            named = {q.name for q in self.params if q.direction == "in"}
-            if p.kind.name == "REQUEST":
-                return f'check::requests({p.name}, {p.length[0]}, "{p.name}")'
-            return (f'check::array({p.name}, {p.length[0]}, "{p.name}")'
-                    if p.length[0] in named else "")
-        return f'check::given({p.name}, "{p.name}")'
+            what = {"STATUS": "statuses", "WEIGHT": "weights"}.get(p.kind.name, "array")
+            length = self.length(p)
+            return f"check::{what}({p.name}, {length}, {tail})" if length else ""
+        may = p.kind.name == "STATUS" and p.direction == "out" or self.overlay.get("optional")
+        return f'check::{"optional" if may else "given"}({p.name}, {tail})'
 
     def checks(self):
-        """(check, at the root only? None: everywhere) of all arguments."""
+        """(check, at the root only? None: everywhere, parameter) of all arguments."""
         unchecked = set(self.overlay.get("unchecked", []))
-        first = [p for p in self.params if p.kind.name == "COMMUNICATOR"]
-        ranks = [p for p in self.params if p.kind.name == "ROOT"]
-        buffers, counts, bound = [], [], set()
+        first = [p for p in self.params if p.kind.name in ("COMMUNICATOR", "ROOT")]
+        first.sort(key=lambda p: p.kind.name == "ROOT")
+        buffers, counts, displs, bound = [], [], [], set()
         rest = []
         for p in self.params:
-            if p in first or p in ranks or p.name in unchecked:
+            if p in first or p.name in unchecked:
                 continue
             if p.kind.name == "BUFFER":
                 buffers.append(p)
-            elif p.kind.name in BYTES:
+            elif p.kind.name in BYTES and p.direction == "in":
+                rest.append((self.check(p), None, p))
+                rest += [(f'check::memory({b.name}, {p.name}, "{b.name}")', None, b) for b in buffers]
                 buffers = []
-                rest.append((self.check(p), None))
             elif p.kind.name in COUNTS and buffers and p.direction == "in":
                 counts = [p]
+            elif "DISPLACEMENT" in p.kind.name and p.length and counts and buffers:
+                displs = [p]
             elif p.kind.name == "DATATYPE" and buffers and counts:
-                rest += list(self.data_checks(buffers, counts, p))
+                rest += list(self.data_checks(buffers, counts, displs, p))
                 bound.add(p.name)
-                buffers, counts = [], []
+                buffers, counts, displs = [], [], []
             else:
                 is_op = p.kind.name == "OPERATION"
-                rest.append((self.check(p), p.root or ("op" if is_op else None)))
+                rest.append((self.check(p), p.root or ("all" if is_op else None), p))
                 if is_op and len(bound) == 1:
-                    rest.append((f"check::op_defined({p.name}_p, {bound.copy().pop()}_p)", "op"))
-        out = [(self.check(p), None) for p in first + ranks if p.name not in unchecked] + rest
+                    rest.append((f"check::op_defined({p.name}_p, {bound.copy().pop()}_p)", "all", p))
+        rest += [(f'check::given({b.name}, "{b.name}"{self.tail})', None, b) for b in buffers]
+        out = [(self.check(p), None, p) for p in first if p.name not in unchecked] + rest
         for key, root in (("checks", None), ("root_checks", True)):
-            out += [(self.expand(text), root) for text in self.overlay.get(key, [])]
-        return [(text, root) for text, root in out if text]
+            out += [(self.expand(text), root, None) for text in self.overlay.get(key, [])]
+        return [check for check in out if check[0]]
 
-    def condition(self, root_only):
-        """When a check applies: an argument of a rooted collective may not be significant."""
+    def condition(self, root_only, p):
+        """When a check applies: not to a special value, nor to what a rooted call ignores here."""
+        unless = self.overlay.get("unless", {}).get(p.name if p else "")
+        special = f" && !({self.expand(unless)})" if unless else ""
         if not self.root or root_only is None:
-            return ""
-        if root_only == "op":  # counts for the root of an intercommunicator too, not beside it
-            return f" && {self.root} != MPI_PROC_NULL"
+            return special
+        if root_only == "all":  # counts for the root of an intercommunicator too, not beside it
+            return f" && {self.root} != MPI_PROC_NULL" + special
         call = f"at_root(*{self.comm}_p, {self.root})" if root_only else f"takes_part({self.root})"
-        return f" && check::{call}"
+        return f" && check::{call}" + special
 
     def lines(self):
         if not self.f.works:
-            target = self.raises and self.comm and self.handles[self.comm].direction == "in"
+            comm = self.comm if self.comm and self.handles[self.comm].direction == "in" else ""
+            target = self.overlay.get("errors", comm).lstrip("&") if self.raises else ""
             end = "not_yet" if self.raises else "not_yet_returned"
-            yield f"return {end}(Fn::{self.name}{', ' + self.comm if target else ''});"
+            yield f"return {end}(Fn::{self.name}{', ' + target if target else ''});"
             return
         if "body" in self.overlay:
             yield from self.overlay["body"].strip().splitlines()
@@ -241,14 +254,13 @@ class Stub:
         errors = f"{self.comm}_p, " if self.comm and self.raises else ""
         if self.raises and "errors" in self.overlay:
             errors = "errors, "
-            yield f"object::Comm* errors = {self.expand(self.overlay['errors'])};"
+            yield f"auto* errors = {self.expand(self.overlay['errors'])};"
         yield "Err e = entry.status();"
-        checks = self.checks() if self.overlay.get("checks_by_kind", True) else []
-        if checks:
-            yield "if (entry.checking()) {"
-            for text, root in checks:
-                yield f"  if (!e{self.condition(root)}) e = {text};"
-            yield "}"
+        if self.overlay.get("ready"):
+            yield f"if (!e) e = {self.overlay['ready']};"
+        if checks := [f"  if (!e{self.condition(root, p)}) e = {text};"
+                      for text, root, p in self.checks()]:
+            yield from ["if (entry.checking()) {", *checks, "}"]
         call = self.overlay.get("call_c") if self.large else None
         call = self.expand(call or self.overlay["call"])
         if self.several():
@@ -315,37 +327,21 @@ const char* name(Fn fn) {{ return names[static_cast<int>(fn)]; }}
 """
 
 
-def handle_constants(spec):
-    """(name, value) of every predefined handle."""
-    handles = {m[1] for line in spec.types if (m := re.match(r"handle (\w+) MPI_ABI_", line))}
+def named_constants(spec):
+    """(name, value) of every constant that is passed as a handle or as an address."""
+    types = {m[1] for line in spec.types if (m := re.match(r"handle (\w+) MPI_ABI_", line))}
     for group in spec.constants:
-        if group.form == "cast" and group.c_type in handles:
-            yield from ((n, v) for n, v, _ in group.values if not v.startswith("MPI_"))
-
-
-def constants_h():
-    return """\
-// SPDX-License-Identifier: Apache-2.0
-//
-// The names of predefined handles, for messages. Generated by tools/bindgen.
-#pragma once
-
-namespace weft::abi {
-
-/// "MPI_INT"; nullptr if no predefined handle has this value.
-const char* constant_name(int value);
-
-}  // namespace weft::abi
-"""
+        if group.form == "cast" and group.c_type in types | {"void*", "int*"}:
+            yield from ((n, v) for n, v, _ in group.values if not v.startswith("MPI_") and v != "0")
 
 
 def constants_cc(spec):
-    cases = "".join(f'    case {v}: return "{n}";\n' for n, v in handle_constants(spec))
+    cases = "".join(f'    case {v}: return "{n}";\n' for n, v in named_constants(spec))
     return f"""\
 // SPDX-License-Identifier: Apache-2.0
 //
-// The names of predefined handles. Generated by tools/bindgen.
-#include "abi/gen/constants.h"
+// The names of predefined handles and addresses. Generated by tools/bindgen.
+#include "abi/constants.h"
 
 namespace weft::abi {{
 
@@ -377,5 +373,5 @@ def exports_map(spec):
 def stub_files(spec):
     """{file name under src/abi/gen: text}"""
     files = {f"{c.name}.cc": chapter_file(c, spec.chapter_defaults(c)) for c in spec.chapters}
-    return {**files, "fn.h": fn_h(spec), "fn.cc": fn_cc(spec), "constants.h": constants_h(),
-            "constants.cc": constants_cc(spec), "exports.map": exports_map(spec)}
+    return {**files, "fn.h": fn_h(spec), "fn.cc": fn_cc(spec), "constants.cc": constants_cc(spec),
+            "exports.map": exports_map(spec)}

@@ -63,6 +63,10 @@ extern "C" int PMPI_Abi_set_fortran_booleans(int logical_size, void *logical_tru
     void *logical_false) {
   Entry entry(Fn::Abi_set_fortran_booleans, When::always);
   Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::given(logical_true, "logical_true");
+    if (!e) e = check::given(logical_false, "logical_false");
+  }
   if (!e) e = set_fortran_booleans(logical_size, logical_true, logical_false);
   return e ? entry.raise(e) : MPI_SUCCESS;
 }

@@ -16,9 +16,9 @@ extern "C" int PMPI_Allgather(const void *sendbuf, int sendcount, MPI_Datatype s
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
-    if (!e) e = check::operand(sendbuf, sendcount, sendtype_p, sendtype,
-        "sendbuf, sendcount, sendtype");
-    if (!e) e = check::operand(recvbuf, recvcount, recvtype_p, recvtype,
+    if (!e && !(check::in_place(sendbuf, *comm_p))) e = check::buffer(sendbuf, sendcount,
+        sendtype_p, sendtype, "sendbuf, sendcount, sendtype");
+    if (!e) e = check::buffer(recvbuf, recvcount, recvtype_p, recvtype,
         "recvbuf, recvcount, recvtype");
     if (!e) e = check::apart({sendbuf, sendcount, sendtype_p}, check::own(*comm_p, recvbuf,
         recvcount, recvtype_p));
@@ -38,9 +38,9 @@ extern "C" int PMPI_Allgather_c(const void *sendbuf, MPI_Count sendcount, MPI_Da
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
-    if (!e) e = check::operand(sendbuf, sendcount, sendtype_p, sendtype,
-        "sendbuf, sendcount, sendtype");
-    if (!e) e = check::operand(recvbuf, recvcount, recvtype_p, recvtype,
+    if (!e && !(check::in_place(sendbuf, *comm_p))) e = check::buffer(sendbuf, sendcount,
+        sendtype_p, sendtype, "sendbuf, sendcount, sendtype");
+    if (!e) e = check::buffer(recvbuf, recvcount, recvtype_p, recvtype,
         "recvbuf, recvcount, recvtype");
     if (!e) e = check::apart({sendbuf, sendcount, sendtype_p}, check::own(*comm_p, recvbuf,
         recvcount, recvtype_p));
@@ -62,9 +62,9 @@ extern "C" int PMPI_Allgather_init(const void *sendbuf, int sendcount, MPI_Datat
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
-    if (!e) e = check::operand(sendbuf, sendcount, sendtype_p, sendtype,
-        "sendbuf, sendcount, sendtype");
-    if (!e) e = check::operand(recvbuf, recvcount, recvtype_p, recvtype,
+    if (!e && !(check::in_place(sendbuf, *comm_p))) e = check::buffer(sendbuf, sendcount,
+        sendtype_p, sendtype, "sendbuf, sendcount, sendtype");
+    if (!e) e = check::buffer(recvbuf, recvcount, recvtype_p, recvtype,
         "recvbuf, recvcount, recvtype");
     if (!e) e = check::info(info_p, info, "info");
     if (!e) e = check::given(request, "request");
@@ -89,9 +89,9 @@ extern "C" int PMPI_Allgather_init_c(const void *sendbuf, MPI_Count sendcount,
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
-    if (!e) e = check::operand(sendbuf, sendcount, sendtype_p, sendtype,
-        "sendbuf, sendcount, sendtype");
-    if (!e) e = check::operand(recvbuf, recvcount, recvtype_p, recvtype,
+    if (!e && !(check::in_place(sendbuf, *comm_p))) e = check::buffer(sendbuf, sendcount,
+        sendtype_p, sendtype, "sendbuf, sendcount, sendtype");
+    if (!e) e = check::buffer(recvbuf, recvcount, recvtype_p, recvtype,
         "recvbuf, recvcount, recvtype");
     if (!e) e = check::info(info_p, info, "info");
     if (!e) e = check::given(request, "request");
@@ -115,9 +115,10 @@ extern "C" int PMPI_Allgatherv(const void *sendbuf, int sendcount, MPI_Datatype 
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
-    if (!e) e = check::operand(sendbuf, sendcount, sendtype_p, sendtype,
-        "sendbuf, sendcount, sendtype");
-    if (!e) e = check::operands(recvbuf, counts(recvcounts), recvtype_p, recvtype,
+    if (!e && !(check::in_place(sendbuf, *comm_p))) e = check::buffer(sendbuf, sendcount,
+        sendtype_p, sendtype, "sendbuf, sendcount, sendtype");
+    if (!e) e = check::array(displs, check::peers(*comm_p), "displs");
+    if (!e) e = check::buffers(recvbuf, counts(recvcounts), recvtype_p, recvtype,
         check::peers(*comm_p), "recvbuf, recvcounts, recvtype");
     if (!e) e = check::apart({sendbuf, sendcount, sendtype_p}, check::own(*comm_p, recvbuf,
         counts(recvcounts), counts(displs), recvtype_p));
@@ -138,9 +139,10 @@ extern "C" int PMPI_Allgatherv_c(const void *sendbuf, MPI_Count sendcount, MPI_D
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
-    if (!e) e = check::operand(sendbuf, sendcount, sendtype_p, sendtype,
-        "sendbuf, sendcount, sendtype");
-    if (!e) e = check::operands(recvbuf, counts(recvcounts), recvtype_p, recvtype,
+    if (!e && !(check::in_place(sendbuf, *comm_p))) e = check::buffer(sendbuf, sendcount,
+        sendtype_p, sendtype, "sendbuf, sendcount, sendtype");
+    if (!e) e = check::array(displs, check::peers(*comm_p), "displs");
+    if (!e) e = check::buffers(recvbuf, counts(recvcounts), recvtype_p, recvtype,
         check::peers(*comm_p), "recvbuf, recvcounts, recvtype");
     if (!e) e = check::apart({sendbuf, sendcount, sendtype_p}, check::own(*comm_p, recvbuf,
         counts(recvcounts), counts(displs), recvtype_p));
@@ -163,9 +165,10 @@ extern "C" int PMPI_Allgatherv_init(const void *sendbuf, int sendcount, MPI_Data
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
-    if (!e) e = check::operand(sendbuf, sendcount, sendtype_p, sendtype,
-        "sendbuf, sendcount, sendtype");
-    if (!e) e = check::operands(recvbuf, counts(recvcounts), recvtype_p, recvtype,
+    if (!e && !(check::in_place(sendbuf, *comm_p))) e = check::buffer(sendbuf, sendcount,
+        sendtype_p, sendtype, "sendbuf, sendcount, sendtype");
+    if (!e) e = check::array(displs, check::peers(*comm_p), "displs");
+    if (!e) e = check::buffers(recvbuf, counts(recvcounts), recvtype_p, recvtype,
         check::peers(*comm_p), "recvbuf, recvcounts, recvtype");
     if (!e) e = check::info(info_p, info, "info");
     if (!e) e = check::given(request, "request");
@@ -190,9 +193,10 @@ extern "C" int PMPI_Allgatherv_init_c(const void *sendbuf, MPI_Count sendcount,
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
-    if (!e) e = check::operand(sendbuf, sendcount, sendtype_p, sendtype,
-        "sendbuf, sendcount, sendtype");
-    if (!e) e = check::operands(recvbuf, counts(recvcounts), recvtype_p, recvtype,
+    if (!e && !(check::in_place(sendbuf, *comm_p))) e = check::buffer(sendbuf, sendcount,
+        sendtype_p, sendtype, "sendbuf, sendcount, sendtype");
+    if (!e) e = check::array(displs, check::peers(*comm_p), "displs");
+    if (!e) e = check::buffers(recvbuf, counts(recvcounts), recvtype_p, recvtype,
         check::peers(*comm_p), "recvbuf, recvcounts, recvtype");
     if (!e) e = check::info(info_p, info, "info");
     if (!e) e = check::given(request, "request");
@@ -215,11 +219,12 @@ extern "C" int PMPI_Allreduce(const void *sendbuf, void *recvbuf, int count, MPI
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
-    if (!e) e = check::operand(sendbuf, count, datatype_p, datatype, "sendbuf, count, datatype");
-    if (!e) e = check::operand(recvbuf, count, datatype_p, datatype, "recvbuf, count, datatype");
+    if (!e && !(check::in_place(sendbuf, *comm_p))) e = check::buffer(sendbuf, count, datatype_p,
+        datatype, "sendbuf, count, datatype");
+    if (!e) e = check::buffer(recvbuf, count, datatype_p, datatype, "recvbuf, count, datatype");
     if (!e) e = check::op(op_p, op, "op");
     if (!e) e = check::op_defined(op_p, datatype_p);
-    if (!e) e = check::not_aliased(sendbuf, recvbuf, count);
+    if (!e) e = check::not_aliased(sendbuf, recvbuf, count, datatype_p);
   }
   if (!e) e = coll::allreduce({sendbuf, recvbuf, count, datatype_p, op_p}, *comm_p);
   return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
@@ -235,11 +240,12 @@ extern "C" int PMPI_Allreduce_c(const void *sendbuf, void *recvbuf, MPI_Count co
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
-    if (!e) e = check::operand(sendbuf, count, datatype_p, datatype, "sendbuf, count, datatype");
-    if (!e) e = check::operand(recvbuf, count, datatype_p, datatype, "recvbuf, count, datatype");
+    if (!e && !(check::in_place(sendbuf, *comm_p))) e = check::buffer(sendbuf, count, datatype_p,
+        datatype, "sendbuf, count, datatype");
+    if (!e) e = check::buffer(recvbuf, count, datatype_p, datatype, "recvbuf, count, datatype");
     if (!e) e = check::op(op_p, op, "op");
     if (!e) e = check::op_defined(op_p, datatype_p);
-    if (!e) e = check::not_aliased(sendbuf, recvbuf, count);
+    if (!e) e = check::not_aliased(sendbuf, recvbuf, count, datatype_p);
   }
   if (!e) e = coll::allreduce({sendbuf, recvbuf, count, datatype_p, op_p}, *comm_p);
   return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
@@ -256,13 +262,14 @@ extern "C" int PMPI_Allreduce_init(const void *sendbuf, void *recvbuf, int count
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
-    if (!e) e = check::operand(sendbuf, count, datatype_p, datatype, "sendbuf, count, datatype");
-    if (!e) e = check::operand(recvbuf, count, datatype_p, datatype, "recvbuf, count, datatype");
+    if (!e && !(check::in_place(sendbuf, *comm_p))) e = check::buffer(sendbuf, count, datatype_p,
+        datatype, "sendbuf, count, datatype");
+    if (!e) e = check::buffer(recvbuf, count, datatype_p, datatype, "recvbuf, count, datatype");
     if (!e) e = check::op(op_p, op, "op");
     if (!e) e = check::op_defined(op_p, datatype_p);
     if (!e) e = check::info(info_p, info, "info");
     if (!e) e = check::given(request, "request");
-    if (!e) e = check::not_aliased(sendbuf, recvbuf, count);
+    if (!e) e = check::not_aliased(sendbuf, recvbuf, count, datatype_p);
   }
   if (!e) e = coll::allreduce({sendbuf, recvbuf, count, datatype_p, op_p}, *comm_p,
       persistent(request));
@@ -281,13 +288,14 @@ extern "C" int PMPI_Allreduce_init_c(const void *sendbuf, void *recvbuf, MPI_Cou
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
-    if (!e) e = check::operand(sendbuf, count, datatype_p, datatype, "sendbuf, count, datatype");
-    if (!e) e = check::operand(recvbuf, count, datatype_p, datatype, "recvbuf, count, datatype");
+    if (!e && !(check::in_place(sendbuf, *comm_p))) e = check::buffer(sendbuf, count, datatype_p,
+        datatype, "sendbuf, count, datatype");
+    if (!e) e = check::buffer(recvbuf, count, datatype_p, datatype, "recvbuf, count, datatype");
     if (!e) e = check::op(op_p, op, "op");
     if (!e) e = check::op_defined(op_p, datatype_p);
     if (!e) e = check::info(info_p, info, "info");
     if (!e) e = check::given(request, "request");
-    if (!e) e = check::not_aliased(sendbuf, recvbuf, count);
+    if (!e) e = check::not_aliased(sendbuf, recvbuf, count, datatype_p);
   }
   if (!e) e = coll::allreduce({sendbuf, recvbuf, count, datatype_p, op_p}, *comm_p,
       persistent(request));
@@ -305,9 +313,9 @@ extern "C" int PMPI_Alltoall(const void *sendbuf, int sendcount, MPI_Datatype se
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
-    if (!e) e = check::operand(sendbuf, sendcount, sendtype_p, sendtype,
-        "sendbuf, sendcount, sendtype");
-    if (!e) e = check::operand(recvbuf, recvcount, recvtype_p, recvtype,
+    if (!e && !(check::in_place(sendbuf, *comm_p))) e = check::buffer(sendbuf, sendcount,
+        sendtype_p, sendtype, "sendbuf, sendcount, sendtype");
+    if (!e) e = check::buffer(recvbuf, recvcount, recvtype_p, recvtype,
         "recvbuf, recvcount, recvtype");
     if (!e) e = check::apart(check::own(*comm_p, sendbuf, sendcount, sendtype_p),
         check::own(*comm_p, recvbuf, recvcount, recvtype_p));
@@ -327,9 +335,9 @@ extern "C" int PMPI_Alltoall_c(const void *sendbuf, MPI_Count sendcount, MPI_Dat
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
-    if (!e) e = check::operand(sendbuf, sendcount, sendtype_p, sendtype,
-        "sendbuf, sendcount, sendtype");
-    if (!e) e = check::operand(recvbuf, recvcount, recvtype_p, recvtype,
+    if (!e && !(check::in_place(sendbuf, *comm_p))) e = check::buffer(sendbuf, sendcount,
+        sendtype_p, sendtype, "sendbuf, sendcount, sendtype");
+    if (!e) e = check::buffer(recvbuf, recvcount, recvtype_p, recvtype,
         "recvbuf, recvcount, recvtype");
     if (!e) e = check::apart(check::own(*comm_p, sendbuf, sendcount, sendtype_p),
         check::own(*comm_p, recvbuf, recvcount, recvtype_p));
@@ -351,9 +359,9 @@ extern "C" int PMPI_Alltoall_init(const void *sendbuf, int sendcount, MPI_Dataty
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
-    if (!e) e = check::operand(sendbuf, sendcount, sendtype_p, sendtype,
-        "sendbuf, sendcount, sendtype");
-    if (!e) e = check::operand(recvbuf, recvcount, recvtype_p, recvtype,
+    if (!e && !(check::in_place(sendbuf, *comm_p))) e = check::buffer(sendbuf, sendcount,
+        sendtype_p, sendtype, "sendbuf, sendcount, sendtype");
+    if (!e) e = check::buffer(recvbuf, recvcount, recvtype_p, recvtype,
         "recvbuf, recvcount, recvtype");
     if (!e) e = check::info(info_p, info, "info");
     if (!e) e = check::given(request, "request");
@@ -378,9 +386,9 @@ extern "C" int PMPI_Alltoall_init_c(const void *sendbuf, MPI_Count sendcount,
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
-    if (!e) e = check::operand(sendbuf, sendcount, sendtype_p, sendtype,
-        "sendbuf, sendcount, sendtype");
-    if (!e) e = check::operand(recvbuf, recvcount, recvtype_p, recvtype,
+    if (!e && !(check::in_place(sendbuf, *comm_p))) e = check::buffer(sendbuf, sendcount,
+        sendtype_p, sendtype, "sendbuf, sendcount, sendtype");
+    if (!e) e = check::buffer(recvbuf, recvcount, recvtype_p, recvtype,
         "recvbuf, recvcount, recvtype");
     if (!e) e = check::info(info_p, info, "info");
     if (!e) e = check::given(request, "request");
@@ -404,9 +412,12 @@ extern "C" int PMPI_Alltoallv(const void *sendbuf, const int sendcounts[], const
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
-    if (!e) e = check::operands(sendbuf, counts(sendcounts), sendtype_p, sendtype,
-        check::peers(*comm_p), "sendbuf, sendcounts, sendtype");
-    if (!e) e = check::operands(recvbuf, counts(recvcounts), recvtype_p, recvtype,
+    if (!e && !(check::in_place(sendbuf, *comm_p))) e = check::array(sdispls,
+        check::peers(*comm_p), "sdispls");
+    if (!e && !(check::in_place(sendbuf, *comm_p))) e = check::buffers(sendbuf, counts(sendcounts),
+        sendtype_p, sendtype, check::peers(*comm_p), "sendbuf, sendcounts, sendtype");
+    if (!e) e = check::array(rdispls, check::peers(*comm_p), "rdispls");
+    if (!e) e = check::buffers(recvbuf, counts(recvcounts), recvtype_p, recvtype,
         check::peers(*comm_p), "recvbuf, recvcounts, recvtype");
     if (!e) e = check::apart(check::own(*comm_p, sendbuf, counts(sendcounts), counts(sdispls),
         sendtype_p), check::own(*comm_p, recvbuf, counts(recvcounts), counts(rdispls),
@@ -428,9 +439,12 @@ extern "C" int PMPI_Alltoallv_c(const void *sendbuf, const MPI_Count sendcounts[
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
-    if (!e) e = check::operands(sendbuf, counts(sendcounts), sendtype_p, sendtype,
-        check::peers(*comm_p), "sendbuf, sendcounts, sendtype");
-    if (!e) e = check::operands(recvbuf, counts(recvcounts), recvtype_p, recvtype,
+    if (!e && !(check::in_place(sendbuf, *comm_p))) e = check::array(sdispls,
+        check::peers(*comm_p), "sdispls");
+    if (!e && !(check::in_place(sendbuf, *comm_p))) e = check::buffers(sendbuf, counts(sendcounts),
+        sendtype_p, sendtype, check::peers(*comm_p), "sendbuf, sendcounts, sendtype");
+    if (!e) e = check::array(rdispls, check::peers(*comm_p), "rdispls");
+    if (!e) e = check::buffers(recvbuf, counts(recvcounts), recvtype_p, recvtype,
         check::peers(*comm_p), "recvbuf, recvcounts, recvtype");
     if (!e) e = check::apart(check::own(*comm_p, sendbuf, counts(sendcounts), counts(sdispls),
         sendtype_p), check::own(*comm_p, recvbuf, counts(recvcounts), counts(rdispls),
@@ -454,9 +468,12 @@ extern "C" int PMPI_Alltoallv_init(const void *sendbuf, const int sendcounts[],
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
-    if (!e) e = check::operands(sendbuf, counts(sendcounts), sendtype_p, sendtype,
-        check::peers(*comm_p), "sendbuf, sendcounts, sendtype");
-    if (!e) e = check::operands(recvbuf, counts(recvcounts), recvtype_p, recvtype,
+    if (!e && !(check::in_place(sendbuf, *comm_p))) e = check::array(sdispls,
+        check::peers(*comm_p), "sdispls");
+    if (!e && !(check::in_place(sendbuf, *comm_p))) e = check::buffers(sendbuf, counts(sendcounts),
+        sendtype_p, sendtype, check::peers(*comm_p), "sendbuf, sendcounts, sendtype");
+    if (!e) e = check::array(rdispls, check::peers(*comm_p), "rdispls");
+    if (!e) e = check::buffers(recvbuf, counts(recvcounts), recvtype_p, recvtype,
         check::peers(*comm_p), "recvbuf, recvcounts, recvtype");
     if (!e) e = check::info(info_p, info, "info");
     if (!e) e = check::given(request, "request");
@@ -483,9 +500,12 @@ extern "C" int PMPI_Alltoallv_init_c(const void *sendbuf, const MPI_Count sendco
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
-    if (!e) e = check::operands(sendbuf, counts(sendcounts), sendtype_p, sendtype,
-        check::peers(*comm_p), "sendbuf, sendcounts, sendtype");
-    if (!e) e = check::operands(recvbuf, counts(recvcounts), recvtype_p, recvtype,
+    if (!e && !(check::in_place(sendbuf, *comm_p))) e = check::array(sdispls,
+        check::peers(*comm_p), "sdispls");
+    if (!e && !(check::in_place(sendbuf, *comm_p))) e = check::buffers(sendbuf, counts(sendcounts),
+        sendtype_p, sendtype, check::peers(*comm_p), "sendbuf, sendcounts, sendtype");
+    if (!e) e = check::array(rdispls, check::peers(*comm_p), "rdispls");
+    if (!e) e = check::buffers(recvbuf, counts(recvcounts), recvtype_p, recvtype,
         check::peers(*comm_p), "recvbuf, recvcounts, recvtype");
     if (!e) e = check::info(info_p, info, "info");
     if (!e) e = check::given(request, "request");
@@ -508,9 +528,12 @@ extern "C" int PMPI_Alltoallw(const void *sendbuf, const int sendcounts[], const
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
-    if (!e) e = check::operands(sendbuf, counts(sendcounts), counts(sdispls), sendtypes,
-        check::peers(*comm_p), "sendbuf, sendcounts, sendtypes");
-    if (!e) e = check::operands(recvbuf, counts(recvcounts), counts(rdispls), recvtypes,
+    if (!e && !(check::in_place(sendbuf, *comm_p))) e = check::array(sdispls,
+        check::peers(*comm_p), "sdispls");
+    if (!e && !(check::in_place(sendbuf, *comm_p))) e = check::buffers(sendbuf, counts(sendcounts),
+        counts(sdispls), sendtypes, check::peers(*comm_p), "sendbuf, sendcounts, sendtypes");
+    if (!e) e = check::array(rdispls, check::peers(*comm_p), "rdispls");
+    if (!e) e = check::buffers(recvbuf, counts(recvcounts), counts(rdispls), recvtypes,
         check::peers(*comm_p), "recvbuf, recvcounts, recvtypes");
     if (!e) e = check::apart(check::own(*comm_p, sendbuf, counts(sendcounts), counts(sdispls),
         sendtypes), check::own(*comm_p, recvbuf, counts(recvcounts), counts(rdispls),
@@ -531,9 +554,12 @@ extern "C" int PMPI_Alltoallw_c(const void *sendbuf, const MPI_Count sendcounts[
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
-    if (!e) e = check::operands(sendbuf, counts(sendcounts), counts(sdispls), sendtypes,
-        check::peers(*comm_p), "sendbuf, sendcounts, sendtypes");
-    if (!e) e = check::operands(recvbuf, counts(recvcounts), counts(rdispls), recvtypes,
+    if (!e && !(check::in_place(sendbuf, *comm_p))) e = check::array(sdispls,
+        check::peers(*comm_p), "sdispls");
+    if (!e && !(check::in_place(sendbuf, *comm_p))) e = check::buffers(sendbuf, counts(sendcounts),
+        counts(sdispls), sendtypes, check::peers(*comm_p), "sendbuf, sendcounts, sendtypes");
+    if (!e) e = check::array(rdispls, check::peers(*comm_p), "rdispls");
+    if (!e) e = check::buffers(recvbuf, counts(recvcounts), counts(rdispls), recvtypes,
         check::peers(*comm_p), "recvbuf, recvcounts, recvtypes");
     if (!e) e = check::apart(check::own(*comm_p, sendbuf, counts(sendcounts), counts(sdispls),
         sendtypes), check::own(*comm_p, recvbuf, counts(recvcounts), counts(rdispls),
@@ -555,9 +581,12 @@ extern "C" int PMPI_Alltoallw_init(const void *sendbuf, const int sendcounts[],
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
-    if (!e) e = check::operands(sendbuf, counts(sendcounts), counts(sdispls), sendtypes,
-        check::peers(*comm_p), "sendbuf, sendcounts, sendtypes");
-    if (!e) e = check::operands(recvbuf, counts(recvcounts), counts(rdispls), recvtypes,
+    if (!e && !(check::in_place(sendbuf, *comm_p))) e = check::array(sdispls,
+        check::peers(*comm_p), "sdispls");
+    if (!e && !(check::in_place(sendbuf, *comm_p))) e = check::buffers(sendbuf, counts(sendcounts),
+        counts(sdispls), sendtypes, check::peers(*comm_p), "sendbuf, sendcounts, sendtypes");
+    if (!e) e = check::array(rdispls, check::peers(*comm_p), "rdispls");
+    if (!e) e = check::buffers(recvbuf, counts(recvcounts), counts(rdispls), recvtypes,
         check::peers(*comm_p), "recvbuf, recvcounts, recvtypes");
     if (!e) e = check::info(info_p, info, "info");
     if (!e) e = check::given(request, "request");
@@ -582,9 +611,12 @@ extern "C" int PMPI_Alltoallw_init_c(const void *sendbuf, const MPI_Count sendco
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
-    if (!e) e = check::operands(sendbuf, counts(sendcounts), counts(sdispls), sendtypes,
-        check::peers(*comm_p), "sendbuf, sendcounts, sendtypes");
-    if (!e) e = check::operands(recvbuf, counts(recvcounts), counts(rdispls), recvtypes,
+    if (!e && !(check::in_place(sendbuf, *comm_p))) e = check::array(sdispls,
+        check::peers(*comm_p), "sdispls");
+    if (!e && !(check::in_place(sendbuf, *comm_p))) e = check::buffers(sendbuf, counts(sendcounts),
+        counts(sdispls), sendtypes, check::peers(*comm_p), "sendbuf, sendcounts, sendtypes");
+    if (!e) e = check::array(rdispls, check::peers(*comm_p), "rdispls");
+    if (!e) e = check::buffers(recvbuf, counts(recvcounts), counts(rdispls), recvtypes,
         check::peers(*comm_p), "recvbuf, recvcounts, recvtypes");
     if (!e) e = check::info(info_p, info, "info");
     if (!e) e = check::given(request, "request");
@@ -636,7 +668,7 @@ extern "C" int PMPI_Bcast(void *buffer, int count, MPI_Datatype datatype, int ro
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
     if (!e) e = check::root(root, *comm_p, "root");
-    if (!e && check::takes_part(root)) e = check::operand(buffer, count, datatype_p, datatype,
+    if (!e && root != MPI_PROC_NULL) e = check::buffer(buffer, count, datatype_p, datatype,
         "buffer, count, datatype");
   }
   if (!e) e = coll::bcast({buffer, count, datatype_p}, root, *comm_p);
@@ -653,7 +685,7 @@ extern "C" int PMPI_Bcast_c(void *buffer, MPI_Count count, MPI_Datatype datatype
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
     if (!e) e = check::root(root, *comm_p, "root");
-    if (!e && check::takes_part(root)) e = check::operand(buffer, count, datatype_p, datatype,
+    if (!e && root != MPI_PROC_NULL) e = check::buffer(buffer, count, datatype_p, datatype,
         "buffer, count, datatype");
   }
   if (!e) e = coll::bcast({buffer, count, datatype_p}, root, *comm_p);
@@ -671,7 +703,7 @@ extern "C" int PMPI_Bcast_init(void *buffer, int count, MPI_Datatype datatype, i
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
     if (!e) e = check::root(root, *comm_p, "root");
-    if (!e && check::takes_part(root)) e = check::operand(buffer, count, datatype_p, datatype,
+    if (!e && root != MPI_PROC_NULL) e = check::buffer(buffer, count, datatype_p, datatype,
         "buffer, count, datatype");
     if (!e) e = check::info(info_p, info, "info");
     if (!e) e = check::given(request, "request");
@@ -691,7 +723,7 @@ extern "C" int PMPI_Bcast_init_c(void *buffer, MPI_Count count, MPI_Datatype dat
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
     if (!e) e = check::root(root, *comm_p, "root");
-    if (!e && check::takes_part(root)) e = check::operand(buffer, count, datatype_p, datatype,
+    if (!e && root != MPI_PROC_NULL) e = check::buffer(buffer, count, datatype_p, datatype,
         "buffer, count, datatype");
     if (!e) e = check::info(info_p, info, "info");
     if (!e) e = check::given(request, "request");
@@ -711,11 +743,13 @@ extern "C" int PMPI_Exscan(const void *sendbuf, void *recvbuf, int count, MPI_Da
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
-    if (!e) e = check::operand(sendbuf, count, datatype_p, datatype, "sendbuf, count, datatype");
-    if (!e) e = check::operand(recvbuf, count, datatype_p, datatype, "recvbuf, count, datatype");
+    if (!e && !(check::in_place(sendbuf, *comm_p))) e = check::buffer(sendbuf, count, datatype_p,
+        datatype, "sendbuf, count, datatype");
+    if (!e) e = check::buffer(recvbuf, count, datatype_p, datatype, "recvbuf, count, datatype");
     if (!e) e = check::op(op_p, op, "op");
     if (!e) e = check::op_defined(op_p, datatype_p);
-    if (!e) e = check::not_aliased(sendbuf, recvbuf, count);
+    if (!e) e = check::intra(*comm_p, "comm");
+    if (!e) e = check::not_aliased(sendbuf, recvbuf, count, datatype_p);
   }
   if (!e) e = coll::exscan({sendbuf, recvbuf, count, datatype_p, op_p}, *comm_p);
   return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
@@ -731,11 +765,13 @@ extern "C" int PMPI_Exscan_c(const void *sendbuf, void *recvbuf, MPI_Count count
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
-    if (!e) e = check::operand(sendbuf, count, datatype_p, datatype, "sendbuf, count, datatype");
-    if (!e) e = check::operand(recvbuf, count, datatype_p, datatype, "recvbuf, count, datatype");
+    if (!e && !(check::in_place(sendbuf, *comm_p))) e = check::buffer(sendbuf, count, datatype_p,
+        datatype, "sendbuf, count, datatype");
+    if (!e) e = check::buffer(recvbuf, count, datatype_p, datatype, "recvbuf, count, datatype");
     if (!e) e = check::op(op_p, op, "op");
     if (!e) e = check::op_defined(op_p, datatype_p);
-    if (!e) e = check::not_aliased(sendbuf, recvbuf, count);
+    if (!e) e = check::intra(*comm_p, "comm");
+    if (!e) e = check::not_aliased(sendbuf, recvbuf, count, datatype_p);
   }
   if (!e) e = coll::exscan({sendbuf, recvbuf, count, datatype_p, op_p}, *comm_p);
   return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
@@ -752,13 +788,15 @@ extern "C" int PMPI_Exscan_init(const void *sendbuf, void *recvbuf, int count,
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
-    if (!e) e = check::operand(sendbuf, count, datatype_p, datatype, "sendbuf, count, datatype");
-    if (!e) e = check::operand(recvbuf, count, datatype_p, datatype, "recvbuf, count, datatype");
+    if (!e && !(check::in_place(sendbuf, *comm_p))) e = check::buffer(sendbuf, count, datatype_p,
+        datatype, "sendbuf, count, datatype");
+    if (!e) e = check::buffer(recvbuf, count, datatype_p, datatype, "recvbuf, count, datatype");
     if (!e) e = check::op(op_p, op, "op");
     if (!e) e = check::op_defined(op_p, datatype_p);
     if (!e) e = check::info(info_p, info, "info");
     if (!e) e = check::given(request, "request");
-    if (!e) e = check::not_aliased(sendbuf, recvbuf, count);
+    if (!e) e = check::intra(*comm_p, "comm");
+    if (!e) e = check::not_aliased(sendbuf, recvbuf, count, datatype_p);
   }
   if (!e) e = coll::exscan({sendbuf, recvbuf, count, datatype_p, op_p}, *comm_p,
       persistent(request));
@@ -776,13 +814,15 @@ extern "C" int PMPI_Exscan_init_c(const void *sendbuf, void *recvbuf, MPI_Count 
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
-    if (!e) e = check::operand(sendbuf, count, datatype_p, datatype, "sendbuf, count, datatype");
-    if (!e) e = check::operand(recvbuf, count, datatype_p, datatype, "recvbuf, count, datatype");
+    if (!e && !(check::in_place(sendbuf, *comm_p))) e = check::buffer(sendbuf, count, datatype_p,
+        datatype, "sendbuf, count, datatype");
+    if (!e) e = check::buffer(recvbuf, count, datatype_p, datatype, "recvbuf, count, datatype");
     if (!e) e = check::op(op_p, op, "op");
     if (!e) e = check::op_defined(op_p, datatype_p);
     if (!e) e = check::info(info_p, info, "info");
     if (!e) e = check::given(request, "request");
-    if (!e) e = check::not_aliased(sendbuf, recvbuf, count);
+    if (!e) e = check::intra(*comm_p, "comm");
+    if (!e) e = check::not_aliased(sendbuf, recvbuf, count, datatype_p);
   }
   if (!e) e = coll::exscan({sendbuf, recvbuf, count, datatype_p, op_p}, *comm_p,
       persistent(request));
@@ -801,9 +841,10 @@ extern "C" int PMPI_Gather(const void *sendbuf, int sendcount, MPI_Datatype send
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
     if (!e) e = check::root(root, *comm_p, "root");
-    if (!e && check::takes_part(root)) e = check::operand(sendbuf, sendcount, sendtype_p, sendtype,
+    if (!e && check::takes_part(root) && !(check::in_place(sendbuf, *comm_p,
+        root))) e = check::buffer(sendbuf, sendcount, sendtype_p, sendtype,
         "sendbuf, sendcount, sendtype");
-    if (!e && check::at_root(*comm_p, root)) e = check::operand(recvbuf, recvcount, recvtype_p,
+    if (!e && check::at_root(*comm_p, root)) e = check::buffer(recvbuf, recvcount, recvtype_p,
         recvtype, "recvbuf, recvcount, recvtype");
     if (!e && check::at_root(*comm_p, root)) e = check::apart({sendbuf, sendcount, sendtype_p},
         check::own(*comm_p, recvbuf, recvcount, recvtype_p));
@@ -824,9 +865,10 @@ extern "C" int PMPI_Gather_c(const void *sendbuf, MPI_Count sendcount, MPI_Datat
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
     if (!e) e = check::root(root, *comm_p, "root");
-    if (!e && check::takes_part(root)) e = check::operand(sendbuf, sendcount, sendtype_p, sendtype,
+    if (!e && check::takes_part(root) && !(check::in_place(sendbuf, *comm_p,
+        root))) e = check::buffer(sendbuf, sendcount, sendtype_p, sendtype,
         "sendbuf, sendcount, sendtype");
-    if (!e && check::at_root(*comm_p, root)) e = check::operand(recvbuf, recvcount, recvtype_p,
+    if (!e && check::at_root(*comm_p, root)) e = check::buffer(recvbuf, recvcount, recvtype_p,
         recvtype, "recvbuf, recvcount, recvtype");
     if (!e && check::at_root(*comm_p, root)) e = check::apart({sendbuf, sendcount, sendtype_p},
         check::own(*comm_p, recvbuf, recvcount, recvtype_p));
@@ -849,9 +891,10 @@ extern "C" int PMPI_Gather_init(const void *sendbuf, int sendcount, MPI_Datatype
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
     if (!e) e = check::root(root, *comm_p, "root");
-    if (!e && check::takes_part(root)) e = check::operand(sendbuf, sendcount, sendtype_p, sendtype,
+    if (!e && check::takes_part(root) && !(check::in_place(sendbuf, *comm_p,
+        root))) e = check::buffer(sendbuf, sendcount, sendtype_p, sendtype,
         "sendbuf, sendcount, sendtype");
-    if (!e && check::at_root(*comm_p, root)) e = check::operand(recvbuf, recvcount, recvtype_p,
+    if (!e && check::at_root(*comm_p, root)) e = check::buffer(recvbuf, recvcount, recvtype_p,
         recvtype, "recvbuf, recvcount, recvtype");
     if (!e) e = check::info(info_p, info, "info");
     if (!e) e = check::given(request, "request");
@@ -876,9 +919,10 @@ extern "C" int PMPI_Gather_init_c(const void *sendbuf, MPI_Count sendcount, MPI_
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
     if (!e) e = check::root(root, *comm_p, "root");
-    if (!e && check::takes_part(root)) e = check::operand(sendbuf, sendcount, sendtype_p, sendtype,
+    if (!e && check::takes_part(root) && !(check::in_place(sendbuf, *comm_p,
+        root))) e = check::buffer(sendbuf, sendcount, sendtype_p, sendtype,
         "sendbuf, sendcount, sendtype");
-    if (!e && check::at_root(*comm_p, root)) e = check::operand(recvbuf, recvcount, recvtype_p,
+    if (!e && check::at_root(*comm_p, root)) e = check::buffer(recvbuf, recvcount, recvtype_p,
         recvtype, "recvbuf, recvcount, recvtype");
     if (!e) e = check::info(info_p, info, "info");
     if (!e) e = check::given(request, "request");
@@ -903,9 +947,12 @@ extern "C" int PMPI_Gatherv(const void *sendbuf, int sendcount, MPI_Datatype sen
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
     if (!e) e = check::root(root, *comm_p, "root");
-    if (!e && check::takes_part(root)) e = check::operand(sendbuf, sendcount, sendtype_p, sendtype,
+    if (!e && check::takes_part(root) && !(check::in_place(sendbuf, *comm_p,
+        root))) e = check::buffer(sendbuf, sendcount, sendtype_p, sendtype,
         "sendbuf, sendcount, sendtype");
-    if (!e && check::at_root(*comm_p, root)) e = check::operands(recvbuf, counts(recvcounts),
+    if (!e && check::at_root(*comm_p, root)) e = check::array(displs, check::peers(*comm_p),
+        "displs");
+    if (!e && check::at_root(*comm_p, root)) e = check::buffers(recvbuf, counts(recvcounts),
         recvtype_p, recvtype, check::peers(*comm_p), "recvbuf, recvcounts, recvtype");
     if (!e && check::at_root(*comm_p, root)) e = check::apart({sendbuf, sendcount, sendtype_p},
         check::own(*comm_p, recvbuf, counts(recvcounts), counts(displs), recvtype_p));
@@ -927,9 +974,12 @@ extern "C" int PMPI_Gatherv_c(const void *sendbuf, MPI_Count sendcount, MPI_Data
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
     if (!e) e = check::root(root, *comm_p, "root");
-    if (!e && check::takes_part(root)) e = check::operand(sendbuf, sendcount, sendtype_p, sendtype,
+    if (!e && check::takes_part(root) && !(check::in_place(sendbuf, *comm_p,
+        root))) e = check::buffer(sendbuf, sendcount, sendtype_p, sendtype,
         "sendbuf, sendcount, sendtype");
-    if (!e && check::at_root(*comm_p, root)) e = check::operands(recvbuf, counts(recvcounts),
+    if (!e && check::at_root(*comm_p, root)) e = check::array(displs, check::peers(*comm_p),
+        "displs");
+    if (!e && check::at_root(*comm_p, root)) e = check::buffers(recvbuf, counts(recvcounts),
         recvtype_p, recvtype, check::peers(*comm_p), "recvbuf, recvcounts, recvtype");
     if (!e && check::at_root(*comm_p, root)) e = check::apart({sendbuf, sendcount, sendtype_p},
         check::own(*comm_p, recvbuf, counts(recvcounts), counts(displs), recvtype_p));
@@ -952,9 +1002,12 @@ extern "C" int PMPI_Gatherv_init(const void *sendbuf, int sendcount, MPI_Datatyp
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
     if (!e) e = check::root(root, *comm_p, "root");
-    if (!e && check::takes_part(root)) e = check::operand(sendbuf, sendcount, sendtype_p, sendtype,
+    if (!e && check::takes_part(root) && !(check::in_place(sendbuf, *comm_p,
+        root))) e = check::buffer(sendbuf, sendcount, sendtype_p, sendtype,
         "sendbuf, sendcount, sendtype");
-    if (!e && check::at_root(*comm_p, root)) e = check::operands(recvbuf, counts(recvcounts),
+    if (!e && check::at_root(*comm_p, root)) e = check::array(displs, check::peers(*comm_p),
+        "displs");
+    if (!e && check::at_root(*comm_p, root)) e = check::buffers(recvbuf, counts(recvcounts),
         recvtype_p, recvtype, check::peers(*comm_p), "recvbuf, recvcounts, recvtype");
     if (!e) e = check::info(info_p, info, "info");
     if (!e) e = check::given(request, "request");
@@ -980,9 +1033,12 @@ extern "C" int PMPI_Gatherv_init_c(const void *sendbuf, MPI_Count sendcount, MPI
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
     if (!e) e = check::root(root, *comm_p, "root");
-    if (!e && check::takes_part(root)) e = check::operand(sendbuf, sendcount, sendtype_p, sendtype,
+    if (!e && check::takes_part(root) && !(check::in_place(sendbuf, *comm_p,
+        root))) e = check::buffer(sendbuf, sendcount, sendtype_p, sendtype,
         "sendbuf, sendcount, sendtype");
-    if (!e && check::at_root(*comm_p, root)) e = check::operands(recvbuf, counts(recvcounts),
+    if (!e && check::at_root(*comm_p, root)) e = check::array(displs, check::peers(*comm_p),
+        "displs");
+    if (!e && check::at_root(*comm_p, root)) e = check::buffers(recvbuf, counts(recvcounts),
         recvtype_p, recvtype, check::peers(*comm_p), "recvbuf, recvcounts, recvtype");
     if (!e) e = check::info(info_p, info, "info");
     if (!e) e = check::given(request, "request");
@@ -1005,9 +1061,9 @@ extern "C" int PMPI_Iallgather(const void *sendbuf, int sendcount, MPI_Datatype 
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
-    if (!e) e = check::operand(sendbuf, sendcount, sendtype_p, sendtype,
-        "sendbuf, sendcount, sendtype");
-    if (!e) e = check::operand(recvbuf, recvcount, recvtype_p, recvtype,
+    if (!e && !(check::in_place(sendbuf, *comm_p))) e = check::buffer(sendbuf, sendcount,
+        sendtype_p, sendtype, "sendbuf, sendcount, sendtype");
+    if (!e) e = check::buffer(recvbuf, recvcount, recvtype_p, recvtype,
         "recvbuf, recvcount, recvtype");
     if (!e) e = check::given(request, "request");
     if (!e) e = check::apart({sendbuf, sendcount, sendtype_p}, check::own(*comm_p, recvbuf,
@@ -1029,9 +1085,9 @@ extern "C" int PMPI_Iallgather_c(const void *sendbuf, MPI_Count sendcount, MPI_D
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
-    if (!e) e = check::operand(sendbuf, sendcount, sendtype_p, sendtype,
-        "sendbuf, sendcount, sendtype");
-    if (!e) e = check::operand(recvbuf, recvcount, recvtype_p, recvtype,
+    if (!e && !(check::in_place(sendbuf, *comm_p))) e = check::buffer(sendbuf, sendcount,
+        sendtype_p, sendtype, "sendbuf, sendcount, sendtype");
+    if (!e) e = check::buffer(recvbuf, recvcount, recvtype_p, recvtype,
         "recvbuf, recvcount, recvtype");
     if (!e) e = check::given(request, "request");
     if (!e) e = check::apart({sendbuf, sendcount, sendtype_p}, check::own(*comm_p, recvbuf,
@@ -1054,9 +1110,10 @@ extern "C" int PMPI_Iallgatherv(const void *sendbuf, int sendcount, MPI_Datatype
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
-    if (!e) e = check::operand(sendbuf, sendcount, sendtype_p, sendtype,
-        "sendbuf, sendcount, sendtype");
-    if (!e) e = check::operands(recvbuf, counts(recvcounts), recvtype_p, recvtype,
+    if (!e && !(check::in_place(sendbuf, *comm_p))) e = check::buffer(sendbuf, sendcount,
+        sendtype_p, sendtype, "sendbuf, sendcount, sendtype");
+    if (!e) e = check::array(displs, check::peers(*comm_p), "displs");
+    if (!e) e = check::buffers(recvbuf, counts(recvcounts), recvtype_p, recvtype,
         check::peers(*comm_p), "recvbuf, recvcounts, recvtype");
     if (!e) e = check::given(request, "request");
     if (!e) e = check::apart({sendbuf, sendcount, sendtype_p}, check::own(*comm_p, recvbuf,
@@ -1078,9 +1135,10 @@ extern "C" int PMPI_Iallgatherv_c(const void *sendbuf, MPI_Count sendcount, MPI_
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
-    if (!e) e = check::operand(sendbuf, sendcount, sendtype_p, sendtype,
-        "sendbuf, sendcount, sendtype");
-    if (!e) e = check::operands(recvbuf, counts(recvcounts), recvtype_p, recvtype,
+    if (!e && !(check::in_place(sendbuf, *comm_p))) e = check::buffer(sendbuf, sendcount,
+        sendtype_p, sendtype, "sendbuf, sendcount, sendtype");
+    if (!e) e = check::array(displs, check::peers(*comm_p), "displs");
+    if (!e) e = check::buffers(recvbuf, counts(recvcounts), recvtype_p, recvtype,
         check::peers(*comm_p), "recvbuf, recvcounts, recvtype");
     if (!e) e = check::given(request, "request");
     if (!e) e = check::apart({sendbuf, sendcount, sendtype_p}, check::own(*comm_p, recvbuf,
@@ -1102,12 +1160,13 @@ extern "C" int PMPI_Iallreduce(const void *sendbuf, void *recvbuf, int count,
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
-    if (!e) e = check::operand(sendbuf, count, datatype_p, datatype, "sendbuf, count, datatype");
-    if (!e) e = check::operand(recvbuf, count, datatype_p, datatype, "recvbuf, count, datatype");
+    if (!e && !(check::in_place(sendbuf, *comm_p))) e = check::buffer(sendbuf, count, datatype_p,
+        datatype, "sendbuf, count, datatype");
+    if (!e) e = check::buffer(recvbuf, count, datatype_p, datatype, "recvbuf, count, datatype");
     if (!e) e = check::op(op_p, op, "op");
     if (!e) e = check::op_defined(op_p, datatype_p);
     if (!e) e = check::given(request, "request");
-    if (!e) e = check::not_aliased(sendbuf, recvbuf, count);
+    if (!e) e = check::not_aliased(sendbuf, recvbuf, count, datatype_p);
   }
   if (!e) e = coll::allreduce({sendbuf, recvbuf, count, datatype_p, op_p}, *comm_p,
       nonblocking(request));
@@ -1124,12 +1183,13 @@ extern "C" int PMPI_Iallreduce_c(const void *sendbuf, void *recvbuf, MPI_Count c
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
-    if (!e) e = check::operand(sendbuf, count, datatype_p, datatype, "sendbuf, count, datatype");
-    if (!e) e = check::operand(recvbuf, count, datatype_p, datatype, "recvbuf, count, datatype");
+    if (!e && !(check::in_place(sendbuf, *comm_p))) e = check::buffer(sendbuf, count, datatype_p,
+        datatype, "sendbuf, count, datatype");
+    if (!e) e = check::buffer(recvbuf, count, datatype_p, datatype, "recvbuf, count, datatype");
     if (!e) e = check::op(op_p, op, "op");
     if (!e) e = check::op_defined(op_p, datatype_p);
     if (!e) e = check::given(request, "request");
-    if (!e) e = check::not_aliased(sendbuf, recvbuf, count);
+    if (!e) e = check::not_aliased(sendbuf, recvbuf, count, datatype_p);
   }
   if (!e) e = coll::allreduce({sendbuf, recvbuf, count, datatype_p, op_p}, *comm_p,
       nonblocking(request));
@@ -1147,9 +1207,9 @@ extern "C" int PMPI_Ialltoall(const void *sendbuf, int sendcount, MPI_Datatype s
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
-    if (!e) e = check::operand(sendbuf, sendcount, sendtype_p, sendtype,
-        "sendbuf, sendcount, sendtype");
-    if (!e) e = check::operand(recvbuf, recvcount, recvtype_p, recvtype,
+    if (!e && !(check::in_place(sendbuf, *comm_p))) e = check::buffer(sendbuf, sendcount,
+        sendtype_p, sendtype, "sendbuf, sendcount, sendtype");
+    if (!e) e = check::buffer(recvbuf, recvcount, recvtype_p, recvtype,
         "recvbuf, recvcount, recvtype");
     if (!e) e = check::given(request, "request");
     if (!e) e = check::apart(check::own(*comm_p, sendbuf, sendcount, sendtype_p),
@@ -1171,9 +1231,9 @@ extern "C" int PMPI_Ialltoall_c(const void *sendbuf, MPI_Count sendcount, MPI_Da
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
-    if (!e) e = check::operand(sendbuf, sendcount, sendtype_p, sendtype,
-        "sendbuf, sendcount, sendtype");
-    if (!e) e = check::operand(recvbuf, recvcount, recvtype_p, recvtype,
+    if (!e && !(check::in_place(sendbuf, *comm_p))) e = check::buffer(sendbuf, sendcount,
+        sendtype_p, sendtype, "sendbuf, sendcount, sendtype");
+    if (!e) e = check::buffer(recvbuf, recvcount, recvtype_p, recvtype,
         "recvbuf, recvcount, recvtype");
     if (!e) e = check::given(request, "request");
     if (!e) e = check::apart(check::own(*comm_p, sendbuf, sendcount, sendtype_p),
@@ -1195,9 +1255,12 @@ extern "C" int PMPI_Ialltoallv(const void *sendbuf, const int sendcounts[], cons
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
-    if (!e) e = check::operands(sendbuf, counts(sendcounts), sendtype_p, sendtype,
-        check::peers(*comm_p), "sendbuf, sendcounts, sendtype");
-    if (!e) e = check::operands(recvbuf, counts(recvcounts), recvtype_p, recvtype,
+    if (!e && !(check::in_place(sendbuf, *comm_p))) e = check::array(sdispls,
+        check::peers(*comm_p), "sdispls");
+    if (!e && !(check::in_place(sendbuf, *comm_p))) e = check::buffers(sendbuf, counts(sendcounts),
+        sendtype_p, sendtype, check::peers(*comm_p), "sendbuf, sendcounts, sendtype");
+    if (!e) e = check::array(rdispls, check::peers(*comm_p), "rdispls");
+    if (!e) e = check::buffers(recvbuf, counts(recvcounts), recvtype_p, recvtype,
         check::peers(*comm_p), "recvbuf, recvcounts, recvtype");
     if (!e) e = check::given(request, "request");
     if (!e) e = check::apart(check::own(*comm_p, sendbuf, counts(sendcounts), counts(sdispls),
@@ -1220,9 +1283,12 @@ extern "C" int PMPI_Ialltoallv_c(const void *sendbuf, const MPI_Count sendcounts
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
-    if (!e) e = check::operands(sendbuf, counts(sendcounts), sendtype_p, sendtype,
-        check::peers(*comm_p), "sendbuf, sendcounts, sendtype");
-    if (!e) e = check::operands(recvbuf, counts(recvcounts), recvtype_p, recvtype,
+    if (!e && !(check::in_place(sendbuf, *comm_p))) e = check::array(sdispls,
+        check::peers(*comm_p), "sdispls");
+    if (!e && !(check::in_place(sendbuf, *comm_p))) e = check::buffers(sendbuf, counts(sendcounts),
+        sendtype_p, sendtype, check::peers(*comm_p), "sendbuf, sendcounts, sendtype");
+    if (!e) e = check::array(rdispls, check::peers(*comm_p), "rdispls");
+    if (!e) e = check::buffers(recvbuf, counts(recvcounts), recvtype_p, recvtype,
         check::peers(*comm_p), "recvbuf, recvcounts, recvtype");
     if (!e) e = check::given(request, "request");
     if (!e) e = check::apart(check::own(*comm_p, sendbuf, counts(sendcounts), counts(sdispls),
@@ -1244,9 +1310,12 @@ extern "C" int PMPI_Ialltoallw(const void *sendbuf, const int sendcounts[], cons
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
-    if (!e) e = check::operands(sendbuf, counts(sendcounts), counts(sdispls), sendtypes,
-        check::peers(*comm_p), "sendbuf, sendcounts, sendtypes");
-    if (!e) e = check::operands(recvbuf, counts(recvcounts), counts(rdispls), recvtypes,
+    if (!e && !(check::in_place(sendbuf, *comm_p))) e = check::array(sdispls,
+        check::peers(*comm_p), "sdispls");
+    if (!e && !(check::in_place(sendbuf, *comm_p))) e = check::buffers(sendbuf, counts(sendcounts),
+        counts(sdispls), sendtypes, check::peers(*comm_p), "sendbuf, sendcounts, sendtypes");
+    if (!e) e = check::array(rdispls, check::peers(*comm_p), "rdispls");
+    if (!e) e = check::buffers(recvbuf, counts(recvcounts), counts(rdispls), recvtypes,
         check::peers(*comm_p), "recvbuf, recvcounts, recvtypes");
     if (!e) e = check::given(request, "request");
     if (!e) e = check::apart(check::own(*comm_p, sendbuf, counts(sendcounts), counts(sdispls),
@@ -1268,9 +1337,12 @@ extern "C" int PMPI_Ialltoallw_c(const void *sendbuf, const MPI_Count sendcounts
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
-    if (!e) e = check::operands(sendbuf, counts(sendcounts), counts(sdispls), sendtypes,
-        check::peers(*comm_p), "sendbuf, sendcounts, sendtypes");
-    if (!e) e = check::operands(recvbuf, counts(recvcounts), counts(rdispls), recvtypes,
+    if (!e && !(check::in_place(sendbuf, *comm_p))) e = check::array(sdispls,
+        check::peers(*comm_p), "sdispls");
+    if (!e && !(check::in_place(sendbuf, *comm_p))) e = check::buffers(sendbuf, counts(sendcounts),
+        counts(sdispls), sendtypes, check::peers(*comm_p), "sendbuf, sendcounts, sendtypes");
+    if (!e) e = check::array(rdispls, check::peers(*comm_p), "rdispls");
+    if (!e) e = check::buffers(recvbuf, counts(recvcounts), counts(rdispls), recvtypes,
         check::peers(*comm_p), "recvbuf, recvcounts, recvtypes");
     if (!e) e = check::given(request, "request");
     if (!e) e = check::apart(check::own(*comm_p, sendbuf, counts(sendcounts), counts(sdispls),
@@ -1306,7 +1378,7 @@ extern "C" int PMPI_Ibcast(void *buffer, int count, MPI_Datatype datatype, int r
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
     if (!e) e = check::root(root, *comm_p, "root");
-    if (!e && check::takes_part(root)) e = check::operand(buffer, count, datatype_p, datatype,
+    if (!e && root != MPI_PROC_NULL) e = check::buffer(buffer, count, datatype_p, datatype,
         "buffer, count, datatype");
     if (!e) e = check::given(request, "request");
   }
@@ -1324,7 +1396,7 @@ extern "C" int PMPI_Ibcast_c(void *buffer, MPI_Count count, MPI_Datatype datatyp
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
     if (!e) e = check::root(root, *comm_p, "root");
-    if (!e && check::takes_part(root)) e = check::operand(buffer, count, datatype_p, datatype,
+    if (!e && root != MPI_PROC_NULL) e = check::buffer(buffer, count, datatype_p, datatype,
         "buffer, count, datatype");
     if (!e) e = check::given(request, "request");
   }
@@ -1342,12 +1414,14 @@ extern "C" int PMPI_Iexscan(const void *sendbuf, void *recvbuf, int count, MPI_D
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
-    if (!e) e = check::operand(sendbuf, count, datatype_p, datatype, "sendbuf, count, datatype");
-    if (!e) e = check::operand(recvbuf, count, datatype_p, datatype, "recvbuf, count, datatype");
+    if (!e && !(check::in_place(sendbuf, *comm_p))) e = check::buffer(sendbuf, count, datatype_p,
+        datatype, "sendbuf, count, datatype");
+    if (!e) e = check::buffer(recvbuf, count, datatype_p, datatype, "recvbuf, count, datatype");
     if (!e) e = check::op(op_p, op, "op");
     if (!e) e = check::op_defined(op_p, datatype_p);
     if (!e) e = check::given(request, "request");
-    if (!e) e = check::not_aliased(sendbuf, recvbuf, count);
+    if (!e) e = check::intra(*comm_p, "comm");
+    if (!e) e = check::not_aliased(sendbuf, recvbuf, count, datatype_p);
   }
   if (!e) e = coll::exscan({sendbuf, recvbuf, count, datatype_p, op_p}, *comm_p,
       nonblocking(request));
@@ -1364,12 +1438,14 @@ extern "C" int PMPI_Iexscan_c(const void *sendbuf, void *recvbuf, MPI_Count coun
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
-    if (!e) e = check::operand(sendbuf, count, datatype_p, datatype, "sendbuf, count, datatype");
-    if (!e) e = check::operand(recvbuf, count, datatype_p, datatype, "recvbuf, count, datatype");
+    if (!e && !(check::in_place(sendbuf, *comm_p))) e = check::buffer(sendbuf, count, datatype_p,
+        datatype, "sendbuf, count, datatype");
+    if (!e) e = check::buffer(recvbuf, count, datatype_p, datatype, "recvbuf, count, datatype");
     if (!e) e = check::op(op_p, op, "op");
     if (!e) e = check::op_defined(op_p, datatype_p);
     if (!e) e = check::given(request, "request");
-    if (!e) e = check::not_aliased(sendbuf, recvbuf, count);
+    if (!e) e = check::intra(*comm_p, "comm");
+    if (!e) e = check::not_aliased(sendbuf, recvbuf, count, datatype_p);
   }
   if (!e) e = coll::exscan({sendbuf, recvbuf, count, datatype_p, op_p}, *comm_p,
       nonblocking(request));
@@ -1388,9 +1464,10 @@ extern "C" int PMPI_Igather(const void *sendbuf, int sendcount, MPI_Datatype sen
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
     if (!e) e = check::root(root, *comm_p, "root");
-    if (!e && check::takes_part(root)) e = check::operand(sendbuf, sendcount, sendtype_p, sendtype,
+    if (!e && check::takes_part(root) && !(check::in_place(sendbuf, *comm_p,
+        root))) e = check::buffer(sendbuf, sendcount, sendtype_p, sendtype,
         "sendbuf, sendcount, sendtype");
-    if (!e && check::at_root(*comm_p, root)) e = check::operand(recvbuf, recvcount, recvtype_p,
+    if (!e && check::at_root(*comm_p, root)) e = check::buffer(recvbuf, recvcount, recvtype_p,
         recvtype, "recvbuf, recvcount, recvtype");
     if (!e) e = check::given(request, "request");
     if (!e && check::at_root(*comm_p, root)) e = check::apart({sendbuf, sendcount, sendtype_p},
@@ -1413,9 +1490,10 @@ extern "C" int PMPI_Igather_c(const void *sendbuf, MPI_Count sendcount, MPI_Data
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
     if (!e) e = check::root(root, *comm_p, "root");
-    if (!e && check::takes_part(root)) e = check::operand(sendbuf, sendcount, sendtype_p, sendtype,
+    if (!e && check::takes_part(root) && !(check::in_place(sendbuf, *comm_p,
+        root))) e = check::buffer(sendbuf, sendcount, sendtype_p, sendtype,
         "sendbuf, sendcount, sendtype");
-    if (!e && check::at_root(*comm_p, root)) e = check::operand(recvbuf, recvcount, recvtype_p,
+    if (!e && check::at_root(*comm_p, root)) e = check::buffer(recvbuf, recvcount, recvtype_p,
         recvtype, "recvbuf, recvcount, recvtype");
     if (!e) e = check::given(request, "request");
     if (!e && check::at_root(*comm_p, root)) e = check::apart({sendbuf, sendcount, sendtype_p},
@@ -1438,9 +1516,12 @@ extern "C" int PMPI_Igatherv(const void *sendbuf, int sendcount, MPI_Datatype se
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
     if (!e) e = check::root(root, *comm_p, "root");
-    if (!e && check::takes_part(root)) e = check::operand(sendbuf, sendcount, sendtype_p, sendtype,
+    if (!e && check::takes_part(root) && !(check::in_place(sendbuf, *comm_p,
+        root))) e = check::buffer(sendbuf, sendcount, sendtype_p, sendtype,
         "sendbuf, sendcount, sendtype");
-    if (!e && check::at_root(*comm_p, root)) e = check::operands(recvbuf, counts(recvcounts),
+    if (!e && check::at_root(*comm_p, root)) e = check::array(displs, check::peers(*comm_p),
+        "displs");
+    if (!e && check::at_root(*comm_p, root)) e = check::buffers(recvbuf, counts(recvcounts),
         recvtype_p, recvtype, check::peers(*comm_p), "recvbuf, recvcounts, recvtype");
     if (!e) e = check::given(request, "request");
     if (!e && check::at_root(*comm_p, root)) e = check::apart({sendbuf, sendcount, sendtype_p},
@@ -1463,9 +1544,12 @@ extern "C" int PMPI_Igatherv_c(const void *sendbuf, MPI_Count sendcount, MPI_Dat
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
     if (!e) e = check::root(root, *comm_p, "root");
-    if (!e && check::takes_part(root)) e = check::operand(sendbuf, sendcount, sendtype_p, sendtype,
+    if (!e && check::takes_part(root) && !(check::in_place(sendbuf, *comm_p,
+        root))) e = check::buffer(sendbuf, sendcount, sendtype_p, sendtype,
         "sendbuf, sendcount, sendtype");
-    if (!e && check::at_root(*comm_p, root)) e = check::operands(recvbuf, counts(recvcounts),
+    if (!e && check::at_root(*comm_p, root)) e = check::array(displs, check::peers(*comm_p),
+        "displs");
+    if (!e && check::at_root(*comm_p, root)) e = check::buffers(recvbuf, counts(recvcounts),
         recvtype_p, recvtype, check::peers(*comm_p), "recvbuf, recvcounts, recvtype");
     if (!e) e = check::given(request, "request");
     if (!e && check::at_root(*comm_p, root)) e = check::apart({sendbuf, sendcount, sendtype_p},
@@ -1487,15 +1571,16 @@ extern "C" int PMPI_Ireduce(const void *sendbuf, void *recvbuf, int count, MPI_D
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
     if (!e) e = check::root(root, *comm_p, "root");
-    if (!e && check::takes_part(root)) e = check::operand(sendbuf, count, datatype_p, datatype,
+    if (!e && check::takes_part(root) && !(check::in_place(sendbuf, *comm_p,
+        root))) e = check::buffer(sendbuf, count, datatype_p, datatype,
         "sendbuf, count, datatype");
-    if (!e && check::at_root(*comm_p, root)) e = check::operand(recvbuf, count, datatype_p,
+    if (!e && check::at_root(*comm_p, root)) e = check::buffer(recvbuf, count, datatype_p,
         datatype, "recvbuf, count, datatype");
     if (!e && root != MPI_PROC_NULL) e = check::op(op_p, op, "op");
     if (!e && root != MPI_PROC_NULL) e = check::op_defined(op_p, datatype_p);
     if (!e) e = check::given(request, "request");
     if (!e && check::at_root(*comm_p, root)) e = check::not_aliased(sendbuf, recvbuf,
-        check::own(*comm_p, count));
+        check::own(*comm_p, count), datatype_p);
   }
   if (!e) e = coll::reduce({sendbuf, recvbuf, count, datatype_p, op_p}, root, *comm_p,
       nonblocking(request));
@@ -1513,15 +1598,16 @@ extern "C" int PMPI_Ireduce_c(const void *sendbuf, void *recvbuf, MPI_Count coun
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
     if (!e) e = check::root(root, *comm_p, "root");
-    if (!e && check::takes_part(root)) e = check::operand(sendbuf, count, datatype_p, datatype,
+    if (!e && check::takes_part(root) && !(check::in_place(sendbuf, *comm_p,
+        root))) e = check::buffer(sendbuf, count, datatype_p, datatype,
         "sendbuf, count, datatype");
-    if (!e && check::at_root(*comm_p, root)) e = check::operand(recvbuf, count, datatype_p,
+    if (!e && check::at_root(*comm_p, root)) e = check::buffer(recvbuf, count, datatype_p,
         datatype, "recvbuf, count, datatype");
     if (!e && root != MPI_PROC_NULL) e = check::op(op_p, op, "op");
     if (!e && root != MPI_PROC_NULL) e = check::op_defined(op_p, datatype_p);
     if (!e) e = check::given(request, "request");
     if (!e && check::at_root(*comm_p, root)) e = check::not_aliased(sendbuf, recvbuf,
-        check::own(*comm_p, count));
+        check::own(*comm_p, count), datatype_p);
   }
   if (!e) e = coll::reduce({sendbuf, recvbuf, count, datatype_p, op_p}, root, *comm_p,
       nonblocking(request));
@@ -1538,14 +1624,15 @@ extern "C" int PMPI_Ireduce_scatter(const void *sendbuf, void *recvbuf, const in
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
-    if (!e) e = check::operands(sendbuf, counts(recvcounts), datatype_p, datatype, comm_p->size(),
-        "sendbuf, recvcounts, datatype");
-    if (!e) e = check::operands(recvbuf, counts(recvcounts), datatype_p, datatype, comm_p->size(),
+    if (!e && !(check::in_place(sendbuf, *comm_p))) e = check::buffers(sendbuf, counts(recvcounts),
+        datatype_p, datatype, comm_p->size(), "sendbuf, recvcounts, datatype");
+    if (!e) e = check::buffers(recvbuf, counts(recvcounts), datatype_p, datatype, comm_p->size(),
         "recvbuf, recvcounts, datatype");
     if (!e) e = check::op(op_p, op, "op");
     if (!e) e = check::op_defined(op_p, datatype_p);
     if (!e) e = check::given(request, "request");
-    if (!e) e = check::not_aliased(sendbuf, recvbuf, check::own(*comm_p, counts(recvcounts)));
+    if (!e) e = check::not_aliased(sendbuf, recvbuf, check::own(*comm_p, counts(recvcounts)),
+        datatype_p);
   }
   if (!e) e = coll::reduce_scatter({sendbuf, recvbuf, 0, datatype_p, op_p}, counts(recvcounts),
       *comm_p, nonblocking(request));
@@ -1564,14 +1651,15 @@ extern "C" int PMPI_Ireduce_scatter_c(const void *sendbuf, void *recvbuf,
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
-    if (!e) e = check::operands(sendbuf, counts(recvcounts), datatype_p, datatype, comm_p->size(),
-        "sendbuf, recvcounts, datatype");
-    if (!e) e = check::operands(recvbuf, counts(recvcounts), datatype_p, datatype, comm_p->size(),
+    if (!e && !(check::in_place(sendbuf, *comm_p))) e = check::buffers(sendbuf, counts(recvcounts),
+        datatype_p, datatype, comm_p->size(), "sendbuf, recvcounts, datatype");
+    if (!e) e = check::buffers(recvbuf, counts(recvcounts), datatype_p, datatype, comm_p->size(),
         "recvbuf, recvcounts, datatype");
     if (!e) e = check::op(op_p, op, "op");
     if (!e) e = check::op_defined(op_p, datatype_p);
     if (!e) e = check::given(request, "request");
-    if (!e) e = check::not_aliased(sendbuf, recvbuf, check::own(*comm_p, counts(recvcounts)));
+    if (!e) e = check::not_aliased(sendbuf, recvbuf, check::own(*comm_p, counts(recvcounts)),
+        datatype_p);
   }
   if (!e) e = coll::reduce_scatter({sendbuf, recvbuf, 0, datatype_p, op_p}, counts(recvcounts),
       *comm_p, nonblocking(request));
@@ -1589,14 +1677,14 @@ extern "C" int PMPI_Ireduce_scatter_block(const void *sendbuf, void *recvbuf, in
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
-    if (!e) e = check::operand(sendbuf, recvcount, datatype_p, datatype,
-        "sendbuf, recvcount, datatype");
-    if (!e) e = check::operand(recvbuf, recvcount, datatype_p, datatype,
+    if (!e && !(check::in_place(sendbuf, *comm_p))) e = check::buffer(sendbuf, recvcount,
+        datatype_p, datatype, "sendbuf, recvcount, datatype");
+    if (!e) e = check::buffer(recvbuf, recvcount, datatype_p, datatype,
         "recvbuf, recvcount, datatype");
     if (!e) e = check::op(op_p, op, "op");
     if (!e) e = check::op_defined(op_p, datatype_p);
     if (!e) e = check::given(request, "request");
-    if (!e) e = check::not_aliased(sendbuf, recvbuf, recvcount);
+    if (!e) e = check::not_aliased(sendbuf, recvbuf, recvcount, datatype_p);
   }
   if (!e) e = coll::reduce_scatter_block({sendbuf, recvbuf, recvcount, datatype_p, op_p}, *comm_p,
       nonblocking(request));
@@ -1614,14 +1702,14 @@ extern "C" int PMPI_Ireduce_scatter_block_c(const void *sendbuf, void *recvbuf,
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
-    if (!e) e = check::operand(sendbuf, recvcount, datatype_p, datatype,
-        "sendbuf, recvcount, datatype");
-    if (!e) e = check::operand(recvbuf, recvcount, datatype_p, datatype,
+    if (!e && !(check::in_place(sendbuf, *comm_p))) e = check::buffer(sendbuf, recvcount,
+        datatype_p, datatype, "sendbuf, recvcount, datatype");
+    if (!e) e = check::buffer(recvbuf, recvcount, datatype_p, datatype,
         "recvbuf, recvcount, datatype");
     if (!e) e = check::op(op_p, op, "op");
     if (!e) e = check::op_defined(op_p, datatype_p);
     if (!e) e = check::given(request, "request");
-    if (!e) e = check::not_aliased(sendbuf, recvbuf, recvcount);
+    if (!e) e = check::not_aliased(sendbuf, recvbuf, recvcount, datatype_p);
   }
   if (!e) e = coll::reduce_scatter_block({sendbuf, recvbuf, recvcount, datatype_p, op_p}, *comm_p,
       nonblocking(request));
@@ -1639,12 +1727,14 @@ extern "C" int PMPI_Iscan(const void *sendbuf, void *recvbuf, int count, MPI_Dat
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
-    if (!e) e = check::operand(sendbuf, count, datatype_p, datatype, "sendbuf, count, datatype");
-    if (!e) e = check::operand(recvbuf, count, datatype_p, datatype, "recvbuf, count, datatype");
+    if (!e && !(check::in_place(sendbuf, *comm_p))) e = check::buffer(sendbuf, count, datatype_p,
+        datatype, "sendbuf, count, datatype");
+    if (!e) e = check::buffer(recvbuf, count, datatype_p, datatype, "recvbuf, count, datatype");
     if (!e) e = check::op(op_p, op, "op");
     if (!e) e = check::op_defined(op_p, datatype_p);
     if (!e) e = check::given(request, "request");
-    if (!e) e = check::not_aliased(sendbuf, recvbuf, count);
+    if (!e) e = check::intra(*comm_p, "comm");
+    if (!e) e = check::not_aliased(sendbuf, recvbuf, count, datatype_p);
   }
   if (!e) e = coll::scan({sendbuf, recvbuf, count, datatype_p, op_p}, *comm_p,
       nonblocking(request));
@@ -1661,12 +1751,14 @@ extern "C" int PMPI_Iscan_c(const void *sendbuf, void *recvbuf, MPI_Count count,
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
-    if (!e) e = check::operand(sendbuf, count, datatype_p, datatype, "sendbuf, count, datatype");
-    if (!e) e = check::operand(recvbuf, count, datatype_p, datatype, "recvbuf, count, datatype");
+    if (!e && !(check::in_place(sendbuf, *comm_p))) e = check::buffer(sendbuf, count, datatype_p,
+        datatype, "sendbuf, count, datatype");
+    if (!e) e = check::buffer(recvbuf, count, datatype_p, datatype, "recvbuf, count, datatype");
     if (!e) e = check::op(op_p, op, "op");
     if (!e) e = check::op_defined(op_p, datatype_p);
     if (!e) e = check::given(request, "request");
-    if (!e) e = check::not_aliased(sendbuf, recvbuf, count);
+    if (!e) e = check::intra(*comm_p, "comm");
+    if (!e) e = check::not_aliased(sendbuf, recvbuf, count, datatype_p);
   }
   if (!e) e = coll::scan({sendbuf, recvbuf, count, datatype_p, op_p}, *comm_p,
       nonblocking(request));
@@ -1685,9 +1777,10 @@ extern "C" int PMPI_Iscatter(const void *sendbuf, int sendcount, MPI_Datatype se
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
     if (!e) e = check::root(root, *comm_p, "root");
-    if (!e && check::at_root(*comm_p, root)) e = check::operand(sendbuf, sendcount, sendtype_p,
+    if (!e && check::at_root(*comm_p, root)) e = check::buffer(sendbuf, sendcount, sendtype_p,
         sendtype, "sendbuf, sendcount, sendtype");
-    if (!e && check::takes_part(root)) e = check::operand(recvbuf, recvcount, recvtype_p, recvtype,
+    if (!e && check::takes_part(root) && !(check::in_place(recvbuf, *comm_p,
+        root))) e = check::buffer(recvbuf, recvcount, recvtype_p, recvtype,
         "recvbuf, recvcount, recvtype");
     if (!e) e = check::given(request, "request");
     if (!e && check::at_root(*comm_p, root)) e = check::apart(check::own(*comm_p, sendbuf,
@@ -1710,9 +1803,10 @@ extern "C" int PMPI_Iscatter_c(const void *sendbuf, MPI_Count sendcount, MPI_Dat
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
     if (!e) e = check::root(root, *comm_p, "root");
-    if (!e && check::at_root(*comm_p, root)) e = check::operand(sendbuf, sendcount, sendtype_p,
+    if (!e && check::at_root(*comm_p, root)) e = check::buffer(sendbuf, sendcount, sendtype_p,
         sendtype, "sendbuf, sendcount, sendtype");
-    if (!e && check::takes_part(root)) e = check::operand(recvbuf, recvcount, recvtype_p, recvtype,
+    if (!e && check::takes_part(root) && !(check::in_place(recvbuf, *comm_p,
+        root))) e = check::buffer(recvbuf, recvcount, recvtype_p, recvtype,
         "recvbuf, recvcount, recvtype");
     if (!e) e = check::given(request, "request");
     if (!e && check::at_root(*comm_p, root)) e = check::apart(check::own(*comm_p, sendbuf,
@@ -1735,9 +1829,12 @@ extern "C" int PMPI_Iscatterv(const void *sendbuf, const int sendcounts[], const
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
     if (!e) e = check::root(root, *comm_p, "root");
-    if (!e && check::at_root(*comm_p, root)) e = check::operands(sendbuf, counts(sendcounts),
+    if (!e && check::at_root(*comm_p, root)) e = check::array(displs, check::peers(*comm_p),
+        "displs");
+    if (!e && check::at_root(*comm_p, root)) e = check::buffers(sendbuf, counts(sendcounts),
         sendtype_p, sendtype, check::peers(*comm_p), "sendbuf, sendcounts, sendtype");
-    if (!e && check::takes_part(root)) e = check::operand(recvbuf, recvcount, recvtype_p, recvtype,
+    if (!e && check::takes_part(root) && !(check::in_place(recvbuf, *comm_p,
+        root))) e = check::buffer(recvbuf, recvcount, recvtype_p, recvtype,
         "recvbuf, recvcount, recvtype");
     if (!e) e = check::given(request, "request");
     if (!e && check::at_root(*comm_p, root)) e = check::apart(check::own(*comm_p, sendbuf,
@@ -1760,9 +1857,12 @@ extern "C" int PMPI_Iscatterv_c(const void *sendbuf, const MPI_Count sendcounts[
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
     if (!e) e = check::root(root, *comm_p, "root");
-    if (!e && check::at_root(*comm_p, root)) e = check::operands(sendbuf, counts(sendcounts),
+    if (!e && check::at_root(*comm_p, root)) e = check::array(displs, check::peers(*comm_p),
+        "displs");
+    if (!e && check::at_root(*comm_p, root)) e = check::buffers(sendbuf, counts(sendcounts),
         sendtype_p, sendtype, check::peers(*comm_p), "sendbuf, sendcounts, sendtype");
-    if (!e && check::takes_part(root)) e = check::operand(recvbuf, recvcount, recvtype_p, recvtype,
+    if (!e && check::takes_part(root) && !(check::in_place(recvbuf, *comm_p,
+        root))) e = check::buffer(recvbuf, recvcount, recvtype_p, recvtype,
         "recvbuf, recvcount, recvtype");
     if (!e) e = check::given(request, "request");
     if (!e && check::at_root(*comm_p, root)) e = check::apart(check::own(*comm_p, sendbuf,
@@ -1792,8 +1892,8 @@ extern "C" int PMPI_Op_create(MPI_User_function *user_fn, int commute, MPI_Op *o
   Entry entry(Fn::Op_create);
   Err e = entry.status();
   if (entry.checking()) {
+    if (!e) e = check::function(user_fn, 0, "user_fn");
     if (!e) e = check::given(op, "op");
-    if (!e) e = check::given(user_fn, "user_fn");
   }
   if (!e) e = object::create_op(entry.store(), user_fn, commute, op);
   return e ? entry.raise(e) : MPI_SUCCESS;
@@ -1804,8 +1904,8 @@ extern "C" int PMPI_Op_create_c(MPI_User_function_c *user_fn, int commute, MPI_O
   Entry entry(Fn::Op_create_c);
   Err e = entry.status();
   if (entry.checking()) {
+    if (!e) e = check::function(user_fn, 0, "user_fn");
     if (!e) e = check::given(op, "op");
-    if (!e) e = check::given(user_fn, "user_fn");
   }
   if (!e) e = object::create_op_c(entry.store(), user_fn, commute, op);
   return e ? entry.raise(e) : MPI_SUCCESS;
@@ -1814,7 +1914,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Op_create_c")]] decltype(PMPI_Op_create
 
 extern "C" int PMPI_Op_free(MPI_Op *op) {
   Entry entry(Fn::Op_free);
-  const object::Op* op_p = op == nullptr ? nullptr : entry.op(*op);
+  const object::Op* op_p = entry.op(handle_at(op));
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::op(op_p, handle_at(op), "op");
@@ -1834,14 +1934,15 @@ extern "C" int PMPI_Reduce(const void *sendbuf, void *recvbuf, int count, MPI_Da
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
     if (!e) e = check::root(root, *comm_p, "root");
-    if (!e && check::takes_part(root)) e = check::operand(sendbuf, count, datatype_p, datatype,
+    if (!e && check::takes_part(root) && !(check::in_place(sendbuf, *comm_p,
+        root))) e = check::buffer(sendbuf, count, datatype_p, datatype,
         "sendbuf, count, datatype");
-    if (!e && check::at_root(*comm_p, root)) e = check::operand(recvbuf, count, datatype_p,
+    if (!e && check::at_root(*comm_p, root)) e = check::buffer(recvbuf, count, datatype_p,
         datatype, "recvbuf, count, datatype");
     if (!e && root != MPI_PROC_NULL) e = check::op(op_p, op, "op");
     if (!e && root != MPI_PROC_NULL) e = check::op_defined(op_p, datatype_p);
     if (!e && check::at_root(*comm_p, root)) e = check::not_aliased(sendbuf, recvbuf,
-        check::own(*comm_p, count));
+        check::own(*comm_p, count), datatype_p);
   }
   if (!e) e = coll::reduce({sendbuf, recvbuf, count, datatype_p, op_p}, root, *comm_p);
   return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
@@ -1858,14 +1959,15 @@ extern "C" int PMPI_Reduce_c(const void *sendbuf, void *recvbuf, MPI_Count count
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
     if (!e) e = check::root(root, *comm_p, "root");
-    if (!e && check::takes_part(root)) e = check::operand(sendbuf, count, datatype_p, datatype,
+    if (!e && check::takes_part(root) && !(check::in_place(sendbuf, *comm_p,
+        root))) e = check::buffer(sendbuf, count, datatype_p, datatype,
         "sendbuf, count, datatype");
-    if (!e && check::at_root(*comm_p, root)) e = check::operand(recvbuf, count, datatype_p,
+    if (!e && check::at_root(*comm_p, root)) e = check::buffer(recvbuf, count, datatype_p,
         datatype, "recvbuf, count, datatype");
     if (!e && root != MPI_PROC_NULL) e = check::op(op_p, op, "op");
     if (!e && root != MPI_PROC_NULL) e = check::op_defined(op_p, datatype_p);
     if (!e && check::at_root(*comm_p, root)) e = check::not_aliased(sendbuf, recvbuf,
-        check::own(*comm_p, count));
+        check::own(*comm_p, count), datatype_p);
   }
   if (!e) e = coll::reduce({sendbuf, recvbuf, count, datatype_p, op_p}, root, *comm_p);
   return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
@@ -1884,16 +1986,17 @@ extern "C" int PMPI_Reduce_init(const void *sendbuf, void *recvbuf, int count,
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
     if (!e) e = check::root(root, *comm_p, "root");
-    if (!e && check::takes_part(root)) e = check::operand(sendbuf, count, datatype_p, datatype,
+    if (!e && check::takes_part(root) && !(check::in_place(sendbuf, *comm_p,
+        root))) e = check::buffer(sendbuf, count, datatype_p, datatype,
         "sendbuf, count, datatype");
-    if (!e && check::at_root(*comm_p, root)) e = check::operand(recvbuf, count, datatype_p,
+    if (!e && check::at_root(*comm_p, root)) e = check::buffer(recvbuf, count, datatype_p,
         datatype, "recvbuf, count, datatype");
     if (!e && root != MPI_PROC_NULL) e = check::op(op_p, op, "op");
     if (!e && root != MPI_PROC_NULL) e = check::op_defined(op_p, datatype_p);
     if (!e) e = check::info(info_p, info, "info");
     if (!e) e = check::given(request, "request");
     if (!e && check::at_root(*comm_p, root)) e = check::not_aliased(sendbuf, recvbuf,
-        check::own(*comm_p, count));
+        check::own(*comm_p, count), datatype_p);
   }
   if (!e) e = coll::reduce({sendbuf, recvbuf, count, datatype_p, op_p}, root, *comm_p,
       persistent(request));
@@ -1913,16 +2016,17 @@ extern "C" int PMPI_Reduce_init_c(const void *sendbuf, void *recvbuf, MPI_Count 
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
     if (!e) e = check::root(root, *comm_p, "root");
-    if (!e && check::takes_part(root)) e = check::operand(sendbuf, count, datatype_p, datatype,
+    if (!e && check::takes_part(root) && !(check::in_place(sendbuf, *comm_p,
+        root))) e = check::buffer(sendbuf, count, datatype_p, datatype,
         "sendbuf, count, datatype");
-    if (!e && check::at_root(*comm_p, root)) e = check::operand(recvbuf, count, datatype_p,
+    if (!e && check::at_root(*comm_p, root)) e = check::buffer(recvbuf, count, datatype_p,
         datatype, "recvbuf, count, datatype");
     if (!e && root != MPI_PROC_NULL) e = check::op(op_p, op, "op");
     if (!e && root != MPI_PROC_NULL) e = check::op_defined(op_p, datatype_p);
     if (!e) e = check::info(info_p, info, "info");
     if (!e) e = check::given(request, "request");
     if (!e && check::at_root(*comm_p, root)) e = check::not_aliased(sendbuf, recvbuf,
-        check::own(*comm_p, count));
+        check::own(*comm_p, count), datatype_p);
   }
   if (!e) e = coll::reduce({sendbuf, recvbuf, count, datatype_p, op_p}, root, *comm_p,
       persistent(request));
@@ -1942,7 +2046,7 @@ extern "C" int PMPI_Reduce_local(const void *inbuf, void *inoutbuf, int count,
     if (!e) e = check::buffer(inoutbuf, count, datatype_p, datatype, "inoutbuf, count, datatype");
     if (!e) e = check::op(op_p, op, "op");
     if (!e) e = check::op_defined(op_p, datatype_p);
-    if (!e) e = check::not_aliased(inbuf, inoutbuf, count);
+    if (!e) e = check::not_aliased(inbuf, inoutbuf, count, datatype_p);
   }
   if (!e) e = coll::reduce_local(inbuf, inoutbuf, count, *datatype_p, *op_p);
   return e ? entry.raise(e) : MPI_SUCCESS;
@@ -1961,7 +2065,7 @@ extern "C" int PMPI_Reduce_local_c(const void *inbuf, void *inoutbuf, MPI_Count 
     if (!e) e = check::buffer(inoutbuf, count, datatype_p, datatype, "inoutbuf, count, datatype");
     if (!e) e = check::op(op_p, op, "op");
     if (!e) e = check::op_defined(op_p, datatype_p);
-    if (!e) e = check::not_aliased(inbuf, inoutbuf, count);
+    if (!e) e = check::not_aliased(inbuf, inoutbuf, count, datatype_p);
   }
   if (!e) e = coll::reduce_local(inbuf, inoutbuf, count, *datatype_p, *op_p);
   return e ? entry.raise(e) : MPI_SUCCESS;
@@ -1978,13 +2082,14 @@ extern "C" int PMPI_Reduce_scatter(const void *sendbuf, void *recvbuf, const int
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
-    if (!e) e = check::operands(sendbuf, counts(recvcounts), datatype_p, datatype, comm_p->size(),
-        "sendbuf, recvcounts, datatype");
-    if (!e) e = check::operands(recvbuf, counts(recvcounts), datatype_p, datatype, comm_p->size(),
+    if (!e && !(check::in_place(sendbuf, *comm_p))) e = check::buffers(sendbuf, counts(recvcounts),
+        datatype_p, datatype, comm_p->size(), "sendbuf, recvcounts, datatype");
+    if (!e) e = check::buffers(recvbuf, counts(recvcounts), datatype_p, datatype, comm_p->size(),
         "recvbuf, recvcounts, datatype");
     if (!e) e = check::op(op_p, op, "op");
     if (!e) e = check::op_defined(op_p, datatype_p);
-    if (!e) e = check::not_aliased(sendbuf, recvbuf, check::own(*comm_p, counts(recvcounts)));
+    if (!e) e = check::not_aliased(sendbuf, recvbuf, check::own(*comm_p, counts(recvcounts)),
+        datatype_p);
   }
   if (!e) e = coll::reduce_scatter({sendbuf, recvbuf, 0, datatype_p, op_p}, counts(recvcounts),
       *comm_p);
@@ -2002,13 +2107,14 @@ extern "C" int PMPI_Reduce_scatter_c(const void *sendbuf, void *recvbuf,
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
-    if (!e) e = check::operands(sendbuf, counts(recvcounts), datatype_p, datatype, comm_p->size(),
-        "sendbuf, recvcounts, datatype");
-    if (!e) e = check::operands(recvbuf, counts(recvcounts), datatype_p, datatype, comm_p->size(),
+    if (!e && !(check::in_place(sendbuf, *comm_p))) e = check::buffers(sendbuf, counts(recvcounts),
+        datatype_p, datatype, comm_p->size(), "sendbuf, recvcounts, datatype");
+    if (!e) e = check::buffers(recvbuf, counts(recvcounts), datatype_p, datatype, comm_p->size(),
         "recvbuf, recvcounts, datatype");
     if (!e) e = check::op(op_p, op, "op");
     if (!e) e = check::op_defined(op_p, datatype_p);
-    if (!e) e = check::not_aliased(sendbuf, recvbuf, check::own(*comm_p, counts(recvcounts)));
+    if (!e) e = check::not_aliased(sendbuf, recvbuf, check::own(*comm_p, counts(recvcounts)),
+        datatype_p);
   }
   if (!e) e = coll::reduce_scatter({sendbuf, recvbuf, 0, datatype_p, op_p}, counts(recvcounts),
       *comm_p);
@@ -2026,13 +2132,13 @@ extern "C" int PMPI_Reduce_scatter_block(const void *sendbuf, void *recvbuf, int
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
-    if (!e) e = check::operand(sendbuf, recvcount, datatype_p, datatype,
-        "sendbuf, recvcount, datatype");
-    if (!e) e = check::operand(recvbuf, recvcount, datatype_p, datatype,
+    if (!e && !(check::in_place(sendbuf, *comm_p))) e = check::buffer(sendbuf, recvcount,
+        datatype_p, datatype, "sendbuf, recvcount, datatype");
+    if (!e) e = check::buffer(recvbuf, recvcount, datatype_p, datatype,
         "recvbuf, recvcount, datatype");
     if (!e) e = check::op(op_p, op, "op");
     if (!e) e = check::op_defined(op_p, datatype_p);
-    if (!e) e = check::not_aliased(sendbuf, recvbuf, recvcount);
+    if (!e) e = check::not_aliased(sendbuf, recvbuf, recvcount, datatype_p);
   }
   if (!e) e = coll::reduce_scatter_block({sendbuf, recvbuf, recvcount, datatype_p, op_p}, *comm_p);
   return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
@@ -2049,13 +2155,13 @@ extern "C" int PMPI_Reduce_scatter_block_c(const void *sendbuf, void *recvbuf, M
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
-    if (!e) e = check::operand(sendbuf, recvcount, datatype_p, datatype,
-        "sendbuf, recvcount, datatype");
-    if (!e) e = check::operand(recvbuf, recvcount, datatype_p, datatype,
+    if (!e && !(check::in_place(sendbuf, *comm_p))) e = check::buffer(sendbuf, recvcount,
+        datatype_p, datatype, "sendbuf, recvcount, datatype");
+    if (!e) e = check::buffer(recvbuf, recvcount, datatype_p, datatype,
         "recvbuf, recvcount, datatype");
     if (!e) e = check::op(op_p, op, "op");
     if (!e) e = check::op_defined(op_p, datatype_p);
-    if (!e) e = check::not_aliased(sendbuf, recvbuf, recvcount);
+    if (!e) e = check::not_aliased(sendbuf, recvbuf, recvcount, datatype_p);
   }
   if (!e) e = coll::reduce_scatter_block({sendbuf, recvbuf, recvcount, datatype_p, op_p}, *comm_p);
   return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
@@ -2073,15 +2179,15 @@ extern "C" int PMPI_Reduce_scatter_block_init(const void *sendbuf, void *recvbuf
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
-    if (!e) e = check::operand(sendbuf, recvcount, datatype_p, datatype,
-        "sendbuf, recvcount, datatype");
-    if (!e) e = check::operand(recvbuf, recvcount, datatype_p, datatype,
+    if (!e && !(check::in_place(sendbuf, *comm_p))) e = check::buffer(sendbuf, recvcount,
+        datatype_p, datatype, "sendbuf, recvcount, datatype");
+    if (!e) e = check::buffer(recvbuf, recvcount, datatype_p, datatype,
         "recvbuf, recvcount, datatype");
     if (!e) e = check::op(op_p, op, "op");
     if (!e) e = check::op_defined(op_p, datatype_p);
     if (!e) e = check::info(info_p, info, "info");
     if (!e) e = check::given(request, "request");
-    if (!e) e = check::not_aliased(sendbuf, recvbuf, recvcount);
+    if (!e) e = check::not_aliased(sendbuf, recvbuf, recvcount, datatype_p);
   }
   if (!e) e = coll::reduce_scatter_block({sendbuf, recvbuf, recvcount, datatype_p, op_p}, *comm_p,
       persistent(request));
@@ -2101,15 +2207,15 @@ extern "C" int PMPI_Reduce_scatter_block_init_c(const void *sendbuf, void *recvb
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
-    if (!e) e = check::operand(sendbuf, recvcount, datatype_p, datatype,
-        "sendbuf, recvcount, datatype");
-    if (!e) e = check::operand(recvbuf, recvcount, datatype_p, datatype,
+    if (!e && !(check::in_place(sendbuf, *comm_p))) e = check::buffer(sendbuf, recvcount,
+        datatype_p, datatype, "sendbuf, recvcount, datatype");
+    if (!e) e = check::buffer(recvbuf, recvcount, datatype_p, datatype,
         "recvbuf, recvcount, datatype");
     if (!e) e = check::op(op_p, op, "op");
     if (!e) e = check::op_defined(op_p, datatype_p);
     if (!e) e = check::info(info_p, info, "info");
     if (!e) e = check::given(request, "request");
-    if (!e) e = check::not_aliased(sendbuf, recvbuf, recvcount);
+    if (!e) e = check::not_aliased(sendbuf, recvbuf, recvcount, datatype_p);
   }
   if (!e) e = coll::reduce_scatter_block({sendbuf, recvbuf, recvcount, datatype_p, op_p}, *comm_p,
       persistent(request));
@@ -2128,15 +2234,16 @@ extern "C" int PMPI_Reduce_scatter_init(const void *sendbuf, void *recvbuf, cons
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
-    if (!e) e = check::operands(sendbuf, counts(recvcounts), datatype_p, datatype, comm_p->size(),
-        "sendbuf, recvcounts, datatype");
-    if (!e) e = check::operands(recvbuf, counts(recvcounts), datatype_p, datatype, comm_p->size(),
+    if (!e && !(check::in_place(sendbuf, *comm_p))) e = check::buffers(sendbuf, counts(recvcounts),
+        datatype_p, datatype, comm_p->size(), "sendbuf, recvcounts, datatype");
+    if (!e) e = check::buffers(recvbuf, counts(recvcounts), datatype_p, datatype, comm_p->size(),
         "recvbuf, recvcounts, datatype");
     if (!e) e = check::op(op_p, op, "op");
     if (!e) e = check::op_defined(op_p, datatype_p);
     if (!e) e = check::info(info_p, info, "info");
     if (!e) e = check::given(request, "request");
-    if (!e) e = check::not_aliased(sendbuf, recvbuf, check::own(*comm_p, counts(recvcounts)));
+    if (!e) e = check::not_aliased(sendbuf, recvbuf, check::own(*comm_p, counts(recvcounts)),
+        datatype_p);
   }
   if (!e) e = coll::reduce_scatter({sendbuf, recvbuf, 0, datatype_p, op_p}, counts(recvcounts),
       *comm_p, persistent(request));
@@ -2156,15 +2263,16 @@ extern "C" int PMPI_Reduce_scatter_init_c(const void *sendbuf, void *recvbuf,
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
-    if (!e) e = check::operands(sendbuf, counts(recvcounts), datatype_p, datatype, comm_p->size(),
-        "sendbuf, recvcounts, datatype");
-    if (!e) e = check::operands(recvbuf, counts(recvcounts), datatype_p, datatype, comm_p->size(),
+    if (!e && !(check::in_place(sendbuf, *comm_p))) e = check::buffers(sendbuf, counts(recvcounts),
+        datatype_p, datatype, comm_p->size(), "sendbuf, recvcounts, datatype");
+    if (!e) e = check::buffers(recvbuf, counts(recvcounts), datatype_p, datatype, comm_p->size(),
         "recvbuf, recvcounts, datatype");
     if (!e) e = check::op(op_p, op, "op");
     if (!e) e = check::op_defined(op_p, datatype_p);
     if (!e) e = check::info(info_p, info, "info");
     if (!e) e = check::given(request, "request");
-    if (!e) e = check::not_aliased(sendbuf, recvbuf, check::own(*comm_p, counts(recvcounts)));
+    if (!e) e = check::not_aliased(sendbuf, recvbuf, check::own(*comm_p, counts(recvcounts)),
+        datatype_p);
   }
   if (!e) e = coll::reduce_scatter({sendbuf, recvbuf, 0, datatype_p, op_p}, counts(recvcounts),
       *comm_p, persistent(request));
@@ -2182,11 +2290,13 @@ extern "C" int PMPI_Scan(const void *sendbuf, void *recvbuf, int count, MPI_Data
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
-    if (!e) e = check::operand(sendbuf, count, datatype_p, datatype, "sendbuf, count, datatype");
-    if (!e) e = check::operand(recvbuf, count, datatype_p, datatype, "recvbuf, count, datatype");
+    if (!e && !(check::in_place(sendbuf, *comm_p))) e = check::buffer(sendbuf, count, datatype_p,
+        datatype, "sendbuf, count, datatype");
+    if (!e) e = check::buffer(recvbuf, count, datatype_p, datatype, "recvbuf, count, datatype");
     if (!e) e = check::op(op_p, op, "op");
     if (!e) e = check::op_defined(op_p, datatype_p);
-    if (!e) e = check::not_aliased(sendbuf, recvbuf, count);
+    if (!e) e = check::intra(*comm_p, "comm");
+    if (!e) e = check::not_aliased(sendbuf, recvbuf, count, datatype_p);
   }
   if (!e) e = coll::scan({sendbuf, recvbuf, count, datatype_p, op_p}, *comm_p);
   return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
@@ -2202,11 +2312,13 @@ extern "C" int PMPI_Scan_c(const void *sendbuf, void *recvbuf, MPI_Count count,
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
-    if (!e) e = check::operand(sendbuf, count, datatype_p, datatype, "sendbuf, count, datatype");
-    if (!e) e = check::operand(recvbuf, count, datatype_p, datatype, "recvbuf, count, datatype");
+    if (!e && !(check::in_place(sendbuf, *comm_p))) e = check::buffer(sendbuf, count, datatype_p,
+        datatype, "sendbuf, count, datatype");
+    if (!e) e = check::buffer(recvbuf, count, datatype_p, datatype, "recvbuf, count, datatype");
     if (!e) e = check::op(op_p, op, "op");
     if (!e) e = check::op_defined(op_p, datatype_p);
-    if (!e) e = check::not_aliased(sendbuf, recvbuf, count);
+    if (!e) e = check::intra(*comm_p, "comm");
+    if (!e) e = check::not_aliased(sendbuf, recvbuf, count, datatype_p);
   }
   if (!e) e = coll::scan({sendbuf, recvbuf, count, datatype_p, op_p}, *comm_p);
   return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
@@ -2223,13 +2335,15 @@ extern "C" int PMPI_Scan_init(const void *sendbuf, void *recvbuf, int count, MPI
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
-    if (!e) e = check::operand(sendbuf, count, datatype_p, datatype, "sendbuf, count, datatype");
-    if (!e) e = check::operand(recvbuf, count, datatype_p, datatype, "recvbuf, count, datatype");
+    if (!e && !(check::in_place(sendbuf, *comm_p))) e = check::buffer(sendbuf, count, datatype_p,
+        datatype, "sendbuf, count, datatype");
+    if (!e) e = check::buffer(recvbuf, count, datatype_p, datatype, "recvbuf, count, datatype");
     if (!e) e = check::op(op_p, op, "op");
     if (!e) e = check::op_defined(op_p, datatype_p);
     if (!e) e = check::info(info_p, info, "info");
     if (!e) e = check::given(request, "request");
-    if (!e) e = check::not_aliased(sendbuf, recvbuf, count);
+    if (!e) e = check::intra(*comm_p, "comm");
+    if (!e) e = check::not_aliased(sendbuf, recvbuf, count, datatype_p);
   }
   if (!e) e = coll::scan({sendbuf, recvbuf, count, datatype_p, op_p}, *comm_p,
       persistent(request));
@@ -2247,13 +2361,15 @@ extern "C" int PMPI_Scan_init_c(const void *sendbuf, void *recvbuf, MPI_Count co
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
-    if (!e) e = check::operand(sendbuf, count, datatype_p, datatype, "sendbuf, count, datatype");
-    if (!e) e = check::operand(recvbuf, count, datatype_p, datatype, "recvbuf, count, datatype");
+    if (!e && !(check::in_place(sendbuf, *comm_p))) e = check::buffer(sendbuf, count, datatype_p,
+        datatype, "sendbuf, count, datatype");
+    if (!e) e = check::buffer(recvbuf, count, datatype_p, datatype, "recvbuf, count, datatype");
     if (!e) e = check::op(op_p, op, "op");
     if (!e) e = check::op_defined(op_p, datatype_p);
     if (!e) e = check::info(info_p, info, "info");
     if (!e) e = check::given(request, "request");
-    if (!e) e = check::not_aliased(sendbuf, recvbuf, count);
+    if (!e) e = check::intra(*comm_p, "comm");
+    if (!e) e = check::not_aliased(sendbuf, recvbuf, count, datatype_p);
   }
   if (!e) e = coll::scan({sendbuf, recvbuf, count, datatype_p, op_p}, *comm_p,
       persistent(request));
@@ -2271,9 +2387,10 @@ extern "C" int PMPI_Scatter(const void *sendbuf, int sendcount, MPI_Datatype sen
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
     if (!e) e = check::root(root, *comm_p, "root");
-    if (!e && check::at_root(*comm_p, root)) e = check::operand(sendbuf, sendcount, sendtype_p,
+    if (!e && check::at_root(*comm_p, root)) e = check::buffer(sendbuf, sendcount, sendtype_p,
         sendtype, "sendbuf, sendcount, sendtype");
-    if (!e && check::takes_part(root)) e = check::operand(recvbuf, recvcount, recvtype_p, recvtype,
+    if (!e && check::takes_part(root) && !(check::in_place(recvbuf, *comm_p,
+        root))) e = check::buffer(recvbuf, recvcount, recvtype_p, recvtype,
         "recvbuf, recvcount, recvtype");
     if (!e && check::at_root(*comm_p, root)) e = check::apart(check::own(*comm_p, sendbuf,
         sendcount, sendtype_p), {recvbuf, recvcount, recvtype_p});
@@ -2294,9 +2411,10 @@ extern "C" int PMPI_Scatter_c(const void *sendbuf, MPI_Count sendcount, MPI_Data
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
     if (!e) e = check::root(root, *comm_p, "root");
-    if (!e && check::at_root(*comm_p, root)) e = check::operand(sendbuf, sendcount, sendtype_p,
+    if (!e && check::at_root(*comm_p, root)) e = check::buffer(sendbuf, sendcount, sendtype_p,
         sendtype, "sendbuf, sendcount, sendtype");
-    if (!e && check::takes_part(root)) e = check::operand(recvbuf, recvcount, recvtype_p, recvtype,
+    if (!e && check::takes_part(root) && !(check::in_place(recvbuf, *comm_p,
+        root))) e = check::buffer(recvbuf, recvcount, recvtype_p, recvtype,
         "recvbuf, recvcount, recvtype");
     if (!e && check::at_root(*comm_p, root)) e = check::apart(check::own(*comm_p, sendbuf,
         sendcount, sendtype_p), {recvbuf, recvcount, recvtype_p});
@@ -2319,9 +2437,10 @@ extern "C" int PMPI_Scatter_init(const void *sendbuf, int sendcount, MPI_Datatyp
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
     if (!e) e = check::root(root, *comm_p, "root");
-    if (!e && check::at_root(*comm_p, root)) e = check::operand(sendbuf, sendcount, sendtype_p,
+    if (!e && check::at_root(*comm_p, root)) e = check::buffer(sendbuf, sendcount, sendtype_p,
         sendtype, "sendbuf, sendcount, sendtype");
-    if (!e && check::takes_part(root)) e = check::operand(recvbuf, recvcount, recvtype_p, recvtype,
+    if (!e && check::takes_part(root) && !(check::in_place(recvbuf, *comm_p,
+        root))) e = check::buffer(recvbuf, recvcount, recvtype_p, recvtype,
         "recvbuf, recvcount, recvtype");
     if (!e) e = check::info(info_p, info, "info");
     if (!e) e = check::given(request, "request");
@@ -2347,9 +2466,10 @@ extern "C" int PMPI_Scatter_init_c(const void *sendbuf, MPI_Count sendcount, MPI
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
     if (!e) e = check::root(root, *comm_p, "root");
-    if (!e && check::at_root(*comm_p, root)) e = check::operand(sendbuf, sendcount, sendtype_p,
+    if (!e && check::at_root(*comm_p, root)) e = check::buffer(sendbuf, sendcount, sendtype_p,
         sendtype, "sendbuf, sendcount, sendtype");
-    if (!e && check::takes_part(root)) e = check::operand(recvbuf, recvcount, recvtype_p, recvtype,
+    if (!e && check::takes_part(root) && !(check::in_place(recvbuf, *comm_p,
+        root))) e = check::buffer(recvbuf, recvcount, recvtype_p, recvtype,
         "recvbuf, recvcount, recvtype");
     if (!e) e = check::info(info_p, info, "info");
     if (!e) e = check::given(request, "request");
@@ -2374,9 +2494,12 @@ extern "C" int PMPI_Scatterv(const void *sendbuf, const int sendcounts[], const 
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
     if (!e) e = check::root(root, *comm_p, "root");
-    if (!e && check::at_root(*comm_p, root)) e = check::operands(sendbuf, counts(sendcounts),
+    if (!e && check::at_root(*comm_p, root)) e = check::array(displs, check::peers(*comm_p),
+        "displs");
+    if (!e && check::at_root(*comm_p, root)) e = check::buffers(sendbuf, counts(sendcounts),
         sendtype_p, sendtype, check::peers(*comm_p), "sendbuf, sendcounts, sendtype");
-    if (!e && check::takes_part(root)) e = check::operand(recvbuf, recvcount, recvtype_p, recvtype,
+    if (!e && check::takes_part(root) && !(check::in_place(recvbuf, *comm_p,
+        root))) e = check::buffer(recvbuf, recvcount, recvtype_p, recvtype,
         "recvbuf, recvcount, recvtype");
     if (!e && check::at_root(*comm_p, root)) e = check::apart(check::own(*comm_p, sendbuf,
         counts(sendcounts), counts(displs), sendtype_p), {recvbuf, recvcount, recvtype_p});
@@ -2398,9 +2521,12 @@ extern "C" int PMPI_Scatterv_c(const void *sendbuf, const MPI_Count sendcounts[]
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
     if (!e) e = check::root(root, *comm_p, "root");
-    if (!e && check::at_root(*comm_p, root)) e = check::operands(sendbuf, counts(sendcounts),
+    if (!e && check::at_root(*comm_p, root)) e = check::array(displs, check::peers(*comm_p),
+        "displs");
+    if (!e && check::at_root(*comm_p, root)) e = check::buffers(sendbuf, counts(sendcounts),
         sendtype_p, sendtype, check::peers(*comm_p), "sendbuf, sendcounts, sendtype");
-    if (!e && check::takes_part(root)) e = check::operand(recvbuf, recvcount, recvtype_p, recvtype,
+    if (!e && check::takes_part(root) && !(check::in_place(recvbuf, *comm_p,
+        root))) e = check::buffer(recvbuf, recvcount, recvtype_p, recvtype,
         "recvbuf, recvcount, recvtype");
     if (!e && check::at_root(*comm_p, root)) e = check::apart(check::own(*comm_p, sendbuf,
         counts(sendcounts), counts(displs), sendtype_p), {recvbuf, recvcount, recvtype_p});
@@ -2423,10 +2549,13 @@ extern "C" int PMPI_Scatterv_init(const void *sendbuf, const int sendcounts[], c
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
     if (!e) e = check::root(root, *comm_p, "root");
-    if (!e && check::at_root(*comm_p, root)) e = check::operands(sendbuf, counts(sendcounts),
+    if (!e && check::at_root(*comm_p, root)) e = check::array(displs, check::peers(*comm_p),
+        "displs");
+    if (!e && check::at_root(*comm_p, root)) e = check::buffers(sendbuf, counts(sendcounts),
         sendtype_p, sendtype, check::peers(*comm_p), "sendbuf, sendcounts, sendtype");
-    if (!e && check::at_root(*comm_p, root)) e = check::operand(recvbuf, recvcount, recvtype_p,
-        recvtype, "recvbuf, recvcount, recvtype");
+    if (!e && check::takes_part(root) && !(check::in_place(recvbuf, *comm_p,
+        root))) e = check::buffer(recvbuf, recvcount, recvtype_p, recvtype,
+        "recvbuf, recvcount, recvtype");
     if (!e) e = check::info(info_p, info, "info");
     if (!e) e = check::given(request, "request");
     if (!e && check::at_root(*comm_p, root)) e = check::apart(check::own(*comm_p, sendbuf,
@@ -2451,10 +2580,13 @@ extern "C" int PMPI_Scatterv_init_c(const void *sendbuf, const MPI_Count sendcou
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
     if (!e) e = check::root(root, *comm_p, "root");
-    if (!e && check::at_root(*comm_p, root)) e = check::operands(sendbuf, counts(sendcounts),
+    if (!e && check::at_root(*comm_p, root)) e = check::array(displs, check::peers(*comm_p),
+        "displs");
+    if (!e && check::at_root(*comm_p, root)) e = check::buffers(sendbuf, counts(sendcounts),
         sendtype_p, sendtype, check::peers(*comm_p), "sendbuf, sendcounts, sendtype");
-    if (!e && check::at_root(*comm_p, root)) e = check::operand(recvbuf, recvcount, recvtype_p,
-        recvtype, "recvbuf, recvcount, recvtype");
+    if (!e && check::takes_part(root) && !(check::in_place(recvbuf, *comm_p,
+        root))) e = check::buffer(recvbuf, recvcount, recvtype_p, recvtype,
+        "recvbuf, recvcount, recvtype");
     if (!e) e = check::info(info_p, info, "info");
     if (!e) e = check::given(request, "request");
     if (!e && check::at_root(*comm_p, root)) e = check::apart(check::own(*comm_p, sendbuf,

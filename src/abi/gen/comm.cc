@@ -51,6 +51,7 @@ extern "C" int PMPI_Comm_create_from_group(MPI_Group group, const char *stringta
     if (!e) e = check::given(stringtag, "stringtag");
     if (!e) e = check::info(info_p, info, "info");
     if (!e) e = check::errhandler(errhandler_p, errhandler, "errhandler");
+    if (!e) e = check::string_tag(stringtag, "stringtag");
   }
   if (!e) e = world::comm_create_from_group(entry.rank(), *group_p, stringtag, info_p,
       *errhandler_p, newcomm);
@@ -69,6 +70,7 @@ extern "C" int PMPI_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, M
     if (!e) e = check::given(newcomm, "newcomm");
     if (!e) e = check::group(group_p, group, "group");
     if (!e) e = check::tag(tag, "tag");
+    if (!e) e = check::intra(*comm_p, "comm");
   }
   if (!e) e = world::comm_create_group(*comm_p, *group_p, tag, newcomm);
   return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
@@ -81,6 +83,8 @@ extern "C" int PMPI_Comm_create_keyval(MPI_Comm_copy_attr_function *comm_copy_at
   Entry entry(Fn::Comm_create_keyval);
   Err e = entry.status();
   if (entry.checking()) {
+    if (!e) e = check::function(comm_copy_attr_fn, 2, "comm_copy_attr_fn");
+    if (!e) e = check::function(comm_delete_attr_fn, 1, "comm_delete_attr_fn");
     if (!e) e = check::given(comm_keyval, "comm_keyval");
   }
   if (!e) e = create_keyval(entry.store(), Target::comm, comm_copy_attr_fn, comm_delete_attr_fn,
@@ -134,7 +138,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Comm_dup_with_info")]]
 
 extern "C" int PMPI_Comm_free(MPI_Comm *comm) {
   Entry entry(Fn::Comm_free);
-  object::Comm* comm_p = comm == nullptr ? nullptr : entry.comm(*comm);
+  object::Comm* comm_p = entry.comm(handle_at(comm));
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, handle_at(comm), "comm");
@@ -190,9 +194,9 @@ extern "C" int PMPI_Comm_get_name(MPI_Comm comm, char *comm_name, int *resultlen
   object::Comm* comm_p = entry.comm(comm);
   Err e = entry.status();
   if (entry.checking()) {
+    if (!e && !(comm == MPI_COMM_NULL)) e = check::comm(comm_p, comm, "comm");
     if (!e) e = check::given(comm_name, "comm_name");
     if (!e) e = check::given(resultlen, "resultlen");
-    if (!e) e = comm == MPI_COMM_NULL ? ok : check::comm(comm_p, comm, "comm");
   }
   if (!e) e = (object::get_name(comm != MPI_COMM_NULL ? comm_p->name : "MPI_COMM_NULL", comm_name,
       resultlen), ok);
@@ -436,7 +440,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Group_excl")]] decltype(PMPI_Group_excl
 
 extern "C" int PMPI_Group_free(MPI_Group *group) {
   Entry entry(Fn::Group_free);
-  object::Group* group_p = group == nullptr ? nullptr : entry.group(*group);
+  object::Group* group_p = entry.group(handle_at(group));
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::group(group_p, handle_at(group), "group");
@@ -586,8 +590,11 @@ extern "C" int PMPI_Intercomm_create(MPI_Comm local_comm, int local_leader, MPI_
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::comm(local_comm_p, local_comm, "local_comm");
+    if (!e && !(local_comm_p->rank != local_leader)) e = check::comm(peer_comm_p, peer_comm,
+        "peer_comm");
     if (!e) e = check::given(newintercomm, "newintercomm");
     if (!e) e = check::tag(tag, "tag");
+    if (!e) e = check::intra(*local_comm_p, "local_comm");
     if (!e) e = check::rank(local_leader, *local_comm_p, "local_leader");
   }
   if (!e) e = world::intercomm_create(*local_comm_p, local_leader, peer_comm_p, remote_leader, tag,
@@ -609,9 +616,12 @@ extern "C" int PMPI_Intercomm_create_from_groups(MPI_Group local_group, int loca
   if (entry.checking()) {
     if (!e) e = check::given(newintercomm, "newintercomm");
     if (!e) e = check::group(local_group_p, local_group, "local_group");
+    if (!e && !(local_group_p->rank != local_leader)) e = check::group(remote_group_p,
+        remote_group, "remote_group");
     if (!e) e = check::given(stringtag, "stringtag");
     if (!e) e = check::info(info_p, info, "info");
     if (!e) e = check::errhandler(errhandler_p, errhandler, "errhandler");
+    if (!e) e = check::string_tag(stringtag, "stringtag");
   }
   if (!e) e = world::intercomm_create_from_groups(entry.rank(), {*local_group_p, local_leader,
       remote_group_p, remote_leader, stringtag, info_p, *errhandler_p}, newintercomm);
@@ -639,6 +649,8 @@ extern "C" int PMPI_Type_create_keyval(MPI_Type_copy_attr_function *type_copy_at
   Entry entry(Fn::Type_create_keyval);
   Err e = entry.status();
   if (entry.checking()) {
+    if (!e) e = check::function(type_copy_attr_fn, 2, "type_copy_attr_fn");
+    if (!e) e = check::function(type_delete_attr_fn, 1, "type_delete_attr_fn");
     if (!e) e = check::given(type_keyval, "type_keyval");
   }
   if (!e) e = create_keyval(entry.store(), Target::type, type_copy_attr_fn, type_delete_attr_fn,
@@ -696,9 +708,9 @@ extern "C" int PMPI_Type_get_name(MPI_Datatype datatype, char *type_name, int *r
   const datatype::Type* datatype_p = abi::type(datatype);
   Err e = entry.status();
   if (entry.checking()) {
+    if (!e && !(datatype == MPI_DATATYPE_NULL)) e = check::type(datatype_p, datatype, "datatype");
     if (!e) e = check::given(type_name, "type_name");
     if (!e) e = check::given(resultlen, "resultlen");
-    if (!e) e = datatype == MPI_DATATYPE_NULL ? ok : check::type(datatype_p, datatype, "datatype");
   }
   if (!e) e = (object::get_type_name(entry.store(), datatype_p, type_name, resultlen), ok);
   return e ? entry.raise(e) : MPI_SUCCESS;
@@ -739,6 +751,8 @@ extern "C" int PMPI_Win_create_keyval(MPI_Win_copy_attr_function *win_copy_attr_
   Entry entry(Fn::Win_create_keyval);
   Err e = entry.status();
   if (entry.checking()) {
+    if (!e) e = check::function(win_copy_attr_fn, 2, "win_copy_attr_fn");
+    if (!e) e = check::function(win_delete_attr_fn, 1, "win_delete_attr_fn");
     if (!e) e = check::given(win_keyval, "win_keyval");
   }
   if (!e) e = create_keyval(entry.store(), Target::win, win_copy_attr_fn, win_delete_attr_fn,

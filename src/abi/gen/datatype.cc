@@ -71,6 +71,7 @@ extern "C" int PMPI_Pack(const void *inbuf, int incount, MPI_Datatype datatype, 
     if (!e) e = check::comm(comm_p, comm, "comm");
     if (!e) e = check::buffer(inbuf, incount, datatype_p, datatype, "inbuf, incount, datatype");
     if (!e) e = check::count(outsize, "outsize");
+    if (!e) e = check::memory(outbuf, outsize, "outbuf");
     if (!e) e = check::given(position, "position");
   }
   if (!e) e = datatype::pack_at({inbuf, incount, datatype_p}, outbuf, outsize, into(position));
@@ -88,6 +89,7 @@ extern "C" int PMPI_Pack_c(const void *inbuf, MPI_Count incount, MPI_Datatype da
     if (!e) e = check::comm(comm_p, comm, "comm");
     if (!e) e = check::buffer(inbuf, incount, datatype_p, datatype, "inbuf, incount, datatype");
     if (!e) e = check::count(outsize, "outsize");
+    if (!e) e = check::memory(outbuf, outsize, "outbuf");
     if (!e) e = check::given(position, "position");
   }
   if (!e) e = datatype::pack_at({inbuf, incount, datatype_p}, outbuf, outsize, into(position));
@@ -103,6 +105,7 @@ extern "C" int PMPI_Pack_external(const char *datarep, const void *inbuf, int in
   if (entry.checking()) {
     if (!e) e = check::given(datarep, "datarep");
     if (!e) e = check::buffer(inbuf, incount, datatype_p, datatype, "inbuf, incount, datatype");
+    if (!e) e = check::memory(outbuf, outsize, "outbuf");
     if (!e) e = check::given(position, "position");
   }
   if (!e) e = datatype::pack_external(datarep, {inbuf, incount, datatype_p}, outbuf, outsize,
@@ -120,6 +123,7 @@ extern "C" int PMPI_Pack_external_c(const char *datarep, const void *inbuf, MPI_
   if (entry.checking()) {
     if (!e) e = check::given(datarep, "datarep");
     if (!e) e = check::buffer(inbuf, incount, datatype_p, datatype, "inbuf, incount, datatype");
+    if (!e) e = check::memory(outbuf, outsize, "outbuf");
     if (!e) e = check::given(position, "position");
   }
   if (!e) e = datatype::pack_external(datarep, {inbuf, incount, datatype_p}, outbuf, outsize,
@@ -138,6 +142,7 @@ extern "C" int PMPI_Pack_external_size(const char *datarep, int incount, MPI_Dat
     if (!e) e = check::given(datarep, "datarep");
     if (!e) e = check::type(datatype_p, datatype, "datatype");
     if (!e) e = check::given(size, "size");
+    if (!e) e = check::count(incount, "incount");
   }
   if (!e) e = datatype::pack_external_size(datarep, incount, *datatype_p, into(size));
   return e ? entry.raise(e) : MPI_SUCCESS;
@@ -154,6 +159,7 @@ extern "C" int PMPI_Pack_external_size_c(const char *datarep, MPI_Count incount,
     if (!e) e = check::given(datarep, "datarep");
     if (!e) e = check::type(datatype_p, datatype, "datatype");
     if (!e) e = check::given(size, "size");
+    if (!e) e = check::count(incount, "incount");
   }
   if (!e) e = datatype::pack_external_size(datarep, incount, *datatype_p, into(size));
   return e ? entry.raise(e) : MPI_SUCCESS;
@@ -196,7 +202,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Pack_size_c")]] decltype(PMPI_Pack_size
 
 extern "C" int PMPI_Type_commit(MPI_Datatype *datatype) {
   Entry entry(Fn::Type_commit);
-  const datatype::Type* datatype_p = datatype == nullptr ? nullptr : abi::type(*datatype);
+  const datatype::Type* datatype_p = abi::type(handle_at(datatype));
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::type(datatype_p, handle_at(datatype), "datatype");
@@ -559,7 +565,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Type_dup")]] decltype(PMPI_Type_dup) MP
 
 extern "C" int PMPI_Type_free(MPI_Datatype *datatype) {
   Entry entry(Fn::Type_free);
-  const datatype::Type* datatype_p = datatype == nullptr ? nullptr : abi::type(*datatype);
+  const datatype::Type* datatype_p = abi::type(handle_at(datatype));
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::type(datatype_p, handle_at(datatype), "datatype");
@@ -836,6 +842,7 @@ extern "C" int PMPI_Unpack(const void *inbuf, int insize, int *position, void *o
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
     if (!e) e = check::count(insize, "insize");
+    if (!e) e = check::memory(inbuf, insize, "inbuf");
     if (!e) e = check::given(position, "position");
     if (!e) e = check::buffer(outbuf, outcount, datatype_p, datatype,
         "outbuf, outcount, datatype");
@@ -854,6 +861,7 @@ extern "C" int PMPI_Unpack_c(const void *inbuf, MPI_Count insize, MPI_Count *pos
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
     if (!e) e = check::count(insize, "insize");
+    if (!e) e = check::memory(inbuf, insize, "inbuf");
     if (!e) e = check::given(position, "position");
     if (!e) e = check::buffer(outbuf, outcount, datatype_p, datatype,
         "outbuf, outcount, datatype");
@@ -870,6 +878,7 @@ extern "C" int PMPI_Unpack_external(const char *datarep, const void *inbuf, MPI_
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::given(datarep, "datarep");
+    if (!e) e = check::memory(inbuf, insize, "inbuf");
     if (!e) e = check::given(position, "position");
     if (!e) e = check::buffer(outbuf, outcount, datatype_p, datatype,
         "outbuf, outcount, datatype");
@@ -888,6 +897,7 @@ extern "C" int PMPI_Unpack_external_c(const char *datarep, const void *inbuf, MP
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::given(datarep, "datarep");
+    if (!e) e = check::memory(inbuf, insize, "inbuf");
     if (!e) e = check::given(position, "position");
     if (!e) e = check::buffer(outbuf, outcount, datatype_p, datatype,
         "outbuf, outcount, datatype");

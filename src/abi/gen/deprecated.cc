@@ -25,6 +25,7 @@ extern "C" int PMPI_Attr_get(MPI_Comm comm, int keyval, void *attribute_val, int
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::given(attribute_val, "attribute_val");
     if (!e) e = check::given(flag, "flag");
   }
   if (!e) e = object::get_comm_attribute(*comm_p, keyval, attribute_val, flag);
@@ -99,6 +100,8 @@ extern "C" int PMPI_Keyval_create(MPI_Copy_function *copy_fn, MPI_Delete_functio
   Entry entry(Fn::Keyval_create);
   Err e = entry.status();
   if (entry.checking()) {
+    if (!e) e = check::function(copy_fn, 2, "copy_fn");
+    if (!e) e = check::function(delete_fn, 1, "delete_fn");
     if (!e) e = check::given(keyval, "keyval");
   }
   if (!e) e = create_keyval(entry.store(), Target::comm, copy_fn, delete_fn, keyval, extra_state);

@@ -50,7 +50,6 @@ extern "C" int PMPI_Alloc_mem(MPI_Aint size, MPI_Info info, void *baseptr) {
   if (entry.checking()) {
     if (!e) e = check::info(info_p, info, "info");
     if (!e) e = check::given(baseptr, "baseptr");
-    if (!e) e = check::given(baseptr, "baseptr");
   }
   if (!e) e = alloc_mem(size, info_p, baseptr);
   return e ? entry.raise(e) : MPI_SUCCESS;
@@ -75,8 +74,8 @@ extern "C" int PMPI_Comm_create_errhandler(MPI_Comm_errhandler_function *comm_er
   Entry entry(Fn::Comm_create_errhandler, When::always);
   Err e = entry.status();
   if (entry.checking()) {
+    if (!e) e = check::function(comm_errhandler_fn, 0, "comm_errhandler_fn");
     if (!e) e = check::given(errhandler, "errhandler");
-    if (!e) e = check::given(comm_errhandler_fn, "comm_errhandler_fn");
   }
   if (!e) e = create_errhandler(entry.store(), Handler::comm_user, comm_errhandler_fn, errhandler);
   return e ? entry.raise(e) : MPI_SUCCESS;
@@ -115,7 +114,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Comm_set_errhandler")]]
 
 extern "C" int PMPI_Errhandler_free(MPI_Errhandler *errhandler) {
   Entry entry(Fn::Errhandler_free, When::always);
-  object::Errhandler* errhandler_p = errhandler == nullptr ? nullptr : entry.errhandler(*errhandler);
+  object::Errhandler* errhandler_p = entry.errhandler(handle_at(errhandler));
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::errhandler(errhandler_p, handle_at(errhandler), "errhandler");
@@ -153,6 +152,9 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Error_string")]]
 extern "C" int PMPI_Free_mem(void *base) {
   Entry entry(Fn::Free_mem, NoLock{});
   Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::optional(base, "base", MPI_ERR_BASE);
+  }
   if (!e) e = free_mem(base);
   return e ? entry.raise(e) : MPI_SUCCESS;
 }
@@ -246,6 +248,7 @@ extern "C" int PMPI_Session_create_errhandler(MPI_Session_errhandler_function *s
   Entry entry(Fn::Session_create_errhandler, When::always);
   Err e = entry.status();
   if (entry.checking()) {
+    if (!e) e = check::function(session_errhandler_fn, 0, "session_errhandler_fn");
     if (!e) e = check::given(errhandler, "errhandler");
   }
   if (!e) e = create_errhandler(entry.store(), Handler::session_user, session_errhandler_fn,
@@ -278,6 +281,7 @@ extern "C" int PMPI_Win_create_errhandler(MPI_Win_errhandler_function *win_errha
   Entry entry(Fn::Win_create_errhandler, When::always);
   Err e = entry.status();
   if (entry.checking()) {
+    if (!e) e = check::function(win_errhandler_fn, 0, "win_errhandler_fn");
     if (!e) e = check::given(errhandler, "errhandler");
   }
   if (!e) e = create_errhandler(entry.store(), Handler::win_user, win_errhandler_fn, errhandler);

@@ -26,6 +26,9 @@ extern "C" int PMPI_Grequest_start(MPI_Grequest_query_function *query_fn,
   Entry entry(Fn::Grequest_start, FirstContext{});
   Err e = entry.status();
   if (entry.checking()) {
+    if (!e) e = check::function(query_fn, 0, "query_fn");
+    if (!e) e = check::function(free_fn, 0, "free_fn");
+    if (!e) e = check::function(cancel_fn, 0, "cancel_fn");
     if (!e) e = check::given(request, "request");
   }
   if (!e) e = world::grequest_start(entry.rank(), {query_fn, free_fn, cancel_fn, extra_state},

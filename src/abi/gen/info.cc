@@ -22,6 +22,7 @@ extern "C" int PMPI_Info_create_env(int argc, char *argv[], MPI_Info *info) {
   Entry entry(Fn::Info_create_env, When::always);
   Err e = entry.status();
   if (entry.checking()) {
+    if (!e) e = check::array(argv, argc, "argv");
     if (!e) e = check::given(info, "info");
   }
   if (!e) e = object::create_env_info(entry.store(), argc, argv, info);
@@ -60,7 +61,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Info_dup")]] decltype(PMPI_Info_dup) MP
 
 extern "C" int PMPI_Info_free(MPI_Info *info) {
   Entry entry(Fn::Info_free, When::always);
-  object::Info* info_p = info == nullptr ? nullptr : entry.info(*info);
+  object::Info* info_p = entry.info(handle_at(info));
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::info(info_p, handle_at(info), "info");
@@ -112,6 +113,7 @@ extern "C" int PMPI_Info_get_string(MPI_Info info, const char *key, int *buflen,
     if (!e) e = check::given(buflen, "buflen");
     if (!e) e = check::given(flag, "flag");
     if (!e) e = check::info_given(info_p, info, "info");
+    if (!e) e = check::array(value, *buflen, "value");
   }
   if (!e) e = object::info_get_string(*info_p, key, buflen, value, flag);
   return e ? entry.raise(e) : MPI_SUCCESS;

@@ -23,6 +23,7 @@ extern "C" int PMPI_File_create_errhandler(MPI_File_errhandler_function *file_er
   Entry entry(Fn::File_create_errhandler, When::always);
   Err e = entry.status();
   if (entry.checking()) {
+    if (!e) e = check::function(file_errhandler_fn, 0, "file_errhandler_fn");
     if (!e) e = check::given(errhandler, "errhandler");
   }
   if (!e) e = create_errhandler(entry.store(), Handler::file_user, file_errhandler_fn, errhandler);

@@ -39,7 +39,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Comm_connect")]]
 
 extern "C" int PMPI_Comm_disconnect(MPI_Comm *comm) {
   Entry entry(Fn::Comm_disconnect, handle_at(comm));
-  object::Comm* comm_p = comm == nullptr ? nullptr : entry.comm(*comm);
+  object::Comm* comm_p = entry.comm(handle_at(comm));
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, handle_at(comm), "comm");

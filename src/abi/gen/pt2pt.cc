@@ -85,6 +85,7 @@ extern "C" int PMPI_Buffer_attach(void *buffer, int size) {
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::count(size, "size");
+    if (!e && !(buffer == MPI_BUFFER_AUTOMATIC)) e = check::memory(buffer, size, "buffer");
   }
   if (!e) e = pt2pt::buffer_attach(entry.engine(), nullptr, buffer, size);
   return e ? entry.raise(e) : MPI_SUCCESS;
@@ -97,6 +98,7 @@ extern "C" int PMPI_Buffer_attach_c(void *buffer, MPI_Count size) {
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::count(size, "size");
+    if (!e && !(buffer == MPI_BUFFER_AUTOMATIC)) e = check::memory(buffer, size, "buffer");
   }
   if (!e) e = pt2pt::buffer_attach(entry.engine(), nullptr, buffer, size);
   return e ? entry.raise(e) : MPI_SUCCESS;
@@ -108,6 +110,7 @@ extern "C" int PMPI_Buffer_detach(void *buffer_addr, int *size) {
   Entry entry(Fn::Buffer_detach, FirstContext{});
   Err e = entry.status();
   if (entry.checking()) {
+    if (!e) e = check::given(buffer_addr, "buffer_addr");
     if (!e) e = check::given(size, "size");
   }
   if (!e) e = pt2pt::buffer_detach(entry.engine(), nullptr, buffer_addr, into(size));
@@ -120,6 +123,7 @@ extern "C" int PMPI_Buffer_detach_c(void *buffer_addr, MPI_Count *size) {
   Entry entry(Fn::Buffer_detach_c, FirstContext{});
   Err e = entry.status();
   if (entry.checking()) {
+    if (!e) e = check::given(buffer_addr, "buffer_addr");
     if (!e) e = check::given(size, "size");
   }
   if (!e) e = pt2pt::buffer_detach(entry.engine(), nullptr, buffer_addr, into(size));
@@ -151,7 +155,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Buffer_iflush")]]
 
 extern "C" int PMPI_Cancel(MPI_Request *request) {
   Entry entry(Fn::Cancel, request);
-  object::Comm* errors = comm_of(request);
+  auto* errors = comm_of(request);
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::request_at(request, "request");
@@ -169,6 +173,7 @@ extern "C" int PMPI_Comm_attach_buffer(MPI_Comm comm, void *buffer, int size) {
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
     if (!e) e = check::count(size, "size");
+    if (!e && !(buffer == MPI_BUFFER_AUTOMATIC)) e = check::memory(buffer, size, "buffer");
   }
   if (!e) e = pt2pt::buffer_attach(entry.engine(), comm_p, buffer, size);
   return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
@@ -183,6 +188,7 @@ extern "C" int PMPI_Comm_attach_buffer_c(MPI_Comm comm, void *buffer, MPI_Count 
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
     if (!e) e = check::count(size, "size");
+    if (!e && !(buffer == MPI_BUFFER_AUTOMATIC)) e = check::memory(buffer, size, "buffer");
   }
   if (!e) e = pt2pt::buffer_attach(entry.engine(), comm_p, buffer, size);
   return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
@@ -196,6 +202,7 @@ extern "C" int PMPI_Comm_detach_buffer(MPI_Comm comm, void *buffer_addr, int *si
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::given(buffer_addr, "buffer_addr");
     if (!e) e = check::given(size, "size");
   }
   if (!e) e = pt2pt::buffer_detach(entry.engine(), comm_p, buffer_addr, into(size));
@@ -210,6 +217,7 @@ extern "C" int PMPI_Comm_detach_buffer_c(MPI_Comm comm, void *buffer_addr, MPI_C
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::given(buffer_addr, "buffer_addr");
     if (!e) e = check::given(size, "size");
   }
   if (!e) e = pt2pt::buffer_detach(entry.engine(), comm_p, buffer_addr, into(size));
@@ -323,6 +331,7 @@ extern "C" int PMPI_Improbe(int source, int tag, MPI_Comm comm, int *flag, MPI_M
     if (!e) e = check::recv_tag(tag, *comm_p, "tag");
     if (!e) e = check::given(flag, "flag");
     if (!e) e = check::given(message, "message");
+    if (!e) e = check::optional(status, "status");
   }
   if (!e) e = pt2pt::improbe(source, tag, *comm_p, flag, message, status);
   return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
@@ -333,7 +342,7 @@ extern "C" int PMPI_Imrecv(void *buf, int count, MPI_Datatype datatype, MPI_Mess
     MPI_Request *request) {
   Entry entry(Fn::Imrecv, message);
   const datatype::Type* datatype_p = abi::type(datatype);
-  object::Comm* errors = comm_of(message);
+  auto* errors = comm_of(message);
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::buffer(buf, count, datatype_p, datatype, "buf, count, datatype");
@@ -350,7 +359,7 @@ extern "C" int PMPI_Imrecv_c(void *buf, MPI_Count count, MPI_Datatype datatype,
     MPI_Message *message, MPI_Request *request) {
   Entry entry(Fn::Imrecv_c, message);
   const datatype::Type* datatype_p = abi::type(datatype);
-  object::Comm* errors = comm_of(message);
+  auto* errors = comm_of(message);
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::buffer(buf, count, datatype_p, datatype, "buf, count, datatype");
@@ -372,6 +381,7 @@ extern "C" int PMPI_Iprobe(int source, int tag, MPI_Comm comm, int *flag, MPI_St
     if (!e) e = check::source(source, *comm_p, "source");
     if (!e) e = check::recv_tag(tag, *comm_p, "tag");
     if (!e) e = check::given(flag, "flag");
+    if (!e) e = check::optional(status, "status");
   }
   if (!e) e = pt2pt::iprobe(source, tag, *comm_p, flag, status);
   return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
@@ -630,6 +640,7 @@ extern "C" int PMPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message *mess
     if (!e) e = check::source(source, *comm_p, "source");
     if (!e) e = check::recv_tag(tag, *comm_p, "tag");
     if (!e) e = check::given(message, "message");
+    if (!e) e = check::optional(status, "status");
   }
   if (!e) e = pt2pt::mprobe(source, tag, *comm_p, message, status);
   return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
@@ -640,11 +651,12 @@ extern "C" int PMPI_Mrecv(void *buf, int count, MPI_Datatype datatype, MPI_Messa
     MPI_Status *status) {
   Entry entry(Fn::Mrecv, message);
   const datatype::Type* datatype_p = abi::type(datatype);
-  object::Comm* errors = comm_of(message);
+  auto* errors = comm_of(message);
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::buffer(buf, count, datatype_p, datatype, "buf, count, datatype");
     if (!e) e = check::given(message, "message");
+    if (!e) e = check::optional(status, "status");
     if (!e) e = check::message_at(message, "message");
   }
   if (!e) e = pt2pt::mrecv({buf, count, datatype_p}, message, status);
@@ -656,11 +668,12 @@ extern "C" int PMPI_Mrecv_c(void *buf, MPI_Count count, MPI_Datatype datatype,
     MPI_Message *message, MPI_Status *status) {
   Entry entry(Fn::Mrecv_c, message);
   const datatype::Type* datatype_p = abi::type(datatype);
-  object::Comm* errors = comm_of(message);
+  auto* errors = comm_of(message);
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::buffer(buf, count, datatype_p, datatype, "buf, count, datatype");
     if (!e) e = check::given(message, "message");
+    if (!e) e = check::optional(status, "status");
     if (!e) e = check::message_at(message, "message");
   }
   if (!e) e = pt2pt::mrecv({buf, count, datatype_p}, message, status);
@@ -676,6 +689,7 @@ extern "C" int PMPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status *status
     if (!e) e = check::comm(comm_p, comm, "comm");
     if (!e) e = check::source(source, *comm_p, "source");
     if (!e) e = check::recv_tag(tag, *comm_p, "tag");
+    if (!e) e = check::optional(status, "status");
   }
   if (!e) e = pt2pt::probe(source, tag, *comm_p, status);
   return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
@@ -693,6 +707,7 @@ extern "C" int PMPI_Recv(void *buf, int count, MPI_Datatype datatype, int source
     if (!e) e = check::buffer(buf, count, datatype_p, datatype, "buf, count, datatype");
     if (!e) e = check::source(source, *comm_p, "source");
     if (!e) e = check::recv_tag(tag, *comm_p, "tag");
+    if (!e) e = check::optional(status, "status");
   }
   if (!e) e = pt2pt::recv({buf, count, datatype_p}, source, tag, *comm_p, status);
   return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
@@ -710,6 +725,7 @@ extern "C" int PMPI_Recv_c(void *buf, MPI_Count count, MPI_Datatype datatype, in
     if (!e) e = check::buffer(buf, count, datatype_p, datatype, "buf, count, datatype");
     if (!e) e = check::source(source, *comm_p, "source");
     if (!e) e = check::recv_tag(tag, *comm_p, "tag");
+    if (!e) e = check::optional(status, "status");
   }
   if (!e) e = pt2pt::recv({buf, count, datatype_p}, source, tag, *comm_p, status);
   return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
@@ -754,7 +770,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Recv_init_c")]] decltype(PMPI_Recv_init
 
 extern "C" int PMPI_Request_free(MPI_Request *request) {
   Entry entry(Fn::Request_free, request);
-  object::Comm* errors = comm_of(request);
+  auto* errors = comm_of(request);
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::request_at(request, "request");
@@ -768,11 +784,12 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Request_free")]]
 
 extern "C" int PMPI_Request_get_status(MPI_Request request, int *flag, MPI_Status *status) {
   Entry entry(Fn::Request_get_status, &request);
-  object::Comm* errors = comm_of(&request);
+  auto* errors = comm_of(&request);
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::request(request, "request");
     if (!e) e = check::given(flag, "flag");
+    if (!e) e = check::optional(status, "status");
   }
   if (!e) e = pt2pt::get_status(request, flag, status);
   return e ? entry.raise(errors, e) : MPI_SUCCESS;
@@ -783,12 +800,13 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Request_get_status")]]
 extern "C" int PMPI_Request_get_status_all(int count, const MPI_Request array_of_requests[],
     int *flag, MPI_Status array_of_statuses[]) {
   Entry entry(Fn::Request_get_status_all, array_of_requests, count);
-  object::Comm* errors = comm_of(array_of_requests, count);
+  auto* errors = comm_of(array_of_requests, count);
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::count(count, "count");
     if (!e) e = check::requests(array_of_requests, count, "array_of_requests");
     if (!e) e = check::given(flag, "flag");
+    if (!e) e = check::statuses(array_of_statuses, count, "array_of_statuses");
   }
   if (!e) e = entry.across() ? pt2pt::across::get_status_all({array_of_requests, size(count)},
       flag, array_of_statuses) : pt2pt::get_status_all({array_of_requests, size(count)}, flag,
@@ -801,13 +819,14 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Request_get_status_all")]]
 extern "C" int PMPI_Request_get_status_any(int count, const MPI_Request array_of_requests[],
     int *index, int *flag, MPI_Status *status) {
   Entry entry(Fn::Request_get_status_any, array_of_requests, count);
-  object::Comm* errors = comm_of(array_of_requests, count);
+  auto* errors = comm_of(array_of_requests, count);
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::count(count, "count");
     if (!e) e = check::requests(array_of_requests, count, "array_of_requests");
     if (!e) e = check::given(index, "index");
     if (!e) e = check::given(flag, "flag");
+    if (!e) e = check::optional(status, "status");
   }
   if (!e) e = entry.across() ? pt2pt::across::get_status_any({array_of_requests, size(count)},
       index, flag, status) : pt2pt::get_status_any({array_of_requests, size(count)}, index, flag,
@@ -820,12 +839,14 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Request_get_status_any")]]
 extern "C" int PMPI_Request_get_status_some(int incount, const MPI_Request array_of_requests[],
     int *outcount, int array_of_indices[], MPI_Status array_of_statuses[]) {
   Entry entry(Fn::Request_get_status_some, array_of_requests, incount);
-  object::Comm* errors = comm_of(array_of_requests, incount);
+  auto* errors = comm_of(array_of_requests, incount);
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::count(incount, "incount");
     if (!e) e = check::requests(array_of_requests, incount, "array_of_requests");
     if (!e) e = check::given(outcount, "outcount");
+    if (!e) e = check::array(array_of_indices, incount, "array_of_indices");
+    if (!e) e = check::statuses(array_of_statuses, incount, "array_of_statuses");
   }
   if (!e) e = entry.across() ? pt2pt::across::get_status_some({array_of_requests, size(incount)},
       outcount, array_of_indices, array_of_statuses) : pt2pt::get_status_some({array_of_requests,
@@ -996,6 +1017,7 @@ extern "C" int PMPI_Sendrecv(const void *sendbuf, int sendcount, MPI_Datatype se
         "recvbuf, recvcount, recvtype");
     if (!e) e = check::source(source, *comm_p, "source");
     if (!e) e = check::recv_tag(recvtag, *comm_p, "recvtag");
+    if (!e) e = check::optional(status, "status");
   }
   if (!e) e = pt2pt::sendrecv({sendbuf, sendcount, sendtype_p}, dest, sendtag, {recvbuf, recvcount,
       recvtype_p}, source, recvtag, *comm_p, status);
@@ -1021,6 +1043,7 @@ extern "C" int PMPI_Sendrecv_c(const void *sendbuf, MPI_Count sendcount, MPI_Dat
         "recvbuf, recvcount, recvtype");
     if (!e) e = check::source(source, *comm_p, "source");
     if (!e) e = check::recv_tag(recvtag, *comm_p, "recvtag");
+    if (!e) e = check::optional(status, "status");
   }
   if (!e) e = pt2pt::sendrecv({sendbuf, sendcount, sendtype_p}, dest, sendtag, {recvbuf, recvcount,
       recvtype_p}, source, recvtag, *comm_p, status);
@@ -1041,6 +1064,7 @@ extern "C" int PMPI_Sendrecv_replace(void *buf, int count, MPI_Datatype datatype
     if (!e) e = check::tag(sendtag, "sendtag");
     if (!e) e = check::source(source, *comm_p, "source");
     if (!e) e = check::recv_tag(recvtag, *comm_p, "recvtag");
+    if (!e) e = check::optional(status, "status");
   }
   if (!e) e = pt2pt::sendrecv_replace({buf, count, datatype_p}, dest, sendtag, source, recvtag,
       *comm_p, status);
@@ -1062,6 +1086,7 @@ extern "C" int PMPI_Sendrecv_replace_c(void *buf, MPI_Count count, MPI_Datatype 
     if (!e) e = check::tag(sendtag, "sendtag");
     if (!e) e = check::source(source, *comm_p, "source");
     if (!e) e = check::recv_tag(recvtag, *comm_p, "recvtag");
+    if (!e) e = check::optional(status, "status");
   }
   if (!e) e = pt2pt::sendrecv_replace({buf, count, datatype_p}, dest, sendtag, source, recvtag,
       *comm_p, status);
@@ -1182,7 +1207,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Ssend_init_c")]]
 
 extern "C" int PMPI_Start(MPI_Request *request) {
   Entry entry(Fn::Start, request);
-  object::Comm* errors = comm_of(request);
+  auto* errors = comm_of(request);
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::request_at(request, "request");
@@ -1195,11 +1220,11 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Start")]] decltype(PMPI_Start) MPI_Star
 
 extern "C" int PMPI_Startall(int count, MPI_Request array_of_requests[]) {
   Entry entry(Fn::Startall, array_of_requests, count);
-  object::Comm* errors = comm_of(array_of_requests, count);
+  auto* errors = comm_of(array_of_requests, count);
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::count(count, "count");
-    if (!e) e = check::requests(array_of_requests, count, "array_of_requests");
+    if (!e) e = check::requests_given(array_of_requests, count, "array_of_requests");
   }
   if (!e) e = entry.across() ? pt2pt::across::startall({array_of_requests,
       size(count)}) : pt2pt::startall({array_of_requests, size(count)});
@@ -1248,11 +1273,12 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Status_get_tag")]]
 
 extern "C" int PMPI_Test(MPI_Request *request, int *flag, MPI_Status *status) {
   Entry entry(Fn::Test, request);
-  object::Comm* errors = comm_of(request);
+  auto* errors = comm_of(request);
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::request_at(request, "request");
     if (!e) e = check::given(flag, "flag");
+    if (!e) e = check::optional(status, "status");
   }
   if (!e) e = pt2pt::test(request, flag, status);
   return e ? entry.raise(errors, e) : MPI_SUCCESS;
@@ -1275,12 +1301,13 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Test_cancelled")]]
 extern "C" int PMPI_Testall(int count, MPI_Request array_of_requests[], int *flag,
     MPI_Status array_of_statuses[]) {
   Entry entry(Fn::Testall, array_of_requests, count);
-  object::Comm* errors = comm_of(array_of_requests, count);
+  auto* errors = comm_of(array_of_requests, count);
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::count(count, "count");
     if (!e) e = check::requests(array_of_requests, count, "array_of_requests");
     if (!e) e = check::given(flag, "flag");
+    if (!e) e = check::statuses(array_of_statuses, count, "array_of_statuses");
   }
   if (!e) e = entry.across() ? pt2pt::across::testall({array_of_requests, size(count)}, flag,
       array_of_statuses) : pt2pt::testall({array_of_requests, size(count)}, flag,
@@ -1292,13 +1319,14 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Testall")]] decltype(PMPI_Testall) MPI_
 extern "C" int PMPI_Testany(int count, MPI_Request array_of_requests[], int *index, int *flag,
     MPI_Status *status) {
   Entry entry(Fn::Testany, array_of_requests, count);
-  object::Comm* errors = comm_of(array_of_requests, count);
+  auto* errors = comm_of(array_of_requests, count);
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::count(count, "count");
     if (!e) e = check::requests(array_of_requests, count, "array_of_requests");
     if (!e) e = check::given(index, "index");
     if (!e) e = check::given(flag, "flag");
+    if (!e) e = check::optional(status, "status");
   }
   if (!e) e = entry.across() ? pt2pt::across::testany({array_of_requests, size(count)}, index,
       flag, status) : pt2pt::testany({array_of_requests, size(count)}, index, flag, status);
@@ -1309,12 +1337,14 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Testany")]] decltype(PMPI_Testany) MPI_
 extern "C" int PMPI_Testsome(int incount, MPI_Request array_of_requests[], int *outcount,
     int array_of_indices[], MPI_Status array_of_statuses[]) {
   Entry entry(Fn::Testsome, array_of_requests, incount);
-  object::Comm* errors = comm_of(array_of_requests, incount);
+  auto* errors = comm_of(array_of_requests, incount);
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::count(incount, "incount");
     if (!e) e = check::requests(array_of_requests, incount, "array_of_requests");
     if (!e) e = check::given(outcount, "outcount");
+    if (!e) e = check::array(array_of_indices, incount, "array_of_indices");
+    if (!e) e = check::statuses(array_of_statuses, incount, "array_of_statuses");
   }
   if (!e) e = entry.across() ? pt2pt::across::testsome({array_of_requests, size(incount)},
       outcount, array_of_indices, array_of_statuses) : pt2pt::testsome({array_of_requests,
@@ -1325,10 +1355,11 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Testsome")]] decltype(PMPI_Testsome) MP
 
 extern "C" int PMPI_Wait(MPI_Request *request, MPI_Status *status) {
   Entry entry(Fn::Wait, request);
-  object::Comm* errors = comm_of(request);
+  auto* errors = comm_of(request);
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::request_at(request, "request");
+    if (!e) e = check::optional(status, "status");
   }
   if (!e) e = pt2pt::wait(request, status);
   return e ? entry.raise(errors, e) : MPI_SUCCESS;
@@ -1338,11 +1369,12 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Wait")]] decltype(PMPI_Wait) MPI_Wait;
 extern "C" int PMPI_Waitall(int count, MPI_Request array_of_requests[],
     MPI_Status array_of_statuses[]) {
   Entry entry(Fn::Waitall, array_of_requests, count);
-  object::Comm* errors = comm_of(array_of_requests, count);
+  auto* errors = comm_of(array_of_requests, count);
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::count(count, "count");
     if (!e) e = check::requests(array_of_requests, count, "array_of_requests");
+    if (!e) e = check::statuses(array_of_statuses, count, "array_of_statuses");
   }
   if (!e) e = entry.across() ? pt2pt::across::waitall({array_of_requests, size(count)},
       array_of_statuses) : pt2pt::waitall({array_of_requests, size(count)}, array_of_statuses);
@@ -1353,12 +1385,13 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Waitall")]] decltype(PMPI_Waitall) MPI_
 extern "C" int PMPI_Waitany(int count, MPI_Request array_of_requests[], int *index,
     MPI_Status *status) {
   Entry entry(Fn::Waitany, array_of_requests, count);
-  object::Comm* errors = comm_of(array_of_requests, count);
+  auto* errors = comm_of(array_of_requests, count);
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::count(count, "count");
     if (!e) e = check::requests(array_of_requests, count, "array_of_requests");
     if (!e) e = check::given(index, "index");
+    if (!e) e = check::optional(status, "status");
   }
   if (!e) e = entry.across() ? pt2pt::across::waitany({array_of_requests, size(count)}, index,
       status) : pt2pt::waitany({array_of_requests, size(count)}, index, status);
@@ -1369,12 +1402,14 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Waitany")]] decltype(PMPI_Waitany) MPI_
 extern "C" int PMPI_Waitsome(int incount, MPI_Request array_of_requests[], int *outcount,
     int array_of_indices[], MPI_Status array_of_statuses[]) {
   Entry entry(Fn::Waitsome, array_of_requests, incount);
-  object::Comm* errors = comm_of(array_of_requests, incount);
+  auto* errors = comm_of(array_of_requests, incount);
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::count(incount, "incount");
     if (!e) e = check::requests(array_of_requests, incount, "array_of_requests");
     if (!e) e = check::given(outcount, "outcount");
+    if (!e) e = check::array(array_of_indices, incount, "array_of_indices");
+    if (!e) e = check::statuses(array_of_statuses, incount, "array_of_statuses");
   }
   if (!e) e = entry.across() ? pt2pt::across::waitsome({array_of_requests, size(incount)},
       outcount, array_of_indices, array_of_statuses) : pt2pt::waitsome({array_of_requests,

@@ -15,6 +15,10 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Pcontrol")]] decltype(PMPI_Pcontrol) MP
 extern "C" int PMPI_T_category_changed(int *update_number) {
   Entry entry(Fn::T_category_changed, When::always);
   Err e = entry.status();
+  if (!e) e = tool::ready(entry.rank());
+  if (entry.checking()) {
+    if (!e) e = check::given(update_number, "update_number", MPI_T_ERR_INVALID);
+  }
   if (!e) e = tool::none(entry.rank(), update_number);
   return e ? entry.returned(e) : MPI_SUCCESS;
 }
@@ -24,6 +28,11 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_T_category_changed")]]
 extern "C" int PMPI_T_category_get_categories(int cat_index, int len, int indices[]) {
   Entry entry(Fn::T_category_get_categories, When::always);
   Err e = entry.status();
+  if (!e) e = tool::ready(entry.rank());
+  if (entry.checking()) {
+    if (!e) e = check::length(len, "len", MPI_T_ERR_INVALID);
+    if (!e) e = check::array(indices, len, "indices", MPI_T_ERR_INVALID);
+  }
   if (!e) e = tool::category_none(entry.rank(), cat_index, nullptr);
   return e ? entry.returned(e) : MPI_SUCCESS;
 }
@@ -33,6 +42,11 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_T_category_get_categories")]]
 extern "C" int PMPI_T_category_get_cvars(int cat_index, int len, int indices[]) {
   Entry entry(Fn::T_category_get_cvars, When::always);
   Err e = entry.status();
+  if (!e) e = tool::ready(entry.rank());
+  if (entry.checking()) {
+    if (!e) e = check::length(len, "len", MPI_T_ERR_INVALID);
+    if (!e) e = check::array(indices, len, "indices", MPI_T_ERR_INVALID);
+  }
   if (!e) e = tool::category_cvars(entry.rank(), cat_index, len, indices);
   return e ? entry.returned(e) : MPI_SUCCESS;
 }
@@ -42,6 +56,11 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_T_category_get_cvars")]]
 extern "C" int PMPI_T_category_get_events(int cat_index, int len, int indices[]) {
   Entry entry(Fn::T_category_get_events, When::always);
   Err e = entry.status();
+  if (!e) e = tool::ready(entry.rank());
+  if (entry.checking()) {
+    if (!e) e = check::length(len, "len", MPI_T_ERR_INVALID);
+    if (!e) e = check::array(indices, len, "indices", MPI_T_ERR_INVALID);
+  }
   if (!e) e = tool::category_none(entry.rank(), cat_index, nullptr);
   return e ? entry.returned(e) : MPI_SUCCESS;
 }
@@ -51,6 +70,11 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_T_category_get_events")]]
 extern "C" int PMPI_T_category_get_index(const char *name, int *cat_index) {
   Entry entry(Fn::T_category_get_index, When::always);
   Err e = entry.status();
+  if (!e) e = tool::ready(entry.rank());
+  if (entry.checking()) {
+    if (!e) e = check::given(name, "name", MPI_T_ERR_INVALID);
+    if (!e) e = check::given(cat_index, "cat_index", MPI_T_ERR_INVALID);
+  }
   if (!e) e = tool::category_index(entry.rank(), name, cat_index);
   return e ? entry.returned(e) : MPI_SUCCESS;
 }
@@ -61,6 +85,16 @@ extern "C" int PMPI_T_category_get_info(int cat_index, char *name, int *name_len
     int *desc_len, int *num_cvars, int *num_pvars, int *num_categories) {
   Entry entry(Fn::T_category_get_info, When::always);
   Err e = entry.status();
+  if (!e) e = tool::ready(entry.rank());
+  if (entry.checking()) {
+    if (!e) e = check::optional(name, "name", MPI_T_ERR_INVALID);
+    if (!e) e = check::optional(name_len, "name_len", MPI_T_ERR_INVALID);
+    if (!e) e = check::optional(desc, "desc", MPI_T_ERR_INVALID);
+    if (!e) e = check::optional(desc_len, "desc_len", MPI_T_ERR_INVALID);
+    if (!e) e = check::optional(num_cvars, "num_cvars", MPI_T_ERR_INVALID);
+    if (!e) e = check::optional(num_pvars, "num_pvars", MPI_T_ERR_INVALID);
+    if (!e) e = check::optional(num_categories, "num_categories", MPI_T_ERR_INVALID);
+  }
   if (!e) e = tool::category_info(entry.rank(), cat_index, {name, name_len}, {desc, desc_len},
       num_cvars, num_pvars, num_categories);
   return e ? entry.returned(e) : MPI_SUCCESS;
@@ -71,6 +105,10 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_T_category_get_info")]]
 extern "C" int PMPI_T_category_get_num(int *num_cat) {
   Entry entry(Fn::T_category_get_num, When::always);
   Err e = entry.status();
+  if (!e) e = tool::ready(entry.rank());
+  if (entry.checking()) {
+    if (!e) e = check::given(num_cat, "num_cat", MPI_T_ERR_INVALID);
+  }
   if (!e) e = tool::category_count(entry.rank(), num_cat);
   return e ? entry.returned(e) : MPI_SUCCESS;
 }
@@ -80,6 +118,10 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_T_category_get_num")]]
 extern "C" int PMPI_T_category_get_num_events(int cat_index, int *num_events) {
   Entry entry(Fn::T_category_get_num_events, When::always);
   Err e = entry.status();
+  if (!e) e = tool::ready(entry.rank());
+  if (entry.checking()) {
+    if (!e) e = check::given(num_events, "num_events", MPI_T_ERR_INVALID);
+  }
   if (!e) e = tool::category_none(entry.rank(), cat_index, num_events);
   return e ? entry.returned(e) : MPI_SUCCESS;
 }
@@ -89,6 +131,11 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_T_category_get_num_events")]]
 extern "C" int PMPI_T_category_get_pvars(int cat_index, int len, int indices[]) {
   Entry entry(Fn::T_category_get_pvars, When::always);
   Err e = entry.status();
+  if (!e) e = tool::ready(entry.rank());
+  if (entry.checking()) {
+    if (!e) e = check::length(len, "len", MPI_T_ERR_INVALID);
+    if (!e) e = check::array(indices, len, "indices", MPI_T_ERR_INVALID);
+  }
   if (!e) e = tool::category_pvars(entry.rank(), cat_index, len, indices);
   return e ? entry.returned(e) : MPI_SUCCESS;
 }
@@ -98,6 +145,11 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_T_category_get_pvars")]]
 extern "C" int PMPI_T_cvar_get_index(const char *name, int *cvar_index) {
   Entry entry(Fn::T_cvar_get_index, When::always);
   Err e = entry.status();
+  if (!e) e = tool::ready(entry.rank());
+  if (entry.checking()) {
+    if (!e) e = check::given(name, "name", MPI_T_ERR_INVALID);
+    if (!e) e = check::given(cvar_index, "cvar_index", MPI_T_ERR_INVALID);
+  }
   if (!e) e = tool::cvar_index(entry.rank(), name, cvar_index);
   return e ? entry.returned(e) : MPI_SUCCESS;
 }
@@ -109,6 +161,18 @@ extern "C" int PMPI_T_cvar_get_info(int cvar_index, char *name, int *name_len, i
     int *scope) {
   Entry entry(Fn::T_cvar_get_info, When::always);
   Err e = entry.status();
+  if (!e) e = tool::ready(entry.rank());
+  if (entry.checking()) {
+    if (!e) e = check::optional(name, "name", MPI_T_ERR_INVALID);
+    if (!e) e = check::optional(name_len, "name_len", MPI_T_ERR_INVALID);
+    if (!e) e = check::optional(verbosity, "verbosity", MPI_T_ERR_INVALID);
+    if (!e) e = check::optional(datatype, "datatype", MPI_T_ERR_INVALID);
+    if (!e) e = check::optional(enumtype, "enumtype", MPI_T_ERR_INVALID);
+    if (!e) e = check::optional(desc, "desc", MPI_T_ERR_INVALID);
+    if (!e) e = check::optional(desc_len, "desc_len", MPI_T_ERR_INVALID);
+    if (!e) e = check::optional(bind, "bind", MPI_T_ERR_INVALID);
+    if (!e) e = check::optional(scope, "scope", MPI_T_ERR_INVALID);
+  }
   if (!e) e = tool::cvar_info(entry.rank(), cvar_index, {name, name_len}, verbosity, datatype,
       enumtype, {desc, desc_len}, bind, scope);
   return e ? entry.returned(e) : MPI_SUCCESS;
@@ -119,6 +183,10 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_T_cvar_get_info")]]
 extern "C" int PMPI_T_cvar_get_num(int *num_cvar) {
   Entry entry(Fn::T_cvar_get_num, When::always);
   Err e = entry.status();
+  if (!e) e = tool::ready(entry.rank());
+  if (entry.checking()) {
+    if (!e) e = check::given(num_cvar, "num_cvar", MPI_T_ERR_INVALID);
+  }
   if (!e) e = tool::cvar_count(entry.rank(), num_cvar);
   return e ? entry.returned(e) : MPI_SUCCESS;
 }
@@ -129,6 +197,11 @@ extern "C" int PMPI_T_cvar_handle_alloc(int cvar_index, void *obj_handle,
     MPI_T_cvar_handle *handle, int *count) {
   Entry entry(Fn::T_cvar_handle_alloc, When::always);
   Err e = entry.status();
+  if (!e) e = tool::ready(entry.rank());
+  if (entry.checking()) {
+    if (!e) e = check::given(handle, "handle", MPI_T_ERR_INVALID);
+    if (!e) e = check::given(count, "count", MPI_T_ERR_INVALID);
+  }
   if (!e) e = tool::cvar_alloc(entry.rank(), cvar_index, handle, count);
   return e ? entry.returned(e) : MPI_SUCCESS;
 }
@@ -138,6 +211,10 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_T_cvar_handle_alloc")]]
 extern "C" int PMPI_T_cvar_handle_free(MPI_T_cvar_handle *handle) {
   Entry entry(Fn::T_cvar_handle_free, When::always);
   Err e = entry.status();
+  if (!e) e = tool::ready(entry.rank());
+  if (entry.checking()) {
+    if (!e) e = check::given(handle, "handle", MPI_T_ERR_INVALID);
+  }
   if (!e) e = tool::cvar_free(entry.rank(), handle);
   return e ? entry.returned(e) : MPI_SUCCESS;
 }
@@ -147,6 +224,10 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_T_cvar_handle_free")]]
 extern "C" int PMPI_T_cvar_read(MPI_T_cvar_handle handle, void *buf) {
   Entry entry(Fn::T_cvar_read, When::always);
   Err e = entry.status();
+  if (!e) e = tool::ready(entry.rank());
+  if (entry.checking()) {
+    if (!e) e = check::given(buf, "buf", MPI_T_ERR_INVALID);
+  }
   if (!e) e = tool::cvar_read(entry.rank(), handle, buf);
   return e ? entry.returned(e) : MPI_SUCCESS;
 }
@@ -155,6 +236,10 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_T_cvar_read")]] decltype(PMPI_T_cvar_re
 extern "C" int PMPI_T_cvar_write(MPI_T_cvar_handle handle, const void *buf) {
   Entry entry(Fn::T_cvar_write, When::always);
   Err e = entry.status();
+  if (!e) e = tool::ready(entry.rank());
+  if (entry.checking()) {
+    if (!e) e = check::given(buf, "buf", MPI_T_ERR_INVALID);
+  }
   if (!e) e = tool::cvar_write(entry.rank(), handle);
   return e ? entry.returned(e) : MPI_SUCCESS;
 }
@@ -164,6 +249,12 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_T_cvar_write")]]
 extern "C" int PMPI_T_enum_get_info(MPI_T_enum enumtype, int *num, char *name, int *name_len) {
   Entry entry(Fn::T_enum_get_info, When::always);
   Err e = entry.status();
+  if (!e) e = tool::ready(entry.rank());
+  if (entry.checking()) {
+    if (!e) e = check::optional(num, "num", MPI_T_ERR_INVALID);
+    if (!e) e = check::optional(name, "name", MPI_T_ERR_INVALID);
+    if (!e) e = check::optional(name_len, "name_len", MPI_T_ERR_INVALID);
+  }
   if (!e) e = tool::nothing(entry.rank(), MPI_T_ERR_INVALID_HANDLE);
   return e ? entry.returned(e) : MPI_SUCCESS;
 }
@@ -174,6 +265,12 @@ extern "C" int PMPI_T_enum_get_item(MPI_T_enum enumtype, int index, int *value, 
     int *name_len) {
   Entry entry(Fn::T_enum_get_item, When::always);
   Err e = entry.status();
+  if (!e) e = tool::ready(entry.rank());
+  if (entry.checking()) {
+    if (!e) e = check::optional(value, "value", MPI_T_ERR_INVALID);
+    if (!e) e = check::optional(name, "name", MPI_T_ERR_INVALID);
+    if (!e) e = check::optional(name_len, "name_len", MPI_T_ERR_INVALID);
+  }
   if (!e) e = tool::nothing(entry.rank(), MPI_T_ERR_INVALID_HANDLE);
   return e ? entry.returned(e) : MPI_SUCCESS;
 }
@@ -184,6 +281,10 @@ extern "C" int PMPI_T_event_callback_get_info(MPI_T_event_registration event_reg
     MPI_T_cb_safety cb_safety, MPI_Info *info_used) {
   Entry entry(Fn::T_event_callback_get_info, When::always);
   Err e = entry.status();
+  if (!e) e = tool::ready(entry.rank());
+  if (entry.checking()) {
+    if (!e) e = check::given(info_used, "info_used", MPI_T_ERR_INVALID);
+  }
   if (!e) e = tool::nothing(entry.rank(), MPI_T_ERR_INVALID_HANDLE);
   return e ? entry.returned(e) : MPI_SUCCESS;
 }
@@ -193,7 +294,12 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_T_event_callback_get_info")]]
 extern "C" int PMPI_T_event_callback_set_info(MPI_T_event_registration event_registration,
     MPI_T_cb_safety cb_safety, MPI_Info info) {
   Entry entry(Fn::T_event_callback_set_info, When::always);
+  object::Info* info_p = entry.info(info);
   Err e = entry.status();
+  if (!e) e = tool::ready(entry.rank());
+  if (entry.checking()) {
+    if (!e) e = check::info(info_p, info, "info");
+  }
   if (!e) e = tool::nothing(entry.rank(), MPI_T_ERR_INVALID_HANDLE);
   return e ? entry.returned(e) : MPI_SUCCESS;
 }
@@ -203,6 +309,10 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_T_event_callback_set_info")]]
 extern "C" int PMPI_T_event_copy(MPI_T_event_instance event_instance, void *buffer) {
   Entry entry(Fn::T_event_copy, When::always);
   Err e = entry.status();
+  if (!e) e = tool::ready(entry.rank());
+  if (entry.checking()) {
+    if (!e) e = check::given(buffer, "buffer", MPI_T_ERR_INVALID);
+  }
   if (!e) e = tool::nothing(entry.rank(), MPI_T_ERR_INVALID_HANDLE);
   return e ? entry.returned(e) : MPI_SUCCESS;
 }
@@ -212,6 +322,11 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_T_event_copy")]]
 extern "C" int PMPI_T_event_get_index(const char *name, int *event_index) {
   Entry entry(Fn::T_event_get_index, When::always);
   Err e = entry.status();
+  if (!e) e = tool::ready(entry.rank());
+  if (entry.checking()) {
+    if (!e) e = check::given(name, "name", MPI_T_ERR_INVALID);
+    if (!e) e = check::given(event_index, "event_index", MPI_T_ERR_INVALID);
+  }
   if (!e) e = tool::nothing(entry.rank(), MPI_T_ERR_INVALID_NAME);
   return e ? entry.returned(e) : MPI_SUCCESS;
 }
@@ -223,6 +338,18 @@ extern "C" int PMPI_T_event_get_info(int event_index, char *name, int *name_len,
     MPI_T_enum *enumtype, MPI_Info *info, char *desc, int *desc_len, int *bind) {
   Entry entry(Fn::T_event_get_info, When::always);
   Err e = entry.status();
+  if (!e) e = tool::ready(entry.rank());
+  if (entry.checking()) {
+    if (!e) e = check::optional(name, "name", MPI_T_ERR_INVALID);
+    if (!e) e = check::optional(name_len, "name_len", MPI_T_ERR_INVALID);
+    if (!e) e = check::optional(verbosity, "verbosity", MPI_T_ERR_INVALID);
+    if (!e) e = check::optional(num_elements, "num_elements", MPI_T_ERR_INVALID);
+    if (!e) e = check::optional(enumtype, "enumtype", MPI_T_ERR_INVALID);
+    if (!e) e = check::optional(info, "info", MPI_T_ERR_INVALID);
+    if (!e) e = check::optional(desc, "desc", MPI_T_ERR_INVALID);
+    if (!e) e = check::optional(desc_len, "desc_len", MPI_T_ERR_INVALID);
+    if (!e) e = check::optional(bind, "bind", MPI_T_ERR_INVALID);
+  }
   if (!e) e = tool::nothing(entry.rank(), MPI_T_ERR_INVALID_INDEX);
   return e ? entry.returned(e) : MPI_SUCCESS;
 }
@@ -232,6 +359,10 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_T_event_get_info")]]
 extern "C" int PMPI_T_event_get_num(int *num_events) {
   Entry entry(Fn::T_event_get_num, When::always);
   Err e = entry.status();
+  if (!e) e = tool::ready(entry.rank());
+  if (entry.checking()) {
+    if (!e) e = check::given(num_events, "num_events", MPI_T_ERR_INVALID);
+  }
   if (!e) e = tool::none(entry.rank(), num_events);
   return e ? entry.returned(e) : MPI_SUCCESS;
 }
@@ -241,6 +372,10 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_T_event_get_num")]]
 extern "C" int PMPI_T_event_get_source(MPI_T_event_instance event_instance, int *source_index) {
   Entry entry(Fn::T_event_get_source, When::always);
   Err e = entry.status();
+  if (!e) e = tool::ready(entry.rank());
+  if (entry.checking()) {
+    if (!e) e = check::given(source_index, "source_index", MPI_T_ERR_INVALID);
+  }
   if (!e) e = tool::nothing(entry.rank(), MPI_T_ERR_INVALID_HANDLE);
   return e ? entry.returned(e) : MPI_SUCCESS;
 }
@@ -251,6 +386,10 @@ extern "C" int PMPI_T_event_get_timestamp(MPI_T_event_instance event_instance,
     MPI_Count *event_timestamp) {
   Entry entry(Fn::T_event_get_timestamp, When::always);
   Err e = entry.status();
+  if (!e) e = tool::ready(entry.rank());
+  if (entry.checking()) {
+    if (!e) e = check::given(event_timestamp, "event_timestamp", MPI_T_ERR_INVALID);
+  }
   if (!e) e = tool::nothing(entry.rank(), MPI_T_ERR_INVALID_HANDLE);
   return e ? entry.returned(e) : MPI_SUCCESS;
 }
@@ -260,7 +399,13 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_T_event_get_timestamp")]]
 extern "C" int PMPI_T_event_handle_alloc(int event_index, void *obj_handle, MPI_Info info,
     MPI_T_event_registration *event_registration) {
   Entry entry(Fn::T_event_handle_alloc, When::always);
+  object::Info* info_p = entry.info(info);
   Err e = entry.status();
+  if (!e) e = tool::ready(entry.rank());
+  if (entry.checking()) {
+    if (!e) e = check::info(info_p, info, "info");
+    if (!e) e = check::given(event_registration, "event_registration", MPI_T_ERR_INVALID);
+  }
   if (!e) e = tool::nothing(entry.rank(), MPI_T_ERR_INVALID_INDEX);
   return e ? entry.returned(e) : MPI_SUCCESS;
 }
@@ -271,6 +416,7 @@ extern "C" int PMPI_T_event_handle_free(MPI_T_event_registration event_registrat
     void *user_data, MPI_T_event_free_cb_function free_cb_function) {
   Entry entry(Fn::T_event_handle_free, When::always);
   Err e = entry.status();
+  if (!e) e = tool::ready(entry.rank());
   if (!e) e = tool::nothing(entry.rank(), MPI_T_ERR_INVALID_HANDLE);
   return e ? entry.returned(e) : MPI_SUCCESS;
 }
@@ -281,6 +427,10 @@ extern "C" int PMPI_T_event_handle_get_info(MPI_T_event_registration event_regis
     MPI_Info *info_used) {
   Entry entry(Fn::T_event_handle_get_info, When::always);
   Err e = entry.status();
+  if (!e) e = tool::ready(entry.rank());
+  if (entry.checking()) {
+    if (!e) e = check::given(info_used, "info_used", MPI_T_ERR_INVALID);
+  }
   if (!e) e = tool::nothing(entry.rank(), MPI_T_ERR_INVALID_HANDLE);
   return e ? entry.returned(e) : MPI_SUCCESS;
 }
@@ -290,7 +440,12 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_T_event_handle_get_info")]]
 extern "C" int PMPI_T_event_handle_set_info(MPI_T_event_registration event_registration,
     MPI_Info info) {
   Entry entry(Fn::T_event_handle_set_info, When::always);
+  object::Info* info_p = entry.info(info);
   Err e = entry.status();
+  if (!e) e = tool::ready(entry.rank());
+  if (entry.checking()) {
+    if (!e) e = check::info(info_p, info, "info");
+  }
   if (!e) e = tool::nothing(entry.rank(), MPI_T_ERR_INVALID_HANDLE);
   return e ? entry.returned(e) : MPI_SUCCESS;
 }
@@ -301,6 +456,10 @@ extern "C" int PMPI_T_event_read(MPI_T_event_instance event_instance, int elemen
     void *buffer) {
   Entry entry(Fn::T_event_read, When::always);
   Err e = entry.status();
+  if (!e) e = tool::ready(entry.rank());
+  if (entry.checking()) {
+    if (!e) e = check::given(buffer, "buffer", MPI_T_ERR_INVALID);
+  }
   if (!e) e = tool::nothing(entry.rank(), MPI_T_ERR_INVALID_HANDLE);
   return e ? entry.returned(e) : MPI_SUCCESS;
 }
@@ -311,7 +470,12 @@ extern "C" int PMPI_T_event_register_callback(MPI_T_event_registration event_reg
     MPI_T_cb_safety cb_safety, MPI_Info info, void *user_data,
     MPI_T_event_cb_function event_cb_function) {
   Entry entry(Fn::T_event_register_callback, When::always);
+  object::Info* info_p = entry.info(info);
   Err e = entry.status();
+  if (!e) e = tool::ready(entry.rank());
+  if (entry.checking()) {
+    if (!e) e = check::info(info_p, info, "info");
+  }
   if (!e) e = tool::nothing(entry.rank(), MPI_T_ERR_INVALID_HANDLE);
   return e ? entry.returned(e) : MPI_SUCCESS;
 }
@@ -322,6 +486,7 @@ extern "C" int PMPI_T_event_set_dropped_handler(MPI_T_event_registration event_r
     MPI_T_event_dropped_cb_function dropped_cb_function) {
   Entry entry(Fn::T_event_set_dropped_handler, When::always);
   Err e = entry.status();
+  if (!e) e = tool::ready(entry.rank());
   if (!e) e = tool::nothing(entry.rank(), MPI_T_ERR_INVALID_HANDLE);
   return e ? entry.returned(e) : MPI_SUCCESS;
 }
@@ -331,6 +496,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_T_event_set_dropped_handler")]]
 extern "C" int PMPI_T_finalize(void) {
   Entry entry(Fn::T_finalize, When::always);
   Err e = entry.status();
+  if (!e) e = tool::ready(entry.rank());
   if (!e) e = tool::finalize(entry.rank());
   return e ? entry.returned(e) : MPI_SUCCESS;
 }
@@ -339,6 +505,9 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_T_finalize")]] decltype(PMPI_T_finalize
 extern "C" int PMPI_T_init_thread(int required, int *provided) {
   Entry entry(Fn::T_init_thread, When::always);
   Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::given(provided, "provided", MPI_T_ERR_INVALID);
+  }
   if (!e) e = tool::init(entry.rank(), required, provided);
   return e ? entry.returned(e) : MPI_SUCCESS;
 }
@@ -348,6 +517,11 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_T_init_thread")]]
 extern "C" int PMPI_T_pvar_get_index(const char *name, int var_class, int *pvar_index) {
   Entry entry(Fn::T_pvar_get_index, When::always);
   Err e = entry.status();
+  if (!e) e = tool::ready(entry.rank());
+  if (entry.checking()) {
+    if (!e) e = check::given(name, "name", MPI_T_ERR_INVALID);
+    if (!e) e = check::given(pvar_index, "pvar_index", MPI_T_ERR_INVALID);
+  }
   if (!e) e = tool::pvar_index(entry.rank(), name, var_class, pvar_index);
   return e ? entry.returned(e) : MPI_SUCCESS;
 }
@@ -359,6 +533,21 @@ extern "C" int PMPI_T_pvar_get_info(int pvar_index, char *name, int *name_len, i
     int *bind, int *readonly, int *continuous, int *atomic) {
   Entry entry(Fn::T_pvar_get_info, When::always);
   Err e = entry.status();
+  if (!e) e = tool::ready(entry.rank());
+  if (entry.checking()) {
+    if (!e) e = check::optional(name, "name", MPI_T_ERR_INVALID);
+    if (!e) e = check::optional(name_len, "name_len", MPI_T_ERR_INVALID);
+    if (!e) e = check::optional(verbosity, "verbosity", MPI_T_ERR_INVALID);
+    if (!e) e = check::optional(var_class, "var_class", MPI_T_ERR_INVALID);
+    if (!e) e = check::optional(datatype, "datatype", MPI_T_ERR_INVALID);
+    if (!e) e = check::optional(enumtype, "enumtype", MPI_T_ERR_INVALID);
+    if (!e) e = check::optional(desc, "desc", MPI_T_ERR_INVALID);
+    if (!e) e = check::optional(desc_len, "desc_len", MPI_T_ERR_INVALID);
+    if (!e) e = check::optional(bind, "bind", MPI_T_ERR_INVALID);
+    if (!e) e = check::optional(readonly, "readonly", MPI_T_ERR_INVALID);
+    if (!e) e = check::optional(continuous, "continuous", MPI_T_ERR_INVALID);
+    if (!e) e = check::optional(atomic, "atomic", MPI_T_ERR_INVALID);
+  }
   if (!e) e = tool::pvar_info(entry.rank(), pvar_index, {name, name_len}, {desc, desc_len},
       {verbosity, var_class, datatype, enumtype, bind, readonly, continuous, atomic});
   return e ? entry.returned(e) : MPI_SUCCESS;
@@ -369,6 +558,10 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_T_pvar_get_info")]]
 extern "C" int PMPI_T_pvar_get_num(int *num_pvar) {
   Entry entry(Fn::T_pvar_get_num, When::always);
   Err e = entry.status();
+  if (!e) e = tool::ready(entry.rank());
+  if (entry.checking()) {
+    if (!e) e = check::given(num_pvar, "num_pvar", MPI_T_ERR_INVALID);
+  }
   if (!e) e = tool::pvar_count(entry.rank(), num_pvar);
   return e ? entry.returned(e) : MPI_SUCCESS;
 }
@@ -379,6 +572,11 @@ extern "C" int PMPI_T_pvar_handle_alloc(MPI_T_pvar_session pe_session, int pvar_
     void *obj_handle, MPI_T_pvar_handle *handle, int *count) {
   Entry entry(Fn::T_pvar_handle_alloc, When::always);
   Err e = entry.status();
+  if (!e) e = tool::ready(entry.rank());
+  if (entry.checking()) {
+    if (!e) e = check::given(handle, "handle", MPI_T_ERR_INVALID);
+    if (!e) e = check::given(count, "count", MPI_T_ERR_INVALID);
+  }
   if (!e) e = tool::pvar_alloc(entry.rank(), pe_session, pvar_index, handle, count);
   return e ? entry.returned(e) : MPI_SUCCESS;
 }
@@ -388,6 +586,10 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_T_pvar_handle_alloc")]]
 extern "C" int PMPI_T_pvar_handle_free(MPI_T_pvar_session pe_session, MPI_T_pvar_handle *handle) {
   Entry entry(Fn::T_pvar_handle_free, When::always);
   Err e = entry.status();
+  if (!e) e = tool::ready(entry.rank());
+  if (entry.checking()) {
+    if (!e) e = check::given(handle, "handle", MPI_T_ERR_INVALID);
+  }
   if (!e) e = tool::pvar_free(entry.rank(), pe_session, handle);
   return e ? entry.returned(e) : MPI_SUCCESS;
 }
@@ -398,6 +600,10 @@ extern "C" int PMPI_T_pvar_read(MPI_T_pvar_session pe_session, MPI_T_pvar_handle
     void *buf) {
   Entry entry(Fn::T_pvar_read, When::always);
   Err e = entry.status();
+  if (!e) e = tool::ready(entry.rank());
+  if (entry.checking()) {
+    if (!e) e = check::given(buf, "buf", MPI_T_ERR_INVALID);
+  }
   if (!e) e = tool::pvar_read(entry.rank(), pe_session, handle, buf);
   return e ? entry.returned(e) : MPI_SUCCESS;
 }
@@ -407,6 +613,10 @@ extern "C" int PMPI_T_pvar_readreset(MPI_T_pvar_session pe_session, MPI_T_pvar_h
     void *buf) {
   Entry entry(Fn::T_pvar_readreset, When::always);
   Err e = entry.status();
+  if (!e) e = tool::ready(entry.rank());
+  if (entry.checking()) {
+    if (!e) e = check::given(buf, "buf", MPI_T_ERR_INVALID);
+  }
   if (!e) e = tool::pvar_readreset(entry.rank(), pe_session, handle, buf);
   return e ? entry.returned(e) : MPI_SUCCESS;
 }
@@ -416,6 +626,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_T_pvar_readreset")]]
 extern "C" int PMPI_T_pvar_reset(MPI_T_pvar_session pe_session, MPI_T_pvar_handle handle) {
   Entry entry(Fn::T_pvar_reset, When::always);
   Err e = entry.status();
+  if (!e) e = tool::ready(entry.rank());
   if (!e) e = tool::pvar_reset(entry.rank(), pe_session, handle);
   return e ? entry.returned(e) : MPI_SUCCESS;
 }
@@ -425,6 +636,10 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_T_pvar_reset")]]
 extern "C" int PMPI_T_pvar_session_create(MPI_T_pvar_session *pe_session) {
   Entry entry(Fn::T_pvar_session_create, When::always);
   Err e = entry.status();
+  if (!e) e = tool::ready(entry.rank());
+  if (entry.checking()) {
+    if (!e) e = check::given(pe_session, "pe_session", MPI_T_ERR_INVALID);
+  }
   if (!e) e = tool::pvar_session_create(entry.rank(), pe_session);
   return e ? entry.returned(e) : MPI_SUCCESS;
 }
@@ -434,6 +649,10 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_T_pvar_session_create")]]
 extern "C" int PMPI_T_pvar_session_free(MPI_T_pvar_session *pe_session) {
   Entry entry(Fn::T_pvar_session_free, When::always);
   Err e = entry.status();
+  if (!e) e = tool::ready(entry.rank());
+  if (entry.checking()) {
+    if (!e) e = check::given(pe_session, "pe_session", MPI_T_ERR_INVALID);
+  }
   if (!e) e = tool::pvar_session_free(entry.rank(), pe_session);
   return e ? entry.returned(e) : MPI_SUCCESS;
 }
@@ -443,6 +662,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_T_pvar_session_free")]]
 extern "C" int PMPI_T_pvar_start(MPI_T_pvar_session pe_session, MPI_T_pvar_handle handle) {
   Entry entry(Fn::T_pvar_start, When::always);
   Err e = entry.status();
+  if (!e) e = tool::ready(entry.rank());
   if (!e) e = tool::pvar_start(entry.rank(), pe_session, handle);
   return e ? entry.returned(e) : MPI_SUCCESS;
 }
@@ -452,6 +672,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_T_pvar_start")]]
 extern "C" int PMPI_T_pvar_stop(MPI_T_pvar_session pe_session, MPI_T_pvar_handle handle) {
   Entry entry(Fn::T_pvar_stop, When::always);
   Err e = entry.status();
+  if (!e) e = tool::ready(entry.rank());
   if (!e) e = tool::pvar_stop(entry.rank(), pe_session, handle);
   return e ? entry.returned(e) : MPI_SUCCESS;
 }
@@ -461,6 +682,10 @@ extern "C" int PMPI_T_pvar_write(MPI_T_pvar_session pe_session, MPI_T_pvar_handl
     const void *buf) {
   Entry entry(Fn::T_pvar_write, When::always);
   Err e = entry.status();
+  if (!e) e = tool::ready(entry.rank());
+  if (entry.checking()) {
+    if (!e) e = check::given(buf, "buf", MPI_T_ERR_INVALID);
+  }
   if (!e) e = tool::pvar_write(entry.rank(), pe_session, handle, buf);
   return e ? entry.returned(e) : MPI_SUCCESS;
 }
@@ -472,6 +697,17 @@ extern "C" int PMPI_T_source_get_info(int source_index, char *name, int *name_le
     MPI_Info *info) {
   Entry entry(Fn::T_source_get_info, When::always);
   Err e = entry.status();
+  if (!e) e = tool::ready(entry.rank());
+  if (entry.checking()) {
+    if (!e) e = check::optional(name, "name", MPI_T_ERR_INVALID);
+    if (!e) e = check::optional(name_len, "name_len", MPI_T_ERR_INVALID);
+    if (!e) e = check::optional(desc, "desc", MPI_T_ERR_INVALID);
+    if (!e) e = check::optional(desc_len, "desc_len", MPI_T_ERR_INVALID);
+    if (!e) e = check::optional(ordering, "ordering", MPI_T_ERR_INVALID);
+    if (!e) e = check::optional(ticks_per_second, "ticks_per_second", MPI_T_ERR_INVALID);
+    if (!e) e = check::optional(max_ticks, "max_ticks", MPI_T_ERR_INVALID);
+    if (!e) e = check::optional(info, "info", MPI_T_ERR_INVALID);
+  }
   if (!e) e = tool::nothing(entry.rank(), MPI_T_ERR_INVALID_INDEX);
   return e ? entry.returned(e) : MPI_SUCCESS;
 }
@@ -481,6 +717,10 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_T_source_get_info")]]
 extern "C" int PMPI_T_source_get_num(int *num_sources) {
   Entry entry(Fn::T_source_get_num, When::always);
   Err e = entry.status();
+  if (!e) e = tool::ready(entry.rank());
+  if (entry.checking()) {
+    if (!e) e = check::given(num_sources, "num_sources", MPI_T_ERR_INVALID);
+  }
   if (!e) e = tool::none(entry.rank(), num_sources);
   return e ? entry.returned(e) : MPI_SUCCESS;
 }
@@ -490,6 +730,10 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_T_source_get_num")]]
 extern "C" int PMPI_T_source_get_timestamp(int source_index, MPI_Count *timestamp) {
   Entry entry(Fn::T_source_get_timestamp, When::always);
   Err e = entry.status();
+  if (!e) e = tool::ready(entry.rank());
+  if (entry.checking()) {
+    if (!e) e = check::given(timestamp, "timestamp", MPI_T_ERR_INVALID);
+  }
   if (!e) e = tool::nothing(entry.rank(), MPI_T_ERR_INVALID_INDEX);
   return e ? entry.returned(e) : MPI_SUCCESS;
 }

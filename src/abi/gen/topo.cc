@@ -77,8 +77,8 @@ extern "C" int PMPI_Cart_rank(MPI_Comm comm, const int coords[], int *rank) {
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
-    if (!e) e = check::given(rank, "rank");
     if (!e) e = check::array(coords, check::sources(*comm_p), "coords");
+    if (!e) e = check::given(rank, "rank");
   }
   if (!e) e = object::cart_rank(*comm_p, coords, rank);
   return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
@@ -152,6 +152,8 @@ extern "C" int PMPI_Dist_graph_create(MPI_Comm comm_old, int n, const int source
     if (!e) e = check::count(n, "n");
     if (!e) e = check::array(sources, n, "sources");
     if (!e) e = check::array(degrees, n, "degrees");
+    if (!e) e = check::array(destinations, check::sum(degrees, n), "destinations");
+    if (!e) e = check::weights(weights, check::sum(degrees, n), "weights");
     if (!e) e = check::info(info_p, info, "info");
   }
   if (!e) e = world::dist_graph_create(*comm_old_p, {sources, size(n)}, degrees, destinations,
@@ -171,8 +173,12 @@ extern "C" int PMPI_Dist_graph_create_adjacent(MPI_Comm comm_old, int indegree,
   if (entry.checking()) {
     if (!e) e = check::comm(comm_old_p, comm_old, "comm_old");
     if (!e) e = check::given(comm_dist_graph, "comm_dist_graph");
+    if (!e) e = check::length(indegree, "indegree");
     if (!e) e = check::array(sources, indegree, "sources");
+    if (!e) e = check::weights(sourceweights, indegree, "sourceweights");
+    if (!e) e = check::length(outdegree, "outdegree");
     if (!e) e = check::array(destinations, outdegree, "destinations");
+    if (!e) e = check::weights(destweights, outdegree, "destweights");
     if (!e) e = check::info(info_p, info, "info");
   }
   if (!e) e = world::dist_graph_create_adjacent(*comm_old_p, {{sources, size(indegree)},
@@ -191,8 +197,10 @@ extern "C" int PMPI_Dist_graph_neighbors(MPI_Comm comm, int maxindegree, int sou
     if (!e) e = check::comm(comm_p, comm, "comm");
     if (!e) e = check::count(maxindegree, "maxindegree");
     if (!e) e = check::array(sources, maxindegree, "sources");
+    if (!e) e = check::weights(sourceweights, maxindegree, "sourceweights");
     if (!e) e = check::count(maxoutdegree, "maxoutdegree");
     if (!e) e = check::array(destinations, maxoutdegree, "destinations");
+    if (!e) e = check::weights(destweights, maxoutdegree, "destweights");
   }
   if (!e) e = object::dist_graph_neighbors(*comm_p, maxindegree, sources, sourceweights,
       maxoutdegree, destinations, destweights);
@@ -227,6 +235,7 @@ extern "C" int PMPI_Graph_create(MPI_Comm comm_old, int nnodes, const int index[
     if (!e) e = check::comm(comm_old_p, comm_old, "comm_old");
     if (!e) e = check::given(comm_graph, "comm_graph");
     if (!e) e = check::array(index, nnodes, "index");
+    if (!e) e = check::array(edges, check::edges(*comm_old_p, nnodes, index), "edges");
   }
   if (!e) e = world::graph_create(*comm_old_p, nnodes, index, edges, comm_graph);
   return e ? entry.raise(comm_old_p, e) : MPI_SUCCESS;
@@ -260,6 +269,7 @@ extern "C" int PMPI_Graph_map(MPI_Comm comm, int nnodes, const int index[], cons
     if (!e) e = check::comm(comm_p, comm, "comm");
     if (!e) e = check::length(nnodes, "nnodes");
     if (!e) e = check::array(index, nnodes, "index");
+    if (!e) e = check::array(edges, check::edges(*comm_p, nnodes, index), "edges");
     if (!e) e = check::given(newrank, "newrank");
   }
   if (!e) e = object::graph_map(*comm_p, nnodes, {index, size(nnodes)}, edges, newrank);
@@ -325,7 +335,6 @@ extern "C" int PMPI_Ineighbor_allgather(const void *sendbuf, int sendcount, MPI_
     if (!e) e = check::buffer(recvbuf, recvcount, recvtype_p, recvtype, check::sources(*comm_p),
         "recvbuf, recvcount, recvtype");
     if (!e) e = check::given(request, "request");
-    if (!e) e = check::not_in_place(sendbuf, recvbuf);
   }
   if (!e) e = coll::neighbor_allgather({sendbuf, sendcount, sendtype_p}, {recvbuf, recvcount,
       recvtype_p}, *comm_p, nonblocking(request));
@@ -349,7 +358,6 @@ extern "C" int PMPI_Ineighbor_allgather_c(const void *sendbuf, MPI_Count sendcou
     if (!e) e = check::buffer(recvbuf, recvcount, recvtype_p, recvtype, check::sources(*comm_p),
         "recvbuf, recvcount, recvtype");
     if (!e) e = check::given(request, "request");
-    if (!e) e = check::not_in_place(sendbuf, recvbuf);
   }
   if (!e) e = coll::neighbor_allgather({sendbuf, sendcount, sendtype_p}, {recvbuf, recvcount,
       recvtype_p}, *comm_p, nonblocking(request));
@@ -370,10 +378,10 @@ extern "C" int PMPI_Ineighbor_allgatherv(const void *sendbuf, int sendcount, MPI
     if (!e) e = check::comm(comm_p, comm, "comm");
     if (!e) e = check::buffer(sendbuf, sendcount, sendtype_p, sendtype,
         check::destinations(*comm_p), "sendbuf, sendcount, sendtype");
-    if (!e) e = check::operands(recvbuf, counts(recvcounts), recvtype_p, recvtype,
+    if (!e) e = check::array(displs, check::sources(*comm_p), "displs");
+    if (!e) e = check::buffers(recvbuf, counts(recvcounts), recvtype_p, recvtype,
         check::sources(*comm_p), "recvbuf, recvcounts, recvtype");
     if (!e) e = check::given(request, "request");
-    if (!e) e = check::not_in_place(sendbuf, recvbuf);
   }
   if (!e) e = coll::neighbor_allgatherv({sendbuf, sendcount, sendtype_p}, {recvbuf,
       counts(recvcounts), counts(displs), recvtype_p}, *comm_p, nonblocking(request));
@@ -394,10 +402,10 @@ extern "C" int PMPI_Ineighbor_allgatherv_c(const void *sendbuf, MPI_Count sendco
     if (!e) e = check::comm(comm_p, comm, "comm");
     if (!e) e = check::buffer(sendbuf, sendcount, sendtype_p, sendtype,
         check::destinations(*comm_p), "sendbuf, sendcount, sendtype");
-    if (!e) e = check::operands(recvbuf, counts(recvcounts), recvtype_p, recvtype,
+    if (!e) e = check::array(displs, check::sources(*comm_p), "displs");
+    if (!e) e = check::buffers(recvbuf, counts(recvcounts), recvtype_p, recvtype,
         check::sources(*comm_p), "recvbuf, recvcounts, recvtype");
     if (!e) e = check::given(request, "request");
-    if (!e) e = check::not_in_place(sendbuf, recvbuf);
   }
   if (!e) e = coll::neighbor_allgatherv({sendbuf, sendcount, sendtype_p}, {recvbuf,
       counts(recvcounts), counts(displs), recvtype_p}, *comm_p, nonblocking(request));
@@ -420,7 +428,6 @@ extern "C" int PMPI_Ineighbor_alltoall(const void *sendbuf, int sendcount, MPI_D
     if (!e) e = check::buffer(recvbuf, recvcount, recvtype_p, recvtype, check::sources(*comm_p),
         "recvbuf, recvcount, recvtype");
     if (!e) e = check::given(request, "request");
-    if (!e) e = check::not_in_place(sendbuf, recvbuf);
   }
   if (!e) e = coll::neighbor_alltoall({sendbuf, sendcount, sendtype_p}, {recvbuf, recvcount,
       recvtype_p}, *comm_p, nonblocking(request));
@@ -444,7 +451,6 @@ extern "C" int PMPI_Ineighbor_alltoall_c(const void *sendbuf, MPI_Count sendcoun
     if (!e) e = check::buffer(recvbuf, recvcount, recvtype_p, recvtype, check::sources(*comm_p),
         "recvbuf, recvcount, recvtype");
     if (!e) e = check::given(request, "request");
-    if (!e) e = check::not_in_place(sendbuf, recvbuf);
   }
   if (!e) e = coll::neighbor_alltoall({sendbuf, sendcount, sendtype_p}, {recvbuf, recvcount,
       recvtype_p}, *comm_p, nonblocking(request));
@@ -463,12 +469,13 @@ extern "C" int PMPI_Ineighbor_alltoallv(const void *sendbuf, const int sendcount
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
-    if (!e) e = check::operands(sendbuf, counts(sendcounts), sendtype_p, sendtype,
+    if (!e) e = check::array(sdispls, check::destinations(*comm_p), "sdispls");
+    if (!e) e = check::buffers(sendbuf, counts(sendcounts), sendtype_p, sendtype,
         check::destinations(*comm_p), "sendbuf, sendcounts, sendtype");
-    if (!e) e = check::operands(recvbuf, counts(recvcounts), recvtype_p, recvtype,
+    if (!e) e = check::array(rdispls, check::sources(*comm_p), "rdispls");
+    if (!e) e = check::buffers(recvbuf, counts(recvcounts), recvtype_p, recvtype,
         check::sources(*comm_p), "recvbuf, recvcounts, recvtype");
     if (!e) e = check::given(request, "request");
-    if (!e) e = check::not_in_place(sendbuf, recvbuf);
   }
   if (!e) e = coll::neighbor_alltoallv({mut(sendbuf), counts(sendcounts), counts(sdispls),
       sendtype_p}, {recvbuf, counts(recvcounts), counts(rdispls), recvtype_p}, *comm_p,
@@ -488,12 +495,13 @@ extern "C" int PMPI_Ineighbor_alltoallv_c(const void *sendbuf, const MPI_Count s
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
-    if (!e) e = check::operands(sendbuf, counts(sendcounts), sendtype_p, sendtype,
+    if (!e) e = check::array(sdispls, check::destinations(*comm_p), "sdispls");
+    if (!e) e = check::buffers(sendbuf, counts(sendcounts), sendtype_p, sendtype,
         check::destinations(*comm_p), "sendbuf, sendcounts, sendtype");
-    if (!e) e = check::operands(recvbuf, counts(recvcounts), recvtype_p, recvtype,
+    if (!e) e = check::array(rdispls, check::sources(*comm_p), "rdispls");
+    if (!e) e = check::buffers(recvbuf, counts(recvcounts), recvtype_p, recvtype,
         check::sources(*comm_p), "recvbuf, recvcounts, recvtype");
     if (!e) e = check::given(request, "request");
-    if (!e) e = check::not_in_place(sendbuf, recvbuf);
   }
   if (!e) e = coll::neighbor_alltoallv({mut(sendbuf), counts(sendcounts), counts(sdispls),
       sendtype_p}, {recvbuf, counts(recvcounts), counts(rdispls), recvtype_p}, *comm_p,
@@ -512,12 +520,13 @@ extern "C" int PMPI_Ineighbor_alltoallw(const void *sendbuf, const int sendcount
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
-    if (!e) e = check::operands(sendbuf, counts(sendcounts), counts(sdispls), sendtypes,
+    if (!e) e = check::array(sdispls, check::destinations(*comm_p), "sdispls");
+    if (!e) e = check::buffers(sendbuf, counts(sendcounts), counts(sdispls), sendtypes,
         check::destinations(*comm_p), "sendbuf, sendcounts, sendtypes");
-    if (!e) e = check::operands(recvbuf, counts(recvcounts), counts(rdispls), recvtypes,
+    if (!e) e = check::array(rdispls, check::sources(*comm_p), "rdispls");
+    if (!e) e = check::buffers(recvbuf, counts(recvcounts), counts(rdispls), recvtypes,
         check::sources(*comm_p), "recvbuf, recvcounts, recvtypes");
     if (!e) e = check::given(request, "request");
-    if (!e) e = check::not_in_place(sendbuf, recvbuf);
   }
   if (!e) e = coll::neighbor_alltoallw({mut(sendbuf), counts(sendcounts), counts(sdispls),
       sendtypes}, {recvbuf, counts(recvcounts), counts(rdispls), recvtypes}, *comm_p,
@@ -536,12 +545,13 @@ extern "C" int PMPI_Ineighbor_alltoallw_c(const void *sendbuf, const MPI_Count s
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
-    if (!e) e = check::operands(sendbuf, counts(sendcounts), counts(sdispls), sendtypes,
+    if (!e) e = check::array(sdispls, check::destinations(*comm_p), "sdispls");
+    if (!e) e = check::buffers(sendbuf, counts(sendcounts), counts(sdispls), sendtypes,
         check::destinations(*comm_p), "sendbuf, sendcounts, sendtypes");
-    if (!e) e = check::operands(recvbuf, counts(recvcounts), counts(rdispls), recvtypes,
+    if (!e) e = check::array(rdispls, check::sources(*comm_p), "rdispls");
+    if (!e) e = check::buffers(recvbuf, counts(recvcounts), counts(rdispls), recvtypes,
         check::sources(*comm_p), "recvbuf, recvcounts, recvtypes");
     if (!e) e = check::given(request, "request");
-    if (!e) e = check::not_in_place(sendbuf, recvbuf);
   }
   if (!e) e = coll::neighbor_alltoallw({mut(sendbuf), counts(sendcounts), counts(sdispls),
       sendtypes}, {recvbuf, counts(recvcounts), counts(rdispls), recvtypes}, *comm_p,
@@ -564,7 +574,6 @@ extern "C" int PMPI_Neighbor_allgather(const void *sendbuf, int sendcount, MPI_D
         check::destinations(*comm_p), "sendbuf, sendcount, sendtype");
     if (!e) e = check::buffer(recvbuf, recvcount, recvtype_p, recvtype, check::sources(*comm_p),
         "recvbuf, recvcount, recvtype");
-    if (!e) e = check::not_in_place(sendbuf, recvbuf);
   }
   if (!e) e = coll::neighbor_allgather({sendbuf, sendcount, sendtype_p}, {recvbuf, recvcount,
       recvtype_p}, *comm_p);
@@ -587,7 +596,6 @@ extern "C" int PMPI_Neighbor_allgather_c(const void *sendbuf, MPI_Count sendcoun
         check::destinations(*comm_p), "sendbuf, sendcount, sendtype");
     if (!e) e = check::buffer(recvbuf, recvcount, recvtype_p, recvtype, check::sources(*comm_p),
         "recvbuf, recvcount, recvtype");
-    if (!e) e = check::not_in_place(sendbuf, recvbuf);
   }
   if (!e) e = coll::neighbor_allgather({sendbuf, sendcount, sendtype_p}, {recvbuf, recvcount,
       recvtype_p}, *comm_p);
@@ -613,7 +621,6 @@ extern "C" int PMPI_Neighbor_allgather_init(const void *sendbuf, int sendcount,
         "recvbuf, recvcount, recvtype");
     if (!e) e = check::info(info_p, info, "info");
     if (!e) e = check::given(request, "request");
-    if (!e) e = check::not_in_place(sendbuf, recvbuf);
   }
   if (!e) e = coll::neighbor_allgather({sendbuf, sendcount, sendtype_p}, {recvbuf, recvcount,
       recvtype_p}, *comm_p, persistent(request));
@@ -639,7 +646,6 @@ extern "C" int PMPI_Neighbor_allgather_init_c(const void *sendbuf, MPI_Count sen
         "recvbuf, recvcount, recvtype");
     if (!e) e = check::info(info_p, info, "info");
     if (!e) e = check::given(request, "request");
-    if (!e) e = check::not_in_place(sendbuf, recvbuf);
   }
   if (!e) e = coll::neighbor_allgather({sendbuf, sendcount, sendtype_p}, {recvbuf, recvcount,
       recvtype_p}, *comm_p, persistent(request));
@@ -660,9 +666,9 @@ extern "C" int PMPI_Neighbor_allgatherv(const void *sendbuf, int sendcount, MPI_
     if (!e) e = check::comm(comm_p, comm, "comm");
     if (!e) e = check::buffer(sendbuf, sendcount, sendtype_p, sendtype,
         check::destinations(*comm_p), "sendbuf, sendcount, sendtype");
-    if (!e) e = check::operands(recvbuf, counts(recvcounts), recvtype_p, recvtype,
+    if (!e) e = check::array(displs, check::sources(*comm_p), "displs");
+    if (!e) e = check::buffers(recvbuf, counts(recvcounts), recvtype_p, recvtype,
         check::sources(*comm_p), "recvbuf, recvcounts, recvtype");
-    if (!e) e = check::not_in_place(sendbuf, recvbuf);
   }
   if (!e) e = coll::neighbor_allgatherv({sendbuf, sendcount, sendtype_p}, {recvbuf,
       counts(recvcounts), counts(displs), recvtype_p}, *comm_p);
@@ -683,9 +689,9 @@ extern "C" int PMPI_Neighbor_allgatherv_c(const void *sendbuf, MPI_Count sendcou
     if (!e) e = check::comm(comm_p, comm, "comm");
     if (!e) e = check::buffer(sendbuf, sendcount, sendtype_p, sendtype,
         check::destinations(*comm_p), "sendbuf, sendcount, sendtype");
-    if (!e) e = check::operands(recvbuf, counts(recvcounts), recvtype_p, recvtype,
+    if (!e) e = check::array(displs, check::sources(*comm_p), "displs");
+    if (!e) e = check::buffers(recvbuf, counts(recvcounts), recvtype_p, recvtype,
         check::sources(*comm_p), "recvbuf, recvcounts, recvtype");
-    if (!e) e = check::not_in_place(sendbuf, recvbuf);
   }
   if (!e) e = coll::neighbor_allgatherv({sendbuf, sendcount, sendtype_p}, {recvbuf,
       counts(recvcounts), counts(displs), recvtype_p}, *comm_p);
@@ -707,11 +713,11 @@ extern "C" int PMPI_Neighbor_allgatherv_init(const void *sendbuf, int sendcount,
     if (!e) e = check::comm(comm_p, comm, "comm");
     if (!e) e = check::buffer(sendbuf, sendcount, sendtype_p, sendtype,
         check::destinations(*comm_p), "sendbuf, sendcount, sendtype");
-    if (!e) e = check::operands(recvbuf, counts(recvcounts), recvtype_p, recvtype,
+    if (!e) e = check::array(displs, check::sources(*comm_p), "displs");
+    if (!e) e = check::buffers(recvbuf, counts(recvcounts), recvtype_p, recvtype,
         check::sources(*comm_p), "recvbuf, recvcounts, recvtype");
     if (!e) e = check::info(info_p, info, "info");
     if (!e) e = check::given(request, "request");
-    if (!e) e = check::not_in_place(sendbuf, recvbuf);
   }
   if (!e) e = coll::neighbor_allgatherv({sendbuf, sendcount, sendtype_p}, {recvbuf,
       counts(recvcounts), counts(displs), recvtype_p}, *comm_p, persistent(request));
@@ -733,11 +739,11 @@ extern "C" int PMPI_Neighbor_allgatherv_init_c(const void *sendbuf, MPI_Count se
     if (!e) e = check::comm(comm_p, comm, "comm");
     if (!e) e = check::buffer(sendbuf, sendcount, sendtype_p, sendtype,
         check::destinations(*comm_p), "sendbuf, sendcount, sendtype");
-    if (!e) e = check::operands(recvbuf, counts(recvcounts), recvtype_p, recvtype,
+    if (!e) e = check::array(displs, check::sources(*comm_p), "displs");
+    if (!e) e = check::buffers(recvbuf, counts(recvcounts), recvtype_p, recvtype,
         check::sources(*comm_p), "recvbuf, recvcounts, recvtype");
     if (!e) e = check::info(info_p, info, "info");
     if (!e) e = check::given(request, "request");
-    if (!e) e = check::not_in_place(sendbuf, recvbuf);
   }
   if (!e) e = coll::neighbor_allgatherv({sendbuf, sendcount, sendtype_p}, {recvbuf,
       counts(recvcounts), counts(displs), recvtype_p}, *comm_p, persistent(request));
@@ -759,7 +765,6 @@ extern "C" int PMPI_Neighbor_alltoall(const void *sendbuf, int sendcount, MPI_Da
         check::destinations(*comm_p), "sendbuf, sendcount, sendtype");
     if (!e) e = check::buffer(recvbuf, recvcount, recvtype_p, recvtype, check::sources(*comm_p),
         "recvbuf, recvcount, recvtype");
-    if (!e) e = check::not_in_place(sendbuf, recvbuf);
   }
   if (!e) e = coll::neighbor_alltoall({sendbuf, sendcount, sendtype_p}, {recvbuf, recvcount,
       recvtype_p}, *comm_p);
@@ -782,7 +787,6 @@ extern "C" int PMPI_Neighbor_alltoall_c(const void *sendbuf, MPI_Count sendcount
         check::destinations(*comm_p), "sendbuf, sendcount, sendtype");
     if (!e) e = check::buffer(recvbuf, recvcount, recvtype_p, recvtype, check::sources(*comm_p),
         "recvbuf, recvcount, recvtype");
-    if (!e) e = check::not_in_place(sendbuf, recvbuf);
   }
   if (!e) e = coll::neighbor_alltoall({sendbuf, sendcount, sendtype_p}, {recvbuf, recvcount,
       recvtype_p}, *comm_p);
@@ -808,7 +812,6 @@ extern "C" int PMPI_Neighbor_alltoall_init(const void *sendbuf, int sendcount,
         "recvbuf, recvcount, recvtype");
     if (!e) e = check::info(info_p, info, "info");
     if (!e) e = check::given(request, "request");
-    if (!e) e = check::not_in_place(sendbuf, recvbuf);
   }
   if (!e) e = coll::neighbor_alltoall({sendbuf, sendcount, sendtype_p}, {recvbuf, recvcount,
       recvtype_p}, *comm_p, persistent(request));
@@ -834,7 +837,6 @@ extern "C" int PMPI_Neighbor_alltoall_init_c(const void *sendbuf, MPI_Count send
         "recvbuf, recvcount, recvtype");
     if (!e) e = check::info(info_p, info, "info");
     if (!e) e = check::given(request, "request");
-    if (!e) e = check::not_in_place(sendbuf, recvbuf);
   }
   if (!e) e = coll::neighbor_alltoall({sendbuf, sendcount, sendtype_p}, {recvbuf, recvcount,
       recvtype_p}, *comm_p, persistent(request));
@@ -853,11 +855,12 @@ extern "C" int PMPI_Neighbor_alltoallv(const void *sendbuf, const int sendcounts
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
-    if (!e) e = check::operands(sendbuf, counts(sendcounts), sendtype_p, sendtype,
+    if (!e) e = check::array(sdispls, check::destinations(*comm_p), "sdispls");
+    if (!e) e = check::buffers(sendbuf, counts(sendcounts), sendtype_p, sendtype,
         check::destinations(*comm_p), "sendbuf, sendcounts, sendtype");
-    if (!e) e = check::operands(recvbuf, counts(recvcounts), recvtype_p, recvtype,
+    if (!e) e = check::array(rdispls, check::sources(*comm_p), "rdispls");
+    if (!e) e = check::buffers(recvbuf, counts(recvcounts), recvtype_p, recvtype,
         check::sources(*comm_p), "recvbuf, recvcounts, recvtype");
-    if (!e) e = check::not_in_place(sendbuf, recvbuf);
   }
   if (!e) e = coll::neighbor_alltoallv({mut(sendbuf), counts(sendcounts), counts(sdispls),
       sendtype_p}, {recvbuf, counts(recvcounts), counts(rdispls), recvtype_p}, *comm_p);
@@ -876,11 +879,12 @@ extern "C" int PMPI_Neighbor_alltoallv_c(const void *sendbuf, const MPI_Count se
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
-    if (!e) e = check::operands(sendbuf, counts(sendcounts), sendtype_p, sendtype,
+    if (!e) e = check::array(sdispls, check::destinations(*comm_p), "sdispls");
+    if (!e) e = check::buffers(sendbuf, counts(sendcounts), sendtype_p, sendtype,
         check::destinations(*comm_p), "sendbuf, sendcounts, sendtype");
-    if (!e) e = check::operands(recvbuf, counts(recvcounts), recvtype_p, recvtype,
+    if (!e) e = check::array(rdispls, check::sources(*comm_p), "rdispls");
+    if (!e) e = check::buffers(recvbuf, counts(recvcounts), recvtype_p, recvtype,
         check::sources(*comm_p), "recvbuf, recvcounts, recvtype");
-    if (!e) e = check::not_in_place(sendbuf, recvbuf);
   }
   if (!e) e = coll::neighbor_alltoallv({mut(sendbuf), counts(sendcounts), counts(sdispls),
       sendtype_p}, {recvbuf, counts(recvcounts), counts(rdispls), recvtype_p}, *comm_p);
@@ -901,13 +905,14 @@ extern "C" int PMPI_Neighbor_alltoallv_init(const void *sendbuf, const int sendc
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
-    if (!e) e = check::operands(sendbuf, counts(sendcounts), sendtype_p, sendtype,
+    if (!e) e = check::array(sdispls, check::destinations(*comm_p), "sdispls");
+    if (!e) e = check::buffers(sendbuf, counts(sendcounts), sendtype_p, sendtype,
         check::destinations(*comm_p), "sendbuf, sendcounts, sendtype");
-    if (!e) e = check::operands(recvbuf, counts(recvcounts), recvtype_p, recvtype,
+    if (!e) e = check::array(rdispls, check::sources(*comm_p), "rdispls");
+    if (!e) e = check::buffers(recvbuf, counts(recvcounts), recvtype_p, recvtype,
         check::sources(*comm_p), "recvbuf, recvcounts, recvtype");
     if (!e) e = check::info(info_p, info, "info");
     if (!e) e = check::given(request, "request");
-    if (!e) e = check::not_in_place(sendbuf, recvbuf);
   }
   if (!e) e = coll::neighbor_alltoallv({mut(sendbuf), counts(sendcounts), counts(sdispls),
       sendtype_p}, {recvbuf, counts(recvcounts), counts(rdispls), recvtype_p}, *comm_p,
@@ -929,13 +934,14 @@ extern "C" int PMPI_Neighbor_alltoallv_init_c(const void *sendbuf, const MPI_Cou
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
-    if (!e) e = check::operands(sendbuf, counts(sendcounts), sendtype_p, sendtype,
+    if (!e) e = check::array(sdispls, check::destinations(*comm_p), "sdispls");
+    if (!e) e = check::buffers(sendbuf, counts(sendcounts), sendtype_p, sendtype,
         check::destinations(*comm_p), "sendbuf, sendcounts, sendtype");
-    if (!e) e = check::operands(recvbuf, counts(recvcounts), recvtype_p, recvtype,
+    if (!e) e = check::array(rdispls, check::sources(*comm_p), "rdispls");
+    if (!e) e = check::buffers(recvbuf, counts(recvcounts), recvtype_p, recvtype,
         check::sources(*comm_p), "recvbuf, recvcounts, recvtype");
     if (!e) e = check::info(info_p, info, "info");
     if (!e) e = check::given(request, "request");
-    if (!e) e = check::not_in_place(sendbuf, recvbuf);
   }
   if (!e) e = coll::neighbor_alltoallv({mut(sendbuf), counts(sendcounts), counts(sdispls),
       sendtype_p}, {recvbuf, counts(recvcounts), counts(rdispls), recvtype_p}, *comm_p,
@@ -954,11 +960,12 @@ extern "C" int PMPI_Neighbor_alltoallw(const void *sendbuf, const int sendcounts
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
-    if (!e) e = check::operands(sendbuf, counts(sendcounts), counts(sdispls), sendtypes,
+    if (!e) e = check::array(sdispls, check::destinations(*comm_p), "sdispls");
+    if (!e) e = check::buffers(sendbuf, counts(sendcounts), counts(sdispls), sendtypes,
         check::destinations(*comm_p), "sendbuf, sendcounts, sendtypes");
-    if (!e) e = check::operands(recvbuf, counts(recvcounts), counts(rdispls), recvtypes,
+    if (!e) e = check::array(rdispls, check::sources(*comm_p), "rdispls");
+    if (!e) e = check::buffers(recvbuf, counts(recvcounts), counts(rdispls), recvtypes,
         check::sources(*comm_p), "recvbuf, recvcounts, recvtypes");
-    if (!e) e = check::not_in_place(sendbuf, recvbuf);
   }
   if (!e) e = coll::neighbor_alltoallw({mut(sendbuf), counts(sendcounts), counts(sdispls),
       sendtypes}, {recvbuf, counts(recvcounts), counts(rdispls), recvtypes}, *comm_p);
@@ -976,11 +983,12 @@ extern "C" int PMPI_Neighbor_alltoallw_c(const void *sendbuf, const MPI_Count se
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
-    if (!e) e = check::operands(sendbuf, counts(sendcounts), counts(sdispls), sendtypes,
+    if (!e) e = check::array(sdispls, check::destinations(*comm_p), "sdispls");
+    if (!e) e = check::buffers(sendbuf, counts(sendcounts), counts(sdispls), sendtypes,
         check::destinations(*comm_p), "sendbuf, sendcounts, sendtypes");
-    if (!e) e = check::operands(recvbuf, counts(recvcounts), counts(rdispls), recvtypes,
+    if (!e) e = check::array(rdispls, check::sources(*comm_p), "rdispls");
+    if (!e) e = check::buffers(recvbuf, counts(recvcounts), counts(rdispls), recvtypes,
         check::sources(*comm_p), "recvbuf, recvcounts, recvtypes");
-    if (!e) e = check::not_in_place(sendbuf, recvbuf);
   }
   if (!e) e = coll::neighbor_alltoallw({mut(sendbuf), counts(sendcounts), counts(sdispls),
       sendtypes}, {recvbuf, counts(recvcounts), counts(rdispls), recvtypes}, *comm_p);
@@ -999,13 +1007,14 @@ extern "C" int PMPI_Neighbor_alltoallw_init(const void *sendbuf, const int sendc
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
-    if (!e) e = check::operands(sendbuf, counts(sendcounts), counts(sdispls), sendtypes,
+    if (!e) e = check::array(sdispls, check::destinations(*comm_p), "sdispls");
+    if (!e) e = check::buffers(sendbuf, counts(sendcounts), counts(sdispls), sendtypes,
         check::destinations(*comm_p), "sendbuf, sendcounts, sendtypes");
-    if (!e) e = check::operands(recvbuf, counts(recvcounts), counts(rdispls), recvtypes,
+    if (!e) e = check::array(rdispls, check::sources(*comm_p), "rdispls");
+    if (!e) e = check::buffers(recvbuf, counts(recvcounts), counts(rdispls), recvtypes,
         check::sources(*comm_p), "recvbuf, recvcounts, recvtypes");
     if (!e) e = check::info(info_p, info, "info");
     if (!e) e = check::given(request, "request");
-    if (!e) e = check::not_in_place(sendbuf, recvbuf);
   }
   if (!e) e = coll::neighbor_alltoallw({mut(sendbuf), counts(sendcounts), counts(sdispls),
       sendtypes}, {recvbuf, counts(recvcounts), counts(rdispls), recvtypes}, *comm_p,
@@ -1025,13 +1034,14 @@ extern "C" int PMPI_Neighbor_alltoallw_init_c(const void *sendbuf, const MPI_Cou
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::comm(comm_p, comm, "comm");
-    if (!e) e = check::operands(sendbuf, counts(sendcounts), counts(sdispls), sendtypes,
+    if (!e) e = check::array(sdispls, check::destinations(*comm_p), "sdispls");
+    if (!e) e = check::buffers(sendbuf, counts(sendcounts), counts(sdispls), sendtypes,
         check::destinations(*comm_p), "sendbuf, sendcounts, sendtypes");
-    if (!e) e = check::operands(recvbuf, counts(recvcounts), counts(rdispls), recvtypes,
+    if (!e) e = check::array(rdispls, check::sources(*comm_p), "rdispls");
+    if (!e) e = check::buffers(recvbuf, counts(recvcounts), counts(rdispls), recvtypes,
         check::sources(*comm_p), "recvbuf, recvcounts, recvtypes");
     if (!e) e = check::info(info_p, info, "info");
     if (!e) e = check::given(request, "request");
-    if (!e) e = check::not_in_place(sendbuf, recvbuf);
   }
   if (!e) e = coll::neighbor_alltoallw({mut(sendbuf), counts(sendcounts), counts(sdispls),
       sendtypes}, {recvbuf, counts(recvcounts), counts(rdispls), recvtypes}, *comm_p,

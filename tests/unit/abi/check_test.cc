@@ -131,32 +131,87 @@ TEST_F(CheckTest, Buffers) {
 }
 
 TEST_F(CheckTest, MpiBottomWithAbsoluteAddresses) {
+  const char* names = "buf, count, datatype";
   datatype::Type absolute = *int_type;
   absolute.true_lb = 0x7f0000001000;
-  EXPECT_FALSE(check::buffer(MPI_BOTTOM, 1, &absolute, MPI_INT, "buf, count, datatype"));
+  EXPECT_FALSE(check::buffer(MPI_BOTTOM, 1, &absolute, MPI_INT, names));
+  expect_error(check::buffer(MPI_IN_PLACE, 1, &absolute, MPI_INT, names), MPI_ERR_BUFFER,
+               "buf is MPI_IN_PLACE, but count is 1");
 }
 
-TEST_F(CheckTest, InPlaceIgnoresCountAndType) {
-  EXPECT_FALSE(check::operand(MPI_IN_PLACE, -1, nullptr, MPI_DATATYPE_NULL, "a, b, c"));
-  expect_error(check::operand(nullptr, 1, int_type, MPI_INT, "sendbuf, sendcount, sendtype"),
-               MPI_ERR_BUFFER, "sendbuf is a null pointer");
+TEST_F(CheckTest, ConstantsAreNoBuffers) {
+  const char* names = "buf, count, datatype";
+  expect_error(check::buffer(MPI_UNWEIGHTED, 2, int_type, MPI_INT, names), MPI_ERR_BUFFER,
+               "buf is MPI_UNWEIGHTED, but count is 2");
+  expect_error(check::buffer(MPI_BUFFER_AUTOMATIC, 2, int_type, MPI_INT, names), MPI_ERR_BUFFER,
+               "buf is MPI_BUFFER_AUTOMATIC");
+  expect_error(check::buffer(MPI_COMM_WORLD, 2, int_type, MPI_INT, names), MPI_ERR_BUFFER,
+               "buf is MPI_COMM_WORLD");
+  expect_error(check::buffer(reinterpret_cast<void*>(5), 2, int_type, MPI_INT, names),
+               MPI_ERR_BUFFER, "buf is 0x5, which is no address");
+  // Without data any pointer will do: containers without elements have odd ones.
+  EXPECT_FALSE(check::buffer(MPI_IN_PLACE, 0, int_type, MPI_INT, names));
+  datatype::Type empty = *int_type;
+  empty.size = 0;
+  EXPECT_FALSE(check::buffer(reinterpret_cast<void*>(4), 2, &empty, MPI_INT, names));
+}
+
+TEST_F(CheckTest, InPlaceIsForIntracommunicatorsAndRoots) {
+  object::Group* two = groups.create();
+  int data = 0;
+  comm->rank = 2;
+  EXPECT_TRUE(check::in_place(MPI_IN_PLACE, *comm));
+  EXPECT_TRUE(check::in_place(MPI_IN_PLACE, *comm, 2));
+  EXPECT_FALSE(check::in_place(MPI_IN_PLACE, *comm, 1));
+  EXPECT_FALSE(check::in_place(&data, *comm, 2));
+  comm->remote = two;
+  EXPECT_FALSE(check::in_place(MPI_IN_PLACE, *comm));
+  EXPECT_FALSE(check::in_place(MPI_IN_PLACE, *comm, 2));
+  comm->remote = nullptr;
+  groups.destroy(two);
+}
+
+TEST_F(CheckTest, ConstantsAreNoVariables) {
+  MPI_Status status;
+  int data = 0;
+  expect_error(check::given(nullptr, "flag"), MPI_ERR_ARG, "flag is a null pointer");
+  expect_error(check::given(MPI_IN_PLACE, "flag"), MPI_ERR_ARG, "flag is MPI_IN_PLACE");
+  expect_error(check::given(nullptr, "flag", MPI_T_ERR_INVALID), MPI_T_ERR_INVALID, "null");
+  EXPECT_FALSE(check::given(&data, "flag"));
+  EXPECT_FALSE(check::optional(MPI_STATUS_IGNORE, "status"));
+  EXPECT_FALSE(check::optional(&status, "status"));
+  expect_error(check::optional(MPI_UNWEIGHTED, "status"), MPI_ERR_ARG, "status is MPI_UNWEIGHTED");
+  EXPECT_FALSE(check::array(nullptr, 0, "array"));
+  expect_error(check::array(MPI_WEIGHTS_EMPTY, 1, "array"), MPI_ERR_ARG, "MPI_WEIGHTS_EMPTY");
+  EXPECT_FALSE(check::weights(MPI_UNWEIGHTED, 3, "weights"));
+  EXPECT_FALSE(check::weights(MPI_WEIGHTS_EMPTY, 0, "weights"));
+  expect_error(check::weights(MPI_WEIGHTS_EMPTY, 1, "weights"), MPI_ERR_ARG, "MPI_WEIGHTS_EMPTY");
+  expect_error(check::memory(MPI_IN_PLACE, 1, "outbuf"), MPI_ERR_BUFFER, "outbuf is MPI_IN_PLACE");
+}
+
+TEST_F(CheckTest, SomeConstantsAreCallbacks) {
+  auto* dup = MPI_COMM_DUP_FN;
+  EXPECT_FALSE(check::function(dup, 2, "copy"));
+  EXPECT_FALSE(check::function(MPI_COMM_NULL_COPY_FN, 2, "copy"));
+  expect_error(check::function(dup, 1, "remove"), MPI_ERR_ARG, "remove is ");
+  expect_error(check::function(MPI_COMM_NULL_COPY_FN, 0, "handler"), MPI_ERR_ARG, "null");
 }
 
 TEST_F(CheckTest, BlocksOfVCollectives) {
   int data[4] = {};
   const int good[] = {1, 0, 2, 1}, bad[] = {1, 0, -2, 1}, empty[] = {0, 0, 0, 0};
   const char* names = "recvbuf, recvcounts, recvtype";
-  EXPECT_FALSE(check::operands(data, counts(good), int_type, MPI_INT, 4, names));
-  EXPECT_FALSE(check::operands(nullptr, counts(empty), int_type, MPI_INT, 4, names));
-  expect_error(check::operands(data, counts(bad), int_type, MPI_INT, 4, names), MPI_ERR_COUNT,
+  EXPECT_FALSE(check::buffers(data, counts(good), int_type, MPI_INT, 4, names));
+  EXPECT_FALSE(check::buffers(nullptr, counts(empty), int_type, MPI_INT, 4, names));
+  expect_error(check::buffers(data, counts(bad), int_type, MPI_INT, 4, names), MPI_ERR_COUNT,
                "recvcounts[2] is -2");
-  expect_error(check::operands(nullptr, counts(good), int_type, MPI_INT, 4, names), MPI_ERR_BUFFER,
+  expect_error(check::buffers(nullptr, counts(good), int_type, MPI_INT, 4, names), MPI_ERR_BUFFER,
                "its counts add up to 4 elements");
   expect_error(
-      check::operands(data, counts(static_cast<const int*>(nullptr)), int_type, MPI_INT, 4, names),
+      check::buffers(data, counts(static_cast<const int*>(nullptr)), int_type, MPI_INT, 4, names),
       MPI_ERR_ARG, "recvcounts is a null pointer");
   const MPI_Count wide[] = {1, 0, 2, 1};
-  EXPECT_FALSE(check::operands(data, counts(wide), int_type, MPI_INT, 4, names));
+  EXPECT_FALSE(check::buffers(data, counts(wide), int_type, MPI_INT, 4, names));
 }
 
 TEST_F(CheckTest, BlocksOfWCollectives) {
@@ -165,12 +220,12 @@ TEST_F(CheckTest, BlocksOfWCollectives) {
   const MPI_Count addresses[] = {4096, 8192};
   const MPI_Datatype good[] = {MPI_INT, MPI_DOUBLE}, bad[] = {MPI_INT, MPI_DATATYPE_NULL};
   const char* names = "sendbuf, sendcounts, sendtypes";
-  EXPECT_FALSE(check::operands(data, counts(n), counts(here), good, 2, names));
+  EXPECT_FALSE(check::buffers(data, counts(n), counts(here), good, 2, names));
   // MPI_BOTTOM, with addresses as displacements; and a null pointer.
-  EXPECT_FALSE(check::operands(nullptr, counts(n), counts(addresses), good, 2, names));
-  expect_error(check::operands(nullptr, counts(n), counts(here), good, 2, names), MPI_ERR_BUFFER,
+  EXPECT_FALSE(check::buffers(nullptr, counts(n), counts(addresses), good, 2, names));
+  expect_error(check::buffers(nullptr, counts(n), counts(here), good, 2, names), MPI_ERR_BUFFER,
                "null");
-  expect_error(check::operands(data, counts(n), counts(here), bad, 2, names), MPI_ERR_TYPE,
+  expect_error(check::buffers(data, counts(n), counts(here), bad, 2, names), MPI_ERR_TYPE,
                "sendtypes[1] is MPI_DATATYPE_NULL");
 }
 
@@ -183,7 +238,7 @@ TEST_F(CheckTest, Requests) {
   expect_error(check::requests(array, 3, "array_of_requests"), MPI_ERR_REQUEST,
                "array_of_requests[1] is an object that was freed");
   expect_error(check::requests(nullptr, 3, "array_of_requests"), MPI_ERR_ARG, "null pointer");
-  expect_error(check::request_given(MPI_REQUEST_NULL, "request"), MPI_ERR_REQUEST,
+  expect_error(check::request_given(array[0], "request"), MPI_ERR_REQUEST,
                "request is MPI_REQUEST_NULL; expected a request");
 }
 
@@ -202,9 +257,9 @@ TEST_F(CheckTest, Operations) {
 
 TEST_F(CheckTest, Aliases) {
   int data = 0, other = 0;
-  EXPECT_FALSE(check::not_aliased(&data, &other, 1));
-  EXPECT_FALSE(check::not_aliased(&data, &data, 0));
-  expect_error(check::not_aliased(&data, &data, 1), MPI_ERR_BUFFER, "MPI_IN_PLACE");
+  EXPECT_FALSE(check::not_aliased(&data, &other, 1, int_type));
+  EXPECT_FALSE(check::not_aliased(&data, &data, 0, int_type));
+  expect_error(check::not_aliased(&data, &data, 1, int_type), MPI_ERR_BUFFER, "MPI_IN_PLACE");
 }
 
 }  // namespace
