@@ -44,6 +44,7 @@ extern "C" int PMPI_Comm_create_from_group(MPI_Group group, const char *stringta
   object::Group* group_p = entry.group(group);
   object::Info* info_p = entry.info(info);
   object::Errhandler* errhandler_p = entry.errhandler(errhandler);
+  auto* errors = errhandler_p;
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::given(newcomm, "newcomm");
@@ -55,7 +56,7 @@ extern "C" int PMPI_Comm_create_from_group(MPI_Group group, const char *stringta
   }
   if (!e) e = world::comm_create_from_group(entry.rank(), *group_p, stringtag, info_p,
       *errhandler_p, newcomm);
-  return e ? entry.raise(e) : MPI_SUCCESS;
+  return e ? entry.raise(errors, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Comm_create_from_group")]]
     decltype(PMPI_Comm_create_from_group) MPI_Comm_create_from_group;
@@ -612,6 +613,7 @@ extern "C" int PMPI_Intercomm_create_from_groups(MPI_Group local_group, int loca
   object::Group* remote_group_p = entry.group(remote_group);
   object::Info* info_p = entry.info(info);
   object::Errhandler* errhandler_p = entry.errhandler(errhandler);
+  auto* errors = errhandler_p;
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::given(newintercomm, "newintercomm");
@@ -625,7 +627,7 @@ extern "C" int PMPI_Intercomm_create_from_groups(MPI_Group local_group, int loca
   }
   if (!e) e = world::intercomm_create_from_groups(entry.rank(), {*local_group_p, local_leader,
       remote_group_p, remote_leader, stringtag, info_p, *errhandler_p}, newintercomm);
-  return e ? entry.raise(e) : MPI_SUCCESS;
+  return e ? entry.raise(errors, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Intercomm_create_from_groups")]]
     decltype(PMPI_Intercomm_create_from_groups) MPI_Intercomm_create_from_groups;

@@ -179,7 +179,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Session_get_pset_info")]]
     decltype(PMPI_Session_get_pset_info) MPI_Session_get_pset_info;
 
 extern "C" int PMPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Session *session) {
-  return not_yet(Fn::Session_init);
+  return not_yet(Fn::Session_init, errhandler);
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Session_init")]]
     decltype(PMPI_Session_init) MPI_Session_init;
