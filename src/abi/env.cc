@@ -70,7 +70,8 @@ Err processor_name(char* text, int* length) {
   return ok;
 }
 
-Err alloc_mem(std::int64_t bytes, const object::Info* info, void* pointer_to_memory) {
+Err alloc_mem(object::Store& store, std::int64_t bytes, const object::Info* info,
+              void* pointer_to_memory) {
   if (bytes < 0)
     return fail(MPI_ERR_ARG, "size is %lld; expected 0 or more bytes",
                 static_cast<long long>(bytes));
@@ -85,11 +86,17 @@ Err alloc_mem(std::int64_t bytes, const object::Info* info, void* pointer_to_mem
   if (posix_memalign(&memory, alignment, n) != 0)
     return fail(MPI_ERR_NO_MEM, "%lld bytes of memory are not to be had",
                 static_cast<long long>(bytes));
+  store.memory.insert(memory);
   std::memcpy(pointer_to_memory, &memory, sizeof memory);
   return ok;
 }
 
-Err free_mem(void* memory) {
+Err free_mem(object::Store& store, void* memory) {
+  if (memory != nullptr && store.memory.erase(memory) == 0)
+    return fail(MPI_ERR_BASE,
+                "base is %p, which is not from MPI_Alloc_mem, or was freed already; free what "
+                "malloc gave with free",
+                memory);
   std::free(memory);
   return ok;
 }

@@ -22,8 +22,9 @@ Err version(int* version, int* subversion);
 Err library_version(char* text, int* length);
 Err processor_name(char* text, int* length);
 
-Err alloc_mem(std::int64_t bytes, const object::Info* info, void* pointer_to_memory);
-Err free_mem(void* memory);
+Err alloc_mem(object::Store& store, std::int64_t bytes, const object::Info* info,
+              void* pointer_to_memory);
+Err free_mem(object::Store& store, void* memory);
 
 /// MPI_Comm_call_errhandler: the handler decides; if it returns, all is well.
 Err call_errhandler(Entry& entry, object::Comm& comm, int code);

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "base/pool.h"
 #include "datatype/api.h"
@@ -67,6 +68,7 @@ struct Store {
   Keyvals keyvals;
   ErrorCodes error_codes;
   std::unordered_map<const datatype::Type*, TypeExtra> type_extras;  // of predefined types
+  std::unordered_set<void*> memory;                                  // that MPI_Alloc_mem gave
   /// A communicator is about to be destroyed: the rooms above free what they keep with it.
   void (*comm_gone)(Comm& comm) = nullptr;
 

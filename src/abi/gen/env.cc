@@ -44,14 +44,14 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Add_error_string")]]
     decltype(PMPI_Add_error_string) MPI_Add_error_string;
 
 extern "C" int PMPI_Alloc_mem(MPI_Aint size, MPI_Info info, void *baseptr) {
-  Entry entry(Fn::Alloc_mem, NoLock{});
+  Entry entry(Fn::Alloc_mem);
   object::Info* info_p = entry.info(info);
   Err e = entry.status();
   if (entry.checking()) {
     if (!e) e = check::info(info_p, info, "info");
     if (!e) e = check::given(baseptr, "baseptr");
   }
-  if (!e) e = alloc_mem(size, info_p, baseptr);
+  if (!e) e = alloc_mem(entry.store(), size, info_p, baseptr);
   return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Alloc_mem")]] decltype(PMPI_Alloc_mem) MPI_Alloc_mem;
@@ -150,12 +150,9 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Error_string")]]
     decltype(PMPI_Error_string) MPI_Error_string;
 
 extern "C" int PMPI_Free_mem(void *base) {
-  Entry entry(Fn::Free_mem, NoLock{});
+  Entry entry(Fn::Free_mem);
   Err e = entry.status();
-  if (entry.checking()) {
-    if (!e) e = check::optional(base, "base", MPI_ERR_BASE);
-  }
-  if (!e) e = free_mem(base);
+  if (!e) e = free_mem(entry.store(), base);
   return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Free_mem")]] decltype(PMPI_Free_mem) MPI_Free_mem;
