@@ -4,6 +4,9 @@
 // user passed and the parameter's name, and answers with an error class and a sentence: what was
 // passed, what was expected, what to try. The predicate is inline, the sentence is cold (check.cc).
 // Below abi there are no wrong arguments.
+//
+// gcc gives up inlining in the large generated files, so what every message passes (ranks, tags and
+// one buffer) is inlined by force.
 #pragma once
 
 #include <mpi.h>
@@ -211,7 +214,7 @@ Err unusual_buffer(const void* buffer, std::int64_t count, const Type* type, MPI
 [[gnu::always_inline]] inline Err buffer(const void* buffer, std::int64_t count, const Type* type,
                                          MPI_Datatype handle, const char* names) {
   if (count >= 0 && type && type->committed && holds(count, *type) &&
-      (is_address(buffer) || count == 0))
+      (is_address(buffer) || count == 0)) [[likely]]
     return ok;
   return unusual_buffer(buffer, count, type, handle, names);
 }

@@ -101,8 +101,12 @@ class Entry {
   bool across() const { return across_; }
   /// An error if the function may not be called now: then nothing else may be done.
   Err status() const { return status_; }
-  /// Parameter abi.check: are arguments checked?
-  bool checking() const { return !status_ && rank_->process->params.boolean(P::abi_check); }
+  /// Parameter abi.check: are arguments checked? The hint lays out a right call straight on.
+  bool checking() const {
+    if (status_) [[unlikely]]
+      return false;
+    return rank_->process->params.boolean(P::abi_check);
+  }
 
   Rank& rank() { return *rank_; }
   pt2pt::Engine& engine() { return rank_->engine; }
