@@ -65,9 +65,9 @@ Err block_length(int i, const Share& s, int64_t* length) {
                   "count is %d; it must be 1",
                   i, s.processes);
     case MPI_DISTRIBUTE_BLOCK:
-      *length = chosen ? s.argument : (s.gsize + s.processes - 1) / s.processes;
+      *length = chosen ? s.argument : (s.gsize - 1) / s.processes + 1;
       // no overflow: both are ints
-      if (*length * s.processes >= s.gsize) return ok;
+      if (!chosen || *length * s.processes >= s.gsize) return ok;
       return bad_argument(i, s, "times the process count it must reach the global size");
     case MPI_DISTRIBUTE_CYCLIC:
       *length = chosen ? s.argument : 1;
@@ -80,17 +80,21 @@ Err block_length(int i, const Share& s, int64_t* length) {
 
 /// What one process owns of a dimension: whole blocks at a fixed distance, then perhaps a part.
 const Term* own(Draft& draft, const Share& s, int64_t block, int64_t stride, const Term* inner) {
-  const int64_t period = block * s.processes;
   const int64_t first = block * s.coordinate;
   const int64_t left = s.gsize - first;  // from our first element on
   if (left <= 0) return draft.entries(nullptr, 0);
+  // 64 bits do not always hold the period; there is one block then.
+  int64_t period = 0;
+  if (__builtin_mul_overflow(block, s.processes, &period)) period = s.gsize;
   const int64_t whole = left < block ? 0 : (left - block) / period + 1;
-  const int64_t rest_at = first + whole * period;
+  const int64_t rest = whole == 0 ? left : (left - block) % period - (period - block);
   auto* list = draft->arena.make<Entry>(2);
   int64_t n = 0;
-  if (whole > 0)
-    list[n++] = {first * stride, whole, period * stride, draft.repeat(inner, block, stride)};
-  if (rest_at < s.gsize) list[n++] = {rest_at * stride, s.gsize - rest_at, stride, inner};
+  if (whole > 0) {
+    const int64_t distance = whole > 1 ? period * stride : 0;
+    list[n++] = {first * stride, whole, distance, draft.repeat(inner, block, stride)};
+  }
+  if (rest > 0) list[n++] = {(s.gsize - rest) * stride, rest, stride, inner};
   return draft.entries(list, n);
 }
 

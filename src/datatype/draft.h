@@ -42,7 +42,9 @@ class Draft {
   const Term* entries(const Entry* list, int64_t n) {
     return new (c_->arena.make<Term>(1)) Term{.n = n, .entries = list};
   }
+  /// Nothing for a count of 0: then it does not matter whether 64 bits hold one child's bytes.
   const Term* repeat(const Term* child, int64_t count, int64_t stride, int64_t disp = 0) {
+    if (count == 0) return entries(nullptr, 0);
     return entries(new (c_->arena.make<Entry>(1)) Entry{disp, count, stride, child}, 1);
   }
 

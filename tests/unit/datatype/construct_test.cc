@@ -323,6 +323,41 @@ TEST_F(Construct, OverflowIsAnError) {
             MPI_ERR_ARG);
 }
 
+TEST_F(Construct, NothingOfALongBlockIsNothing) {
+  ASSERT_FALSE(create_vector({context, true}, 0, INT64_MAX, 1, basic(MPI_INT), &t));
+  keep(t);
+  commit(*t);
+  EXPECT_EQ(t->size, 0);
+  EXPECT_EQ(t->extent, 0);
+}
+
+TEST_F(Construct, ArraysAreDealtOutAsLongAs64BitsHoldThem) {
+  const int64_t size[] = {INT64_MAX - 1};
+  const auto deal = [&](int distribution, int argument, int processes, int rank) {
+    EXPECT_FALSE(
+        create_darray({context, true},
+                      {processes, rank, 1, size, &distribution, &argument, &processes, MPI_ORDER_C},
+                      basic(MPI_BYTE), &t));
+    keep(t);
+    commit(*t);
+    return t->size;
+  };
+  const int dflt = MPI_DISTRIBUTE_DFLT_DARG, most = INT_MAX;
+  EXPECT_EQ(deal(MPI_DISTRIBUTE_NONE, dflt, 1, 0), size[0]);
+  EXPECT_EQ(deal(MPI_DISTRIBUTE_BLOCK, dflt, 2, 1), size[0] / 2);
+  EXPECT_EQ(t->true_lb, size[0] / 2);
+  // The blocks together are longer than 64 bits hold.
+  EXPECT_EQ(deal(MPI_DISTRIBUTE_BLOCK, dflt, 5, 4), size[0] - 4 * (size[0] / 5 + 1));
+  EXPECT_EQ(t->true_extent, t->size);
+  // Two rounds, and a third block for the first four processes.
+  const int64_t round = int64_t{most} * most;
+  ASSERT_EQ(size[0], 2 * round + int64_t{4} * most);
+  EXPECT_EQ(deal(MPI_DISTRIBUTE_CYCLIC, most, most, 3), int64_t{3} * most);
+  EXPECT_EQ(deal(MPI_DISTRIBUTE_CYCLIC, most, most, 4), int64_t{2} * most);
+  EXPECT_EQ(deal(MPI_DISTRIBUTE_CYCLIC, most, most, most - 1), int64_t{2} * most);
+  EXPECT_EQ(t->true_extent, round + most);
+}
+
 // Wrong arguments.
 
 TEST_F(Construct, SaysWhatWasWrong) {
