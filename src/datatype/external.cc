@@ -60,6 +60,14 @@ void decode(const Type& basic, const Width& w, std::byte* to, const std::byte* f
               static_cast<std::size_t>(w.native - w.external));
 }
 
+/// Without data, however often: nobody walks there.
+bool is_empty(const Term& term) {
+  if (term.type != nullptr) return term.type->size == 0;
+  for (int64_t i = 0; i < term.n; ++i)
+    if (term.entries[i].count > 0 && !is_empty(*term.entries[i].child)) return false;
+  return true;
+}
+
 /// Calls visit(basic type, address) for each basic element in order, until it returns false.
 template <class Visit>
 bool for_each_basic(const Type& type, std::byte* at, Visit& visit);
@@ -69,6 +77,7 @@ bool for_each_basic(const Term& term, std::byte* at, Visit& visit) {
   if (term.type != nullptr) return for_each_basic(*term.type, at, visit);
   for (int64_t i = 0; i < term.n; ++i) {
     const Entry& e = term.entries[i];
+    if (is_empty(*e.child)) continue;
     for (int64_t k = 0; k < e.count; ++k)
       if (!for_each_basic(*e.child, at + e.disp + k * e.stride, visit)) return false;
   }
@@ -122,6 +131,7 @@ Err total_bytes(int64_t count, int64_t each, int64_t* bytes) {
 template <class Visit>
 void for_each_basic(const ConstBuffer& buffer, Visit& visit) {
   auto* at = const_cast<std::byte*>(static_cast<const std::byte*>(buffer.data));
+  if (buffer.type->size == 0) return;
   for (int64_t i = 0; i < buffer.count; ++i)
     if (!for_each_basic(*buffer.type, at + i * buffer.type->extent, visit)) return;
 }

@@ -115,6 +115,26 @@ TEST(Packing, External32OfRandomTypesComesBack) {
   }
 }
 
+TEST(Packing, External32OfNothingEndsHoweverOftenItIs) {
+  Context context;
+  Type *nothing = nullptr, *often = nullptr, *mixed = nullptr;
+  expect_ok(create_contiguous(context, 0, basic(MPI_INT), &nothing));
+  expect_ok(create_vector({context, true}, INT64_MAX / 4, 2, 3, *nothing, &often));
+  const int64_t lengths[] = {INT64_MAX / 4, 1}, disps[] = {0, 4};
+  const MPI_Datatype types[] = {handle(*often), MPI_INT};
+  expect_ok(create_struct(context, 2, lengths, disps, types, &mixed));
+  const int in[] = {1, 2};
+  unsigned char out[4];
+  int64_t position = 0;
+  expect_ok(pack_external("external32", {in, INT64_MAX, nothing}, out, 4, &position));
+  expect_ok(pack_external("external32", {in, 3, often}, out, 4, &position));
+  EXPECT_EQ(position, 0);
+  expect_ok(pack_external("external32", {in, 1, mixed}, out, 4, &position));
+  EXPECT_EQ(position, 4);
+  EXPECT_EQ(out[3], 2);
+  for (Type* type : {mixed, often, nothing}) expect_ok(free(*type));
+}
+
 TEST(Packing, CountsAndElements) {
   Context context;
   Type* t = nullptr;
