@@ -30,7 +30,8 @@ inline Err set_elements(MPI_Status* status, const datatype::Type& type, std::int
   if (elements < 0)
     return fail(MPI_ERR_COUNT, "count is %lld; expected 0 or more",
                 static_cast<long long>(elements));
-  if (!check::holds(elements / std::max<std::int64_t>(type.elements, 1) + 1, type))
+  const std::int64_t each = std::max<std::int64_t>(type.elements, 1);
+  if (!check::holds(elements / each + (elements % each != 0), type))
     return fail(MPI_ERR_COUNT, "count is %lld: more bytes of this type than 64 bits hold",
                 static_cast<long long>(elements));
   object::set_status(status, status->MPI_SOURCE, status->MPI_TAG,
