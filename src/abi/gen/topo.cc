@@ -271,6 +271,7 @@ extern "C" int PMPI_Graph_map(MPI_Comm comm, int nnodes, const int index[], cons
     if (!e) e = check::array(index, nnodes, "index");
     if (!e) e = check::array(edges, check::edges(*comm_p, nnodes, index), "edges");
     if (!e) e = check::given(newrank, "newrank");
+    if (!e) e = check::intra(*comm_p, "comm");
   }
   if (!e) e = object::graph_map(*comm_p, nnodes, {index, size(nnodes)}, edges, newrank);
   return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
