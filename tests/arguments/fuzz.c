@@ -7,6 +7,8 @@
 //
 // fuzz random [SECONDS [SEED]]: some at once.
 //
+// Both also try extreme numbers, which are right or refused as the call likes.
+//
 // fuzz outside [alone]: before MPI_Init and after MPI_Finalize; alone, without mpiexec, also calls
 // whose error ends the process.
 #include <sys/wait.h>
@@ -36,40 +38,6 @@ static void tell(const Call* c, const char* name, const Value* value, int code, 
   if (++told > 400) return;
   fprintf(stderr, "rank %d: %s(%s = %p)%s gave %s\n", rank, c->name, name, value ? value->p : NULL,
           where, code == MPI_SUCCESS ? "no error" : error_text_(code));
-}
-
-static void dispose(const Param* p, void* at) {
-  switch (p->kind) {
-    case comm:
-      if (*(MPI_Comm*)at != MPI_COMM_NULL) OK(MPI_Comm_free(at));
-      return;
-    case type:
-      MPI_Type_free(at);  // may be predefined
-      return;
-    case group:
-      if (*(MPI_Group*)at != MPI_GROUP_NULL) OK(MPI_Group_free(at));
-      return;
-    case info:
-      if (*(MPI_Info*)at != MPI_INFO_NULL) OK(MPI_Info_free(at));
-      return;
-    case errhandler:
-      if (*(MPI_Errhandler*)at != MPI_ERRHANDLER_NULL) OK(MPI_Errhandler_free(at));
-      return;
-    case op:
-      if (*(MPI_Op*)at != MPI_OP_NULL) OK(MPI_Op_free(at));
-      return;
-    case cvar:
-      OK(MPI_T_cvar_handle_free(at));
-      return;
-    case session:
-      OK(MPI_T_pvar_session_free(at));
-      return;
-    case pvar:
-      OK(MPI_T_pvar_handle_free(pvar_session_handle, at));
-      return;
-    default:
-      return;
-  }
 }
 
 // What a call that succeeded has made.
@@ -147,10 +115,78 @@ static void wrong_values(const Call* c, int k, unsigned legal, Prepare* prepare,
     if ((legal >> i & 1) == 0) attempt(c, k, (Value){.p = constants[i]}, 1, prepare, only, where);
 }
 
+static const long long extremes[] = {0,
+                                     1,
+                                     -1,
+                                     2,
+                                     5,
+                                     65536,
+                                     -65536,
+                                     INT_MIN,
+                                     INT_MIN + 1,
+                                     INT_MAX,
+                                     INT_MAX - 1,
+                                     1LL << 31,
+                                     1LL << 32,
+                                     1LL << 46,
+                                     INT64_MIN,
+                                     INT64_MIN + 1,
+                                     INT64_MIN / 2,
+                                     INT64_MAX / 3,
+                                     INT64_MAX / 2 + 1,
+                                     INT64_MAX - 1,
+                                     INT64_MAX};
+enum { extreme_count = sizeof extremes / sizeof extremes[0] };
+
+// The number, or one of the first three of the array.
+static void make_extreme(const Param* p, Value* a, int k, int which, int place) {
+  static long long copies[params_max][16];
+  const Value value = {.i = extremes[which]};
+  if (p->shape == scalar) {
+    a[k] = value;
+    return;
+  }
+  if (a[k].p != copies[k])
+    memcpy(copies[k], a[k].p, p->shape == element ? sizeof copies[k] : (size_t)p->bytes);
+  memcpy((char*)copies[k] + (p->shape == element ? place * p->bytes : 0), &value, (size_t)p->bytes);
+  a[k].p = copies[k];
+}
+
+static void end_extreme(const Call* c, Value* a) {
+  ++checks;
+  if (c->call(a) == MPI_SUCCESS && !(c->flags & no_error)) clean_up(c, a);
+}
+
+static void extremes_of(const Call* c, int k) {
+  const Param* p = &c->params[k];
+  Value a[params_max];
+  for (int place = 0; place < (p->shape == element ? 3 : 1); ++place)
+    for (int i = 0; i < extreme_count; ++i) {
+      right(c, a);
+      make_extreme(p, a, k, i, place);
+      end_extreme(c, a);
+    }
+}
+
+static void some_extreme(const Call* c, unsigned* seed) {
+  Value a[params_max];
+  if (!(c->flags & works) || ((c->flags & pairs) && partner < 0)) return;
+  right(c, a);
+  int n = 0;
+  for (int k = 0; k < c->nparams; ++k) {
+    if (!c->params[k].any || rand_r(seed) % 3 == 0) continue;
+    for (int i = rand_r(seed) % 2; i >= 0; --i, ++n)
+      make_extreme(&c->params[k], a, k, rand_r(seed) % extreme_count, rand_r(seed) % 3);
+  }
+  if (n > 0) end_extreme(c, a);
+}
+
 static void all_of(const Call* c) {
   const int* only = c->flags & works ? NULL : unsupported;
   if ((c->flags & pairs) && partner < 0) return;
   for (int k = 0; k < c->nparams; ++k) wrong_values(c, k, c->params[k].legal, NULL, only, "");
+  for (int k = 0; only == NULL && k < c->nparams; ++k)
+    if (c->params[k].any) extremes_of(c, k);
   if ((c->flags & no_base) || (c->flags & no_error)) return;
   Value a[params_max];
   right(c, a);
@@ -345,7 +381,10 @@ int main(int argc, char** argv) {
     OK(MPI_Bcast(&seed, 1, MPI_UNSIGNED, 0, MPI_COMM_WORLD));
     if (rank == 0) fprintf(stderr, "seed %u\n", seed);
     for (int on = 1; on;) {
-      for (int i = 0; i < 10000; ++i) some_wrong(&calls[rand_r(&seed) % call_count], &seed);
+      for (int i = 0; i < 10000; ++i) {
+        some_wrong(&calls[rand_r(&seed) % call_count], &seed);
+        some_extreme(&calls[rand_r(&seed) % call_count], &seed);
+      }
       on = rank == 0 && time(NULL) < end;
       OK(MPI_Bcast(&on, 1, MPI_INT, 0, MPI_COMM_WORLD));
     }

@@ -29,6 +29,7 @@ typedef struct {
   unsigned legal;                    // bit i: the constant i of `constants` is legal here
   int pointer_classes[classes_max];  // the classes of another one
   int at_root;                       // significant at the root only
+  int any;                           // any number is harmless: refused, or right
   enum Kind {
     other,
     buffer,

@@ -48,7 +48,7 @@ class Table:
             raise Unused(f"values.toml [{self.name}] has patterns that fit nothing: {', '.join(sorted(unused))}")
 
 
-TABLES = {name: Table(name) for name in ("good", "bad", "class", "legal", "flags")}
+TABLES = {name: Table(name) for name in ("good", "bad", "any", "class", "legal", "flags")}
 
 
 def sized(text, large):
@@ -143,6 +143,7 @@ def bad_function(name, argument):
         kind = argument.p.kind.name
         null = f"  v[n++].p = MPI_{HANDLES.get(kind, kind)}_NULL;\n" if "null" in values[0] else ""
         null += "  if (inter != MPI_COMM_NULL) v[n++].p = inter;\n" if "inter" in values[0] else ""
+        null += "  v[n++].p = intra;\n" if "intra" in values[0] else ""
         body = f"  int n = bad_handles(v, {KINDS.get(kind, 'other')});\n{null}  return n;\n"
     else:
         # An element is a number or an address by its own type.
@@ -175,7 +176,7 @@ def call_text(function, name, large, defaults):
         text += body
         shape = ("element" if a.p.length else "pointee") if a.changes and bad != "0" else "pointer" if a.is_address else "scalar"
         rows.append(f'{{"{a.p.name}", {shape}, {a.width}, {bad}, {{{a.classes()}}}, {a.legal()}u, {{{a.pointer_classes()}}}, '
-                    f'{int(a.p.root)}, {KINDS.get(a.p.kind.name, "other")}, {"input" if a.p.direction == "in" else a.p.direction}}}')
+                    f'{int(a.p.root)}, {int(TABLES["any"].get(a.key, a.kind.get("any", False)))}, {KINDS.get(a.p.kind.name, "other")}, {"input" if a.p.direction == "in" else a.p.direction}}}')
     table = ",\n      ".join(rows)
     return text, (f'    {{"MPI_{name}", call_{name}, good_{name}, {len(rows)},\n     {{{table}}}, {" | ".join(flags)}}},\n')
 

@@ -230,6 +230,67 @@ int bad_handles(Value* to, enum Kind kind) {
   return n;
 }
 
+// --- what a call has made
+// Calls with a datatype that somebody has made, whatever it is.
+static void use(MPI_Datatype made) {
+  MPI_Count lb, extent, size;
+  MPI_Datatype more;
+  int elements, position = 0;
+  MPI_Status status = some_status;
+  if (made == MPI_DATATYPE_NULL) return;
+  OK(MPI_Type_get_extent_c(made, &lb, &extent));
+  OK(MPI_Type_get_true_extent_c(made, &lb, &extent));
+  OK(MPI_Type_size_c(made, &size));
+  OK(MPI_Type_commit(&made));
+  for (int count = 0; count <= INT_MAX / 2; count = 3 * count + 1) {
+    MPI_Pack_size(count, made, intra, &elements);
+    MPI_Pack_external_size("external32", count, made, &size);
+    MPI_Send(rooms, count, made, MPI_PROC_NULL, 0, intra);
+    MPI_Status_set_elements(&status, made, count);
+    MPI_Get_elements(&status, made, &elements);
+    MPI_Get_count(&status, made, &elements);
+    if (MPI_Type_vector(count, 2, INT_MAX, made, &more) == MPI_SUCCESS) OK(MPI_Type_free(&more));
+    if (MPI_Type_contiguous(count, made, &more) == MPI_SUCCESS) OK(MPI_Type_free(&more));
+  }
+  MPI_Pack(rooms, 0, made, rooms, 64, &position, intra);
+  if (MPI_Type_create_resized(made, lb, extent, &more) == MPI_SUCCESS) OK(MPI_Type_free(&more));
+}
+
+static void dispose(const Param* p, void* at) {
+  switch (p->kind) {
+    case comm:
+      if (*(MPI_Comm*)at != MPI_COMM_NULL) OK(MPI_Comm_free(at));
+      return;
+    case type:
+      use(*(MPI_Datatype*)at);
+      MPI_Type_free(at);  // may be predefined
+      return;
+    case group:
+      if (*(MPI_Group*)at != MPI_GROUP_NULL) OK(MPI_Group_free(at));
+      return;
+    case info:
+      if (*(MPI_Info*)at != MPI_INFO_NULL) OK(MPI_Info_free(at));
+      return;
+    case errhandler:
+      if (*(MPI_Errhandler*)at != MPI_ERRHANDLER_NULL) OK(MPI_Errhandler_free(at));
+      return;
+    case op:
+      if (*(MPI_Op*)at != MPI_OP_NULL) OK(MPI_Op_free(at));
+      return;
+    case cvar:
+      OK(MPI_T_cvar_handle_free(at));
+      return;
+    case session:
+      OK(MPI_T_pvar_session_free(at));
+      return;
+    case pvar:
+      OK(MPI_T_pvar_handle_free(pvar_session_handle, at));
+      return;
+    default:
+      return;
+  }
+}
+
 // --- start and end
 static void set_up(void) {
   int provided, n = 0;
