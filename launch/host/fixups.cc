@@ -51,9 +51,13 @@ bool may_be_wrapped(std::string_view name) {
          name == "__cxa_rethrow_primary_exception";
 }
 
-/// A sanitizer's runtime comes before libweft_host, so a rank's calls reach it first. That is right
-/// for all functions but one: a new thread must be the sanitizer's before it is made the rank's.
-ElfW(Addr) thread_maker() {
+/// What a rank's code finds under a name that others, too, look up, and they libc's function; or 0.
+ElfW(Addr) function_of_ranks(std::string_view name) {
+  if (name == "getpid" || name == "__getpid") return reinterpret_cast<ElfW(Addr)>(process_of_rank);
+  if (name == "clock_gettime") return reinterpret_cast<ElfW(Addr)>(clock_of_rank);
+  if (name != "pthread_create") return 0;
+  // A sanitizer's runtime comes before libweft_host, so a rank's calls reach it first. That is right
+  // for all functions but this: a new thread must be the sanitizer's before it is made the rank's.
   static const auto ours = reinterpret_cast<ElfW(Addr)>(&::pthread_create_of_rank);
   static const auto first = reinterpret_cast<ElfW(Addr)>(dlsym(RTLD_DEFAULT, "pthread_create"));
   return first == ours ? 0 : ours;
@@ -89,7 +93,7 @@ Fixups::Fixups(const Plan& plan, const Twins& twins, int index)
                                   static_cast<ElfW(Addr)>(r.r_addend)});
       } else if (kind == machine::Reloc::address && symbol.st_shndx == SHN_UNDEF) {
         if (v) references_.push_back({r.r_offset, v->variable, r.r_addend});
-        if (thread_maker() != 0 && name == "pthread_create") thread_makers_.push_back(r.r_offset);
+        if (const ElfW(Addr) f = function_of_ranks(name)) functions_.push_back({r.r_offset, f});
       }
     }
 }
@@ -178,9 +182,8 @@ std::string Fixups::apply(Rank& rank, Loaded& loaded, const Patch& patch) const 
     const ElfW(Addr) value = rank.copy_of(w.image).base + w.value;
     std::memcpy(reinterpret_cast<void*>(loaded.base + w.at), &value, sizeof value);
   }
-  const ElfW(Addr) maker = thread_maker();
-  for (ElfW(Addr) at : thread_makers_)
-    std::memcpy(reinterpret_cast<void*>(loaded.base + at), &maker, sizeof maker);
+  for (const Function& f : functions_)
+    std::memcpy(reinterpret_cast<void*>(loaded.base + f.at), &f.value, sizeof f.value);
   return {};
 }
 

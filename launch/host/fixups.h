@@ -7,6 +7,8 @@
 //             out only the process's own executable, and would copy zeros
 //   variables references to libc's per-process variables (stdout, environ, optind …) are turned to
 //             the rank's
+//   functions that only ranks' own code must find otherwise than libc's: libmpi_abi, in the same
+//             process, needs libc's getpid
 //   wrappers  references to MPI functions that a tool wraps are turned to the rank's copy of it:
 //             ld.so searches what the process has, libmpi_abi too, before the rank's libraries
 // The lists are made once per image and used for every rank.
@@ -58,7 +60,10 @@ class Fixups {
   std::vector<Copy> copies_;
   std::vector<Reference> references_;
   std::vector<Wrapped> wrapped_;
-  std::vector<ElfW(Addr)> thread_makers_;  // references to pthread_create, under a sanitizer
+  struct Function {
+    ElfW(Addr) at, value;
+  };
+  std::vector<Function> functions_;  // of the host, for ranks alone
   ElfW(Addr) own_variables_[variable_count] = {};  // where the program has libc's variables, or 0
 };
 

@@ -69,32 +69,34 @@ std::size_t default_stack_bytes() {
 int open_input(int rank, int reader) {
   constexpr int everybody = -2;
   if (rank == reader) return 0;
-  if (reader != everybody) return open("/dev/null", O_RDONLY | O_CLOEXEC);
+  if (reader != everybody) return the_host->empty_input;
   const int fd = open("/proc/self/fd/0", O_RDONLY | O_CLOEXEC);
-  if (fd >= 0) lseek(fd, lseek(0, 0, SEEK_CUR), SEEK_SET);
+  if (fd < 0) return fd;
+  lseek(fd, lseek(0, 0, SEEK_CUR), SEEK_SET);
+  the_host->descriptors.add(fd);
   return fd;
 }
 
 std::string open_streams(Rank& rank, const Settings& s, std::size_t index) {
-  // Without descriptors from mpiexec the rank gets its own duplicates, so that it may close them.
   auto own = [&](const std::vector<int>& given, int standard) {
-    const int fd = given.empty() ? fcntl(standard, F_DUPFD_CLOEXEC, 3) : given[index];
-    if (!given.empty()) fcntl(fd, F_SETFD, FD_CLOEXEC);
+    int fd = given.empty() ? standard : given[index];
+    if (fd < 3) fd = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+    fcntl(fd, F_SETFD, FD_CLOEXEC);
+    the_host->descriptors.add(fd);
     return fd;
   };
-  rank.descriptors[0] = open_input(rank.world, s.reader);
-  rank.descriptors[1] = own(s.out, 1);
-  rank.descriptors[2] = own(s.err, 2);
+  rank.standard[0] = open_input(rank.world, s.reader);
+  rank.standard[1] = own(s.out, 1);
+  rank.standard[2] = own(s.err, 2);
   const char* modes[] = {"r", "w", "w"};
-  for (int i = 0; i < 3; i++) rank.streams[i] = fdopen(rank.descriptors[i], modes[i]);
+  for (int i = 0; i < 3; i++) rank.streams[i] = fdopen(rank.standard[i], modes[i]);
   for (FILE* f : rank.streams)
     if (!f)
       return std::string("a standard stream could not be opened: ") + std::strerror(errno) +
              limit_behind(errno);
   setvbuf(rank.streams[2], nullptr, _IONBF, 0);
+  rank.files.insert(std::begin(rank.streams), std::end(rank.streams));
   for (int i = 0; i < 3; i++) rank.own_variables[var_stdin + i].pointer = rank.streams[i];
-  // Before libc reads from a terminal it flushes what it takes for the program's standard output.
-  if (rank.world == 0) stdout = rank.streams[1];
   return {};
 }
 
@@ -157,19 +159,6 @@ std::string make_store(const Settings& s) {
   return {};
 }
 
-// A child that a rank forks: it is the rank, alone. What follows libc's `environ` or descriptors
-// 0-2 (exec, above all) must see the rank's.
-void in_child() {
-  Rank* rank = current();
-  if (!rank) return;
-  environ = rank->environ_array();
-  for (int fd = 0; fd < 3; fd++) {
-    if (rank->descriptors[fd] == fd) continue;
-    dup2(rank->descriptors[fd], fd);
-    rank->descriptors[fd] = fd;
-  }
-}
-
 std::string prepare(const Settings& s, char** argv) {
   const std::string path = find_program(s.arguments[0]);
   if (auto e = make_plan(path, s.tools, is_shared_here, the_host->plan); !e.empty()) return e;
@@ -183,8 +172,23 @@ std::string prepare(const Settings& s, char** argv) {
   program_invocation_name = strdup(s.arguments[0].c_str());
   program_invocation_short_name = basename(program_invocation_name);
   prctl(PR_SET_NAME, program_invocation_short_name);
+  the_host->empty_input = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  the_host->descriptors.add(the_host->empty_input);
   for (int i = 0; i < s.rank_count; i++)
     if (auto e = make_rank(s, static_cast<std::size_t>(i)); !e.empty()) return e;
+  the_host->descriptors.seal();
+  return {};
+}
+
+/// Start all ranks' threads, and let them run when all exist. "" or an error text.
+std::string start_ranks() {
+  for (auto& rank : the_host->ranks)
+    if (auto e = start(*rank); !e.empty()) return e;
+  const std::size_t all = the_host->ranks.size();
+  for (std::size_t n = 0; (n = the_host->isolated) < all;) the_host->isolated.wait(n);
+  the_host->may_run = true;
+  the_host->may_run.notify_all();
+  the_host->descriptors.close_all();  // so that a rank's pipes end when it does
   return {};
 }
 
@@ -223,17 +227,13 @@ extern "C" [[gnu::visibility("default")]] int weft_rankhost_main(int argc, char*
       weft_host_attach(-1);
     }
     install_fault_handlers();
-    pthread_atfork(nullptr, nullptr, in_child);
-    for (auto& rank : the_host->ranks) {
-      error = start(*rank);
-      if (!error.empty()) break;
-    }
+    handle_forks();
+    error = start_ranks();
   }
   if (error.empty())
     for (auto& rank : the_host->ranks) pthread_join(rank->thread, nullptr);
   if (!the_host->own_directory.empty()) remove_directory(the_host->own_directory);
   if (error.empty()) return the_host->first_failure;
   const int status = refuse(error);
-  fflush(nullptr);
-  _exit(status);  // some ranks may run already; their thread cannot be waited for
+  _exit(status);  // threads of ranks may wait for the others
 }

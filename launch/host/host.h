@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "children.h"
+#include "isolate.h"
 #include "load.h"
 #include "plan.h"
 #include "rank.h"
@@ -26,7 +28,13 @@ struct Host {
   std::unique_ptr<Loader> loader;
   std::unique_ptr<Search> search;  // for plugins; nullptr until the first
   std::mutex plugin_lock;          // plan, loader, search once ranks run
+  std::recursive_mutex libc_lock;  // libc's environment and what depends on it; after plugin_lock
+  Children children;
   std::vector<std::unique_ptr<Rank>> ranks;
+  Descriptors descriptors;
+  int empty_input = -1;  // /dev/null
+  std::atomic<std::size_t> isolated{0};  // so many ranks have left the host's table
+  std::atomic<bool> may_run{false};      // all ranks' threads exist
   std::size_t stack_bytes = 0;
   std::atomic<int> first_failure{0};  // status of the first rank that ended with one
   std::string own_directory;          // made for --debug by this process, to be removed
@@ -37,28 +45,38 @@ extern Host* the_host;
 
 /// The rank of the calling thread if an exit would end it alone: false in a child that it forked.
 inline bool in_host_process() {
-  return the_host && getpid() == the_host->pid;
+  return the_host && getpid() == the_host->pid;  // libc's getpid
 }
 
 /// Put the program's thread-local data where its code looks for it on the calling thread.
 void fill_thread_local_data(const Rank& rank);
-/// Bind the calling thread, which a rank has created, to that rank until it ends. Before it is
-/// created, count_thread(rank, 1); if that fails, count_thread(rank, -1).
+/// Bind the calling thread, which a rank has created (and expected: Members), to that rank until it
+/// ends.
 void adopt_thread(Rank& rank);
-void count_thread(Rank& rank, int change);
 /// Start the rank's main thread. "" or an error text.
 std::string start(Rank& rank);
 
-/// Run what exit runs for a rank: handlers, destructors, its streams.
+/// Run what exit runs for a rank: handlers, destructors, its files.
 void run_exit_handlers(Rank& rank);
+/// Write out what the rank's files hold, whoever uses them.
+void flush_at_exit(Rank& rank);
+/// Take the rank's files away from it; what they still hold is lost, as with a process that ends.
+void drop_files(Rank& rank);
 /// Constructors of loaded images that have not run yet.
 void run_constructors(Rank& rank);
 
 /// Install the dispatcher for the signals that kill.
 void install_fault_handlers();
+/// In a child that `rank` forked: what it ignores stays ignored when the child becomes a program.
+void keep_ignored_in_child(const Rank& rank, int signal);
+/// Have the ranks' handlers called and the host's locks free around fork.
+void handle_forks();
+/// getpid and clock_gettime for the code of ranks.
+pid_t process_of_rank();
+int clock_of_rank(clockid_t clock, timespec* time);
 
-/// Write `text` to the rank's error stream; async-signal-safe.
-void complain(const Rank* rank, const char* text);
+/// Write `text` to the calling thread's error stream; async-signal-safe.
+void complain(const char* text);
 
 void remove_directory(const std::string& directory);
 

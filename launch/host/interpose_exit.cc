@@ -4,7 +4,6 @@
 // handlers and leaves the thread; the process goes on with the other ranks. On another thread of a
 // rank it ends the job: no one can stop the rank's main thread from outside without harm. Unless
 // that one has left by pthread_exit.
-#include <stdio_ext.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #include <weft/host.h>
@@ -26,26 +25,19 @@ namespace {
 }
 
 [[noreturn]] void leave(Rank& rank, int status, int how) {
-  if (how == WEFT_HOST_QUIT)  // what was not flushed is lost, as in a process
-    for (FILE* f : rank.streams)
-      if (f) __fpurge(f);
   if (!in_host_process()) end_process(status);  // a child that the rank forked
   rank.status = status & 0xff;
   rank.how = how;
   if (pthread_equal(pthread_self(), rank.thread)) longjmp(rank.end, 1);
-  if (rank.main_has_left) {  // it waits to be told how the rank ends
-    rank.other_threads = Rank::none_counts;
-    rank.other_threads.notify_all();
+  if (rank.members.end_for_main())  // that one waits to be told how the rank ends
     for (;;) pause();
-  }
 
   char text[160];
   snprintf(text, sizeof text,
            "weft: rank %d: exit(%d) on a thread that is not the rank's main one ends the job\n",
            rank.world, status);
-  complain(&rank, text);
+  complain(text);
   if (weft_host_abort) weft_host_abort(rank.world, rank.status, 0);
-  for (auto& r : the_host->ranks) fflush(r->streams[1]);
   end_process(status);
 }
 

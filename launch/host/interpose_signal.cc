@@ -16,6 +16,7 @@
 
 #include <atomic>
 
+#include "children.h"
 #include "host.h"
 #include "next.h"
 
@@ -77,7 +78,7 @@ void die(Rank* rank, int signal) {
              the_host->ranks.front()->world, the_host->ranks.back()->world, signal,
              name ? name : "?");
   if (in_host_process()) {
-    if (!the_host->has_launcher || !weft_host_abort) complain(rank, text);
+    if (!the_host->has_launcher || !weft_host_abort) complain(text);
     if (weft_host_abort) weft_host_abort(rank ? rank->world : -1, 128 + signal, signal);
     if (!the_host->own_directory.empty()) remove_directory(the_host->own_directory);
   }
@@ -96,11 +97,21 @@ bool has_handler(const struct sigaction& action) {
          (action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN);
 }
 
+/// A signal about a child, or from one, is its parent's. Several signals may have become one, so
+/// others whose children have something to tell get it too.
+bool concerns(const Rank& rank, int signal, const siginfo_t& info) {
+  if (signal == SIGCHLD && ignores_children(rank)) reap_children(rank);
+  if (info.si_code != SI_USER && signal != SIGCHLD) return true;
+  const Rank* parent = the_host->children.parent_of(info.si_pid);
+  return !parent || parent == &rank || (signal == SIGCHLD && has_waitable_child(rank));
+}
+
 // On a thread of no rank: the signal was sent to the process.
-void pass_on(int signal) {
+void pass_on(int signal, const siginfo_t& info) {
   bool wanted = false;
   for (auto& rank : the_host->ranks) {
     const struct sigaction& action = rank->actions[signal];
+    if (!concerns(*rank, signal, info)) continue;
     const pid_t thread = rank->thread_id;
     if (thread == 0) continue;
     if (!has_handler(action) && action.sa_handler == SIG_DFL && !is_harmless_by_default(signal)) {
@@ -117,7 +128,7 @@ void dispatch(int signal, siginfo_t* info, void* context) {
   const int saved = errno;
   Rank* rank = current();
   if (!rank && !is_fault(signal)) {
-    pass_on(signal);
+    pass_on(signal, *info);
   } else if (!rank) {
     die(nullptr, signal);
   } else {
@@ -135,14 +146,26 @@ void dispatch(int signal, siginfo_t* info, void* context) {
   errno = saved;
 }
 
-/// Whether `signal`, sent to the calling thread now, would kill: nothing handles or blocks it.
-bool would_kill(const Rank& rank, int signal) {
+bool kills_by_default(const Rank& rank, int signal) {
   if (signal == SIGKILL) return true;
   if (signal < 1 || signal > 64 || is_harmless_by_default(signal)) return false;
+  const struct sigaction& action = rank.actions[signal];
+  return !has_handler(action) && action.sa_handler == SIG_DFL;
+}
+
+/// Whether `signal`, sent to the calling thread now, would kill: nothing handles or blocks it.
+bool would_kill(const Rank& rank, int signal) {
   sigset_t blocked;
   pthread_sigmask(SIG_BLOCK, nullptr, &blocked);
-  const struct sigaction& action = rank.actions[signal];
-  return !has_handler(action) && action.sa_handler == SIG_DFL && !sigismember(&blocked, signal);
+  return kills_by_default(rank, signal) && (signal == SIGKILL || !sigismember(&blocked, signal));
+}
+
+/// The rank whose process id, as a rank or a child that it forked sees it, is `pid`.
+Rank* rank_of_process(pid_t pid) {
+  if (!current()) return nullptr;
+  for (auto& rank : the_host->ranks)
+    if (rank->thread_id == pid && pid != 0) return rank.get();
+  return nullptr;
 }
 
 int install_dispatcher(int signal, const struct sigaction& wanted) {
@@ -150,6 +173,17 @@ int install_dispatcher(int signal, const struct sigaction& wanted) {
   action.sa_sigaction = dispatch;
   action.sa_flags = (wanted.sa_flags & ~static_cast<int>(SA_RESETHAND)) | SA_SIGINFO | SA_ONSTACK;
   return real_sigaction(signal, &action, nullptr);
+}
+
+/// Before `signal` is sent to another thread of this process: one that kills names its rank first.
+void prepare_to_send(Rank& rank, int signal) {
+  if (!in_host_process()) return;
+  if (&rank == current() && would_kill(rank, signal)) die(&rank, signal);
+  if (signal == SIGKILL) die(&rank, signal);
+  if (!kills_by_default(rank, signal)) return;
+  struct sigaction none {};
+  sigemptyset(&none.sa_mask);
+  install_dispatcher(signal, none);
 }
 
 }  // namespace
@@ -165,9 +199,14 @@ void install_fault_handlers() {
   }
 }
 
-void complain(const Rank* rank, const char* text) {
-  // by the system call: write() would stand for the rank's descriptor once more
-  syscall(SYS_write, rank ? rank->descriptors[2] : 2, text, strlen(text));
+void keep_ignored_in_child(const Rank& rank, int signal) {
+  const struct sigaction& action = rank.actions[signal];
+  if (!(action.sa_flags & SA_SIGINFO) && action.sa_handler == SIG_IGN)
+    real_sigaction(signal, &action, nullptr);
+}
+
+void complain(const char* text) {
+  syscall(SYS_write, 2, text, strlen(text));
 }
 
 }  // namespace weft::host
@@ -206,15 +245,33 @@ sighandler_t signal(int signal, sighandler_t handler) noexcept {
   return sigaction(signal, &wanted, &old) == 0 ? old.sa_handler : SIG_ERR;
 }
 
-// A rank that signals its process means itself. A signal that kills is named here: for some there
-// is no handler that could (SIGKILL), for others only the process would be known.
+// A signal to a rank's process id means that rank alone. One that kills is named here: for some
+// there is no handler that could (SIGKILL), for others only the process would be known.
 int kill(pid_t pid, int signal) noexcept {
   static constinit Next<int(pid_t, int)> real{"kill"};
-  Rank* rank = current();
-  if (!rank || !in_host_process() || pid != the_host->pid || rank->thread_id == 0)
-    return real(pid, signal);
-  if (would_kill(*rank, signal)) die(rank, signal);
+  Rank* rank = rank_of_process(pid);
+  if (!rank) return real(pid, signal);
+  prepare_to_send(*rank, signal);
   return static_cast<int>(syscall(SYS_tgkill, the_host->pid, rank->thread_id, signal));
+}
+
+int sigqueue(pid_t pid, int signal, const union sigval value) noexcept {
+  static constinit Next<int(pid_t, int, union sigval)> real{"sigqueue"};
+  Rank* rank = rank_of_process(pid);
+  if (!rank) return real(pid, signal, value);
+  prepare_to_send(*rank, signal);
+  siginfo_t info{};
+  info.si_code = SI_QUEUE;
+  info.si_pid = in_host_process() ? current()->thread_id : getpid();
+  info.si_uid = getuid();
+  info.si_value = value;
+  return static_cast<int>(
+      syscall(SYS_rt_tgsigqueueinfo, the_host->pid, rank->thread_id, signal, &info));
+}
+
+int tgkill(pid_t process, pid_t thread, int signal) noexcept {
+  static constinit Next<int(pid_t, pid_t, int)> real{"tgkill"};
+  return real(rank_of_process(process) ? the_host->pid : process, thread, signal);
 }
 
 int raise(int signal) noexcept {

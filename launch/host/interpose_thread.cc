@@ -53,16 +53,15 @@ int pthread_create_of_rank(pthread_t* thread, const pthread_attr_t* attributes,
   if (!rank || is_creating) return real_create(thread, attributes, function, argument);
   auto* start = new (std::nothrow) Start<void*>{rank, function, argument};
   if (!start) return EAGAIN;
-  count_thread(*rank, 1);
+  rank->members.expect();
   is_creating = true;
   const int e = first == pthread_create_of_rank
                     ? real_create(thread, attributes, begin<void*>, start)
                     : first(thread, attributes, begin<void*>, start);
   is_creating = false;
-  if (e != 0) {
-    count_thread(*rank, -1);
-    delete start;
-  }
+  if (e == 0) return 0;
+  rank->members.cancel();
+  delete start;
   return e;
 }
 
@@ -77,12 +76,11 @@ int thrd_create(thrd_t* thread, thrd_start_t function, void* argument) {
   if (!rank) return real(thread, function, argument);
   auto* start = new (std::nothrow) Start<int>{rank, function, argument};
   if (!start) return thrd_nomem;
-  count_thread(*rank, 1);
+  rank->members.expect();
   const int e = real(thread, begin<int>, start);
-  if (e != thrd_success) {
-    count_thread(*rank, -1);
-    delete start;
-  }
+  if (e == thrd_success) return e;
+  rank->members.cancel();
+  delete start;
   return e;
 }
 
@@ -98,7 +96,7 @@ int pthread_join(pthread_t thread, void** result) {
   static constinit Next<int(pthread_t, void**)> real{"pthread_join"};
   Rank* rank = main_thread_of_rank(thread);
   if (!rank || pthread_equal(thread, pthread_self())) return real(thread, result);
-  rank->main_has_left.wait(0);
+  rank->members.wait_until_main_left();
   if (result) *result = rank->main_result;
   return 0;
 }

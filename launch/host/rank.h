@@ -17,8 +17,11 @@
 #include <deque>
 #include <mutex>
 #include <string>
+#include <unordered_set>
 #include <utility>
 #include <vector>
+
+#include "members.h"
 
 namespace weft::host {
 
@@ -55,10 +58,18 @@ struct ExitHandler {
   void* dso;
 };
 
+/// What pthread_atfork was given.
+struct ForkHandler {
+  void (*before)();
+  void (*in_parent)();
+  void (*in_child)();
+  void* dso;
+};
+
 struct Rank {
   int world = 0;
   pthread_t thread{};
-  pid_t thread_id = 0;  // 0 before it runs and after it ended
+  pid_t thread_id = 0;  // its process id as far as it knows; 0 before it runs and after it ended
   std::string cpus;     // cpulist, empty: where the process may run
 
   std::vector<std::string> argument_text;
@@ -70,8 +81,9 @@ struct Rank {
     int number;
     void* pointer;
   } own_variables[variable_count] = {};
-  int descriptors[3] = {0, 1, 2};  // what the rank's descriptors 0, 1 and 2 stand for
+  int standard[3] = {};            // where its descriptors 0, 1 and 2 come from, in the host's table
   FILE* streams[3] = {};           // as made by the host
+  std::unordered_set<FILE*> files;  // those it has open, the three above included
 
   std::deque<Loaded> loaded;                // in initialisation order; references stay valid
   std::vector<std::string> global_plugins;  // copies that later plugins may use symbols of
@@ -82,17 +94,16 @@ struct Rank {
   const std::byte* tls_image = nullptr;  // initial values of the program's thread-local data
   std::size_t tls_file_bytes = 0, tls_bytes = 0, tls_align = 1;
 
-  // The main thread may leave by pthread_exit; the rank ends with the last of its threads.
-  std::atomic<int> other_threads{0};  // that the rank has made and that have not ended
-  std::atomic<int> main_has_left{0};
-  void* main_result = nullptr;                    // for pthread_join
-  static constexpr int none_counts = -1'000'000;  // as other_threads: another thread called exit
+  void* main_result = nullptr;  // of pthread_exit on the main thread
 
   jmp_buf begin, end;  // into rank_thread.cc
   int status = 0;
   int how = 0;                // enum weft_host_how
-  std::recursive_mutex lock;  // exit handlers, environment, plugins
+  std::recursive_mutex lock;  // exit handlers, environment, files, plugins
   std::vector<ExitHandler> exit_handlers;
+  std::vector<ForkHandler> fork_handlers;
+  Members members;
+  struct rusage children_usage {};
   std::vector<std::pair<FILE*, pid_t>> pipes;  // popen
 
   struct sigaction actions[65] = {};

@@ -9,7 +9,6 @@
 // thread of the process, so filling it with the rank's initial values is all that is needed.
 #include <alloca.h>
 #include <dlfcn.h>
-#include <sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #include <weft/host.h>
@@ -32,17 +31,65 @@ thread_local Rank* current_rank = nullptr;
 
 namespace {
 
-// Its destructor sees a thread of a rank end, however it ends.
-pthread_key_t thread_key;
-pthread_once_t thread_key_once = PTHREAD_ONCE_INIT;
-thread_local int ending_rounds = 0;
-
 void attach(int world) {
   if (weft_host_attach) weft_host_attach(world);
 }
 
+/// The rank has ended.
+void finish(Rank& rank) {
+  if (rank.status != 0) {
+    int none = 0;
+    the_host->first_failure.compare_exchange_strong(none, rank.status);
+  }
+  drop_files(rank);
+  if (weft_host_rank_exited) weft_host_rank_exited(rank.world, rank.status, rank.how);
+  rank.thread_id = 0;
+  attach(-1);
+  current_rank = nullptr;
+}
+
+/// As a process whose main thread calls pthread_exit (or is cancelled): it exits with 0 when the
+/// last thread ends, or as one of them says.
+[[gnu::noinline]] void wait_for_other_threads(Rank& rank) {
+  if (!rank.members.main_leaves()) return;  // the thread that called exit has run the handlers
+  if (setjmp(rank.end) == 0) exit(0);
+}
+
+pthread_key_t unbind_key();
+
+// Runs when a thread of a rank ends, however it ends: a destructor of thread-specific data. The
+// program's own may use the rank: they come first.
+void unbind(void* p) {
+  static thread_local int rounds = 0;
+  Rank& rank = *static_cast<Rank*>(p);
+  if (++rounds < PTHREAD_DESTRUCTOR_ITERATIONS) {
+    pthread_setspecific(unbind_key(), p);
+    return;
+  }
+  if (!in_host_process()) return;
+  if (pthread_equal(pthread_self(), rank.thread)) {
+    wait_for_other_threads(rank);
+    finish(rank);
+  } else {
+    attach(-1);
+    current_rank = nullptr;
+    rank.members.leave();
+  }
+}
+
+pthread_key_t unbind_key() {
+  static const pthread_key_t key = [] {
+    pthread_key_t k;
+    pthread_key_create(&k, unbind);
+    return k;
+  }();
+  return key;
+}
+
 void bind(Rank& rank) {
+  pthread_setspecific(unbind_key(), &rank);
   fill_thread_local_data(rank);
+  rank.members.enter();
   attach(rank.world);  // before current_rank: the library may still read the process's environment
   current_rank = &rank;
 }
@@ -78,77 +125,31 @@ void name_thread(const Rank& rank) {
   pthread_setname_np(pthread_self(), (name + number).c_str());
 }
 
-/// Back from the program: the rank has ended.
-void finish(Rank& rank) {
-  if (rank.status != 0) {
-    int none = 0;
-    the_host->first_failure.compare_exchange_strong(none, rank.status);
-  }
-  if (weft_host_rank_exited) weft_host_rank_exited(rank.world, rank.status, rank.how);
-  rank.thread_id = 0;
-  attach(-1);
-  current_rank = nullptr;
-}
-
-/// As a process whose main thread calls pthread_exit: it exits with 0 when the last thread ends, or
-/// as one of them says.
-[[gnu::noinline]] void wait_for_other_threads(Rank& rank) {
-  rank.main_has_left = 1;
-  rank.main_has_left.notify_all();
-  for (int n = 0; (n = rank.other_threads) > 0;) rank.other_threads.wait(n);
-  if (rank.other_threads < 0) return;  // it has run the exit handlers
-  if (setjmp(rank.end) == 0) exit(0);
-}
-
-// The program's own destructors of thread-specific data may use the rank: they come first.
-void thread_ends(void* p) {
-  Rank& rank = *static_cast<Rank*>(p);
-  if (++ending_rounds < PTHREAD_DESTRUCTOR_ITERATIONS) {
-    pthread_setspecific(thread_key, p);
-    return;
-  }
-  if (!in_host_process()) return;
-  if (pthread_equal(pthread_self(), rank.thread)) {
-    wait_for_other_threads(rank);
-    finish(rank);
-  } else {
-    attach(-1);
-    current_rank = nullptr;
-    count_thread(rank, -1);
-  }
-}
-
-void watch_end(Rank& rank) {
-  pthread_once(&thread_key_once, [] { pthread_key_create(&thread_key, thread_ends); });
-  pthread_setspecific(thread_key, &rank);
-}
-
 void* rank_thread(void* argument) {
   Rank& rank = *static_cast<Rank*>(argument);
   name_thread(rank);
   rank.thread = pthread_self();
   rank.thread_id = static_cast<pid_t>(syscall(SYS_gettid));
-  unshare(CLONE_FS);  // a working directory and umask of its own; where forbidden they are shared
+  the_host->descriptors.isolate(rank.standard);
+  for (int i = 0; i < 3; i++) rank.streams[i]->_fileno = i;  // libc has no function for this
+  the_host->isolated++;
+  the_host->isolated.notify_one();
+  the_host->may_run.wait(false);
   // So that a stack overflow can be reported; a sanitizer has made a stack for that already.
   stack_t stack{}, old{};
   sigaltstack(nullptr, &old);
   stack.ss_sp = rank.fault_stack;
   stack.ss_size = sizeof rank.fault_stack;
   if (old.ss_flags & SS_DISABLE) sigaltstack(&stack, nullptr);
+  rank.members.expect();
   bind(rank);
-  watch_end(rank);
   run(rank);
-  pthread_setspecific(thread_key, nullptr);
+  pthread_setspecific(unbind_key(), nullptr);
   finish(rank);
   return nullptr;
 }
 
 }  // namespace
-
-void count_thread(Rank& rank, int change) {
-  rank.other_threads += change;
-  if (change < 0) rank.other_threads.notify_all();
-}
 
 void fill_thread_local_data(const Rank& rank) {
   if (rank.tls_bytes == 0) return;
@@ -159,7 +160,6 @@ void fill_thread_local_data(const Rank& rank) {
 
 void adopt_thread(Rank& rank) {
   bind(rank);
-  watch_end(rank);
 }
 
 void run_constructors(Rank& rank) {
@@ -197,8 +197,7 @@ void run_exit_handlers(Rank& rank) {
     }
     if (auto f = std::exchange(l->fini, nullptr)) f();
   }
-  for (FILE* f : rank.streams)
-    if (f) fflush(f);
+  flush_at_exit(rank);
 }
 
 namespace {

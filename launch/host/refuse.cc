@@ -8,6 +8,7 @@
 #include <array>
 #include <cstring>
 
+#include "isolate.h"
 #include "machine.h"
 
 namespace weft::host {
@@ -147,7 +148,7 @@ std::string refuse_closure(const Plan& plan) {
            " does not use MPI itself but loads plugins that may: they would be shared by all "
            "ranks" +
            use_processes;
-  return {};
+  return why_not_isolated();
 }
 
 }  // namespace weft::host

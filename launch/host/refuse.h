@@ -12,7 +12,7 @@ namespace weft::host {
 
 /// From the program's own file: how it was linked and what it exports.
 std::string refuse_program(const Image& program);
-/// From the program and its libraries together.
+/// From the program and its libraries together, and from this system.
 std::string refuse_closure(const Plan& plan);
 
 }  // namespace weft::host

@@ -35,6 +35,23 @@ class Host:
         return subprocess.Popen(command, env=self.environment(ranks, env), cwd=self.scratch,
                                 text=True, errors="replace", **more)
 
+    def run_processes(self, ranks, program, *args, timeout=30):
+        """The same with ranks as processes: the worst exit status, and what they print."""
+        shared = os.memfd_create("ranks")
+        os.ftruncate(shared, 1 << 20)
+        env = dict(os.environ, TMPDIR=self.scratch, LD_PRELOAD=self.path("libhost_standin.so"))
+        started = [subprocess.Popen([self.path(program), *args], cwd=self.scratch, text=True, pass_fds=[shared],
+                                    env=dict(env, STANDIN_PROCESS=f"{shared},{r},{ranks}"), stdin=subprocess.DEVNULL,
+                                    stdout=subprocess.PIPE, stderr=subprocess.STDOUT) for r in range(ranks)]
+        os.close(shared)
+        try:
+            output = "".join(p.communicate(timeout=timeout)[0] for p in started)
+        except subprocess.TimeoutExpired:
+            for p in started:
+                p.kill()
+            raise AssertionError("did not end:\n" + "".join(p.communicate()[0] or "" for p in started))
+        return max((p.returncode for p in started), key=abs), output
+
     def run(self, ranks, program, *args, timeout=30, **more):
         p = self.start(ranks, program, *args, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                        stdin=subprocess.DEVNULL, **more)
@@ -115,6 +132,48 @@ count("segv_hook", "host_exits", 3, r"hook: abort by rank 1 status 139 signal 11
       status=-signal.SIGSEGV)
 count("stack_overflow", "host_exits", 3, r"^weft: rank 1: killed by signal 11", 1, "overflow",
       status=-signal.SIGSEGV)
+
+
+def documented_rows():
+    """The table of what a process has, in docs/ranks-as-threads.md: name, functions, as threads."""
+    here = os.path.dirname(os.path.abspath(__file__))
+    with open(os.path.join(here, "../../docs/ranks-as-threads.md")) as f:
+        section = f.read().split("## What a process has\n")[1].split("\n## ")[0]
+    cells = [[c.strip() for c in line.strip("|").split(" | ")] for line in section.split("\n") if line.startswith("| ")]
+    return [c for c in cells if c[0] != "what"]
+
+
+def row(name, verdict):
+    """A case: as processes, every rank has this of its own; as threads, as the table says."""
+
+    def run(host):
+        ranks = 4
+        good = rf" {re.escape(name)} ok$"
+        for how, starts in (("processes", host.run_processes), ("threads", host.run)):
+            for left in os.listdir(host.scratch):
+                if os.path.isfile(os.path.join(host.scratch, left)):
+                    os.remove(os.path.join(host.scratch, left))
+            code, output = starts(ranks, "host_rows", name)
+            own = len(re.findall(good, output, re.M)) == ranks and code == 0
+            wanted = how == "processes" or verdict == "own"
+            expect(own == wanted, f"as {how} {'not ' * wanted}the rank's own, status {code}:\n{output}")
+
+    CASES["row_" + re.sub(r"\W+", "_", name).strip("_")] = run
+
+
+for name, _, verdict in documented_rows():
+    if verdict in ("own", "common"):
+        row(name, verdict)
+
+
+@case
+def rows_complete(host):
+    """The table has the rows that are checked, and no other."""
+    code, output = host.run_processes(1, "host_rows", "--list")
+    documented = {name for name, _, verdict in documented_rows() if verdict in ("own", "common")}
+    expect(code == 0 and set(output.split("\n")) - {""} == documented,
+           f"{set(output.split(chr(10))) ^ documented}")
+
 
 no = r"^weft: ranks cannot be threads: .*"
 count("refuse_tls_size", "host_tls_big", 2, no + "at most 65536", 1, status=90)

@@ -4,9 +4,12 @@
 #include "standin.h"
 
 #include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 #include <weft/host.h>
 
@@ -15,9 +18,36 @@ static __thread int rank = -1;
 static int size = 1;
 static void* slots[most_ranks];
 static pthread_barrier_t barrier;
+static long values[most_ranks];
+
+/* What ranks that are processes share: STANDIN_PROCESS=<fd>,<rank>,<size> names a file of zeros. */
+static struct shared {
+  atomic_int arrived, round;
+  long values[most_ranks];
+}* shared;
+
+static void start_process(const char* place) {
+  int fd = 0;
+  if (sscanf(place, "%d,%d,%d", &fd, &rank, &size) != 3) abort();
+  shared = mmap(0, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  if (shared == MAP_FAILED) abort();
+  close(fd);
+  unsetenv("STANDIN_PROCESS");
+}
+
+static void meet_processes(void) {
+  const int round = atomic_load(&shared->round);
+  if (atomic_fetch_add(&shared->arrived, 1) == size - 1) {
+    atomic_store(&shared->arrived, 0);
+    atomic_store(&shared->round, round + 1);
+  }
+  while (atomic_load(&shared->round) == round) sched_yield();
+}
 
 __attribute__((constructor)) static void start(void) {
   int fd = 0, first = 0;
+  const char* place = getenv("STANDIN_PROCESS");
+  if (place) return start_process(place);
   const char* job = getenv("WEFT_JOB");
   if (!job || sscanf(job, "%d,%d,%d", &fd, &first, &size) != 3) size = 1;
   pthread_barrier_init(&barrier, 0, (unsigned)size);
@@ -30,7 +60,19 @@ int t_size(void) {
   return size;
 }
 void t_barrier(void) {
-  if (rank >= 0) pthread_barrier_wait(&barrier);
+  if (shared)
+    meet_processes();
+  else if (rank >= 0)
+    pthread_barrier_wait(&barrier);
+}
+
+long t_value(long value, int peer) {
+  long* all = shared ? shared->values : values;
+  all[t_rank()] = value;
+  t_barrier();
+  const long other = all[peer];
+  t_barrier();
+  return other;
 }
 
 void* t_exchange(void* p, int peer) {
