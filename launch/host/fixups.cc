@@ -28,22 +28,6 @@ constexpr std::size_t round_down(std::size_t n) {
   return n / page * page;
 }
 
-struct VariableName {
-  std::string_view name;
-  Variable variable;
-};
-constexpr VariableName variable_names[] = {{"optind", var_optind},     {"opterr", var_opterr},
-                                           {"optopt", var_optopt},     {"optarg", var_optarg},
-                                           {"stdin", var_stdin},       {"stdout", var_stdout},
-                                           {"stderr", var_stderr},     {"environ", var_environ},
-                                           {"__environ", var_environ}, {"_environ", var_environ}};
-
-const VariableName* find_variable(std::string_view name) {
-  for (const auto& v : variable_names)
-    if (v.name == name) return &v;
-  return nullptr;
-}
-
 /// References to these are the rank's, whatever the process has. AddressSanitizer has a __cxa_throw
 /// too, which works only with a C++ library that was there when it started.
 bool may_be_wrapped(std::string_view name) {
@@ -74,7 +58,12 @@ std::vector<Function> function_table(const Image& image, ElfW(Addr) base, ElfW(S
 }  // namespace
 
 Fixups::Fixups(const Plan& plan, const Twins& twins, int index)
-    : plan_(plan), twins_(twins), image_(*plan.images[index].image), is_program_(index == 0) {
+    : plan_(plan),
+      twins_(twins),
+      image_(*plan.images[index].image),
+      is_program_(index == 0),
+      program_tls_(program_tls_of(plan, index)) {
+  if (is_program_) find_definitions();
   for (auto relocations : {image_.relocations(), image_.plt_relocations()})
     for (const auto& r : relocations) {
       const std::size_t number = ELF64_R_SYM(r.r_info);
@@ -82,28 +71,59 @@ Fixups::Fixups(const Plan& plan, const Twins& twins, int index)
       if (number == 0) continue;
       const ElfW(Sym)& symbol = image_.symbols()[number];
       const std::string_view name = image_.name(symbol);
-      const VariableName* v = find_variable(name);
+      const Variable v = find_variable(name);
       if (kind == machine::Reloc::copy) {
-        find_copy(r);
-        if (v) own_variables_[v->variable] = r.r_offset;
+        if (v == variable_count)
+          find_copy(r);
+        else
+          own_variables_[v] = {r.r_offset, false};
       } else if (kind == machine::Reloc::address && may_be_wrapped(name)) {
         if (const int i = plan.wrapper(name); i >= 0)
           wrapped_.push_back({r.r_offset, i,
                               plan.images[i].image->definition(name)->st_value +
                                   static_cast<ElfW(Addr)>(r.r_addend)});
       } else if (kind == machine::Reloc::address && symbol.st_shndx == SHN_UNDEF) {
-        if (v) references_.push_back({r.r_offset, v->variable, r.r_addend});
+        if (v != variable_count)
+          references_.push_back(
+              {r.r_offset, v, address_in_process(name), static_cast<ElfW(Addr)>(r.r_addend)});
         if (const ElfW(Addr) f = function_of_ranks(name)) functions_.push_back({r.r_offset, f});
       }
     }
 }
 
+// libc would find these in the program, which comes first; it finds its own.
+void Fixups::find_definitions() {
+  for (int i = 0; i < variable_count; i++)
+    for (const auto& s : image_.symbols().subspan(1)) {
+      const auto v = static_cast<Variable>(i);
+      if (s.st_shndx != SHN_UNDEF && ELF64_ST_TYPE(s.st_info) == STT_OBJECT &&
+          find_variable(image_.name(s)) == v && may_be_defined_by_program(v))
+        own_variables_[v] = {s.st_value, true};
+    }
+}
+
+namespace {
+
+/// Address of a variable of a library that all ranks share; 0 if that has none of this name.
+ElfW(Addr) find_shared(const std::string& name, const Image::Version& version) {
+  void* library = RTLD_DEFAULT;
+  if (!version.library.empty())
+    library = dlopen(std::string(version.library).c_str(), RTLD_LAZY | RTLD_NOLOAD);
+  if (!library && !version.library.empty()) library = RTLD_DEFAULT;
+  void* found = nullptr;
+  if (!version.name.empty()) found = dlvsym(library, name.c_str(), std::string(version.name).c_str());
+  if (!found) found = dlsym(library, name.c_str());
+  return reinterpret_cast<ElfW(Addr)>(found);
+}
+
+}  // namespace
+
 // In the order in which ld.so would search: what the process shares, then the rank's own libraries.
 void Fixups::find_copy(const ElfW(Rela) & r) {
-  const ElfW(Sym)& symbol = image_.symbols()[ELF64_R_SYM(r.r_info)];
+  const std::size_t number = ELF64_R_SYM(r.r_info);
+  const ElfW(Sym)& symbol = image_.symbols()[number];
   const std::string name(image_.name(symbol));
-  if (const void* shared = dlsym(RTLD_DEFAULT, name.c_str())) {
-    const auto address = reinterpret_cast<ElfW(Addr)>(shared);
+  if (const ElfW(Addr) address = find_shared(name, image_.version_needed(number))) {
     if (const auto [image, offset] = twins_.place_of(address); image >= 0)
       copies_.push_back({r.r_offset, symbol.st_size, image, offset});
     else
@@ -118,6 +138,16 @@ void Fixups::find_copy(const ElfW(Rela) & r) {
     return;
   }
   error_ = "variable " + name + " of " + image_.path() + " is in no library that it needs";
+}
+
+void Fixups::place_variables(Rank& rank, const Loaded& loaded) const {
+  const Writable writable(image_, loaded.base);
+  for (int i = 0; i < variable_count; i++) {
+    if (own_variables_[i].at == 0) continue;
+    rank.variables[i] = reinterpret_cast<void*>(loaded.base + own_variables_[i].at);
+    if (!own_variables_[i].initialised)
+      std::memcpy(rank.variables[i], &rank.own_variables[i], bytes_of(static_cast<Variable>(i)));
+  }
 }
 
 std::string Fixups::map_text(const Loaded& loaded, const Patch& patch) const {
@@ -166,18 +196,15 @@ std::string Fixups::apply(Rank& rank, Loaded& loaded, const Patch& patch) const 
     std::memcpy(reinterpret_cast<void*>(loaded.base + c.to), reinterpret_cast<void*>(from),
                 c.bytes);
   }
-  if (is_program_)
-    for (int v = 0; v < variable_count; v++)
-      if (own_variables_[v] != 0) {
-        rank.variables[v] = reinterpret_cast<void*>(loaded.base + own_variables_[v]);
-        std::memcpy(rank.variables[v], &rank.own_variables[v],
-                    v <= var_optopt ? sizeof(int) : sizeof(void*));
-      }
   for (const Reference& r : references_) {
-    const auto value = reinterpret_cast<ElfW(Addr)>(rank.variables[r.variable]) +
-                       static_cast<ElfW(Addr)>(r.addend);
-    std::memcpy(reinterpret_cast<void*>(loaded.base + r.at), &value, sizeof value);
+    auto* slot = reinterpret_cast<void*>(loaded.base + r.at);
+    ElfW(Addr) value;
+    std::memcpy(&value, slot, sizeof value);
+    if (value != r.libcs + r.addend) continue;  // another library's variable of the same name
+    value = reinterpret_cast<ElfW(Addr)>(rank.variables[r.variable]) + r.addend;
+    std::memcpy(slot, &value, sizeof value);
   }
+  for (const ProgramTls& t : program_tls_) answer(t, plan_.program(), loaded.base);
   for (const Wrapped& w : wrapped_) {
     const ElfW(Addr) value = rank.copy_of(w.image).base + w.value;
     std::memcpy(reinterpret_cast<void*>(loaded.base + w.at), &value, sizeof value);

@@ -20,6 +20,7 @@
 #include "patch.h"
 #include "plan.h"
 #include "rank.h"
+#include "shared_tls.h"
 #include "twins.h"
 
 namespace weft::host {
@@ -27,8 +28,10 @@ namespace weft::host {
 class Fixups {
  public:
   Fixups(const Plan& plan, const Twins& twins, int index);
+  /// The program's: its copy `loaded` is where the rank's variables are, as far as it has them.
+  void place_variables(Rank& rank, const Loaded& loaded) const;
   /// Put `loaded`, a copy of the image that this was made for, right. "" or an error text.
-  /// Copies of libraries come before the program's.
+  /// Copies of libraries come before the program's, whose variables were placed before all.
   std::string apply(Rank& rank, Loaded& loaded, const Patch& patch) const;
 
  private:
@@ -41,7 +44,12 @@ class Fixups {
   struct Reference {
     ElfW(Addr) at;
     Variable variable;
-    ElfW(Sxword) addend;
+    ElfW(Addr) libcs;  // libc's variable
+    ElfW(Addr) addend;
+  };
+  struct Own {
+    ElfW(Addr) at = 0;
+    bool initialised = false;  // by the program
   };
   struct Wrapped {
     ElfW(Addr) at;
@@ -49,6 +57,7 @@ class Fixups {
     ElfW(Addr) value;  // in that image, addend included
   };
   void find_copy(const ElfW(Rela) & r);
+  void find_definitions();
   void find_functions(Loaded& loaded) const;
   std::string map_text(const Loaded& loaded, const Patch& patch) const;
 
@@ -64,7 +73,8 @@ class Fixups {
     ElfW(Addr) at, value;
   };
   std::vector<Function> functions_;  // of the host, for ranks alone
-  ElfW(Addr) own_variables_[variable_count] = {};  // where the program has libc's variables, or 0
+  std::vector<ProgramTls> program_tls_;
+  Own own_variables_[variable_count] = {};  // where the program has libc's variables, or 0
 };
 
 }  // namespace weft::host

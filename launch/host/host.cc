@@ -96,16 +96,20 @@ std::string open_streams(Rank& rank, const Settings& s, std::size_t index) {
              limit_behind(errno);
   setvbuf(rank.streams[2], nullptr, _IONBF, 0);
   rank.files.insert(std::begin(rank.streams), std::end(rank.streams));
-  for (int i = 0; i < 3; i++) rank.own_variables[var_stdin + i].pointer = rank.streams[i];
   return {};
 }
 
 void set_up_libc_state(Rank& rank) {
-  for (int v = 0; v < variable_count; v++) rank.variables[v] = &rank.own_variables[v];
-  rank.own_variables[var_optind].number = 1;
-  rank.own_variables[var_opterr].number = 1;
-  rank.own_variables[var_optopt].number = '?';
-  rank.own_variables[var_environ].pointer = rank.environment.data();
+  for (int i = 0; i < variable_count; i++) {
+    const auto v = static_cast<Variable>(i);
+    rank.variables[v] = &rank.own_variables[v];
+    if (const ElfW(Addr) initial = address_in_process(v))
+      std::memcpy(rank.variables[v], reinterpret_cast<void*>(initial), bytes_of(v));
+  }
+  for (int i = 0; i < 3; i++)
+    rank.stream(static_cast<Variable>(var_stdin + i)) = rank.streams[i];
+  rank.environ_array() = rank.environment.data();
+  rank.variable<char>(var_single_threaded) = 0;  // libc does not tell the program's copy when it ends
   initstate_r(1, rank.random_state, sizeof rank.random_state, &rank.random);
 }
 

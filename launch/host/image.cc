@@ -208,6 +208,28 @@ bool Image::exports_any(std::string_view prefix) const {
   });
 }
 
+Image::Version Image::version_needed(std::size_t number) const {
+  const auto indices = table<ElfW(Half)>(value(DT_VERSYM), symbols_.size());
+  if (number >= indices.size() || value(DT_VERNEED) == 0) return {};
+  const unsigned wanted = indices[number] & 0x7fff;
+  ElfW(Addr) at = value(DT_VERNEED);
+  for (ElfW(Xword) i = value(DT_VERNEEDNUM); i > 0; i--) {
+    const auto need = table<ElfW(Verneed)>(at, 1);
+    if (need.empty()) return {};
+    ElfW(Addr) inner = at + need[0].vn_aux;
+    for (unsigned k = 0; k < need[0].vn_cnt; k++) {
+      const auto version = table<ElfW(Vernaux)>(inner, 1);
+      if (version.empty()) return {};
+      if (version[0].vna_other == wanted)
+        return {string(need[0].vn_file), string(version[0].vna_name)};
+      inner += version[0].vna_next;
+    }
+    if (need[0].vn_next == 0) return {};
+    at += need[0].vn_next;
+  }
+  return {};
+}
+
 bool Image::imports(std::string_view wanted) const {
   return std::ranges::any_of(symbols_.subspan(1), [&](const ElfW(Sym) & s) {
     return s.st_shndx == SHN_UNDEF && name(s) == wanted;

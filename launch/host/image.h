@@ -47,6 +47,12 @@ class Image {
   /// The exported definition of `name` in this image, or nullptr.
   const ElfW(Sym) * definition(std::string_view name) const;
   bool imports(std::string_view name) const;
+  /// Which version of `symbols()[number]` this image asks for, and of which library; empty if it
+  /// does not say.
+  struct Version {
+    std::string_view library, name;
+  };
+  Version version_needed(std::size_t number) const;
   /// Exports a symbol whose name begins with `prefix`.
   bool exports_any(std::string_view prefix) const;
   std::string_view string(std::size_t offset) const;

@@ -74,7 +74,7 @@ const Patch& Loader::patch(int index) {
   if (patches_.size() < plan_.images.size()) patches_.resize(plan_.images.size());
   auto& p = patches_[index];
   if (!p)
-    p = std::make_unique<Patch>(*plan_.images[index].image, index == 0, !store_.for_debugger());
+    p = std::make_unique<Patch>(plan_, index, !store_.for_debugger());
   return *p;
 }
 
@@ -166,6 +166,7 @@ void* Loader::load(Rank& rank, int top, std::string& error) {
     find_bases(map, plan_, rank.loaded, !store_.for_debugger());
   }
   if (error.empty()) relocate(rank);
+  if (error.empty() && top == 0) fixups(0).place_variables(rank, rank.copy_of(0));
   for (std::size_t i = begin; i < rank.loaded.size() && error.empty(); i++)
     error = fixups(rank.loaded[i].image).apply(rank, rank.loaded[i], patch(rank.loaded[i].image));
   if (error.empty()) return handle;

@@ -22,6 +22,7 @@ enum class Reloc {
   tls_module,    // the number of this image's or a symbol's thread-local module
   tls_distance,  // a symbol's place within its module's thread-local block
   tls_offset,    // distance from the thread pointer, so the block must be static
+  tls_descriptor,  // a function that returns that distance, and its argument
   other
 };
 
@@ -36,6 +37,8 @@ Reloc classify(std::uint32_t type);
 /// Distance from the start of the program's thread-local block to the thread pointer.
 std::size_t tls_distance(std::size_t size, std::size_t align);
 char* thread_pointer();
+/// Make the two words at `at` a descriptor of what lies `offset` from the thread pointer.
+void put_tls_descriptor(ElfW(Addr) at, std::size_t offset);
 
 /// Words in front of which a kernel-like stack must start: argc, argv, environment, auxiliary
 /// vector. Jumps to `entry` with the stack pointer at `words` and no rtld_fini.

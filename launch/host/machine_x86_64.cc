@@ -35,8 +35,9 @@ Reloc classify(std::uint32_t type) {
     case R_X86_64_DTPOFF64:
       return Reloc::tls_distance;
     case R_X86_64_TPOFF64:
-    case R_X86_64_TLSDESC:
       return Reloc::tls_offset;
+    case R_X86_64_TLSDESC:
+      return Reloc::tls_descriptor;
     default:
       return Reloc::other;
   }
@@ -51,6 +52,22 @@ char* thread_pointer() {
   char* tp;
   __asm__("mov %%fs:0, %0" : "=r"(tp));
   return tp;
+}
+
+// Called with the descriptor's address in rax, returns the offset there and keeps all else.
+__asm__(
+    ".text\n\t"
+    ".type weft_tls_descriptor, @function\n"
+    "weft_tls_descriptor:\n\t"
+    "mov 8(%rax), %rax\n\t"
+    "ret\n\t"
+    ".size weft_tls_descriptor, . - weft_tls_descriptor");
+extern "C" [[gnu::visibility("hidden")]] void weft_tls_descriptor();
+
+void put_tls_descriptor(ElfW(Addr) at, std::size_t offset) {
+  auto* words = reinterpret_cast<std::size_t*>(at);
+  words[0] = reinterpret_cast<std::size_t>(&weft_tls_descriptor);
+  words[1] = offset;
 }
 
 void enter(ElfW(Addr) entry, void** words) {

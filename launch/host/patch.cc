@@ -11,6 +11,8 @@
 #include <cstddef>
 #include <cstring>
 
+#include "shared_tls.h"
+
 namespace weft::host {
 namespace {
 
@@ -54,22 +56,30 @@ std::string write_items(int fd, const std::vector<T>& items, std::size_t at) {
 
 }  // namespace
 
-Patch::Patch(const Image& image, bool is_program, bool share_text)
-    : image_(image),
-      is_program_(is_program),
-      share_text_(share_text && !image.runs_resolvers() && !image.writes_text()),
-      bytes_(image.bytes().begin(), image.bytes().end()),
-      tail_offset_(round_up(image.bytes().size())),
-      tail_address_(round_up(image.memory_end())) {
+Patch::Patch(const Plan& plan, int index, bool share_text)
+    : image_(*plan.images[index].image),
+      is_program_(index == 0),
+      share_text_(share_text && !image_.runs_resolvers() && !image_.writes_text()),
+      bytes_(image_.bytes().begin(), image_.bytes().end()),
+      tail_offset_(round_up(image_.bytes().size())),
+      tail_address_(round_up(image_.memory_end())) {
   if (share_text_ && tables_lie_in_shared_segment()) share_text_ = false;
-  const std::size_t at = image.offset_of(image.value(DT_SYMTAB), 1);
+  drop_program_tls(plan, index);
+  const std::size_t at = image_.offset_of(image_.value(DT_SYMTAB), 1);
   auto* symbols = reinterpret_cast<ElfW(Sym)*>(bytes_.data() + at);
-  for (std::size_t i = 1; i < image.symbols().size(); i++)
+  for (std::size_t i = 1; i < image_.symbols().size(); i++)
     if (ELF64_ST_BIND(symbols[i].st_info) == STB_GNU_UNIQUE)
       symbols[i].st_info = ELF64_ST_INFO(STB_GLOBAL, ELF64_ST_TYPE(symbols[i].st_info));
   if (!share_text_) hide_versions_from_debuggers();
   find_ranges();
   find_version_names();
+}
+
+void Patch::drop_program_tls(const Plan& plan, int index) {
+  for (const ProgramTls& t : program_tls_of(plan, index)) {
+    const auto* place = reinterpret_cast<const std::byte*>(&t.relocation->r_info);
+    std::memset(bytes_.data() + (place - image_.bytes().data()), 0, sizeof t.relocation->r_info);
+  }
 }
 
 // New names lie outside the section that a debugger reads them from; it would then refuse the whole

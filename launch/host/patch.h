@@ -12,6 +12,7 @@
 //   DT_INIT, DT_FINI…  removed: constructors must run on the rank's thread, after COPY relocations
 //   DT_NEEDED, versions private libraries are named by the path of the same rank's copy
 //   DT_SONAME          removed: no rank's copy may answer to the common name
+//   relocations        that ask for the program's thread-local variables made void (shared_tls.h)
 //   STB_GNU_UNIQUE     made STB_GLOBAL: unique means once per process, ranks want once per rank
 #pragma once
 
@@ -22,13 +23,14 @@
 #include <vector>
 
 #include "image.h"
+#include "plan.h"
 
 namespace weft::host {
 
 class Patch {
  public:
   /// `share_text`: leave holes where read_only segments will be mapped from the original.
-  Patch(const Image& image, bool is_program, bool share_text);
+  Patch(const Plan& plan, int index, bool share_text);
 
   using Rename = std::pair<std::string, std::string>;  // DT_NEEDED name, path of the rank's copy
   struct Changes {
@@ -53,6 +55,7 @@ class Patch {
     std::vector<std::pair<std::size_t, ElfW(Word)>> versions;  // file offset, new value
   };
   bool tables_lie_in_shared_segment() const;
+  void drop_program_tls(const Plan& plan, int index);
   void hide_versions_from_debuggers();
   void find_ranges();
   void find_version_names();

@@ -14,6 +14,7 @@
 #include <span>
 
 #include "check.h"
+#include "machine.h"
 #include "refuse.h"
 
 namespace weft::host {
@@ -58,9 +59,6 @@ class Builder {
     const int index = static_cast<int>(plan_.images.size());
     if (index == 0) reason = refuse_program(*image);
     if (!reason.empty()) return fail(reason);
-    if (image->needs_static_tls())
-      if (const ElfW(Phdr)* tls = image->segment(PT_TLS))
-        plan_.static_tls_bytes += tls->p_memsz + std::max<std::size_t>(tls->p_align, 64);
     plan_.images.push_back({std::move(image), {name}, {}});
     if (index == 0) add_tools();
     add_needed(index);
@@ -135,6 +133,36 @@ void find_images_before_mpi(Plan& plan) {
     }
 }
 
+/// The image that has the thread-local variable `name`, or -1.
+int find_thread_local(const Plan& plan, std::string_view name) {
+  for (std::size_t i = 0; i < plan.images.size(); i++) {
+    const ElfW(Sym)* s = plan.images[i].image->definition(name);
+    if (s && ELF64_ST_TYPE(s->st_info) == STT_TLS) return static_cast<int>(i);
+  }
+  return -1;
+}
+
+// An image says itself that its own variables are addressed from the thread pointer; others',
+// that it addresses so, only its relocations tell. The program's are in the reserve.
+void count_static_tls(Plan& plan) {
+  std::vector<char> is_static(plan.images.size(), 0);
+  for (std::size_t i = 0; i < plan.images.size(); i++) {
+    const Image& image = *plan.images[i].image;
+    if (image.needs_static_tls()) is_static[i] = 1;
+    for (auto relocations : {image.relocations(), image.plt_relocations()})
+      for (const auto& r : relocations) {
+        if (machine::classify(ELF64_R_TYPE(r.r_info)) != machine::Reloc::tls_offset) continue;
+        const ElfW(Sym)& symbol = image.symbols()[ELF64_R_SYM(r.r_info)];
+        const int owner = find_thread_local(plan, image.name(symbol));
+        if (owner >= 0) is_static[owner] = 1;
+      }
+  }
+  plan.static_tls_bytes = 0;
+  for (std::size_t i = 1; i < plan.images.size(); i++)
+    if (const ElfW(Phdr)* tls = plan.images[i].image->segment(PT_TLS); tls && is_static[i])
+      plan.static_tls_bytes += tls->p_memsz + std::max<std::size_t>(tls->p_align, 64);
+}
+
 }  // namespace
 
 bool is_shared_by_name(const std::string& soname) {
@@ -173,6 +201,7 @@ std::string make_plan(const std::string& path, const std::vector<std::string>& t
   builder.add(real, std::string(path));
   if (!builder.reason().empty()) return builder.reason();
   find_images_before_mpi(plan);
+  count_static_tls(plan);
   return refuse_closure(plan);
 }
 

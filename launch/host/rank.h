@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "members.h"
+#include "variables.h"
 
 namespace weft::host {
 
@@ -36,19 +37,6 @@ struct Loaded {
   Function init = nullptr, fini = nullptr;
   std::vector<Constructor> preinit, constructors;
   std::vector<Function> destructors;  // in the order of the table: run backwards
-};
-
-/// libc's variables that every rank has its own of.
-enum Variable {
-  var_optind,
-  var_opterr,
-  var_optopt,
-  var_optarg,
-  var_stdin,
-  var_stdout,
-  var_stderr,
-  var_environ,
-  variable_count
 };
 
 struct ExitHandler {
@@ -75,12 +63,10 @@ struct Rank {
   std::vector<std::string> argument_text;
   std::vector<char*> arguments;    // ends with nullptr
   std::vector<char*> environment;  // what the rank started with; ends with nullptr
-  // Where the rank's variables lie: in the program, if it has them by a COPY relocation, else here.
-  void* variables[variable_count] = {};
-  union {
-    int number;
-    void* pointer;
-  } own_variables[variable_count] = {};
+  void* variables[variable_count] = {};  // where the rank's lie
+  struct {
+    alignas(void*) std::byte bytes[largest_variable];
+  } own_variables[variable_count] = {};  // for those that the program does not have
   int standard[3] = {};            // where its descriptors 0, 1 and 2 come from, in the host's table
   FILE* streams[3] = {};           // as made by the host
   std::unordered_set<FILE*> files;  // those it has open, the three above included
@@ -115,10 +101,14 @@ struct Rank {
   struct drand48_data drand48 {};
   alignas(16) std::byte fault_stack[32 * 1024];
 
-  int& number(Variable v) { return *static_cast<int*>(variables[v]); }
-  char*& option_argument() { return *static_cast<char**>(variables[var_optarg]); }
-  FILE*& stream(Variable v) { return *static_cast<FILE**>(variables[v]); }
-  char**& environ_array() { return *static_cast<char***>(variables[var_environ]); }
+  template <class T>
+  T& variable(Variable v) {
+    return *static_cast<T*>(variables[v]);
+  }
+  int& number(Variable v) { return variable<int>(v); }
+  char*& option_argument() { return variable<char*>(var_optarg); }
+  FILE*& stream(Variable v) { return variable<FILE*>(v); }
+  char**& environ_array() { return variable<char**>(var_environ); }
 
   /// This rank's copy of an image of the plan that was loaded before.
   const Loaded& copy_of(int image) const {

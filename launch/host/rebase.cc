@@ -4,8 +4,10 @@
 #include "rebase.h"
 
 #include <cstring>
+#include <set>
 
 #include "machine.h"
+#include "shared_tls.h"
 #include "writable.h"
 
 namespace weft::host {
@@ -17,11 +19,13 @@ constexpr ElfW(Sxword) packed_relative_relocations = 36;  // DT_RELR, newer than
 
 Rebase::Rebase(const Plan& plan, int index, const Rank& first)
     : image_(*plan.images[index].image), index_(index) {
+  std::set<const ElfW(Rela)*> answered;
+  for (const ProgramTls& t : program_tls_of(plan, index)) answered.insert(t.relocation);
   usable_ = !image_.runs_resolvers() && !image_.writes_text() && !image_.needs_static_tls() &&
             !image_.tag(packed_relative_relocations);
   for (auto relocations : {image_.relocations(), image_.plt_relocations()})
     for (const auto& r : relocations)
-      if (usable_) note(r, first);
+      if (usable_ && !answered.contains(&r)) note(r, first);
 }
 
 void Rebase::note(const ElfW(Rela) & r, const Rank& first) {

@@ -73,17 +73,6 @@ std::string thread_local_data(const Image& p) {
            std::to_string(tls_reserve_bytes) + " (" + std::to_string(tls_reserve_align) +
            ") can be given to a rank that is a thread; make it smaller or run its ranks as "
            "processes";
-  for (const auto& s : p.symbols().subspan(1))
-    if (s.st_shndx != SHN_UNDEF && ELF64_ST_TYPE(s.st_info) == STT_TLS)
-      return p.path() + " exports the thread-local variable " + std::string(p.name(s)) +
-             " to its libraries" + use_processes;
-  for (auto relocations : {p.relocations(), p.plt_relocations()})
-    for (const auto& r : relocations) {
-      auto kind = machine::classify(ELF64_R_TYPE(r.r_info));
-      if (ELF64_R_SYM(r.r_info) == 0 &&
-          (kind == machine::Reloc::tls_module || kind == machine::Reloc::tls_offset))
-        return p.path() + " asks the dynamic linker for its own thread-local data" + use_processes;
-    }
   return {};
 }
 

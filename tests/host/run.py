@@ -98,6 +98,10 @@ count("cxx_static_libstdcxx", "host_cxx_static_lib", 4, ok, 4)
 count("cxx_destructors", "host_cxx", 4, r"^(global|thread_local) of rank \d ends", 12)  # 1 + 2 threads
 for alignment in (4, 64, 1024):
     count(f"tls_align_{alignment}", f"host_tls{alignment}", 4, ok, 4)
+for n in (1, 4, 64):
+    count(f"tls_shared_{n}", "host_tls_shared", n, ok, n, options=["--stack", "1048576"])
+    count(f"tls_of_library_{n}", "host_tls_of_library", n, ok, n, options=["--stack", "1048576"])
+count("tls_shared_object", "host_tls_shared_object", 4, ok, 4)
 options = "pos1 -o file --num=42 pos2 -b --flag".split()
 count("options_copy", "host_options", 4, ok, 4, *options)
 count("options_got", "host_options_got", 4, ok, 4, *options)
@@ -177,7 +181,6 @@ def rows_complete(host):
 
 no = r"^weft: ranks cannot be threads: .*"
 count("refuse_tls_size", "host_tls_big", 2, no + "at most 65536", 1, status=90)
-count("refuse_tls_export", "host_tls_exported", 2, no + "exports the thread-local", 1, status=90)
 count("refuse_no_pie", "host_globals_nopie", 2, no + "-no-pie", 1, status=90)
 count("refuse_new", "host_new", 2, no + "operator new", 1, status=90)
 count("refuse_missing", "/no/such/program", 2, no + "No such file", 1, status=90)
