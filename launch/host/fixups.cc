@@ -15,6 +15,7 @@
 #include "base/limits.h"
 #include "host.h"
 #include "machine.h"
+#include "rank_functions.h"
 #include "writable.h"
 
 namespace weft::host {
@@ -33,18 +34,6 @@ constexpr std::size_t round_down(std::size_t n) {
 bool may_be_wrapped(std::string_view name) {
   return name.starts_with(mpi_prefix) || name == "__cxa_throw" ||
          name == "__cxa_rethrow_primary_exception";
-}
-
-/// What a rank's code finds under a name that others, too, look up, and they libc's function; or 0.
-ElfW(Addr) function_of_ranks(std::string_view name) {
-  if (name == "getpid" || name == "__getpid") return reinterpret_cast<ElfW(Addr)>(process_of_rank);
-  if (name == "clock_gettime") return reinterpret_cast<ElfW(Addr)>(clock_of_rank);
-  if (name != "pthread_create") return 0;
-  // A sanitizer's runtime comes before libweft_host, so a rank's calls reach it first. That is right
-  // for all functions but this: a new thread must be the sanitizer's before it is made the rank's.
-  static const auto ours = reinterpret_cast<ElfW(Addr)>(&::pthread_create_of_rank);
-  static const auto first = reinterpret_cast<ElfW(Addr)>(dlsym(RTLD_DEFAULT, "pthread_create"));
-  return first == ours ? 0 : ours;
 }
 
 template <class Function>

@@ -62,6 +62,8 @@ void run_exit_handlers(Rank& rank);
 void flush_at_exit(Rank& rank);
 /// Take the rank's files away from it; what they still hold is lost, as with a process that ends.
 void drop_files(Rank& rank);
+/// Give the calling thread, which is new, the locale that its rank has set.
+void use_locale_of_rank(Rank& rank);
 /// Constructors of loaded images that have not run yet.
 void run_constructors(Rank& rank);
 
@@ -71,9 +73,6 @@ void install_fault_handlers();
 void keep_ignored_in_child(const Rank& rank, int signal);
 /// Have the ranks' handlers called and the host's locks free around fork.
 void handle_forks();
-/// getpid and clock_gettime for the code of ranks.
-pid_t process_of_rank();
-int clock_of_rank(clockid_t clock, timespec* time);
 
 /// Write `text` to the calling thread's error stream; async-signal-safe.
 void complain(const char* text);

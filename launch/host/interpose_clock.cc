@@ -10,18 +10,6 @@
 #include "host.h"
 #include "next.h"
 
-namespace weft::host {
-
-int clock_of_rank(clockid_t clock, timespec* time) {
-  Rank* rank = current();
-  if (clock != CLOCK_PROCESS_CPUTIME_ID || !rank || !in_host_process())
-    return clock_gettime(clock, time);
-  *time = rank->members.cpu_time();
-  return 0;
-}
-
-}  // namespace weft::host
-
 using namespace weft::host;
 
 namespace {

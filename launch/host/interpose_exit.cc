@@ -45,6 +45,10 @@ bool belongs_to(Rank* rank, const void* dso, const void* function) {
   return rank && (rank->owner(dso) || rank->owner(function));
 }
 
+struct QuickHandlers {
+  std::vector<void (*)(void*)> all;
+};
+
 int remember(Rank& rank, const ExitHandler& handler) {
   std::scoped_lock guard(rank.lock);
   rank.exit_handlers.push_back(handler);
@@ -77,12 +81,26 @@ void _Exit(int status) {
   _exit(status);
 }
 
-// Handlers of at_quick_exit are not kept per rank: hardly a program has any.
 void quick_exit(int status) {
   static constinit Next<void(int)> real{"quick_exit"};
-  if (current()) _exit(status);
-  real(status);
-  __builtin_unreachable();
+  Rank* rank = current();
+  if (!rank) real(status);
+  auto& handlers = rank->only<QuickHandlers>().all;
+  while (!handlers.empty()) {
+    auto* handler = handlers.back();
+    handlers.pop_back();
+    handler(nullptr);
+  }
+  _exit(status);
+}
+
+int __cxa_at_quick_exit(void (*function)(void*), void* dso) {
+  static constinit Next<int(void (*)(void*), void*)> real{"__cxa_at_quick_exit"};
+  Rank* rank = current();
+  if (!belongs_to(rank, dso, reinterpret_cast<void*>(function))) return real(function, dso);
+  std::scoped_lock guard(rank->lock);
+  rank->only<QuickHandlers>().all.push_back(function);
+  return 0;
 }
 
 int __cxa_atexit(void (*function)(void*), void* argument, void* dso) {

@@ -21,15 +21,6 @@
 #include "next.h"
 #include "paths.h"
 
-namespace weft::host {
-
-pid_t process_of_rank() {
-  const Rank* rank = current();
-  return rank && in_host_process() ? rank->thread_id : getpid();
-}
-
-}  // namespace weft::host
-
 using namespace weft::host;
 
 namespace {

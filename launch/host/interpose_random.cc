@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// libc functions with one hidden state per process: random numbers, strtok, and the static buffers
-// of the time functions. Each rank gets the sequence that a process of its own would get.
+// Random numbers: each rank gets the sequence that a process of its own would get.
 #include <stdlib.h>
-#include <string.h>
-#include <time.h>
 
 #include "next.h"
 #include "rank.h"
@@ -109,32 +106,31 @@ void lcong48(unsigned short parameters[7]) {
   real(parameters);
 }
 
-char* strtok(char* text, const char* delimiters) {
-  static constinit Next<char*(char*, const char*)> real{"strtok"};
+double erand48(unsigned short state[3]) {
+  static constinit Next<double(unsigned short*)> real{"erand48"};
   Rank* rank = current();
-  return rank ? strtok_r(text, delimiters, &rank->token) : real(text, delimiters);
+  if (!rank) return real(state);
+  double value = 0;
+  erand48_r(state, &rank->drand48, &value);
+  return value;
 }
 
-struct tm* localtime(const time_t* time) {
-  static thread_local struct tm buffer;
-  tzset();
-  return localtime_r(time, &buffer);
+long nrand48(unsigned short state[3]) {
+  static constinit Next<long(unsigned short*)> real{"nrand48"};
+  Rank* rank = current();
+  if (!rank) return real(state);
+  long value = 0;
+  nrand48_r(state, &rank->drand48, &value);
+  return value;
 }
 
-struct tm* gmtime(const time_t* time) {
-  static thread_local struct tm buffer;
-  return gmtime_r(time, &buffer);
-}
-
-char* asctime(const struct tm* time) {
-  static thread_local char buffer[64];
-  return asctime_r(time, buffer);
-}
-
-char* ctime(const time_t* time) {
-  struct tm parts;
-  tzset();
-  return localtime_r(time, &parts) ? asctime(&parts) : nullptr;
+long jrand48(unsigned short state[3]) {
+  static constinit Next<long(unsigned short*)> real{"jrand48"};
+  Rank* rank = current();
+  if (!rank) return real(state);
+  long value = 0;
+  jrand48_r(state, &rank->drand48, &value);
+  return value;
 }
 
 #pragma GCC visibility pop

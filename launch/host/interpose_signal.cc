@@ -1,248 +1,113 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A signal table per rank. The kernel knows one handler per signal and process: a dispatcher that
-// looks up the table of the rank on whose thread the signal arrived. A signal sent to the process
-// arrives on the host's main thread and is passed on to every rank that has a handler. Signals that
-// no rank asked for keep their default.
-//
-// A signal that kills names its rank before the process dies of it.
+// The functions that say what a signal does and that send one: libc's families of them, of which
+// each goes its own way inside libc.
 #include <errno.h>
 #include <signal.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-#include <weft/host.h>
 
-#include <atomic>
-
-#include "children.h"
 #include "host.h"
 #include "next.h"
+#include "signals.h"
 
-#pragma weak weft_host_abort
+using namespace weft::host;
 
-namespace weft::host {
 namespace {
 
-constinit Next<int(int, const struct sigaction*, struct sigaction*)> real_sigaction{"sigaction"};
-constexpr int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGSYS, SIGTRAP};
-
-bool is_fault(int signal) {
-  for (int f : faults)
-    if (f == signal) return true;
+bool is_settable(int signal) {
+  if (signal >= 1 && signal < NSIG && signal != SIGKILL && signal != SIGSTOP) return true;
+  errno = EINVAL;
   return false;
 }
 
-/// Signals whose default is to do nothing or to stop, not to kill.
-bool is_harmless_by_default(int signal) {
-  switch (signal) {
-    case SIGCHLD:
-    case SIGURG:
-    case SIGWINCH:
-    case SIGCONT:
-    case SIGSTOP:
-    case SIGTSTP:
-    case SIGTTIN:
-    case SIGTTOU:
-      return true;
-    default:
-      return false;
-  }
-}
-
-/// Let the default action of `signal` happen to the process, now.
-void take_default_action(int signal) {
+struct sigaction make_action(sighandler_t handler, int flags) {
   struct sigaction action {};
-  action.sa_handler = SIG_DFL;
-  real_sigaction(signal, &action, nullptr);
-  sigset_t set;
-  sigemptyset(&set);
-  sigaddset(&set, signal);
-  pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
-  syscall(SYS_tgkill, getpid(), syscall(SYS_gettid), signal);
+  action.sa_handler = handler;
+  action.sa_flags = flags;
+  sigemptyset(&action.sa_mask);
+  return action;
 }
 
-void die(Rank* rank, int signal) {
-  static std::atomic<bool> dying{false};
-  if (in_host_process() && dying.exchange(true)) {  // another rank is faster; its message counts
-    for (;;) pause();
-  }
-  const char* name = sigabbrev_np(signal);
-  char text[512];
-  if (rank)
-    snprintf(text, sizeof text, "weft: rank %d: killed by signal %d (SIG%s) in %s\n", rank->world,
-             signal, name ? name : "?", the_host->program.c_str());
-  else
-    snprintf(text, sizeof text, "weft: the host of ranks %d-%d was killed by signal %d (SIG%s)\n",
-             the_host->ranks.front()->world, the_host->ranks.back()->world, signal,
-             name ? name : "?");
-  if (in_host_process()) {
-    if (!the_host->has_launcher || !weft_host_abort) complain(text);
-    if (weft_host_abort) weft_host_abort(rank ? rank->world : -1, 128 + signal, signal);
-    if (!the_host->own_directory.empty()) remove_directory(the_host->own_directory);
-  }
-  take_default_action(signal);
-}
-
-void call_handler(const struct sigaction& action, int signal, siginfo_t* info, void* context) {
-  if (action.sa_flags & SA_SIGINFO)
-    action.sa_sigaction(signal, info, context);
-  else
-    action.sa_handler(signal);
-}
-
-bool has_handler(const struct sigaction& action) {
-  return (action.sa_flags & SA_SIGINFO) ||
-         (action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN);
-}
-
-/// A signal about a child, or from one, is its parent's. Several signals may have become one, so
-/// others whose children have something to tell get it too.
-bool concerns(const Rank& rank, int signal, const siginfo_t& info) {
-  if (signal == SIGCHLD && ignores_children(rank)) reap_children(rank);
-  if (info.si_code != SI_USER && signal != SIGCHLD) return true;
-  const Rank* parent = the_host->children.parent_of(info.si_pid);
-  return !parent || parent == &rank || (signal == SIGCHLD && has_waitable_child(rank));
-}
-
-// On a thread of no rank: the signal was sent to the process.
-void pass_on(int signal, const siginfo_t& info) {
-  bool wanted = false;
-  for (auto& rank : the_host->ranks) {
-    const struct sigaction& action = rank->actions[signal];
-    if (!concerns(*rank, signal, info)) continue;
-    const pid_t thread = rank->thread_id;
-    if (thread == 0) continue;
-    if (!has_handler(action) && action.sa_handler == SIG_DFL && !is_harmless_by_default(signal)) {
-      die(nullptr, signal);  // as it would kill that rank's process
-      return;
-    }
-    wanted = true;
-    if (has_handler(action)) syscall(SYS_tgkill, the_host->pid, thread, signal);
-  }
-  if (!wanted && !is_harmless_by_default(signal)) die(nullptr, signal);
-}
-
-void dispatch(int signal, siginfo_t* info, void* context) {
-  const int saved = errno;
-  Rank* rank = current();
-  if (!rank && !is_fault(signal)) {
-    pass_on(signal, *info);
-  } else if (!rank) {
-    die(nullptr, signal);
-  } else {
-    struct sigaction& slot = rank->actions[signal];
-    const struct sigaction action = slot;
-    if (has_handler(action)) {
-      if (action.sa_flags & static_cast<int>(SA_RESETHAND)) slot.sa_handler = SIG_DFL;
-      call_handler(action, signal, info, context);
-    } else if (action.sa_handler == SIG_DFL && !is_harmless_by_default(signal)) {
-      die(rank, signal);
-    } else if (action.sa_handler == SIG_IGN && is_fault(signal) && info->si_code > 0) {
-      die(rank, signal);  // the kernel does not let a real fault be ignored
-    }
-  }
-  errno = saved;
-}
-
-bool kills_by_default(const Rank& rank, int signal) {
-  if (signal == SIGKILL) return true;
-  if (signal < 1 || signal > 64 || is_harmless_by_default(signal)) return false;
-  const struct sigaction& action = rank.actions[signal];
-  return !has_handler(action) && action.sa_handler == SIG_DFL;
-}
-
-/// Whether `signal`, sent to the calling thread now, would kill: nothing handles or blocks it.
-bool would_kill(const Rank& rank, int signal) {
-  sigset_t blocked;
-  pthread_sigmask(SIG_BLOCK, nullptr, &blocked);
-  return kills_by_default(rank, signal) && (signal == SIGKILL || !sigismember(&blocked, signal));
-}
-
-/// The rank whose process id, as a rank or a child that it forked sees it, is `pid`.
-Rank* rank_of_process(pid_t pid) {
-  if (!current()) return nullptr;
-  for (auto& rank : the_host->ranks)
-    if (rank->thread_id == pid && pid != 0) return rank.get();
-  return nullptr;
-}
-
-int install_dispatcher(int signal, const struct sigaction& wanted) {
-  struct sigaction action = wanted;
-  action.sa_sigaction = dispatch;
-  action.sa_flags = (wanted.sa_flags & ~static_cast<int>(SA_RESETHAND)) | SA_SIGINFO | SA_ONSTACK;
-  return real_sigaction(signal, &action, nullptr);
-}
-
-/// Before `signal` is sent to another thread of this process: one that kills names its rank first.
-void prepare_to_send(Rank& rank, int signal) {
-  if (!in_host_process()) return;
-  if (&rank == current() && would_kill(rank, signal)) die(&rank, signal);
-  if (signal == SIGKILL) die(&rank, signal);
-  if (!kills_by_default(rank, signal)) return;
-  struct sigaction none {};
-  sigemptyset(&none.sa_mask);
-  install_dispatcher(signal, none);
+sighandler_t set_handler(Rank& rank, int signal, const struct sigaction& wanted) {
+  struct sigaction old {};
+  if (!is_settable(signal) || set_action(rank, signal, &wanted, &old) != 0) return SIG_ERR;
+  return old.sa_handler;
 }
 
 }  // namespace
-
-void install_fault_handlers() {
-  struct sigaction none {};
-  sigemptyset(&none.sa_mask);
-  for (int signal : faults) {
-    struct sigaction old {};
-    real_sigaction(signal, nullptr, &old);
-    if (!has_handler(old))
-      install_dispatcher(signal, none);  // a sanitizer reports better than we do
-  }
-}
-
-void keep_ignored_in_child(const Rank& rank, int signal) {
-  const struct sigaction& action = rank.actions[signal];
-  if (!(action.sa_flags & SA_SIGINFO) && action.sa_handler == SIG_IGN)
-    real_sigaction(signal, &action, nullptr);
-}
-
-void complain(const char* text) {
-  syscall(SYS_write, 2, text, strlen(text));
-}
-
-}  // namespace weft::host
-
-using namespace weft::host;
 
 extern "C" {
 #pragma GCC visibility push(default)
 
 int sigaction(int signal, const struct sigaction* wanted, struct sigaction* old) noexcept {
+  static constinit Next<int(int, const struct sigaction*, struct sigaction*)> real{"sigaction"};
   Rank* rank = current();
-  if (!rank || signal < 1 || signal > 64 || signal == SIGKILL || signal == SIGSTOP)
-    return real_sigaction(signal, wanted, old);
-  const struct sigaction before = rank->actions[signal];
-  if (wanted) {
-    struct sigaction copy = *wanted;
-    rank->actions[signal] = copy;
-    if (int e = install_dispatcher(signal, copy); e != 0) {
-      rank->actions[signal] = before;
-      return e;
-    }
-  }
-  if (old) *old = before;
-  return 0;
+  if (!rank || signal < 1 || signal >= NSIG || signal == SIGKILL || signal == SIGSTOP)
+    return real(signal, wanted, old);
+  return set_action(*rank, signal, wanted, old);
 }
+[[gnu::alias("sigaction")]] int __sigaction(int, const struct sigaction*,
+                                            struct sigaction*) noexcept;
 
 sighandler_t signal(int signal, sighandler_t handler) noexcept {
   static constinit Next<sighandler_t(int, sighandler_t)> real{"signal"};
-  if (!current()) return real(signal, handler);
-  struct sigaction wanted {
-  }, old{};
-  wanted.sa_handler = handler;
-  wanted.sa_flags = SA_RESTART;
-  sigemptyset(&wanted.sa_mask);
+  Rank* rank = current();
+  if (!rank) return real(signal, handler);
+  const bool interrupts = is_settable(signal) && sigismember(&rank->interrupting, signal) == 1;
+  struct sigaction wanted = make_action(handler, interrupts ? 0 : SA_RESTART);
   sigaddset(&wanted.sa_mask, signal);
-  return sigaction(signal, &wanted, &old) == 0 ? old.sa_handler : SIG_ERR;
+  return set_handler(*rank, signal, wanted);
+}
+[[gnu::alias("signal")]] sighandler_t bsd_signal(int, sighandler_t) noexcept;
+[[gnu::alias("signal")]] sighandler_t ssignal(int, sighandler_t) noexcept;
+
+// What `signal` is to a program that asks for nothing but ISO C or X/Open.
+sighandler_t __sysv_signal(int signal, sighandler_t handler) noexcept {
+  static constinit Next<sighandler_t(int, sighandler_t)> real{"__sysv_signal"};
+  Rank* rank = current();
+  if (!rank) return real(signal, handler);
+  return set_handler(*rank, signal,
+                     make_action(handler, static_cast<int>(SA_RESETHAND | SA_NODEFER)));
+}
+[[gnu::alias("__sysv_signal")]] sighandler_t sysv_signal(int, sighandler_t) noexcept;
+
+sighandler_t sigset(int signal, sighandler_t handler) noexcept {
+  static constinit Next<sighandler_t(int, sighandler_t)> real{"sigset"};
+  Rank* rank = current();
+  if (!rank) return real(signal, handler);
+  if (!is_settable(signal)) return SIG_ERR;
+  sigset_t one, before;
+  sigemptyset(&one);
+  sigaddset(&one, signal);
+  const bool holds = handler == SIG_HOLD;
+  sighandler_t old = rank->actions[signal].sa_handler;
+  if (!holds) old = set_handler(*rank, signal, make_action(handler, 0));
+  pthread_sigmask(holds ? SIG_BLOCK : SIG_UNBLOCK, &one, &before);
+  return sigismember(&before, signal) ? SIG_HOLD : old;
+}
+
+int sigignore(int signal) noexcept {
+  static constinit Next<int(int)> real{"sigignore"};
+  Rank* rank = current();
+  if (!rank) return real(signal);
+  return set_handler(*rank, signal, make_action(SIG_IGN, 0)) == SIG_ERR ? -1 : 0;
+}
+
+int siginterrupt(int signal, int interrupts) noexcept {
+  static constinit Next<int(int, int)> real{"siginterrupt"};
+  Rank* rank = current();
+  if (!rank) return real(signal, interrupts);
+  if (!is_settable(signal)) return -1;
+  struct sigaction action = rank->actions[signal];
+  if (interrupts) {
+    sigaddset(&rank->interrupting, signal);
+    action.sa_flags &= ~SA_RESTART;
+  } else {
+    sigdelset(&rank->interrupting, signal);
+    action.sa_flags |= SA_RESTART;
+  }
+  return set_action(*rank, signal, &action, nullptr);
 }
 
 // A signal to a rank's process id means that rank alone. One that kills is named here: for some
@@ -280,6 +145,7 @@ int raise(int signal) noexcept {
   if (rank && in_host_process() && would_kill(*rank, signal)) die(rank, signal);
   return real(signal);
 }
+[[gnu::alias("raise")]] int gsignal(int) noexcept;
 
 #pragma GCC visibility pop
 }

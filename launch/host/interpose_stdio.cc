@@ -110,8 +110,11 @@ void perror(const char* text) {
 
 [[noreturn]] void __assert_fail(const char* assertion, const char* file, unsigned line,
                                 const char* function) noexcept {
-  fprintf(err(), "%s: %s:%u: %s%sAssertion `%s' failed.\n", program_invocation_short_name, file,
-          line, function ? function : "", function ? ": " : "", assertion);
+  Rank* rank = current();
+  const char* name =
+      rank ? rank->variable<char*>(var_invocation_short_name) : program_invocation_short_name;
+  fprintf(err(), "%s: %s:%u: %s%sAssertion `%s' failed.\n", name, file, line,
+          function ? function : "", function ? ": " : "", assertion);
   fflush(err());
   abort();
 }

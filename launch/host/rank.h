@@ -15,6 +15,7 @@
 #include <atomic>
 #include <cstddef>
 #include <deque>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <unordered_set>
@@ -54,6 +55,10 @@ struct ForkHandler {
   void* dso;
 };
 
+inline std::size_t only_count = 0;
+template <class T>
+inline const std::size_t only_index = only_count++;
+
 struct Rank {
   int world = 0;
   pthread_t thread{};
@@ -81,6 +86,7 @@ struct Rank {
   std::size_t tls_file_bytes = 0, tls_bytes = 0, tls_align = 1;
 
   void* main_result = nullptr;  // of pthread_exit on the main thread
+  std::vector<std::shared_ptr<void>> onlies;
 
   jmp_buf begin, end;  // into rank_thread.cc
   int status = 0;
@@ -93,6 +99,7 @@ struct Rank {
   std::vector<std::pair<FILE*, pid_t>> pipes;  // popen
 
   struct sigaction actions[65] = {};
+  sigset_t interrupting{};  // by siginterrupt
   char* token = nullptr;  // strtok
   int option_place = 0;   // getopt: position inside a cluster of short options
   int option_next = 1;    // getopt: the first argument not looked at yet
@@ -101,6 +108,16 @@ struct Rank {
   struct drand48_data drand48 {};
   alignas(16) std::byte fault_stack[32 * 1024];
 
+  /// The rank's only object of type T, made when it is first asked for: what a family of functions
+  /// keeps between calls.
+  template <class T>
+  T& only() {
+    std::scoped_lock guard(lock);
+    if (onlies.size() <= only_index<T>) onlies.resize(only_index<T> + 1);
+    auto& p = onlies[only_index<T>];
+    if (!p) p = std::make_shared<T>();
+    return *static_cast<T*>(p.get());
+  }
   template <class T>
   T& variable(Variable v) {
     return *static_cast<T*>(variables[v]);

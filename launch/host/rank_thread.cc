@@ -21,6 +21,7 @@
 #include "machine.h"
 #include "next.h"
 #include "settings.h"
+#include "writable.h"
 
 #pragma weak weft_host_attach
 #pragma weak weft_host_rank_exited
@@ -92,6 +93,14 @@ void bind(Rank& rank) {
   rank.members.enter();
   attach(rank.world);  // before current_rank: the library may still read the process's environment
   current_rank = &rank;
+  use_locale_of_rank(rank);
+}
+
+/// What a garbage collector takes for the end of the stack to search.
+void set_stack_end(Rank& rank, void* end) {
+  if (rank.variables[var_stack_end] == &rank.own_variables[var_stack_end]) return;
+  const Writable writable(the_host->plan.program(), rank.program->base);
+  rank.variable<void*>(var_stack_end) = end;
 }
 
 [[gnu::noinline]] void find_main(Rank& rank) {
@@ -107,6 +116,7 @@ void bind(Rank& rank) {
   for (char* e : rank.environment) *w++ = e;
   *w++ = nullptr;
   *w++ = nullptr;
+  set_stack_end(rank, words);
   if (setjmp(rank.begin) == 0) machine::enter(rank.entry, words);  // comes back from our
 }  // __libc_start_main
 

@@ -15,7 +15,7 @@
 
 enum { most_ranks = 4096 };
 static __thread int rank = -1;
-static int size = 1;
+static int size = 1, process_rank = 0;
 static void* slots[most_ranks];
 static pthread_barrier_t barrier;
 static long values[most_ranks];
@@ -28,7 +28,7 @@ static struct shared {
 
 static void start_process(const char* place) {
   int fd = 0;
-  if (sscanf(place, "%d,%d,%d", &fd, &rank, &size) != 3) abort();
+  if (sscanf(place, "%d,%d,%d", &fd, &process_rank, &size) != 3) abort();
   shared = mmap(0, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   if (shared == MAP_FAILED) abort();
   close(fd);
@@ -54,7 +54,7 @@ __attribute__((constructor)) static void start(void) {
 }
 
 int t_rank(void) {
-  return rank < 0 ? 0 : rank;
+  return rank < 0 ? process_rank : rank;
 }
 int t_size(void) {
   return size;
