@@ -10,6 +10,7 @@
 #include <sys/resource.h>
 #include <sys/types.h>
 
+#include <array>
 #include <atomic>
 #include <vector>
 
@@ -27,6 +28,8 @@ class Children {
   void ended(Rank& rank, pid_t child, const struct rusage& used);
   /// The rank that made `child`, as far as it is known, or nullptr.
   Rank* parent_of(pid_t child);
+  /// The same for one that may have been waited for a moment ago.
+  Rank* last_parent_of(pid_t child);
   /// The first child of `rank` after `previous` (0: the first), without those that the thread
   /// `maker` made; or 0.
   pid_t next(const Rank& rank, pid_t previous, pid_t maker = 0);
@@ -37,12 +40,17 @@ class Children {
     Rank* rank;
   };
   class Lock;
+  void remove(pid_t child);
+
   std::atomic_flag taken_;
   std::vector<Child> all_;
+  std::array<Child, 64> ended_{};  // the last ones: a signal about them may be on its way
+  std::size_t ended_count_ = 0;
 };
 
-/// Whether a child of `rank` has something to tell by wait.
-bool has_waitable_child(const Rank& rank);
+/// A child of `rank` that has something to tell by wait: what its signal would say. False if there
+/// is none.
+bool find_waitable_child(const Rank& rank, siginfo_t& info);
 /// Whether ended children of `rank` vanish without being waited for.
 bool ignores_children(const Rank& rank);
 /// Let them.

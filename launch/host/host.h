@@ -27,7 +27,7 @@ struct Host {
   Plan plan;
   std::unique_ptr<Loader> loader;
   std::unique_ptr<Search> search;  // for plugins; nullptr until the first
-  std::mutex plugin_lock;          // plan, loader, search once ranks run
+  std::mutex plugin_lock;          // plan, loader, search once ranks run; after a rank's lock
   std::recursive_mutex libc_lock;  // libc's environment and what depends on it; after plugin_lock
   Children children;
   std::vector<std::unique_ptr<Rank>> ranks;
@@ -66,6 +66,8 @@ void drop_files(Rank& rank);
 void use_locale_of_rank(Rank& rank);
 /// Constructors of loaded images that have not run yet.
 void run_constructors(Rank& rank);
+/// Destructors that have not run yet.
+void run_destructors(Loaded& image);
 
 /// Install the dispatcher for the signals that kill.
 void install_fault_handlers();

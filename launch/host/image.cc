@@ -6,7 +6,6 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -27,8 +26,7 @@ std::unique_ptr<Image> Image::open(const std::string& path, std::string& reason)
     if (fd >= 0) close(fd);
     return nullptr;
   }
-  image->dev_ = st.st_dev;
-  image->ino_ = st.st_ino;
+  image->stat_ = st;
   const bool is_file = S_ISREG(st.st_mode);
   void* map = MAP_FAILED;
   if (is_file && st.st_size > 0)
@@ -67,6 +65,18 @@ std::unique_ptr<Image> Image::open(const std::string& path, std::string& reason)
 
 Image::~Image() {
   if (base_) munmap(const_cast<std::byte*>(base_), size_);
+}
+
+bool Image::is_file(const struct stat& s) const {
+  return s.st_dev == stat_.st_dev && s.st_ino == stat_.st_ino && s.st_size == stat_.st_size &&
+         s.st_mtim.tv_sec == stat_.st_mtim.tv_sec && s.st_mtim.tv_nsec == stat_.st_mtim.tv_nsec;
+}
+
+bool Image::is_never_unloaded() const {
+  auto is_unique = [](const ElfW(Sym) & s) {
+    return s.st_shndx != SHN_UNDEF && ELF64_ST_BIND(s.st_info) == STB_GNU_UNIQUE;
+  };
+  return (value(DT_FLAGS_1) & DF_1_NODELETE) || std::ranges::any_of(symbols_, is_unique);
 }
 
 std::string_view Image::base_name() const {

@@ -6,7 +6,7 @@
 #pragma once
 
 #include <link.h>
-#include <sys/types.h>
+#include <sys/stat.h>
 
 #include <memory>
 #include <span>
@@ -27,7 +27,9 @@ class Image {
   const std::string& path() const { return path_; }
   std::string_view base_name() const;
   std::span<const std::byte> bytes() const { return {base_, size_}; }
-  bool same_file(const Image& o) const { return dev_ == o.dev_ && ino_ == o.ino_; }
+  bool same_file(const Image& o) const { return is_file(o.stat_); }
+  /// Whether the file that `s` is about is this image, unchanged.
+  bool is_file(const struct stat& s) const;
 
   const ElfW(Ehdr) & header() const { return *reinterpret_cast<const ElfW(Ehdr)*>(base_); }
   std::span<const ElfW(Phdr)> segments() const { return segments_; }
@@ -71,6 +73,9 @@ class Image {
   bool runs_resolvers() const { return resolvers_; }
   bool writes_text() const { return tag(DT_TEXTREL) || (value(DT_FLAGS) & DF_TEXTREL); }
   bool needs_static_tls() const { return value(DT_FLAGS) & DF_STATIC_TLS; }
+  /// Stays loaded when it is closed, as ld.so has it: it says so, or has objects that must be
+  /// unique in a process.
+  bool is_never_unloaded() const;
 
   /// Position in the file of what lies at `vaddr`, or npos. `length` bytes must be in the file.
   std::size_t offset_of(ElfW(Addr) vaddr, std::size_t length) const;
@@ -87,8 +92,7 @@ class Image {
   std::string path_;
   const std::byte* base_ = nullptr;
   std::size_t size_ = 0;
-  dev_t dev_ = 0;
-  ino_t ino_ = 0;
+  struct stat stat_ {};
   std::span<const ElfW(Phdr)> segments_;
   std::span<const ElfW(Dyn)> dynamic_;
   std::span<const char> strings_;

@@ -204,13 +204,15 @@ char* getpass(const char* prompt) {
   static constinit Next<char*(const char*)> real{"getpass"};
   Rank* rank = current();
   if (!rank) return real(prompt);
+  struct Tag {};
+  constexpr std::size_t most = 8192;
+  char* own = buffer_of<Tag>(*rank, most);
   std::scoped_lock guard(the_host->libc_lock);
   char* typed = real(prompt);
   if (!typed) return nullptr;
-  struct Tag {};
-  const std::size_t bytes = strlen(typed) + 1;
-  char* own = buffer_of<Tag>(*rank, bytes);
+  const std::size_t bytes = std::min(strlen(typed), most - 1);
   memcpy(own, typed, bytes);
+  own[bytes] = '\0';
   explicit_bzero(typed, bytes);
   return own;
 }

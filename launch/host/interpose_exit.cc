@@ -8,6 +8,7 @@
 #include <unistd.h>
 #include <weft/host.h>
 
+#include <algorithm>
 #include <cstdio>
 
 #include "host.h"
@@ -119,11 +120,33 @@ int on_exit(void (*function)(int, void*), void* argument) {
   return remember(*rank, {function, nullptr, argument, nullptr});
 }
 
-// Called by every image's destructors for itself. A rank's handlers have run by then.
+// Called by every image's destructors for itself: when a plugin is closed, and at exit, when all
+// handlers have run.
 void __cxa_finalize(void* dso) {
   static constinit Next<void(void*)> real{"__cxa_finalize"};
   Rank* rank = current();
-  if (!rank || !rank->owner(dso)) real(dso);
+  const Loaded* owner = rank ? rank->owner(dso) : nullptr;
+  if (!owner) return real(dso);
+  for (;;) {
+    std::unique_lock guard(rank->lock);
+    auto& all = rank->exit_handlers;
+    const auto last = std::find_if(all.rbegin(), all.rend(), [&](const ExitHandler& h) {
+      return h.dso && rank->owner(h.dso) == owner;
+    });
+    if (last == all.rend()) return;
+    const ExitHandler h = *last;
+    all.erase(std::next(last).base());
+    guard.unlock();
+    if (h.plain) h.plain(h.argument);
+  }
+}
+
+// ld.so does not unload what still has a thread's objects to destroy.
+int __cxa_thread_atexit_impl(void (*function)(void*), void* object, void* dso) {
+  static constinit Next<int(void (*)(void*), void*, void*)> real{"__cxa_thread_atexit_impl"};
+  if (Rank* rank = current())
+    if (const Loaded* owner = rank->owner(dso)) const_cast<Loaded*>(owner)->stays = true;
+  return real(function, object, dso);
 }
 
 #pragma GCC visibility pop

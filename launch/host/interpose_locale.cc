@@ -110,7 +110,7 @@ char* setlocale(int category, const char* name) noexcept {
   Rank* rank = current();
   if (!rank) return real(category, name);
   if (mask_of(category) == 0) return nullptr;
-  std::scoped_lock guard(the_host->libc_lock, rank->lock);
+  std::scoped_lock guard(rank->lock);
   Locale& locale = rank->only<Locale>();
   if (name) {
     const locale_t changed = change(*rank, locale, category, name);

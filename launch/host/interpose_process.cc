@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <new>
 
 #include "host.h"
 #include "libc_environment.h"
@@ -105,32 +106,40 @@ int exec_list(const Arguments& arguments, Exec exec) {
   return -1;
 }
 
-/// A rank that prepares to fork locks what other ranks may hold: its child has no thread of theirs.
-void lock_all() {
+/// A rank that forks locks what other threads may hold: its child has none of them.
+void lock_all(Rank* rank) {
+  if (rank) rank->lock.lock();
   the_host->plugin_lock.lock();
   the_host->libc_lock.lock();
 }
-void unlock_all() {
+void unlock_all(Rank* rank) {
   the_host->libc_lock.unlock();
   the_host->plugin_lock.unlock();
+  if (rank) rank->lock.unlock();
+}
+/// In the child this thread has another number, and a recursive lock's owner is known by that.
+void unlock_all_in_child(Rank* rank) {
+  new (&the_host->libc_lock) std::recursive_mutex;
+  the_host->plugin_lock.unlock();
+  if (rank) new (&rank->lock) std::recursive_mutex;
 }
 
 void before_fork() {
   if (Rank* rank = current())
     for (auto h = rank->fork_handlers.rbegin(); h != rank->fork_handlers.rend(); ++h)
       if (h->before) h->before();
-  lock_all();
+  lock_all(current());
 }
 void in_parent() {
-  unlock_all();
+  unlock_all(current());
   if (Rank* rank = current())
     for (const ForkHandler& h : rank->fork_handlers)
       if (h.in_parent) h.in_parent();
 }
 // The child is the rank, alone. What follows libc's `environ` (exec, above all) must see the rank's.
 void in_child() {
-  unlock_all();
   Rank* rank = current();
+  unlock_all_in_child(rank);
   if (!rank) return;
   environ = rank->environ_array();
   rank->children_usage = {};

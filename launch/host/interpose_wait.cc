@@ -48,20 +48,36 @@ void Children::add(Rank& rank, pid_t child) {
   all_.push_back({child, this_thread(), &rank});
 }
 
+void Children::remove(pid_t child) {
+  std::erase_if(all_, [&](const Child& c) {
+    if (c.pid != child) return false;
+    ended_[ended_count_++ % ended_.size()] = c;
+    return true;
+  });
+}
+
 void Children::forget(pid_t child) {
   const Lock lock(*this);
-  std::erase_if(all_, [&](const Child& c) { return c.pid == child; });
+  remove(child);
 }
 
 void Children::ended(Rank& rank, pid_t child, const struct rusage& used) {
   const Lock lock(*this);
-  std::erase_if(all_, [&](const Child& c) { return c.pid == child; });
+  remove(child);
   add_usage(rank.children_usage, used);
 }
 
 Rank* Children::parent_of(pid_t child) {
   const Lock lock(*this);
   for (const Child& c : all_)
+    if (c.pid == child) return c.rank;
+  return nullptr;
+}
+
+Rank* Children::last_parent_of(pid_t child) {
+  if (Rank* parent = parent_of(child)) return parent;
+  const Lock lock(*this);
+  for (const Child& c : ended_)
     if (c.pid == child) return c.rank;
   return nullptr;
 }
@@ -75,9 +91,9 @@ pid_t Children::next(const Rank& rank, pid_t previous, pid_t maker) {
   return next;
 }
 
-bool has_waitable_child(const Rank& rank) {
+bool find_waitable_child(const Rank& rank, siginfo_t& info) {
   for (pid_t child = 0; (child = the_host->children.next(rank, child)) != 0;) {
-    siginfo_t info{};
+    info.si_pid = 0;
     constexpr int look = WEXITED | WSTOPPED | WCONTINUED | WNOHANG | WNOWAIT;
     if (syscall(SYS_waitid, P_PID, child, &info, look, nullptr) == 0 && info.si_pid == child)
       return true;

@@ -29,7 +29,7 @@ struct Files {
 };
 
 /// The loaded copies' addresses. ld.so appends what it loads to its list, so they follow `map`.
-void find_bases(link_map* map, const Plan& plan, std::deque<Loaded>& loaded, bool rename) {
+void find_bases(link_map* map, const Plan& plan, std::list<Loaded>& loaded, bool rename) {
   auto missing = std::ranges::count(loaded, ElfW(Addr){0}, &Loaded::base);
   for (; map && missing > 0; map = map->l_next)
     for (Loaded& l : loaded) {
@@ -96,8 +96,7 @@ std::string Loader::copy(Rank& rank, int index, int fd) {
   // A plugin may use symbols of its program, which ld.so would look for in the process's own.
   if (rank.program) {
     changes.extra.push_back(rank.program->path);
-    changes.extra.insert(changes.extra.end(), rank.global_plugins.begin(),
-                         rank.global_plugins.end());
+    for (int global : rank.global_plugins) changes.extra.push_back(rank.copy_of(global).path);
   }
   changes.without_relocations = rebase(index) != nullptr;
   return patch(index).write(fd, changes);
@@ -139,10 +138,10 @@ std::vector<int> Loader::missing(const Rank& rank, int top) const {
 }
 
 void* Loader::load(Rank& rank, int top, std::string& error) {
-  const std::size_t begin = rank.loaded.size();
   twins_.find(plan_);
   Files files;
   std::string top_path;
+  std::vector<Loaded*> added;
   for (int index : missing(rank, top)) {
     Loaded loaded;
     loaded.image = index;
@@ -152,10 +151,12 @@ void* Loader::load(Rank& rank, int top, std::string& error) {
               std::to_string(rank.world) + " cannot be made: " + std::strerror(errno) +
               limit_behind(errno);
     if (index == top) top_path = loaded.path;
-    rank.loaded.push_back(std::move(loaded));
+    loaded.stays = plan_.images[index].image->is_never_unloaded();
+    if (rank.program) loaded.also_needs = rank.global_plugins;
+    added.push_back(&rank.loaded.emplace_back(std::move(loaded)));
   }
-  for (std::size_t i = begin; i < rank.loaded.size() && error.empty(); i++)
-    error = copy(rank, rank.loaded[i].image, files.fds[i - begin]);
+  for (std::size_t i = 0; i < added.size() && error.empty(); i++)
+    error = copy(rank, added[i]->image, files.fds[i]);
 
   void* handle = nullptr;
   if (error.empty() && !(handle = dlopen(top_path.c_str(), RTLD_NOW | RTLD_LOCAL)))
@@ -167,10 +168,10 @@ void* Loader::load(Rank& rank, int top, std::string& error) {
   }
   if (error.empty()) relocate(rank);
   if (error.empty() && top == 0) fixups(0).place_variables(rank, rank.copy_of(0));
-  for (std::size_t i = begin; i < rank.loaded.size() && error.empty(); i++)
-    error = fixups(rank.loaded[i].image).apply(rank, rank.loaded[i], patch(rank.loaded[i].image));
+  for (Loaded* l : added)
+    if (error.empty()) error = fixups(l->image).apply(rank, *l, patch(l->image));
   if (error.empty()) return handle;
-  rank.loaded.resize(begin);
+  for (std::size_t i = added.size(); i > 0; i--) rank.loaded.pop_back();
   return nullptr;
 }
 

@@ -14,7 +14,7 @@
 
 #include <atomic>
 #include <cstddef>
-#include <deque>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -38,6 +38,17 @@ struct Loaded {
   Function init = nullptr, fini = nullptr;
   std::vector<Constructor> preinit, constructors;
   std::vector<Function> destructors;  // in the order of the table: run backwards
+  bool initialised = false;           // its constructors ran, or run
+  bool finished = false;              // so did its destructors, when it was closed
+  bool stays = false;                 // dlclose does not take it away
+  std::vector<int> also_needs;        // images, beyond what the plan says
+};
+
+/// What dlopen has returned to a rank.
+struct Plugin {
+  int image;
+  void* handle;  // ld.so's
+  unsigned count;
 };
 
 struct ExitHandler {
@@ -76,9 +87,10 @@ struct Rank {
   FILE* streams[3] = {};           // as made by the host
   std::unordered_set<FILE*> files;  // those it has open, the three above included
 
-  std::deque<Loaded> loaded;                // in initialisation order; references stay valid
-  std::vector<std::string> global_plugins;  // copies that later plugins may use symbols of
-  std::size_t initialised = 0;              // so many of `loaded` have run their constructors
+  std::list<Loaded> loaded;         // in initialisation order
+  std::vector<Plugin> plugins;      // that are open
+  std::vector<int> global_plugins;  // images that later plugins may use symbols of
+  bool unloads = false;             // inside dlclose
   const Loaded* program = nullptr;
   ElfW(Addr) entry = 0;
   int (*main)(int, char**, char**) = nullptr;
@@ -86,12 +98,14 @@ struct Rank {
   std::size_t tls_file_bytes = 0, tls_bytes = 0, tls_align = 1;
 
   void* main_result = nullptr;  // of pthread_exit on the main thread
+  std::mutex only_lock;
   std::vector<std::shared_ptr<void>> onlies;
 
   jmp_buf begin, end;  // into rank_thread.cc
   int status = 0;
   int how = 0;                // enum weft_host_how
-  std::recursive_mutex lock;  // exit handlers, environment, files, plugins
+  // exit handlers, environment, files, plugins; before the host's locks
+  std::recursive_mutex lock;
   std::vector<ExitHandler> exit_handlers;
   std::vector<ForkHandler> fork_handlers;
   Members members;
@@ -112,7 +126,7 @@ struct Rank {
   /// keeps between calls.
   template <class T>
   T& only() {
-    std::scoped_lock guard(lock);
+    std::scoped_lock guard(only_lock);
     if (onlies.size() <= only_index<T>) onlies.resize(only_index<T> + 1);
     auto& p = onlies[only_index<T>];
     if (!p) p = std::make_shared<T>();

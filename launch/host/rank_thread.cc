@@ -175,13 +175,22 @@ void adopt_thread(Rank& rank) {
 void run_constructors(Rank& rank) {
   const int argc = static_cast<int>(rank.arguments.size()) - 1;
   char** argv = rank.arguments.data();
-  if (rank.initialised == 0)
+  if (!rank.loaded.front().initialised)
     for (auto f : rank.program->preinit) f(argc, argv, rank.environ_array());
-  while (rank.initialised < rank.loaded.size()) {
-    Loaded& l = rank.loaded[rank.initialised++];
+  for (Loaded& l : rank.loaded) {  // one may load more, and initialises it itself
+    if (std::exchange(l.initialised, true)) continue;
     if (l.init) l.init();
     for (auto f : l.constructors) f(argc, argv, rank.environ_array());
   }
+}
+
+void run_destructors(Loaded& l) {
+  while (!l.destructors.empty()) {
+    auto f = l.destructors.back();
+    l.destructors.pop_back();
+    f();
+  }
+  if (auto f = std::exchange(l.fini, nullptr)) f();
 }
 
 void run_exit_handlers(Rank& rank) {
@@ -199,14 +208,7 @@ void run_exit_handlers(Rank& rank) {
     if (h.plain) h.plain(h.argument);
     if (h.with_status) h.with_status(rank.status, h.argument);
   }
-  for (auto l = rank.loaded.rbegin(); l != rank.loaded.rend(); ++l) {
-    while (!l->destructors.empty()) {
-      auto f = l->destructors.back();
-      l->destructors.pop_back();
-      f();
-    }
-    if (auto f = std::exchange(l->fini, nullptr)) f();
-  }
+  for (auto l = rank.loaded.rbegin(); l != rank.loaded.rend(); ++l) run_destructors(*l);
   flush_at_exit(rank);
 }
 

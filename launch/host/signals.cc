@@ -105,50 +105,93 @@ bool has_handler(const struct sigaction& action) {
 
 /// A signal about a child, or from one, is its parent's. Several signals may have become one, so
 /// others whose children have something to tell get it too.
-bool concerns(const Rank& rank, int signal, const siginfo_t& info) {
+bool concerns(const Rank& rank, const Rank* parent, int signal, siginfo_t& info) {
   if (signal == SIGCHLD && ignores_children(rank)) reap_children(rank);
   if (info.si_code != SI_USER && signal != SIGCHLD) return true;
-  const Rank* parent = the_host->children.parent_of(info.si_pid);
-  return !parent || parent == &rank || (signal == SIGCHLD && has_waitable_child(rank));
+  return !parent || parent == &rank || (signal == SIGCHLD && find_waitable_child(rank, info));
 }
 
-// On a thread of no rank: the signal was sent to the process.
-void pass_on(int signal, const siginfo_t& info) {
-  bool wanted = false;
+// A signal that is passed on says so in its code, and what its code was in a field that nobody uses.
+constexpr int passed_on = -0x5746;
+
+void send_to(const Rank& rank, int signal, siginfo_t info) {
+  info.si_errno = info.si_code;
+  info.si_code = passed_on;
+  syscall(SYS_rt_tgsigqueueinfo, the_host->pid, rank.thread_id, signal, &info);
+}
+
+void deliver(Rank& rank, int signal, siginfo_t* info, void* context) {
+  struct sigaction& slot = rank.actions[signal];
+  const struct sigaction action = slot;
+  if (has_handler(action)) {
+    if (action.sa_flags & static_cast<int>(SA_RESETHAND)) {
+      slot.sa_handler = SIG_DFL;
+      slot.sa_flags &= ~SA_SIGINFO;
+    }
+    call_handler(action, signal, info, context);
+  } else if (action.sa_handler == SIG_DFL && !is_harmless_by_default(signal)) {
+    die(&rank, signal);
+  } else if (action.sa_handler == SIG_IGN && is_fault(signal) && info->si_code > 0) {
+    die(&rank, signal);  // the kernel does not let a real fault be ignored
+  }
+}
+
+/// Whether a signal that arrived on a thread of a rank is meant for that thread. The kernel gives
+/// one for the process to the main thread, or to any other while that one is busy.
+bool is_for_thread(int signal, const siginfo_t& info) {
+  if (!in_host_process()) return true;
+  switch (info.si_code) {
+    case SI_TKILL:
+    case SI_TIMER:  // timers of ranks signal threads
+      return true;
+    case SI_QUEUE:
+      return rank_of_process(info.si_pid) != nullptr;
+    case SI_USER:
+      return info.si_pid == the_host->pid;  // the kernel's SIGPIPE
+    default:
+      return is_fault(signal);
+  }
+}
+
+// The signal was sent to the process.
+void pass_on(int signal, const siginfo_t* info, void* context) {
+  const Rank* parent = the_host->children.last_parent_of(info->si_pid);
+  bool wanted = false, here = false;
+  siginfo_t for_here{};
   for (auto& rank : the_host->ranks) {
     const struct sigaction& action = rank->actions[signal];
-    if (!concerns(*rank, signal, info)) continue;
-    const pid_t thread = rank->thread_id;
-    if (thread == 0) continue;
+    siginfo_t own = *info;
+    if (!concerns(*rank, parent, signal, own) || rank->thread_id == 0) continue;
     if (!has_handler(action) && action.sa_handler == SIG_DFL && !is_harmless_by_default(signal)) {
       die(nullptr, signal);  // as it would kill that rank's process
       return;
     }
     wanted = true;
-    if (has_handler(action)) syscall(SYS_tgkill, the_host->pid, thread, signal);
+    if (rank.get() == current()) {
+      here = true;
+      for_here = own;
+    } else if (has_handler(action)) {
+      send_to(*rank, signal, own);
+    }
   }
   if (!wanted && !is_harmless_by_default(signal)) die(nullptr, signal);
+  if (here) deliver(*current(), signal, &for_here, context);
 }
 
 void dispatch(int signal, siginfo_t* info, void* context) {
   const int saved = errno;
   Rank* rank = current();
-  if (!rank && !is_fault(signal)) {
-    pass_on(signal, *info);
-  } else if (!rank) {
-    die(nullptr, signal);
-  } else {
-    struct sigaction& slot = rank->actions[signal];
-    const struct sigaction action = slot;
-    if (has_handler(action)) {
-      if (action.sa_flags & static_cast<int>(SA_RESETHAND)) slot.sa_handler = SIG_DFL;
-      call_handler(action, signal, info, context);
-    } else if (action.sa_handler == SIG_DFL && !is_harmless_by_default(signal)) {
-      die(rank, signal);
-    } else if (action.sa_handler == SIG_IGN && is_fault(signal) && info->si_code > 0) {
-      die(rank, signal);  // the kernel does not let a real fault be ignored
-    }
+  const bool was_passed_on = info->si_code == passed_on;
+  if (was_passed_on) {
+    info->si_code = info->si_errno;
+    info->si_errno = 0;
   }
+  if (rank && (was_passed_on || is_for_thread(signal, *info)))
+    deliver(*rank, signal, info, context);
+  else if (!rank && is_fault(signal))
+    die(nullptr, signal);
+  else
+    pass_on(signal, info, context);
   errno = saved;
 }
 

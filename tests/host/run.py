@@ -127,6 +127,12 @@ count("exit_quick_no_flush", "host_exits", 3, r"rank 1 begins", 0, "_exit", stat
 count("exit_in_handler", "host_exits", 3, r"(first|second) handler of|destructor of", 9, "again", status=6)
 count("exit_hook", "host_exits", 3, r"hook: rank 1 exited 3 how 0", 1, "exit", status=3,
       env={"STANDIN_TELL": "1"})
+count("exit_by_pthread_exit", "host_exits", 3, r"(first|second) handler of|destructor of", 9, "pthread_exit")
+count("exit_of_last_thread", "host_exits", 3, r"thread of rank 1 returns", 1, "pthread_exit")
+count("exit_of_last_thread_hook", "host_exits", 3, r"hook: rank 1 exited 0 how 0", 1, "pthread_exit",
+      env={"STANDIN_TELL": "1"})
+count("exit_quick_handlers", "host_exits", 3, r"^quick handler of rank 1$", 1, "quick_exit", status=9)
+count("exit_quick_no_others", "host_exits", 3, r"(first|second) handler of|destructor of", 6, "quick_exit", status=9)
 count("exit_on_thread", "host_exits", 3, r"rank 1: exit\(8\) on a thread", 1, "thread", status=8)
 count("abort", "host_exits", 3, r"^weft: rank 1: killed by signal 6 \(SIGABRT\) in .*host_exits$", 1,
       "abort", status=-signal.SIGABRT)

@@ -21,6 +21,14 @@ static void again(void) {
 static void* exit_on_thread(void* p) {
   exit(8);
 }
+static void* end_late(void* p) {
+  usleep(100000);
+  printf(" thread of rank %d returns\n", t_rank());
+  return p;
+}
+static void quick(void) {
+  fprintf(stderr, "quick handler of rank %d\n", t_rank());
+}
 __attribute__((destructor)) static void end(void) {
   fprintf(stderr, "destructor of rank %d\n", t_rank());
 }
@@ -41,6 +49,15 @@ static __attribute__((noinline)) void deep(int n, const char* how) {
   }
   if (!strcmp(how, "exit")) exit(3);
   if (!strcmp(how, "_exit")) _exit(4);
+  if (!strcmp(how, "pthread_exit")) {
+    pthread_t t;
+    pthread_create(&t, 0, end_late, 0);
+    pthread_exit(0);
+  }
+  if (!strcmp(how, "quick_exit")) {
+    at_quick_exit(quick);
+    quick_exit(9);
+  }
   if (!strcmp(how, "again")) {
     atexit(again);
     exit(5);

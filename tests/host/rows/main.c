@@ -6,7 +6,8 @@
 #include "rows.h"
 
 static const struct row* const tables[] = {file_rows, process_rows, time_rows,
-                                         locale_rows, name_rows, text_rows};
+                                         locale_rows, name_rows, text_rows,
+                                         library_rows};
 
 int row_failed(const char* condition, const char* file, int line) {
   char text[400];

@@ -119,9 +119,13 @@ static void* wait_on_thread(void* status) {
 static void* make_on_thread(void* code) {
   return (void*)(long)make_child((int)(long)code);
 }
-static int reaped;
-static void reap(int s) {
+static int reaped, strange;
+static pid_t made[3];
+static void reap(int s, siginfo_t* info, void* context) {
   int status;
+  int known = 0;
+  for (int i = 0; i < 3; i++) known += info->si_pid == made[i];
+  strange += info->si_code != CLD_EXITED || known != 1;
   while (waitpid(-1, &status, WNOHANG) > 0) reaped++;
 }
 
@@ -165,13 +169,18 @@ static int children(int r) {
   t_barrier();
 
   /* by a handler; and one rank ignores its children */
-  signal(SIGCHLD, r == 0 ? SIG_IGN : reap);
+  struct sigaction action = {.sa_sigaction = reap, .sa_flags = SA_SIGINFO};
+  if (r == 0)
+    signal(SIGCHLD, SIG_IGN);
+  else
+    sigaction(SIGCHLD, &action, 0);
   t_barrier();
-  for (int i = 0; i < 3; i++) make_child(code);
+  for (int i = 0; i < 3; i++) made[i] = make_child(code);
   if (r == 0) CHECK(wait(&status) == -1 && errno == ECHILD);
   for (int i = 0; r != 0 && i < 500 && reaped < 3; i++) usleep(10000);
-  CHECK(reaped == (r == 0 ? 0 : 3));
-  signal(SIGCHLD, reap);
+  CHECK(reaped == (r == 0 ? 0 : 3) && strange == 0);
+  t_barrier();
+  if (r == 0) sigaction(SIGCHLD, &action, 0);
   CHECK(system("exit 3") == 3 << 8);
   t_barrier();
   return 1;
