@@ -59,6 +59,7 @@ void make_host_command(Process& process, const Options& options,
     argv.emplace_back("--stack");
     argv.push_back(std::to_string(options.stack_bytes));
   }
+  if (options.mode == RankMode::automatic) argv.emplace_back("--or-processes");
   argv.emplace_back("--");
   argv.insert(argv.end(), process.argv.begin(), process.argv.end());
   hand_over_tools(process);

@@ -44,12 +44,12 @@ Input::Input(Reader reader, Terminal& terminal)
 
 Input::~Input() {
   ::close(null_);
-  ranks_started();
+  close_readers_ends();
   close();
 }
 
 void Input::type_into(int keys) {
-  ranks_started();
+  close_readers_ends();
   ::close(pipe_[1]);
   pipe_[1] = keys;
   types_ = true;
@@ -65,6 +65,11 @@ int Input::for_ranks(int first, int count) {
 }
 
 void Input::ranks_started() {
+  begun_ = true;
+  close_readers_ends();
+}
+
+void Input::close_readers_ends() {
   for (int* fd : {&pipe_[0], &own_file_}) {
     if (*fd >= 0) ::close(*fd);
     *fd = -1;
@@ -72,7 +77,7 @@ void Input::ranks_started() {
 }
 
 void Input::see_to_terminal() {
-  if (types_ && !ended_) terminal_.take();
+  if (types_ && begun_ && !ended_) terminal_.take();
 }
 
 pollfd Input::wants_read() const {

@@ -31,7 +31,8 @@ class Input {
   int for_ranks(int first, int count);
   /// What others get: nothing to read.
   int for_others() const { return null_; }
-  /// All have started: our copies of what they read are no longer needed.
+  /// All have started: what is typed is passed on from now, and our copies of what ranks read are
+  /// no longer needed.
   void ranks_started();
 
   /// The terminal may become ours at any time: see to it again after a while.
@@ -48,8 +49,9 @@ class Input {
   void close();
 
  private:
-  bool can_take() const { return is_terminal_ && !ended_ && waiting_.empty(); }
+  bool can_take() const { return is_terminal_ && begun_ && !ended_ && waiting_.empty(); }
   void write();
+  void close_readers_ends();
 
   Reader reader_;
   Terminal& terminal_;
@@ -58,7 +60,7 @@ class Input {
   int pipe_[2] = {-1, -1};
   bool is_terminal_;
   bool types_ = false;  // pipe_[1] is our side of the reader's terminal
-  bool ended_ = false;
+  bool begun_ = false, ended_ = false;
   bool hung_up_ = false;
   std::string waiting_;
 };

@@ -130,6 +130,16 @@ int usable_cpus() {
   return quota > 0 ? std::min(cpus, quota) : cpus;
 }
 
+std::vector<Process> as_processes(const Options& options, const Process& host, memory::Job& job) {
+  const std::string no_directory;
+  Planner planner(options, job, no_directory);
+  Plan plan;
+  for (std::size_t i = 0; i < options.programs.size(); ++i)
+    planner.add(options.programs[i], {host.program, false, ""}, static_cast<int>(i), plan);
+  const auto begin = plan.processes.begin() + host.first;
+  return {begin, begin + host.count};
+}
+
 Plan make_plan(const Options& options, const std::vector<Runnable>& runnables, memory::Job& job,
                const std::string& debug_directory) {
   Plan plan;

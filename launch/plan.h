@@ -39,4 +39,7 @@ int usable_cpus();
 Plan make_plan(const Options& options, const std::vector<Runnable>& runnables, memory::Job& job,
                const std::string& debug_directory);
 
+/// The ranks of `host`, a process of a plan that was made with the same options, as processes.
+std::vector<Process> as_processes(const Options& options, const Process& host, memory::Job& job);
+
 }  // namespace weft::launch

@@ -35,6 +35,7 @@ using std::chrono::milliseconds;
 constexpr milliseconds before_kill{200};       // between SIGTERM and SIGKILL
 constexpr milliseconds after_interrupt{1000};  // a rank died of the user's signal; the others' time
 constexpr milliseconds terminal_check{250};    // is the terminal ours again?
+constexpr milliseconds host_check{10};         // have its ranks begun?
 constexpr milliseconds before_leaving{500};    // a pipe that does not end although all ranks did
 constexpr std::time_t forever_s = 1 << 30;
 
@@ -91,6 +92,9 @@ class Run {
   void start_debugger(const std::string& command);
   void take_ends();
   void take_end(std::size_t index, int status);
+  bool may_be_replaced(const Process& process);
+  bool start_as_processes(std::size_t index);
+  void release_input();
   void check_clocks();
 
   void signal_all(int signal);
@@ -107,6 +111,8 @@ class Run {
   Hangs hangs_;
   Terminal terminal_;
   Input input_;
+  bool input_is_released_ = false;
+  int spare_input_ = -1;  // the reader's end of its terminal, for a process in place of its host
   Output output_;
   Lifeline lifeline_;
   std::vector<Child> children_;  // as plan_.processes
@@ -207,6 +213,7 @@ bool Run::start(std::size_t index) {
   }
   const int error = errno;
   if (pid > 0) {
+    if (streams.in >= 0 && may_be_replaced(process)) std::swap(spare_input_, streams.in);
     children_[index] = {pid, true};
     ++running_;
     return true;
@@ -328,7 +335,7 @@ void Run::look_for_hangs() {
 void Run::take_end(std::size_t index, int status) {
   children_[index].running = false;
   --running_;
-  if (stage_ != Stage::running) return;
+  if (stage_ != Stage::running || start_as_processes(index)) return;
   const Process& process = plan_.processes[index];
   const Outcome outcome = judge(job_, {process.first, process.count, children_[index].pid,
                                        process.name, status, running_ > 0});
@@ -343,6 +350,42 @@ void Run::take_end(std::size_t index, int status) {
   } else if (exit_code_ == 0) {
     exit_code_ = outcome.exit_code;
   }
+}
+
+/// A host whose ranks have not begun; processes may take their place.
+bool Run::may_be_replaced(const Process& process) {
+  if (!process.is_host || options_.mode != RankMode::automatic) return false;
+  return job_.entry(process.first).hosting.load(std::memory_order_relaxed) !=
+         memory::Hosting::begun;
+}
+
+/// If the process was a host that could not run its program, and may be replaced.
+bool Run::start_as_processes(std::size_t index) {
+  const Process host = plan_.processes[index];
+  memory::RankEntry& entry = job_.entry(host.first);
+  // acquire: the text was written before (pairs with the release of the host)
+  const memory::Hosting hosting = entry.hosting.load(std::memory_order_acquire);
+  if (!may_be_replaced(host) || hosting != memory::Hosting::refused) return false;
+  output_.say("weft: ranks of " + host.name + " are processes: " + entry.message);
+  entry.message[0] = '\0';
+  entry.hosting.store(memory::Hosting::begun, std::memory_order_relaxed);  // somebody's; not again
+  for (Process& process : as_processes(options_, host, job_)) {
+    plan_.processes.push_back(std::move(process));
+    children_.emplace_back();
+    if (!start(plan_.processes.size() - 1)) break;
+  }
+  return true;
+}
+
+/// Our copies of what ranks read are no longer needed when nobody is to be started any more.
+void Run::release_input() {
+  if (input_is_released_ ||
+      std::ranges::any_of(plan_.processes, [&](const Process& p) { return may_be_replaced(p); }))
+    return;
+  input_is_released_ = true;
+  input_.ranks_started();
+  if (spare_input_ >= 0) close(spare_input_);
+  spare_input_ = -1;
 }
 
 void Run::take_ends() {
@@ -387,6 +430,7 @@ timespec Run::wait_time() const {
   consider(kill_at_);
   consider(wake_at_);
   consider(output_.next());
+  if (!input_is_released_) consider(Clock::now() + host_check);
   if (input_.wants_checks()) consider(Clock::now() + terminal_check);
   if (hangs_.next_ns() > 0 && stage_ == Stage::running && running_ > 0)
     consider(Clock::time_point(std::chrono::nanoseconds(hangs_.next_ns())));
@@ -439,8 +483,10 @@ int Run::operator()() {
     deadline_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(
                                    std::chrono::duration<double>(options_.timeout_s));
   start_all();
-  input_.ranks_started();
-  while (running_ > 0) poll_once();
+  while (running_ > 0) {
+    release_input();
+    poll_once();
+  }
   deadline_.reset();
   kill_at_.reset();
   finish_output();

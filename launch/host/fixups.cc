@@ -93,16 +93,19 @@ void Fixups::find_definitions() {
 
 namespace {
 
-/// Address of a variable of a library that all ranks share; 0 if that has none of this name.
-ElfW(Addr) find_shared(const std::string& name, const Image::Version& version) {
-  void* library = RTLD_DEFAULT;
-  if (!version.library.empty())
-    library = dlopen(std::string(version.library).c_str(), RTLD_LAZY | RTLD_NOLOAD);
-  if (!library && !version.library.empty()) library = RTLD_DEFAULT;
-  void* found = nullptr;
-  if (!version.name.empty()) found = dlvsym(library, name.c_str(), std::string(version.name).c_str());
+ElfW(Addr) find_in(void* library, const std::string& name, const std::string& version) {
+  void* found = version.empty() ? nullptr : dlvsym(library, name.c_str(), version.c_str());
   if (!found) found = dlsym(library, name.c_str());
   return reinterpret_cast<ElfW(Addr)>(found);
+}
+
+/// Address of a variable of a library that all ranks share; 0 if that has none of this name.
+ElfW(Addr) find_shared(const std::string& name, const Image::Version& version) {
+  const std::string wanted(version.name);
+  if (!version.library.empty())
+    if (void* library = dlopen(std::string(version.library).c_str(), RTLD_LAZY | RTLD_NOLOAD))
+      if (const ElfW(Addr) found = find_in(library, name, wanted)) return found;
+  return find_in(RTLD_DEFAULT, name, wanted);
 }
 
 }  // namespace

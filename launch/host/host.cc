@@ -10,6 +10,7 @@
 #include <limits.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <weft/host.h>
 
@@ -23,6 +24,7 @@
 #include "settings.h"
 
 #pragma weak weft_host_attach
+#pragma weak weft_host_refused
 
 namespace weft::host {
 
@@ -32,8 +34,11 @@ namespace {
 
 constexpr int refused = 90;
 
-int refuse(const std::string& reason) {
-  fprintf(stderr, "weft: ranks cannot be threads: %s\n", reason.c_str());
+int refuse(const Settings& s, const std::string& reason) {
+  if (s.or_processes && weft_host_refused)
+    weft_host_refused(s.job_descriptor, s.first_rank, reason.c_str());
+  else
+    fprintf(stderr, "weft: ranks cannot be threads: %s\n", reason.c_str());
   return refused;
 }
 
@@ -184,12 +189,40 @@ std::string prepare(const Settings& s, char** argv) {
   return {};
 }
 
+/// Load the program as if to run it, in a child: ld.so does not survive every file. Prints why it
+/// cannot run, if so.
+int check(const Settings& s, char** argv) {
+  int ends[2];
+  std::string reason;
+  if (pipe2(ends, O_CLOEXEC) != 0) return refused;
+  const pid_t child = fork();
+  if (child == 0) {
+    reason = prepare(s, argv);
+    const auto bytes = static_cast<ssize_t>(reason.size());
+    _exit(write(ends[1], reason.data(), reason.size()) == bytes ? 0 : refused);
+  }
+  close(ends[1]);
+  char text[1024];
+  for (ssize_t n; (n = read(ends[0], text, sizeof text)) > 0;)
+    reason.append(text, static_cast<std::size_t>(n));
+  int status = 0;
+  waitpid(child, &status, 0);
+  if (reason.empty() && status == 0) return 0;
+  if (reason.empty()) reason = s.arguments[0] + " is damaged: the dynamic linker fails on it";
+  printf("%s\n", reason.c_str());
+  return refused;
+}
+
 /// Start all ranks' threads, and let them run when all exist. "" or an error text.
 std::string start_ranks() {
   for (auto& rank : the_host->ranks)
     if (auto e = start(*rank); !e.empty()) return e;
   const std::size_t all = the_host->ranks.size();
   for (std::size_t n = 0; (n = the_host->isolated) < all;) the_host->isolated.wait(n);
+  if (weft_host_attach) {  // the library makes itself ready while no rank runs
+    weft_host_attach(the_host->ranks.front()->world);
+    weft_host_attach(-1);
+  }
   the_host->may_run = true;
   the_host->may_run.notify_all();
   the_host->descriptors.close_all();  // so that a rank's pipes end when it does
@@ -217,19 +250,9 @@ extern "C" [[gnu::visibility("default")]] int weft_rankhost_main(int argc, char*
   the_host->program = settings.arguments[0];
   the_host->pid = getpid();
   the_host->has_launcher = settings.job_descriptor >= 0;
-  if (settings.check_only) {
-    const std::string reason = make_plan(find_program(settings.arguments[0]), settings.tools,
-                                         is_shared_here, the_host->plan);
-    if (reason.empty()) return 0;
-    printf("%s\n", reason.c_str());
-    return refused;
-  }
+  if (settings.check_only) return check(settings, argv);
   std::string error = prepare(settings, argv);
   if (error.empty()) {
-    if (weft_host_attach) {  // the library makes itself ready while there is one thread
-      weft_host_attach(settings.first_rank);
-      weft_host_attach(-1);
-    }
     install_fault_handlers();
     handle_forks();
     error = start_ranks();
@@ -238,6 +261,5 @@ extern "C" [[gnu::visibility("default")]] int weft_rankhost_main(int argc, char*
     for (auto& rank : the_host->ranks) pthread_join(rank->thread, nullptr);
   if (!the_host->own_directory.empty()) remove_directory(the_host->own_directory);
   if (error.empty()) return the_host->first_failure;
-  const int status = refuse(error);
-  _exit(status);  // threads of ranks may wait for the others
+  _exit(refuse(settings, error));  // threads of ranks may wait for the others
 }

@@ -185,7 +185,7 @@ Patch::Content Patch::make_content(const Changes& changes) const {
   for (ElfW(Dyn) d : image_.dynamic()) {
     if (is_initialiser(d.d_tag) || d.d_tag == DT_SONAME) continue;
     if (changes.without_relocations && is_relocation(d.d_tag)) continue;
-    if (d.d_tag == DT_FLAGS_1) d.d_un.d_val &= ~ElfW(Xword){DF_1_PIE};
+    if (d.d_tag == DT_FLAGS_1) d.d_un.d_val &= ~ElfW(Xword){DF_1_PIE | DF_1_NOOPEN};
     if (d.d_tag == DT_NEEDED) d.d_un.d_val = new_name(image_.string(d.d_un.d_val), d.d_un.d_val);
     out.dynamic.push_back(d);
   }

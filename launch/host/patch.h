@@ -6,7 +6,7 @@
 // debuggers compare its address with the original file's.
 //
 // What differs from the original, and why:
-//   DF_1_PIE           cleared: ld.so refuses to dlopen a program
+//   DF_1_PIE, _NOOPEN  cleared: ld.so refuses to dlopen a program, and what was linked to forbid it
 //   PT_TLS (program)   removed: its thread-local data lies where a program's lies, at the thread
 //                      pointer (rank_thread.cc); ld.so would put it elsewhere
 //   DT_INIT, DT_FINI…  removed: constructors must run on the rank's thread, after COPY relocations

@@ -208,8 +208,12 @@ std::string make_plan(const std::string& path, const std::vector<std::string>& t
 std::string add_library(Plan& plan, Search& search, const std::string& path,
                         const IsShared& is_shared) {
   Builder builder(plan, search, is_shared);
+  const std::size_t known = plan.images.size();
   builder.add(path, path);
-  return builder.reason();
+  std::string reason = builder.reason();
+  for (std::size_t i = known; i < plan.images.size() && reason.empty(); i++)
+    reason = refuse_image(*plan.images[i].image);
+  return reason;
 }
 
 Preload split_preload(const std::string& value, const std::string& program,

@@ -253,6 +253,14 @@ extern "C" [[gnu::visibility("default")]] void weft_host_arguments(int world_ran
     }
 }
 
+extern "C" [[gnu::visibility("default")]] void weft_host_flush() {
+  weft::host::Rank* rank = weft::host::current();
+  FILE* out = rank ? rank->stream(weft::host::var_stdout) : stdout;
+  if (!out || ftrylockfile(out) != 0) return;
+  fflush_unlocked(out);
+  funlockfile(out);
+}
+
 // A program's own _start calls this with its main; on a rank's thread that is all we want of it.
 extern "C" [[gnu::visibility("default")]] int __libc_start_main(int (*main)(int, char**, char**),
                                                                 int argc, char** argv,

@@ -12,6 +12,8 @@ namespace weft::host {
 
 /// From the program's own file: how it was linked and what it exports.
 std::string refuse_program(const Image& program);
+/// From any image of a rank: what it asks of the C library.
+std::string refuse_image(const Image& image);
 /// From the program and its libraries together, and from this system.
 std::string refuse_closure(const Plan& plan);
 

@@ -52,6 +52,8 @@ std::string Settings::read(int argc, char** argv) {
       debug = true;
     } else if (option == "--check") {
       check_only = true;
+    } else if (option == "--or-processes") {
+      or_processes = true;
     } else if (option == "--stack" && i + 1 < argc) {
       stack_bytes = std::strtoull(argv[++i], nullptr, 0);
       if (stack_bytes < 64 * 1024)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What mpiexec tells the rank host: the command line `weft-rankhost [--debug] [--stack BYTES]
-// [--check] -- program argument…` and the variables WEFT_JOB and WEFT_HOST_*. Ranks see none of it.
+// [--check] [--or-processes] -- program argument…` and the variables WEFT_JOB and WEFT_HOST_*. Ranks see none of it.
 #pragma once
 
 #include <string>
@@ -12,6 +12,7 @@ namespace weft::host {
 struct Settings {
   bool check_only = false;
   bool debug = false;
+  bool or_processes = false;           // mpiexec starts processes if we cannot run the program
   std::size_t stack_bytes = 0;         // 0: as the process's limit says
   std::vector<std::string> arguments;  // [0] is the program as the user named it
   int job_descriptor = -1;             // WEFT_JOB=<fd>,<first>,<count>; -1: no launcher

@@ -31,6 +31,10 @@ enum class RankState : std::uint32_t {
   absent = 4  // ended without MPI_Init (hang/absence.h)
 };
 
+/// Of a host's first rank: how far the host has come. `refused`: it has not begun to run its ranks,
+/// and if it ends, the message says why it cannot.
+enum class Hosting : std::uint32_t { unknown = 0, refused = 1, begun = 2 };
+
 /// What everybody may know about a rank. Written by the rank itself unless it says otherwise.
 struct alignas(64) RankEntry {
   std::int32_t appnum;            // launcher: which of the `:` separated programs
@@ -38,6 +42,7 @@ struct alignas(64) RankEntry {
   std::atomic<std::int32_t> pid;  // process that hosts the rank; 0 before it attached
   std::atomic<RankState> state;
   std::atomic<std::int32_t> contexts;  // communication contexts that the rank has opened
+  std::atomic<Hosting> hosting;
   std::atomic<std::uint32_t>
       aborted;  // 1 after MPI_Abort or a fatal error (release; text is valid)
   std::atomic<std::int32_t> abort_code;

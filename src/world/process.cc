@@ -23,6 +23,8 @@
 #include "world/pmi1.h"
 #include "world/rank.h"
 
+#pragma weak weft_host_flush
+
 namespace weft {
 
 Counters Rank::all_counters() {
@@ -110,6 +112,15 @@ Rank* hosted(int world_rank) {
                                                         : nullptr;
 }
 
+// Output the program wrote before it failed should not be lost; but a stream that somebody is
+// blocked on must not stop us. As threads, ranks have streams that this library does not know.
+void flush_output() {
+  if (weft_host_flush != nullptr) return weft_host_flush();
+  if (ftrylockfile(stdout) != 0) return;
+  fflush_unlocked(stdout);
+  funlockfile(stdout);
+}
+
 }  // namespace
 
 Process& process() {
@@ -124,12 +135,7 @@ Rank* current_rank_slow() {
 }
 
 void abort_job(Rank* rank, int code, const char* message) {
-  // Output the program wrote before it failed should not be lost; but a stream that somebody is
-  // blocked on must not stop us.
-  if (ftrylockfile(stdout) == 0) {
-    fflush_unlocked(stdout);
-    funlockfile(stdout);
-  }
+  flush_output();
   if (rank != nullptr) {
     memory::RankEntry& entry = rank->entry();
     std::snprintf(entry.message, sizeof entry.message, "%s", message);
@@ -184,6 +190,17 @@ extern "C" void weft_host_rank_exited(int world_rank, int status, int how) {
                 program_invocation_short_name, status, how == WEFT_HOST_QUIT ? " by _exit" : "",
                 left_early ? " without calling MPI_Finalize" : "");
   world::abort_job(rank, status != 0 ? status : 1, text);
+}
+
+extern "C" void weft_host_refused(int fd, int first_rank, const char* reason) {
+  const Result<memory::Job*> job = memory::Job::open(dup(fd));
+  if (job.err) return;
+  memory::RankEntry& entry = job.value->entry(first_rank);
+  std::snprintf(entry.message, sizeof entry.message, "%s", reason != nullptr ? reason : "");
+  // release: the text is there. pairs with the launcher's reading
+  entry.hosting.store(reason != nullptr ? memory::Hosting::refused : memory::Hosting::begun,
+                      std::memory_order_release);
+  delete job.value;
 }
 
 extern "C" void weft_host_abort(int world_rank, int status, int signal) {

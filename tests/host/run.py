@@ -219,6 +219,77 @@ def refuse_python(host):
     expect(code == 90 and re.search("Python|-no-pie", output), output)
 
 
+def build(host, name, source, *flags):
+    """A program in the scratch directory, built as a user would; None if it cannot be."""
+    path = os.path.join(host.scratch, name)
+    here = os.path.dirname(os.path.abspath(__file__))
+    command = ["cc", "-w", "-I" + here, "-x", "c", "-", "-o", path, "-L" + host.programs, "-lhost_standin",
+               "-Wl,-rpath," + host.programs, *flags]
+    return path if subprocess.run(command, input=source, text=True, capture_output=True).returncode == 0 else None
+
+
+@case
+def refuse_functions(host):
+    """What the table says is refused: each function, by a sentence that names it."""
+    names = {f for _, functions, verdict in documented_rows() if verdict == "refused" for f in re.findall(r"`(\w+)`", functions)}
+    expect(len(names) > 20, names)
+    built = 0
+    for name in sorted(names):
+        path = build(host, "uses_" + name, f"void {name}(); void* volatile p; int main() {{ p = {name}; return 0; }}")
+        if path is None:  # another C library has not all of them
+            continue
+        built += 1
+        code, output = host.run(2, path)
+        expect(code == 90 and re.search(rf"uses {name}, which", output), f"{name}: status {code}: {output}")
+    expect(built > 20, built)
+
+
+def data_symbols():
+    """Variables that the C library and libm offer to programs."""
+    found = set()
+    for library in ("libc.so.6", "libm.so.6", "ld-linux-x86-64.so.2"):
+        path = subprocess.run(["cc", "-print-file-name=" + library], text=True, capture_output=True).stdout.strip()
+        listing = subprocess.run(["readelf", "-W", "--dyn-syms", path], text=True, capture_output=True).stdout
+        found |= set(re.findall(r" OBJECT +(?:GLOBAL|WEAK) +DEFAULT +\d+ (\w+)@@(?!GLIBC_PRIVATE)", listing))
+    return found
+
+
+@case
+def data_of_libc(host):
+    """A program may have a copy of any variable of the C library: it runs, or is refused by the variable's name."""
+    names = data_symbols()
+    expect({"signgam", "timezone", "stdout", "optind", "__libc_single_threaded"} <= names, names)
+    refused = set()
+    for name in sorted(names):
+        # assembly: the compiler knows some of them
+        path = build(host, "has_" + name, f"""#include <standin.h>
+            __asm__(".globl find\\nfind: lea {name}(%rip), %rax\\n ret\\n");
+            const volatile char* find(void);
+            int main(void) {{ volatile char c = *find(); t_barrier(); return t_report("data", 1); }}""", "-lm")
+        expect(path, name)
+        relocations = subprocess.run(["readelf", "-rW", path], text=True, capture_output=True).stdout
+        expect("_COPY " in relocations, f"{name}: the test's program has no copy of it")
+        code, output = host.run(2, path)
+        ran = code == 0 and output.count(" ok\n") == 2
+        expect(ran or (code == 90 and name in output), f"{name}: status {code}: {output}")
+        if not ran:
+            refused.add(name)
+    print("refused:", *sorted(refused))
+    expect(len(refused) < 10, refused)
+
+
+@case
+def single_threaded(host):
+    """A copy of the C library's word that there is one thread, in a program that has several."""
+    path = build(host, "single", """#include <standin.h>
+        extern char __libc_single_threaded;
+        int main(void) { return t_report("single", !__libc_single_threaded); }""")
+    if path is None:
+        return SKIP
+    code, output = host.run(2, path)
+    expect(code == 0 and output.count(" ok\n") == 2, output)
+
+
 @case
 def check(host):
     run = lambda *a: subprocess.run([host.host, "--check", "--", *a], text=True, capture_output=True)
