@@ -255,6 +255,7 @@ extern "C" [[gnu::visibility("default")]] int weft_rankhost_main(int argc, char*
   if (error.empty()) {
     install_fault_handlers();
     handle_forks();
+    handle_full_obstacks();
     error = start_ranks();
   }
   if (error.empty())

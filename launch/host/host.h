@@ -75,6 +75,8 @@ void install_fault_handlers();
 void keep_ignored_in_child(const Rank& rank, int signal);
 /// Have the ranks' handlers called and the host's locks free around fork.
 void handle_forks();
+/// Have libc call the rank's handler when an obstack gets no memory. After variables were set up.
+void handle_full_obstacks();
 
 /// Write `text` to the calling thread's error stream; async-signal-safe.
 void complain(const char* text);

@@ -5,6 +5,7 @@
 #include <err.h>
 #include <errno.h>
 #include <error.h>
+#include <obstack.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -65,6 +66,18 @@ void say(int status, int error, const Line* at, const char* format, va_list list
   if (status) exit(status);
 }
 
+using Handler = void();
+Handler* libcs_handler = nullptr;
+
+// libc's own prints a line and exits, the process.
+void obstack_failed() {
+  Rank* rank = current();
+  Handler* handler = rank ? rank->variable<Handler*>(var_obstack_failed) : libcs_handler;
+  if (!rank || handler != libcs_handler) return handler();
+  fprintf(errors(rank), "memory exhausted\n");
+  exit(rank->variable<int>(var_obstack_status));
+}
+
 /// What the rank told the system log about itself.
 struct Log {
   const char* name = nullptr;
@@ -72,6 +85,10 @@ struct Log {
 };
 
 }  // namespace
+
+void weft::host::handle_full_obstacks() {
+  libcs_handler = std::exchange(obstack_alloc_failed_handler, obstack_failed);
+}
 
 extern "C" {
 #pragma GCC visibility push(default)

@@ -94,8 +94,15 @@ int __wprintf_chk(int, const wchar_t* format, ...) {
   return n;
 }
 
+int __vwprintf_chk(int, const wchar_t* format, va_list list) {
+  return vfwprintf(out(), format, list);
+}
+
 wint_t putwchar(wchar_t c) {
   return fputwc(c, out());
+}
+wint_t putwchar_unlocked(wchar_t c) {
+  return fputwc_unlocked(c, out());
 }
 
 // --- output to stderr ---
@@ -130,41 +137,70 @@ int getchar_unlocked() {
 wint_t getwchar() {
   return fgetwc(in());
 }
+wint_t getwchar_unlocked() {
+  return fgetwc_unlocked(in());
+}
 
-// The header renames scanf to __isoc99_scanf; programs in GNU dialects or older ones ask for
-// others.
-int vscanf(const char* format, va_list list) {
+// Dangerous with any implementation; old programs have it.
+char* gets_of_rank(char* out) __asm__("gets");
+char* gets_of_rank(char* out) {
+  char* p = out;
+  FILE* f = in();
+  int c;
+  while ((c = fgetc(f)) != '\n' && c != EOF) *p++ = static_cast<char>(c);
+  if (c == EOF && (p == out || ferror(f))) return nullptr;
+  *p = '\0';
+  return out;
+}
+
+char* __gets_chk(char* out, std::size_t) {
+  return gets_of_rank(out);
+}
+
+// By language standard the headers rename scanf and its kin; a program may ask for any of them.
+
+int weft_vscanf(const char* format, va_list list) {
   return vfscanf(in(), format, list);
 }
-int plain_vscanf(const char* format, va_list list) __asm__("vscanf");
-int plain_vscanf(const char* format, va_list list) {
-  return vfscanf(in(), format, list);
-}
+int vscanf_plain(const char*, va_list) __asm__("vscanf") __attribute__((alias("weft_vscanf")));
+int vscanf_99(const char*, va_list) __asm__("__isoc99_vscanf")
+    __attribute__((alias("weft_vscanf")));
+int vscanf_23(const char*, va_list) __asm__("__isoc23_vscanf")
+    __attribute__((alias("weft_vscanf")));
 
-int scanf(const char* format, ...) {
+int weft_scanf(const char* format, ...) {
   va_list list;
   va_start(list, format);
   const int n = vfscanf(in(), format, list);
   va_end(list);
   return n;
 }
+int scanf_plain(const char*, ...) __asm__("scanf") __attribute__((alias("weft_scanf")));
+int scanf_99(const char*, ...) __asm__("__isoc99_scanf") __attribute__((alias("weft_scanf")));
+int scanf_23(const char*, ...) __asm__("__isoc23_scanf") __attribute__((alias("weft_scanf")));
 
-int plain_scanf(const char* format, ...) __asm__("scanf");
-int plain_scanf(const char* format, ...) {
+int weft_vwscanf(const wchar_t* format, va_list list) {
+  return vfwscanf(in(), format, list);
+}
+int vwscanf_plain(const wchar_t*, va_list) __asm__("vwscanf")
+    __attribute__((alias("weft_vwscanf")));
+int vwscanf_99(const wchar_t*, va_list) __asm__("__isoc99_vwscanf")
+    __attribute__((alias("weft_vwscanf")));
+int vwscanf_23(const wchar_t*, va_list) __asm__("__isoc23_vwscanf")
+    __attribute__((alias("weft_vwscanf")));
+
+int weft_wscanf(const wchar_t* format, ...) {
   va_list list;
   va_start(list, format);
-  const int n = vfscanf(in(), format, list);
+  const int n = vfwscanf(in(), format, list);
   va_end(list);
   return n;
 }
-
-int __isoc23_scanf(const char* format, ...) {
-  va_list list;
-  va_start(list, format);
-  const int n = vfscanf(in(), format, list);
-  va_end(list);
-  return n;
-}
+int wscanf_plain(const wchar_t*, ...) __asm__("wscanf") __attribute__((alias("weft_wscanf")));
+int wscanf_99(const wchar_t*, ...) __asm__("__isoc99_wscanf")
+    __attribute__((alias("weft_wscanf")));
+int wscanf_23(const wchar_t*, ...) __asm__("__isoc23_wscanf")
+    __attribute__((alias("weft_wscanf")));
 
 #pragma GCC visibility pop
 }

@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "members.h"
+#include "thread_keys.h"
 #include "variables.h"
 
 namespace weft::host {
@@ -109,6 +110,7 @@ struct Rank {
   std::vector<ExitHandler> exit_handlers;
   std::vector<ForkHandler> fork_handlers;
   Members members;
+  ThreadKeys keys;
   struct rusage children_usage {};
   std::vector<std::pair<FILE*, pid_t>> pipes;  // popen
 

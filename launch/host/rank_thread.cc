@@ -56,17 +56,10 @@ void finish(Rank& rank) {
   if (setjmp(rank.end) == 0) exit(0);
 }
 
-pthread_key_t unbind_key();
-
-// Runs when a thread of a rank ends, however it ends: a destructor of thread-specific data. The
-// program's own may use the rank: they come first.
+// Runs when a thread of a rank ends, however it ends: a destructor of thread-specific data.
 void unbind(void* p) {
-  static thread_local int rounds = 0;
   Rank& rank = *static_cast<Rank*>(p);
-  if (++rounds < PTHREAD_DESTRUCTOR_ITERATIONS) {
-    pthread_setspecific(unbind_key(), p);
-    return;
-  }
+  rank.keys.run_destructors();
   if (!in_host_process()) return;
   if (pthread_equal(pthread_self(), rank.thread)) {
     wait_for_other_threads(rank);

@@ -49,6 +49,7 @@ struct Function {
 };
 constexpr const char* own_threads = "leaves work to threads of the C library, which are no rank's";
 constexpr const char* own_file = "keeps a file open in the C library, for all ranks at once";
+constexpr const char* own_place = "keeps its place in the C library, for all ranks at once";
 constexpr const char* own_exit = "ends the process inside the C library";
 constexpr const char* one_table = "changes a table of the C library that all ranks would share";
 constexpr const char* profile = "is for profiling one process (-pg)";
@@ -68,7 +69,7 @@ constexpr std::array functions = {
     Function{"utmpxname", own_file},         Function{"getfsent", own_file},
     Function{"getfsspec", own_file},         Function{"getfsfile", own_file},
     Function{"getttyent", own_file},         Function{"getttynam", own_file},
-    Function{"lckpwdf", own_file},           Function{"getaliasent", own_file},
+    Function{"getusershell", own_place},     Function{"lckpwdf", own_file},           Function{"getaliasent", own_file},
     Function{"getaliasent_r", own_file},     Function{"getaliasbyname", own_file},
     Function{"setnetgrent", own_file},       Function{"getnetgrent", own_file},
     Function{"getnetgrent_r", own_file},     Function{"rcmd", own_file},

@@ -47,6 +47,8 @@ constexpr Row rows[] = {
     {"re_syntax_options", var_re_syntax_options, sizeof(unsigned long)},
     {"__libc_stack_end", var_stack_end, pointer},
     {"__libc_single_threaded", var_single_threaded, sizeof(char)},
+    {"obstack_alloc_failed_handler", var_obstack_failed, pointer},
+    {"obstack_exit_failure", var_obstack_status, sizeof(int)},
 };
 
 }  // namespace

@@ -35,6 +35,8 @@ enum Variable {
   var_re_syntax_options,
   var_stack_end,
   var_single_threaded,
+  var_obstack_failed,
+  var_obstack_status,
   variable_count
 };
 

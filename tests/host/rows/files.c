@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <wchar.h>
 
 #include "rows.h"
 
@@ -100,6 +101,61 @@ static int record_locks(int r) {
   t_barrier();
   long n = 0;
   CHECK(pread(shared, &n, sizeof n, 0) == sizeof n && n == 50 * t_size());
+  t_barrier();
+  return 1;
+}
+
+static int standard_streams(int r) {
+  char text[300] = "", wanted[300], word[16] = "";
+  FILE* f = fopen(own_name("in", r), "w");
+  fprintf(f, "%d word%d\n", 10 + r, r);
+  fclose(f);
+  const int errors = dup(2);
+  CHECK(freopen(own_name("in", r), "r", stdin) && freopen(own_name("out", r), "w+", stdout));
+  CHECK(freopen(own_name("err", r), "w+", stderr));
+  setvbuf(stdout, 0, _IOFBF, 4096);
+  t_barrier();
+  int number = 0;
+  CHECK(scanf("%d", &number) == 1 && number == 10 + r && getchar() == ' ');
+  CHECK(scanf("%15s", word) == 1 && strcmp(word, own_name("word", r)) == 0);
+  printf("%d ", r);
+  puts(word);
+  t_barrier();
+  putchar('c');
+  putchar_unlocked('u');
+  fputs("s", stdout);
+  if (r == 0) fflush(stdout);
+  t_barrier();
+  struct stat s;
+  CHECK(stat(own_name("out", r), &s) == 0 && (s.st_size > 0) == (r == 0));
+  errno = ENOENT;
+  perror(word);
+  fflush(0);
+  snprintf(wanted, sizeof wanted, "%d %s\ncus", r, word);
+  CHECK(pread(1, text, sizeof text - 1, 0) > 0 && strcmp(text, wanted) == 0);
+  memset(text, 0, sizeof text);
+  snprintf(wanted, sizeof wanted, "%s: No such file or directory\n", word);
+  CHECK(pread(2, text, sizeof text - 1, 0) > 0 && strcmp(text, wanted) == 0);
+  dup2(errors, 2);
+  t_barrier();
+  return 1;
+}
+
+static int wide_streams(int r) {
+  wchar_t line[32] = L"";
+  FILE* f = fopen(own_name("wide", r), "w");
+  fprintf(f, "%d x\n", 10 + r);
+  fclose(f);
+  CHECK(freopen(own_name("wide", r), "r", stdin) && freopen(own_name("outw", r), "w+", stdout));
+  t_barrier();
+  int number = 0;
+  CHECK(wscanf(L"%d", &number) == 1 && number == 10 + r && getwchar() == L' ' && getwchar() == L'x');
+  wprintf(L"%d", r);
+  putwchar(L'w');
+  t_barrier();
+  fflush(stdout);
+  rewind(stdout);
+  CHECK(fgetws(line, 32, stdout) && line[0] == L'0' + r % 10 && line[1] == L'w');
   t_barrier();
   return 1;
 }
@@ -212,6 +268,8 @@ const struct row file_rows[] = {{"descriptors", descriptors},
                                 {"standard descriptors", standard_descriptors},
                                 {"record locks", record_locks},
                                 {"files of stdio", stdio_files},
+                                {"standard streams", standard_streams},
+                                {"wide streams", wide_streams},
                                 {"working directory", working_directory},
                                 {"umask", file_mask},
                                 {"/proc/self", proc_self},

@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <getopt.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -245,10 +246,74 @@ static int environment(int r) {
   return 1;
 }
 
+static int handlers_run;
+static void at_end(void) {
+  handlers_run++;
+}
+static void say_how_many(void) {
+  _exit(50 + handlers_run);
+}
+
+static int exit_handlers(int r) {
+  atexit(say_how_many);
+  for (int i = 0; i < r; i++) atexit(at_end);
+  t_barrier();
+  const pid_t child = fork();
+  if (child == 0) exit(1);
+  int status = 0;
+  CHECK(waitpid(child, &status, 0) == child && WEXITSTATUS(status) == 50 + r);
+  t_barrier();
+  _exit(t_report("exit handlers", 1));
+}
+
+static int options(int r) {
+  char* words[] = {"program", "-ab", "value", "word", "-c", 0};
+  char** own = words;
+  int step = 0, seen = 0;
+  opterr = 0;
+  for (int c; (c = getopt(5, own, r % 2 ? "ab:c" : "abc")) != -1; step++) {
+    seen = 10 * seen + c - 'a' + 1;
+    if (c == 'b' && r % 2) CHECK(strcmp(optarg, "value") == 0);
+    if (step < 2) t_barrier();
+  }
+  CHECK(seen == 123 && optind == (r % 2 ? 4 : 3));
+  t_barrier();
+  return 1;
+}
+
+static pthread_key_t keys[600];
+static int destroyed;
+static void destroy(void* value) {
+  destroyed += (int)(long)value;
+}
+static void* use_keys(void* r) {
+  for (int i = 0; i < 600; i++)
+    if (pthread_getspecific(keys[i]) || pthread_setspecific(keys[i], (void*)(1 + (long)r))) return r;
+  return pthread_getspecific(keys[599]) == (void*)(1 + (long)r) ? 0 : (void*)-1;
+}
+
+static int thread_data(int r) {
+  for (int i = 0; i < 600; i++) CHECK(pthread_key_create(&keys[i], i ? 0 : destroy) == 0);
+  t_barrier();
+  CHECK(pthread_setspecific(keys[5], &keys) == 0 && !pthread_getspecific(keys[6]));
+  pthread_t t;
+  void* result = 0;
+  pthread_create(&t, 0, use_keys, (void*)(long)r);
+  pthread_join(t, &result);
+  CHECK(!result && destroyed == 1 + r && pthread_getspecific(keys[5]) == &keys);
+  CHECK(pthread_key_delete(keys[5]) == 0 && pthread_setspecific(keys[5], 0) == EINVAL);
+  CHECK(pthread_key_create(&keys[5], 0) == 0 && !pthread_getspecific(keys[5]));
+  t_barrier();
+  return 1;
+}
+
 const struct row process_rows[] = {{"process id", process_id},
                                    {"signals", signals},
                                    {"children", children},
                                    {"children's time", used_by_children},
                                    {"fork handlers", fork_handlers},
                                    {"environment", environment},
+                                   {"exit handlers", exit_handlers},
+                                   {"options", options},
+                                   {"thread-specific data", thread_data},
                                    {0, 0}};

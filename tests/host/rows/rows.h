@@ -7,9 +7,11 @@
 
 #include "standin.h"
 
+enum { ROW_SKIPPED = 2 };
+
 struct row {
   const char* name;        /* as in the table */
-  int (*check)(int rank);  /* 1: it is the rank's own */
+  int (*check)(int rank);  /* 1: it is the rank's own; ROW_SKIPPED: it cannot be told here */
 };
 
 extern const struct row file_rows[], process_rows[], name_rows[], text_rows[], time_rows[],

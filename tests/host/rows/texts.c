@@ -5,6 +5,9 @@
 #include <errno.h>
 #include <error.h>
 #include <fcntl.h>
+#include <fenv.h>
+#include <obstack.h>
+#include <setjmp.h>
 #include <math.h>
 #include <mntent.h>
 #include <regex.h>
@@ -195,6 +198,42 @@ static int system_log(int r) {
   return 1;
 }
 
+static jmp_buf full;
+static void no_memory(void) {
+  longjmp(full, 1);
+}
+static void* no_chunk(size_t n) {
+  return 0;
+}
+static void ignore(void* p) {
+}
+#define obstack_chunk_alloc no_chunk
+#define obstack_chunk_free ignore
+
+static int obstack_handler(int r) {
+  struct obstack o;
+  obstack_alloc_failed_handler = no_memory;
+  t_barrier();
+  if (setjmp(full) == 0) {
+    obstack_init(&o);
+    CHECK(0);
+  }
+  t_barrier();
+  return 1;
+}
+
+static int rounding(int r) {
+  const int modes[] = {FE_TONEAREST, FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO};
+  fesetround(modes[r % 4]);
+  feclearexcept(FE_ALL_EXCEPT);
+  t_barrier();
+  if (r == 0) feraiseexcept(FE_DIVBYZERO);
+  t_barrier();
+  CHECK(fegetround() == modes[r % 4] && (fetestexcept(FE_DIVBYZERO) != 0) == (r == 0));
+  fesetround(FE_TONEAREST);
+  return 1;
+}
+
 const struct row text_rows[] = {{"random numbers", random_numbers},
                                 {"words", words},
                                 {"numbers as text", numbers_as_text},
@@ -203,4 +242,6 @@ const struct row text_rows[] = {{"random numbers", random_numbers},
                                 {"patterns", patterns},
                                 {"messages", messages},
                                 {"system log", system_log},
+                                {"obstack handler", obstack_handler},
+                                {"floating-point mode", rounding},
                                 {0, 0}};
