@@ -34,10 +34,15 @@ namespace {
 
 constexpr int refused = 90;
 
+/// Tell mpiexec, if it wants to know, that this process cannot run ranks; nullptr: that it can.
+bool tell_launcher(const Settings& s, const char* reason) {
+  if (!s.or_processes || !weft_host_refused || s.job_descriptor < 0) return false;
+  weft_host_refused(s.job_descriptor, s.first_rank, reason);
+  return true;
+}
+
 int refuse(const Settings& s, const std::string& reason) {
-  if (s.or_processes && weft_host_refused)
-    weft_host_refused(s.job_descriptor, s.first_rank, reason.c_str());
-  else
+  if (!tell_launcher(s, reason.c_str()))
     fprintf(stderr, "weft: ranks cannot be threads: %s\n", reason.c_str());
   return refused;
 }
@@ -214,11 +219,12 @@ int check(const Settings& s, char** argv) {
 }
 
 /// Start all ranks' threads, and let them run when all exist. "" or an error text.
-std::string start_ranks() {
+std::string start_ranks(const Settings& s) {
   for (auto& rank : the_host->ranks)
     if (auto e = start(*rank); !e.empty()) return e;
   const std::size_t all = the_host->ranks.size();
   for (std::size_t n = 0; (n = the_host->isolated) < all;) the_host->isolated.wait(n);
+  tell_launcher(s, nullptr);
   if (weft_host_attach) {  // the library makes itself ready while no rank runs
     weft_host_attach(the_host->ranks.front()->world);
     weft_host_attach(-1);
@@ -251,12 +257,13 @@ extern "C" [[gnu::visibility("default")]] int weft_rankhost_main(int argc, char*
   the_host->pid = getpid();
   the_host->has_launcher = settings.job_descriptor >= 0;
   if (settings.check_only) return check(settings, argv);
+  tell_launcher(settings, "the dynamic linker fails on it");  // if nobody gets to say more
   std::string error = prepare(settings, argv);
   if (error.empty()) {
     install_fault_handlers();
     handle_forks();
     handle_full_obstacks();
-    error = start_ranks();
+    error = start_ranks(settings);
   }
   if (error.empty())
     for (auto& rank : the_host->ranks) pthread_join(rank->thread, nullptr);

@@ -40,6 +40,11 @@ char* thread_pointer();
 /// Make the two words at `at` a descriptor of what lies `offset` from the thread pointer.
 void put_tls_descriptor(ElfW(Addr) at, std::size_t offset);
 
+/// A function with dlsym's arguments that returns `first`'s result, unless that is nullptr: then it
+/// becomes `then`, as if the caller had called that. dlsym looks who calls it.
+using Lookup = void* (*)(void* handle, const char* name);
+Lookup first_then(Lookup first, Lookup then);
+
 /// Words in front of which a kernel-like stack must start: argc, argv, environment, auxiliary
 /// vector. Jumps to `entry` with the stack pointer at `words` and no rtld_fini.
 [[noreturn]] void enter(ElfW(Addr) entry, void** words);

@@ -70,6 +70,33 @@ void put_tls_descriptor(ElfW(Addr) at, std::size_t offset) {
   words[1] = offset;
 }
 
+extern "C" {
+[[gnu::visibility("hidden")]] Lookup weft_first_lookup = nullptr, weft_then_lookup = nullptr;
+[[gnu::visibility("hidden")]] void* weft_look_up(void*, const char*);
+}
+__asm__(
+    ".text\n\t"
+    ".type weft_look_up, @function\n"
+    "weft_look_up:\n\t"
+    "push %rdi\n\t"
+    "push %rsi\n\t"
+    "sub $8, %rsp\n\t"
+    "call *weft_first_lookup(%rip)\n\t"
+    "add $8, %rsp\n\t"
+    "pop %rsi\n\t"
+    "pop %rdi\n\t"
+    "test %rax, %rax\n\t"
+    "jne 1f\n\t"
+    "jmp *weft_then_lookup(%rip)\n"
+    "1: ret\n\t"
+    ".size weft_look_up, . - weft_look_up");
+
+Lookup first_then(Lookup first, Lookup then) {
+  weft_first_lookup = first;
+  weft_then_lookup = then;
+  return weft_look_up;
+}
+
 void enter(ElfW(Addr) entry, void** words) {
   __asm__ volatile(
       "mov %0, %%rsp\n\t"

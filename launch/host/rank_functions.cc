@@ -7,8 +7,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "host.h"
-#include "next.h"
+#include "machine.h"
 
 namespace weft::host {
 namespace {
@@ -48,6 +50,20 @@ long double log_gamma_long(long double x) {
   return log_gamma(x, "lgammal_r");
 }
 
+/// A thread-local variable of the program for the calling thread: ld.so knows no place for it.
+void* find_thread_local(void* handle, const char* name) {
+  const Rank* rank = current();
+  if (!rank || rank->tls_bytes == 0 || handle == RTLD_NEXT) return nullptr;
+  if (handle != RTLD_DEFAULT && std::ranges::none_of(rank->plugins, [&](const Plugin& p) {
+        return p.image == 0 && p.handle == handle;
+      }))
+    return nullptr;
+  const ElfW(Sym)* s = the_host->plan.program().definition(name);
+  if (!s || ELF64_ST_TYPE(s->st_info) != STT_TLS) return nullptr;
+  return machine::thread_pointer() - machine::tls_distance(rank->tls_bytes, rank->tls_align) +
+         s->st_value;
+}
+
 template <class Function>
 ElfW(Addr) address(Function* f) {
   return reinterpret_cast<ElfW(Addr)>(f);
@@ -69,6 +85,7 @@ ElfW(Addr) function_of_ranks(std::string_view name) {
     ElfW(Addr) function;
   };
   static const Row rows[] = {
+      {"dlsym", address(machine::first_then(find_thread_local, dlsym))},
       {"getpid", address(process_id)},           {"__getpid", address(process_id)},
       {"clock_gettime", address(read_clock)},    {"pthread_create", thread_maker()},
       {"pthread_key_create", address(key_create)},

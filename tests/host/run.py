@@ -187,6 +187,45 @@ def rows_complete(host):
            f"{set(output.split(chr(10))) ^ documented}")
 
 
+def writable_objects(archive):
+    """Members of a static library that have data a program can change, other than a thread's."""
+    listing = subprocess.run(["readelf", "-SW", archive], text=True, capture_output=True).stdout
+    found, member = set(), ""
+    for line in listing.split("\n"):
+        if line.startswith("File: "):
+            member = line[line.rindex("(") + 1:line.rindex(")")].removesuffix(".o")
+        section = re.match(r" *\[ *\d+\] (\.\S+) +(?:PROGBITS|NOBITS) +\S+ \S+ (\S+) \S+ +(\S+)", line)
+        if section and "W" in section[3] and "T" not in section[3] and int(section[2], 16) > 0:
+            if not section[1].startswith(".data.rel.ro"):
+                found.add(member)
+    return found
+
+
+@case
+def libc_state_complete(host):
+    """Whatever the C library keeps in a process is in libc_state.txt, and so in the table or of no concern."""
+    here = os.path.dirname(os.path.abspath(__file__))
+    with open(os.path.join(here, "libc_state.txt")) as f:
+        known = dict(line.rstrip("\n").split(": ", 1) for line in f if not line.startswith("#"))
+    rows = {name for name, _, _ in documented_rows()}
+    strays = {row for row in known.values() if not row.startswith("- ") and row not in rows}
+    expect(not strays, f"not in the table: {strays}")
+    found = set()
+    for library in ("libc.a", "libm.a", "libresolv.a"):
+        path = subprocess.run(["cc", "-print-file-name=" + library], text=True, capture_output=True).stdout.strip()
+        if not os.path.isabs(path):
+            return SKIP  # no static libraries here
+        with open(path, "rb") as f:
+            script = b"" if f.read(8) == b"!<arch>\n" else open(path, "rb").read()
+        for archive in re.findall(r"/\S+\.a", script.decode()) or [path]:
+            found |= writable_objects(archive)
+    unknown = {o for o in found - set(known) if "svml" not in o}
+    if unknown and os.confstr("CS_GNU_LIBC_VERSION") != "glibc 2.36":
+        print("of another C library, and not known:", *sorted(unknown))
+        return SKIP
+    expect(len(found) > 200 and not unknown, f"{len(found)} objects; unknown: {sorted(unknown)}")
+
+
 no = r"^weft: ranks cannot be threads: .*"
 count("refuse_tls_size", "host_tls_big", 2, no + "at most 65536", 1, status=90)
 count("refuse_no_pie", "host_globals_nopie", 2, no + "-no-pie", 1, status=90)

@@ -2,6 +2,7 @@
 // Exports thread-local variables to libraries (as GKlib's error handling does), which address them
 // in every way there is. Linked as a shared object that can be run, it asks for its own so, too.
 #define _GNU_SOURCE
+#include <dlfcn.h>
 #include <pthread.h>
 #include <string.h>
 
@@ -32,14 +33,25 @@ static int same_everywhere(void) {
          initial_block() == &block && descriptor_block() == &block;
 }
 
+int main(void);
+static int found_by_name(void);
+
 static void* on_thread(void* rank) {
   const int r = *(int*)rank;
   int good = same_everywhere() && counter == 5 && strcmp(block.text, "initial") == 0 && hidden == 7;
+  good = good && found_by_name();
   hidden += r;
   general_count(r);
   initial_count(10);
   descriptor_count(20);
   return (void*)(long)(good && counter == 35 + r && hidden == 7 + r);
+}
+
+static int found_by_name(void) {
+  void* program = dlopen(0, RTLD_NOW);
+  return dlsym(RTLD_DEFAULT, "counter") == &counter && dlsym(program, "block") == &block &&
+         dlsym(program, "main") == (void*)main && !dlsym(RTLD_DEFAULT, "hidden") &&
+         dlsym(RTLD_NEXT, "t_rank") == (void*)t_rank;
 }
 
 int main(void) {
@@ -57,5 +69,6 @@ int main(void) {
   t_barrier();
   good = good && of_thread && general_count(1) == 6 + 100 * r && hidden == r;
   good = good && strcmp(descriptor_block()->text, "changed") == 0 && initial_block()->self == &block;
+  good = good && found_by_name();
   return t_report("tls_shared", good);
 }
