@@ -174,6 +174,7 @@ std::string make_store(const Settings& s) {
 }
 
 std::string prepare(const Settings& s, char** argv) {
+  dlerror();  // the interposer looks for libc's once, which would forget an error
   const std::string path = find_program(s.arguments[0]);
   if (auto e = make_plan(path, s.tools, is_shared_here, the_host->plan); !e.empty()) return e;
   if (auto e = restart_if_needed(the_host->plan, s.rank_count, argv); !e.empty()) return e;

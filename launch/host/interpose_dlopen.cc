@@ -180,8 +180,9 @@ int dlclose(void* handle) noexcept {
 
 char* dlerror() noexcept {
   static constinit Next<char*()> real{"dlerror"};
-  static thread_local std::string text;  // valid until the next call
   if (!last_error) return real();
+  // Not above: to make it, ld.so is asked for a function, which forgets its error.
+  static thread_local std::string text;  // valid until the next call
   text = *last_error;
   delete last_error;
   last_error = nullptr;

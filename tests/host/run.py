@@ -270,6 +270,48 @@ def build(host, name, source, *flags):
 
 
 @case
+def refuse_unresolved(host):
+    """What ld.so says when it cannot load a copy reaches the user."""
+    build(host, "libasks.so", "int no_such_function(void); int ask(void) { return no_such_function(); }", "-fPIC", "-shared")
+    path = build(host, "unresolved", "int ask(void); int main(int argc, char** argv) { return argc > 5 ? ask() : 0; }",
+                 "-Wl,--allow-shlib-undefined", "-L" + host.scratch, "-lasks", "-Wl,-rpath," + host.scratch)
+    code, output = host.run(2, path)
+    expect(code == 90 and "undefined symbol: no_such_function" in output, f"status {code}: {output}")
+    p = subprocess.run([host.host, "--check", "--", path], text=True, capture_output=True, env=host.environment(1, {}))
+    expect(p.returncode == 90 and "undefined symbol" in p.stdout, f"--check: {p}")
+
+
+@case
+def linked_in_uncommon_ways(host):
+    """Relocations packed, an executable stack, a library that forbids dlopen, other linkers."""
+    library = build(host, "libforbids.so", "int forty(void) { return 40; }", "-fPIC", "-shared", "-Wl,-z,nodlopen")
+    here = ("-L" + host.scratch, "-Wl,-rpath," + host.scratch)
+    plain = """#include <standin.h>
+        int value = 1; int* pointer = &value;
+        int main(void) { value += t_rank(); t_barrier(); return t_report("linked", *pointer == 1 + t_rank()); }"""
+    nested = """#include <standin.h>
+        static int apply(int (*f)(int)) { return f(3); }
+        int main(void) { int r = t_rank(); int add(int x) { return x + r; } return t_report("nested", apply(add) == 3 + r); }"""
+    uses = """#include <standin.h>
+        int forty(void);
+        int main(void) { return t_report("uses", forty() == 40); }"""
+    ways = {"packed": (plain, "-Wl,-z,pack-relative-relocs"), "gold": (plain, "-fuse-ld=gold"), "lld": (plain, "-fuse-ld=lld"),
+            "lazy": (plain, "-Wl,-z,lazy"), "no_relro": (plain, "-Wl,-z,norelro"), "sysv_hash": (plain, "-Wl,--hash-style=sysv"),
+            "old_tags": (plain, "-Wl,--disable-new-dtags"), "nested": (nested, "-Wl,-z,execstack"),
+            "forbids": (uses, "-lforbids", *here)}
+    expect(library, "no library")
+    ran = 0
+    for name, (source, *flags) in ways.items():
+        path = build(host, name, source, *flags)
+        if path is None:  # not with these tools
+            continue
+        ran += 1
+        code, output = host.run(3, path)
+        expect(code == 0 and output.count(" ok\n") == 3, f"{name}: status {code}: {output}")
+    expect(ran >= 5, ran)
+
+
+@case
 def refuse_functions(host):
     """What the table says is refused: each function, by a sentence that names it."""
     names = {f for _, functions, verdict in documented_rows() if verdict == "refused" for f in re.findall(r"`(\w+)`", functions)}

@@ -14,8 +14,10 @@ int from_program(int x) {
 
 int main(int argc, char** argv) {
   const int r = t_rank();
+  const char* first = dlsym(RTLD_DEFAULT, "no_such_function") ? 0 : dlerror();
+  int good = first && strstr(first, "no_such_function");
   void* self = dlopen(0, RTLD_NOW);
-  int good = dlsym(RTLD_DEFAULT, "from_program") == (void*)from_program &&
+  good = good && dlsym(RTLD_DEFAULT, "from_program") == (void*)from_program &&
              dlsym(self, "from_program") == (void*)from_program;
   void* p = dlopen(argv[1], RTLD_NOW);
   if (!p) fprintf(stderr, "%s\n", dlerror());
