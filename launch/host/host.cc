@@ -110,16 +110,19 @@ std::string open_streams(Rank& rank, const Settings& s, std::size_t index) {
 }
 
 void set_up_libc_state(Rank& rank) {
+  const Rank& first = *the_host->ranks.front();
   for (int i = 0; i < variable_count; i++) {
     const auto v = static_cast<Variable>(i);
     rank.variables[v] = &rank.own_variables[v];
-    if (const ElfW(Addr) initial = address_in_process(v))
+    if (&rank != &first)
+      rank.own_variables[v] = first.own_variables[v];
+    else if (const ElfW(Addr) initial = address_in_process(v))
       std::memcpy(rank.variables[v], reinterpret_cast<void*>(initial), bytes_of(v));
   }
-  for (int i = 0; i < 3; i++)
-    rank.stream(static_cast<Variable>(var_stdin + i)) = rank.streams[i];
+  for (int i = 0; i < 3; i++) rank.stream(static_cast<Variable>(var_stdin + i)) = rank.streams[i];
   rank.environ_array() = rank.environment.data();
-  rank.variable<char>(var_single_threaded) = 0;  // libc does not tell the program's copy when it ends
+  rank.variable<char>(var_single_threaded) =
+      0;  // libc does not tell the program's copy when it ends
   initstate_r(1, rank.random_state, sizeof rank.random_state, &rank.random);
 }
 
@@ -226,10 +229,6 @@ std::string start_ranks(const Settings& s) {
   const std::size_t all = the_host->ranks.size();
   for (std::size_t n = 0; (n = the_host->isolated) < all;) the_host->isolated.wait(n);
   tell_launcher(s, nullptr);
-  if (weft_host_attach) {  // the library makes itself ready while no rank runs
-    weft_host_attach(the_host->ranks.front()->world);
-    weft_host_attach(-1);
-  }
   the_host->may_run = true;
   the_host->may_run.notify_all();
   the_host->descriptors.close_all();  // so that a rank's pipes end when it does
@@ -264,6 +263,10 @@ extern "C" [[gnu::visibility("default")]] int weft_rankhost_main(int argc, char*
     install_fault_handlers();
     handle_forks();
     handle_full_obstacks();
+    if (weft_host_attach) {  // the library makes itself ready while there is one thread
+      weft_host_attach(settings.first_rank);
+      weft_host_attach(-1);
+    }
     error = start_ranks(settings);
   }
   if (error.empty())

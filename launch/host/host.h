@@ -32,7 +32,7 @@ struct Host {
   Children children;
   std::vector<std::unique_ptr<Rank>> ranks;
   Descriptors descriptors;
-  int empty_input = -1;  // /dev/null
+  int empty_input = -1;                  // /dev/null
   std::atomic<std::size_t> isolated{0};  // so many ranks have left the host's table
   std::atomic<bool> may_run{false};      // all ranks' threads exist
   std::size_t stack_bytes = 0;

@@ -44,8 +44,8 @@ char* buffer_of(Rank& rank, std::size_t bytes) {
 /// A number as digits: libc's functions with _r want to know how many there may be.
 template <class Tag, class Number, class Convert>
 char* digits(Rank& rank, Number value, int count, int most, Convert convert) {
-  const std::size_t bytes = static_cast<std::size_t>(most) + static_cast<std::size_t>(
-                                                                 std::max(count, 0)) + 16;
+  const std::size_t bytes =
+      static_cast<std::size_t>(most) + static_cast<std::size_t>(std::max(count, 0)) + 16;
   char* buffer = buffer_of<Tag>(rank, bytes);
   return convert(value, count, buffer, bytes) == 0 ? buffer : nullptr;
 }
@@ -89,10 +89,9 @@ char* qecvt(long double value, int count, int* point, int* sign) noexcept {
   Rank* rank = current();
   if (!rank) return real(value, count, point, sign);
   struct Tag {};
-  return digits<Tag>(*rank, value, count, most_of_long_double,
-                     [=](auto v, int n, char* b, auto size) {
-                       return qecvt_r(v, n, point, sign, b, size);
-                     });
+  return digits<Tag>(
+      *rank, value, count, most_of_long_double,
+      [=](auto v, int n, char* b, auto size) { return qecvt_r(v, n, point, sign, b, size); });
 }
 
 char* qfcvt(long double value, int count, int* point, int* sign) noexcept {
@@ -100,10 +99,9 @@ char* qfcvt(long double value, int count, int* point, int* sign) noexcept {
   Rank* rank = current();
   if (!rank) return real(value, count, point, sign);
   struct Tag {};
-  return digits<Tag>(*rank, value, count, most_of_long_double,
-                     [=](auto v, int n, char* b, auto size) {
-                       return qfcvt_r(v, n, point, sign, b, size);
-                     });
+  return digits<Tag>(
+      *rank, value, count, most_of_long_double,
+      [=](auto v, int n, char* b, auto size) { return qfcvt_r(v, n, point, sign, b, size); });
 }
 
 char* l64a(long number) noexcept {

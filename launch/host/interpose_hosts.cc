@@ -88,9 +88,8 @@ hostent* gethostbyname(const char* name) {
   Rank* rank = current();
   if (!rank) return real(name);
   struct Tag {};
-  return keep<Tag, hostent>(*rank, [&](auto... out) {
-    return gethostbyname_r(name, out..., &h_errno);
-  });
+  return keep<Tag, hostent>(*rank,
+                            [&](auto... out) { return gethostbyname_r(name, out..., &h_errno); });
 }
 
 hostent* gethostbyname2(const char* name, int family) {
@@ -98,9 +97,8 @@ hostent* gethostbyname2(const char* name, int family) {
   Rank* rank = current();
   if (!rank) return real(name, family);
   struct Tag {};
-  return keep<Tag, hostent>(*rank, [&](auto... out) {
-    return gethostbyname2_r(name, family, out..., &h_errno);
-  });
+  return keep<Tag, hostent>(
+      *rank, [&](auto... out) { return gethostbyname2_r(name, family, out..., &h_errno); });
 }
 
 hostent* gethostbyaddr(const void* address, socklen_t bytes, int family) {
@@ -145,9 +143,8 @@ netent* getnetbyname(const char* name) {
   Rank* rank = current();
   if (!rank) return real(name);
   struct Tag {};
-  return keep<Tag, netent>(*rank, [&](auto... out) {
-    return getnetbyname_r(name, out..., &h_errno);
-  });
+  return keep<Tag, netent>(*rank,
+                           [&](auto... out) { return getnetbyname_r(name, out..., &h_errno); });
 }
 
 netent* getnetbyaddr(std::uint32_t net, int family) {
@@ -155,9 +152,8 @@ netent* getnetbyaddr(std::uint32_t net, int family) {
   Rank* rank = current();
   if (!rank) return real(net, family);
   struct Tag {};
-  return keep<Tag, netent>(*rank, [&](auto... out) {
-    return getnetbyaddr_r(net, family, out..., &h_errno);
-  });
+  return keep<Tag, netent>(
+      *rank, [&](auto... out) { return getnetbyaddr_r(net, family, out..., &h_errno); });
 }
 
 void setnetent(int stays_open) {
@@ -192,9 +188,7 @@ protoent* getprotobyname(const char* name) {
   Rank* rank = current();
   if (!rank) return real(name);
   struct Tag {};
-  return keep<Tag, protoent>(*rank, [&](auto... out) {
-    return getprotobyname_r(name, out...);
-  });
+  return keep<Tag, protoent>(*rank, [&](auto... out) { return getprotobyname_r(name, out...); });
 }
 
 protoent* getprotobynumber(int number) {
@@ -202,9 +196,8 @@ protoent* getprotobynumber(int number) {
   Rank* rank = current();
   if (!rank) return real(number);
   struct Tag {};
-  return keep<Tag, protoent>(*rank, [&](auto... out) {
-    return getprotobynumber_r(number, out...);
-  });
+  return keep<Tag, protoent>(*rank,
+                             [&](auto... out) { return getprotobynumber_r(number, out...); });
 }
 
 void setprotoent(int stays_open) {
@@ -239,9 +232,8 @@ servent* getservbyname(const char* name, const char* protocol) {
   Rank* rank = current();
   if (!rank) return real(name, protocol);
   struct Tag {};
-  return keep<Tag, servent>(*rank, [&](auto... out) {
-    return getservbyname_r(name, protocol, out...);
-  });
+  return keep<Tag, servent>(*rank,
+                            [&](auto... out) { return getservbyname_r(name, protocol, out...); });
 }
 
 servent* getservbyport(int port, const char* protocol) {
@@ -249,9 +241,8 @@ servent* getservbyport(int port, const char* protocol) {
   Rank* rank = current();
   if (!rank) return real(port, protocol);
   struct Tag {};
-  return keep<Tag, servent>(*rank, [&](auto... out) {
-    return getservbyport_r(port, protocol, out...);
-  });
+  return keep<Tag, servent>(*rank,
+                            [&](auto... out) { return getservbyport_r(port, protocol, out...); });
 }
 
 void setservent(int stays_open) {
@@ -286,9 +277,7 @@ rpcent* getrpcbyname(const char* name) {
   Rank* rank = current();
   if (!rank) return real(name);
   struct Tag {};
-  return keep<Tag, rpcent>(*rank, [&](auto... out) {
-    return getrpcbyname_r(name, out...);
-  });
+  return keep<Tag, rpcent>(*rank, [&](auto... out) { return getrpcbyname_r(name, out...); });
 }
 
 rpcent* getrpcbynumber(int number) {
@@ -296,9 +285,7 @@ rpcent* getrpcbynumber(int number) {
   Rank* rank = current();
   if (!rank) return real(number);
   struct Tag {};
-  return keep<Tag, rpcent>(*rank, [&](auto... out) {
-    return getrpcbynumber_r(number, out...);
-  });
+  return keep<Tag, rpcent>(*rank, [&](auto... out) { return getrpcbynumber_r(number, out...); });
 }
 
 void setrpcent(int stays_open) {

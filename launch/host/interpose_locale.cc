@@ -28,25 +28,25 @@ struct Category {
   const char* name;
 };
 // in the order in which a name of all of them lists them
-constexpr Category categories[] = {{LC_CTYPE, LC_CTYPE_MASK, "LC_CTYPE"},
-                                   {LC_NUMERIC, LC_NUMERIC_MASK, "LC_NUMERIC"},
-                                   {LC_TIME, LC_TIME_MASK, "LC_TIME"},
-                                   {LC_COLLATE, LC_COLLATE_MASK, "LC_COLLATE"},
-                                   {LC_MONETARY, LC_MONETARY_MASK, "LC_MONETARY"},
-                                   {LC_MESSAGES, LC_MESSAGES_MASK, "LC_MESSAGES"},
-                                   {LC_PAPER, LC_PAPER_MASK, "LC_PAPER"},
-                                   {LC_NAME, LC_NAME_MASK, "LC_NAME"},
-                                   {LC_ADDRESS, LC_ADDRESS_MASK, "LC_ADDRESS"},
-                                   {LC_TELEPHONE, LC_TELEPHONE_MASK, "LC_TELEPHONE"},
-                                   {LC_MEASUREMENT, LC_MEASUREMENT_MASK, "LC_MEASUREMENT"},
-                                   {LC_IDENTIFICATION, LC_IDENTIFICATION_MASK,
-                                    "LC_IDENTIFICATION"}};
+constexpr Category categories[] = {
+    {LC_CTYPE, LC_CTYPE_MASK, "LC_CTYPE"},
+    {LC_NUMERIC, LC_NUMERIC_MASK, "LC_NUMERIC"},
+    {LC_TIME, LC_TIME_MASK, "LC_TIME"},
+    {LC_COLLATE, LC_COLLATE_MASK, "LC_COLLATE"},
+    {LC_MONETARY, LC_MONETARY_MASK, "LC_MONETARY"},
+    {LC_MESSAGES, LC_MESSAGES_MASK, "LC_MESSAGES"},
+    {LC_PAPER, LC_PAPER_MASK, "LC_PAPER"},
+    {LC_NAME, LC_NAME_MASK, "LC_NAME"},
+    {LC_ADDRESS, LC_ADDRESS_MASK, "LC_ADDRESS"},
+    {LC_TELEPHONE, LC_TELEPHONE_MASK, "LC_TELEPHONE"},
+    {LC_MEASUREMENT, LC_MEASUREMENT_MASK, "LC_MEASUREMENT"},
+    {LC_IDENTIFICATION, LC_IDENTIFICATION_MASK, "LC_IDENTIFICATION"}};
 
 struct Locale {
   locale_t now = nullptr;  // nullptr: the process's, which is "C"
   // Threads may use any that was set, so none is freed; one that is set again is the same.
   std::map<std::string, locale_t> all;
-  std::string answer;   // setlocale's last
+  std::string answer;  // setlocale's last
   std::string domain = "messages";
 };
 

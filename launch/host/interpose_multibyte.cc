@@ -114,8 +114,8 @@ std::size_t wcsnrtombs(char* out, const wchar_t** text, std::size_t letters, std
   return real(out, text, letters, size, state_or_own(state, in_wcsnrtombs));
 }
 
-std::size_t __wcsnrtombs_chk(char* out, const wchar_t** text, std::size_t letters,
-                             std::size_t size, mbstate_t* state, std::size_t) noexcept {
+std::size_t __wcsnrtombs_chk(char* out, const wchar_t** text, std::size_t letters, std::size_t size,
+                             mbstate_t* state, std::size_t) noexcept {
   return wcsnrtombs(out, text, letters, size, state);
 }
 

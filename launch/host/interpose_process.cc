@@ -69,10 +69,11 @@ bool may_not(const char* what, const char* instead) {
   const Rank* rank = current();
   if (!rank || !in_host_process()) return false;
   char text[256];
-  snprintf(text, sizeof text,
-           "weft: rank %d: %s would end all ranks, which are threads of one process; %s or run with "
-           "--ranks=process\n",
-           rank->world, what, instead);
+  snprintf(
+      text, sizeof text,
+      "weft: rank %d: %s would end all ranks, which are threads of one process; %s or run with "
+      "--ranks=process\n",
+      rank->world, what, instead);
   complain(text);
   errno = ENOTSUP;
   return true;
@@ -136,7 +137,8 @@ void in_parent() {
     for (const ForkHandler& h : rank->fork_handlers)
       if (h.in_parent) h.in_parent();
 }
-// The child is the rank, alone. What follows libc's `environ` (exec, above all) must see the rank's.
+// The child is the rank, alone. What follows libc's `environ` (exec, above all) must see the
+// rank's.
 void in_child() {
   Rank* rank = current();
   unlock_all_in_child(rank);

@@ -197,10 +197,8 @@ int weft_wscanf(const wchar_t* format, ...) {
   return n;
 }
 int wscanf_plain(const wchar_t*, ...) __asm__("wscanf") __attribute__((alias("weft_wscanf")));
-int wscanf_99(const wchar_t*, ...) __asm__("__isoc99_wscanf")
-    __attribute__((alias("weft_wscanf")));
-int wscanf_23(const wchar_t*, ...) __asm__("__isoc23_wscanf")
-    __attribute__((alias("weft_wscanf")));
+int wscanf_99(const wchar_t*, ...) __asm__("__isoc99_wscanf") __attribute__((alias("weft_wscanf")));
+int wscanf_23(const wchar_t*, ...) __asm__("__isoc23_wscanf") __attribute__((alias("weft_wscanf")));
 
 #pragma GCC visibility pop
 }

@@ -21,7 +21,7 @@ namespace {
 /// The value of TZ that counts for a rank: of when it last looked.
 struct Zone {
   bool known = false;
-  std::string text;                       // "TZ=…"; empty: it was not set
+  std::string text;                         // "TZ=…"; empty: it was not set
   char* variables[2] = {nullptr, nullptr};  // as an environment
 };
 
@@ -136,8 +136,8 @@ std::size_t wcsftime(wchar_t* out, std::size_t size, const wchar_t* format,
   return in_zone(Look::again, [=] { return real(out, size, format, time); });
 }
 
-std::size_t wcsftime_l(wchar_t* out, std::size_t size, const wchar_t* format,
-                       const struct tm* time, locale_t locale) noexcept {
+std::size_t wcsftime_l(wchar_t* out, std::size_t size, const wchar_t* format, const struct tm* time,
+                       locale_t locale) noexcept {
   static constinit Next<std::size_t(wchar_t*, std::size_t, const wchar_t*, const struct tm*,
                                     locale_t)>
       real{"wcsftime_l"};

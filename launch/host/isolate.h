@@ -34,7 +34,7 @@ class Descriptors {
   bool can_fetch() const;
 
   std::vector<int> own_;
-  std::vector<Run> runs_;   // own_, ascending
+  std::vector<Run> runs_;  // own_, ascending
   bool fetches_ = false;
 };
 

@@ -73,8 +73,7 @@ int Store::create(const Image& image, int world_rank, std::string& path) {
 const Patch& Loader::patch(int index) {
   if (patches_.size() < plan_.images.size()) patches_.resize(plan_.images.size());
   auto& p = patches_[index];
-  if (!p)
-    p = std::make_unique<Patch>(plan_, index, !store_.for_debugger());
+  if (!p) p = std::make_unique<Patch>(plan_, index, !store_.for_debugger());
   return *p;
 }
 

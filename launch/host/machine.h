@@ -15,13 +15,13 @@ namespace weft::host::machine {
 
 /// What a relocation asks for, as far as the rank host cares.
 enum class Reloc {
-  relative,      // the image's base plus an addend
-  address,       // the address of a symbol plus an addend: what a reference to a variable becomes
-  copy,          // copy a library's variable into the program
-  indirect,      // call a resolver function in this image to learn the value
-  tls_module,    // the number of this image's or a symbol's thread-local module
-  tls_distance,  // a symbol's place within its module's thread-local block
-  tls_offset,    // distance from the thread pointer, so the block must be static
+  relative,        // the image's base plus an addend
+  address,         // the address of a symbol plus an addend: what a reference to a variable becomes
+  copy,            // copy a library's variable into the program
+  indirect,        // call a resolver function in this image to learn the value
+  tls_module,      // the number of this image's or a symbol's thread-local module
+  tls_distance,    // a symbol's place within its module's thread-local block
+  tls_offset,      // distance from the thread pointer, so the block must be static
   tls_descriptor,  // a function that returns that distance, and its argument
   other
 };

@@ -78,14 +78,14 @@ struct Rank {
   std::string cpus;     // cpulist, empty: where the process may run
 
   std::vector<std::string> argument_text;
-  std::vector<char*> arguments;    // ends with nullptr
-  std::vector<char*> environment;  // what the rank started with; ends with nullptr
+  std::vector<char*> arguments;          // ends with nullptr
+  std::vector<char*> environment;        // what the rank started with; ends with nullptr
   void* variables[variable_count] = {};  // where the rank's lie
   struct {
     alignas(void*) std::byte bytes[largest_variable];
   } own_variables[variable_count] = {};  // for those that the program does not have
-  int standard[3] = {};            // where its descriptors 0, 1 and 2 come from, in the host's table
-  FILE* streams[3] = {};           // as made by the host
+  int standard[3] = {};   // where its descriptors 0, 1 and 2 come from, in the host's table
+  FILE* streams[3] = {};  // as made by the host
   std::unordered_set<FILE*> files;  // those it has open, the three above included
 
   std::list<Loaded> loaded;         // in initialisation order
@@ -104,7 +104,7 @@ struct Rank {
 
   jmp_buf begin, end;  // into rank_thread.cc
   int status = 0;
-  int how = 0;                // enum weft_host_how
+  int how = 0;  // enum weft_host_how
   // exit handlers, environment, files, plugins; before the host's locks
   std::recursive_mutex lock;
   std::vector<ExitHandler> exit_handlers;
@@ -116,9 +116,9 @@ struct Rank {
 
   struct sigaction actions[65] = {};
   sigset_t interrupting{};  // by siginterrupt
-  char* token = nullptr;  // strtok
-  int option_place = 0;   // getopt: position inside a cluster of short options
-  int option_next = 1;    // getopt: the first argument not looked at yet
+  char* token = nullptr;    // strtok
+  int option_place = 0;     // getopt: position inside a cluster of short options
+  int option_next = 1;      // getopt: the first argument not looked at yet
   struct random_data random {};
   char random_state[128] = {};
   struct drand48_data drand48 {};

@@ -32,8 +32,8 @@ int read_clock(clockid_t clock, timespec* time) {
 template <class Number>
 Number log_gamma(Number x, const char* name) {
   using Function = Number(Number, int*);
-  static auto* real = reinterpret_cast<Function*>(
-      dlsym(dlopen("libm.so.6", RTLD_LAZY | RTLD_NOLOAD), name));
+  static auto* real =
+      reinterpret_cast<Function*>(dlsym(dlopen("libm.so.6", RTLD_LAZY | RTLD_NOLOAD), name));
   Rank* rank = current();
   int sign = 0;
   const Number result = real(x, &sign);
@@ -86,8 +86,10 @@ ElfW(Addr) function_of_ranks(std::string_view name) {
   };
   static const Row rows[] = {
       {"dlsym", address(machine::first_then(find_thread_local, dlsym))},
-      {"getpid", address(process_id)},           {"__getpid", address(process_id)},
-      {"clock_gettime", address(read_clock)},    {"pthread_create", thread_maker()},
+      {"getpid", address(process_id)},
+      {"__getpid", address(process_id)},
+      {"clock_gettime", address(read_clock)},
+      {"pthread_create", thread_maker()},
       {"pthread_key_create", address(key_create)},
       {"__pthread_key_create", address(key_create)},
       {"pthread_key_delete", address(key_delete)},
@@ -99,11 +101,16 @@ ElfW(Addr) function_of_ranks(std::string_view name) {
       {"tss_delete", address(tss_delete_key)},
       {"tss_get", address(get_specific)},
       {"tss_set", address(tss_set_value)},
-      {"lgamma", address(log_gamma_double)},     {"gamma", address(log_gamma_double)},
-      {"lgammaf64", address(log_gamma_double)},  {"lgammaf32x", address(log_gamma_double)},
-      {"lgammaf", address(log_gamma_float)},     {"gammaf", address(log_gamma_float)},
-      {"lgammaf32", address(log_gamma_float)},   {"lgammal", address(log_gamma_long)},
-      {"lgammaf64x", address(log_gamma_long)},   {"gammal", address(log_gamma_long)},
+      {"lgamma", address(log_gamma_double)},
+      {"gamma", address(log_gamma_double)},
+      {"lgammaf64", address(log_gamma_double)},
+      {"lgammaf32x", address(log_gamma_double)},
+      {"lgammaf", address(log_gamma_float)},
+      {"gammaf", address(log_gamma_float)},
+      {"lgammaf32", address(log_gamma_float)},
+      {"lgammal", address(log_gamma_long)},
+      {"lgammaf64x", address(log_gamma_long)},
+      {"gammal", address(log_gamma_long)},
   };
   for (const Row& r : rows)
     if (r.name == name) return r.function;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What mpiexec tells the rank host: the command line `weft-rankhost [--debug] [--stack BYTES]
-// [--check] [--or-processes] -- program argument…` and the variables WEFT_JOB and WEFT_HOST_*. Ranks see none of it.
+// [--check] [--or-processes] -- program argument…` and the variables WEFT_JOB and WEFT_HOST_*.
+// Ranks see none of it.
 #pragma once
 
 #include <string>

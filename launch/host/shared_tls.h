@@ -17,8 +17,8 @@ namespace weft::host {
 struct ProgramTls {
   const ElfW(Rela) * relocation;
   machine::Reloc kind;
-  bool by_symbol;      // else by the place in the block alone
-  ElfW(Addr) offset;   // from the start of the program's block
+  bool by_symbol;     // else by the place in the block alone
+  ElfW(Addr) offset;  // from the start of the program's block
 };
 
 /// Those of image `index` of the plan.

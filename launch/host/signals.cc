@@ -111,7 +111,8 @@ bool concerns(const Rank& rank, const Rank* parent, int signal, siginfo_t& info)
   return !parent || parent == &rank || (signal == SIGCHLD && find_waitable_child(rank, info));
 }
 
-// A signal that is passed on says so in its code, and what its code was in a field that nobody uses.
+// A signal that is passed on says so in its code, and what its code was in a field that nobody
+// uses.
 constexpr int passed_on = -0x5746;
 
 void send_to(const Rank& rank, int signal, siginfo_t info) {

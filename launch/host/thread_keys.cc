@@ -37,12 +37,18 @@ bool make_room(pthread_key_t key) {
 
 }  // namespace
 
+bool ThreadKeys::exists(pthread_key_t key) const {
+  const Key* all = keys();
+  return all && key < most && (all[key].generation.load(std::memory_order_relaxed) & 1);
+}
+
 int ThreadKeys::create(pthread_key_t* key, Destructor destructor) {
   std::scoped_lock guard(lock_);
+  if (!keys()) keys_.store(new Key[most], std::memory_order_release);  // pairs with keys()
   for (pthread_key_t i = 0; i < most; i++) {
     if (exists(i)) continue;
-    keys_[i].destructor.store(destructor, std::memory_order_relaxed);
-    keys_[i].generation.fetch_add(1, std::memory_order_relaxed);  // the caller hands the key on
+    keys()[i].destructor.store(destructor, std::memory_order_relaxed);
+    keys()[i].generation.fetch_add(1, std::memory_order_relaxed);  // the caller hands the key on
     *key = i;
     return 0;
   }
@@ -52,20 +58,20 @@ int ThreadKeys::create(pthread_key_t* key, Destructor destructor) {
 int ThreadKeys::destroy(pthread_key_t key) {
   std::scoped_lock guard(lock_);
   if (!exists(key)) return EINVAL;
-  keys_[key].generation.fetch_add(1, std::memory_order_relaxed);
+  keys()[key].generation.fetch_add(1, std::memory_order_relaxed);
   return 0;
 }
 
 void* ThreadKeys::get(pthread_key_t key) const {
-  if (key >= values.size) return nullptr;
+  if (key >= values.size) return nullptr;  // so are those that never were made
   const Value& v = values.list[key];
-  return v.generation == keys_[key].generation.load(std::memory_order_relaxed) ? v.value : nullptr;
+  return v.generation == keys()[key].generation.load(std::memory_order_relaxed) ? v.value : nullptr;
 }
 
 int ThreadKeys::set(pthread_key_t key, const void* value) {
   if (!exists(key)) return EINVAL;
   if (!make_room(key)) return ENOMEM;
-  values.list[key] = {keys_[key].generation.load(std::memory_order_relaxed),
+  values.list[key] = {keys()[key].generation.load(std::memory_order_relaxed),
                       const_cast<void*>(value)};
   return 0;
 }
@@ -75,7 +81,7 @@ void ThreadKeys::run_destructors() {
   for (int round = 0; round < PTHREAD_DESTRUCTOR_ITERATIONS && std::exchange(any, false); round++)
     for (pthread_key_t key = 0; key < values.size; key++) {
       void* value = exists(key) ? get(key) : nullptr;
-      const Destructor destructor = keys_[key].destructor.load(std::memory_order_relaxed);
+      const Destructor destructor = keys()[key].destructor.load(std::memory_order_relaxed);
       if (!value || !destructor) continue;
       values.list[key].value = nullptr;
       any = true;

@@ -7,7 +7,6 @@
 
 #include <pthread.h>
 
-#include <array>
 #include <atomic>
 #include <mutex>
 
@@ -32,11 +31,12 @@ class ThreadKeys {
     std::atomic<unsigned> generation{0};  // odd while the key exists
     std::atomic<Destructor> destructor{nullptr};
   };
-  bool exists(pthread_key_t key) const {
-    return key < most && (keys_[key].generation.load(std::memory_order_relaxed) & 1);
-  }
+  bool exists(pthread_key_t key) const;
+  /// The keys; nullptr before the first was made.
+  Key* keys() const { return keys_.load(std::memory_order_acquire); }  // pairs with create
+
   std::mutex lock_;
-  std::array<Key, most> keys_;
+  std::atomic<Key*> keys_{nullptr};
 };
 
 /// The functions of POSIX and C on the calling rank's keys.

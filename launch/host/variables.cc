@@ -69,7 +69,8 @@ ElfW(Addr) address_in_process(std::string_view name) {
   const std::string text(name);
   void* address = dlsym(RTLD_DEFAULT, text.c_str());
   if (!address)
-    if (void* math = dlopen("libm.so.6", RTLD_LAZY | RTLD_NOLOAD)) address = dlsym(math, text.c_str());
+    if (void* math = dlopen("libm.so.6", RTLD_LAZY | RTLD_NOLOAD))
+      address = dlsym(math, text.c_str());
   return reinterpret_cast<ElfW(Addr)>(address);
 }
 

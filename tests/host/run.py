@@ -2,6 +2,7 @@
 """Cases of the rank host's tests. `run.py --list` names them; `run.py --host H --programs D CASE` runs
 one. Most cases count how often a pattern occurs in what the ranks print; the others are functions."""
 import argparse
+import fcntl
 import os
 import re
 import resource
@@ -30,8 +31,10 @@ class Host:
         full["LD_PRELOAD"] = self.path("libhost_standin.so")
         return full
 
-    def start(self, ranks, program, *args, options=(), env={}, **more):
+    def start(self, ranks, program, *args, options=(), env={}, denied=(), **more):
         command = [self.host, *options, "--", program if "/" in program else self.path(program), *args]
+        if denied:
+            command = [self.path("host_deny"), *denied, "--", *command]
         return subprocess.Popen(command, env=self.environment(ranks, env), cwd=self.scratch,
                                 text=True, errors="replace", **more)
 
@@ -267,6 +270,70 @@ def build(host, name, source, *flags):
     command = ["cc", "-w", "-I" + here, "-x", "c", "-", "-o", path, "-L" + host.programs, "-lhost_standin",
                "-Wl,-rpath," + host.programs, *flags]
     return path if subprocess.run(command, input=source, text=True, capture_output=True).returncode == 0 else None
+
+
+@case
+def own_descriptors_in_containers(host):
+    """Where a container forbids system calls, descriptors are the rank's all the same, or the host says no."""
+    for denied in (["unshare"], ["pidfd_getfd"], ["close_range"], ["unshare", "pidfd_getfd"]):
+        for row in ("descriptors", "standard descriptors", "record locks", "children"):
+            code, output = host.run(4, "host_rows", row, denied=denied)
+            if code == SKIP:
+                return SKIP
+            expect(code == 0 and output.count(" ok\n") == 4, f"without {denied}, {row}: status {code}:\n{output}")
+            for left in ("counter", "locked"):
+                if os.path.exists(os.path.join(host.scratch, left)):
+                    os.remove(os.path.join(host.scratch, left))
+    code, output = host.run(4, "host_rows", "descriptors", denied=["unshare", "close_range"])
+    expect(code == 90 and "one table of open files" in output, f"status {code}: {output}")
+
+
+@case
+def own_descriptors_with_foreign_ones(host):
+    """A descriptor that the user's shell opened is there in every rank, also above the host's own."""
+    pipes = [os.pipe() for _ in range(2)]
+    ends = [w for _, w in pipes]
+    with open(os.path.join(host.scratch, "foreign"), "w") as f:
+        f.write("of the user")
+    fd = os.open(os.path.join(host.scratch, "foreign"), os.O_RDONLY)
+    high = fcntl.fcntl(fd, fcntl.F_DUPFD, 200)
+    path = build(host, "reads", f"""#include <standin.h>
+        #include <string.h>
+        #include <unistd.h>
+        int main(void) {{ char text[32] = ""; return t_report("foreign", pread({high}, text, 31, 0) > 0 && !strcmp(text, "of the user")); }}""")
+    code, output = host.run(2, path, env={"WEFT_HOST_STDOUT": ",".join(map(str, ends))}, pass_fds=[*ends, high])
+    for end in (*ends, *(r for r, _ in pipes), fd, high):
+        os.close(end)
+    expect(code == 0 and output.count(" ok\n") == 2, f"status {code}: {output}")
+
+
+@case
+def no_other_program(host):
+    """A rank that would become another program is told that it cannot, and goes on; a child of it can."""
+    path = build(host, "becomes", """#define _GNU_SOURCE
+        #include <standin.h>
+        #include <errno.h>
+        #include <sys/wait.h>
+        #include <unistd.h>
+        extern char** environ;
+        int main(int argc, char** argv) {
+          char* words[] = {"sh", "-c", "exit 9", 0};
+          int refused = execl("/bin/sh", "sh", "-c", "exit 9", (char*)0) == -1 && errno == ENOTSUP;
+          refused += execlp("sh", "sh", (char*)0) == -1 && errno == ENOTSUP;
+          refused += execv("/bin/sh", words) == -1 && execve("/bin/sh", words, environ) == -1;
+          refused += execvp("sh", words) == -1 && daemon(1, 1) == -1 && errno == ENOTSUP;
+          int status = 0;
+          if (fork() == 0) execl("/bin/sh", "sh", "-c", "exit $CODE", (char*)0, (char*)0);
+          wait(&status);
+          char* own[] = {"CODE=6", 0};
+          if (fork() == 0) execle("/bin/sh", "sh", "-c", "exit $CODE", (char*)0, own);
+          wait(&status);
+          return t_report("becomes", refused == 4 && WEXITSTATUS(status) == 6);
+        }""")
+    code, output = host.run(2, path)
+    expect(code == 0 and output.count(" ok\n") == 2, f"status {code}: {output}")
+    expect(len(re.findall(r"^weft: rank 1: exec would end all ranks.*fork first", output, re.M)) == 5, output)
+    expect("weft: rank 0: daemon would end all ranks" in output, output)
 
 
 @case

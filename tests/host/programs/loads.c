@@ -18,7 +18,7 @@ int main(int argc, char** argv) {
   int good = first && strstr(first, "no_such_function");
   void* self = dlopen(0, RTLD_NOW);
   good = good && dlsym(RTLD_DEFAULT, "from_program") == (void*)from_program &&
-             dlsym(self, "from_program") == (void*)from_program;
+         dlsym(self, "from_program") == (void*)from_program;
   void* p = dlopen(argv[1], RTLD_NOW);
   if (!p) fprintf(stderr, "%s\n", dlerror());
   int (*plugin)(int) = p ? (int (*)(int))dlsym(p, "plugin") : 0;

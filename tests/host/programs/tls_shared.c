@@ -19,8 +19,8 @@ __thread struct block {
 } block = {"initial"};
 static __thread int hidden = 7;
 
-#define MODEL(name) \
-  int name##_count(int); \
+#define MODEL(name)          \
+  int name##_count(int);     \
   int* name##_address(void); \
   struct block* name##_block(void);
 MODEL(general)
@@ -68,7 +68,8 @@ int main(void) {
   pthread_join(t, &of_thread);
   t_barrier();
   good = good && of_thread && general_count(1) == 6 + 100 * r && hidden == r;
-  good = good && strcmp(descriptor_block()->text, "changed") == 0 && initial_block()->self == &block;
+  good =
+      good && strcmp(descriptor_block()->text, "changed") == 0 && initial_block()->self == &block;
   good = good && found_by_name();
   return t_report("tls_shared", good);
 }

@@ -37,7 +37,8 @@ static int standard_descriptors(int r) {
     CHECK(fd >= 0 && dup3(fd, 1, 0) == 1 && close(0) == 0);
   }
   t_barrier();
-  CHECK(fstat(1, &after) == 0 && (after.st_rdev != own.st_rdev) == (r == 0 && own.st_rdev != after.st_rdev));
+  CHECK(fstat(1, &after) == 0 &&
+        (after.st_rdev != own.st_rdev) == (r == 0 && own.st_rdev != after.st_rdev));
   CHECK((fcntl(0, F_GETFD) < 0) == (r == 0));
   CHECK(write(1, "", 0) == 0);
   t_barrier();
@@ -58,14 +59,17 @@ static int record_locks(int r) {
     struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
     CHECK(fcntl(again, F_GETLK, &lock) == 0);
     CHECK(lock.l_type == (r == holder ? F_UNLCK : F_WRLCK));
-    if (r != holder) CHECK(set_lock(fd, F_SETLK, F_WRLCK, 5, 2) == -1 && (errno == EAGAIN || errno == EACCES));
+    if (r != holder)
+      CHECK(set_lock(fd, F_SETLK, F_WRLCK, 5, 2) == -1 && (errno == EAGAIN || errno == EACCES));
     if (r != holder) CHECK(lockf(fd, F_TEST, 1) == -1);
     t_barrier();
-    if (r == (holder + 1) % t_size() && t_size() > 1) close(open("locked", O_RDONLY));  /* not the holder's */
+    if (r == (holder + 1) % t_size() && t_size() > 1)
+      close(open("locked", O_RDONLY)); /* not the holder's */
     t_barrier();
     if (r != holder) CHECK(set_lock(fd, F_SETLK, F_WRLCK, 0, 0) == -1);
     t_barrier();
-    if (r == holder) close(open("locked", O_RDONLY));  /* any descriptor of the file drops its locks */
+    if (r == holder)
+      close(open("locked", O_RDONLY)); /* any descriptor of the file drops its locks */
     t_barrier();
   }
   if (r == 0) CHECK(set_lock(fd, F_SETLK, F_RDLCK, 0, 0) == 0);
@@ -149,7 +153,8 @@ static int wide_streams(int r) {
   CHECK(freopen(own_name("wide", r), "r", stdin) && freopen(own_name("outw", r), "w+", stdout));
   t_barrier();
   int number = 0;
-  CHECK(wscanf(L"%d", &number) == 1 && number == 10 + r && getwchar() == L' ' && getwchar() == L'x');
+  CHECK(wscanf(L"%d", &number) == 1 && number == 10 + r && getwchar() == L' ' &&
+        getwchar() == L'x');
   wprintf(L"%d", r);
   putwchar(L'w');
   t_barrier();
@@ -256,7 +261,7 @@ static int semaphore_adjustments(int r) {
   struct sembuf take = {0, 1, SEM_UNDO};
   if (r == 1) CHECK(semop(id, &take, 1) == 0);
   t_barrier();
-  if (r != 0) return 1;  /* and rank 1 ends */
+  if (r != 0) return 1; /* and rank 1 ends */
   int value = -1;
   for (int i = 0; i < 500 && (value = semctl(id, 0, GETVAL)) != 0; i++) usleep(10000);
   semctl(id, 0, IPC_RMID);

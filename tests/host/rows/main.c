@@ -5,9 +5,8 @@
 
 #include "rows.h"
 
-static const struct row* const tables[] = {file_rows, process_rows, time_rows,
-                                         locale_rows, name_rows, text_rows,
-                                         library_rows, common_rows};
+static const struct row* const tables[] = {file_rows, process_rows, time_rows,    locale_rows,
+                                           name_rows, text_rows,    library_rows, common_rows};
 
 int row_failed(const char* condition, const char* file, int line) {
   char text[400];

@@ -65,7 +65,8 @@ static int users_and_groups(int r) {
   char buffer[2048], tiny[2];
   setpwent();
   CHECK(getpwent_r(&entry, tiny, sizeof tiny, &result) == ERANGE);
-  while (getpwent_r(&entry, buffer, sizeof buffer, &result) == 0) seen += strcmp(entry.pw_name, "root") == 0;
+  while (getpwent_r(&entry, buffer, sizeof buffer, &result) == 0)
+    seen += strcmp(entry.pw_name, "root") == 0;
   CHECK(seen == 1 && strlen(entry.pw_dir) > 0);
   /* nothing of a rank's was read or closed by another's walk */
   const int fd = open("/dev/null", O_RDONLY);
@@ -89,12 +90,14 @@ static int hosts_and_services(int r) {
   const char* services[] = {"ftp", "ssh", "telnet", "http"};
   const int ports[] = {21, 22, 23, 80};
   struct protoent* protocol = getprotobyname(names[r % 4]);
-  struct servent *service = getservbyname(services[r % 4], "tcp"), *port = getservbyport(htons((unsigned short)ports[r % 4]), 0);
+  struct servent *service = getservbyname(services[r % 4], "tcp"),
+                 *port = getservbyport(htons((unsigned short)ports[r % 4]), 0);
   t_barrier();
   CHECK(host && strcmp(host->h_name, text) == 0 && (unsigned char)host->h_addr_list[0][3] == r);
   CHECK(v6 && (unsigned char)v6->h_addr_list[0][15] == r + 16);
   if (protocol) CHECK(strcmp(protocol->p_name, names[r % 4]) == 0);
-  if (service) CHECK(strcmp(service->s_name, services[r % 4]) == 0 && port && port->s_port == service->s_port);
+  if (service)
+    CHECK(strcmp(service->s_name, services[r % 4]) == 0 && port && port->s_port == service->s_port);
   (void)address;
   t_barrier();
   int count = 0, walked = 0;
@@ -123,6 +126,5 @@ static int hosts_and_services(int r) {
   return 1;
 }
 
-const struct row name_rows[] = {{"users and groups", users_and_groups},
-                                {"hosts and services", hosts_and_services},
-                                {0, 0}};
+const struct row name_rows[] = {
+    {"users and groups", users_and_groups}, {"hosts and services", hosts_and_services}, {0, 0}};

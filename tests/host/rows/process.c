@@ -2,10 +2,10 @@
 // Who a process is, its signals, its children.
 #define _GNU_SOURCE
 #include <errno.h>
+#include <getopt.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
-#include <getopt.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -202,8 +202,9 @@ static int used_by_children(int r) {
   }
   t_barrier();
   getrusage(RUSAGE_CHILDREN, &after);
-  const long us = (after.ru_utime.tv_sec - before.ru_utime.tv_sec) * 1000000 + after.ru_utime.tv_usec -
-                  before.ru_utime.tv_usec + after.ru_stime.tv_usec - before.ru_stime.tv_usec;
+  const long us = (after.ru_utime.tv_sec - before.ru_utime.tv_sec) * 1000000 +
+                  after.ru_utime.tv_usec - before.ru_utime.tv_usec + after.ru_stime.tv_usec -
+                  before.ru_stime.tv_usec;
   CHECK(r == 0 ? us >= 40000 : us == 0);
   return 1;
 }
@@ -288,7 +289,8 @@ static void destroy(void* value) {
 }
 static void* use_keys(void* r) {
   for (int i = 0; i < 600; i++)
-    if (pthread_getspecific(keys[i]) || pthread_setspecific(keys[i], (void*)(1 + (long)r))) return r;
+    if (pthread_getspecific(keys[i]) || pthread_setspecific(keys[i], (void*)(1 + (long)r)))
+      return r;
   return pthread_getspecific(keys[599]) == (void*)(1 + (long)r) ? 0 : (void*)-1;
 }
 

@@ -6,12 +6,13 @@
 #include <error.h>
 #include <fcntl.h>
 #include <fenv.h>
-#include <obstack.h>
-#include <setjmp.h>
+#include <glob.h>
 #include <math.h>
 #include <mntent.h>
+#include <obstack.h>
 #include <regex.h>
 #include <search.h>
+#include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +20,6 @@
 #include <syslog.h>
 #include <unistd.h>
 #include <wordexp.h>
-#include <glob.h>
 
 #include "rows.h"
 
@@ -66,7 +66,8 @@ static int words(int r) {
   glob_t g;
   t_barrier();
   CHECK(wordexp("~/x", &w, 0) == 0 && strncmp(w.we_wordv[0], own_name("/home/of", r), 9) == 0);
-  CHECK(glob("~", GLOB_TILDE | GLOB_NOCHECK, 0, &g) == 0 && strcmp(g.gl_pathv[0], own_name("/home/of", r)) == 0);
+  CHECK(glob("~", GLOB_TILDE | GLOB_NOCHECK, 0, &g) == 0 &&
+        strcmp(g.gl_pathv[0], own_name("/home/of", r)) == 0);
   t_barrier();
   return 1;
 }
@@ -74,10 +75,12 @@ static int words(int r) {
 static int numbers_as_text(int r) {
   int point, sign;
   char* texts[] = {ecvt(1.5 + r, 3, &point, &sign), fcvt(10.5 + r, 1, &point, &sign),
-                   qecvt(20.5 + r, 4, &point, &sign), qfcvt(30.5 + r, 1, &point, &sign), l64a(1 + r)};
+                   qecvt(20.5 + r, 4, &point, &sign), qfcvt(30.5 + r, 1, &point, &sign),
+                   l64a(1 + r)};
   t_barrier();
   CHECK(atoi(texts[0]) == 150 + 100 * r && atoi(texts[1]) == 105 + 10 * r);
-  CHECK(atoi(texts[2]) == 2050 + 100 * r && atoi(texts[3]) == 305 + 10 * r && a64l(texts[4]) == 1 + r);
+  CHECK(atoi(texts[2]) == 2050 + 100 * r && atoi(texts[3]) == 305 + 10 * r &&
+        a64l(texts[4]) == 1 + r);
   CHECK(strlen(fcvt(1e300, 5, &point, &sign)) > 300 && point == 301);
   t_barrier();
   /* the sign of the gamma function */
@@ -110,7 +113,8 @@ static int names_in_buffers(int r) {
   t_barrier();
   CHECK(!slave || (terminal && strcmp(terminal, slave) == 0));
   CHECK(temporary && access(temporary, F_OK) != 0);
-  CHECK(mount && strcmp(mount->mnt_fsname, own_name("device", r)) == 0 && atoi(mount->mnt_dir + 5) == r);
+  CHECK(mount && strcmp(mount->mnt_fsname, own_name("device", r)) == 0 &&
+        atoi(mount->mnt_dir + 5) == r);
   const int not_a_terminal = open("/dev/null", O_RDONLY);
   CHECK(!ttyname(not_a_terminal) && errno == ENOTTY);
   t_barrier();
@@ -192,7 +196,8 @@ static int system_log(int r) {
   CHECK(fcntl(fd, F_GETFD) >= 0);
   if (pread(2, text, sizeof text - 1, 0) < 0) return 0;
   dup2(errors, 2);
-  CHECK(strstr(text, own_name("logger", r)) && strstr(text, "error") && (strstr(text, "information") == 0) == r % 2);
+  CHECK(strstr(text, own_name("logger", r)) && strstr(text, "error") &&
+        (strstr(text, "information") == 0) == r % 2);
   closelog();
   t_barrier();
   return 1;
@@ -205,8 +210,7 @@ static void no_memory(void) {
 static void* no_chunk(size_t n) {
   return 0;
 }
-static void ignore(void* p) {
-}
+static void ignore(void* p) {}
 #define obstack_chunk_alloc no_chunk
 #define obstack_chunk_free ignore
 

@@ -124,7 +124,8 @@ static int timers(int r) {
   event.sigev_value.sival_int = 40 + r;
   CHECK(timer_create(CLOCK_MONOTONIC, &event, &timer) == 0);
   struct itimerspec once = {{0, 0}, {0, 10000000}};
-  if (r % 2 == 0) CHECK(timer_settime(timer, 0, &once, 0) == 0 && wait_for(&rings, 1) && value == 40 + r);
+  if (r % 2 == 0)
+    CHECK(timer_settime(timer, 0, &once, 0) == 0 && wait_for(&rings, 1) && value == 40 + r);
   t_barrier();
   CHECK(rings == (r % 2 == 0) && timer_delete(timer) == 0);
   rings = 0;
@@ -151,7 +152,8 @@ static double seconds(clockid_t clock) {
 static double used(void) {
   struct rusage u;
   getrusage(RUSAGE_SELF, &u);
-  return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) + 1e-6 * (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec);
+  return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
+         1e-6 * (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec);
 }
 static double ticked(void) {
   struct tms t;
@@ -179,7 +181,8 @@ static int processor_time(int r) {
   const double by_others[] = {seconds(CLOCK_PROCESS_CPUTIME_ID), used(), ticked()};
   if (r == 0) CHECK(by_clock > 0.27 && by_clock < 0.6);
   if (r != 0) CHECK(by_clock < 0.2);
-  for (int i = 0; i < 3; i++) CHECK(by_others[i] > by_clock - 0.03 && (r == 0 || by_others[i] < 0.25));
+  for (int i = 0; i < 3; i++)
+    CHECK(by_others[i] > by_clock - 0.03 && (r == 0 || by_others[i] < 0.25));
   t_barrier();
   return 1;
 }

@@ -2,6 +2,7 @@
 // On a machine with small caches (declared by the testlist) long direct copies between ranks of one
 // process go past the caches, short ones do not; both bring the right data. Ranks that are
 // processes do not copy directly.
+#include <sys/syscall.h>  // the process's number; getpid is the rank's
 #include <unistd.h>
 
 #include "../counter.h"
@@ -39,7 +40,7 @@ static void exchange(int n, int threads) {
 
 int main(int argc, char** argv) {
   start_form(&argc, &argv);
-  const long pid = (long)getpid(), ends[2] = {pid, -pid};
+  const long pid = syscall(SYS_getpid), ends[2] = {pid, -pid};
   long most[2] = {0};
   OK(MPI_Allreduce(ends, most, 2, MPI_LONG, MPI_MAX, MPI_COMM_WORLD));
   const int threads = most[0] == -most[1];  // the highest number of a process is the lowest

@@ -6,6 +6,7 @@
 // only wait, the data is checked.
 #define _GNU_SOURCE
 #include <sched.h>
+#include <sys/syscall.h>  // the process's number; getpid is the rank's
 #include <unistd.h>
 
 #include "../counter.h"
@@ -34,7 +35,7 @@ static void row(int bytes, int seed, int late_us) {
 
 static int may_go_past(void) {
   cpu_set_t cpus;
-  const long pid = (long)getpid();
+  const long pid = syscall(SYS_getpid);
   long other = 0;
   if (size > 2) return 0;
   OK(MPI_Sendrecv(&pid, 1, MPI_LONG, 1 - rank, 7, &other, 1, MPI_LONG, 1 - rank, 7, MPI_COMM_WORLD,
