@@ -16,7 +16,6 @@
 #include "host.h"
 #include "machine.h"
 #include "rank_functions.h"
-#include "writable.h"
 
 namespace weft::host {
 namespace {
@@ -133,7 +132,6 @@ void Fixups::find_copy(const ElfW(Rela) & r) {
 }
 
 void Fixups::place_variables(Rank& rank, const Loaded& loaded) const {
-  const Writable writable(image_, loaded.base);
   for (int i = 0; i < variable_count; i++) {
     if (own_variables_[i].at == 0) continue;
     rank.variables[i] = reinterpret_cast<void*>(loaded.base + own_variables_[i].at);
@@ -180,7 +178,6 @@ std::string Fixups::apply(Rank& rank, Loaded& loaded, const Patch& patch) const 
   find_functions(loaded);
   if (auto e = map_text(loaded, patch); !e.empty()) return e;
 
-  const Writable writable(image_, loaded.base);
   twins_.redirect(plan_, rank, loaded);
   for (const Copy& c : copies_) {
     ElfW(Addr) from = c.from;

@@ -8,13 +8,16 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdio_ext.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <weft/host.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -34,7 +37,8 @@ namespace {
 
 constexpr int refused = 90;
 
-/// Tell mpiexec, if it wants to know, that this process cannot run ranks; nullptr: that it can.
+/// Tell mpiexec, if it wants to know, that this process cannot run its ranks; nullptr: that they
+/// begin.
 bool tell_launcher(const Settings& s, const char* reason) {
   if (!s.or_processes || !weft_host_refused || s.job_descriptor < 0) return false;
   weft_host_refused(s.job_descriptor, s.first_rank, reason);
@@ -74,17 +78,31 @@ std::size_t default_stack_bytes() {
   return limit.rlim_cur == RLIM_INFINITY ? std::size_t{1} << 30 : limit.rlim_cur;
 }
 
-/// Standard input is one rank's (or everybody's, each with a position of its own); others read an
-/// empty file.
+/// Where a rank's standard input comes from. It is one rank's (or everybody's, each with a position
+/// of its own); others read the host's, which is empty.
 int open_input(int rank, int reader) {
   constexpr int everybody = -2;
-  if (rank == reader) return 0;
-  if (reader != everybody) return the_host->empty_input;
-  const int fd = open("/proc/self/fd/0", O_RDONLY | O_CLOEXEC);
+  if (rank == reader) return the_host->input;
+  if (reader != everybody) return 0;
+  const std::string path = "/proc/self/fd/" + std::to_string(the_host->input);
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) return fd;
-  lseek(fd, lseek(0, 0, SEEK_CUR), SEEK_SET);
+  lseek(fd, lseek(the_host->input, 0, SEEK_CUR), SEEK_SET);
   the_host->descriptors.add(fd);
   return fd;
+}
+
+/// Before libc reads from a terminal it writes out what it takes for the program's standard output,
+/// if that goes line by line. As a stream of our own, standard input can take the rank's.
+FILE* open_terminal() {
+  cookie_io_functions_t functions{};
+  functions.read = [](void*, char* data, std::size_t bytes) -> ssize_t {
+    FILE* printed = current()->stream(var_stdout);
+    if (printed && __flbf(printed)) fflush(printed);
+    return read(0, data, bytes);
+  };
+  functions.close = [](void*) { return close(0); };
+  return fopencookie(nullptr, "r", functions);
 }
 
 std::string open_streams(Rank& rank, const Settings& s, std::size_t index) {
@@ -99,7 +117,9 @@ std::string open_streams(Rank& rank, const Settings& s, std::size_t index) {
   rank.standard[1] = own(s.out, 1);
   rank.standard[2] = own(s.err, 2);
   const char* modes[] = {"r", "w", "w"};
-  for (int i = 0; i < 3; i++) rank.streams[i] = fdopen(rank.standard[i], modes[i]);
+  for (int i = 0; i < 3; i++)
+    rank.streams[i] =
+        i == 0 && isatty(rank.standard[0]) ? open_terminal() : fdopen(rank.standard[i], modes[i]);
   for (FILE* f : rank.streams)
     if (!f)
       return std::string("a standard stream could not be opened: ") + std::strerror(errno) +
@@ -109,16 +129,29 @@ std::string open_streams(Rank& rank, const Settings& s, std::size_t index) {
   return {};
 }
 
-void set_up_libc_state(Rank& rank) {
-  const Rank& first = *the_host->ranks.front();
+/// What the process has, a rank begins with: the C library's variables, signals that are ignored.
+void inherit(Rank& rank) {
   for (int i = 0; i < variable_count; i++) {
     const auto v = static_cast<Variable>(i);
-    rank.variables[v] = &rank.own_variables[v];
-    if (&rank != &first)
-      rank.own_variables[v] = first.own_variables[v];
-    else if (const ElfW(Addr) initial = address_in_process(v))
-      std::memcpy(rank.variables[v], reinterpret_cast<void*>(initial), bytes_of(v));
+    if (const ElfW(Addr) initial = address_in_process(v))
+      std::memcpy(&rank.own_variables[v], reinterpret_cast<void*>(initial), bytes_of(v));
   }
+  for (int signal = 1; signal < NSIG; signal++) {
+    struct sigaction action {};
+    if (sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN)
+      rank.actions[signal].sa_handler = SIG_IGN;
+  }
+}
+
+void set_up_libc_state(Rank& rank) {
+  const Rank& first = *the_host->ranks.front();
+  if (&rank == &first) {
+    inherit(rank);
+  } else {
+    std::ranges::copy(first.own_variables, rank.own_variables);
+    std::ranges::copy(first.actions, rank.actions);
+  }
+  for (int v = 0; v < variable_count; v++) rank.variables[v] = &rank.own_variables[v];
   for (int i = 0; i < 3; i++) rank.stream(static_cast<Variable>(var_stdin + i)) = rank.streams[i];
   rank.environ_array() = rank.environment.data();
   rank.variable<char>(var_single_threaded) =
@@ -150,14 +183,11 @@ std::string make_rank(const Settings& s, std::size_t index) {
   return {};
 }
 
-// All ranks share one table of descriptors, so together they may have as many as processes would.
-void raise_file_limit(int ranks) {
-  rlimit limit{};
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-  const rlim_t wanted = limit.rlim_cur * static_cast<rlim_t>(ranks + 1);
-  limit.rlim_cur = wanted / static_cast<rlim_t>(ranks + 1) == limit.rlim_cur
-                       ? std::min(wanted, limit.rlim_max)
-                       : limit.rlim_max;
+/// While ranks are made, all their descriptors are in one table; ranks keep the user's limit.
+void raise_file_limit() {
+  if (getrlimit(RLIMIT_NOFILE, &the_host->user_files) != 0) return;
+  rlimit limit = the_host->user_files;
+  limit.rlim_cur = limit.rlim_max;
   setrlimit(RLIMIT_NOFILE, &limit);
 }
 
@@ -176,12 +206,24 @@ std::string make_store(const Settings& s) {
   return {};
 }
 
+/// Keep standard input for who reads it, and have an empty one, which the others inherit.
+std::string take_input() {
+  the_host->input = fcntl(0, F_DUPFD_CLOEXEC, 3);
+  const int empty = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  if (the_host->input < 0) the_host->input = fcntl(empty, F_DUPFD_CLOEXEC, 3);  // it was closed
+  if (the_host->input < 0 || dup2(empty, 0) != 0)
+    return std::string("standard input cannot be set up: ") + std::strerror(errno);
+  if (empty != 0) close(empty);
+  the_host->descriptors.add(the_host->input);
+  return {};
+}
+
 std::string prepare(const Settings& s, char** argv) {
   dlerror();  // the interposer looks for libc's once, which would forget an error
   const std::string path = find_program(s.arguments[0]);
   if (auto e = make_plan(path, s.tools, is_shared_here, the_host->plan); !e.empty()) return e;
   if (auto e = restart_if_needed(the_host->plan, s.rank_count, argv); !e.empty()) return e;
-  raise_file_limit(s.rank_count);
+  raise_file_limit();
   restore_environment();
   if (auto e = make_store(s); !e.empty()) return e;
   the_host->loader = std::make_unique<Loader>(the_host->plan, *the_host->store);
@@ -190,11 +232,9 @@ std::string prepare(const Settings& s, char** argv) {
   program_invocation_name = strdup(s.arguments[0].c_str());
   program_invocation_short_name = basename(program_invocation_name);
   prctl(PR_SET_NAME, program_invocation_short_name);
-  the_host->empty_input = open("/dev/null", O_RDONLY | O_CLOEXEC);
-  the_host->descriptors.add(the_host->empty_input);
+  if (auto e = take_input(); !e.empty()) return e;
   for (int i = 0; i < s.rank_count; i++)
     if (auto e = make_rank(s, static_cast<std::size_t>(i)); !e.empty()) return e;
-  the_host->descriptors.seal();
   return {};
 }
 
@@ -229,7 +269,7 @@ std::string start_ranks(const Settings& s) {
   const std::size_t all = the_host->ranks.size();
   for (std::size_t n = 0; (n = the_host->isolated) < all;) the_host->isolated.wait(n);
   tell_launcher(s, nullptr);
-  the_host->may_run = true;
+  the_host->may_run = true;  // with --or-processes they waited for this
   the_host->may_run.notify_all();
   the_host->descriptors.close_all();  // so that a rank's pipes end when it does
   return {};
@@ -267,6 +307,9 @@ extern "C" [[gnu::visibility("default")]] int weft_rankhost_main(int argc, char*
       weft_host_attach(settings.first_rank);
       weft_host_attach(-1);
     }
+    the_host->descriptors.seal();
+    if (the_host->user_files.rlim_cur > 0) setrlimit(RLIMIT_NOFILE, &the_host->user_files);
+    the_host->may_run = !settings.or_processes;
     error = start_ranks(settings);
   }
   if (error.empty())

@@ -32,9 +32,10 @@ struct Host {
   Children children;
   std::vector<std::unique_ptr<Rank>> ranks;
   Descriptors descriptors;
-  int empty_input = -1;                  // /dev/null
+  int input = -1;                        // what one rank, or each of them, reads as its input
   std::atomic<std::size_t> isolated{0};  // so many ranks have left the host's table
-  std::atomic<bool> may_run{false};      // all ranks' threads exist
+  std::atomic<bool> may_run{false};      // a rank may begin although others may prove impossible
+  rlimit user_files{};                   // of descriptors; 0: not known
   std::size_t stack_bytes = 0;
   std::atomic<int> first_failure{0};  // status of the first rank that ended with one
   std::string own_directory;          // made for --debug by this process, to be removed
@@ -63,7 +64,7 @@ void flush_at_exit(Rank& rank);
 /// Take the rank's files away from it; what they still hold is lost, as with a process that ends.
 void drop_files(Rank& rank);
 /// Give the calling thread, which is new, the locale that its rank has set.
-void use_locale_of_rank(Rank& rank);
+void use_locale_of_rank(const Rank& rank);
 /// Constructors of loaded images that have not run yet.
 void run_constructors(Rank& rank);
 /// Destructors that have not run yet.

@@ -72,13 +72,6 @@ bool Image::is_file(const struct stat& s) const {
          s.st_mtim.tv_sec == stat_.st_mtim.tv_sec && s.st_mtim.tv_nsec == stat_.st_mtim.tv_nsec;
 }
 
-bool Image::is_never_unloaded() const {
-  auto is_unique = [](const ElfW(Sym) & s) {
-    return s.st_shndx != SHN_UNDEF && ELF64_ST_BIND(s.st_info) == STB_GNU_UNIQUE;
-  };
-  return (value(DT_FLAGS_1) & DF_1_NODELETE) || std::ranges::any_of(symbols_, is_unique);
-}
-
 std::string_view Image::base_name() const {
   return std::string_view(path_).substr(path_.rfind('/') + 1);
 }
@@ -178,6 +171,10 @@ bool Image::parse_dynamic(std::string& reason) {
   };
   resolvers_ = std::ranges::any_of(rela_, is_indirect) || std::ranges::any_of(plt_, is_indirect) ||
                std::ranges::any_of(symbols_, is_resolver);
+  auto is_unique = [](const ElfW(Sym) & s) {
+    return s.st_shndx != SHN_UNDEF && ELF64_ST_BIND(s.st_info) == STB_GNU_UNIQUE;
+  };
+  stays_ = (value(DT_FLAGS_1) & DF_1_NODELETE) || std::ranges::any_of(symbols_, is_unique);
   return true;
 }
 

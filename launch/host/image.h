@@ -75,7 +75,7 @@ class Image {
   bool needs_static_tls() const { return value(DT_FLAGS) & DF_STATIC_TLS; }
   /// Stays loaded when it is closed, as ld.so has it: it says so, or has objects that must be
   /// unique in a process.
-  bool is_never_unloaded() const;
+  bool is_never_unloaded() const { return stays_; }
 
   /// Position in the file of what lies at `vaddr`, or npos. `length` bytes must be in the file.
   std::size_t offset_of(ElfW(Addr) vaddr, std::size_t length) const;
@@ -99,7 +99,7 @@ class Image {
   std::span<const ElfW(Sym)> symbols_;
   std::span<const ElfW(Rela)> rela_, plt_;
   std::vector<std::string> needed_;
-  bool resolvers_ = false;
+  bool resolvers_ = false, stays_ = false;
 };
 
 }  // namespace weft::host

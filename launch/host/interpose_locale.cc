@@ -43,7 +43,6 @@ constexpr Category categories[] = {
     {LC_IDENTIFICATION, LC_IDENTIFICATION_MASK, "LC_IDENTIFICATION"}};
 
 struct Locale {
-  locale_t now = nullptr;  // nullptr: the process's, which is "C"
   // Threads may use any that was set, so none is freed; one that is set again is the same.
   std::map<std::string, locale_t> all;
   std::string answer;  // setlocale's last
@@ -77,7 +76,8 @@ std::string full_name(locale_t locale) {
 /// The rank's locale with one category, or all, set to `name`; nullptr if there is none such.
 locale_t change(Rank& rank, Locale& locale, int category, const char* name) {
   const LibcEnvironment as_rank(rank);
-  locale_t base = locale.now ? real_duplocale(locale.now) : nullptr;
+  const locale_t now = rank.locale;
+  locale_t base = now ? real_duplocale(now) : nullptr;
   if (!base && category != LC_ALL) base = real_newlocale(LC_ALL_MASK, "C", nullptr);
   const locale_t made = real_newlocale(mask_of(category), name, base);
   if (!made) {
@@ -93,11 +93,9 @@ locale_t change(Rank& rank, Locale& locale, int category, const char* name) {
 
 namespace weft::host {
 
-void use_locale_of_rank(Rank& rank) {
-  std::scoped_lock guard(rank.lock);
-  const Locale& locale = rank.only<Locale>();
+void use_locale_of_rank(const Rank& rank) {
   chose_locale = false;
-  if (locale.now) real_uselocale(locale.now);
+  if (const locale_t locale = rank.locale) real_uselocale(locale);
 }
 
 }  // namespace weft::host
@@ -115,10 +113,10 @@ char* setlocale(int category, const char* name) noexcept {
   if (name) {
     const locale_t changed = change(*rank, locale, category, name);
     if (!changed) return nullptr;
-    locale.now = changed;
+    rank->locale = changed;
     if (!chose_locale) real_uselocale(changed);
   }
-  locale.answer = category == LC_ALL ? full_name(locale.now) : name_of(locale.now, category);
+  locale.answer = category == LC_ALL ? full_name(rank->locale) : name_of(rank->locale, category);
   return locale.answer.data();
 }
 
@@ -129,8 +127,7 @@ locale_t uselocale(locale_t wanted) noexcept {
   if (!wanted) return old;
   chose_locale = wanted != LC_GLOBAL_LOCALE;
   if (!chose_locale) {
-    std::scoped_lock guard(rank->lock);
-    const locale_t ours = rank->only<Locale>().now;
+    const locale_t ours = rank->locale;
     real_uselocale(ours ? ours : LC_GLOBAL_LOCALE);
   } else if (!real_uselocale(wanted)) {
     return nullptr;
@@ -151,8 +148,7 @@ locale_t newlocale(int mask, const char* name, locale_t base) noexcept {
 locale_t duplocale(locale_t of) noexcept {
   Rank* rank = current();
   if (!rank || of != LC_GLOBAL_LOCALE) return real_duplocale(of);
-  std::scoped_lock guard(rank->lock);
-  const locale_t ours = rank->only<Locale>().now;
+  const locale_t ours = rank->locale;
   return real_duplocale(ours ? ours : LC_GLOBAL_LOCALE);
 }
 [[gnu::alias("duplocale")]] locale_t __duplocale(locale_t) noexcept;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // See isolate.h. A copy of the host's whole table for every rank, most of which it closes again,
-// would cost the square of the ranks (0.8 s for 2,048). So a rank takes a copy of the part below
-// our own descriptors and fetches the three it needs from the host's table. Where that is forbidden
-// (a container may refuse pidfd_getfd), it is done the long way.
+// would cost the square of the ranks (0.8 s for 2,048). So a rank takes a copy of the part in which
+// there are others' descriptors, and fetches the three it needs from the host's table. Where that
+// is forbidden (a container may refuse pidfd_getfd), it takes a copy of all.
 #include "isolate.h"
 
 #include <dirent.h>
@@ -33,67 +33,67 @@ int fetch(int process, int fd) {
   return static_cast<int>(syscall(SYS_pidfd_getfd, process, fd, 0));
 }
 
+// The calls change nothing here: no flag, no descriptor.
+bool may_unshare() {
+  return unshare(0) == 0;
+}
+bool may_close_range() {
+  return close_descriptors(no_descriptor, no_descriptor, 0) == 0;
+}
+
 }  // namespace
 
 std::string why_not_isolated() {
-  // Neither changes anything: no flag, no descriptor.
-  if (unshare(0) == 0 || close_descriptors(no_descriptor, no_descriptor, 0) == 0) return {};
+  if (may_unshare() || may_close_range()) return {};
   return std::string("this system forbids unshare and close_range (") + std::strerror(errno) +
          "), so all ranks would share one table of open files; run its ranks as processes";
 }
 
 void Descriptors::seal() {
   std::ranges::sort(own_);
-  for (int fd : own_) {
-    const auto n = static_cast<unsigned>(fd);
-    if (!runs_.empty() && runs_.back().last + 1 >= n)
-      runs_.back().last = n;
-    else
-      runs_.push_back({n, n});
-  }
-  fetches_ = can_fetch();
+  can_fetch_ = find_cut() && may_close_range();
 }
 
-// May we, and is nothing else above our first descriptor that ranks should have?
-bool Descriptors::can_fetch() const {
+/// Also whether this process may fetch descriptors from itself.
+bool Descriptors::find_cut() {
   const int process = open_process();
   const int copy = fetch(process, own_.front());
   DIR* list = opendir("/proc/self/fd");
-  bool can = process >= 0 && copy >= 0 && list != nullptr;
-  while (const dirent* entry = can ? readdir(list) : nullptr) {
+  int highest = list ? 2 : own_.back();
+  while (const dirent* entry = list ? readdir(list) : nullptr) {
     const int fd = std::atoi(entry->d_name);
     const bool is_temporary = fd == process || fd == copy || fd == dirfd(list);
-    if (fd > own_.front() && !is_temporary && !std::ranges::binary_search(own_, fd)) can = false;
+    if (!is_temporary && !std::ranges::binary_search(own_, fd)) highest = std::max(highest, fd);
   }
+  cut_ = static_cast<unsigned>(highest) + 1;
   if (list) closedir(list);
   for (int fd : {process, copy})
     if (fd >= 0) close(fd);
-  return can;
+  return process >= 0 && copy >= 0;
 }
 
 void Descriptors::isolate(const int (&standard)[3]) const {
-  unshare(CLONE_FS);  // where these are forbidden they are common to all ranks
-  unshare(CLONE_SYSVSEM);
-  if (fetches_) {
-    close_descriptors(runs_.front().first, no_descriptor, with_own_table);
-    const int process = open_process();
-    for (int i = 0; i < 3; i++) {
-      const int fd = fetch(process, standard[i]);
-      dup2(fd, i);
-      close(fd);
-    }
-    close(process);
-    return;
+  unshare(CLONE_FS | CLONE_SYSVSEM);  // where that is forbidden they are common to all ranks
+  if (can_fetch_)
+    close_descriptors(cut_, no_descriptor, with_own_table);
+  else if (unshare(CLONE_FILES) != 0)
+    close_descriptors(no_descriptor, no_descriptor, with_own_table);
+  const int process = can_fetch_ ? open_process() : -1;
+  for (int i = 0; i < 3; i++) {
+    if (standard[i] == i) continue;
+    const int fd = can_fetch_ ? fetch(process, standard[i]) : standard[i];
+    dup2(fd, i);
+    if (can_fetch_) close(fd);
   }
-  if (unshare(CLONE_FILES) != 0) close_descriptors(no_descriptor, no_descriptor, with_own_table);
-  for (int i = 0; i < 3; i++) dup2(standard[i], i);
+  if (can_fetch_) close(process);
   close_all();
 }
 
 void Descriptors::close_all() const {
-  for (const Run& run : runs_) {
-    if (close_descriptors(run.first, run.last, 0) == 0) continue;
-    for (unsigned fd = run.first; fd <= run.last; fd++) close(static_cast<int>(fd));
+  const bool at_once = close_descriptors(cut_, no_descriptor, 0) == 0;
+  for (int fd : own_) {
+    if (at_once && static_cast<unsigned>(fd) >= cut_) return;
+    close(fd);
   }
 }
 

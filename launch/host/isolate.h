@@ -19,7 +19,7 @@ std::string why_not_isolated();
 class Descriptors {
  public:
   void add(int fd) { own_.push_back(fd); }
-  /// All were added.
+  /// All were added, and whatever else all ranks have is open.
   void seal();
   /// Give the calling thread what a process has of its own; copies of `standard` are its
   /// descriptors 0, 1 and 2, and everything but our own is as in the host. The host's table must
@@ -28,14 +28,11 @@ class Descriptors {
   void close_all() const;
 
  private:
-  struct Run {
-    unsigned first, last;
-  };
-  bool can_fetch() const;
+  bool find_cut();
 
-  std::vector<int> own_;
-  std::vector<Run> runs_;  // own_, ascending
-  bool fetches_ = false;
+  std::vector<int> own_;  // ascending
+  unsigned cut_ = 0;      // from here on there are none but our own
+  bool can_fetch_ = false;
 };
 
 }  // namespace weft::host

@@ -15,6 +15,7 @@
 #include <iterator>
 
 #include "base/limits.h"
+#include "writable.h"
 
 namespace weft::host {
 namespace {
@@ -167,8 +168,10 @@ void* Loader::load(Rank& rank, int top, std::string& error) {
   }
   if (error.empty()) relocate(rank);
   if (error.empty() && top == 0) fixups(0).place_variables(rank, rank.copy_of(0));
-  for (Loaded* l : added)
+  for (Loaded* l : added) {
     if (error.empty()) error = fixups(l->image).apply(rank, *l, patch(l->image));
+    if (error.empty()) protect_relro(*plan_.images[l->image].image, l->base, PROT_READ);
+  }
   if (error.empty()) return handle;
   for (std::size_t i = added.size(); i > 0; i--) rank.loaded.pop_back();
   return nullptr;

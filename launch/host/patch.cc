@@ -138,7 +138,8 @@ std::vector<ElfW(Phdr)> Patch::make_headers(std::size_t names_bytes) const {
   std::vector<ElfW(Phdr)> out;
   auto last_load = out.size();
   for (const ElfW(Phdr) & h : image_.segments()) {
-    if (h.p_type == PT_PHDR || h.p_type == PT_INTERP || (is_program_ && h.p_type == PT_TLS))
+    if (h.p_type == PT_PHDR || h.p_type == PT_INTERP || h.p_type == PT_GNU_RELRO ||
+        (is_program_ && h.p_type == PT_TLS))
       continue;
     out.push_back(h);
     if (h.p_type == PT_LOAD) last_load = out.size();

@@ -9,6 +9,7 @@
 //   DF_1_PIE, _NOOPEN  cleared: ld.so refuses to dlopen a program, and what was linked to forbid it
 //   PT_TLS (program)   removed: its thread-local data lies where a program's lies, at the thread
 //                      pointer (rank_thread.cc); ld.so would put it elsewhere
+//   PT_GNU_RELRO       removed: what it protects is not ready when ld.so is (writable.h)
 //   DT_INIT, DT_FINI…  removed: constructors must run on the rank's thread, after COPY relocations
 //   DT_NEEDED, versions private libraries are named by the path of the same rank's copy
 //   DT_SONAME          removed: no rank's copy may answer to the common name

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <link.h>
+#include <locale.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -98,9 +99,10 @@ struct Rank {
   const std::byte* tls_image = nullptr;  // initial values of the program's thread-local data
   std::size_t tls_file_bytes = 0, tls_bytes = 0, tls_align = 1;
 
-  void* main_result = nullptr;  // of pthread_exit on the main thread
   std::mutex only_lock;
   std::vector<std::shared_ptr<void>> onlies;
+
+  void* main_result = nullptr;  // of pthread_exit on the main thread
 
   jmp_buf begin, end;  // into rank_thread.cc
   int status = 0;
@@ -115,10 +117,11 @@ struct Rank {
   std::vector<std::pair<FILE*, pid_t>> pipes;  // popen
 
   struct sigaction actions[65] = {};
-  sigset_t interrupting{};  // by siginterrupt
-  char* token = nullptr;    // strtok
-  int option_place = 0;     // getopt: position inside a cluster of short options
-  int option_next = 1;      // getopt: the first argument not looked at yet
+  sigset_t interrupting{};                // by siginterrupt
+  std::atomic<locale_t> locale{nullptr};  // by setlocale; nullptr: "C"
+  char* token = nullptr;                  // strtok
+  int option_place = 0;                   // getopt: position inside a cluster of short options
+  int option_next = 1;                    // getopt: the first argument not looked at yet
   struct random_data random {};
   char random_state[128] = {};
   struct drand48_data drand48 {};

@@ -8,7 +8,6 @@
 
 #include "machine.h"
 #include "shared_tls.h"
-#include "writable.h"
 
 namespace weft::host {
 namespace {
@@ -65,7 +64,6 @@ void Rebase::apply(const Rank& rank, const Loaded& loaded) const {
     if (bases.size() <= static_cast<std::size_t>(l.image)) bases.resize(l.image + 1);
     bases[l.image] = l.base;
   }
-  const Writable writable(image_, loaded.base);
   for (const Slot& s : slots_) {
     const ElfW(Addr) value = s.image < 0 ? s.value : s.value + bases[s.image];
     std::memcpy(reinterpret_cast<void*>(loaded.base + s.at), &value, sizeof value);

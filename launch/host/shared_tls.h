@@ -24,7 +24,7 @@ struct ProgramTls {
 /// Those of image `index` of the plan.
 std::vector<ProgramTls> program_tls_of(const Plan& plan, int index);
 
-/// Answer one, in a copy loaded at `base` that is writable.
+/// Answer one, in a copy loaded at `base`, before it is protected.
 void answer(const ProgramTls& reference, const Image& program, ElfW(Addr) base);
 
 }  // namespace weft::host

@@ -24,7 +24,7 @@ class Twins {
     ElfW(Addr) offset;
   };
   Place place_of(ElfW(Addr) address) const;
-  /// Turn what refers to a twin in `loaded`, relocated and writable, to `rank`'s copies.
+  /// Turn what refers to a twin in `loaded`, relocated and not protected yet, to `rank`'s copies.
   void redirect(const Plan& plan, const Rank& rank, const Loaded& loaded) const;
 
  private:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Changing a loaded copy where ld.so has made it read-only after relocation (PT_GNU_RELRO).
+// The part of an image that is read-only once it is relocated (PT_GNU_RELRO). ld.so does not see it
+// in the copies (patch.h), because they are not ready when it is: the loader protects them.
 #pragma once
 
 #include <sys/mman.h>
@@ -9,27 +10,30 @@
 
 namespace weft::host {
 
-/// Makes that part of an image, loaded at `base`, writable for its lifetime.
+/// Give that part of `image`, loaded at `base`, this protection.
+inline void protect_relro(const Image& image, ElfW(Addr) base, int protection) {
+  const ElfW(Phdr)* relro = image.segment(PT_GNU_RELRO);
+  if (!relro) return;
+  // As ld.so does it: whole pages only.
+  constexpr ElfW(Addr) page_mask = ~ElfW(Addr){4095};
+  const ElfW(Addr) at = (base + relro->p_vaddr) & page_mask;
+  const std::size_t size = ((base + relro->p_vaddr + relro->p_memsz) & page_mask) - at;
+  if (size > 0) mprotect(reinterpret_cast<void*>(at), size, protection);
+}
+
+/// Makes that part writable for its lifetime.
 class Writable {
  public:
-  Writable(const Image& image, ElfW(Addr) base) {
-    const ElfW(Phdr)* relro = image.segment(PT_GNU_RELRO);
-    if (!relro) return;
-    // As ld.so protects it: whole pages only.
-    constexpr ElfW(Addr) page_mask = ~ElfW(Addr){4095};
-    at_ = (base + relro->p_vaddr) & page_mask;
-    size_ = ((base + relro->p_vaddr + relro->p_memsz) & page_mask) - at_;
-    if (size_ > 0) mprotect(reinterpret_cast<void*>(at_), size_, PROT_READ | PROT_WRITE);
+  Writable(const Image& image, ElfW(Addr) base) : image_(image), base_(base) {
+    protect_relro(image_, base_, PROT_READ | PROT_WRITE);
   }
   Writable(const Writable&) = delete;
   Writable& operator=(const Writable&) = delete;
-  ~Writable() {
-    if (size_ > 0) mprotect(reinterpret_cast<void*>(at_), size_, PROT_READ);
-  }
+  ~Writable() { protect_relro(image_, base_, PROT_READ); }
 
  private:
-  ElfW(Addr) at_ = 0;
-  std::size_t size_ = 0;
+  const Image& image_;
+  ElfW(Addr) base_;
 };
 
 }  // namespace weft::host

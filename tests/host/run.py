@@ -308,6 +308,28 @@ def own_descriptors_with_foreign_ones(host):
 
 
 @case
+def own_limit_of_descriptors(host):
+    """Each rank, and what it starts, may open as many files as the user lets a process open."""
+    path = build(host, "limited", """#include <standin.h>
+        #include <stdio.h>
+        #include <stdlib.h>
+        #include <sys/resource.h>
+        #include <unistd.h>
+        int main(int argc, char** argv) {
+          struct rlimit limit;
+          getrlimit(RLIMIT_NOFILE, &limit);
+          t_barrier();
+          int n = 0;
+          while (dup(0) >= 0) n++;
+          return t_report("limited", limit.rlim_cur == 40 && n > 20 && n < 40);
+        }""")
+    def lower():
+        resource.setrlimit(resource.RLIMIT_NOFILE, (40, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+    code, output = host.run(40, path, preexec_fn=lower)
+    expect(code == 0 and output.count(" ok\n") == 40, f"status {code}: {output}")
+
+
+@case
 def no_other_program(host):
     """A rank that would become another program is told that it cannot, and goes on; a child of it can."""
     path = build(host, "becomes", """#define _GNU_SOURCE
@@ -544,6 +566,29 @@ def signal_to_process(host):
         _, err = p.communicate(timeout=20)
         expect(p.returncode == status, f"{mode}: status {p.returncode}: {err}")
         expect(err.count(" ok\n") == (4 if status == 0 else 0), err)
+
+
+@case
+def inherited_state(host):
+    """What the process was started with holds for every rank: a time zone, a signal that is ignored."""
+    path = build(host, "inherits", """#include <standin.h>
+        #include <signal.h>
+        #include <string.h>
+        #include <time.h>
+        #include <unistd.h>
+        int main(void) {
+          struct sigaction action;
+          const time_t noon = 1700000000;
+          int good = timezone == 0 && sigaction(SIGUSR2, 0, &action) == 0 && action.sa_handler == SIG_IGN;
+          kill(getpid(), SIGUSR2);
+          raise(SIGUSR2);
+          good = good && localtime(&noon)->tm_gmtoff == 10800 && timezone == -10800 && !strcmp(tzname[0], "AAA");
+          return t_report("inherits", good);
+        }""")
+    p = host.start(3, path, env={"TZ": "AAA-3"}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                   preexec_fn=lambda: signal.signal(signal.SIGUSR2, signal.SIG_IGN))
+    output, _ = p.communicate(timeout=20)
+    expect(p.returncode == 0 and output.count(" ok\n") == 3, f"status {p.returncode}: {output}")
 
 
 @case
