@@ -18,6 +18,7 @@
 
 #include "host.h"
 #include "next.h"
+#include "plain.h"
 
 namespace weft::host {
 
@@ -208,7 +209,7 @@ int fchmodat(int directory, const char* path, mode_t mode, int flags) noexcept {
   }
   if (result == 0) result = chmod(path_of_descriptor(*rank, fd).c_str(), mode);
   const int error = errno;
-  close(fd);
+  plain_close(fd);
   errno = error;
   return result;
 }

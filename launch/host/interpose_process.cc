@@ -21,6 +21,7 @@
 #include "libc_environment.h"
 #include "next.h"
 #include "paths.h"
+#include "plain.h"
 
 using namespace weft::host;
 
@@ -248,16 +249,16 @@ FILE* popen(const char* command, const char* mode) {
   if (!rank) return real(command, mode);
   const bool reads = mode[0] == 'r';
   int ends[2];
-  if ((!reads && mode[0] != 'w') || pipe2(ends, O_CLOEXEC) != 0) return nullptr;
+  if ((!reads && mode[0] != 'w') || plain_pipe2(ends, O_CLOEXEC) != 0) return nullptr;
   const int ours = reads ? ends[0] : ends[1], theirs = reads ? ends[1] : ends[0];
   pid_t child = 0;
   sigset_t mask;
   pthread_sigmask(SIG_BLOCK, nullptr, &mask);
   const int e = spawn_shell(*rank, command, mask, reads ? 1 : 0, theirs, child);
-  close(theirs);
+  plain_close(theirs);
   FILE* f = e == 0 ? fdopen(ours, reads ? "r" : "w") : nullptr;
   if (!f) {
-    close(ours);
+    plain_close(ours);
     errno = e;
     return nullptr;
   }
@@ -276,7 +277,7 @@ int pclose(FILE* f) {
   const pid_t child = it->second;
   rank->pipes.erase(it);
   guard.unlock();
-  fclose(f);
+  fclose_of_rank(f);
   return wait_for(child);
 }
 

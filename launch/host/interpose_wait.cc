@@ -11,6 +11,12 @@
 #include "host.h"
 #include "next.h"
 
+// In ThreadSanitizer's runtime, which sees what a container does but not that it is locked.
+extern "C" {
+[[gnu::weak]] void __tsan_acquire(void*);
+[[gnu::weak]] void __tsan_release(void*);
+}
+
 namespace weft::host {
 namespace {
 
@@ -29,8 +35,10 @@ class Children::Lock {
     pthread_sigmask(SIG_SETMASK, &all, &mask_);
     while (taken_.test_and_set(std::memory_order_acquire)) {  // pairs with clear
     }
+    if (__tsan_acquire) __tsan_acquire(&taken_);
   }
   ~Lock() {
+    if (__tsan_release) __tsan_release(&taken_);
     taken_.clear(std::memory_order_release);  // pairs with test_and_set
     pthread_sigmask(SIG_SETMASK, &mask_, nullptr);
   }

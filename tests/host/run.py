@@ -659,6 +659,56 @@ int main(void) {
 
 
 @case
+def tsan_tells_descriptors_apart(host):
+    """Ranks have the same numbers for different files: no race. One of a rank's threads is still found."""
+    source = """#include <standin.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <unistd.h>
+static int shared;
+static void* add(void* p) {
+  shared++;
+  return p;
+}
+int main(int argc, char** argv) {
+  char letter = 'x';
+  for (int i = 0; i < 50; i++) {
+    int ends[2], fd = open("/dev/null", O_RDWR);
+    if (pipe(ends) || write(ends[1], &letter, 1) + read(ends[0], &letter, 1) + write(fd, &letter, 1) != 3) return 1;
+    close(fd);
+    close(ends[0]);
+    close(ends[1]);
+    FILE* f = fopen("/dev/null", "w");
+    fputs("text", f);
+    fclose(f);
+    FILE* words = popen("echo word", "r");
+    if (fgetc(words) != 'w') return 1;
+    pclose(words);
+    i += 9 * (i > 10);
+  }
+  if (argc > 1) {
+    pthread_t thread;
+    pthread_create(&thread, 0, add, 0);
+    shared++;
+    pthread_join(thread, 0);
+  }
+  fclose(stdout);
+  return 0;
+}
+"""
+    path = build(host, "descriptors", source, "-g", "-O1", "-fsanitize=thread")
+    if path is None:
+        return SKIP
+    code, output = host.run(4, path)
+    if "FATAL: ThreadSanitizer: unexpected memory mapping" in output:
+        return SKIP
+    expect(code == 0 and "WARNING" not in output, f"status {code}: {output}")
+    code, output = host.run(4, path, "race")
+    expect(code != 0 and "data race" in output and "in add" in output, output)
+
+
+@case
 def no_named_files(host):
     """Without --debug no file is made anywhere that the program could leave behind."""
     if not shutil.which("strace"):
