@@ -54,6 +54,7 @@ void Matcher::post(Posted& recv) {
   ++posted_as_[form_of(recv.envelope)];
   if (++posted_count_ > 2 * posted_.size()) [[unlikely]]
     posted_.resize(4 * posted_.size(), [](const Posted& p) { return p.envelope; });
+  sole_ = posted_count_ == 1 ? &recv : nullptr;
   posted_.of(recv.envelope).push_back(&recv);
 }
 
@@ -62,6 +63,7 @@ void Matcher::unpost(Posted& recv) {
   --posted_as_[form_of(recv.envelope)];
   --posted_count_;
   if (&recv == favourite_) favourite_ = nullptr;
+  if (&recv == sole_) sole_ = nullptr;
   posted_.of(recv.envelope).remove(&recv);
 }
 
@@ -75,6 +77,7 @@ void Matcher::for_buckets(const wire::Envelope& from, Look&& look) const {
 }
 
 Posted* Matcher::first_posted(const wire::Envelope& from) const {
+  if (sole_ != nullptr) return fits(sole_->envelope, from) ? sole_ : nullptr;
   Posted* hit = nullptr;
   for_buckets(from, [&](const auto& bucket) {
     Posted* found = first_fit(bucket, from);

@@ -10,6 +10,7 @@
 
 #include <mpi.h>
 
+#include <bit>
 #include <cstdint>
 #include <vector>
 
@@ -84,7 +85,7 @@ class Buckets {
   std::size_t index(const wire::Envelope& e) const {
     const std::uint64_t low = std::uint64_t{static_cast<std::uint32_t>(e.source)} << 32 |
                               static_cast<std::uint32_t>(e.tag);
-    return static_cast<std::size_t>((low + e.context * 0xd6e8feb86659fd93) * 0x9e3779b97f4a7c15 >>
+    return static_cast<std::size_t>((low ^ std::rotl(e.context, 48)) * 0x9e3779b97f4a7c15 >>
                                     shift_);
   }
 
@@ -151,6 +152,7 @@ class Matcher {
   Buckets<Posted, &Posted::match_link> posted_;
   std::size_t posted_count_ = 0;
   std::size_t posted_as_[forms] = {};  // of these: by their wildcards
+  Posted* sole_ = nullptr;             // the only one that is posted, if it was posted as such
   const Posted* favourite_ = nullptr;  // is posted
   std::uint32_t bias_ = 0;
   std::uint64_t order_ = 0;

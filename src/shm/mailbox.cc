@@ -40,6 +40,7 @@ View::View(memory::Job& job, int world_rank, int the_context) {
   box = reinterpret_cast<Mailbox*>(area);
   cells = reinterpret_cast<wire::Cell*>(area + memory::area_control_bytes);
   cell_count = h.ring_cells;
+  cell_bits = static_cast<std::uint32_t>(std::countr_zero(cell_count));
   units = area + memory::area_control_bytes + std::size_t{cell_count} * sizeof(wire::Cell);
   unit_count = h.ring_bytes / 64;
   context = the_context;

@@ -82,6 +82,7 @@ struct View {
   wire::Cell* cells = nullptr;
   std::byte* units = nullptr;
   std::uint32_t cell_count = 0;  // power of two
+  std::uint32_t cell_bits = 0;   // which one
   std::uint32_t unit_count = 0;  // power of two
   int context = 0;
   int contexts = 0;        // of this rank
@@ -102,7 +103,7 @@ struct View {
     return true;
   }
   /// What a cell's turn is to be; counters and turns begin anew after 2^32 cells.
-  std::uint32_t turn(std::uint32_t cells_before) const { return cells_before / cell_count + 1; }
+  std::uint32_t turn(std::uint32_t cells_before) const { return (cells_before >> cell_bits) + 1; }
   /// A copy job of the mailbox's owner.
   CopyJob& job(std::uint32_t index) const {
     if (index >= Mailbox::jobs) [[unlikely]]
