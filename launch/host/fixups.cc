@@ -15,7 +15,6 @@
 #include "base/limits.h"
 #include "host.h"
 #include "machine.h"
-#include "plain.h"
 #include "rank_functions.h"
 
 namespace weft::host {
@@ -157,7 +156,7 @@ std::string Fixups::map_text(const Loaded& loaded, const Patch& patch) const {
         MAP_FAILED)
       error = "mapping " + image_.path() + " failed: " + std::strerror(errno);
   }
-  plain_close(fd);
+  close(fd);
   return error;
 }
 

@@ -18,7 +18,6 @@
 
 #include "host.h"
 #include "next.h"
-#include "plain.h"
 
 namespace weft::host {
 
@@ -209,7 +208,7 @@ int fchmodat(int directory, const char* path, mode_t mode, int flags) noexcept {
   }
   if (result == 0) result = chmod(path_of_descriptor(*rank, fd).c_str(), mode);
   const int error = errno;
-  plain_close(fd);
+  close(fd);
   errno = error;
   return result;
 }

@@ -21,7 +21,6 @@
 #include "libc_environment.h"
 #include "next.h"
 #include "paths.h"
-#include "plain.h"
 
 using namespace weft::host;
 
@@ -249,16 +248,16 @@ FILE* popen(const char* command, const char* mode) {
   if (!rank) return real(command, mode);
   const bool reads = mode[0] == 'r';
   int ends[2];
-  if ((!reads && mode[0] != 'w') || plain_pipe2(ends, O_CLOEXEC) != 0) return nullptr;
+  if ((!reads && mode[0] != 'w') || pipe2(ends, O_CLOEXEC) != 0) return nullptr;
   const int ours = reads ? ends[0] : ends[1], theirs = reads ? ends[1] : ends[0];
   pid_t child = 0;
   sigset_t mask;
   pthread_sigmask(SIG_BLOCK, nullptr, &mask);
   const int e = spawn_shell(*rank, command, mask, reads ? 1 : 0, theirs, child);
-  plain_close(theirs);
+  close(theirs);
   FILE* f = e == 0 ? fdopen(ours, reads ? "r" : "w") : nullptr;
   if (!f) {
-    plain_close(ours);
+    close(ours);
     errno = e;
     return nullptr;
   }
@@ -277,7 +276,7 @@ int pclose(FILE* f) {
   const pid_t child = it->second;
   rank->pipes.erase(it);
   guard.unlock();
-  fclose_of_rank(f);
+  fclose(f);
   return wait_for(child);
 }
 

@@ -15,7 +15,6 @@
 #include "host.h"
 #include "next.h"
 #include "paths.h"
-#include "plain.h"
 
 namespace weft::host {
 
@@ -73,7 +72,7 @@ bool is_standard(FILE* f) {
 // libc's standard streams survive fclose as objects, and programs rely on it.
 int close_standard(FILE* f) {
   const int result = fflush(f);
-  if (f->_fileno >= 0 && plain_close(f->_fileno) != 0) return EOF;
+  if (f->_fileno >= 0 && close(f->_fileno) != 0) return EOF;
   f->_fileno = -1;
   return result;
 }
@@ -140,17 +139,16 @@ FILE* setmntent(const char* path, const char* mode) noexcept {
 }
 
 int endmntent(FILE* f) noexcept {
-  if (f) fclose_of_rank(f);
+  if (f) fclose(f);
   return 1;
 }
 
-int fclose_of_rank(FILE* f) {
+int fclose(FILE* f) {
   static constinit Next<int(FILE*)> real{"fclose"};
   if (is_standard(f)) return close_standard(f);
   forget(f);  // before it is free for another
   return real(f);
 }
-[[gnu::alias("fclose_of_rank")]] int fclose(FILE*);
 
 int fcloseall() noexcept {
   static constinit Next<int()> real{"fcloseall"};

@@ -16,8 +16,6 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "plain.h"
-
 namespace weft::host {
 namespace {
 
@@ -70,7 +68,7 @@ bool Descriptors::find_cut() {
   cut_ = static_cast<unsigned>(highest) + 1;
   if (list) closedir(list);
   for (int fd : {process, copy})
-    if (fd >= 0) plain_close(fd);
+    if (fd >= 0) close(fd);
   return process >= 0 && copy >= 0;
 }
 
@@ -84,10 +82,10 @@ void Descriptors::isolate(const int (&standard)[3]) const {
   for (int i = 0; i < 3; i++) {
     if (standard[i] == i) continue;
     const int fd = can_fetch_ ? fetch(process, standard[i]) : standard[i];
-    if (fd != i) plain_dup3(fd, i, 0);
-    if (can_fetch_ && fd != i) plain_close(fd);
+    dup2(fd, i);
+    if (can_fetch_) close(fd);
   }
-  if (can_fetch_) plain_close(process);
+  if (can_fetch_) close(process);
   close_all();
 }
 
@@ -95,7 +93,7 @@ void Descriptors::close_all() const {
   const bool at_once = close_descriptors(cut_, no_descriptor, 0) == 0;
   for (int fd : own_) {
     if (at_once && static_cast<unsigned>(fd) >= cut_) return;
-    plain_close(fd);
+    close(fd);
   }
 }
 

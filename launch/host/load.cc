@@ -15,7 +15,6 @@
 #include <iterator>
 
 #include "base/limits.h"
-#include "plain.h"
 #include "writable.h"
 
 namespace weft::host {
@@ -26,7 +25,7 @@ struct Files {
   std::vector<int> fds;
   ~Files() {
     for (int fd : fds)
-      if (fd >= 0) plain_close(fd);
+      if (fd >= 0) close(fd);
   }
 };
 

@@ -4,12 +4,10 @@
 #include "rank_functions.h"
 
 #include <dlfcn.h>
-#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <string>
 
 #include "host.h"
 #include "machine.h"
@@ -72,29 +70,11 @@ ElfW(Addr) address(Function* f) {
 }
 
 // A sanitizer's runtime comes before libweft_host, so a rank's calls reach it first. That is right
-// for most interposers, but not for this: a new thread must be the sanitizer's before it is made
-// the rank's.
+// for all interposers but this: a new thread must be the sanitizer's before it is made the rank's.
 ElfW(Addr) thread_maker() {
   static const auto ours = address(&::pthread_create_of_rank);
   static const auto first = reinterpret_cast<ElfW(Addr)>(dlsym(RTLD_DEFAULT, "pthread_create"));
   return first == ours ? 0 : ours;
-}
-
-// ThreadSanitizer's runtime knows files by their descriptors' numbers. Ranks have the same numbers
-// for different files, and it would report a race. What makes or ends one passes it by.
-constexpr const char* makers_of_descriptors =
-    " open open64 openat openat64 creat creat64 close dup dup2 dup3 pipe pipe2 socket "
-    " socketpair accept accept4 eventfd signalfd fopen fopen64 freopen freopen64 fdopen fclose "
-    " opendir closedir tmpfile tmpfile64 fmemopen open_memstream open_wmemstream fopencookie "
-    " epoll_create epoll_create1 inotify_init inotify_init1 popen pclose ";
-
-ElfW(Addr) past_thread_sanitizer(std::string_view name) {
-  static const bool is_there = dlsym(RTLD_DEFAULT, "__tsan_init") != nullptr;
-  if (!is_there) return 0;
-  const std::string word(name);
-  if (!strstr(makers_of_descriptors, (' ' + word + ' ').c_str())) return 0;
-  static void* ours = dlopen("libweft_host.so", RTLD_LAZY | RTLD_NOLOAD);  // and libc after it
-  return reinterpret_cast<ElfW(Addr)>(dlsym(ours, word.c_str()));
 }
 
 }  // namespace
@@ -134,7 +114,7 @@ ElfW(Addr) function_of_ranks(std::string_view name) {
   };
   for (const Row& r : rows)
     if (r.name == name) return r.function;
-  return past_thread_sanitizer(name);
+  return 0;
 }
 
 }  // namespace weft::host
