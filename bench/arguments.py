@@ -83,6 +83,9 @@ def make_parser(description, programs):
     parser.add_argument("--limit-s", metavar="S", type=seconds(0.001, 10000), default=0.5,
                         help="longest time for one row of one round (default: %(default)s)")
     parser.add_argument("--max-bytes", metavar="N", type=whole(8, 1 << 40), default=4 << 20)
+    parser.add_argument("--untouched", action="store_true",
+                        help="nobody writes or reads the buffers between operations, as in the OSU and Intel\n"
+                             "benchmarks; without it every sender writes and every receiver reads each cache line")
     parser.add_argument("--timeout-s", metavar="S", type=seconds(0.1, 1e6), default=120, help="of a job")
     parser.add_argument("--figures", action="store_true",
                         help="with collectives: the experiments of the paper that weft's model is from, on all CPUs;\n"
@@ -108,6 +111,8 @@ def parse(description, programs, words=None):
     extra = args.figures or args.regret
     if extra and args.what != "collectives":
         parser.error("--figures and --regret go with `weft bench collectives`")
+    if args.untouched and (extra or args.what == "datatypes"):
+        parser.error("--untouched goes with messages, collectives and threads, without --figures and --regret")
     if args.figures and (args.regret or args.rows):
         parser.error("--figures measures rows of its own: leave --regret and --rows out")
     if args.quick:

@@ -8,12 +8,13 @@
 
    A sender writes a stamp into every cache line of what it sends, and a receiver checks every one,
    so that a copy moves fresh data, a message that did not arrive is noticed, and data that was left
-   in another core's cache has still to come.
-   A batch is as many operations as take about `-t` ms, timed together; a row has `-b` batches, or
-   fewer if they would take longer than `-l` seconds. A row is dropped when the size before took
+   in another core's cache has still to come. With -u only the first operation of a size does so:
+   the others move buffers that nobody writes or reads in between, as the OSU and Intel benchmarks
+   do. A batch is as many operations as take about `-t` ms, timed together; a row has `-b` batches,
+   or fewer if they would take longer than `-l` seconds. A row is dropped when the size before took
    longer than that for one operation.
 
-     program [-b batches] [-t ms] [-l seconds] [-r row,row] [-m max bytes] [-s bytes,bytes]
+     program [-b batches] [-t ms] [-l seconds] [-r row,row] [-m max bytes] [-s bytes,bytes] [-u]
      program rows     prints the name of each row, and the number of ranks it needs (0: any) */
 #ifndef WEFT_BENCH_ROWS_H
 #define WEFT_BENCH_ROWS_H
@@ -38,6 +39,7 @@ struct options {
   long max_bytes;
   const char* rows;
   const char* sizes;
+  int untouched;
 };
 
 /* The state of a row; every rank has its own. */
@@ -50,6 +52,7 @@ struct bench {
   double* result;             /* what a collective brings */
   uint64_t stamp;
   long errors;
+  int untouched;                            /* leave the buffers alone from now on */
   int threads;                              /* that call MPI at once, of each rank */
   void (*batch)(struct bench*, long times); /* instead of an operation: so many at once */
   void (*more)(struct bench*);              /* by all ranks: rank 0 adds to the JSON object */
@@ -105,9 +108,11 @@ static double measure(struct bench* b, const char* name, operation op, double pe
   double us[max_batches], line_ns[max_batches + 1];
   b->errors = 0;
   b->stamp = 0;
+  b->untouched = 0;
   /* Some looks: the first meets cold caches and pages, the last sets the length of a batch. */
   if (b->batch != NULL) timed(b, op, b->threads); /* starts the threads */
   double once = timed(b, op, 1);
+  b->untouched = o->untouched;
   if (once < o->batch_s) once = timed(b, op, 8) / 8;
   if (once < o->batch_s / 64) once = timed(b, op, 64) / 64;
   if (once < 1e-9) once = 1e-9;
@@ -200,7 +205,7 @@ static int print_rows(const struct row* rows, size_t count) {
 
 static int run_rows_with(int level, int argc, char** argv, const struct row* rows, size_t count) {
   if (argc > 1 && strcmp(argv[1], "rows") == 0) return print_rows(rows, count);
-  struct options o = {11, 2e-3, 1.0, 4 << 20, NULL, NULL};
+  struct options o = {11, 2e-3, 1.0, 4 << 20, NULL, NULL, 0};
   int rank, size, option, provided;
   MPI_Init_thread(&argc, &argv, level, &provided);
   if (provided < level) {
@@ -209,13 +214,14 @@ static int run_rows_with(int level, int argc, char** argv, const struct row* row
   }
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
-  while ((option = getopt(argc, argv, "b:t:l:r:m:s:")) != -1) {
+  while ((option = getopt(argc, argv, "b:t:l:r:m:s:u")) != -1) {
     if (option == 'b') o.batches = atoi(optarg);
     if (option == 't') o.batch_s = atof(optarg) * 1e-3;
     if (option == 'l') o.limit_s = atof(optarg);
     if (option == 'r') o.rows = optarg;
     if (option == 'm') o.max_bytes = atol(optarg);
     if (option == 's') o.sizes = optarg;
+    if (option == 'u') o.untouched = 1;
   }
   if (o.batches < 1) o.batches = 1;
   if (o.batches > max_batches) o.batches = max_batches;

@@ -106,6 +106,7 @@ def measure(libs, programs, empty, args):
     options = ["-b", str(args.batches), "-t", str(args.batch_ms), "-l", str(args.limit_s)]
     options += ["-m", str(args.max_bytes)] + (["-r", args.rows] if args.rows else [])
     options += ["-s", args.sizes] if args.sizes else []
+    options += ["-u"] if args.untouched else []
     for number in range(args.rounds):
         turn = libs[number % len(libs):] + libs[:number % len(libs)]
         print(f"round {number + 1} of {args.rounds}", file=sys.stderr)
@@ -279,7 +280,7 @@ def main():
         sys.exit("bench: no library ran")
     print_states(samples, [library.name for library in libs])
 
-    name = f"{args.what}-{about['date'][:10]}-{libraries.revision().rstrip('+')}"
+    name = f"{args.what}{'-untouched' * args.untouched}-{about['date'][:10]}-{libraries.revision().rstrip('+')}"
     path = out / f"{name}.json"
     path.write_text(json.dumps({"about": about, "failures": failures, "samples": samples},
                                indent=None, separators=(",", ":")) + "\n")

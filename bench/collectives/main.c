@@ -13,6 +13,7 @@ static int next_root(const struct bench* b) {
 static double* fill(struct bench* b, long blocks) {
   double* mine = (double*)b->data[0];
   const double value = (double)(++b->stamp % 1024) + b->rank;
+  if (b->untouched) return mine;
   for (long i = 0; i < blocks * b->count; i += line_words) mine[i] = value;
   for (long i = 1; i <= blocks; ++i) mine[i * b->count - 1] = value;
   return mine;
@@ -28,6 +29,7 @@ static double sum_to(const struct bench* b, int ranks) {
 /* Every line of a block, as a program would: what a collective leaves in another core's cache has
    yet to come. */
 static void expect(struct bench* b, const double* block, double value) {
+  if (b->untouched) return;
   long wrong = block[b->count - 1] != value;
   for (long i = 0; i < b->count; i += line_words) wrong += block[i] != value;
   b->errors += wrong;
