@@ -37,7 +37,7 @@ class Arguments(unittest.TestCase):
                 (["--max-bytes", "0"], "from 8"), (["--max-bytes", "1k"], "from 8"), (["--timeout-s", "-1"], "--timeout-s"),
                 (["mesages"], "invalid choice"), (["--nonsense"], "--nonsense"), (["--row", "lat"], "--row"),
                 (["--figures"], "weft bench collectives"), (["collectives", "--figures", "--rows", "bcast"], "leave --regret and --rows out"),
-                (["collectives", "--figures", "--regret"], "leave --regret and --rows out")):
+                (["datatypes", "--untouched"], "--untouched goes with messages"), (["collectives", "--figures", "--regret"], "leave --regret and --rows out")):
             with self.subTest(words=words):
                 self.refused(text, parse, *words)
 
