@@ -58,8 +58,3 @@ def split(samples):
         own = [sample for sample in (batches(sample, is_there) for sample in samples) if sample is not None]
         states.append(State(name, statistics.median(filter(is_there, every)), own))
     return states
-
-
-def fullest(samples, key):
-    """The state in which most of what `key` tells apart was measured."""
-    return max(split(samples), key=lambda state: len({key(sample) for sample in state.samples}))

@@ -165,8 +165,9 @@ class Entry {
   bool across_ = false, measured_;
   Rank* rank_;
   // If the frame is whole:
-  Place place_;  // whose lock it took
-  std::uint64_t begin_ns_;
+  Place place_;             // whose lock it took
+  std::uint64_t begin_ns_;  // for the trace
+  std::int64_t called_ns_;  // for the lock's clock; 0: not measured
   Err status_{};
 };
 

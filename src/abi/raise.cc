@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "abi/entry.h"
+#include "base/clock.h"
 #include "object/errors.h"
 #include "object/request.h"
 
@@ -51,6 +52,9 @@ void Entry::enter(Place place, When when) {
   frame_ = Frame::whole;
   across_ = place.lock == nullptr;
   place_ = when == When::always || rank_->engine.lock.enabled() ? place : Place{};
+  // A call inside of another one (from a callback) is part of it.
+  const bool timed = place_.engine != nullptr && place_.lock->measures() && !place_.lock->is_mine();
+  called_ns_ = timed ? now_ns() : 0;
   if (place_.lock != nullptr) place_.lock->hold();
   measured_ = !rank_->engine.lock.enabled() && rank_->engine.lock.measures();
   if (measured_) rank_->engine.lock.begin_call();
@@ -66,7 +70,7 @@ void Entry::leave() {
   const Place held = this->held();
   if (held.lock == nullptr) return;
   if (held.engine != nullptr) pt2pt::leave_context(*held.engine);
-  held.lock->release();
+  held.lock->release(frame_ == Frame::whole ? called_ns_ : 0);
 }
 
 /// A wait lets go of the sole lock; and takes that of its context, if other threads have come.

@@ -50,6 +50,7 @@ namespace weft {
   X(empty_ns, "ns", "time of looks that found nothing [with WEFT_STATS=1]")                   \
   X(sync_ns, "ns",                                                                            \
     "time waiting for the lock, for a signal, and between looks [with WEFT_STATS=1]")         \
+  X(call_ns, "ns", "time in MPI calls that communicate, of all threads [with WEFT_STATS=1]")  \
   X(coll_copies, "copies", "copies this rank made in collectives through boards")             \
   X(coll_steps, "reads", "reads of another rank's data in collectives through boards")        \
   X(coll_phases, "phases", "phases this rank has announced in collectives through boards")

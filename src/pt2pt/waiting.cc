@@ -35,10 +35,21 @@ WaitingList& list_of(Engine& e, const Waiting& waiting) {
   return waiting.awaited.none() ? e.waiters.watchers : e.waiters.list;
 }
 
+// So many watchers are asked at each look, without being rung for.
+constexpr int few_watchers = 2;
+
+void join_list(Engine& e, Waiting& waiting) {
+  ++e.waiters.blocked;
+  list_of(e, waiting).push_back(&waiting);
+  waiting.listed = true;
+  if (waiting.awaited.none() && ++e.waiters.watching == few_watchers + 1) e.inbox.watch(true);
+}
+
 void leave_list(Engine& e, Waiting& waiting) {
   --e.waiters.blocked;
   list_of(e, waiting).remove(&waiting);
   waiting.listed = false;
+  if (waiting.awaited.none() && e.waiters.watching-- == few_watchers + 1) e.inbox.watch(false);
   if (e.waiters.deputy == &waiting) e.waiters.deputy = nullptr;
 }
 
@@ -47,25 +58,34 @@ void wake(Engine& e, Waiting& waiting) {
   if (waiting.signal.give()) ++e.counters->thread_wakes;
 }
 
-void make_server(Engine& e, Waiting* waiting) {
-  e.waiters.server = waiting;
+void make_server(Engine& e, Waiting& waiting) {
+  Waiters& w = e.waiters;
+  waiting.serves = true;
+  ++w.servers;
+  if (waiting.awaited.none()) ++w.watching_servers;
   // relaxed: the deputy takes the lock before it believes it
-  e.waiters.vacant.store(false, std::memory_order_relaxed);
+  w.vacant.store(false, std::memory_order_relaxed);
 }
 
-/// There is no server: leave the role to the deputy, or name whoever waits longest. Nobody is
+/// A server has left: leave the role to the deputy, or name whoever waits longest. Nobody is
 /// forgotten: the deputy is awake, and before it sleeps or leaves it is asked, or asks, whether
 /// there is a server (follow_server, give_signal). tests/model/waiting.pml
 void name_server(Engine& e) {
   Waiters& w = e.waiters;
-  if (w.deputy != nullptr) {
-    w.server = nullptr;
-    return w.vacant.store(true, std::memory_order_relaxed);
-  }
-  make_server(e, !w.list.empty() ? w.list.front() : w.watchers.front());
-  if (w.server == nullptr) return;
+  if (w.deputy != nullptr) return w.vacant.store(true, std::memory_order_relaxed);
+  w.vacant.store(false, std::memory_order_relaxed);
+  Waiting* next = !w.list.empty() ? w.list.front() : w.watchers.front();
+  if (next == nullptr) return;
+  make_server(e, *next);
   ++e.counters->servers;
-  wake(e, *w.server);
+  wake(e, *next);
+}
+
+void stop_serving(Engine& e, Waiting& waiting) {
+  waiting.serves = false;
+  --e.waiters.servers;
+  if (waiting.awaited.none()) --e.waiters.watching_servers;
+  name_server(e);
 }
 
 /// What a thread waits for is so.
@@ -88,6 +108,19 @@ bool ask_watchers(Engine& e) {
     watcher = next;
   }
   return found;
+}
+
+/// The same after a look, if anything may have become so since they were last asked.
+bool ask_watchers_rung_for(Engine& e) {
+  constexpr std::uint32_t most_looks = 64;
+  Waiters& w = e.waiters;
+  const std::uint32_t rings = e.inbox.rings();
+  const bool news = rings != w.rings || e.counters->unexpected != w.unexpected;
+  if (w.watching > few_watchers && !news && ++w.looks < most_looks) return false;
+  w.looks = 0;
+  w.rings = rings;
+  w.unexpected = e.counters->unexpected;
+  return ask_watchers(e);
 }
 
 /// Not for short waits, which it would make longer. relaxed: a guess, as in crowded()
@@ -196,7 +229,7 @@ void Server::serve() {
     const auto next = step();
     const bool news = e_.inbox.poll() != nullptr;
     look_for(e_, me_.awaited);
-    const bool found = ask_watchers(e_);
+    const bool found = ask_watchers_rung_for(e_);
     if (me_.done()) break;
     if (!news && !found) ++e_.counters->lock_in_vain;
     if (next == sync::Waiter::Next::may_park) sleep_at_mailbox(e_, me_, waiter_);
@@ -209,19 +242,17 @@ bool follow_server(Engine& e, Waiting& me, bool sleeps) {
   Waiters& w = e.waiters;
   if (w.deputy != &me) return false;  // signalled
   if (sleeps) w.deputy = nullptr;
-  if (w.server != nullptr) return false;
+  if (!w.wants_server()) return false;
   ++e.counters->servers;
   leave_list(e, me);
-  make_server(e, &me);
+  make_server(e, me);
   return true;
 }
 
 /// Wait until somebody else has completed what `me` is about, or `me` is the server.
 void wait_for_signal(Engine& e, Waiting& me) {
   me.signal.reset();
-  me.listed = true;
-  list_of(e, me).push_back(&me);
-  ++e.waiters.blocked;
+  join_list(e, me);
   name_thread(me);
   count(e, me);
   sync::Waiter waiter(e.policy);
@@ -265,16 +296,16 @@ void wait_among_threads(Engine& e, Waiting& me) {
   say_what_others_need(e);
   ++w.waiting;
   e.needs_care.store(false, std::memory_order_relaxed);
-  while (w.reactivate && w.server != nullptr && !me.done()) {
+  while (w.most_servers > 0 && !w.wants_server() && !me.done()) {
     wait_for_signal(e, me);
-    if (w.server == &me) break;
+    if (me.serves) break;
     if (!me.done()) ++e.counters->signals_in_vain;
   }
-  if (w.server == nullptr && w.reactivate) make_server(e, &me);
+  if (!me.serves && w.wants_server()) make_server(e, me);
   Server(e, me).serve();
   --w.waiting;
   if (me.counted) e.contexts->waiting.fetch_sub(1, std::memory_order_relaxed);
-  if (w.server == &me) name_server(e);
+  if (me.serves) stop_serving(e, me);
   leave_waiting(e);
 }
 
@@ -284,14 +315,14 @@ void tell_waiters(Engine& e, Waiting* waiting) {
     // The bell is there: its thread takes it away under this context's lock. release: pairs with
     // Bell's question, which the server of its home asks
     waiting->bell->rung.store(true, std::memory_order_release);
-    waiting->bell->home->inbox.wake();
+    waiting->bell->home->inbox.ring();
     waiting = nullptr;
   }
   const bool complete = waiting != nullptr && waiting->pending > 0 && --waiting->pending == 0;
   if (complete && waiting->listed) give_signal(e, *waiting);
   if (w.sleeping == 0) return;
-  const bool for_server = !w.reactivate || (complete && waiting == w.server) ||
-                          !w.watchers.empty() || (w.server != nullptr && w.server->awaited.none());
+  const bool for_server = w.most_servers == 0 || (complete && waiting->serves) ||
+                          !w.watchers.empty() || w.watching_servers > 0;
   if (for_server) e.inbox.wake();
 }
 

@@ -29,7 +29,10 @@ void RankLock::measure(Counters& counters) {
 
 void RankLock::enable(const Choice& choice) {
   choice_ = choice;
-  if (clock_ != nullptr) choice_.settings.system_calls = &clock_->system_calls;
+  if (clock_ != nullptr) {
+    choice_.settings.system_calls = &clock_->system_calls;
+    clock_->since_ns = now_ns();  // what was before is in no call that is measured
+  }
   enabled_ = true;
   if (choice.kind != LockKind::automatic) return change_to(choice.kind, Crowd::any);
   sole_ = choice.sole;
@@ -95,12 +98,12 @@ void RankLock::Clock::spent(std::uint64_t Counters::*how) {
 }
 
 void RankLock::Clock::begin_call() {
-  if (calls++ == 0) since_ns = now_ns();
+  if (calls++ == 0) since_ns = call_began_ns = now_ns();
 }
 
 void RankLock::Clock::end_call() {
   spent(&Counters::issue_ns);
-  --calls;
+  if (--calls == 0) counters.call_ns += static_cast<std::uint64_t>(since_ns - call_began_ns);
 }
 
 void RankLock::Clock::taken(const Left& left, std::int64_t asked_ns, bool by_another) {
@@ -108,8 +111,10 @@ void RankLock::Clock::taken(const Left& left, std::int64_t asked_ns, bool by_ano
   spent(&Counters::sync_ns);
   counters.lock_longest_wait_ns =
       std::max(counters.lock_longest_wait_ns, static_cast<std::uint64_t>(since_ns - asked_ns));
-  // relaxed: a count
+  // relaxed: counts
   counters.lock_system_calls = system_calls.load(std::memory_order_relaxed);
+  counters.sync_ns += release_ns.exchange(0, std::memory_order_relaxed);
+  counters.call_ns += calls_ns.exchange(0, std::memory_order_relaxed);
   const int cpu = sched_getcpu();
   if (by_another) {
     switch (cpus.between(last_cpu, cpu)) {
@@ -125,6 +130,20 @@ void RankLock::Clock::taken(const Left& left, std::int64_t asked_ns, bool by_ano
     }
   }
   last_cpu = cpu;
+}
+
+/// Handing the lock on is time in MPI too: of SYNC, as waiting for it is.
+void RankLock::release_timed(std::int64_t call_began_ns) {
+  spent(&Counters::issue_ns);
+  Clock& clock = *clock_;
+  const std::int64_t began = clock.since_ns;  // the next holder changes it
+  pass_on();
+  const std::int64_t now = now_ns();
+  // relaxed: counts
+  clock.release_ns.fetch_add(static_cast<std::uint64_t>(now - began), std::memory_order_relaxed);
+  if (call_began_ns == 0) return;
+  clock.calls_ns.fetch_add(static_cast<std::uint64_t>(now - call_began_ns),
+                           std::memory_order_relaxed);
 }
 
 void RankLock::acquire(Priority priority) {

@@ -12,6 +12,8 @@
 //
 // With WEFT_STATS=1 it also measures where the rank's threads spend their time in MPI, as the paper
 // does (figure 3): a clock that whoever holds the lock reads when he begins to do something else.
+// The entry points say when their calls began, so that a reader sees whether the parts are the
+// whole.
 #pragma once
 
 #include <atomic>
@@ -58,10 +60,13 @@ class RankLock {
   void hold_low() { take(Priority::low); }
   /// False: another thread has it.
   bool try_hold();
-  void release() {
+  /// `call_began_ns`: when the call began whose end this is; 0: that is not measured, or not the
+  /// end.
+  void release(std::int64_t call_began_ns = 0) {
     if (sole_ != nullptr && sole_->leave()) return;
     if (--depth_ > 0) return;
-    if (enabled_) spent(&Counters::issue_ns);
+    if (clock_ != nullptr && enabled_) [[unlikely]]
+      return release_timed(call_began_ns);
     pass_on();
   }
 
@@ -113,7 +118,11 @@ class RankLock {
     std::int64_t since_ns = 0;
     int last_cpu = 0;  // that took the lock
     int calls = 0;     // nested ones, of the only thread
+    std::int64_t call_began_ns = 0;
+    // Of all threads, without the lock; the next holder puts them into the counters.
     alignas(64) std::atomic<std::uint64_t> system_calls{0};
+    std::atomic<std::uint64_t> release_ns{0};  // spent in handing the lock on
+    std::atomic<std::uint64_t> calls_ns{0};    // of the calls that have ended
   };
   void take(Priority priority) {
     if (sole_ != nullptr && sole_->enter()) return;
@@ -142,6 +151,7 @@ class RankLock {
     pass_on();
     return left;
   }
+  void release_timed(std::int64_t call_began_ns);
   void pass_on() {
     owner_.store({}, std::memory_order_relaxed);
     // relaxed: only the holder, this thread, changes it

@@ -107,6 +107,7 @@ Err init(Rank& rank, int required, int* provided) {
 
 Err finalize(Rank& rank) {
   WEFT_TRY(delete_self_attributes(rank));
+  const Counters before = rank.all_counters();
   // Peers may still need an answer in any context until all ranks have come here.
   for (pt2pt::Engine* e : rank.contexts.engines) {
     const pt2pt::Inside inside(*e);
@@ -120,7 +121,7 @@ Err finalize(Rank& rank) {
   name_unreceived(rank);
   {
     const sync::Guard guard(rank.engine.lock);
-    if (rank.process->params.boolean(P::stats)) WEFT_TRY(print_stats(rank));
+    if (rank.process->params.boolean(P::stats)) WEFT_TRY(print_stats(rank, before));
   }
   write_trace(rank);
   free_predefined_comms(rank);

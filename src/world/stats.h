@@ -18,7 +18,8 @@ namespace weft::world {
 /// Of all ranks: their sum, and least, median and most of one.
 std::string stats_table(std::span<const Counters> ranks);
 
-/// By all ranks, at MPI_Finalize: world rank 0 prints the table to stderr.
-Err print_stats(Rank& rank);
+/// By all ranks, at MPI_Finalize: world rank 0 prints the table to stderr. Its times are of the
+/// calls before (`before`: the counters then): how long this one takes nobody knows yet.
+Err print_stats(Rank& rank, const Counters& before);
 
 }  // namespace weft::world

@@ -1,17 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """bench/states.py: batches of near and of far cores are told apart, and compared with their like only."""
-import sys
 import unittest
-from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
-import run  # noqa: E402
-import states  # noqa: E402
-
-
-def sample(library, number, us, line_ns):
-    return {"library": library, "round": number, "row": "lat", "ranks": 2, "bytes": 8, "us": us, "line_ns": line_ns}
+from made_up import sample
+import states
 
 
 class States(unittest.TestCase):
@@ -35,21 +28,6 @@ class States(unittest.TestCase):
         for state in states.split([startup, alone, sample("mpich", 0, [1, 2], [40, 41, 180])]):
             self.assertIn(startup, state.samples)
             self.assertIn(alone, state.samples)
-
-    def test_the_fullest(self):
-        samples = [sample("mpich", n, [1], [40, 41]) for n in range(3)] + [sample(name, 0, [3], [170, 170]) for name in ("mpich", "impi")]
-        self.assertEqual(states.fullest(samples, lambda s: s["library"]).name, "far")
-
-    def test_ratios_compare_like_with_like(self):
-        """weft, twice as fast in both states, met far cores in most rounds, the peer near ones."""
-        samples = []
-        for number in range(4):
-            weft_far, peer_far = number != 0, number == 3
-            samples.append(sample("weft-process", number, [0.4 if weft_far else 0.1], [170 if weft_far else 40] * 2))
-            samples.append(sample("mpich", number, [0.8 if peer_far else 0.2], [170 if peer_far else 40] * 2))
-        for state in states.split(samples):
-            [rounds] = run.summarize(state.samples).values()
-            self.assertAlmostEqual(run.ratios(rounds, "weft-process")[1], 2, msg=state.name)
 
 
 if __name__ == "__main__":

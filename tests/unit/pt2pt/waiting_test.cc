@@ -7,9 +7,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <map>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -20,9 +22,9 @@ namespace {
 
 constexpr int rounds = 20;
 
-TestJob quiet_job(bool reactivation, int contexts = 1) {
+TestJob quiet_job(int servers, int contexts = 1) {
   return TestJob(2, true,
-                 {{"WEFT_SYNC_REACTIVATION", reactivation ? "1" : "0"},
+                 {{"WEFT_SYNC_SERVERS", std::to_string(servers).c_str()},
                   {"WEFT_SYNC_SPIN_US", "0"},
                   {"WEFT_SYNC_YIELD_US", "0"}},
                  contexts);
@@ -70,7 +72,7 @@ void send_int(TestJob& job, int value, int tag, int context = 0) {
 /// A job in which one thread of rank 0 is the server, until the end.
 struct ServedJob {
   static constexpr int last_tag = 99;
-  TestJob job = quiet_job(true);
+  TestJob job = quiet_job(1);
   std::thread server{[this] {
     job.as(0, [](Comm& comm) {
       int value;
@@ -90,8 +92,8 @@ struct Counts {
 
 /// `threads` threads of rank 0 receive one message after another, each of its own tag, or all of
 /// the same; on communicators of `contexts` contexts in turn.
-Counts receive_among(int threads, bool reactivation, bool same_tag = false, int contexts = 1) {
-  TestJob job = quiet_job(reactivation, contexts);
+Counts receive_among(int threads, int servers, bool same_tag = false, int contexts = 1) {
+  TestJob job = quiet_job(servers, contexts);
   const auto tag = [same_tag](int t) { return same_tag ? 0 : t; };
   std::vector<std::thread> all;
   for (int t = 0; t < threads; ++t)
@@ -134,8 +136,8 @@ Counts receive_among(int threads, bool reactivation, bool same_tag = false, int 
 TEST(Waiting, PollsPerMessageDoNotGrowWithThreads) {
   std::map<int, Counts> all_with, all_without;
   for (const int threads : {2, 4, 8, 16}) {
-    const Counts with = all_with[threads] = receive_among(threads, true);
-    const Counts without = all_without[threads] = receive_among(threads, false);
+    const Counts with = all_with[threads] = receive_among(threads, 1);
+    const Counts without = all_without[threads] = receive_among(threads, 0);
     std::printf(
         "%2d threads: per message %5.1f looks, %.2f signals, %.2f in vain, %.2f servers, "
         "%5.1f empty; without reactivation %5.1f looks, %5.1f empty\n",
@@ -158,7 +160,7 @@ TEST(Waiting, NorInSeveralContexts) {
   for (const int contexts : {2, 8}) {
     std::map<int, Counts> all;
     for (const int threads : {2, 4, 8, 16}) {
-      const Counts c = all[threads] = receive_among(threads, true, false, contexts);
+      const Counts c = all[threads] = receive_among(threads, 1, false, contexts);
       std::printf(
           "%2d threads in %d contexts: per message %5.1f looks, %.2f signals, %.2f in vain, "
           "%.2f servers, %5.1f empty\n",
@@ -174,7 +176,7 @@ TEST(Waiting, NorInSeveralContexts) {
 /// What any of several threads may receive goes to the one that is awake.
 TEST(Waiting, AMessageForAnyOfSeveralThreadsWakesNone) {
   for (const int threads : {2, 4, 8, 16}) {
-    const Counts counts = receive_among(threads, true, true);
+    const Counts counts = receive_among(threads, 1, true);
     EXPECT_EQ(counts.signals, 0) << threads << " threads";
     EXPECT_EQ(counts.in_vain, 0) << threads << " threads";
   }
@@ -233,7 +235,7 @@ TEST(Waiting, WaitanyIsWokenByTheFirst) {
 
 /// Threads that probe are woken by the server, which asks for them; so is the next server.
 TEST(Waiting, ProbesAreAnsweredByTheServer) {
-  TestJob job = quiet_job(true);
+  TestJob job = quiet_job(1);
   std::vector<std::thread> all;
   constexpr int threads = 6;
   for (int t = 0; t < threads; ++t)
@@ -257,7 +259,7 @@ TEST(Waiting, ProbesAreAnsweredByTheServer) {
 
 /// One message, several threads that probe for it: all but one wait on.
 TEST(Waiting, AMatchedMessageGoesToOneThread) {
-  TestJob job = quiet_job(true);
+  TestJob job = quiet_job(1);
   std::vector<std::thread> all;
   constexpr int threads = 5;
   std::atomic<int> sum{0};
@@ -280,9 +282,104 @@ TEST(Waiting, AMatchedMessageGoesToOneThread) {
   EXPECT_EQ(sum, (1 << threads) - 1);
 }
 
+/// Parameter sync.servers: so many look, each of the others is woken when its own message is there.
+TEST(Waiting, SeveralServers) {
+  constexpr int threads = 8, servers = 3;
+  TestJob job = quiet_job(servers);
+  std::vector<std::thread> all;
+  for (int t = 0; t < threads; ++t)
+    all.emplace_back([&job, t] {
+      job.as(0, [&](Comm& comm) {
+        int value = -1;
+        ASSERT_FALSE(recv({&value, 4, byte_type()}, 1, t, comm, MPI_STATUS_IGNORE));
+        EXPECT_EQ(value, 10 * t);
+      });
+    });
+  wait_until_asleep(job, threads, 0);
+  for (int t = 0; t < threads; ++t) {
+    // One that leaves is followed soon, by the deputy perhaps.
+    const int expected = std::min(servers, threads - t);
+    for (bool so = false; !so; std::this_thread::yield())
+      job.as(0, [&](Comm& comm) {
+        const Waiters& w = comm.engine->waiters;
+        EXPECT_LE(w.servers, expected) << t;
+        so = w.servers == expected && w.sleeping == expected;
+      });
+    send_int(job, 10 * t, t);
+    wait_until_asleep(job, threads - 1 - t, t + 1);
+  }
+  for (std::thread& thread : all) thread.join();
+  EXPECT_EQ(counters_of(job).signals_in_vain, 0U);
+  job.as(0, [](Comm& comm) { EXPECT_EQ(comm.engine->waiters.servers, 0); });
+}
+
+/// Threads of rank 0 that wait for flags, while their server stays awake.
+struct Watchers {
+  static constexpr int threads = 8;
+  TestJob job{2, true, {{"WEFT_SYNC_SPIN_US", "10000000"}, {"WEFT_SYNC_YIELD_US", "10000000"}}};
+  std::atomic<bool> flag[threads] = {};
+  std::uint64_t asked = 0;  // under the context's lock
+  std::vector<std::thread> all;
+
+  Watchers() {
+    for (int t = 0; t < threads; ++t)
+      all.emplace_back([this, t] {
+        job.as(0, [&](Comm& comm) {
+          const About about{.what = hang::What::other, .comm = &comm};
+          const auto done = [&] {
+            ++asked;
+            return flag[t].load(std::memory_order_acquire);
+          };
+          wait_until(*comm.engine, done, {.about = &about});
+        });
+      });
+    wait_until_asleep(job, threads - 1, 0);  // one is the server
+  }
+  struct Seen {
+    std::uint64_t looks, asked;
+  };
+  Seen seen() {
+    Seen now{};
+    job.as(0, [&](Comm& comm) { now = {comm.engine->counters->polls, asked}; });
+    return now;
+  }
+};
+
+/// Who writes a flag rings; so a look costs the same however many threads watch.
+TEST(Waiting, WatchersAreNotAskedAtEachLook) {
+  Watchers w;
+  const Watchers::Seen before = w.seen();
+  Watchers::Seen now = before;
+  while (now.looks - before.looks < 2000) now = w.seen();
+  // The server asks itself twice a look; the seven others are asked every 64 looks.
+  const double per_look =
+      static_cast<double>(now.asked - before.asked) / static_cast<double>(now.looks - before.looks);
+  EXPECT_LE(per_look, 3);
+  for (int t = 0; t < Watchers::threads; ++t) {
+    std::uint32_t rings = 0;
+    w.job.as(0, [&](Comm& comm) { rings = comm.engine->inbox.rings(); });
+    w.flag[t].store(true, std::memory_order_release);
+    w.job.as(1, [](Comm& comm) { wake_rank(*comm.engine, 0); });
+    w.job.as(0, [&](Comm& comm) {
+      const bool many = t < Watchers::threads - 4;  // still watching
+      if (many) {
+        EXPECT_EQ(comm.engine->inbox.rings(), rings + 1);
+      }
+    });
+  }
+  for (std::thread& thread : w.all) thread.join();
+}
+
+/// A flag that nobody rings for is found a little later.
+TEST(Waiting, AWatcherThatNobodyRingsForIsAskedNowAndThen) {
+  Watchers w;
+  for (auto& flag : w.flag) flag.store(true, std::memory_order_release);
+  for (std::thread& thread : w.all) thread.join();
+}
+
 /// A thread that does not wait may complete what others wait for, the server too.
 TEST(Waiting, AnActiveThreadWakesTheServer) {
-  TestJob job = quiet_job(true);
+  TestJob job = quiet_job(1);
   for (int round = 0; round < 5; ++round) {
     std::thread waiter([&job] {
       job.as(0, [&](Comm& comm) {

@@ -253,6 +253,23 @@ TEST(Locks, BoundedBiasPassesTheCandidateSoOftenAtMost) {
     for (const std::uint32_t bias : {1U, 5U, 50U}) EXPECT_LE(times_passed(kind, bias, false), bias);
 }
 
+/// The most of some tries: a candidate that looks at the right moment is not passed at all.
+std::uint32_t most_times_passed(LockKind kind, std::uint32_t bias) {
+  std::uint32_t most = 0;
+  for (int i = 0; i < 200 && most == 0; ++i) most = times_passed(kind, bias, false);
+  return most;
+}
+
+TEST(Locks, BiasLetsTheLastHolderPassWhoWaits) {
+  for (const LockKind kind : {LockKind::clhub, LockKind::hclhub})
+    EXPECT_GT(most_times_passed(kind, 50), 0U) << static_cast<int>(kind);
+}
+
+TEST(Locks, NobodyPassesWhoWaitsWithoutBias) {
+  for (const LockKind kind : {LockKind::ticket, LockKind::clh, LockKind::pclh})
+    EXPECT_EQ(most_times_passed(kind, 50), 0U) << static_cast<int>(kind);
+}
+
 TEST(Locks, BoundedBiasStarvesNobodyOfLowPriority) {
   for (const LockKind kind : {LockKind::clhub, LockKind::hclhub, LockKind::park})
     for (const std::uint32_t bias : {1U, 50U}) times_passed(kind, bias, true);  // comes to an end
