@@ -145,7 +145,8 @@ Tuning read_tuning(const topo::Topology& node) {
   Tuning out = read_file(node);
   for (const topo::Cache& cache : node.caches())
     if (out.prices.caches < model::most_caches)
-      out.prices.cache[out.prices.caches++] = {model::lines_of(cache.bytes), cache.cpus};
+      out.prices.cache[out.prices.caches++] = {model::lines_of(cache.bytes), cache.cpus,
+                                               cache.level};
   return out;
 }
 

@@ -55,7 +55,7 @@ constexpr ParamDef table[] = {
      "tree_3,tree_4,tree_8"},
     {P::coll_reduce_scatter, "coll.reduce_scatter", ParamType::integer, "auto", "", 0, 7,
      "the way of every reduce_scatter that can go it",
-     "auto,slots,direct,strips,pairwise,rooted,ordered,exchange"},
+     "auto,slots,direct,strips,rooted,pairwise,ordered,exchange"},
     {P::coll_scan, "coll.scan", ParamType::integer, "auto", "", 0, 5,
      "the way of every scan and exscan that can go it",
      "auto,slots,pieces,recursive_doubling,linear,chain"},
@@ -65,7 +65,7 @@ constexpr ParamDef table[] = {
     {P::memory_cma, "memory.cma", ParamType::boolean, "1", "", 0, 1,
      "let processes read each other's memory in one copy (process_vm_readv) where permitted"},
     {P::pt2pt_eager_max, "pt2pt.eager_max", ParamType::integer, "-1", "bytes", -1, 1 << 20,
-     "largest message that is copied through the receiver's ring without asking; -1: 32 KiB, and "
+     "largest message that is pushed to its receiver without asking; -1: 32 KiB, and "
      "256 KiB between processes while each rank has a core"},
     {P::pt2pt_unexpected_max, "pt2pt.unexpected_max", ParamType::integer, "67108864", "bytes", 0,
      big, "bytes a rank holds for unexpected messages before its peers must ask first"},
@@ -80,6 +80,9 @@ constexpr ParamDef table[] = {
      "64-byte cells in each rank's mailbox ring; a power of two"},
     {P::shm_ring_bytes, "shm.ring_bytes", ParamType::integer, "262144", "bytes", 16384, 1 << 30,
      "payload bytes in each rank's mailbox ring; a power of two"},
+    {P::shm_fragment_bytes, "shm.fragment_bytes", ParamType::integer, "-1", "bytes", -1, 1 << 30,
+     "room of each of a rank's contexts for the longer pieces of messages that it sends; 0: they "
+     "go through the rings; -1: by the caches (weft docs send-path), 0 with more ranks than CPUs"},
     {P::sync_spin_us, "sync.spin_us", ParamType::integer, "-1", "us", -1, 1000000,
      "how long a waiting thread polls before it yields; -1: 0 when ranks outnumber cores, else 50"},
     {P::sync_yield_us, "sync.yield_us", ParamType::integer, "1000", "us", 0, 10000000,
@@ -91,9 +94,9 @@ constexpr ParamDef table[] = {
      "mtx,ticket,clh,pclh,clhub,hclhub,park,auto"},
     {P::sync_bias, "sync.bias", ParamType::integer, "1000", "times", 0, 1 << 30,
      "how often a thread that waits for a lock may be passed by later ones; 0: without end"},
-    {P::sync_reactivation, "sync.reactivation", ParamType::boolean, "1", "", 0, 1,
-     "of a rank's waiting threads one looks after messages and wakes each of the others when its "
-     "own operations are complete; 0: every waiting thread looks"},
+    {P::sync_servers, "sync.servers", ParamType::integer, "1", "threads", 0, 1 << 20,
+     "of the threads that wait in a context so many look after messages, and wake each of the "
+     "others when its own operations are complete; 0: every waiting thread looks"},
     {P::sync_hang_seconds, "sync.hang_seconds", ParamType::integer, "60", "s", 0, 1000000000,
      "say who waits for what when ranks have waited so long for something that cannot come "
      "(weft docs hangs); 0: never"},

@@ -192,15 +192,16 @@ std::byte* Job::in_extent(std::uint64_t offset) {
   return mapped + (behind - extent_start(k));
 }
 
-std::uint64_t Job::extend(std::size_t bytes) {
+std::uint64_t Job::extend(std::size_t bytes, std::size_t align) {
   constexpr std::uint64_t line = 64;
   const std::uint64_t size = (bytes + line - 1) / line * line;
+  const auto aligned = [align](std::uint64_t at) { return (at + align - 1) & ~(align - 1); };
   // relaxed: only who has which part is at stake
   std::atomic<std::uint64_t>& extended = header().extended;
   std::uint64_t used = extended.load(std::memory_order_relaxed), start = 0;
   int k = 0;
   do {
-    start = used;
+    start = aligned(used);
     for (k = std::bit_width(start / first_extent + 1) - 1; start + size > extent_start(k + 1); ++k)
       start = extent_start(k + 1);
     if (k >= extent_count) return errno = ENOMEM, 0;

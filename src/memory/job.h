@@ -118,9 +118,9 @@ class Job {
   }
   int fd() const { return fd_; }
 
-  /// `bytes` more, zero, on a line of their own, until the job ends. Their offset; 0: the system
-  /// has no more, errno says why.
-  std::uint64_t extend(std::size_t bytes);
+  /// `bytes` more, zero, until the job ends; `align`: a line, or a power of two up to a page. Their
+  /// offset; 0: the system has no more, errno says why.
+  std::uint64_t extend(std::size_t bytes, std::size_t align = 64);
 
   /// Memory of the heap that `users` ranks share under a name, without a message: whoever asks
   /// first makes it, aligned to a line, its first `zeroed` bytes are zero. If it does not fit then

@@ -2,7 +2,7 @@
 //
 // Reaching a peer's own memory: how a large message crosses in one copy. Between ranks of one
 // process any address may be used; between processes the kernel copies (process_vm_readv/writev),
-// if it permits that; where it does not, the message is staged through the receiver's ring.
+// if it permits that; where it does not, the message is staged in shared memory.
 #pragma once
 
 #include <cstddef>

@@ -107,6 +107,15 @@ double cache_share(const Parameters& prices, int ranks) {
   return most;
 }
 
+std::int64_t bulk_bytes(const Parameters& prices, int ranks) {
+  constexpr double usual_l2 = 8192;  // lines
+  double l2 = 0, around = 0;
+  for (const Cache& cache : std::span(prices.cache).first(static_cast<std::size_t>(prices.caches)))
+    (cache.level == 2 ? l2 : around) = cache.lines / std::min(cache.cpus, ranks);
+  const double lines = l2 > 0 ? l2 + std::min(l2, around / 2) : 2 * usual_l2;
+  return static_cast<std::int64_t>(lines * line_bytes);
+}
+
 Machine machine_of(const Parameters& prices, const topo::Hierarchy& node,
                    std::span<const std::int32_t> members) {
   Machine out;

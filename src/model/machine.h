@@ -59,6 +59,7 @@ struct Memory {
 struct Cache {
   double lines = 0;
   int cpus = 0;
+  int level = 0;  // 2 or 3
 };
 
 /// The node's prices, by level name; measured by `weft tune`, or built in. Plain data: the launcher
@@ -137,6 +138,12 @@ std::string_view price_name(const topo::Hierarchy& node, int l);
 
 /// A rank's share of the largest cache, in lines, where so many ranks work; 0: not known.
 double cache_share(const Parameters& prices, int ranks);
+
+/// Room (bytes) in which a rank's bulk data for others goes round, where so many ranks work. Lines
+/// that still lie in a reader's L2 cost the writer a fetch each; those that have fallen to the
+/// cache around it cost less. So the room does not fit an L2, as far as the rank's share of the
+/// cache around it allows. Without a known L2: as for one of 512 KiB.
+std::int64_t bulk_bytes(const Parameters& prices, int ranks);
 
 /// The machine of the ranks `members` (world ranks, at least two). Where parts hold different
 /// numbers of ranks the largest counts.

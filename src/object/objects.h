@@ -22,7 +22,7 @@ namespace weft {
 struct Rank;  // world/rank.h: everything a rank owns
 namespace pt2pt {
 struct About;    // what a wait is for, in words
-struct Engine;   // matching, lanes and progress of one rank
+struct Engine;   // matching and progress of one communication context
 struct Waiting;  // a thread in a blocking call
 }  // namespace pt2pt
 namespace coll {

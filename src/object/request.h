@@ -23,8 +23,8 @@ struct RequestOps {
   Err (*cancel)(
       Request&);  // MPI_Cancel; null: can be neither cancelled nor freed before it is done
   /// The user gave the handle up (MPI_Wait returned or MPI_Request_free). The kind frees its state
-  /// now, or when the operation completes if it is still active. It must end in Store::destroy.
-  /// Fails only if the user's own callback does.
+  /// and the request now, or when the operation completes if it is still active. Fails only if the
+  /// user's own callback does.
   Err (*release)(Request&);
   /// Bring generalized requests' status up to date before it is returned; may be null.
   Err (*query)(Request&);

@@ -23,11 +23,17 @@ constexpr int cells_per_look = 256;
 
 /// Add a piece to an unexpected message.
 void keep_piece(Engine& e, Arrived& m, const wire::Cell& cell) {
-  std::memcpy(m.heap + m.here, e.inbox.payload(cell), cell.piece);
+  std::memcpy(m.heap + m.here, piece_at(e, cell), cell.piece);
+  piece_is_read(e, cell);
   m.here += cell.piece;
   e.counters->bytes_copied += cell.piece;
   ++e.counters->copies;
   e.peer(m.sender).incoming_kept = m.here < m.bytes ? &m : nullptr;
+}
+
+void take_piece(Engine& e, P2p& recv, const wire::Cell& cell) {
+  add_data(e, recv, piece_at(e, cell), cell.piece);
+  piece_is_read(e, cell);
 }
 
 void keep_unexpected(Engine& e, const wire::Cell& cell) {
@@ -70,7 +76,7 @@ void on_message(Engine& e, const wire::Cell& cell) {
     case wire::What::ring_data:
       begin_data(e, *recv, cell.envelope, static_cast<std::int64_t>(cell.bytes));
       if (cell.piece < cell.bytes) e.peer(sender).incoming = recv;
-      return add_data(e, *recv, e.inbox.payload(cell), cell.piece);
+      return take_piece(e, *recv, cell);
     default:
       return deliver_offer(e, *recv, cell.envelope, sender, static_cast<std::int64_t>(cell.bytes),
                            cell.job);
@@ -80,7 +86,7 @@ void on_message(Engine& e, const wire::Cell& cell) {
 void on_more(Engine& e, const wire::Cell& cell) {
   Peer& peer = e.peer(static_cast<std::int32_t>(cell.sender));
   if (peer.incoming_kept != nullptr) return keep_piece(e, *peer.incoming_kept, cell);
-  add_data(e, *peer.incoming, e.inbox.payload(cell), cell.piece);
+  take_piece(e, *peer.incoming, cell);
 }
 
 void dispatch(Engine& e, const wire::Cell& cell) {
@@ -96,13 +102,15 @@ void dispatch(Engine& e, const wire::Cell& cell) {
     case wire::What::more_data:
       return on_more(e, cell);
     case wire::What::staged_data:
-      return add_data(e, *reinterpret_cast<P2p*>(cell.cookie), e.inbox.payload(cell), cell.piece);
+      return take_piece(e, *reinterpret_cast<P2p*>(cell.cookie), cell);
     case wire::What::withdraw:
       return on_withdraw(e, cell);
     case wire::What::recall:
       return on_recall(e, cell);
     case wire::What::recalled:
       return on_recalled(cell);
+    case wire::What::back:
+      return on_back(e, cell);
     default:
       return on_message(e, cell);
   }
@@ -150,9 +158,16 @@ bool push_control(Engine& e, Peer& peer, Outgoing& item) {
 }
 
 /// A rank's share of the largest cache, if the launcher has told.
-std::int64_t cached_max_of(const Engine& e) {
-  const double lines = model::cache_share(e.prices(), static_cast<int>(e.job->header().nranks));
+std::int64_t cached_max_of(const Engine& e, const model::Parameters& prices) {
+  const double lines = model::cache_share(prices, e.job->size());
   return lines > 0 ? static_cast<std::int64_t>(lines * model::line_bytes) : INT64_MAX;
+}
+
+/// With more ranks than CPUs one rank writes while the others wait: the ring is as good.
+std::int64_t fragment_room(const Engine& e, const model::Parameters& prices) {
+  const std::int64_t asked = e.params->integer(P::shm_fragment_bytes);
+  if (asked >= 0) return asked;
+  return e.policy.crowded ? 0 : model::bulk_bytes(prices, e.job->size());
 }
 
 /// True if there was anything to do.
@@ -249,7 +264,7 @@ void tell(Engine& e, Peer& peer, const Notice& notice) {
 model::Parameters Engine::prices() const {
   model::Parameters out;
   std::memcpy(&out, job->header().prices, sizeof out);
-  return out;
+  return out.levels > 0 ? out : model::built_in();
 }
 
 void Engine::open(memory::Job& the_job, int rank, const Params& the_params, Counters& the_counters,
@@ -266,14 +281,18 @@ void Engine::open(memory::Job& the_job, int rank, const Params& the_params, Coun
   const memory::JobHeader& h = the_job.header();
   policy = sync::Policy::choose(*params, static_cast<int>(h.nranks), static_cast<int>(h.cpus));
   inbox.open(the_job, rank, context);
+  const model::Parameters known = prices();
+  fragments.open(the_job, fragment_room(*this, known));
+  memory_line_ns = known.memory.b * 1e9;
   eager_max = params->integer(P::pt2pt_eager_max);
   if (eager_max < 0) eager_max = 32 << 10;
   single_max = std::min<std::int64_t>(smallest_piece, inbox.payload_max());
   piece_max = std::min<std::int64_t>(largest_piece, inbox.payload_max());
+  fragment_min = fragments.count() > 0 ? shortest_in_fragment : INT64_MAX;
   unexpected_max = params->integer(P::pt2pt_unexpected_max);
   kernel_copy_min = policy.crowded ? 0 : params->integer(P::pt2pt_kernel_copy_min);
   cooperate_min = policy.crowded ? INT64_MAX : params->integer(P::pt2pt_cooperate_min);
-  cached_max = policy.crowded ? INT64_MAX : cached_max_of(*this);
+  cached_max = policy.crowded ? INT64_MAX : cached_max_of(*this, known);
   use_kernel_copy = params->boolean(P::memory_cma);
   if (h.watched == 0 && hang::limit_ns(*params) > 0)
     watch = std::make_unique<hang::Watch>(the_job, hang::limit_ns(*params));
@@ -311,7 +330,7 @@ void Engine::share() {
   lock.enable(choice);
   lock.release();
   waiters.cpus = choice.cpus;
-  waiters.reactivate = params->boolean(P::sync_reactivation);
+  waiters.most_servers = static_cast<int>(params->integer(P::sync_servers));
 }
 
 void Engine::open_peer(Peer& p, std::int32_t rank) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Starting sends (MPI-5.0 §3.2, §3.4, §3.7). A small message is pushed into the receiver's ring
-// (inline in the header's cell, or beside it), a large one is offered (transfer.cc). What finds no
-// room waits in the peer's queue, in order.
+// Starting sends (MPI-5.0 §3.2, §3.4, §3.7). A small message is pushed to the receiver (inline in
+// the header's cell, beside it, or in a fragment), a large one is offered (transfer.cc). What finds
+// no room waits in the peer's queue, in order.
 #include <algorithm>
 #include <cstring>
 
@@ -61,7 +61,7 @@ bool push_eager(Engine& e, Peer& peer, const wire::Envelope& envelope, const Con
   shm::Claim claim;
   const bool is_inline = bytes <= wire::inline_max;
   const std::uint32_t in_ring = is_inline ? 0 : static_cast<std::uint32_t>(bytes);
-  if (!peer.outbox.claim(in_ring, &claim)) return false;
+  if (!claim_piece(e, peer, in_ring, &claim)) return false;
   wire::Cell& cell = *claim.cell;
   std::byte* to = is_inline ? cell.payload : claim.payload;
   if (!what.type->dense) [[unlikely]] {
@@ -87,7 +87,7 @@ bool push_eager(Engine& e, Peer& peer, const wire::Envelope& envelope, const Con
   if (peer.outbox.commit(claim)) [[unlikely]]
     ++e.counters->wakes;
   // Who answers messages does not send in a row: it would only take lines that nobody needs soon.
-  if (peer.received == e.counters->messages_received) peer.outbox.fetch_ahead(claim, in_ring);
+  if (peer.received == e.counters->messages_received) peer.outbox.fetch_ahead(claim);
   peer.received = e.counters->messages_received;
   return true;
 }
@@ -98,11 +98,11 @@ bool push_pieces(Engine& e, Peer& peer, P2p& send) {
   while (send.moved < send.total) {
     const std::int64_t n = std::min(piece, send.total - send.moved);
     shm::Claim claim;
-    if (!peer.outbox.claim(static_cast<std::uint32_t>(n), &claim)) {
+    if (!claim_piece(e, peer, static_cast<std::uint32_t>(n), &claim)) {
       if (send.recalled) peer.outbox.knock();  // a wait for the receiver, wherever it waits
       return false;
     }
-    datatype::pack(send.buffer, send.moved, claim.payload, n);
+    write_piece(e, peer, send.buffer, send.moved, n, claim);
     wire::Cell& cell = *claim.cell;
     if (send.cookie != 0) {
       cell.what = wire::What::staged_data;

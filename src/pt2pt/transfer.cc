@@ -7,7 +7,7 @@
 // both take chunks: the sender when it is in MPI, the receiver at once, or, where its reading would
 // slow the sender down, only if the sender does not come. Who copies the last chunk tells the
 // other: the receiver by `done`, the sender by `copied`.
-// Staged: the receiver asks the sender to push the message piece by piece through its ring (two
+// Staged: the receiver asks the sender to push the message piece by piece (two
 // copies that overlap): where the kernel refuses, a sender in another process has a message that is
 // not one block, less than pt2pt.kernel_copy_min or more than the caches hold, or a layout is
 // mostly gaps. A copy job belongs to the sender, which may offer it anew as soon as the message is

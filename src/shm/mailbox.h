@@ -60,12 +60,15 @@ struct Mailbox {
   std::atomic<std::uint32_t> asks_first;  // 1: too much unexpected data; offer, do not push
   std::atomic<std::uint32_t> knocked;     // a sender waits for room, or for an answer
   std::atomic<std::uint32_t> in_wait;     // its rank waits for messages that are past the caches
+  std::atomic<std::uint32_t> watched;     // threads wait for news that is no message
   // line 1: senders
   alignas(64) std::atomic<std::uint64_t> tail;  // cells << 32 | units claimed
   // line 2: the owner, rarely. Where its added jobs are, as offsets in the job's memory. Plain: a
   // block is written before the first offer that names a job in it (Outbox::commit publishes it).
   static constexpr int job_blocks = 22;
   alignas(64) std::uint64_t added_jobs[job_blocks];
+  // line 5: whoever has such news while the mailbox is watched
+  alignas(64) std::atomic<std::uint32_t> rung;
 
   // Copy jobs of this rank as a sender. The first ones are in its area; each block that is added
   // has twice as many as the one before, so that any number of messages may be under way.
@@ -102,6 +105,13 @@ struct View {
     wake_slow();
     return true;
   }
+  /// The same for news that is no message, such as a flag in shared memory.
+  bool ring() const {
+    // relaxed: whoever is overlooked is asked a little later (pt2pt/waiting.cc)
+    if (box->watched.load(std::memory_order_relaxed) != 0) [[unlikely]]
+      box->rung.fetch_add(1, std::memory_order_release);  // pairs with Inbox::rings
+    return wake();
+  }
   /// What a cell's turn is to be; counters and turns begin anew after 2^32 cells.
   std::uint32_t turn(std::uint32_t cells_before) const { return (cells_before >> cell_bits) + 1; }
   /// A copy job of the mailbox's owner.
@@ -125,6 +135,8 @@ struct Claim {
   static constexpr std::uint32_t payload_max = 1 << 20;  // Cell::units counts it, twice for padding
   wire::Cell* cell;
   std::byte* payload;
+  std::uint32_t units;  // of the ring that the payload takes
+  bool cold = false;    // the payload's lines have been read elsewhere since they were written here
   std::uint32_t turn;
   bool follows;  // the sender's claim before: nobody else sends here just now
 };
@@ -140,21 +152,26 @@ class Outbox {
   /// Claim a cell and room for `payload_bytes` in the ring. False if there is no room now.
   /// cost: one compare-and-swap on a line that is ours unless other ranks send to the same peer.
   bool claim(std::uint32_t payload_bytes, Claim* out);
-  /// Publish a filled cell and wake the receiver if it sleeps. Returns true if it did.
-  bool commit(const Claim& claim) {
+  /// Publish a filled cell, for the receiver's next look.
+  void publish(const Claim& claim) {
     // release: pairs with Inbox::poll
     claim.cell->turn.store(claim.turn, std::memory_order_release);
+  }
+  /// Publish a filled cell and wake the receiver if it sleeps. Returns true if it did.
+  bool commit(const Claim& claim) {
+    publish(claim);
     return wake();
   }
   /// After a message of a row: take the lines of a later one out of the receiver's cache. The
   /// compare-and-swap of claim() waits until all that was written before has its lines; so else
   /// each message takes as long as a line's way there and back.
-  void fetch_ahead(const Claim& last, std::uint32_t payload_bytes);
+  void fetch_ahead(const Claim& last);
   /// relaxed: a hint; a late reader pushes a few messages more
   bool asks_first() const { return at_.box->asks_first.load(std::memory_order_relaxed) != 0; }
   /// relaxed: a hint; see Inbox::say_waits
   bool is_in_wait() const { return at_.box->in_wait.load(std::memory_order_relaxed) != 0; }
   bool wake() { return at_.wake(); }
+  bool ring() { return at_.ring(); }
   /// Whoever waits in the rank has to look here, in whatever context it sleeps: there was no room,
   /// or something here needs an answer.
   void knock();
@@ -218,6 +235,13 @@ class Inbox {
   }
   sync::ParkWord& parked() { return at_.box->parked; }
   bool wake() { return at_.wake(); }
+  bool ring() { return at_.ring(); }
+  /// Be told of news that is no message: rings() changes then, mostly.
+  void watch(bool yes) { at_.box->watched.store(yes ? 1 : 0, std::memory_order_relaxed); }
+  std::uint32_t rings() const {
+    // acquire: what the news is about; pairs with View::ring
+    return at_.box->rung.load(std::memory_order_acquire);
+  }
   /// relaxed: what it asks for is looked at under the lock
   bool is_knocked() const { return at_.box->knocked.load(std::memory_order_relaxed) != 0; }
   void hear_knock() {

@@ -160,7 +160,8 @@ std::vector<Cache> read_caches(hwloc_topology_t tree) {
     const hwloc_obj_t first = hwloc_get_next_obj_by_type(tree, type, nullptr);
     if (first == nullptr || first->attr->cache.size == 0) continue;
     const int cpus = hwloc_bitmap_weight(first->cpuset);
-    if (cpus > 0) out.push_back({static_cast<std::int64_t>(first->attr->cache.size), cpus});
+    const int level = static_cast<int>(first->attr->cache.depth);
+    if (cpus > 0) out.push_back({static_cast<std::int64_t>(first->attr->cache.size), cpus, level});
   }
   return out;
 }
@@ -222,9 +223,6 @@ int Topology::cpus() const {
   return static_cast<int>(n);
 }
 
-int Topology::llcs() const {
-  return count_distinct(cores_, [](const Core& c) { return c.llc; });
-}
 int Topology::numas() const {
   return count_distinct(cores_, [](const Core& c) { return c.numa; });
 }

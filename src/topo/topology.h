@@ -35,10 +35,11 @@ struct Level {
   }
 };
 
-/// Caches of one kind (level 2 or 3): bytes of one, and how many CPUs share it.
+/// Caches of one kind: bytes of one, and how many CPUs share it.
 struct Cache {
   std::int64_t bytes = 0;
   int cpus = 0;
+  int level = 0;  // 2 or 3
 };
 
 /// How near two cores are to each other.
@@ -64,7 +65,6 @@ class Topology {
   /// Hardware threads of all cores.
   int cpus() const;
   /// Domains of each kind that hold at least one core.
-  int llcs() const;
   int numas() const;
   int packages() const;
   Near near(int core_a, int core_b) const;

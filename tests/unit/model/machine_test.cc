@@ -119,8 +119,8 @@ TEST(Capacity, UnknownCachesHoldEverything) {
 TEST(Capacity, RanksShareTheLargestCache) {
   Parameters prices = built_in();
   prices.caches = 2;
-  prices.cache[0] = {1000, 1};
-  prices.cache[1] = {8000, 4};
+  prices.cache[0] = {1000, 1, 2};
+  prices.cache[1] = {8000, 4, 3};
   topo::OwnTable table("pack:1 core:8 pu:1", 8);
   const std::int32_t members[] = {0, 1, 2, 3, 4, 5, 6, 7};
   const auto share = [&](std::size_t ranks) {
@@ -128,6 +128,19 @@ TEST(Capacity, RanksShareTheLargestCache) {
   };
   EXPECT_EQ(share(8), 2000);
   EXPECT_EQ(share(2), 4000);
+}
+
+TEST(Capacity, BulkDataLeavesTheL2AsFarAsTheCacheAroundHasRoom) {
+  constexpr double KiB = 1024 / line_bytes;
+  const auto bulk_of = [](int ranks, std::initializer_list<Cache> caches) {
+    Parameters prices = built_in();
+    for (const Cache& cache : caches) prices.cache[prices.caches++] = cache;
+    return bulk_bytes(prices, ranks) / 1024;
+  };
+  EXPECT_EQ(bulk_of(2, {{1024 * KiB, 1, 2}, {32768 * KiB, 2, 3}}), 2048);
+  EXPECT_EQ(bulk_of(64, {{512 * KiB, 1, 2}, {32768 * KiB, 64, 3}}), 512 + 256) << "a small share";
+  EXPECT_EQ(bulk_of(2, {{2048 * KiB, 2, 2}}), 1024) << "a shared L2, nothing around it";
+  EXPECT_EQ(bulk_of(2, {}), 1024) << "not known";
 }
 
 TEST(Doubts, BuiltInPricesHaveNone) {

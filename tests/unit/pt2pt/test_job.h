@@ -42,9 +42,9 @@ struct TestJob {
 
   using Environment = std::vector<std::pair<const char*, const char*>>;
   TestJob(int n, bool multiple, Environment environment = {}, int contexts = 1) {
-    environment.insert(environment.end(), {{"WEFT_SHM_RING_CELLS", "64"},
-                                           {"WEFT_SHM_RING_BYTES", "32768"},
-                                           {"WEFT_PT2PT_EAGER_MAX", "2048"}});
+    environment.insert(environment.begin(), {{"WEFT_SHM_RING_CELLS", "64"},
+                                             {"WEFT_SHM_RING_BYTES", "32768"},
+                                             {"WEFT_PT2PT_EAGER_MAX", "2048"}});
     for (const auto& [name, value] : environment) setenv(name, value, 1);
     params = Params::from_env(false);
     for (const auto& [name, value] : environment) unsetenv(name);

@@ -78,7 +78,7 @@ TEST(Mailbox, knows_a_row_of_one_sender) {
     Claim claim;
     EXPECT_TRUE(out.claim(64, &claim));
     out.commit(claim);
-    out.fetch_ahead(claim, 64);
+    out.fetch_ahead(claim);
     return claim.follows;
   };
   follows(one);
