@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The collectives' state of a communicator, from its construction to its end.
-#include "coll/node/choose.h"
+#include <cstdio>
+
+#include "coll/node/node.h"
 #include "coll/shared/shared.h"
 #include "coll/state.h"
-#include "coll/way.h"
 #include "object/info.h"
 
 namespace weft::coll {
@@ -27,6 +28,8 @@ void take_hints(Comm& comm) {
     return wanted;
   };
   Settings& s = comm.coll->settings;
+  if (Choices* known = comm.coll->choices.get()) *known = {.machine = known->machine};
+  if (comm.coll->shared != nullptr) comm.coll->shared->forget_places();
   s.compare = params.integer(P::abi_check) == 2;
   s.reproducible = value(P::coll_reproducible) != 0;
   s.explain = s.ways_matter = params.boolean(P::coll_explain);
@@ -53,6 +56,44 @@ void detach(Comm& comm) {
   delete state;
 }
 
+NodeState& node_state(Comm& comm) {
+  CommState& state = *comm.coll;
+  if (state.node == nullptr) [[unlikely]]
+    state.node = new NodeState(comm);
+  return *state.node;
+}
+
+Choices& choices_of(Comm& comm) {
+  std::unique_ptr<Choices>& choices = comm.coll->choices;
+  if (choices != nullptr) [[likely]]
+    return *choices;
+  choices = std::make_unique<Choices>();
+  if (comm.size() < 2) return *choices;
+  pt2pt::Engine& e = *comm.engine;
+  choices->machine = model::machine_of(e.prices(), e.job->hierarchy(), comm.group->members);
+  if (e.policy.crowded) choices->machine.cpus = static_cast<int>(e.job->header().cpus);
+  return *choices;
+}
+
+const Way* way_asked_for(const Comm& comm, Call call) {
+  const int collective = family(call);
+  if (collective < 0) return nullptr;
+  const std::uint8_t asked = comm.coll->settings.ways[collective];
+  return asked == 0 ? nullptr : &ways_of(call)[asked - 1U];
+}
+
+void tell_once(Comm& comm, Call call, std::int64_t bytes, const Way& way) {
+  if (comm.rank != 0) return;
+  std::uint16_t& told = comm.coll->told[family(call)];
+  const auto bit = static_cast<std::uint16_t>(1U << (&way - ways_of(call).data()));
+  if ((told & bit) != 0) return;
+  told |= bit;
+  const ParamDef& def = way_parameter(call);
+  std::fprintf(stderr, "weft: %s: %s of %lld bytes between %d ranks goes by %s (%s=%s)\n",
+               comm.name.c_str(), def.name + sizeof "coll", static_cast<long long>(bytes),
+               comm.size(), way.name, param_env_name(def).c_str(), way.name);
+}
+
 static void attach_shared(Comm& comm) {
   comm.coll->shared_tried = true;
   comm.coll->shared = Shared::attach(comm);
@@ -62,7 +103,8 @@ Shared* shared_for(Call call, Comm& comm, const How& how) {
   if (how.what != How::blocking || comm.is_inter() || comm.size() == 1 ||
       comm.size() > Shared::ranks_max || comm.coll->settings.compare)
     return nullptr;
-  if (comm.coll->settings.ways_matter && asked_kind(comm, call) == Way::schedule) [[unlikely]]
+  if (const Way* asked = asked_way(comm, call); asked != nullptr && asked->place >= Place::board)
+      [[unlikely]]
     return nullptr;
   if (!comm.coll->shared_tried) [[unlikely]]
     attach_shared(comm);

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Barrier and the collectives that move data (MPI-5.0 §6.3-§6.8): pick an algorithm, emit, launch.
+// Barrier and the collectives that move data (MPI-5.0 §6.3-§6.8): through the shared block, or by a
+// schedule.
 #include "coll/algorithms/algorithms.h"
-#include "coll/node/choose.h"
-#include "coll/select.h"
 #include "coll/shared/shared.h"
 #include "coll/state.h"
-#include "coll/way.h"
 
 namespace weft::coll {
 
@@ -33,13 +31,12 @@ Err gather_blocks(Call call, const ConstBuffer& send, const Blocks& recv, int ro
       uniform && !comm.is_inter() ? (is_root ? recv[root] : send).bytes() : 0;
   if (Shared* shared = uniform ? shared_for(call, comm, how) : nullptr)
     return shared->gather(send, recv, root, bytes);
-  Schedule& s = take_schedule(comm, {call, how.what, root, uniform ? bytes : Signature::any_size});
+  const Signature mine{call, how.what, root, uniform ? bytes : Signature::any_size};
   if (comm.is_inter())
-    gather_inter(s, send, recv, root, remote_size(comm));
-  else if (!gather_on_node(call, s, send, recv, root, comm, how))
-    pick(comm, call, choose_gather, {.bytes = bytes, .uniform = uniform})(s, send, recv, root,
-                                                                          position(comm));
-  return launch(s, comm, how);
+    return run_emitted(comm, how, mine,
+                       [&](Schedule& s) { gather_inter(s, send, recv, root, remote_size(comm)); });
+  return run_schedule({.call = call, .root = root, .send = send, .to = &recv},
+                      {.call = call, .bytes = bytes, .uniform = uniform}, comm, how, mine);
 }
 
 Err scatter_blocks(Call call, const Blocks& send, const Buffer& recv, int root, Comm& comm,
@@ -51,13 +48,12 @@ Err scatter_blocks(Call call, const Blocks& send, const Buffer& recv, int root, 
       uniform && !comm.is_inter() ? (is_root ? send[root] : recv).bytes() : 0;
   if (Shared* shared = uniform ? shared_for(call, comm, how) : nullptr)
     return shared->scatter(send, recv, root, bytes);
-  Schedule& s = take_schedule(comm, {call, how.what, root, uniform ? bytes : Signature::any_size});
+  const Signature mine{call, how.what, root, uniform ? bytes : Signature::any_size};
   if (comm.is_inter())
-    scatter_inter(s, send, recv, root, remote_size(comm));
-  else if (!scatter_on_node(call, s, send, recv, root, comm, how))
-    pick(comm, call, choose_scatter, {.bytes = bytes, .uniform = uniform})(s, send, recv, root,
-                                                                           position(comm));
-  return launch(s, comm, how);
+    return run_emitted(comm, how, mine,
+                       [&](Schedule& s) { scatter_inter(s, send, recv, root, remote_size(comm)); });
+  return run_schedule({.call = call, .root = root, .buffer = recv, .from = &send},
+                      {.call = call, .bytes = bytes, .uniform = uniform}, comm, how, mine);
 }
 
 Err allgather_blocks(Call call, const ConstBuffer& send, const Blocks& recv, Comm& comm,
@@ -70,13 +66,12 @@ Err allgather_blocks(Call call, const ConstBuffer& send, const Blocks& recv, Com
   Signature mine{call, how.what};
   if (uniform) mine.bytes = bytes;
   if (uniform && !is_in_place(send.data)) mine.sent = send.bytes();
-  Schedule& s = take_schedule(comm, mine);
   if (comm.is_inter())
-    allgather_inter(s, send, recv, position(comm), remote_size(comm));
-  else if (!allgather_on_node(call, s, send, recv, comm, how))
-    pick(comm, call, choose_allgather, {.bytes = bytes, .uniform = uniform})(s, send, recv,
-                                                                             position(comm));
-  return launch(s, comm, how);
+    return run_emitted(comm, how, mine, [&](Schedule& s) {
+      allgather_inter(s, send, recv, position(comm), remote_size(comm));
+    });
+  return run_schedule({.call = call, .send = send, .to = &recv},
+                      {.call = call, .bytes = bytes, .uniform = uniform}, comm, how, mine);
 }
 
 Err alltoall_blocks(Call call, const Blocks& send, const Blocks& recv, Comm& comm, const How& how) {
@@ -88,13 +83,12 @@ Err alltoall_blocks(Call call, const Blocks& send, const Blocks& recv, Comm& com
   Signature mine{call, how.what};
   if (uniform) mine.bytes = bytes;
   if (uniform && !send.in_place()) mine.sent = send[0].bytes();
-  Schedule& s = take_schedule(comm, mine);
   if (comm.is_inter())
-    alltoall_inter(s, send, recv, position(comm), remote_size(comm));
-  else if (!alltoall_on_node(call, s, send, recv, comm, how))
-    pick(comm, call, choose_alltoall, {.bytes = bytes, .uniform = uniform})(s, send, recv,
-                                                                            position(comm));
-  return launch(s, comm, how);
+    return run_emitted(comm, how, mine, [&](Schedule& s) {
+      alltoall_inter(s, send, recv, position(comm), remote_size(comm));
+    });
+  return run_schedule({.call = call, .from = &send, .to = &recv},
+                      {.call = call, .bytes = bytes, .uniform = uniform}, comm, how, mine);
 }
 
 }  // namespace
@@ -102,28 +96,25 @@ Err alltoall_blocks(Call call, const Blocks& send, const Blocks& recv, Comm& com
 Err barrier(Comm& comm, How how) {
   if (is_alone(comm, how)) return ok;
   if (Shared* shared = shared_for(Call::barrier, comm, how)) return shared->barrier();
-  Schedule& s = take_schedule(comm, {Call::barrier, how.what});
-  if (comm.is_inter()) {
-    barrier_inter(s, position(comm), remote_size(comm));
-  } else if (!barrier_on_node(s, comm, how)) {
-    tell_way(comm, Call::barrier, 0, "dissemination");
-    barrier_dissemination(s, position(comm));
-  }
-  return launch(s, comm, how);
+  const Signature mine{Call::barrier, how.what};
+  if (comm.is_inter())
+    return run_emitted(comm, how, mine,
+                       [&](Schedule& s) { barrier_inter(s, position(comm), remote_size(comm)); });
+  return run_schedule({.call = Call::barrier}, {.call = Call::barrier}, comm, how, mine);
 }
 
 Err bcast(const Buffer& buffer, int root, Comm& comm, How how) {
   if (is_alone(comm, how)) return ok;
   if (Shared* shared = shared_for(Call::bcast, comm, how))
-    if (!shared->leaves_to_node(Call::bcast, buffer.bytes())) return shared->bcast(buffer, root);
+    if (!shared->leaves_for_board(Call::bcast, buffer.bytes())) return shared->bcast(buffer, root);
   // Beside the root of an intercommunicator there may be no type.
   const std::int64_t bytes = comm.is_inter() ? 0 : buffer.bytes();
-  Schedule& s = take_schedule(comm, {Call::bcast, how.what, root, bytes});
+  const Signature mine{Call::bcast, how.what, root, bytes};
   if (comm.is_inter())
-    bcast_inter(s, buffer, root, remote_size(comm));
-  else if (!bcast_on_node(s, buffer, root, comm, how))
-    pick(comm, Call::bcast, choose_bcast, {.bytes = bytes})(s, buffer, root, position(comm));
-  return launch(s, comm, how);
+    return run_emitted(comm, how, mine,
+                       [&](Schedule& s) { bcast_inter(s, buffer, root, remote_size(comm)); });
+  return run_schedule({.call = Call::bcast, .root = root, .buffer = buffer},
+                      {.call = Call::bcast, .bytes = bytes}, comm, how, mine);
 }
 
 Err gather(const ConstBuffer& send, const Buffer& recv, int root, Comm& comm, How how) {

@@ -7,7 +7,10 @@
 // the operation is launched, also for persistent ones (MPI-5.0 §6.13: their initialization is
 // ordered, their starts are not); messages of successive starts match in order because a rank
 // starts again only after its own part is complete.
+#include <optional>
+
 #include "coll/executor.h"
+#include "coll/node/node.h"
 #include "coll/state.h"
 #include "pt2pt/engine.h"
 
@@ -144,6 +147,64 @@ Schedule& take_schedule(Comm& comm, const Signature& mine) {
   if (state.settings.compare) [[unlikely]]
     emit_comparison(schedule, comm, mine);
   return schedule;
+}
+
+namespace {
+
+/// Do all ranks know how many bytes the call moves? What a board compares.
+bool is_known_to_all(Call call) {
+  switch (explained[family(call)]) {
+    case Call::gather:
+    case Call::scatter:
+    case Call::allgather:
+    case Call::alltoall:
+      return false;
+    default:
+      return true;
+  }
+}
+
+/// The board of the operation, which `s` uses from now on; none: there is no room for one.
+std::optional<Site> take_board(Schedule& s, const Operation& o, const Case& c, Comm& comm,
+                               const How& how) {
+  NodeState& state = node_state(comm);
+  Boards* boards = state.boards;
+  std::uint64_t number = 0;
+  if (how.what == How::persistent) {
+    boards = Boards::attach(comm, ++state.persistent);
+    if (boards == nullptr) return {};
+    s.own_boards();
+  } else {
+    number = boards->take();
+  }
+  s.use(*boards, number);
+  s.note(note_of(o.call, is_known_to_all(o.call) ? c.bytes : 0, how.what));
+  return Site{state, *boards, number, position(comm)};
+}
+
+}  // namespace
+
+Err run_schedule(const Operation& o, Case c, Comm& comm, const How& how, const Signature& mine) {
+  const Boards* boards = comm.size() < 2 ? nullptr : node_state(comm).boards;
+  c.boards = boards != nullptr;
+  c.reach = c.boards && boards->direct();
+  c.reproducible = o.operands != nullptr && comm.coll->settings.reproducible;
+  c.asked = asked_way(comm, o.call);
+  const Way* way = &choose(choices_of(comm), c);
+  Schedule& s = take_schedule(comm, mine);
+  if (way->place == Place::board) {
+    if (const auto site = take_board(s, o, c, comm, how)) {
+      tell_way(comm, o.call, c.bytes, *way);
+      way->at_board(s, o, *site);
+      return launch(s, comm, how);
+    }
+    c.boards = false;
+    Choices without{.machine = choices_of(comm).machine};
+    way = &choose(without, c);
+  }
+  tell_way(comm, o.call, c.bytes, *way);
+  way->by_messages(s, o, position(comm));
+  return launch(s, comm, how);
 }
 
 Err launch(Schedule& schedule, Comm& comm, const How& how) {

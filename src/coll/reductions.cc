@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The collectives that reduce (MPI-5.0 §6.9-§6.12): pick an algorithm, emit, launch.
+// The collectives that reduce (MPI-5.0 §6.9-§6.12): through the shared block, or by a schedule.
 #include "coll/algorithms/algorithms.h"
-#include "coll/node/choose.h"
-#include "coll/select.h"
+#include "coll/node/algorithms.h"
 #include "coll/shared/shared.h"
 #include "coll/state.h"
-#include "coll/way.h"
 
 namespace weft::coll {
 namespace {
@@ -15,8 +13,11 @@ Err copy_operand(const Operands& x) {
   return copy_alone({x.send, x.count, x.type}, {x.recv, x.count, x.type});
 }
 
-Case case_of(const Operands& x, std::int64_t elements) {
-  return {.bytes = elements * x.type->size, .commutative = x.op->commutative};
+Case case_of(Call call, const Operands& x, std::int64_t elements) {
+  return {.call = call,
+          .bytes = elements * x.type->size,
+          .commutative = x.op->commutative,
+          .plain = is_plain(*x.type)};
 }
 
 /// Slots hold packed data, and whoever comes last applies the operation: so it has to be the
@@ -41,12 +42,19 @@ Err reduce_scatter_parts(Call call, const Operands& x, const Parts& parts, Comm&
   const Position me = position(comm);
   if (Shared* shared = shared_for_reduction(call, x, comm, how))
     return shared->reduce_scatter(call, x, parts, parts.before(me.size) * x.type->size);
-  Schedule& s = take_schedule(comm, signature(call, x, parts.before(me.size), how));
+  const Signature mine = signature(call, x, parts.before(me.size), how);
   if (comm.is_inter())
-    reduce_scatter_inter(s, x, parts, me, remote_size(comm));
-  else if (!reduce_scatter_on_node(call, s, x, parts, comm, how))
-    pick(comm, call, choose_reduce_scatter, case_of(x, parts.before(me.size)))(s, x, parts, me);
-  return launch(s, comm, how);
+    return run_emitted(comm, how, mine, [&](Schedule& s) {
+      reduce_scatter_inter(s, x, parts, me, remote_size(comm));
+    });
+  return run_schedule({.call = call, .operands = &x, .parts = &parts},
+                      case_of(call, x, parts.before(me.size)), comm, how, mine);
+}
+
+Err scan_of(Call call, const Operands& x, Comm& comm, const How& how) {
+  if (Shared* shared = shared_for_reduction(call, x, comm, how)) return shared->scan(call, x);
+  return run_schedule({.call = call, .operands = &x}, case_of(call, x, x.count), comm, how,
+                      signature(call, x, x.count, how));
 }
 
 }  // namespace
@@ -54,27 +62,28 @@ Err reduce_scatter_parts(Call call, const Operands& x, const Parts& parts, Comm&
 Err reduce(const Operands& x, int root, Comm& comm, How how) {
   if (is_alone(comm, how)) return copy_operand(x);
   if (Shared* shared = shared_for_reduction(Call::reduce, x, comm, how))
-    if (!shared->leaves_to_node(Call::reduce, x.count * x.type->size))
+    if (!shared->leaves_for_board(Call::reduce, x.count * x.type->size))
       return shared->reduce(x, root);
-  Schedule& s = take_schedule(comm, signature(Call::reduce, x, x.count, how, root));
+  const Signature mine = signature(Call::reduce, x, x.count, how, root);
   if (comm.is_inter())
-    reduce_inter(s, x, root, remote_size(comm));
-  else if (!reduce_on_node(s, x, root, comm, how))
-    pick(comm, Call::reduce, choose_reduce, case_of(x, x.count))(s, x, root, position(comm));
-  return launch(s, comm, how);
+    return run_emitted(comm, how, mine,
+                       [&](Schedule& s) { reduce_inter(s, x, root, remote_size(comm)); });
+  return run_schedule({.call = Call::reduce, .root = root, .operands = &x},
+                      case_of(Call::reduce, x, x.count), comm, how, mine);
 }
 
 Err allreduce(const Operands& x, Comm& comm, How how) {
   if (is_alone(comm, how)) return copy_operand(x);
   if (Shared* shared = shared_for_reduction(Call::allreduce, x, comm, how))
-    if (!shared->leaves_to_node(Call::allreduce, x.count * x.type->size))
+    if (!shared->leaves_for_board(Call::allreduce, x.count * x.type->size))
       return shared->allreduce(x);
-  Schedule& s = take_schedule(comm, signature(Call::allreduce, x, x.count, how));
+  const Signature mine = signature(Call::allreduce, x, x.count, how);
   if (comm.is_inter())
-    allreduce_inter(s, x, position(comm), remote_size(comm));
-  else if (!allreduce_on_node(s, x, comm, how))
-    pick(comm, Call::allreduce, choose_allreduce, case_of(x, x.count))(s, x, position(comm));
-  return launch(s, comm, how);
+    return run_emitted(comm, how, mine, [&](Schedule& s) {
+      allreduce_inter(s, x, position(comm), remote_size(comm));
+    });
+  return run_schedule({.call = Call::allreduce, .operands = &x},
+                      case_of(Call::allreduce, x, x.count), comm, how, mine);
 }
 
 Err reduce_scatter(const Operands& x, Counts counts, Comm& comm, How how) {
@@ -86,23 +95,11 @@ Err reduce_scatter_block(const Operands& x, Comm& comm, How how) {
 }
 
 Err scan(const Operands& x, Comm& comm, How how) {
-  if (is_alone(comm, how)) return copy_operand(x);
-  if (Shared* shared = shared_for_reduction(Call::scan, x, comm, how))
-    return shared->scan(Call::scan, x);
-  Schedule& s = take_schedule(comm, signature(Call::scan, x, x.count, how));
-  if (!scan_on_node(Call::scan, s, x, comm, how))
-    pick(comm, Call::scan, choose_scan, case_of(x, x.count))(s, x, position(comm));
-  return launch(s, comm, how);
+  return is_alone(comm, how) ? copy_operand(x) : scan_of(Call::scan, x, comm, how);
 }
 
 Err exscan(const Operands& x, Comm& comm, How how) {
-  if (is_alone(comm, how)) return ok;  // nobody is before it
-  if (Shared* shared = shared_for_reduction(Call::exscan, x, comm, how))
-    return shared->scan(Call::exscan, x);
-  Schedule& s = take_schedule(comm, signature(Call::exscan, x, x.count, how));
-  if (!scan_on_node(Call::exscan, s, x, comm, how))
-    pick(comm, Call::exscan, choose_exscan, case_of(x, x.count))(s, x, position(comm));
-  return launch(s, comm, how);
+  return is_alone(comm, how) ? ok : scan_of(Call::exscan, x, comm, how);  // nobody is before it
 }
 
 Err reduce_local(const void* in, void* inout, std::int64_t count, const Type& type, const Op& op) {

@@ -5,7 +5,9 @@
 #pragma once
 
 #include <deque>
+#include <memory>
 
+#include "coll/choose.h"
 #include "coll/coll.h"
 #include "coll/schedule.h"
 #include "coll/signature.h"
@@ -29,16 +31,37 @@ struct Settings {
 
 struct CommState {
   Settings settings;
-  Schedule* idle = nullptr;  // free list
-  Shared* shared = nullptr;  // flags and slots; made at the first blocking collective
+  std::unique_ptr<Choices> choices;  // made when first wanted
+  Schedule* idle = nullptr;          // free list
+  Shared* shared = nullptr;          // flags and slots; made at the first blocking collective
   bool shared_tried = false;
   std::deque<object::Request*> boardless;  // nonblocking ones that wait for a board, in order
   NodeState* node = nullptr;               // levels and boards; made when first wanted
-  std::uint16_t explained[Settings::collectives] = {};  // way.cc: what has been said
+  std::uint16_t told[Settings::collectives] = {};  // bit per way: has been said
 };
 
 /// The shared block if a blocking operation may use it, the same answer on all ranks; else null.
 Shared* shared_for(Call call, Comm& comm, const How& how);
+
+/// The prices between the ranks of a communicator, as the launcher wrote them, and what has been
+/// chosen by them; the same on all ranks.
+Choices& choices_of(Comm& comm);
+/// The way asked for (coll.bcast, ...); null: none.
+[[gnu::cold]] const Way* way_asked_for(const Comm& comm, Call call);
+inline const Way* asked_way(const Comm& comm, Call call) {
+  return comm.coll->settings.ways_matter ? way_asked_for(comm, call) : nullptr;
+}
+/// Say once which way a call goes, if that is wanted (coll.explain).
+[[gnu::cold]] void tell_once(Comm& comm, Call call, std::int64_t bytes, const Way& way);
+inline void tell_way(Comm& comm, Call call, std::int64_t bytes, const Way& way) {
+  if (comm.coll->settings.explain) [[unlikely]]
+    tell_once(comm, call, bytes, way);
+}
+/// Levels and boards of the communicator, made when first wanted.
+NodeState& node_state(Comm& comm);
+
+/// Emit a schedule at a board, or for messages, and run it as `how` says.
+Err run_schedule(const Operation& o, Case c, Comm& comm, const How& how, const Signature& mine);
 
 /// Is this a blocking call with nobody to meet?
 inline bool is_alone(const Comm& comm, const How& how) {
@@ -55,6 +78,14 @@ Boards* boards_if_any(Comm& comm);
 Schedule& take_schedule(Comm& comm, const Signature& mine);
 /// Run `schedule` as `how` says. Everybody who takes part calls take and launch in the same order.
 Err launch(Schedule& schedule, Comm& comm, const How& how);
+
+/// Emit and run a schedule that needs no choice.
+template <class Emit>
+Err run_emitted(Comm& comm, const How& how, const Signature& mine, Emit&& emit) {
+  Schedule& s = take_schedule(comm, mine);
+  emit(s);
+  return launch(s, comm, how);
+}
 
 inline Position position(const Comm& comm) {
   return {comm.rank, comm.size()};

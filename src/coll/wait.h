@@ -14,9 +14,10 @@ inline constexpr int tight_looks = 400;
 /// `about` is for reports of jobs that hang.
 template <class Done, class Lost>
 void wait(pt2pt::Engine& e, Done&& done, const pt2pt::About& about, Lost&& is_lost) {
+  e.lock.spent(&Counters::issue_ns);
   if (!e.policy.crowded)
     for (int i = 0; i < tight_looks; ++i)
-      if (done()) return;
+      if (done()) return e.lock.spent(&Counters::sync_ns);
   bool lost = false;
   const auto over = [&] {
     return lost || done() || (pt2pt::is_about_to_sleep(e) && (lost = is_lost()));

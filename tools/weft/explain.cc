@@ -6,7 +6,6 @@
 #include <numeric>
 
 #include "base/params.h"
-#include "coll/way.h"
 #include "info.h"
 #include "launch/plan.h"
 #include "launch/tuning.h"
@@ -35,7 +34,7 @@ std::string take_collective(const std::string& given, coll::Setting* out) {
   if (coll::find_call(name, &out->call)) return "";
   std::string all;
   std::vector<const char*> names;
-  for (const coll::Call call : coll::explained_calls()) {
+  for (const coll::Call call : coll::explained) {
     names.push_back(coll::call_name(call).data());
     all += std::string(all.empty() ? "" : ", ") + names.back();
   }
@@ -87,11 +86,10 @@ std::string take(const Question& q, Case* out) {
                    : out->node.is_here() ? launch::usable_cpus()
                                          : out->node.cpus();
   out->setting.threads = q.mode == "thread";
-  out->setting.crowded = out->ranks > cpus;
-  if (out->setting.crowded) out->machine.cpus = cpus;
+  if (out->ranks > cpus) out->machine.cpus = cpus;
   const Params params = Params::from_env(true);
   out->setting.shared_max = params.integer(P::coll_shared_max);
-  const ParamDef& asked = coll::way_definition(out->setting.call);
+  const ParamDef& asked = coll::way_parameter(out->setting.call);
   if (const std::int64_t way = params.integer(asked.id); way > 0)
     out->setting.asked = param_word(asked, way);
   return "";
@@ -106,7 +104,7 @@ const coll::Candidate& fastest(const std::vector<coll::Candidate>& all) {
 
 double predicted_us(const Machine& x, const coll::Setting& s, const std::string& name) {
   for (const coll::Candidate& c : coll::candidates(x, s))
-    if (name == c.name) return c.cost.seconds() * 1e6;
+    if (name == c.name()) return c.cost.seconds() * 1e6;
   return 0;
 }
 
@@ -135,14 +133,14 @@ Json machine_as_json(const Case& c) {
 }
 
 Json candidates_as_json(const Case& c) {
-  const std::string taken = coll::chosen(c.machine, c.setting);
+  const std::string taken = coll::chosen(c.machine, c.setting).name;
   Json rows = Json::array();
   for (const coll::Candidate& one : coll::candidates(c.machine, c.setting)) {
     Json parts = Json::array();
     for (const model::Part& part : one.cost.parts())
       parts.push_back({{"what", part.what}, {"source", part.source}, {"us", part.seconds * 1e6}});
-    rows.push_back({{"name", one.name},
-                    {"chosen", taken == one.name},
+    rows.push_back({{"name", one.name()},
+                    {"chosen", taken == one.name()},
                     {"us", one.cost.seconds() * 1e6},
                     {"parts", parts}});
   }
@@ -171,26 +169,25 @@ Json curves_as_json(const Case& c) {
   coll::Setting s = c.setting;
   for (s.bytes = 8; s.bytes <= plotted; s.bytes *= 2)
     for (const coll::Candidate& one : coll::candidates(c.machine, s))
-      out[one.name].push_back({s.bytes, one.cost.seconds() * 1e6});
+      out[one.name()].push_back({s.bytes, one.cost.seconds() * 1e6});
   return out;
 }
 
 /// Every way that can be asked for, at every size that it serves.
 Json measured_as_json(const Case& c, const Question& q, const std::string& call,
                       const std::filesystem::path& prefix, std::string* problem) {
-  const ParamDef& def = coll::way_definition(c.setting.call);
   std::vector<std::string> ways;
-  for (std::int64_t i = 1; i <= def.max; ++i)
-    if (c.setting.threads || param_word(def, i) != "direct") ways.emplace_back(param_word(def, i));
+  for (const coll::Way& way : coll::ways_of(c.setting.call))
+    if (c.setting.threads || way.place != coll::Place::direct) ways.emplace_back(way.name);
   const auto all = measure_collective(q, call, c.ranks, ways, prefix, problem);
   Json out = Json::array();
   for (std::size_t i = 0; i < all.size(); ++i)
     for (const Measured& row : all[i]) {
       coll::Setting s = c.setting;
       s.bytes = row.bytes;
-      const bool taken = ways[i] == coll::chosen(c.machine, s);
+      const bool taken = ways[i] == coll::chosen(c.machine, s).name;
       s.asked = ways[i];
-      if (coll::chosen(c.machine, s) != ways[i]) continue;
+      if (coll::chosen(c.machine, s).name != ways[i]) continue;
       out.push_back({{"bytes", row.bytes},
                      {"way", ways[i]},
                      {"chosen", taken},
@@ -221,16 +218,16 @@ int explain(const Question& q, const std::filesystem::path& prefix) {
               {"bytes", c.setting.bytes},
               {"ranks", c.ranks},
               {"mode", q.mode},
-              {"crowded", c.setting.crowded},
+              {"crowded", c.machine.crowded()},
               {"machine", machine_as_json(c)},
               {"candidates", candidates_as_json(c)},
-              {"chosen", coll::chosen(c.machine, c.setting)},
+              {"chosen", coll::chosen(c.machine, c.setting).name},
               {"by_model", c.machine.levels > 1},
-              {"fastest", fastest(coll::candidates(c.machine, c.setting)).name}};
+              {"fastest", fastest(coll::candidates(c.machine, c.setting)).name()}};
   answer["chosen_over_size"] =
-      ranges_as_json(c, [&](const coll::Setting& s) { return coll::chosen(c.machine, s); });
+      ranges_as_json(c, [&](const coll::Setting& s) { return coll::chosen(c.machine, s).name; });
   answer["fastest_over_size"] = ranges_as_json(
-      c, [&](const coll::Setting& s) { return fastest(coll::candidates(c.machine, s)).name; });
+      c, [&](const coll::Setting& s) { return fastest(coll::candidates(c.machine, s)).name(); });
   answer["predicted"] = curves_as_json(c);
   if (q.measure) {
     std::string problem;

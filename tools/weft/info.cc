@@ -182,7 +182,7 @@ std::string params_as_markdown(const Json& info) {
       "name. This page is written by `weft info --markdown`; a test compares them.\n\n"
       "| parameter | variable | default | unit | range | meaning |\n"
       "|---|---|---|---|---|---|\n";
-  const std::regex page("weft docs (\\w+)");
+  const std::regex page("weft docs ([\\w-]+)");
   for (const Json& row : info["parameters"]) {
     std::string range = row["type"] == "boolean" ? "0 or 1" : "";
     for (const Json& word : row.value("words", Json::array()))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "coll/node/node.h"
 
-#include "coll/way.h"
+#include "coll/state.h"
 
 namespace weft::coll {
 
@@ -11,7 +11,7 @@ NodeState::NodeState(Comm& comm)
       boards(comm.engine->params->integer(P::coll_shared_max) > 0 ? Boards::attach(comm, 0)
                                                                   : nullptr) {
   if (boards != nullptr && boards->direct())
-    direct_strip = strip_for(machine_between(comm).cache_lines);
+    direct_strip = strip_for(choices_of(comm).machine.cache_lines);
   const topo::Hierarchy node = comm.engine->job->hierarchy();
   for (const std::int32_t peer : comm.group->members)
     level_with.push_back(

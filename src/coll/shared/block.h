@@ -7,9 +7,9 @@
 //   node      the last rank to arrive at it
 //   meeting   the last rank to arrive at all
 // A rank has `window` seats and uses number n % window for operation n; for each rank there are
-// `places` slots and room for as many pieces, used the same way. Each has three strips and uses
+// `places` slots, used the same way. Each has three strips and uses
 // them in turn: strip k is written again after the meeting of strip k + 2, to which everybody came
-// when done with strip k.
+// when done with strip k. How pieces use their room is said at Shared::cut_pieces.
 //
 // Whose slots, pieces and strips are whose changes, so that a rank writes where it has read: what
 // it has read is in its cache, and what others have read has to come back first (collectives.md).
@@ -55,11 +55,23 @@ struct Cuts {
   static constexpr std::int64_t smallest = 16 << 10;
   std::int64_t piece_max, strip_max;
   bool overlap;
+  /// Room for the pieces of one writer: `places` of each length; and where ranks write and read at
+  /// the same time, places of the smallest only, and `long_room` for operations of several pieces
+  /// (Shared::cut_pieces). That is larger than a reader's private cache, so that lines have left
+  /// that cache before they are written again. `bulk_bytes`: model::bulk_bytes.
+  std::int64_t long_room;
 
-  constexpr Cuts(bool crowded, bool flat)
+  constexpr Cuts(bool crowded, bool flat, std::int64_t bulk_bytes = 0)
       : piece_max(crowded ? 64 << 10 : 32 << 10),
         strip_max(crowded ? 256 << 10 : 64 << 10),
-        overlap(flat) {}
+        overlap(flat),
+        long_room(flat ? std::max(2 * places * piece_max, bulk_bytes / 64 * 64) : 0) {}
+  /// Where the places for pieces of a length are, one behind the other.
+  static constexpr std::int64_t places_of(std::int64_t step) { return places * (step - smallest); }
+  constexpr std::int64_t all_places() const {
+    return places_of(2 * (long_room > 0 ? smallest : piece_max));
+  }
+  constexpr std::int64_t piece_room() const { return all_places() + long_room; }
   /// A power of two, so that there are few.
   constexpr std::int64_t piece(std::int64_t bytes) const {
     return part(static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(bytes / 4))),
@@ -126,7 +138,8 @@ struct BlockLayout {
     node_slots = meeting_slot + slot;
     slots = node_slots + node_count * slot;
     pieces = slots + p * places * static_cast<std::size_t>(slot_room(slot_bytes));
-    strips = pieces + p * places * static_cast<std::size_t>(cuts.piece_max);
+    // At least one rank of an operation writes no pieces, and has the last place (count_from).
+    strips = pieces + (p - 1) * static_cast<std::size_t>(cuts.piece_room());
     total = strips + p * strips_each * static_cast<std::size_t>(cuts.strip_max);
   }
   /// Flags and counters start at zero; what follows need not, and is memory only once it is used.

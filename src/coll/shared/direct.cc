@@ -48,7 +48,7 @@ void Shared::bcast_direct(const Buffer& buffer, int root) {
 
 void Shared::move(Call call, const ConstBuffer& from, const Buffer& to, std::int64_t bytes) {
   bytes = std::min({bytes, from.bytes(), to.bytes()});
-  const model::Machine& x = advice_.machine;
+  const model::Machine& x = choices_.machine;
   if (!from.type->dense || !to.type->dense || !x.streams(footprint(call, x, bytes)))
     return datatype::copy(from, to, bytes);
   stream_bytes(datatype::block(to), datatype::block(from), static_cast<std::size_t>(bytes));

@@ -10,7 +10,8 @@
 namespace weft::coll {
 Err Shared::barrier() {
   note(Call::barrier, 0);
-  tell_way(comm_, Call::barrier, 0, "slots");
+  if (comm_.coll->settings.explain) [[unlikely]]
+    tell_once(comm_, Call::barrier, 0, *way_at(Call::barrier, Place::slots));
   meet_again();
   return agreed();
 }
@@ -22,8 +23,8 @@ Err Shared::allreduce(const Operands& x) {
   count_by_turns(bytes);
   // In place, two ranks would write over each other's operands.
   const bool reach = size_ > 2 || !is_in_place(x.send);
-  if (const Way w = way(Call::allreduce, bytes, reach); w != Way::slots) {
-    if (w == Way::block)
+  if (const Place to = place_of(Call::allreduce, bytes, reach); to != Place::slots) {
+    if (to == Place::block)
       allreduce_strips(x);
     else
       size_ == 2 ? allreduce_of_two(x) : reduce_direct(x, everybody);
@@ -54,8 +55,8 @@ Err Shared::allgather(const ConstBuffer& send, const Blocks& recv, std::int64_t 
   const bool in_place = is_in_place(send.data);
   note(Call::allgather, bytes, in_place ? bytes : send.bytes());
   count_by_turns(bytes);
-  if (const Way w = way(Call::allgather, bytes); w != Way::slots) {
-    w == Way::direct ? allgather_direct(send, recv) : allgather_strips(send, recv, bytes);
+  if (const Place to = place_of(Call::allgather, bytes); to != Place::slots) {
+    to == Place::direct ? allgather_direct(send, recv) : allgather_strips(send, recv, bytes);
     return agreed();
   }
   reserve();
@@ -76,8 +77,8 @@ Err Shared::alltoall(const Blocks& send, const Blocks& recv, std::int64_t bytes)
   note(Call::alltoall, bytes, from[0].bytes());
   const std::int64_t total = size_ * bytes;
   count_by_turns(total);
-  if (const Way w = way(Call::alltoall, bytes, !send.in_place()); w != Way::slots) {
-    w == Way::direct ? alltoall_direct(send, recv) : alltoall_strips(from, recv, bytes);
+  if (const Place to = place_of(Call::alltoall, bytes, !send.in_place()); to != Place::slots) {
+    to == Place::direct ? alltoall_direct(send, recv) : alltoall_strips(from, recv, bytes);
     return agreed();
   }
   reserve();
@@ -98,8 +99,8 @@ Err Shared::bcast(const Buffer& buffer, int root) {
   note(Call::bcast, bytes);
   if (rank_ == root) {
     count_from(root, bytes);
-    if (const Way w = way(Call::bcast, bytes); w != Way::slots) {
-      w == Way::direct ? bcast_direct(buffer, root) : bcast_pieces(buffer, root);
+    if (const Place to = place_of(Call::bcast, bytes); to != Place::slots) {
+      to == Place::direct ? bcast_direct(buffer, root) : bcast_pieces(buffer, root);
       return agreed();
     }
     reserve();
@@ -116,8 +117,8 @@ Err Shared::bcast(const Buffer& buffer, int root) {
   if (parted_) return agreed();
   const auto sent = static_cast<std::int64_t>(seat(root).what >> 8);
   count_from(root, sent);
-  if (const Way w = way(Call::bcast, sent); w != Way::slots) {
-    w == Way::direct ? bcast_direct(buffer, root) : bcast_pieces(buffer, root);
+  if (const Place to = place_of(Call::bcast, sent); to != Place::slots) {
+    to == Place::direct ? bcast_direct(buffer, root) : bcast_pieces(buffer, root);
   } else {
     datatype::unpack(buffer, 0, slot(root, sent), std::min(bytes, sent));
     finish();
@@ -130,8 +131,8 @@ Err Shared::reduce(const Operands& x, int root) {
   if (bytes == 0) return ok;
   note(Call::reduce, bytes);
   count_from(root + 1, bytes);
-  if (const Way w = way(Call::reduce, bytes); w != Way::slots) {
-    if (w == Way::direct)
+  if (const Place to = place_of(Call::reduce, bytes); to != Place::slots) {
+    if (to == Place::direct)
       reduce_direct(x, root);
     else
       root_folds(size_, engine_.policy.crowded) ? reduce_pieces(x, root) : reduce_strips(x, root);
@@ -164,7 +165,7 @@ Err Shared::scan(Call call, const Operands& x) {
   note(call, bytes);
   count_from(0, 0);
   // Pieces fold from the left, slots from the right.
-  if (comm_.coll->settings.reproducible || way(call, bytes, false) != Way::slots) {
+  if (comm_.coll->settings.reproducible || place_of(call, bytes, false) != Place::slots) {
     scan_pieces(call, x);
     return agreed_with_writers();
   }
@@ -185,8 +186,8 @@ Err Shared::reduce_scatter(Call call, const Operands& x, const Parts& parts, std
   note(call, total);
   count_by_turns(total);
   // In place, a rank's result would overwrite what others have not read yet.
-  if (const Way w = way(call, total, !is_in_place(x.send)); w != Way::slots) {
-    if (w == Way::block)
+  if (const Place to = place_of(call, total, !is_in_place(x.send)); to != Place::slots) {
+    if (to == Place::block)
       reduce_scatter_strips(x, parts);
     else
       size_ == 2 ? reduce_scatter_of_two(x, parts) : reduce_scatter_direct(x, parts);
@@ -208,8 +209,8 @@ Err Shared::gather(const ConstBuffer& send, const Blocks& recv, int root, std::i
   if (bytes == 0) return ok;
   note(Call::gather, bytes);
   count_from(root + 1, bytes);
-  if (const Way w = way(Call::gather, bytes); w != Way::slots) {
-    w == Way::direct ? gather_direct(send, recv, root) : gather_pieces(send, recv, root, bytes);
+  if (const Place to = place_of(Call::gather, bytes); to != Place::slots) {
+    to == Place::direct ? gather_direct(send, recv, root) : gather_pieces(send, recv, root, bytes);
     return agreed_with_writers();
   }
   if (rank_ != root) {
@@ -232,8 +233,8 @@ Err Shared::scatter(const Blocks& send, const Buffer& recv, int root, std::int64
   note(Call::scatter, bytes);
   const std::int64_t total = size_ * bytes;
   count_from(root + 1, total);
-  if (const Way w = way(Call::scatter, bytes); w != Way::slots) {
-    w == Way::direct ? scatter_direct(send, recv, root) : scatter_pieces(send, recv, root);
+  if (const Place to = place_of(Call::scatter, bytes); to != Place::slots) {
+    to == Place::direct ? scatter_direct(send, recv, root) : scatter_pieces(send, recv, root);
     return agreed_with_writers();
   }
   if (rank_ == root) {

@@ -26,6 +26,11 @@ bool is_flat(const Comm& comm) {
   return !comm.engine->policy.crowded && comm.size() <= flat_max;
 }
 
+Cuts cuts_of(const Comm& comm) {
+  pt2pt::Engine& e = *comm.engine;
+  return Cuts(e.policy.crowded, is_flat(comm), model::bulk_bytes(e.prices(), e.job->size()));
+}
+
 /// The number of a rank that has found ranks that differ, and reads nothing of theirs any more.
 constexpr std::uint64_t no_more = UINT64_MAX;
 
@@ -243,18 +248,16 @@ void Shared::come() {
   await_all();
 }
 
-Way Shared::way_of_more(Call call, std::int64_t bytes, bool reach) {
-  const Settings& settings = comm_.coll->settings;
-  WayCase c{call, bytes, size_, slot_bytes_, reach && direct_, engine_.policy.crowded, far_};
-  if (advised_) c.advised = advised(advice_, c);
-  if (c.advised == Way::schedule && settings.reproducible) c.advised = Way::automatic;
-  if (!settings.ways_matter) [[likely]]
-    return choose_way(c);
-  c.asked = asked_kind(comm_, c.call);
-  const Way way = choose_way(c);
+Place Shared::find_place(Call call, std::int64_t bytes, bool reach) {
+  const Way& way = choose(choices_, {.call = call,
+                                     .bytes = bytes,
+                                     .reproducible = comm_.coll->settings.reproducible,
+                                     .slot_bytes = slot_bytes_,
+                                     .reach = reach && direct_,
+                                     .asked = asked_way(comm_, call)});
   // Who emits a schedule says which.
-  if (way != Way::schedule) tell_way(comm_, c.call, c.bytes, name_of(c.call, way));
-  return way;
+  if (way.place != Place::board) tell_way(comm_, call, bytes, way);
+  return way.place;
 }
 
 memory::BlockName Shared::block_name(const Comm& comm) {
@@ -267,8 +270,7 @@ memory::BlockName Shared::block_name(const Comm& comm) {
 Shared* Shared::attach(Comm& comm) {
   const std::int64_t slot_bytes = slot_bytes_for(comm.engine->params->integer(P::coll_shared_max));
   if (slot_bytes == 0) return nullptr;
-  const Cuts cuts(comm.engine->policy.crowded, is_flat(comm));
-  const BlockLayout at(comm.size(), slot_bytes, cuts);
+  const BlockLayout at(comm.size(), slot_bytes, cuts_of(comm));
   const std::uint64_t offset =
       comm.engine->job->shared_block(block_name(comm), at.total, at.zeroed(), comm.size());
   return offset == 0 ? nullptr : new Shared(comm, offset, slot_bytes);
@@ -283,11 +285,9 @@ Shared::Shared(Comm& comm, std::uint64_t offset, std::int64_t slot_bytes)
       header_(*reinterpret_cast<BlockHeader*>(engine_.job->at(offset))),
       slot_bytes_(slot_bytes),
       flat_(is_flat(comm)),
-      cuts_(engine_.policy.crowded, flat_),
+      cuts_(cuts_of(comm)),
       direct_(engine_.hosts_all(comm.group->members)),
-      advice_{.machine = machine_between(comm)},
-      advised_(advice_.worth_asking()),
-      far_(advice_.machine.is_far()) {
+      choices_(choices_of(comm)) {
   std::byte* block = engine_.job->at(offset);
   const BlockLayout at(size_, slot_bytes_, cuts_);
   meeting_ = reinterpret_cast<Seat*>(block + at.meeting);

@@ -28,14 +28,12 @@
 #include <cstring>
 #include <optional>
 
-#include "coll/advice.h"
 #include "coll/blocks.h"
 #include "coll/node/board.h"
-#include "coll/select.h"
 #include "coll/shared/block.h"
 #include "coll/shared/tile.h"
 #include "coll/signature.h"
-#include "coll/way.h"
+#include "coll/state.h"
 #include "pt2pt/engine.h"
 
 namespace weft::coll {
@@ -52,9 +50,10 @@ class Shared {
   /// A strip has a line for each of them.
   static constexpr int ranks_max = Cuts(false, false).strip_max / 64;
 
-  /// Is the call faster along the node's levels (node/), by the model?
-  bool leaves_to_node(Call call, std::int64_t bytes) {
-    return advised_ && bytes > inline_max && way(call, bytes) == Way::schedule;
+  /// Is the call faster at a board, along the node's levels?
+  bool leaves_for_board(Call call, std::int64_t bytes) {
+    return choices_.machine.levels > 1 && bytes > inline_max &&
+           place_of(call, bytes) == Place::board;
   }
 
   /// Has `rank` filled its seat of an operation that this rank has not begun? Then what it does.
@@ -62,6 +61,12 @@ class Shared {
     const Seat& theirs = seats_[rank * window + static_cast<int>((now_ + 1) % window)];
     if (theirs.turn.load(std::memory_order_acquire) <= now_) return {};
     return theirs.what;
+  }
+
+  /// The communicator's settings have changed.
+  void forget_places() {
+    for (auto& calls : places_)
+      for (auto& sizes : calls) std::fill(std::begin(sizes), std::end(sizes), std::nullopt);
   }
 
   // All return MPI_ERR_TRUNCATE or MPI_ERR_OTHER if this rank sees that another one called
@@ -97,8 +102,7 @@ class Shared {
   /// Which of the parts for all others in the slot or strip of `of` is that for `to`.
   static int part(int of, int to) { return to < of ? to : to - 1; }
   std::byte* piece(int rank) const {
-    return pieces_ + place(rank) * places * cuts_.piece_max +
-           static_cast<std::int64_t>(now_ % places) * piece_step_;
+    return pieces_ + place(rank) * cuts_.piece_room() + piece_at_;
   }
   std::byte* strip(int rank) const {
     const std::uint64_t turn = strips_used_ / strips_each, k = strips_used_ % strips_each;
@@ -108,12 +112,19 @@ class Shared {
   }
 
   /// Where the data of an operation goes; direct only where it may (`reach`).
-  Way way(Call call, std::int64_t bytes, bool reach = true) {
-    if (held_by_slot(call, bytes, size_) <= inline_max && !comm_.coll->settings.ways_matter)
-      return Way::slots;
-    return way_of_more(call, bytes, reach);
+  Place place_of(Call call, std::int64_t bytes, bool reach = true) {
+    if (comm_.coll->settings.ways_matter) [[unlikely]]
+      return find_place(call, bytes, reach);
+    if (held_by_slot(call, bytes, size_) <= inline_max) return Place::slots;
+    const int column = column_of(bytes);
+    if (column >= Choices::sizes) [[unlikely]]
+      return find_place(call, bytes, reach);
+    std::optional<Place>& known = places_[reach][family(call)][column];
+    if (!known) [[unlikely]]
+      known = find_place(call, bytes, reach);
+    return *known;
   }
-  Way way_of_more(Call call, std::int64_t bytes, bool reach);
+  Place find_place(Call call, std::int64_t bytes, bool reach);
 
   // --- the moves that all operations are made of (shared.cc)
   /// What this rank is about to do, and expects of the others: a word that they compare with
@@ -278,14 +289,15 @@ class Shared {
   template <class Fill, class Meanwhile, class Take>
   void in_strips(std::int64_t total, std::int64_t step, Fill&& fill, Meanwhile&& meanwhile,
                  Take&& take);
-  /// How long the pieces of an operation of `bytes` are. They follow each other, as a processor
-  /// expects, so that where they begin depends on their length: a rank that is to write some waits
-  /// until all have finished those of another length.
-  std::int64_t cut_pieces(std::int64_t bytes, bool writes);
-  void finish_piece() {
-    last_piece_ = now_;
-    finish();
+  /// Begin an operation of `bytes` in pieces, and say how long they are. The rank `first` has the
+  /// first room; `writer`: of two ranks, the one that writes.
+  std::int64_t cut_pieces(std::int64_t bytes, int first, int writer) {
+    return cut_pieces(bytes, first, writer, cuts_.piece(bytes));
   }
+  std::int64_t cut_pieces(std::int64_t bytes, int first, int writer, std::int64_t step);
+  /// Where the pieces of the operation that has just begun are.
+  void place_pieces();
+  int after(int rank) const { return rank + 1 < size_ ? rank + 1 : 0; }
   void bcast_direct(const Buffer& buffer, int root);
   void bcast_pieces(const Buffer& buffer, int root);
   /// The result goes to `root`, or to everybody if it is `everybody`.
@@ -321,8 +333,8 @@ class Shared {
   const bool flat_;  // everybody looks at everybody; else the last one to arrive works for all
   const Cuts cuts_;
   const bool direct_;  // all are ranks of this process
-  Advice advice_;
-  const bool advised_, far_;  // the model chooses; else the table for near or far ranks
+  Choices& choices_;
+  std::optional<Place> places_[2][families][Choices::sizes];  // what is known of them
   Seat* meeting_;
   std::byte* meeting_slot_;
   Node* nodes_;
@@ -333,13 +345,17 @@ class Shared {
   std::uint64_t now_ = 0;    // number of the operation
   std::uint64_t known_ = 0;  // all ranks have finished operations up to this one
   std::uint64_t strips_used_ = 0;
-  int first_ = 0;                 // the rank that has the first place
-  std::int64_t piece_step_ = 0;   // from one piece to the next
-  std::uint64_t last_piece_ = 0;  // the newest operation that had one
-  std::uint32_t meetings_ = 0;    // at the nodes
-  std::uint64_t what_ = 0;        // this rank's note
-  std::uint64_t expected_ = 0;    // the others'
-  std::uint64_t other_ = 0;       // a different one that it has seen, else the expected one
+  int first_ = 0;                // the rank that has the first place
+  std::int64_t piece_step_ = 0;  // length of a piece
+  std::int64_t piece_at_ = 0;    // in the room of whoever writes it
+  bool in_places_ = false;       // by the operation's number, not in the long room
+  std::int64_t long_at_ = 0;     // the next piece in the long room,
+  std::int64_t long_began_ = 0;  // and the first one of the newest operation there
+  int long_writer_ = -1;         // of two ranks
+  std::uint32_t meetings_ = 0;   // at the nodes
+  std::uint64_t what_ = 0;       // this rank's note
+  std::uint64_t expected_ = 0;   // the others'
+  std::uint64_t other_ = 0;      // a different one that it has seen, else the expected one
   int other_rank_ = 0;
   bool parted_ = false;  // other_rank_ has gone another way
 };

@@ -13,19 +13,54 @@
 
 namespace weft::coll {
 
-std::int64_t Shared::cut_pieces(std::int64_t bytes, bool writes) {
-  const std::int64_t step = cuts_.piece(bytes);
-  if (writes && step != piece_step_ && last_piece_ > known_) wait_until_finished(last_piece_);
-  return piece_step_ = step;
+// Where pieces are. Each writer's room has two parts. A single piece has one of `places`: operation
+// n that with the number n % places, for pieces of this length. Several pieces go through the long
+// room, piece behind piece and operation behind operation, and begin anew at its end. Where ranks
+// take turns on their CPUs there is no long room, and all pieces have places. All ranks count
+// alike.
+//
+// May a piece be written? All must have finished with its bytes.
+// - Places: operation n - places used them last. A writer knows that all have finished operation
+//   n - window (make_room), which is newer.
+// - Long room, in order: more than `window` pieces lie between two uses of the same bytes. The room
+//   holds twice as many of the longest; less than three are lost to its end and to pieces of
+//   different lengths. So make_room is enough.
+// - Long room of two ranks: who did not write the newest operation there begins where that one
+//   began. There it has itself just read, so the lines are in its cache. It has finished with all
+//   that the other one wrote. What it wrote itself before the newest change of writers the other
+//   one has finished with: that one read it before it wrote what made the change, and this rank
+//   has read that. What it has written since is in order.
+std::int64_t Shared::cut_pieces(std::int64_t bytes, int first, int writer, std::int64_t step) {
+  first_ = first;
+  piece_step_ = step;
+  in_places_ = bytes <= step || cuts_.long_room == 0;
+  if (in_places_) return step;
+  if (size_ == 2 && writer != long_writer_) long_at_ = long_began_;
+  if (long_at_ + step > cuts_.long_room) long_at_ = 0;
+  long_began_ = long_at_;
+  long_writer_ = writer;
+  return step;
+}
+
+void Shared::place_pieces() {
+  if (in_places_) {
+    piece_at_ =
+        Cuts::places_of(piece_step_) + static_cast<std::int64_t>(now_ % places) * piece_step_;
+    return;
+  }
+  if (long_at_ + piece_step_ > cuts_.long_room) long_at_ = 0;
+  piece_at_ = cuts_.all_places() + long_at_;
+  long_at_ += piece_step_;
 }
 
 void Shared::bcast_pieces(const Buffer& buffer, int root) {
   const auto total = static_cast<std::int64_t>((rank_ == root ? what_ : seat(root).what) >> 8);
-  const std::int64_t step = cut_pieces(total, rank_ == root);
+  const std::int64_t step = cut_pieces(total, root, root);
   for (std::int64_t at = 0; at < total; at += step) {
     const std::int64_t n = std::min(step, total - at);
     if (rank_ == root) {
       reserve();
+      place_pieces();
       datatype::pack(buffer, at, piece(root), n);
       publish();
       wake_all();
@@ -34,16 +69,18 @@ void Shared::bcast_pieces(const Buffer& buffer, int root) {
         begin();
         await(root, 0);
       }
+      place_pieces();
       const std::int64_t room = std::clamp<std::int64_t>(buffer.bytes() - at, 0, n);
       if (room > 0) datatype::unpack(buffer, at, piece(root), room);
     }
-    finish_piece();
+    finish();
   }
 }
 
 /// Rank i hands on the result of ranks 0 to i.
 void Shared::scan_pieces(Call call, const Operands& x) {
-  const std::int64_t size = x.type->size, step = cut_pieces(Cuts::smallest, true) / size;
+  const std::int64_t size = x.type->size;
+  const std::int64_t step = cut_pieces(x.count * size, 0, 0, Cuts::smallest) / size;
   const auto* own = static_cast<const std::byte*>(operand(x));
   auto* result = static_cast<std::byte*>(x.recv);
   const bool first = rank_ == 0, last = rank_ == size_ - 1;
@@ -51,6 +88,7 @@ void Shared::scan_pieces(Call call, const Operands& x) {
     const std::int64_t n = std::min(step, x.count - at);
     const auto bytes = static_cast<std::size_t>(n * size);
     last ? begin() : reserve();
+    place_pieces();
     if (!first) await(rank_ - 1, 0);
     if (!all_agree()) break;
     const std::byte* before = first ? nullptr : piece(rank_ - 1);
@@ -64,23 +102,25 @@ void Shared::scan_pieces(Call call, const Operands& x) {
     }
     const std::byte* wanted = call == Call::scan ? value : before;
     if (wanted != nullptr) std::memcpy(result + at * size, wanted, bytes);
-    finish_piece();
+    finish();
   }
 }
 
 void Shared::gather_pieces(const ConstBuffer& send, const Blocks& recv, int root,
                            std::int64_t bytes) {
   if (rank_ == root && !is_in_place(send.data)) datatype::copy(send, recv[rank_], bytes);
-  const std::int64_t step = cut_pieces(bytes, rank_ != root);
+  const std::int64_t step = cut_pieces(bytes, after(root), after(root));
   for (std::int64_t at = 0; at < bytes && all_agree(); at += step) {
     const std::int64_t n = std::min(step, bytes - at);
     if (rank_ != root) {
       reserve();
+      place_pieces();
       datatype::pack(send, at, piece(rank_), n);
       publish();
       wake(root);
     } else {
       begin();
+      place_pieces();
       for (int i = 0; i < size_; ++i) {
         if (i == rank_) continue;
         await(i, 0);
@@ -88,7 +128,7 @@ void Shared::gather_pieces(const ConstBuffer& send, const Blocks& recv, int root
         if (all_agree()) datatype::unpack(recv[i], at, piece(i), n);
       }
     }
-    finish_piece();
+    finish();
   }
 }
 
@@ -97,12 +137,13 @@ void Shared::scatter_pieces(const Blocks& send, const Buffer& recv, int root) {
   std::int64_t total = 1;
   if (rank_ == root) {
     total = static_cast<std::int64_t>(what_ >> 8);
-    cut_pieces(total, true);
+    cut_pieces(total, after(root), root);
   }
   for (std::int64_t at = 0, n; at < total; at += n) {
     if (rank_ == root) {
       n = std::min(piece_step_, total - at);
       reserve();
+      place_pieces();
       for (int i = 0; i < size_; ++i)
         if (i != rank_) datatype::pack(send[i], at, piece(i), n);
       publish();
@@ -111,11 +152,15 @@ void Shared::scatter_pieces(const Blocks& send, const Buffer& recv, int root) {
       begin();
       await(root, 0);
       if (parted_) return;
-      total = static_cast<std::int64_t>(seat(root).what >> 8);
-      n = std::min(cut_pieces(total, false), total - at);
+      if (at == 0) {
+        total = static_cast<std::int64_t>(seat(root).what >> 8);
+        cut_pieces(total, after(root), root);
+      }
+      n = std::min(piece_step_, total - at);
+      place_pieces();
       datatype::unpack(recv, at, piece(rank_), n);
     }
-    finish_piece();
+    finish();
   }
   if (rank_ == root && !is_in_place(recv.data)) datatype::copy(send[rank_], recv, total);
 }
@@ -238,25 +283,35 @@ void Shared::allreduce_strips(const Operands& x) {
 
 /// The root folds all. In place its operand goes aside, where the result does not overwrite it.
 void Shared::reduce_pieces(const Operands& x, int root) {
-  const std::int64_t size = x.type->size, step = cut_pieces(x.count * size, true) / size;
+  const std::int64_t size = x.type->size;
+  const std::int64_t step = cut_pieces(x.count * size, after(root), after(root)) / size;
   const auto* own = static_cast<const std::byte*>(operand(x));
   auto* result = static_cast<std::byte*>(x.recv);
-  const bool aside = rank_ != root || is_in_place(x.send);
+  const std::int64_t part = is_in_place(x.send) ? fold_bytes / size : step;
+  alignas(64) std::byte aside[fold_bytes];
   for (std::int64_t at = 0; at < x.count && all_agree(); at += step) {
     const std::int64_t n = std::min(step, x.count - at);
-    aside ? reserve() : begin();
-    if (aside) copy_bytes(piece(rank_), own + at * size, static_cast<std::size_t>(n * size));
+    rank_ == root ? begin() : reserve();
+    place_pieces();
     if (rank_ != root) {
+      copy_bytes(piece(rank_), own + at * size, static_cast<std::size_t>(n * size));
       publish();
       wake(root);
     } else {
-      fold(x, n, size_, result + at * size, [&](int i) -> const std::byte* {
-        if (i != rank_) await(i, 0);
-        const bool from_here = !all_agree() || (i == rank_ && !aside);
-        return from_here ? own + at * size : piece(i);
-      });
+      for (std::int64_t k = 0; k < n && all_agree(); k += part) {
+        const std::int64_t m = std::min(part, n - k);
+        const std::byte* mine = own + (at + k) * size;
+        if (is_in_place(x.send)) {
+          std::memcpy(aside, mine, static_cast<std::size_t>(m * size));
+          mine = aside;
+        }
+        fold(x, m, size_, result + (at + k) * size, [&](int i) -> const std::byte* {
+          if (i != rank_) await(i, 0);
+          return i == rank_ || !all_agree() ? mine : piece(i) + k * size;
+        });
+      }
     }
-    finish_piece();
+    finish();
   }
 }
 

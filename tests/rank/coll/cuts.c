@@ -5,18 +5,9 @@
 #include <unistd.h>
 
 #include "../check.h"
+#include "elements.h"
 
 enum { rounds = 60, most = 70000 };
-
-static long element(int from, int round, long i) {
-  return from * 1000003L + round * 1009L + i;
-}
-
-static long wrong_in(const long* block, int from, int round, long first, int count) {
-  long wrong = 0;
-  for (int i = 0; i < count; ++i) wrong += block[i] != element(from, round, first + i);
-  return wrong;
-}
 
 int main(int argc, char** argv) {
   // 1, 5, 2, 8 or more pieces, of 16, 32 or 64 KiB.

@@ -11,10 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "coll/node/choose.h"
-#include "coll/select.h"
+#include "coll/choose.h"
+#include "coll/price.h"
 #include "coll/shared/cost.h"
-#include "coll/way.h"
 
 namespace weft::coll {
 namespace {
@@ -93,7 +92,7 @@ TEST(Candidates, MessagesShareTheLinkIfTheyExchange) {
 }
 
 TEST(Candidates, TheChosenOneIsAmongThem) {
-  for (const Call call : explained_calls()) {
+  for (const Call call : explained) {
     const std::string name(call_name(call));
     Setting s;
     ASSERT_TRUE(find_call(name, &s.call));
@@ -104,14 +103,12 @@ TEST(Candidates, TheChosenOneIsAmongThem) {
             s.bytes = bytes;
             s.threads = threads;
             s.shared_max = shared_max;
-            const char* taken = chosen(x, s);
+            const Way* taken = &chosen(x, s);
             const auto all = candidates(x, s);
-            EXPECT_TRUE(std::any_of(all.begin(), all.end(),
-                                    [&](const Candidate& c) {
-                                      return std::strcmp(c.name, taken) == 0 &&
-                                             c.cost.seconds() > 0;
-                                    }))
-                << name << " " << bytes << " " << taken;
+            EXPECT_TRUE(std::any_of(
+                all.begin(), all.end(),
+                [&](const Candidate& c) { return c.way == taken && c.cost.seconds() > 0; }))
+                << name << " " << bytes << " " << taken->name;
           }
   }
 }
@@ -121,7 +118,7 @@ std::string choices(const Machine& x, Setting s) {
   std::string text;
   for (const auto& range : model::ranges(0, 64 << 20, [&](std::int64_t bytes) {
          s.bytes = bytes;
-         return std::string(chosen(x, s));
+         return std::string(chosen(x, s).name);
        }))
     text += (text.empty() ? "" : " ") + range.name + ":" + std::to_string(range.from_bytes);
   return text;
@@ -130,10 +127,10 @@ std::string choices(const Machine& x, Setting s) {
 TEST(Candidates, ChoicesOverSize) {
   const Machine two = machine(2, 1), many = machine(8, 4);
   EXPECT_EQ(choices(two, setting(Call::allreduce, 0)), "slots:0 strips:2049");
-  EXPECT_EQ(choices(two, setting(Call::allreduce, 0, true)), "slots:0 strips:2049 direct:65536");
+  EXPECT_EQ(choices(two, setting(Call::allreduce, 0, true)), "slots:0 strips:2049 direct:32769");
   EXPECT_EQ(choices(two, setting(Call::bcast, 0, true)), "slots:0 pieces:2049");
   EXPECT_EQ(choices(two, setting(Call::alltoall, 0)), "slots:0 strips:1025");
-  EXPECT_EQ(choices(two, setting(Call::alltoall, 0, true)), "slots:0 strips:1025 direct:131072");
+  EXPECT_EQ(choices(two, setting(Call::alltoall, 0, true)), "slots:0 strips:1025 direct:65537");
   EXPECT_EQ(choices(many, setting(Call::scatter, 0)), "slots:0 pieces:129");
   EXPECT_EQ(choices(many, setting(Call::scan, 0)), "slots:0 pieces:1");
   EXPECT_EQ(choices(two, setting(Call::scan, 0)), "slots:0 pieces:2049");
@@ -155,23 +152,25 @@ TEST(Candidates, BetweenPartsTheModelChooses) {
       for (std::int64_t bytes = 8192; bytes <= 1 << 24; bytes *= 2) {
         const Setting s = setting(call, bytes, threads);
         const auto all = candidates(apart, s);
-        double best = 1e9, taken = 0;
+        const Way& taken = chosen(apart, s);
+        double best = 1e9, cost = 0;
         for (const Candidate& c : all) {
-          const Way way = kind_of(call, c.name);
-          if (way != Way::schedule && way != Way::slots) best = std::min(best, c.cost.seconds());
-          if (std::strcmp(c.name, chosen(apart, s)) == 0) taken = c.cost.seconds();
+          if (c.way->place == Place::direct || c.way->place == Place::block)
+            best = std::min(best, c.cost.seconds());
+          if (c.way == &taken) cost = c.cost.seconds();
         }
         // Along the levels only if that is much better than through the block.
-        if (is_node_name(call, chosen(apart, s)))
-          EXPECT_LT(taken, 0.67 * best) << call_name(call) << " " << bytes;
+        if (taken.place == Place::board)
+          EXPECT_LT(cost, 0.67 * best) << call_name(call) << " " << bytes;
         else
-          EXPECT_EQ(taken, best) << call_name(call) << " " << bytes;
+          EXPECT_EQ(cost, best) << call_name(call) << " " << bytes;
         // Sizes between two powers of two go as the next one.
         const Setting less = setting(call, bytes - bytes / 4, threads);
-        EXPECT_STREQ(chosen(apart, less), chosen(apart, s));
+        EXPECT_EQ(&chosen(apart, less), &taken);
         const bool direct =
             threads && call != Call::scan && worth_direct(call, bytes, 8, near.is_far());
-        EXPECT_STREQ(chosen(near, s), direct ? "direct" : block_name(call)) << "the measured table";
+        EXPECT_EQ(chosen(near, s).place, direct ? Place::direct : Place::block)
+            << "the measured table";
       }
 }
 
@@ -179,16 +178,15 @@ TEST(Candidates, ACrowdOfThreadsReducesByTrees) {
   Machine x = machine(4, 2);
   x.cpus = 2;
   Setting s = setting(Call::allreduce, 0, true);
-  s.crowded = true;
   for (const std::int64_t kib : {8, 16, 32, 256, 512}) {
     s.bytes = kib << 10;
-    EXPECT_EQ(std::strcmp(chosen(x, s), "tree") == 0, kib == 32 || kib == 256) << kib;
+    EXPECT_EQ(chosen(x, s).place == Place::board, kib == 32 || kib == 256) << kib;
   }
   // More ranks than boards are for stay in the block.
   Machine many = machine(300, 2);
   many.cpus = 2;
   s.bytes = 64 << 10;
-  EXPECT_NE(kind_of(Call::allreduce, chosen(many, s)), Way::schedule);
+  EXPECT_LT(chosen(many, s).place, Place::board);
 }
 
 TEST(Candidates, MoreRanksThanCpusPayForTurns) {
@@ -196,20 +194,22 @@ TEST(Candidates, MoreRanksThanCpusPayForTurns) {
   Setting s = setting(Call::allreduce, 1 << 20, true);
   const auto cost = [&](const char* name) {
     for (const Candidate& c : candidates(x, s))
-      if (std::strcmp(c.name, name) == 0) return c.cost;
+      if (std::strcmp(c.name(), name) == 0) return c.cost;
     return model::Prediction();
   };
   const auto us = [&](const char* name) { return cost(name).seconds() * 1e6; };
-  s.crowded = true;
-  const double direct = us("direct"), of_all = cost("direct").seconds_of_all() * 1e6;
-  x.cpus = 2;
-  x.turn = 0;
-  const double strips = us("strips");
+  const auto on = [&](int cpus, const char* name) {
+    x.cpus = cpus;
+    return us(name);
+  };
+  // What all do at once is done p/CPUs times in a row.
+  const double more = on(2, "direct") - on(4, "direct");
+  EXPECT_GT(more, 0);
+  EXPECT_NEAR(on(1, "direct") - on(2, "direct"), 2 * more, 1e-6);
+  // Each of 2 meetings (2 for each of 4 strips) lets 8 ranks on 2 CPUs run.
+  const double direct = on(2, "direct"), strips = on(2, "strips");
   x.turn = 1e-6;
-  // What all do at once is done four times in a row, and each of 2 meetings (2 for each of 4
-  // strips) lets 8 ranks on 2 CPUs run.
-  EXPECT_LT(of_all, direct) << "they count themselves in one after the other";
-  EXPECT_NEAR(us("direct"), direct + 3 * of_all + 2 * 4, 1e-6);
+  EXPECT_NEAR(us("direct"), direct + 2 * 4, 1e-6);
   EXPECT_NEAR(us("strips"), strips + 8 * 4, 1e-6);
 }
 
@@ -218,7 +218,7 @@ TEST(Candidates, WaysThatAreAskedFor) {
   const auto way = [&](Call call, const char* asked, std::int64_t bytes, bool threads = false) {
     Setting s = setting(call, bytes, threads);
     s.asked = asked;
-    return std::string(chosen(x, s));
+    return std::string(chosen(x, s).name);
   };
   EXPECT_EQ(way(Call::bcast, "binomial", 8), "binomial");
   EXPECT_EQ(way(Call::bcast, "pieces", 8), "pieces");
@@ -230,32 +230,56 @@ TEST(Candidates, WaysThatAreAskedFor) {
   EXPECT_EQ(way(Call::scan, "recursive_doubling", 8), "recursive_doubling");
 }
 
-TEST(Select, TakesWhatIsAskedForIfItIsLegal) {
-  EXPECT_STREQ(choose_allreduce({8, 8, true, true, "rabenseifner"}).name, "rabenseifner");
-  EXPECT_STREQ(choose_allreduce({8, 8, true, false, "rabenseifner"}).name, "recursive_doubling");
-  EXPECT_STREQ(choose_allgather({8, 8, false, true, "bruck"}).name, "ring") << "not uniform";
-  EXPECT_STREQ(choose_gather({8, 1 << 20, true, true, "binomial"}).name, "binomial");
-  EXPECT_STREQ(choose_gather({8, 1 << 20, true, true, "ring"}).name, "linear") << "no such one";
+std::string by_messages(Case c) {
+  Choices choices{.machine = machine(8, 1)};
+  c.boards = false;
+  return choose(choices, c).name;
 }
 
-TEST(Candidates, EveryNameIsAWordOfItsParameter) {
-  for (const Call call : explained_calls()) {
-    const std::string name(call_name(call));
-    Setting s;
-    ASSERT_TRUE(find_call(name, &s.call));
-    s.threads = true;
-    s.bytes = 8;
-    const ParamDef& def = param_table()[static_cast<std::size_t>(
-        static_cast<int>(P::coll_allgather) + way_parameter(s.call))];
-    EXPECT_EQ(std::string("coll.") + name, def.name);
-    std::vector<std::string> words, names;
-    for (int i = 1; i <= def.max; ++i) words.emplace_back(param_word(def, i));
+TEST(Choose, TakesWhatIsAskedForIfItIsLegal) {
+  const Way* rabenseifner = find_way(Call::allreduce, "rabenseifner");
+  const Way* bruck = find_way(Call::allgather, "bruck");
+  EXPECT_EQ(by_messages({.call = Call::allreduce, .bytes = 8, .asked = rabenseifner}),
+            "rabenseifner");
+  EXPECT_NE(
+      by_messages(
+          {.call = Call::allreduce, .bytes = 1 << 20, .commutative = false, .asked = rabenseifner}),
+      "rabenseifner");
+  EXPECT_EQ(by_messages({.call = Call::allgather, .bytes = 1 << 20, .asked = bruck}), "bruck");
+  EXPECT_EQ(
+      by_messages({.call = Call::allgatherv, .bytes = 1 << 20, .uniform = false, .asked = bruck}),
+      "ring");
+  EXPECT_EQ(find_way(Call::gather, "ring"), nullptr);
+}
+
+TEST(Choose, ReproducibleReductionsGoInTheOrderOfRanks) {
+  for (const Call call : {Call::reduce, Call::allreduce, Call::reduce_scatter, Call::scan,
+                          Call::exscan, Call::reduce_scatter_block})
+    for (const bool boards : {false, true})
+      for (std::int64_t bytes = 8; bytes <= 1 << 22; bytes *= 8) {
+        Choices choices{.machine = machine(8, 2)};
+        const Case c{.call = call, .bytes = bytes, .reproducible = true, .boards = boards};
+        EXPECT_TRUE(choose(choices, c).in_rank_order) << call_name(call) << " " << bytes;
+      }
+}
+
+TEST(Ways, AreTheWordsOfTheirParameters) {
+  for (const Call call : explained) {
+    const ParamDef& def = way_parameter(call);
+    EXPECT_EQ("coll." + std::string(call_name(call)), def.name);
     EXPECT_EQ(param_word(def, 0), "auto");
+    EXPECT_EQ(static_cast<std::size_t>(def.max), ways_of(call).size()) << def.name;
+    for (int i = 1; i <= def.max; ++i)
+      EXPECT_EQ(param_word(def, i), ways_of(call)[static_cast<std::size_t>(i - 1)].name)
+          << def.name;
     EXPECT_EQ(param_word(def, def.max + 1), "");
-    for (const Candidate& c : candidates(machine(2, 1), s)) names.emplace_back(c.name);
-    std::sort(words.begin(), words.end());
-    std::sort(names.begin(), names.end());
-    EXPECT_EQ(names, words) << name;
+  }
+}
+
+TEST(Ways, EveryOneIsACandidate) {
+  for (const Call call : explained) {
+    const auto all = candidates(machine(2, 1), setting(call, call == Call::barrier ? 0 : 8, true));
+    EXPECT_EQ(all.size(), ways_of(call).size()) << call_name(call);
   }
 }
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "coll/node/choose.h"
+#include "coll/state.h"
 #include "unit/coll/ranks.h"
 
 namespace weft::coll {
@@ -34,7 +34,7 @@ TEST(Explain, OneWayForOneCall) {
   bool leaves = false;
   for (std::sregex_iterator at(said.begin(), said.end(), line), end; at != end; ++at) {
     EXPECT_TRUE(way_of.emplace((*at)[1], (*at)[2]).second) << said;
-    leaves |= is_node_name(Call::allreduce, (*at)[2].str());
+    leaves |= find_way(Call::allreduce, (*at)[2].str())->place == Place::board;
   }
   EXPECT_EQ(way_of["8"], "slots");
   EXPECT_EQ(way_of["64"], "tree") << "also what a slot would hold leaves, and by no other way";

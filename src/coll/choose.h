@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which way a call goes. One function says it, for runs, for `weft explain` and for tests. All that
+// it depends on is the same on all ranks, so all choose alike.
+//
+// A way that is asked for is taken if it is legal. Else a blocking call goes through the shared
+// block (shared/), another one to a board (node/), and what can do neither by messages. Between
+// ranks of several levels the cheapest way is taken (price.h), computed when a communicator first
+// has a call of that collective and power of two of bytes, and remembered.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+
+#include "coll/shared/block.h"
+#include "coll/ways.h"
+#include "model/machine.h"
+
+namespace weft::coll {
+
+/// What a choice depends on beside the machine.
+struct Case {
+  Call call = Call::barrier;
+  std::int64_t bytes = 0;  // as the costs count them (algorithms/algorithms.h)
+  bool uniform = true;     // all blocks have one size
+  bool commutative = true;
+  bool plain = true;            // elements without gaps
+  bool reproducible = false;    // reductions in the order of ranks only
+  std::int64_t slot_bytes = 0;  // of the shared block; 0: the call cannot go through it
+  bool reach = false;           // ranks reach each other's buffers
+  bool boards = true;           // there are boards
+  const Way* asked = nullptr;
+};
+
+/// The machine of a communicator, and what has been chosen on it for each power of two of bytes: 0,
+/// or 1 and the way's place in the table. All else that a choice depends on stays the same.
+struct Choices {
+  static constexpr int sizes = 41;
+  model::Machine machine;
+  std::uint8_t shared[2][families][sizes] = {};     // [reach]
+  std::uint8_t scheduled[8][families][sizes] = {};  // [uniform, commutative, plain]
+};
+
+/// The way of a call. For less than two ranks: a schedule that does nothing between them.
+const Way& choose(Choices& choices, const Case& c);
+
+/// Where a size is in a table of powers of two; at least `sizes`: nowhere.
+constexpr int column_of(std::int64_t bytes) {
+  return bytes > 0 ? std::bit_width(static_cast<std::uint64_t>(bytes - 1)) : 0;
+}
+
+/// Can a schedule of the call go this way?
+bool is_legal(const Way& way, const Case& c);
+
+/// What a rank's slot would hold of a call with blocks (or a vector) of `bytes`.
+inline std::int64_t held_by_slot(Call call, std::int64_t bytes, int ranks) {
+  const bool scan = call == Call::scan || call == Call::exscan;
+  if (scan && ranks > scan_ranks_max && bytes > 0) return INT64_MAX;
+  return call == Call::scatter || call == Call::alltoall ? bytes * ranks : bytes;
+}
+
+/// The size that stands for `bytes`: the next power of two.
+inline std::int64_t size_class(std::int64_t bytes) {
+  return static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(bytes)));
+}
+
+/// With ranks of one process that are equally near: copy straight between the users' buffers
+/// instead of overlapping two copies through shared memory? `bytes`: of a vector or block. `far`: a
+/// line between the ranks takes longer than between cores that share a cache.
+bool worth_direct(Call call, std::int64_t bytes, int ranks, bool far);
+
+}  // namespace weft::coll

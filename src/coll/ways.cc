@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "coll/ways.h"
+
+#include "coll/algorithms/algorithms.h"
+#include "coll/node/algorithms.h"
+#include "coll/node/cost.h"
+
+namespace weft::coll {
+namespace {
+
+// From the arguments of a call to those of the algorithms. `At`: Position of messages, Site of
+// boards; `n`: how many parts a tree joins in one step.
+template <auto emit, class At>
+void barrier(Schedule& s, const Operation&, const At& at) {
+  emit(s, at);
+}
+template <auto emit, class At, int... n>
+void bcast(Schedule& s, const Operation& o, const At& at) {
+  emit(s, o.buffer, o.root, at, n...);
+}
+template <auto emit, class At>
+void gather(Schedule& s, const Operation& o, const At& at) {
+  emit(s, o.send, *o.to, o.root, at);
+}
+template <auto emit, class At>
+void scatter(Schedule& s, const Operation& o, const At& at) {
+  emit(s, *o.from, o.buffer, o.root, at);
+}
+template <auto emit, class At>
+void allgather(Schedule& s, const Operation& o, const At& at) {
+  emit(s, o.send, *o.to, at);
+}
+template <auto emit, class At>
+void alltoall(Schedule& s, const Operation& o, const At& at) {
+  emit(s, *o.from, *o.to, at);
+}
+template <auto emit, class At, int... n>
+void reduce(Schedule& s, const Operation& o, const At& at) {
+  emit(s, *o.operands, o.root, at, n...);
+}
+template <auto emit, class At, int... n>
+void allreduce(Schedule& s, const Operation& o, const At& at) {
+  emit(s, *o.operands, at, n...);
+}
+template <auto emit, class At>
+void reduce_scatter(Schedule& s, const Operation& o, const At& at) {
+  emit(s, *o.operands, *o.parts, at);
+}
+template <auto emit_scan, auto emit_exscan, class At>
+void scan(Schedule& s, const Operation& o, const At& at) {
+  (o.call == Call::scan ? emit_scan : emit_exscan)(s, *o.operands, at);
+}
+
+constexpr Way slots{"slots", Place::slots};
+constexpr Way direct{"direct", Place::direct};
+/// What flows one way goes in pieces, what everybody needs of everybody in strips.
+constexpr Way pieces{"pieces", Place::block};
+constexpr Way strips{"strips", Place::block};
+
+constexpr Way at_board(const char* name, decltype(Way::at_board) emit, BoardCost* cost) {
+  return {.name = name, .place = Place::board, .at_board = emit, .board_cost = cost};
+}
+constexpr Way by_messages(const char* name, decltype(Way::by_messages) emit,
+                          decltype(Way::message_cost) cost, bool exchange = false) {
+  return {.name = name,
+          .place = Place::messages,
+          .by_messages = emit,
+          .message_cost = cost,
+          .exchange = exchange};
+}
+/// To compare, or to find out where the paper's other algorithms are faster.
+constexpr Way only_if_asked(Way way) {
+  way.only_if_asked = true;
+  return way;
+}
+constexpr bool exchange = true;
+/// The bounds are estimates for a 2-core machine, where a message costs about as much as copying 2
+/// to 4 KiB (0.3 to 0.7 us, 10 GB/s). The model would choose worse: it does not know what packing
+/// costs. Measured, WEFT_COLL_SHARED_MAX=0, 2 and 4 ranks on a 2-core EPYC, 2026-11-23, cheapest by
+/// the model / these: gather of 1 MiB 1.8 and 3.1, allgather 1.5 and 1.7, alltoall of 64 KiB 1.7
+/// and 1.0, allreduce 1.05 and 2.0.
+constexpr Way within(std::int64_t up_to_bytes, int from_ranks, Way way) {
+  way.up_to_bytes = up_to_bytes;
+  way.from_ranks = from_ranks;
+  return way;
+}
+constexpr std::int64_t any_size = INT64_MAX;
+constexpr Way uniform_only(Way way) {
+  way.uniform_only = true;
+  return way;
+}
+constexpr Way commutative_only(Way way) {
+  way.commutative_only = true;
+  return way;
+}
+/// Also with coll.reproducible.
+constexpr Way in_rank_order(Way way) {
+  way.in_rank_order = true;
+  return way;
+}
+
+constexpr Way allgathers[] = {
+    slots,
+    direct,
+    strips,
+    uniform_only(within(2048, 3,
+                        by_messages("bruck", allgather<allgather_bruck, Position>,
+                                    allgather_bruck_cost, exchange))),
+    by_messages("ring", allgather<allgather_ring, Position>, allgather_ring_cost, exchange),
+    at_board("exchange", allgather<allgather_exchange, Site>, exchange_cost<Call::allgather>),
+};
+
+constexpr Way allreduces[] = {
+    slots,
+    direct,
+    strips,
+    within(8 << 10, 1,
+           by_messages("recursive_doubling", allreduce<allreduce_recursive_doubling, Position>,
+                       allreduce_recursive_doubling_cost, exchange)),
+    commutative_only(by_messages("rabenseifner", allreduce<allreduce_rabenseifner, Position>,
+                                 allreduce_rabenseifner_cost, exchange)),
+    in_rank_order(by_messages("ordered", allreduce<allreduce_ordered, Position>,
+                              allreduce_ordered_cost, exchange)),
+    commutative_only(at_board("tree", allreduce<allreduce_tree, Site, reduce_arity>,
+                              allreduce_tree_cost<reduce_arity>)),
+    only_if_asked(commutative_only(at_board("tiled_naive", allreduce<allreduce_tiled_naive, Site>,
+                                            allreduce_tiled_cost<Tiles::naive>))),
+    only_if_asked(commutative_only(at_board("tiled_cyclic", allreduce<allreduce_tiled_cyclic, Site>,
+                                            allreduce_tiled_cost<Tiles::cyclic>))),
+    commutative_only(at_board("tiled_hierarchical", allreduce<allreduce_tiled_hierarchical, Site>,
+                              allreduce_tiled_cost<Tiles::hierarchical>)),
+    only_if_asked(commutative_only(at_board(
+        "dissemination", allreduce<allreduce_dissemination, Site>, allreduce_dissemination_cost))),
+    commutative_only(only_if_asked(
+        at_board("tree_3", allreduce<allreduce_tree, Site, 3>, allreduce_tree_cost<3>))),
+    commutative_only(only_if_asked(
+        at_board("tree_4", allreduce<allreduce_tree, Site, 4>, allreduce_tree_cost<4>))),
+    commutative_only(only_if_asked(
+        at_board("tree_8", allreduce<allreduce_tree, Site, 8>, allreduce_tree_cost<8>))),
+};
+
+constexpr Way alltoalls[] = {
+    slots,
+    direct,
+    strips,
+    uniform_only(within(
+        256, 8,
+        by_messages("bruck", alltoall<alltoall_bruck, Position>, alltoall_bruck_cost, exchange))),
+    by_messages("pairwise", alltoall<alltoall_pairwise, Position>, alltoall_pairwise_cost,
+                exchange),
+    at_board("exchange", alltoall<alltoall_exchange, Site>, exchange_cost<Call::alltoall>),
+};
+
+constexpr Way barriers[] = {
+    slots,
+    by_messages("dissemination", barrier<barrier_dissemination, Position>,
+                barrier_dissemination_cost, exchange),
+    at_board("tree", barrier<barrier_tree, Site>, barrier_tree_cost),
+};
+
+constexpr Way bcasts[] = {
+    slots,
+    direct,
+    pieces,
+    within(128 << 10, 1,
+           by_messages("binomial", bcast<bcast_binomial, Position>, bcast_binomial_cost)),
+    within(any_size, 4,
+           by_messages("scatter_allgather", bcast<bcast_scatter_allgather, Position>,
+                       bcast_scatter_allgather_cost, exchange)),
+    at_board("one_stage", bcast<bcast_one_stage, Site>, bcast_one_stage_cost),
+    at_board("two_stage", bcast<bcast_two_stage, Site>, bcast_two_stage_cost),
+    only_if_asked(
+        at_board("tree", bcast<bcast_tree, Site, bcast_arity>, bcast_tree_cost<bcast_arity>)),
+    only_if_asked(at_board("tree_2", bcast<bcast_tree, Site, 2>, bcast_tree_cost<2>)),
+    only_if_asked(at_board("tree_8", bcast<bcast_tree, Site, 8>, bcast_tree_cost<8>)),
+};
+
+constexpr Way gathers[] = {
+    slots,
+    direct,
+    pieces,
+    uniform_only(within(
+        2048, 4, by_messages("binomial", gather<gather_binomial, Position>, gather_binomial_cost))),
+    by_messages("linear", gather<gather_linear, Position>, gather_linear_cost),
+    at_board("exchange", gather<gather_exchange, Site>, exchange_cost<Call::gather>),
+};
+
+constexpr Way reduces[] = {
+    slots,
+    direct,
+    strips,
+    by_messages("binomial", reduce<reduce_binomial, Position>, reduce_binomial_cost),
+    in_rank_order(
+        by_messages("ordered", reduce<reduce_ordered, Position>, reduce_ordered_cost, exchange)),
+    commutative_only(
+        at_board("tree", reduce<reduce_tree, Site, reduce_arity>, reduce_tree_cost<reduce_arity>)),
+    commutative_only(only_if_asked(at_board("tiled_naive", reduce<reduce_tiled_naive, Site>,
+                                            reduce_tiled_cost<Tiles::naive>))),
+    commutative_only(only_if_asked(at_board("tiled_cyclic", reduce<reduce_tiled_cyclic, Site>,
+                                            reduce_tiled_cost<Tiles::cyclic>))),
+    commutative_only(at_board("tiled_hierarchical", reduce<reduce_tiled_hierarchical, Site>,
+                              reduce_tiled_cost<Tiles::hierarchical>)),
+    only_if_asked(
+        commutative_only(at_board("tree_3", reduce<reduce_tree, Site, 3>, reduce_tree_cost<3>))),
+    only_if_asked(
+        commutative_only(at_board("tree_4", reduce<reduce_tree, Site, 4>, reduce_tree_cost<4>))),
+    only_if_asked(
+        commutative_only(at_board("tree_8", reduce<reduce_tree, Site, 8>, reduce_tree_cost<8>))),
+};
+
+constexpr Way reduce_scatters[] = {
+    slots,
+    direct,
+    strips,
+    within(1 << 10, 4,
+           by_messages("rooted", reduce_scatter<reduce_scatter_rooted, Position>,
+                       reduce_scatter_rooted_cost)),
+    commutative_only(by_messages("pairwise", reduce_scatter<reduce_scatter_pairwise, Position>,
+                                 reduce_scatter_pairwise_cost, exchange)),
+    in_rank_order(by_messages("ordered", reduce_scatter<reduce_scatter_ordered, Position>,
+                              reduce_scatter_ordered_cost, exchange)),
+    commutative_only(at_board("exchange", reduce_scatter<reduce_scatter_exchange, Site>,
+                              exchange_cost<Call::reduce_scatter>)),
+};
+
+constexpr Way scans[] = {
+    slots,
+    pieces,
+    by_messages("recursive_doubling",
+                scan<scan_recursive_doubling, exscan_recursive_doubling, Position>,
+                scan_recursive_doubling_cost, exchange),
+    in_rank_order(
+        by_messages("linear", scan<scan_linear, exscan_linear, Position>, scan_linear_cost)),
+    in_rank_order(at_board("chain", scan<scan_chain, exscan_chain, Site>, scan_chain_cost)),
+};
+
+constexpr Way scatters[] = {
+    slots,
+    direct,
+    pieces,
+    uniform_only(within(
+        2048, 4,
+        by_messages("binomial", scatter<scatter_binomial, Position>, scatter_binomial_cost))),
+    by_messages("linear", scatter<scatter_linear, Position>, scatter_linear_cost),
+    at_board("exchange", scatter<scatter_exchange, Site>, exchange_cost<Call::scatter>),
+};
+
+constexpr std::span<const Way> table[families] = {
+    allgathers, allreduces, alltoalls,       barriers, bcasts,
+    gathers,    reduces,    reduce_scatters, scans,    scatters};
+
+}  // namespace
+
+std::span<const Way> ways_of(Call call) {
+  const int row = family(call);
+  return row < 0 ? std::span<const Way>() : table[row];
+}
+
+const Way* find_way(Call call, std::string_view name) {
+  for (const Way& way : ways_of(call))
+    if (way.name == name) return &way;
+  return nullptr;
+}
+
+const Way* way_at(Call call, Place place) {
+  for (const Way& way : ways_of(call))
+    if (way.place == place) return &way;
+  return nullptr;
+}
+
+const ParamDef& way_parameter(Call call) {
+  return param_table()[static_cast<std::size_t>(static_cast<int>(P::coll_allgather) +
+                                                family(call))];
+}
+
+}  // namespace weft::coll
