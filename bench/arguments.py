@@ -4,10 +4,9 @@ import argparse
 import difflib
 import math
 import os
+import re
 import subprocess
 from pathlib import Path
-
-import figures
 
 HERE = Path(__file__).resolve().parent
 EPILOG = """examples:
@@ -15,8 +14,11 @@ EPILOG = """examples:
   weft bench --ranks 2 --rows lat,bw
   weft bench --rounds 21 --only weft-thread,openmpi
   weft bench collectives --rows bcast
+  weft bench --from bench/results/*/2026-11-23-messages.json --every-size
   weft bench collectives --figures
+  weft bench threads --figures --threads 2,8
   weft bench collectives --regret --rows allreduce,bcast"""
+TOO_LARGE = ("bw_32t", "bw_64t")  # not in threads/main.c
 STARTUP = "startup"  # a row of `messages` that no program has
 
 
@@ -54,6 +56,13 @@ def names(text):
     return text
 
 
+def file_name(text):
+    """A part of a file's name."""
+    if not re.fullmatch(r"[\w.-]+", text):
+        raise argparse.ArgumentTypeError(f"expected letters, digits, `-`, `_` and `.`, not {text!r}")
+    return text
+
+
 def peers_folder():
     """Where the script `peers` installs: in the source tree, or in the user's cache."""
     done = subprocess.run([HERE / "peers", "--where"], capture_output=True, text=True)
@@ -74,7 +83,7 @@ def make_parser(description, programs):
     parser.add_argument("--rows", metavar="ROWS", type=names, help="some rows only, e.g. lat,bw or bcast,reduce")
     parser.add_argument("--ranks", metavar="N,N", type=counts(1, 4096),
                         help="(default: 2,4,8; --figures: 2,4,... up to all CPUs; --regret: all CPUs)")
-    parser.add_argument("--threads", default="1,2,4,8", metavar="N,N", type=counts(1, 16),
+    parser.add_argument("--threads", default="1,2,4,8", metavar="N,N", type=counts(1, 64),
                         help="of each rank, for `weft bench threads` (default: %(default)s)")
     parser.add_argument("--rounds", metavar="N", type=whole(1, 10000),
                         help="(default: 11; --figures and --regret: 5; threads: 3)")
@@ -89,17 +98,36 @@ def make_parser(description, programs):
     parser.add_argument("--timeout-s", metavar="S", type=seconds(0.1, 1e6), default=120, help="of a job")
     parser.add_argument("--figures", action="store_true",
                         help="with collectives: the experiments of the paper that weft's model is from, on all CPUs;\n"
-                             "5 rounds (2 minutes on 2 CPUs), with --quick 3 short ones (a minute)")
+                             "5 rounds (2 minutes on 2 CPUs), with --quick 3 short ones (a minute); with threads:\n"
+                             "where the threads' time goes, BFS and HPCCG, by lock")
     parser.add_argument("--regret", action="store_true",
                         help="with collectives: weft's choice of ways against the fastest way, measured")
     parser.add_argument("--quick", action="store_true", help="3 rounds of 5 short batches")
+    parser.add_argument("--every-size", action="store_true", help="also print the times of every size")
+    parser.add_argument("--name", metavar="NAME", type=file_name,
+                        help="samples go to <date>-NAME.json (default: what was measured)")
     parser.add_argument("--out", metavar="DIR", help="default: bench/results/<machine>")
+    parser.add_argument("--from", dest="files", metavar="FILE", nargs="+",
+                        help="measure nothing: tables and plots of these files of samples")
     return parser
+
+
+def rank_counts(most):
+    """2, 4, 8, ... and all."""
+    counts = [n for n in (2 ** i for i in range(1, 12)) if n < most]
+    return counts + [most]
 
 
 def thread_names(row, threads):
     """The endings of a row's names; with one thread, MPI_THREAD_SINGLE too."""
     return [f"{n}t" for n in threads] + (["single"] if 1 in threads and row in ("lat", "rate") else [])
+
+
+def thread_rows(args):
+    """Rows of `threads`: those named, or what is drawn or printed of them."""
+    rows = args.rows.split(",") if args.rows else ["lat", "rate"] if args.figures else ["lat", "rate", "comms", "bw"]
+    found = dict.fromkeys(row if "_" in row else f"{row}_{n}" for row in rows for n in thread_names(row, args.threads))
+    return ",".join(row for row in found if args.rows or row not in TOO_LARGE)
 
 
 def parse(description, programs, words=None):
@@ -109,8 +137,8 @@ def parse(description, programs, words=None):
     args.parser = parser
     args.sizes = None
     extra = args.figures or args.regret
-    if extra and args.what != "collectives":
-        parser.error("--figures and --regret go with `weft bench collectives`")
+    if args.regret and args.what != "collectives" or args.figures and args.what not in ("collectives", "threads"):
+        parser.error("--regret goes with `weft bench collectives`, --figures with collectives and threads")
     if args.untouched and (extra or args.what == "datatypes"):
         parser.error("--untouched goes with messages, collectives and threads, without --figures and --regret")
     if args.figures and (args.regret or args.rows):
@@ -123,14 +151,13 @@ def parse(description, programs, words=None):
         few = 3 if args.what == "threads" else 5 if extra else 0
         args.rounds = 3 if args.quick else few or 11
     cpus = len(os.sched_getaffinity(0))
-    usual = figures.rank_counts(cpus) if args.figures else [cpus] if args.regret else [2, 4, 8]
+    usual = rank_counts(cpus) if args.figures else [cpus] if args.regret else [2, 4, 8]
     args.ranks = args.ranks or usual
+    args.name = args.name or args.what + "-untouched" * args.untouched + "-figures" * args.figures + "-regret" * args.regret
     if args.what == "threads":
         args.ranks = [2]
-        rows = args.rows.split(",") if args.rows else ["lat", "rate", "comms", "bw"]
         args.limit_s, args.timeout_s = min(args.limit_s, 0.1), min(args.timeout_s, 30)
-        args.rows = ",".join(dict.fromkeys(row if "_" in row else f"{row}_{n}"
-                                           for row in rows for n in thread_names(row, args.threads)))
+        args.rows = thread_rows(args)
     return args
 
 

@@ -15,10 +15,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import explained as weft_explained
+import jobs as job_lists
 import libraries
-import series
 
 HERE = Path(__file__).resolve().parent
+PAPER = "Li, Hoefler, Snir (HPDC 2013)"
 WESTMERE, MAGNY_COURS = "pack:2 core:6 pu:1", "pack:4 core:8 pu:1"
 BCAST_TREES = ["one_stage", "two_stage", "tree", "tree_2", "tree_8", "pieces", "direct"]
 REDUCE_TREES = ["tree", "tree_3", "tree_4", "tree_8"]
@@ -39,12 +41,6 @@ class Figure:
             self.curves.append({"kind": kind, "label": label, "points": points})
 
 
-def rank_counts(most):
-    """2, 4, 8, ... and all."""
-    counts = [n for n in (2 ** i for i in range(1, 12)) if n < most]
-    return counts + [most]
-
-
 def openmpi_variants(libs):
     """Open MPI with other collective components first, those that this build has."""
     own = next((lib for lib in libs if lib.name == "openmpi"), None)
@@ -61,10 +57,10 @@ def openmpi_variants(libs):
     return variants, missing
 
 
-def openmp(out):
+def openmp(work):
     """OpenMP's array reduction as a library with ranks that are its threads; None without a compiler."""
     compiler = shutil.which("gcc") or shutil.which("cc")
-    program = out / "openmp-main"
+    program = work / "openmp-main"
     if compiler is None or subprocess.run([compiler, "-O2", "-fopenmp", HERE / "openmp/main.c", "-o", program],
                                           capture_output=True).returncode != 0:
         return None, None
@@ -80,59 +76,59 @@ def read_seconds(row, word):
     return read
 
 
-def example_jobs(libs, counts, args, out):
+def example_jobs(libs, counts, args, work):
     """Figures 26 and 27; [] with a note where the examples are not (an installed tree)."""
     if not (HERE.parent / "examples/matvec/matvec.c").exists():
         return [], ["the programs of figures 26 and 27 are in examples/ of the source tree"]
     n, iterations, bodies = (512, 16, 20000) if args.quick else (2048, 64, 400000)
-    matvec = libraries.build(libs, HERE.parent / "examples/matvec/matvec.c", out, ["-O2", "-march=native"])
-    tree = libraries.build(libs, HERE.parent / "examples/barnes_hut/barnes_hut.c", out, ["-O2", "-lm"])
+    matvec = libraries.build(libs, HERE.parent / "examples/matvec/matvec.c", work, ["-O2", "-march=native"])
+    tree = libraries.build(libs, HERE.parent / "examples/barnes_hut/barnes_hut.c", work, ["-O2", "-lm"])
     jobs = []
     for lib in libs:
         for ranks in [1, *counts]:
             words = ["-n", str(n), "-i", str(iterations)]
-            jobs.append(series.Job(f"{lib.name} sum", lib, ranks, matvec[lib.name], "", words,
+            jobs.append(job_lists.Job(f"{lib.name} sum", lib, ranks, matvec[lib.name], "", words,
                                    read_seconds("matvec", "sum")))
             words = ["-n", str(bodies), "-s", "5"]
-            jobs.append(series.Job(f"{lib.name}", lib, ranks, tree[lib.name], "", words,
+            jobs.append(job_lists.Job(f"{lib.name}", lib, ranks, tree[lib.name], "", words,
                                    read_seconds("barnes_hut", "allreduce")))
     return jobs, [f"matvec: {n} x {n}, {iterations} iterations; Barnes-Hut: {bodies} bodies, 5 steps"]
 
 
-def plan(args, libs, program, out, explained, notes):
+def plan(args, libs, program, work, explained, notes):
     """All jobs of a round."""
     ranks, thread = args.ranks[-1], next(lib for lib in libs if lib.name == "weft-thread")
     jobs = []
     for call in ("bcast", "reduce", "allreduce"):
         for way in explained.ways(call, ranks):
-            library = series.with_variables(thread, **{f"WEFT_COLL_{call.upper()}": way})
-            jobs.append(series.Job(f"weft {way}", library, ranks, program["weft-thread"], call))
+            library = job_lists.with_variables(thread, **{f"WEFT_COLL_{call.upper()}": way})
+            jobs.append(job_lists.Job(f"weft {way}", library, ranks, program["weft-thread"], call))
     variants, missing = openmpi_variants(libs)
     notes += missing
     for lib in libs:
         for n in args.ranks:
             rows = "barrier,bcast,reduce,allreduce" if n == ranks else "barrier"
-            jobs.append(series.Job(lib.name, lib, n, program[lib.name], rows))
+            jobs.append(job_lists.Job(lib.name, lib, n, program[lib.name], rows))
     for lib in variants:
-        jobs.append(series.Job(lib.name, lib, ranks, program["openmpi"], "bcast,reduce,allreduce"))
-    loops, loops_program = openmp(out)
+        jobs.append(job_lists.Job(lib.name, lib, ranks, program["openmpi"], "bcast,reduce,allreduce"))
+    loops, loops_program = openmp(work)
     if loops is None:
         notes.append("no C compiler with OpenMP")
     else:
-        jobs.append(series.Job("OpenMP", loops, ranks, loops_program, ""))
-    more, said = example_jobs(libs, args.ranks, args, out)
+        jobs.append(job_lists.Job("OpenMP", loops, ranks, loops_program, ""))
+    more, said = example_jobs(libs, args.ranks, args, work)
     notes += said
     return jobs + more, [lib.name for lib in libs + variants]
 
 
-def ways_figure(number, title, call, names, samples, explained, ranks):
+def ways_figure(number, title, call, names, state, explained, ranks):
     """Measured curves of these ways of weft, at the sizes that they serve."""
     figure = Figure(number, f"{title}, {ranks} ranks as threads")
     there = explained.ways(call, ranks)
     for name in names:
         if name not in there:
             continue
-        points = [p for p in samples.curve(f"weft {name}", call, ranks)
+        points = [p for p in state.curve(f"weft {name}", call, ranks)
                   if explained.serves(name, call, ranks, "thread", p[0])]
         figure.add("measured", name, points)
     missing = [name for name in names if name not in there]
@@ -148,26 +144,26 @@ def modelled_figure(number, title, call, names, explained, topology, ranks):
     return figure
 
 
-def library_figure(number, title, row, names, samples, ranks):
+def library_figure(number, title, row, names, state, ranks):
     figure = Figure(number, f"{title}, {ranks} ranks")
     for name in names:
-        figure.add("measured", name, samples.curve(name, row, ranks))
+        figure.add("measured", name, state.curve(name, row, ranks))
     return figure
 
 
-def over_ranks_figure(number, title, row, names, samples):
+def over_ranks_figure(number, title, row, names, state):
     figure = Figure(number, title, x="ranks")
     for name in names:
-        figure.add("measured", name, samples.over_ranks(name, row))
+        figure.add("measured", name, state.over_ranks(name, row))
     return figure
 
 
-def model_figure(samples, explained, ranks, errors):
+def model_figure(state, explained, ranks, errors):
     """Figure 18: allreduce, model and measurement; `errors` gets (way, bytes, measured / modelled)."""
     machine = explained.ask("allreduce", ranks)["machine"]
     figure = Figure("18", f"allreduce, model and measurement, {ranks} ranks as threads; prices {machine['prices']}")
     for way in explained.ways("allreduce", ranks):
-        points = [p for p in samples.curve(f"weft {way}", "allreduce", ranks)
+        points = [p for p in state.curve(f"weft {way}", "allreduce", ranks)
                   if explained.serves(way, "allreduce", ranks, "thread", p[0])]
         figure.add("measured", way, points)
         if points:
@@ -224,88 +220,89 @@ def count_lines(args, program, topology, ranks, way, notes):
     return sum(row[key][:list(levels).index("Package")]) / row["vector"]
 
 
-def all_figures(args, samples, explained, names, counts, notes, errors):
+def all_figures(args, state, explained, names, counts, notes, errors):
     ranks = args.ranks[-1]
     westmere, magny = (WESTMERE, 12), (MAGNY_COURS, 32)
     return [
-        ways_figure("10, 11", "broadcast trees", "bcast", BCAST_TREES, samples, explained, ranks),
+        ways_figure("10, 11", "broadcast trees", "bcast", BCAST_TREES, state, explained, ranks),
         modelled_figure("10", "broadcast trees", "bcast", BCAST_TREES[:5], explained, *westmere),
         modelled_figure("11", "broadcast trees", "bcast", BCAST_TREES[:5], explained, *magny),
-        ways_figure("12", "reduction trees", "reduce", REDUCE_TREES + ["strips", "direct"], samples, explained, ranks),
+        ways_figure("12", "reduction trees", "reduce", REDUCE_TREES + ["strips", "direct"], state, explained, ranks),
         modelled_figure("12", "reduction trees", "reduce", REDUCE_TREES, explained, *magny),
-        ways_figure("13", "tiled reductions", "reduce", TILED, samples, explained, ranks),
+        ways_figure("13", "tiled reductions", "reduce", TILED, state, explained, ranks),
         modelled_figure("13", "tiled reductions", "reduce", TILED, explained, *magny),
-        ways_figure("14, 21", "allreduce, ways of weft", "allreduce", explained.ways("allreduce", ranks), samples,
+        ways_figure("14, 21", "allreduce, ways of weft", "allreduce", explained.ways("allreduce", ranks), state,
                     explained, ranks),
-        library_figure("14, 22", "allreduce, libraries", "allreduce", names, samples, ranks),
-        model_figure(samples, explained, ranks, errors),
+        library_figure("14, 22", "allreduce, libraries", "allreduce", names, state, ranks),
+        model_figure(state, explained, ranks, errors),
         choice_figure(explained, *westmere),
         choice_figure(explained, *magny),
         library_figure("20", "reduce and OpenMP's array reduction", "reduce",
-                       ["weft-process", "weft-thread", "OpenMP"], samples, ranks),
-        library_figure("23", "bcast", "bcast", names, samples, ranks),
-        library_figure("24", "reduce", "reduce", names, samples, ranks),
-        over_ranks_figure("25", "barrier", "barrier", names, samples),
+                       ["weft-process", "weft-thread", "OpenMP"], state, ranks),
+        library_figure("23", "bcast", "bcast", names, state, ranks),
+        library_figure("24", "reduce", "reduce", names, state, ranks),
+        over_ranks_figure("25", "barrier", "barrier", names, state),
         over_ranks_figure("26", "matrix-vector product: its sums, in all", "matvec",
-                          [f"{name} sum" for name in names], samples),
-        over_ranks_figure("27", "tree of Barnes-Hut: its allreduces, in all", "barnes_hut", names, samples),
+                          [f"{name} sum" for name in names], state),
+        over_ranks_figure("27", "tree of Barnes-Hut: its allreduces, in all", "barnes_hut", names, state),
         counted_figure(args, counts, notes),
     ]
 
 
-def measure(args, libs, program, out):
-    explained, notes, errors = series.Explained(args.weft), [], []
-    jobs, names = plan(args, libs, program, out / "bin", explained, notes)
-    samples = series.Samples()
-    samples.take(jobs, args)
-    notes += series.tune_in(samples.state, args.weft, out, explained)
+def measure_curves(args, libs, program, work):
+    """Results whose `more` has the figures."""
+    weft_explained.tune(args.weft, work)
+    explained, notes, errors = weft_explained.Explained(args.weft), [], []
+    jobs, names = plan(args, libs, program, work, explained, notes)
+    found = job_lists.take(jobs, args)
+    state = found.fullest()
+    notes += weft_explained.tune_in(state, args.weft, work, explained)
     counts = next(iter(libraries.build([lib for lib in libs if lib.name == "weft-thread"], HERE / "counts/main.c",
-                                       out / "bin").values()))
-    figures = all_figures(args, samples, explained, names, counts, notes, errors)
-    for (name, ranks), reason in samples.failures.items():
-        notes.append(f"failed: {name}, {ranks} ranks: {reason}")
-    print_figures(figures, samples, names, args.ranks[-1])
-    if errors:
+                                       work).values()))
+    figures = all_figures(args, state, explained, names, counts, notes, errors)
+    notes += [f"failed: {name}: {reasons[0]}" for name, reasons in found.failures.items()]
+    found.more = {"machine": explained.ask("allreduce", args.ranks[-1])["machine"], "rounds": args.rounds,
+                  "paper": PAPER, "names": names, "ranks": args.ranks[-1], "notes": list(dict.fromkeys(notes)), "errors": errors,
+                  "figures": [dataclasses.asdict(figure) for figure in figures]}
+    return found
+
+
+def print_report(found):
+    """Geometric means over sizes of another library / weft, errors of the model, and what figures say."""
+    more, state = found.more, found.fullest()
+    print_means(state, more["names"], more["ranks"])
+    for figure in more["figures"]:
+        for note in figure["notes"]:
+            print(f"figure {figure['number']}: {figure['title']}: {note}")
+        if not figure["curves"]:
+            print(f"figure {figure['number']}: {figure['title']}: no curve")
+    if more["errors"]:
         print("\nmeasured / modelled, allreduce (figure 18):")
-        for way in dict.fromkeys(way for way, _, _ in errors):
-            ratios = [ratio for name, _, ratio in errors if name == way]
-            print(f"  {way:24} median {statistics.median(ratios):6.2f}, from {min(ratios):.2f} to {max(ratios):.2f}; "
-                  f"relative error {statistics.mean(abs(r - 1) for r in ratios):.0%} on average")
-    for note in dict.fromkeys(notes):
+    for way in dict.fromkeys(way for way, _, _ in more["errors"]):
+        ratios = [ratio for name, _, ratio in more["errors"] if name == way]
+        print(f"  {way:24} median {statistics.median(ratios):6.2f}, from {min(ratios):.2f} to {max(ratios):.2f}; "
+              f"relative error {statistics.mean(abs(r - 1) for r in ratios):.0%} on average")
+    for note in more["notes"]:
         print(f"note: {note}")
-    name = f"figures-{libraries.revision().rstrip('+')}"
-    path = out / f"{name}.json"
-    machine = explained.ask("allreduce", args.ranks[-1])["machine"]
-    path.write_text(json.dumps({"about": args.about, "machine": machine, "state": samples.state.title(), "rounds": args.rounds, "notes": notes,
-                                "figures": [dataclasses.asdict(figure) for figure in figures]}) + "\n")
-    print(f"\nall curves: {path}")
-    return path, 1 if samples.failures else 0
 
 
-def print_figures(figures, samples, names, ranks):
-    """Geometric means over sizes of another library / weft, and crossings."""
+def print_means(state, names, ranks):
     peers = [name for name in names if not name.startswith("weft")]
-    print(f"\n{samples.state.title()}\nother library / weft, {ranks} ranks, measured, geometric means over sizes (above 1: weft is faster)")
+    print(f"\n{state.title()}\nother library / weft, {ranks} ranks, measured, geometric means over sizes (above 1: weft is faster)")
     print(f"{'':14}{'':14}" + "".join(f"{name:>16}" for name in [*peers, "OpenMP"]))
     for row in ("bcast", "reduce", "allreduce", "barrier"):
         for own in ("weft-process", "weft-thread"):
-            mine = {p[0]: p[2] for p in samples.curve(own, row, ranks)}
+            mine = {p[0]: p[2] for p in state.curve(own, row, ranks)}
             line = f"{row:14}{own:14}"
             for name in [*peers, "OpenMP"]:
-                ratios = [p[2] / mine[p[0]] for p in samples.curve(name, row, ranks) if p[0] in mine]
+                ratios = [p[2] / mine[p[0]] for p in state.curve(name, row, ranks) if p[0] in mine]
                 line += f"{statistics.geometric_mean(ratios):16.2f}" if ratios else f"{'-':>16}"
             print(line)
-    for row in ("matvec", "barnes_hut"):
+    for row, suffix in (("matvec", " sum"), ("barnes_hut", "")):
         for own in ("weft-process", "weft-thread"):
-            suffix = " sum" if row == "matvec" else ""
-            mine = samples.median(own + suffix, row, ranks, 0)
+            mine = state.median(own + suffix, row, ranks, 0)
             line = f"{row:14}{own:14}"
             for name in peers:
-                theirs = samples.median(name + suffix, row, ranks, 0)
+                theirs = state.median(name + suffix, row, ranks, 0)
                 line += f"{theirs / mine:16.2f}" if mine and theirs else f"{'-':>16}"
             print(line)
-    for figure in figures:
-        for note in figure.notes:
-            print(f"figure {figure.number}: {figure.title}: {note}")
-        if not figure.curves:
-            print(f"figure {figure.number}: {figure.title}: no curve")

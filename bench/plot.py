@@ -1,15 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Draws what run.py measured: plot.py samples.json picture.png"""
-import json
+"""Draws messages and collectives: plot.py samples.json picture.png"""
 import sys
 
 import matplotlib
 matplotlib.use("Agg")
 from matplotlib import pyplot  # noqa: E402
 
-import states  # noqa: E402
-from run import quartiles, summarize  # noqa: E402
+import results  # noqa: E402
+from results import quartiles  # noqa: E402
 
 COLORS = {"weft-process": "tab:blue", "weft-thread": "tab:green", "mpich": "tab:orange",
           "openmpi": "tab:red", "impi": "tab:purple"}
@@ -50,11 +49,9 @@ def panel(axes, key, table, names):
 
 
 def main(source, picture):
-    with open(source) as file:
-        data = json.load(file)
-    state = states.fullest(data["samples"], lambda s: (s["library"], s["row"], s["ranks"], s["bytes"]))
-    table = summarize(state.samples)
-    names = list(data["about"]["libraries"])
+    found = results.load(source)
+    about, state = found.about, found.fullest()
+    table, names = state.cells, list(about["libraries"])
     keys = list(dict.fromkeys((row, ranks) for row, ranks, _ in table))
     columns = min(3, len(keys))
     rows = -(-len(keys) // columns)
@@ -65,7 +62,6 @@ def main(source, picture):
     for spare in range(len(keys), rows * columns):
         axes[spare // columns][spare % columns].axis("off")
     axes[0][0].legend(fontsize=8)
-    about = data["about"]
     figure.suptitle(f"{about['cpu']}, {about['cpus']} CPUs, {about['date'][:10]}; medians and "
                     f"quartiles of {about['options']['rounds']} rounds; lower is better\n{state.title()}",
                     fontsize=10)

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Draws what figures.py collected: plot_figures.py figures.json picture.png"""
-import json
+"""Draws what figures.py or thread_figures.py collected: plot_figures.py figures.json picture.png"""
 import sys
 
 import matplotlib
 matplotlib.use("Agg")
 from matplotlib import pyplot  # noqa: E402
+
+import results  # noqa: E402
 
 NAMES = {"measured": "measured (lines with dots)", "modelled": "modelled (dashed)", "counted": "counted (squares)"}
 STYLE = {"measured": ("-", "o"), "modelled": ("--", ""), "counted": ("", "s")}
@@ -33,7 +34,7 @@ def panel(axes, figure):
     axes.set_title(f"figure {figure['number']}: {figure['title']}\n{', '.join(NAMES[kind] for kind in kinds)}", fontsize=7)
     if figure["x"] == "bytes":
         axes.set_xscale("log", base=2)
-    if figure["x"] == "ranks":
+    if figure["x"] in ("ranks", "threads"):
         counts = sorted({point[0] for curve in figure["curves"] for point in curve["points"]})
         axes.set_xscale("log", base=2)
         axes.set_xticks(counts, [str(n) for n in counts])
@@ -52,9 +53,10 @@ def panel(axes, figure):
 
 
 def main(source, picture):
-    with open(source) as file:
-        data = json.load(file)
-    figures = [figure for figure in data["figures"] if figure["curves"]]
+    found = results.load(source)
+    about, figures = found.about, [figure for figure in found.more["figures"] if figure["curves"]]
+    if not figures:
+        sys.exit("no figure has a curve")
     columns = 3
     rows = -(-len(figures) // columns)
     drawing, axes = pyplot.subplots(rows, columns, figsize=(5.2 * columns, 3.4 * rows), squeeze=False)
@@ -62,9 +64,8 @@ def main(source, picture):
         panel(axes[at // columns][at % columns], figure)
     for spare in range(len(figures), rows * columns):
         axes[spare // columns][spare % columns].axis("off")
-    about = data["about"]
     drawing.suptitle(f"{about['cpu']}, {about['cpus']} CPUs, {about['date'][:10]}; measured: medians and quartiles "
-                     f"of {data['rounds']} rounds; figures of Li, Hoefler, Snir (HPDC 2013) in shape\n{data['state']}", fontsize=10)
+                     f"of {found.more['rounds']} rounds; figures of {found.more['paper']} in shape\n{found.fullest().title()}", fontsize=10)
     drawing.tight_layout(rect=(0, 0, 1, 0.98))
     drawing.savefig(picture, dpi=100)
 

@@ -1,14 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Draws what thread_locks.py measured: plot_threads.py samples.json picture.png"""
-import json
 import sys
 
 import matplotlib
 matplotlib.use("Agg")
 from matplotlib import pyplot  # noqa: E402
 
-import states  # noqa: E402
+import results  # noqa: E402
 from thread_locks import KINDS, LOCKS, table  # noqa: E402
 
 COUNTS = (("lat", 64, "polls", "4: looks per message, latency"),
@@ -18,9 +17,9 @@ COUNTS = (("lat", 64, "polls", "4: looks per message, latency"),
 
 
 def style(name):
-    lock = name.removesuffix("-usc")
+    lock = name.removesuffix("-usc").removesuffix("-ksc")
     color = f"C{LOCKS.index(lock)}" if lock in LOCKS else "black"
-    return {"color": color, "linestyle": "-" if name.endswith("-usc") or lock not in LOCKS else "--",
+    return {"color": color, "linestyle": "-." if name.endswith("-ksc") else "-" if name.endswith("-usc") or lock not in LOCKS else "--",
             "marker": "o", "markersize": 3, "linewidth": 2 if lock not in LOCKS else 1.2, "label": name}
 
 
@@ -39,17 +38,15 @@ def panel(axes, cells, kind, size, title, ylabel, value):
 
 
 def main(source, picture):
-    with open(source) as file:
-        data = json.load(file)
-    state = states.fullest(data["samples"], lambda s: (s["library"], s["row"], s["bytes"]))
-    cells = table(state.samples)
+    found = results.load(source)
+    about, state = found.about, found.fullest()
+    cells = table(state)
     figure, grid = pyplot.subplots(2, 4, figsize=(20, 9))
     for at, (kind, size, title) in enumerate(KINDS):
         panel(grid[0][at], cells, kind, size, title, "µs per message", lambda cell: cell[0])
     for at, (kind, size, count, title) in enumerate(COUNTS):
         panel(grid[1][at], cells, kind, size, title, "counted", lambda cell, c=count: cell[1].get(c))
     figure.legend(*grid[0][0].get_legend_handles_labels(), loc="lower center", ncol=8, fontsize=8)
-    about = data["about"]
     figure.suptitle(f"Measured and counted: {about['cpu']}, {about['cpus']} CPUs, {about['date'][:10]}; weft's locks "
                     f"(-usc, solid: with selective reactivation), medians\n{state.title()}", fontsize=10)
     figure.tight_layout(rect=(0, 0.06, 1, 1))

@@ -2,66 +2,64 @@
 """weft's locks against each other: `weft bench threads` runs them after the libraries.
 
 Each lock with selective reactivation (as the paper's -USC) and without, with one communication context
-for all threads, as the paper has it; and weft as it is. 64 B and 1 MiB, counts beside times.
+for all threads, as the paper has it; the mutex with sleeping in the kernel at once (the paper's MTX-KSC); and weft
+as it is. 64 B and 1 MiB, counts beside times. thread_figures.py runs some of them with programs.
 """
 import copy
 import dataclasses
-import json
 import statistics
-import subprocess
+import sys
 
-import states
+import measure
+import results
 
 LOCKS = ("mtx", "ticket", "clh", "pclh", "clhub", "hclhub", "park")
 KINDS = (("lat", 64, "latency, 64 B"), ("rate", 64, "rate, 64 B"),
          ("comms", 64, "rate, 64 B, a communicator per thread"), ("bw", 1 << 20, "bandwidth, 1 MiB"))
 
 
-def parameters(weft):
-    """The names of weft's variables."""
-    done = subprocess.run([weft, "info", "--json"], capture_output=True, text=True)
-    return done.stdout if done.returncode == 0 else ""
-
-
-def variants(library):
-    """The library in each configuration."""
-    known = parameters(library.launch(1, True)[0].with_name("weft"))
-    one = {"WEFT_PT2PT_CONTEXTS": 1} if "WEFT_PT2PT_CONTEXTS" in known else {}
-    found = {"auto": {}, **({"auto, 1 context": one} if one else {})}
+def configurations():
+    """{name: weft's variables}"""
+    one = {"WEFT_PT2PT_CONTEXTS": 1}
+    found = {"auto": {}, "auto, 1 context": one}
     for lock in LOCKS:
-        for name, value in ((lock, 0), (f"{lock}-usc", 1)):
-            found[name] = {"WEFT_SYNC_LOCK": lock, "WEFT_SYNC_REACTIVATION": value, **one}
-    return [dataclasses.replace(library, name=name, env={**library.env, **env}) for name, env in found.items()]
+        for name, servers in ((lock, 0), (f"{lock}-usc", 1)):
+            found[name] = {"WEFT_SYNC_LOCK": lock, "WEFT_SYNC_SERVERS": servers, **one}
+    found["mtx-ksc"] = {**found["mtx-usc"], "WEFT_SYNC_SPIN_US": 0, "WEFT_SYNC_YIELD_US": 0}
+    return found
 
 
-def measure(run, args, library, program):
-    """[sample] as run.measure has them; "library" is the configuration."""
+def variants(library, names=None, more=None):
+    """The library in these configurations (default: each), with more variables."""
+    return [dataclasses.replace(library, name=name, env={**library.env, **env, **(more or {})})
+            for name, env in configurations().items() if names is None or name in names]
+
+
+def measure_locks(args, library, program):
+    """Results whose libraries are the configurations."""
     args = copy.copy(args)
     args.rows = ",".join(row for row in args.rows.split(",") if not row.endswith("_single"))
     args.sizes = ",".join(sorted({str(size) for _, size, _ in KINDS}))
-    configurations = variants(library)
-    programs = {each.name: program for each in configurations}
-    print(f"{len(configurations)} configurations of {library.name}", file=run.sys.stderr)
-    return run.measure(configurations, programs, {}, args)
+    each = variants(library)
+    print(f"{len(each)} configurations of {library.name}", file=sys.stderr)
+    samples, failures = measure.rounds(each, {one.name: program for one in each}, {}, args)
+    return results.collect({**args.about, "kind": "locks"}, samples, failures)
 
 
-def table(samples):
+def table(state):
     """{(kind, threads, bytes): {configuration: (median us, {count: median})}}"""
     cells = {}
-    for s in samples:
-        kind, threads = s["row"].split("_")
-        cells.setdefault((kind, int(threads[:-1]), s["bytes"]), {}).setdefault(s["library"], []).append(s)
-
-    def counts(all_of_one):
-        names = all_of_one[0].get("counts", {})
-        return {name: statistics.median(s["counts"][name] for s in all_of_one) for name in names}
-    return {key: {name: (statistics.median(us for s in own for us in s["us"]), counts(own))
-                  for name, own in by_name.items()} for key, by_name in cells.items()}
+    for (row, ranks, size), by_name in state.cells.items():
+        kind, threads = row.split("_")
+        counts = state.counts.get((row, ranks, size), {})
+        cells[kind, int(threads[:-1]), size] = {name: (statistics.median(own.values()), counts.get(name, {}))
+                                                for name, own in by_name.items()}
+    return cells
 
 
-def print_tables(samples):
-    for state in states.split(samples):
-        print_state(table(state.samples), state.title())
+def print_tables(found):
+    for state in found.states:
+        print_state(table(state), state.title())
 
 
 def print_state(cells, state):
@@ -70,15 +68,10 @@ def print_state(cells, state):
         if not threads:
             continue
         most = cells[kind, threads[-1], size]
-        names = next(iter(most.values()))[1]
+        names = [name for name in next(iter(most.values()))[1] if not name.endswith("_ns")]
         print(f"\n{state}\n{title}, us per message; at {threads[-1]} threads, per message:")
         print(f"{'':16}" + "".join(f"{f'{n} threads':>11}" for n in threads) + "".join(f"{name:>16}" for name in names))
         for name in most:
             row = [cells[kind, n, size].get(name) for n in threads]
             print(f"{name:16}" + "".join(f"{cell[0]:11.4g}" if cell else f"{'-':>11}" for cell in row) +
                   "".join(f"{most[name][1].get(count, 0):16.3g}" for count in names))
-
-
-def save(path, about, samples):
-    path.write_text(json.dumps({"about": about, "samples": samples}, separators=(",", ":")) + "\n")
-    return path

@@ -30,7 +30,7 @@ class Arguments(unittest.TestCase):
                 (["--rows", "lat,,bw"], "expected names"), (["--rows", ""], "expected names"), (["--only", ""], "expected names"),
                 (["--ranks", "two"], "from 1 to 4096"), (["--ranks", "2,"], "from 1 to 4096"), (["--ranks", ""], "from 1 to 4096"),
                 (["--ranks", "-2"], "--ranks"), (["--ranks", "0"], "from 1 to 4096"), (["--ranks", "2x"], "from 1 to 4096"),
-                (["--ranks", "99999999999999999999"], "from 1 to 4096"), (["--threads", "0"], "from 1 to 16"), (["--threads", "1,99"], "from 1 to 16"),
+                (["--ranks", "99999999999999999999"], "from 1 to 4096"), (["--threads", "0"], "from 1 to 64"), (["--threads", "1,99"], "from 1 to 64"),
                 (["--rounds", "0"], "from 1 to 10000"), (["--rounds", "2.5"], "from 1 to 10000"), (["--rounds", ""], "from 1 to 10000"),
                 (["--batches", "1000"], "from 1 to 101"), (["--batch-ms", "nan"], "from 0.001"), (["--batch-ms", "0"], "from 0.001"),
                 (["--limit-s", "x"], "from 0.001"), (["--limit-s", "1e999"], "from 0.001"), (["--limit-s", ""], "from 0.001"),
@@ -46,6 +46,9 @@ class Arguments(unittest.TestCase):
         self.assertEqual((args.ranks, args.rows, args.rounds, args.batch_ms), ([2, 8], "lat,bw", 3, 0.5))
         args = parse("threads", "--threads", "1,4", "--rows", "lat,bw")
         self.assertEqual((args.ranks, args.rows), ([2], "lat_1t,lat_4t,lat_single,bw_1t,bw_4t"))
+        self.assertEqual(parse("threads", "--threads", "2,32").rows, "lat_2t,lat_32t,rate_2t,rate_32t,comms_2t,comms_32t,bw_2t")
+        self.assertEqual(parse("threads", "--threads", "32", "--rows", "bw").rows, "bw_32t")  # there is none: refused later
+        self.assertEqual(parse("threads", "--threads", "2,32", "--figures").rows, "lat_2t,lat_32t,rate_2t,rate_32t")
         self.assertEqual(parse().ranks, [2, 4, 8])
 
     def test_rows(self):

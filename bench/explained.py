@@ -1,16 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Series of measurements: who runs which program with how many ranks, in alternating rounds; and
-what `weft explain` says of the same calls. For figures.py and regret.py."""
-import dataclasses
+"""What weft says of itself: its prices (`weft tune`) and its ways (`weft explain`). For figures.py and regret.py."""
 import json
 import os
-import statistics
 import subprocess
 import sys
 import time
 from pathlib import Path
 
-import run
 import states
 
 ACCESS_WAYS = 1.5  # the model's a, an access to a line that another core wrote, in ways of a line that distance.h times
@@ -19,88 +15,14 @@ COLLECTIVES = ["bcast", "reduce", "allreduce", "scan", "gather", "scatter", "all
                "reduce_scatter", "barrier"]
 
 
-@dataclasses.dataclass
-class Job:
-    """One program of one library: its rows are samples of `series`."""
-    series: str
-    library: object
-    ranks: int
-    program: Path
-    rows: str
-    options: list = None  # None: those of the bench programs
-    read: object = None   # text -> [{row, bytes, us: [us]}], for programs that print no JSON rows
-
-
-def with_variables(library, **variables):
-    return dataclasses.replace(library, env={**library.env, **variables})
-
-
-def job_rows(job, args):
-    """[{row, bytes, us: [us of a batch]}] and why there are none."""
-    if job.read is None:
-        options = job.options or ["-b", str(args.batches), "-t", str(args.batch_ms), "-l", str(args.limit_s),
-                                  "-m", str(args.max_bytes)] + (["-r", job.rows] if job.rows else [])
-        return run.run_job(job.library, job.ranks, job.program, options, args.timeout_s)
-    try:
-        done = subprocess.run(job.library.command(job.ranks, job.program) + job.options, capture_output=True,
-                              env=job.library.environment(), text=True, stdin=subprocess.DEVNULL,
-                              timeout=args.timeout_s)
-    except subprocess.TimeoutExpired:
-        return [], f"longer than {args.timeout_s} s"
-    if done.returncode != 0:
-        return [], f"exit {done.returncode}: {done.stderr[-300:]}"
-    return job.read(done.stdout), None
-
-
-def key_of(sample):
-    return sample["series"], sample["row"], sample["ranks"], sample["bytes"]
-
-
-class Samples:
-    """`values` {(series, row, ranks, bytes): [one median for each round]}, in the `state` that has most of them."""
-
-    def __init__(self):
-        self.state, self.values, self.failures = None, {}, {}
-
-    def take(self, jobs, args):
-        samples = []
-        for number in range(args.rounds):
-            print(f"round {number + 1} of {args.rounds}: {len(jobs)} jobs", file=sys.stderr)
-            turn = number * len(jobs) // args.rounds
-            for job in jobs[turn:] + jobs[:turn]:
-                if (job.series, job.ranks) in self.failures:
-                    continue
-                rows, reason = job_rows(job, args)
-                if reason:
-                    self.failures[job.series, job.ranks] = reason
-                    print(f"  {job.series}, {job.ranks} ranks: {reason}", file=sys.stderr)
-                samples += [{**row, "series": job.series, "ranks": job.ranks} for row in rows]
-        self.state = states.fullest(samples, key_of)
-        for sample in self.state.samples:
-            self.values.setdefault(key_of(sample), []).append(statistics.median(sample["us"]))
-
-    def curve(self, series, row, ranks):
-        """[[bytes, lower quartile, median, upper quartile]]"""
-        return sorted([size, *run.quartiles(values)] for (name, what, n, size), values in self.values.items()
-                      if (name, what, n) == (series, row, ranks))
-
-    def over_ranks(self, series, row):
-        return sorted([n, *run.quartiles(values)] for (name, what, n, _), values in self.values.items()
-                      if (name, what) == (series, row))
-
-    def median(self, series, row, ranks, size):
-        values = self.values.get((series, row, ranks, size))
-        return statistics.median(values) if values else None
-
-
-def tune(prefix, out):
+def tune(prefix, folder):
     """Measures this machine now, for this run only: the model is compared with what else is measured now."""
-    os.environ["XDG_CACHE_HOME"] = str((out / "cache").resolve())
+    os.environ["XDG_CACHE_HOME"] = str((folder / "cache").resolve())
     done = subprocess.run([Path(prefix).resolve() / "bin/weft", "tune"], capture_output=True, text=True)
     print(done.stdout.rstrip(), done.stderr.rstrip(), sep="\n", file=sys.stderr)
 
 
-def tune_in(state, prefix, out, explained):
+def tune_in(state, prefix, folder, explained):
     """Tunes again until the prices are those of the state in which the samples were taken; says how it went."""
     if not state.line_ns:
         return []
@@ -110,7 +32,7 @@ def tune_in(state, prefix, out, explained):
         if state.line_ns / states.FACTOR < price / ACCESS_WAYS < state.line_ns * states.FACTOR:
             return [f"{state.title()}; prices were measured there too"]
         time.sleep(1)
-        tune(prefix, out)
+        tune(prefix, folder)
     return [f"{state.title()}; prices were measured elsewhere (a = {price:.0f} ns): the model is not comparable"]
 
 
