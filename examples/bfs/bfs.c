@@ -269,7 +269,7 @@ static int64_t run(vertex root, struct courier* courier) {
   const int64_t wrong = check(root, &visited, &edges);
   if (g.rank == 0)
     printf(
-        "bfs: %d ranks x %d threads, %s: from %lld: %lld vertices, %lld edges in %.4f s, %.3g "
+        "bfs: %d ranks x %d threads, %s: from %lld: %lld vertices, %lld edges in %.6f s, %.3g "
         "TEPS: %s\n",
         g.size, g.threads, g.blocking ? "blocking" : "nonblocking", (long long)root,
         (long long)visited, (long long)edges, seconds, (double)edges / seconds,

@@ -205,7 +205,7 @@ int main(int argc, char** argv) {
   const int good = box.residual < 10 * tolerance && box.error < 1e-6;
   if (box.rank == 0)
     printf(
-        "hpccg: %d ranks x %d threads, %s: %d iterations in %.3f s (%.3f s in exchanges), residual "
+        "hpccg: %d ranks x %d threads, %s: %d iterations in %.6f s (%.6f s in exchanges), residual "
         "%.1e, "
         "largest error %.1e: %s\n",
         box.size, box.threads, box.blocking ? "blocking" : "nonblocking", box.iterations,

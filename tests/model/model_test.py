@@ -27,7 +27,8 @@ def errors(model, folder, defines, claim=None):
     code, text = run("spin", *defines, "-a", model, folder=folder)
     if code or not (folder / "pan.c").exists():
         sys.exit(f"spin cannot read {model.name} {' '.join(defines)}:\n{text}")
-    code, text = run("cc", "-O2", "-w", "-DNFAIR=3", *([] if claim else ["-DSAFETY", "-DNOCLAIM"]), "-o", "pan", "pan.c", folder=folder)
+    # To optimize a checker takes longer than it runs: 10 s and 0.7 s of waiting.pml, 1.3 s and 1.4 s as it is.
+    code, text = run("cc", "-O0", "-w", "-DNFAIR=3", *([] if claim else ["-DSAFETY", "-DNOCLAIM"]), "-o", "pan", "pan.c", folder=folder)
     if code:
         sys.exit(f"the checker of {model.name} does not compile:\n{text[-2000:]}")
     _, text = run("./pan", "-m1000000", *(["-a", "-f", "-N", claim] if claim else []), folder=folder)

@@ -11,7 +11,7 @@ import time
 
 PIECE = 60
 # Every piece after the first has another one.
-SETTINGS = ({}, {"WEFT_SYNC_LOCK": "hclhub", "WEFT_SYNC_BIAS": "2"}, {"WEFT_SYNC_REACTIVATION": "0"},
+SETTINGS = ({}, {"WEFT_SYNC_LOCK": "hclhub", "WEFT_SYNC_BIAS": "2"}, {"WEFT_SYNC_SERVERS": "0"},
             {"WEFT_SYNC_LOCK": "park", "WEFT_SYNC_SPIN_US": "0", "WEFT_SYNC_YIELD_US": "0"},
             {"WEFT_SHM_RING_CELLS": "64", "WEFT_SHM_RING_BYTES": "16384"}, {"WEFT_SYNC_LOCK": "pclh"},
             {"WEFT_MEMORY_CMA": "0", "WEFT_PT2PT_EAGER_MAX": "256"}, {"WEFT_SYNC_LOCK": "mtx"})
