@@ -200,11 +200,11 @@ bool has_threads(const Type& type) {
 }
 }  // namespace
 
-void retain(const Type& type) {
-  if (!type.predefined) add_owner(type, has_threads(type));
+void retain_own(const Type& type) {
+  add_owner(type, has_threads(type));
 }
 
-void release(const Type& type) {
+void release_own(const Type& type) {
   // A chain of types may be long: what dies is collected in a list instead of by recursion.
   std::vector<Type*> dying;
   const auto drop = [&](const Type& t) {

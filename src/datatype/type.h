@@ -123,8 +123,14 @@ inline Buffer writable(const ConstBuffer& b) {
 
 /// Keep a type alive while an operation uses it, and let it go (the last one destroys it). No
 /// effect on predefined types, which are constant.
-void retain(const Type& type);
-void release(const Type& type);
+void retain_own(const Type& type);
+void release_own(const Type& type);
+inline void retain(const Type& type) {
+  if (!type.predefined) retain_own(type);
+}
+inline void release(const Type& type) {
+  if (!type.predefined) release_own(type);
+}
 
 /// Copy bytes [offset, offset + n) of the packed form of `from` to `out`; n = min(max, what is
 /// left). Returns n. Any offset is legal. cost: no allocation.

@@ -249,6 +249,8 @@ bool push_queued(Engine& e, Peer& peer, Outgoing& item);
 void start_recv(Engine& e, P2p& recv);
 /// A new request for the user (references to type and communicator are counted).
 P2p* new_request(Engine& e, Comm& comm, bool is_send, const Buffer& buffer);
+/// The same of a receive, active, not started.
+P2p* new_recv(const Buffer& into, int source, int tag, Comm& comm);
 /// A request without communicator or buffer.
 P2p* new_plain_request(Engine& e);
 /// Make Engine::sent.
@@ -262,6 +264,8 @@ inline Request* request_of(MPI_Request handle) {
 
 // --- finishing ----------------------------------------------------------------------------------
 void complete(P2p& request, int error);
+/// One from or to MPI_PROC_NULL.
+void complete_null(P2p& request);
 /// A message of `bytes` was matched; its data follows in one or more pieces, in order.
 void begin_data(Engine& e, P2p& recv, const wire::Envelope& from, std::int64_t bytes);
 void add_data(Engine& e, P2p& recv, const void* piece, std::int64_t bytes);

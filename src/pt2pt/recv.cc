@@ -50,7 +50,10 @@ void add_data(Engine& e, P2p& recv, const void* piece, std::int64_t bytes) {
     if (recv.past_caches) [[unlikely]] {
       stream(e, recv, piece, n);
     } else if (recv.buffer.type->dense) [[likely]] {
-      std::memcpy(datatype::block(recv.buffer) + recv.moved, piece, static_cast<std::size_t>(n));
+      std::byte* const to = datatype::block(recv.buffer) + recv.moved;
+      const auto* const from = static_cast<const std::byte*>(piece);
+      const auto size = static_cast<std::size_t>(n);
+      n <= wire::inline_max ? copy_few(to, from, size) : (void)std::memcpy(to, from, size);
     } else {
       datatype::unpack(recv.buffer, recv.moved, piece, n);
     }
@@ -118,11 +121,13 @@ Err recv(const Buffer& into, int source, int tag, Comm& comm, MPI_Status* status
 }
 
 Err irecv(const Buffer& into, int source, int tag, Comm& comm, MPI_Request* out) {
-  WEFT_TRY(recv_init(into, source, tag, comm, out));
-  Request* request = reinterpret_cast<Request*>(*out);
-  const Err err = start(out);
-  request->persistent = false;
-  return err;
+  P2p* recv = new_recv(into, source, tag, comm);
+  *out = handle_of(recv);
+  if (source != MPI_PROC_NULL) [[likely]]
+    start_recv(*recv->engine, *recv);
+  else
+    complete_null(*recv);
+  return ok;
 }
 
 Request* post_recv(const Buffer& into, int source, int tag, Comm& comm) {

@@ -35,9 +35,7 @@ Err start_p2p(Request& request) {
   p.cancelled = false;
   p.error = MPI_SUCCESS;
   if (p.peer == MPI_PROC_NULL) {
-    p.source = MPI_PROC_NULL;
-    p.tag = MPI_ANY_TAG;
-    p.done = true;
+    complete_null(p);
     return ok;
   }
   if (!p.is_send) {
@@ -131,6 +129,12 @@ void make_shared_request(Engine& e) {
   e.sent->done = true;
 }
 
+void complete_null(P2p& request) {
+  request.source = MPI_PROC_NULL;
+  request.tag = MPI_ANY_TAG;
+  request.done = true;
+}
+
 void complete(P2p& request, int error) {
   Engine& e = *request.engine;
   request.error = error;
@@ -156,10 +160,15 @@ Err send_init(const ConstBuffer& what, int dest, int tag, Comm& comm, Mode mode,
   return ok;
 }
 
-Err recv_init(const Buffer& into, int source, int tag, Comm& comm, MPI_Request* out) {
+P2p* new_recv(const Buffer& into, int source, int tag, Comm& comm) {
   P2p* p = new_request(engine_for(comm, tag), comm, false, into);
   p->envelope = {comm.context, source, tag};
-  p->peer = source == MPI_PROC_NULL ? MPI_PROC_NULL : -1;
+  if (source == MPI_PROC_NULL) p->peer = MPI_PROC_NULL;
+  return p;
+}
+
+Err recv_init(const Buffer& into, int source, int tag, Comm& comm, MPI_Request* out) {
+  P2p* p = new_recv(into, source, tag, comm);
   p->persistent = true;
   p->active = false;
   p->done = true;

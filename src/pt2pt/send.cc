@@ -6,26 +6,11 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/copy.h"
 #include "pt2pt/engine.h"
 
 namespace weft::pt2pt {
 namespace {
-
-/// Up to 32 bytes without a call: two overlapping moves of the largest power of two that fits.
-inline void copy_inline(std::byte* to, const std::byte* from, std::size_t n) {
-  if (n >= 16) {
-    std::memcpy(to, from, 16);
-    std::memcpy(to + n - 16, from + n - 16, 16);
-  } else if (n >= 8) {
-    std::memcpy(to, from, 8);
-    std::memcpy(to + n - 8, from + n - 8, 8);
-  } else if (n >= 4) {
-    std::memcpy(to, from, 4);
-    std::memcpy(to + n - 4, from + n - 4, 4);
-  } else {
-    for (std::size_t i = 0; i < n; ++i) to[i] = from[i];
-  }
-}
 
 bool may_push(const Engine& e, const Peer& peer, Mode mode, std::int64_t bytes) {
   if ((bytes > e.eager_max && bytes > peer.eager_max) || mode == Mode::synchronous) return false;
@@ -67,7 +52,7 @@ bool push_eager(Engine& e, Peer& peer, const wire::Envelope& envelope, const Con
   if (!what.type->dense) [[unlikely]] {
     datatype::pack(what, 0, to, bytes);
   } else if (is_inline) {
-    copy_inline(to, datatype::block(what), static_cast<std::size_t>(bytes));
+    copy_few(to, datatype::block(what), static_cast<std::size_t>(bytes));
   } else {
     std::memcpy(to, datatype::block(what), static_cast<std::size_t>(bytes));
   }
