@@ -16,14 +16,14 @@
 namespace weft::coll {
 void Shared::show(const ConstBuffer& buffer, void* result) {
   static_assert(sizeof(Shown) <= inline_max);
-  make_room();
+  make_room(0);
   new (seat(rank_).payload) Shown{buffer, result};
 }
 
 /// The root says which way it is, the others where they want it, and the root when it is there.
 void Shared::bcast_direct(const Buffer& buffer, int root) {
   if (rank_ == root) {
-    reserve();
+    reserve(0);
     publish();
     wake_all();
     for (int i = 1; i < size_; ++i) {
@@ -32,7 +32,7 @@ void Shared::bcast_direct(const Buffer& buffer, int root) {
       if (all_agree()) move(Call::bcast, buffer, room_of(to, 0), buffer.bytes());
     }
     finish();
-    reserve();
+    reserve(0);
     publish();
     wake_all();
   } else {  // has begun, to see the way
@@ -174,7 +174,7 @@ void Shared::gather_direct(const ConstBuffer& send, const Blocks& recv, int root
     for (int i = 0; i < size_; ++i)
       if (i != rank_) await(i, 0);
   } else {
-    reserve();
+    reserve(0);
     await(root, 0);
     if (all_agree()) move(Call::gather, send, room_of(root, rank_), send.bytes());
     publish();
@@ -185,7 +185,7 @@ void Shared::gather_direct(const ConstBuffer& send, const Blocks& recv, int root
 
 void Shared::scatter_direct(const Blocks& send, const Buffer& recv, int root) {
   if (rank_ == root) {
-    reserve();
+    reserve(0);
     if (!is_in_place(recv.data)) datatype::copy(send[rank_], recv, recv.bytes());
     for (int i = 1; i < size_; ++i) {
       const int to = (rank_ + i) % size_;

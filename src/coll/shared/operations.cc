@@ -31,7 +31,7 @@ Err Shared::allreduce(const Operands& x) {
     return agreed();
   }
   auto* result = static_cast<std::byte*>(x.recv);
-  reserve();
+  reserve(bytes);
   std::memcpy(slot(rank_, bytes), operand(x), static_cast<std::size_t>(bytes));
   // A node folds its children, then those above it fold nodes: other bits than one after another.
   if (flat_ || (size_ > fan && comm_.coll->settings.reproducible)) {
@@ -59,7 +59,7 @@ Err Shared::allgather(const ConstBuffer& send, const Blocks& recv, std::int64_t 
     to == Place::direct ? allgather_direct(send, recv) : allgather_strips(send, recv, bytes);
     return agreed();
   }
-  reserve();
+  reserve(bytes);
   datatype::pack(contribution(send, recv[rank_]), 0, slot(rank_, bytes), bytes);
   arrive();
   if (!in_place) datatype::copy(send, recv[rank_], bytes);  // while the flags travel
@@ -81,7 +81,7 @@ Err Shared::alltoall(const Blocks& send, const Blocks& recv, std::int64_t bytes)
     to == Place::direct ? alltoall_direct(send, recv) : alltoall_strips(from, recv, bytes);
     return agreed();
   }
-  reserve();
+  reserve(total);
   for (int i = 0; i < size_; ++i)
     if (i != rank_) datatype::pack(from[i], 0, slot(rank_, total) + part(rank_, i) * bytes, bytes);
   arrive();
@@ -103,7 +103,7 @@ Err Shared::bcast(const Buffer& buffer, int root) {
       to == Place::direct ? bcast_direct(buffer, root) : bcast_pieces(buffer, root);
       return agreed();
     }
-    reserve();
+    reserve(bytes);
     datatype::pack(buffer, 0, slot(rank_, bytes), bytes);
     publish();
     wake_all();
@@ -139,14 +139,14 @@ Err Shared::reduce(const Operands& x, int root) {
     return agreed_with_writers();
   }
   if (rank_ != root) {
-    reserve();
+    reserve(bytes);
     std::memcpy(slot(rank_, bytes), x.send, static_cast<std::size_t>(bytes));
     publish();
     wake(root);
   } else {
     const void* own = x.send;
     if (is_in_place(own)) {  // the result must not overwrite it
-      reserve();
+      reserve(bytes);
       own = slot(rank_, bytes);
       std::memcpy(slot(rank_, bytes), x.recv, static_cast<std::size_t>(bytes));
     } else {
@@ -169,7 +169,7 @@ Err Shared::scan(Call call, const Operands& x) {
     scan_pieces(call, x);
     return agreed_with_writers();
   }
-  reserve();
+  reserve(bytes);
   std::memcpy(slot(rank_, bytes), operand(x), static_cast<std::size_t>(bytes));
   publish();
   for (int i = rank_ + 1; i < size_; ++i) wake(i);
@@ -193,7 +193,7 @@ Err Shared::reduce_scatter(Call call, const Operands& x, const Parts& parts, std
       size_ == 2 ? reduce_scatter_of_two(x, parts) : reduce_scatter_direct(x, parts);
     return agreed();
   }
-  reserve();
+  reserve(total);
   std::memcpy(slot(rank_, total), operand(x), static_cast<std::size_t>(total));
   come();
   const std::int64_t begin = parts.before(rank_) * x.type->size;
@@ -214,7 +214,7 @@ Err Shared::gather(const ConstBuffer& send, const Blocks& recv, int root, std::i
     return agreed_with_writers();
   }
   if (rank_ != root) {
-    reserve();
+    reserve(bytes);
     datatype::pack(send, 0, slot(rank_, bytes), bytes);
     publish();
     wake(root);
@@ -238,7 +238,7 @@ Err Shared::scatter(const Blocks& send, const Buffer& recv, int root, std::int64
     return agreed_with_writers();
   }
   if (rank_ == root) {
-    reserve();
+    reserve(total);
     for (int i = 0; i < size_; ++i)
       if (i != rank_)
         datatype::pack(send[i], 0, slot(rank_, total) + part(rank_, i) * bytes, bytes);

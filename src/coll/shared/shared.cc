@@ -3,11 +3,12 @@
 // Making and freeing a block, and the moves that all operations are made of: reserve, publish,
 // await, finish, meet.
 //
-// When may a seat be written again? In operation n a rank uses the seat of operation n - window,
+// When may a seat be written again? In operation n a rank uses that of operation n - seats_each_,
 // which others may still read. `known_` is a lower bound of what all have finished: after a meeting
 // m it is m - 1, since everybody came to m; otherwise it is the least of the numbers that ranks
 // publish at the end of each stream. They do not publish at the end of meetings: if no stream lies
-// between n - window and n, then n - 1 was a meeting and known_ is n - 2, or n - 3 between strips.
+// between n - seats_each_ and n, then n - 1 was a meeting and known_ is n - 2, or n - 3 between
+// strips.
 #include "coll/shared/shared.h"
 
 #include <algorithm>
@@ -24,6 +25,10 @@ constexpr std::uint32_t shared_names = 1U << 31;
 
 bool is_flat(const Comm& comm) {
   return !comm.engine->policy.crowded && comm.size() <= flat_max;
+}
+
+int seats_of(const Comm& comm) {
+  return seats_for(comm.engine->policy.crowded);
 }
 
 Cuts cuts_of(const Comm& comm) {
@@ -270,7 +275,7 @@ memory::BlockName Shared::block_name(const Comm& comm) {
 Shared* Shared::attach(Comm& comm) {
   const std::int64_t slot_bytes = slot_bytes_for(comm.engine->params->integer(P::coll_shared_max));
   if (slot_bytes == 0) return nullptr;
-  const BlockLayout at(comm.size(), slot_bytes, cuts_of(comm));
+  const BlockLayout at(comm.size(), seats_of(comm), slot_bytes, cuts_of(comm));
   const std::uint64_t offset =
       comm.engine->job->shared_block(block_name(comm), at.total, at.zeroed(), comm.size());
   return offset == 0 ? nullptr : new Shared(comm, offset, slot_bytes);
@@ -285,11 +290,12 @@ Shared::Shared(Comm& comm, std::uint64_t offset, std::int64_t slot_bytes)
       header_(*reinterpret_cast<BlockHeader*>(engine_.job->at(offset))),
       slot_bytes_(slot_bytes),
       flat_(is_flat(comm)),
+      seats_each_(seats_of(comm)),
       cuts_(cuts_of(comm)),
       direct_(engine_.hosts_all(comm.group->members)),
       choices_(choices_of(comm)) {
   std::byte* block = engine_.job->at(offset);
-  const BlockLayout at(size_, slot_bytes_, cuts_);
+  const BlockLayout at(size_, seats_each_, slot_bytes_, cuts_);
   meeting_ = reinterpret_cast<Seat*>(block + at.meeting);
   meeting_slot_ = block + at.meeting_slot;
   nodes_ = reinterpret_cast<Node*>(block + at.nodes);

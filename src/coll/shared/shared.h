@@ -58,7 +58,7 @@ class Shared {
 
   /// Has `rank` filled its seat of an operation that this rank has not begun? Then what it does.
   std::optional<std::uint64_t> ahead(int rank) const {
-    const Seat& theirs = seats_[rank * window + static_cast<int>((now_ + 1) % window)];
+    const Seat& theirs = seat(rank, now_ + 1);
     if (theirs.turn.load(std::memory_order_acquire) <= now_) return {};
     return theirs.what;
   }
@@ -87,7 +87,12 @@ class Shared {
  private:
   Shared(Comm& comm, std::uint64_t offset, std::int64_t slot_bytes);
 
-  Seat& seat(int rank) const { return seats_[rank * window + static_cast<int>(now_ % window)]; }
+  Seat& seat(int rank) const { return seat(rank, now_); }
+  Seat& seat(int rank, std::uint64_t number) const {
+    const auto turn =
+        static_cast<std::uint32_t>(number) & (static_cast<std::uint32_t>(seats_each_) - 1);
+    return seats_[rank * seats_each_ + static_cast<int>(turn)];
+  }
   /// The places of an operation, for slots and pieces, are counted from the rank `first_`.
   int place(int rank) const {
     const int n = rank - first_;
@@ -157,15 +162,17 @@ class Shared {
     other_ = what;
     other_rank_ = rank;
   }
-  /// Begin the next operation; make sure that this rank's seat of it is free; both.
+  /// Begin the next operation; make sure that this rank's seat of it is free, and its place if it
+  /// writes more `bytes` than the seat's line holds; both.
   void begin() { ++now_; }
-  void reserve() {
+  void reserve(std::int64_t bytes) {
     begin();
-    make_room();
+    make_room(bytes);
   }
-  void make_room() {
-    if (now_ - known_ > window) [[unlikely]]
-      wait_until_finished(now_ - window);
+  void make_room(std::int64_t bytes) {
+    const auto ahead = static_cast<std::uint64_t>(bytes > inline_max ? window : seats_each_);
+    if (now_ - known_ > ahead) [[unlikely]]
+      wait_until_finished(now_ - ahead);
   }
   /// Whose part a wait is for: one rank's, or that of all who lack it. For who asks why nobody
   /// moves.
@@ -210,14 +217,14 @@ class Shared {
   /// the old lines are still in their caches: a look too early costs more than a pause (a barrier
   /// 67 ns, with the pause 45; 2 near cores, 2026-11-22).
   void meet_again() {
-    reserve();
+    reserve(0);
     arrive();
     if (flat_) sync::pause();
     await_all();
     met();
   }
   bool meet_and_agree() {
-    reserve();
+    reserve(0);
     const bool agree = come_and_agree();
     met();
     return agree;
@@ -330,7 +337,8 @@ class Shared {
   const std::uint64_t offset_;
   BlockHeader& header_;
   const std::int64_t slot_bytes_;
-  const bool flat_;  // everybody looks at everybody; else the last one to arrive works for all
+  const bool flat_;       // everybody looks at everybody; else the last one to arrive works for all
+  const int seats_each_;  // a power of two
   const Cuts cuts_;
   const bool direct_;  // all are ranks of this process
   Choices& choices_;
