@@ -8,7 +8,7 @@
 // nothing left waits for them then, else it takes the ring. A long piece in the ring tells the
 // receiver that the sender is short of fragments, and it gives back all.
 //
-// A piece shorter than `smallest_piece` takes an own fragment only while the peer answers in them:
+// A piece shorter than `long_piece` takes an own fragment only while the peer answers in them:
 // one way the ring is faster. Measured, 2-core EPYC (512 KiB L2), 2026-11-23, 1 KiB: there and back
 // in a fragment 0.97 of the time in the ring (far cores 0.78), one way 1.3 (far 1.2).
 #include <algorithm>
@@ -72,7 +72,7 @@ void keep(Engine& e, Peer& peer, std::uint32_t name) {
 }  // namespace
 
 bool claim_long_piece(Engine& e, Peer& peer, std::uint32_t bytes, shm::Claim* out) {
-  const bool is_long = bytes >= smallest_piece;
+  const bool is_long = bytes >= long_piece;
   const bool answers = peer.borrowed != nullptr && peer.borrowed->fragments.has_one();
   const bool lends = (is_long || peer.lent < unanswered) && e.fragments.has_one();
   if (bytes > shm::Fragments::bytes || !(answers || lends)) {
@@ -96,7 +96,7 @@ void write_piece(Engine& e, Peer& peer, const ConstBuffer& from, std::int64_t at
                  const shm::Claim& to) {
   constexpr std::uint32_t near_looks = 8, far_looks = 64;  // one of so many pieces is measured
   constexpr double newest = 0.5, more = 1.5;
-  if (!to.cold || n < smallest_piece || !from.type->dense) {
+  if (!to.cold || n < long_piece || !from.type->dense) {
     datatype::pack(from, at, to.payload, n);
     return;
   }
@@ -120,7 +120,7 @@ const std::byte* piece_at(const Engine& e, const wire::Cell& cell) {
 void piece_is_read(Engine& e, const wire::Cell& cell) {
   Peer& peer = e.peer(static_cast<std::int32_t>(cell.sender));
   if (cell.units != 0) {
-    const bool is_short_of_fragments = cell.piece >= smallest_piece && peer.borrowed != nullptr;
+    const bool is_short_of_fragments = cell.piece >= long_piece && peer.borrowed != nullptr;
     if (!is_short_of_fragments) return;
     peer.borrowed->fragments.drop_all();
     give_back_or_queue(e, peer, true);

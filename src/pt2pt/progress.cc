@@ -286,8 +286,7 @@ void Engine::open(memory::Job& the_job, int rank, const Params& the_params, Coun
   memory_line_ns = known.memory.b * 1e9;
   eager_max = params->integer(P::pt2pt_eager_max);
   if (eager_max < 0) eager_max = 32 << 10;
-  single_max = std::min<std::int64_t>(smallest_piece, inbox.payload_max());
-  piece_max = std::min<std::int64_t>(largest_piece, inbox.payload_max());
+  piece_max = std::min<std::int64_t>(shm::Fragments::bytes, inbox.payload_max());
   fragment_min = fragments.count() > 0 ? shortest_in_fragment : INT64_MAX;
   unexpected_max = params->integer(P::pt2pt_unexpected_max);
   kernel_copy_min = policy.crowded ? 0 : params->integer(P::pt2pt_kernel_copy_min);

@@ -22,7 +22,7 @@ bool try_send(Engine& e, Peer& peer, P2p& send) {
   if (send.moved > 0 || send.cookie != 0) return push_pieces(e, peer, send);
   const std::int64_t bytes = send.buffer.bytes();
   if (!may_push(e, peer, send.mode, bytes)) return push_offer(e, peer, send);
-  if (bytes > e.single_max) {
+  if (bytes > e.piece_max) {
     send.total = bytes;
     return push_pieces(e, peer, send);
   }
@@ -53,8 +53,10 @@ bool push_eager(Engine& e, Peer& peer, const wire::Envelope& envelope, const Con
     datatype::pack(what, 0, to, bytes);
   } else if (is_inline) {
     copy_few(to, datatype::block(what), static_cast<std::size_t>(bytes));
-  } else {
+  } else if (bytes < long_piece) {
     std::memcpy(to, datatype::block(what), static_cast<std::size_t>(bytes));
+  } else {
+    write_piece(e, peer, what, 0, bytes, claim);
   }
   cell.envelope = envelope;
   cell.sender = static_cast<std::uint32_t>(e.world_rank);
@@ -78,8 +80,9 @@ bool push_eager(Engine& e, Peer& peer, const wire::Envelope& envelope, const Con
 }
 
 bool push_pieces(Engine& e, Peer& peer, P2p& send) {
-  const std::int64_t piece =
-      std::min(std::clamp(send.total / 2, smallest_piece, largest_piece), e.piece_max);
+  const std::int64_t pieces = (send.total + e.piece_max - 1) / e.piece_max;
+  // All are about as long; whole lines.
+  const std::int64_t piece = ((send.total + pieces - 1) / pieces + 63) / 64 * 64;
   while (send.moved < send.total) {
     const std::int64_t n = std::min(piece, send.total - send.moved);
     shm::Claim claim;
@@ -141,7 +144,7 @@ Err send(const ConstBuffer& what, int dest, int tag, Comm& comm, Mode mode) {
   Peer& peer = e.peer(world);
   const std::int64_t bytes = what.bytes();
   const wire::Envelope envelope = envelope_of(comm, tag, Space::user);
-  if (bytes <= e.single_max && peer.queue.empty() && may_push(e, peer, mode, bytes) &&
+  if (bytes <= e.piece_max && peer.queue.empty() && may_push(e, peer, mode, bytes) &&
       push_eager(e, peer, envelope, what, bytes)) [[likely]]
     return ok;
   P2p operation;
@@ -163,7 +166,7 @@ Err isend(const ConstBuffer& what, int dest, int tag, Comm& comm, Mode mode, MPI
   if (dest != MPI_PROC_NULL && mode != Mode::buffered) [[likely]] {
     Peer& peer = e.peer(comm.peers()[static_cast<std::size_t>(dest)]);
     const std::int64_t bytes = what.bytes();
-    if (bytes <= e.single_max && peer.queue.empty() && may_push(e, peer, mode, bytes) &&
+    if (bytes <= e.piece_max && peer.queue.empty() && may_push(e, peer, mode, bytes) &&
         push_eager(e, peer, envelope_of(comm, tag, Space::user), what, bytes)) [[likely]] {
       *out = reinterpret_cast<MPI_Request>(static_cast<Request*>(e.sent));
       return ok;

@@ -10,7 +10,7 @@
 namespace weft::pt2pt {
 namespace {
 
-constexpr std::int64_t piece = smallest_piece, short_piece = 1024;
+constexpr std::int64_t piece = long_piece, short_piece = 1024;
 
 struct Lending : testing::Test {
   // 40 fragments each, and everything up to 1 MiB is pushed.
