@@ -111,6 +111,8 @@ def plan(args, libs, program, work, explained, notes):
             jobs.append(job_lists.Job(lib.name, lib, n, program[lib.name], rows))
     for lib in variants:
         jobs.append(job_lists.Job(lib.name, lib, ranks, program["openmpi"], "bcast,reduce,allreduce"))
+    lines = libraries.build([thread], HERE / "lines/main.c", work)[thread.name]
+    jobs.append(job_lists.Job("lines", thread, 2, lines, "", ["-b", str(args.batches)]))
     loops, loops_program = openmp(work)
     if loops is None:
         notes.append("no C compiler with OpenMP")
@@ -148,6 +150,13 @@ def library_figure(number, title, row, names, state, ranks):
     figure = Figure(number, f"{title}, {ranks} ranks")
     for name in names:
         figure.add("measured", name, state.curve(name, row, ranks))
+    return figure
+
+
+def lines_figure(state):
+    figure = Figure("15, 17", "reading a line that was just written, by the size of all that was")
+    for row, writer in (("own", "by this core"), ("other", "by another core")):
+        figure.add("measured", writer, state.curve("lines", row, 2))
     return figure
 
 
@@ -233,6 +242,7 @@ def all_figures(args, state, explained, names, counts, notes, errors):
         modelled_figure("13", "tiled reductions", "reduce", TILED, explained, *magny),
         ways_figure("14, 21", "allreduce, ways of weft", "allreduce", explained.ways("allreduce", ranks), state,
                     explained, ranks),
+        lines_figure(state),
         library_figure("14, 22", "allreduce, libraries", "allreduce", names, state, ranks),
         model_figure(state, explained, ranks, errors),
         choice_figure(explained, *westmere),

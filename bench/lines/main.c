@@ -3,8 +3,8 @@
    core of the last rank has just written (row `other`), by the size of what was written (figures 15
    and 17 of Li, Hoefler, Snir, HPDC 2013). For two or more ranks that are threads of one process.
 
-     main [-b batches]    prints JSON rows as rows.h says; us: of one line */
-#include "rows.h"
+     main [-b batches]    prints JSON rows, as rows.h says; us: of one line */
+#include "../rows.h"
 
 enum { least = 4 << 10, most = 64 << 20, line = 64, reads_least = 1 << 14 };
 
