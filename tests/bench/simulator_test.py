@@ -25,7 +25,7 @@ def run(program, curve, threads, **options):
 
 @functools.cache
 def latency(curve, threads):
-    return run("latency", curve, threads, rounds=96)
+    return run("latency", curve, threads, rounds=192)  # of 96 the first, when all queue up, are a part
 
 
 @functools.cache
@@ -77,7 +77,8 @@ class Order(unittest.TestCase):
 
     def test_reactivation_helps_latency(self):  # figure 8a
         self.assertGreater(latency("CLH", 24)["us"], 3 * latency("CLH-USC", 24)["us"])
-        self.assertGreater(latency("P-CLH", 24)["us"], latency("P-CLH-USC", 24)["us"])
+        self.assertGreater(latency("P-CLH", 12)["us"], 1.3 * latency("P-CLH-USC", 12)["us"])
+        self.assertGreater(latency("P-CLH", 24)["us"], 1.02 * latency("P-CLH-USC", 24)["us"])
         counters = latency("HCLHub-USC", 24)["rank 1"]["counters"]
         woken = counters.get("signals", 0) + counters.get("servers", 0)
         self.assertLessEqual(woken, 1.1, "one wake-up per message")
@@ -115,7 +116,7 @@ class Order(unittest.TestCase):
             self.assertGreater(slow, fast)
 
     def test_the_same_run_gives_the_same_numbers(self):
-        again = simulator.run("latency", MACHINE, modelled.curves()["HCLHub-USC"], threads=12, rounds=96)
+        again = simulator.run("latency", MACHINE, modelled.curves()["HCLHub-USC"], threads=12, rounds=192)
         self.assertEqual(latency("HCLHub-USC", 12), again)
 
 
