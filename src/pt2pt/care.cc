@@ -68,16 +68,17 @@ bool look_after_others(Engine& e, bool all) {
   return goes_on;
 }
 
-void begin_sleep(Engine& e) {
+bool begin_sleep(Engine& e) {
   Contexts& all = *e.contexts;
-  e.inbox.parked().store(name_of(e), std::memory_order_seq_cst);
-  if (!all.several()) return;
+  const std::uint32_t before = e.inbox.parked().exchange(name_of(e), std::memory_order_seq_cst);
+  if (!all.several()) return before == 0;
   all.asleep.fetch_add(1, std::memory_order_seq_cst);
   for (Engine* other : all.engines) {
     if (other == &e || !wants_care(*other)) continue;
     std::uint32_t nobody = 0;
     other->inbox.parked().compare_exchange_strong(nobody, name_of(e), std::memory_order_seq_cst);
   }
+  return before == 0;
 }
 
 void end_sleep(Engine& e) {

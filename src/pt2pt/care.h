@@ -79,8 +79,9 @@ void leave_contexts(Contexts& all);
 /// Look after other contexts than `e` that need it; the caller holds no context's lock. `all`: wait
 /// for their locks. True if one of them has to be looked after again, which nobody tells.
 bool look_after_others(Engine& e, bool all);
-/// Steps 1 and 2 above, and their opposite. By the server of `e`.
-void begin_sleep(Engine& e);
+/// Steps 1 and 2 above, and their opposite. By a server of `e`. True if nobody was named in its own
+/// context's word.
+bool begin_sleep(Engine& e);
 void end_sleep(Engine& e);
 /// A thread has ended its wait in `e`, with the lock.
 void leave_waiting(Engine& e);

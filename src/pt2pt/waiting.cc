@@ -136,16 +136,20 @@ bool crowded(const Engine& e, const Waiting& me) {
   return e.policy.crowded || others >= e.waiters.cpus || e.waiters.cpus < 2;
 }
 
-/// Sleep until news in the mailbox; not if there are any after announcing it.
+/// Sleep until news in the mailbox; not if there are any after announcing it. Another server that
+/// has announced its sleep may have been woken before it is in the kernel: to name oneself would
+/// make it sleep after all. So who finds the word empty then wakes it once more.
+/// tests/model/waiting.pml
 void sleep_at_mailbox(Engine& e, Waiting& me, sync::Waiter& waiter) {
   sync::ParkWord& word = e.inbox.parked();
   name_thread(me);
   ++e.waiters.sleeping;
   ++e.waiters.blocked;
-  begin_sleep(e);
+  const bool woke_another = begin_sleep(e) && e.waiters.sleeping > 1;
+  if (woke_another) e.inbox.wake();
   waiter.barrier();
   look_for(e, me.awaited);
-  const bool news = me.done() || ask_watchers(e) || e.inbox.poll() != nullptr;
+  const bool news = woke_another || me.done() || ask_watchers(e) || e.inbox.poll() != nullptr;
   const std::int64_t limit_ns = news ? 0 : me.note.before_sleep(e, me.awaited);
   if (news || must_look(e)) {
     // Without reactivation another thread may still rely on the word.

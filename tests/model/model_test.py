@@ -3,7 +3,7 @@
 """Checks a model with spin: model_test.py park.pml
 
 It must hold in all its states: no assertion fails, nobody waits for ever, and what `ltl` says is so
-under a fair scheduler. And the checker must find a fault with each -DNAME of which the model's head
+under a fair scheduler; also with each -DNAME of which the model's head says that it `holds`. And the checker must find a fault with each -DNAME of which the model's head
 says that it `shows` something: a model that cannot fail shows nothing.
 """
 import re
@@ -47,15 +47,17 @@ def main(path):
     wrong = 0
     with tempfile.TemporaryDirectory(prefix="model-") as name:
         folder = Path(name)
-        cases = [([], None)] + [([], claim) for claim in re.findall(r"^ltl (\w+)", text, re.M)]
-        cases += [([define], None) for define in re.findall(r"(-D\w+) shows", text)]
-        if len(cases) == 1:
+        claims = [None] + re.findall(r"^ltl (\w+)", text, re.M)
+        forms = [[]] + [[define] for define in re.findall(r"(-D[\w=]+) holds", text)]
+        faults = re.findall(r"(-D\w+) shows", text)
+        if not faults:
             sys.exit(f"{model.name} names no -DNAME that shows a fault")
-        for number, (defines, claim) in enumerate(cases):
+        cases = [(form, claim, False) for form in forms for claim in claims] + [([fault], None, True) for fault in faults]
+        for number, (defines, claim, is_fault) in enumerate(cases):
             found, states = errors(model, folder / str(number), defines, claim)
-            good = bool(found) == bool(defines)
+            good = bool(found) == is_fault
             wrong += not good
-            print(f"{'ok' if good else 'WRONG'}: {model.name} {' '.join(defines)}{claim or ''}: {found} errors, {states} states")
+            print(f"{'ok' if good else 'WRONG'}: {model.name} {' '.join([*defines, claim or ''])}: {found} errors, {states} states")
     return 1 if wrong else 0
 
 

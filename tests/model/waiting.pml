@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Selective reactivation (src/pt2pt/waiting.cc): several threads of a rank in blocking calls. One,
- * the server, looks after messages; the others sleep until what each waits for is complete, or until
- * the server that leaves hands its role over. Thread 0 waits for two requests at once, thread 1 for a
+ * Selective reactivation (src/pt2pt/waiting.cc): several threads of a rank in blocking calls. One or
+ * more, the servers, look after messages; the others sleep until what each waits for is complete, or
+ * until a server that leaves hands its role over. Thread 0 waits for two requests at once, thread 1 for a
  * generalized one that another thread (worker) completes, thread 2 for a message that it only probes
  * for (a watcher). The worker also takes messages out of the mailbox, the sleeping server's too.
  * One of those that wait for a signal is the deputy, who is awake: a server that leaves tells nobody
@@ -14,23 +14,34 @@
  * No deadlock: no wake-up is lost. No thread is woken in vain: the assertion. And with a fair
  * scheduler every thread ends, whoever serves: `all_end`.
  *
+ * -DSERVERS=2 holds too: of three threads two may be servers at once.
  * -DNO_HANDOVER shows that a server that leaves must name another.
  * -DNO_LAST_LOOK shows that the server must look once more after announcing its sleep.
  * -DNO_WAKE shows that who completes what the sleeping server waits for must wake it.
  * -DCOUNT_ONE shows that a thread which waits for two must not be signalled at the first.
+ * -DNAME_OVER shows that of two servers one must not announce its sleep over a wake-up that the other
+ * may not have met yet (with SERVERS 2).
  * -DTIRED shows that a deputy which goes to sleep must look whether there is a server.
  * -DSIGNALLED shows that who signals a deputy that is to follow the server must name another.
  */
 #define THREADS 3
 #define WATCHER 2
 #define NOBODY 9
+#ifndef SERVERS
+#ifdef NAME_OVER
+#define SERVERS 2
+#else
+#define SERVERS 1
+#endif
+#endif
 
 byte need[THREADS], got[THREADS];   /* requests, complete ones */
 byte inbox[THREADS];                /* messages for each that nobody has looked at */
 byte pending[THREADS];              /* completions until the thread is to be woken */
 bit named[THREADS], listed[THREADS], given[THREADS];
-byte server = NOBODY, deputy = NOBODY;
-bit vacant = 0;                     /* the server has left, and nobody was told */
+bit serves[THREADS];
+byte servers = 0, deputy = NOBODY;
+bit vacant = 0;                     /* a server has left, and nobody was told */
 byte sleeping = 0;                  /* threads at the park word, or about to be */
 bit word = 0, in_kernel[THREADS];
 byte ended = 0;
@@ -49,22 +60,25 @@ inline leave_list(t) {
   if :: deputy == t -> deputy = NOBODY :: else fi
 }
 
-inline make_server(t) { server = t; vacant = 0 }
+#define wants_server (servers < SERVERS)
+
+inline make_server(t) { serves[t] = 1; servers++; vacant = 0 }
+inline name(t) { make_server(t); leave_list(t); given[t] = 1 }
 
 inline name_server() {
 #ifdef NO_HANDOVER
-  make_server(NOBODY);
+  vacant = 0;
 #else
   if
-  :: deputy != NOBODY -> server = NOBODY; vacant = 1
-  :: deputy == NOBODY ->
+  :: deputy != NOBODY -> vacant = 1
+  :: else ->
+     vacant = 0;
      if
-     :: listed[0] -> make_server(0)
-     :: listed[1] -> make_server(1)
-     :: !listed[0] && !listed[1] && listed[WATCHER] -> make_server(WATCHER)
-     :: !listed[0] && !listed[1] && !listed[WATCHER] -> make_server(NOBODY)
-     fi;
-     if :: server != NOBODY -> leave_list(server); given[server] = 1 :: else fi
+     :: listed[0] -> name(0)
+     :: listed[1] -> name(1)
+     :: !listed[0] && !listed[1] && listed[WATCHER] -> name(WATCHER)
+     :: else
+     fi
   fi
 #endif
 }
@@ -97,7 +111,7 @@ inline deliver(t) {
   if :: complete && listed[t] -> give_signal(t) :: else fi;
 #ifndef NO_WAKE
   if
-  :: sleeping > 0 && (complete && t == server || listed[WATCHER] || server == WATCHER) -> wake()
+  :: sleeping > 0 && (complete && serves[t] || listed[WATCHER] || serves[WATCHER]) -> wake()
   :: else
   fi
 #endif
@@ -120,7 +134,7 @@ inline ask_watchers() {
 inline end_if_done() {
   if
   :: is_done(me) ->
-     if :: server == me -> name_server() :: else fi;
+     if :: serves[me] -> serves[me] = 0; servers--; name_server() :: else fi;
      ended++;
      over = 1
   :: else
@@ -128,28 +142,28 @@ inline end_if_done() {
 }
 
 proctype thread(byte me) {
-  bit complete, over = 0, sleeps;
+  bit complete, over = 0, sleeps, woke_another;
   atomic { progress() };
   do
-  :: atomic { !over && server != NOBODY && server != me && !is_done(me) ->
+  :: atomic { !over && !wants_server && !serves[me] && !is_done(me) ->
        given[me] = 0; listed[me] = 1; name_thread(me);
        if :: deputy == NOBODY -> deputy = me :: else fi };
      do                                                 /* wait_for_signal() */
      :: given[me] -> break
-     :: atomic { deputy == me && vacant -> leave_list(me); make_server(me) }; break
+     :: atomic { deputy == me && vacant && wants_server -> leave_list(me); make_server(me) }; break
      :: atomic { deputy == me ->                        /* goes to sleep */
           deputy = NOBODY;
 #ifndef TIRED
-          if :: vacant -> leave_list(me); make_server(me); given[me] = 1 :: else fi
+          if :: wants_server -> leave_list(me); make_server(me); given[me] = 1 :: else fi
 #endif
         }
      od;
      atomic {
        named[me] = 0;
-       assert(is_done(me) || server == me || me == WATCHER)
+       assert(is_done(me) || serves[me] || me == WATCHER)
      }
-  :: atomic { !over && (server == NOBODY || server == me || is_done(me)) ->
-       if :: server == NOBODY && !is_done(me) -> make_server(me) :: else fi;
+  :: atomic { !over && (wants_server || serves[me] || is_done(me)) ->
+       if :: wants_server && !serves[me] && !is_done(me) -> make_server(me) :: else fi;
        end_if_done() };
      do
      :: over -> break
@@ -157,12 +171,20 @@ proctype thread(byte me) {
      :: atomic { !over ->                               /* sleep_at_mailbox() */
           name_thread(me);
           sleeping++;
+          woke_another = (!word && sleeping > 1);
           word = 1;
+#ifndef NAME_OVER
+          if :: woke_another -> wake() :: else fi;
+#endif
 #ifndef NO_LAST_LOOK
           progress();
           ask_watchers();
 #endif
+#ifdef NAME_OVER
           sleeps = !is_done(me);
+#else
+          sleeps = !is_done(me) && !woke_another;
+#endif
           if :: !sleeps && sleeping == 1 -> word = 0 :: else fi };
         if
         :: sleeps ->
