@@ -7,6 +7,7 @@ all alike. The samples go into a file; a table of best peer / weft (above 1: wef
 plot are made from it, and again later with --from.
 """
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -135,6 +136,7 @@ def run(args):
 
 
 def main():
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # who reads the tables may stop early
     args = arguments.parse(__doc__, PROGRAMS)
     paths = [Path(file) for file in args.files] if args.files else run(args)
     return max([show(path, args) for path in paths])
