@@ -98,7 +98,7 @@ class Entry {
   Entry& operator=(const Entry&) = delete;
 
   /// Are the requests that the call is about of several contexts?
-  bool across() const { return across_; }
+  bool several_contexts() const { return several_contexts_; }
   /// An error if the function may not be called now: then nothing else may be done.
   Err status() const { return status_; }
   /// Parameter abi.check: are arguments checked? The hint lays out a right call straight on.
@@ -162,7 +162,7 @@ class Entry {
 
   Fn fn_;
   Frame frame_ = Frame::none;
-  bool across_ = false, measured_;
+  bool several_contexts_ = false, measured_;
   Rank* rank_;
   // If the frame is whole:
   Place place_;             // whose lock it took

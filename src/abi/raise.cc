@@ -50,7 +50,7 @@ object::Comm* without_object(const object::Store& store) {
 
 void Entry::enter(Place place, When when) {
   frame_ = Frame::whole;
-  across_ = place.lock == nullptr;
+  several_contexts_ = place.lock == nullptr;
   place_ = when == When::always || rank_->engine.lock.enabled() ? place : Place{};
   // A call inside of another one (from a callback) is part of it.
   const bool timed = place_.engine != nullptr && place_.lock->measures() && !place_.lock->is_mine();

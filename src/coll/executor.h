@@ -7,8 +7,8 @@
 #pragma once
 
 #include "coll/schedule.h"
-#include "pt2pt/note.h"
 #include "pt2pt/pt2pt.h"
+#include "pt2pt/wait_note.h"
 
 namespace weft::coll {
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Finishing requests that are complete, for the calls whose requests are all of one context, which
-// the caller has locked (wait.cc, Scope = Held), and for those whose requests are not (across.cc,
-// Scope = Inside: each request under the lock of its own context).
+// the caller has locked (wait.cc, Scope = Held), and for those whose requests are not
+// (several_contexts.cc, Scope = Inside: each request under the lock of its own context).
 #pragma once
 
 #include <cstdio>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The communication engine of a rank, or of one of its contexts (care.h): its mailbox, its view of
-// each peer, the match queues, and the requests in flight. Everything here is guarded by its lock;
-// what other ranks touch is in shm/mailbox.h. Who does what: send.cc starts sends, recv.cc starts
-// receives, match.h pairs them, transfer.cc moves large messages, progress.cc looks into the
+// The communication engine of a rank, or of one of its contexts (contexts.h): its mailbox, its view
+// of each peer, the match queues, and the requests in flight. Everything here is guarded by its
+// lock; what other ranks touch is in shm/mailbox.h. Who does what: send.cc starts sends, recv.cc
+// starts receives, match.h pairs them, transfer.cc moves large messages, progress.cc looks into the
 // mailbox and waits.
 #pragma once
 
@@ -20,7 +20,7 @@
 #include "base/trace.h"
 #include "hang/watch.h"
 #include "memory/peer.h"
-#include "pt2pt/care.h"
+#include "pt2pt/contexts.h"
 #include "pt2pt/match.h"
 #include "pt2pt/pt2pt.h"
 #include "pt2pt/waiting.h"
@@ -71,16 +71,17 @@ struct P2p : Request, Outgoing, Posted {
   std::int32_t peer = -1;  // world rank: destination, or source once matched
   Link<P2p> copy_link;     // in Engine::shown or Engine::left
   std::uint32_t job = 0;
-  std::int64_t chunk = 0;             // of a receive whose buffer is shown: bytes of a chunk,
-  std::uint32_t offer = 0;            // the number of the offer;
-  std::uint32_t seen = 0;             // left to the sender: chunks that were handed out
-  std::int64_t seen_ns = 0;           // at this time
-  std::int64_t total = 0;             // bytes that will cross
-  std::int64_t moved = 0;             // bytes that crossed in pieces
-  std::uint64_t cookie = 0;           // of a large send: the receiver's name for its request
-  P2p* pair[2] = {};                  // of a half of an MPI_Isendrecv: the whole; of that: its
-                                      // halves of the same context, while under way. Of a buffered
-                                      // send: its copy, while under way; of that: the send
+  std::int64_t chunk = 0;    // of a receive whose buffer is shown: bytes of a chunk,
+  std::uint32_t offer = 0;   // the number of the offer;
+  std::uint32_t seen = 0;    // left to the sender: chunks that were handed out
+  std::int64_t seen_ns = 0;  // at this time
+  std::int64_t total = 0;    // bytes that will cross
+  std::int64_t moved = 0;    // bytes that crossed in pieces
+  std::uint64_t cookie = 0;  // of a large send: the receiver's name for its request
+  // Requests that belong together while they are under way. MPI_Isendrecv is three: its send and
+  // its receive (the halves) point at the whole, the whole at those halves of its own context. A
+  // buffered send and the copy that is sent for it point at each other.
+  P2p* pair[2] = {};
   int halves = 0;                     // of the whole: halves still under way; atomic
   bool polled = false;                // of the whole: its halves are of different contexts
   struct BufferPool* pool = nullptr;  // of a buffered message
@@ -185,11 +186,11 @@ struct Engine {
   std::int64_t unexpected_bytes = 0;
   std::uint64_t pushed = 0;  // messages in pieces
   std::uint32_t vain_looks = 0;
-  std::uint32_t bias = 0;               // parameter sync.bias
-  Waiters waiters;                      // threads of this rank, if it has several
-  bool ending = false;                  // MPI_Finalize has begun
-  std::atomic<bool> needs_care{false};  // written under the lock; who reads it: care.h
-  std::unique_ptr<hang::Watch> watch;   // null where mpiexec looks for hangs, or nobody does
+  std::uint32_t bias = 0;                   // parameter sync.bias
+  Waiters waiters;                          // threads of this rank, if it has several
+  bool ending = false;                      // MPI_Finalize has begun
+  std::atomic<bool> needs_progress{false};  // written under the lock; who reads it: contexts.h
+  std::unique_ptr<hang::Watch> watch;       // null where mpiexec looks for hangs, or nobody does
 
   /// Join the job. Sends to ranks that have not joined yet are fine: their mailbox is there.
   void open(memory::Job& job, int world_rank, const Params& params, Counters& counters,
@@ -288,7 +289,8 @@ void check_left(Engine& e);
 /// Copy a chunk of what is shown; false if there is nothing.
 bool copy_shown(Engine& e);
 
-// --- cancelling sends (withdraw.cc) --------------------------------------------------------------
+// --- cancelling sends (cancel_send.cc)
+// --------------------------------------------------------------
 void cancel_send(P2p& send);
 /// Nobody has claimed the job yet; set before it is offered.
 void open_claim(shm::CopyJob& job);
@@ -311,7 +313,7 @@ void tell(Engine& e, Peer& peer, const Notice& notice);
 /// A look (MPI_Test, MPI_Iprobe) found nothing: give the core away now and then if it is wanted.
 void looked_in_vain(Engine& e);
 
-void set_care(Engine& e, bool needs);
+void set_needs_progress(Engine& e, bool needs);
 /// Has something begun here that only this rank's progress completes?
 inline bool has_begun(const Engine& e) {
   constexpr std::size_t shared_one = 1;  // Engine::sent
@@ -321,7 +323,7 @@ inline bool has_begun(const Engine& e) {
 inline void leave_context(Engine& e) {
   const bool needs = e.waiters.waiting == 0 && has_begun(e);
   // relaxed: who slept since it was set has seen it
-  if (needs != e.needs_care.load(std::memory_order_relaxed)) set_care(e, needs);
+  if (needs != e.needs_progress.load(std::memory_order_relaxed)) set_needs_progress(e, needs);
 }
 
 /// The sole thread begins to wait, or to look now and then: other contexts may need it.
@@ -347,7 +349,7 @@ inline bool is_about_to_sleep(Engine& e) {
 
 /// Sleep until news, if `done()` is still false after announcing.
 template <class Done>
-void park(Engine& e, sync::Waiter& waiter, Done&& done, const Awaited& awaited, Note& note) {
+void park(Engine& e, sync::Waiter& waiter, Done&& done, const Awaited& awaited, WaitNote& note) {
   sync::ParkWord& word = e.inbox.parked();
   waiter.announce(word);
   progress(e);
@@ -403,7 +405,7 @@ void wait_until(Engine& e, Done&& done, const Awaited& awaited = {}) {
   sync::Waiter waiter(e.policy);
   const auto spinning =
       e.policy.crowded ? sync::Waiter::Spinning::not_at_all : sync::Waiter::Spinning::long_;
-  Note note;
+  WaitNote note;
   for (;;) {
     const auto next = waiter.step(spinning);
     e.lock.spent(&Counters::sync_ns);

@@ -5,8 +5,8 @@
 // two may be of different ones: then the caller holds no context's lock.
 #include <cstdlib>
 
-#include "pt2pt/across.h"
 #include "pt2pt/completion.h"
+#include "pt2pt/several_contexts.h"
 
 namespace weft::pt2pt {
 namespace {
@@ -136,7 +136,7 @@ Err sendrecv_across(const ConstBuffer& what, int dest, int sendtag, const Buffer
     const Inside inside(engine_for(comm, sendtag));
     WEFT_TRY(isend(what, dest, sendtag, comm, Mode::standard, &both[1]));
   }
-  const Err err = across::waitall(both, statuses);
+  const Err err = several_contexts::waitall(both, statuses);
   const int failed =
       statuses[0].MPI_ERROR != MPI_SUCCESS ? statuses[0].MPI_ERROR : statuses[1].MPI_ERROR;
   if (status != MPI_STATUS_IGNORE) {

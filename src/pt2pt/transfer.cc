@@ -130,12 +130,13 @@ void copy_rest(Engine& e, P2p& recv) {
   if (copied == Copied::all) finish_copy(e, recv, mine.job.failed.load(std::memory_order_relaxed));
 }
 
-/// Is the copy left to the sender, if it comes soon? A line that the receiver reads has to be
-/// fetched back before the sender writes it again; one that the sender writes into the receiver's
-/// buffer does not. That counts where the sender goes on to write other messages, so not while it
-/// waits in its call, and between far cores. Where messages are very long, nothing is in a cache
-/// when it is written again, and two cores copy faster than one. And a receiver that has messages
-/// of its own to copy leaves this one: then each copies one.
+/// Does the sender copy the message alone, if it comes soon? The sender has to fetch back each line
+/// that the receiver has read before it can write the line again. It need not if it copies the
+/// message into the receiver's buffer itself. So the sender copies
+/// - if the cores are far apart, unless the sender waits in its call and writes nothing meanwhile;
+/// - if the receiver offers messages of its own: then each copies one.
+/// Two cores copy a very long message faster than one, and no cache holds it until it is written
+/// again.
 /// Measured, 2-core EPYC, 2026-11-22, us per message in a window of 16, both and the sender alone:
 /// far cores 64 KiB 8.3 (in some runs 3.6), 4.8; 256 KiB 32, 17; 512 KiB 45, 33; 1 MiB 75, 68; 2
 /// MiB 149, 185; near 64 KiB 1.6, 2.2; 512 KiB 12, 18; 2 MiB 133, 177. Each way at once: near 256

@@ -205,7 +205,7 @@ class Server {
 /// Pause, or yield the core, without the lock. Where only messages count, do so until there is one;
 /// but not for long, because another thread may complete what this one waits for.
 sync::Waiter::Next Server::step() {
-  constexpr std::uint32_t most_glances = 16, looks_per_care = 8, news_per_care = 256;
+  constexpr std::uint32_t most_glances = 16, looks_per_context = 8, news_per_context = 256;
   if (waiter_.is_yielding()) count(e_, me_);
   const Spinning spinning = crowded(e_, me_) ? Spinning::briefly : Spinning::long_;
   const std::uint32_t glances = awaits_only_messages(e_, me_) ? most_glances : 1;
@@ -219,7 +219,7 @@ sync::Waiter::Next Server::step() {
     news = glance.has_news();
   }
   looks_ += looks;
-  if (e_.contexts->several() && looks_ >= (news ? news_per_care : looks_per_care)) {
+  if (e_.contexts->several() && looks_ >= (news ? news_per_context : looks_per_context)) {
     looks_ = 0;
     look_after_others(e_, false);
   }
@@ -299,7 +299,7 @@ void wait_among_threads(Engine& e, Waiting& me) {
   Waiters& w = e.waiters;
   say_what_others_need(e);
   ++w.waiting;
-  e.needs_care.store(false, std::memory_order_relaxed);
+  e.needs_progress.store(false, std::memory_order_relaxed);
   while (w.most_servers > 0 && !w.wants_server() && !me.done()) {
     wait_for_signal(e, me);
     if (me.serves) break;

@@ -25,7 +25,7 @@
 
 #include "base/list.h"
 #include "object/request.h"
-#include "pt2pt/note.h"
+#include "pt2pt/wait_note.h"
 #include "sync/signal.h"
 
 namespace weft::pt2pt {
@@ -47,7 +47,7 @@ struct Awaited {
   bool none() const { return handles.empty() && requests.empty(); }
 };
 
-/// What a thread waits on in context `home` for requests of other contexts (across.cc).
+/// What a thread waits on in context `home` for requests of other contexts (several_contexts.cc).
 struct Bell {
   Engine* home;
   std::atomic<bool> rung{false};
@@ -72,7 +72,7 @@ struct Waiting {
   bool counted = false;  // in Contexts::waiting
   bool serves = false;
   Bell* bell = nullptr;  // set: not waiting here itself, to be told so
-  Note note;
+  WaitNote note;
   sync::Signal signal;
 };
 

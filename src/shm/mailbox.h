@@ -55,7 +55,7 @@ struct Mailbox {
       64) std::atomic<std::uint64_t> head;  // cells << 32 | units freed (release; pairs with claim)
   // Who sleeps until there is news here: 0 nobody; c + 1 a thread, on this word in the mailbox of
   // the rank's context c. It is this context itself, or one whose waiting thread looks after this
-  // one (pt2pt/care.h).
+  // one (pt2pt/contexts.h).
   sync::ParkWord parked;
   std::atomic<std::uint32_t> asks_first;  // 1: too much unexpected data; offer, do not push
   std::atomic<std::uint32_t> knocked;     // a sender waits for room, or for an answer

@@ -264,8 +264,8 @@ class Stub:
         call = self.overlay.get("call_c") if self.large else None
         call = self.expand(call or self.overlay["call"])
         if self.several():
-            across = call.replace("pt2pt::", "pt2pt::across::", 1)
-            call = f"entry.across() ? {across} : {call}"
+            several = call.replace("pt2pt::", "pt2pt::several_contexts::", 1)
+            call = f"entry.several_contexts() ? {several} : {call}"
         yield f"if (!e) e = {call};"
         yield f"return e ? entry.{'raise' if self.raises else 'returned'}({errors}e) : MPI_SUCCESS;"
 

@@ -808,9 +808,9 @@ extern "C" int PMPI_Request_get_status_all(int count, const MPI_Request array_of
     if (!e) e = check::given(flag, "flag");
     if (!e) e = check::statuses(array_of_statuses, count, "array_of_statuses");
   }
-  if (!e) e = entry.across() ? pt2pt::across::get_status_all({array_of_requests, size(count)},
-      flag, array_of_statuses) : pt2pt::get_status_all({array_of_requests, size(count)}, flag,
-      array_of_statuses);
+  if (!e) e = entry.several_contexts() ? pt2pt::several_contexts::get_status_all({array_of_requests,
+      size(count)}, flag, array_of_statuses) : pt2pt::get_status_all({array_of_requests,
+      size(count)}, flag, array_of_statuses);
   return e ? entry.raise(errors, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Request_get_status_all")]]
@@ -828,9 +828,9 @@ extern "C" int PMPI_Request_get_status_any(int count, const MPI_Request array_of
     if (!e) e = check::given(flag, "flag");
     if (!e) e = check::optional(status, "status");
   }
-  if (!e) e = entry.across() ? pt2pt::across::get_status_any({array_of_requests, size(count)},
-      index, flag, status) : pt2pt::get_status_any({array_of_requests, size(count)}, index, flag,
-      status);
+  if (!e) e = entry.several_contexts() ? pt2pt::several_contexts::get_status_any({array_of_requests,
+      size(count)}, index, flag, status) : pt2pt::get_status_any({array_of_requests,
+      size(count)}, index, flag, status);
   return e ? entry.raise(errors, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Request_get_status_any")]]
@@ -848,9 +848,10 @@ extern "C" int PMPI_Request_get_status_some(int incount, const MPI_Request array
     if (!e) e = check::array(array_of_indices, incount, "array_of_indices");
     if (!e) e = check::statuses(array_of_statuses, incount, "array_of_statuses");
   }
-  if (!e) e = entry.across() ? pt2pt::across::get_status_some({array_of_requests, size(incount)},
-      outcount, array_of_indices, array_of_statuses) : pt2pt::get_status_some({array_of_requests,
-      size(incount)}, outcount, array_of_indices, array_of_statuses);
+  if (!e) e = entry.several_contexts() ? pt2pt::several_contexts::get_status_some({array_of_requests,
+      size(incount)}, outcount, array_of_indices,
+      array_of_statuses) : pt2pt::get_status_some({array_of_requests, size(incount)}, outcount,
+      array_of_indices, array_of_statuses);
   return e ? entry.raise(errors, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Request_get_status_some")]]
@@ -1226,7 +1227,7 @@ extern "C" int PMPI_Startall(int count, MPI_Request array_of_requests[]) {
     if (!e) e = check::count(count, "count");
     if (!e) e = check::requests_given(array_of_requests, count, "array_of_requests");
   }
-  if (!e) e = entry.across() ? pt2pt::across::startall({array_of_requests,
+  if (!e) e = entry.several_contexts() ? pt2pt::several_contexts::startall({array_of_requests,
       size(count)}) : pt2pt::startall({array_of_requests, size(count)});
   return e ? entry.raise(errors, e) : MPI_SUCCESS;
 }
@@ -1309,9 +1310,9 @@ extern "C" int PMPI_Testall(int count, MPI_Request array_of_requests[], int *fla
     if (!e) e = check::given(flag, "flag");
     if (!e) e = check::statuses(array_of_statuses, count, "array_of_statuses");
   }
-  if (!e) e = entry.across() ? pt2pt::across::testall({array_of_requests, size(count)}, flag,
-      array_of_statuses) : pt2pt::testall({array_of_requests, size(count)}, flag,
-      array_of_statuses);
+  if (!e) e = entry.several_contexts() ? pt2pt::several_contexts::testall({array_of_requests,
+      size(count)}, flag, array_of_statuses) : pt2pt::testall({array_of_requests, size(count)},
+      flag, array_of_statuses);
   return e ? entry.raise(errors, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Testall")]] decltype(PMPI_Testall) MPI_Testall;
@@ -1328,8 +1329,9 @@ extern "C" int PMPI_Testany(int count, MPI_Request array_of_requests[], int *ind
     if (!e) e = check::given(flag, "flag");
     if (!e) e = check::optional(status, "status");
   }
-  if (!e) e = entry.across() ? pt2pt::across::testany({array_of_requests, size(count)}, index,
-      flag, status) : pt2pt::testany({array_of_requests, size(count)}, index, flag, status);
+  if (!e) e = entry.several_contexts() ? pt2pt::several_contexts::testany({array_of_requests,
+      size(count)}, index, flag, status) : pt2pt::testany({array_of_requests, size(count)},
+      index, flag, status);
   return e ? entry.raise(errors, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Testany")]] decltype(PMPI_Testany) MPI_Testany;
@@ -1346,9 +1348,10 @@ extern "C" int PMPI_Testsome(int incount, MPI_Request array_of_requests[], int *
     if (!e) e = check::array(array_of_indices, incount, "array_of_indices");
     if (!e) e = check::statuses(array_of_statuses, incount, "array_of_statuses");
   }
-  if (!e) e = entry.across() ? pt2pt::across::testsome({array_of_requests, size(incount)},
-      outcount, array_of_indices, array_of_statuses) : pt2pt::testsome({array_of_requests,
-      size(incount)}, outcount, array_of_indices, array_of_statuses);
+  if (!e) e = entry.several_contexts() ? pt2pt::several_contexts::testsome({array_of_requests,
+      size(incount)}, outcount, array_of_indices,
+      array_of_statuses) : pt2pt::testsome({array_of_requests, size(incount)}, outcount,
+      array_of_indices, array_of_statuses);
   return e ? entry.raise(errors, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Testsome")]] decltype(PMPI_Testsome) MPI_Testsome;
@@ -1376,8 +1379,9 @@ extern "C" int PMPI_Waitall(int count, MPI_Request array_of_requests[],
     if (!e) e = check::requests(array_of_requests, count, "array_of_requests");
     if (!e) e = check::statuses(array_of_statuses, count, "array_of_statuses");
   }
-  if (!e) e = entry.across() ? pt2pt::across::waitall({array_of_requests, size(count)},
-      array_of_statuses) : pt2pt::waitall({array_of_requests, size(count)}, array_of_statuses);
+  if (!e) e = entry.several_contexts() ? pt2pt::several_contexts::waitall({array_of_requests,
+      size(count)}, array_of_statuses) : pt2pt::waitall({array_of_requests, size(count)},
+      array_of_statuses);
   return e ? entry.raise(errors, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Waitall")]] decltype(PMPI_Waitall) MPI_Waitall;
@@ -1393,8 +1397,9 @@ extern "C" int PMPI_Waitany(int count, MPI_Request array_of_requests[], int *ind
     if (!e) e = check::given(index, "index");
     if (!e) e = check::optional(status, "status");
   }
-  if (!e) e = entry.across() ? pt2pt::across::waitany({array_of_requests, size(count)}, index,
-      status) : pt2pt::waitany({array_of_requests, size(count)}, index, status);
+  if (!e) e = entry.several_contexts() ? pt2pt::several_contexts::waitany({array_of_requests,
+      size(count)}, index, status) : pt2pt::waitany({array_of_requests, size(count)}, index,
+      status);
   return e ? entry.raise(errors, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Waitany")]] decltype(PMPI_Waitany) MPI_Waitany;
@@ -1411,9 +1416,10 @@ extern "C" int PMPI_Waitsome(int incount, MPI_Request array_of_requests[], int *
     if (!e) e = check::array(array_of_indices, incount, "array_of_indices");
     if (!e) e = check::statuses(array_of_statuses, incount, "array_of_statuses");
   }
-  if (!e) e = entry.across() ? pt2pt::across::waitsome({array_of_requests, size(incount)},
-      outcount, array_of_indices, array_of_statuses) : pt2pt::waitsome({array_of_requests,
-      size(incount)}, outcount, array_of_indices, array_of_statuses);
+  if (!e) e = entry.several_contexts() ? pt2pt::several_contexts::waitsome({array_of_requests,
+      size(incount)}, outcount, array_of_indices,
+      array_of_statuses) : pt2pt::waitsome({array_of_requests, size(incount)}, outcount,
+      array_of_indices, array_of_statuses);
   return e ? entry.raise(errors, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Waitsome")]] decltype(PMPI_Waitsome) MPI_Waitsome;

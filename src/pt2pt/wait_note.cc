@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Turning requests, questions and unmatched messages into the plain numbers of a hang::Record.
-#include "pt2pt/note.h"
+#include "pt2pt/wait_note.h"
 
 #include <mpi.h>
 #include <unistd.h>
@@ -288,7 +288,7 @@ void add_elsewhere(Engine& home, std::span<const MPI_Request> handles, Record& r
 
 }  // namespace
 
-std::int64_t Note::before_sleep(Engine& e, const Awaited& awaited, bool at_mailbox) {
+std::int64_t WaitNote::before_sleep(Engine& e, const Awaited& awaited, bool at_mailbox) {
   const std::int64_t now = now_ns();
   if (since_ns_ == 0) since_ns_ = now;
   if (now - since_ns_ < hang::noted_after_ns) return since_ns_ + hang::noted_after_ns - now;
@@ -315,7 +315,7 @@ std::int64_t Note::before_sleep(Engine& e, const Awaited& awaited, bool at_mailb
   return limit_ns > 0 ? std::min(limit_ns, next_ns) : next_ns;
 }
 
-void Note::write(Engine& e, const Awaited& awaited) {
+void WaitNote::write(Engine& e, const Awaited& awaited) {
   hang::Board& board = hang::board(*e.job, e.world_rank);
   if (wait_ == 0) {
     wait_ = board.waits.fetch_add(1, std::memory_order_relaxed) + 1;
@@ -351,7 +351,7 @@ void Note::write(Engine& e, const Awaited& awaited) {
   slot_->write(record);
 }
 
-void Note::give_back() {
+void WaitNote::give_back() {
   if (slot_ != nullptr) slot_->give_back();
   if (crowded_ != nullptr) crowded_->without_slot.fetch_sub(1, std::memory_order_relaxed);
 }

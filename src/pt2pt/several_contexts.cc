@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Waiting for all of several contexts' requests is waiting for one context after the other; the
-// rule that servers look after other contexts (care.h) keeps the rest going. Waiting for one of
+// rule that servers look after other contexts (contexts.h) keeps the rest going. Waiting for one of
 // them is waiting in one context for a word that any completion sets.
-#include "pt2pt/across.h"
+#include "pt2pt/several_contexts.h"
 
 #include <vector>
 
 #include "pt2pt/completion.h"
 
-namespace weft::pt2pt::across {
+namespace weft::pt2pt::several_contexts {
 namespace {
 
 /// The contexts of some requests. At most 16 of them: searching is walking.
@@ -150,4 +150,4 @@ Err get_status_some(std::span<const MPI_Request> handles, int* outcount, int* in
   return statuses_of_some<Span>(handles, outcount, indices, statuses);
 }
 
-}  // namespace weft::pt2pt::across
+}  // namespace weft::pt2pt::several_contexts

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "pt2pt/care.h"
+#include "pt2pt/contexts.h"
 
 #include <bit>
 
@@ -12,8 +12,8 @@ std::uint32_t name_of(const Engine& e) {
   return static_cast<std::uint32_t>(e.context) + 1;
 }
 
-bool wants_care(const Engine& e) {
-  return e.needs_care.load(std::memory_order_seq_cst) || e.inbox.is_knocked();
+bool wants_progress(const Engine& e) {
+  return e.needs_progress.load(std::memory_order_seq_cst) || e.inbox.is_knocked();
 }
 
 /// Wake one server that sleeps, if there is any.
@@ -40,9 +40,9 @@ Engine& engine_of_tag(const Comm& comm, int tag) {
   return *engines[sum & (n - 1)];
 }
 
-void set_care(Engine& e, bool needs) {
+void set_needs_progress(Engine& e, bool needs) {
   if (!e.contexts->several()) return;
-  e.needs_care.store(needs, std::memory_order_seq_cst);
+  e.needs_progress.store(needs, std::memory_order_seq_cst);
   if (needs) wake_a_server(*e.contexts);
 }
 
@@ -53,7 +53,7 @@ void leave_contexts(Contexts& all) {
 bool look_after_others(Engine& e, bool all) {
   bool goes_on = false;
   for (Engine* other : e.contexts->engines) {
-    if (other == &e || !wants_care(*other)) continue;
+    if (other == &e || !wants_progress(*other)) continue;
     if (all) {
       other->lock.hold_low();
     } else if (!other->lock.try_hold()) {
@@ -74,7 +74,7 @@ bool begin_sleep(Engine& e) {
   if (!all.several()) return before == 0;
   all.asleep.fetch_add(1, std::memory_order_seq_cst);
   for (Engine* other : all.engines) {
-    if (other == &e || !wants_care(*other)) continue;
+    if (other == &e || !wants_progress(*other)) continue;
     std::uint32_t nobody = 0;
     other->inbox.parked().compare_exchange_strong(nobody, name_of(e), std::memory_order_seq_cst);
   }
@@ -97,7 +97,7 @@ void leave_waiting(Engine& e) {
   if (!all.several() || all.asleep.load(std::memory_order_seq_cst) == 0) return;
   for (Engine* other : all.engines)
     // relaxed: who named itself there is asleep or about to leave in turn
-    if (other != &e && wants_care(*other) &&
+    if (other != &e && wants_progress(*other) &&
         other->inbox.parked().load(std::memory_order_relaxed) == 0)
       return wake_a_server(all);
 }

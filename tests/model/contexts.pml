@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Who looks after a communication context in which nobody waits (src/pt2pt/care.h): news there wakes
+ * Who looks after a communication context in which nobody waits (src/pt2pt/contexts.h): news there wakes
  * a thread that sleeps in another context, whatever the order in which it comes, the context begins
- * to need care, and servers of other contexts fall asleep, wake for reasons of their own and leave.
+ * to need progress, and servers of other contexts fall asleep, wake for reasons of their own and leave.
  *
  * Contexts J and I have servers, K has none. `parked` is K's word and says whose server to wake.
  * A sender's processor may delay its store (the news) behind its own later load (K's word).
@@ -11,7 +11,7 @@
  * -DNO_BARRIER shows that the barrier has to come between adopting and that look.
  * -DNO_HAND_ON shows that a server which leaves must wake another one.
  * -DNO_KICK shows that a call which leaves a context in need must wake a server.
- * -DCOUNT_LATE shows that a server must count itself before it reads who needs care.
+ * -DCOUNT_LATE shows that a server must count itself before it reads who needs progress.
  */
 #define J 1
 #define I 2
@@ -20,7 +20,7 @@ byte parked = 0;        /* K's word */
 bit word[3];            /* J's and I's own */
 bit sleeps[3];
 byte asleep = 0;        /* Contexts::asleep */
-bit needs = 0;          /* Engine::needs_care of K */
+bit needs = 0;          /* Engine::needs_progress of K */
 bit news = 0, buffered = 0;
 bit handled = 0;
 

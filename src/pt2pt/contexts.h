@@ -5,20 +5,20 @@
 // A context is an Engine; with MPI_THREAD_MULTIPLE a rank has several. Each that has waiting
 // threads has a server (waiting.h). MPI wants more: a rank that waits anywhere has to complete what
 // it has begun elsewhere. So the servers also look after contexts without waiting threads that need
-// it (Engine::needs_care: something has begun there, or Mailbox::knocked: a sender finds no room):
-// now and then while they look, and before and after they sleep.
+// it (Engine::needs_progress: something has begun there, or Mailbox::knocked: a sender finds no
+// room): now and then while they look, and before and after they sleep.
 //
 // No lost wake-up. A server of context j that goes to sleep
 //   1. sets its word (parked of j's mailbox) to j + 1 and counts itself in `asleep`,
-//   2. adopts every context k that needs care: parked of k becomes j + 1, unless somebody sleeps
-//   for k,
+//   2. adopts every context k that needs progress: parked of k becomes j + 1, unless somebody
+//   sleeps for k,
 //   3. runs the barrier of sync/wait.h, looks after those contexts once more, and sleeps on its
 //   word.
 // News in k from then on finds j + 1 in k's word and wakes j. A thread whose call leaves k needing
-// care sets needs_care, then reads `asleep`, and wakes one sleeping server if there is any: either
-// that server reads needs_care in step 2, or it is counted by then (both are seq_cst). A server
-// that wakes gives up what it adopted and uncounts itself; before it sleeps again it adopts anew,
-// and if it leaves it wakes another one while anything needs care (leave_waiting).
+// progress sets needs_progress, then reads `asleep`, and wakes one sleeping server if there is any:
+// either that server reads needs_progress in step 2, or it is counted by then (both are seq_cst). A
+// server that wakes gives up what it adopted and uncounts itself; before it sleeps again it adopts
+// anew, and if it leaves it wakes another one while anything needs progress (leave_waiting).
 //
 // As long as one thread calls (Contexts::sole) its calls do not say what they leave behind: it does
 // so for all contexts when it begins to wait, or for it the first other thread that comes.

@@ -34,9 +34,9 @@ struct About {
 inline constexpr About sent_messages{};
 
 /// Of one wait, on the stack of the thread that waits.
-class Note {
+class WaitNote {
  public:
-  ~Note() {
+  ~WaitNote() {
     if (wait_ != 0) [[unlikely]]
       give_back();
   }
