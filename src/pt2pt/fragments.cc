@@ -2,9 +2,9 @@
 //
 // Which fragment (shm/fragments.h) a piece travels in, and when fragments go back.
 //
-// Nobody waits for a fragment that does not come. A receiver has at most `waits_from` of a sender's
-// fragments that it need not give back: those it keeps to answer in, and too few for a notice. So
-// while it has more some are on their way, or come once it has read its pieces. A sender with
+// Nobody waits for a fragment that does not come. A receiver need not give back those that it keeps
+// to answer in (kept_of), and too few for a notice. While it has more, some are on their way, or
+// come once it has read its pieces. A sender with
 // nothing left waits for them then, else it takes the ring. A long piece in the ring tells the
 // receiver that the sender is short of fragments, and it gives back all.
 //
@@ -21,7 +21,10 @@
 namespace weft::pt2pt {
 namespace {
 
-constexpr std::uint32_t waits_from = shm::Borrowed::most + shm::Borrowed::in_a_notice;
+/// What a rank keeps of each of so many lenders, who all have as many fragments as it has.
+std::uint32_t kept_of(const Engine& e, std::uint32_t lenders) {
+  return std::clamp(e.fragments.count() / (2 * lenders), 1U, shm::Borrowed::most);
+}
 /// A peer that has so many fragments does not answer in them.
 constexpr std::uint32_t unanswered = 4;
 
@@ -64,8 +67,7 @@ void keep(Engine& e, Peer& peer, std::uint32_t name) {
     peer.borrowed->push = push_back_notice;
     ++e.lenders;
   }
-  const std::uint32_t share = e.fragments.count() / (2 * e.lenders);
-  peer.borrowed->fragments.keep(name, std::clamp(share, 1U, shm::Borrowed::most));
+  peer.borrowed->fragments.keep(name, kept_of(e, e.lenders));
   give_back_or_queue(e, peer, false);
 }
 
@@ -76,7 +78,7 @@ bool claim_long_piece(Engine& e, Peer& peer, std::uint32_t bytes, shm::Claim* ou
   const bool answers = peer.borrowed != nullptr && peer.borrowed->fragments.has_one();
   const bool lends = (is_long || peer.lent < unanswered) && e.fragments.has_one();
   if (bytes > shm::Fragments::bytes || !(answers || lends)) {
-    const bool waits = is_long && peer.lent > waits_from;
+    const bool waits = is_long && peer.lent > kept_of(e, 1) + shm::Borrowed::in_a_notice;
     return !waits && peer.outbox.claim(bytes, out);
   }
   if (!peer.outbox.claim(0, out)) return false;

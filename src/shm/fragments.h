@@ -72,7 +72,7 @@ class Fragments {
 
  private:
   static constexpr std::uint32_t page = 4096, pages = bytes / page;
-  static constexpr std::uint32_t most_warm = 16;  // a core's own caches hold them
+  static constexpr std::uint32_t most_warm = 64;  // a core's own caches hold them
   [[gnu::cold]] void reserve();
 
   memory::Job* job_ = nullptr;
@@ -87,7 +87,9 @@ class Fragments {
 /// A peer's fragments that this context has read.
 class Borrowed {
  public:
-  static constexpr std::uint32_t most = 16;        // kept to answer in
+  // Kept to answer in. Measured, 2-core EPYC (1 MiB L2), 2026-11-23, 16 and 64, messages of 1 MiB
+  // there and back: 50 and 36 us (buffers untouched 33 and 20); shorter ones the same.
+  static constexpr std::uint32_t most = 64;
   static constexpr std::uint32_t in_a_notice = 8;  // wire::Cell::fragments
 
   bool has_one() const { return kept_ > 0; }
