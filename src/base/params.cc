@@ -64,6 +64,12 @@ constexpr ParamDef table[] = {
      "auto,slots,direct,pieces,binomial,linear,exchange"},
     {P::memory_cma, "memory.cma", ParamType::boolean, "1", "", 0, 1,
      "let processes read each other's memory in one copy (process_vm_readv) where permitted"},
+    {P::parallel_helpers, "parallel.helpers", ParamType::integer, "0", "threads", 0, 1024,
+     "threads of weft's own in each process that only help with large copies and reductions (weft "
+     "docs idle-threads)"},
+    {P::parallel_min_bytes, "parallel.min_bytes", ParamType::integer, "-1", "bytes", -1, big,
+     "smallest copy or reduction that idle threads may help with; -1: what takes 10 us alone, by "
+     "the cost model"},
     {P::pt2pt_eager_max, "pt2pt.eager_max", ParamType::integer, "-1", "bytes", -1, 1 << 20,
      "largest message that is pushed to its receiver without asking; -1: 32 KiB, and "
      "256 KiB between processes while each rank has a core"},

@@ -28,6 +28,8 @@ enum class P : int {
   coll_scan,
   coll_scatter,
   memory_cma,
+  parallel_helpers,
+  parallel_min_bytes,
   pt2pt_eager_max,
   pt2pt_unexpected_max,
   pt2pt_cooperate_min,

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // pack, unpack, copy and runs: what the rooms above do with typed buffers. Each is a Sink of
-// walk(); a dense type never gets that far. Nothing here allocates.
+// walk(); a dense type never gets that far. Nothing here allocates. What is large is offered to
+// idle threads (parallel/jobs.h) in parts of equal bytes: a walk can begin at any byte, at whatever
+// level of nesting that is.
 #include <sys/uio.h>
 
 #include <algorithm>
@@ -11,6 +13,7 @@
 #include "base/copy.h"
 #include "datatype/strided.h"
 #include "datatype/walk.h"
+#include "parallel/jobs.h"
 
 namespace weft::datatype {
 namespace {
@@ -235,18 +238,85 @@ int64_t copy_front(Pieces& from, Pieces& to) {
   return n;
 }
 
+/// Blocks that a node's bytes are in, on average as long as this.
+int64_t block_bytes(const Node& node) {
+  switch (node.kind) {
+    case Node::Kind::block:
+    case Node::Kind::vector:
+    case Node::Kind::scatter:
+      return node.length;
+    case Node::Kind::loop:
+      return block_bytes(*node.child);
+    case Node::Kind::blocks:
+    case Node::Kind::sequence:
+      return std::max<int64_t>(1, node.size / node.count);
+  }
+  return 1;
+}
+
+/// What one thread takes to move `n` bytes of this type, about: the profile of a copy. Memory moves
+/// by lines; a block takes each line that it touches, as far as its neighbours are not on it too.
+int64_t worth_ns(const Type& type, int64_t n) {
+  constexpr double line = 64;
+  const double lines = static_cast<double>(n) / line;
+  const double line_ns = parallel::jobs().line_ns();
+  if (type.dense) return static_cast<int64_t>(lines * line_ns);
+  const auto length = static_cast<double>(block_bytes(*type.layout->node));
+  const double spread = static_cast<double>(type.true_extent) / static_cast<double>(type.size);
+  const double touched =
+      std::min(lines * spread, static_cast<double>(n) / length * (1 + length / line));
+  return static_cast<int64_t>(std::max(lines, touched) * line_ns);
+}
+
+// Parts begin at a line of the packed form, if they are of many.
+constexpr int64_t line_unit = 64, many_lines = 4096;
+int64_t unit_for(int64_t bytes) {
+  return bytes >= many_lines ? line_unit : 1;
+}
+
+/// Is it less than could be worth offering? Most are, and are not to pay for the question.
+bool is_short(int64_t bytes) {
+  constexpr int64_t shortest = 2048;
+  return bytes < shortest && !parallel::jobs().is_forced();
+}
+
+void pack_part(const ConstBuffer& from, int64_t offset, void* out, int64_t n) {
+  if (from.type->dense) return copy_bytes(out, block(from) + offset, static_cast<std::size_t>(n));
+  Mover<true> mover{static_cast<std::byte*>(out)};
+  walk(from, offset, offset + n, mover);
+}
+
+void unpack_part(const Buffer& to, int64_t offset, const void* in, int64_t n) {
+  if (to.type->dense) return copy_bytes(block(to) + offset, in, static_cast<std::size_t>(n));
+  // Only read: the mover writes to memory.
+  Mover<false> mover{const_cast<std::byte*>(static_cast<const std::byte*>(in))};
+  walk(to, offset, offset + n, mover);
+}
+
+/// Bytes [at, end) between two types that are not dense.
+void copy_part(const ConstBuffer& from, const Buffer& to, int64_t at, int64_t end) {
+  Pieces source, target;
+  while (at < end) {
+    // What is left over when one side runs dry is found again from `at`: no state to carry.
+    source.fill(from, at, end);
+    target.fill(to, at, end);
+    while (!source.empty() && !target.empty()) at += copy_front(source, target);
+  }
+}
+
 }  // namespace
 
 int64_t pack(const ConstBuffer& from, int64_t offset, void* out, int64_t max) {
   WEFT_ASSERT(from.type->committed);
   const int64_t n = std::min(max, from.bytes() - offset);
   if (n <= 0) return 0;
-  if (from.type->dense) {
-    copy_bytes(out, block(from) + offset, static_cast<std::size_t>(n));
+  if (is_short(n)) {
+    pack_part(from, offset, out, n);
     return n;
   }
-  Mover<true> mover{static_cast<std::byte*>(out)};
-  walk(from, offset, offset + n, mover);
+  parallel::for_parts(n, unit_for(n), worth_ns(*from.type, n), [&](int64_t at, int64_t end) {
+    pack_part(from, offset + at, static_cast<std::byte*>(out) + at, end - at);
+  });
   return n;
 }
 
@@ -254,13 +324,10 @@ void unpack(const Buffer& to, int64_t offset, const void* in, int64_t n) {
   WEFT_ASSERT(to.type->committed);
   n = std::min(n, to.bytes() - offset);
   if (n <= 0) return;
-  if (to.type->dense) {
-    copy_bytes(block(to) + offset, in, static_cast<std::size_t>(n));
-    return;
-  }
-  // Only read: the mover writes to memory.
-  Mover<false> mover{const_cast<std::byte*>(static_cast<const std::byte*>(in))};
-  walk(to, offset, offset + n, mover);
+  if (is_short(n)) return unpack_part(to, offset, in, n);
+  parallel::for_parts(n, unit_for(n), worth_ns(*to.type, n), [&](int64_t at, int64_t end) {
+    unpack_part(to, offset + at, static_cast<const std::byte*>(in) + at, end - at);
+  });
 }
 
 void copy(const ConstBuffer& from, const Buffer& to, int64_t bytes) {
@@ -268,13 +335,10 @@ void copy(const ConstBuffer& from, const Buffer& to, int64_t bytes) {
   if (bytes <= 0) return;
   if (to.type->dense) return void(pack(from, 0, block(to), bytes));
   if (from.type->dense) return unpack(to, 0, block(from), bytes);
-  Pieces source, target;
-  for (int64_t done = 0; done < bytes;) {
-    // What is left over when one side runs dry is found again from `done`: no state to carry.
-    source.fill(from, done, bytes);
-    target.fill(to, done, bytes);
-    while (!source.empty() && !target.empty()) done += copy_front(source, target);
-  }
+  if (is_short(bytes)) return copy_part(from, to, 0, bytes);
+  const int64_t worth = std::max(worth_ns(*from.type, bytes), worth_ns(*to.type, bytes));
+  parallel::for_parts(bytes, unit_for(bytes), worth,
+                      [&](int64_t at, int64_t end) { copy_part(from, to, at, end); });
 }
 
 int runs(const ConstBuffer& of, int64_t offset, struct iovec* out, int max, int64_t* bytes) {

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Which operation is defined for what, and the choice of instruction set. MPI_REPLACE and MPI_NO_OP
-// need no loops.
+// need no loops. What is large is offered to idle threads (parallel/jobs.h): each element's result
+// depends on nothing else, so its bits are the same.
 #include "datatype/reduce.h"
 
 #include <cstring>
 
 #include "base/assert.h"
 #include "datatype/kernels/kernels.h"
+#include "parallel/jobs.h"
 
 namespace weft::datatype {
 namespace {
@@ -112,9 +114,9 @@ bool is_defined(Operation op, Basic basic) {
   return false;
 }
 
-void reduce(Operation op, Basic basic, const Vectors& v) {
-  WEFT_ASSERT(is_defined(op, basic));
-  if (v.n <= 0) return;
+namespace {
+
+void reduce_alone(Operation op, Basic basic, const Vectors& v) {
   if (op == Operation::replace || op == Operation::no_op) {
     const void* kept = op == Operation::replace ? v.left : v.right;
     if (kept != v.out) std::memcpy(v.out, kept, static_cast<std::size_t>(v.n) * stride_of(basic));
@@ -122,6 +124,27 @@ void reduce(Operation op, Basic basic, const Vectors& v) {
   }
   static const ReduceFn run = choose();  // constant of the machine
   run(op, basic, v);
+}
+
+}  // namespace
+
+void reduce(Operation op, Basic basic, const Vectors& v) {
+  WEFT_ASSERT(is_defined(op, basic));
+  if (v.n <= 0) return;
+  constexpr std::int64_t shortest = 1024, line = 64;
+  if (v.n < shortest && !parallel::jobs().is_forced()) return reduce_alone(op, basic, v);
+  const auto stride = static_cast<std::int64_t>(stride_of(basic));
+  const std::int64_t bytes = v.n * stride;
+  // Two lines are read, and one written.
+  const double line_ns = 1.5 * parallel::jobs().line_ns();
+  const auto worth_ns = static_cast<std::int64_t>(static_cast<double>(bytes / line) * line_ns);
+  const std::int64_t unit = v.n >= shortest ? line * stride : stride;
+  parallel::for_parts(bytes, unit, worth_ns, [&](std::int64_t from, std::int64_t to) {
+    reduce_alone(op, basic,
+                 {static_cast<const std::byte*>(v.left) + from,
+                  static_cast<const std::byte*>(v.right) + from,
+                  static_cast<std::byte*>(v.out) + from, (to - from) / stride});
+  });
 }
 
 }  // namespace weft::datatype

@@ -415,6 +415,7 @@ void wait_until(Engine& e, Done&& done, const Awaited& awaited = {}) {
   }
   e.counters->yields += waiter.yields();
   e.counters->parks += waiter.parks();
+  e.counters->chunks_helped += waiter.helped();
 }
 
 }  // namespace weft::pt2pt

@@ -13,6 +13,7 @@
 #include <cstring>
 
 #include "model/machine.h"
+#include "parallel/jobs.h"
 
 namespace weft::pt2pt {
 namespace {
@@ -280,6 +281,7 @@ void Engine::open(memory::Job& the_job, int rank, const Params& the_params, Coun
   log = std::make_unique<Log>(params->text(P::log), rank);
   const memory::JobHeader& h = the_job.header();
   policy = sync::Policy::choose(*params, static_cast<int>(h.nranks), static_cast<int>(h.cpus));
+  policy.spare = &parallel::jobs();
   inbox.open(the_job, rank, context);
   const model::Parameters known = prices();
   fragments.open(the_job, fragment_room(*this, known));

@@ -188,6 +188,7 @@ class Server {
   ~Server() {
     e_.counters->yields += waiter_.yields();
     e_.counters->parks += waiter_.parks();
+    e_.counters->chunks_helped += waiter_.helped();
   }
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
@@ -279,11 +280,12 @@ void wait_for_signal(Engine& e, Waiting& me) {
     }
     if (sleep) {
       ++sleeps;
-      if (me.signal.sleep(limit_ns) == sync::Signal::Woken::by_time) {
+      if (me.signal.sleep(limit_ns, e.policy.spare) == sync::Signal::Woken::by_time) {
         e.lock.take_back_low(left);
         limit_ns = me.note.before_sleep(e, me.awaited, false);
         left = e.lock.let_go();
       }
+      while (!me.signal.is_given() && waiter.help()) continue;
     }
     sleep |= tired;
   }
@@ -291,6 +293,7 @@ void wait_for_signal(Engine& e, Waiting& me) {
   forget_thread(me);
   e.counters->yields += waiter.yields();
   e.counters->parks += sleeps;
+  e.counters->chunks_helped += waiter.helped();
 }
 
 }  // namespace

@@ -9,11 +9,13 @@
 
 namespace weft::sync {
 
-Signal::Woken Signal::sleep(std::int64_t limit_ns) {
+Signal::Woken Signal::sleep(std::int64_t limit_ns, Spare* spare) {
   std::uint32_t expected = awake;
   // relaxed: is_given() acquires
   word_.compare_exchange_strong(expected, asleep, std::memory_order_relaxed);
   if (expected == given) return Woken::by_somebody;
+  const Spare::Sleeper sleeper(spare, word_, Spare::Sleeper::Scope::process);
+  if (sleeper.is_wanted()) return Woken::by_somebody;
   const timespec limit{limit_ns / 1'000'000'000, limit_ns % 1'000'000'000};
   const long result =
       syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word_), FUTEX_WAIT_PRIVATE, asleep,

@@ -11,6 +11,8 @@
 #include <atomic>
 #include <cstdint>
 
+#include "sync/spare.h"
+
 namespace weft::sync {
 
 class Signal {
@@ -20,8 +22,9 @@ class Signal {
   /// relaxed: it may fall asleep the moment after
   bool is_awake() const { return word_.load(std::memory_order_relaxed) == awake; }
   enum class Woken { by_somebody, by_time };
-  /// Sleep until it is given, or for `limit_ns` (0: without end); may return earlier.
-  Woken sleep(std::int64_t limit_ns = 0);
+  /// Sleep until it is given, or for `limit_ns` (0: without end); may return earlier, also because
+  /// there is work to join.
+  Woken sleep(std::int64_t limit_ns = 0, Spare* spare = nullptr);
   /// The waiting thread may destroy the signal as soon as it is given. True if it was asleep.
   bool give();
   /// By the waiting thread, to wait again.

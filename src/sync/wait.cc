@@ -53,6 +53,8 @@ bool Waiter::is_spinning_on(Spinning spinning) {
 }
 
 Waiter::Next Waiter::step(Spinning spinning) {
+  if (help()) [[unlikely]]
+    return Next::look_again;
   if (!yielding_) {
     if (is_spinning_on(spinning)) return Next::look_again;
     yielding_ = true;
@@ -82,6 +84,8 @@ void Waiter::barrier() {
 void Waiter::sleep(ParkWord& word, std::int64_t limit_ns, std::uint32_t me) {
   ++parks_;
   if (!policy_.membarrier) limit_ns = blind_sleep_us * 1000;
+  const Spare::Sleeper sleeper(policy_.spare, word, Spare::Sleeper::Scope::job);
+  if (sleeper.is_wanted()) return;
   const timespec limit{limit_ns / 1'000'000'000, limit_ns % 1'000'000'000};
   syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAIT, me,
           limit_ns > 0 ? &limit : nullptr, nullptr, 0);

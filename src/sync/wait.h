@@ -17,6 +17,7 @@
 
 #include "base/clock.h"
 #include "base/params.h"
+#include "sync/spare.h"
 
 namespace weft::sync {
 
@@ -32,6 +33,7 @@ struct Policy {
   std::int64_t yield_ns = 0;
   bool crowded = false;  // more ranks than CPUs: the core is somebody else's while we wait
   bool membarrier = false;
+  Spare* spare = nullptr;  // what a waiting thread may do meanwhile
 
   /// Register this process for membarrier and choose from the parameters and the crowd.
   static Policy choose(const Params& params, int local_ranks, int cpus);
@@ -48,7 +50,7 @@ inline bool is_awaited(const ParkWord& word) {
   return __builtin_expect(word.load(std::memory_order_relaxed) != 0, 0);
 }
 
-/// One wait: call step() between looks.
+/// One wait: call step() between looks, without a lock.
 class Waiter {
  public:
   explicit Waiter(const Policy& policy) : policy_(policy) {}
@@ -57,9 +59,14 @@ class Waiter {
   /// How long to spin: for the policy's time; for about as long as giving the core away and getting
   /// it back would take; or not at all.
   enum class Spinning { long_, briefly, not_at_all };
-  /// Pause, or yield the core. `may_park` when the waiter has waited long enough to sleep: then
-  /// call announce(), look once more, and sleep() or retract().
+  /// Help, pause, or yield the core. `may_park` when the waiter has waited long enough to sleep:
+  /// then call announce(), look once more, and sleep() or retract().
   Next step(Spinning spinning);
+  /// Do a part of the work that another thread offers. False: there is none. step() begins with it.
+  bool help() {
+    return policy_.spare != nullptr && policy_.spare->is_offered() && policy_.spare->join() &&
+           ++helped_ > 0;
+  }
   bool is_yielding() const { return yielding_; }
 
   void announce(ParkWord& word) {
@@ -75,12 +82,14 @@ class Waiter {
 
   std::uint64_t yields() const { return yields_; }
   std::uint64_t parks() const { return parks_; }
+  /// Chunks of other threads' work that this one has done.
+  std::uint64_t helped() const { return helped_; }
 
  private:
   bool is_spinning_on(Spinning spinning);
 
   const Policy& policy_;
-  std::uint64_t yields_ = 0, parks_ = 0;
+  std::uint64_t yields_ = 0, parks_ = 0, helped_ = 0;
   std::int64_t started_ns_ = 0;
   std::uint32_t looks_ = 0;
   bool yielding_ = false;

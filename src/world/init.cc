@@ -11,6 +11,8 @@
 
 #include "coll/coll.h"
 #include "hang/absence.h"
+#include "parallel/helpers.h"
+#include "parallel/jobs.h"
 #include "pt2pt/completion.h"
 #include "world/comms.h"
 #include "world/pmi1.h"
@@ -64,6 +66,19 @@ void open_contexts(Rank& rank) {
   if (sole) all.sole.open(rank.counters.lock_taken);
 }
 
+/// When large work is offered to idle threads, and threads of weft's own for it: the same for all
+/// ranks of the process.
+void open_jobs(const Rank& rank) {
+  const Params& params = rank.process->params;
+  // A process with one rank may have less than the job; threads of it may be bound to less.
+  const int cpus = rank.process->threads ? static_cast<int>(rank.process->job->header().cpus)
+                                         : rank.process->cpus;
+  parallel::jobs().configure({.most_helpers = cpus - 1,
+                              .min_bytes = params.integer(P::parallel_min_bytes),
+                              .line_ns = rank.engine.memory_line_ns});
+  parallel::start_helpers(static_cast<int>(params.integer(P::parallel_helpers)));
+}
+
 /// What was sent in the background must be out before this rank may leave.
 void finish_sending(pt2pt::Engine& e) {
   const sync::Guard guard(e.lock);
@@ -91,6 +106,7 @@ Err init(Rank& rank, int required, int* provided) {
     e->first_here = rank.process->first;
     e->ranks_here = static_cast<std::int32_t>(rank.process->ranks.size());
   }
+  open_jobs(rank);
   entry.contexts.store(static_cast<std::int32_t>(rank.contexts.engines.size()),
                        std::memory_order_relaxed);  // released with the state
   WEFT_TRY(make_predefined_comms(rank));

@@ -16,6 +16,7 @@
 #include <cstring>
 
 #include "hang/absence.h"
+#include "parallel/jobs.h"
 #pragma GCC visibility push(default)
 #include "weft/host.h"
 #pragma GCC visibility pop
@@ -36,6 +37,13 @@ Counters Rank::all_counters() {
   };
   add(engine, counters);
   for (const auto& context : more) add(context->engine, context->counters);
+  // Jobs are the process's: its first rank has them.
+  if (world_rank == process->first) {
+    const parallel::Jobs::Done done = parallel::jobs().done();
+    all.jobs_offered = done.jobs;
+    all.chunks_offered = done.chunks;
+    all.chunks_given = done.given;
+  }
   return all;
 }
 
@@ -97,6 +105,7 @@ Process* make_process() {
   p->job = at.job;
   p->first = at.first;
   p->threads = at.count > 1;
+  p->cpus = allowed_cpus();
   for (int i = 0; i < at.count; ++i) {
     p->ranks.push_back(std::make_unique<Rank>());
     p->ranks.back()->process = p;

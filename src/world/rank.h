@@ -57,6 +57,7 @@ struct Process {
   Params params;
   memory::Job* job = nullptr;
   int first = 0;         // world rank of ranks[0]
+  int cpus = 1;          // that the process may use
   bool threads = false;  // ranks as threads: a thread belongs to a rank only if it was attached
   bool under_mpiexec = false;  // weft's: it tells the user why a rank aborted
   std::vector<std::unique_ptr<Rank>> ranks;

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "unit/datatype/random_type.h"
+#include "unit/parallel/helping.h"
 
 namespace weft::datatype::test {
 namespace {
@@ -55,7 +56,11 @@ void check_bounds(const Modelled& m) {
   ASSERT_EQ(m.type->ub(), m.map.ub());
 }
 
-void check_one(Context& context, unsigned seed) {
+/// Two threads must not write the same byte, as a type that overlaps itself has them do: such types
+/// are not legal to receive into (§5.1.11). One thread alone must survive them.
+enum class Writers { one, several };
+
+void check_one(Context& context, unsigned seed, Writers writers = Writers::one) {
   RandomTypes random(context, seed);
   const int depth = static_cast<int>(random.pick(1, 4));
   const Modelled element = random.make(depth);
@@ -87,7 +92,7 @@ void check_one(Context& context, unsigned seed) {
     for (std::int64_t i = 0; i < n; ++i)
       expected[at[static_cast<std::size_t>(offset + i)]] = in[static_cast<std::size_t>(i)];
     const Bytes saved = a.memory;
-    unpack(a.buffer(), offset, in.data(), n);
+    if (writers == Writers::one || !a.map.overlaps()) unpack(a.buffer(), offset, in.data(), n);
     ASSERT_TRUE(a.map.overlaps() || a.memory == expected);
     a.memory = saved;
 
@@ -111,14 +116,14 @@ void check_one(Context& context, unsigned seed) {
   const auto n = std::min(total, static_cast<std::int64_t>(into.size()));
   Bytes expected = b.memory;
   for (std::size_t i = 0; i < static_cast<std::size_t>(n); ++i) expected[into[i]] = packed[i];
-  copy(a.buffer(), b.buffer(), n);
+  if (writers == Writers::one || !b.map.overlaps()) copy(a.buffer(), b.buffer(), n);
   ASSERT_TRUE(b.map.overlaps() || b.memory == expected);
 
   // and into another element of the same type
   Arrayed c(a.element, a.count);
   expected = c.memory;
   for (std::size_t i = 0; i < at.size(); ++i) expected[at[i]] = packed[i];
-  copy(a.buffer(), c.buffer(), total);
+  if (writers == Writers::one || !a.map.overlaps()) copy(a.buffer(), c.buffer(), total);
   ASSERT_TRUE(a.map.overlaps() || c.memory == expected);
   random.give_up(a.element);
   random.give_up(b.element);
@@ -131,6 +136,44 @@ TEST(Pack, AgreesWithNaiveWalkerOnRandomTypes) {
     ASSERT_FALSE(HasFatalFailure()) << "seed " << seed;
     ASSERT_EQ(context.types.live(), 0u) << "seed " << seed;
   }
+}
+
+/// Every pack, unpack and copy in as many parts as there are bytes, by several threads.
+TEST(Pack, AgreesWithNaiveWalkerInPartsByAnyThreads) {
+  Context context;
+  for (int helpers : {0, 1, 3}) {
+    const parallel::test::AllJobsOffered offered(helpers);
+    for (unsigned seed = 1; seed <= 300; ++seed) {
+      check_one(context, seed, Writers::several);
+      ASSERT_FALSE(HasFatalFailure()) << "seed " << seed << ", helpers " << helpers;
+    }
+    EXPECT_EQ(offered.given() > 0, helpers > 0);
+  }
+}
+
+/// A plane of a 3D array is a loop of vectors: parts begin within a vector, and within a block.
+TEST(Pack, PlanesInPartsByAnyThreads) {
+  const parallel::test::AllJobsOffered offered(2);
+  Context context;
+  Type *row = nullptr, *plane = nullptr;
+  constexpr std::int64_t nx = 3, ny = 50, nz = 70, element = 8;
+  expect_ok(create_vector(context, ny, 1, nx, *predefined(0x214), &row));
+  expect_ok(create_hvector(context, nz, 1, nx * ny * element, *row, &plane));
+  commit(*plane);
+  ASSERT_EQ(plane->size, ny * nz * element);
+  Bytes array(nx * ny * nz * element), out(static_cast<std::size_t>(plane->size));
+  for (std::size_t i = 0; i < array.size(); ++i)
+    array[i] = static_cast<unsigned char>(i * 7 + i / 256);
+  for (int round = 0; round < 50; ++round) {
+    std::fill(out.begin(), out.end(), 0);
+    pack({array.data(), 1, plane}, 0, out.data(), plane->size);
+    for (std::int64_t i = 0; i < ny * nz; ++i)
+      ASSERT_EQ(0, std::memcmp(&out[static_cast<std::size_t>(i * element)],
+                               &array[static_cast<std::size_t>(i * nx * element)], element));
+  }
+  EXPECT_GT(offered.given(), 0U);
+  expect_ok(free(*row));
+  expect_ok(free(*plane));
 }
 
 Modelled make_vector(Context& context, std::int64_t count, std::int64_t length,

@@ -11,6 +11,7 @@
 
 #include "datatype/kernels/kernels.h"
 #include "datatype/reduce.h"
+#include "unit/parallel/helping.h"
 
 namespace weft::datatype::test {
 namespace {
@@ -297,6 +298,32 @@ TEST(Reduce, Bfloat16RoundsToNearestEven) {
   EXPECT_EQ(b[0], bits(1.0f));
   EXPECT_EQ(b[1], bits(1.015625f));
   EXPECT_EQ(b[2], bits(5.0f));
+}
+
+/// In parts, by any threads, each element has the bits that it has alone.
+TEST(Reduce, TheSameBitsInPartsByAnyThreads) {
+  constexpr std::size_t n = 3001, widest = 32;
+  std::vector<std::uint64_t> left(n * widest / 8), right(left.size());
+  for (std::size_t i = 0; i < left.size(); ++i) {
+    left[i] = random_bits();
+    right[i] = random_bits();
+  }
+  std::vector<Basic> all;
+  for (int b = 1; b <= static_cast<int>(Basic::pair_2double_precision); ++b)
+    all.push_back(static_cast<Basic>(b));
+  for (int value = 1; value <= static_cast<int>(Basic::f128); ++value)
+    for (const Basic index : {Basic::i32, Basic::i64})
+      all.push_back(pair_of(static_cast<Basic>(value), index));
+  for (const Basic basic : all)
+    for (const Operation op : all_operations) {
+      if (basic == Basic::none || !is_defined(op, basic)) continue;
+      std::vector<std::uint64_t> alone = right, helped = right;
+      reduce(op, basic, left.data(), alone.data(), n);
+      const parallel::test::AllJobsOffered offered(1);
+      reduce(op, basic, left.data(), helped.data(), n);
+      ASSERT_EQ(alone, helped) << "operation " << static_cast<int>(op) << ", type "
+                               << static_cast<int>(basic);
+    }
 }
 
 }  // namespace

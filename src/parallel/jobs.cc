@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "parallel/jobs.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "base/assert.h"
+#include "sync/wait.h"
+
+namespace weft::parallel {
+namespace {
+
+constinit Jobs process_jobs;
+
+// A job must take so long that waking a sleeper pays: it comes after 30 to 100 us, and waking it
+// costs the caller some. Measured: bench/idle
+constexpr std::int64_t wake_worth_ns = 200'000;
+constexpr std::int64_t chunk_ns = 10'000;
+
+}  // namespace
+
+Jobs& jobs() {
+  return process_jobs;
+}
+
+std::uint32_t Job::drain(std::uint32_t most) {
+  std::uint32_t done = 0;
+  while (done < most) {
+    // relaxed: hands out disjoint chunks
+    if (left_.load(std::memory_order_relaxed) <= 0) break;
+    const std::int32_t left = left_.fetch_sub(1, std::memory_order_relaxed);
+    if (left <= 0) break;
+    // Nothing is left for others. The slot stays this job's: whoever is here is counted.
+    if (left == 1) all_->offered_.fetch_and(~bit_, std::memory_order_relaxed);
+    chunk_(context_, chunks_ - static_cast<std::uint32_t>(left));
+    ++done;
+  }
+  return done;
+}
+
+std::uint32_t Job::help(std::uint32_t most) {
+  if (left_.load(std::memory_order_relaxed) <= 0) return 0;
+  std::uint64_t state = state_.load(std::memory_order_relaxed);
+  do {
+    if ((state & active_mask) >= state >> most_shift) return 0;  // closed, or full
+    // acquire: the job's fields; pairs with publish()
+  } while (!state_.compare_exchange_weak(state, state + 1, std::memory_order_acquire,
+                                         std::memory_order_relaxed));
+  const std::uint32_t done = drain(most);
+  state_.fetch_sub(1, std::memory_order_release);  // the chunks are done; pairs with close()
+  return done;
+}
+
+void Jobs::configure(const Settings& settings) {
+  most_helpers_.store(std::min(settings.most_helpers, 0x7fff), std::memory_order_relaxed);
+  min_bytes_.store(settings.min_bytes, std::memory_order_relaxed);
+  line_ns_.store(settings.line_ns, std::memory_order_relaxed);
+}
+
+std::uint32_t Jobs::chunks_for(std::int64_t worth_ns) const {
+  constexpr std::int64_t least = 4, most = 1 << 20;
+  return static_cast<std::uint32_t>(std::clamp(worth_ns / chunk_ns, least, most));
+}
+
+Job* Jobs::claim() {
+  // acquire: the last caller is through with it; pairs with offer()
+  std::uint64_t claimed = claimed_.load(std::memory_order_relaxed);
+  while (~claimed != 0) {
+    const int i = std::countr_one(claimed);
+    const std::uint64_t bit = std::uint64_t{1} << i;
+    if (!claimed_.compare_exchange_weak(claimed, claimed | bit, std::memory_order_acquire,
+                                        std::memory_order_relaxed))
+      continue;
+    job_[i].bit_ = bit;
+    return &job_[i];
+  }
+  return nullptr;
+}
+
+void Jobs::publish(Job& job, const Work& work) {
+  job.all_ = this;
+  job.chunks_ = work.chunks;
+  job.chunk_ = work.chunk;
+  job.context_ = work.context;
+  // relaxed: released with the state
+  job.left_.store(static_cast<std::int32_t>(work.chunks), std::memory_order_relaxed);
+  const auto most = static_cast<std::uint64_t>(most_helpers_.load(std::memory_order_relaxed));
+  job.state_.store(most << Job::most_shift, std::memory_order_release);  // pairs with help()
+  offered_.fetch_or(job.bit_);                                           // seq_cst: sync/spare.h
+}
+
+void Jobs::call_helpers(Job& job, std::int64_t worth_ns) {
+  const int most = most_helpers_.load(std::memory_order_relaxed);
+  if (most == 0) return;
+  if (worth_ns >= wake_worth_ns) wake(most);
+  // acquire: what the callable needs; pairs with set_callable()
+  if (auto* call = call_.load(std::memory_order_acquire)) call(*this, job, worth_ns);
+}
+
+/// All chunks are taken, and some perhaps not done: wait for those who do them. They run, or were
+/// switched off in a chunk and want a core.
+void Jobs::close(Job& job) {
+  constexpr int patience = 1000;
+  job.state_.fetch_and(Job::active_mask, std::memory_order_relaxed);
+  // acquire: what the helpers did; pairs with help()
+  for (int looks = 0; job.state_.load(std::memory_order_acquire) != 0; ++looks)
+    looks < patience ? sync::pause() : sync::yield();
+}
+
+void Jobs::offer(const Work& work) {
+  if (work.chunks == 0) return;
+  Job* job = work.chunks > 1 ? claim() : nullptr;
+  if (job == nullptr) {
+    for (std::uint32_t i = 0; i < work.chunks; ++i) work.chunk(work.context, i);
+    return;
+  }
+  publish(*job, work);
+  call_helpers(*job, work.worth_ns);
+  const std::uint32_t mine = job->drain(work.chunks);
+  // A helper may have taken all of it before it was said to be offered.
+  if ((offered_.load(std::memory_order_relaxed) & job->bit_) != 0)
+    offered_.fetch_and(~job->bit_, std::memory_order_relaxed);
+  close(*job);
+  claimed_.fetch_and(~job->bit_, std::memory_order_release);  // pairs with claim()
+  // relaxed: statistics
+  jobs_.fetch_add(1, std::memory_order_relaxed);
+  chunks_.fetch_add(work.chunks, std::memory_order_relaxed);
+  if (mine < work.chunks) given_.fetch_add(work.chunks - mine, std::memory_order_relaxed);
+}
+
+bool Jobs::help(std::uint32_t most) {
+  bool found = false;
+  // relaxed: a guess; Job::help() looks again
+  std::uint64_t offered = offered_.load(std::memory_order_relaxed);
+  for (; offered != 0; offered &= offered - 1)
+    found |= job_[std::countr_zero(offered)].help(most) > 0;
+  return found;
+}
+
+bool Jobs::join_any(Spare& spare) {
+  auto& all = static_cast<Jobs&>(spare);
+  std::uint64_t offered = all.offered_.load(std::memory_order_relaxed);
+  for (; offered != 0; offered &= offered - 1)
+    if (all.job_[std::countr_zero(offered)].help(1) > 0) return true;
+  return false;
+}
+
+bool Jobs::any_has_room(const Spare& spare) {
+  const auto& all = static_cast<const Jobs&>(spare);
+  std::uint64_t offered = all.offered_.load(std::memory_order_relaxed);
+  for (; offered != 0; offered &= offered - 1)
+    if (all.job_[std::countr_zero(offered)].has_room()) return true;
+  return false;
+}
+
+Jobs::Done Jobs::done() const {
+  return {jobs_.load(std::memory_order_relaxed), chunks_.load(std::memory_order_relaxed),
+          given_.load(std::memory_order_relaxed)};
+}
+
+}  // namespace weft::parallel

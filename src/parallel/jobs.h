@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Jobs: large pieces of work, cut into chunks, that a thread in MPI offers to the idle threads of
+// its process (Si, Pena, Balaji, Takagi, Ishikawa: MT-MPI, ICS'14). The caller works, helpers join
+// chunk by chunk, and nobody waits for a helper that has not started: without help a job takes as
+// long as alone. Helpers are ranks and threads that wait in MPI (sync/spare.h), threads of weft's
+// own (helpers.h) and idle OpenMP threads (openmp.h).
+//
+// A chunk is a leaf: it copies or folds bytes. It takes no lock, calls no user code and offers no
+// job; so a helper can do it wherever it waits, and the caller may hold any lock meanwhile.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "sync/spare.h"
+
+namespace weft::parallel {
+
+/// Chunks 0 to chunks-1, to be done in any order and at once.
+struct Work {
+  void (*chunk)(void* context, std::uint32_t index);
+  void* context;
+  std::uint32_t chunks;
+  std::int64_t worth_ns;  // what it takes one thread, about
+};
+
+/// Where work may be offered, besides to those that look for it: idle threads that have to be
+/// called. By the caller, while the job is open; returns at once, or helps itself before.
+struct Callable {
+  void (*call)(class Jobs& jobs, class Job& job, std::int64_t worth_ns) = nullptr;
+};
+
+/// A slot for one job at a time; never freed. Its state is `most << 16 | active`: how many helpers
+/// it takes, 0 while it is closed, and how many are in it.
+///
+/// A helper counts itself in by compare-and-swap, only while the slot is open, and reads the rest
+/// of the slot after that: the caller does not touch it before the last helper has left. A helper
+/// that was slow may find another job in the slot than the one it saw (ABA): its compare-and-swap
+/// then succeeds only if that job is open and has room, and it joins that one.
+class alignas(64) Job {
+ public:
+  /// Do up to `most` chunks; how many were done. By any thread but the caller.
+  std::uint32_t help(std::uint32_t most);
+  /// relaxed: a guess
+  bool has_room() const {
+    const std::uint64_t state = state_.load(std::memory_order_relaxed);
+    return (state & active_mask) < state >> most_shift && left_.load(std::memory_order_relaxed) > 0;
+  }
+
+ private:
+  friend class Jobs;
+  static constexpr std::uint64_t active_mask = 0xffff;
+  static constexpr int most_shift = 16;
+  std::uint32_t drain(std::uint32_t most);
+
+  std::atomic<std::uint64_t> state_{0};
+  std::atomic<std::int32_t> left_{0};  // chunks that nobody has taken; may fall below 0
+  std::uint32_t chunks_ = 0;
+  void (*chunk_)(void*, std::uint32_t) = nullptr;
+  void* context_ = nullptr;
+  class Jobs* all_ = nullptr;
+  std::uint64_t bit_ = 0;
+};
+
+/// When to offer, set once by each rank's init, to the same.
+struct Settings {
+  int most_helpers = 0;         // at a time in one job: CPUs besides the caller's
+  std::int64_t min_bytes = -1;  // parameter parallel.min_bytes
+  double line_ns = 4;           // to copy a cache line from memory to memory (the cost model's)
+};
+
+/// The jobs of a process.
+class Jobs : public sync::Spare {
+ public:
+  constexpr Jobs() : Spare({join_any, any_has_room}) {}
+  void configure(const Settings& settings);
+  double line_ns() const { return line_ns_.load(std::memory_order_relaxed); }
+
+  /// Is work on so many bytes worth offering? Offering costs 0.3 us; that is to be less than 3 %.
+  bool is_worth(std::int64_t bytes, std::int64_t worth_ns) const {
+    // relaxed: numbers that do not change
+    const std::int64_t min = min_bytes_.load(std::memory_order_relaxed);
+    return min < 0 ? worth_ns >= least_worth_ns : bytes >= min;
+  }
+  bool is_forced() const { return min_bytes_.load(std::memory_order_relaxed) >= 0; }
+  /// Chunks for so much work: short enough that a helper whose own wait is over is back soon, and
+  /// that all end together; so long that taking one (0.1 us) is cheap.
+  std::uint32_t chunks_for(std::int64_t worth_ns) const;
+
+  /// Do the work, with whoever helps; returns when all of it is done, and all it wrote is seen.
+  ///
+  /// thread   any, but not from within a chunk
+  /// cost     warm: 5 atomics, of which one in a line that waiting threads read; no allocation; a
+  ///          system call only to wake sleepers, if the work is worth it
+  void offer(const Work& work);
+
+  /// Do up to `most` chunks of each job that is open. False: there was nothing to do.
+  bool help(std::uint32_t most);
+  void set_callable(Callable callable) {
+    call_.store(callable.call, std::memory_order_release);  // pairs with offer()
+  }
+
+  struct Done {
+    std::uint64_t jobs = 0, chunks = 0, given = 0;
+  };
+  Done done() const;
+
+ private:
+  friend class Job;
+  static bool join_any(Spare& jobs);
+  static bool any_has_room(const Spare& jobs);
+  Job* claim();
+  void publish(Job& job, const Work& work);
+  void call_helpers(Job& job, std::int64_t worth_ns);
+  static void close(Job& job);
+
+  static constexpr int slots = 64;
+  static constexpr std::int64_t least_worth_ns = 10'000;
+
+  alignas(64) std::atomic<std::uint64_t> claimed_{0};  // slots in use; line of the callers
+  std::atomic<std::uint64_t> jobs_{0}, chunks_{0}, given_{0};
+  alignas(64) std::atomic<int> most_helpers_{0};
+  std::atomic<std::int64_t> min_bytes_{-1};
+  std::atomic<double> line_ns_{4};
+  std::atomic<void (*)(Jobs&, Job&, std::int64_t)> call_{nullptr};
+  Job job_[slots];
+};
+
+/// The process's. Beside the Process itself and each thread's rank the one thing that is global:
+/// ranks of a process share it, and rooms below `world` must find it.
+Jobs& jobs();
+
+/// Do body(from, to) for parts of [0, bytes), each a whole number of `unit` bytes but for the last,
+/// if that is worth `worth_ns`; else the whole at once.
+template <class Body>
+void for_parts(std::int64_t bytes, std::int64_t unit, std::int64_t worth_ns, Body&& body) {
+  Jobs& all = jobs();
+  if (!all.is_worth(bytes, worth_ns)) return body(std::int64_t{0}, bytes);
+  const std::int64_t wanted = all.chunks_for(worth_ns);
+  const std::int64_t part = ((bytes + wanted - 1) / wanted + unit - 1) / unit * unit;
+  struct Context {
+    Body& body;
+    std::int64_t part, bytes;
+  } context{body, part, bytes};
+  const auto chunk = [](void* c, std::uint32_t i) {
+    const Context& x = *static_cast<Context*>(c);
+    const std::int64_t from = i * x.part;
+    x.body(from, from + x.part < x.bytes ? from + x.part : x.bytes);
+  };
+  all.offer({chunk, &context, static_cast<std::uint32_t>((bytes + part - 1) / part), worth_ns});
+}
+
+}  // namespace weft::parallel
