@@ -70,6 +70,8 @@ constexpr ParamDef table[] = {
     {P::parallel_min_bytes, "parallel.min_bytes", ParamType::integer, "-1", "bytes", -1, big,
      "smallest copy or reduction that idle threads may help with; -1: what takes 10 us alone, by "
      "the cost model"},
+    {P::parallel_openmp, "parallel.openmp", ParamType::boolean, "1", "", 0, 1,
+     "let idle OpenMP threads of a rank help with its large copies and reductions"},
     {P::pt2pt_eager_max, "pt2pt.eager_max", ParamType::integer, "-1", "bytes", -1, 1 << 20,
      "largest message that is pushed to its receiver without asking; -1: 32 KiB, and "
      "256 KiB between processes while each rank has a core"},

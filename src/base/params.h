@@ -30,6 +30,7 @@ enum class P : int {
   memory_cma,
   parallel_helpers,
   parallel_min_bytes,
+  parallel_openmp,
   pt2pt_eager_max,
   pt2pt_unexpected_max,
   pt2pt_cooperate_min,

@@ -89,12 +89,13 @@ void Jobs::publish(Job& job, const Work& work) {
   offered_.fetch_or(job.bit_);                                           // seq_cst: sync/spare.h
 }
 
-void Jobs::call_helpers(Job& job, std::int64_t worth_ns) {
+std::uint32_t Jobs::call_helpers(Job& job, std::int64_t worth_ns) {
   const int most = most_helpers_.load(std::memory_order_relaxed);
-  if (most == 0) return;
+  if (most == 0) return 0;
   if (worth_ns >= wake_worth_ns) wake(most);
-  // acquire: what the callable needs; pairs with set_callable()
-  if (auto* call = call_.load(std::memory_order_acquire)) call(*this, job, worth_ns);
+  // relaxed: a function
+  Call* call = call_.load(std::memory_order_relaxed);
+  return call != nullptr ? call(*this, job, worth_ns) : 0;
 }
 
 /// All chunks are taken, and some perhaps not done: wait for those who do them. They run, or were
@@ -115,8 +116,8 @@ void Jobs::offer(const Work& work) {
     return;
   }
   publish(*job, work);
-  call_helpers(*job, work.worth_ns);
-  const std::uint32_t mine = job->drain(work.chunks);
+  std::uint32_t mine = call_helpers(*job, work.worth_ns);
+  mine += job->work();
   // A helper may have taken all of it before it was said to be offered.
   if ((offered_.load(std::memory_order_relaxed) & job->bit_) != 0)
     offered_.fetch_and(~job->bit_, std::memory_order_relaxed);

@@ -4,7 +4,7 @@
 // its process (Si, Pena, Balaji, Takagi, Ishikawa: MT-MPI, ICS'14). The caller works, helpers join
 // chunk by chunk, and nobody waits for a helper that has not started: without help a job takes as
 // long as alone. Helpers are ranks and threads that wait in MPI (sync/spare.h), threads of weft's
-// own (helpers.h) and idle OpenMP threads (openmp.h).
+// own (helpers.h) and idle OpenMP threads (openmp/call.h).
 //
 // A chunk is a leaf: it copies or folds bytes. It takes no lock, calls no user code and offers no
 // job; so a helper can do it wherever it waits, and the caller may hold any lock meanwhile.
@@ -25,11 +25,9 @@ struct Work {
   std::int64_t worth_ns;  // what it takes one thread, about
 };
 
-/// Where work may be offered, besides to those that look for it: idle threads that have to be
-/// called. By the caller, while the job is open; returns at once, or helps itself before.
-struct Callable {
-  void (*call)(class Jobs& jobs, class Job& job, std::int64_t worth_ns) = nullptr;
-};
+/// Idle threads that do not look for work but have to be called: by the caller, while the job is
+/// open. Returns how many chunks the caller has done meanwhile.
+using Call = std::uint32_t(class Jobs& jobs, class Job& job, std::int64_t worth_ns);
 
 /// A slot for one job at a time; never freed. Its state is `most << 16 | active`: how many helpers
 /// it takes, 0 while it is closed, and how many are in it.
@@ -42,6 +40,8 @@ class alignas(64) Job {
  public:
   /// Do up to `most` chunks; how many were done. By any thread but the caller.
   std::uint32_t help(std::uint32_t most);
+  /// By the caller: what is left.
+  std::uint32_t work() { return drain(UINT32_MAX); }
   /// relaxed: a guess
   bool has_room() const {
     const std::uint64_t state = state_.load(std::memory_order_relaxed);
@@ -97,9 +97,7 @@ class Jobs : public sync::Spare {
 
   /// Do up to `most` chunks of each job that is open. False: there was nothing to do.
   bool help(std::uint32_t most);
-  void set_callable(Callable callable) {
-    call_.store(callable.call, std::memory_order_release);  // pairs with offer()
-  }
+  void set_call(Call* call) { call_.store(call, std::memory_order_relaxed); }
 
   struct Done {
     std::uint64_t jobs = 0, chunks = 0, given = 0;
@@ -112,7 +110,7 @@ class Jobs : public sync::Spare {
   static bool any_has_room(const Spare& jobs);
   Job* claim();
   void publish(Job& job, const Work& work);
-  void call_helpers(Job& job, std::int64_t worth_ns);
+  std::uint32_t call_helpers(Job& job, std::int64_t worth_ns);
   static void close(Job& job);
 
   static constexpr int slots = 64;
@@ -123,7 +121,7 @@ class Jobs : public sync::Spare {
   alignas(64) std::atomic<int> most_helpers_{0};
   std::atomic<std::int64_t> min_bytes_{-1};
   std::atomic<double> line_ns_{4};
-  std::atomic<void (*)(Jobs&, Job&, std::int64_t)> call_{nullptr};
+  std::atomic<Call*> call_{nullptr};
   Job job_[slots];
 };
 

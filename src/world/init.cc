@@ -13,6 +13,7 @@
 #include "hang/absence.h"
 #include "parallel/helpers.h"
 #include "parallel/jobs.h"
+#include "parallel/openmp/call.h"
 #include "pt2pt/completion.h"
 #include "world/comms.h"
 #include "world/pmi1.h"
@@ -76,6 +77,7 @@ void open_jobs(const Rank& rank) {
   parallel::jobs().configure({.most_helpers = cpus - 1,
                               .min_bytes = params.integer(P::parallel_min_bytes),
                               .line_ns = rank.engine.memory_line_ns});
+  if (params.boolean(P::parallel_openmp)) parallel::openmp::call_for_jobs();
   parallel::start_helpers(static_cast<int>(params.integer(P::parallel_helpers)));
 }
 

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "parallel/openmp/call.h"
+
+#include <algorithm>
+
+#include "parallel/jobs.h"
+#include "parallel/openmp/members.h"
+#include "parallel/openmp/runtime.h"
+
+namespace weft::parallel::openmp {
+namespace {
+
+constexpr std::uint32_t all_of_it = UINT32_MAX;
+// Making a token takes 0.1 to 0.2 us, and all of them at most 3 % of the work.
+constexpr std::int64_t worth_of_token_ns = 6'000;
+// A region takes 1 us while its threads spin, and up to 100 us when they sleep; its end waits for
+// all of them. Measured: bench/idle
+constexpr std::int64_t worth_of_region_ns = 200'000;
+
+void token(void* jobs) {
+  (*static_cast<Jobs**>(jobs))->help(all_of_it);
+}
+
+void post_tokens(const Runtime& runtime, Jobs& jobs, std::int64_t worth_ns) {
+  constexpr long size = sizeof(Jobs*), align = alignof(Jobs*);
+  constexpr unsigned untied = 1;
+  const auto others = static_cast<std::int64_t>(runtime.get_num_threads()) - 1;
+  const std::int64_t most = jobs.is_forced() ? others : worth_ns / worth_of_token_ns;
+  Jobs* all = &jobs;  // copied into each task
+  for (std::int64_t i = std::min(others, most); i > 0; --i)
+    runtime.task(token, &all, nullptr, size, align, true, untied, nullptr, 0, nullptr);
+}
+
+/// Of a region of weft's own: thread 0 is the caller.
+struct Region {
+  const Runtime& runtime;
+  Job& job;
+  std::uint32_t mine = 0;
+
+  static void run(void* arg) {
+    auto& region = *static_cast<Region*>(arg);
+    if (region.runtime.get_thread_num() == 0)
+      region.mine = region.job.work();
+    else
+      region.job.help(all_of_it);
+  }
+};
+
+/// More threads than CPUs would wait for each other at the end.
+std::uint32_t run_region(const Runtime& runtime, Jobs& jobs, Job& job, std::int64_t worth_ns) {
+  if (last_request < 0 || (worth_ns < worth_of_region_ns && !jobs.is_forced())) return 0;
+  const int threads = last_request > 0 ? last_request : runtime.get_max_threads();
+  if (threads < 2 || threads > runtime.get_num_procs()) return 0;
+  Region region{runtime, job};
+  runtime.parallel(Region::run, &region, static_cast<unsigned>(last_request), 0);
+  return region.mine;
+}
+
+std::uint32_t call(Jobs& jobs, Job& job, std::int64_t worth_ns) {
+  const Runtime* runtime = current();
+  if (runtime == nullptr) return 0;
+  watch();
+  if (Member* me = Member::mine()) me->open_gates();
+  if (runtime->get_level() == 0) return run_region(*runtime, jobs, job, worth_ns);
+  if (runtime->get_num_threads() > 1 && runtime->in_final() == 0)
+    post_tokens(*runtime, jobs, worth_ns);
+  return 0;
+}
+
+}  // namespace
+
+void call_for_jobs() {
+  jobs().set_call(call);
+}
+
+}  // namespace weft::parallel::openmp
