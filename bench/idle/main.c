@@ -4,7 +4,7 @@
    idle, or other ranks of the process are.
 
      xz     top surface: a vector of Z blocks of X doubles, Y = 2; extent: Z
-     yz     left surface: a vector of Z vectors of Y doubles, X = 2; extent: Y
+     yz     left surface: a vector of Z vectors of Y doubles, X = 2 (or -d); extent: Y
      fold   MPI_Reduce_local of doubles
 
    where: outside   no parallel region           single    the others are at its barrier
@@ -12,11 +12,13 @@
           critical  each thread packs once       task      a task, the others are at the barrier
           nested    the paper's way: a region of as many threads as are idle, in single, without
                     MPI (figure 3b)              loop      the same loop by one thread
+          region    the same loop by all threads, outside: what this memory allows
           recv      the other ranks are in MPI_Recv              barrier   in MPI_Barrier
 
    Prints one JSON object for each plane, where and extent: us of each of the batches.
 
-     main [-b batches] [-m bytes of the plane] [-p plane,...] [-w where,...] [-x extent,...] */
+     main [-b batches] [-m bytes of the plane] [-p plane,...] [-w where,...] [-x extent,...]
+          [-d doubles in X of yz] */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -31,6 +33,7 @@ enum { most_batches = 101 };
 static int rank, size, threads;
 static double *array, *packed;
 static size_t plane_doubles;
+static long depth = 2; /* X of yz */
 
 struct plane {
   const char* name;
@@ -47,7 +50,6 @@ static int listed(const char* name, const char* list) {
   return 0;
 }
 
-/* Each plane is half of the array. */
 static struct plane make_plane(const char* name, long extent) {
   struct plane p = {.name = name};
   const long rest = (long)plane_doubles / extent;
@@ -56,9 +58,9 @@ static struct plane make_plane(const char* name, long extent) {
     MPI_Type_vector((int)extent, (int)rest, (int)(2 * rest), MPI_DOUBLE, &p.type);
   } else if (strcmp(name, "yz") == 0) {
     MPI_Datatype row;
-    p.n = rest, p.m = extent, p.block = 1, p.m_stride = 2, p.n_stride = 2 * extent;
-    MPI_Type_vector((int)extent, 1, 2, MPI_DOUBLE, &row);
-    MPI_Type_create_hvector((int)rest, 1, (MPI_Aint)(2 * extent * 8), row, &p.type);
+    p.n = rest, p.m = extent, p.block = 1, p.m_stride = depth, p.n_stride = depth * extent;
+    MPI_Type_vector((int)extent, 1, (int)depth, MPI_DOUBLE, &row);
+    MPI_Type_create_hvector((int)rest, 1, (MPI_Aint)(depth * extent * 8), row, &p.type);
     MPI_Type_free(&row);
   } else {
     p.n = p.m = 1, p.block = (long)plane_doubles;
@@ -97,6 +99,8 @@ static double us_of(struct plane* p, const char* where) {
     pack(p);
   } else if (strcmp(where, "loop") == 0) {
     loop(p, 1);
+  } else if (strcmp(where, "region") == 0) {
+    loop(p, threads);
   } else if (strcmp(where, "nested") == 0) {
 #pragma omp parallel
 #pragma omp single
@@ -202,8 +206,8 @@ static void row(struct plane* p, const char* where, long extent, int batches) {
 
 int main(int argc, char** argv) {
   static const char* const planes[] = {"xz", "yz", "fold"};
-  static const char* const alone[] = {"outside",  "single", "nowait", "master",
-                                      "critical", "task",   "nested", "loop"};
+  static const char* const alone[] = {"outside", "single", "nowait", "master", "critical",
+                                      "task",    "nested", "loop",   "region"};
   static const char* const among[] = {"recv", "barrier"};
   int batches = 11, option, provided;
   const char *only_planes = "xz,yz", *only_where = NULL;
@@ -212,10 +216,11 @@ int main(int argc, char** argv) {
   MPI_Init_thread(&argc, &argv, MPI_THREAD_SERIALIZED, &provided);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
-  while ((option = getopt(argc, argv, "b:m:p:w:x:")) != -1) {
+  while ((option = getopt(argc, argv, "b:m:p:w:x:d:")) != -1) {
     if (option == 'b') batches = atoi(optarg);
     if (option == 'm') plane_doubles = (size_t)atol(optarg) / 8;
     if (option == 'p') only_planes = optarg;
+    if (option == 'd') depth = atol(optarg);
     if (option == 'w') only_where = optarg;
     if (option == 'x') snprintf(extents, sizeof extents, "%s", optarg);
   }
@@ -223,10 +228,16 @@ int main(int argc, char** argv) {
   if (batches > most_batches) batches = most_batches;
   threads = size > 1 ? 1 : omp_get_max_threads();
   omp_set_max_active_levels(2);
+  if (size == 1) {
+    /* OpenMP has threads from its first region on. */
+#pragma omp parallel
+    threads = omp_get_num_threads();
+  }
   if (rank == 0) {
-    array = malloc(2 * plane_doubles * 8);
+    const size_t doubles = (size_t)(depth < 2 ? 2 : depth) * plane_doubles;
+    array = malloc(doubles * 8);
     packed = malloc(plane_doubles * 8);
-    for (size_t i = 0; i < 2 * plane_doubles; ++i) array[i] = (double)i;
+    for (size_t i = 0; i < doubles; ++i) array[i] = (double)i;
   } else {
     plane_doubles = 0;
   }
@@ -238,7 +249,7 @@ int main(int argc, char** argv) {
       struct plane p = {.name = planes[k]};
       if (rank == 0) p = make_plane(planes[k], extent);
       const char* const* where = size > 1 ? among : alone;
-      const size_t count = size > 1 ? 2 : 8;
+      const size_t count = size > 1 ? 2 : 9;
       for (size_t i = 0; i < count; ++i)
         if (listed(where[i], only_where)) row(&p, where[i], extent, batches);
       if (rank == 0) MPI_Type_free(&p.type);

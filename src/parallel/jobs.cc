@@ -15,7 +15,7 @@ constinit Jobs process_jobs;
 // A job must take so long that waking a sleeper pays: it comes after 30 to 100 us, and waking it
 // costs the caller some. Measured: bench/idle
 constexpr std::int64_t wake_worth_ns = 200'000;
-constexpr std::int64_t chunk_ns = 10'000;
+constexpr std::int64_t chunk_ns = 20'000;
 
 }  // namespace
 

@@ -43,13 +43,17 @@ struct Region {
   void (*body)(void*);
   void* data;
   Team team;
+  bool told, league;
 
   static void run(void* arg) {
     const Region region = *static_cast<Region*>(arg);  // gone when the last thread is through
-    Member* me = Member::mine();
+    const bool league = in_league;
+    in_league = region.league;
+    Member* me = region.told ? Member::mine() : nullptr;
     if (me != nullptr) me->enter(region.team);
     region.body(region.data);
     if (me != nullptr) me->reach_barrier();  // until its next region
+    in_league = league;
   }
 };
 
@@ -57,36 +61,28 @@ constinit thread_local int depth = 0;  // of regions that this thread began
 
 /// Start a region by `start(body, data)`.
 template <class Start>
-auto region(void (*body)(void*), void* data, unsigned threads, Start start) {
-  struct Depth {
-    unsigned threads;
-    explicit Depth(unsigned n) : threads(n) { ++depth; }
-    ~Depth() {
-      if (--depth == 0) last_request = static_cast<int>(threads);
-    }
-  } const counted(threads);
+void region(void (*body)(void*), void* data, unsigned threads, Start start) {
+  ++depth;
   Member* me = told();
-  if (me == nullptr) return start(body, data);
-  Region r{body, data, new_team()};
-  struct Back {
-    Member& me;
-    Member::Place before;
-    ~Back() { me.leave(before); }
-  } const back{*me, me->enter(0)};
-  return start(Region::run, &r);
+  if (me == nullptr && !in_league) {
+    start(body, data);
+  } else {
+    Region r{body, data, new_team(), me != nullptr, in_league};
+    const Member::Place before = me != nullptr ? me->enter(0) : Member::Place{};
+    start(Region::run, &r);
+    if (me != nullptr) me->leave(before);
+  }
+  if (--depth == 0) last_request = static_cast<int>(threads);
 }
 
 /// A barrier of the team.
 template <class Wait>
-auto barrier(Wait wait) {
+void barrier(Wait wait) {
   Member* me = told();
   if (me == nullptr) return wait();
-  struct Passed {
-    Member& me;
-    ~Passed() { me.pass_barrier(); }
-  } const passed{*me};
   me->reach_barrier();
-  return wait();
+  wait();
+  me->pass_barrier();
 }
 
 template <class Enter>
@@ -272,6 +268,14 @@ void weft_gomp_task(Body body, void* data, void (*copy)(void*, void*), long size
   behind(body, data, copy, size, align, deferred, flags, depend, priority, detach);
 }
 asm(".symver weft_gomp_task, GOMP_task@GOMP_2.0");
+
+void weft_gomp_teams_reg(Body body, void* data, unsigned teams, unsigned threads, unsigned flags) {
+  auto* behind =
+      next<"GOMP_teams_reg", "GOMP_5.0", void(Body, void*, unsigned, unsigned, unsigned)>();
+  Region league{body, data, 0, false, true};
+  behind(Region::run, &league, teams, threads, flags);
+}
+asm(".symver weft_gomp_teams_reg, GOMP_teams_reg@GOMP_5.0");
 
 #pragma GCC visibility pop
 }

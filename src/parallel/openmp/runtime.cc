@@ -42,6 +42,12 @@ const char* base_of(const char* path) {
   return slash != nullptr ? slash + 1 : path;
 }
 
+/// By its short name first: so the rank host finds the calling rank's own copy.
+void* handle_of(const char* name) {
+  void* handle = dlopen(base_of(name), RTLD_NOLOAD | RTLD_LAZY);
+  return handle != nullptr ? handle : dlopen(name, RTLD_NOLOAD | RTLD_LAZY);
+}
+
 bool is_runtime_name(const char* path) {
   return std::strstr(base_of(path), "omp") != nullptr;
 }
@@ -66,9 +72,10 @@ bool find(void* handle, const char* name, F& function) {
 
 /// Is it a runtime, and not another library that only depends on one?
 bool open(const char* name, Runtime& r) {
-  void* handle = dlopen(name, RTLD_NOLOAD | RTLD_LAZY);
+  void* handle = handle_of(name);
   if (handle == nullptr) return false;
   Dl_info where{};
+  r.is_libgomp = dlsym(handle, "__kmpc_fork_call") == nullptr;
   return find(handle, "GOMP_task", r.task) &&
          dladdr(reinterpret_cast<void*>(r.task), &where) != 0 && is_runtime_name(where.dli_fname) &&
          find(handle, "GOMP_parallel", r.parallel) && find(handle, "omp_get_level", r.get_level) &&
@@ -135,7 +142,7 @@ void* behind(const char* name, const char* version) {
   Names names;
   dl_iterate_phdr(collect, &names);
   for (int i = 0; i < names.count; ++i) {
-    void* handle = dlopen(names.name[i], RTLD_NOLOAD | RTLD_LAZY);
+    void* handle = handle_of(names.name[i]);
     void* next = handle != nullptr ? dlsym(handle, name) : nullptr;
     Dl_info where{};
     if (next != nullptr && dladdr(next, &where) != 0 && is_runtime_name(where.dli_fname))

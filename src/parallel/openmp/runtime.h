@@ -10,6 +10,7 @@
 namespace weft::parallel::openmp {
 
 struct Runtime {
+  bool is_libgomp = false;
   int (*get_level)() = nullptr;
   int (*get_num_threads)() = nullptr;
   int (*get_thread_num)() = nullptr;
