@@ -24,7 +24,8 @@ wanted=(
   "gfortran         has gfortran"
 )
 # A developer's tools; whoever only runs weft need not have them.
-[ -z "${CI:-}" ] || wanted+=("clang-format-16 has clang-format-16" "spin has spin")
+[ -z "${CI:-}" ] || wanted+=("clang-format-16 has clang-format-16" "spin has spin"
+  "clang-16 has clang-16" "libomp-16-dev test -e /usr/lib/llvm-16/lib/libomp.so.5")
 
 missing=()
 for line in "${wanted[@]}"; do
