@@ -74,7 +74,8 @@ def make_parser(description, programs):
                                      formatter_class=argparse.RawTextHelpFormatter, allow_abbrev=False)
     parser.add_argument("what", nargs="?", default="messages", choices=programs,
                         help="messages (with barrier, allreduce, start-up), all collectives, datatypes,\n"
-                             "messages between several threads of two ranks (default: %(default)s)")
+                             "messages between several threads of two ranks, packing with idle threads\n"
+                             "(default: %(default)s)")
     parser.add_argument("--weft", default="build/release", metavar="DIR",
                         help="build or installed tree of weft (default: this one)")
     parser.add_argument("--peers", default=peers_folder(), metavar="DIR",
@@ -148,7 +149,7 @@ def parse(description, programs, words=None):
     elif extra:
         args.batch_ms, args.limit_s = 1, 0.2
     if args.rounds is None:
-        few = 3 if args.what == "threads" else 5 if extra else 0
+        few = 3 if args.what in ("threads", "idle") else 5 if extra else 0
         args.rounds = 3 if args.quick else few or 11
     cpus = len(os.sched_getaffinity(0))
     usual = rank_counts(cpus) if args.figures else [cpus] if args.regret else [2, 4, 8]

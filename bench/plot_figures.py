@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Draws what figures.py or thread_figures.py collected: plot_figures.py figures.json picture.png"""
+"""Draws what figures.py, thread_figures.py or idle_figures.py collected: plot_figures.py figures.json picture.png"""
 import sys
 
 import matplotlib
@@ -32,7 +32,7 @@ def panel(axes, figure):
                 axes.fill_between(x, rest[0], rest[2], alpha=0.15, color=drawn.get_color(), linewidth=0)
         colors.setdefault(curve["label"], drawn.get_color())
     axes.set_title(f"figure {figure['number']}: {figure['title']}\n{', '.join(NAMES[kind] for kind in kinds)}", fontsize=7)
-    if figure["x"] == "bytes":
+    if figure["x"] in ("bytes", "extent"):
         axes.set_xscale("log", base=2)
     if figure["x"] in ("ranks", "threads"):
         counts = sorted({point[0] for curve in figure["curves"] for point in curve["points"]})

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import arguments
 import figures
+import idle_figures
 import libraries
 import measure
 import regret
@@ -24,13 +25,14 @@ import thread_locks
 
 HERE = Path(__file__).resolve().parent
 PROGRAMS = {"messages": "p2p_coll/main.c", "collectives": "collectives/main.c",
-            "datatypes": "datatypes/main.c", "threads": "threads/main.c"}
+            "datatypes": "datatypes/main.c", "threads": "threads/main.c",
+            "idle": "idle/main.c"}
 NOT_KEPT = ("weft", "peers", "out", "parser", "files", "name", "every_size")  # options that change no sample
 
 
 def plot(path, kind, args):
     """A picture beside the samples, by the Python that `peers` installed."""
-    script = {"figures": "plot_figures.py", "thread figures": "plot_figures.py",
+    script = {"figures": "plot_figures.py", "thread figures": "plot_figures.py", "idle": "plot_figures.py",
               "locks": "plot_threads.py"}.get(kind, "plot.py")
     plotter = Path(args.peers).resolve() / "plot/bin/python"
     python = plotter if plotter.exists() else sys.executable
@@ -54,6 +56,8 @@ def show(path, args):
         figures.print_report(found)
     elif kind == "thread figures":
         thread_figures.print_report(found)
+    elif kind == "idle":
+        idle_figures.print_report(found)
     elif kind == "locks":
         thread_locks.print_tables(found)
     else:
@@ -115,6 +119,8 @@ def run(args):
     libs = choose_libraries(args)
     args.about = describe(args, libs)
     out, work = make_folders(args)
+    if args.what == "idle":
+        return results.save(idle_figures.measure_curves(args, libs, work), out, args.name)
     programs = libraries.build(libs, HERE / PROGRAMS[args.what], work)
     arguments.check_rows(args, measure.known_rows(libs[0], programs[libs[0].name]))
     if args.regret:
