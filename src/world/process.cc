@@ -38,7 +38,7 @@ Counters Rank::all_counters() {
   add(engine, counters);
   for (const auto& context : more) add(context->engine, context->counters);
   // Jobs are the process's: its first rank has them.
-  if (world_rank == process->first) {
+  if (process != nullptr && world_rank == process->first) {
     const parallel::Jobs::Done done = parallel::jobs().done();
     all.jobs_offered = done.jobs;
     all.chunks_offered = done.chunks;

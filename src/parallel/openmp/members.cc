@@ -41,23 +41,28 @@ constinit std::atomic<int> members_seen{0};  // all that were ever used are befo
 constinit Gate gates[most_gates];
 constinit std::atomic<Team> teams{0};
 
+/// Who has slept takes it as `2`, because others may sleep whom its last holder did not wake.
 void Gate::pass() {
   constexpr int looks_per_clock = 64;
   constexpr std::int64_t patience_ns = 1'000'000;
   const std::int64_t since = now_ns();
   Jobs& all = jobs();
-  for (int looks = 1; !try_pass(); ++looks) {
+  bool patient = true;
+  // acquire: pairs with leave()
+  for (int looks = 1; patient ? !try_pass() : word.exchange(2, std::memory_order_acquire) != 0;
+       ++looks) {
     if (all.is_offered() && all.help(UINT32_MAX)) continue;
+    if (!patient) {
+      const sync::Spare::Sleeper sleeper(&all, word, sync::Spare::Sleeper::Scope::process);
+      if (!sleeper.is_wanted())
+        syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAIT_PRIVATE, 2, nullptr,
+                nullptr, 0);
+      continue;
+    }
     sync::pause();
     if (looks % looks_per_clock != 0) continue;
     sync::yield();
-    if (now_ns() - since < patience_ns) continue;
-    // acquire: as in try_pass()
-    if (word.exchange(2, std::memory_order_acquire) == 0) return;
-    const sync::Spare::Sleeper sleeper(&all, word, sync::Spare::Sleeper::Scope::process);
-    if (!sleeper.is_wanted())
-      syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAIT_PRIVATE, 2, nullptr,
-              nullptr, 0);
+    patient = now_ns() - since < patience_ns;
   }
 }
 
@@ -173,7 +178,14 @@ void Member::release(Mutex mutex) {
 }
 
 void Member::open_gates() {
-  for (int i = 0; i < held_count_; ++i) gate_of(held_[i], true);
+  for (int i = 0; i < held_count_; ++i) {
+    bool has_gate = false;
+    for (int k = 0; k < gated_count_; ++k) has_gate |= gated_[k] == held_[i];
+    if (has_gate || gated_count_ == most_held) continue;
+    // Who is in the section has not come by the gate. Who wants it from now on is to wait there.
+    Gate* gate = gate_of(held_[i], true);
+    if (gate != nullptr && gate->try_pass()) gated_[gated_count_++] = held_[i];
+  }
 }
 
 void watch() {

@@ -5,6 +5,7 @@
 #include <sys/uio.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 
 #include "unit/datatype/random_type.h"
@@ -164,7 +165,11 @@ TEST(Pack, PlanesInPartsByAnyThreads) {
   Bytes array(nx * ny * nz * element), out(static_cast<std::size_t>(plane->size));
   for (std::size_t i = 0; i < array.size(); ++i)
     array[i] = static_cast<unsigned char>(i * 7 + i / 256);
-  for (int round = 0; round < 50; ++round) {
+  const auto start = std::chrono::steady_clock::now();
+  const auto is_early = [&] {
+    return std::chrono::steady_clock::now() - start < std::chrono::seconds(30);
+  };
+  for (int round = 0; round < 50 || (offered.given() == 0 && is_early()); ++round) {
     std::fill(out.begin(), out.end(), 0);
     pack({array.data(), 1, plane}, 0, out.data(), plane->size);
     for (std::int64_t i = 0; i < ny * nz; ++i)
