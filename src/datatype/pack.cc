@@ -259,13 +259,12 @@ int64_t block_bytes(const Node& node) {
 int64_t worth_ns(const Type& type, int64_t n) {
   constexpr double line = 64;
   const double lines = static_cast<double>(n) / line;
-  const double line_ns = parallel::jobs().line_ns();
-  if (type.dense) return static_cast<int64_t>(lines * line_ns);
+  if (type.dense) return parallel::jobs().worth_ns(lines);
   const auto length = static_cast<double>(block_bytes(*type.layout->node));
   const double spread = static_cast<double>(type.true_extent) / static_cast<double>(type.size);
   const double touched =
       std::min(lines * spread, static_cast<double>(n) / length * (1 + length / line));
-  return static_cast<int64_t>(std::max(lines, touched) * line_ns);
+  return parallel::jobs().worth_ns(std::max(lines, touched));
 }
 
 // Parts begin at a line of the packed form, if they are of many.

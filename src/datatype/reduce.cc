@@ -136,8 +136,8 @@ void reduce(Operation op, Basic basic, const Vectors& v) {
   const auto stride = static_cast<std::int64_t>(stride_of(basic));
   const std::int64_t bytes = v.n * stride;
   // Two lines are read, and one written.
-  const double line_ns = 1.5 * parallel::jobs().line_ns();
-  const auto worth_ns = static_cast<std::int64_t>(static_cast<double>(bytes / line) * line_ns);
+  const std::int64_t worth_ns =
+      parallel::jobs().worth_ns(1.5 * static_cast<double>(bytes) / static_cast<double>(line));
   const std::int64_t unit = v.n >= shortest ? line * stride : stride;
   parallel::for_parts(bytes, unit, worth_ns, [&](std::int64_t from, std::int64_t to) {
     reduce_alone(op, basic,

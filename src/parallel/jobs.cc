@@ -12,9 +12,11 @@ namespace {
 
 constinit Jobs process_jobs;
 
-// A job must take so long that waking a sleeper pays: it comes after 30 to 100 us, and waking it
-// costs the caller some. Measured: bench/idle
-constexpr std::int64_t wake_worth_ns = 200'000;
+// A job must take so long that waking a sleeper pays: it comes after about 30 us. Measured, 2-core
+// EPYC, 2026-11-23, a packing thread and one asleep in MPI_Recv: 34 us alone, 38 us if it woke the
+// other; 67 and 64; 436 and 269.
+constexpr std::int64_t wake_worth_ns = 100'000;
+// Measured there, 64 MiB past the caches: 5.6 ms by chunks of 10 us, 4.4 of 20, 4.2 of 80.
 constexpr std::int64_t chunk_ns = 20'000;
 
 }  // namespace
@@ -54,7 +56,9 @@ std::uint32_t Job::help(std::uint32_t most) {
 void Jobs::configure(const Settings& settings) {
   most_helpers_.store(std::min(settings.most_helpers, 0x7fff), std::memory_order_relaxed);
   min_bytes_.store(settings.min_bytes, std::memory_order_relaxed);
-  line_ns_.store(settings.line_ns, std::memory_order_relaxed);
+  cached_ns_.store(settings.cached_ns, std::memory_order_relaxed);
+  memory_ns_.store(settings.memory_ns, std::memory_order_relaxed);
+  cached_lines_.store(settings.cached_lines, std::memory_order_relaxed);
 }
 
 std::uint32_t Jobs::chunks_for(std::int64_t worth_ns) const {

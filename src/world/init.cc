@@ -11,6 +11,7 @@
 
 #include "coll/coll.h"
 #include "hang/absence.h"
+#include "model/machine.h"
 #include "parallel/helpers.h"
 #include "parallel/jobs.h"
 #include "parallel/openmp/call.h"
@@ -74,9 +75,14 @@ void open_jobs(const Rank& rank) {
   // A process with one rank may have less than the job; threads of it may be bound to less.
   const int cpus = rank.process->threads ? static_cast<int>(rank.process->job->header().cpus)
                                          : rank.process->cpus;
-  parallel::jobs().configure({.most_helpers = cpus - 1,
+  const model::Parameters prices = rank.engine.prices();
+  const double share = model::cache_share(prices, rank.process->job->size());
+  parallel::Settings settings{.most_helpers = cpus - 1,
                               .min_bytes = params.integer(P::parallel_min_bytes),
-                              .line_ns = rank.engine.memory_line_ns});
+                              .cached_ns = prices.copy * 1e9,
+                              .memory_ns = prices.memory.b * 1e9};
+  if (share > 0) settings.cached_lines = share;
+  parallel::jobs().configure(settings);
   if (params.boolean(P::parallel_openmp)) parallel::openmp::call_for_jobs();
   parallel::start_helpers(static_cast<int>(params.integer(P::parallel_helpers)));
 }

@@ -93,10 +93,10 @@ void begin_critical(Mutex mutex, Enter enter) {
   enter();
   me->have(mutex);
 }
-template <class Leave>
-void end_critical(Mutex mutex, Leave leave) {
+template <class Name, class Leave>
+void end_critical(Name name, Leave leave) {
   leave();
-  if (Member* me = told()) me->release(mutex);
+  if (Member* me = told()) me->release(name());
 }
 
 using Body = void (*)(void*);
@@ -238,12 +238,13 @@ void weft_gomp_sections_end() {
 asm(".symver weft_gomp_sections_end, GOMP_sections_end@GOMP_1.0");
 
 void weft_gomp_critical_start() {
-  begin_critical(unnamed(), next<"GOMP_critical_start", "GOMP_1.0", Plain>());
+  Plain* behind = next<"GOMP_critical_start", "GOMP_1.0", Plain>();
+  begin_critical(reinterpret_cast<Mutex>(behind), behind);
 }
 asm(".symver weft_gomp_critical_start, GOMP_critical_start@GOMP_1.0");
 
 void weft_gomp_critical_end() {
-  end_critical(unnamed(), next<"GOMP_critical_end", "GOMP_1.0", Plain>());
+  end_critical(unnamed, next<"GOMP_critical_end", "GOMP_1.0", Plain>());
 }
 asm(".symver weft_gomp_critical_end, GOMP_critical_end@GOMP_1.0");
 
@@ -255,7 +256,7 @@ asm(".symver weft_gomp_critical_name_start, GOMP_critical_name_start@GOMP_1.0");
 
 void weft_gomp_critical_name_end(void** name) {
   auto* behind = next<"GOMP_critical_name_end", "GOMP_1.0", void(void**)>();
-  end_critical(reinterpret_cast<Mutex>(name), [&] { behind(name); });
+  end_critical([&] { return reinterpret_cast<Mutex>(name); }, [&] { behind(name); });
 }
 asm(".symver weft_gomp_critical_name_end, GOMP_critical_name_end@GOMP_1.0");
 

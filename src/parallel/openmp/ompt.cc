@@ -184,6 +184,9 @@ extern "C" [[gnu::visibility("default")]] void* ompt_start_tool(unsigned version
   using namespace weft::parallel::openmp;
   const char* libraries = std::getenv("OMP_TOOL_LIBRARIES");
   if (libraries != nullptr && *libraries != 0) return nullptr;
+  // A runtime may start before there is a rank: the parameter, not yet read.
+  const char* wanted = std::getenv("WEFT_PARALLEL_OPENMP");
+  if (wanted != nullptr && std::strcmp(wanted, "0") == 0) return nullptr;
   if (const auto next = next_tool())
     if (void* other = next(version, runtime)) return other;
   return &tool;
