@@ -42,10 +42,12 @@ def plan(args, libs, programs):
     jobs = []
 
     def add(series, library, where, planes="xz,yz", ranks=1, **variables):
+        threads = {"OMP_NUM_THREADS": 1}
+        if ranks == 1:  # one to a CPU, in every library
+            threads = {"OMP_NUM_THREADS": cpus, "OMP_PROC_BIND": "true", "OMP_PLACES": "threads"}
         for size, plane_bytes in PLANES.items():
             words = ["-b", str(args.batches), "-m", str(plane_bytes), "-p", planes, "-w", where, "-x",
                      ",".join(str(n) for n in EXTENTS)]
-            threads = {"OMP_NUM_THREADS": cpus if ranks == 1 else 1}
             each = job_lists.with_variables(library, **threads, **variables)
             jobs.append(job_lists.Job(series, each, ranks, programs[library.name], "", words, rows_of(size)))
 

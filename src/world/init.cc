@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "coll/coll.h"
@@ -72,9 +73,13 @@ void open_contexts(Rank& rank) {
 /// ranks of the process.
 void open_jobs(const Rank& rank) {
   const Params& params = rank.process->params;
-  // A process with one rank may have less than the job; threads of it may be bound to less.
-  const int cpus = rank.process->threads ? static_cast<int>(rank.process->job->header().cpus)
-                                         : rank.process->cpus;
+  const int all = static_cast<int>(rank.process->job->header().cpus);
+  int cpus = all;
+  // A process with one rank may have less than the job. Its main thread may have less still.
+  if (!rank.process->threads) {
+    cpus = rank.process->cpus;
+    if (cpus < all) cpus = std::max(cpus, parallel::openmp::cpus());
+  }
   const model::Parameters prices = rank.engine.prices();
   const double share = model::cache_share(prices, rank.process->job->size());
   parallel::Settings settings{.most_helpers = cpus - 1,

@@ -70,6 +70,11 @@ def matrix(runtime):
     contexts = runtime.build("contexts")
     alone = len(os.sched_getaffinity(0)) < 2
     columns = {}
+    if not alone:
+        # Bound threads: the main thread may use one CPU only by then.
+        runtime.env.update(OMP_PROC_BIND="true", OMP_PLACES="threads")
+        runtime.run(contexts, ["-e"])
+        del runtime.env["OMP_PROC_BIND"], runtime.env["OMP_PLACES"]
     for mode in ("process", "thread"):
         for ranks in (1, 2):
             # With two ranks there may be no core for helpers.

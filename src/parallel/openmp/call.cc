@@ -71,6 +71,11 @@ std::uint32_t call(Jobs& jobs, Job& job, std::int64_t worth_ns) {
 
 }  // namespace
 
+int cpus() {
+  const Runtime* runtime = current();
+  return runtime != nullptr ? runtime->get_num_procs() : 0;
+}
+
 void call_for_jobs() {
   jobs().set_call(call);
 }

@@ -13,4 +13,8 @@ namespace weft::parallel::openmp {
 /// Jobs of this process are offered to OpenMP threads from now on.
 void call_for_jobs();
 
+/// CPUs that the process's OpenMP runtime found when it started, 0: it has none. A runtime that
+/// binds threads (OMP_PROC_BIND) has bound the main thread to one of them by then.
+int cpus();
+
 }  // namespace weft::parallel::openmp
