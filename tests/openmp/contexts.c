@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { n = 1 << 17, stride = 3 };
+enum { n = 1 << 19, stride = 3 };
 static int rank, size, failures, expect;
 static double *spread, *packed;
 static long regions;
@@ -218,6 +218,7 @@ static void run(const struct context* context) {
 
 int main(int argc, char** argv) {
   int provided, index, elements, all;
+  setvbuf(stdout, NULL, _IOLBF, 0);
   expect = argc > 1 && strcmp(argv[1], "-e") == 0;
   MPI_Init_thread(&argc, &argv, MPI_THREAD_SERIALIZED, &provided);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);

@@ -5,6 +5,7 @@
 
 #include "parallel/jobs.h"
 #include "parallel/openmp/members.h"
+#include "parallel/openmp/ompt.h"
 #include "parallel/openmp/runtime.h"
 
 namespace weft::parallel::openmp {
@@ -62,8 +63,9 @@ std::uint32_t call(Jobs& jobs, Job& job, std::int64_t worth_ns) {
   watch();
   if (Member* me = Member::mine()) me->open_gates();
   if (runtime->get_level() == 0) return run_region(*runtime, jobs, job, worth_ns);
-  // A program of gcc's with an explicit task in a league hangs on libomp 16, also without weft.
-  const bool may_hang = in_league && !runtime->is_libgomp;
+  // An explicit task in a league hangs on libomp 16, also without weft. Only the tool interface
+  // tells of leagues.
+  const bool may_hang = !runtime->is_libgomp && (!is_told_by_tool() || has_league());
   if (runtime->get_num_threads() > 1 && runtime->in_final() == 0 && !may_hang)
     post_tokens(*runtime, jobs, worth_ns);
   return 0;

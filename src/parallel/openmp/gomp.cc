@@ -43,17 +43,13 @@ struct Region {
   void (*body)(void*);
   void* data;
   Team team;
-  bool told, league;
 
   static void run(void* arg) {
     const Region region = *static_cast<Region*>(arg);  // gone when the last thread is through
-    const bool league = in_league;
-    in_league = region.league;
-    Member* me = region.told ? Member::mine() : nullptr;
+    Member* me = Member::mine();
     if (me != nullptr) me->enter(region.team);
     region.body(region.data);
     if (me != nullptr) me->reach_barrier();  // until its next region
-    in_league = league;
   }
 };
 
@@ -64,13 +60,13 @@ template <class Start>
 void region(void (*body)(void*), void* data, unsigned threads, Start start) {
   ++depth;
   Member* me = told();
-  if (me == nullptr && !in_league) {
+  if (me == nullptr) {
     start(body, data);
   } else {
-    Region r{body, data, new_team(), me != nullptr, in_league};
-    const Member::Place before = me != nullptr ? me->enter(0) : Member::Place{};
+    Region r{body, data, new_team()};
+    const Member::Place before = me->enter(0);
     start(Region::run, &r);
-    if (me != nullptr) me->leave(before);
+    me->leave(before);
   }
   if (--depth == 0) last_request = static_cast<int>(threads);
 }
@@ -269,14 +265,6 @@ void weft_gomp_task(Body body, void* data, void (*copy)(void*, void*), long size
   behind(body, data, copy, size, align, deferred, flags, depend, priority, detach);
 }
 asm(".symver weft_gomp_task, GOMP_task@GOMP_2.0");
-
-void weft_gomp_teams_reg(Body body, void* data, unsigned teams, unsigned threads, unsigned flags) {
-  auto* behind =
-      next<"GOMP_teams_reg", "GOMP_5.0", void(Body, void*, unsigned, unsigned, unsigned)>();
-  Region league{body, data, 0, false, true};
-  behind(Region::run, &league, teams, threads, flags);
-}
-asm(".symver weft_gomp_teams_reg, GOMP_teams_reg@GOMP_5.0");
 
 #pragma GCC visibility pop
 }

@@ -14,7 +14,6 @@
 namespace weft::parallel::openmp {
 
 constinit thread_local int last_request = -1;
-constinit thread_local bool in_league = false;
 constinit std::atomic<bool> watched{false};
 
 namespace {

@@ -71,9 +71,6 @@ class alignas(128) Member {
 /// default); -1: there was none yet.
 extern constinit thread_local int last_request;
 
-/// The calling thread is in a team of a league (teams construct) that libgomp's entry points made.
-extern constinit thread_local bool in_league;
-
 /// Are threads watched? Relaxed: who sees it late tells less.
 extern constinit std::atomic<bool> watched;
 /// From now on. Called often.

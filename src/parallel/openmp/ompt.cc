@@ -34,6 +34,7 @@ struct ompt_start_tool_result_t {
 };
 enum : int {
   ompt_callback_parallel_begin = 3,
+  ompt_callback_parallel_end = 4,
   ompt_callback_task_create = 5,
   ompt_callback_task_schedule = 6,
   ompt_callback_implicit_task = 7,
@@ -49,6 +50,7 @@ enum : int {
   ompt_sync_region_reduction = 7
 };
 enum : int { ompt_mutex_critical = 5 };
+enum : int { ompt_parallel_league = 0x40000000 };
 enum : int { ompt_task_initial = 0x1, ompt_task_explicit = 0x4 };
 
 constexpr std::uint64_t explicit_task = 0x77656674;  // "weft"
@@ -57,6 +59,7 @@ constexpr int most_runtimes = 256;  // with ranks as threads each has its own
 struct Runtimes {
   std::atomic<ompt_set_callback_t> set[most_runtimes] = {};
   std::atomic<int> count{0};
+  std::atomic<int> leagues{0};  // running teams constructs
 };
 constinit Runtimes runtimes;
 
@@ -73,10 +76,19 @@ struct Nest {
 };
 constinit thread_local Nest nest;
 
-void on_parallel_begin(ompt_data_t*, const void*, ompt_data_t* parallel, unsigned requested, int,
-                       const void*) {
+void on_parallel_begin(ompt_data_t*, const void*, ompt_data_t* parallel, unsigned requested,
+                       int flags, const void*) {
   parallel->value = new_team();
+  // relaxed: threads of the league begin after it
+  if ((flags & ompt_parallel_league) != 0) {
+    runtimes.leagues.fetch_add(1, std::memory_order_relaxed);
+    return;
+  }
   if (nest.depth == 0) last_request = static_cast<int>(requested);
+}
+
+void on_parallel_end(ompt_data_t*, ompt_data_t*, int flags, const void*) {
+  if ((flags & ompt_parallel_league) != 0) runtimes.leagues.fetch_sub(1, std::memory_order_relaxed);
 }
 
 void on_implicit_task(int endpoint, ompt_data_t* parallel, ompt_data_t*, unsigned, unsigned,
@@ -142,6 +154,7 @@ int initialize(ompt_function_lookup_t lookup, int, ompt_data_t*) {
   if (f == nullptr) return 0;
   // The size of the last team, for jobs outside of regions; the rest when there is a job.
   set(f, ompt_callback_parallel_begin, on_parallel_begin);
+  set(f, ompt_callback_parallel_end, on_parallel_end);
   const int i = runtimes.count.fetch_add(1);
   if (i < most_runtimes) runtimes.set[i].store(f);
   if (watched.load()) watch_by(f);
@@ -173,6 +186,10 @@ void watch_by_tools() {
 
 bool is_told_by_tool() {
   return runtimes.count.load(std::memory_order_relaxed) > 0;
+}
+
+bool has_league() {
+  return runtimes.leagues.load(std::memory_order_relaxed) != 0;
 }
 
 }  // namespace weft::parallel::openmp

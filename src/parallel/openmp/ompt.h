@@ -11,5 +11,7 @@ void watch_by_tools();
 /// Has a runtime taken weft for its tool? Then what libgomp's entry points would say is said twice,
 /// and only the tool counts.
 bool is_told_by_tool();
+/// Is a teams construct running on the host, as far as runtimes tell?
+bool has_league();
 
 }  // namespace weft::parallel::openmp
