@@ -62,7 +62,8 @@ void Jobs::configure(const Settings& settings) {
 }
 
 std::uint32_t Jobs::chunks_for(std::int64_t worth_ns) const {
-  constexpr std::int64_t least = 4, most = 1 << 20;
+  constexpr std::int64_t most = 1 << 20;
+  const std::int64_t least = is_forced() ? 64 : 4;  // forced: cut everywhere
   return static_cast<std::uint32_t>(std::clamp(worth_ns / chunk_ns, least, most));
 }
 
