@@ -13,19 +13,18 @@ Spare::Sleeper::Sleeper(Spare* spare, std::atomic<std::uint32_t>& word, Scope sc
     : spare_(spare) {
   if (spare == nullptr) return;
   const auto name = reinterpret_cast<std::uintptr_t>(&word) | static_cast<std::uintptr_t>(scope);
-  for (std::atomic<std::uintptr_t>& place : spare->place_) {
+  // By address, so that sleepers seldom meet.
+  const std::size_t first = name * 0x9E3779B97F4A7C15ULL >> 58;
+  for (std::size_t i = 0; i < most_tries && place_ == nullptr; ++i) {
+    std::atomic<std::uintptr_t>& place = spare->place_[(first + i) % places];
     std::uintptr_t nobody = 0;
-    if (!place.compare_exchange_strong(nobody, name)) continue;
-    place_ = &place;
-    spare->asleep_.fetch_add(1);
-    return;
+    if (place.compare_exchange_strong(nobody, name)) place_ = &place;
   }
 }
 
 Spare::Sleeper::~Sleeper() {
-  if (place_ == nullptr) return;
-  spare_->asleep_.fetch_sub(1);
-  place_->store(0);
+  // relaxed: who still reads it wakes nobody, or somebody who looks again
+  if (place_ != nullptr) place_->store(0, std::memory_order_relaxed);
 }
 
 bool Spare::Sleeper::is_wanted() const {
@@ -34,7 +33,6 @@ bool Spare::Sleeper::is_wanted() const {
 
 int Spare::wake(int most) {
   int woken = 0;
-  if (asleep_.load() == 0) return 0;
   for (std::atomic<std::uintptr_t>& place : place_) {
     if (woken == most) break;
     const std::uintptr_t name = place.load();

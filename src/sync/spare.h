@@ -12,6 +12,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 
 namespace weft::sync {
@@ -57,10 +58,10 @@ class Spare {
   alignas(64) std::atomic<std::uint64_t> offered_{0};
 
  private:
-  static constexpr int places = 64;  // who finds none is not woken
-  alignas(64) std::atomic<int> asleep_{0};
+  static constexpr std::size_t places = 64;
+  static constexpr std::size_t most_tries = 4;  // who finds no place is not woken
   Ways ways_;
-  std::atomic<std::uintptr_t> place_[places] = {};  // address of a futex, and its Scope
+  alignas(64) std::atomic<std::uintptr_t> place_[places] = {};  // address of a futex, and its Scope
 };
 
 }  // namespace weft::sync
