@@ -5,7 +5,7 @@
 
 #include "coll/choose.h"
 #include "coll/node/board.h"
-#include "coll/price.h"
+#include "coll/walk.h"
 
 namespace weft::coll {
 namespace {
@@ -48,9 +48,10 @@ bool find_call(std::string_view name, Call* out) {
 
 std::vector<Candidate> candidates(const Machine& x, const Setting& s) {
   const Case c = case_of(x, s);
+  Walk walk(x);
   std::vector<Candidate> out;
   for (const Way& way : ways_of(s.call))
-    if (is_possible(way, x, c)) out.push_back({&way, price(way, s.call, x, c.bytes, c.reach)});
+    if (is_possible(way, x, c)) out.push_back({&way, walk.price(way, s.call, c.bytes, c.reach)});
   return out;
 }
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "coll/node/board.h"
-#include "coll/price.h"
+#include "coll/walk.h"
 
 namespace weft::coll {
 namespace {
@@ -17,7 +17,7 @@ Call priced_as(Call call) {
 }
 
 double seconds_of(const Way& way, const Machine& x, const Case& c) {
-  return price(way, priced_as(c.call), x, c.bytes, c.reach).seconds();
+  return Walk(x).price(way, priced_as(c.call), c.bytes, c.reach).seconds();
 }
 
 /// The cheapest legal way at a board; null: none. Of reductions in a crowd the first: there all

@@ -179,7 +179,7 @@ std::optional<Site> take_board(Schedule& s, const Operation& o, const Case& c, C
   }
   s.use(*boards, number);
   s.note(note_of(o.call, is_known_to_all(o.call) ? c.bytes : 0, how.what));
-  return Site{state, *boards, number, position(comm)};
+  return Site{state.ground, boards->areas(number), position(comm)};
 }
 
 }  // namespace

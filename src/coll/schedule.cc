@@ -132,7 +132,7 @@ void Schedule::compare(const void* all, int ranks) {
 
 void Schedule::show(int what, std::span<const ConstBuffer> views) {
   const auto count = static_cast<std::int64_t>(views.size());
-  auto* kept = reinterpret_cast<ConstBuffer*>(bytes(count * std::int64_t{sizeof(ConstBuffer)}));
+  ConstBuffer* const kept = this->views(count);
   std::copy(views.begin(), views.end(), kept);
   Step step = bare(Step::What::show, -1, kept, count);
   step.what_shown = static_cast<std::int8_t>(what);
@@ -144,11 +144,18 @@ void Schedule::signal(std::int64_t phase) {
 }
 
 void Schedule::wake(int rank) {
+  if (imagined_ != 0) return;  // nobody sleeps
   steps_.push_back(bare(Step::What::wake, rank, nullptr, 0));
 }
 
 void Schedule::await_phase(int rank, std::int64_t phase) {
   steps_.push_back(bare(Step::What::await, rank, nullptr, phase));
+}
+
+void Schedule::meet(std::int64_t folded, bool looks) {
+  Step step = bare(Step::What::meet, -1, nullptr, looks);
+  step.bytes = folded;
+  steps_.push_back(step);
 }
 
 void Schedule::label(std::byte* at, std::int64_t length) {
@@ -202,6 +209,16 @@ void Schedule::fold(const Source& in, std::int64_t at, void* inout, std::int64_t
   steps_.push_back(step);
 }
 
+std::byte* Schedule::bytes(std::int64_t n) {
+  if (imagined_ == 0) return scratch_.take(n);
+  imagined_ += (n + line - 1) / line * line;
+  return reinterpret_cast<std::byte*>(imagined_ - n);
+}
+
+ConstBuffer* Schedule::views(std::int64_t n) {
+  return reinterpret_cast<ConstBuffer*>(scratch_.take(n * std::int64_t{sizeof(ConstBuffer)}));
+}
+
 void Schedule::next_round() {
   if (!steps_.empty()) steps_.back().ends_round = true;
 }
@@ -220,7 +237,7 @@ void Schedule::clear() {
   if (owns_boards_) delete boards_;
   boards_ = nullptr;
   owns_boards_ = false;
-  length_ = 0;
+  length_ = imagined_ = 0;
   next_ = round_ = posted_ = 0;
   error_ = ok;
 }

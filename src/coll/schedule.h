@@ -63,6 +63,7 @@ struct Step {
     fetch,   // copy `bytes` bytes from byte `at` on of a source to the same place of a buffer
     give,    // copy all of `from` to a view of `peer`, which expects what the label at `to` says
     fold,    // `count` elements from byte `at` on of a source into `to`
+    meet,    // everybody waits for everybody; `bytes` are folded on the way (shared/steps.h)
   };
   What what;
   bool ends_round;
@@ -146,6 +147,8 @@ class Schedule {
   void signal(std::int64_t phase);
   void wake(int rank);
   void await_phase(int rank, std::int64_t phase);
+  /// `looks`: then everybody looks at everybody's flag.
+  void meet(std::int64_t folded, bool looks);
   /// Bytes [at, at + bytes) of the packed form of a source become those of `to`.
   void fetch(const Source& from, std::int64_t at, std::int64_t bytes, const Buffer& to);
   /// Copy a buffer into one that its rank shows, and that no other rank writes. `label`: in that
@@ -165,7 +168,13 @@ class Schedule {
   /// Become the owner of the board in use, for the starts of a persistent operation.
   void own_boards() { owns_boards_ = true; }
 
-  std::byte* bytes(std::int64_t n) { return scratch_.take(n); }
+  /// Emit to find out what is done, not to do it (walk.h): nothing will be read or written, so there
+  /// is no memory. Until clear().
+  void imagine() { imagined_ = 1; }
+
+  std::byte* bytes(std::int64_t n);
+  /// Room for buffers to show.
+  ConstBuffer* views(std::int64_t n);
   /// Room for `count` elements of `type`: the address of element 0 (its lower bound may be
   /// elsewhere).
   void* elements(std::int64_t count, const Type& type);
@@ -183,6 +192,7 @@ class Schedule {
   std::uint64_t note_ = 0;
   std::int64_t length_ = 0;
   bool owns_boards_ = false;  // of a persistent operation: one board, used again at each start
+  std::int64_t imagined_ = 0;  // the end of the memory that is not there; 0: there is
 
   // While it runs (executor.cc).
   std::size_t next_ = 0;                   // first step that has not run; messages: posted_
@@ -218,15 +228,5 @@ inline const void* element(const void* data, std::int64_t i, const Type& type) {
 /// The first power of two that is >= p, as an exponent; the last one that is <= p.
 int log2_ceil(int p);
 int log2_floor(int p);
-
-/// What an algorithm costs on its longest path, one message at a time per rank and direction:
-/// T = messages * alpha + bytes * beta + reduced * gamma. Each algorithm has a function *_cost(p,
-/// n) beside it; tests/unit/coll compares it with executed schedules.
-struct Cost {
-  std::int64_t messages = 0;
-  std::int64_t bytes = 0;
-  std::int64_t reduced = 0;
-  friend bool operator==(const Cost&, const Cost&) = default;
-};
 
 }  // namespace weft::coll

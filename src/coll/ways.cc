@@ -3,7 +3,6 @@
 
 #include "coll/algorithms/algorithms.h"
 #include "coll/node/algorithms.h"
-#include "coll/node/cost.h"
 
 namespace weft::coll {
 namespace {
@@ -57,23 +56,21 @@ constexpr Way direct{"direct", Place::direct};
 constexpr Way pieces{"pieces", Place::block};
 constexpr Way strips{"strips", Place::block};
 
-constexpr Way at_board(const char* name, decltype(Way::at_board) emit, BoardCost* cost) {
-  return {.name = name, .place = Place::board, .at_board = emit, .board_cost = cost};
+constexpr Way at_board(const char* name, decltype(Way::at_board) emit) {
+  return {.name = name, .place = Place::board, .at_board = emit};
 }
-constexpr Way by_messages(const char* name, decltype(Way::by_messages) emit,
-                          decltype(Way::message_cost) cost, bool exchange = false) {
-  return {.name = name,
-          .place = Place::messages,
-          .by_messages = emit,
-          .message_cost = cost,
-          .exchange = exchange};
+constexpr Way by_messages(const char* name, decltype(Way::by_messages) emit) {
+  return {.name = name, .place = Place::messages, .by_messages = emit};
+}
+constexpr Way alike(Way way) {
+  way.alike = true;
+  return way;
 }
 /// To compare, or to find out where the paper's other algorithms are faster.
 constexpr Way only_if_asked(Way way) {
   way.only_if_asked = true;
   return way;
 }
-constexpr bool exchange = true;
 /// The bounds are estimates for a 2-core machine, where a message costs about as much as copying 2
 /// to 4 KiB (0.3 to 0.7 us, 10 GB/s). The model would choose worse: it does not know what packing
 /// costs. Measured, WEFT_COLL_SHARED_MAX=0, 2 and 4 ranks on a 2-core EPYC, 2026-11-23, cheapest by
@@ -104,10 +101,9 @@ constexpr Way allgathers[] = {
     direct,
     strips,
     uniform_only(within(2048, 3,
-                        by_messages("bruck", allgather<allgather_bruck, Position>,
-                                    allgather_bruck_cost, exchange))),
-    by_messages("ring", allgather<allgather_ring, Position>, allgather_ring_cost, exchange),
-    at_board("exchange", allgather<allgather_exchange, Site>, exchange_cost<Call::allgather>),
+                        alike(by_messages("bruck", allgather<allgather_bruck, Position>)))),
+    alike(by_messages("ring", allgather<allgather_ring, Position>)),
+    alike(at_board("exchange", allgather<allgather_exchange, Site>)),
 };
 
 constexpr Way allreduces[] = {
@@ -115,28 +111,21 @@ constexpr Way allreduces[] = {
     direct,
     strips,
     within(8 << 10, 1,
-           by_messages("recursive_doubling", allreduce<allreduce_recursive_doubling, Position>,
-                       allreduce_recursive_doubling_cost, exchange)),
-    commutative_only(by_messages("rabenseifner", allreduce<allreduce_rabenseifner, Position>,
-                                 allreduce_rabenseifner_cost, exchange)),
-    in_rank_order(by_messages("ordered", allreduce<allreduce_ordered, Position>,
-                              allreduce_ordered_cost, exchange)),
-    commutative_only(at_board("tree", allreduce<allreduce_tree, Site, reduce_arity>,
-                              allreduce_tree_cost<reduce_arity>)),
-    only_if_asked(commutative_only(at_board("tiled_naive", allreduce<allreduce_tiled_naive, Site>,
-                                            allreduce_tiled_cost<Tiles::naive>))),
-    only_if_asked(commutative_only(at_board("tiled_cyclic", allreduce<allreduce_tiled_cyclic, Site>,
-                                            allreduce_tiled_cost<Tiles::cyclic>))),
-    commutative_only(at_board("tiled_hierarchical", allreduce<allreduce_tiled_hierarchical, Site>,
-                              allreduce_tiled_cost<Tiles::hierarchical>)),
+           by_messages("recursive_doubling", allreduce<allreduce_recursive_doubling, Position>)),
+    commutative_only(by_messages("rabenseifner", allreduce<allreduce_rabenseifner, Position>)),
+    in_rank_order(by_messages("ordered", allreduce<allreduce_ordered, Position>)),
+    commutative_only(at_board("tree", allreduce<allreduce_tree, Site, reduce_arity>)),
+    only_if_asked(commutative_only(at_board("tiled_naive", allreduce<allreduce_tiled_naive, Site>))),
+    only_if_asked(commutative_only(at_board("tiled_cyclic", allreduce<allreduce_tiled_cyclic, Site>))),
+    commutative_only(at_board("tiled_hierarchical", allreduce<allreduce_tiled_hierarchical, Site>)),
     only_if_asked(commutative_only(at_board(
-        "dissemination", allreduce<allreduce_dissemination, Site>, allreduce_dissemination_cost))),
+        "dissemination", allreduce<allreduce_dissemination, Site>))),
     commutative_only(only_if_asked(
-        at_board("tree_3", allreduce<allreduce_tree, Site, 3>, allreduce_tree_cost<3>))),
+        at_board("tree_3", allreduce<allreduce_tree, Site, 3>))),
     commutative_only(only_if_asked(
-        at_board("tree_4", allreduce<allreduce_tree, Site, 4>, allreduce_tree_cost<4>))),
+        at_board("tree_4", allreduce<allreduce_tree, Site, 4>))),
     commutative_only(only_if_asked(
-        at_board("tree_8", allreduce<allreduce_tree, Site, 8>, allreduce_tree_cost<8>))),
+        at_board("tree_8", allreduce<allreduce_tree, Site, 8>))),
 };
 
 constexpr Way alltoalls[] = {
@@ -145,17 +134,15 @@ constexpr Way alltoalls[] = {
     strips,
     uniform_only(within(
         256, 8,
-        by_messages("bruck", alltoall<alltoall_bruck, Position>, alltoall_bruck_cost, exchange))),
-    by_messages("pairwise", alltoall<alltoall_pairwise, Position>, alltoall_pairwise_cost,
-                exchange),
-    at_board("exchange", alltoall<alltoall_exchange, Site>, exchange_cost<Call::alltoall>),
+        alike(by_messages("bruck", alltoall<alltoall_bruck, Position>)))),
+    alike(by_messages("pairwise", alltoall<alltoall_pairwise, Position>)),
+    alike(at_board("exchange", alltoall<alltoall_exchange, Site>)),
 };
 
 constexpr Way barriers[] = {
     slots,
-    by_messages("dissemination", barrier<barrier_dissemination, Position>,
-                barrier_dissemination_cost, exchange),
-    at_board("tree", barrier<barrier_tree, Site>, barrier_tree_cost),
+    alike(by_messages("dissemination", barrier<barrier_dissemination, Position>)),
+    at_board("tree", barrier<barrier_tree, Site>),
 };
 
 constexpr Way bcasts[] = {
@@ -163,16 +150,15 @@ constexpr Way bcasts[] = {
     direct,
     pieces,
     within(128 << 10, 1,
-           by_messages("binomial", bcast<bcast_binomial, Position>, bcast_binomial_cost)),
+           by_messages("binomial", bcast<bcast_binomial, Position>)),
     within(any_size, 4,
-           by_messages("scatter_allgather", bcast<bcast_scatter_allgather, Position>,
-                       bcast_scatter_allgather_cost, exchange)),
-    at_board("one_stage", bcast<bcast_one_stage, Site>, bcast_one_stage_cost),
-    at_board("two_stage", bcast<bcast_two_stage, Site>, bcast_two_stage_cost),
+           by_messages("scatter_allgather", bcast<bcast_scatter_allgather, Position>)),
+    at_board("one_stage", bcast<bcast_one_stage, Site>),
+    at_board("two_stage", bcast<bcast_two_stage, Site>),
     only_if_asked(
-        at_board("tree", bcast<bcast_tree, Site, bcast_arity>, bcast_tree_cost<bcast_arity>)),
-    only_if_asked(at_board("tree_2", bcast<bcast_tree, Site, 2>, bcast_tree_cost<2>)),
-    only_if_asked(at_board("tree_8", bcast<bcast_tree, Site, 8>, bcast_tree_cost<8>)),
+        at_board("tree", bcast<bcast_tree, Site, bcast_arity>)),
+    only_if_asked(at_board("tree_2", bcast<bcast_tree, Site, 2>)),
+    only_if_asked(at_board("tree_8", bcast<bcast_tree, Site, 8>)),
 };
 
 constexpr Way gathers[] = {
@@ -180,32 +166,29 @@ constexpr Way gathers[] = {
     direct,
     pieces,
     uniform_only(within(
-        2048, 4, by_messages("binomial", gather<gather_binomial, Position>, gather_binomial_cost))),
-    by_messages("linear", gather<gather_linear, Position>, gather_linear_cost),
-    at_board("exchange", gather<gather_exchange, Site>, exchange_cost<Call::gather>),
+        2048, 4, by_messages("binomial", gather<gather_binomial, Position>))),
+    by_messages("linear", gather<gather_linear, Position>),
+    at_board("exchange", gather<gather_exchange, Site>),
 };
 
 constexpr Way reduces[] = {
     slots,
     direct,
     strips,
-    by_messages("binomial", reduce<reduce_binomial, Position>, reduce_binomial_cost),
+    by_messages("binomial", reduce<reduce_binomial, Position>),
     in_rank_order(
-        by_messages("ordered", reduce<reduce_ordered, Position>, reduce_ordered_cost, exchange)),
+        by_messages("ordered", reduce<reduce_ordered, Position>)),
     commutative_only(
-        at_board("tree", reduce<reduce_tree, Site, reduce_arity>, reduce_tree_cost<reduce_arity>)),
-    commutative_only(only_if_asked(at_board("tiled_naive", reduce<reduce_tiled_naive, Site>,
-                                            reduce_tiled_cost<Tiles::naive>))),
-    commutative_only(only_if_asked(at_board("tiled_cyclic", reduce<reduce_tiled_cyclic, Site>,
-                                            reduce_tiled_cost<Tiles::cyclic>))),
-    commutative_only(at_board("tiled_hierarchical", reduce<reduce_tiled_hierarchical, Site>,
-                              reduce_tiled_cost<Tiles::hierarchical>)),
+        at_board("tree", reduce<reduce_tree, Site, reduce_arity>)),
+    commutative_only(only_if_asked(at_board("tiled_naive", reduce<reduce_tiled_naive, Site>))),
+    commutative_only(only_if_asked(at_board("tiled_cyclic", reduce<reduce_tiled_cyclic, Site>))),
+    commutative_only(at_board("tiled_hierarchical", reduce<reduce_tiled_hierarchical, Site>)),
     only_if_asked(
-        commutative_only(at_board("tree_3", reduce<reduce_tree, Site, 3>, reduce_tree_cost<3>))),
+        commutative_only(at_board("tree_3", reduce<reduce_tree, Site, 3>))),
     only_if_asked(
-        commutative_only(at_board("tree_4", reduce<reduce_tree, Site, 4>, reduce_tree_cost<4>))),
+        commutative_only(at_board("tree_4", reduce<reduce_tree, Site, 4>))),
     only_if_asked(
-        commutative_only(at_board("tree_8", reduce<reduce_tree, Site, 8>, reduce_tree_cost<8>))),
+        commutative_only(at_board("tree_8", reduce<reduce_tree, Site, 8>))),
 };
 
 constexpr Way reduce_scatters[] = {
@@ -213,25 +196,20 @@ constexpr Way reduce_scatters[] = {
     direct,
     strips,
     within(1 << 10, 4,
-           by_messages("rooted", reduce_scatter<reduce_scatter_rooted, Position>,
-                       reduce_scatter_rooted_cost)),
-    commutative_only(by_messages("pairwise", reduce_scatter<reduce_scatter_pairwise, Position>,
-                                 reduce_scatter_pairwise_cost, exchange)),
-    in_rank_order(by_messages("ordered", reduce_scatter<reduce_scatter_ordered, Position>,
-                              reduce_scatter_ordered_cost, exchange)),
-    commutative_only(at_board("exchange", reduce_scatter<reduce_scatter_exchange, Site>,
-                              exchange_cost<Call::reduce_scatter>)),
+           by_messages("rooted", reduce_scatter<reduce_scatter_rooted, Position>)),
+    commutative_only(alike(by_messages("pairwise", reduce_scatter<reduce_scatter_pairwise, Position>))),
+    in_rank_order(alike(by_messages("ordered", reduce_scatter<reduce_scatter_ordered, Position>))),
+    commutative_only(alike(at_board("exchange", reduce_scatter<reduce_scatter_exchange, Site>))),
 };
 
 constexpr Way scans[] = {
     slots,
     pieces,
     by_messages("recursive_doubling",
-                scan<scan_recursive_doubling, exscan_recursive_doubling, Position>,
-                scan_recursive_doubling_cost, exchange),
+                scan<scan_recursive_doubling, exscan_recursive_doubling, Position>),
     in_rank_order(
-        by_messages("linear", scan<scan_linear, exscan_linear, Position>, scan_linear_cost)),
-    in_rank_order(at_board("chain", scan<scan_chain, exscan_chain, Site>, scan_chain_cost)),
+        by_messages("linear", scan<scan_linear, exscan_linear, Position>)),
+    in_rank_order(at_board("chain", scan<scan_chain, exscan_chain, Site>)),
 };
 
 constexpr Way scatters[] = {
@@ -240,9 +218,9 @@ constexpr Way scatters[] = {
     pieces,
     uniform_only(within(
         2048, 4,
-        by_messages("binomial", scatter<scatter_binomial, Position>, scatter_binomial_cost))),
-    by_messages("linear", scatter<scatter_linear, Position>, scatter_linear_cost),
-    at_board("exchange", scatter<scatter_exchange, Site>, exchange_cost<Call::scatter>),
+        by_messages("binomial", scatter<scatter_binomial, Position>))),
+    by_messages("linear", scatter<scatter_linear, Position>),
+    at_board("exchange", scatter<scatter_exchange, Site>),
 };
 
 constexpr std::span<const Way> table[families] = {

@@ -12,8 +12,6 @@
 #include "base/params.h"
 #include "coll/operation.h"
 #include "coll/schedule.h"
-#include "model/machine.h"
-#include "model/prediction.h"
 
 namespace weft::coll {
 
@@ -34,10 +32,7 @@ struct Way {
   // Of a schedule: what emits this rank's part.
   void (*at_board)(Schedule&, const Operation&, const Site&) = nullptr;
   void (*by_messages)(Schedule&, const Operation&, const Position&) = nullptr;
-  // What it costs. `exchange`: every rank sends as much as it receives, all at once.
-  model::Prediction (*board_cost)(const model::Machine&, std::int64_t bytes, bool direct) = nullptr;
-  Cost (*message_cost)(int ranks, std::int64_t bytes) = nullptr;
-  bool exchange = false;
+  bool alike = false;  // all ranks do the same, each with others: a walk follows one of them
   // Messages: where it is taken, if an earlier row is not.
   std::int64_t up_to_bytes = INT64_MAX;
   int from_ranks = 1;

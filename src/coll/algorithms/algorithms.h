@@ -15,64 +15,42 @@
 namespace weft::coll {
 
 void barrier_dissemination(Schedule& s, Position me);
-Cost barrier_dissemination_cost(int p, std::int64_t n);
 
 void bcast_binomial(Schedule& s, const Buffer& buffer, int root, Position me);
-Cost bcast_binomial_cost(int p, std::int64_t n);
 void bcast_scatter_allgather(Schedule& s, const Buffer& buffer, int root, Position me);
-Cost bcast_scatter_allgather_cost(int p, std::int64_t n);
 
 void gather_linear(Schedule& s, const ConstBuffer& send, const Blocks& recv, int root, Position me);
-Cost gather_linear_cost(int p, std::int64_t n);
 void gather_binomial(Schedule& s, const ConstBuffer& send, const Blocks& recv, int root,
                      Position me);
-Cost gather_binomial_cost(int p, std::int64_t n);
 
 void scatter_linear(Schedule& s, const Blocks& send, const Buffer& recv, int root, Position me);
-Cost scatter_linear_cost(int p, std::int64_t n);
 void scatter_binomial(Schedule& s, const Blocks& send, const Buffer& recv, int root, Position me);
-Cost scatter_binomial_cost(int p, std::int64_t n);
 
 void allgather_ring(Schedule& s, const ConstBuffer& send, const Blocks& recv, Position me);
-Cost allgather_ring_cost(int p, std::int64_t n);
 /// Uniform blocks only.
 void allgather_bruck(Schedule& s, const ConstBuffer& send, const Blocks& recv, Position me);
-Cost allgather_bruck_cost(int p, std::int64_t n);
 
 void alltoall_pairwise(Schedule& s, const Blocks& send, const Blocks& recv, Position me);
-Cost alltoall_pairwise_cost(int p, std::int64_t n);
 /// Uniform blocks only.
 void alltoall_bruck(Schedule& s, const Blocks& send, const Blocks& recv, Position me);
-Cost alltoall_bruck_cost(int p, std::int64_t n);
 
 void reduce_binomial(Schedule& s, const Operands& x, int root, Position me);
-Cost reduce_binomial_cost(int p, std::int64_t n);
 void reduce_ordered(Schedule& s, const Operands& x, int root, Position me);
-Cost reduce_ordered_cost(int p, std::int64_t n);
 
 void allreduce_recursive_doubling(Schedule& s, const Operands& x, Position me);
-Cost allreduce_recursive_doubling_cost(int p, std::int64_t n);
 /// Commutative operations only.
 void allreduce_rabenseifner(Schedule& s, const Operands& x, Position me);
-Cost allreduce_rabenseifner_cost(int p, std::int64_t n);
 void allreduce_ordered(Schedule& s, const Operands& x, Position me);
-Cost allreduce_ordered_cost(int p, std::int64_t n);
 
 /// Commutative operations only.
 void reduce_scatter_pairwise(Schedule& s, const Operands& x, const Parts& parts, Position me);
-Cost reduce_scatter_pairwise_cost(int p, std::int64_t n);
 void reduce_scatter_rooted(Schedule& s, const Operands& x, const Parts& parts, Position me);
-Cost reduce_scatter_rooted_cost(int p, std::int64_t n);
 void reduce_scatter_ordered(Schedule& s, const Operands& x, const Parts& parts, Position me);
-Cost reduce_scatter_ordered_cost(int p, std::int64_t n);
 
 void scan_recursive_doubling(Schedule& s, const Operands& x, Position me);
-Cost scan_recursive_doubling_cost(int p, std::int64_t n);
 void exscan_recursive_doubling(Schedule& s, const Operands& x, Position me);
-Cost exscan_recursive_doubling_cost(int p, std::int64_t n);
 void scan_linear(Schedule& s, const Operands& x, Position me);
 void exscan_linear(Schedule& s, const Operands& x, Position me);
-Cost scan_linear_cost(int p, std::int64_t n);
 
 /// Neighborhood collectives. Block i of `recv` belongs to source i, block i of `send` to
 /// destination i.

@@ -4,7 +4,7 @@
 //
 // source   Bruck, Ho, Kipnis, Upfal, Weathersby: Efficient algorithms for all-to-all communications
 //          in multiport message-passing systems, IEEE TPDS 8(11), 1997, section 4
-// cost     T = ceil(log2 p) * alpha + (p-1)n * beta                  [allgather_bruck_cost]
+// cost     T = ceil(log2 p) * alpha + (p-1)n * beta
 // legal    any p, uniform count, type; MPI_IN_PLACE
 // example  p = 5, rank 0: round 1: {0} to 4, {1} from 1; round 2: {0,1} to 3, {2,3} from 2;
 //          round 3: {0} to 1, {4} from 4. Then blocks 0..4 of "counted from me" go to their places.
@@ -32,10 +32,6 @@ void allgather_bruck(Schedule& s, const ConstBuffer& send, const Blocks& recv, P
   s.copy(as_bytes(packed, run * n), {own.data, run * own.count, own.type});
   s.copy(as_bytes(packed + run * n, me.rank * n), {recv[0].data, me.rank * own.count, own.type});
   s.next_round();
-}
-
-Cost allgather_bruck_cost(int p, std::int64_t n) {
-  return {log2_ceil(p), (p - 1) * n, 0};
 }
 
 }  // namespace weft::coll

@@ -4,7 +4,7 @@
 //
 // source   Chan et al., CCPE 19(13), 2007, section 5.2 (bucket allgather); Thakur et al., IJHPCA
 //          19(1), 2005, section 3.1
-// cost     T = (p-1) * (alpha + n*beta)                              [allgather_ring_cost]
+// cost     T = (p-1) * (alpha + n*beta)
 // legal    any p, counts, types; MPI_IN_PLACE
 // example  p = 3, rank 0: round 1 sends {0} to 1, receives {2} from 2; round 2 sends {2}, receives
 //          {1}.
@@ -26,10 +26,6 @@ void allgather_ring(Schedule& s, const ConstBuffer& send, const Blocks& recv, Po
     s.next_round();
   }
   s.next_round();
-}
-
-Cost allgather_ring_cost(int p, std::int64_t n) {
-  return {p - 1, (p - 1) * n, 0};
 }
 
 }  // namespace weft::coll

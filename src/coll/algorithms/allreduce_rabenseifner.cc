@@ -6,7 +6,7 @@
 // source   Rabenseifner: Optimization of collective reduction operations, ICCS 2004, section 2;
 //          folding.h for p that is no power of two
 // cost     T = 2d * alpha + 2n(q-1)/q * beta + n(q-1)/q * gamma with q = 2^d the power of two;
-//          if p > q: + 2 * (alpha + n*beta) + n*gamma               [allreduce_rabenseifner_cost]
+//          if p > q: + 2 * (alpha + n*beta) + n*gamma
 // legal    any p, count, type; commutative operations; MPI_IN_PLACE
 // example  p = 5, n = 8 elements: 0 -> 1; of the active ranks 1,2,3,4: 1 <-> 3, 2 <-> 4 exchange
 //          halves {0..4},{4..8}; 1 <-> 2, 3 <-> 4 exchange quarters; then back: quarters, halves; 1
@@ -78,13 +78,6 @@ void allreduce_rabenseifner(Schedule& s, const Operands& x, Position me) {
   }
   if (fold.is_host(me.rank)) s.send({x.recv, x.count, &type}, me.rank - 1);
   s.next_round();
-}
-
-Cost allreduce_rabenseifner_cost(int p, std::int64_t n) {
-  const Folding fold(p);
-  const bool folded = fold.extra != 0;
-  const std::int64_t most = n / fold.power * (fold.power - 1);
-  return {2 * log2_floor(p) + 2 * folded, 2 * most + 2 * folded * n, most + folded * n};
 }
 
 }  // namespace weft::coll

@@ -8,7 +8,6 @@
 //          p
 // cost     T = d * (alpha + n*beta + n*gamma), d = log2 p, if p is a power of two; otherwise T =
 //          (d+2) * (alpha + n*beta) + (d+1) * n*gamma, d = floor(log2 p)
-//          [allreduce_recursive_doubling_cost]
 // legal    any p, count, type, operation; MPI_IN_PLACE
 // example  p = 3: 0 -> 1 {0,1}; 1 <-> 2 {0,1,2}; 1 -> 0.
 #include <utility>
@@ -58,12 +57,6 @@ void allreduce_recursive_doubling(Schedule& s, const Operands& x, Position me) {
   if (fold.is_host(me.rank)) s.send({value, x.count, x.type}, me.rank - 1);
   if (value != x.recv) s.copy({value, x.count, x.type}, result);
   s.next_round();
-}
-
-Cost allreduce_recursive_doubling_cost(int p, std::int64_t n) {
-  const std::int64_t d = log2_floor(p);
-  const bool folded = Folding(p).extra != 0;
-  return {d + 2 * folded, (d + 2 * folded) * n, (d + folded) * n};
 }
 
 }  // namespace weft::coll

@@ -4,7 +4,7 @@
 //
 // source   Bruck et al., IEEE TPDS 8(11), 1997, section 3
 // cost     T = ceil(log2 p) * alpha + n * (sum over bits b < p of the numbers in 1..p-1 with bit b)
-//          * beta [alltoall_bruck_cost]
+//          * beta
 // legal    any p, uniform count, type; MPI_IN_PLACE
 // example  p = 5, rank 0: slot d holds the block that has d ranks still to go. Round 1 sends slots
 //          {1,3} one rank on; round 2 slots {2,3} two ranks on; round 3 slot {4} four ranks on.
@@ -47,12 +47,6 @@ void alltoall_bruck(Schedule& s, const Blocks& send, const Blocks& recv, Positio
   }
   for (int d = 1; d < p; ++d) s.copy(as_bytes(slots + d * n, n), recv[(me.rank - d + p) % p]);
   s.next_round();
-}
-
-Cost alltoall_bruck_cost(int p, std::int64_t n) {
-  Cost cost{log2_ceil(p), 0, 0};
-  for (int bit = 1; bit < p; bit *= 2) cost.bytes += slots_of(p, bit) * n;
-  return cost;
 }
 
 }  // namespace weft::coll

@@ -4,7 +4,7 @@
 //
 // source   Thakur et al., IJHPCA 19(1), 2005, section 3.4 (pairwise exchange, without the power of
 //          two)
-// cost     T = (p-1) * (alpha + n*beta)                              [alltoall_pairwise_cost]
+// cost     T = (p-1) * (alpha + n*beta)
 // legal    any p, counts, types; MPI_IN_PLACE (outgoing blocks are packed first)
 // example  p = 3, rank 0: copies its own block and round 1 sends to 1, receives from 2; round 2
 //          sends to 2, receives from 1.
@@ -37,10 +37,6 @@ void alltoall_pairwise(Schedule& s, const Blocks& send, const Blocks& recv, Posi
     s.next_round();
   }
   s.next_round();
-}
-
-Cost alltoall_pairwise_cost(int p, std::int64_t n) {
-  return {p - 1, (p - 1) * n, 0};
 }
 
 }  // namespace weft::coll

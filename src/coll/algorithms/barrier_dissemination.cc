@@ -3,7 +3,7 @@
 // Barrier by dissemination.
 //
 // source   Hensgen, Finkel, Manber: Two algorithms for barrier synchronization, IJPP 17(1), 1988
-// cost     T = ceil(log2 p) * alpha                                  [barrier_dissemination_cost]
+// cost     T = ceil(log2 p) * alpha
 // legal    any p
 // example  p = 5, rank 0: round 1 tells 1 and hears 4; round 2 tells 2 and hears 3; round 3 tells 4
 //          and hears 1. After round k it has heard, directly or not, of 2^k ranks:
@@ -19,10 +19,6 @@ void barrier_dissemination(Schedule& s, Position me) {
     s.await((me.rank - distance + p) % p);
     s.next_round();
   }
-}
-
-Cost barrier_dissemination_cost(int p, std::int64_t) {
-  return {log2_ceil(p), 0, 0};
 }
 
 }  // namespace weft::coll

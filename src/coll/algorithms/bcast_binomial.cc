@@ -4,7 +4,7 @@
 //
 // source   Chan, Heimlich, Purkayastha, van de Geijn: Collective communication: theory, practice,
 //          and experience, CCPE 19(13), 2007, section 4.1 (minimum spanning tree)
-// cost     T = ceil(log2 p) * (alpha + n*beta)                       [bcast_binomial_cost]
+// cost     T = ceil(log2 p) * (alpha + n*beta)
 // legal    any p, root, count, type
 // example  p = 6, root 0: round 1: 0 -> 4; round 2: 0 -> 2; round 3: 0 -> 1, 2 -> 3, 4 -> 5.
 //          With another root, ranks are counted from the root.
@@ -22,10 +22,6 @@ void bcast_binomial(Schedule& s, const Buffer& buffer, int root, Position me) {
   for (bit /= 2; bit > 0; bit /= 2)
     if (v + bit < p) s.send(buffer, (v + bit + root) % p);
   s.next_round();
-}
-
-Cost bcast_binomial_cost(int p, std::int64_t n) {
-  return {log2_ceil(p), log2_ceil(p) * n, 0};
 }
 
 }  // namespace weft::coll

@@ -5,7 +5,7 @@
 // source   van de Geijn's long-vector broadcast: Chan et al., CCPE 19(13), 2007, section 6.1;
 //          Thakur, Rabenseifner, Gropp: Optimization of collective communication operations in
 //          MPICH, IJHPCA 19(1), 2005, section 3.3
-// cost     T = (ceil(log2 p) + p - 1) * alpha + 2n(p-1)/p * beta     [bcast_scatter_allgather_cost]
+// cost     T = (ceil(log2 p) + p - 1) * alpha + 2n(p-1)/p * beta
 // legal    any p, root, count, type; pieces are bytes of the packed form, so a type that is not
 //          dense is packed once at the root and unpacked once elsewhere
 // example  p = 3, n = 7 bytes, pieces of 3: scatter 0 -> 2 {6..7}, 0 -> 1 {3..6};
@@ -51,10 +51,6 @@ void bcast_scatter_allgather(Schedule& s, const Buffer& buffer, int root, Positi
   }
   if (!dense && v != 0) s.copy(as_bytes(data, n), buffer);
   s.next_round();
-}
-
-Cost bcast_scatter_allgather_cost(int p, std::int64_t n) {
-  return {log2_ceil(p) + p - 1, 2 * (n / p) * (p - 1), 0};
 }
 
 }  // namespace weft::coll

@@ -3,7 +3,7 @@
 // Gather of small blocks up a binomial tree; blocks travel packed.
 //
 // source   Chan et al., CCPE 19(13), 2007, section 4.2 (minimum spanning tree gather)
-// cost     T = ceil(log2 p) * alpha + (p-1)n * beta                  [gather_binomial_cost]
+// cost     T = ceil(log2 p) * alpha + (p-1)n * beta
 // legal    any p, root, uniform count, type; MPI_IN_PLACE at the root
 // example  p = 5, root 0: round 1: 1 -> 0 {1}, 3 -> 2 {3}; round 2: 2 -> 0 {2,3}; round 3: 4 -> 0
 //          {4}. With another root, ranks are counted from the root, which puts the blocks in order.
@@ -45,10 +45,6 @@ void gather_binomial(Schedule& s, const ConstBuffer& send, const Blocks& recv, i
     s.send(as_bytes(packed, subtree * n), (v - last + root) % p);
   }
   s.next_round();
-}
-
-Cost gather_binomial_cost(int p, std::int64_t n) {
-  return {log2_ceil(p), (p - 1) * n, 0};
 }
 
 }  // namespace weft::coll

@@ -4,7 +4,7 @@
 //
 // source   Chan et al., CCPE 19(13), 2007, section 3 (lower bounds): optimal in bytes, not in
 //          messages
-// cost     T = (p-1) * (alpha + n*beta)                              [gather_linear_cost]
+// cost     T = (p-1) * (alpha + n*beta)
 // legal    any p, root, counts, types; MPI_IN_PLACE at the root
 // example  p = 3, root 1: 0 -> 1, 2 -> 1; the root copies its own block meanwhile.
 #include "coll/algorithms/algorithms.h"
@@ -21,10 +21,6 @@ void gather_linear(Schedule& s, const ConstBuffer& send, const Blocks& recv, int
     if (!is_in_place(send.data)) s.copy(send, recv[root]);
   }
   s.next_round();
-}
-
-Cost gather_linear_cost(int p, std::int64_t n) {
-  return {p - 1, (p - 1) * n, 0};
 }
 
 }  // namespace weft::coll

@@ -6,7 +6,7 @@
 // turned so that the root is on top.
 //
 // source   Chan et al., CCPE 19(13), 2007, section 4.1 (minimum spanning tree reduce)
-// cost     T = ceil(log2 p) * (alpha + n*beta + n*gamma)             [reduce_binomial_cost]
+// cost     T = ceil(log2 p) * (alpha + n*beta + n*gamma)
 //          plus one message if the operation does not commute and root != 0
 // legal    any p, root, count, type, operation; MPI_IN_PLACE at the root
 // example  p = 5, root 0: 1 -> 0 {0,1}, 3 -> 2 {2,3}; 2 -> 0 {0..3}; 4 -> 0 {0..4}.
@@ -47,10 +47,6 @@ void reduce_binomial(Schedule& s, const Operands& x, int root, Position me) {
     s.copy({value, x.count, x.type}, vector_at(x.recv));
   }
   s.next_round();
-}
-
-Cost reduce_binomial_cost(int p, std::int64_t n) {
-  return {log2_ceil(p), log2_ceil(p) * n, log2_ceil(p) * n};
 }
 
 }  // namespace weft::coll

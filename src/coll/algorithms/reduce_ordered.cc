@@ -7,7 +7,7 @@
 //
 // source   ours; the division is that of Rabenseifner (ICCS 2004), without halving
 // cost     reduce_scatter: T = (p-1) * (alpha + n/p*beta + n/p*gamma); reduce and allreduce:
-//          + (p-1) * (alpha + n/p*beta)                                      [*_ordered_cost]
+//          + (p-1) * (alpha + n/p*beta)
 // legal    any p, counts, type, operation; MPI_IN_PLACE
 // example  p = 3, rank 1: sends parts 0 and 2, receives part 1 of ranks 0 and 2, and folds
 //          c0 op (c1 op c2); allreduce: sends the result to ranks 0 and 2, receives theirs.
@@ -87,18 +87,6 @@ void allreduce_ordered(Schedule& s, const Operands& x, Position me) {
     s.recv({result(from), parts[from], &type}, from);
   }
   s.next_round();
-}
-
-Cost reduce_scatter_ordered_cost(int p, std::int64_t n) {
-  return {p - 1, n / p * (p - 1), n / p * (p - 1)};
-}
-
-Cost reduce_ordered_cost(int p, std::int64_t n) {
-  return {2 * (p - 1), 2 * (n / p * (p - 1)), n / p * (p - 1)};
-}
-
-Cost allreduce_ordered_cost(int p, std::int64_t n) {
-  return reduce_ordered_cost(p, n);
 }
 
 }  // namespace weft::coll

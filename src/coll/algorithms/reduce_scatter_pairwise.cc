@@ -5,7 +5,7 @@
 //
 // source   Thakur et al., IJHPCA 19(1), 2005, section 3.6 (pairwise exchange)
 // cost     T = (p-1) * (alpha + n/p*beta + n/p*gamma), the reductions of all but the last round
-//          being hidden behind messages [reduce_scatter_pairwise_cost]
+//          being hidden behind messages
 // legal    any p, counts, type; commutative operations; MPI_IN_PLACE
 // example  p = 3, rank 0: round 1 sends part 1 to 1, receives its part from 2; round 2 sends part 2
 //          to 2, receives its part from 1 and reduces that of 2.
@@ -44,10 +44,6 @@ void reduce_scatter_pairwise(Schedule& s, const Operands& x, const Parts& parts,
   s.next_round();
   if (in_place) s.copy({result, own, &type}, {x.recv, own, &type});
   s.next_round();
-}
-
-Cost reduce_scatter_pairwise_cost(int p, std::int64_t n) {
-  return {p - 1, n / p * (p - 1), n / p * (p - 1)};
 }
 
 }  // namespace weft::coll

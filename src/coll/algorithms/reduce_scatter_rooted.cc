@@ -5,7 +5,7 @@
 //
 // source   ours; the reduce is reduce_binomial.cc
 // cost     T = (ceil(log2 p) + p-1) * alpha + (ceil(log2 p)*n + n(p-1)/p) * beta
-//              + ceil(log2 p)*n * gamma                              [reduce_scatter_rooted_cost]
+//              + ceil(log2 p)*n * gamma
 // legal    any p, counts, type, operation; MPI_IN_PLACE
 // example  p = 3: 1 -> 0 {0,1}; 2 -> 0 {0,1,2}; then 0 -> 1 part 1, 0 -> 2 part 2.
 #include "coll/algorithms/algorithms.h"
@@ -30,13 +30,6 @@ void reduce_scatter_rooted(Schedule& s, const Operands& x, const Parts& parts, P
     s.recv({x.recv, parts[me.rank], &type}, 0);
   }
   s.next_round();
-}
-
-Cost reduce_scatter_rooted_cost(int p, std::int64_t n) {
-  Cost cost = reduce_binomial_cost(p, n);
-  cost.messages += p - 1;
-  cost.bytes += n / p * (p - 1);
-  return cost;
 }
 
 }  // namespace weft::coll

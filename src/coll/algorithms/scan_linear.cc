@@ -6,7 +6,7 @@
 // coll.reproducible wants.
 //
 // source   MPI-5.0 section 6.11.1, as written
-// cost     T = (p-1) * (alpha + n*beta + n*gamma)                            [scan_linear_cost]
+// cost     T = (p-1) * (alpha + n*beta + n*gamma)
 // legal    any p, count, type, operation; MPI_IN_PLACE
 // example  p = 3: 0 -> 1 c0; 1 -> 2 c0 op c1; 2 has (c0 op c1) op c2.
 #include "coll/algorithms/algorithms.h"
@@ -43,10 +43,6 @@ void scan_linear(Schedule& s, const Operands& x, Position me) {
 
 void exscan_linear(Schedule& s, const Operands& x, Position me) {
   scan(s, x, me, false);
-}
-
-Cost scan_linear_cost(int p, std::int64_t n) {
-  return {p - 1, (p - 1) * n, (p - 1) * n};
 }
 
 }  // namespace weft::coll

@@ -6,7 +6,7 @@
 //
 // source   Hillis, Steele: Data parallel algorithms, CACM 29(12), 1986, on the hypercube pattern of
 //          recursive doubling (Thakur et al., IJHPCA 19(1), 2005, section 3.5)
-// cost     T <= ceil(log2 p) * (alpha + n*beta + 2n*gamma)           [scan_recursive_doubling_cost]
+// cost     T <= ceil(log2 p) * (alpha + n*beta + 2n*gamma)
 // legal    any p, count, type, operation; MPI_IN_PLACE
 // example  p = 3: round 1: 0 <-> 1, result of 1 is {0,1}; round 2: 0 <-> 2 with groups {0,1} and
 //          {2}, result of 2 is {0,1,2}; rank 1 has no partner 3.
@@ -57,14 +57,6 @@ void scan_recursive_doubling(Schedule& s, const Operands& x, Position me) {
 
 void exscan_recursive_doubling(Schedule& s, const Operands& x, Position me) {
   scan(s, x, me, false);
-}
-
-Cost scan_recursive_doubling_cost(int p, std::int64_t n) {
-  return {log2_ceil(p), log2_ceil(p) * n, 2 * log2_ceil(p) * n};
-}
-
-Cost exscan_recursive_doubling_cost(int p, std::int64_t n) {
-  return scan_recursive_doubling_cost(p, n);
 }
 
 }  // namespace weft::coll

@@ -3,7 +3,7 @@
 // Scatter of small blocks down a binomial tree; blocks travel packed.
 //
 // source   Chan et al., CCPE 19(13), 2007, section 4.2 (minimum spanning tree scatter)
-// cost     T = ceil(log2 p) * alpha + (p-1)n * beta                  [scatter_binomial_cost]
+// cost     T = ceil(log2 p) * alpha + (p-1)n * beta
 // legal    any p, root, uniform count, type; MPI_IN_PLACE at the root
 // example  p = 5, root 0: round 1: 0 -> 4 {4}; round 2: 0 -> 2 {2,3}; round 3: 0 -> 1 {1}, 2 -> 3
 //          {3}. With another root, ranks are counted from the root.
@@ -41,10 +41,6 @@ void scatter_binomial(Schedule& s, const Blocks& send, const Buffer& recv, int r
       s.send(as_bytes(packed + bit * n, std::min(bit, p - v - bit) * n), (v + bit + root) % p);
   if (!is_root) s.copy(as_bytes(packed, n), recv);
   s.next_round();
-}
-
-Cost scatter_binomial_cost(int p, std::int64_t n) {
-  return {log2_ceil(p), (p - 1) * n, 0};
 }
 
 }  // namespace weft::coll

@@ -4,7 +4,7 @@
 //
 // source   Chan et al., CCPE 19(13), 2007, section 3 (lower bounds): optimal in bytes, not in
 //          messages
-// cost     T = (p-1) * (alpha + n*beta)                              [scatter_linear_cost]
+// cost     T = (p-1) * (alpha + n*beta)
 // legal    any p, root, counts, types; MPI_IN_PLACE at the root
 // example  p = 3, root 1: 1 -> 0, 1 -> 2; the root copies its own block meanwhile.
 #include "coll/algorithms/algorithms.h"
@@ -20,10 +20,6 @@ void scatter_linear(Schedule& s, const Blocks& send, const Buffer& recv, int roo
     if (!is_in_place(recv.data)) s.copy(send[root], recv);
   }
   s.next_round();
-}
-
-Cost scatter_linear_cost(int p, std::int64_t n) {
-  return {p - 1, (p - 1) * n, 0};
 }
 
 }  // namespace weft::coll

@@ -13,9 +13,9 @@
 namespace weft::coll {
 
 void barrier_tree(Schedule& s, const Site& node) {
-  const Tree &up = node.state.up, &down = node.state.down;
-  lay_tree(node.levels(), barrier_arity, 0, node.me.rank, &node.state.up);
-  lay_tree(node.levels(), star, 0, node.me.rank, &node.state.down);
+  const Tree &up = node.ground.up, &down = node.ground.down;
+  lay_tree(node.levels(), barrier_arity, 0, node.me.rank, &node.ground.up);
+  lay_tree(node.levels(), star, 0, node.me.rank, &node.ground.down);
   for (const int child : up.children) s.await_phase(child, 1);
   if (up.parent >= 0) {
     s.signal(1);

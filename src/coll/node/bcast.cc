@@ -37,8 +37,8 @@ namespace {
 
 void bcast(Schedule& s, const Buffer& buffer, const Levels& levels, int arity, int root,
            const Site& node) {
-  lay_tree(levels, arity, root, node.me.rank, &node.state.down);
-  const Spread spread{node, node.state.down, 0, 1, 1, 1};
+  lay_tree(levels, arity, root, node.me.rank, &node.ground.down);
+  const Spread spread{node, node.ground.down, 0, 1, 1, 1};
   const ConstBuffer view = buffer;
   if (node.direct() && !spread.tree.children.empty()) s.show(0, {&view, 1});
   const Strips strips{buffer.bytes(), node.strip_bytes(1)};
@@ -50,7 +50,7 @@ void bcast(Schedule& s, const Buffer& buffer, const Levels& levels, int arity, i
 }  // namespace
 
 void bcast_one_stage(Schedule& s, const Buffer& buffer, int root, const Site& node) {
-  bcast(s, buffer, node.state.flat, star, root, node);
+  bcast(s, buffer, node.ground.flat, star, root, node);
 }
 
 void bcast_two_stage(Schedule& s, const Buffer& buffer, int root, const Site& node) {

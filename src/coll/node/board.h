@@ -46,6 +46,14 @@ struct Label {
   std::int64_t length;
 };
 
+/// Where each rank puts what others read, if they do not reach its buffers; else its labels.
+struct Areas {
+  std::byte* first;
+  std::size_t room;
+  bool direct;  // all ranks reach each other's buffers
+  std::byte* of(int rank) const { return first + static_cast<std::size_t>(rank) * room; }
+};
+
 class Boards {
  public:
   // Enough for a few operations that overlap; an area of each stays in the cache of its core if
@@ -134,9 +142,8 @@ class Boards {
   void wake(int rank) {
     pt2pt::wake_rank(*comm_.engine, comm_.group->members[static_cast<std::size_t>(rank)]);
   }
-  /// Where rank `rank` puts what others read, if they do not reach its buffers; else its labels.
-  std::byte* area(std::uint64_t number, int rank) const {
-    return areas_ + (at(number) + static_cast<std::size_t>(rank)) * area_room_;
+  Areas areas(std::uint64_t number) const {
+    return {areas_ + at(number) * area_room_, area_room_, direct_};
   }
   /// Do all ranks reach each other's buffers?
   bool direct() const { return direct_; }

@@ -67,7 +67,7 @@ struct Exchange {
       return s.show(0, {&view, 1});
     }
     const int p = node.me.size;
-    auto* views = reinterpret_cast<ConstBuffer*>(s.bytes(p * std::int64_t{sizeof(ConstBuffer)}));
+    ConstBuffer* const views = s.views(p);
     for (int j = 0; j < p; ++j) views[j] = j == node.me.rank ? nothing() : sends(j);
     s.show(0, {views, static_cast<std::size_t>(p)});
   }
@@ -127,7 +127,7 @@ template <class Sends, class Receives>
 void write_directly(Schedule& s, const Site& node, bool common, Sends sends, Receives receives) {
   const int me = node.me.rank, p = node.me.size;
   const auto label = [&](int rank, int with, bool wanted) {
-    return node.boards.area(node.number, rank) + (wanted ? p + with : with) * label_bytes;
+    return node.areas.of(rank) + (wanted ? p + with : with) * label_bytes;
   };
   const auto for_others = [&](auto&& body) {
     for (int i = 1; i < p; ++i) {
@@ -135,7 +135,7 @@ void write_directly(Schedule& s, const Site& node, bool common, Sends sends, Rec
       body(j, sends(j).bytes(), receives(j).bytes());
     }
   };
-  auto* rooms = reinterpret_cast<ConstBuffer*>(s.bytes(p * std::int64_t{sizeof(ConstBuffer)}));
+  ConstBuffer* const rooms = s.views(p);
   rooms[me] = nothing();
   for_others([&](int j, std::int64_t given, std::int64_t wanted) {
     rooms[j] = receives(j);
@@ -217,8 +217,7 @@ void alltoall_exchange(Schedule& s, const Blocks& send, const Blocks& recv, cons
   std::int64_t total = 0;
   for (int j = 0; j < node.me.size; ++j) total += recv[j].bytes();
   auto* kept = s.bytes(total);
-  auto* blocks = reinterpret_cast<ConstBuffer*>(
-      s.bytes(node.me.size * static_cast<std::int64_t>(sizeof(ConstBuffer))));
+  ConstBuffer* const blocks = s.views(node.me.size);
   for (int j = 0; j < node.me.size; ++j) {
     const ConstBuffer block = recv[j];
     blocks[j] = as_bytes(static_cast<const void*>(kept), block.bytes());

@@ -13,6 +13,19 @@ Levels::Levels(int ranks) : order_(at(ranks)), group_(2), begin_(2) {
   number();
 }
 
+Levels::Levels(int ranks, std::span<const int> sizes) : Levels(ranks) {
+  for (const int size : sizes) {
+    std::vector<std::int32_t> group(at(ranks)), begin;
+    for (int r = 0; r < ranks; ++r) {
+      group[at(r)] = r / size;
+      if (r % size == 0) begin.push_back(r);
+    }
+    begin.push_back(ranks);
+    group_.insert(group_.end() - 1, std::move(group));
+    begin_.insert(begin_.end() - 1, std::move(begin));
+  }
+}
+
 Levels::Levels(const topo::Hierarchy& node, std::span<const std::int32_t> members)
     : Levels(static_cast<int>(members.size())) {
   for (int l = 1; l < node.levels(); ++l) {

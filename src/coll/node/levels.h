@@ -20,6 +20,8 @@ class Levels {
  public:
   /// One level.
   explicit Levels(int ranks);
+  /// Ranks that follow each other share groups of `sizes` ranks, from the outside in.
+  Levels(int ranks, std::span<const int> sizes);
   /// `members`: the world ranks of the communicator's ranks.
   Levels(const topo::Hierarchy& node, std::span<const std::int32_t> members);
 

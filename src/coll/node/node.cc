@@ -6,12 +6,11 @@
 namespace weft::coll {
 
 NodeState::NodeState(Comm& comm)
-    : levels(comm.engine->job->hierarchy(), comm.group->members),
-      flat(comm.size()),
+    : ground(Levels(comm.engine->job->hierarchy(), comm.group->members)),
       boards(comm.engine->params->integer(P::coll_shared_max) > 0 ? Boards::attach(comm, 0)
                                                                   : nullptr) {
   if (boards != nullptr && boards->direct())
-    direct_strip = strip_for(choices_of(comm).machine.cache_lines);
+    ground.direct_strip = strip_for(choices_of(comm).machine.cache_lines);
   const topo::Hierarchy node = comm.engine->job->hierarchy();
   for (const std::int32_t peer : comm.group->members)
     level_with.push_back(

@@ -18,6 +18,14 @@
 
 namespace weft::coll {
 
+/// How ranks lie on the node, for emitters.
+struct Ground {
+  explicit Ground(Levels of_node) : levels(std::move(of_node)), flat(levels.ranks()) {}
+  Levels levels, flat;
+  std::int64_t direct_strip = 0;  // bytes, if ranks read each other's buffers
+  Tree up, down;                  // of the rank that emits
+};
+
 /// What a communicator keeps for node/.
 struct NodeState {
   explicit NodeState(Comm& comm);
@@ -25,12 +33,10 @@ struct NodeState {
   NodeState(const NodeState&) = delete;
   NodeState& operator=(const NodeState&) = delete;
 
-  Levels levels, flat;
+  Ground ground;
   std::vector<std::uint8_t> level_with;  // [rank]: the node's innermost level that holds both
   Boards* boards;                        // the ring; null: none to be had
-  std::int64_t direct_strip = 0;         // bytes, if ranks read each other's buffers
   std::uint32_t persistent = 0;          // operations initialized so far
-  Tree up, down;                         // for emitters
 };
 
 /// Bytes that are read at a time in ranks' own buffers: what a rank reads and what it writes, each
@@ -44,21 +50,20 @@ constexpr std::int64_t strip_for(double cache_lines) {
 }
 
 struct Site {
-  NodeState& state;
-  Boards& boards;
-  std::uint64_t number;
+  Ground& ground;
+  Areas areas;
   Position me;
 
-  const Levels& levels() const { return state.levels; }
-  bool direct() const { return boards.direct(); }
+  const Levels& levels() const { return ground.levels; }
+  bool direct() const { return areas.direct; }
 
   /// Bytes of a strip where a rank needs `parts` pieces of an area for it.
   std::int64_t strip_bytes(int parts) const {
-    return direct() ? state.direct_strip : Boards::area_bytes / 2 / parts / 64 * 64;
+    return direct() ? ground.direct_strip : Boards::area_bytes / 2 / parts / 64 * 64;
   }
   /// Piece `part` of `parts` for strip `t` in a rank's area.
   std::byte* piece(int rank, std::int64_t t, int part, int parts) const {
-    return boards.area(number, rank) + ((t % 2) * parts + part) * strip_bytes(parts);
+    return areas.of(rank) + ((t % 2) * parts + part) * strip_bytes(parts);
   }
   /// What `rank` has there (or shows as view 0 of `part`), as a buffer whose byte `at` is the first
   /// of the strip.

@@ -16,12 +16,12 @@ namespace weft::coll {
 namespace {
 
 void reduce(Schedule& s, const Operands& x, bool all, int root, const Site& node, int arity) {
-  const Tree& tree = node.state.up;
-  lay_tree(node.levels(), arity, root, node.me.rank, &node.state.up);
-  if (all) lay_tree(node.levels(), star, root, node.me.rank, &node.state.down);
+  const Tree& tree = node.ground.up;
+  lay_tree(node.levels(), arity, root, node.me.rank, &node.ground.up);
+  if (all) lay_tree(node.levels(), star, root, node.me.rank, &node.ground.down);
   const int parts = all ? 2 : 1;  // what goes up, what comes down
   const auto ready = [&](std::int64_t t) { return t * parts + 1; };
-  const Spread spread{node, node.state.down, 1, parts, parts, 2};
+  const Spread spread{node, node.ground.down, 1, parts, parts, 2};
   const std::int64_t size = x.type->size, total = x.count * size;
   const bool direct = node.direct(), top = tree.parent < 0, leaf = tree.children.empty();
   auto* result = static_cast<std::byte*>(x.recv);

@@ -33,7 +33,7 @@ class Tiled {
     for (int g = 0; g < levels.groups(inner); ++g)
       tiles_ = std::max(tiles_, static_cast<int>(members(g).size()));
     while (members(group_)[static_cast<std::size_t>(place_)] != me_) ++place_;
-    lay_group_tree(levels, reduce_arity, root_group_, group_, &node.state.up);
+    lay_group_tree(levels, reduce_arity, root_group_, group_, &node.ground.up);
   }
 
   void emit(bool cyclic) {
@@ -120,7 +120,7 @@ class Tiled {
         s_.await_phase(rank, phase(t_, shown));
         s_.fold(source(rank, false), at, to, n, *x_.type, *x_.op);
       }
-      for (const int child : node_.state.up.children) {
+      for (const int child : node_.ground.up.children) {
         s_.await_phase(owner(child, k), phase(t_, folded));
         s_.fold(source(owner(child, k), true), at, to, n, *x_.type, *x_.op);
       }
@@ -167,9 +167,9 @@ class Tiled {
         for (int g = 0; g < levels_.groups(levels_.innermost()); ++g)
           if (g != group_) s_.await_phase(owner(g, k), phase(t, final));
       });
-    if (!all && node_.state.up.parent >= 0)
+    if (!all && node_.ground.up.parent >= 0)
       for_my_tiles(
-          [&](int k) { s_.await_phase(owner(node_.state.up.parent, k), phase(t, folded)); });
+          [&](int k) { s_.await_phase(owner(node_.ground.up.parent, k), phase(t, folded)); });
     if (!all && group_ == root_group_ && me_ != root_) s_.await_phase(root_, phase(t, collected));
   }
 
@@ -189,19 +189,19 @@ class Tiled {
 }  // namespace
 
 void reduce_tiled_naive(Schedule& s, const Operands& x, int root, const Site& node) {
-  Tiled(s, x, root, node.state.flat, node).emit(false);
+  Tiled(s, x, root, node.ground.flat, node).emit(false);
 }
 void reduce_tiled_cyclic(Schedule& s, const Operands& x, int root, const Site& node) {
-  Tiled(s, x, root, node.state.flat, node).emit(true);
+  Tiled(s, x, root, node.ground.flat, node).emit(true);
 }
 void reduce_tiled_hierarchical(Schedule& s, const Operands& x, int root, const Site& node) {
   Tiled(s, x, root, node.levels(), node).emit(true);
 }
 void allreduce_tiled_naive(Schedule& s, const Operands& x, const Site& node) {
-  Tiled(s, x, everybody, node.state.flat, node).emit(false);
+  Tiled(s, x, everybody, node.ground.flat, node).emit(false);
 }
 void allreduce_tiled_cyclic(Schedule& s, const Operands& x, const Site& node) {
-  Tiled(s, x, everybody, node.state.flat, node).emit(true);
+  Tiled(s, x, everybody, node.ground.flat, node).emit(true);
 }
 void allreduce_tiled_hierarchical(Schedule& s, const Operands& x, const Site& node) {
   Tiled(s, x, everybody, node.levels(), node).emit(true);

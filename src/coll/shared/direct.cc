@@ -9,7 +9,7 @@
 #include <new>
 
 #include "base/copy.h"
-#include "coll/shared/cost.h"
+#include "coll/shared/steps.h"
 #include "coll/shared/shared.h"
 #include "coll/shared/tile.h"
 
@@ -49,7 +49,7 @@ void Shared::bcast_direct(const Buffer& buffer, int root) {
 void Shared::move(Call call, const ConstBuffer& from, const Buffer& to, std::int64_t bytes) {
   bytes = std::min({bytes, from.bytes(), to.bytes()});
   const model::Machine& x = choices_.machine;
-  if (!from.type->dense || !to.type->dense || !x.streams(footprint(call, x, bytes)))
+  if (!from.type->dense || !to.type->dense || !x.streams(footprint(call, size_, bytes)))
     return datatype::copy(from, to, bytes);
   stream_bytes(datatype::block(to), datatype::block(from), static_cast<std::size_t>(bytes));
   engine_.counters->coll_past_caches += static_cast<std::uint64_t>(bytes);

@@ -12,8 +12,6 @@
 #include <vector>
 
 #include "coll/choose.h"
-#include "coll/price.h"
-#include "coll/shared/cost.h"
 
 namespace weft::coll {
 namespace {
@@ -36,59 +34,6 @@ Machine machine(int inside, int parts) {
 
 Setting setting(Call call, std::int64_t bytes, bool threads = false) {
   return {.call = call, .bytes = bytes, .threads = threads};
-}
-
-double ns_of(const model::Prediction& cost) {
-  return cost.seconds() * 1e9;
-}
-
-TEST(SharedCost, BarrierLooksAtEverybody) {
-  EXPECT_NEAR(ns_of(slots_cost(Call::barrier, machine(4, 2), 0, true)), 3 * 54 + 4 * 190, 1e-6);
-}
-
-TEST(SharedCost, BarrierCountsInAtNodes) {
-  // 64 ranks in 8 parts of 8: 8 additions inside, 8 between, one line back.
-  EXPECT_NEAR(ns_of(slots_cost(Call::barrier, machine(8, 8), 0, false)), 8 * 54 + 8 * 190 + 190,
-              1e-6);
-}
-
-TEST(SharedCost, SmallAllreduceRidesInTheFlag) {
-  // 8 bytes: 1/8 line copied, one line read, 1/8 line folded.
-  EXPECT_NEAR(ns_of(slots_cost(Call::allreduce, machine(2, 1), 8, true)), 0.125 + 54 + 0.25, 1e-6);
-}
-
-TEST(SharedCost, LongerAllreduceReadsFlagAndSlot) {
-  // 64 lines: copied, 1 + 64 read, folded.
-  EXPECT_NEAR(ns_of(slots_cost(Call::allreduce, machine(2, 1), 4096, true)),
-              64 + 54 + 50 + 64 * 4 + 64 * 2, 1e-6);
-}
-
-TEST(SharedCost, DirectBroadcast) {
-  // 1000 lines, 2 ranks: a flag each way, copied to lines taken from the other, a flag, read there.
-  EXPECT_NEAR(ns_of(direct_cost(Call::bcast, machine(2, 1), 64000, true)),
-              2 * 54 + 1000 + 4000 / 4 + 54 + 50 + 4000, 1e-6);
-}
-
-TEST(SharedCost, EveryWayCostsMoreForMore) {
-  for (const Call call : {Call::bcast, Call::reduce, Call::allreduce, Call::gather, Call::scatter,
-                          Call::allgather, Call::alltoall, Call::reduce_scatter, Call::scan})
-    for (const bool flat : {true, false})
-      for (std::int64_t bytes = 64; bytes < 1 << 22; bytes *= 4) {
-        const Machine x = machine(4, 2);
-        for (const auto way : {slots_cost, direct_cost, block_cost}) {
-          const double little = way(call, x, bytes, flat).seconds();
-          const double much = way(call, x, 4 * bytes, flat).seconds();
-          EXPECT_TRUE(little < much || (little == 0 && much == 0))
-              << static_cast<int>(call) << " " << bytes;
-        }
-      }
-}
-
-TEST(Candidates, MessagesShareTheLinkIfTheyExchange) {
-  // 2 messages of 64 lines: 100 + 2 * 190 each; between 4 and 4 ranks 3 * 4 > 10 per line.
-  EXPECT_NEAR(ns_of(messages_cost(machine(4, 2), {2, 8192, 0}, false)), 960 + 128 * (1 + 10), 1e-6);
-  EXPECT_NEAR(ns_of(messages_cost(machine(4, 2), {2, 8192, 64}, true)),
-              960 + 2 * 128 * (1 + 12) + 2, 1e-6);
 }
 
 TEST(Candidates, TheChosenOneIsAmongThem) {

@@ -1,13 +1,125 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The cost formula beside each algorithm is what its schedules do: the simulated time with only one
-// of the prices (message, byte, reduced byte) set to 1 is the formula's coefficient.
+// What the head of each algorithm says it costs is what its schedules do: the simulated time with
+// only one of the prices (message, byte, reduced byte) set to 1 is the coefficient that is printed
+// there.
+#include "coll/algorithms/folding.h"
 #include "unit/coll/simulator.h"
 
 namespace weft::coll::sim {
 namespace {
 
 constexpr std::int64_t n = 1680;  // elements; divisible by every p below
+
+/// T = messages * alpha + bytes * beta + reduced * gamma on the longest path.
+struct Cost {
+  std::int64_t messages = 0;
+  std::int64_t bytes = 0;
+  std::int64_t reduced = 0;
+};
+
+Cost reduce_binomial_cost(int p, std::int64_t n) {
+  return {log2_ceil(p), log2_ceil(p) * n, log2_ceil(p) * n};
+}
+int slots_of(int p, int bit) {
+  int n = 0;
+  for (int d = 1; d < p; ++d) n += (d & bit) != 0;
+  return n;
+}
+Cost barrier_dissemination_cost(int p, std::int64_t) {
+  return {log2_ceil(p), 0, 0};
+}
+
+Cost scan_recursive_doubling_cost(int p, std::int64_t n) {
+  return {log2_ceil(p), log2_ceil(p) * n, 2 * log2_ceil(p) * n};
+}
+
+Cost exscan_recursive_doubling_cost(int p, std::int64_t n) {
+  return scan_recursive_doubling_cost(p, n);
+}
+
+Cost reduce_scatter_ordered_cost(int p, std::int64_t n) {
+  return {p - 1, n / p * (p - 1), n / p * (p - 1)};
+}
+
+Cost reduce_ordered_cost(int p, std::int64_t n) {
+  return {2 * (p - 1), 2 * (n / p * (p - 1)), n / p * (p - 1)};
+}
+
+Cost allreduce_ordered_cost(int p, std::int64_t n) {
+  return reduce_ordered_cost(p, n);
+}
+
+Cost alltoall_pairwise_cost(int p, std::int64_t n) {
+  return {p - 1, (p - 1) * n, 0};
+}
+
+Cost allreduce_rabenseifner_cost(int p, std::int64_t n) {
+  const Folding fold(p);
+  const bool folded = fold.extra != 0;
+  const std::int64_t most = n / fold.power * (fold.power - 1);
+  return {2 * log2_floor(p) + 2 * folded, 2 * most + 2 * folded * n, most + folded * n};
+}
+
+Cost scatter_linear_cost(int p, std::int64_t n) {
+  return {p - 1, (p - 1) * n, 0};
+}
+
+Cost allgather_ring_cost(int p, std::int64_t n) {
+  return {p - 1, (p - 1) * n, 0};
+}
+
+Cost reduce_scatter_rooted_cost(int p, std::int64_t n) {
+  Cost cost = reduce_binomial_cost(p, n);
+  cost.messages += p - 1;
+  cost.bytes += n / p * (p - 1);
+  return cost;
+}
+
+Cost bcast_scatter_allgather_cost(int p, std::int64_t n) {
+  return {log2_ceil(p) + p - 1, 2 * (n / p) * (p - 1), 0};
+}
+
+Cost allreduce_recursive_doubling_cost(int p, std::int64_t n) {
+  const std::int64_t d = log2_floor(p);
+  const bool folded = Folding(p).extra != 0;
+  return {d + 2 * folded, (d + 2 * folded) * n, (d + folded) * n};
+}
+
+Cost gather_linear_cost(int p, std::int64_t n) {
+  return {p - 1, (p - 1) * n, 0};
+}
+
+Cost gather_binomial_cost(int p, std::int64_t n) {
+  return {log2_ceil(p), (p - 1) * n, 0};
+}
+
+Cost scan_linear_cost(int p, std::int64_t n) {
+  return {p - 1, (p - 1) * n, (p - 1) * n};
+}
+
+
+Cost allgather_bruck_cost(int p, std::int64_t n) {
+  return {log2_ceil(p), (p - 1) * n, 0};
+}
+
+Cost reduce_scatter_pairwise_cost(int p, std::int64_t n) {
+  return {p - 1, n / p * (p - 1), n / p * (p - 1)};
+}
+
+Cost bcast_binomial_cost(int p, std::int64_t n) {
+  return {log2_ceil(p), log2_ceil(p) * n, 0};
+}
+
+Cost alltoall_bruck_cost(int p, std::int64_t n) {
+  Cost cost{log2_ceil(p), 0, 0};
+  for (int bit = 1; bit < p; bit *= 2) cost.bytes += slots_of(p, bit) * n;
+  return cost;
+}
+
+Cost scatter_binomial_cost(int p, std::int64_t n) {
+  return {log2_ceil(p), (p - 1) * n, 0};
+}
 
 /// One algorithm: how rank `me` emits it, the size of its payload in elements, its cost.
 struct Algorithm {

@@ -1,0 +1,447 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "coll/walk.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "coll/shared/block.h"
+#include "coll/shared/steps.h"
+#include "object/op.h"
+
+namespace weft::coll {
+namespace {
+
+using model::lines_of;
+using model::Machine;
+using model::Prediction;
+using What = Step::What;
+
+// Where buffers would be.
+std::byte* imagined(int buffer) {
+  return reinterpret_cast<std::byte*>(static_cast<std::uintptr_t>(buffer) << 44);
+}
+enum { to_send = 1, to_receive, in_areas };
+bool is_in_area(const void* place) {  // perhaps of the buffer's begin, before the area
+  return place >= imagined(in_areas) - (std::int64_t{1} << 40);
+}
+
+std::size_t index(int i) {
+  return static_cast<std::size_t>(i);
+}
+
+}  // namespace
+
+Walk::Walk(const Machine& x)
+    : machine_(x), p_(x.ranks()), ground_(Levels(p_)) {
+  std::vector<int> sizes;
+  size_[0] = 1;
+  int links = 0;
+  for (int l = 0; l < x.levels; ++l) {
+    size_[l + 1] = l == x.levels - 1 ? p_ : x.ranks_in(l);
+    first_link_[l] = links;
+    const int parts = part_of(l == 0 ? 0 : l - 1, p_ - 1) + 1;
+    links += l == 0 ? parts : parts * parts;
+  }
+  for (int l = x.levels - 2; l >= 0; --l) sizes.push_back(size_[l + 1]);
+  ground_.levels = Levels(p_, sizes);
+  ground_.direct_strip = strip_for(x.cache_lines);
+  links_.resize(index(links));
+  ranks_.resize(index(p_));
+  if (!x.crowded()) return;
+  share_ = static_cast<double>(p_) / x.cpus;
+  cpus_.resize(index(x.cpus));
+}
+
+int Walk::level_of(int a, int b) const {
+  int l = 0;
+  while (part_of(l, a) != part_of(l, b)) ++l;
+  return l;
+}
+
+double Walk::latency(int l, int a, int b) const {
+  const model::Level& level = x_.level[l];
+  if (level.far_a <= level.a) return level.a;
+  // Subparts are the corners of a cube; those that share no edge are far.
+  const int first = part_of(l - 1, part_of(l, a) * size_[l + 1]);
+  const auto corner = [&](int rank) { return static_cast<unsigned>(part_of(l - 1, rank) - first); };
+  return std::popcount(corner(a) ^ corner(b)) > 1 ? level.far_a : level.a;
+}
+
+double Walk::flag(int a, int b) const {
+  const int l = level_of(a, b);
+  return latency(l, a, b) + x_.level[l].b;
+}
+
+int Walk::readers(int reader, int owner, int l) {
+  if (alike_) return l == 0 ? size_[1] : size_[l];
+  link_ = first_link_[l] + part_of(0, reader);
+  if (l > 0) {
+    const int parts = part_of(l - 1, p_ - 1) + 1;
+    link_ = first_link_[l] + part_of(l - 1, reader) * parts + part_of(l - 1, owner);
+  }
+  int count = 1;
+  const double now = ranks_[index(reader)].clock.now;
+  for (int* next = &links_[index(link_)]; *next >= 0;) {
+    Reader& other = reading_[index(*next)];
+    if (other.until > now) {
+      ++count;
+      next = &other.next;
+    } else {
+      *next = other.next;
+    }
+  }
+  return count;
+}
+
+void Walk::read(int rank, int owner, double lines, double before) {
+  const int l = level_of(rank, owner), d = readers(rank, owner, l);
+  const model::Level& level = x_.level[l];
+  const double seconds = before + std::max(level.b, level.B * d) * lines;
+  Rank& me = ranks_[index(rank)];
+  add(me, reading, seconds);
+  if (alike_ || lines < 2) return;  // a line is there at once
+  reading_.push_back({me.clock.now, links_[index(link_)]});
+  links_[index(link_)] = static_cast<int>(reading_.size()) - 1;
+}
+
+// --- steps
+
+void Walk::fetch_or_fold(int rank, const Step& step) {
+  Rank& me = ranks_[index(rank)];
+  const double lines = lines_of(step.bytes);
+  if (step.what == What::fetch) ++counts_.copies;
+  if (step.peer != Source::own) {
+    const int l = level_of(rank, step.peer);
+    (step.what == What::fold ? counts_.folded : counts_.copied)[index(l)] += (step.bytes + 63) / 64;
+    ++me.steps;
+    read(rank, step.peer, lines, latency(l, rank, step.peer));
+    if (step.what_shown >= 0)
+      ranks_[index(alike_ ? rank : step.peer)].read[step.what_shown][l] += lines;
+  }
+  if (step.what == What::fold) return add(me, folding, x_.reduce * lines);
+  add(me, copying, (x_.copy + (is_in_area(step.to) ? x_.top().taken() : 0)) * lines);
+}
+
+void Walk::give(int rank, const Step& step) {
+  Rank& me = ranks_[index(rank)];
+  Rank& other = ranks_[index(alike_ ? rank : step.peer)];
+  const double lines = lines_of(step.bytes);
+  const int l = level_of(rank, step.peer);
+  const model::Level& level = x_.level[l];
+  ++counts_.copies;
+  counts_.copied[index(l)] += (step.bytes + 63) / 64;
+  ++me.steps;
+  add(me, copying, (x_.copy + level.taken()) * lines);
+  other.arrival += level.read(lines, alike_ ? readers(rank, step.peer, l) : 1);
+}
+
+void Walk::meet(Rank& me, const Step& step) {
+  turn_of_all(me);
+  double look = 0;
+  for (int l = 0; l < x_.levels; ++l) look += x_.peers_at(l) * x_.level[l].line();
+  const bool flat = p_ <= flat_max && share_ == 1;
+  if (flat || step.count != 0) add(me, flags, look);
+  if (flat) return;
+  // One after the other: nobody works beside it on the same CPU.
+  int span = 1;
+  for (int members = p_; members > 1; members = (members + fan - 1) / fan) {
+    const int here = std::min(fan, members);
+    span *= here;
+    const model::Level& level = x_.holding(span);
+    me.clock.add(flags, here * level.line());
+    if (step.bytes == 0) continue;
+    const double lines = lines_of(step.bytes);
+    me.clock.add(reading, (here - 1) * level.read(lines, 1));
+    me.clock.add(folding, (here - 1) * x_.reduce * lines);
+  }
+  add(me, flags, x_.top().line());
+}
+
+void Walk::wait_for(int rank, int peer, std::int64_t phase) {
+  Rank &me = ranks_[index(rank)], &other = ranks_[index(peer)];
+  me.awaits = peer;
+  me.phase = phase;
+  me.next_waiter = other.waiters;
+  other.waiters = rank;
+}
+
+bool Walk::await(int rank, int peer, std::int64_t phase) {
+  Rank& me = ranks_[index(rank)];
+  if (alike_) {
+    if (phase > me.met) {
+      me.met = phase;
+      turn_of_all(me);
+      me.clock.add(software, x_.step);
+    }
+    add(me, flags, flag(rank, peer));
+    return true;
+  }
+  int found = -1;
+  for (int i = ranks_[index(peer)].signalled; i >= 0 && signals_[index(i)].phase >= phase;
+       i = signals_[index(i)].earlier)
+    found = i;
+  if (found < 0) {
+    wait_for(rank, peer, phase);
+    return false;
+  }
+  if (me.clock.follow(signals_[index(found)].at) || me.awaits >= 0) add(me, software, x_.step);
+  me.awaits = -1;
+  add(me, flags, flag(rank, peer));
+  return true;
+}
+
+constexpr std::int64_t any_message = -1;
+
+void Walk::release(int rank, std::int64_t phase) {
+  const Rank& me = ranks_[index(rank)];
+  for (int *next = &ranks_[index(rank)].waiters; *next >= 0;) {
+    const int waiter = *next;
+    Rank& other = ranks_[index(waiter)];
+    if (phase == any_message ? other.phase != any_message
+                             : other.phase == any_message || other.phase > phase) {
+      next = &other.next_waiter;
+      continue;
+    }
+    *next = other.next_waiter;
+    other.clock.follow(me.clock);
+    ready_.push({other.clock.now, waiter});
+  }
+}
+
+void Walk::post_round(int rank) {
+  Rank& me = ranks_[index(rank)];
+  const std::vector<Step>& steps = schedule_.steps();
+  do {
+    const Step& step = steps[me.posted];
+    if (step.what != What::send) continue;
+    add(me, software, x_.message / 2);
+    const int to = alike_ ? rank : step.peer;
+    Rank& other = ranks_[index(to)];
+    const int number = static_cast<int>(sent_.size());
+    const double lines = lines_of(step.count * step.type->size);
+    sent_.push_back({rank, lines, me.clock, -1});
+    (other.inbox < 0 ? other.inbox : sent_[index(other.inbox_end)].next) = number;
+    other.inbox_end = number;
+    if (!alike_) release(rank, any_message);
+    add(me, copying, x_.copy * lines);
+  } while (!steps[me.posted++].ends_round);
+}
+
+bool Walk::receive(int rank, const Step& step) {
+  Rank& me = ranks_[index(rank)];
+  int before = -1, found = me.inbox;
+  while (found >= 0 && !alike_ && sent_[index(found)].from != step.peer) {
+    before = found;
+    found = sent_[index(found)].next;
+  }
+  if (found < 0) {
+    wait_for(rank, step.peer, any_message);
+    return false;
+  }
+  const Message& message = sent_[index(found)];
+  (before < 0 ? me.inbox : sent_[index(before)].next) = message.next;
+  if (me.inbox_end == found) me.inbox_end = before;
+  me.awaits = -1;
+  if (alike_) turn_of_all(me);
+  me.clock.follow(message.at);
+  add(me, software, x_.message / 2);
+  add(me, flags, 2 * flag(rank, step.peer));
+  if (message.lines > 0) {
+    read(rank, step.peer, message.lines, 0);
+    add(me, copying, x_.copy * message.lines);
+  }
+  return true;
+}
+
+void Walk::run_step(int rank, const Step& step) {
+  Rank& me = ranks_[index(rank)];
+  switch (step.what) {
+    case What::copy:
+      return add(me, copying, x_.copy * lines_of(step.count * step.type->size));
+    case What::reduce:
+      return add(me, folding, x_.reduce * lines_of(step.count * step.type->size));
+    case What::show:
+      for (const ConstBuffer& view : step.views()) me.shown[step.what_shown] += lines_of(view.bytes());
+      return;
+    case What::signal:
+      if (alike_) return;
+      signals_.push_back({step.count, me.clock, me.signalled});
+      me.signalled = static_cast<int>(signals_.size()) - 1;
+      return release(rank, step.count);
+    case What::expect:
+      if (step.from != nullptr) add(me, flags, flag(rank, step.peer));
+      return;
+    case What::fetch:
+    case What::fold:
+      return fetch_or_fold(rank, step);
+    case What::give:
+      return give(rank, step);
+    case What::meet:
+      return meet(me, step);
+    default:
+      return;
+  }
+}
+
+void Walk::end(int rank) {
+  Rank& me = ranks_[index(rank)];
+  add(me, reading, me.arrival);
+  for (int what = 0; what < shown_max; ++what) {
+    double left = me.shown[what];  // whoever is farthest has it last
+    for (int l = x_.levels - 1; l >= 0; --l) {
+      const double lines = std::min(left, me.read[what][l]);
+      add(me, fetching, x_.level[l].back() * lines);
+      left -= lines;
+    }
+  }
+  counts_.most_steps = std::max(counts_.most_steps, me.steps);
+}
+
+// --- the order of time
+
+void Walk::go_on(int rank) {
+  Rank& me = ranks_[index(rank)];
+  Cpu* const cpu = cpus_.empty() || alike_ ? nullptr : &cpus_[index(rank) * cpus_.size() / index(p_)];
+  if (cpu != nullptr) {
+    me.clock.follow(cpu->free);
+    if (cpu->last != rank) me.clock.add(turns, x_.turn);
+    cpu->last = rank;
+  }
+  const std::vector<Step>& steps = schedule_.steps();
+  const std::size_t began = me.next;
+  bool waits = false;
+  while (!waits) {
+    if (messages_ && me.next == me.posted) {
+      for (; me.taken < me.posted && !waits; me.taken += !waits)
+        if (steps[me.taken].what == What::recv) waits = !receive(rank, steps[me.taken]);
+      if (waits) break;
+      if (me.next < me.end) post_round(rank);
+    }
+    if (me.next == me.end) {
+      end(rank);
+      break;
+    }
+    const Step& step = steps[me.next];
+    if (step.what == What::await) {
+      waits = !await(rank, step.peer, step.count);
+      if (waits) break;
+    } else {
+      // Who reads sees those who began before.
+      const bool reads = step.what == What::fetch || step.what == What::fold;
+      if (reads && cpu == nullptr && me.next > began && !ready_.empty() &&
+          ready_.top().at < me.clock.now)
+        return ready_.push({me.clock.now, rank});
+      run_step(rank, step);
+    }
+    ++me.next;
+  }
+  if (cpu != nullptr) cpu->free = me.clock;
+}
+
+void Walk::emit(const Way& way, Call call, std::int64_t n, int rank) {
+  const Buffer send = as_bytes(imagined(to_send), n), recv = as_bytes(imagined(to_receive), n);
+  const Blocks from(send), to(recv);
+  const Operands operands{send.data, recv.data, n, &byte_type(), object::predefined_op(MPI_SUM)};
+  const Parts each((n + p_ - 1) / p_);
+  const Operation o{.call = call,
+                    .root = 0,
+                    .send = send,
+                    .buffer = recv,
+                    .from = &from,
+                    .to = &to,
+                    .operands = &operands,
+                    .parts = &each};
+  const Site site{ground_, areas_, {rank, p_}};
+  if (way.place == Place::board)
+    way.at_board(schedule_, o, site);
+  else if (way.place == Place::messages)
+    way.by_messages(schedule_, o, site.me);
+  else
+    emit_shared(schedule_, call, way.place, n, share_ > 1, site);
+  schedule_.next_round();
+}
+
+Walk::Clock Walk::run(const Way& way, Call call, std::int64_t bytes, bool reach) {
+  areas_ = {imagined(in_areas), index(Boards::area_bytes), reach};
+  messages_ = way.place == Place::messages;
+  alike_ = way.place < Place::board ? is_alike(call, way.place, p_, share_ > 1) : way.alike;
+  signals_.clear();
+  sent_.clear();
+  reading_.clear();
+  counts_ = {};
+  std::fill(links_.begin(), links_.end(), -1);
+  std::fill(cpus_.begin(), cpus_.end(), Cpu{});
+  schedule_.clear();
+  schedule_.imagine();
+  const int walked = alike_ ? 1 : p_;
+  for (int r = 0; r < walked; ++r) {
+    Rank& rank = ranks_[index(r)] = {};
+    rank.next = rank.posted = rank.taken = schedule_.steps().size();
+    emit(way, call, bytes, r);
+    rank.end = schedule_.steps().size();
+    if (way.place == Place::board) rank.clock.add(software, x_.step);
+    ready_.push({0, r});
+  }
+  while (!ready_.empty()) {
+    const int rank = ready_.top().rank;
+    ready_.pop();
+    go_on(rank);
+  }
+  Clock last;
+  for (int r = 0; r < walked; ++r) {
+    WEFT_CHECK(ranks_[index(r)].next == ranks_[index(r)].end);
+    last.follow(ranks_[index(r)].clock);
+  }
+  return last;
+}
+
+Walk::Counts Walk::count(const Way& way, Call call, std::int64_t bytes, bool reach) {
+  x_ = machine_;
+  run(way, call, bytes, reach);
+  if (!alike_) return counts_;
+  Counts all = counts_;
+  for (int l = 0; l < x_.levels; ++l) {
+    all.copied[index(l)] *= p_;
+    all.folded[index(l)] *= p_;
+  }
+  all.copies *= p_;
+  return all;
+}
+
+Prediction Walk::price(const Way& way, Call call, std::int64_t bytes, bool reach) {
+  // What is in no cache: of ranks' buffers, or only what is copied from them.
+  const double lines = footprint(call, p_, bytes);
+  const Machine in_memory = machine_.holding_lines(lines, model::Others::in_memory);
+  const bool own = way.place == Place::direct || (way.place == Place::board && reach);
+  x_ = own ? in_memory : machine_.holding_lines(lines, model::Others::in_cache);
+  if (way.place >= Place::board) x_.reduce = in_memory.reduce;
+  // Of a long vector two strips are walked; the others cost what the second one costs more.
+  std::int64_t most = 2 * (way.place != Place::board ? Cuts(share_ > 1, false).strip_max
+                           : reach                   ? ground_.direct_strip
+                                                     : Boards::area_bytes / 2);
+  if (call == Call::scatter || call == Call::alltoall) most = std::max<std::int64_t>(most / p_, 64);
+  Clock found = run(way, call, std::min(bytes, most), reach);
+  double scale = 1;
+  if (bytes > most) {
+    const double half = run(way, call, most / 2, reach).now;
+    const double more = static_cast<double>(bytes - most) / static_cast<double>(most / 2);
+    scale = 1 + more * std::max(0.0, found.now - half) / found.now;
+  }
+  static constexpr struct {
+    const char *what, *source;
+  } names[parts] = {{"software", "built in, per message or wait"},
+                    {"flags", "a + b each"},
+                    {"reading of others", "a + max(b, B d) per line, d at once"},
+                    {"copies", "copy per line; over lines of others + b/4"},
+                    {"folds", "reduce per line"},
+                    {"owners fetch their lines back", "w per line"},
+                    {"ranks take turns", "a turn per switch"},
+                    {"others' work on the same CPU", "p/CPUs - 1 times the own"}};
+  Prediction out;
+  out.add("the call", "built in", x_.call);
+  for (int i = 0; i < parts; ++i)
+    out.add(names[i].what, names[i].source, found.part[index(i)] * scale);
+  return out;
+}
+
+}  // namespace weft::coll

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a way costs: its ranks emit their schedules, without data, and a clock for each rank walks
+// through them. All ranks enter together; the way takes as long as the rank that is done last.
+//
+// A clock counts what its rank does, in the prices of the machine:
+//   copies, folds      per line; a copy over lines that others have read takes them first (b/4)
+//   reading of others  a + max(b, B d) per line at the level that reader and owner have in common,
+//                      where d ranks read through the same link at that time
+//   flags              a line each; who waits goes on with the clock of who signals
+//   messages           software at both ends, a line to announce and one to answer, copied in and
+//                      out
+//   fetching back      at the end: what others have read of a rank's own buffers, w per line; what
+//                      they have written there is read
+// Where ranks outnumber CPUs, one rank runs on a CPU at a time, until it waits, and each change
+// costs a turn.
+//
+// source   Li, Hoefler, Snir: NUMA-Aware Shared-Memory Collective Communication for MPI, HPDC 2013:
+//          the terms; model/equations.h has its equations, with which tests compare
+#pragma once
+
+#include <array>
+#include <queue>
+#include <vector>
+
+#include "coll/node/node.h"
+#include "coll/ways.h"
+#include "model/machine.h"
+#include "model/prediction.h"
+
+namespace weft::coll {
+
+class Walk {
+ public:
+  /// Ranks lie on the machine one behind the other.
+  explicit Walk(const model::Machine& x);
+
+  /// `bytes`: as in algorithms/algorithms.h. `reach`: ranks reach each other's buffers.
+  model::Prediction price(const Way& way, Call call, std::int64_t bytes, bool reach);
+
+  /// What all ranks do together, as the executor counts it.
+  struct Counts {
+    std::array<std::int64_t, model::most_levels> copied{}, folded{};  // lines, by level
+    std::int64_t copies = 0;
+    std::int64_t most_steps = 0;  // of one rank
+  };
+  Counts count(const Way& way, Call call, std::int64_t bytes, bool reach);
+
+ private:
+  enum Part { software, flags, reading, copying, folding, fetching, turns, others, parts };
+
+  /// When a rank is where it is, and what that consists of.
+  struct Clock {
+    double now = 0;
+    std::array<double, parts> part{};
+    void add(Part what, double seconds) {
+      now += seconds;
+      part[what] += seconds;
+    }
+    /// Wait for `other`. False: nothing to wait for.
+    bool follow(const Clock& other) {
+      if (other.now <= now) return false;
+      *this = other;
+      return true;
+    }
+  };
+  struct Signal {
+    std::int64_t phase;
+    Clock at;
+    int earlier;  // of the same rank; -1: none
+  };
+  struct Message {
+    int from;
+    double lines;
+    Clock at;
+    int next;
+  };
+  static constexpr int shown_max = Boards::shown_max;
+  struct Rank {
+    Clock clock;
+    std::size_t next = 0, end = 0;
+    std::size_t posted = 0, taken = 0;  // messages: of the round, and received
+    int signalled = -1;                 // the newest
+    int inbox = -1, inbox_end = -1;
+    int awaits = -1;  // a rank; -1: nobody
+    std::int64_t phase = 0;
+    int next_waiter = -1, waiters = -1;
+    double read[shown_max][model::most_levels] = {};  // lines of what it shows, by readers' level
+    double shown[shown_max] = {};                     // lines
+    double arrival = 0;                               // s to read what others have written here
+    std::int64_t steps = 0;
+    std::int64_t met = 0;  // of ranks that do all the same: the newest phase awaited
+  };
+  struct Reader {
+    double until;
+    int next;
+  };
+  struct Cpu {
+    Clock free;
+    int last = -1;
+  };
+  struct Ready {
+    double at;
+    int rank;
+    bool operator<(const Ready& other) const {  // the earliest is on top of the queue
+      return at != other.at ? at > other.at : rank > other.rank;
+    }
+  };
+
+  Clock run(const Way& way, Call call, std::int64_t bytes, bool reach);
+  void emit(const Way& way, Call call, std::int64_t bytes, int rank);
+  void go_on(int rank);
+  void run_step(int rank, const Step& step);
+  /// False: the rank waits.
+  bool await(int rank, int peer, std::int64_t phase);
+  bool receive(int rank, const Step& step);
+  void post_round(int rank);
+  void wait_for(int rank, int peer, std::int64_t phase);
+  /// Those that wait for `rank`, as far as `phase` or a message lets them go on.
+  void release(int rank, std::int64_t phase);
+  void end(int rank);
+  /// After the time `before` the first line comes.
+  void read(int rank, int owner, double lines, double before);
+  void fetch_or_fold(int rank, const Step& step);
+  void give(int rank, const Step& step);
+  void meet(Rank& me, const Step& step);
+
+  void add(Rank& me, Part what, double seconds) const {
+    me.clock.add(what, seconds);
+    if (alike_ && share_ > 1) me.clock.add(others, (share_ - 1) * seconds);
+  }
+  void turn_of_all(Rank& me) const {
+    if (share_ > 1) me.clock.add(turns, share_ * x_.turn);
+  }
+  int level_of(int a, int b) const;
+  int part_of(int level, int rank) const { return rank / size_[level + 1]; }
+  double latency(int level, int a, int b) const;
+  double flag(int a, int b) const;
+  /// Ranks that read through the link between `reader` and `owner` while this one does.
+  int readers(int reader, int owner, int level);
+
+  const model::Machine machine_;
+  model::Machine x_;  // with what does not fit the caches
+  const int p_;
+  int size_[model::most_levels + 1];   // ranks in a part of each level; before the first: 1
+  int first_link_[model::most_levels];  // in links_
+  double share_ = 1;              // ranks on a CPU
+  Ground ground_;
+  Schedule schedule_;
+  Areas areas_{};
+  bool alike_ = false;    // all ranks do the same: one stands for all
+  bool messages_ = false;
+  std::vector<Rank> ranks_;
+  std::vector<Signal> signals_;
+  std::vector<Message> sent_;
+  std::vector<Reader> reading_;
+  std::vector<int> links_;  // the newest reader; level 0: of a part, else between two parts
+  int link_ = 0;            // of the last readers()
+  std::vector<Cpu> cpus_;
+  std::priority_queue<Ready> ready_;
+  Counts counts_;
+};
+
+}  // namespace weft::coll
