@@ -64,9 +64,4 @@ inline std::int64_t size_class(std::int64_t bytes) {
   return static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(bytes)));
 }
 
-/// With ranks of one process that are equally near: copy straight between the users' buffers
-/// instead of overlapping two copies through shared memory? `bytes`: of a vector or block. `far`: a
-/// line between the ranks takes longer than between cores that share a cache.
-bool worth_direct(Call call, std::int64_t bytes, int ranks, bool far);
-
 }  // namespace weft::coll

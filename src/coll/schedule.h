@@ -168,8 +168,8 @@ class Schedule {
   /// Become the owner of the board in use, for the starts of a persistent operation.
   void own_boards() { owns_boards_ = true; }
 
-  /// Emit to find out what is done, not to do it (walk.h): nothing will be read or written, so there
-  /// is no memory. Until clear().
+  /// Emit to find out what is done, not to do it (walk.h): nothing will be read or written, so
+  /// there is no memory. Until clear().
   void imagine() { imagined_ = 1; }
 
   std::byte* bytes(std::int64_t n);
@@ -191,7 +191,7 @@ class Schedule {
   std::uint64_t number_ = 0;  // of the operation there
   std::uint64_t note_ = 0;
   std::int64_t length_ = 0;
-  bool owns_boards_ = false;  // of a persistent operation: one board, used again at each start
+  bool owns_boards_ = false;   // of a persistent operation: one board, used again at each start
   std::int64_t imagined_ = 0;  // the end of the memory that is not there; 0: there is
 
   // While it runs (executor.cc).

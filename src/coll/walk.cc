@@ -31,8 +31,7 @@ std::size_t index(int i) {
 
 }  // namespace
 
-Walk::Walk(const Machine& x)
-    : machine_(x), p_(x.ranks()), ground_(Levels(p_)) {
+Walk::Walk(const Machine& x) : machine_(x), p_(x.ranks()), ground_(Levels(p_)) {
   std::vector<int> sizes;
   size_[0] = 1;
   int links = 0;
@@ -114,12 +113,16 @@ void Walk::fetch_or_fold(int rank, const Step& step) {
     const int l = level_of(rank, step.peer);
     (step.what == What::fold ? counts_.folded : counts_.copied)[index(l)] += (step.bytes + 63) / 64;
     ++me.steps;
-    read(rank, step.peer, lines, latency(l, rank, step.peer));
+    const bool goes_on = me.read_last == step.peer;  // the latency is that of the first line
+    read(rank, step.peer, lines, goes_on ? 0 : latency(l, rank, step.peer));
+    me.read_last = step.peer;
     if (step.what_shown >= 0)
       ranks_[index(alike_ ? rank : step.peer)].read[step.what_shown][l] += lines;
   }
   if (step.what == What::fold) return add(me, folding, x_.reduce * lines);
-  add(me, copying, (x_.copy + (is_in_area(step.to) ? x_.top().taken() : 0)) * lines);
+  // An area is so small that what it held is still in its reader's own cache, and must be fetched.
+  const double to_area = at_board_ ? x_.top().b : x_.top().taken();
+  add(me, copying, (x_.copy + (is_in_area(step.to) ? to_area : 0)) * lines);
 }
 
 void Walk::give(int rank, const Step& step) {
@@ -131,8 +134,10 @@ void Walk::give(int rank, const Step& step) {
   ++counts_.copies;
   counts_.copied[index(l)] += (step.bytes + 63) / 64;
   ++me.steps;
-  add(me, copying, (x_.copy + level.taken()) * lines);
-  other.arrival += level.read(lines, alike_ ? readers(rank, step.peer, l) : 1);
+  add(me, copying, level.a + (x_.copy + level.taken()) * lines);
+  other.arrival +=
+      level.a +
+      std::max(level.arrived(), level.B * (alike_ ? readers(rank, step.peer, l) : 1)) * lines;
 }
 
 void Walk::meet(Rank& me, const Step& step) {
@@ -194,7 +199,7 @@ constexpr std::int64_t any_message = -1;
 
 void Walk::release(int rank, std::int64_t phase) {
   const Rank& me = ranks_[index(rank)];
-  for (int *next = &ranks_[index(rank)].waiters; *next >= 0;) {
+  for (int* next = &ranks_[index(rank)].waiters; *next >= 0;) {
     const int waiter = *next;
     Rank& other = ranks_[index(waiter)];
     if (phase == any_message ? other.phase != any_message
@@ -261,7 +266,8 @@ void Walk::run_step(int rank, const Step& step) {
     case What::reduce:
       return add(me, folding, x_.reduce * lines_of(step.count * step.type->size));
     case What::show:
-      for (const ConstBuffer& view : step.views()) me.shown[step.what_shown] += lines_of(view.bytes());
+      for (const ConstBuffer& view : step.views())
+        me.shown[step.what_shown] += lines_of(view.bytes());
       return;
     case What::signal:
       if (alike_) return;
@@ -301,10 +307,11 @@ void Walk::end(int rank) {
 
 void Walk::go_on(int rank) {
   Rank& me = ranks_[index(rank)];
-  Cpu* const cpu = cpus_.empty() || alike_ ? nullptr : &cpus_[index(rank) * cpus_.size() / index(p_)];
+  Cpu* const cpu =
+      cpus_.empty() || alike_ ? nullptr : &cpus_[index(rank) * cpus_.size() / index(p_)];
   if (cpu != nullptr) {
     me.clock.follow(cpu->free);
-    if (cpu->last != rank) me.clock.add(turns, x_.turn);
+    if (cpu->last >= 0 && cpu->last != rank) me.clock.add(turns, x_.turn);
     cpu->last = rank;
   }
   const std::vector<Step>& steps = schedule_.steps();
@@ -338,7 +345,7 @@ void Walk::go_on(int rank) {
   if (cpu != nullptr) cpu->free = me.clock;
 }
 
-void Walk::emit(const Way& way, Call call, std::int64_t n, int rank) {
+void Walk::emit(const Way& way, Call call, std::int64_t n, std::int64_t of, int rank) {
   const Buffer send = as_bytes(imagined(to_send), n), recv = as_bytes(imagined(to_receive), n);
   const Blocks from(send), to(recv);
   const Operands operands{send.data, recv.data, n, &byte_type(), object::predefined_op(MPI_SUM)};
@@ -357,13 +364,14 @@ void Walk::emit(const Way& way, Call call, std::int64_t n, int rank) {
   else if (way.place == Place::messages)
     way.by_messages(schedule_, o, site.me);
   else
-    emit_shared(schedule_, call, way.place, n, share_ > 1, site);
+    emit_shared(schedule_, call, way.place, n, of, share_ > 1, site);
   schedule_.next_round();
 }
 
-Walk::Clock Walk::run(const Way& way, Call call, std::int64_t bytes, bool reach) {
+Walk::Clock Walk::run(const Way& way, Call call, std::int64_t bytes, std::int64_t of, bool reach) {
   areas_ = {imagined(in_areas), index(Boards::area_bytes), reach};
   messages_ = way.place == Place::messages;
+  at_board_ = way.place == Place::board;
   alike_ = way.place < Place::board ? is_alike(call, way.place, p_, share_ > 1) : way.alike;
   signals_.clear();
   sent_.clear();
@@ -377,9 +385,9 @@ Walk::Clock Walk::run(const Way& way, Call call, std::int64_t bytes, bool reach)
   for (int r = 0; r < walked; ++r) {
     Rank& rank = ranks_[index(r)] = {};
     rank.next = rank.posted = rank.taken = schedule_.steps().size();
-    emit(way, call, bytes, r);
+    emit(way, call, bytes, of, r);
     rank.end = schedule_.steps().size();
-    if (way.place == Place::board) rank.clock.add(software, x_.step);
+    if (at_board_) rank.clock.add(software, x_.step);
     ready_.push({0, r});
   }
   while (!ready_.empty()) {
@@ -397,7 +405,7 @@ Walk::Clock Walk::run(const Way& way, Call call, std::int64_t bytes, bool reach)
 
 Walk::Counts Walk::count(const Way& way, Call call, std::int64_t bytes, bool reach) {
   x_ = machine_;
-  run(way, call, bytes, reach);
+  run(way, call, bytes, bytes, reach);
   if (!alike_) return counts_;
   Counts all = counts_;
   for (int l = 0; l < x_.levels; ++l) {
@@ -415,15 +423,17 @@ Prediction Walk::price(const Way& way, Call call, std::int64_t bytes, bool reach
   const bool own = way.place == Place::direct || (way.place == Place::board && reach);
   x_ = own ? in_memory : machine_.holding_lines(lines, model::Others::in_cache);
   if (way.place >= Place::board) x_.reduce = in_memory.reduce;
-  // Of a long vector two strips are walked; the others cost what the second one costs more.
-  std::int64_t most = 2 * (way.place != Place::board ? Cuts(share_ > 1, false).strip_max
-                           : reach                   ? ground_.direct_strip
-                                                     : Boards::area_bytes / 2);
+  // Of a long vector two strips are walked, in a crowd four, where ranks wait for room; the others
+  // cost what the second half costs more.
+  std::int64_t most =
+      (share_ > 1 ? 4 : 2) * (way.place != Place::board ? Cuts(share_ > 1, false).strip_max
+                              : reach                   ? ground_.direct_strip
+                                                        : Boards::area_bytes / 2);
   if (call == Call::scatter || call == Call::alltoall) most = std::max<std::int64_t>(most / p_, 64);
-  Clock found = run(way, call, std::min(bytes, most), reach);
+  Clock found = run(way, call, std::min(bytes, most), bytes, reach);
   double scale = 1;
   if (bytes > most) {
-    const double half = run(way, call, most / 2, reach).now;
+    const double half = run(way, call, most / 2, bytes, reach).now;
     const double more = static_cast<double>(bytes - most) / static_cast<double>(most / 2);
     scale = 1 + more * std::max(0.0, found.now - half) / found.now;
   }

@@ -89,6 +89,7 @@ class Walk {
     double shown[shown_max] = {};                     // lines
     double arrival = 0;                               // s to read what others have written here
     std::int64_t steps = 0;
+    int read_last = -1;    // a rank
     std::int64_t met = 0;  // of ranks that do all the same: the newest phase awaited
   };
   struct Reader {
@@ -107,8 +108,9 @@ class Walk {
     }
   };
 
-  Clock run(const Way& way, Call call, std::int64_t bytes, bool reach);
-  void emit(const Way& way, Call call, std::int64_t bytes, int rank);
+  /// The first `bytes` of a call of `of` bytes.
+  Clock run(const Way& way, Call call, std::int64_t bytes, std::int64_t of, bool reach);
+  void emit(const Way& way, Call call, std::int64_t bytes, std::int64_t of, int rank);
   void go_on(int rank);
   void run_step(int rank, const Step& step);
   /// False: the rank waits.
@@ -142,14 +144,14 @@ class Walk {
   const model::Machine machine_;
   model::Machine x_;  // with what does not fit the caches
   const int p_;
-  int size_[model::most_levels + 1];   // ranks in a part of each level; before the first: 1
+  int size_[model::most_levels + 1];    // ranks in a part of each level; before the first: 1
   int first_link_[model::most_levels];  // in links_
-  double share_ = 1;              // ranks on a CPU
+  double share_ = 1;                    // ranks on a CPU
   Ground ground_;
   Schedule schedule_;
   Areas areas_{};
-  bool alike_ = false;    // all ranks do the same: one stands for all
-  bool messages_ = false;
+  bool alike_ = false;  // all ranks do the same: one stands for all
+  bool messages_ = false, at_board_ = false;
   std::vector<Rank> ranks_;
   std::vector<Signal> signals_;
   std::vector<Message> sent_;

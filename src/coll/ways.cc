@@ -71,17 +71,6 @@ constexpr Way only_if_asked(Way way) {
   way.only_if_asked = true;
   return way;
 }
-/// The bounds are estimates for a 2-core machine, where a message costs about as much as copying 2
-/// to 4 KiB (0.3 to 0.7 us, 10 GB/s). The model would choose worse: it does not know what packing
-/// costs. Measured, WEFT_COLL_SHARED_MAX=0, 2 and 4 ranks on a 2-core EPYC, 2026-11-23, cheapest by
-/// the model / these: gather of 1 MiB 1.8 and 3.1, allgather 1.5 and 1.7, alltoall of 64 KiB 1.7
-/// and 1.0, allreduce 1.05 and 2.0.
-constexpr Way within(std::int64_t up_to_bytes, int from_ranks, Way way) {
-  way.up_to_bytes = up_to_bytes;
-  way.from_ranks = from_ranks;
-  return way;
-}
-constexpr std::int64_t any_size = INT64_MAX;
 constexpr Way uniform_only(Way way) {
   way.uniform_only = true;
   return way;
@@ -100,8 +89,7 @@ constexpr Way allgathers[] = {
     slots,
     direct,
     strips,
-    uniform_only(within(2048, 3,
-                        alike(by_messages("bruck", allgather<allgather_bruck, Position>)))),
+    uniform_only(alike(by_messages("bruck", allgather<allgather_bruck, Position>))),
     alike(by_messages("ring", allgather<allgather_ring, Position>)),
     alike(at_board("exchange", allgather<allgather_exchange, Site>)),
 };
@@ -110,31 +98,27 @@ constexpr Way allreduces[] = {
     slots,
     direct,
     strips,
-    within(8 << 10, 1,
-           by_messages("recursive_doubling", allreduce<allreduce_recursive_doubling, Position>)),
+    by_messages("recursive_doubling", allreduce<allreduce_recursive_doubling, Position>),
     commutative_only(by_messages("rabenseifner", allreduce<allreduce_rabenseifner, Position>)),
     in_rank_order(by_messages("ordered", allreduce<allreduce_ordered, Position>)),
     commutative_only(at_board("tree", allreduce<allreduce_tree, Site, reduce_arity>)),
-    only_if_asked(commutative_only(at_board("tiled_naive", allreduce<allreduce_tiled_naive, Site>))),
-    only_if_asked(commutative_only(at_board("tiled_cyclic", allreduce<allreduce_tiled_cyclic, Site>))),
+    only_if_asked(
+        commutative_only(at_board("tiled_naive", allreduce<allreduce_tiled_naive, Site>))),
+    only_if_asked(
+        commutative_only(at_board("tiled_cyclic", allreduce<allreduce_tiled_cyclic, Site>))),
     commutative_only(at_board("tiled_hierarchical", allreduce<allreduce_tiled_hierarchical, Site>)),
-    only_if_asked(commutative_only(at_board(
-        "dissemination", allreduce<allreduce_dissemination, Site>))),
-    commutative_only(only_if_asked(
-        at_board("tree_3", allreduce<allreduce_tree, Site, 3>))),
-    commutative_only(only_if_asked(
-        at_board("tree_4", allreduce<allreduce_tree, Site, 4>))),
-    commutative_only(only_if_asked(
-        at_board("tree_8", allreduce<allreduce_tree, Site, 8>))),
+    only_if_asked(
+        commutative_only(at_board("dissemination", allreduce<allreduce_dissemination, Site>))),
+    commutative_only(only_if_asked(at_board("tree_3", allreduce<allreduce_tree, Site, 3>))),
+    commutative_only(only_if_asked(at_board("tree_4", allreduce<allreduce_tree, Site, 4>))),
+    commutative_only(only_if_asked(at_board("tree_8", allreduce<allreduce_tree, Site, 8>))),
 };
 
 constexpr Way alltoalls[] = {
     slots,
     direct,
     strips,
-    uniform_only(within(
-        256, 8,
-        alike(by_messages("bruck", alltoall<alltoall_bruck, Position>)))),
+    uniform_only(alike(by_messages("bruck", alltoall<alltoall_bruck, Position>))),
     alike(by_messages("pairwise", alltoall<alltoall_pairwise, Position>)),
     alike(at_board("exchange", alltoall<alltoall_exchange, Site>)),
 };
@@ -149,14 +133,11 @@ constexpr Way bcasts[] = {
     slots,
     direct,
     pieces,
-    within(128 << 10, 1,
-           by_messages("binomial", bcast<bcast_binomial, Position>)),
-    within(any_size, 4,
-           by_messages("scatter_allgather", bcast<bcast_scatter_allgather, Position>)),
+    by_messages("binomial", bcast<bcast_binomial, Position>),
+    by_messages("scatter_allgather", bcast<bcast_scatter_allgather, Position>),
     at_board("one_stage", bcast<bcast_one_stage, Site>),
     at_board("two_stage", bcast<bcast_two_stage, Site>),
-    only_if_asked(
-        at_board("tree", bcast<bcast_tree, Site, bcast_arity>)),
+    only_if_asked(at_board("tree", bcast<bcast_tree, Site, bcast_arity>)),
     only_if_asked(at_board("tree_2", bcast<bcast_tree, Site, 2>)),
     only_if_asked(at_board("tree_8", bcast<bcast_tree, Site, 8>)),
 };
@@ -165,8 +146,7 @@ constexpr Way gathers[] = {
     slots,
     direct,
     pieces,
-    uniform_only(within(
-        2048, 4, by_messages("binomial", gather<gather_binomial, Position>))),
+    uniform_only(by_messages("binomial", gather<gather_binomial, Position>)),
     by_messages("linear", gather<gather_linear, Position>),
     at_board("exchange", gather<gather_exchange, Site>),
 };
@@ -176,28 +156,23 @@ constexpr Way reduces[] = {
     direct,
     strips,
     by_messages("binomial", reduce<reduce_binomial, Position>),
-    in_rank_order(
-        by_messages("ordered", reduce<reduce_ordered, Position>)),
-    commutative_only(
-        at_board("tree", reduce<reduce_tree, Site, reduce_arity>)),
+    in_rank_order(by_messages("ordered", reduce<reduce_ordered, Position>)),
+    commutative_only(at_board("tree", reduce<reduce_tree, Site, reduce_arity>)),
     commutative_only(only_if_asked(at_board("tiled_naive", reduce<reduce_tiled_naive, Site>))),
     commutative_only(only_if_asked(at_board("tiled_cyclic", reduce<reduce_tiled_cyclic, Site>))),
     commutative_only(at_board("tiled_hierarchical", reduce<reduce_tiled_hierarchical, Site>)),
-    only_if_asked(
-        commutative_only(at_board("tree_3", reduce<reduce_tree, Site, 3>))),
-    only_if_asked(
-        commutative_only(at_board("tree_4", reduce<reduce_tree, Site, 4>))),
-    only_if_asked(
-        commutative_only(at_board("tree_8", reduce<reduce_tree, Site, 8>))),
+    only_if_asked(commutative_only(at_board("tree_3", reduce<reduce_tree, Site, 3>))),
+    only_if_asked(commutative_only(at_board("tree_4", reduce<reduce_tree, Site, 4>))),
+    only_if_asked(commutative_only(at_board("tree_8", reduce<reduce_tree, Site, 8>))),
 };
 
 constexpr Way reduce_scatters[] = {
     slots,
     direct,
     strips,
-    within(1 << 10, 4,
-           by_messages("rooted", reduce_scatter<reduce_scatter_rooted, Position>)),
-    commutative_only(alike(by_messages("pairwise", reduce_scatter<reduce_scatter_pairwise, Position>))),
+    by_messages("rooted", reduce_scatter<reduce_scatter_rooted, Position>),
+    commutative_only(
+        alike(by_messages("pairwise", reduce_scatter<reduce_scatter_pairwise, Position>))),
     in_rank_order(alike(by_messages("ordered", reduce_scatter<reduce_scatter_ordered, Position>))),
     commutative_only(alike(at_board("exchange", reduce_scatter<reduce_scatter_exchange, Site>))),
 };
@@ -207,8 +182,7 @@ constexpr Way scans[] = {
     pieces,
     by_messages("recursive_doubling",
                 scan<scan_recursive_doubling, exscan_recursive_doubling, Position>),
-    in_rank_order(
-        by_messages("linear", scan<scan_linear, exscan_linear, Position>)),
+    in_rank_order(by_messages("linear", scan<scan_linear, exscan_linear, Position>)),
     in_rank_order(at_board("chain", scan<scan_chain, exscan_chain, Site>)),
 };
 
@@ -216,9 +190,7 @@ constexpr Way scatters[] = {
     slots,
     direct,
     pieces,
-    uniform_only(within(
-        2048, 4,
-        by_messages("binomial", scatter<scatter_binomial, Position>))),
+    uniform_only(by_messages("binomial", scatter<scatter_binomial, Position>)),
     by_messages("linear", scatter<scatter_linear, Position>),
     at_board("exchange", scatter<scatter_exchange, Site>),
 };

@@ -33,9 +33,6 @@ struct Way {
   void (*at_board)(Schedule&, const Operation&, const Site&) = nullptr;
   void (*by_messages)(Schedule&, const Operation&, const Position&) = nullptr;
   bool alike = false;  // all ranks do the same, each with others: a walk follows one of them
-  // Messages: where it is taken, if an earlier row is not.
-  std::int64_t up_to_bytes = INT64_MAX;
-  int from_ranks = 1;
   bool only_if_asked = false;  // weft never takes it itself
   // When it is legal.
   bool uniform_only = false;      // blocks of one size

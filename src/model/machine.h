@@ -40,7 +40,10 @@ struct Level {
   /// s per line that others here have, and a copy overwrites: it is only taken from them. Measured,
   /// near and far cores of a 2-core EPYC, 2026-11: 0.5 and 1.0 ns with the copy, which alone takes
   /// 0.5, where reading takes 0.7 and 1.8 to 2.6.
-  double taken() const { return b / 4; }
+  double taken() const { return back() / 14; }
+  /// s per line that a rank reads where another one has copied it to: with ordinary loads, of which
+  /// fewer are under way than of a copy. Measured as above: 0.7 and 2.6 ns, by a copy 0.5 and 1.7.
+  double arrived() const { return 1.5 * b; }
   /// To read m lines in the farthest subpart, for d ranks.
   double read_far(double m, double d) const { return std::max(a, far_a) + std::max(b, B * d) * m; }
 };

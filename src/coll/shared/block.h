@@ -46,6 +46,9 @@ inline constexpr int flat_max = fan;
 // The last rank of a short scan looks at all seats; more ranks hand on partial results.
 inline constexpr int scan_ranks_max = 16;
 
+// What every first cache has room for.
+inline constexpr std::int64_t first_cache = 32 << 10;
+
 /// How what does not fit a slot is cut, where ranks do not reach each other's buffers: what flows
 /// one way in pieces, what everybody needs of everybody in strips. While ranks write and read at
 /// the same time, a vector has several: 16 KiB cost as much as handing them over, and a core's

@@ -9,8 +9,8 @@
 #include <new>
 
 #include "base/copy.h"
-#include "coll/shared/steps.h"
 #include "coll/shared/shared.h"
+#include "coll/shared/steps.h"
 #include "coll/shared/tile.h"
 
 namespace weft::coll {

@@ -8,12 +8,37 @@
 namespace weft::coll {
 namespace {
 
+/// Else in strips.
+bool in_pieces(Call call, int ranks, bool crowded) {
+  return call == Call::bcast || call == Call::gather || call == Call::scatter ||
+         call == Call::scan || (call == Call::reduce && root_folds(ranks, crowded));
+}
+
+}  // namespace
+
+bool is_alike(Call call, Place place, int ranks, bool crowded) {
+  switch (call) {
+    case Call::bcast:
+    case Call::gather:
+    case Call::scatter:
+    case Call::scan:
+      return false;
+    case Call::reduce:
+      return place == Place::direct || (place == Place::block && !in_pieces(call, ranks, crowded));
+    default:
+      return true;
+  }
+}
+
+namespace {
+
 class Steps {
  public:
-  Steps(Schedule& s, Call call, std::int64_t bytes, bool crowded, const Site& node)
+  Steps(Schedule& s, Call call, std::int64_t bytes, std::int64_t of, bool crowded, const Site& node)
       : s_(s),
         call_(call),
         n_(bytes),
+        of_(of),
         crowded_(crowded),
         node_(node),
         me_(node.me.rank),
@@ -22,8 +47,8 @@ class Steps {
 
   void slots() {
     const bool spreads = call_ == Call::scatter || call_ == Call::alltoall;
-    const std::int64_t held = spreads ? n_ * p_ : n_;
-    in_flags_ = held <= inline_max;
+    const std::int64_t held = spreads ? n_ * (p_ - 1) : n_;
+    in_flags_ = (spreads ? n_ * p_ : n_) <= inline_max;
     switch (call_) {
       case Call::barrier:
         return s_.meet(0, false);
@@ -102,18 +127,13 @@ class Steps {
   void block() {
     const Cuts cuts(crowded_, is_flat());
     if (in_pieces(call_, p_, crowded_))
-      return pieces(call_ == Call::scan ? Cuts::smallest : cuts.piece(n_));
+      return pieces(call_ == Call::scan ? Cuts::smallest : cuts.piece(of_));
     const bool tiles = p_ > 2 && (call_ == Call::reduce || call_ == Call::allreduce);
     const std::int64_t others = call_ == Call::alltoall ? n_ * (p_ - 1) : n_;
-    const std::int64_t step = tiles ? cuts.strip_max : cuts.strip(others);
-    for (std::int64_t at = 0; at < others; at += step)
-      strip(std::min(step, others - at), tiles);
+    const std::int64_t step =
+        tiles ? cuts.strip_max : cuts.strip(call_ == Call::alltoall ? of_ * (p_ - 1) : of_);
+    for (std::int64_t at = 0; at < others; at += step) strip(std::min(step, others - at), tiles);
     if (!folds()) copy(n_);
-  }
-
-  static bool in_pieces(Call call, int ranks, bool crowded) {
-    return call == Call::bcast || call == Call::gather || call == Call::scatter ||
-           call == Call::scan || (call == Call::reduce && root_folds(ranks, crowded));
   }
 
  private:
@@ -130,8 +150,9 @@ class Steps {
   }
 
   void copy(std::int64_t n) { s_.copy(as_bytes(own_, n), as_bytes(own_, n)); }
-  /// To where others read it. Of two ranks in strips each writes where it has read.
+  /// To where others read it. Of two ranks that both write, each writes where it has read.
   void put(std::int64_t n) {
+    if (p_ == 2 && is_alike(call_, Place::slots, p_, crowded_)) return copy(n);
     s_.fetch(own(as_bytes(own_, n)), 0, n, as_bytes(node_.areas.of(me_), n));
   }
   Source at(int rank) const {
@@ -155,14 +176,17 @@ class Steps {
     s_.show(0, {&view, 1});
     shows_ = true;
   }
-  void give(int to, std::int64_t n) { s_.give(as_bytes(own_, n), {.rank = to, .what = 0}, nullptr); }
+  void give(int to, std::int64_t n) {
+    s_.give(as_bytes(own_, n), {.rank = to, .what = 0}, nullptr);
+  }
 
   /// Each brings half of its operand to the other one, which folds it there.
   void direct_of_two() {
     const int other = 1 - me_;
-    give(other, n_ / 2);
+    put(n_ / 2);
     s_.meet(0, false);
-    s_.reduce(own_, own_, n_ / 2, byte_type(), op_);
+    shows_ = false;
+    fold(other, n_ / 2);
     if (call_ == Call::reduce_scatter) return;
     give(other, n_ / 2);
     s_.meet(0, false);
@@ -202,7 +226,7 @@ class Steps {
 
   void strip(std::int64_t n, bool tiles) {
     const std::int64_t tile = n / p_;
-    p_ == 2 ? copy(n) : put(n);
+    put(n);
     s_.meet(0, true);
     if (!tiles) {
       const std::int64_t wanted = call_ == Call::alltoall ? n / (p_ - 1) : n;
@@ -216,7 +240,7 @@ class Steps {
 
   Schedule& s_;
   const Call call_;
-  const std::int64_t n_;
+  const std::int64_t n_, of_;
   const bool crowded_;
   const Site& node_;
   const int me_, p_;
@@ -228,25 +252,10 @@ class Steps {
 
 }  // namespace
 
-void emit_shared(Schedule& s, Call call, Place place, std::int64_t bytes, bool crowded,
-                 const Site& node) {
-  Steps steps(s, call, bytes, crowded, node);
+void emit_shared(Schedule& s, Call call, Place place, std::int64_t bytes, std::int64_t of,
+                 bool crowded, const Site& node) {
+  Steps steps(s, call, bytes, of, crowded, node);
   place == Place::slots ? steps.slots() : place == Place::direct ? steps.direct() : steps.block();
-}
-
-bool is_alike(Call call, Place place, int ranks, bool crowded) {
-  switch (call) {
-    case Call::bcast:
-    case Call::gather:
-    case Call::scatter:
-    case Call::scan:
-      return false;
-    case Call::reduce:
-      return place == Place::direct ||
-             (place == Place::block && !Steps::in_pieces(call, ranks, crowded));
-    default:
-      return true;
-  }
 }
 
 double footprint(Call call, int ranks, std::int64_t bytes) {

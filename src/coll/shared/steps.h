@@ -10,9 +10,10 @@
 
 namespace weft::coll {
 
-/// This rank's part of a call with root 0; `bytes` as in algorithms/algorithms.h.
-void emit_shared(Schedule& s, Call call, Place place, std::int64_t bytes, bool crowded,
-                 const Site& node);
+/// This rank's part in the first `bytes` of a call of `of` bytes with root 0, counted as in
+/// algorithms/algorithms.h.
+void emit_shared(Schedule& s, Call call, Place place, std::int64_t bytes, std::int64_t of,
+                 bool crowded, const Site& node);
 
 /// Do all ranks the same there?
 bool is_alike(Call call, Place place, int ranks, bool crowded);

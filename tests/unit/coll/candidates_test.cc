@@ -89,49 +89,30 @@ TEST(Candidates, ChoicesOverSize) {
   EXPECT_EQ(choices(many, messages), "recursive_doubling:0 ordered:8193");
 }
 
-TEST(Candidates, BetweenPartsTheModelChooses) {
-  const Machine near = machine(8, 1), apart = machine(4, 2);
-  for (const Call call : {Call::bcast, Call::reduce, Call::allreduce, Call::gather, Call::scatter,
-                          Call::allgather, Call::alltoall, Call::reduce_scatter, Call::scan})
-    for (const bool threads : {false, true})
-      for (std::int64_t bytes = 8192; bytes <= 1 << 24; bytes *= 2) {
-        const Setting s = setting(call, bytes, threads);
-        const auto all = candidates(apart, s);
-        const Way& taken = chosen(apart, s);
-        double best = 1e9, cost = 0;
-        for (const Candidate& c : all) {
-          if (c.way->place == Place::direct || c.way->place == Place::block)
-            best = std::min(best, c.cost.seconds());
-          if (c.way == &taken) cost = c.cost.seconds();
+TEST(Candidates, TheCheapestIsTaken) {
+  for (const Machine& x : {machine(8, 1), machine(4, 2)})
+    for (const Call call : {Call::bcast, Call::reduce, Call::allreduce, Call::gather, Call::scatter,
+                            Call::allgather, Call::alltoall, Call::reduce_scatter, Call::scan})
+      for (const bool threads : {false, true})
+        for (std::int64_t bytes = 8192; bytes <= 1 << 24; bytes *= 2) {
+          const Setting s = setting(call, bytes, threads);
+          const Way& taken = chosen(x, s);
+          double best = 1e9, cost = 0;
+          for (const Candidate& c : candidates(x, s)) {
+            if (c.way->place == Place::direct || c.way->place == Place::block)
+              best = std::min(best, c.cost.seconds());
+            if (c.way == &taken) cost = c.cost.seconds();
+          }
+          // Along the levels only if that is much better than through the block.
+          if (taken.place == Place::board) {
+            EXPECT_GT(x.levels, 1);
+            EXPECT_LT(cost, 0.67 * best) << call_name(call) << " " << bytes;
+          } else {
+            EXPECT_EQ(cost, best) << call_name(call) << " " << bytes;
+          }
+          // Sizes between two powers of two go as the next one.
+          EXPECT_EQ(&chosen(x, setting(call, bytes - bytes / 4, threads)), &taken);
         }
-        // Along the levels only if that is much better than through the block.
-        if (taken.place == Place::board)
-          EXPECT_LT(cost, 0.67 * best) << call_name(call) << " " << bytes;
-        else
-          EXPECT_EQ(cost, best) << call_name(call) << " " << bytes;
-        // Sizes between two powers of two go as the next one.
-        const Setting less = setting(call, bytes - bytes / 4, threads);
-        EXPECT_EQ(&chosen(apart, less), &taken);
-        const bool direct =
-            threads && call != Call::scan && worth_direct(call, bytes, 8, near.is_far());
-        EXPECT_EQ(chosen(near, s).place, direct ? Place::direct : Place::block)
-            << "the measured table";
-      }
-}
-
-TEST(Candidates, ACrowdOfThreadsReducesByTrees) {
-  Machine x = machine(4, 2);
-  x.cpus = 2;
-  Setting s = setting(Call::allreduce, 0, true);
-  for (const std::int64_t kib : {8, 16, 32, 256, 512}) {
-    s.bytes = kib << 10;
-    EXPECT_EQ(chosen(x, s).place == Place::board, kib == 32 || kib == 256) << kib;
-  }
-  // More ranks than boards are for stay in the block.
-  Machine many = machine(300, 2);
-  many.cpus = 2;
-  s.bytes = 64 << 10;
-  EXPECT_LT(chosen(many, s).place, Place::board);
 }
 
 TEST(Candidates, MoreRanksThanCpusPayForTurns) {

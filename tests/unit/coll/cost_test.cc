@@ -98,7 +98,6 @@ Cost scan_linear_cost(int p, std::int64_t n) {
   return {p - 1, (p - 1) * n, (p - 1) * n};
 }
 
-
 Cost allgather_bruck_cost(int p, std::int64_t n) {
   return {log2_ceil(p), (p - 1) * n, 0};
 }

@@ -76,14 +76,16 @@ std::string table_of(const Declared& declared) {
     out << "\n"
         << ranks << " ranks" << (x.crowded() ? ", more than CPUs" : "") << ", "
         << model::bulk_bytes(prices, ranks) / 1024 << " KiB for bulk data\n";
-    for (const char* mode : {"processes", "threads", "nonblocking"}) {
+    for (const char* mode : {"processes", "threads", "nonblocking", "messages"}) {
       const std::string form = mode;
       Choices choices{.machine = x};
       for (const Call call : explained)
         out << "  " << form << " " << call_name(call) << ": "
-            << ways_over_size(choices, {.call = call,
-                                        .slot_bytes = form == "nonblocking" ? 0 : 4096,
-                                        .reach = form == "threads"})
+            << ways_over_size(choices,
+                              {.call = call,
+                               .slot_bytes = form == "processes" || form == "threads" ? 4096 : 0,
+                               .reach = form == "threads",
+                               .boards = form != "messages"})
             << "\n";
     }
   }

@@ -29,7 +29,8 @@ TEST(WalkTime, Print) {
     auto t0 = std::chrono::steady_clock::now();
     Walk walk(x);
     auto t1 = std::chrono::steady_clock::now();
-    std::printf("%d ranks: make %.1f us\n", x.ranks(), std::chrono::duration<double>(t1 - t0).count() * 1e6);
+    std::printf("%d ranks: make %.1f us\n", x.ranks(),
+                std::chrono::duration<double>(t1 - t0).count() * 1e6);
     for (Call call : explained)
       for (const Way& way : ways_of(call))
         for (bool reach : {false, true})
@@ -46,9 +47,11 @@ TEST(WalkTime, Print) {
               best = std::min(best, std::chrono::duration<double>(b - a).count());
             }
             if (best > (x.ranks() > 8 ? 3e-4 : 15e-6))
-            std::printf("%3d %-14s %-18s %d %9ld: walk %8.1f us, price %.2f us\n", x.ranks(), call_name(call).data(), way.name, reach, bytes, best * 1e6, seconds * 1e6);
+              std::printf("%3d %-14s %-18s %d %9ld: walk %8.1f us, price %.2f us\n", x.ranks(),
+                          call_name(call).data(), way.name, reach, bytes, best * 1e6,
+                          seconds * 1e6);
           }
   }
 }
-}
-}
+}  // namespace
+}  // namespace weft::coll
