@@ -59,30 +59,19 @@ bool fits_slots(const Machine& x, const Case& c) {
   return held <= c.slot_bytes && (!flat || places * held <= first_cache);
 }
 
-/// Where ranks take turns on their CPUs a tree between their buffers copies nothing and wakes each
-/// rank once. The walk sees the turns, but not the caches that ranks of one CPU share. Measured,
-/// bench collectives, 4 and 8 threads on a 2-core EPYC, 2026-11-22, direct / tree, 16, 64, 256 KiB,
-/// near: reduce 1.3, 1.3, 1.0 (0.9 with 8), allreduce 0.8, 0.95, 0.8; far: 1.7, 2.4, 2.4 and 1.4,
-/// 1.6, 1.7.
-bool is_for_trees(const Machine& x, const Case& c) {
-  const std::int64_t above = c.call == Call::reduce ? 8 << 10 : 16 << 10;
-  return x.crowded() && c.reach && (c.call == Call::reduce || c.call == Call::allreduce) &&
-         c.bytes > above && c.bytes <= 256 << 10;
-}
-
-/// The cheapest way of a blocking call. What leaves a slot for another way, or the block for a
-/// board, must be a third cheaper: that much the walk may be wrong.
+/// The cheapest way of a blocking call. What leaves a slot for another way must be a third cheaper,
+/// what leaves the block for a board a fifth: that much the walk may be wrong.
 const Way& cheapest_shared(const Machine& x, Case c) {
-  constexpr double much = 0.67;
+  constexpr double less_than_slots = 0.67, less_than_block = 0.8;
   const bool fits = fits_slots(x, c);
   // Ranks do not know what the root of a short broadcast sends.
-  const bool may_leave =
-      c.call == Call::reduce || c.call == Call::allreduce || (c.call == Call::bcast && !fits);
+  const bool may_leave = c.call == Call::reduce || c.call == Call::allreduce ||
+                         c.call == Call::scan || c.call == Call::exscan ||
+                         (c.call == Call::bcast && !fits);
   c.boards = may_leave && x.levels > 1 && x.ranks() <= Boards::ranks_max && !c.reproducible;
   Prices prices(x, c);
   const Way* const board = prices.cheapest(
       [&](const Way& way) { return way.place == Place::board && is_legal(way, c); });
-  if (board != nullptr && is_for_trees(x, c)) return *board;
   // Direct, two ranks gather 1 MiB in 0.84 of the time near, but in 1.7 far, and nobody may have
   // told weft which they are (bench collectives, 2-core EPYC, 2026-11-23).
   const bool is_risky = c.call == Call::gather && x.ranks() == 2;
@@ -90,8 +79,9 @@ const Way& cheapest_shared(const Machine& x, Case c) {
     return way.place == Place::block || (way.place == Place::direct && c.reach && !is_risky);
   });
   const Way& slots = *way_at(c.call, Place::slots);
-  if (fits && prices.of(*best) >= much * prices.of(slots)) best = &slots;
-  return board != nullptr && prices.of(*board) < much * prices.of(*best) ? *board : *best;
+  if (fits && prices.of(*best) >= less_than_slots * prices.of(slots)) best = &slots;
+  const double less = best == &slots ? less_than_slots : less_than_block;
+  return board != nullptr && prices.of(*board) < less * prices.of(*best) ? *board : *best;
 }
 
 const Way& shared_way(Choices& choices, const Case& c) {

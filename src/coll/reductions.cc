@@ -52,7 +52,8 @@ Err reduce_scatter_parts(Call call, const Operands& x, const Parts& parts, Comm&
 }
 
 Err scan_of(Call call, const Operands& x, Comm& comm, const How& how) {
-  if (Shared* shared = shared_for_reduction(call, x, comm, how)) return shared->scan(call, x);
+  if (Shared* shared = shared_for_reduction(call, x, comm, how))
+    if (!shared->leaves_for_board(call, x.count * x.type->size)) return shared->scan(call, x);
   return run_schedule({.call = call, .operands = &x}, case_of(call, x, x.count), comm, how,
                       signature(call, x, x.count, how));
 }

@@ -102,6 +102,8 @@ constexpr Way allreduces[] = {
     commutative_only(by_messages("rabenseifner", allreduce<allreduce_rabenseifner, Position>)),
     in_rank_order(by_messages("ordered", allreduce<allreduce_ordered, Position>)),
     commutative_only(at_board("tree", allreduce<allreduce_tree, Site, reduce_arity>)),
+    commutative_only(
+        at_board("tree_one_stage", allreduce<allreduce_tree_one_stage, Site, reduce_arity>)),
     only_if_asked(
         commutative_only(at_board("tiled_naive", allreduce<allreduce_tiled_naive, Site>))),
     only_if_asked(
@@ -110,7 +112,7 @@ constexpr Way allreduces[] = {
     only_if_asked(
         commutative_only(at_board("dissemination", allreduce<allreduce_dissemination, Site>))),
     commutative_only(only_if_asked(at_board("tree_3", allreduce<allreduce_tree, Site, 3>))),
-    commutative_only(only_if_asked(at_board("tree_4", allreduce<allreduce_tree, Site, 4>))),
+    commutative_only(at_board("tree_4", allreduce<allreduce_tree, Site, 4>)),
     commutative_only(only_if_asked(at_board("tree_8", allreduce<allreduce_tree, Site, 8>))),
 };
 
@@ -149,6 +151,7 @@ constexpr Way gathers[] = {
     uniform_only(by_messages("binomial", gather<gather_binomial, Position>)),
     by_messages("linear", gather<gather_linear, Position>),
     at_board("exchange", gather<gather_exchange, Site>),
+    uniform_only(at_board("two_stage", gather<gather_two_stage, Site>)),
 };
 
 constexpr Way reduces[] = {
@@ -162,7 +165,7 @@ constexpr Way reduces[] = {
     commutative_only(only_if_asked(at_board("tiled_cyclic", reduce<reduce_tiled_cyclic, Site>))),
     commutative_only(at_board("tiled_hierarchical", reduce<reduce_tiled_hierarchical, Site>)),
     only_if_asked(commutative_only(at_board("tree_3", reduce<reduce_tree, Site, 3>))),
-    only_if_asked(commutative_only(at_board("tree_4", reduce<reduce_tree, Site, 4>))),
+    commutative_only(at_board("tree_4", reduce<reduce_tree, Site, 4>)),
     only_if_asked(commutative_only(at_board("tree_8", reduce<reduce_tree, Site, 8>))),
 };
 
@@ -193,6 +196,7 @@ constexpr Way scatters[] = {
     uniform_only(by_messages("binomial", scatter<scatter_binomial, Position>)),
     by_messages("linear", scatter<scatter_linear, Position>),
     at_board("exchange", scatter<scatter_exchange, Site>),
+    uniform_only(at_board("two_stage", scatter<scatter_two_stage, Site>)),
 };
 
 constexpr std::span<const Way> table[families] = {

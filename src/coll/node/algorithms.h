@@ -31,6 +31,8 @@ inline bool is_plain(const Type& type) {
 
 void reduce_tree(Schedule& s, const Operands& x, int root, const Site& node, int arity);
 void allreduce_tree(Schedule& s, const Operands& x, const Site& node, int arity);
+/// Everybody reads the result from rank 0.
+void allreduce_tree_one_stage(Schedule& s, const Operands& x, const Site& node, int arity);
 void reduce_tiled_naive(Schedule& s, const Operands& x, int root, const Site& node);
 void reduce_tiled_cyclic(Schedule& s, const Operands& x, int root, const Site& node);
 void reduce_tiled_hierarchical(Schedule& s, const Operands& x, int root, const Site& node);
@@ -47,6 +49,11 @@ void gather_exchange(Schedule& s, const ConstBuffer& send, const Blocks& recv, i
                      const Site& node);
 void scatter_exchange(Schedule& s, const Blocks& send, const Buffer& recv, int root,
                       const Site& node);
+/// Uniform blocks only.
+void gather_two_stage(Schedule& s, const ConstBuffer& send, const Blocks& recv, int root,
+                      const Site& node);
+void scatter_two_stage(Schedule& s, const Blocks& send, const Buffer& recv, int root,
+                       const Site& node);
 void allgather_exchange(Schedule& s, const ConstBuffer& send, const Blocks& recv, const Site& node);
 void alltoall_exchange(Schedule& s, const Blocks& send, const Blocks& recv, const Site& node);
 void reduce_scatter_exchange(Schedule& s, const Operands& x, const Parts& parts, const Site& node);

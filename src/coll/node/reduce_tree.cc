@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Reduction along the mapped tree, binary unless asked otherwise; allreduce: then a broadcast in
-// one stage per level. A strip is folded on the way up: a rank waits for its children, folds what
-// they have into its own, and signals. The bits depend on neither mode nor rank.
+// one stage per level, or in one. A strip is folded on the way up: a rank waits for its children,
+// folds what they have into its own, and signals. The bits depend on neither mode nor rank.
 //
 // source   Li, Hoefler, Snir, section 2.2, figure 3, equations (1) to (5)
-// reads    p-1 vectors folded, (s-1) m lines across sockets; allreduce: as many copied
+// reads    p-1 vectors folded, (s-1) m lines across sockets; allreduce: as many copied; in one
+// stage
+//          (p-q) m across sockets
 // copies   1 for who has children; through areas 1 for everybody, and the broadcast's
 // steps    on the longest path ceil(log_2 q) + ceil(log_2 s) folds
 // legal    operations that commute, types without gaps; MPI_IN_PLACE
@@ -15,10 +17,13 @@
 namespace weft::coll {
 namespace {
 
-void reduce(Schedule& s, const Operands& x, bool all, int root, const Site& node, int arity) {
+/// `down`: the levels along which all get the result; null: only the root gets it.
+void reduce(Schedule& s, const Operands& x, const Levels* down, int root, const Site& node,
+            int arity) {
   const Tree& tree = node.ground.up;
+  const bool all = down != nullptr;
   lay_tree(node.levels(), arity, root, node.me.rank, &node.ground.up);
-  if (all) lay_tree(node.levels(), star, root, node.me.rank, &node.ground.down);
+  if (all) lay_tree(*down, star, root, node.me.rank, &node.ground.down);
   const int parts = all ? 2 : 1;  // what goes up, what comes down
   const auto ready = [&](std::int64_t t) { return t * parts + 1; };
   const Spread spread{node, node.ground.down, 1, parts, parts, 2};
@@ -62,11 +67,15 @@ void reduce(Schedule& s, const Operands& x, bool all, int root, const Site& node
 }  // namespace
 
 void reduce_tree(Schedule& s, const Operands& x, int root, const Site& node, int arity) {
-  reduce(s, x, false, root, node, arity);
+  reduce(s, x, nullptr, root, node, arity);
 }
 
 void allreduce_tree(Schedule& s, const Operands& x, const Site& node, int arity) {
-  reduce(s, x, true, 0, node, arity);
+  reduce(s, x, &node.levels(), 0, node, arity);
+}
+
+void allreduce_tree_one_stage(Schedule& s, const Operands& x, const Site& node, int arity) {
+  reduce(s, x, &node.ground.flat, 0, node, arity);
 }
 
 }  // namespace weft::coll

@@ -165,7 +165,7 @@ Err Shared::scan(Call call, const Operands& x) {
   note(call, bytes);
   count_from(0, 0);
   // Pieces fold from the left, slots from the right.
-  if (comm_.coll->settings.reproducible || place_of(call, bytes, false) != Place::slots) {
+  if (comm_.coll->settings.reproducible || place_of(call, bytes) != Place::slots) {
     scan_pieces(call, x);
     return agreed_with_writers();
   }

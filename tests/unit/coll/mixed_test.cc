@@ -262,6 +262,7 @@ TEST(MixedCollectives, SleepingAtOnce) {
 // so blocking calls go it too.
 struct Ways {
   const char *bcast, *reduce, *allreduce;
+  const char* from_root = "exchange";  // and to it
 };
 class AlongLevels : public testing::TestWithParam<Ways> {
  protected:
@@ -271,7 +272,9 @@ class AlongLevels : public testing::TestWithParam<Ways> {
     setenv("WEFT_COLL_BCAST", ways.bcast, 1);
     setenv("WEFT_COLL_REDUCE", ways.reduce, 1);
     setenv("WEFT_COLL_ALLREDUCE", ways.allreduce, 1);
-    for (const char* name : {"GATHER", "SCATTER", "ALLGATHER", "ALLTOALL", "REDUCE_SCATTER"})
+    setenv("WEFT_COLL_GATHER", ways.from_root, 1);
+    setenv("WEFT_COLL_SCATTER", ways.from_root, 1);
+    for (const char* name : {"ALLGATHER", "ALLTOALL", "REDUCE_SCATTER"})
       setenv((std::string("WEFT_COLL_") + name).c_str(), "exchange", 1);
     run_programs(true, "0", {2, 3, 5, 9, 12}, 60, {.reach = reach, .parts = 3});
     for (const char* name : {"BARRIER", "BCAST", "REDUCE", "ALLREDUCE", "GATHER", "SCATTER",
@@ -287,7 +290,9 @@ TEST_P(AlongLevels, BetweenBuffers) {
 }
 INSTANTIATE_TEST_SUITE_P(MixedCollectives, AlongLevels,
                          testing::Values(Ways{"one_stage", "tree", "tree"},
-                                         Ways{"two_stage", "tiled_naive", "tiled_naive"},
+                                         Ways{"two_stage", "tiled_naive", "tiled_naive",
+                                              "two_stage"},
+                                         Ways{"tree", "tree_4", "tree_one_stage", "two_stage"},
                                          Ways{"tree", "tiled_cyclic", "tiled_cyclic"},
                                          Ways{"tree", "tiled_hierarchical", "tiled_hierarchical"},
                                          Ways{"two_stage", "tiled_hierarchical", "dissemination"}));
