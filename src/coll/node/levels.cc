@@ -2,6 +2,7 @@
 #include "coll/node/levels.h"
 
 #include <algorithm>
+#include <bit>
 #include <numeric>
 
 namespace weft::coll {
@@ -90,9 +91,13 @@ void lay(const Levels& levels, int unit, int arity, int root, int me, Tree* out)
     // Counted from the subgroup of the one who leads.
     const bool has_root = levels.group_of(l, root) == levels.group_of(l, me);
     const int head = has_root ? levels.group_of(l + 1, root) - first : 0;
-    const int mine = (levels.group_of(l + 1, me) - first - head + size) % size;
+    // Of a power of two of subgroups, those whose numbers differ in one bit are near.
+    const bool cube = std::has_single_bit(static_cast<unsigned>(size));
+    const int here = levels.group_of(l + 1, me) - first;
+    const int mine = cube ? here ^ head : (here - head + size) % size;
     const auto unit_of = [&](std::int64_t i) {
-      return leader(l + 1, first + static_cast<int>((i + head) % size));
+      const int counted = static_cast<int>(i);
+      return leader(l + 1, first + (cube ? counted ^ head : (counted + head) % size));
     };
     for (std::int64_t stride = 1; stride < size; stride *= arity) {
       if (mine % (stride * arity) != 0) {

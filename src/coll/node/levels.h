@@ -60,7 +60,9 @@ inline constexpr int star = INT32_MAX;  // arity of a tree of one step
 /// group, then one of each group, and so on, so that between the groups of a level goes one edge
 /// per group but the root's. Inside a group it is Li, Hoefler, Snir's (HPDC 2013, section 2.2): in
 /// step i whoever is a multiple of n^(i+1) joins the n-1 next multiples of n^i, which is
-/// ceil(log_n q) steps for q members; the root's group begins with the root.
+/// ceil(log_n q) steps for q members; the root's group begins with the root. Sockets are the
+/// corners of a square or cube (section 3.4, figure 17: a diagonal read takes longer), numbered so
+/// that those at one edge differ in one bit: binary trees go along edges, whatever the root.
 void lay_tree(const Levels& levels, int arity, int root, int me, Tree* out);
 /// The same over innermost groups instead of ranks: numbers of groups.
 void lay_group_tree(const Levels& levels, int arity, int root_group, int my_group, Tree* out);

@@ -33,8 +33,8 @@ Err Shared::allreduce(const Operands& x) {
   auto* result = static_cast<std::byte*>(x.recv);
   reserve(bytes);
   std::memcpy(slot(rank_, bytes), operand(x), static_cast<std::size_t>(bytes));
-  // A node folds its children, then those above it fold nodes: other bits than one after another.
-  if (flat_ || (size_ > fan && comm_.coll->settings.reproducible)) {
+  // Nodes fold near ranks, then those above them nodes: other bits than one rank after another.
+  if (flat_ || comm_.coll->settings.reproducible) {
     come();
     // From where only this rank reads it; of more than two in place, the result overwrites that.
     const void* own = size_ > 2 && is_in_place(x.send) ? slot(rank_, bytes) : operand(x);

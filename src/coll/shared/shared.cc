@@ -13,6 +13,7 @@
 
 #include <algorithm>
 
+#include "coll/node/levels.h"
 #include "coll/state.h"
 #include "coll/wait.h"
 #include "memory/job.h"
@@ -34,6 +35,12 @@ int seats_of(const Comm& comm) {
 Cuts cuts_of(const Comm& comm) {
   pt2pt::Engine& e = *comm.engine;
   return Cuts(e.policy.crowded, is_flat(comm), model::bulk_bytes(e.prices(), e.job->size()));
+}
+
+std::vector<std::int32_t> order_of(const Comm& comm) {
+  const Levels levels(comm.engine->job->hierarchy(), comm.group->members);
+  const auto all = levels.members(0, 0);
+  return {all.begin(), all.end()};
 }
 
 /// The number of a rank that has found ranks that differ, and reads nothing of theirs any more.
@@ -196,7 +203,7 @@ void Shared::meet(const Operands* x, std::int64_t bytes) {
   const auto node_value = [&](int node) {
     return inlined ? nodes_[node].payload : node_slots_ + node * slot_bytes_;
   };
-  int index = rank_, members = size_;
+  int index = position_, members = size_;
   int level_start = 0, below_start = -1;  // nodes of this level; of the one below (-1: ranks)
   for (;;) {
     const int groups = (members + fan - 1) / fan;
@@ -211,8 +218,9 @@ void Shared::meet(const Operands* x, std::int64_t bytes) {
       fold(*x, x->count, here, groups == 1 ? result : node_value(level_start + group),
            [&](int i) -> const std::byte* {
              if (below_start >= 0) return node_value(below_start + first + i);
-             compare(first + i);
-             return slot(first + i, bytes);
+             const int rank = order_[static_cast<std::size_t>(first + i)];
+             compare(rank);
+             return slot(rank, bytes);
            });
     if (groups == 1) {
       meeting_->turn.store(now_, std::memory_order_release);  // pairs with the wait below
@@ -293,6 +301,8 @@ Shared::Shared(Comm& comm, std::uint64_t offset, std::int64_t slot_bytes)
       seats_each_(seats_of(comm)),
       cuts_(cuts_of(comm)),
       direct_(engine_.hosts_all(comm.group->members)),
+      order_(order_of(comm)),
+      position_(static_cast<int>(std::find(order_.begin(), order_.end(), rank_) - order_.begin())),
       choices_(choices_of(comm)) {
   std::byte* block = engine_.job->at(offset);
   const BlockLayout at(size_, seats_each_, slot_bytes_, cuts_);

@@ -21,12 +21,13 @@
 // reduce-broadcast; Li, Hoefler, Snir: NUMA-Aware Shared-Memory Collective Communication for MPI,
 // HPDC 2013, section 2.4).
 //
-// Reductions fold in rank order, c0 op (c1 op (c2 ...)); for little data within a node's `fan`
-// children and then over nodes, whoever does it. So the bits depend on neither rank nor mode.
+// Reductions fold in rank order, c0 op (c1 op (c2 ...)); for little data `fan` near ranks at a node
+// and then nodes, whoever does it. So the bits depend on neither rank nor mode.
 #pragma once
 
 #include <cstring>
 #include <optional>
+#include <vector>
 
 #include "coll/blocks.h"
 #include "coll/node/board.h"
@@ -340,7 +341,9 @@ class Shared {
   const bool flat_;       // everybody looks at everybody; else the last one to arrive works for all
   const int seats_each_;  // a power of two
   const Cuts cuts_;
-  const bool direct_;  // all are ranks of this process
+  const bool direct_;                      // all are ranks of this process
+  const std::vector<std::int32_t> order_;  // ranks, those that are near one behind the other
+  const int position_;                     // this one's there
   Choices& choices_;
   std::optional<Place> places_[2][families][Choices::sizes];  // what is known of them
   Seat* meeting_;

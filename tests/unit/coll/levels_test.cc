@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <memory>
 #include <numeric>
@@ -161,6 +162,19 @@ TEST(Trees, BinaryAsInThePaper) {  // figure 3: inside a socket of four 1 -> 0, 
   lay_tree(levels, 2, 0, 2, &tree);
   EXPECT_EQ(tree.parent, 0);
   EXPECT_EQ(tree.children, (std::vector<int>{3}));
+}
+
+TEST(Trees, BinaryOnesNeverCrossADiagonal) {
+  const Levels sockets(4);
+  Tree tree;
+  for (int root = 0; root < 4; ++root)
+    for (int me = 0; me < 4; ++me) {
+      lay_tree(sockets, 2, root, me, &tree);
+      if (me == root)
+        EXPECT_EQ(tree.parent, -1);
+      else
+        EXPECT_EQ(std::popcount(static_cast<unsigned>(me ^ tree.parent)), 1) << root << " " << me;
+    }
 }
 
 TEST(Trees, OverGroups) {
