@@ -20,6 +20,10 @@ using What = Step::What;
 std::byte* imagined(int buffer) {
   return reinterpret_cast<std::byte*>(static_cast<std::uintptr_t>(buffer) << 44);
 }
+// Of more ranks that do all the same, each with others, only one is walked: p^2 steps would take
+// milliseconds.
+constexpr int walked_one_by_one = 16;
+
 enum { to_send = 1, to_receive, in_areas };
 bool is_in_area(const void* place) {  // perhaps of the buffer's begin, before the area
   return place >= imagined(in_areas) - (std::int64_t{1} << 40);
@@ -92,12 +96,10 @@ int Walk::readers(int reader, int owner, int l) {
   return count;
 }
 
-void Walk::read(int rank, int owner, double lines, double before) {
+void Walk::read(int rank, int owner, double lines, double before, double line) {
   const int l = level_of(rank, owner), d = readers(rank, owner, l);
-  const model::Level& level = x_.level[l];
-  const double seconds = before + std::max(level.b, level.B * d) * lines;
   Rank& me = ranks_[index(rank)];
-  add(me, reading, seconds);
+  add(me, reading, before + std::max(line, x_.level[l].B * d) * lines);
   if (alike_ || lines < 2) return;  // a line is there at once
   reading_.push_back({me.clock.now, links_[index(link_)]});
   links_[index(link_)] = static_cast<int>(reading_.size()) - 1;
@@ -114,7 +116,7 @@ void Walk::fetch_or_fold(int rank, const Step& step) {
     (step.what == What::fold ? counts_.folded : counts_.copied)[index(l)] += (step.bytes + 63) / 64;
     ++me.steps;
     const bool goes_on = me.read_last == step.peer;  // the latency is that of the first line
-    read(rank, step.peer, lines, goes_on ? 0 : latency(l, rank, step.peer));
+    read(rank, step.peer, lines, goes_on ? 0 : latency(l, rank, step.peer), x_.level[l].b);
     me.read_last = step.peer;
     if (step.what_shown >= 0)
       ranks_[index(alike_ ? rank : step.peer)].read[step.what_shown][l] += lines;
@@ -135,9 +137,10 @@ void Walk::give(int rank, const Step& step) {
   counts_.copied[index(l)] += (step.bytes + 63) / 64;
   ++me.steps;
   add(me, copying, level.a + (x_.copy + level.taken()) * lines);
-  other.arrival +=
-      level.a +
-      std::max(level.arrived(), level.B * (alike_ ? readers(rank, step.peer, l) : 1)) * lines;
+  auto& written = other.written[l];
+  written.lines += lines;
+  written.latencies += latency(l, rank, step.peer);
+  written.by = alike_ ? step.peer : rank;
 }
 
 void Walk::meet(Rank& me, const Step& step) {
@@ -252,7 +255,7 @@ bool Walk::receive(int rank, const Step& step) {
   add(me, software, x_.message / 2);
   add(me, flags, 2 * flag(rank, step.peer));
   if (message.lines > 0) {
-    read(rank, step.peer, message.lines, 0);
+    read(rank, step.peer, message.lines, 0, x_.level[level_of(rank, step.peer)].b);
     add(me, copying, x_.copy * message.lines);
   }
   return true;
@@ -291,7 +294,11 @@ void Walk::run_step(int rank, const Step& step) {
 
 void Walk::end(int rank) {
   Rank& me = ranks_[index(rank)];
-  add(me, reading, me.arrival);
+  for (int l = 0; l < x_.levels; ++l) {
+    const auto& written = me.written[l];
+    if (written.lines > 0)
+      read(rank, written.by, written.lines, written.latencies, x_.level[l].arrived());
+  }
   for (int what = 0; what < shown_max; ++what) {
     double left = me.shown[what];  // whoever is farthest has it last
     for (int l = x_.levels - 1; l >= 0; --l) {
@@ -372,7 +379,8 @@ Walk::Clock Walk::run(const Way& way, Call call, std::int64_t bytes, std::int64_
   areas_ = {imagined(in_areas), index(Boards::area_bytes), reach};
   messages_ = way.place == Place::messages;
   at_board_ = way.place == Place::board;
-  alike_ = way.place < Place::board ? is_alike(call, way.place, p_, share_ > 1) : way.alike;
+  alike_ = way.place < Place::board ? is_alike(call, way.place, p_, share_ > 1)
+                                    : way.alike && p_ > walked_one_by_one;
   signals_.clear();
   sent_.clear();
   reading_.clear();

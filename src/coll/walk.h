@@ -87,7 +87,10 @@ class Walk {
     int next_waiter = -1, waiters = -1;
     double read[shown_max][model::most_levels] = {};  // lines of what it shows, by readers' level
     double shown[shown_max] = {};                     // lines
-    double arrival = 0;                               // s to read what others have written here
+    struct {
+      double lines = 0, latencies = 0;
+      int by = 0;
+    } written[model::most_levels];  // by others
     std::int64_t steps = 0;
     int read_last = -1;    // a rank
     std::int64_t met = 0;  // of ranks that do all the same: the newest phase awaited
@@ -121,8 +124,8 @@ class Walk {
   /// Those that wait for `rank`, as far as `phase` or a message lets them go on.
   void release(int rank, std::int64_t phase);
   void end(int rank);
-  /// After the time `before` the first line comes.
-  void read(int rank, int owner, double lines, double before);
+  /// `before`: until the first line comes; `line`: s per line, alone.
+  void read(int rank, int owner, double lines, double before, double line);
   void fetch_or_fold(int rank, const Step& step);
   void give(int rank, const Step& step);
   void meet(Rank& me, const Step& step);

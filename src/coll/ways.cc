@@ -90,7 +90,7 @@ constexpr Way allgathers[] = {
     direct,
     strips,
     uniform_only(alike(by_messages("bruck", allgather<allgather_bruck, Position>))),
-    alike(by_messages("ring", allgather<allgather_ring, Position>)),
+    by_messages("ring", allgather<allgather_ring, Position>),
     alike(at_board("exchange", allgather<allgather_exchange, Site>)),
 };
 

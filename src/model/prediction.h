@@ -13,7 +13,6 @@ struct Part {
   const char* what;
   const char* source;  // the equation, or the formula in words
   double seconds;
-  bool of_one = false;  // one rank does it while the others have nothing to do
 };
 
 class Prediction {
@@ -22,32 +21,15 @@ class Prediction {
     if (seconds > 0) parts_.push_back({what, source, seconds});
     return *this;
   }
-  Prediction& add_for_one(const char* what, const char* source, double seconds) {
-    if (seconds > 0) parts_.push_back({what, source, seconds, true});
-    return *this;
-  }
-  /// How often a rank has to wait until others have run: what counts where they share its CPU.
-  Prediction& wait(double turns) {
-    turns_ += turns;
-    return *this;
-  }
-  double turns() const { return turns_; }
   double seconds() const {
     double sum = 0;
     for (const Part& part : parts_) sum += part.seconds;
-    return sum;
-  }
-  /// What all ranks do.
-  double seconds_of_all() const {
-    double sum = 0;
-    for (const Part& part : parts_) sum += part.of_one ? 0 : part.seconds;
     return sum;
   }
   const std::vector<Part>& parts() const { return parts_; }
 
  private:
   std::vector<Part> parts_;
-  double turns_ = 0;
 };
 
 /// From this size on `name` holds, until the next range begins.

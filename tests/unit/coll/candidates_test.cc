@@ -72,21 +72,21 @@ std::string choices(const Machine& x, Setting s) {
 TEST(Candidates, ChoicesOverSize) {
   const Machine two = machine(2, 1), many = machine(8, 4);
   EXPECT_EQ(choices(two, setting(Call::allreduce, 0)), "slots:0 strips:2049");
-  EXPECT_EQ(choices(two, setting(Call::allreduce, 0, true)), "slots:0 strips:2049 direct:32769");
+  EXPECT_EQ(choices(two, setting(Call::allreduce, 0, true)), "slots:0 strips:2049");
   EXPECT_EQ(choices(two, setting(Call::bcast, 0, true)), "slots:0 pieces:2049");
   EXPECT_EQ(choices(two, setting(Call::alltoall, 0)), "slots:0 strips:1025");
-  EXPECT_EQ(choices(two, setting(Call::alltoall, 0, true)), "slots:0 strips:1025 direct:65537");
+  EXPECT_EQ(choices(two, setting(Call::alltoall, 0, true)), "slots:0 strips:1025");
   EXPECT_EQ(choices(many, setting(Call::scatter, 0)), "slots:0 pieces:129");
   EXPECT_EQ(choices(many, setting(Call::scan, 0)), "slots:0 pieces:1");
   EXPECT_EQ(choices(two, setting(Call::scan, 0)), "slots:0 pieces:2049");
   Setting messages = setting(Call::allreduce, 0);
   messages.shared_max = 0;
-  EXPECT_EQ(choices(many, messages), "recursive_doubling:0 rabenseifner:8193");
+  EXPECT_EQ(choices(many, messages), "recursive_doubling:0 rabenseifner:2049");
   messages.call = Call::scatter;
-  EXPECT_EQ(choices(many, messages), "binomial:0 linear:2049");
+  EXPECT_EQ(choices(many, messages), "binomial:0 linear:65");
   messages.call = Call::allreduce;
   messages.commutative = false;
-  EXPECT_EQ(choices(many, messages), "recursive_doubling:0 ordered:8193");
+  EXPECT_EQ(choices(many, messages), "recursive_doubling:0 ordered:16385");
 }
 
 TEST(Candidates, TheCheapestIsTaken) {
@@ -106,7 +106,7 @@ TEST(Candidates, TheCheapestIsTaken) {
           // Along the levels only if that is much better than through the block.
           if (taken.place == Place::board) {
             EXPECT_GT(x.levels, 1);
-            EXPECT_LT(cost, 0.67 * best) << call_name(call) << " " << bytes;
+            EXPECT_LT(cost, 0.8 * best) << call_name(call) << " " << bytes;
           } else {
             EXPECT_EQ(cost, best) << call_name(call) << " " << bytes;
           }

@@ -183,8 +183,8 @@ TEST(Trees, OverGroups) {
   Tree tree;
   lay_group_tree(levels, 2, 1, 1, &tree);
   EXPECT_EQ(tree.parent, -1);
-  EXPECT_EQ(tree.children, (std::vector<int>{2, 3}));
-  lay_group_tree(levels, 2, 1, 0, &tree);
+  EXPECT_EQ(tree.children, (std::vector<int>{0, 3}));
+  lay_group_tree(levels, 2, 1, 2, &tree);
   EXPECT_EQ(tree.parent, 3);
   lay_group_tree(Levels(5), 2, 0, 0, &tree);
   EXPECT_EQ(tree.parent, -1);

@@ -20,8 +20,9 @@ namespace weft::coll {
 
 /// Where the ranks are, as they are told.
 struct Placing {
-  bool reach = false;  // in one process: they read each other's buffers
-  int parts = 1;       // of the machine; rank r is in r % parts
+  bool reach = false;    // in one process: they read each other's buffers
+  int parts = 1;         // of the machine; rank r is in r % parts,
+  bool in_rows = false;  // or ranks of one part follow each other
 };
 
 /// Run `body` on `p` ranks. `crowded`: as if there were fewer cores than ranks.
@@ -34,7 +35,8 @@ inline void run_ranks(int p, bool crowded, const std::function<void(Comm&)>& bod
   if (placing.parts > 1) {
     topo::HierarchyTable& table = job->hierarchy_table();
     table.ranks = static_cast<std::uint32_t>(p);
-    for (int rank = 0; rank < p; ++rank) table.row(1)[rank] = rank % placing.parts;
+    for (int rank = 0; rank < p; ++rank)
+      table.row(1)[rank] = placing.in_rows ? rank * placing.parts / p : rank % placing.parts;
     table.levels = 2;
   }
   std::vector<std::thread> threads;
