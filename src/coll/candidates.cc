@@ -19,7 +19,7 @@ Case case_of(const Machine& x, const Setting& s) {
           .commutative = s.commutative,
           .slot_bytes = slot_bytes_for(s.shared_max),
           .reach = s.threads,
-          .boards = s.shared_max > 0 && x.ranks() <= Boards::ranks_max,
+          .boards = s.shared_max > 0 && x.ranks() <= board_ranks_max,
           .asked = find_way(s.call, s.asked)};
 }
 

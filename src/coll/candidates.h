@@ -19,8 +19,8 @@ struct Setting {
   std::int64_t bytes = 0;  // as in algorithms/algorithms.h
   bool threads = false;    // ranks of one process
   bool commutative = true;
-  std::int64_t shared_max = 4096;  // coll.shared_max
-  std::string_view asked = {};     // coll.bcast, ...: a way by name
+  std::int64_t shared_max = 0;  // coll.shared_max
+  std::string_view asked = {};  // coll.bcast, ...: a way by name
 };
 
 struct Candidate {

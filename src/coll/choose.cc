@@ -50,25 +50,21 @@ const Way& remembered(std::uint8_t (&known)[Choices::sizes], Case c, Find&& find
 
 // --- through the shared block
 
-/// Are the slots that a rank uses in turn in its first cache? Pieces and strips are. Measured,
-/// bench collectives, 2 processes, 2-core EPYC, 2026-11-22, 4 KiB in slots and not: allgather 0.29
-/// and 0.25 us (far 0.82 and 0.68), reduce 0.21 and 0.19. With more ranks flags count for more.
+/// Are there slots for it, and does a rank that uses them in turn keep them in its first cache?
 bool fits_slots(const Machine& x, const Case& c) {
   const std::int64_t held = held_by_slot(c.call, c.bytes, x.ranks());
   const bool flat = x.ranks() <= flat_max && !x.crowded();
   return held <= c.slot_bytes && (!flat || places * held <= first_cache);
 }
 
-/// The cheapest way of a blocking call. What leaves a slot for another way must be a third cheaper,
-/// what leaves the block for a board a fifth: that much the walk may be wrong.
+/// The cheapest way of a blocking call, unless a slot, or the block, does not cost much more.
 const Way& cheapest_shared(const Machine& x, Case c) {
-  constexpr double less_than_slots = 0.67, less_than_block = 0.8;
   const bool fits = fits_slots(x, c);
   // Ranks do not know what the root of a short broadcast sends.
   const bool may_leave = c.call == Call::reduce || c.call == Call::allreduce ||
                          c.call == Call::scan || c.call == Call::exscan ||
                          (c.call == Call::bcast && !fits);
-  c.boards = may_leave && x.levels > 1 && x.ranks() <= Boards::ranks_max && !c.reproducible;
+  c.boards = may_leave && x.levels > 1 && x.ranks() <= board_ranks_max && !c.reproducible;
   Prices prices(x, c);
   const Way* const board = prices.cheapest(
       [&](const Way& way) { return way.place == Place::board && is_legal(way, c); });

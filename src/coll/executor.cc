@@ -39,7 +39,7 @@ void move(const ConstBuffer& from, const Buffer& to, std::int64_t at, std::int64
   } else if (at == 0) {
     datatype::copy(from, to, n);
   } else {
-    std::byte part[2048];
+    std::byte part[first_cache / 16];
     for (const std::int64_t end = at + n; at < end; at += std::int64_t{sizeof part}) {
       const std::int64_t m = std::min<std::int64_t>(sizeof part, end - at);
       datatype::pack(from, at, part, m);

@@ -9,16 +9,13 @@
 #include <cstdlib>
 
 #include "base/assert.h"
+#include "coll/limits.h"
 #include "coll/node/board.h"
 
 namespace weft::coll {
 namespace {
 
 constexpr std::int64_t line = 64;
-// Scratch memory that an idle schedule may keep. Chosen so that a few idle schedules per
-// communicator are no burden, while the page faults of a fresh block are paid only where they are
-// small against the operation itself; to be measured by bench/collectives.
-constexpr std::int64_t kept_bytes_max = 16 << 20;
 
 Step bare(Step::What what, int peer, const void* from, std::int64_t count) {
   return {.what = what,

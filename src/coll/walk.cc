@@ -20,10 +20,6 @@ using What = Step::What;
 std::byte* imagined(int buffer) {
   return reinterpret_cast<std::byte*>(static_cast<std::uintptr_t>(buffer) << 44);
 }
-// Of more ranks that do all the same, each with others, only one is walked: p^2 steps would take
-// milliseconds.
-constexpr int walked_one_by_one = 16;
-
 enum { to_send = 1, to_receive, in_areas };
 bool is_in_area(const void* place) {  // perhaps of the buffer's begin, before the area
   return place >= imagined(in_areas) - (std::int64_t{1} << 40);
@@ -376,7 +372,7 @@ void Walk::emit(const Way& way, Call call, std::int64_t n, std::int64_t of, int 
 }
 
 Walk::Clock Walk::run(const Way& way, Call call, std::int64_t bytes, std::int64_t of, bool reach) {
-  areas_ = {imagined(in_areas), index(Boards::area_bytes), reach};
+  areas_ = {imagined(in_areas), index(area_bytes), reach};
   messages_ = way.place == Place::messages;
   at_board_ = way.place == Place::board;
   alike_ = way.place < Place::board ? is_alike(call, way.place, p_, share_ > 1)
@@ -436,8 +432,10 @@ Prediction Walk::price(const Way& way, Call call, std::int64_t bytes, bool reach
   std::int64_t most =
       (share_ > 1 ? 4 : 2) * (way.place != Place::board ? Cuts(share_ > 1, false).strip_max
                               : reach                   ? ground_.direct_strip
-                                                        : Boards::area_bytes / 2);
-  if (call == Call::scatter || call == Call::alltoall) most = std::max<std::int64_t>(most / p_, 64);
+                                                        : area_bytes / 2);
+  const bool by_block = call == Call::scatter || call == Call::alltoall ||
+                        (call == Call::gather && way.place == Place::board && !reach);
+  if (by_block) most = std::max<std::int64_t>(most / p_ / 128 * 128, 128);
   Clock found = run(way, call, std::min(bytes, most), bytes, reach);
   double scale = 1;
   if (bytes > most) {

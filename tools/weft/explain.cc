@@ -222,7 +222,6 @@ int explain(const Question& q, const std::filesystem::path& prefix) {
               {"machine", machine_as_json(c)},
               {"candidates", candidates_as_json(c)},
               {"chosen", coll::chosen(c.machine, c.setting).name},
-              {"by_model", c.machine.levels > 1},
               {"fastest", fastest(coll::candidates(c.machine, c.setting)).name()}};
   answer["chosen_over_size"] =
       ranges_as_json(c, [&](const coll::Setting& s) { return coll::chosen(c.machine, s).name; });

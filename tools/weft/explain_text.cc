@@ -121,12 +121,13 @@ std::string explanation_as_text(const Json& a) {
   out += "\nmodelled time of one operation; > is what weft takes\n";
   for (const Json& c : a["candidates"]) out += candidate_as_text(c);
   const bool agree = a["chosen"] == a["fastest"];
-  out += "\nweft takes " + text_of(a["chosen"]) +
-         (agree ? ", the fastest that it has by the model\n"
-                : "; by the model " + text_of(a["fastest"]) + " would be faster\n");
-  out += a["by_model"] ? "the choice between ways through shared memory is the model's\n"
-                       : "all ranks are equally near: the choice is what was measured on such a "
-                         "machine, not the model's\n";
+  out +=
+      "\nweft takes " + text_of(a["chosen"]) +
+      (agree ? ", the fastest that it has by the model\n"
+             : "; by the model " + text_of(a["fastest"]) +
+                   " would be faster,\nbut a blocking call leaves a slot only for what takes two "
+                   "thirds, the block for a board only\nfor four fifths, and goes by messages only "
+                   "if it can do nothing else\n");
   if (!a["chosen_over_size"].empty())
     out += "over size, taken:             " + ranges_as_text(a["chosen_over_size"]) +
            "\n           fastest by model: " + ranges_as_text(a["fastest_over_size"]) + "\n";

@@ -175,9 +175,9 @@ class Weft(unittest.TestCase):
         self.assertIn("8 ranks in a Package, 4 Packages in a Machine", done.stdout)
         self.assertRegex(done.stdout, r"(?m)^> tiled_hierarchical +[\d.]+ us$")
         self.assertIn("caches:  none known", done.stdout)
-        self.assertIn("the choice between ways through shared memory is the model's", done.stdout)
         self.assertRegex(done.stdout, r"(?m)^  tree_3 +[\d.]+ us$")
-        self.assertIn("taken:             slots; from 49 bytes tree; from 4097 bytes tiled_hierarchical", done.stdout)
+        self.assertIn("taken:             slots; from 49 bytes tree_one_stage; from 2049 bytes slots; "
+                      "from 4097 bytes tree_one_stage; from 8193 bytes tiled_hierarchical", done.stdout)
 
     def test_explain_adds_up(self):
         for words in (["allreduce"], ["MPI_Bcast", "--ranks", "thread"], ["barrier"]):

@@ -7,10 +7,10 @@ namespace weft::coll {
 
 Boards* Boards::attach(Comm& comm, std::uint32_t name) {
   pt2pt::Engine& e = *comm.engine;
-  if (comm.is_inter() || comm.size() < 2 || comm.size() > ranks_max) return nullptr;
+  if (comm.is_inter() || comm.size() < 2 || comm.size() > board_ranks_max) return nullptr;
   const bool direct = e.hosts_all(comm.group->members);
   const auto p = static_cast<std::size_t>(comm.size());
-  const int boards = name == 0 ? window : 1;
+  const int boards = name == 0 ? board_count : 1;
   const std::size_t lines = p * static_cast<std::size_t>(boards);
   const std::size_t flags = sizeof(Header) + p * sizeof(Finished) + lines * sizeof(Line);
   const std::size_t areas = lines * area_room(direct, p);

@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Boards: where the ranks of a communicator meet in collectives through shared memory. A ring of
-// `window` boards in the job's heap; operation n uses board n % window, so that several may be
-// under way at once. A board has a line per rank: how far the rank is (its phase), and where its
-// buffers are if the others can reach them (ranks of one process); else the rank has an area, where
-// it puts what others are to read.
+// `board_count` boards in the job's heap; operation n uses board n % board_count, so that several
+// may be under way at once. A board has a line per rank: how far the rank is (its phase), and where
+// its buffers are if the others can reach them (ranks of one process); else the rank has an area,
+// where it puts what others are to read.
 //
 // Phases. A line's word is operation << phase_bits | phase and only grows. signal() stores it
 // (release) after what it announces; who awaits a phase loads it (acquire) and then reads the
 // rank's buffers or area. What a rank has written or shown before a signal is thus there.
 //
 // Reuse. A rank may write its line and area of operation n when all ranks have finished operation
-// n - window: they read nothing of it any more. Each rank publishes the newest operation up to
+// n - board_count: they read nothing of it any more. Each rank publishes the newest operation up to
 // which it has finished all of its own (they may finish in any order); the least of these is known
 // to everybody who looks. Who finds too little asks for news (`wanted`), and whoever finishes an
 // operation then wakes all.
 //
 // A rank never waits for room in a call that must not wait: opening the board is the first thing a
-// schedule does when it runs. All ranks number operations alike, and n - window does not depend on
-// n, so operation n - window ends whatever n waits for.
+// schedule does when it runs. All ranks number operations alike, and n - board_count does not
+// depend on n, so operation n - board_count ends whatever n waits for.
 //
 // No lost wake-up: every wait announces itself, runs a barrier on all threads of the job
 // (sync/wait.h) and looks once more before it sleeps; signal() and finish() store first and look
@@ -30,6 +30,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "coll/limits.h"
 #include "object/objects.h"
 #include "pt2pt/engine.h"
 
@@ -56,13 +57,8 @@ struct Areas {
 
 class Boards {
  public:
-  // Enough for a few operations that overlap; an area of each stays in the cache of its core if
-  // used in turn (1 MiB); to be measured by bench/collectives.
-  static constexpr int window = 4;
-  static constexpr std::int64_t area_bytes = 64 << 10;
   /// What a rank can show on a line.
   static constexpr int shown_max = 3;
-  static constexpr int ranks_max = 512;
 
   /// The ring of a communicator (name 0), or a board for one persistent operation: `name` counts
   /// them alike on all ranks. No message; the same answer on all ranks. Null: none to be had.

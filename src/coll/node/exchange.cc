@@ -79,7 +79,9 @@ struct Exchange {
     const std::int64_t most = node.strip_bytes(parts) / unit * unit;
     const bool compared = unit == 1;
     // In front of the first strip of each block.
-    const std::int64_t label = !compared || common ? 0 : most > 1024 ? label_line : label_bytes;
+    const std::int64_t label = !compared || common      ? 0
+                               : most > 16 * label_line ? label_line
+                                                        : label_bytes;
     std::int64_t longest = 0, announced = 0;
     for (int i = 1; i < node.me.size; ++i)
       longest = std::max({longest, sends(other(i)).bytes(), wanted(other(i))});

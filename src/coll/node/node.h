@@ -40,13 +40,11 @@ struct NodeState {
 };
 
 /// Bytes that are read at a time in ranks' own buffers: what a rank reads and what it writes, each
-/// twice (one strip is written while the one before is read), fit its share of the largest cache;
-/// no more than 256 KiB, of which the first ranks would only begin later. Zero: not known, all
-/// fits.
+/// twice (one strip is written while the one before is read), fit its share of the largest cache.
+/// Zero: not known, all fits.
 constexpr std::int64_t strip_for(double cache_lines) {
-  constexpr std::int64_t least = 16 << 10, most = 256 << 10;
   const auto quarter = static_cast<std::int64_t>(cache_lines / 4) * 64;
-  return cache_lines > 0 ? std::clamp(quarter, least, most) : most;
+  return cache_lines > 0 ? std::clamp(quarter, least_strip, most_direct_strip) : most_direct_strip;
 }
 
 struct Site {
@@ -59,7 +57,7 @@ struct Site {
 
   /// Bytes of a strip where a rank needs `parts` pieces of an area for it.
   std::int64_t strip_bytes(int parts) const {
-    return direct() ? ground.direct_strip : Boards::area_bytes / 2 / parts / 64 * 64;
+    return direct() ? ground.direct_strip : area_bytes / 2 / parts / 64 * 64;
   }
   /// Piece `part` of `parts` for strip `t` in a rank's area.
   std::byte* piece(int rank, std::int64_t t, int part, int parts) const {

@@ -21,46 +21,14 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "coll/limits.h"
+
 namespace weft::coll {
 
-inline constexpr std::int64_t inline_max = 48;
-// Operations that a rank may be ahead of the slowest one, where these take more than a seat.
-inline constexpr int window = 8;
-// One more, so that it is odd: two ranks that take turns as roots write where they have read.
-inline constexpr int places = window + 1;
-/// The same of those that take a seat only; a power of two. Ranks that take turns on their
-/// CPUs are switched once in a window. Measured, bench collectives, 8 bytes, 8 ranks on a 2-core
-/// EPYC, 2026-11-23, 8 and 64 operations: scan 2.3 and 0.7 us.
-constexpr int seats_for(bool crowded) {
-  return crowded ? 64 : window;
-}
-// Of a payload that is so short the first line outside the seat is fetched while its flag is
-// awaited; of a longer one it would only be torn from its writer. So places do not change then.
-inline constexpr std::int64_t look_ahead_max = 128;
-// Ranks (or nodes) that meet at one node: few enough that their atomic additions do not queue up,
-// and that a fold over them is one scan of cached lines; to be measured by bench/collectives.
-inline constexpr int fan = 8;
-// Ranks that look at each other's seats directly when each has a core; at most `fan`, so that the
-// fold is the same as at a node. To be measured by bench/collectives.
-inline constexpr int flat_max = fan;
-// The last rank of a short scan looks at all seats; more ranks hand on partial results.
-inline constexpr int scan_ranks_max = 16;
-
-// What every first cache has room for.
-inline constexpr std::int64_t first_cache = 32 << 10;
-
 /// How what does not fit a slot is cut, where ranks do not reach each other's buffers: what flows
-/// one way in pieces, what everybody needs of everybody in strips. While ranks write and read at
-/// the same time, a vector has several: 16 KiB cost as much as handing them over, and a core's
-/// cache of 1 MiB holds three strips of itself and of another. With more ranks than CPUs one works
-/// after the other, and each piece or strip costs turns. Measured, bench collectives, 2-core EPYC,
-/// 2026-11-22: between 2 ranks allgather of 256 KiB, strips of 16, 32, 64 KiB: near cores 11.0,
-/// 10.6, 10.6 us, far 21, 19.2, 17.4; 64 KiB in one strip 2.9, in two 2.6. 4 ranks, strips of 64,
-/// 128, 256 KiB: alltoall of 64 KiB 33, 26, 23; pieces of 16, 32, 64 KiB: bcast of 1 MiB 88,
-/// 75, 60. 2 ranks, pieces of 16, 32, 64 KiB, a plain program that does as bcast does: 256 KiB far
-/// 12.9, 11.2, 11.5, near 6.8, 6.7, 6.8.
+/// one way in pieces, what everybody needs of everybody in strips.
 struct Cuts {
-  static constexpr std::int64_t smallest = 16 << 10;
+  static constexpr std::int64_t smallest = least_piece;
   std::int64_t piece_max, strip_max;
   bool overlap;
   /// Room for the pieces of one writer: `places` of each length; and where ranks write and read at
@@ -70,8 +38,8 @@ struct Cuts {
   std::int64_t long_room;
 
   constexpr Cuts(bool crowded, bool flat, std::int64_t bulk_bytes = 0)
-      : piece_max(crowded ? 64 << 10 : 32 << 10),
-        strip_max(crowded ? 256 << 10 : 64 << 10),
+      : piece_max(crowded ? most_piece_in_crowd : most_piece),
+        strip_max(crowded ? most_strip_in_crowd : most_strip),
         overlap(flat),
         long_room(flat ? std::max(2 * places * piece_max, bulk_bytes / 64 * 64) : 0) {}
   /// Where the places for pieces of a length are, one behind the other.
@@ -110,7 +78,7 @@ constexpr std::int64_t slot_bytes_for(std::int64_t shared_max) {
 
 /// From one slot to the next: their first lines are not all to be in the same set of a cache.
 constexpr std::int64_t slot_room(std::int64_t slot_bytes) {
-  return slot_bytes + 128;
+  return slot_bytes + 2 * 64;
 }
 
 struct alignas(64) Seat {

@@ -6,10 +6,9 @@
 #include <algorithm>
 #include <cstdint>
 
-namespace weft::coll {
+#include "coll/limits.h"
 
-// What is folded at a time: it stays in the first cache (32 KiB or more) beside one operand.
-inline constexpr std::int64_t fold_bytes = 8 << 10;
+namespace weft::coll {
 
 /// Part `i` of `count` elements in `parts` parts that begin at cache lines.
 struct Tile {

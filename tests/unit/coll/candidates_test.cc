@@ -33,7 +33,7 @@ Machine machine(int inside, int parts) {
 }
 
 Setting setting(Call call, std::int64_t bytes, bool threads = false) {
-  return {.call = call, .bytes = bytes, .threads = threads};
+  return {.call = call, .bytes = bytes, .threads = threads, .shared_max = 4096};
 }
 
 TEST(Candidates, TheChosenOneIsAmongThem) {

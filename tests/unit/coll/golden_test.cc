@@ -78,6 +78,7 @@ std::string table_of(const Declared& declared) {
         << model::bulk_bytes(prices, ranks) / 1024 << " KiB for bulk data\n";
     for (const char* mode : {"processes", "threads", "nonblocking", "messages"}) {
       const std::string form = mode;
+      if (form == "messages" && ranks > 32) continue;  // a second of walks, and seldom taken
       Choices choices{.machine = x};
       for (const Call call : explained)
         out << "  " << form << " " << call_name(call) << ": "

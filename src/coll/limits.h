@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// All numbers in bytes, ranks and shares that decide something in this room. Prices are not here:
+// those of the machine are in its profile (model/machine.h), those of ways are walked (walk.h). A
+// test looks for others.
+#pragma once
+
+#include <cstdint>
+
+namespace weft::coll {
+
+// --- the shared block (shared/)
+
+// The rest of a flag's line.
+inline constexpr std::int64_t inline_max = 48;
+// Operations that a rank may be ahead of the slowest one, where these take more than a seat.
+inline constexpr int window = 8;
+// One more, so that it is odd: two ranks that take turns as roots write where they have read.
+inline constexpr int places = window + 1;
+/// The same of those that take a seat only; a power of two. Ranks that take turns on their CPUs are
+/// switched once in a window. Measured, bench collectives, 8 bytes, 8 ranks on a 2-core EPYC,
+/// 2026-11-23, 8 and 64 operations: scan 2.3 and 0.7 us.
+constexpr int seats_for(bool crowded) {
+  return crowded ? 64 : window;
+}
+// Of a payload that is so short the first line outside the seat is fetched while its flag is
+// awaited; of a longer one it would only be torn from its writer. So places do not change then.
+inline constexpr std::int64_t look_ahead_max = 128;
+// Ranks (or nodes) that meet at one node: few enough that their atomic additions do not queue up,
+// and that a fold over them is one scan of cached lines; to be measured by bench/collectives.
+inline constexpr int fan = 8;
+// Ranks that look at each other's seats directly when each has a core; at most `fan`, so that the
+// fold is the same as at a node. To be measured by bench/collectives.
+inline constexpr int flat_max = fan;
+// The last rank of a short scan looks at all seats; more ranks hand on partial results.
+inline constexpr int scan_ranks_max = 16;
+// What every first cache has room for: so much go round slots between few ranks, as pieces and
+// strips do anyway. Measured, bench collectives, 2 processes, 2-core EPYC, 2026-11-22, 4 KiB in
+// slots and not: allgather 0.29 and 0.25 us (far 0.82 and 0.68), reduce 0.21 and 0.19.
+inline constexpr std::int64_t first_cache = 32 << 10;
+// What is folded at a time: it stays in the first cache beside one operand.
+inline constexpr std::int64_t fold_bytes = first_cache / 4;
+// Pieces and strips. While ranks write and read at the same time, a vector has several: 16 KiB cost
+// as much as handing them over, and a core's cache of 1 MiB holds three strips of itself and of
+// another. With more ranks than CPUs one works after the other, and each piece or strip costs
+// turns. Measured, bench collectives, 2-core EPYC, 2026-11-22: between 2 ranks allgather of 256
+// KiB, strips of 16, 32, 64 KiB: near cores 11.0, 10.6, 10.6 us, far 21, 19.2, 17.4; 64 KiB in one
+// strip 2.9, in two 2.6. 4 ranks, strips of 64, 128, 256 KiB: alltoall of 64 KiB 33, 26, 23; pieces
+// of 16, 32, 64 KiB: bcast of 1 MiB 88, 75, 60. 2 ranks, pieces of 16, 32, 64 KiB, a plain program
+// that does as bcast does: 256 KiB far 12.9, 11.2, 11.5, near 6.8, 6.7, 6.8.
+inline constexpr std::int64_t least_piece = 16 << 10;
+inline constexpr std::int64_t most_piece = 32 << 10, most_piece_in_crowd = 64 << 10;
+inline constexpr std::int64_t most_strip = 64 << 10, most_strip_in_crowd = 256 << 10;
+
+// --- boards (node/)
+
+// Enough for a few operations that overlap; an area of each stays in the cache of its core if used
+// in turn (1 MiB); to be measured by bench/collectives.
+inline constexpr int board_count = 4;
+inline constexpr std::int64_t area_bytes = 64 << 10;
+// Lines of a board: more ranks send messages.
+inline constexpr int board_ranks_max = 512;
+// A strip of ranks' own buffers: no more, of which the first ranks would only begin later.
+inline constexpr std::int64_t least_strip = 16 << 10, most_direct_strip = 256 << 10;
+
+// --- schedules
+
+// Scratch memory that an idle one may keep: a few of them are no burden, while the page faults of a
+// fresh block are paid only where they are small against the operation itself; to be measured by
+// bench/collectives.
+inline constexpr std::int64_t kept_bytes_max = 16 << 20;
+
+// --- the choice (choose.cc, walk.cc)
+
+// What another way must cost of what a slot, or the block, costs: that much the walk may be wrong.
+// Measured / walked, 2-core EPYC, 2026-11-23: up to 512 bytes 0.4 to 0.9, from 64 KiB on 1.2 to 1.9
+// in the block and 1.3 to 2.1 at boards.
+inline constexpr double less_than_slots = 0.67, less_than_block = 0.8;
+// Of more ranks that do all the same, each with others, only one is walked: p^2 steps would take
+// milliseconds.
+inline constexpr int walked_one_by_one = 16;
+
+}  // namespace weft::coll
