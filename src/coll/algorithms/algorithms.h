@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // All algorithms. Each emits the caller's part of one operation into a schedule; each is in the
-// file of its name, with source, cost, legal inputs and an example. `*_cost(p, n)`: n is the
-// collective's payload in bytes: the whole vector for bcast, reduce, allreduce, scan; one rank's
+// file of its name, with source, cost (T of p ranks and n bytes), legal inputs and an example. The
+// bytes of a call are everywhere: the whole vector for bcast, reduce, allreduce, scan; one rank's
 // block for gather, scatter, allgather, alltoall; the whole operand for reduce_scatter.
 //
 // MPI_IN_PLACE is legal wherever the standard allows it. `root` is a rank of the group.
