@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // mpiexec: starts the ranks of a job on this machine. Read in this order: options.h (what was asked
-// for), plan.h (which processes that means), keeper.h (who watches whom), run.h (the job's life).
+// for), plan.h (which processes that means), supervisor.h (who watches whom), run.h (the job's
+// life).
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -10,8 +11,8 @@
 #include <cstdio>
 
 #include "debug_directory.h"
-#include "keeper.h"
 #include "run.h"
+#include "supervisor.h"
 
 namespace weft::launch {
 namespace {
@@ -63,7 +64,7 @@ int main(int argc, char** argv) {
       if (!runnable.note.empty()) std::fprintf(stderr, "%s\n", runnable.note.c_str());
     const DebugDirectory debug_directory(options.debug);
     Context context{options, runnables, debug_directory};
-    return keep(work, &context);
+    return supervise(work, &context);
   } catch (const Failure& failure) {
     std::FILE* stream = failure.exit_code == 0 ? stdout : stderr;
     const bool said = std::fprintf(stream, "%s\n", failure.text.c_str()) >= 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // One thread, one poll loop: ranks' pipes, our own stdout and stderr when they have to wait, the
-// terminal, orders from the keeper, and SIGCHLD. The job ends in stages: running, asked to end
+// terminal, orders from the supervisor, and SIGCHLD. The job ends in stages: running, asked to end
 // (SIGTERM), killed (SIGKILL); after the last process nothing below us is left alive, and what the
 // pipes still hold is passed on.
 #include "run.h"
@@ -23,9 +23,9 @@
 #include "child.h"
 #include "hangs.h"
 #include "input.h"
-#include "keeper.h"
 #include "outcome.h"
 #include "output.h"
+#include "supervisor.h"
 
 namespace weft::launch {
 namespace {
@@ -269,7 +269,7 @@ void Run::kill_job() {
 void Run::take_orders() {
   char orders[64];
   const ssize_t n = read(orders_, orders, sizeof orders);
-  if (n <= 0) {  // the keeper is gone
+  if (n <= 0) {  // the supervisor is gone
     if (n < 0 && (errno == EINTR || errno == EAGAIN)) return;
     left_ = true;
     orders_ = -1;

@@ -11,7 +11,7 @@
 
 namespace weft::launch {
 
-/// Run the plan to its end; `orders` as in keeper.h. Returns mpiexec's exit code.
+/// Run the plan to its end; `orders` as in supervisor.h. Returns mpiexec's exit code.
 int run(const Options& options, Plan& plan, memory::Job& job, int orders, const sigset_t& mask);
 
 }  // namespace weft::launch

@@ -48,7 +48,7 @@ class Terminal {
   void take();
   /// As it was found.
   void give_back();
-  /// The user stops the job (the keeper has given the terminal back), or it continues.
+  /// The user stops the job (the supervisor has given the terminal back), or it continues.
   void stop() { stopped_ = true; }
   void go_on();
 

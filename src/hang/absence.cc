@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "hang/words.h"
+#include "hang/phrases.h"
 
 namespace weft::hang {
 

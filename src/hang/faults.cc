@@ -12,7 +12,7 @@
 #include <set>
 #include <tuple>
 
-#include "hang/words.h"
+#include "hang/phrases.h"
 
 namespace weft::hang {
 namespace {
@@ -187,8 +187,8 @@ class Faults {
   // --- threads of a rank
   void mutexes() {
     for_each_stuck([this](std::int32_t r, const Record& record) {
-      for (const Outside& o : view_.rank(r).outside)
-        if (o.what == Outside::For::mutex && o.other == record.tid)
+      for (const Sleeper& o : view_.rank(r).sleepers)
+        if (o.what == Sleeper::For::mutex && o.other == record.tid)
           say(
               text("on rank %d, thread %d waits in %s while it holds a mutex that thread %d needs "
                    "to go on. Unlock it before a call that waits for other ranks.",

@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "hang/faults.h"
-#include "hang/words.h"
+#include "hang/phrases.h"
 
 namespace weft::hang {
 namespace {
@@ -75,11 +75,11 @@ class Report {
       const auto number = static_cast<std::int32_t>(r);
       const RankView& rank = view_.ranks[r];
       if (rank.threads.empty()) collect(number, doing_text(rank));
-      const bool named = rank.threads.size() > 1 || !rank.outside.empty();
+      const bool named = rank.threads.size() > 1 || !rank.sleepers.empty();
       for (const Thread& thread : rank.threads)
         collect(number, wait_text(thread.record, called(thread.record)),
                 named ? thread.record.tid : 0, thread.record.since_ns);
-      for (const Outside& o : rank.outside) collect(number, outside_text(o), o.tid);
+      for (const Sleeper& o : rank.sleepers) collect(number, sleeper_text(o), o.tid);
     }
   }
 
@@ -115,13 +115,13 @@ class Report {
            " ago,";
   }
 
-  static std::string outside_text(const Outside& o) {
+  static std::string sleeper_text(const Sleeper& o) {
     switch (o.what) {
-      case Outside::For::mutex:
+      case Sleeper::For::mutex:
         return text("waits outside MPI for a mutex that thread %d holds", o.other);
-      case Outside::For::thread:
+      case Sleeper::For::thread:
         return text("waits outside MPI for the end of thread %d", o.other);
-      case Outside::For::something:
+      case Sleeper::For::something:
         break;
     }
     return "sleeps outside MPI until another thread wakes it";

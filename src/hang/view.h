@@ -12,7 +12,7 @@
 namespace weft::hang {
 
 /// A thread that sleeps outside MPI until another thread of its process wakes it.
-struct Outside {
+struct Sleeper {
   enum class For { mutex, thread, something };
   std::int32_t tid = 0;
   For what = For::something;
@@ -28,10 +28,10 @@ struct RankView {
   enum class State { not_initialized, running, left };
   State state = State::running;
   std::int32_t pid = 0;
-  std::vector<Thread> threads;   // those that wait in MPI
-  bool more_threads = false;     // that wait in MPI and could not be noted
-  bool others_can_move = false;  // threads of the process that are not in MPI (outside.h)
-  std::vector<Outside> outside;  // those of them that cannot
+  std::vector<Thread> threads;    // those that wait in MPI
+  bool more_threads = false;      // that wait in MPI and could not be noted
+  bool others_can_move = false;   // threads of the process that are not in MPI (sleepers.h)
+  std::vector<Sleeper> sleepers;  // those of them that cannot
 
   /// Threads that are not in MPI may call it.
   bool is_multiple() const { return !threads.empty() && threads[0].record.multiple != 0; }

@@ -5,8 +5,8 @@
 #include <cstdio>
 
 #include "base/clock.h"
-#include "hang/outside.h"
 #include "hang/report.h"
+#include "hang/sleepers.h"
 #include "hang/symbols.h"
 #include "sync/wait.h"
 
@@ -24,7 +24,7 @@ Finding find(memory::Job& job, std::int64_t now_ns, std::int64_t limit_ns) {
   Finding f{look_at(job, now_ns), {}};
   f.analysis = analyse(f.view, limit_ns);
   if (!f.analysis.hangs()) return f;
-  look_outside(f.view);
+  find_sleepers(f.view);
   f.analysis = analyse(f.view, limit_ns);
   return f;
 }

@@ -118,7 +118,7 @@ class Failure(harness.Case):
             for pid in pair:
                 os.kill(pid, number)
 
-    def test_launcher_and_keeper_killed(self):
+    def test_launcher_and_supervisor_killed(self):
         """kill -9 of both of mpiexec's processes at once ends the ranks, and what they have started: in MPI, in a
         computation, behind a shell, stopped, with all descriptors closed, started in the background."""
         act, close = program("act"), "import os; os.closerange(3, 1000); exec('while True: pass')"

@@ -17,7 +17,7 @@ from harness import MODES, PATIENCE, program
 
 KILLS = int(os.environ.get("KILLS", "40"))
 SEED = int(os.environ.get("KILLS_SEED", random.SystemRandom().randrange(1 << 32)))
-VICTIMS = ("rank", "ranks", "keeper", "worker", "both", "both, stopped")
+VICTIMS = ("rank", "ranks", "supervisor", "worker", "both", "both, stopped")
 
 
 def children(pid):
@@ -58,7 +58,7 @@ class Kills(harness.Case):
         """Processes that are there now."""
         worker = children(child.pid)[-1:]
         ranks = children(worker[0]) if worker else []
-        if name == "keeper" or not worker:
+        if name == "supervisor" or not worker:
             return [child.pid]
         if name.startswith("both"):
             return random.sample([child.pid, *worker], 2)

@@ -288,13 +288,13 @@ class Terminal(harness.Case):
 
     def test_settings_after_a_kill(self):
         for mode in MODES:
-            for victim in ("rank", "worker", "keeper"):
+            for victim in ("rank", "worker", "supervisor"):
                 screen = self.screen(mode, 2, "raw")
                 screen.wait_for("press keys")
                 self.assertEqual(screen.settings(), (False, False))
                 worker = next(pid for pid in self.marked() if harness.parent_of(pid) == screen.pid)
                 rank = next(pid for pid in self.marked() if harness.parent_of(pid) == worker)
-                os.kill({"rank": rank, "worker": worker, "keeper": screen.pid}[victim], signal.SIGKILL)
+                os.kill({"rank": rank, "worker": worker, "supervisor": screen.pid}[victim], signal.SIGKILL)
                 screen.finish()
                 self.assertEqual(screen.settings(), (True, True), f"{mode} {victim}")
 

@@ -10,7 +10,7 @@
 
 namespace weft::hang {
 
-/// Fill in `outside` and `others_can_move` of the ranks that use MPI_THREAD_MULTIPLE.
-void look_outside(JobView& view);
+/// Fill in `sleepers` and `others_can_move` of the ranks that use MPI_THREAD_MULTIPLE.
+void find_sleepers(JobView& view);
 
 }  // namespace weft::hang

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// mpiexec is two processes that watch each other. The keeper is the one the user sees: it takes
+// mpiexec is two processes that watch each other. The supervisor is the one the user sees: it takes
 // signals and passes them on as orders through a pipe. The worker starts the ranks and moves their
-// output. If the worker dies, every process below comes to the keeper, which kills it; if the
-// keeper dies (SIGKILL), the pipe ends and the worker ends the job. So nothing is ever left behind.
+// output. If the worker dies, every process below comes to the supervisor, which kills it; if the
+// supervisor dies (SIGKILL), the pipe ends and the worker ends the job. So nothing is ever left
+// behind.
 #pragma once
 
 #include <signal.h>
@@ -18,6 +19,6 @@ using Work = int (*)(void* context, int orders, const sigset_t& mask);
 bool ends_jobs(int signal);
 
 /// Run `work` in a worker process and see it through; returns the exit code.
-int keep(Work work, void* context);
+int supervise(Work work, void* context);
 
 }  // namespace weft::launch

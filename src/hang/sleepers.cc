@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "hang/outside.h"
+#include "hang/sleepers.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -73,20 +73,20 @@ class Process {
   }
 
   void look() {
-    std::vector<Outside> sleepers;
+    std::vector<Sleeper> sleepers;
     bool can_move = tids_.empty();
     for (const std::int32_t tid : tids_) {
       if (rank_of_.count(tid) != 0) continue;
-      Outside o;
+      Sleeper o;
       if (sleeps(tid, &o))
         sleepers.push_back(o);
       else
         can_move = true;
     }
     for (RankView* rank : ranks_) rank->others_can_move = can_move;
-    for (const Outside& o : sleepers) {
+    for (const Sleeper& o : sleepers) {
       const bool is_host = ranks_.size() > 1 && o.tid == pid_;  // waits for the ranks' threads
-      if (RankView* rank = rank_of(o); rank != nullptr && !is_host) rank->outside.push_back(o);
+      if (RankView* rank = rank_of(o); rank != nullptr && !is_host) rank->sleepers.push_back(o);
     }
   }
 
@@ -96,24 +96,24 @@ class Process {
   }
 
   /// Only another thread of this process can wake it.
-  bool sleeps(std::int32_t tid, Outside* out) const {
+  bool sleeps(std::int32_t tid, Sleeper* out) const {
     FutexWait wait;
     if (!is_in_futex_wait(pid_, tid, &wait)) return false;
     out->tid = tid;
     // pthread_join waits, for the kernel, on a word that holds the other thread's id.
     if (is_task(static_cast<std::int64_t>(wait.expected))) {
-      out->what = Outside::For::thread;
+      out->what = Sleeper::For::thread;
       out->other = static_cast<std::int32_t>(wait.expected);
       return true;
     }
     if ((wait.operation & FUTEX_PRIVATE_FLAG) == 0) return false;
     out->other = owner_of_mutex(pid_, wait.address);
-    if (out->other != tid && is_task(out->other)) out->what = Outside::For::mutex;
+    if (out->other != tid && is_task(out->other)) out->what = Sleeper::For::mutex;
     return true;
   }
 
   /// Whose thread it is: known if it waits for one that is known, or if there is one rank only.
-  RankView* rank_of(const Outside& o) const {
+  RankView* rank_of(const Sleeper& o) const {
     if (ranks_.size() == 1) return ranks_[0];
     const auto found = rank_of_.find(o.other);
     return found == rank_of_.end() ? nullptr : found->second;
@@ -127,7 +127,7 @@ class Process {
 
 }  // namespace
 
-void look_outside(JobView& view) {
+void find_sleepers(JobView& view) {
   std::vector<std::int32_t> pids;
   for (const RankView& rank : view.ranks)
     if (rank.is_multiple() && std::find(pids.begin(), pids.end(), rank.pid) == pids.end())

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The keeper's loop. All signals it cares about are blocked in both processes from the start; the
-// keeper waits for them, so that none is lost. Terminal signals reach both processes, but only the
-// keeper's copy counts.
-#include "keeper.h"
+// The supervisor's loop. All signals it cares about are blocked in both processes from the start;
+// the supervisor waits for them, so that none is lost. Terminal signals reach both processes, but
+// only the supervisor's copy counts.
+#include "supervisor.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -49,9 +49,9 @@ sigset_t watched_signals() {
   return set;
 }
 
-class Keeper {
+class Supervisor {
  public:
-  Keeper(pid_t worker, int orders, const sigset_t& signals, const TerminalSettings& terminal)
+  Supervisor(pid_t worker, int orders, const sigset_t& signals, const TerminalSettings& terminal)
       : worker_(worker), orders_(orders), signals_(signals), terminal_(terminal) {}
 
   int watch();
@@ -73,7 +73,7 @@ class Keeper {
 };
 
 /// 0: the time is over; negative: as sigwaitinfo.
-int Keeper::next_signal() const {
+int Supervisor::next_signal() const {
   if (asked_ == 0) return sigwaitinfo(&signals_, nullptr);
   const std::int64_t left = std::max<std::int64_t>(deadline_ - now_ns(), 0);
   const timespec limit{left / 1'000'000'000, left % 1'000'000'000};
@@ -81,7 +81,7 @@ int Keeper::next_signal() const {
   return got < 0 && errno == EAGAIN ? 0 : got;
 }
 
-bool Keeper::has_ended(int* status) const {
+bool Supervisor::has_ended(int* status) const {
   for (pid_t ended = 0; (ended = waitpid(-1, status, WNOHANG)) != 0;) {
     if (ended == worker_) return true;
     if (ended < 0 && errno != EINTR) {
@@ -93,12 +93,12 @@ bool Keeper::has_ended(int* status) const {
 }
 
 /// It has not read what was written for it.
-bool Keeper::is_deaf() const {
+bool Supervisor::is_deaf() const {
   int bytes = 0;
   return ioctl(orders_, FIONREAD, &bytes) == 0 && bytes > 0;
 }
 
-void Keeper::pass_on(int signal) {
+void Supervisor::pass_on(int signal) {
   const char order = static_cast<char>(signal);
   if (write(orders_, &order, 1) < 0) return;  // the worker is ending
   if (ends_jobs(signal) && asked_ == 0) {
@@ -111,7 +111,7 @@ void Keeper::pass_on(int signal) {
 }
 
 // The worker has ended; whatever it could not end itself is ours now.
-int Keeper::finish(int status) const {
+int Supervisor::finish(int status) const {
   if (status == -1)
     return end(1, std::string("weft: cannot wait for processes: ") + strerror(errno));
   kill_descendants();
@@ -124,7 +124,7 @@ int Keeper::finish(int status) const {
 }
 
 /// End everything at once, the worker too.
-int Keeper::end(int exit_code, const std::string& why) const {
+int Supervisor::end(int exit_code, const std::string& why) const {
   kill(worker_, SIGKILL);
   kill_descendants();
   terminal_.restore();
@@ -132,7 +132,7 @@ int Keeper::end(int exit_code, const std::string& why) const {
   return exit_code;
 }
 
-int Keeper::watch() {
+int Supervisor::watch() {
   for (;;) {
     const int got = next_signal();
     if (got < 0 && errno != EINTR)
@@ -157,7 +157,7 @@ bool ends_jobs(int signal) {
   return signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT;
 }
 
-int keep(Work work, void* context) {
+int supervise(Work work, void* context) {
   signal(SIGCHLD, SIG_DFL);  // ignored, as some parents leave it, it would hide how children end
   const sigset_t signals = watched_signals();
   sigset_t mask;
@@ -180,7 +180,7 @@ int keep(Work work, void* context) {
   }
   close(orders[0]);
   fcntl(orders[1], F_SETFL, O_NONBLOCK);
-  return Keeper(worker, orders[1], signals, terminal).watch();
+  return Supervisor(worker, orders[1], signals, terminal).watch();
 }
 
 }  // namespace weft::launch

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "hang/words.h"
+#include "hang/phrases.h"
 
 #include <mpi.h>
 
