@@ -42,6 +42,15 @@ Rank* main_thread_of_rank(pthread_t thread) {
 // Set while a sanitizer's pthread_create makes the thread that a rank wants: it calls ours again.
 thread_local bool is_creating = false;
 
+/// A library of the host calls the sanitizer's pthread_create, which comes here with a function of
+/// its own.
+bool is_of_sanitizer(Create* sanitizers, void* (*function)(void*)) {
+  Dl_info creates, starts;
+  return dladdr(reinterpret_cast<void*>(sanitizers), &creates) != 0 &&
+         dladdr(reinterpret_cast<void*>(function), &starts) != 0 &&
+         creates.dli_fbase == starts.dli_fbase;
+}
+
 }  // namespace
 
 extern "C" {
@@ -55,7 +64,7 @@ int pthread_create_of_rank(pthread_t* thread, const pthread_attr_t* attributes,
   if (!start) return EAGAIN;
   rank->members.expect();
   is_creating = true;
-  const int e = first == pthread_create_of_rank
+  const int e = first == pthread_create_of_rank || is_of_sanitizer(first, function)
                     ? real_create(thread, attributes, begin<void*>, start)
                     : first(thread, attributes, begin<void*>, start);
   is_creating = false;

@@ -170,7 +170,7 @@ class Schedule {
 
   /// Emit to find out what is done, not to do it (walk.h): nothing will be read or written, so
   /// there is no memory. Until clear().
-  void imagine() { imagined_ = 1; }
+  void imagine() { imagined_ = std::int64_t{1} << 43; }
 
   std::byte* bytes(std::int64_t n);
   /// Room for buffers to show.

@@ -52,6 +52,8 @@ int main(int argc, char** argv) {
     OK(MPI_Send(&tags[t], 1, MPI_INT, (rank + 1) % size, t, MPI_COMM_WORLD));
   for (int t = 0; t < waiting; ++t) pthread_join(threads[t], NULL);
   OK(MPI_Type_free(&type));
+  free(spread);
+  free(packed);
   close_counter();
   return finish();
 }
