@@ -42,11 +42,12 @@ Rank* main_thread_of_rank(pthread_t thread) {
 // Set while a sanitizer's pthread_create makes the thread that a rank wants: it calls ours again.
 thread_local bool is_creating = false;
 
-/// A library of the host calls the sanitizer's pthread_create, which comes here with a function of
-/// its own.
-bool is_of_sanitizer(Create* sanitizers, void* (*function)(void*)) {
+/// A library of the host made the thread: it called the sanitizer's pthread_create, which comes
+/// here with a function of its own.
+bool is_of_sanitizer(Create* first, void* (*function)(void*)) {
   Dl_info creates, starts;
-  return dladdr(reinterpret_cast<void*>(sanitizers), &creates) != 0 &&
+  return first != pthread_create_of_rank &&
+         dladdr(reinterpret_cast<void*>(first), &creates) != 0 &&
          dladdr(reinterpret_cast<void*>(function), &starts) != 0 &&
          creates.dli_fbase == starts.dli_fbase;
 }
@@ -59,12 +60,13 @@ int pthread_create_of_rank(pthread_t* thread, const pthread_attr_t* attributes,
                            void* (*function)(void*), void* argument) noexcept {
   static auto* first = reinterpret_cast<Create*>(dlsym(RTLD_DEFAULT, "pthread_create"));
   Rank* rank = current();
-  if (!rank || is_creating) return real_create(thread, attributes, function, argument);
+  if (!rank || is_creating || is_of_sanitizer(first, function))
+    return real_create(thread, attributes, function, argument);
   auto* start = new (std::nothrow) Start<void*>{rank, function, argument};
   if (!start) return EAGAIN;
   rank->members.expect();
   is_creating = true;
-  const int e = first == pthread_create_of_rank || is_of_sanitizer(first, function)
+  const int e = first == pthread_create_of_rank
                     ? real_create(thread, attributes, begin<void*>, start)
                     : first(thread, attributes, begin<void*>, start);
   is_creating = false;

@@ -19,7 +19,7 @@
 #define CHECK_UNUSED __attribute__((unused))
 
 static int rank = -1, size = 0;
-static long checks = 0, failures = 0;
+static _Atomic long checks = 0, failures = 0;  // threads of a rank check, too
 
 // After this many failures one rank has said enough: it ends the job, so that a broken loop does
 // not flood the screen.
