@@ -46,8 +46,7 @@ thread_local bool is_creating = false;
 /// here with a function of its own.
 bool is_of_sanitizer(Create* first, void* (*function)(void*)) {
   Dl_info creates, starts;
-  return first != pthread_create_of_rank &&
-         dladdr(reinterpret_cast<void*>(first), &creates) != 0 &&
+  return first != pthread_create_of_rank && dladdr(reinterpret_cast<void*>(first), &creates) != 0 &&
          dladdr(reinterpret_cast<void*>(function), &starts) != 0 &&
          creates.dli_fbase == starts.dli_fbase;
 }
