@@ -87,7 +87,7 @@ def make_parser(description, programs):
     parser.add_argument("--threads", default="1,2,4,8", metavar="N,N", type=counts(1, 64),
                         help="of each rank, for `weft bench threads` (default: %(default)s)")
     parser.add_argument("--rounds", metavar="N", type=whole(1, 10000),
-                        help="(default: 11; --figures and --regret: 5; threads: 3)")
+                        help="(default: 11; --figures and --regret: 5; threads and idle: 3)")
     parser.add_argument("--batches", metavar="N", type=whole(1, 101), default=11, help="(default: %(default)s)")
     parser.add_argument("--batch-ms", metavar="MS", type=seconds(0.001, 10000), default=2, help="(default: %(default)s)")
     parser.add_argument("--limit-s", metavar="S", type=seconds(0.001, 10000), default=0.5,
@@ -103,7 +103,7 @@ def make_parser(description, programs):
                              "where the threads' time goes, BFS and HPCCG, by lock")
     parser.add_argument("--regret", action="store_true",
                         help="with collectives: weft's choice of ways against the fastest way, measured")
-    parser.add_argument("--quick", action="store_true", help="3 rounds of 5 short batches")
+    parser.add_argument("--quick", action="store_true", help="3 rounds of 5 short batches; idle: 2 rounds")
     parser.add_argument("--every-size", action="store_true", help="also print the times of every size")
     parser.add_argument("--name", metavar="NAME", type=file_name,
                         help="samples go to <date>-NAME.json (default: what was measured)")
@@ -150,7 +150,7 @@ def parse(description, programs, words=None):
         args.batch_ms, args.limit_s = 1, 0.2
     if args.rounds is None:
         few = 3 if args.what in ("threads", "idle") else 5 if extra else 0
-        args.rounds = 3 if args.quick else few or 11
+        args.rounds = (2 if args.what == "idle" else 3) if args.quick else few or 11
     cpus = len(os.sched_getaffinity(0))
     usual = rank_counts(cpus) if args.figures else [cpus] if args.regret else [2, 4, 8]
     args.ranks = args.ranks or usual

@@ -32,6 +32,7 @@ class Figure:
     number: str  # of the paper
     title: str
     x: str = "bytes"
+    y: str = "µs"
     curves: list = dataclasses.field(default_factory=list)
     notes: list = dataclasses.field(default_factory=list)
 
@@ -198,7 +199,7 @@ def choice_figure(explained, topology, ranks):
 
 def counted_figure(args, program, notes):
     """Lines that cross packages, on declared machines: formulas, and what weft counts there."""
-    figure = Figure("counts", "lines between packages for each line of the vector", x="way")
+    figure = Figure("counts", "lines between packages for each line of the vector", x="way", y="lines per line")
     for topology, s, q in ((WESTMERE, 2, 6), (MAGNY_COURS, 4, 8)):
         p = s * q
         formulas = {"tiled_naive": p - q, "tiled_hierarchical": s - 1, "tree": s - 1, "one_stage": p - q,

@@ -1,103 +1,194 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Packing with idle threads: `weft bench idle`, figure 7 of Si, Pena, Balaji, Takagi, Ishikawa (MT-MPI, ICS 2014).
+"""What idle threads bring: `weft bench idle`, figures 7 to 10 of Si, Pena, Balaji, Takagi, Ishikawa (MT-MPI, ICS 2014).
 
-A plane of a 3D array of doubles is packed by MPI_Pack in an OpenMP single region, while the other threads are at
-its barrier: weft alone, weft with the idle threads, the paper's way (a nested region of as many threads, without
-MPI), what this memory allows (a loop of all threads), and the other libraries. And with ranks as threads: one
-packs or reduces, the others wait in MPI. A plane of 64 MiB is in memory, one of 4 MiB in a cache.
+7: a plane of a 3D array is packed in an OpenMP single region while the other threads are at its barrier: weft alone,
+weft with the idle threads, the paper's way (a nested region of as many threads, without MPI), what this memory allows
+(a loop of all threads), the other libraries; and with ranks as threads: one packs, the others wait in MPI. A plane of
+64 MiB is in memory, one of 4 MiB in a cache. 8: halo exchange. 9: multigrid. 10: messages.
 """
 import dataclasses
-import json
-import os
+import math
 
 import figures
+import idle_jobs
 import jobs as job_lists
-import libraries
+from idle_jobs import ALONE
 
 PAPER = "Si, Pena, Balaji, Takagi, Ishikawa (ICS 2014)"
-EXTENTS = (64, 512, 4096, 32768, 262144)
-PLANES = {"64 MiB": 64 << 20, "4 MiB": 4 << 20}
-ALONE = "weft alone"
-NEVER = {"WEFT_PARALLEL_MIN_BYTES": 1 << 40}
-TITLES = {"xz": ("7a", "X-Z plane: vector; extent: Z"), "yz": ("7b", "Y-Z plane: vector of vectors; extent: Y"),
-          "fold": ("10", "MPI_Reduce_local")}
+PROCESS, THREAD = "weft-process", "weft-thread"
+PLANES = {"xz": ("7a", "X-Z plane: vector; extent: Z"), "yz": ("7b", "Y-Z plane: vector of vectors; extent: Y")}
+PACKED = {"weft alone": (PROCESS + ALONE, "single"), "weft, idle threads, single": (PROCESS, "single"),
+          "weft, idle threads, critical": (PROCESS, "critical"), "weft, idle threads, outside": (PROCESS, "outside"),
+          "nested region": (PROCESS, "nested"), "loop of all threads": (PROCESS, "region")}
+PACKED_AMONG = {"weft alone, as a thread": (THREAD + ALONE, "barrier"), "weft, idle ranks": (THREAD, "barrier")}
+FACES = {"all": "six faces", "yz": "Y-Z faces only"}
+COUNTS = ("messages_sent", "copies", "copies_helped", "chunks_offered", "chunks_given")
+MESSAGES = {"lat": "latency", "bw": "windows of 16, per message", "rate": "windows of 64, per message"}
 
 
-def rows_of(size):
-    """Rows of the program: the extent in place of bytes."""
-    def read(text):
-        found = [json.loads(line) for line in text.splitlines() if line.startswith("{")]
-        wrong = [row["row"] for row in found if row["errors"]]
-        if wrong:
-            raise ValueError(f"wrong data in {wrong}")
-        return [{"row": f"{row['row'].split()[0]} {size}", "bytes": row["extent"], "us": row["us"]} for row in found]
-    return read
+def at_one(state, series, row, ranks, name):
+    """The one point of a row, with a name for x; [] if it was not measured."""
+    return [[name, *point[1:]] for point in state.curve(series, row, ranks)[:1]]
 
 
-def plan(args, libs, programs):
-    """The jobs of a round: each a curve, or part of one."""
-    cpus = len(os.sched_getaffinity(0))
-    process = next(lib for lib in libs if lib.name == "weft-process")
-    thread = next(lib for lib in libs if lib.name == "weft-thread")
-    jobs = []
-
-    def add(series, library, where, planes="xz,yz", ranks=1, **variables):
-        threads = {"OMP_NUM_THREADS": 1}
-        if ranks == 1:  # one to a CPU, in every library
-            threads = {"OMP_NUM_THREADS": cpus, "OMP_PROC_BIND": "true", "OMP_PLACES": "threads"}
-        for size, plane_bytes in PLANES.items():
-            words = ["-b", str(args.batches), "-m", str(plane_bytes), "-p", planes, "-w", where, "-x",
-                     ",".join(str(n) for n in EXTENTS)]
-            each = job_lists.with_variables(library, **threads, **variables)
-            jobs.append(job_lists.Job(series, each, ranks, programs[library.name], "", words, rows_of(size)))
-
-    add(ALONE, process, "single", **NEVER)
-    for where in ("single", "critical", "outside"):
-        add(f"weft, idle threads, {where}", process, where)
-    add("nested region", process, "nested")
-    add("loop of all threads", process, "region")
-    for library in libs:
-        if not library.name.startswith("weft"):
-            add(library.name, library, "single")
-    ranks = max(2, cpus)
-    add("weft alone, as a thread", thread, "barrier", "xz,yz,fold", ranks, **NEVER)
-    add("weft, idle ranks", thread, "barrier", "xz,yz,fold", ranks)
-    return jobs, ranks
+def series_of(state):
+    there = {name for cell in state.cells.values() for name in cell}
+    return [name for name in (PROCESS + ALONE, PROCESS, THREAD + ALONE, THREAD) if name in there] + \
+        sorted(name for name in there if is_peer(name))
 
 
-def all_figures(state, ranks):
-    out = []
-    for plane, (number, title) in TITLES.items():
-        for size in PLANES:
+def is_peer(series):
+    return not series.startswith("weft") and series not in PACKED
+
+
+def packing_figures(state):
+    out, ranks = [], idle_jobs.crowded_ranks()
+    for plane, (number, title) in PLANES.items():
+        for size in idle_jobs.PLANES:
             figure = figures.Figure(number, f"{title}, {size}", x="extent")
-            for series in dict.fromkeys(name for cell in state.cells.values() for name in cell):
-                for n in (1, ranks):
-                    figure.add("measured", series, state.curve(series, f"{plane} {size}", n))
+            for label, (series, where) in PACKED.items():
+                figure.add("measured", label, state.curve(series, f"{plane} {where} {size}", 1))
+            for peer in filter(is_peer, series_of(state)):
+                figure.add("measured", peer, state.curve(peer, f"{plane} single {size}", 1))
+            for label, (series, where) in PACKED_AMONG.items():
+                figure.add("measured", label, state.curve(series, f"{plane} {where} {size}", ranks))
             out.append(figure)
+    figure = figures.Figure("beside 7", f"MPI_Reduce_local, {ranks - 1} of {ranks} ranks wait", x="size")
+    for label, (series, where) in PACKED_AMONG.items():
+        figure.add("measured", label, [point for size in idle_jobs.PLANES for point in
+                                       at_one(state, series, f"fold {where} {size}", ranks, size)])
+    return [*out, figure]
+
+
+def of_two_ranks(number, title, x, rows, found):
+    """rows: {x: row}, one point each; or the name of a row whose bytes are x. While the cores were where most of it was
+    measured."""
+    names = [rows] if isinstance(rows, str) else list(rows.values())
+    state = max(found.states, key=lambda state: sum(len(cell) for key, cell in state.cells.items() if key[0] in names))
+    figure = figures.Figure(number, title + ("" if state.name == "all" else f", {state.name} cores"), x=x)
+    for series in series_of(state):
+        points = state.curve(series, rows, 2) if isinstance(rows, str) else \
+            [point for name, row in rows.items() for point in at_one(state, series, row, 2, name)]
+        figure.add("measured", series, points)
+    return figure
+
+
+def two_rank_figures(found):
+    out, teams = [], idle_jobs.team_sizes()
+    for faces, title in FACES.items():
+        for n in teams:
+            rows = {shape: f"{shape} {faces} {n}t" for shape in idle_jobs.SHAPES}
+            out.append(of_two_ranks("8", f"halo exchange, {title}, 2 ranks x {n} threads", "shape", rows, found))
+    rows = {f"{what}, 2 x {n}": f"{row} {n}t" for n in teams
+            for row, what in (("multigrid", "all"), ("exchanges", "exchanges"))}
+    out.append(of_two_ranks("9", "multigrid, 2 ranks x threads", "part", rows, found))
+    for row, title in MESSAGES.items():
+        out += [of_two_ranks("10", f"{title}, 2 ranks x {n} threads", "bytes", f"{row} {n}t", found) for n in teams]
     return out
+
+
+def shares(state):
+    """[{row, ranks, extent, series, chunks, given: the share of others than the caller, busiest / mean}]: a pack."""
+    found = []
+    for (row, ranks, extent), by_series in state.counts.items():
+        for series, counts in by_series.items():
+            offered = counts.get("chunks_offered", 0)
+            if offered == 0 or row.split()[0] not in (*PLANES, "fold"):
+                continue
+            given, threads = counts["chunks_given"] / offered, max(2, counts["threads"])
+            busiest = max(1 - given, given / (threads - 1)) * threads
+            found.append({"row": row, "ranks": ranks, "extent": extent, "series": series, "chunks": offered,
+                          "given": given, "imbalance": busiest})
+    return found
+
+
+def counted_figures(state):
+    """Imbalance of the threads that pack, and copies of a message."""
+    ways, places = figures.Figure("7", "chunks of the busiest thread / mean", x="way", y="busiest / mean"), {}
+    for share in shares(state):
+        plane, where, size = share["row"].split(" ", 2)
+        places.setdefault(f"{plane} {size}", {}).setdefault(where, []).append(share["imbalance"])
+    for label, by_where in places.items():
+        ways.add("counted", label, [[where, min(values), sorted(values)[len(values) // 2], max(values)]
+                                    for where, values in by_where.items()])
+    copies = figures.Figure("10", "copies of a message, latency, 2 ranks", y="copies")
+    for n in idle_jobs.team_sizes():
+        for series in (PROCESS, THREAD, THREAD + ALONE):
+            copies.add("counted", f"{series}, {n} threads",
+                       [[size, by_series[series]["copies"]] for (row, _, size), by_series in sorted(state.counts.items())
+                        if row == f"lat {n}t" and "copies" in by_series.get(series, {})])
+    return [ways, copies]
+
+
+def all_figures(found):
+    state = found.fullest()
+    made = packing_figures(state) + two_rank_figures(found) + counted_figures(state)
+    return [figure for figure in made if figure.curves]
 
 
 def measure_curves(args, libs, work):
     """Results whose `more` has the figures."""
-    programs = libraries.build(libs, figures.HERE / "idle/main.c", work, ["-O2", "-fopenmp"])
-    jobs, ranks = plan(args, libs, programs)
+    jobs, notes = idle_jobs.plan(args, libs, work)
     found = job_lists.take(jobs, args)
-    notes = [f"failed: {name}: {reason}" for name, reasons in found.failures.items() for reason in reasons]
+    notes += [f"failed: {name}: {reason}" for name, reasons in found.failures.items() for reason in reasons]
     found.more = {"paper": PAPER, "rounds": args.rounds, "notes": notes,
-                  "figures": [dataclasses.asdict(figure) for figure in all_figures(found.fullest(), ranks)]}
+                  "figures": [dataclasses.asdict(figure) for figure in all_figures(found)]}
     return found
 
 
+def middle(point):
+    return point[2] if len(point) > 2 else point[1]
+
+
+def ratios(curves, own):
+    """{x: best peer / this curve of weft}"""
+    peers = [points for label, points in curves.items() if is_peer(label) and label not in PACKED_AMONG]
+    best = {x: min(points[x] for points in peers if x in points) for x in {x for points in peers for x in points}}
+    return {x: best[x] / us for x, us in curves[own].items() if x in best}
+
+
+def print_measured(figure):
+    """us of each curve, in brackets how much longer weft takes alone; and the best peer / weft."""
+    curves = {curve["label"]: {point[0]: middle(point) for point in curve["points"]} for curve in figure["curves"]}
+    base = next((curves[label] for label in (*PACKED, *PACKED_AMONG) if label in curves), {})
+    xs = list(dict.fromkeys(x for points in curves.values() for x in points))
+    print(f"\nfigure {figure['number']}: {figure['title']}, us, measured" +
+          ("; in brackets weft alone / this" if base else "") + "; below: best peer / weft")
+
+    def line(label, cells):
+        print(f"{label:30}" + "".join(f"{cell:>18}" for cell in cells))
+
+    line(figure["x"], xs)
+    for label, points in curves.items():
+        line(label, [("-" if x not in points else f"{points[x]:.4g} ({base[x] / points[x]:4.2f})" if x in base
+                      else f"{points[x]:.4g}") for x in xs])
+    for label in curves:
+        found = ratios(curves, label) if label.startswith("weft") else {}
+        if found:
+            mean = math.exp(sum(map(math.log, found.values())) / len(found))
+            line(f"peer/{label[:25]}", [f"{found[x]:.2f}" if x in found else "-" for x in xs] + [f"mean {mean:.2f}"])
+
+
+def print_counted(state):
+    print("\nof a pack, counted by weft: chunks offered, the share that others than the caller did, the busiest thread's "
+          "chunks / mean (more than 2 threads: at least)")
+    print(f"{'row':24}{'extent':>10} {'series':16}{'chunks':>10}{'given':>10}{'busiest':>10}")
+    for f in shares(state):
+        print(f"{f['row']:24}{f['extent']:>10} {f['series']:16}{f['chunks']:>10.4g}{f['given']:>10.2f}{f['imbalance']:>10.2f}")
+    print("\nof a message, or of an exchange (all ranks), counted by weft")
+    print(f"{'row':20}{'bytes':>10} {'series':20}" + "".join(f"{name:>16}" for name in COUNTS))
+    for (row, _, size), by_series in state.counts.items():
+        for series, counts in by_series.items():
+            if "copies" in counts:
+                print(f"{row:20}{size:>10} {series:20}" + "".join(f"{counts.get(name, 1):>16.4g}" for name in COUNTS))
+
+
 def print_report(found):
-    """us of each curve, and how many times as long it takes alone."""
+    for state in found.states:
+        print(f"\n{state.title()}")
     for figure in found.more["figures"]:
-        curves = {curve["label"]: {point[0]: point[2] for point in curve["points"]} for curve in figure["curves"]}
-        base = curves.get(ALONE) or curves.get("weft alone, as a thread", {})
-        extents = sorted({extent for points in curves.values() for extent in points})
-        print(f"\nfigure {figure['number']}: {figure['title']}, us, measured; in brackets weft alone / this")
-        print(f"{'extent':32}" + "".join(f"{extent:>18}" for extent in extents))
-        for label, points in curves.items():
-            cells = (f"{points[n]:.4g} ({base[n] / points[n]:4.2f})" if n in points and n in base else "-" for n in extents)
-            print(f"{label:32}" + "".join(f"{cell:>18}" for cell in cells))
+        if figure["curves"][0]["kind"] == "measured":
+            print_measured(figure)
+    print_counted(found.fullest())
     for note in found.more["notes"]:
         print(f"note: {note}")

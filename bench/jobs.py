@@ -19,6 +19,7 @@ class Job:
     rows: str
     options: list = None  # None: those of the bench programs
     read: object = None   # text -> [{row, bytes, us: [us]}], for programs that print no JSON rows
+    pinned: bool = True   # a core for every rank, where there are as many
 
 
 def with_variables(library, **variables):
@@ -33,14 +34,17 @@ def job_rows(job, args):
             (["-s", args.sizes] if args.sizes else [])
         return measure.run_job(job.library, job.ranks, job.program, options, args.timeout_s)
     try:
-        done = subprocess.run(job.library.command(job.ranks, job.program) + job.options, capture_output=True,
-                              env=job.library.environment(), text=True, stdin=subprocess.DEVNULL,
-                              timeout=args.timeout_s)
+        command = job.library.command(job.ranks, job.program, job.pinned) + job.options
+        done = subprocess.run(command, capture_output=True, env=job.library.environment(), text=True,
+                              stdin=subprocess.DEVNULL, timeout=args.timeout_s)
     except subprocess.TimeoutExpired:
         return [], f"longer than {args.timeout_s} s"
     if done.returncode != 0:
         return [], f"exit {done.returncode}: {done.stderr[-300:]}"
-    return job.read(done.stdout), None
+    try:
+        return job.read(done.stdout), None
+    except ValueError as error:
+        return [], str(error)
 
 
 def take(jobs, args):

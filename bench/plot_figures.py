@@ -8,30 +8,48 @@ matplotlib.use("Agg")
 from matplotlib import pyplot  # noqa: E402
 
 import results  # noqa: E402
+from plot import COLORS  # noqa: E402
 
 NAMES = {"measured": "measured (lines with dots)", "modelled": "modelled (dashed)", "counted": "counted (squares)"}
+CATEGORIES = ("way", "shape", "part", "size")  # x is a word
 STYLE = {"measured": ("-", "o"), "modelled": ("--", ""), "counted": ("", "s")}
+
+
+def beside(axes, figure):
+    """Words in place of x: the curves beside each other, bars for times."""
+    words = list(dict.fromkeys(point[0] for curve in figure["curves"] for point in curve["points"]))
+    width = 0.8 / len(figure["curves"])
+    for at, curve in enumerate(figure["curves"]):
+        name, *rest = zip(*curve["points"])
+        low, middle, high = rest if len(rest) == 3 else (rest[0], rest[0], rest[0])
+        x = [words.index(word) - 0.4 + width * (at + 0.5) for word in name]
+        error = [[m - l for m, l in zip(middle, low)], [h - m for m, h in zip(middle, high)]]
+        look = {"label": curve["label"], "color": COLORS.get(curve["label"])}
+        if curve["kind"] == "measured":
+            axes.bar(x, middle, width, yerr=error, error_kw={"linewidth": 0.6}, **look)
+        else:
+            axes.errorbar(x, middle, yerr=error, linestyle="", marker=STYLE[curve["kind"]][1] or "_", markersize=5, **look)
+    axes.set_xticks(range(len(words)), words)
+
+
+def lines(axes, figure):
+    colors = dict(COLORS)
+    for curve in figure["curves"]:
+        line, marker = STYLE[curve["kind"]]
+        x, *rest = zip(*curve["points"])
+        drawn = axes.plot(x, rest[1] if len(rest) == 3 else rest[0], linestyle=line, marker=marker, markersize=3,
+                          linewidth=1.2, label=curve["label"], color=colors.get(curve["label"]))[0]
+        if len(rest) == 3:
+            axes.fill_between(x, rest[0], rest[2], alpha=0.15, color=drawn.get_color(), linewidth=0)
+        colors.setdefault(curve["label"], drawn.get_color())
 
 
 def panel(axes, figure):
     axes.set_prop_cycle(color=pyplot.get_cmap("tab20").colors[::2] + pyplot.get_cmap("tab20").colors[1::2])
     kinds = list(dict.fromkeys(curve["kind"] for curve in figure["curves"]))
-    colors = {}
-    for curve in figure["curves"]:
-        line, marker = STYLE[curve["kind"]]
-        x, *rest = zip(*curve["points"])
-        middle = rest[1] if len(rest) == 3 else rest[0]
-        color = colors.get(curve["label"])
-        label = curve["label"] if color is None else None
-        if figure["x"] == "way":
-            drawn = axes.plot(x, middle, linestyle="", marker=marker or "_", markersize=9, label=label)[0]
-        else:
-            drawn = axes.plot(x, middle, linestyle=line, marker=marker, markersize=3, linewidth=1.2, label=label,
-                              color=color)[0]
-            if len(rest) == 3:
-                axes.fill_between(x, rest[0], rest[2], alpha=0.15, color=drawn.get_color(), linewidth=0)
-        colors.setdefault(curve["label"], drawn.get_color())
-    axes.set_title(f"figure {figure['number']}: {figure['title']}\n{', '.join(NAMES[kind] for kind in kinds)}", fontsize=7)
+    (beside if figure["x"] in CATEGORIES else lines)(axes, figure)
+    looks = ", ".join(kind if figure["x"] in CATEGORIES else NAMES[kind] for kind in kinds)
+    axes.set_title(f"figure {figure['number']}: {figure['title']}\n{looks}", fontsize=7)
     if figure["x"] in ("bytes", "extent"):
         axes.set_xscale("log", base=2)
     if figure["x"] in ("ranks", "threads"):
@@ -42,14 +60,14 @@ def panel(axes, figure):
     axes.set_xlabel(figure["x"], fontsize=7)
     if figure["x"] == "way":
         axes.tick_params(axis="x", labelrotation=30)
-        axes.set_ylabel("lines per line", fontsize=7)
-    else:
+    if figure["x"] != "way":
         axes.set_yscale("log")
-        axes.set_ylabel("µs", fontsize=7)
+    axes.set_ylabel(figure.get("y", "lines per line" if figure["x"] == "way" else "µs"), fontsize=7)
     axes.tick_params(labelsize=7)
     axes.grid(True, which="major", alpha=0.3)
-    many = len(axes.get_legend_handles_labels()[1]) > 8
-    axes.legend(fontsize=5.5, **({"loc": "center left", "bbox_to_anchor": (1.0, 0.5)} if many else {}))
+    named = dict(zip(*reversed(axes.get_legend_handles_labels())))  # a label once, for both of its kinds
+    beyond = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5)} if len(named) > 8 else {}
+    axes.legend(named.values(), named.keys(), fontsize=5.5, **beyond)
 
 
 def main(source, picture):

@@ -15,21 +15,20 @@
           region    the same loop by all threads, outside: what this memory allows
           recv      the other ranks are in MPI_Recv              barrier   in MPI_Barrier
 
-   Prints one JSON object for each plane, where and extent: us of each of the batches.
+   Prints one JSON object for each plane, where and extent: us of each of the batches, "counts" of
+   one pack (weft).
 
      main [-b batches] [-m bytes of the plane] [-p plane,...] [-w where,...] [-x extent,...]
           [-d doubles in X of yz] */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
-#include <mpi.h>
+#include "../pvars.h"
+
 #include <omp.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 enum { most_batches = 101 };
+static const char* const counted[] = {"chunks_offered", "chunks_given"};
+static struct pvars vars;
 static int rank, size, threads;
 static double *array, *packed;
 static size_t plane_doubles;
@@ -188,19 +187,26 @@ static long wrong(struct plane* p) {
 }
 
 static void row(struct plane* p, const char* where, long extent, int batches) {
-  double us[most_batches];
+  double us[most_batches], before[most_pvars];
   memset(packed, 0, plane_doubles * 8);
   us_among_ranks(p, where);
   const long errors = rank == 0 ? wrong(p) : 0;
+  read_pvars(&vars, before);
   for (int i = 0; i < batches; ++i) us[i] = us_among_ranks(p, where);
-  if (rank != 0) return;
+  const double packs = (double)batches * (strcmp(where, "critical") == 0 ? threads : 1);
+  if (rank != 0) {
+    print_pvars(&vars, before, packs);
+    return;
+  }
   printf(
       "{\"row\": \"%s %s\", \"ranks\": %d, \"threads\": %d, \"bytes\": %zu, \"extent\": %ld, "
       "\"errors\": %ld, "
       "\"us\": [",
       p->name, where, size, threads, plane_doubles * 8, extent, errors);
   for (int i = 0; i < batches; ++i) printf("%s%.5g", i ? ", " : "", us[i]);
-  printf("]}\n");
+  printf("]");
+  print_pvars(&vars, before, packs);
+  printf("}\n");
   fflush(stdout);
 }
 
@@ -241,6 +247,7 @@ int main(int argc, char** argv) {
   } else {
     plane_doubles = 0;
   }
+  vars = open_pvars(counted, sizeof counted / sizeof *counted);
   char* rest = extents;
   for (char* word; (word = strtok_r(rest, ",", &rest)) != NULL;)
     for (size_t k = 0; k < sizeof planes / sizeof *planes; ++k) {
@@ -254,6 +261,7 @@ int main(int argc, char** argv) {
         if (listed(where[i], only_where)) row(&p, where[i], extent, batches);
       if (rank == 0) MPI_Type_free(&p.type);
     }
+  MPI_T_finalize();
   MPI_Finalize();
   return 0;
 }

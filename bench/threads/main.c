@@ -13,6 +13,7 @@
    threads, and what the library counts itself (performance variables of weft by name; other
    libraries have none of them). With WEFT_STATS=1 these say where the threads' time went.
  */
+#include "../pvars.h"
 #include "../rows.h"
 
 #include <pthread.h>
@@ -49,37 +50,13 @@ static const char* const counted[] = {
 enum { pvars = sizeof counted / sizeof counted[0], switches = pvars, threads_ns, messages, kinds };
 
 static struct {
-  MPI_T_pvar_session session;
-  MPI_T_pvar_handle handle[pvars]; /* MPI_T_PVAR_HANDLE_NULL: not known here */
+  struct pvars vars;
   double before[kinds], sum[kinds];
 } counts;
 
-static int is_time(const char* name) {
-  return strstr(name, "_ns") != NULL;
-}
-
-static void open_counts(void) {
-  int provided;
-  if (MPI_T_init_thread(MPI_THREAD_MULTIPLE, &provided) != MPI_SUCCESS) return;
-  MPI_T_pvar_session_create(&counts.session);
-  for (int i = 0; i < pvars; ++i) {
-    int index, elements;
-    counts.handle[i] = MPI_T_PVAR_HANDLE_NULL;
-    const int class = is_time(counted[i]) ? MPI_T_PVAR_CLASS_TIMER : MPI_T_PVAR_CLASS_COUNTER;
-    if (MPI_T_pvar_get_index(counted[i], class, &index) != MPI_SUCCESS) continue;
-    MPI_T_pvar_handle_alloc(counts.session, index, NULL, &counts.handle[i], &elements);
-    MPI_T_pvar_start(counts.session, counts.handle[i]);
-  }
-}
-
 static void read_counts(double* out) {
   struct rusage usage;
-  for (int i = 0; i < pvars; ++i) {
-    unsigned long long value = 0;
-    if (counts.handle[i] != MPI_T_PVAR_HANDLE_NULL)
-      MPI_T_pvar_read(counts.session, counts.handle[i], &value);
-    out[i] = (double)value;
-  }
+  read_pvars(&counts.vars, out);
   getrusage(RUSAGE_SELF, &usage);
   out[switches] = (double)(usage.ru_nvcsw + usage.ru_nivcsw);
   out[threads_ns] = MPI_Wtime() * 1e9 * team.threads;
@@ -104,7 +81,7 @@ static void print_counts(struct bench* b) {
   printf(", \"counts\": {\"switches\": %.4g, \"threads_ns\": %.5g", sum[switches] / sum[messages],
          sum[threads_ns] / sum[messages]);
   for (int i = 0; i < pvars; ++i) {
-    if (counts.handle[i] == MPI_T_PVAR_HANDLE_NULL) continue;
+    if (!has_pvar(&counts.vars, i)) continue;
     if (is_time(counted[i]) && sum[i] == 0) continue; /* without WEFT_STATS=1 nobody takes them */
     printf(", \"%s\": %.4g", counted[i], sum[i] / sum[messages]);
   }
@@ -290,7 +267,7 @@ int main(int argc, char** argv) {
   }
   if (argc > 1 && strcmp(argv[1], "rows") == 0)
     return print_rows(single_rows, 2) + print_rows(rows, sizeof rows / sizeof rows[0]);
-  open_counts();
+  counts.vars = open_pvars(counted, pvars);
   const int code =
       run_rows_with(MPI_THREAD_MULTIPLE, argc, argv, rows, sizeof rows / sizeof rows[0]);
   end_team();
