@@ -17,6 +17,7 @@ EPILOG = """examples:
   weft bench --from bench/results/*/2026-11-23-messages.json --every-size
   weft bench collectives --figures
   weft bench threads --figures --threads 2,8
+  weft bench idle --rows packing,halo
   weft bench collectives --regret --rows allreduce,bcast"""
 TOO_LARGE = ("bw_32t", "bw_64t")  # not in threads/main.c
 STARTUP = "startup"  # a row of `messages` that no program has
@@ -81,7 +82,7 @@ def make_parser(description, programs):
     parser.add_argument("--peers", default=peers_folder(), metavar="DIR",
                         help="where bench/peers put the others")
     parser.add_argument("--only", metavar="NAMES", type=names, help="libraries, e.g. weft-process,mpich")
-    parser.add_argument("--rows", metavar="ROWS", type=names, help="some rows only, e.g. lat,bw or bcast,reduce")
+    parser.add_argument("--rows", metavar="ROWS", type=names, help="some rows only, e.g. lat,bw or bcast,reduce;\nidle: packing, halo, multigrid, messages")
     parser.add_argument("--ranks", metavar="N,N", type=counts(1, 4096),
                         help="(default: 2,4,8; --figures: 2,4,... up to all CPUs; --regret: all CPUs)")
     parser.add_argument("--threads", default="1,2,4,8", metavar="N,N", type=counts(1, 64),
@@ -142,6 +143,8 @@ def parse(description, programs, words=None):
         parser.error("--regret goes with `weft bench collectives`, --figures with collectives and threads")
     if args.untouched and (extra or args.what == "datatypes"):
         parser.error("--untouched goes with messages, collectives and threads, without --figures and --regret")
+    if args.what == "idle" and args.ranks:
+        parser.error("weft bench idle has ranks and threads from the machine: leave --ranks out")
     if args.figures and (args.regret or args.rows):
         parser.error("--figures measures rows of its own: leave --regret and --rows out")
     if args.quick:

@@ -60,12 +60,19 @@ def packing_figures(state):
     return [*out, figure]
 
 
+def threads(n):
+    return f"{n} thread" + "s" * (n > 1)
+
+
 def of_two_ranks(number, title, x, rows, found):
     """rows: {x: row}, one point each; or the name of a row whose bytes are x. While the cores were where most of it was
     measured."""
     names = [rows] if isinstance(rows, str) else list(rows.values())
-    state = max(found.states, key=lambda state: sum(len(cell) for key, cell in state.cells.items() if key[0] in names))
-    figure = figures.Figure(number, title + ("" if state.name == "all" else f", {state.name} cores"), x=x)
+    cells = [{key: cell for key, cell in state.cells.items() if key[0] in names} for state in found.states]
+    sizes = [sum(map(len, own.values())) for own in cells]
+    state = found.states[sizes.index(max(sizes))]
+    alike = all(own == cells[0] for own in cells)  # then nobody looked how far apart cores were
+    figure = figures.Figure(number, title + ("" if alike else f", {state.name} cores"), x=x)
     for series in series_of(state):
         points = state.curve(series, rows, 2) if isinstance(rows, str) else \
             [point for name, row in rows.items() for point in at_one(state, series, row, 2, name)]
@@ -78,12 +85,12 @@ def two_rank_figures(found):
     for faces, title in FACES.items():
         for n in teams:
             rows = {shape: f"{shape} {faces} {n}t" for shape in idle_jobs.SHAPES}
-            out.append(of_two_ranks("8", f"halo exchange, {title}, 2 ranks x {n} threads", "shape", rows, found))
+            out.append(of_two_ranks("8", f"halo exchange, {title}, 2 ranks x {threads(n)}", "shape", rows, found))
     rows = {f"{what}, 2 x {n}": f"{row} {n}t" for n in teams
             for row, what in (("multigrid", "all"), ("exchanges", "exchanges"))}
-    out.append(of_two_ranks("9", "multigrid, 2 ranks x threads", "part", rows, found))
+    out.append(of_two_ranks("9", "multigrid, 2 ranks x threads of each", "part", rows, found))
     for row, title in MESSAGES.items():
-        out += [of_two_ranks("10", f"{title}, 2 ranks x {n} threads", "bytes", f"{row} {n}t", found) for n in teams]
+        out += [of_two_ranks("10", f"{title}, 2 ranks x {threads(n)}", "bytes", f"{row} {n}t", found) for n in teams]
     return out
 
 
@@ -95,8 +102,8 @@ def shares(state):
             offered = counts.get("chunks_offered", 0)
             if offered == 0 or row.split()[0] not in (*PLANES, "fold"):
                 continue
-            given, threads = counts["chunks_given"] / offered, max(2, counts["threads"])
-            busiest = max(1 - given, given / (threads - 1)) * threads
+            given, team = counts["chunks_given"] / offered, max(2, counts["threads"])
+            busiest = max(1 - given, given / (team - 1)) * team
             found.append({"row": row, "ranks": ranks, "extent": extent, "series": series, "chunks": offered,
                           "given": given, "imbalance": busiest})
     return found
@@ -111,12 +118,11 @@ def counted_figures(state):
     for label, by_where in places.items():
         ways.add("counted", label, [[where, min(values), sorted(values)[len(values) // 2], max(values)]
                                     for where, values in by_where.items()])
-    copies = figures.Figure("10", "copies of a message, latency, 2 ranks", y="copies")
-    for n in idle_jobs.team_sizes():
-        for series in (PROCESS, THREAD, THREAD + ALONE):
-            copies.add("counted", f"{series}, {n} threads",
-                       [[size, by_series[series]["copies"]] for (row, _, size), by_series in sorted(state.counts.items())
-                        if row == f"lat {n}t" and "copies" in by_series.get(series, {})])
+    copies = figures.Figure("10", "copies of each byte of a message, latency, 2 ranks", y="copies")
+    for series in (PROCESS, THREAD):
+        copies.add("counted", series, sorted(
+            [size, by_series[series]["bytes_copied"] / size] for (row, _, size), by_series in state.counts.items()
+            if row == f"lat {idle_jobs.team_sizes()[0]}t" and "bytes_copied" in by_series.get(series, {})))
     return [ways, copies]
 
 
@@ -170,17 +176,20 @@ def print_measured(figure):
 
 
 def print_counted(state):
-    print("\nof a pack, counted by weft: chunks offered, the share that others than the caller did, the busiest thread's "
-          "chunks / mean (more than 2 threads: at least)")
+    print("\nof a pack, counted by weft: chunks offered, the share that others than the caller did, the busiest\n"
+          "thread's chunks / mean (more than 2 threads: at least)")
     print(f"{'row':24}{'extent':>10} {'series':16}{'chunks':>10}{'given':>10}{'busiest':>10}")
     for f in shares(state):
-        print(f"{f['row']:24}{f['extent']:>10} {f['series']:16}{f['chunks']:>10.4g}{f['given']:>10.2f}{f['imbalance']:>10.2f}")
-    print("\nof a message, or of an exchange (all ranks), counted by weft")
-    print(f"{'row':20}{'bytes':>10} {'series':20}" + "".join(f"{name:>16}" for name in COUNTS))
-    for (row, _, size), by_series in state.counts.items():
+        share = f"{f['given']:>10.2f}{f['imbalance']:>10.2f}"
+        print(f"{f['row']:24}{f['extent']:>10} {f['series']:16}{f['chunks']:>10.4g}{share}")
+    print("\nof a message (lat), or of an exchange by all ranks, counted by weft")
+    print(f"{'row':20}{'bytes':>10} {'series':20}{'copies/byte':>14}" + "".join(f"{name:>16}" for name in COUNTS))
+    for (row, ranks, size), by_series in state.counts.items():
         for series, counts in by_series.items():
-            if "copies" in counts:
-                print(f"{row:20}{size:>10} {series:20}" + "".join(f"{counts.get(name, 1):>16.4g}" for name in COUNTS))
+            if "bytes_copied" in counts and row.split()[0] not in ("bw", "rate"):
+                moved = size * (ranks if "messages_sent" in counts else 1)
+                print(f"{row:20}{size:>10} {series:20}{counts['bytes_copied'] / moved:>14.3g}" +
+                      "".join(f"{counts.get(name, 1):>16.4g}" for name in COUNTS))
 
 
 def print_report(found):

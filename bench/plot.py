@@ -10,8 +10,8 @@ from matplotlib import pyplot  # noqa: E402
 import results  # noqa: E402
 from results import quartiles  # noqa: E402
 
-COLORS = {"weft-process": "tab:blue", "weft-thread": "tab:green", "weft-thread alone": "lightgreen", "mpich": "tab:orange",
-          "openmpi": "tab:red", "impi": "tab:purple"}
+COLORS = {"weft-process": "tab:blue", "weft-thread": "tab:green", "weft-thread alone": "lightgreen",
+          "mpich": "tab:orange", "openmpi": "tab:red", "impi": "tab:purple"}
 TITLES = {"lat": "ping-pong, half a round trip", "bw": "window of 16, per message",
           "rate": "window of 64, per message", "barrier": "barrier", "allreduce": "allreduce",
           "startup": "start and end of an empty job", "reduce_scatter": "reduce_scatter_block"}

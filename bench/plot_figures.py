@@ -28,7 +28,8 @@ def beside(axes, figure):
         if curve["kind"] == "measured":
             axes.bar(x, middle, width, yerr=error, error_kw={"linewidth": 0.6}, **look)
         else:
-            axes.errorbar(x, middle, yerr=error, linestyle="", marker=STYLE[curve["kind"]][1] or "_", markersize=5, **look)
+            marker = STYLE[curve["kind"]][1] or "_"
+            axes.errorbar(x, middle, yerr=error, linestyle="", marker=marker, markersize=5, **look)
     axes.set_xticks(range(len(words)), words)
 
 
@@ -45,7 +46,9 @@ def lines(axes, figure):
 
 
 def panel(axes, figure):
-    axes.set_prop_cycle(color=pyplot.get_cmap("tab20").colors[::2] + pyplot.get_cmap("tab20").colors[1::2])
+    tones = pyplot.get_cmap("tab20").colors
+    known = any(curve["label"] in COLORS for curve in figure["curves"])  # their colours are not for others
+    axes.set_prop_cycle(color=(tones[10:20:2] if known else tones[::2]) + tones[1::2])
     kinds = list(dict.fromkeys(curve["kind"] for curve in figure["curves"]))
     (beside if figure["x"] in CATEGORIES else lines)(axes, figure)
     looks = ", ".join(kind if figure["x"] in CATEGORIES else NAMES[kind] for kind in kinds)
@@ -60,13 +63,15 @@ def panel(axes, figure):
     axes.set_xlabel(figure["x"], fontsize=7)
     if figure["x"] == "way":
         axes.tick_params(axis="x", labelrotation=30)
-    if figure["x"] != "way":
+    measure = figure.get("y", "lines per line" if figure["x"] == "way" else "µs")
+    if measure == "µs":
         axes.set_yscale("log")
-    axes.set_ylabel(figure.get("y", "lines per line" if figure["x"] == "way" else "µs"), fontsize=7)
+    axes.set_ylabel(measure, fontsize=7)
     axes.tick_params(labelsize=7)
     axes.grid(True, which="major", alpha=0.3)
     named = dict(zip(*reversed(axes.get_legend_handles_labels())))  # a label once, for both of its kinds
-    beyond = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5)} if len(named) > 8 else {}
+    crowded = len(named) > 8 or figure["x"] in CATEGORIES
+    beyond = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5)} if crowded else {}
     axes.legend(named.values(), named.keys(), fontsize=5.5, **beyond)
 
 

@@ -15,13 +15,19 @@ enum { most_pvars = 32 };
 
 struct pvars {
   int count;
-  const char* const* name; /* a timer's has _ns in it */
+  const char* const* name;
   MPI_T_pvar_session session;
   MPI_T_pvar_handle handle[most_pvars]; /* MPI_T_PVAR_HANDLE_NULL: not known here */
 };
 
 static inline int is_time(const char* name) {
   return strstr(name, "_ns") != NULL;
+}
+
+/* By weft's names. */
+static inline int class_of(const char* name) {
+  if (is_time(name)) return MPI_T_PVAR_CLASS_TIMER;
+  return strstr(name, "bytes") != NULL ? MPI_T_PVAR_CLASS_AGGREGATE : MPI_T_PVAR_CLASS_COUNTER;
 }
 
 static inline struct pvars open_pvars(const char* const* names, int count) {
@@ -31,8 +37,7 @@ static inline struct pvars open_pvars(const char* const* names, int count) {
   if (MPI_T_init_thread(MPI_THREAD_MULTIPLE, &provided) != MPI_SUCCESS) return p;
   MPI_T_pvar_session_create(&p.session);
   for (int i = 0; i < count; ++i) {
-    const int class = is_time(names[i]) ? MPI_T_PVAR_CLASS_TIMER : MPI_T_PVAR_CLASS_COUNTER;
-    if (MPI_T_pvar_get_index(names[i], class, &index) != MPI_SUCCESS) continue;
+    if (MPI_T_pvar_get_index(names[i], class_of(names[i]), &index) != MPI_SUCCESS) continue;
     MPI_T_pvar_handle_alloc(p.session, index, NULL, &p.handle[i], &elements);
     MPI_T_pvar_start(p.session, p.handle[i]);
   }

@@ -15,6 +15,7 @@ from pathlib import Path
 import arguments
 import figures
 import idle_figures
+import idle_jobs
 import libraries
 import measure
 import regret
@@ -120,6 +121,7 @@ def run(args):
     args.about = describe(args, libs)
     out, work = make_folders(args)
     if args.what == "idle":
+        arguments.check_rows(args, dict.fromkeys(idle_jobs.PARTS, 0))
         return results.save(idle_figures.measure_curves(args, libs, work), out, args.name)
     programs = libraries.build(libs, HERE / PROGRAMS[args.what], work)
     arguments.check_rows(args, measure.known_rows(libs[0], programs[libs[0].name]))

@@ -30,8 +30,8 @@ static const struct faces {
   const char* name;
   int first, end;
 } faces[] = {{"yz", 0, 1}, {"xz", 1, 2}, {"xy", 2, 3}, {"all", 0, 3}};
-static const char* const counted[] = {"messages_sent", "copies", "copies_helped", "chunks_offered",
-                                      "chunks_given"};
+static const char* const counted[] = {"messages_sent", "copies",         "bytes_copied",
+                                      "copies_helped", "chunks_offered", "chunks_given"};
 
 static struct {
   int rank, size;

@@ -32,6 +32,7 @@ static struct pvars vars;
 static int rank, size, threads;
 static double *array, *packed;
 static size_t plane_doubles;
+static int looks = 1;  /* not counted: short packs meet cold pages and clocks */
 static long depth = 2; /* X of yz */
 
 struct plane {
@@ -189,7 +190,7 @@ static long wrong(struct plane* p) {
 static void row(struct plane* p, const char* where, long extent, int batches) {
   double us[most_batches], before[most_pvars];
   memset(packed, 0, plane_doubles * 8);
-  us_among_ranks(p, where);
+  for (int i = 0; i < looks; ++i) us_among_ranks(p, where);
   const long errors = rank == 0 ? wrong(p) : 0;
   read_pvars(&vars, before);
   for (int i = 0; i < batches; ++i) us[i] = us_among_ranks(p, where);
@@ -232,6 +233,7 @@ int main(int argc, char** argv) {
   }
   if (batches < 1) batches = 1;
   if (batches > most_batches) batches = most_batches;
+  if (plane_doubles * 8 < 32 << 20) looks = 8;
   threads = size > 1 ? 1 : omp_get_max_threads();
   omp_set_max_active_levels(2);
   if (size == 1) {

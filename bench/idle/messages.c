@@ -11,7 +11,8 @@
 #include "../messages.h"
 #include "../pvars.h"
 
-static const char* const counted[] = {"copies", "copies_helped", "chunks_offered", "chunks_given"};
+static const char* const counted[] = {"copies", "bytes_copied", "copies_helped", "chunks_offered",
+                                      "chunks_given"};
 static struct {
   struct pvars vars;
   double before[most_pvars], messages;

@@ -37,6 +37,7 @@ class Arguments(unittest.TestCase):
                 (["--max-bytes", "0"], "from 8"), (["--max-bytes", "1k"], "from 8"), (["--timeout-s", "-1"], "--timeout-s"),
                 (["mesages"], "invalid choice"), (["--nonsense"], "--nonsense"), (["--row", "lat"], "--row"),
                 (["--figures"], "weft bench collectives"), (["collectives", "--figures", "--rows", "bcast"], "leave --regret and --rows out"),
+                (["idle", "--ranks", "4"], "leave --ranks out"),
                 (["datatypes", "--untouched"], "--untouched goes with messages"), (["collectives", "--figures", "--regret"], "leave --regret and --rows out")):
             with self.subTest(words=words):
                 self.refused(text, parse, *words)
@@ -58,6 +59,9 @@ class Arguments(unittest.TestCase):
         for words in ([], ["--rows", "lat"], ["--rows", "startup,barrier", "--ranks", "5"]):
             arguments.check_rows(parse(*words), ROWS)
         self.refused("no row `startup`", arguments.check_rows, parse("datatypes", "--rows", "startup"), ROWS)
+
+    def test_rounds(self):
+        self.assertEqual([parse(*words).rounds for words in ([], ["idle"], ["idle", "--quick"], ["--quick"], ["threads"])], [11, 3, 2, 3, 3])
 
     def test_libraries(self):
         known = ["weft-process", "weft-thread", "mpich"]

@@ -53,8 +53,10 @@ class Plots(unittest.TestCase):
         curves = [{"kind": "measured", "label": "tree", "points": [[8, 1, 2, 3], [64, 2, 3, 4]]},
                   {"kind": "modelled", "label": "tree", "points": [[8, 1], [64, 2]]}]
         ways = [{"kind": "counted", "label": "2 x 6", "points": [["tree", 1], ["tiles", 6]]}]
+        shapes = [{"kind": "measured", "label": "mpich", "points": [["cube", 1, 2, 3], ["large_x", 2, 3, 4]]}]
         figures = [{"number": "14", "title": "t", "x": x, "curves": own, "notes": []}
-                   for x, own in (("bytes", curves), ("ranks", curves), ("threads", curves), ("way", ways))]
+                   for x, own in (("bytes", curves), ("ranks", curves), ("threads", curves), ("way", ways), ("shape", shapes))]
+        figures.append({**figures[0], "y": "copies"})
         self.draw("plot_figures.py", results.collect(made_up.about("figures"), made_up.samples({"weft tree": 1}), {},
                                                      {"figures": figures, "rounds": 3, "paper": "p"}))
 

@@ -339,6 +339,21 @@ class Weft(unittest.TestCase):
                 self.assertIn(again.stdout[:again.stdout.index("plot")], done.stdout)
                 self.assertRegex(again.stdout, rf"(?m)^{row} +2( +-)+$")  # no peer, near or far
 
+    def test_bench_idle_runs(self):
+        """One short round without peers: each figure has its curves."""
+        with tempfile.TemporaryDirectory() as folder:
+            done = weft("bench", "idle", "--quick", "--only", "weft-process,weft-thread", "--peers", folder, "--rounds", "1",
+                        "--batches", "1", "--out", folder)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            [path] = Path(folder).glob("*-idle.json")
+            figures = json.loads(path.read_text())["more"]["figures"]
+            self.assertLessEqual({"7a", "7b", "8", "9", "10"}, {figure["number"] for figure in figures}, done.stdout)
+            self.assertTrue(all(figure["curves"] for figure in figures))
+            self.assertNotIn("failed", done.stdout)
+            again = weft("bench", "--from", str(path))
+            self.assertEqual(again.returncode, 0, again.stderr)
+            self.assertIn("figure 8: halo exchange", again.stdout)
+
     def test_bench_passes_its_words_on(self):
         done = weft("bench", "--help")
         self.assertEqual(done.returncode, 0, done.stderr)
