@@ -5,6 +5,9 @@
 #ifndef WEFT_BENCH_DISTANCE_H
 #define WEFT_BENCH_DISTANCE_H
 
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* sched_setaffinity */
+#endif
 #include <fcntl.h>
 #include <mpi.h>
 #include <sched.h>
@@ -61,6 +64,23 @@ static inline cpu_set_t pin_to_end(int last) {
   return mask;
 }
 
+/* By two threads or ranks, each with `turns` of its own; ns of one way, the shortest time. */
+static inline double hand_line_over(long* line, long* turns, int second) {
+  double best = 0;
+  for (int batch = 0; batch < distance_batches; ++batch) {
+    const double start = MPI_Wtime();
+    for (const long end = *turns + distance_turns; *turns < end; ++*turns) {
+      const long mine = 2 * *turns + second; /* then the line is this one's */
+      for (int looks = 0; __atomic_load_n(line, __ATOMIC_ACQUIRE) != mine; ++looks)
+        if (looks > distance_patience) sched_yield(); /* both may be on one CPU */
+      __atomic_store_n(line, mine + 1, __ATOMIC_RELEASE);
+    }
+    const double ns = (MPI_Wtime() - start) * 1e9 / (2 * distance_turns);
+    if (batch == 0 || ns < best) best = ns;
+  }
+  return best;
+}
+
 /* Called by all ranks; ns of one way of a line, at rank 0. */
 static inline double look_at_distance(struct distance* d) {
   double best = 0;
@@ -71,17 +91,7 @@ static inline double look_at_distance(struct distance* d) {
     const int crowded = d->size > sysconf(_SC_NPROCESSORS_ONLN); /* both could share a CPU */
     cpu_set_t mask;
     if (crowded) mask = pin_to_end(d->rank != 0);
-    for (int batch = 0; batch < distance_batches; ++batch) {
-      const double start = MPI_Wtime();
-      for (const long end = d->turns + distance_turns; d->turns < end; ++d->turns) {
-        const long mine = 2 * d->turns + (d->rank != 0); /* then the line is this rank's */
-        for (int looks = 0; __atomic_load_n(d->line, __ATOMIC_ACQUIRE) != mine; ++looks)
-          if (looks > distance_patience) sched_yield(); /* both may be on one CPU */
-        __atomic_store_n(d->line, mine + 1, __ATOMIC_RELEASE);
-      }
-      const double ns = (MPI_Wtime() - start) * 1e9 / (2 * distance_turns);
-      if (batch == 0 || ns < best) best = ns;
-    }
+    best = hand_line_over(d->line, &d->turns, d->rank != 0);
     if (crowded) sched_setaffinity(0, sizeof mask, &mask);
   }
   MPI_Barrier(MPI_COMM_WORLD);

@@ -41,11 +41,22 @@ def is_peer(series):
     return not series.startswith("weft") and series not in PACKED
 
 
-def packing_figures(state):
+def fullest(found, names):
+    """The state in which most of these rows was measured, and what to call it in a title."""
+    cells = [{key: cell for key, cell in state.cells.items() if key[0] in names} for state in found.states]
+    sizes = [sum(map(len, own.values())) for own in cells]
+    state = found.states[sizes.index(max(sizes))]
+    alike = all(own == cells[0] for own in cells)  # then nobody looked how far apart cores were
+    return state, "" if alike else f", {state.name} cores"
+
+
+def packing_figures(found):
     out, ranks = [], idle_jobs.crowded_ranks()
     for plane, (number, title) in PLANES.items():
         for size in idle_jobs.PLANES:
-            figure = figures.Figure(number, f"{title}, {size}", x="extent")
+            places = [where for _, where in (PACKED | PACKED_AMONG).values()]
+            state, where_cores = fullest(found, [f"{plane} {where} {size}" for where in places])
+            figure = figures.Figure(number, f"{title}, {size}{where_cores}", x="extent")
             for label, (series, where) in PACKED.items():
                 figure.add("measured", label, state.curve(series, f"{plane} {where} {size}", 1))
             for peer in filter(is_peer, series_of(state)):
@@ -53,7 +64,8 @@ def packing_figures(state):
             for label, (series, where) in PACKED_AMONG.items():
                 figure.add("measured", label, state.curve(series, f"{plane} {where} {size}", ranks))
             out.append(figure)
-    figure = figures.Figure("beside 7", f"MPI_Reduce_local, {ranks - 1} of {ranks} ranks wait", x="size")
+    state, where_cores = fullest(found, [f"fold barrier {size}" for size in idle_jobs.PLANES])
+    figure = figures.Figure("beside 7", f"MPI_Reduce_local, {ranks - 1} of {ranks} ranks wait{where_cores}", x="size")
     for label, (series, where) in PACKED_AMONG.items():
         figure.add("measured", label, [point for size in idle_jobs.PLANES for point in
                                        at_one(state, series, f"fold {where} {size}", ranks, size)])
@@ -67,12 +79,8 @@ def threads(n):
 def of_two_ranks(number, title, x, rows, found):
     """rows: {x: row}, one point each; or the name of a row whose bytes are x. While the cores were where most of it was
     measured."""
-    names = [rows] if isinstance(rows, str) else list(rows.values())
-    cells = [{key: cell for key, cell in state.cells.items() if key[0] in names} for state in found.states]
-    sizes = [sum(map(len, own.values())) for own in cells]
-    state = found.states[sizes.index(max(sizes))]
-    alike = all(own == cells[0] for own in cells)  # then nobody looked how far apart cores were
-    figure = figures.Figure(number, title + ("" if alike else f", {state.name} cores"), x=x)
+    state, where_cores = fullest(found, [rows] if isinstance(rows, str) else list(rows.values()))
+    figure = figures.Figure(number, title + where_cores, x=x)
     for series in series_of(state):
         points = state.curve(series, rows, 2) if isinstance(rows, str) else \
             [point for name, row in rows.items() for point in at_one(state, series, row, 2, name)]
@@ -128,7 +136,7 @@ def counted_figures(state):
 
 def all_figures(found):
     state = found.fullest()
-    made = packing_figures(state) + two_rank_figures(found) + counted_figures(state)
+    made = packing_figures(found) + two_rank_figures(found) + counted_figures(state)
     return [figure for figure in made if figure.curves]
 
 

@@ -15,11 +15,12 @@
           region    the same loop by all threads, outside: what this memory allows
           recv      the other ranks are in MPI_Recv              barrier   in MPI_Barrier
 
-   Prints one JSON object for each plane, where and extent: us of each of the batches, "counts" of
-   one pack (weft).
+   Prints one JSON object for each plane, where and extent: us of each of the batches, the cores'
+   distance before and after (distance.h), "counts" of one pack (weft).
 
      main [-b batches] [-m bytes of the plane] [-p plane,...] [-w where,...] [-x extent,...]
           [-d doubles in X of yz] */
+#include "../distance.h"
 #include "../pvars.h"
 
 #include <omp.h>
@@ -176,6 +177,24 @@ static double us_among_ranks(struct plane* p, const char* where) {
   return us;
 }
 
+/* ns of a cache line's way between the first and the last thread, or rank. */
+static double look_around(struct distance* distance) {
+  static _Alignas(128) long line;
+  static long turns;
+  double ns = 0;
+  if (size > 1) return look_at_distance(distance);
+  if (threads == 1) return 0;
+  const long before = turns;
+#pragma omp parallel
+  {
+    const int me = omp_get_thread_num();
+    long mine = before;
+    if (me == 0) ns = hand_line_over(&line, &mine, 0);
+    if (me == threads - 1) turns = (hand_line_over(&line, &mine, 1), mine);
+  }
+  return ns;
+}
+
 static long wrong(struct plane* p) {
   long count = 0;
   if (strcmp(p->name, "fold") == 0) return 0;
@@ -187,13 +206,24 @@ static long wrong(struct plane* p) {
   return count;
 }
 
-static void row(struct plane* p, const char* where, long extent, int batches) {
-  double us[most_batches], before[most_pvars];
+static void print_list(const char* name, const double* values, int count) {
+  printf(", \"%s\": [", name);
+  for (int i = 0; i < count; ++i) printf("%s%.5g", i ? ", " : "", values[i]);
+  printf("]");
+}
+
+static void row(struct plane* p, const char* where, long extent, int batches,
+                struct distance* distance) {
+  double us[most_batches], line_ns[most_batches + 1], before[most_pvars];
   memset(packed, 0, plane_doubles * 8);
   for (int i = 0; i < looks; ++i) us_among_ranks(p, where);
   const long errors = rank == 0 ? wrong(p) : 0;
   read_pvars(&vars, before);
-  for (int i = 0; i < batches; ++i) us[i] = us_among_ranks(p, where);
+  line_ns[0] = look_around(distance);
+  for (int i = 0; i < batches; ++i) {
+    us[i] = us_among_ranks(p, where);
+    line_ns[i + 1] = look_around(distance);
+  }
   const double packs = (double)batches * (strcmp(where, "critical") == 0 ? threads : 1);
   if (rank != 0) {
     print_pvars(&vars, before, packs);
@@ -201,11 +231,10 @@ static void row(struct plane* p, const char* where, long extent, int batches) {
   }
   printf(
       "{\"row\": \"%s %s\", \"ranks\": %d, \"threads\": %d, \"bytes\": %zu, \"extent\": %ld, "
-      "\"errors\": %ld, "
-      "\"us\": [",
+      "\"errors\": %ld",
       p->name, where, size, threads, plane_doubles * 8, extent, errors);
-  for (int i = 0; i < batches; ++i) printf("%s%.5g", i ? ", " : "", us[i]);
-  printf("]");
+  print_list("us", us, batches);
+  print_list("line_ns", line_ns, batches + 1);
   print_pvars(&vars, before, packs);
   printf("}\n");
   fflush(stdout);
@@ -249,6 +278,7 @@ int main(int argc, char** argv) {
   } else {
     plane_doubles = 0;
   }
+  struct distance distance = open_distance(rank, size);
   vars = open_pvars(counted, sizeof counted / sizeof *counted);
   char* rest = extents;
   for (char* word; (word = strtok_r(rest, ",", &rest)) != NULL;)
@@ -260,9 +290,10 @@ int main(int argc, char** argv) {
       const char* const* where = size > 1 ? among : alone;
       const size_t count = size > 1 ? 2 : 9;
       for (size_t i = 0; i < count; ++i)
-        if (listed(where[i], only_where)) row(&p, where[i], extent, batches);
+        if (listed(where[i], only_where)) row(&p, where[i], extent, batches, &distance);
       if (rank == 0) MPI_Type_free(&p.type);
     }
+  close_distance(&distance);
   MPI_T_finalize();
   MPI_Finalize();
   return 0;
