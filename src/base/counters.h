@@ -57,7 +57,10 @@ namespace weft {
   X(call_ns, "ns", "time in MPI calls that communicate, of all threads [with WEFT_STATS=1]")   \
   X(coll_copies, "copies", "copies this rank made in collectives through boards")              \
   X(coll_steps, "reads", "reads of another rank's data in collectives through boards")         \
-  X(coll_phases, "phases", "phases this rank has announced in collectives through boards")
+  X(coll_phases, "phases", "phases this rank has announced in collectives through boards")     \
+  X(coll_explored, "calls", "collectives that were timed to find the fastest way")             \
+  X(coll_verdicts, "times", "ranks compared the times of ways of a collective and size")       \
+  X(coll_changes, "times", "of these, another way was faster and is taken from then on")
 
 // Counters per level of the node: [0] the whole machine, [1] the next level inside, ... as
 // topo/hierarchy.h numbers them. What a rank reads of another's data counts at the innermost level

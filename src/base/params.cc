@@ -33,6 +33,10 @@ constexpr ParamDef table[] = {
     {P::coll_reproducible, "coll.reproducible", ParamType::boolean, "0", "", 0, 1,
      "fold every reduction in the order of ranks, so that its bits depend on neither the way it "
      "goes, nor where ranks run, nor whether they are processes or threads"},
+    {P::coll_explore, "coll.explore", ParamType::integer, "50", "%", 0, 1000000,
+     "collectives that only move data, longer than a slot, try the ways that cost by the model at "
+     "most so much more than the one it takes, and keep the fastest; 0: none (weft docs "
+     "collectives)"},
     {P::coll_allgather, "coll.allgather", ParamType::integer, "auto", "", 0, 6,
      "the way of every allgather that can go it", "auto,slots,direct,strips,bruck,ring,exchange"},
     {P::coll_allreduce, "coll.allreduce", ParamType::integer, "auto", "", 0, 15,

@@ -17,7 +17,8 @@ enum class P : int {
   coll_shared_max,
   coll_explain,
   coll_reproducible,  // from here to coll_scatter also hints of communicators
-  coll_allgather,     // to coll_scatter: one per collective, by name
+  coll_explore,
+  coll_allgather,  // to coll_scatter: one per collective, by name
   coll_allreduce,
   coll_alltoall,
   coll_barrier,

@@ -29,9 +29,10 @@ void take_hints(Comm& comm) {
   };
   Settings& s = comm.coll->settings;
   if (Choices* known = comm.coll->choices.get()) *known = {.machine = known->machine};
-  if (comm.coll->shared != nullptr) comm.coll->shared->forget_places();
+  if (comm.coll->shared != nullptr) comm.coll->shared->forget_ways();
   s.compare = params.integer(P::abi_check) == 2;
   s.reproducible = value(P::coll_reproducible) != 0;
+  s.explore = static_cast<double>(value(P::coll_explore)) / 100;
   s.explain = s.ways_matter = params.boolean(P::coll_explain);
   for (int i = 0; i < Settings::collectives; ++i) {
     s.ways[i] =
@@ -92,6 +93,17 @@ void tell_once(Comm& comm, Call call, std::int64_t bytes, const Way& way) {
   std::fprintf(stderr, "weft: %s: %s of %lld bytes between %d ranks goes by %s (%s=%s)\n",
                comm.name.c_str(), def.name + sizeof "coll", static_cast<long long>(bytes),
                comm.size(), way.name, param_env_name(def).c_str(), way.name);
+}
+
+void tell_change(const Comm& comm, Call call, std::int64_t bytes, const Way& before,
+                 double before_ns, const Way& now, double now_ns) {
+  if (comm.rank != 0) return;
+  std::fprintf(stderr,
+               "weft: %s: %s of %lld bytes between %d ranks takes %.2f us by %s, %.2f us by %s, "
+               "which it goes by from now on (WEFT_COLL_EXPLORE=0: as the model says)\n",
+               comm.name.c_str(), way_parameter(call).name + sizeof "coll",
+               static_cast<long long>(bytes), comm.size(), before_ns / 1e3, before.name,
+               now_ns / 1e3, now.name);
 }
 
 static void attach_shared(Comm& comm) {

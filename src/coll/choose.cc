@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "coll/choose.h"
 
+#include <algorithm>
+
 #include "coll/node/board.h"
 #include "coll/walk.h"
 
@@ -68,11 +70,8 @@ const Way& cheapest_shared(const Machine& x, Case c) {
   Prices prices(x, c);
   const Way* const board = prices.cheapest(
       [&](const Way& way) { return way.place == Place::board && is_legal(way, c); });
-  // Direct, two ranks gather 1 MiB in 0.84 of the time near, but in 1.7 far, and nobody may have
-  // told weft which they are (bench collectives, 2-core EPYC, 2026-11-23).
-  const bool is_risky = c.call == Call::gather && x.ranks() == 2;
   const Way* best = prices.cheapest([&](const Way& way) {
-    return way.place == Place::block || (way.place == Place::direct && c.reach && !is_risky);
+    return way.place == Place::block || (way.place == Place::direct && c.reach);
   });
   const Way& slots = *way_at(c.call, Place::slots);
   if (fits && prices.of(*best) >= less_than_slots * prices.of(slots)) best = &slots;
@@ -128,6 +127,29 @@ bool is_legal(const Way& way, const Case& c) {
   return (c.uniform || !way.uniform_only) && (c.commutative || !way.commutative_only) &&
          (way.in_rank_order || !c.reproducible) &&
          (way.place != Place::board || (c.boards && c.plain));
+}
+
+std::vector<const Way*> close_ways(Choices& choices, Case c, double most) {
+  const Machine& x = choices.machine;
+  std::vector<const Way*> close{&choose(choices, c)};
+  if (close[0]->place == Place::slots) return close;
+  c.bytes = size_class(c.bytes);
+  c.boards = x.ranks() <= board_ranks_max;
+  // A walk of messages between many takes milliseconds.
+  const bool messages = x.ranks() <= walked_one_by_one;
+  Prices prices(x, c);
+  const double limit = most * prices.of(*close[0]);
+  for (const Way& way : ways_of(c.call)) {
+    const bool has_place = (way.place == Place::direct && c.reach) || way.place == Place::block ||
+                           way.place == Place::board || (way.place == Place::messages && messages);
+    if (has_place && !way.only_if_asked && is_legal(way, c) && &way != close[0] &&
+        prices.of(way) <= limit)
+      close.push_back(&way);
+  }
+  std::stable_sort(close.begin() + 1, close.end(),
+                   [&](const Way* a, const Way* b) { return prices.of(*a) < prices.of(*b); });
+  close.resize(std::min<std::size_t>(close.size(), tried_max));
+  return close;
 }
 
 const Way& choose(Choices& choices, const Case& c) {

@@ -11,6 +11,7 @@
 
 #include <bit>
 #include <cstdint>
+#include <vector>
 
 #include "coll/shared/block.h"
 #include "coll/ways.h"
@@ -43,6 +44,11 @@ struct Choices {
 
 /// The way of a call. For less than two ranks: a schedule that does nothing between them.
 const Way& choose(Choices& choices, const Case& c);
+
+/// Of a blocking call that only moves data: the way that choose() takes, and the cheapest others
+/// that cost at most `most` times as much; at most tried_max. What goes by slots is so short that
+/// only these are in it.
+std::vector<const Way*> close_ways(Choices& choices, Case c, double most);
 
 /// Where a size is in a table of powers of two; at least `sizes`: nowhere.
 constexpr int column_of(std::int64_t bytes) {

@@ -29,14 +29,18 @@ Err gather_blocks(Call call, const ConstBuffer& send, const Blocks& recv, int ro
   const bool is_root = comm.rank == root;
   const std::int64_t bytes =
       uniform && !comm.is_inter() ? (is_root ? recv[root] : send).bytes() : 0;
-  if (Shared* shared = uniform ? shared_for(call, comm, how) : nullptr)
-    return shared->gather(send, recv, root, bytes);
+  Shared::Going going;
+  if (Shared* shared = uniform ? shared_for(call, comm, how) : nullptr) {
+    WEFT_TRY(shared->go(going, Call::gather, bytes));
+    if (going.place < Place::board) return shared->gather(send, recv, root, bytes, going.place);
+  }
   const Signature mine{call, how.what, root, uniform ? bytes : Signature::any_size};
   if (comm.is_inter())
     return run_emitted(comm, how, mine,
                        [&](Schedule& s) { gather_inter(s, send, recv, root, remote_size(comm)); });
   return run_schedule({.call = call, .root = root, .send = send, .to = &recv},
-                      {.call = call, .bytes = bytes, .uniform = uniform}, comm, how, mine);
+                      {.call = call, .bytes = bytes, .uniform = uniform}, comm, how, mine,
+                      going.way);
 }
 
 Err scatter_blocks(Call call, const Blocks& send, const Buffer& recv, int root, Comm& comm,
@@ -46,14 +50,18 @@ Err scatter_blocks(Call call, const Blocks& send, const Buffer& recv, int root, 
   const bool is_root = comm.rank == root;
   const std::int64_t bytes =
       uniform && !comm.is_inter() ? (is_root ? send[root] : recv).bytes() : 0;
-  if (Shared* shared = uniform ? shared_for(call, comm, how) : nullptr)
-    return shared->scatter(send, recv, root, bytes);
+  Shared::Going going;
+  if (Shared* shared = uniform ? shared_for(call, comm, how) : nullptr) {
+    WEFT_TRY(shared->go(going, Call::scatter, bytes));
+    if (going.place < Place::board) return shared->scatter(send, recv, root, bytes, going.place);
+  }
   const Signature mine{call, how.what, root, uniform ? bytes : Signature::any_size};
   if (comm.is_inter())
     return run_emitted(comm, how, mine,
                        [&](Schedule& s) { scatter_inter(s, send, recv, root, remote_size(comm)); });
   return run_schedule({.call = call, .root = root, .buffer = recv, .from = &send},
-                      {.call = call, .bytes = bytes, .uniform = uniform}, comm, how, mine);
+                      {.call = call, .bytes = bytes, .uniform = uniform}, comm, how, mine,
+                      going.way);
 }
 
 Err allgather_blocks(Call call, const ConstBuffer& send, const Blocks& recv, Comm& comm,
@@ -61,8 +69,11 @@ Err allgather_blocks(Call call, const ConstBuffer& send, const Blocks& recv, Com
   if (is_alone(comm, how)) return copy_alone(send, recv[0]);
   const bool uniform = recv.is_uniform();
   const std::int64_t bytes = uniform ? recv[0].bytes() : 0;
-  if (Shared* shared = uniform ? shared_for(call, comm, how) : nullptr)
-    return shared->allgather(send, recv, bytes);
+  Shared::Going going;
+  if (Shared* shared = uniform ? shared_for(call, comm, how) : nullptr) {
+    WEFT_TRY(shared->go(going, Call::allgather, bytes));
+    if (going.place < Place::board) return shared->allgather(send, recv, bytes, going.place);
+  }
   Signature mine{call, how.what};
   if (uniform) mine.bytes = bytes;
   if (uniform && !is_in_place(send.data)) mine.sent = send.bytes();
@@ -71,15 +82,19 @@ Err allgather_blocks(Call call, const ConstBuffer& send, const Blocks& recv, Com
       allgather_inter(s, send, recv, position(comm), remote_size(comm));
     });
   return run_schedule({.call = call, .send = send, .to = &recv},
-                      {.call = call, .bytes = bytes, .uniform = uniform}, comm, how, mine);
+                      {.call = call, .bytes = bytes, .uniform = uniform}, comm, how, mine,
+                      going.way);
 }
 
 Err alltoall_blocks(Call call, const Blocks& send, const Blocks& recv, Comm& comm, const How& how) {
   if (is_alone(comm, how)) return send.in_place() ? ok : copy_alone(send[0], recv[0]);
   const bool uniform = recv.is_uniform();
   const std::int64_t bytes = uniform ? recv[0].bytes() : 0;
-  if (Shared* shared = uniform ? shared_for(call, comm, how) : nullptr)
-    return shared->alltoall(send, recv, bytes);
+  Shared::Going going;
+  if (Shared* shared = uniform ? shared_for(call, comm, how) : nullptr) {
+    WEFT_TRY(shared->go(going, Call::alltoall, bytes, !send.in_place()));
+    if (going.place < Place::board) return shared->alltoall(send, recv, bytes, going.place);
+  }
   Signature mine{call, how.what};
   if (uniform) mine.bytes = bytes;
   if (uniform && !send.in_place()) mine.sent = send[0].bytes();
@@ -88,7 +103,8 @@ Err alltoall_blocks(Call call, const Blocks& send, const Blocks& recv, Comm& com
       alltoall_inter(s, send, recv, position(comm), remote_size(comm));
     });
   return run_schedule({.call = call, .from = &send, .to = &recv},
-                      {.call = call, .bytes = bytes, .uniform = uniform}, comm, how, mine);
+                      {.call = call, .bytes = bytes, .uniform = uniform}, comm, how, mine,
+                      going.way);
 }
 
 }  // namespace
@@ -105,8 +121,11 @@ Err barrier(Comm& comm, How how) {
 
 Err bcast(const Buffer& buffer, int root, Comm& comm, How how) {
   if (is_alone(comm, how)) return ok;
-  if (Shared* shared = shared_for(Call::bcast, comm, how))
-    if (!shared->leaves_for_board(Call::bcast, buffer.bytes())) return shared->bcast(buffer, root);
+  Shared::Going going;
+  if (Shared* shared = shared_for(Call::bcast, comm, how)) {
+    WEFT_TRY(shared->go(going, Call::bcast, buffer.bytes()));
+    if (going.place < Place::board) return shared->bcast(buffer, root, going.place);
+  }
   // Beside the root of an intercommunicator there may be no type.
   const std::int64_t bytes = comm.is_inter() ? 0 : buffer.bytes();
   const Signature mine{Call::bcast, how.what, root, bytes};
@@ -114,7 +133,7 @@ Err bcast(const Buffer& buffer, int root, Comm& comm, How how) {
     return run_emitted(comm, how, mine,
                        [&](Schedule& s) { bcast_inter(s, buffer, root, remote_size(comm)); });
   return run_schedule({.call = Call::bcast, .root = root, .buffer = buffer},
-                      {.call = Call::bcast, .bytes = bytes}, comm, how, mine);
+                      {.call = Call::bcast, .bytes = bytes}, comm, how, mine, going.way);
 }
 
 Err gather(const ConstBuffer& send, const Buffer& recv, int root, Comm& comm, How how) {

@@ -184,17 +184,19 @@ std::optional<Site> take_board(Schedule& s, const Operation& o, const Case& c, C
 
 }  // namespace
 
-Err run_schedule(const Operation& o, Case c, Comm& comm, const How& how, const Signature& mine) {
+Err run_schedule(const Operation& o, Case c, Comm& comm, const How& how, const Signature& mine,
+                 const Way* tried) {
   const Boards* boards = comm.size() < 2 ? nullptr : node_state(comm).boards;
   c.boards = boards != nullptr;
   c.reach = c.boards && boards->direct();
   c.reproducible = o.operands != nullptr && comm.coll->settings.reproducible;
   c.asked = asked_way(comm, o.call);
-  const Way* way = &choose(choices_of(comm), c);
+  const bool is_tried = tried != nullptr && (c.boards || tried->place != Place::board);
+  const Way* way = is_tried ? tried : &choose(choices_of(comm), c);
   Schedule& s = take_schedule(comm, mine);
   if (way->place == Place::board) {
     if (const auto site = take_board(s, o, c, comm, how)) {
-      tell_way(comm, o.call, c.bytes, *way);
+      if (!is_tried) tell_way(comm, o.call, c.bytes, *way);
       way->at_board(s, o, *site);
       return launch(s, comm, how);
     }
@@ -202,7 +204,7 @@ Err run_schedule(const Operation& o, Case c, Comm& comm, const How& how, const S
     Choices without{.machine = choices_of(comm).machine};
     way = &choose(without, c);
   }
-  tell_way(comm, o.call, c.bytes, *way);
+  if (!is_tried) tell_way(comm, o.call, c.bytes, *way);
   way->by_messages(s, o, position(comm));
   return launch(s, comm, how);
 }

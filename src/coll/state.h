@@ -25,6 +25,7 @@ struct Settings {
   bool compare = false;  // abi.check=full
   bool explain = false;
   bool reproducible = false;
+  double explore = 0;                   // how much dearer a way may be to be tried; 0: none is
   bool ways_matter = false;             // if `explain` or one of these is set
   std::uint8_t ways[collectives] = {};  // coll.allgather to coll.scatter
 };
@@ -57,11 +58,17 @@ inline void tell_way(Comm& comm, Call call, std::int64_t bytes, const Way& way) 
   if (comm.coll->settings.explain) [[unlikely]]
     tell_once(comm, call, bytes, way);
 }
+/// Say that times have decided for another way, if that is wanted. The times are those of such a
+/// call.
+[[gnu::cold]] void tell_change(const Comm& comm, Call call, std::int64_t bytes, const Way& before,
+                               double before_ns, const Way& now, double now_ns);
 /// Levels and boards of the communicator, made when first wanted.
 NodeState& node_state(Comm& comm);
 
-/// Emit a schedule at a board, or for messages, and run it as `how` says.
-Err run_schedule(const Operation& o, Case c, Comm& comm, const How& how, const Signature& mine);
+/// Emit a schedule at a board, or for messages, and run it as `how` says. `tried`: the way of a
+/// call that is timed; else choose() says which.
+Err run_schedule(const Operation& o, Case c, Comm& comm, const How& how, const Signature& mine,
+                 const Way* tried = nullptr);
 
 /// Is this a blocking call with nobody to meet?
 inline bool is_alone(const Comm& comm, const How& how) {

@@ -50,12 +50,12 @@ Err Shared::allreduce(const Operands& x) {
   return agreed();
 }
 
-Err Shared::allgather(const ConstBuffer& send, const Blocks& recv, std::int64_t bytes) {
+Err Shared::allgather(const ConstBuffer& send, const Blocks& recv, std::int64_t bytes, Place to) {
   if (bytes == 0) return ok;
   const bool in_place = is_in_place(send.data);
   note(Call::allgather, bytes, in_place ? bytes : send.bytes());
   count_by_turns(bytes);
-  if (const Place to = place_of(Call::allgather, bytes); to != Place::slots) {
+  if (to != Place::slots) {
     to == Place::direct ? allgather_direct(send, recv) : allgather_strips(send, recv, bytes);
     return agreed();
   }
@@ -71,13 +71,13 @@ Err Shared::allgather(const ConstBuffer& send, const Blocks& recv, std::int64_t 
   return agreed();
 }
 
-Err Shared::alltoall(const Blocks& send, const Blocks& recv, std::int64_t bytes) {
+Err Shared::alltoall(const Blocks& send, const Blocks& recv, std::int64_t bytes, Place to) {
   if (bytes == 0) return ok;
   const Blocks& from = send.in_place() ? recv : send;
   note(Call::alltoall, bytes, from[0].bytes());
   const std::int64_t total = size_ * bytes;
   count_by_turns(total);
-  if (const Place to = place_of(Call::alltoall, bytes, !send.in_place()); to != Place::slots) {
+  if (to != Place::slots) {
     to == Place::direct ? alltoall_direct(send, recv) : alltoall_strips(from, recv, bytes);
     return agreed();
   }
@@ -94,12 +94,12 @@ Err Shared::alltoall(const Blocks& send, const Blocks& recv, std::int64_t bytes)
   return agreed();
 }
 
-Err Shared::bcast(const Buffer& buffer, int root) {
+Err Shared::bcast(const Buffer& buffer, int root, Place to) {
   const std::int64_t bytes = buffer.bytes();
   note(Call::bcast, bytes);
   if (rank_ == root) {
     count_from(root, bytes);
-    if (const Place to = place_of(Call::bcast, bytes); to != Place::slots) {
+    if (to != Place::slots) {
       to == Place::direct ? bcast_direct(buffer, root) : bcast_pieces(buffer, root);
       return agreed();
     }
@@ -110,14 +110,16 @@ Err Shared::bcast(const Buffer& buffer, int root) {
     finish();
     return ok;
   }
-  // The root decides which way it goes, whatever this rank expects.
   begin();
   count_from(root, bytes);
   await(root, bytes);
   if (parted_) return agreed();
   const auto sent = static_cast<std::int64_t>(seat(root).what >> 8);
   count_from(root, sent);
-  if (const Place to = place_of(Call::bcast, sent); to != Place::slots) {
+  // The root decides which way it goes, whatever this rank expects.
+  if (sent != bytes) [[unlikely]]
+    to = place_of(Call::bcast, sent);
+  if (to != Place::slots) {
     to == Place::direct ? bcast_direct(buffer, root) : bcast_pieces(buffer, root);
   } else {
     datatype::unpack(buffer, 0, slot(root, sent), std::min(bytes, sent));
@@ -205,11 +207,12 @@ Err Shared::reduce_scatter(Call call, const Operands& x, const Parts& parts, std
   return agreed();
 }
 
-Err Shared::gather(const ConstBuffer& send, const Blocks& recv, int root, std::int64_t bytes) {
+Err Shared::gather(const ConstBuffer& send, const Blocks& recv, int root, std::int64_t bytes,
+                   Place to) {
   if (bytes == 0) return ok;
   note(Call::gather, bytes);
   count_from(root + 1, bytes);
-  if (const Place to = place_of(Call::gather, bytes); to != Place::slots) {
+  if (to != Place::slots) {
     to == Place::direct ? gather_direct(send, recv, root) : gather_pieces(send, recv, root, bytes);
     return agreed_with_writers();
   }
@@ -228,12 +231,13 @@ Err Shared::gather(const ConstBuffer& send, const Blocks& recv, int root, std::i
   return agreed_with_writers();
 }
 
-Err Shared::scatter(const Blocks& send, const Buffer& recv, int root, std::int64_t bytes) {
+Err Shared::scatter(const Blocks& send, const Buffer& recv, int root, std::int64_t bytes,
+                    Place to) {
   if (bytes == 0) return ok;
   note(Call::scatter, bytes);
   const std::int64_t total = size_ * bytes;
   count_from(root + 1, total);
-  if (const Place to = place_of(Call::scatter, bytes); to != Place::slots) {
+  if (to != Place::slots) {
     to == Place::direct ? scatter_direct(send, recv, root) : scatter_pieces(send, recv, root);
     return agreed_with_writers();
   }

@@ -94,6 +94,7 @@ bool Shared::has_parted(const Missing& missing, Done&& done) {
     const std::uint64_t said = awaits_finish ? expected_ : said_by(rank);
     // What it has done before it left, is there now: look for that once more.
     if ((!left && !ended && said == expected_) || done()) continue;
+    if (awaits_finish && !ended && !missing.lacks(&missing, rank)) continue;
     parted_ = true;
     other_rank_ = rank;
     if (left) {
@@ -261,16 +262,86 @@ void Shared::come() {
   await_all();
 }
 
+Case Shared::case_of(Call call, std::int64_t bytes, bool reach) const {
+  return {.call = call,
+          .bytes = bytes,
+          .reproducible = comm_.coll->settings.reproducible,
+          .slot_bytes = slot_bytes_,
+          .reach = reach && direct_,
+          .asked = asked_way(comm_, call)};
+}
+
 Place Shared::find_place(Call call, std::int64_t bytes, bool reach) {
-  const Way& way = choose(choices_, {.call = call,
-                                     .bytes = bytes,
-                                     .reproducible = comm_.coll->settings.reproducible,
-                                     .slot_bytes = slot_bytes_,
-                                     .reach = reach && direct_,
-                                     .asked = asked_way(comm_, call)});
+  const Way& way = choose(choices_, case_of(call, bytes, reach));
   // Who emits a schedule says which.
   if (way.place != Place::board) tell_way(comm_, call, bytes, way);
   return way.place;
+}
+
+Trial* Shared::trial_of(Call call, std::int64_t bytes, bool reach) {
+  const int column = column_of(bytes);
+  if (column >= Choices::sizes) return nullptr;
+  std::uint16_t& at = trial_at_[reach][family(call)][column];
+  if (at == 0) {
+    const Case c = case_of(call, bytes, reach);
+    std::vector<const Way*> ways;
+    if (c.asked == nullptr) ways = close_ways(choices_, c, 1 + comm_.coll->settings.explore);
+    at = 1;
+    if (ways.size() > 1) {
+      trials_.emplace_back(ways);
+      at = static_cast<std::uint16_t>(1 + trials_.size());
+    }
+  }
+  return at == 1 ? nullptr : &trials_[at - 2U];
+}
+
+Err Shared::try_ways(Going& out, Call call, std::int64_t bytes, bool reach) {
+  Trial* const trial = trial_of(call, bytes, reach);
+  if (trial == nullptr) return ok;
+  if (!trial->next()) WEFT_TRY(decide(*trial, call, bytes));
+  out.way = &trial->way();
+  out.place = out.way->place;
+  if (!trial->looks()) return ok;
+  ++engine_.counters->coll_explored;
+  out.timed = trial;
+  out.bytes = bytes;
+  out.since = now_ns();
+  return ok;
+}
+
+/// A way takes as long as its slowest rank.
+Err Shared::decide(Trial& trial, Call call, std::int64_t bytes) {
+  double slowest[tried_max];
+  const std::span<double> times(slowest, trial.times().size());
+  std::copy(trial.times().begin(), trial.times().end(), slowest);
+  static_assert(sizeof slowest <= inline_max);
+  const auto room = static_cast<std::int64_t>(times.size_bytes());
+  note(call, bytes);  // for the others, and for who asks why nobody moves
+  count_by_turns(room);
+  reserve(room);
+  std::memcpy(slot(rank_, room), slowest, times.size_bytes());
+  come();
+  for (int i = 0; i < size_; ++i) {
+    if (i == rank_) continue;
+    double theirs[tried_max];
+    std::memcpy(theirs, await(i, room), times.size_bytes());
+    for (std::size_t w = 0; w < times.size(); ++w) times[w] = std::max(times[w], theirs[w]);
+  }
+  met();
+  WEFT_TRY(agreed());
+  const auto time_of = [&](const Way& way) {
+    const auto at = std::find(trial.ways().begin(), trial.ways().end(), &way);
+    return static_cast<double>(bytes) * times[static_cast<std::size_t>(at - trial.ways().begin())];
+  };
+  const Way& before = trial.taken();
+  const bool changed = trial.decide(times);
+  const Way& now = trial.taken();
+  ++engine_.counters->coll_verdicts;
+  if (!changed) return ok;
+  ++engine_.counters->coll_changes;
+  if (comm_.coll->settings.explain) [[unlikely]]
+    tell_change(comm_, call, bytes, before, time_of(before), now, time_of(now));
+  return ok;
 }
 
 memory::BlockName Shared::block_name(const Comm& comm) {

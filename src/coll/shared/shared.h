@@ -26,10 +26,13 @@
 #pragma once
 
 #include <cstring>
+#include <deque>
 #include <optional>
 #include <vector>
 
+#include "base/clock.h"
 #include "coll/blocks.h"
+#include "coll/explore.h"
 #include "coll/node/board.h"
 #include "coll/shared/block.h"
 #include "coll/shared/tile.h"
@@ -65,25 +68,52 @@ class Shared {
   }
 
   /// The communicator's settings have changed.
-  void forget_places() {
+  void forget_ways() {
     for (auto& calls : places_)
       for (auto& sizes : calls) std::fill(std::begin(sizes), std::end(sizes), std::nullopt);
+    std::memset(trial_at_, 0, sizeof trial_at_);
+    trials_.clear();
+  }
+
+  /// The way of a blocking call that only moves data, and of one that is timed (explore.h), until
+  /// its end.
+  struct Going {
+    Place place = Place::slots;
+    const Way* way = nullptr;  // if several are tried
+    Trial* timed = nullptr;
+    std::int64_t bytes = 0, since = 0;  // since: ns
+
+    Going() = default;
+    Going(const Going&) = delete;
+    ~Going() {
+      if (timed != nullptr) [[unlikely]]
+        timed->took(static_cast<double>(now_ns() - since) / static_cast<double>(bytes));
+    }
+  };
+  /// The next call's. `reach`: may it go direct? An error if ranks that compare their times find
+  /// that they do not do the same.
+  Err go(Going& out, Call call, std::int64_t bytes, bool reach = true) {
+    out.place = place_of(call, bytes, reach);
+    if (out.place == Place::slots || comm_.coll->settings.explore == 0) [[likely]]
+      return ok;
+    return try_ways(out, call, bytes, reach);
   }
 
   // All return MPI_ERR_TRUNCATE or MPI_ERR_OTHER if this rank sees that another one called
   // something else, or for another number of bytes.
   Err barrier();
-  Err bcast(const Buffer& buffer, int root);
+  /// `to`: where go() has said.
+  Err bcast(const Buffer& buffer, int root, Place to);
   Err reduce(const Operands& x, int root);
   Err allreduce(const Operands& x);
   /// Of ranks 0 to ours, or to the one before (exscan).
   Err scan(Call call, const Operands& x);
   /// `total`: bytes of the whole vector.
   Err reduce_scatter(Call call, const Operands& x, const Parts& parts, std::int64_t total);
-  Err allgather(const ConstBuffer& send, const Blocks& recv, std::int64_t bytes);
-  Err alltoall(const Blocks& send, const Blocks& recv, std::int64_t bytes);
-  Err gather(const ConstBuffer& send, const Blocks& recv, int root, std::int64_t bytes);
-  Err scatter(const Blocks& send, const Buffer& recv, int root, std::int64_t bytes);
+  Err allgather(const ConstBuffer& send, const Blocks& recv, std::int64_t bytes, Place to);
+  Err alltoall(const Blocks& send, const Blocks& recv, std::int64_t bytes, Place to);
+  Err gather(const ConstBuffer& send, const Blocks& recv, int root, std::int64_t bytes, Place to);
+  Err scatter(const Blocks& send, const Buffer& recv, int root, std::int64_t bytes, Place to);
 
  private:
   Shared(Comm& comm, std::uint64_t offset, std::int64_t slot_bytes);
@@ -131,6 +161,12 @@ class Shared {
     return *known;
   }
   Place find_place(Call call, std::int64_t bytes, bool reach);
+  Case case_of(Call call, std::int64_t bytes, bool reach) const;
+  /// The ways that take turns for a call of this size; null: only one.
+  Trial* trial_of(Call call, std::int64_t bytes, bool reach);
+  Err try_ways(Going& out, Call call, std::int64_t bytes, bool reach);
+  /// A meeting about the times of a look.
+  Err decide(Trial& trial, Call call, std::int64_t bytes);
 
   // --- the moves that all operations are made of (shared.cc)
   /// What this rank is about to do, and expects of the others: a word that they compare with
@@ -346,6 +382,8 @@ class Shared {
   const int position_;                     // this one's there
   Choices& choices_;
   std::optional<Place> places_[2][families][Choices::sizes];  // what is known of them
+  std::deque<Trial> trials_;
+  std::uint16_t trial_at_[2][families][Choices::sizes] = {};  // 0: not known, 1: none, n: n - 2
   Seat* meeting_;
   std::byte* meeting_slot_;
   Node* nodes_;

@@ -306,5 +306,16 @@ TEST(MixedCollectives, BetweenBuffersOnOneLevel) {
   run_programs(true, "0", {2, 7}, 60, {.reach = true});
 }
 
+// Long enough that several ways take turns, whatever they cost, and ranks tell each other what they
+// measured.
+class Exploring : public testing::TestWithParam<bool> {};
+TEST_P(Exploring, BetweenOperationsOfOtherWays) {
+  setenv("WEFT_COLL_EXPLORE", "1000000", 1);
+  run_programs(false, "1000", {2, 3}, 12000, {.reach = GetParam()});
+  run_programs(true, "0", {4}, 6000, {.reach = GetParam(), .parts = 2});
+  unsetenv("WEFT_COLL_EXPLORE");
+}
+INSTANTIATE_TEST_SUITE_P(MixedCollectives, Exploring, testing::Bool());
+
 }  // namespace
 }  // namespace weft::coll

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+// Collectives that only move data try several ways while they run (docs/collectives.md). Thousands
+// of them, of several sizes on several communicators in an order that is drawn, some ranks late:
+// every byte arrives whichever way it goes, all ranks count the same looks, verdicts and changes of
+// way, and reductions between them keep their bits. WEFT_COLL_EXPLORE=<much> comes from the
+// testlist, so that every way is tried.
+#include <unistd.h>
+
+#include "../counter.h"
+#include "elements.h"
+
+enum { kinds = 6, comms = 3, most = 12800, sums = 2500, rounds = 110 };
+
+static unsigned state = 1;
+static unsigned draw(unsigned below) {
+  state = state * 1664525u + 1013904223u;
+  return (state >> 10) % below;
+}
+
+// A communicator with this rank's buffers; `first`: what a sum was the first time.
+struct place {
+  MPI_Comm comm;
+  int rank, size;
+  double first[sums];
+};
+static struct place places[comms];
+static long *one, *all, *from;
+
+static void write_elements(long* to, const struct place* p, int operation, long count) {
+  for (long i = 0; i < count; ++i) to[i] = element(p->rank, operation, i);
+}
+
+static long wrong_blocks(const struct place* p, int operation, int count, int first) {
+  long wrong = 0;
+  for (int r = 0; r < p->size; ++r)
+    wrong += wrong_in(all + (long)r * count, r, operation, first, count);
+  return wrong;
+}
+
+// The order of the operands shows in the last bits.
+static long sum(struct place* p) {
+  double in[sums], out[sums];
+  for (int i = 0; i < sums; ++i) in[i] = 1.0 / (3 + i + 7 * p->rank);
+  OK(MPI_Allreduce(in, out, sums, MPI_DOUBLE, MPI_SUM, p->comm));
+  if (p->first[0] == 0) memcpy(p->first, out, sizeof out);
+  return memcmp(p->first, out, sizeof out) != 0;
+}
+
+static long run(struct place* p, int kind, int operation, int count, int root, int in_place) {
+  const int is_root = p->rank == root;
+  const long mine = (long)p->rank * count;
+  switch (kind) {
+    case 0:
+      write_elements(one, p, operation, count);
+      OK(MPI_Bcast(one, count, MPI_LONG, root, p->comm));
+      return wrong_in(one, root, operation, 0, count);
+    case 1:
+      write_elements(in_place && is_root ? all + mine : one, p, operation, count);
+      OK(MPI_Gather(in_place && is_root ? MPI_IN_PLACE : one, count, MPI_LONG, all, count, MPI_LONG,
+                    root, p->comm));
+      return is_root ? wrong_blocks(p, operation, count, 0) : 0;
+    case 2:
+      if (is_root) write_elements(from, p, operation, (long)p->size * count);
+      OK(MPI_Scatter(from, count, MPI_LONG, one, count, MPI_LONG, root, p->comm));
+      return wrong_in(one, root, operation, mine, count);
+    case 3:
+      write_elements(in_place ? all + mine : one, p, operation, count);
+      OK(MPI_Allgather(in_place ? MPI_IN_PLACE : one, count, MPI_LONG, all, count, MPI_LONG,
+                       p->comm));
+      return wrong_blocks(p, operation, count, 0);
+    case 4:
+      write_elements(in_place ? all : from, p, operation, (long)p->size * count);
+      OK(MPI_Alltoall(in_place ? MPI_IN_PLACE : from, count, MPI_LONG, all, count, MPI_LONG,
+                      p->comm));
+      return wrong_blocks(p, operation, count, (int)mine);
+    default:
+      return sum(p);
+  }
+}
+
+static unsigned long long counted_alike(const char* name) {
+  const unsigned long long mine = counted();
+  unsigned long long least = 0, most_of_one = 0;
+  OK(MPI_Allreduce(&mine, &least, 1, MPI_UNSIGNED_LONG_LONG, MPI_MIN, MPI_COMM_WORLD));
+  OK(MPI_Allreduce(&mine, &most_of_one, 1, MPI_UNSIGNED_LONG_LONG, MPI_MAX, MPI_COMM_WORLD));
+  CHECK(least == most_of_one, "%s: %llu of one rank, %llu of another", name, least, most_of_one);
+  return mine;
+}
+
+// Calls on `used` communicators, with so much of a counter.
+static unsigned long long run_rows(const char* counter, int used, int operation) {
+  // 6, 20 and 100 KiB, which are more than a slot holds.
+  static const int counts[] = {768, 2560, most};
+  open_counter(counter, MPI_T_PVAR_CLASS_COUNTER);
+  const int calls = rounds * kinds * 3, late = (int)draw((unsigned)size);
+  for (int i = 0; i < calls; ++i, ++operation) {
+    struct place* p = &places[draw((unsigned)used)];
+    const int kind = (int)draw(kinds), count = counts[draw(3)], in_place = (int)draw(2);
+    const int root = (int)draw((unsigned)p->size);
+    if (rank == late && i % 50 == 0) usleep(200);
+    const long wrong = run(p, kind, operation, count, root, in_place);
+    CHECK(wrong == 0, "operation %d, kind %d, root %d, %d items: %ld wrong", i, kind, root, count,
+          wrong);
+  }
+  const unsigned long long got = counted_alike(counter);
+  close_counter();
+  return got;
+}
+
+int main(int argc, char** argv) {
+  start(&argc, &argv);
+  const size_t room = sizeof(long) * most * (size_t)size;
+  one = alloc(sizeof(long) * most), all = alloc(room), from = alloc(room);
+  OK(MPI_Comm_dup(MPI_COMM_WORLD, &places[0].comm));
+  OK(MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, &places[1].comm));
+  OK(MPI_Comm_dup(MPI_COMM_WORLD, &places[2].comm));
+  for (int i = 0; i < comms; ++i) {
+    OK(MPI_Comm_rank(places[i].comm, &places[i].rank));
+    OK(MPI_Comm_size(places[i].comm, &places[i].size));
+  }
+  const int alone = size == 1;
+  // All calls of a size on one communicator, so that a verdict comes for certain.
+  const unsigned long long verdicts = run_rows("coll_verdicts", 1, 0);
+  CHECK(alone ? verdicts == 0 : verdicts >= 10, "%llu verdicts", verdicts);
+  const unsigned long long explored = run_rows("coll_explored", comms, 2000);
+  CHECK(alone ? explored == 0 : explored > 50, "%llu calls explored", explored);
+  run_rows("coll_changes", comms, 4000);
+
+  // A communicator that is told not to.
+  MPI_Info info;
+  OK(MPI_Info_create(&info));
+  OK(MPI_Info_set(info, "weft_coll_explore", "0"));
+  OK(MPI_Comm_set_info(places[0].comm, info));
+  OK(MPI_Info_free(&info));
+  EQ(run_rows("coll_explored", 1, 6000), 0);
+  for (int i = 0; i < comms; ++i) OK(MPI_Comm_free(&places[i].comm));
+  free(one), free(all), free(from);
+  return finish();
+}
