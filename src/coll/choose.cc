@@ -138,12 +138,13 @@ std::vector<const Way*> close_ways(Choices& choices, Case c, double most) {
   // A walk of messages between many takes milliseconds.
   const bool messages = x.ranks() <= walked_one_by_one;
   Prices prices(x, c);
-  const double limit = most * prices.of(*close[0]);
+  const double price = prices.of(*close[0]);
+  if (price < least_tried) return close;
   for (const Way& way : ways_of(c.call)) {
     const bool has_place = (way.place == Place::direct && c.reach) || way.place == Place::block ||
                            way.place == Place::board || (way.place == Place::messages && messages);
     if (has_place && !way.only_if_asked && is_legal(way, c) && &way != close[0] &&
-        prices.of(way) <= limit)
+        prices.of(way) <= most * price)
       close.push_back(&way);
   }
   std::stable_sort(close.begin() + 1, close.end(),

@@ -55,6 +55,20 @@ constexpr int column_of(std::int64_t bytes) {
   return bytes > 0 ? std::bit_width(static_cast<std::uint64_t>(bytes - 1)) : 0;
 }
 
+/// Are the results the same bits whichever way it goes, whatever the data?
+constexpr bool only_moves_data(Call call) {
+  switch (explained[family(call)]) {
+    case Call::bcast:
+    case Call::gather:
+    case Call::scatter:
+    case Call::allgather:
+    case Call::alltoall:
+      return true;
+    default:
+      return false;
+  }
+}
+
 /// Can a schedule of the call go this way?
 bool is_legal(const Way& way, const Case& c);
 

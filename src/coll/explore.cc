@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 
 namespace weft::coll {
 
@@ -10,21 +11,29 @@ Trial::Trial(std::span<const Way* const> ways) : count_(static_cast<int>(ways.si
   std::copy(ways.begin(), ways.end(), ways_);
 }
 
-void Trial::took(double ns_per_byte) {
-  // The first call of a series meets what the way before it has left.
-  if (left_ < series_calls - 1) sum_ += ns_per_byte / (series_calls - 1);
+void Trial::took(std::int64_t since, std::int64_t until, std::int64_t bytes) {
+  until_ = until;
+  if (left_ == series_calls - 1) return;  // the first meets what the way before it has left
+  ns_ += until - since;
+  bytes_ += bytes;
 }
 
-bool Trial::next_series() {
+bool Trial::next_series(bool may_look) {
+  if (!looks_ && !may_look) {
+    left_ = 0;
+    return true;
+  }
   if (!looks_) {
-    looks_ = true;
-    series_ = 0;
-    std::fill_n(times_, count_, std::numeric_limits<double>::infinity());
-  } else if (series_ < rounds_ * count_) {
-    times_[now_] = std::min(times_[now_], sum_);
+    in_look_ = count_;
+    std::iota(look_, look_ + count_, 0);
+    rounds_ = 1;
+    begin_look();
+  } else if (series_ < series_of_look()) {
+    const double time = static_cast<double>(ns_) / static_cast<double>(bytes_);
+    times_[now_] = std::min(times_[now_], time);
     ++series_;
   }
-  if (series_ < rounds_ * count_) {
+  if (series_ < series_of_look()) {
     begin_series();
     return true;
   }
@@ -32,30 +41,44 @@ bool Trial::next_series() {
   return false;
 }
 
-/// Each second round goes backwards: what comes every few calls (a rank that is late, say) is not
-/// to meet the same way each time.
+void Trial::begin_look() {
+  looks_ = true;
+  series_ = 0;
+  std::fill_n(times_, count_, std::numeric_limits<double>::infinity());
+}
+
+/// The second round goes backwards: what comes every few calls (a rank that is late, say) is not to
+/// meet the same way in both.
 void Trial::begin_series() {
-  const int round = series_ / count_, turn = series_ % count_;
-  now_ = round % 2 == 0 ? turn : count_ - 1 - turn;
+  const int turn = series_ % in_look_;
+  now_ = look_[series_ < in_look_ ? turn : in_look_ - 1 - turn];
   left_ = series_calls - 1;
-  sum_ = 0;
+  ns_ = bytes_ = 0;
 }
 
 bool Trial::decide(std::span<const double> times) {
-  const int before = taken_;
-  const auto fastest = std::min_element(times.begin(), times.end());
-  const double of_taken = times[static_cast<std::size_t>(taken_)];
-  if (*fastest < faster_to_change * of_taken) taken_ = static_cast<int>(fastest - times.begin());
-  // The next look in calls of the taken way. A clock that stood still makes all alike.
-  const double unit =
-      std::max(times[static_cast<std::size_t>(taken_)], std::numeric_limits<double>::min());
-  double look = 1;
-  for (const double time : times) look += later_rounds * series_calls * std::max(time / unit, 1.0);
-  left_ = static_cast<std::int64_t>(std::min(look / looks_share, longest_pause)) - 1;
-  rounds_ = later_rounds;
+  const auto time_of = [&](int way) { return times[static_cast<std::size_t>(way)]; };
+  for (int i = 0; i < in_look_; ++i) spent_ += rounds_ * series_calls * time_of(look_[i]);
+  const int fastest =
+      static_cast<int>(std::min_element(times.begin(), times.end()) - times.begin());
+  const bool is_faster = time_of(fastest) < faster_to_change * time_of(taken_);
+  if (is_faster && rounds_ == 1) {
+    look_[0] = taken_;
+    look_[1] = fastest;
+    in_look_ = rounds_ = 2;
+    begin_look();
+    begin_series();
+    return false;
+  }
+  if (is_faster) taken_ = fastest;
+  // In calls of the taken way. A clock that stood still makes all alike.
+  const double unit = std::max(time_of(taken_), std::numeric_limits<double>::min());
+  const double calls = std::max(spent_ / unit, 1.0 * in_look_ * rounds_ * series_calls) + 2;
+  left_ = static_cast<std::int64_t>(std::min(calls / looks_share, longest_pause)) - 1;
+  spent_ = 0;
   now_ = taken_;
   looks_ = false;
-  return taken_ != before;
+  return is_faster;
 }
 
 }  // namespace weft::coll

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Ways that are so close in price that time decides between them: those of one collective that only
-// moves data, for one power of two of bytes. In a look they take turns in short series; the fastest
-// stays until the next look. How many calls came before says which way a call goes, so all ranks go
-// the same way without a word. At the end of a look they tell each other what they measured
-// (Shared::decide), and all decide alike.
+// moves data, for one power of two of bytes. In a look they take turns in short series. One that is
+// faster than the way taken so far runs against it once more, in both orders, and is taken if it
+// still is.
 //
-// How often is looked again follows from the times that all have agreed on: looks take less than
-// `looks_share` of all calls, and of their time.
+// How many calls came before says which way a call goes, so all ranks go the same way without a
+// word. At the end of a look they tell each other what they measured (Shared::decide), and all
+// decide alike. How soon the next look comes follows from the times that they have agreed on: looks
+// take less than 1 % of all calls, and of their time.
 //
 // Here is neither clock nor communication.
 #pragma once
@@ -26,35 +27,43 @@ class Trial {
   /// At least two, at most `tried_max`; the first is the one that the model takes.
   explicit Trial(std::span<const Way* const> ways);
 
-  /// Before each call. False: a look is over, and decide() comes before the call.
-  bool next() {
+  /// Before each call; `may_look`: may a look begin? False: a look is over, and decide() comes
+  /// before the call.
+  bool next(bool may_look) {
     if (--left_ >= 0) [[likely]]
       return true;
-    return next_series();
+    return next_series(may_look);
   }
   /// That of the call.
   const Way& way() const { return *ways_[now_]; }
-  /// Is the call part of a look? Then took() says how long this rank was in it, ns per byte.
+  /// Is the call part of a look? Then took() says from when to when (ns) it is counted.
   bool looks() const { return looks_; }
-  void took(double ns_per_byte);
+  void took(std::int64_t since, std::int64_t until, std::int64_t bytes);
+  /// When the call before it in the look was over.
+  std::int64_t until() const { return until_; }
 
   std::span<const Way* const> ways() const { return {ways_, static_cast<std::size_t>(count_)}; }
   const Way& taken() const { return *ways_[taken_]; }
-  /// What each way took this rank: ns per byte, the fastest series of the look.
+  /// What each way took this rank in the look: ns per byte, its fastest series.
   std::span<const double> times() const { return {times_, static_cast<std::size_t>(count_)}; }
-  /// With the times of the slowest rank. Has the way changed? Then the call is the first by it.
+  /// With the times of the slowest rank. Has the way changed?
   bool decide(std::span<const double> times);
 
  private:
-  bool next_series();
+  bool next_series(bool may_look);
+  void begin_look();
   void begin_series();
+  int series_of_look() const { return rounds_ * in_look_; }
 
   const Way* ways_[tried_max];
   const int count_;
   double times_[tried_max];
-  double sum_ = 0;                           // of the series
-  std::int64_t left_ = calls_before_looks;   // or of the series
-  int rounds_ = first_rounds, series_ = -1;  // of the look
+  int look_[tried_max] = {}, in_look_ = 0;  // ways that take part
+  int rounds_ = 0, series_ = 0;             // of the look
+  double spent_ = 0;                        // on looks since the last pause, ns per byte
+  std::int64_t ns_ = 0, bytes_ = 0;         // of the series
+  std::int64_t until_ = 0;
+  std::int64_t left_ = calls_before_looks;  // calls until the next look, or of the series
   int now_ = 0, taken_ = 0;
   bool looks_ = false;
 };

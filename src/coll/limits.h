@@ -78,20 +78,23 @@ inline constexpr std::int64_t kept_bytes_max = 16 << 20;
 inline constexpr double less_than_slots = 0.67, less_than_block = 0.8;
 // Ways that take turns (explore.h): what ranks tell each other of them fits a flag's line.
 inline constexpr int tried_max = 4;
+// Seconds that a call takes by the model: of shorter ones the clock alone (20 ns a look) and the
+// bookkeeping would be a share to speak of. What slots hold is not tried at all.
+inline constexpr double least_tried = 0.5e-6;
 // Calls before the first look: what they touch first (buffers, rooms of pieces) is not there
 // before, and a size that comes seldom is not worth a look.
 inline constexpr int calls_before_looks = 32;
 // Calls of a series. The first is not timed: it meets what the way before it has left. More would
-// only make looks longer; what hits a series once is in no other, of which the fastest counts.
+// only make looks longer; what hits a series by chance does not hit the next look too.
 inline constexpr int series_calls = 4;
-// Series of each way in the first look, and in later ones: for a way, and against it, in both
-// orders.
-inline constexpr int first_rounds = 3, later_rounds = 2;
 // What looks may take of all calls, and of the time spent in them.
-inline constexpr double looks_share = 0.008;
+inline constexpr double looks_share = 0.005;
 // Another way is taken if it takes less than this of the one before: as much as medians of the same
 // way differ from look to look.
 inline constexpr double faster_to_change = 0.93;
+// One look at a time: what a call takes depends on what others leave. Calls of other sizes that
+// wait for a look to end; a program may never come back to the size that it looks at.
+inline constexpr int others_wait = 256;
 // Calls until the next look at most, whatever a disturbed one has measured.
 inline constexpr double longest_pause = 1 << 20;
 // Of more ranks that do all the same, each with others, only one is walked: p^2 steps would take

@@ -262,50 +262,44 @@ void Shared::come() {
   await_all();
 }
 
-Case Shared::case_of(Call call, std::int64_t bytes, bool reach) const {
-  return {.call = call,
-          .bytes = bytes,
-          .reproducible = comm_.coll->settings.reproducible,
-          .slot_bytes = slot_bytes_,
-          .reach = reach && direct_,
-          .asked = asked_way(comm_, call)};
-}
-
-Place Shared::find_place(Call call, std::int64_t bytes, bool reach) {
-  const Way& way = choose(choices_, case_of(call, bytes, reach));
+Shared::Known Shared::find_way(Call call, std::int64_t bytes, bool reach) {
+  const Settings& settings = comm_.coll->settings;
+  const Case c{.call = call,
+               .bytes = bytes,
+               .reproducible = settings.reproducible,
+               .slot_bytes = slot_bytes_,
+               .reach = reach && direct_,
+               .asked = asked_way(comm_, call)};
+  const Way& way = choose(choices_, c);
+  Known known{true, way.place};
   // Who emits a schedule says which.
   if (way.place != Place::board) tell_way(comm_, call, bytes, way);
-  return way.place;
+  if (settings.explore == 0 || c.asked != nullptr || !only_moves_data(call) ||
+      column_of(bytes) >= Choices::sizes)
+    return known;
+  const auto ways = close_ways(choices_, c, 1 + settings.explore);
+  if (ways.size() < 2) return known;
+  trials_.emplace_back(ways);
+  known.trial = static_cast<std::uint16_t>(trials_.size());
+  return known;
 }
 
-Trial* Shared::trial_of(Call call, std::int64_t bytes, bool reach) {
-  const int column = column_of(bytes);
-  if (column >= Choices::sizes) return nullptr;
-  std::uint16_t& at = trial_at_[reach][family(call)][column];
-  if (at == 0) {
-    const Case c = case_of(call, bytes, reach);
-    std::vector<const Way*> ways;
-    if (c.asked == nullptr) ways = close_ways(choices_, c, 1 + comm_.coll->settings.explore);
-    at = 1;
-    if (ways.size() > 1) {
-      trials_.emplace_back(ways);
-      at = static_cast<std::uint16_t>(1 + trials_.size());
-    }
-  }
-  return at == 1 ? nullptr : &trials_[at - 2U];
-}
-
-Err Shared::try_ways(Going& out, Call call, std::int64_t bytes, bool reach) {
-  Trial* const trial = trial_of(call, bytes, reach);
-  if (trial == nullptr) return ok;
-  if (!trial->next()) WEFT_TRY(decide(*trial, call, bytes));
-  out.way = &trial->way();
+Err Shared::try_ways(Going& out, Trial& trial, Call call, std::int64_t bytes) {
+  const bool may_look = looking_ == nullptr || &trial == looking_ || ++waited_ > others_wait;
+  if (!trial.next(may_look)) WEFT_TRY(decide(trial, call, bytes));
+  out.way = &trial.way();
   out.place = out.way->place;
-  if (!trial->looks()) return ok;
+  if (!trial.looks()) [[likely]] {
+    if (&trial == looking_) looking_ = nullptr;
+    return ok;
+  }
+  looking_ = &trial;
+  waited_ = 0;
   ++engine_.counters->coll_explored;
-  out.timed = trial;
+  out.timed = &trial;
   out.bytes = bytes;
-  out.since = now_ns();
+  // Where ranks take turns on their CPUs the others may do their part between this one's calls.
+  out.since = engine_.policy.crowded ? trial.until() : now_ns();
   return ok;
 }
 

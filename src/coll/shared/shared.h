@@ -69,10 +69,10 @@ class Shared {
 
   /// The communicator's settings have changed.
   void forget_ways() {
-    for (auto& calls : places_)
-      for (auto& sizes : calls) std::fill(std::begin(sizes), std::end(sizes), std::nullopt);
-    std::memset(trial_at_, 0, sizeof trial_at_);
+    for (auto& calls : known_ways_)
+      for (auto& sizes : calls) std::fill(std::begin(sizes), std::end(sizes), Known{});
     trials_.clear();
+    looking_ = nullptr;
   }
 
   /// The way of a blocking call that only moves data, and of one that is timed (explore.h), until
@@ -87,16 +87,17 @@ class Shared {
     Going(const Going&) = delete;
     ~Going() {
       if (timed != nullptr) [[unlikely]]
-        timed->took(static_cast<double>(now_ns() - since) / static_cast<double>(bytes));
+        timed->took(since, now_ns(), bytes);
     }
   };
   /// The next call's. `reach`: may it go direct? An error if ranks that compare their times find
   /// that they do not do the same.
   Err go(Going& out, Call call, std::int64_t bytes, bool reach = true) {
-    out.place = place_of(call, bytes, reach);
-    if (out.place == Place::slots || comm_.coll->settings.explore == 0) [[likely]]
+    const Known known = known_way(call, bytes, reach);
+    out.place = known.place;
+    if (known.trial == 0) [[likely]]
       return ok;
-    return try_ways(out, call, bytes, reach);
+    return try_ways(out, trials_[known.trial - 1U], call, bytes);
   }
 
   // All return MPI_ERR_TRUNCATE or MPI_ERR_OTHER if this rank sees that another one called
@@ -147,24 +148,34 @@ class Shared {
     return strips_ + static_cast<std::int64_t>(place * strips_each + k) * cuts_.strip_max;
   }
 
-  /// Where the data of an operation goes; direct only where it may (`reach`).
-  Place place_of(Call call, std::int64_t bytes, bool reach = true) {
-    if (comm_.coll->settings.ways_matter) [[unlikely]]
-      return find_place(call, bytes, reach);
-    if (held_by_slot(call, bytes, size_) <= inline_max) return Place::slots;
+  /// Where the data of operations of a size goes, and whether several ways are tried: 1 and the
+  /// place in trials_, or 0.
+  struct Known {
+    bool is_known = false;
+    Place place = Place::slots;
+    std::uint16_t trial = 0;
+  };
+  Known known_way(Call call, std::int64_t bytes, bool reach) {
+    const bool in_line = held_by_slot(call, bytes, size_) <= inline_max;
+    if (comm_.coll->settings.ways_matter) [[unlikely]] {
+      if (in_line || asked_way(comm_, call) != nullptr) return find_way(call, bytes, reach);
+    } else if (in_line) {
+      return {};
+    }
     const int column = column_of(bytes);
     if (column >= Choices::sizes) [[unlikely]]
-      return find_place(call, bytes, reach);
-    std::optional<Place>& known = places_[reach][family(call)][column];
-    if (!known) [[unlikely]]
-      known = find_place(call, bytes, reach);
-    return *known;
+      return find_way(call, bytes, reach);
+    Known& known = known_ways_[reach][family(call)][column];
+    if (!known.is_known) [[unlikely]]
+      known = find_way(call, bytes, reach);
+    return known;
   }
-  Place find_place(Call call, std::int64_t bytes, bool reach);
-  Case case_of(Call call, std::int64_t bytes, bool reach) const;
-  /// The ways that take turns for a call of this size; null: only one.
-  Trial* trial_of(Call call, std::int64_t bytes, bool reach);
-  Err try_ways(Going& out, Call call, std::int64_t bytes, bool reach);
+  /// Where the data of an operation goes; direct only where it may (`reach`).
+  Place place_of(Call call, std::int64_t bytes, bool reach = true) {
+    return known_way(call, bytes, reach).place;
+  }
+  Known find_way(Call call, std::int64_t bytes, bool reach);
+  Err try_ways(Going& out, Trial& trial, Call call, std::int64_t bytes);
   /// A meeting about the times of a look.
   Err decide(Trial& trial, Call call, std::int64_t bytes);
 
@@ -381,9 +392,10 @@ class Shared {
   const std::vector<std::int32_t> order_;  // ranks, those that are near one behind the other
   const int position_;                     // this one's there
   Choices& choices_;
-  std::optional<Place> places_[2][families][Choices::sizes];  // what is known of them
+  Known known_ways_[2][families][Choices::sizes];  // [reach]
   std::deque<Trial> trials_;
-  std::uint16_t trial_at_[2][families][Choices::sizes] = {};  // 0: not known, 1: none, n: n - 2
+  const Trial* looking_ = nullptr;  // whose turn it is to look
+  int waited_ = 0;                  // calls of others since its last one
   Seat* meeting_;
   std::byte* meeting_slot_;
   Node* nodes_;
