@@ -55,6 +55,11 @@ std::vector<Candidate> candidates(const Machine& x, const Setting& s) {
   return out;
 }
 
+std::vector<const Way*> tried(const Machine& x, const Setting& s) {
+  Choices choices{.machine = x};
+  return close_ways(choices, case_of(x, s), 1 + s.explore);
+}
+
 const Way& chosen(const Machine& x, const Setting& s) {
   Choices choices{.machine = x};
   return choose(choices, case_of(x, s));

@@ -20,6 +20,7 @@ struct Setting {
   bool threads = false;    // ranks of one process
   bool commutative = true;
   std::int64_t shared_max = 0;  // coll.shared_max
+  double explore = 0;           // coll.explore, as a share
   std::string_view asked = {};  // coll.bcast, ...: a way by name
 };
 
@@ -34,6 +35,9 @@ bool find_call(std::string_view name, Call* out);
 
 /// All ways in which this call could go here; at least one.
 std::vector<Candidate> candidates(const model::Machine& x, const Setting& s);
+
+/// Those that take turns in runs until times decide; the first is chosen().
+std::vector<const Way*> tried(const model::Machine& x, const Setting& s);
 
 /// The one that weft takes.
 const Way& chosen(const model::Machine& x, const Setting& s);

@@ -129,22 +129,25 @@ bool is_legal(const Way& way, const Case& c) {
          (way.place != Place::board || (c.boards && c.plain));
 }
 
-std::vector<const Way*> close_ways(Choices& choices, Case c, double most) {
+std::vector<const Way*> close_ways(Choices& choices, Case c, double most, double* price) {
   const Machine& x = choices.machine;
   std::vector<const Way*> close{&choose(choices, c)};
-  if (close[0]->place == Place::slots) return close;
+  const bool may_try = most > 1 && only_moves_data(c.call) && is_for_block(c) &&
+                       c.asked == nullptr && column_of(c.bytes) < Choices::sizes;
+  if (!may_try || close[0]->place == Place::slots) return close;
   c.bytes = size_class(c.bytes);
   c.boards = x.ranks() <= board_ranks_max;
   // A walk of messages between many takes milliseconds.
   const bool messages = x.ranks() <= walked_one_by_one;
   Prices prices(x, c);
-  const double price = prices.of(*close[0]);
-  if (price < least_tried) return close;
+  const double least = prices.of(*close[0]);
+  if (least < least_tried) return close;
+  if (price != nullptr) *price = least;
   for (const Way& way : ways_of(c.call)) {
     const bool has_place = (way.place == Place::direct && c.reach) || way.place == Place::block ||
                            way.place == Place::board || (way.place == Place::messages && messages);
     if (has_place && !way.only_if_asked && is_legal(way, c) && &way != close[0] &&
-        prices.of(way) <= most * price)
+        prices.of(way) <= most * least)
       close.push_back(&way);
   }
   std::stable_sort(close.begin() + 1, close.end(),

@@ -45,10 +45,11 @@ struct Choices {
 /// The way of a call. For less than two ranks: a schedule that does nothing between them.
 const Way& choose(Choices& choices, const Case& c);
 
-/// Of a blocking call that only moves data: the way that choose() takes, and the cheapest others
-/// that cost at most `most` times as much; at most tried_max. What goes by slots is so short that
-/// only these are in it.
-std::vector<const Way*> close_ways(Choices& choices, Case c, double most);
+/// The way that choose() takes, and the cheapest others that cost at most `most` times as much; at
+/// most tried_max. Alone: reductions, nonblocking calls, ways that are asked for, and calls that
+/// are so short that looks at others would cost more than they bring.
+/// `price`: of the first, in seconds, if there are others.
+std::vector<const Way*> close_ways(Choices& choices, Case c, double most, double* price = nullptr);
 
 /// Where a size is in a table of powers of two; at least `sizes`: nowhere.
 constexpr int column_of(std::int64_t bytes) {

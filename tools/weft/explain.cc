@@ -89,6 +89,7 @@ std::string take(const Question& q, Case* out) {
   if (out->ranks > cpus) out->machine.cpus = cpus;
   const Params params = Params::from_env(true);
   out->setting.shared_max = params.integer(P::coll_shared_max);
+  out->setting.explore = static_cast<double>(params.integer(P::coll_explore)) / 100;
   const ParamDef& asked = coll::way_parameter(out->setting.call);
   if (const std::int64_t way = params.integer(asked.id); way > 0)
     out->setting.asked = param_word(asked, way);
@@ -100,6 +101,12 @@ const coll::Candidate& fastest(const std::vector<coll::Candidate>& all) {
   for (const coll::Candidate& c : all)
     if (best == nullptr || c.cost.seconds() < best->cost.seconds()) best = &c;
   return *best;
+}
+
+bool is_tried(const Machine& x, const coll::Setting& s, const std::string& name) {
+  const auto ways = coll::tried(x, s);
+  return std::any_of(ways.begin(), ways.end(),
+                     [&](const coll::Way* way) { return name == way->name; });
 }
 
 double predicted_us(const Machine& x, const coll::Setting& s, const std::string& name) {
@@ -141,6 +148,7 @@ Json candidates_as_json(const Case& c) {
       parts.push_back({{"what", part.what}, {"source", part.source}, {"us", part.seconds * 1e6}});
     rows.push_back({{"name", one.name()},
                     {"chosen", taken == one.name()},
+                    {"tried", is_tried(c.machine, c.setting, one.name())},
                     {"us", one.cost.seconds() * 1e6},
                     {"parts", parts}});
   }
@@ -186,11 +194,13 @@ Json measured_as_json(const Case& c, const Question& q, const std::string& call,
       coll::Setting s = c.setting;
       s.bytes = row.bytes;
       const bool taken = ways[i] == coll::chosen(c.machine, s).name;
+      const bool tried = is_tried(c.machine, s, ways[i]);
       s.asked = ways[i];
       if (coll::chosen(c.machine, s).name != ways[i]) continue;
       out.push_back({{"bytes", row.bytes},
                      {"way", ways[i]},
                      {"chosen", taken},
+                     {"tried", tried},
                      {"measured_us", row.us},
                      {"predicted_us", predicted_us(c.machine, s, ways[i])}});
     }

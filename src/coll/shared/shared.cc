@@ -274,12 +274,10 @@ Shared::Known Shared::find_way(Call call, std::int64_t bytes, bool reach) {
   Known known{true, way.place};
   // Who emits a schedule says which.
   if (way.place != Place::board) tell_way(comm_, call, bytes, way);
-  if (settings.explore == 0 || c.asked != nullptr || !only_moves_data(call) ||
-      column_of(bytes) >= Choices::sizes)
-    return known;
-  const auto ways = close_ways(choices_, c, 1 + settings.explore);
+  double price = 0;
+  const auto ways = close_ways(choices_, c, 1 + settings.explore, &price);
   if (ways.size() < 2) return known;
-  trials_.emplace_back(ways);
+  trials_.emplace_back(ways, price);
   known.trial = static_cast<std::uint16_t>(trials_.size());
   return known;
 }
@@ -298,8 +296,6 @@ Err Shared::try_ways(Going& out, Trial& trial, Call call, std::int64_t bytes) {
   ++engine_.counters->coll_explored;
   out.timed = &trial;
   out.bytes = bytes;
-  // Where ranks take turns on their CPUs the others may do their part between this one's calls.
-  out.since = engine_.policy.crowded ? trial.until() : now_ns();
   return ok;
 }
 

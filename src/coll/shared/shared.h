@@ -81,13 +81,13 @@ class Shared {
     Place place = Place::slots;
     const Way* way = nullptr;  // if several are tried
     Trial* timed = nullptr;
-    std::int64_t bytes = 0, since = 0;  // since: ns
+    std::int64_t bytes = 0;
 
     Going() = default;
     Going(const Going&) = delete;
     ~Going() {
       if (timed != nullptr) [[unlikely]]
-        timed->took(since, now_ns(), bytes);
+        timed->ended(now_ns(), bytes);
     }
   };
   /// The next call's. `reach`: may it go direct? An error if ranks that compare their times find

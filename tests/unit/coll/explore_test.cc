@@ -20,6 +20,10 @@ namespace {
 const Way* const three[] = {find_way(Call::gather, "pieces"), find_way(Call::gather, "linear"),
                             find_way(Call::gather, "exchange")};
 
+/// Of which a series has 5 calls.
+constexpr double price = series_seconds / 5;
+constexpr int series_calls = 5;
+
 /// What a call by a way takes a rank, ns per byte.
 using Time = std::function<double(int rank, int way, int call)>;
 
@@ -27,7 +31,7 @@ using Time = std::function<double(int rank, int way, int call)>;
 class Ranks {
  public:
   Ranks(int ranks, std::span<const Way* const> ways, Time time)
-      : trials_(static_cast<std::size_t>(ranks), Trial(ways)), time_(std::move(time)) {}
+      : trials_(static_cast<std::size_t>(ranks), Trial(ways, price)), time_(std::move(time)) {}
 
   void run(int calls) {
     for (const int end = call_ + calls; call_ < end; ++call_) {
@@ -40,7 +44,8 @@ class Ranks {
         ASSERT_EQ(&trials_[rank].way(), way) << "call " << call_;
         ASSERT_EQ(trials_[rank].looks(), trials_[0].looks()) << "call " << call_;
         const double time = time_(static_cast<int>(rank), at, call_);
-        if (trials_[rank].looks()) trials_[rank].took(0, std::llround(1e6 * time), 1000000);
+        now_[rank] += std::llround(1000 * time);
+        if (trials_[rank].looks()) trials_[rank].ended(now_[rank], 1000);
         slowest = std::max(slowest, time);
       }
       looked_ += trials_[0].looks();
@@ -76,17 +81,19 @@ class Ranks {
   }
 
   std::vector<Trial> trials_;
+  std::int64_t now_[8] = {};
   const Time time_;
 };
 
-constexpr int look = 3 * series_calls, two_against_each_other = 2 * 2 * series_calls;
+constexpr int look = 3 * series_calls, first_look = 2 * look,
+              two_against_each_other = 2 * 2 * series_calls;
 
 TEST(Trial, TheFastestStays) {
   Ranks ranks(3, three, [](int, int way, int) { return way == 1 ? 1.0 : 2.0; });
   ranks.run(calls_before_looks);
   EXPECT_EQ(ranks.looked_, 0);
-  ranks.run(look);
-  EXPECT_EQ(ranks.looked_, look);
+  ranks.run(first_look);
+  EXPECT_EQ(ranks.looked_, first_look);
   EXPECT_EQ(ranks.verdicts_, 0);
   ranks.run(two_against_each_other);
   EXPECT_EQ(ranks.verdicts_, 1);
@@ -94,14 +101,37 @@ TEST(Trial, TheFastestStays) {
   ranks.run(1);
   EXPECT_EQ(ranks.verdicts_, 2);
   EXPECT_EQ(&ranks.taken(), three[1]);
-  EXPECT_EQ(ranks.looked_, look + two_against_each_other);
+  EXPECT_EQ(ranks.looked_, first_look + two_against_each_other);
   ranks.run(100000);
   EXPECT_EQ(&ranks.taken(), three[1]);
   EXPECT_EQ(ranks.changes_, 1);
 }
 
+TEST(Trial, TheFirstTimeOfAWayDoesNotCount) {
+  Ranks ranks(2, three, [](int, int way, int call) {
+    const bool cold = call < calls_before_looks + look;
+    return way == 1 ? (cold ? 50.0 : 1.0) : 2.0;
+  });
+  ranks.run(calls_before_looks + first_look + two_against_each_other + 1);
+  EXPECT_EQ(&ranks.taken(), three[1]);
+}
+
+TEST(Trial, SeriesTakeAboutAsLongWhateverACallTakes) {
+  const auto calls_of_a_series = [](double price) {
+    Trial trial({three, 2}, price);
+    int calls = 0;
+    for (; !trial.looks(); ++calls) EXPECT_TRUE(trial.next(true));
+    const Way* const first = &trial.way();
+    for (calls = 1; trial.next(true) && &trial.way() == first; ++calls) trial.ended(calls, 8);
+    return calls;
+  };
+  EXPECT_EQ(calls_of_a_series(1), least_series_calls);
+  EXPECT_EQ(calls_of_a_series(series_seconds / 7.5), 7);
+  EXPECT_EQ(calls_of_a_series(1e-7), most_series_calls);
+}
+
 TEST(Trial, ALookThatWasDisturbedChangesNothing) {
-  const int first = calls_before_looks, end = first + look;
+  const int first = calls_before_looks, end = first + first_look;
   Ranks ranks(2, three, [&](int, int way, int call) {
     return way == 0 && call >= first && call < end ? 10.0 : 1.0 + way;
   });
@@ -111,7 +141,7 @@ TEST(Trial, ALookThatWasDisturbedChangesNothing) {
 }
 
 TEST(Trial, OthersMayBeLookingJustNow) {
-  Trial trial({three, 2});
+  Trial trial({three, 2}, price);
   for (int i = 0; i < 1000; ++i) {
     ASSERT_TRUE(trial.next(false));
     ASSERT_FALSE(trial.looks());
@@ -132,7 +162,7 @@ TEST(Trial, LooksTakeLessThanOnePercent) {
   for (const double other : {0.95, 1.0, 1.5, 5.0, 100.0})
     for (const std::size_t count : {2U, 3U}) {
       Ranks ranks(1, {three, count}, [&](int, int way, int) { return way == 0 ? 1.0 : other; });
-      ranks.run(calls_before_looks + look + two_against_each_other + 1);
+      ranks.run(calls_before_looks + first_look + two_against_each_other + 1);
       ASSERT_GE(ranks.verdicts_, 1) << other;
       ranks.looked_ = ranks.verdicts_ = 0;
       ranks.time_looked_ = ranks.time_all_ = 0;
@@ -173,16 +203,22 @@ TEST(Trial, WhatHitsACallNowAndThenHitsNoWayAlways) {
 }
 
 TEST(Trial, RanksThatCouldNotAgreeTryAgain) {
-  Trial trial({three, 2});
+  Trial trial({three, 2}, price);
+  std::int64_t now = 0;
+  const auto call = [&] {
+    now += trial.way().place == Place::block ? 2000 : 1000;
+    if (trial.looks()) trial.ended(now, 8);
+  };
   for (const bool last : {false, true}) {
     int calls = 0;
     while (trial.next(true)) {
-      if (trial.looks()) trial.took(0, trial.way().place == Place::block ? 2000 : 1000, 8);
+      call();
       ASSERT_LT(++calls, 1000);
     }
     EXPECT_FALSE(trial.next(true));
     EXPECT_FALSE(trial.next(false));
     EXPECT_EQ(trial.decide(trial.times()), last);
+    call();
   }
   EXPECT_TRUE(trial.next(true));
   EXPECT_EQ(&trial.way(), three[1]);
