@@ -9,7 +9,7 @@
 #include "../counter.h"
 #include "elements.h"
 
-enum { kinds = 6, comms = 3, most = 12800, sums = 2500, rounds = 220 };
+enum { kinds = 6, comms = 3, most = 12800, sums = 2500, calls = 4000, stretch = 200 };
 
 static unsigned state = 1;
 static unsigned draw(unsigned below) {
@@ -92,10 +92,16 @@ static unsigned long long run_rows(const char* counter, int used, int operation)
   // 20, 40 and 100 KiB.
   static const int counts[] = {2560, 5120, most};
   open_counter(counter, MPI_T_PVAR_CLASS_COUNTER);
-  const int calls = rounds * kinds * 3, late = (int)draw((unsigned)size);
+  const int late = (int)draw((unsigned)size);
+  struct place* most_at = NULL;
+  int most_kind = 0, most_count = 0;
   for (int i = 0; i < calls; ++i, ++operation) {
     struct place* p = &places[draw((unsigned)used)];
-    const int kind = (int)draw(kinds), count = counts[draw(3)], in_place = (int)draw(2);
+    int kind = (int)draw(kinds), count = counts[draw(3)];
+    const int in_place = (int)draw(2);
+    // Three of four calls are of one kind and size for a while, so that looks come to an end.
+    if (i % stretch == 0) most_at = p, most_kind = (int)draw(kinds - 1), most_count = count;
+    if (draw(4) != 0) p = most_at, kind = most_kind, count = most_count;
     const int root = (int)draw((unsigned)p->size);
     if (rank == late && i % 50 == 0) usleep(200);
     const long wrong = run(p, kind, operation, count, root, in_place);
@@ -121,10 +127,10 @@ int main(int argc, char** argv) {
   const int alone = size == 1;
   // All calls of a size on one communicator, so that a verdict comes for certain.
   const unsigned long long verdicts = run_rows("coll_verdicts", 1, 0);
-  CHECK(alone ? verdicts == 0 : verdicts >= 3, "%llu verdicts", verdicts);
-  const unsigned long long explored = run_rows("coll_explored", comms, 2000);
-  CHECK(alone ? explored == 0 : explored > 20, "%llu calls explored", explored);
-  run_rows("coll_changes", comms, 4000);
+  CHECK(alone ? verdicts == 0 : verdicts >= 5, "%llu verdicts", verdicts);
+  const unsigned long long explored = run_rows("coll_explored", comms, calls);
+  CHECK(alone ? explored == 0 : explored > 100, "%llu calls explored", explored);
+  run_rows("coll_changes", comms, 2 * calls);
 
   // A communicator that is told not to.
   MPI_Info info;
@@ -132,7 +138,7 @@ int main(int argc, char** argv) {
   OK(MPI_Info_set(info, "weft_coll_explore", "0"));
   OK(MPI_Comm_set_info(places[0].comm, info));
   OK(MPI_Info_free(&info));
-  EQ(run_rows("coll_explored", 1, 6000), 0);
+  EQ(run_rows("coll_explored", 1, 3 * calls), 0);
   for (int i = 0; i < comms; ++i) OK(MPI_Comm_free(&places[i].comm));
   free(one), free(all), free(from);
   return finish();
