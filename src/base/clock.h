@@ -10,6 +10,8 @@
 
 namespace weft {
 
+inline constexpr std::int64_t ns_per_us = 1'000;
+
 inline std::int64_t now_ns() {
   timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);

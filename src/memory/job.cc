@@ -23,7 +23,6 @@
 namespace weft::memory {
 namespace {
 
-constexpr std::size_t page = 4096;
 constexpr std::size_t round_up(std::size_t n) {
   return (n + page - 1) / page * page;
 }
@@ -87,15 +86,12 @@ JobLayout job_layout(const JobHeader& h) {
 
 namespace {
 
-/// Address space only: the kernel gives pages when they are touched. Enough for hundreds of
-/// communicators; not more, because valgrind takes two seconds per GiB, and less where the address
-/// space is limited (ulimit -v).
+/// Less where the address space is limited (ulimit -v).
 std::size_t heap_size(int nranks) {
-  constexpr std::size_t per_rank = std::size_t{256} << 20, most = std::size_t{16} << 30;
-  const std::size_t wanted = std::min(most, static_cast<std::size_t>(nranks) * per_rank);
+  const std::size_t wanted = std::min(most_heap, static_cast<std::size_t>(nranks) * heap_per_rank);
   rlimit limit{};
   if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return wanted;
-  return std::min(wanted, static_cast<std::size_t>(limit.rlim_cur) / 8 / 4096 * 4096);
+  return std::min(wanted, static_cast<std::size_t>(limit.rlim_cur) / 8 / page * page);
 }
 
 }  // namespace

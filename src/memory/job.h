@@ -19,6 +19,7 @@
 
 #include "base/err.h"
 #include "base/params.h"
+#include "memory/limits.h"
 #include "topo/hierarchy.h"
 
 namespace weft::memory {
@@ -47,15 +48,8 @@ struct alignas(64) RankEntry {
       aborted;  // 1 after MPI_Abort or a fatal error (release; text is valid)
   std::atomic<std::int32_t> abort_code;
   std::atomic<std::int32_t> signal;  // a thread rank died by this signal (its process follows)
-  char message[1024];                // why it aborted, one line, shown once by the launcher
+  char message[message_bytes];       // why it aborted, one line, shown once by the launcher
 };
-
-/// In front of a context's rings: its mailbox's control lines and copy jobs (shm/mailbox.h).
-inline constexpr std::size_t area_control_bytes = 64 * 1024;
-/// What a rank's waiting threads note (hang/record.h); memory only where there is a note.
-inline constexpr std::size_t rank_waits_bytes = 600 * 1024;
-
-inline constexpr std::size_t price_bytes = 1536;
 
 struct JobHeader {
   static constexpr std::uint64_t magic_value = 0x31304a5446455745;  // "EWEFTJ01"
@@ -138,7 +132,7 @@ class Job {
   void leave_locked(std::uint64_t block);
 
   // Where extent k begins behind the layout, and its length.
-  static constexpr std::uint64_t first_extent = std::uint64_t{16} << 20;
+  static constexpr std::uint64_t first_extent = first_extent_bytes;
   static constexpr int extent_count = 22;  // 64 TiB
   static constexpr std::uint64_t extent_start(int k) { return (first_extent << k) - first_extent; }
   static constexpr std::uint64_t extent_bytes(int k) { return first_extent << k; }

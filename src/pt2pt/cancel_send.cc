@@ -31,8 +31,8 @@ bool claim_line(Engine& e, Peer& peer, std::uint32_t index, std::int64_t bytes) 
   if (bytes < e.cooperate_min) return claim(job, receiver);
   const std::int64_t start = now_ns();
   const bool claimed = claim(job, receiver);
-  constexpr float newest = 0.25f, most_ns = 1000;  // a tick of the clock is no distance
-  peer.line_ns += newest * (std::min(static_cast<float>(now_ns() - start), most_ns) - peer.line_ns);
+  const float line_ns = std::min(static_cast<float>(now_ns() - start), line_ns_max);
+  peer.line_ns += newest_line * (line_ns - peer.line_ns);
   return claimed;
 }
 

@@ -21,6 +21,7 @@
 #include "hang/watch.h"
 #include "memory/peer.h"
 #include "pt2pt/contexts.h"
+#include "pt2pt/limits.h"
 #include "pt2pt/match.h"
 #include "pt2pt/pt2pt.h"
 #include "pt2pt/waiting.h"
@@ -36,17 +37,6 @@ struct Parameters;
 namespace weft::pt2pt {
 
 struct Peer;
-
-/// A message that does not fit a fragment is pushed in pieces, so that the receiver copies one out
-/// while the sender copies the next one in. Measured, 2-core EPYC (1 MiB L2), 2026-11-23: one
-/// way 16 KiB in two pieces take 1.12 of the time of one (far cores 1.2 to 1.4), there and back
-/// 0.94 (far 1.14). From here on a piece is long: a fragment is worth its notice, and where stores
-/// go counts.
-inline constexpr std::int64_t long_piece = 8192;
-/// A shorter piece goes beside its cell in the ring: few lines cost less than the looks at a
-/// fragment's name. Measured, 2-core EPYC (1 MiB L2), 2026-11-22: 512 bytes the same, 1 KiB 0.28 us
-/// in the ring, 0.17 in a fragment.
-inline constexpr std::int64_t shortest_in_fragment = 1024;
 
 /// Something that waits for room in a peer's rings, in order.
 struct Outgoing {

@@ -96,23 +96,21 @@ bool claim_long_piece(Engine& e, Peer& peer, std::uint32_t bytes, shm::Claim* ou
 /// messages of 64 KiB one way: far cores 18, past the caches 8; near 6.2 and 8.
 void write_piece(Engine& e, Peer& peer, const ConstBuffer& from, std::int64_t at, std::int64_t n,
                  const shm::Claim& to) {
-  constexpr std::uint32_t near_looks = 8, far_looks = 64;  // one of so many pieces is measured
-  constexpr double newest = 0.5, more = 1.5;
   if (!to.cold || n < long_piece || !from.type->dense) {
     datatype::pack(from, at, to.payload, n);
     return;
   }
   const std::byte* const data = datatype::block(from) + at;
   const auto bytes = static_cast<std::size_t>(n);
-  const bool is_far = peer.cold_line_ns > more * e.memory_line_ns;
+  const bool is_far = peer.cold_line_ns > far_cold_line * e.memory_line_ns;
   if (peer.cold_pieces++ % (is_far ? far_looks : near_looks) != 0)
     return (is_far ? stream_bytes : copy_bytes)(to.payload, data, bytes);
   const std::int64_t start = now_ns();
   copy_bytes(to.payload, data, bytes);
   const double line_ns = static_cast<double>(now_ns() - start) / model::lines_of(n);
   // What an interrupt takes says nothing.
-  peer.cold_line_ns +=
-      newest * (std::min(line_ns, 2 * more * e.memory_line_ns) - peer.cold_line_ns);
+  peer.cold_line_ns += newest_cold_line * (std::min(line_ns, 2 * far_cold_line * e.memory_line_ns) -
+                                           peer.cold_line_ns);
 }
 
 const std::byte* piece_at(const Engine& e, const wire::Cell& cell) {

@@ -287,7 +287,7 @@ void Engine::open(memory::Job& the_job, int rank, const Params& the_params, Coun
   fragments.open(the_job, fragment_room(*this, known));
   memory_line_ns = known.memory.b * 1e9;
   eager_max = params->integer(P::pt2pt_eager_max);
-  if (eager_max < 0) eager_max = 32 << 10;
+  if (eager_max < 0) eager_max = eager_in_process;
   piece_max = std::min<std::int64_t>(shm::Fragments::bytes, inbox.payload_max());
   fragment_min = fragments.count() > 0 ? shortest_in_fragment : INT64_MAX;
   unexpected_max = params->integer(P::pt2pt_unexpected_max);
@@ -337,12 +337,8 @@ void Engine::share() {
 void Engine::open_peer(Peer& p, std::int32_t rank) {
   p.world_rank = rank;
   p.outbox.open(*job, rank, context);
-  // What another process has to copy twice anyway need not ask first. Measured, 2-core EPYC, near
-  // cores, 2026-11-22, asking and not: 64 KiB there and back 1.78 and 1.60 us, a window of 16
-  // messages of 256 KiB 8.0 and 6.1 us each.
-  constexpr std::int64_t between_processes = 256 << 10;
   const bool chosen = params->integer(P::pt2pt_eager_max) >= 0;
-  p.eager_max = chosen || policy.crowded || hosts(rank) ? eager_max : between_processes;
+  p.eager_max = chosen || policy.crowded || hosts(rank) ? eager_max : eager_between_processes;
 }
 
 }  // namespace weft::pt2pt

@@ -26,15 +26,13 @@ namespace {
 
 using memory::Reach;
 
-constexpr float far_ns = 100;  // with what reading the clock takes: near 45, far 150
-
 /// Bytes of a chunk, of which a side takes some at a time: so few that both sides finish together,
 /// so many that 16 bits count them and that taking them is cheap.
 std::int64_t chunk_of(std::int64_t bytes, const Peer& peer, bool left) {
-  constexpr std::int64_t wanted = 64, page = 4096;
-  const std::int64_t least = left || peer.line_ns > far_ns ? 32 << 10 : 16 << 10;
+  constexpr std::int64_t page = memory::page;
+  const std::int64_t least = left || peer.line_ns > far_ns ? least_far_chunk : least_chunk;
   const auto pages = [](std::int64_t n) { return (n + page - 1) / page * page; };
-  return std::max(pages(bytes / wanted), std::min(pages(bytes / 2), least));
+  return std::max(pages(bytes / wanted_chunks), std::min(pages(bytes / 2), least));
 }
 
 std::uint64_t address(const void* p) {
@@ -90,7 +88,6 @@ struct Chunks {
 /// round trip of 256 KiB between near threads, buffers untouched, 2-core EPYC, 2026-11-23: chunks
 /// of 32 KiB in turn 7.4 us, so 1.7; touched 7.0, 5.6.
 Chunks take_chunks(const Share& s, std::uint32_t chunks) {
-  constexpr std::int64_t most = 256 << 10;
   // relaxed: hands out disjoint chunks; the job's fields came with `show`, or are our own
   std::uint64_t next = s.job.next.load(std::memory_order_relaxed);
   while (offer_of(next) == s.offer) {
@@ -98,7 +95,7 @@ Chunks take_chunks(const Share& s, std::uint32_t chunks) {
     const std::uint32_t left = chunks - first - last;
     if (left == 0) break;
     const auto n = static_cast<std::uint32_t>(
-        std::max<std::int64_t>(std::min<std::int64_t>(left / 4, most / s.chunk), 1));
+        std::max<std::int64_t>(std::min<std::int64_t>(left / 4, most_taken / s.chunk), 1));
     if (s.job.next.compare_exchange_weak(next, next + (s.in_order ? n : n << 16),
                                          std::memory_order_relaxed))
       return {s.in_order ? first : chunks - last - n, n};
@@ -171,8 +168,7 @@ void copy_rest(Engine& e, P2p& recv) {
 /// KiB 13, 8.5; far 42, 17.
 bool is_left_to_sender(const Engine& e, const Peer& peer, const shm::CopyJob& job,
                        std::int64_t bytes) {
-  constexpr std::int64_t most = 2 << 20;
-  if (job.waits || peer.reach != Reach::direct || bytes >= most) return false;
+  if (job.waits || peer.reach != Reach::direct || bytes >= most_left_to_sender) return false;
   // Who looks whether the sender comes takes a sending thread's CPU. relaxed: a guess
   if (e.contexts->waiting.load(std::memory_order_relaxed) > e.waiters.cpus) return false;
   return e.offers() > 0 || peer.line_ns > far_ns;

@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "memory/job.h"
+#include "shm/limits.h"
 
 namespace weft::shm {
 
@@ -29,7 +30,7 @@ namespace weft::shm {
 /// memory, the same in all processes; 0 is none.
 class Fragments {
  public:
-  static constexpr std::size_t bytes = 16 << 10;
+  static constexpr std::size_t bytes = fragment_bytes;
 
   /// `room`: bytes of all of them; memory is used as they are.
   void open(memory::Job& job, std::int64_t room) {
@@ -71,8 +72,7 @@ class Fragments {
   }
 
  private:
-  static constexpr std::uint32_t page = 4096, pages = bytes / page;
-  static constexpr std::uint32_t most_warm = 64;  // a core's own caches hold them
+  static constexpr std::uint32_t page = memory::page, pages = bytes / page;
   [[gnu::cold]] void reserve();
 
   memory::Job* job_ = nullptr;

@@ -20,6 +20,7 @@
 #include <cstdint>
 
 #include "memory/job.h"
+#include "shm/limits.h"
 #include "sync/wait.h"
 #include "wire/cell.h"
 
@@ -72,9 +73,9 @@ struct Mailbox {
 
   // Copy jobs of this rank as a sender. The first ones are in its area; each block that is added
   // has twice as many as the one before, so that any number of messages may be under way.
-  static constexpr std::size_t jobs_at = 4096;
+  static constexpr std::size_t jobs_at = jobs_begin;
   static constexpr std::uint32_t jobs = (memory::area_control_bytes - jobs_at) / sizeof(CopyJob);
-  static constexpr std::uint32_t first_block = 512;
+  static constexpr std::uint32_t first_block = first_added_jobs;
   static constexpr std::uint32_t jobs_in_block(int block) { return first_block << block; }
 };
 static_assert(sizeof(Mailbox) <= Mailbox::jobs_at);
@@ -132,7 +133,7 @@ struct View {
 
 /// A claimed place in a peer's rings, to be filled and committed.
 struct Claim {
-  static constexpr std::uint32_t payload_max = 1 << 20;  // Cell::units counts it, twice for padding
+  static constexpr std::uint32_t payload_max = most_payload;
   wire::Cell* cell;
   std::byte* payload;
   std::uint32_t units;  // of the ring that the payload takes

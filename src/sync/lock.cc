@@ -8,15 +8,6 @@
 #include "base/clock.h"
 
 namespace weft::sync {
-namespace {
-
-// Looks at a lock before a thread gives its core away, where threads may outnumber CPUs: the thread
-// that has the lock may need this very core. 64 bytes, 4 and 16 threads in pairs on 2 CPUs: 0.13 us
-// per message with 0 to 100 looks, 0.2 to 0.35 us with 2000 (bench threads, 2026-11-22).
-constexpr std::uint32_t little_patience = 50;
-
-}  // namespace
-
 RankLock::RankLock() {
   uses_[used_] = {make_lock(LockKind::mtx, {}), LockKind::mtx, Crowd::any, false};
   use_.store(&uses_[used_++], std::memory_order_relaxed);

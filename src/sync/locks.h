@@ -13,6 +13,8 @@
 #include <cstdint>
 #include <memory>
 
+#include "sync/limits.h"
+
 namespace weft::sync {
 
 /// The values of parameter sync.lock.
@@ -20,7 +22,7 @@ enum class LockKind : std::uint8_t { mtx, ticket, clh, pclh, clhub, hclhub, park
 
 struct LockSettings {
   /// Looks at a lock before a waiting thread gives its core away (or sleeps) instead.
-  std::uint32_t patience = 2000;
+  std::uint32_t patience = lock_patience;
   /// How often a waiting thread may be passed by others that came later; 0: without end. For the
   /// locks that let threads pass: clhub, hclhub, park.
   std::uint32_t bias = 0;

@@ -14,18 +14,6 @@
 #include <climits>
 
 namespace weft::sync {
-namespace {
-
-// Looks between two readings of the clock, while spinning and while yielding. A look is 5-50 ns, a
-// yield 250-500 ns (one reading is about 25 ns).
-constexpr std::uint32_t looks_per_clock = 64;
-constexpr std::uint32_t yields_per_clock = 8;
-// Looks of a wait that is to be brief: 2 us, what it costs to be switched off and on again.
-constexpr std::uint32_t brief_looks = 128;
-constexpr std::int64_t default_spin_us = 50;
-
-}  // namespace
-
 void yield() {
   sched_yield();
 }
@@ -35,8 +23,8 @@ Policy Policy::choose(const Params& params, int local_ranks, int cpus) {
   policy.crowded = local_ranks > cpus;
   std::int64_t spin_us = params.integer(P::sync_spin_us);
   if (spin_us < 0) spin_us = policy.crowded ? 0 : default_spin_us;
-  policy.spin_ns = spin_us * 1000;
-  policy.yield_ns = params.integer(P::sync_yield_us) * 1000;
+  policy.spin_ns = spin_us * ns_per_us;
+  policy.yield_ns = params.integer(P::sync_yield_us) * ns_per_us;
   policy.membarrier = permit_fences();
   return policy;
 }
@@ -83,7 +71,7 @@ void Waiter::barrier() {
 
 void Waiter::sleep(ParkWord& word, std::int64_t limit_ns, std::uint32_t me) {
   ++parks_;
-  if (!policy_.membarrier) limit_ns = blind_sleep_us * 1000;
+  if (!policy_.membarrier) limit_ns = blind_sleep_us * ns_per_us;
   const Spare::Sleeper sleeper(policy_.spare, word, Spare::Sleeper::Scope::job);
   if (sleeper.is_wanted()) return;
   const timespec limit{limit_ns / 1'000'000'000, limit_ns % 1'000'000'000};

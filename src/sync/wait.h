@@ -17,6 +17,7 @@
 
 #include "base/clock.h"
 #include "base/params.h"
+#include "sync/limits.h"
 #include "sync/spare.h"
 
 namespace weft::sync {
@@ -24,8 +25,6 @@ namespace weft::sync {
 /// 0: nobody sleeps; else who does (shm/mailbox.h). Lives in shared memory; line of its owner's
 /// mailbox that senders read anyway.
 using ParkWord = std::atomic<std::uint32_t>;
-
-inline constexpr std::int64_t blind_sleep_us = 500;
 
 /// How long to spin and to yield, decided once per process.
 struct Policy {

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// All numbers in bytes, times and shares that decide something in this room and are neither a
+// parameter nor a price of the machine's profile (model/machine.h), with their reasons. A test
+// looks for others.
+#pragma once
+
+#include <cstdint>
+
+namespace weft::pt2pt {
+
+// --- what is pushed, and where (send.cc, fragments.cc)
+
+/// A message that does not fit a fragment is pushed in pieces, so that the receiver copies one out
+/// while the sender copies the next one in. Measured, 2-core EPYC (1 MiB L2), 2026-11-23: one
+/// way 16 KiB in two pieces take 1.12 of the time of one (far cores 1.2 to 1.4), there and back
+/// 0.94 (far 1.14). From here on a piece is long: a fragment is worth its notice, and where stores
+/// go counts.
+inline constexpr std::int64_t long_piece = 8 << 10;
+/// A shorter piece goes beside its cell in the ring: few lines cost less than the looks at a
+/// fragment's name. Measured, 2-core EPYC (1 MiB L2), 2026-11-22: 512 bytes the same, 1 KiB 0.28 us
+/// in the ring, 0.17 in a fragment.
+inline constexpr std::int64_t shortest_in_fragment = 1 << 10;
+/// pt2pt.eager_max, unless it is given: ranks of one process, and in a crowd.
+inline constexpr std::int64_t eager_in_process = 32 << 10;
+/// What another process has to copy twice anyway need not ask first. Measured, 2-core EPYC, near
+/// cores, 2026-11-22, asking and not: 64 KiB there and back 1.78 and 1.60 us, a window of 16
+/// messages of 256 KiB 8.0 and 6.1 us each.
+inline constexpr std::int64_t eager_between_processes = 256 << 10;
+/// One of so many pieces tells what a line of a cold fragment costs, of a reader near and far; the
+/// newest counts half. Far is who takes so much more than a line from memory: between the ratios
+/// measured near (0.5 to 1) and far (2 to 3).
+inline constexpr std::uint32_t near_looks = 8, far_looks = 64;
+inline constexpr double newest_cold_line = 0.5, far_cold_line = 1.5;
+
+// --- single copies (transfer.cc, cancel_send.cc)
+
+/// ns of a sender's line, with what reading the clock takes, from which on it is far: near 45, far
+/// 150. What takes longer than `line_ns_max` is a tick of the clock and no distance; the newest
+/// line counts a quarter.
+inline constexpr float far_ns = 100, line_ns_max = 1000, newest_line = 0.25f;
+/// A copy that two sides share has about so many chunks: 16 bits count them, and both sides finish
+/// together.
+inline constexpr std::int64_t wanted_chunks = 64;
+/// A chunk is at least so long, or half the message, as taking one costs a line that both write;
+/// a dear one, where a line takes long.
+inline constexpr std::int64_t least_chunk = 16 << 10, least_far_chunk = 32 << 10;
+/// A side takes at most so much at once: the other one may be much slower.
+inline constexpr std::int64_t most_taken = 256 << 10;
+/// Of longer messages the receiver copies its part in any case: two cores are faster, and no cache
+/// holds them until they are written again (is_left_to_sender has the figures).
+inline constexpr std::int64_t most_left_to_sender = 2 << 20;
+
+}  // namespace weft::pt2pt
