@@ -78,7 +78,7 @@ inline constexpr std::int64_t kept_bytes_max = 16 << 20;
 inline constexpr double less_than_slots = 0.67, less_than_block = 0.8;
 // Ways that take turns (explore.h): what ranks tell each other of them fits a flag's line.
 inline constexpr int tried_max = 4;
-// Seconds that a call takes by the model: of shorter ones the clock alone (20 ns a look) and the
+// Seconds that a call takes by the model: of shorter ones readings of the clock (25 ns) and the
 // bookkeeping would be a share to speak of. What slots hold is not tried at all.
 inline constexpr double least_tried = 0.5e-6;
 // Calls before the first look: what they touch first (buffers, rooms of pieces) is not there
@@ -91,8 +91,8 @@ inline constexpr double series_seconds = 30e-6;
 inline constexpr int least_series_calls = 4, most_series_calls = 16;
 // What looks may take of all calls, and of the time spent in them.
 inline constexpr double looks_share = 0.008;
-// Another way is taken if it takes less than this of the one before: as much as medians of the same
-// way differ from look to look.
+// Another way is taken if it takes less than this of the one before, in two looks: seldom by
+// chance, and less is not worth what a change leaves cold.
 inline constexpr double faster_to_change = 0.93;
 // One look at a time: what a call takes depends on what others leave. Calls of other sizes that
 // wait for a look to end; a program may never come back to the size that it looks at.

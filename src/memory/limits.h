@@ -18,7 +18,7 @@ inline constexpr std::size_t page = 4 << 10;
 inline constexpr std::size_t area_control_bytes = 64 << 10;
 /// What a rank's waiting threads note (hang/record.h); memory only where there is a note.
 inline constexpr std::size_t rank_waits_bytes = 600 << 10;
-/// The node's prices (model/machine.h) and those of more levels than there are.
+/// For the node's prices (model/machine.h), with room to spare.
 inline constexpr std::size_t price_bytes = 3 << 9;
 /// One line that says why the job was aborted.
 inline constexpr std::size_t message_bytes = 1 << 10;

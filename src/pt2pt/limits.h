@@ -28,8 +28,8 @@ inline constexpr std::int64_t eager_in_process = 32 << 10;
 /// messages of 256 KiB 8.0 and 6.1 us each.
 inline constexpr std::int64_t eager_between_processes = 256 << 10;
 /// One of so many pieces tells what a line of a cold fragment costs, of a reader near and far; the
-/// newest counts half. Far is who takes so much more than a line from memory: between the ratios
-/// measured near (0.5 to 1) and far (2 to 3).
+/// newest counts half. A reader is far if a line costs so much more than one from memory
+/// (write_piece has the figures).
 inline constexpr std::uint32_t near_looks = 8, far_looks = 64;
 inline constexpr double newest_cold_line = 0.5, far_cold_line = 1.5;
 
