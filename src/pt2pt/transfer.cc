@@ -32,7 +32,7 @@ std::int64_t chunk_of(std::int64_t bytes, const Peer& peer, bool left) {
   constexpr std::int64_t page = memory::page;
   const std::int64_t least = left || peer.line_ns > far_ns ? least_far_chunk : least_chunk;
   const auto pages = [](std::int64_t n) { return (n + page - 1) / page * page; };
-  return std::max(pages(bytes / wanted_chunks), std::min(pages(bytes / 2), least));
+  return std::max({pages(bytes / wanted_chunks), std::min(pages(bytes / 2), least), page});
 }
 
 std::uint64_t address(const void* p) {
