@@ -158,14 +158,14 @@ std::int64_t Jobs::least_transfer() const {
   return static_cast<std::int64_t>(line * least_worth_ns / line_ns);
 }
 
-std::int64_t Jobs::at_once(std::int64_t bytes, std::int64_t room_bytes,
-                           std::int64_t worth_ns) const {
+std::int64_t Jobs::at_once(std::int64_t bytes, std::int64_t room_bytes, std::int64_t worth_ns,
+                           bool peer_here) const {
   const std::int64_t min = min_bytes_.load(std::memory_order_relaxed);
   if (min >= 0) return bytes >= min ? std::min(bytes, room_bytes) : 0;
   const Rule rule = transfers_.load(std::memory_order_relaxed);
   Transfer transfer{bytes, room_bytes, worth_ns, most_helpers_.load(std::memory_order_relaxed)};
   if (parallel::at_once(rule, transfer) == 0) return 0;  // however many are idle
-  transfer.idle = idle(worth_ns);
+  transfer.idle = idle(worth_ns) - (peer_here ? 1 : 0);
   return parallel::at_once(rule, transfer);
 }
 

@@ -126,10 +126,11 @@ class Jobs : public sync::Spare {
   /// No transfer of fewer bytes has help, whoever is idle.
   std::int64_t least_transfer() const;
   /// What parallel::at_once() says of a transfer of `bytes` with room for `room_bytes`, which takes
-  /// one thread so long.
+  /// one thread so long. `peer_here`: the other side is of this process, and not idle if it waits.
   ///
   /// cost     a few loads, unless it is long enough to ask who is idle
-  std::int64_t at_once(std::int64_t bytes, std::int64_t room_bytes, std::int64_t worth_ns) const;
+  std::int64_t at_once(std::int64_t bytes, std::int64_t room_bytes, std::int64_t worth_ns,
+                       bool peer_here) const;
 
   struct Done {
     std::uint64_t jobs = 0, chunks = 0, given = 0;

@@ -22,6 +22,11 @@ std::int64_t worth_ns(std::int64_t bytes) {
   return parallel::jobs().worth_between_cores_ns(model::lines_of(bytes));
 }
 
+std::int64_t at_once(const Engine& e, std::int64_t peer, std::int64_t bytes, std::int64_t room) {
+  return parallel::jobs().at_once(bytes, room, worth_ns(std::min(bytes, room)),
+                                  e.hosts(static_cast<std::int32_t>(peer)));
+}
+
 /// Room for pieces, about: fragments that are here.
 std::int64_t room_of(Engine& e, const Peer& peer) {
   const std::uint32_t kept = peer.borrowed != nullptr ? peer.borrowed->fragments.kept() : 0;
@@ -114,7 +119,7 @@ int count_ready(const Engine& e, const wire::Cell& first, std::int64_t* bytes) {
 [[gnu::cold]] bool drain(Engine& e, P2p& recv, const wire::Cell& first) {
   std::int64_t ready = 0;
   const int n = count_ready(e, first, &ready);
-  if (n < 2 || parallel::jobs().at_once(ready, ready, worth_ns(ready)) == 0) return false;
+  if (n < 2 || at_once(e, first.sender, ready, ready) == 0) return false;
   Draining d{recv, {}};
   const wire::Cell* cell[most_pieces];
   std::int64_t at = recv.moved, there = 0;
@@ -139,13 +144,13 @@ int count_ready(const Engine& e, const wire::Cell& first, std::int64_t* bytes) {
 
 bool fill_together(Engine& e, Peer& peer, P2p& send, std::int64_t piece) {
   const std::int64_t left = send.total - send.moved, room = room_of(e, peer);
-  const std::int64_t bytes = parallel::jobs().at_once(left, room, worth_ns(std::min(left, room)));
+  const std::int64_t bytes = at_once(e, peer.world_rank, left, room);
   return bytes > piece && fill(e, peer, send, piece, bytes);
 }
 
 bool drain_together(Engine& e, P2p& recv, const wire::Cell& first) {
   const std::int64_t left = recv.total - recv.moved;
-  return parallel::jobs().at_once(left, left, worth_ns(left)) > 0 && drain(e, recv, first);
+  return at_once(e, first.sender, left, left) > 0 && drain(e, recv, first);
 }
 
 }  // namespace weft::pt2pt

@@ -188,9 +188,10 @@ struct Together {
 
 /// Copy the next chunks, or what is left if idle threads help; `all`: the last was copied here.
 Copied copy_chunks(Engine& e, const Share& s) {
-  const std::uint32_t left = left_of(s);
+  const std::uint32_t left = s.bytes >= e.together_min ? left_of(s) : 0;
   const std::int64_t left_bytes = left * s.chunk;
-  if (left > 1 && parallel::jobs().at_once(left_bytes, left_bytes, worth_ns(left_bytes)) > 0)
+  if (left > 1 &&
+      parallel::jobs().at_once(left_bytes, left_bytes, worth_ns(left_bytes), s.local) > 0)
     return copy_together(e, s, left);
   std::int64_t bytes = 0;
   const Copied copied = copy_next(s, 0, &bytes);
