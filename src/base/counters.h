@@ -29,6 +29,8 @@ namespace weft {
   X(chunks_offered, "chunks", "chunks of these")                                               \
   X(chunks_given, "chunks", "of these, done by another thread than the one that offered them") \
   X(chunks_helped, "chunks", "chunks of other threads' jobs that this rank did as it waited")  \
+  X(pieces_together, "pieces", "pieces and chunks of messages offered to idle threads")        \
+  X(pieces_given, "pieces", "of these, written or read by an idle thread")                     \
   X(kernel_copies, "calls", "system calls that copied between processes")                      \
   X(ring_full, "events", "sends that found the receiver's ring full and were queued")          \
   X(lock_taken, "times", "threads took a context's lock (MPI_THREAD_MULTIPLE)")                \

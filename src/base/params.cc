@@ -77,6 +77,12 @@ constexpr ParamDef table[] = {
      "the cost model"},
     {P::parallel_openmp, "parallel.openmp", ParamType::boolean, "1", "", 0, 1,
      "let idle OpenMP threads of a rank help with its large copies and reductions"},
+    {P::parallel_openmp_fits, "parallel.openmp_fits", ParamType::boolean, "1", "", 0, 1,
+     "say at MPI_Init when OpenMP is to start more threads, in all ranks, than there are CPUs"},
+    {P::parallel_transfers, "parallel.transfers", ParamType::integer, "profile", "", 0, 2,
+     "which messages idle threads help to copy: by the cost model, by the thresholds of the MT-MPI "
+     "paper, or none (weft docs idle-threads)",
+     "profile,paper,alone"},
     {P::pt2pt_eager_max, "pt2pt.eager_max", ParamType::integer, "-1", "bytes", -1, 1 << 20,
      "largest message that is pushed to its receiver without asking; -1: 32 KiB, and "
      "256 KiB between processes while each rank has a core"},

@@ -32,6 +32,8 @@ enum class P : int {
   parallel_helpers,
   parallel_min_bytes,
   parallel_openmp,
+  parallel_openmp_fits,
+  parallel_transfers,
   pt2pt_eager_max,
   pt2pt_unexpected_max,
   pt2pt_cooperate_min,

@@ -279,19 +279,6 @@ bool is_short(int64_t bytes) {
   return bytes < shortest && !parallel::jobs().is_forced();
 }
 
-void pack_part(const ConstBuffer& from, int64_t offset, void* out, int64_t n) {
-  if (from.type->dense) return copy_bytes(out, block(from) + offset, static_cast<std::size_t>(n));
-  Mover<true> mover{static_cast<std::byte*>(out)};
-  walk(from, offset, offset + n, mover);
-}
-
-void unpack_part(const Buffer& to, int64_t offset, const void* in, int64_t n) {
-  if (to.type->dense) return copy_bytes(block(to) + offset, in, static_cast<std::size_t>(n));
-  // Only read: the mover writes to memory.
-  Mover<false> mover{const_cast<std::byte*>(static_cast<const std::byte*>(in))};
-  walk(to, offset, offset + n, mover);
-}
-
 /// Bytes [at, end) between two types that are not dense.
 void copy_part(const ConstBuffer& from, const Buffer& to, int64_t at, int64_t end) {
   Pieces source, target;
@@ -305,16 +292,29 @@ void copy_part(const ConstBuffer& from, const Buffer& to, int64_t at, int64_t en
 
 }  // namespace
 
+void pack_alone(const ConstBuffer& from, int64_t offset, void* out, int64_t n) {
+  if (from.type->dense) return copy_bytes(out, block(from) + offset, static_cast<std::size_t>(n));
+  Mover<true> mover{static_cast<std::byte*>(out)};
+  walk(from, offset, offset + n, mover);
+}
+
+void unpack_alone(const Buffer& to, int64_t offset, const void* in, int64_t n) {
+  if (to.type->dense) return copy_bytes(block(to) + offset, in, static_cast<std::size_t>(n));
+  // Only read: the mover writes to memory.
+  Mover<false> mover{const_cast<std::byte*>(static_cast<const std::byte*>(in))};
+  walk(to, offset, offset + n, mover);
+}
+
 int64_t pack(const ConstBuffer& from, int64_t offset, void* out, int64_t max) {
   WEFT_ASSERT(from.type->committed);
   const int64_t n = std::min(max, from.bytes() - offset);
   if (n <= 0) return 0;
   if (is_short(n)) {
-    pack_part(from, offset, out, n);
+    pack_alone(from, offset, out, n);
     return n;
   }
   parallel::for_parts(n, unit_for(n), worth_ns(*from.type, n), [&](int64_t at, int64_t end) {
-    pack_part(from, offset + at, static_cast<std::byte*>(out) + at, end - at);
+    pack_alone(from, offset + at, static_cast<std::byte*>(out) + at, end - at);
   });
   return n;
 }
@@ -323,9 +323,9 @@ void unpack(const Buffer& to, int64_t offset, const void* in, int64_t n) {
   WEFT_ASSERT(to.type->committed);
   n = std::min(n, to.bytes() - offset);
   if (n <= 0) return;
-  if (is_short(n)) return unpack_part(to, offset, in, n);
+  if (is_short(n)) return unpack_alone(to, offset, in, n);
   parallel::for_parts(n, unit_for(n), worth_ns(*to.type, n), [&](int64_t at, int64_t end) {
-    unpack_part(to, offset + at, static_cast<const std::byte*>(in) + at, end - at);
+    unpack_alone(to, offset + at, static_cast<const std::byte*>(in) + at, end - at);
   });
 }
 

@@ -137,6 +137,9 @@ inline void release(const Type& type) {
 std::int64_t pack(const ConstBuffer& from, std::int64_t offset, void* out, std::int64_t max);
 /// The reverse: `n` bytes of packed data at `in` are bytes [offset, offset + n) of `to`.
 void unpack(const Buffer& to, std::int64_t offset, const void* in, std::int64_t n);
+/// The same, by the calling thread alone: for chunks of a job (parallel/jobs.h).
+void pack_alone(const ConstBuffer& from, std::int64_t offset, void* out, std::int64_t n);
+void unpack_alone(const Buffer& to, std::int64_t offset, const void* in, std::int64_t n);
 /// Copy `bytes` bytes of data from one typed buffer to another without a packed form between.
 /// Each byte is copied once; the buffers do not overlap.
 void copy(const ConstBuffer& from, const Buffer& to, std::int64_t bytes);

@@ -22,20 +22,28 @@ constexpr std::uint32_t all_of_it = UINT32_MAX;
 
 void look_for_jobs(Jobs& all) {
   for (std::int64_t until = now_ns() + spin_ns; now_ns() < until;) {
-    if (all.is_offered() && all.help(all_of_it)) until = now_ns() + spin_ns;
-    sync::pause();
+    if (!all.is_offered()) {
+      sync::pause();
+    } else if (all.help(all_of_it)) {
+      until = now_ns() + spin_ns;
+    } else {
+      sync::yield();  // those in it may want this core
+    }
   }
 }
 
 void* run(void*) {
   Jobs& all = jobs();
   std::atomic<std::uint32_t> bed{0};
+  all.count_waiting(1);
   for (;;) {
     look_for_jobs(all);
     const sync::Spare::Sleeper sleeper(&all, bed, sync::Spare::Sleeper::Scope::process);
-    if (!sleeper.is_wanted())
-      syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&bed), FUTEX_WAIT_PRIVATE, 0, nullptr,
-              nullptr, 0);
+    if (sleeper.is_wanted()) continue;
+    all.count_sleeping(1);
+    syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&bed), FUTEX_WAIT_PRIVATE, 0, nullptr,
+            nullptr, 0);
+    all.count_sleeping(-1);
   }
   return nullptr;
 }

@@ -11,6 +11,8 @@ namespace weft::parallel {
 namespace {
 
 constinit Jobs process_jobs;
+// Waits of the calling thread that are counted.
+constinit thread_local int my_waits = 0;
 
 // A job must take so long that waking a sleeper pays: it comes after about 30 us. Measured, 2-core
 // EPYC, 2026-11-23, a packing thread and one asleep in MPI_Recv: 34 us alone, 38 us if it woke the
@@ -32,8 +34,6 @@ std::uint32_t Job::drain(std::uint32_t most) {
     if (left_.load(std::memory_order_relaxed) <= 0) break;
     const std::int32_t left = left_.fetch_sub(1, std::memory_order_relaxed);
     if (left <= 0) break;
-    // Nothing is left for others. The slot stays this job's: whoever is here is counted.
-    if (left == 1) all_->offered_.fetch_and(~bit_, std::memory_order_relaxed);
     chunk_(context_, chunks_ - static_cast<std::uint32_t>(left));
     ++done;
   }
@@ -56,6 +56,7 @@ std::uint32_t Job::help(std::uint32_t most) {
 void Jobs::configure(const Settings& settings) {
   most_helpers_.store(std::min(settings.most_helpers, 0x7fff), std::memory_order_relaxed);
   min_bytes_.store(settings.min_bytes, std::memory_order_relaxed);
+  transfers_.store(settings.transfers, std::memory_order_relaxed);
   cached_ns_.store(settings.cached_ns, std::memory_order_relaxed);
   memory_ns_.store(settings.memory_ns, std::memory_order_relaxed);
   cached_lines_.store(settings.cached_lines, std::memory_order_relaxed);
@@ -83,7 +84,6 @@ Job* Jobs::claim() {
 }
 
 void Jobs::publish(Job& job, const Work& work) {
-  job.all_ = this;
   job.chunks_ = work.chunks;
   job.chunk_ = work.chunk;
   job.context_ = work.context;
@@ -113,25 +113,65 @@ void Jobs::close(Job& job) {
     looks < patience ? sync::pause() : sync::yield();
 }
 
-void Jobs::offer(const Work& work) {
-  if (work.chunks == 0) return;
+std::uint32_t Jobs::offer(const Work& work) {
+  if (work.chunks == 0) return 0;
   Job* job = work.chunks > 1 ? claim() : nullptr;
   if (job == nullptr) {
     for (std::uint32_t i = 0; i < work.chunks; ++i) work.chunk(work.context, i);
-    return;
+    return 0;
   }
   publish(*job, work);
   std::uint32_t mine = call_helpers(*job, work.worth_ns);
   mine += job->work();
-  // A helper may have taken all of it before it was said to be offered.
-  if ((offered_.load(std::memory_order_relaxed) & job->bit_) != 0)
-    offered_.fetch_and(~job->bit_, std::memory_order_relaxed);
   close(*job);
+  // Until here, threads that wait give way to those that are in its last chunks (sync/wait.cc).
+  offered_.fetch_and(~job->bit_, std::memory_order_relaxed);
   claimed_.fetch_and(~job->bit_, std::memory_order_release);  // pairs with claim()
   // relaxed: statistics
   jobs_.fetch_add(1, std::memory_order_relaxed);
   chunks_.fetch_add(work.chunks, std::memory_order_relaxed);
-  if (mine < work.chunks) given_.fetch_add(work.chunks - mine, std::memory_order_relaxed);
+  const std::uint32_t given = work.chunks - mine;
+  if (given > 0) given_.fetch_add(given, std::memory_order_relaxed);
+  return given;
+}
+
+int Jobs::idle(std::int64_t worth_ns) const {
+  // relaxed: who begins or ends to wait just now is missed, or counted in vain
+  const int most = most_helpers_.load(std::memory_order_relaxed);
+  const int asleep = worth_ns < wake_worth_ns ? sleeping_.load(std::memory_order_relaxed) : 0;
+  const int here = std::max(0, waiting_.load(std::memory_order_relaxed) - my_waits - asleep);
+  Callable* callable = callable_.load(std::memory_order_relaxed);
+  const int called = here < most && callable != nullptr ? callable(worth_ns) : 0;
+  return std::min(most, here + called);
+}
+
+std::int64_t Jobs::least_transfer() const {
+  // relaxed: numbers that do not change
+  const std::int64_t min = min_bytes_.load(std::memory_order_relaxed);
+  if (min >= 0) return min;
+  const Rule rule = transfers_.load(std::memory_order_relaxed);
+  if (rule == Rule::alone || most_helpers_.load(std::memory_order_relaxed) == 0) return INT64_MAX;
+  if (rule == Rule::paper) return 0;
+  constexpr double line = 64;
+  const double line_ns = std::max(cached_ns_.load(std::memory_order_relaxed),
+                                  memory_ns_.load(std::memory_order_relaxed));
+  return static_cast<std::int64_t>(line * least_worth_ns / line_ns);
+}
+
+std::int64_t Jobs::at_once(std::int64_t bytes, std::int64_t room_bytes, std::int64_t worth_ns,
+                           bool peer_here) const {
+  const std::int64_t min = min_bytes_.load(std::memory_order_relaxed);
+  if (min >= 0) return bytes >= min ? std::min(bytes, room_bytes) : 0;
+  const Rule rule = transfers_.load(std::memory_order_relaxed);
+  Transfer transfer{bytes, room_bytes, worth_ns, most_helpers_.load(std::memory_order_relaxed)};
+  if (parallel::at_once(rule, transfer) == 0) return 0;  // however many are idle
+  transfer.idle = idle(worth_ns) - (peer_here ? 1 : 0);
+  return parallel::at_once(rule, transfer);
+}
+
+void Jobs::add_waiting(Spare& spare, int change) {
+  my_waits += change;
+  static_cast<Jobs&>(spare).waiting_.fetch_add(change, std::memory_order_relaxed);
 }
 
 bool Jobs::help(std::uint32_t most) {

@@ -13,6 +13,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "parallel/transfer.h"
 #include "sync/spare.h"
 
 namespace weft::parallel {
@@ -28,6 +29,8 @@ struct Work {
 /// Idle threads that do not look for work but have to be called: by the caller, while the job is
 /// open. Returns how many chunks the caller has done meanwhile.
 using Call = std::uint32_t(class Jobs& jobs, class Job& job, std::int64_t worth_ns);
+/// How many of them would come for work of so much.
+using Callable = int(std::int64_t worth_ns);
 
 /// A slot for one job at a time; never freed. Its state is `most << 16 | active`: how many helpers
 /// it takes, 0 while it is closed, and how many are in it.
@@ -59,7 +62,6 @@ class alignas(64) Job {
   std::uint32_t chunks_ = 0;
   void (*chunk_)(void*, std::uint32_t) = nullptr;
   void* context_ = nullptr;
-  class Jobs* all_ = nullptr;
   std::uint64_t bit_ = 0;
 };
 
@@ -67,6 +69,7 @@ class alignas(64) Job {
 struct Settings {
   int most_helpers = 0;         // at a time in one job: CPUs besides the caller's
   std::int64_t min_bytes = -1;  // parameter parallel.min_bytes
+  Rule transfers = Rule::profile;
   // The cost model's: to copy a cache line within the caches, and from memory to memory; lines
   // that a rank's part of the caches holds.
   double cached_ns = 0.6, memory_ns = 8, cached_lines = 1 << 14;
@@ -75,7 +78,7 @@ struct Settings {
 /// The jobs of a process.
 class Jobs : public sync::Spare {
  public:
-  constexpr Jobs() : Spare({join_any, any_has_room}) {}
+  constexpr Jobs() : Spare({join_any, any_has_room, add_waiting}) {}
   void configure(const Settings& settings);
   /// What one thread takes to copy so many lines, about; rather too little than too much.
   std::int64_t worth_ns(double lines) const {
@@ -85,8 +88,12 @@ class Jobs : public sync::Spare {
         lines * (cached ? cached_ns_ : memory_ns_).load(std::memory_order_relaxed));
   }
 
-  /// Is work on so many bytes worth offering? Offering costs 0.3 us; that is to be less than 3 %
-  /// (measured: bench/idle, 2-core EPYC, 2026-11-23).
+  /// The same of lines that another core has written, or reads next.
+  std::int64_t worth_between_cores_ns(double lines) const {
+    return static_cast<std::int64_t>(lines * memory_ns_.load(std::memory_order_relaxed));
+  }
+
+  /// Is work on so many bytes worth offering?
   bool is_worth(std::int64_t bytes, std::int64_t worth_ns) const {
     // relaxed: numbers that do not change
     const std::int64_t min = min_bytes_.load(std::memory_order_relaxed);
@@ -99,14 +106,31 @@ class Jobs : public sync::Spare {
 
   /// Do the work, with whoever helps; returns when all of it is done, and all it wrote is seen.
   ///
+  /// Returns how many chunks another thread has done.
+  ///
   /// thread   any, but not from within a chunk
   /// cost     warm: 5 atomics, of which one in a line that waiting threads read; no allocation; a
   ///          system call only to wake sleepers, if the work is worth it
-  void offer(const Work& work);
+  std::uint32_t offer(const Work& work);
 
   /// Do up to `most` chunks of each job that is open. False: there was nothing to do.
   bool help(std::uint32_t most);
-  void set_call(Call* call) { call_.store(call, std::memory_order_relaxed); }
+  void set_call(Call* call, Callable* callable) {
+    call_.store(call, std::memory_order_relaxed);
+    callable_.store(callable, std::memory_order_relaxed);
+  }
+
+  /// Threads that would come for work of so much, about: those that have waited in MPI for a while,
+  /// helpers of weft's own, idle ones of OpenMP. Who sleeps comes only if it is worth waking.
+  int idle(std::int64_t worth_ns) const;
+  /// No transfer of fewer bytes has help, whoever is idle.
+  std::int64_t least_transfer() const;
+  /// What parallel::at_once() says of a transfer of `bytes` with room for `room_bytes`, which takes
+  /// one thread so long. `peer_here`: the other side is of this process, and not idle if it waits.
+  ///
+  /// cost     a few loads, unless it is long enough to ask who is idle
+  std::int64_t at_once(std::int64_t bytes, std::int64_t room_bytes, std::int64_t worth_ns,
+                       bool peer_here) const;
 
   struct Done {
     std::uint64_t jobs = 0, chunks = 0, given = 0;
@@ -117,20 +141,23 @@ class Jobs : public sync::Spare {
   friend class Job;
   static bool join_any(Spare& jobs);
   static bool any_has_room(const Spare& jobs);
+  static void add_waiting(Spare& jobs, int change);
   Job* claim();
   void publish(Job& job, const Work& work);
   std::uint32_t call_helpers(Job& job, std::int64_t worth_ns);
   static void close(Job& job);
 
   static constexpr int slots = 64;
-  static constexpr std::int64_t least_worth_ns = 10'000;
 
   alignas(64) std::atomic<std::uint64_t> claimed_{0};  // slots in use; line of the callers
   std::atomic<std::uint64_t> jobs_{0}, chunks_{0}, given_{0};
   alignas(64) std::atomic<int> most_helpers_{0};
   std::atomic<std::int64_t> min_bytes_{-1};
   std::atomic<double> cached_ns_{0.6}, memory_ns_{8}, cached_lines_{1 << 14};
+  std::atomic<Rule> transfers_{Rule::profile};
   std::atomic<Call*> call_{nullptr};
+  std::atomic<Callable*> callable_{nullptr};
+  alignas(64) std::atomic<int> waiting_{0};  // threads that have waited in MPI for a while
   Job job_[slots];
 };
 

@@ -146,7 +146,8 @@ struct Engine {
   std::int64_t kernel_copy_min = 0;
   std::int64_t unexpected_max = 0;
   std::int64_t cooperate_min = 0;
-  std::int64_t cached_max = 0;  // bytes of this rank's large messages that its caches hold
+  std::int64_t together_min = 0;  // what is left of a message and shorter is not for idle threads
+  std::int64_t cached_max = 0;    // bytes of this rank's large messages that its caches hold
   bool use_kernel_copy = true;
   bool past_caches = false;  // the last offer was of more than the caches hold
 
@@ -216,6 +217,8 @@ bool push_eager(Engine& e, Peer& peer, const wire::Envelope& envelope, const Con
                 std::int64_t bytes);
 /// Push what is left of a message, piece by piece. False: no room for all of it.
 bool push_pieces(Engine& e, Peer& peer, P2p& send);
+/// The header of the next `n` bytes of a message, and that they are under way.
+void begin_piece(Engine& e, P2p& send, const shm::Claim& claim, std::int64_t n);
 void start_send(Engine& e, P2p& send);
 
 // --- where pieces lie (fragments.cc) ------------------------------------------------------------
@@ -228,11 +231,23 @@ inline bool claim_piece(Engine& e, Peer& peer, std::uint32_t bytes, shm::Claim* 
 /// Write bytes [at, at + n) of the packed form of `from` to where a piece has room.
 void write_piece(Engine& e, Peer& peer, const ConstBuffer& from, std::int64_t at, std::int64_t n,
                  const shm::Claim& to);
+/// The same, by any thread, if it is known whether the peer's core is far.
+void fill_piece(const ConstBuffer& from, std::int64_t at, std::int64_t n, const shm::Claim& to,
+                bool far);
+bool is_far(const Engine& e, const Peer& peer);
 /// Where the piece beside a cell is; and it has been read.
 const std::byte* piece_at(const Engine& e, const wire::Cell& cell);
 void piece_is_read(Engine& e, const wire::Cell& cell);
 /// Own fragments come home.
 void on_back(Engine& e, const wire::Cell& cell);
+
+// --- with idle threads (together.cc) ------------------------------------------------------------
+/// Push several pieces of a message (each of `piece` bytes), filled at once. False: that is nothing
+/// for idle threads, or there is no room.
+bool fill_together(Engine& e, Peer& peer, P2p& send, std::int64_t piece);
+/// Take the pieces of one message that lie ready, from the polled one on, at once. False: that is
+/// nothing for idle threads.
+bool drain_together(Engine& e, P2p& recv, const wire::Cell& first);
 
 /// Outgoing::push of sends.
 bool push_queued(Engine& e, Peer& peer, Outgoing& item);

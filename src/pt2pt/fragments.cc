@@ -90,6 +90,17 @@ bool claim_long_piece(Engine& e, Peer& peer, std::uint32_t bytes, shm::Claim* ou
   return true;
 }
 
+bool is_far(const Engine& e, const Peer& peer) {
+  return peer.cold_line_ns > far_cold_line * e.memory_line_ns;
+}
+
+void fill_piece(const ConstBuffer& from, std::int64_t at, std::int64_t n, const shm::Claim& to,
+                bool far) {
+  if (far && to.cold && n >= long_piece && from.type->dense)
+    return stream_bytes(to.payload, datatype::block(from) + at, static_cast<std::size_t>(n));
+  datatype::pack_alone(from, at, to.payload, n);
+}
+
 /// What a line of a cold fragment costs its writer is measured now and then. Where that is more
 /// than copying it from memory to memory, the reader's core is far: then stores go past the caches,
 /// and no line has to come from there first. Measured, 2-core EPYC (512 KiB L2), 2026-11-23, us for
@@ -102,9 +113,9 @@ void write_piece(Engine& e, Peer& peer, const ConstBuffer& from, std::int64_t at
   }
   const std::byte* const data = datatype::block(from) + at;
   const auto bytes = static_cast<std::size_t>(n);
-  const bool is_far = peer.cold_line_ns > far_cold_line * e.memory_line_ns;
-  if (peer.cold_pieces++ % (is_far ? far_looks : near_looks) != 0)
-    return (is_far ? stream_bytes : copy_bytes)(to.payload, data, bytes);
+  const bool far = is_far(e, peer);
+  if (peer.cold_pieces++ % (far ? far_looks : near_looks) != 0)
+    return (far ? stream_bytes : copy_bytes)(to.payload, data, bytes);
   const std::int64_t start = now_ns();
   copy_bytes(to.payload, data, bytes);
   const double line_ns = static_cast<double>(now_ns() - start) / model::lines_of(n);

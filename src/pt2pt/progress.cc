@@ -33,6 +33,9 @@ void keep_piece(Engine& e, Arrived& m, const wire::Cell& cell) {
 }
 
 void take_piece(Engine& e, P2p& recv, const wire::Cell& cell) {
+  const std::int64_t left = recv.total - recv.moved;
+  if (cell.piece < left && left >= e.together_min && drain_together(e, recv, cell)) [[unlikely]]
+    return;
   add_data(e, recv, piece_at(e, cell), cell.piece);
   piece_is_read(e, cell);
 }

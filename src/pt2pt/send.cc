@@ -79,32 +79,39 @@ bool push_eager(Engine& e, Peer& peer, const wire::Envelope& envelope, const Con
   return true;
 }
 
+void begin_piece(Engine& e, P2p& send, const shm::Claim& claim, std::int64_t n) {
+  wire::Cell& cell = *claim.cell;
+  if (send.cookie != 0) {
+    cell.what = wire::What::staged_data;
+    cell.cookie = send.cookie;
+  } else {
+    if (send.moved == 0) send.order = ++e.pushed;
+    cell.what = send.moved == 0 ? wire::What::ring_data : wire::What::more_data;
+    cell.cookie = send.order;
+    cell.envelope = send.envelope;
+    cell.bytes = static_cast<std::uint64_t>(send.total);
+  }
+  cell.sender = static_cast<std::uint32_t>(e.world_rank);
+  cell.piece = static_cast<std::uint32_t>(n);
+  send.moved += n;
+}
+
 bool push_pieces(Engine& e, Peer& peer, P2p& send) {
   const std::int64_t pieces = (send.total + e.piece_max - 1) / e.piece_max;
   // All are about as long; whole lines.
   const std::int64_t piece = ((send.total + pieces - 1) / pieces + 63) / 64 * 64;
   while (send.moved < send.total) {
-    const std::int64_t n = std::min(piece, send.total - send.moved);
+    const std::int64_t left = send.total - send.moved;
+    if (left >= e.together_min && fill_together(e, peer, send, piece)) [[unlikely]]
+      continue;
+    const std::int64_t n = std::min(piece, left);
     shm::Claim claim;
     if (!claim_piece(e, peer, static_cast<std::uint32_t>(n), &claim)) {
       if (send.recalled) peer.outbox.knock();  // a wait for the receiver, wherever it waits
       return false;
     }
     write_piece(e, peer, send.buffer, send.moved, n, claim);
-    wire::Cell& cell = *claim.cell;
-    if (send.cookie != 0) {
-      cell.what = wire::What::staged_data;
-      cell.cookie = send.cookie;
-    } else {
-      if (send.moved == 0) send.order = ++e.pushed;
-      cell.what = send.moved == 0 ? wire::What::ring_data : wire::What::more_data;
-      cell.cookie = send.order;
-      cell.envelope = send.envelope;
-      cell.bytes = static_cast<std::uint64_t>(send.total);
-    }
-    cell.sender = static_cast<std::uint32_t>(e.world_rank);
-    cell.piece = static_cast<std::uint32_t>(n);
-    send.moved += n;
+    begin_piece(e, send, claim, n);
     ++e.counters->copies;
     e.counters->bytes_copied += static_cast<std::uint64_t>(n);
     if (peer.outbox.commit(claim)) ++e.counters->wakes;

@@ -6,7 +6,9 @@
 // (threads of one process, or process_vm_readv and _writev). The receiver shows its buffer, and
 // both take chunks: the sender when it is in MPI, the receiver at once, or, where its reading would
 // slow the sender down, only if the sender does not come. Who copies the last chunk tells the
-// other: the receiver by `done`, the sender by `copied`.
+// other: the receiver by `done`, the sender by `copied`. Idle threads of either side help it by
+// taking chunks as it does: a job (parallel/jobs.h) of which each chunk is to take some of the
+// copy's.
 // Staged: the receiver asks the sender to push the message piece by piece (two
 // copies that overlap): where the kernel refuses, a sender in another process has a message that is
 // not one block, less than pt2pt.kernel_copy_min or more than the caches hold, or a layout is
@@ -19,6 +21,8 @@
 
 #include "base/clock.h"
 #include "base/copy.h"
+#include "model/machine.h"
+#include "parallel/jobs.h"
 #include "pt2pt/engine.h"
 
 namespace weft::pt2pt {
@@ -35,6 +39,10 @@ std::int64_t chunk_of(std::int64_t bytes, const Peer& peer, bool left) {
   return std::max({pages(bytes / wanted_chunks), std::min(pages(bytes / 2), least), page});
 }
 
+std::int64_t worth_ns(std::int64_t bytes) {
+  return parallel::jobs().worth_ns(model::lines_of(bytes));
+}
+
 std::uint64_t address(const void* p) {
   return reinterpret_cast<std::uint64_t>(p);
 }
@@ -47,29 +55,43 @@ struct Share {
   bool pull;      // by the receiver
   bool in_order;  // it takes chunks from the first on, the other side from the last
   int pid;        // of the other
+  bool local;     // of the same process
+  std::uint32_t chunks() const { return static_cast<std::uint32_t>((bytes + chunk - 1) / chunk); }
 };
 
-/// Copy `n` bytes from `at` on; false: the kernel refuses.
-bool copy_piece(Engine& e, const Share& s, std::int64_t at, std::int64_t n) {
+/// Copy `n` bytes from `at` on, by any thread of this side; false: the kernel refuses.
+bool copy_piece(const Share& s, std::int64_t at, std::int64_t n) {
   const shm::CopyJob& job = s.job;
   const std::uint64_t from = job.from + static_cast<std::uint64_t>(at);
   const std::uint64_t to = job.to + static_cast<std::uint64_t>(at);
   const auto bytes = static_cast<std::size_t>(n);
-  ++e.counters->copies;
-  e.counters->bytes_copied += bytes;
-  if (!s.pull) ++e.counters->copies_helped;
   if (job.by_layout) {
     datatype::copy(reinterpret_cast<const P2p*>(job.request)->buffer,
                    *reinterpret_cast<const Buffer*>(job.to), n);
     return true;
   }
-  if (s.pid == e.pid) {
+  if (s.local) {
     copy_bytes(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes);
     return true;
   }
-  ++e.counters->kernel_copies;
   return s.pull ? memory::read_peer(s.pid, from, reinterpret_cast<void*>(to), bytes)
                 : memory::write_peer(s.pid, reinterpret_cast<const void*>(from), to, bytes);
+}
+
+/// All of it, by the receiver, who offers it if it is long.
+bool copy_whole(const Share& s) {
+  if (!s.local || s.job.by_layout) return copy_piece(s, 0, s.bytes);
+  constexpr std::int64_t line = 64;
+  parallel::for_parts(s.bytes, line, worth_ns(s.bytes),
+                      [&s](std::int64_t at, std::int64_t end) { copy_piece(s, at, end - at); });
+  return true;
+}
+
+void count(Engine& e, const Share& s, std::uint64_t copies, std::int64_t bytes) {
+  e.counters->copies += copies;
+  e.counters->bytes_copied += static_cast<std::uint64_t>(bytes);
+  if (!s.pull) e.counters->copies_helped += copies;
+  if (!s.local) e.counters->kernel_copies += copies;
 }
 
 /// The number of the offer in CopyJob::next.
@@ -87,35 +109,91 @@ struct Chunks {
 /// write, a system call between processes) costs as much as copying some KiB. Measured, half of a
 /// round trip of 256 KiB between near threads, buffers untouched, 2-core EPYC, 2026-11-23: chunks
 /// of 32 KiB in turn 7.4 us, so 1.7; touched 7.0, 5.6.
-Chunks take_chunks(const Share& s, std::uint32_t chunks) {
+///
+/// With idle threads: `each` at a time.
+Chunks take_chunks(const Share& s, std::uint32_t each) {
+  const std::uint32_t chunks = s.chunks();
   // relaxed: hands out disjoint chunks; the job's fields came with `show`, or are our own
   std::uint64_t next = s.job.next.load(std::memory_order_relaxed);
   while (offer_of(next) == s.offer) {
     const std::uint32_t first = next & 0xffff, last = next >> 16 & 0xffff;
     const std::uint32_t left = chunks - first - last;
     if (left == 0) break;
+    const std::uint32_t wanted = each > 0 ? std::min(each, left) : left / 4;
     const auto n = static_cast<std::uint32_t>(
-        std::max<std::int64_t>(std::min<std::int64_t>(left / 4, most_taken / s.chunk), 1));
+        std::max<std::int64_t>(std::min<std::int64_t>(wanted, most_taken / s.chunk), 1));
     if (s.job.next.compare_exchange_weak(next, next + (s.in_order ? n : n << 16),
                                          std::memory_order_relaxed))
       return {s.in_order ? first : chunks - last - n, n};
   }
   return {0, 0};
 }
+std::uint32_t left_of(const Share& s) {
+  const std::uint64_t next = s.job.next.load(std::memory_order_relaxed);  // relaxed: a guess
+  return offer_of(next) == s.offer ? s.chunks() - (next & 0xffff) - (next >> 16 & 0xffff) : 0;
+}
 
 enum class Copied { none, some, all };
 
-/// Copy the next chunks; `all`: they were the last to be ready.
-Copied copy_chunks(Engine& e, const Share& s) {
-  const auto chunks = static_cast<std::uint32_t>((s.bytes + s.chunk - 1) / s.chunk);
-  const Chunks mine = take_chunks(s, chunks);
+/// Copy the next chunks, by any thread of this side; `all`: they were the last to be ready.
+Copied copy_next(const Share& s, std::uint32_t each, std::int64_t* bytes) {
+  const Chunks mine = take_chunks(s, each);
   if (mine.count == 0) return Copied::none;
   const std::int64_t at = mine.first * s.chunk;
-  if (!copy_piece(e, s, at, std::min(mine.count * s.chunk, s.bytes - at)))
+  *bytes = std::min(mine.count * s.chunk, s.bytes - at);
+  if (!copy_piece(s, at, *bytes))
     s.job.failed.store(static_cast<std::uint32_t>(errno), std::memory_order_relaxed);
   // release: the chunks' bytes are there; acquire: so are the other side's
   const auto before = s.job.finished.fetch_add(mine.count, std::memory_order_acq_rel);
-  return before + mine.count == chunks ? Copied::all : Copied::some;
+  return before + mine.count == s.chunks() ? Copied::all : Copied::some;
+}
+
+/// What this side's threads copy in one job. Relaxed: read when it is over.
+struct Together {
+  const Share& share;
+  const std::uint32_t each;  // chunks that one of them takes at a time
+  std::atomic<std::uint64_t> copies{0};
+  std::atomic<std::int64_t> bytes{0};
+  std::atomic<bool> all{false};
+
+  static void chunk(void* context, std::uint32_t) {
+    auto& t = *static_cast<Together*>(context);
+    std::int64_t bytes = 0;
+    const Copied copied = copy_next(t.share, t.each, &bytes);
+    if (copied == Copied::none) return;
+    t.copies.fetch_add(1, std::memory_order_relaxed);
+    t.bytes.fetch_add(bytes, std::memory_order_relaxed);
+    if (copied == Copied::all) t.all.store(true, std::memory_order_relaxed);
+  }
+};
+
+/// Copy what is left, with idle threads, as far as the other side does not take it meanwhile.
+[[gnu::cold]] Copied copy_together(Engine& e, const Share& s, std::uint32_t left) {
+  constexpr std::uint32_t times = 8;  // that each thread takes some
+  const std::int64_t worth = worth_ns(left * s.chunk);
+  const auto threads = static_cast<std::uint32_t>(parallel::jobs().idle(worth)) + 1;
+  Together t{s, std::max(left / (times * threads), 1U)};
+  const std::uint32_t given =
+      parallel::jobs().offer({Together::chunk, &t, (left + t.each - 1) / t.each, worth});
+  const std::uint64_t copies = t.copies.load(std::memory_order_relaxed);
+  count(e, s, copies, t.bytes.load(std::memory_order_relaxed));
+  e.counters->pieces_together += copies;
+  e.counters->pieces_given += std::min<std::uint64_t>(given, copies);  // others found nothing left
+  if (t.all.load(std::memory_order_relaxed)) return Copied::all;
+  return copies > 0 ? Copied::some : Copied::none;
+}
+
+/// Copy the next chunks, or what is left if idle threads help; `all`: the last was copied here.
+Copied copy_chunks(Engine& e, const Share& s) {
+  const std::uint32_t left = s.bytes >= e.together_min ? left_of(s) : 0;
+  const std::int64_t left_bytes = left * s.chunk;
+  if (left > 1 &&
+      parallel::jobs().at_once(left_bytes, left_bytes, worth_ns(left_bytes), s.local) > 0)
+    return copy_together(e, s, left);
+  std::int64_t bytes = 0;
+  const Copied copied = copy_next(s, 0, &bytes);
+  if (copied != Copied::none) count(e, s, 1, bytes);
+  return copied;
 }
 
 void finish_recv(P2p& recv, std::uint32_t failed) {
@@ -144,7 +222,8 @@ Share share_of(Engine& e, const P2p& recv) {
           recv.chunk,
           true,
           e.world_rank < recv.peer,
-          pid};
+          pid,
+          pid == e.pid};
 }
 
 /// The receiver takes chunks until none is left.
@@ -185,7 +264,9 @@ void single_copy(Engine& e, P2p& recv, Peer& peer, shm::CopyJob& job) {
   const bool left = is_left_to_sender(e, peer, job, recv.total);
   const bool myself = peer.world_rank == e.world_rank;
   if (recv.total < e.cooperate_min || myself || (job.by_layout && !left)) {
-    const bool good = copy_piece(e, share_of(e, recv), 0, recv.total);
+    const Share whole = share_of(e, recv);
+    const bool good = copy_whole(whole);
+    count(e, whole, 1, recv.total);
     return finish_copy(e, recv, good ? 0 : static_cast<std::uint32_t>(errno));
   }
   recv.chunk = job.by_layout ? recv.total : chunk_of(recv.total, peer, left);
@@ -356,7 +437,7 @@ bool copy_shown(Engine& e) {
   const std::uint32_t offer = offer_of(job.next.load(std::memory_order_relaxed));
   const Copied copied = copy_chunks(
       e, {job, offer, static_cast<std::int64_t>(job.bytes), static_cast<std::int64_t>(job.chunk),
-          false, e.world_rank < send->peer, job.to_pid});
+          false, e.world_rank < send->peer, job.to_pid, job.to_pid == e.pid});
   if (copied == Copied::some) return true;
   e.shown.remove(send);
   send->listed = false;

@@ -47,6 +47,7 @@ class Fragments {
       reserve();
     return at_home_ > 0;
   }
+  std::uint32_t at_home() { return has_one() ? at_home_ : 0; }
   /// Is the next one in this core's caches? Has it never been used?
   bool is_warm() const { return warm_ > 0; }
   bool is_new() const { return warm_ == 0 && new_ > 0; }
@@ -93,6 +94,7 @@ class Borrowed {
   static constexpr std::uint32_t in_a_notice = 8;  // wire::Cell::fragments
 
   bool has_one() const { return kept_ > 0; }
+  std::uint32_t kept() const { return kept_; }
   /// The one that was read last.
   std::uint32_t take() { return circle_[(first_ + --kept_) % most]; }
   /// Keep one that was just read, and no more than `limit`: the oldest go back.

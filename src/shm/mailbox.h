@@ -210,6 +210,13 @@ class Inbox {
  public:
   void open(memory::Job& job, int world_rank, int context = 0);
 
+  /// The message after `n` others, or nullptr.
+  const wire::Cell* ahead(std::uint32_t n) const {
+    const std::uint32_t at = head_cells_ + n;
+    const wire::Cell* cell = at_.cells + (at & (at_.cell_count - 1));
+    // acquire: pairs with Outbox::commit
+    return cell->turn.load(std::memory_order_acquire) == at_.turn(at) ? cell : nullptr;
+  }
   /// The next message, or nullptr. It stays valid until consume().
   const wire::Cell* poll() const {
     const wire::Cell* cell = at_.cells + (head_cells_ & (at_.cell_count - 1));
@@ -233,6 +240,11 @@ class Inbox {
     if (head_cells_ - told_cells_ >= at_.cell_count / 4 ||
         head_units_ - told_units_ >= at_.unit_count / 4)
       tell();
+  }
+  /// Free `n` more cells with it, which take nothing of the ring's payload.
+  void skip(std::uint32_t n) {
+    head_cells_ += n;
+    turn_ = at_.turn(head_cells_);
   }
   sync::ParkWord& parked() { return at_.box->parked; }
   bool wake() { return at_.wake(); }

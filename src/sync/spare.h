@@ -20,10 +20,11 @@ namespace weft::sync {
 class Spare {
  public:
   /// `join` does a part of what is offered and returns false if there is none to be had;
-  /// `has_room` says whether it would.
+  /// `has_room` says whether it would; `count` adds to the threads that wait.
   struct Ways {
     bool (*join)(Spare&);
     bool (*has_room)(const Spare&);
+    void (*count)(Spare&, int change);
   };
   explicit constexpr Spare(const Ways& ways) : ways_(ways) {}
   Spare(const Spare&) = delete;
@@ -33,6 +34,11 @@ class Spare {
   bool is_offered() const { return offered_.load(std::memory_order_relaxed) != 0; }
   /// By a thread that waits and holds no lock. It takes as long as one chunk of the work.
   bool join() { return ways_.join(*this); }
+
+  /// The calling thread has waited for a while (1), or no longer waits (-1).
+  void count_waiting(int change) { ways_.count(*this, change); }
+  /// Of these, one sleeps, and comes only for what is worth waking it. relaxed: a guess
+  void count_sleeping(int change) { sleeping_.fetch_add(change, std::memory_order_relaxed); }
 
   /// The calling thread is about to sleep on a futex, until the end of the scope.
   class Sleeper {
@@ -56,12 +62,13 @@ class Spare {
   // Of each slot of the owner's: does it want helpers? Alone in its line, which everybody that
   // waits reads.
   alignas(64) std::atomic<std::uint64_t> offered_{0};
+  alignas(64) std::atomic<int> sleeping_{0};
 
  private:
   static constexpr std::size_t places = 64;
   static constexpr std::size_t most_tries = 4;  // who finds no place is not woken
   Ways ways_;
-  alignas(64) std::atomic<std::uintptr_t> place_[places] = {};  // address of a futex, and its Scope
+  std::atomic<std::uintptr_t> place_[places] = {};  // address of a futex, and its Scope
 };
 
 }  // namespace weft::sync

@@ -41,10 +41,14 @@ bool Waiter::is_spinning_on(Spinning spinning) {
 }
 
 Waiter::Next Waiter::step(Spinning spinning) {
-  if (help()) [[unlikely]]
-    return Next::look_again;
+  if (policy_.spare != nullptr && policy_.spare->is_offered()) [[unlikely]]
+    return help() ? Next::look_again : give_way();
+  if (!yielding_ && is_spinning_on(spinning)) return Next::look_again;
+  return give_way();
+}
+
+Waiter::Next Waiter::give_way() {
   if (!yielding_) {
-    if (is_spinning_on(spinning)) return Next::look_again;
     yielding_ = true;
     looks_ = 0;
     started_ns_ = 0;
@@ -52,6 +56,10 @@ Waiter::Next Waiter::step(Spinning spinning) {
   ++yields_;
   sched_yield();
   if (++looks_ % yields_per_clock != 0) return Next::look_again;
+  if (!counted_ && policy_.spare != nullptr) {
+    counted_ = true;
+    policy_.spare->count_waiting(1);
+  }
   const std::int64_t now = now_ns();
   if (started_ns_ == 0) started_ns_ = now;
   return now - started_ns_ < policy_.yield_ns ? Next::look_again : Next::may_park;
@@ -75,8 +83,10 @@ void Waiter::sleep(ParkWord& word, std::int64_t limit_ns, std::uint32_t me) {
   const Spare::Sleeper sleeper(policy_.spare, word, Spare::Sleeper::Scope::job);
   if (sleeper.is_wanted()) return;
   const timespec limit{limit_ns / 1'000'000'000, limit_ns % 1'000'000'000};
+  if (counted_) policy_.spare->count_sleeping(1);
   syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAIT, me,
           limit_ns > 0 ? &limit : nullptr, nullptr, 0);
+  if (counted_) policy_.spare->count_sleeping(-1);
 }
 
 void wake_all(ParkWord& word) {

@@ -53,13 +53,19 @@ inline bool is_awaited(const ParkWord& word) {
 class Waiter {
  public:
   explicit Waiter(const Policy& policy) : policy_(policy) {}
+  ~Waiter() {
+    if (counted_) policy_.spare->count_waiting(-1);
+  }
+  Waiter(const Waiter&) = delete;
+  Waiter& operator=(const Waiter&) = delete;
 
   enum class Next { look_again, may_park };
   /// How long to spin: for the policy's time; for about as long as giving the core away and getting
   /// it back would take; or not at all.
   enum class Spinning { long_, briefly, not_at_all };
-  /// Help, pause, or yield the core. `may_park` when the waiter has waited long enough to sleep:
-  /// then call announce(), look once more, and sleep() or retract().
+  /// Help, pause, or yield the core: at once while work is offered that has no room for another
+  /// helper, since those that are in it may want this core. `may_park` when the waiter has waited
+  /// long enough to sleep: then call announce(), look once more, and sleep() or retract().
   Next step(Spinning spinning);
   /// Do a part of the work that another thread offers. False: there is none. step() begins with it.
   bool help() {
@@ -86,12 +92,14 @@ class Waiter {
 
  private:
   bool is_spinning_on(Spinning spinning);
+  Next give_way();
 
   const Policy& policy_;
   std::uint64_t yields_ = 0, parks_ = 0, helped_ = 0;
   std::int64_t started_ns_ = 0;
   std::uint32_t looks_ = 0;
   bool yielding_ = false;
+  bool counted_ = false;  // among the threads that others may count on
 };
 
 void yield();

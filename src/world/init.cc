@@ -71,7 +71,7 @@ void open_contexts(Rank& rank) {
 
 /// When large work is offered to idle threads, and threads of weft's own for it: the same for all
 /// ranks of the process.
-void open_jobs(const Rank& rank) {
+void open_jobs(Rank& rank) {
   const Params& params = rank.process->params;
   const int all = static_cast<int>(rank.process->job->header().cpus);
   int cpus = all;
@@ -82,14 +82,36 @@ void open_jobs(const Rank& rank) {
   }
   const model::Parameters prices = rank.engine.prices();
   const double share = model::cache_share(prices, rank.process->job->size());
-  parallel::Settings settings{.most_helpers = cpus - 1,
-                              .min_bytes = params.integer(P::parallel_min_bytes),
-                              .cached_ns = prices.copy * 1e9,
-                              .memory_ns = prices.memory.b * 1e9};
+  parallel::Settings settings{
+      .most_helpers = cpus - 1,
+      .min_bytes = params.integer(P::parallel_min_bytes),
+      .transfers = static_cast<parallel::Rule>(params.integer(P::parallel_transfers)),
+      .cached_ns = prices.copy * 1e9,
+      .memory_ns = prices.memory.b * 1e9};
   if (share > 0) settings.cached_lines = share;
   parallel::jobs().configure(settings);
+  for (pt2pt::Engine* e : rank.contexts.engines)
+    e->together_min = parallel::jobs().least_transfer();
   if (params.boolean(P::parallel_openmp)) parallel::openmp::call_for_jobs();
   parallel::start_helpers(static_cast<int>(params.integer(P::parallel_helpers)));
+}
+
+/// Rank 0 speaks for all, which have as many threads as a rule. An OpenMP runtime that is loaded
+/// later is not seen.
+void say_whether_openmp_fits(const Rank& rank) {
+  const Params& params = rank.process->params;
+  if (rank.world_rank != 0 || !params.boolean(P::parallel_openmp_fits)) return;
+  const int threads = parallel::openmp::threads(), ranks = rank.process->job->size();
+  const int cpus = static_cast<int>(rank.process->job->header().cpus);
+  if (threads < 2 || std::int64_t{threads} * ranks <= cpus) return;
+  char fewer_ranks[64] = "";
+  if (ranks > 1 && threads <= cpus)
+    std::snprintf(fewer_ranks, sizeof fewer_ranks, ", or mpiexec -n %d", cpus / threads);
+  std::fprintf(
+      stderr,
+      "weft: %d OpenMP threads in each of %d ranks are more than the %d CPUs, and wait for "
+      "each other: set OMP_NUM_THREADS=%d%s (WEFT_PARALLEL_OPENMP_FITS=0 silences this)\n",
+      threads, ranks, cpus, std::max(1, cpus / ranks), fewer_ranks);
 }
 
 /// What was sent in the background must be out before this rank may leave.
@@ -120,6 +142,7 @@ Err init(Rank& rank, int required, int* provided) {
     e->ranks_here = static_cast<std::int32_t>(rank.process->ranks.size());
   }
   open_jobs(rank);
+  say_whether_openmp_fits(rank);
   entry.contexts.store(static_cast<std::int32_t>(rank.contexts.engines.size()),
                        std::memory_order_relaxed);  // released with the state
   WEFT_TRY(make_predefined_comms(rank));

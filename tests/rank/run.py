@@ -87,7 +87,7 @@ def execute(run, options):
     if not options.plain_launcher:
         command.append(f"--ranks={run.mode}")
     command += ["-n", str(run.ranks), str(options.bindir / run.name)] + run.args
-    env = dict(os.environ, **run.env)
+    env = {**os.environ, **dict(pair.split("=", 1) for pair in options.env), **run.env}
     begin = time.monotonic()
     limit = run.timeout * options.timeout_scale
     with tempfile.TemporaryFile() as log:
@@ -149,6 +149,7 @@ def main():
     parser.add_argument("--ranks", type=lambda text: [int(n) for n in text.split(",")], help="only these numbers of ranks")
     parser.add_argument("--jobs", "-j", type=int, default=1)
     parser.add_argument("--smoke", action="store_true", help="only the lines marked smoke")
+    parser.add_argument("--env", action="append", default=[], metavar="NAME=VALUE", help="a variable for all runs")
     parser.add_argument("--big", action="store_true", default=bool(os.environ.get("TEST_BIG")))
     parser.add_argument("--timeout-scale", type=float, default=float(os.environ.get("TEST_TIMEOUT_SCALE", "1")))
     parser.add_argument("--plain-launcher", action="store_true", help="the launcher has no --ranks option (another MPI)")

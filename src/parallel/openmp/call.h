@@ -16,5 +16,8 @@ void call_for_jobs();
 /// CPUs that the process's OpenMP runtime found when it started, 0: it has none. A runtime that
 /// binds threads (OMP_PROC_BIND) has bound the main thread to one of them by then.
 int cpus();
+/// Threads of the calling thread's next region, unless the program asks for another number there;
+/// 0: there is no runtime (yet).
+int threads();
 
 }  // namespace weft::parallel::openmp

@@ -50,7 +50,7 @@ void Gate::pass() {
   // acquire: pairs with leave()
   for (int looks = 1; patient ? !try_pass() : word.exchange(2, std::memory_order_acquire) != 0;
        ++looks) {
-    if (all.is_offered() && all.help(UINT32_MAX)) continue;
+    if (all.is_offered() && all.help(1)) continue;
     if (!patient) {
       const sync::Spare::Sleeper sleeper(&all, word, sync::Spare::Sleeper::Scope::process);
       if (!sleeper.is_wanted())

@@ -5,6 +5,7 @@
 #include <link.h>
 #include <pthread.h>
 
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -20,7 +21,7 @@ constexpr int most_found = 256;  // of the process: with ranks as threads each r
 struct Found {
   pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
   Runtime runtime[most_found];
-  int count = 0;
+  std::atomic<int> count{0};  // others may ask whether there are any
 };
 constinit Found found;
 
@@ -88,10 +89,12 @@ bool open(const char* name, Runtime& r) {
 }
 
 const Runtime* enter(const Runtime& r) {
-  for (int i = 0; i < found.count; ++i)
+  const int count = found.count.load(std::memory_order_relaxed);
+  for (int i = 0; i < count; ++i)
     if (found.runtime[i].task == r.task) return &found.runtime[i];
-  if (found.count == most_found) return nullptr;
-  return &(found.runtime[found.count++] = r);
+  if (count == most_found) return nullptr;
+  found.count.store(count + 1, std::memory_order_relaxed);
+  return &(found.runtime[count] = r);
 }
 
 /// The loader's lock is held while it walks: names first, the rest after that.
@@ -136,6 +139,10 @@ const Runtime* current() {
     if (const Runtime* r = in_region()) return r;
   }
   return mine.count > 0 ? mine.runtime[0] : nullptr;
+}
+
+bool is_any_known() {
+  return found.count.load(std::memory_order_relaxed) > 0;  // relaxed: says when it is worth asking
 }
 
 void* behind(const char* name, const char* version) {

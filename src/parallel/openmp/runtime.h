@@ -27,6 +27,8 @@ struct Runtime {
 ///
 /// cost     warm: a few loads within a region; outside a walk to the loader's count of objects
 const Runtime* current();
+/// Has any thread of the process found one?
+bool is_any_known();
 
 /// The function `name` (of version `version`) behind the one of this library that was called in its
 /// place; ends the process, with a sentence, if there is none.

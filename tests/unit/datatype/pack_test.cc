@@ -8,45 +8,11 @@
 #include <chrono>
 #include <cstring>
 
-#include "unit/datatype/random_type.h"
+#include "unit/datatype/arrayed.h"
 #include "unit/parallel/helping.h"
 
 namespace weft::datatype::test {
 namespace {
-
-using Bytes = std::vector<unsigned char>;
-
-/// A buffer for `count` elements of a modelled type, with the packed positions of its bytes.
-struct Arrayed {
-  Modelled element;
-  std::int64_t count;
-  Map map;  // of all elements
-  std::int64_t low = 0, high = 0;
-  Bytes memory;
-
-  Arrayed(Modelled m, std::int64_t n) : element(std::move(m)), count(n) {
-    map.place(element.map, 0, n, element.type->extent);
-    low = std::min(low, map.true_lb());
-    high = std::max(high, map.true_ub());
-    memory.resize(static_cast<std::size_t>(high - low) + 1);
-  }
-  void* data() { return memory.data() - low; }
-  Buffer buffer() { return {data(), count, element.type}; }
-  /// Index in memory of each packed byte.
-  std::vector<std::size_t> positions() const {
-    std::vector<std::size_t> at;
-    for (const Piece& p : map.pieces)
-      for (std::int64_t i = 0; i < p.bytes; ++i)
-        at.push_back(static_cast<std::size_t>(p.disp + i - low));
-    return at;
-  }
-};
-
-Bytes random_bytes(RandomTypes& random, std::size_t n) {
-  Bytes bytes(n);
-  for (auto& b : bytes) b = static_cast<unsigned char>(random.pick(0, 255));
-  return bytes;
-}
 
 void check_bounds(const Modelled& m) {
   ASSERT_EQ(m.type->size, m.map.size());
@@ -153,7 +119,9 @@ TEST(Pack, AgreesWithNaiveWalkerInPartsByAnyThreads) {
     const parallel::test::AllJobsOffered offered(helpers);
     const auto start = Clock::now();
     const auto is_unhelped = [&] { return helpers > 0 && offered.given() == 0; };
-    for (unsigned seed = 1; seed <= 300 || (is_unhelped() && is_patient(start)); ++seed) {
+    const FuzzTime time;
+    for (unsigned seed = 1; seed <= 300 || time.is_left() || (is_unhelped() && is_patient(start));
+         ++seed) {
       check_one(context, seed, Writers::several);
       ASSERT_FALSE(HasFatalFailure()) << "seed " << seed << ", helpers " << helpers;
     }

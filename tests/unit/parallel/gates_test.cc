@@ -47,14 +47,20 @@ TEST(Gates, WhoWantsTheSectionHelps) {
     entered = true;
     section.leave();
   });
-  // Two chunks that must be inside at once: the other thread can only be at the gate.
-  std::atomic<int> inside{0};
-  jobs().offer({[](void* c, std::uint32_t) {
-                  auto& n = *static_cast<std::atomic<int>*>(c);
-                  n.fetch_add(1);
-                  while (n.load() < 2) std::this_thread::yield();
-                },
-                &inside, 2, 1000});
+  // Chunks that last until another thread has been in one: it can only be at the gate, perhaps just
+  // falling asleep there.
+  struct Context {
+    std::thread::id caller = std::this_thread::get_id();
+    std::atomic<bool> helped{false};
+  } context;
+  constexpr std::int64_t worth_waking_ns = 1'000'000;
+  while (!context.helped.load())
+    jobs().offer({[](void* c, std::uint32_t) {
+                    auto& x = *static_cast<Context*>(c);
+                    if (std::this_thread::get_id() != x.caller) x.helped = true;
+                    std::this_thread::yield();
+                  },
+                  &context, 1000, worth_waking_ns});
   EXPECT_FALSE(entered.load());
   section.leave();
   other.join();
