@@ -238,15 +238,14 @@ int64_t copy_front(Pieces& from, Pieces& to) {
   return n;
 }
 
-/// Blocks that a node's bytes are in, on average as long as this.
-int64_t block_bytes(const Node& node) {
+int64_t block_bytes_of(const Node& node) {
   switch (node.kind) {
     case Node::Kind::block:
     case Node::Kind::vector:
     case Node::Kind::scatter:
       return node.length;
     case Node::Kind::loop:
-      return block_bytes(*node.child);
+      return block_bytes_of(*node.child);
     case Node::Kind::blocks:
     case Node::Kind::sequence:
       return std::max<int64_t>(1, node.size / node.count);
@@ -260,7 +259,7 @@ int64_t worth_ns(const Type& type, int64_t n) {
   constexpr double line = 64;
   const double lines = static_cast<double>(n) / line;
   if (type.dense) return parallel::jobs().worth_ns(lines);
-  const auto length = static_cast<double>(block_bytes(*type.layout->node));
+  const auto length = static_cast<double>(block_bytes(type));
   const double spread = static_cast<double>(type.true_extent) / static_cast<double>(type.size);
   const double touched =
       std::min(lines * spread, static_cast<double>(n) / length * (1 + length / line));
@@ -291,6 +290,10 @@ void copy_part(const ConstBuffer& from, const Buffer& to, int64_t at, int64_t en
 }
 
 }  // namespace
+
+int64_t block_bytes(const Type& type) {
+  return type.dense ? type.size : block_bytes_of(*type.layout->node);
+}
 
 void pack_alone(const ConstBuffer& from, int64_t offset, void* out, int64_t n) {
   if (from.type->dense) return copy_bytes(out, block(from) + offset, static_cast<std::size_t>(n));

@@ -132,6 +132,8 @@ inline void release(const Type& type) {
   if (!type.predefined) release_own(type);
 }
 
+/// The blocks that an element's bytes lie in are about so long, on average.
+std::int64_t block_bytes(const Type& type);
 /// Copy bytes [offset, offset + n) of the packed form of `from` to `out`; n = min(max, what is
 /// left). Returns n. Any offset is legal. cost: no allocation.
 std::int64_t pack(const ConstBuffer& from, std::int64_t offset, void* out, std::int64_t max);

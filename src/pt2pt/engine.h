@@ -147,6 +147,7 @@ struct Engine {
   std::int64_t unexpected_max = 0;
   std::int64_t cooperate_min = 0;
   std::int64_t together_min = 0;  // what is left of a message and shorter is not for idle threads
+  std::int64_t bulk_bytes = 0;    // bytes that no private cache holds (model::bulk_bytes)
   std::int64_t cached_max = 0;    // bytes of this rank's large messages that its caches hold
   bool use_kernel_copy = true;
   bool past_caches = false;  // the last offer was of more than the caches hold

@@ -47,6 +47,9 @@ inline constexpr std::int64_t wanted_chunks = 64;
 inline constexpr std::int64_t least_chunk = 16 << 10, least_far_chunk = 32 << 10;
 /// A side takes at most so much at once: the other one may be much slower.
 inline constexpr std::int64_t most_taken = 256 << 10;
+/// Of a type with gaps: from here on the lines at a block's ends do not count (is_sparse has the
+/// figures).
+inline constexpr std::int64_t long_block = 1 << 10;
 /// Of longer messages the receiver copies its part in any case: two cores are faster, and no cache
 /// holds them until they are written again (is_left_to_sender has the figures).
 inline constexpr std::int64_t most_left_to_sender = 2 << 20;

@@ -168,10 +168,10 @@ std::int64_t cached_max_of(const Engine& e, const model::Parameters& prices) {
 }
 
 /// With more ranks than CPUs one rank writes while the others wait: the ring is as good.
-std::int64_t fragment_room(const Engine& e, const model::Parameters& prices) {
+std::int64_t fragment_room(const Engine& e) {
   const std::int64_t asked = e.params->integer(P::shm_fragment_bytes);
   if (asked >= 0) return asked;
-  return e.policy.crowded ? 0 : model::bulk_bytes(prices, e.job->size());
+  return e.policy.crowded ? 0 : e.bulk_bytes;
 }
 
 /// True if there was anything to do.
@@ -287,7 +287,8 @@ void Engine::open(memory::Job& the_job, int rank, const Params& the_params, Coun
   policy.spare = &parallel::jobs();
   inbox.open(the_job, rank, context);
   const model::Parameters known = prices();
-  fragments.open(the_job, fragment_room(*this, known));
+  bulk_bytes = model::bulk_bytes(known, the_job.size());
+  fragments.open(the_job, fragment_room(*this));
   memory_line_ns = known.memory.b * 1e9;
   eager_max = params->integer(P::pt2pt_eager_max);
   if (eager_max < 0) eager_max = eager_in_process;

@@ -304,12 +304,18 @@ bool is_being_copied(Engine& e, P2p& recv) {
   return true;
 }
 
-/// Does either side touch more than a third more memory than there is data? Then a direct copy
-/// moves lines of the other core for parts of them, and packing on one side while the other unpacks
-/// is faster (every eighth double, 256 KiB: 290 us direct, 45 us in pieces; every second pair: 74
-/// and 48; bench datatypes, 2-core EPYC, 2026-11). With more ranks than CPUs nothing overlaps.
-bool is_sparse(const Buffer& into, const shm::CopyJob& job) {
-  const auto gaps = [](const datatype::Type& t) { return !t.dense && t.size * 4 < t.extent * 3; };
+/// Does either side touch more than a third more memory than there is data? Then packing on one
+/// side while the other unpacks is faster than a direct copy, if that moves lines of the other core
+/// for parts of them (every eighth double, 256 KiB: 290 us direct, 45 us in pieces; every second
+/// pair: 74 and 48; bench datatypes, 2-core EPYC, 2026-11), or if the private caches hold the data
+/// (blocks of 4 to 64 KiB, 256 KiB: 6 to 7 us direct, 5 in pieces; 1 MiB the same; 4 MiB 43 to 51
+/// and 91 to 101, far 53 to 68 and 110 to 138; Zen 5, 2026-11-23). With more ranks than CPUs
+/// nothing overlaps.
+bool is_sparse(const Engine& e, const Buffer& into, std::int64_t bytes, const shm::CopyJob& job) {
+  const auto gaps = [&](const datatype::Type& t) {
+    return !t.dense && t.size * 4 < t.extent * 3 &&
+           (bytes < e.bulk_bytes || datatype::block_bytes(t) < long_block);
+  };
   return gaps(*into.type) ||
          (job.typed && gaps(*reinterpret_cast<const P2p*>(job.request)->buffer.type));
 }
@@ -402,9 +408,10 @@ void deliver_offer(Engine& e, P2p& recv, const wire::Envelope& from, std::int32_
 
   const Reach reach = reach_of(e, peer, job);
   job.by_layout = job.typed || !recv.buffer.type->dense;
-  const bool in_one_copy = reach == Reach::direct
-                               ? !job.by_layout || e.policy.crowded || !is_sparse(recv.buffer, job)
-                               : reach == Reach::kernel && is_for_kernel(e, peer, job, recv.total);
+  const bool in_one_copy =
+      reach == Reach::direct
+          ? !job.by_layout || e.policy.crowded || !is_sparse(e, recv.buffer, recv.total, job)
+          : reach == Reach::kernel && is_for_kernel(e, peer, job, recv.total);
   if (in_one_copy) return single_copy(e, recv, peer, job);
   recv.moved = 0;
   recv.past_caches = job.past_caches && recv.buffer.type->dense;
