@@ -436,7 +436,7 @@ timespec Run::wait_time() const {
     consider(Clock::time_point(std::chrono::nanoseconds(hangs_.next_ns())));
   if (!next) return {forever_s, 0};
   const auto ns = std::max<std::int64_t>(std::chrono::nanoseconds(*next - Clock::now()).count(), 0);
-  return {ns / 1'000'000'000, ns % 1'000'000'000};
+  return timespec_of(ns);
 }
 
 void Run::poll_once() {

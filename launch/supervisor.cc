@@ -76,7 +76,7 @@ class Supervisor {
 int Supervisor::next_signal() const {
   if (asked_ == 0) return sigwaitinfo(&signals_, nullptr);
   const std::int64_t left = std::max<std::int64_t>(deadline_ - now_ns(), 0);
-  const timespec limit{left / 1'000'000'000, left % 1'000'000'000};
+  const timespec limit = timespec_of(left);
   const int got = sigtimedwait(&signals_, nullptr, &limit);
   return got < 0 && errno == EAGAIN ? 0 : got;
 }

@@ -11,13 +11,12 @@
 
 #include "base/clock.h"
 #include "parallel/jobs.h"
+#include "parallel/limits.h"
 #include "sync/wait.h"
 
 namespace weft::parallel {
 namespace {
 
-// As a rank that waits: what comes at once is not to wait for a switch.
-constexpr std::int64_t spin_ns = 50'000;
 constexpr std::uint32_t all_of_it = UINT32_MAX;
 
 void look_for_jobs(Jobs& all) {

@@ -14,13 +14,6 @@ constinit Jobs process_jobs;
 // Waits of the calling thread that are counted.
 constinit thread_local int my_waits = 0;
 
-// A job must take so long that waking a sleeper pays: it comes after about 30 us. Measured, 2-core
-// EPYC, 2026-11-23, a packing thread and one asleep in MPI_Recv: 34 us alone, 38 us if it woke the
-// other; 67 and 64; 436 and 269.
-constexpr std::int64_t wake_worth_ns = 100'000;
-// Measured there, 64 MiB past the caches: 5.6 ms by chunks of 10 us, 4.4 of 20, 4.2 of 80.
-constexpr std::int64_t chunk_ns = 20'000;
-
 }  // namespace
 
 Jobs& jobs() {
@@ -63,9 +56,8 @@ void Jobs::configure(const Settings& settings) {
 }
 
 std::uint32_t Jobs::chunks_for(std::int64_t worth_ns) const {
-  constexpr std::int64_t most = 1 << 20;
-  const std::int64_t least = is_forced() ? 64 : 4;  // forced: cut everywhere
-  return static_cast<std::uint32_t>(std::clamp(worth_ns / chunk_ns, least, most));
+  const std::int64_t least = is_forced() ? least_chunks_forced : least_chunks;
+  return static_cast<std::uint32_t>(std::clamp(worth_ns / chunk_ns, least, most_chunks));
 }
 
 Job* Jobs::claim() {
@@ -106,11 +98,10 @@ std::uint32_t Jobs::call_helpers(Job& job, std::int64_t worth_ns) {
 /// All chunks are taken, and some perhaps not done: wait for those who do them. They run, or were
 /// switched off in a chunk and want a core.
 void Jobs::close(Job& job) {
-  constexpr int patience = 1000;
   job.state_.fetch_and(Job::active_mask, std::memory_order_relaxed);
   // acquire: what the helpers did; pairs with help()
   for (int looks = 0; job.state_.load(std::memory_order_acquire) != 0; ++looks)
-    looks < patience ? sync::pause() : sync::yield();
+    looks < looks_for_last_chunks ? sync::pause() : sync::yield();
 }
 
 std::uint32_t Jobs::offer(const Work& work) {

@@ -13,6 +13,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "parallel/limits.h"
 #include "parallel/transfer.h"
 #include "sync/spare.h"
 
@@ -72,7 +73,7 @@ struct Settings {
   Rule transfers = Rule::profile;
   // The cost model's: to copy a cache line within the caches, and from memory to memory; lines
   // that a rank's part of the caches holds.
-  double cached_ns = 0.6, memory_ns = 8, cached_lines = 1 << 14;
+  double cached_ns = line_cached_ns, memory_ns = line_memory_ns, cached_lines = lines_cached;
 };
 
 /// The jobs of a process.
@@ -153,7 +154,8 @@ class Jobs : public sync::Spare {
   std::atomic<std::uint64_t> jobs_{0}, chunks_{0}, given_{0};
   alignas(64) std::atomic<int> most_helpers_{0};
   std::atomic<std::int64_t> min_bytes_{-1};
-  std::atomic<double> cached_ns_{0.6}, memory_ns_{8}, cached_lines_{1 << 14};
+  std::atomic<double> cached_ns_{line_cached_ns}, memory_ns_{line_memory_ns},
+      cached_lines_{lines_cached};
   std::atomic<Rule> transfers_{Rule::profile};
   std::atomic<Call*> call_{nullptr};
   std::atomic<Callable*> callable_{nullptr};

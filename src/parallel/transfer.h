@@ -12,14 +12,12 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "parallel/limits.h"
+
 namespace weft::parallel {
 
 /// Parameter parallel.transfers.
 enum class Rule : int { profile, paper, alone };
-
-/// Offering costs 0.3 us; that is to be less than 3 % of what one thread takes (measured:
-/// bench/idle, 2-core EPYC, 2026-11-23).
-inline constexpr std::int64_t least_worth_ns = 10'000;
 
 struct Transfer {
   std::int64_t bytes;       // left of the message
@@ -30,9 +28,6 @@ struct Transfer {
 
 /// Bytes that the caller and idle threads copy at once; 0: the caller does it, piece by piece.
 constexpr std::int64_t at_once(Rule rule, const Transfer& t) {
-  // The paper's three thresholds; its threads include the caller.
-  constexpr std::int64_t paper_bytes = 64 << 10, paper_room = 64 << 10;
-  constexpr int paper_threads = 8;
   const bool together = rule == Rule::profile
                             ? t.idle > 0 && t.worth_ns >= least_worth_ns
                             : rule == Rule::paper && t.bytes >= paper_bytes &&

@@ -7,6 +7,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+
 namespace weft::sync {
 
 Signal::Woken Signal::sleep(std::int64_t limit_ns, Spare* spare) {
@@ -16,7 +18,7 @@ Signal::Woken Signal::sleep(std::int64_t limit_ns, Spare* spare) {
   if (expected == given) return Woken::by_somebody;
   const Spare::Sleeper sleeper(spare, word_, Spare::Sleeper::Scope::process);
   if (sleeper.is_wanted()) return Woken::by_somebody;
-  const timespec limit{limit_ns / 1'000'000'000, limit_ns % 1'000'000'000};
+  const timespec limit = timespec_of(limit_ns);
   const long result =
       syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word_), FUTEX_WAIT_PRIVATE, asleep,
               limit_ns > 0 ? &limit : nullptr, nullptr, 0);

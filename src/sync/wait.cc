@@ -82,7 +82,7 @@ void Waiter::sleep(ParkWord& word, std::int64_t limit_ns, std::uint32_t me) {
   if (!policy_.membarrier) limit_ns = blind_sleep_us * ns_per_us;
   const Spare::Sleeper sleeper(policy_.spare, word, Spare::Sleeper::Scope::job);
   if (sleeper.is_wanted()) return;
-  const timespec limit{limit_ns / 1'000'000'000, limit_ns % 1'000'000'000};
+  const timespec limit = timespec_of(limit_ns);
   if (counted_) policy_.spare->count_sleeping(1);
   syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAIT, me,
           limit_ns > 0 ? &limit : nullptr, nullptr, 0);

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "parallel/jobs.h"
+#include "parallel/limits.h"
 #include "parallel/openmp/members.h"
 #include "parallel/openmp/ompt.h"
 #include "parallel/openmp/runtime.h"
@@ -12,11 +13,6 @@ namespace weft::parallel::openmp {
 namespace {
 
 constexpr std::uint32_t all_of_it = UINT32_MAX;
-// Making a token takes 0.1 to 0.2 us, and all of them at most 3 % of the work.
-constexpr std::int64_t worth_of_token_ns = 6'000;
-// A region takes 1 us while its threads spin, and up to 100 us when they sleep; its end waits for
-// all of them.
-constexpr std::int64_t worth_of_region_ns = 100'000;
 
 void token(void* jobs) {
   (*static_cast<Jobs**>(jobs))->help(all_of_it);

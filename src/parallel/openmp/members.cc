@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "parallel/jobs.h"
+#include "parallel/limits.h"
 #include "parallel/openmp/ompt.h"
 #include "parallel/openmp/runtime.h"
 #include "sync/wait.h"
@@ -17,8 +18,6 @@ constinit thread_local int last_request = -1;
 constinit std::atomic<bool> watched{false};
 
 namespace {
-
-constexpr int most_members = 1024, most_gates = 256;
 
 /// Where threads wait that want to enter a critical section: a futex mutex whose waiters help.
 /// 0: free; 1: held; 2: held, and somebody may sleep.
@@ -43,7 +42,6 @@ constinit std::atomic<Team> teams{0};
 /// Who has slept takes it as `2`, because others may sleep whom its last holder did not wake.
 void Gate::pass() {
   constexpr int looks_per_clock = 64;
-  constexpr std::int64_t patience_ns = 1'000'000;
   const std::int64_t since = now_ns();
   Jobs& all = jobs();
   bool patient = true;

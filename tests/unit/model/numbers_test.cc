@@ -21,7 +21,7 @@ TEST_P(Numbers, AreInOneList) {
   // Shifts by 10 or 20, numbers of four digits, in exponents, between 0 and 1 but 0, and times and
   // sizes with a name.
   const std::regex number(
-      R"(<< (10|20)\b|\* 1024\b|\b\d{4,}\b|\de-\d|\b0\.\d*[1-9]|_(ns|us|bytes) = [1-9])");
+      R"(<< (10|20)\b|\* 1024\b|\b\d{4,}\b|\d'\d|\de-\d|\b0\.\d*[1-9]|_(ns|us|bytes) = [1-9])");
   int files = 0;
   for (const auto& entry : fs::recursive_directory_iterator(room)) {
     const std::string name = entry.path().filename();
@@ -39,7 +39,8 @@ TEST_P(Numbers, AreInOneList) {
   EXPECT_GE(files, 4);
   EXPECT_TRUE(fs::exists(room / "limits.h"));
 }
-INSTANTIATE_TEST_SUITE_P(Rooms, Numbers, testing::Values("coll", "memory", "pt2pt", "shm", "sync"),
+INSTANTIATE_TEST_SUITE_P(Rooms, Numbers,
+                         testing::Values("coll", "memory", "parallel", "pt2pt", "shm", "sync"),
                          [](const auto& info) { return std::string(info.param); });
 
 }  // namespace
