@@ -127,7 +127,7 @@ int main(int argc, char** argv) {
   const int alone = size == 1;
   // All calls of a size on one communicator, so that a verdict comes for certain.
   const unsigned long long verdicts = run_rows("coll_verdicts", 1, 0);
-  CHECK(alone ? verdicts == 0 : verdicts >= 5, "%llu verdicts", verdicts);
+  CHECK(alone ? verdicts == 0 : verdicts >= 1, "%llu verdicts", verdicts);
   const unsigned long long explored = run_rows("coll_explored", comms, calls);
   CHECK(alone ? explored == 0 : explored > 100, "%llu calls explored", explored);
   run_rows("coll_changes", comms, 2 * calls);
