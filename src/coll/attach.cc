@@ -3,8 +3,8 @@
 // The collectives' state of a communicator, from its construction to its end.
 #include <cstdio>
 
-#include "coll/node/node.h"
-#include "coll/shared/shared.h"
+#include "coll/block/shared.h"
+#include "coll/boards/node.h"
 #include "coll/state.h"
 #include "object/info.h"
 

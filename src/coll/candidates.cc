@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
+#include "coll/boards/board.h"
 #include "coll/choose.h"
-#include "coll/node/board.h"
 #include "coll/walk.h"
 
 namespace weft::coll {

@@ -16,7 +16,7 @@ namespace weft::coll {
 /// What a choice depends on beside the machine.
 struct Setting {
   Call call = Call::barrier;
-  std::int64_t bytes = 0;  // as in algorithms/algorithms.h
+  std::int64_t bytes = 0;  // as in messages/algorithms.h
   bool threads = false;    // ranks of one process
   bool commutative = true;
   std::int64_t shared_max = 0;  // coll.shared_max

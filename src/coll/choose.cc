@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "coll/node/board.h"
+#include "coll/boards/board.h"
 #include "coll/walk.h"
 
 namespace weft::coll {

@@ -4,7 +4,7 @@
 // it depends on is the same on all ranks, so all choose alike.
 //
 // A way that is asked for is taken if it is legal. Else a blocking call goes through the shared
-// block (shared/), another one to a board (node/), and what can do neither by messages. Between
+// block (block/), another one to a board (boards/), and what can do neither by messages. Between
 // ranks of several levels the cheapest way is taken (price.h), computed when a communicator first
 // has a call of that collective and power of two of bytes, and remembered.
 #pragma once
@@ -13,7 +13,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "coll/shared/block.h"
+#include "coll/block/block.h"
 #include "coll/ways.h"
 #include "model/machine.h"
 
@@ -22,7 +22,7 @@ namespace weft::coll {
 /// What a choice depends on beside the machine.
 struct Case {
   Call call = Call::barrier;
-  std::int64_t bytes = 0;  // as the costs count them (algorithms/algorithms.h)
+  std::int64_t bytes = 0;  // as the costs count them (messages/algorithms.h)
   bool uniform = true;     // all blocks have one size
   bool commutative = true;
   bool plain = true;            // elements without gaps

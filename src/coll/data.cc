@@ -2,8 +2,8 @@
 //
 // Barrier and the collectives that move data (MPI-5.0 §6.3-§6.8): through the shared block, or by a
 // schedule.
-#include "coll/algorithms/algorithms.h"
-#include "coll/shared/shared.h"
+#include "coll/block/shared.h"
+#include "coll/messages/algorithms.h"
 #include "coll/state.h"
 
 namespace weft::coll {

@@ -7,8 +7,8 @@
 #include <algorithm>
 
 #include "base/copy.h"
-#include "coll/node/node.h"
-#include "coll/shared/shared.h"
+#include "coll/block/shared.h"
+#include "coll/boards/node.h"
 #include "coll/signature.h"
 #include "coll/state.h"
 #include "coll/wait.h"

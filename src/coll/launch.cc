@@ -9,8 +9,8 @@
 // starts again only after its own part is complete.
 #include <optional>
 
+#include "coll/boards/node.h"
 #include "coll/executor.h"
-#include "coll/node/node.h"
 #include "coll/state.h"
 #include "pt2pt/engine.h"
 

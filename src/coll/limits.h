@@ -9,7 +9,7 @@
 
 namespace weft::coll {
 
-// --- the shared block (shared/)
+// --- the shared block (block/)
 
 // The rest of a flag's line.
 inline constexpr std::int64_t inline_max = 48;
@@ -52,7 +52,7 @@ inline constexpr std::int64_t least_piece = 16 << 10;
 inline constexpr std::int64_t most_piece = 32 << 10, most_piece_in_crowd = 64 << 10;
 inline constexpr std::int64_t most_strip = 64 << 10, most_strip_in_crowd = 256 << 10;
 
-// --- boards (node/)
+// --- boards (boards/)
 
 // Enough for a few operations that overlap; an area of each stays in the cache of its core if used
 // in turn (1 MiB); to be measured by bench/collectives.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Neighborhood collectives (MPI-5.0 §8.6-§8.9): ask the topology, emit, launch.
-#include "coll/algorithms/algorithms.h"
+#include "coll/messages/algorithms.h"
 #include "coll/state.h"
 
 namespace weft::coll {

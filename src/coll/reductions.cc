@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The collectives that reduce (MPI-5.0 §6.9-§6.12): through the shared block, or by a schedule.
-#include "coll/algorithms/algorithms.h"
-#include "coll/node/algorithms.h"
-#include "coll/shared/shared.h"
+#include "coll/block/shared.h"
+#include "coll/boards/algorithms.h"
+#include "coll/messages/algorithms.h"
 #include "coll/state.h"
 
 namespace weft::coll {

@@ -9,8 +9,8 @@
 #include <cstdlib>
 
 #include "base/assert.h"
+#include "coll/boards/board.h"
 #include "coll/limits.h"
-#include "coll/node/board.h"
 
 namespace weft::coll {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A schedule: what one rank does in one collective operation, as rounds of steps. Algorithms
-// (algorithms/, node/) only emit schedules, the Executor runs them; so blocking, nonblocking and
+// (messages/, boards/) only emit schedules, the Executor runs them; so blocking, nonblocking and
 // persistent forms come from one body, and a test can run p of them in one process
 // (tests/unit/coll). There are two ways to reach others: messages, and a board in shared memory.
 //
@@ -23,7 +23,7 @@
 
 namespace weft::coll {
 
-class Boards;  // node/board.h
+class Boards;  // boards/board.h
 
 using datatype::Buffer;
 using datatype::ConstBuffer;
@@ -63,7 +63,7 @@ struct Step {
     fetch,   // copy `bytes` bytes from byte `at` on of a source to the same place of a buffer
     give,    // copy all of `from` to a view of `peer`, which expects what the label at `to` says
     fold,    // `count` elements from byte `at` on of a source into `to`
-    meet,    // everybody waits for everybody; `bytes` are folded on the way (shared/steps.h)
+    meet,    // everybody waits for everybody; `bytes` are folded on the way (block/steps.h)
   };
   What what;
   bool ends_round;

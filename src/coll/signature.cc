@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <cstring>
 
-#include "coll/algorithms/algorithms.h"
+#include "coll/messages/algorithms.h"
 #include "coll/state.h"
 #include "object/op.h"
 

@@ -15,8 +15,8 @@
 
 namespace weft::coll {
 
-class Shared;      // shared/shared.h
-struct NodeState;  // node/node.h
+class Shared;      // block/shared.h
+struct NodeState;  // boards/node.h
 
 /// The parameters of a communicator's collectives; hints may have changed them (MPI-5.0 §7.4.4).
 struct Settings {

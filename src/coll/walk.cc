@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <bit>
 
-#include "coll/shared/block.h"
-#include "coll/shared/steps.h"
+#include "coll/block/block.h"
+#include "coll/block/steps.h"
 #include "object/op.h"
 
 namespace weft::coll {

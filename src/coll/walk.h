@@ -23,7 +23,7 @@
 #include <queue>
 #include <vector>
 
-#include "coll/node/node.h"
+#include "coll/boards/node.h"
 #include "coll/ways.h"
 #include "model/machine.h"
 #include "model/prediction.h"
@@ -35,7 +35,7 @@ class Walk {
   /// Ranks lie on the machine one behind the other.
   explicit Walk(const model::Machine& x);
 
-  /// `bytes`: as in algorithms/algorithms.h. `reach`: ranks reach each other's buffers.
+  /// `bytes`: as in messages/algorithms.h. `reach`: ranks reach each other's buffers.
   model::Prediction price(const Way& way, Call call, std::int64_t bytes, bool reach);
 
   /// What all ranks do together, as the executor counts it.

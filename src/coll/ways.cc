@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "coll/ways.h"
 
-#include "coll/algorithms/algorithms.h"
-#include "coll/node/algorithms.h"
+#include "coll/boards/algorithms.h"
+#include "coll/messages/algorithms.h"
 
 namespace weft::coll {
 namespace {

@@ -15,15 +15,15 @@
 
 namespace weft::coll {
 
-struct Site;  // node/node.h
+struct Site;  // boards/node.h
 
 /// Where the data of a collective goes.
 enum class Place : std::uint8_t {
-  slots,     // a small copy in the shared block (shared/)
-  direct,    // the users' own buffers, by a blocking call of ranks of one process (shared/)
-  block,     // the shared block, part by part: pieces or strips (shared/)
-  board,     // a schedule at a board (node/)
-  messages,  // a schedule of messages (algorithms/)
+  slots,     // a small copy in the shared block (block/)
+  direct,    // the users' own buffers, by a blocking call of ranks of one process (block/)
+  block,     // the shared block, part by part: pieces or strips (block/)
+  board,     // a schedule at a board (boards/)
+  messages,  // a schedule of messages (messages/)
 };
 
 struct Way {

@@ -3,7 +3,7 @@
 // What the head of each algorithm says it costs is what its schedules do: the simulated time with
 // only one of the prices (message, byte, reduced byte) set to 1 is the coefficient that is printed
 // there.
-#include "coll/algorithms/folding.h"
+#include "coll/messages/folding.h"
 #include "unit/coll/simulator.h"
 
 namespace weft::coll::sim {

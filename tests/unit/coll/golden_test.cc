@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
+#include "coll/boards/board.h"
 #include "coll/choose.h"
-#include "coll/node/board.h"
 #include "launch/tuning.h"
 #include "model/prediction.h"
 #include "topo/slices.h"

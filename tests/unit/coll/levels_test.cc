@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Levels of communicators on made-up machines, and the trees along them: each reaches every rank
 // once, in as many steps as the formula says, and crosses each level as seldom as possible.
-#include "coll/node/levels.h"
-#include "coll/node/node.h"
+#include "coll/boards/levels.h"
+#include "coll/boards/node.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rows of operations in pieces between ranks that write and read at the same time (coll/shared), as
+// Rows of operations in pieces between ranks that write and read at the same time (coll/block), as
 // if each had a core of its own: a reader that sleeps finds what was written for it, however far
 // the writers have run ahead.
 #include <unistd.h>

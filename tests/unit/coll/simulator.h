@@ -22,7 +22,7 @@
 #include <memory>
 #include <vector>
 
-#include "coll/algorithms/algorithms.h"
+#include "coll/messages/algorithms.h"
 
 namespace weft::coll::sim {
 

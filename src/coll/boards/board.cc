@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "coll/boards/board.h"
+
+#include <algorithm>
+
+namespace weft::coll {
+
+Boards* Boards::attach(Comm& comm, std::uint32_t name) {
+  pt2pt::Engine& e = *comm.engine;
+  if (comm.is_inter() || comm.size() < 2 || comm.size() > board_ranks_max) return nullptr;
+  const bool direct = e.hosts_all(comm.group->members);
+  const auto p = static_cast<std::size_t>(comm.size());
+  const int boards = name == 0 ? board_count : 1;
+  const std::size_t lines = p * static_cast<std::size_t>(boards);
+  const std::size_t flags = sizeof(Header) + p * sizeof(Finished) + lines * sizeof(Line);
+  const std::size_t areas = lines * area_room(direct, p);
+  const std::uint64_t offset = e.job->shared_block(block_name(comm, name), flags + areas,
+                                                   direct ? flags + areas : flags, comm.size());
+  return offset == 0 ? nullptr : new Boards(comm, offset, boards, direct);
+}
+
+Boards::Boards(Comm& comm, std::uint64_t offset, int boards, bool direct)
+    : comm_(comm),
+      offset_(offset),
+      rank_(comm.rank),
+      size_(comm.size()),
+      boards_(boards),
+      direct_(direct),
+      area_room_(area_room(direct, static_cast<std::size_t>(size_))),
+      header_(*reinterpret_cast<Header*>(comm.engine->job->at(offset))),
+      finished_(reinterpret_cast<Finished*>(&header_ + 1)),
+      lines_(reinterpret_cast<Line*>(finished_ + size_)),
+      areas_(reinterpret_cast<std::byte*>(lines_ + size_ * boards_)) {}
+
+Boards::~Boards() {
+  comm_.engine->job->leave_shared_block(offset_);
+}
+
+bool Boards::look(std::uint64_t number) {
+  const auto needed = static_cast<std::int64_t>(number) - boards_;
+  if (static_cast<std::int64_t>(known_) >= needed) return true;
+  std::uint64_t least = UINT64_MAX;
+  for (int r = 0; r < size_; ++r)  // acquire: their reads come before our writes
+    least = std::min(least, finished_[r].number.load(std::memory_order_acquire));
+  known_ = least;
+  return static_cast<std::int64_t>(known_) >= needed;
+}
+
+bool Boards::open(std::uint64_t number, bool* asked) {
+  bool free = look(number);
+  if (!free && !*asked) {
+    *asked = true;
+    header_.wanted.fetch_add(1, std::memory_order_seq_cst);  // pairs with finish()
+    free = look(number);
+  }
+  if (free && *asked) {
+    *asked = false;
+    header_.wanted.fetch_sub(1, std::memory_order_relaxed);
+  }
+  return free;
+}
+
+void Boards::finish(std::uint64_t number) {
+  beyond_ |= std::uint64_t{1} << (number - through_ - 1);  // at most `window` are open
+  while ((beyond_ & 1) != 0) {
+    beyond_ >>= 1;
+    ++through_;
+  }
+  // release: what this rank has read of others comes before they write again; pairs with look()
+  finished_[rank_].number.store(through_, std::memory_order_release);
+  if (header_.wanted.load(std::memory_order_relaxed) != 0) [[unlikely]]
+    for (int r = 0; r < size_; ++r)
+      if (r != rank_) wake(r);
+}
+
+}  // namespace weft::coll
