@@ -24,6 +24,7 @@
 #include "pt2pt/limits.h"
 #include "pt2pt/match.h"
 #include "pt2pt/pt2pt.h"
+#include "pt2pt/row_trial.h"
 #include "pt2pt/waiting.h"
 #include "shm/fragments.h"
 #include "shm/mailbox.h"
@@ -114,8 +115,7 @@ struct Peer {
   std::int64_t copied_ns = 0;  // when it had last copied a message of its own
   std::int64_t eager_max = 0;  // at least the engine's
   std::uint32_t lent = 0;      // own fragments that the peer has
-  std::uint32_t cold_pieces = 0;       // written for it to fragments that it had read
-  double cold_line_ns = 0;             // what a line of these takes, of late
+  RowTrial row;                // of pieces for it where it has read others
   std::unique_ptr<Borrowed> borrowed;  // null: none so far
 };
 
@@ -151,6 +151,8 @@ struct Engine {
   std::int64_t cached_max = 0;    // bytes of this rank's large messages that its caches hold
   bool use_kernel_copy = true;
   bool past_caches = false;  // the last offer was of more than the caches hold
+  // Bytes of the offers that were under way at once, at most: since there was none, and before.
+  std::int64_t burst = 0, last_burst = 0;
 
   shm::Inbox inbox;
   shm::Fragments fragments;

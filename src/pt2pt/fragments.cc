@@ -81,8 +81,13 @@ bool claim_long_piece(Engine& e, Peer& peer, std::uint32_t bytes, shm::Claim* ou
     const bool waits = is_long && peer.lent > kept_of(e, 1) + shm::Borrowed::in_a_notice;
     return !waits && peer.outbox.claim(bytes, out);
   }
+  const bool cold = !answers && !e.fragments.is_warm() && !e.fragments.is_new();
+  if (cold && is_long && peer.row.place() == RowTrial::ring) {
+    if (!peer.outbox.claim(bytes, out)) return false;
+    return out->cold = true;
+  }
   if (!peer.outbox.claim(0, out)) return false;
-  out->cold = !answers && !e.fragments.is_warm() && !e.fragments.is_new();
+  out->cold = cold;
   const std::uint32_t name = answers ? peer.borrowed->fragments.take() : e.fragments.take();
   if (!answers) ++peer.lent;
   out->cell->unit = name;
@@ -91,7 +96,7 @@ bool claim_long_piece(Engine& e, Peer& peer, std::uint32_t bytes, shm::Claim* ou
 }
 
 bool is_far(const Engine& e, const Peer& peer) {
-  return peer.cold_line_ns > far_cold_line * e.memory_line_ns;
+  return peer.row.line_ns(peer.row.place()) > far_cold_line * e.memory_line_ns;
 }
 
 void fill_piece(const ConstBuffer& from, std::int64_t at, std::int64_t n, const shm::Claim& to,
@@ -114,14 +119,15 @@ void write_piece(Engine& e, Peer& peer, const ConstBuffer& from, std::int64_t at
   const std::byte* const data = datatype::block(from) + at;
   const auto bytes = static_cast<std::size_t>(n);
   const bool far = is_far(e, peer);
-  if (peer.cold_pieces++ % (far ? far_looks : near_looks) != 0)
-    return (far ? stream_bytes : copy_bytes)(to.payload, data, bytes);
-  const std::int64_t start = now_ns();
-  copy_bytes(to.payload, data, bytes);
-  const double line_ns = static_cast<double>(now_ns() - start) / model::lines_of(n);
-  // What an interrupt takes says nothing.
-  peer.cold_line_ns += newest_cold_line * (std::min(line_ns, 2 * far_cold_line * e.memory_line_ns) -
-                                           peer.cold_line_ns);
+  if (!peer.row.count(far)) {
+    (far ? stream_bytes : copy_bytes)(to.payload, data, bytes);
+  } else {
+    const std::int64_t start = now_ns();
+    copy_bytes(to.payload, data, bytes);
+    peer.row.took(static_cast<double>(now_ns() - start) / model::lines_of(n),
+                  far_cold_line * e.memory_line_ns);
+  }
+  peer.row.next(is_far(e, peer));
 }
 
 const std::byte* piece_at(const Engine& e, const wire::Cell& cell) {

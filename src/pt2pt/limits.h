@@ -32,6 +32,11 @@ inline constexpr std::int64_t eager_between_processes = 256 << 10;
 /// (write_piece has the figures).
 inline constexpr std::uint32_t near_looks = 8, far_looks = 64;
 inline constexpr double newest_cold_line = 0.5, far_cold_line = 1.5;
+/// Now and then so many pieces of a row go through the ring, or out of it (row_trial.h): more than
+/// the ring has room for, and 2 % of all. A place is left for one that takes less than this share
+/// of its time; earlier, if a line takes so many times what it took.
+inline constexpr std::uint32_t look_pieces = 32, pieces_between_looks = 1536;
+inline constexpr double faster_place = 0.9, changed_line = 1.5;
 
 // --- single copies (transfer.cc, cancel_send.cc)
 

@@ -18,6 +18,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "base/clock.h"
 #include "base/copy.h"
@@ -346,9 +347,12 @@ Reach reach_of(Engine& e, Peer& peer, const shm::CopyJob& job) {
 
 /// Are so many large messages under way, if all are as long, that the caches do not hold them?
 /// Then nothing reads the data there soon, and stores that go past the caches need not fetch lines.
-bool is_past_caches(const Engine& e, std::int64_t bytes) {
-  return bytes >= e.kernel_copy_min &&
-         static_cast<std::int64_t>(e.offers()) * bytes >= e.cached_max;
+/// The first of many is not known by what is under way, but by the offers of the last time.
+bool is_past_caches(Engine& e, std::int64_t bytes) {
+  const auto offers = static_cast<std::int64_t>(e.offers());
+  if (offers == 1) e.last_burst = std::exchange(e.burst, 0);
+  e.burst = std::max(e.burst, offers * bytes);
+  return bytes >= e.kernel_copy_min && std::max(e.burst, e.last_burst) >= e.cached_max;
 }
 
 Err no_job(const P2p& send) {

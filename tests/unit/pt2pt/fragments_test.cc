@@ -119,9 +119,7 @@ TEST_F(Lending, whoever_is_short_of_them_gets_all_back) {
 }
 
 TEST_F(Lending, far_from_its_reader_a_rank_writes_past_the_caches) {
-  const auto is_far = [&] {
-    return engine(0).peer(1).cold_line_ns > 1.5 * engine(0).memory_line_ns;
-  };
+  const auto is_far = [&] { return pt2pt::is_far(engine(0), engine(0).peer(1)); };
   const auto run = [&](double memory_line_ns) {
     engine(0).memory_line_ns = memory_line_ns;
     for (int i = 0; i < 200; ++i) {
