@@ -13,15 +13,20 @@ namespace weft::coll {
 
 // The rest of a flag's line.
 inline constexpr std::int64_t inline_max = 48;
-// Operations that a rank may be ahead of the slowest one, where these take more than a seat.
+// Operations that a rank may be ahead of the slowest one, if these take more than a slot.
 inline constexpr int window = 8;
 // One more, so that it is odd: two ranks that take turns as roots write where they have read.
 inline constexpr int places = window + 1;
-/// The same of those that take a seat only; a power of two. Ranks that take turns on their CPUs are
-/// switched once in a window. Measured, bench collectives, 8 bytes, 8 ranks on a 2-core EPYC,
-/// 2026-11-23, 8 and 64 operations: scan 2.3 and 0.7 us.
+/// Seats of a rank, a power of two, and slots: it may be as many operations ahead that take no
+/// more, or one less. Ranks that take turns on their CPUs are switched once in that many. Measured,
+/// bench collectives, 8 bytes, 8 ranks on a 2-core EPYC, 2026-11-23, 8 and 64 operations: scan 2.3
+/// and 0.7 us.
 constexpr int seats_for(bool crowded) {
   return crowded ? 64 : window;
+}
+inline constexpr int slots_in_crowd = 33;
+constexpr int slots_for(bool crowded) {
+  return crowded ? slots_in_crowd : places;
 }
 // Of a payload that is so short the first line outside the seat is fetched while its flag is
 // awaited; of a longer one it would only be torn from its writer. So places do not change then.

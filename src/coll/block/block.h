@@ -7,7 +7,7 @@
 //   node      the last rank to arrive at it
 //   meeting   the last rank to arrive at all
 // A rank has `seats_each` seats and uses number n % seats_each for operation n; for each rank there
-// are `places` slots, used the same way. Each has three strips and uses them in turn: strip k is
+// are `slots_for` slots, used the same way. Each has three strips and uses them in turn: strip k is
 // written again after the meeting of strip k + 2, to which everybody came when done with strip k.
 // How pieces use their room is said at Shared::cut_pieces.
 //
@@ -101,19 +101,21 @@ struct BlockLayout {
   std::size_t meeting, meeting_slot, nodes, node_slots, seats, finished, slots, pieces, strips,
       total;
 
-  BlockLayout(int ranks, int seats_each, std::int64_t slot_bytes, const Cuts& cuts) {
+  BlockLayout(int ranks, bool crowded, std::int64_t slot_bytes, const Cuts& cuts) {
     const auto p = static_cast<std::size_t>(ranks);
     const auto slot = static_cast<std::size_t>(slot_bytes);
+    const auto seats_each = static_cast<std::size_t>(seats_for(crowded));
+    const auto slots_each = static_cast<std::size_t>(slots_for(crowded));
     std::size_t node_count = 0;
     for (std::size_t n = p; n > 1; n = (n + fan - 1) / fan) node_count += (n + fan - 1) / fan;
     meeting = sizeof(BlockHeader);
     nodes = meeting + sizeof(Seat);
     seats = nodes + node_count * sizeof(Node);
-    finished = seats + p * static_cast<std::size_t>(seats_each) * sizeof(Seat);
+    finished = seats + p * seats_each * sizeof(Seat);
     meeting_slot = finished + p * 64;
     node_slots = meeting_slot + slot;
     slots = node_slots + node_count * slot;
-    pieces = slots + p * places * static_cast<std::size_t>(slot_room(slot_bytes));
+    pieces = slots + p * slots_each * static_cast<std::size_t>(slot_room(slot_bytes));
     // At least one rank of an operation writes no pieces, and has the last place (count_from).
     strips = pieces + (p - 1) * static_cast<std::size_t>(cuts.piece_room());
     total = strips + p * strips_each * static_cast<std::size_t>(cuts.strip_max);

@@ -28,10 +28,6 @@ bool is_flat(const Comm& comm) {
   return !comm.engine->policy.crowded && comm.size() <= flat_max;
 }
 
-int seats_of(const Comm& comm) {
-  return seats_for(comm.engine->policy.crowded);
-}
-
 Cuts cuts_of(const Comm& comm) {
   pt2pt::Engine& e = *comm.engine;
   return Cuts(e.policy.crowded, is_flat(comm), model::bulk_bytes(e.prices(), e.job->size()));
@@ -344,7 +340,7 @@ memory::BlockName Shared::block_name(const Comm& comm) {
 Shared* Shared::attach(Comm& comm) {
   const std::int64_t slot_bytes = slot_bytes_for(comm.engine->params->integer(P::coll_shared_max));
   if (slot_bytes == 0) return nullptr;
-  const BlockLayout at(comm.size(), seats_of(comm), slot_bytes, cuts_of(comm));
+  const BlockLayout at(comm.size(), comm.engine->policy.crowded, slot_bytes, cuts_of(comm));
   const std::uint64_t offset =
       comm.engine->job->shared_block(block_name(comm), at.total, at.zeroed(), comm.size());
   return offset == 0 ? nullptr : new Shared(comm, offset, slot_bytes);
@@ -359,14 +355,15 @@ Shared::Shared(Comm& comm, std::uint64_t offset, std::int64_t slot_bytes)
       header_(*reinterpret_cast<BlockHeader*>(engine_.job->at(offset))),
       slot_bytes_(slot_bytes),
       flat_(is_flat(comm)),
-      seats_each_(seats_of(comm)),
+      crowded_(comm.engine->policy.crowded),
+      seats_each_(seats_for(crowded_)),
       cuts_(cuts_of(comm)),
       direct_(engine_.hosts_all(comm.group->members)),
       order_(order_of(comm)),
       position_(static_cast<int>(std::find(order_.begin(), order_.end(), rank_) - order_.begin())),
       choices_(choices_of(comm)) {
   std::byte* block = engine_.job->at(offset);
-  const BlockLayout at(size_, seats_each_, slot_bytes_, cuts_);
+  const BlockLayout at(size_, crowded_, slot_bytes_, cuts_);
   meeting_ = reinterpret_cast<Seat*>(block + at.meeting);
   meeting_slot_ = block + at.meeting_slot;
   nodes_ = reinterpret_cast<Node*>(block + at.nodes);

@@ -131,10 +131,10 @@ class Shared {
     return n < 0 ? n + size_ : n;
   }
   std::byte* slot(int rank, std::int64_t bytes) const {
-    return bytes <= inline_max
-               ? seat(rank).payload
-               : slots_ + (place(rank) * places + static_cast<std::int64_t>(now_ % places)) *
-                              slot_room(slot_bytes_);
+    if (bytes <= inline_max) return seat(rank).payload;
+    const std::int64_t first = std::int64_t{place(rank)} * slots_for(crowded_);
+    const std::uint64_t turn = crowded_ ? now_ % slots_in_crowd : now_ % places;
+    return slots_ + (first + static_cast<std::int64_t>(turn)) * slot_room(slot_bytes_);
   }
   /// Which of the parts for all others in the slot or strip of `of` is that for `to`.
   static int part(int of, int to) { return to < of ? to : to - 1; }
@@ -210,15 +210,22 @@ class Shared {
     other_ = what;
     other_rank_ = rank;
   }
-  /// Begin the next operation; make sure that this rank's seat of it is free, and its place if it
-  /// writes more `bytes` than the seat's line holds; both.
+  /// Begin the next operation; make sure that this rank's seat of it is free, and its slot if it
+  /// writes more `bytes` than the seat's line holds; both; the same with its place for a piece.
   void begin() { ++now_; }
   void reserve(std::int64_t bytes) {
     begin();
     make_room(bytes);
   }
   void make_room(std::int64_t bytes) {
-    const auto ahead = static_cast<std::uint64_t>(bytes > inline_max ? window : seats_each_);
+    wait_if_ahead(bytes > inline_max ? slots_for(crowded_) - 1 : seats_each_);
+  }
+  void reserve_piece() {
+    begin();
+    wait_if_ahead(window);
+  }
+  void wait_if_ahead(int by) {
+    const auto ahead = static_cast<std::uint64_t>(by);
     if (now_ - known_ > ahead) [[unlikely]]
       wait_until_finished(now_ - ahead);
   }
@@ -386,6 +393,7 @@ class Shared {
   BlockHeader& header_;
   const std::int64_t slot_bytes_;
   const bool flat_;       // everybody looks at everybody; else the last one to arrive works for all
+  const bool crowded_;    // more ranks than CPUs
   const int seats_each_;  // a power of two
   const Cuts cuts_;
   const bool direct_;                      // all are ranks of this process

@@ -21,7 +21,7 @@ namespace weft::coll {
 //
 // May a piece be written? All must have finished with its bytes.
 // - Places: operation n - places used them last. A writer knows that all have finished operation
-//   n - window (reserve), which is newer.
+//   n - window (reserve_piece), which is newer.
 // - Long room, in order: more than `window` pieces lie between two uses of the same bytes. The room
 //   holds twice as many of the longest; less than three are lost to its end and to pieces of
 //   different lengths. So that is enough.
@@ -59,7 +59,7 @@ void Shared::bcast_pieces(const Buffer& buffer, int root) {
   for (std::int64_t at = 0; at < total; at += step) {
     const std::int64_t n = std::min(step, total - at);
     if (rank_ == root) {
-      reserve(piece_step_);
+      reserve_piece();
       place_pieces();
       datatype::pack(buffer, at, piece(root), n);
       publish();
@@ -87,7 +87,7 @@ void Shared::scan_pieces(Call call, const Operands& x) {
   for (std::int64_t at = 0; at < x.count && all_agree(); at += step) {
     const std::int64_t n = std::min(step, x.count - at);
     const auto bytes = static_cast<std::size_t>(n * size);
-    last ? begin() : reserve(piece_step_);
+    last ? begin() : reserve_piece();
     place_pieces();
     if (!first) await(rank_ - 1, 0);
     if (!all_agree()) break;
@@ -113,7 +113,7 @@ void Shared::gather_pieces(const ConstBuffer& send, const Blocks& recv, int root
   for (std::int64_t at = 0; at < bytes && all_agree(); at += step) {
     const std::int64_t n = std::min(step, bytes - at);
     if (rank_ != root) {
-      reserve(piece_step_);
+      reserve_piece();
       place_pieces();
       datatype::pack(send, at, piece(rank_), n);
       publish();
@@ -142,7 +142,7 @@ void Shared::scatter_pieces(const Blocks& send, const Buffer& recv, int root) {
   for (std::int64_t at = 0, n; at < total; at += n) {
     if (rank_ == root) {
       n = std::min(piece_step_, total - at);
-      reserve(piece_step_);
+      reserve_piece();
       place_pieces();
       for (int i = 0; i < size_; ++i)
         if (i != rank_) datatype::pack(send[i], at, piece(i), n);
@@ -291,7 +291,7 @@ void Shared::reduce_pieces(const Operands& x, int root) {
   alignas(64) std::byte aside[fold_bytes];
   for (std::int64_t at = 0; at < x.count && all_agree(); at += step) {
     const std::int64_t n = std::min(step, x.count - at);
-    rank_ == root ? begin() : reserve(piece_step_);
+    rank_ == root ? begin() : reserve_piece();
     place_pieces();
     if (rank_ != root) {
       copy_bytes(piece(rank_), own + at * size, static_cast<std::size_t>(n * size));
