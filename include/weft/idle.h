@@ -22,7 +22,8 @@ extern "C" {
    first question begins to watch threads, so it may miss those that wait already. A program whose
    tool for OMPT is another one, or that links libgomp before this library, is told 0.
 
-   Any thread may call it at any time, also before MPI_Init. It returns MPI_SUCCESS. */
+   Any thread may call it at any time, also before MPI_Init. A null pointer means that the
+   number is not wanted. It returns MPI_SUCCESS. */
 int WEFT_Idle_threads(int* guaranteed, int* temporary);
 
 #ifdef __cplusplus

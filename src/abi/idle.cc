@@ -10,7 +10,7 @@
 
 extern "C" int WEFT_Idle_threads(int* guaranteed, int* temporary) {
   const weft::parallel::openmp::Idle idle = weft::parallel::openmp::idle();
-  *guaranteed = idle.guaranteed;
-  *temporary = idle.temporary;
+  if (guaranteed != nullptr) *guaranteed = idle.guaranteed;
+  if (temporary != nullptr) *temporary = idle.temporary;
   return MPI_SUCCESS;
 }

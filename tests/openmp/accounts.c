@@ -37,7 +37,7 @@ int main(int argc, char** argv) {
   MPI_Init_thread(&argc, &argv, MPI_THREAD_SERIALIZED, &provided);
   omp_set_num_threads(threads);
   omp_set_max_active_levels(2);
-  WEFT_Idle_threads(&g, &t);  // begins to watch
+  WEFT_Idle_threads(NULL, NULL);  // begins to watch; neither number is wanted
 #pragma omp parallel
 #pragma omp atomic
   ++entered;
