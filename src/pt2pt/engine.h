@@ -50,6 +50,9 @@ using OutgoingQueue = List<Outgoing, &Outgoing::out_link>;
 
 /// A point-to-point operation. Also used on the stack by blocking calls.
 struct P2p : Request, Outgoing, Posted {
+  // Not defaulted: Pool::create would clear all of it first, which is a tenth of a short receive.
+  P2p() {}
+
   bool is_send = false;
   bool counted = false;      // holds references to its type and communicator
   bool offered = false;      // a large send: the receiver knows of it
