@@ -60,6 +60,8 @@ namespace weft {
   X(coll_copies, "copies", "copies this rank made in collectives through boards")              \
   X(coll_steps, "reads", "reads of another rank's data in collectives through boards")         \
   X(coll_phases, "phases", "phases this rank has announced in collectives through boards")     \
+  X(channel_messages, "messages", "messages sent through channels")                            \
+  X(channel_copies, "copies", "copies this rank made of messages in channels")                 \
   X(coll_explored, "calls", "collectives that were timed to find the fastest way")             \
   X(coll_verdicts, "times", "ranks compared the times of ways of a collective and size")       \
   X(coll_changes, "times", "of these, another way was faster and is taken from then on")

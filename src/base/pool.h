@@ -34,6 +34,7 @@ enum class Kind : std::uint32_t {
   cvar_handle = 0x52415643,
   pvar_handle = 0x52415650,
   pvar_session = 0x53565050,
+  channel = 0x4e414843,  // of weft (weft/channel.h)
 };
 
 /// First member (base) of every MPI object.

@@ -108,6 +108,10 @@ std::string need_text(const Need& need) {
     case What::construction:
       return from_text(need) + "'s part of " + (need.call[0] != 0 ? need.call : "a collective") +
              " on " + comm_text(need.comm);
+    case What::channel_message:
+      return "a message through a channel of " + comm_text(need.comm) + " from " + from_text(need);
+    case What::channel_room:
+      return from_text(need) + " to receive from a channel of " + comm_text(need.comm);
     case What::program:
       return "a call of MPI_Grequest_complete by this rank";
     case What::other:

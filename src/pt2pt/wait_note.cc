@@ -306,8 +306,11 @@ std::int64_t WaitNote::before_sleep(Engine& e, const Awaited& awaited, bool at_m
   write_again_ns_ = now + std::max(hang::noted_after_ns, part * (now_ns() - now));
   if (slot_ != nullptr) slot_->count_look();
   // Nobody wakes who awaits what cannot come at a board (coll/wait.h), so it has to look.
+  const auto is_flag = [](What what) {
+    return what == What::collective || what == What::channel_message || what == What::channel_room;
+  };
   const bool awaits_flags =
-      !e.pollers.empty() || (awaited.about != nullptr && awaited.about->what == What::collective);
+      !e.pollers.empty() || (awaited.about != nullptr && is_flag(awaited.about->what));
   const bool renews = !at_mailbox || awaits_flags || !awaited.elsewhere.empty();
   const std::int64_t limit_ns = renews ? hang::renewed_after_ns : 0;  // 0: none
   if (!at_mailbox || e.watch == nullptr) return limit_ns;

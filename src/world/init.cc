@@ -159,6 +159,7 @@ Err init(Rank& rank, int required, int* provided) {
 
 Err finalize(Rank& rank) {
   WEFT_TRY(delete_self_attributes(rank));
+  channel::free_all(rank.channels);
   const Counters before = rank.all_counters();
   // Peers may still need an answer in any context until all ranks have come here.
   for (pt2pt::Engine* e : rank.contexts.engines) {

@@ -37,6 +37,12 @@ Counters Rank::all_counters() {
   };
   add(engine, counters);
   for (const auto& context : more) add(context->engine, context->counters);
+  {
+    const sync::Guard guard(store.lock);
+    const channel::Done done = channels.done();
+    all.channel_messages = done.messages;
+    all.channel_copies = done.copies;
+  }
   // Jobs are the process's: its first rank has them.
   if (process != nullptr && world_rank == process->first) {
     const parallel::Jobs::Done done = parallel::jobs().done();

@@ -15,6 +15,7 @@
 #include "base/counters.h"
 #include "base/log.h"
 #include "base/params.h"
+#include "channel/channel.h"
 #include "memory/job.h"
 #include "object/store.h"
 #include "pt2pt/engine.h"
@@ -39,6 +40,7 @@ struct Rank {
   object::Store store;       // pools, predefined objects, keyvals, error classes
   pt2pt::Engine engine;      // the first context
   pt2pt::Contexts contexts;  // all of them
+  channel::Channels channels;
   struct Context {
     Counters counters;
     pt2pt::Engine engine;

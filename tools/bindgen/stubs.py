@@ -286,8 +286,13 @@ def chapter_file(chapter, defaults):
     return "".join(out)
 
 
+# Entry points of weft's own, which are written by hand (include/weft, src/abi).
+OWN = tuple(f"Channel_{name}" for name in (
+    "create free send try_send reserve try_reserve commit close receive try_receive release").split())
+
+
 def fn_h(spec):
-    names = "".join(f"  {name},\n" for name in spec.entry_points())
+    names = "".join(f"  {name},\n" for name in (*spec.entry_points(), *OWN))
     return f"""\
 // SPDX-License-Identifier: Apache-2.0
 //
@@ -300,7 +305,7 @@ enum class Fn : short {{
 {names}  count_
 }};
 
-/// The name with its prefix, as in mpi.h.
+/// The name with its prefix, as in mpi.h and include/weft.
 const char* name(Fn fn);
 
 }}  // namespace weft::abi
@@ -309,6 +314,7 @@ const char* name(Fn fn);
 
 def fn_cc(spec):
     names = "".join(f'    "MPI_{name}",\n' for name in spec.entry_points())
+    names += "".join(f'    "WEFT_{name}",\n' for name in OWN)
     return f"""\
 // SPDX-License-Identifier: Apache-2.0
 //

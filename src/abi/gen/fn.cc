@@ -670,6 +670,17 @@ constexpr const char* names[] = {
     "MPI_Type_toint",
     "MPI_Win_fromint",
     "MPI_Win_toint",
+    "WEFT_Channel_create",
+    "WEFT_Channel_free",
+    "WEFT_Channel_send",
+    "WEFT_Channel_try_send",
+    "WEFT_Channel_reserve",
+    "WEFT_Channel_try_reserve",
+    "WEFT_Channel_commit",
+    "WEFT_Channel_close",
+    "WEFT_Channel_receive",
+    "WEFT_Channel_try_receive",
+    "WEFT_Channel_release",
 };
 }  // namespace
 

@@ -670,10 +670,21 @@ enum class Fn : short {
   Type_toint,
   Win_fromint,
   Win_toint,
+  Channel_create,
+  Channel_free,
+  Channel_send,
+  Channel_try_send,
+  Channel_reserve,
+  Channel_try_reserve,
+  Channel_commit,
+  Channel_close,
+  Channel_receive,
+  Channel_try_receive,
+  Channel_release,
   count_
 };
 
-/// The name with its prefix, as in mpi.h.
+/// The name with its prefix, as in mpi.h and include/weft.
 const char* name(Fn fn);
 
 }  // namespace weft::abi
