@@ -47,7 +47,8 @@ typedef struct {
 int WEFT_Channel_create(MPI_Comm comm, const WEFT_Channel_options* options, WEFT_Channel* channel);
 
 /* Give up this rank's end; local. It closes a sender's end (WEFT_Channel_close), and from now on
-   sends to this rank are errors. Messages it holds go with it. *channel becomes WEFT_CHANNEL_NULL. */
+   sends to this rank are errors. Messages it holds go with it. *channel becomes WEFT_CHANNEL_NULL.
+ */
 int WEFT_Channel_free(WEFT_Channel* channel);
 
 /* --- The sender's side. An error if the receiver has freed its end, or has ended. */
@@ -74,17 +75,17 @@ int WEFT_Channel_close(WEFT_Channel channel);
 
 /* --- The receiver's side. */
 
-/* Wait for the next message. *message points to it, in the channel's buffer (without gaps), until it
-   is released; NULL when all senders have closed the channel and everything is received. *source is
-   the sender's rank (`source` may be NULL). An error if all k + 1 buffers are received and not
+/* Wait for the next message. *message points to it, in the channel's buffer (without gaps), until
+   it is released; NULL when all senders have closed the channel and everything is received. *source
+   is the sender's rank (`source` may be NULL). An error if all k + 1 buffers are received and not
    released, or a sender has ended without closing its end. */
 int WEFT_Channel_receive(WEFT_Channel channel, const void** message, int* source);
 
 /* The same without waiting: *flag is 1 if *message is set, as above; 0 if there is none yet. */
 int WEFT_Channel_try_receive(WEFT_Channel channel, const void** message, int* source, int* flag);
 
-/* The message is not needed any more. Messages of one sender are released in the order in which they
-   were received. */
+/* The message is not needed any more. Messages of one sender are released in the order in which
+   they were received. */
 int WEFT_Channel_release(WEFT_Channel channel, const void* message);
 
 #ifdef __cplusplus

@@ -36,9 +36,8 @@ class Call {
 
   Err status() const {
     if (entry_.status()) return entry_.status();
-    return channel_ != nullptr
-               ? ok
-               : check::bad_handle(MPI_ERR_ARG, handle_, "a channel", "channel");
+    return channel_ != nullptr ? ok
+                               : check::bad_handle(MPI_ERR_ARG, handle_, "a channel", "channel");
   }
   Err as_sender() {
     WEFT_TRY(status());
@@ -104,7 +103,8 @@ Err read(const WEFT_Channel_options* given_options, const Comm& comm, Options* o
   WEFT_TRY(check::count(o.count, "options.count"));
   out->count = o.count;
   if (!check::holds(o.count, *out->type))
-    return fail(MPI_ERR_COUNT, "a message of options.count elements has more bytes than 64 bits hold");
+    return fail(MPI_ERR_COUNT,
+                "a message of options.count elements has more bytes than 64 bits hold");
   if (o.asynchrony < 0)
     return fail(MPI_ERR_ARG,
                 "options.asynchrony is %d, but it is a number of messages: 0 (a send waits for its "

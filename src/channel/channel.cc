@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sending and receiving. A call looks at its rows; what it awaits is mostly there. Else it looks for
-// a microsecond, then waits as all of the library does.
+// Sending and receiving. A call looks at its rows; what it awaits is mostly there. Else it looks
+// for a microsecond, then waits as all of the library does.
 #include "channel/channel.h"
 
 #include <errno.h>
@@ -18,8 +18,8 @@
 namespace weft::channel {
 namespace {
 
-// Looks at a row before the rank looks after its messages too: about 1 us (as coll/wait.h).
-constexpr int tight_looks = 400;
+// Looks at a row before the rank looks after its messages too: about 2 us (as coll/wait.h).
+constexpr int tight_looks = 1000;
 
 /// Has the rank ended, so that it cannot do its part any more?
 bool has_ended(memory::Job& job, int world_rank) {
@@ -269,7 +269,9 @@ Err Channel::commit(const void* message) {
   Receiver& to = *reserved_;
   reserved_ = nullptr;
   WEFT_TRY(check_peer(to));
-  return publish(to);
+  WEFT_TRY(publish(to));
+  to.end.fetch_ahead();
+  return ok;
 }
 
 Err Channel::close() {
@@ -323,8 +325,8 @@ Err Channel::receive(const void** message, int* source) {
   if (from == nullptr) {
     WEFT_TRY(check_room_to_receive());
     const int awaited = from_.size() == 1 ? from_[0].rank : MPI_ANY_SOURCE;
-    WEFT_TRY(await({false, awaited},
-                   [&] { return (from = with_message()) != nullptr || is_over(); }));
+    WEFT_TRY(
+        await({false, awaited}, [&] { return (from = with_message()) != nullptr || is_over(); }));
     if (from == nullptr) from = with_message();
     if (from == nullptr) return *message = nullptr, ok;
   }

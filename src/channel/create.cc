@@ -86,12 +86,12 @@ bool rows_bytes(const Options& o, std::int64_t* bytes) {
 }
 
 Err no_memory(const Options& o) {
-  return fail(MPI_ERR_NO_MEM,
-              "the job's memory has no room for %lld buffers of %lld bytes for each of %zu pairs of "
-              "a sender and a receiver: take a smaller k or shorter messages",
-              static_cast<long long>(o.asynchrony + 1),
-              static_cast<long long>(o.count * o.type->size),
-              o.senders.size() * o.receivers.size());
+  return fail(
+      MPI_ERR_NO_MEM,
+      "the job's memory has no room for %lld buffers of %lld bytes for each of %zu pairs of "
+      "a sender and a receiver: take a smaller k or shorter messages",
+      static_cast<long long>(o.asynchrony + 1), static_cast<long long>(o.count * o.type->size),
+      o.senders.size() * o.receivers.size());
 }
 
 // Names of blocks beside those of the communicator's boards and flags (coll/shared).

@@ -21,6 +21,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/copy.h"
+
 namespace weft::channel {
 
 /// What both ends of a row know of each other; zero at the start. The buffers follow.
@@ -87,8 +89,7 @@ class Sending : public RowEnd {
   bool has_room() {
     if (sent_ - released_ < buffers_) [[likely]]
       return true;
-    // acquire: the receiver's reads of the buffer come before; pairs with Receiving::release
-    released_ = words_->released.load(std::memory_order_acquire);
+    look();
     return sent_ - released_ < buffers_;
   }
   std::byte* buffer() const { return next_; }
@@ -101,13 +102,21 @@ class Sending : public RowEnd {
   bool accepts(std::uint64_t more) {
     if (sent_ - received_ <= more) [[likely]]
       return true;
-    // acquire: a synchronous send returns after all that the receiver did before it received
-    received_ = words_->received.load(std::memory_order_acquire);
+    look();
     return sent_ - received_ <= more;
+  }
+  /// The next message will be built in place soon: take its lines out of the receiver's cache
+  /// meanwhile, if they are free. Else the program's stores wait for them: a round trip of 4 KiB
+  /// takes 1.3 to 1.4 times as long (2-core EPYC, 2026-11). A copy is faster without: memcpy needs
+  /// no old data.
+  void fetch_ahead() const {
+    if (sent_ - released_ >= buffers_) return;
+    const std::int64_t n = stride_ < most_ahead ? stride_ : most_ahead;
+    for (std::int64_t at = 0; at < n; at += 64) fetch_to_write(next_ + at);
   }
   /// Messages that the receiver has not done with.
   std::uint64_t unreleased() {
-    released_ = words_->released.load(std::memory_order_acquire);  // as in has_room
+    look();
     return sent_ - released_;
   }
   std::uint64_t sent() const { return sent_; }
@@ -117,6 +126,14 @@ class Sending : public RowEnd {
   void close() { words_->closed.store(1, std::memory_order_release); }
 
  private:
+  static constexpr std::int64_t most_ahead = 64 * 66;
+  void look() {
+    // acquire: a synchronous send returns after all that the receiver did before it received
+    received_ = words_->received.load(std::memory_order_acquire);
+    // acquire: the receiver's reads of the buffer come before; pairs with Receiving::release
+    released_ = words_->released.load(std::memory_order_acquire);
+  }
+
   std::byte* next_;
   std::uint64_t sent_ = 0;
   std::uint64_t received_ = 0, released_ = 0;  // as last seen

@@ -34,12 +34,12 @@ enum class What : std::uint32_t {
   receive,
   send,
   probe,
-  collective,    // a message of a collective, or a rank's part of one in shared memory
-  construction,  // a message of a communicator's construction
+  collective,       // a message of a collective, or a rank's part of one in shared memory
+  construction,     // a message of a communicator's construction
   channel_message,  // through a channel
   channel_room,     // a receiver of a channel has to receive or to release a message
-  program,       // MPI_Grequest_complete by a thread of this rank
-  other,         // something of which nothing is known: it may always come
+  program,          // MPI_Grequest_complete by a thread of this rank
+  other,            // something of which nothing is known: it may always come
 };
 
 /// Some ranks of MPI_COMM_WORLD: first, first + stride, ...; a count of 0: it is not known which.

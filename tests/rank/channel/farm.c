@@ -58,7 +58,8 @@ static void farm(int k, int distribution, int tasks, int slow_us) {
       if (message == NULL) break;
       const Item* item = message;
       EQ(item->worker, source);
-      CHECK(item->task >= 0 && item->task < tasks && !seen[item->task], "task %d twice", item->task);
+      CHECK(item->task >= 0 && item->task < tasks && !seen[item->task], "task %d twice",
+            item->task);
       CHECK(item->task > last[source], "task %d of rank %d after %d", item->task, source,
             last[source]);
       FILLED(item->data, sizeof item->data, (unsigned)item->task + 1000);
@@ -72,7 +73,8 @@ static void farm(int k, int distribution, int tasks, int slow_us) {
     for (int i = 2; i < size; ++i) {
       if (distribution == WEFT_CHANNEL_ROUND_ROBIN) EQ(done[i], tasks / workers);
       if (slow_us > 0 && workers > 1 && i == size - 1)
-        CHECK(done[i] <= tasks / workers, "the slow worker has done %d of %d tasks", done[i], tasks);
+        CHECK(done[i] <= tasks / workers, "the slow worker has done %d of %d tasks", done[i],
+              tasks);
     }
     free(seen);
     free(last);
