@@ -40,6 +40,13 @@ typedef struct {
   int receiver_count;
   const int* receivers;
   int distribution; /* WEFT_CHANNEL_ROUND_ROBIN, WEFT_CHANNEL_ON_DEMAND */
+  /* Communication threads for this rank's delegated sends (§IV.B); each rank may say otherwise.
+     Channels of a process that give the same name share them; who is first begins them, they end
+     with the last channel. */
+  const char* threads; /* a name; NULL: none */
+  int thread_count;    /* how many, 1 or more; 0 is 1 */
+  const int* cpus;     /* where they run; NULL: where the process may */
+  int cpu_count;
 } WEFT_Channel_options;
 
 /* Collective over `comm`, an intracommunicator. Ranks that neither send nor receive get a channel,
@@ -70,7 +77,29 @@ int WEFT_Channel_try_reserve(WEFT_Channel channel, void** message);
 /* Send what was reserved; as WEFT_Channel_send, without a copy. */
 int WEFT_Channel_commit(WEFT_Channel channel, void* message);
 
-/* This rank sends no more. */
+/* A delegated send. */
+typedef struct {
+  WEFT_Channel channel;
+  unsigned long long queued, handed;
+  int row;
+} WEFT_Channel_request;
+
+/* Send by reference (§IV.B): returns at once, and `message` belongs to the channel until the
+   request is complete. Blocks only when more than k messages (k = 0: more than one) to the receiver
+   are not received. Messages keep their order, also with those that are sent otherwise. Without
+   communication threads the copy is made at once if there is room, else by later calls on the
+   channel. */
+int WEFT_Channel_send_delegated(WEFT_Channel channel, const void* message,
+                                WEFT_Channel_request* request);
+
+/* Until the message's buffer is the caller's again (k = 0: until it is received). The caller
+   copies, too, if nobody else has begun to. request->channel becomes WEFT_CHANNEL_NULL; a request
+   that is so already is complete. */
+int WEFT_Channel_wait(WEFT_Channel_request* request);
+/* *flag says whether it is so. */
+int WEFT_Channel_test(WEFT_Channel_request* request, int* flag);
+
+/* This rank sends no more; waits for what is delegated. */
 int WEFT_Channel_close(WEFT_Channel channel);
 
 /* --- The receiver's side. */

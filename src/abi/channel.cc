@@ -3,6 +3,7 @@
 // The entry points of weft/channel.h. They take no lock: an end of a channel is one thread's, and
 // who waits takes that of its context (channel/channel.cc).
 #include <mpi.h>
+#include <sched.h>
 
 #include <algorithm>
 
@@ -93,6 +94,24 @@ Err ranks(int count, const int* given_ranks, const Comm& comm, const char* name,
   return ok;
 }
 
+Err threads(const WEFT_Channel_options& o, channel::Couriers::Plan* out) {
+  if (o.threads == nullptr) return ok;
+  if (o.threads[0] == 0)
+    return fail(MPI_ERR_ARG, "options.threads is empty; it is a name, or NULL for none");
+  if (o.thread_count < 0 || o.thread_count > CPU_SETSIZE)
+    return fail(MPI_ERR_ARG, "options.thread_count is %d; it is 0 (for 1) to %d", o.thread_count,
+                CPU_SETSIZE);
+  out->name = o.threads;
+  out->threads = std::max(o.thread_count, 1);
+  if (o.cpus == nullptr) return ok;
+  WEFT_TRY(check::count(o.cpu_count, "options.cpu_count"));
+  out->cpus.assign(o.cpus, o.cpus + o.cpu_count);
+  for (const int cpu : out->cpus)
+    if (cpu < 0 || cpu >= CPU_SETSIZE)
+      return fail(MPI_ERR_ARG, "options.cpus names CPU %d; CPUs are 0 to %d", cpu, CPU_SETSIZE - 1);
+  return ok;
+}
+
 Err read(const WEFT_Channel_options* given_options, const Comm& comm, Options* out) {
   WEFT_TRY(check::given(given_options, "options"));
   const WEFT_Channel_options& o = *given_options;
@@ -117,8 +136,21 @@ Err read(const WEFT_Channel_options* given_options, const Comm& comm, Options* o
                 "WEFT_CHANNEL_ON_DEMAND (1)",
                 o.distribution);
   out->on_demand = o.distribution == WEFT_CHANNEL_ON_DEMAND;
+  WEFT_TRY(threads(o, &out->couriers));
   WEFT_TRY(ranks(o.sender_count, o.senders, comm, "sender", &out->senders));
   return ranks(o.receiver_count, o.receivers, comm, "receiver", &out->receivers);
+}
+
+channel::Ticket ticket_of(const WEFT_Channel_request& request) {
+  return {request.row, request.queued, request.handed};
+}
+
+/// A call on a request that is not complete yet.
+Err as_waiting(Call& call, const WEFT_Channel_request* request) {
+  WEFT_TRY(call.status());
+  if (call.channel().knows(ticket_of(*request))) return ok;
+  return fail(MPI_ERR_REQUEST,
+              "request is none of the channel's: give what WEFT_Channel_send_delegated gave");
 }
 
 }  // namespace
@@ -227,5 +259,41 @@ extern "C" int WEFT_Channel_release(WEFT_Channel channel, const void* message) {
   Call call(Fn::Channel_release, channel);
   Err error = call.as_receiver();
   if (!error) error = call.channel().release(message);
+  return call.end(error);
+}
+
+extern "C" int WEFT_Channel_send_delegated(WEFT_Channel channel, const void* message,
+                                           WEFT_Channel_request* request) {
+  Call call(Fn::Channel_send_delegated, channel);
+  Err error = call.as_sender();
+  if (!error) error = given(message, "message");
+  if (!error) error = given(request, "request");
+  channel::Ticket ticket;
+  if (!error) error = call.channel().send_delegated(message, &ticket);
+  if (!error) *request = {channel, ticket.queued, ticket.handed, ticket.row};
+  return call.end(error);
+}
+
+extern "C" int WEFT_Channel_wait(WEFT_Channel_request* request) {
+  if (is_address(request) && request->channel == WEFT_CHANNEL_NULL) return MPI_SUCCESS;
+  Call call(Fn::Channel_wait, is_address(request) ? request->channel : WEFT_CHANNEL_NULL);
+  Err error = given(request, "request");
+  if (!error) error = as_waiting(call, request);
+  if (!error) error = call.channel().wait(ticket_of(*request));
+  if (!error) request->channel = WEFT_CHANNEL_NULL;
+  return call.end(error);
+}
+
+extern "C" int WEFT_Channel_test(WEFT_Channel_request* request, int* flag) {
+  Call call(Fn::Channel_test, is_address(request) ? request->channel : WEFT_CHANNEL_NULL);
+  Err error = given(request, "request");
+  if (!error) error = given(flag, "flag");
+  bool done = !error && request->channel == WEFT_CHANNEL_NULL;
+  if (!error && !done) {
+    error = as_waiting(call, request);
+    if (!error) error = call.channel().test(ticket_of(*request), &done);
+    if (!error && done) request->channel = WEFT_CHANNEL_NULL;
+  }
+  if (!error) *flag = done ? 1 : 0;
   return call.end(error);
 }

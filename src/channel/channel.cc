@@ -39,14 +39,24 @@ Err deserted(const Comm& comm, int rank) {
 }
 
 void add(std::uint64_t& counter) {
-  // relaxed: only this thread writes it; a reader may be late
+  // relaxed: who has the row writes it; a reader may be late
   const std::atomic_ref<std::uint64_t> c(counter);
   c.store(c.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
 }
 
 }  // namespace
 
-Channel::Channel(Comm& comm, const Options& options, std::uint64_t block)
+Channel::Receiver::Receiver(Channel& c, std::byte* row, const RowShape& shape, int to)
+    : channel(&c),
+      end(row, shape),
+      rank(to),
+      world_rank(c.comm_.group->members[static_cast<std::size_t>(to)]) {
+  mailbox = shm::View(*c.engine_.job, world_rank, c.engine_.context);
+  if (c.couriers_ != nullptr)
+    end.words().couriers.store(c.couriers_->word_at(), std::memory_order_release);  // see release()
+}
+
+Channel::Channel(Comm& comm, const Options& options, std::uint64_t block, Couriers* couriers)
     : comm_(comm),
       engine_(*comm.engine),
       type_(*options.type),
@@ -54,22 +64,23 @@ Channel::Channel(Comm& comm, const Options& options, std::uint64_t block)
       bytes_(options.count * options.type->size),
       asynchrony_(static_cast<std::uint64_t>(options.asynchrony)),
       on_demand_(options.on_demand),
-      block_(block) {
+      block_(block),
+      couriers_(couriers),
+      mine_(*engine_.job, engine_.world_rank, engine_.context) {
   object::retain(comm_);
   datatype::retain(type_);
   memory::Job& job = *engine_.job;
   const RowShape shape(bytes_, options.asynchrony);
   std::byte* row = job.at(block);
+  to_.reserve(options.receivers.size());
   for (const int sender : options.senders)
     for (const int receiver : options.receivers) {
-      const auto world = [&](int rank) {
-        return comm.group->members[static_cast<std::size_t>(rank)];
-      };
-      const auto mailbox = [&](int rank) { return shm::View(job, world(rank), engine_.context); };
-      if (sender == comm.rank)
-        to_.push_back({Sending(row, shape), mailbox(receiver), receiver, world(receiver)});
-      if (receiver == comm.rank)
-        from_.push_back({Receiving(row, shape), mailbox(sender), sender, world(sender)});
+      if (sender == comm.rank) to_.emplace_back(*this, row, shape, receiver);
+      if (receiver == comm.rank) {
+        const std::int32_t world = comm.group->members[static_cast<std::size_t>(sender)];
+        from_.push_back(
+            {Receiving(row, shape), shm::View(job, world, engine_.context), sender, world});
+      }
       row += shape.row_bytes();
     }
 }
@@ -81,9 +92,16 @@ Channel::~Channel() {
 }
 
 Done Channel::done() const {
-  // relaxed: as in add()
-  return {std::atomic_ref(const_cast<std::uint64_t&>(messages_)).load(std::memory_order_relaxed),
-          std::atomic_ref(const_cast<std::uint64_t&>(copies_)).load(std::memory_order_relaxed)};
+  Done all;
+  const auto get = [](const std::uint64_t& counter) {
+    // relaxed: as in add()
+    return std::atomic_ref(const_cast<std::uint64_t&>(counter)).load(std::memory_order_relaxed);
+  };
+  for (const Receiver& to : to_) {
+    all.messages += get(to.messages);
+    all.copies += get(to.copies);
+  }
+  return all;
 }
 
 // --- waiting
@@ -167,7 +185,7 @@ Channel::Receiver* Channel::idlest() {
   std::uint64_t fewest = 0;
   for (std::size_t i = 0; i < to_.size(); ++i) {
     Receiver& to = to_[(next_to_ + i) % to_.size()];
-    const std::uint64_t n = to.end.unreleased();
+    const std::uint64_t n = to.unreleased();
     if (best != nullptr && n >= fewest) continue;
     best = &to;
     fewest = n;
@@ -179,19 +197,20 @@ Channel::Receiver* Channel::idlest() {
 Err Channel::choose(bool wait, Receiver** out) {
   if (reserved_ != nullptr)
     return fail(MPI_ERR_OTHER, "a message is reserved and not committed: commit it first");
-  Receiver* to = &to_[next_to_];
-  if (on_demand_ && to_.size() > 1) to = idlest();
+  const bool any = on_demand_ && to_.size() > 1;
+  Receiver* to = any ? idlest() : &to_[next_to_];
   *out = nullptr;
   WEFT_TRY(check_peer(*to));
+  const auto is_ready = [&] { return to->is_drained() && to->end.has_room(); };
   if (!wait) {
-    if (to->end.has_room() && to->end.accepts(asynchrony_ - 1)) *out = to;
+    if (is_ready() && to->end.accepts(asynchrony_ - 1)) *out = to;
     return ok;
   }
-  if (!to->end.has_room()) [[unlikely]] {
-    const bool any = on_demand_ && to_.size() > 1;
+  if (!is_ready()) [[unlikely]] {
     WEFT_TRY(await({true, any ? MPI_ANY_SOURCE : to->rank}, [&] {
       if (any) to = idlest();
-      return to->end.has_room() || to->end.is_deserted();
+      if (to->delivery != nullptr) to->delivery->carry();
+      return is_ready() || to->end.is_deserted();
     }));
     WEFT_TRY(check_peer(*to));
   }
@@ -211,14 +230,19 @@ void Channel::copy_in(Receiver& to, const void* message) {
   } else {
     datatype::pack({message, count_, &type_}, 0, buffer, bytes_);
   }
-  add(copies_);
+  add(to.copies);
+}
+
+void Channel::pass_turn(const Receiver& to) {
+  if (to_.size() > 1) next_to_ = (static_cast<std::size_t>(&to - to_.data()) + 1) % to_.size();
 }
 
 Err Channel::publish(Receiver& to) {
   to.end.publish();
   to.mailbox.ring();
-  add(messages_);
-  if (to_.size() > 1) next_to_ = (static_cast<std::size_t>(&to - to_.data()) + 1) % to_.size();
+  add(to.messages);
+  ++to.handed;
+  pass_turn(to);
   if (to.end.accepts(asynchrony_)) [[likely]]
     return ok;
   const auto accepted = [&] { return to.end.accepts(asynchrony_); };
@@ -278,11 +302,99 @@ Err Channel::close() {
   if (reserved_ != nullptr)
     return fail(MPI_ERR_OTHER, "a message is reserved and not committed: commit it first");
   closed_ = true;
+  Err error = ok;
   for (Receiver& to : to_) {
+    if (Err e = drain(to)) error = e;
     to.end.close();
     to.mailbox.ring();
   }
+  return error;
+}
+
+// --- delegated sends
+
+void Channel::Receiver::carry(const void* message) {
+  channel->copy_in(*this, message);
+  end.publish();
+  mailbox.ring();
+  add(messages);
+}
+
+Delivery& Channel::delivery_of(Receiver& to) {
+  if (to.delivery == nullptr) [[unlikely]] {
+    to.delivery = std::make_shared<Delivery>(to, std::max<std::uint64_t>(asynchrony_, 1) + 1);
+    if (couriers_ != nullptr) couriers_->add(to.delivery);
+  }
+  return *to.delivery;
+}
+
+/// Without communication threads it is copied now if there is room, else by whoever waits.
+Err Channel::send_delegated(const void* message, Ticket* out) {
+  if (reserved_ != nullptr)
+    return fail(MPI_ERR_OTHER, "a message is reserved and not committed: commit it first");
+  Receiver& to = on_demand_ && to_.size() > 1 ? *idlest() : to_[next_to_];
+  WEFT_TRY(check_peer(to));
+  Delivery& delivery = delivery_of(to);
+  delivery.post(message);
+  ++to.handed;
+  pass_turn(to);
+  if (couriers_ != nullptr)
+    couriers_->ring();
+  else
+    delivery.carry();
+  *out = {static_cast<int>(&to - to_.data()), delivery.posted(), to.handed};
+  const std::uint64_t most = std::max<std::uint64_t>(asynchrony_, 1);
+  if (to.accepts(most)) [[likely]]
+    return ok;
+  WEFT_TRY(await({true, to.rank}, [&] {
+    delivery.carry();
+    return to.accepts(most) || to.end.is_deserted();
+  }));
+  return to.accepts(most) ? ok : deserted(comm_, to.rank);
+}
+
+bool Channel::knows(const Ticket& ticket) const {
+  if (ticket.row < 0 || static_cast<std::size_t>(ticket.row) >= to_.size()) return false;
+  const Receiver& to = to_[static_cast<std::size_t>(ticket.row)];
+  return to.delivery != nullptr && ticket.queued >= 1 && ticket.queued <= to.delivery->posted() &&
+         ticket.handed <= to.handed;
+}
+
+bool Channel::is_done(Receiver& to, const Ticket& ticket) const {
+  if (to.delivery->carried() < ticket.queued) return false;
+  // acquire: as accepts()
+  return asynchrony_ > 0 ||
+         to.end.words().received.load(std::memory_order_acquire) >= ticket.handed;
+}
+
+Err Channel::wait(const Ticket& ticket) {
+  Receiver& to = to_[static_cast<std::size_t>(ticket.row)];
+  if (!is_done(to, ticket))
+    WEFT_TRY(await({true, to.rank}, [&] {
+      to.delivery->carry();
+      return is_done(to, ticket) || to.end.is_deserted();
+    }));
+  const bool sent = is_done(to, ticket) && !to.delivery->is_dropped(ticket.queued);
+  return sent ? ok : deserted(comm_, to.rank);
+}
+
+Err Channel::test(const Ticket& ticket, bool* done) {
+  Receiver& to = to_[static_cast<std::size_t>(ticket.row)];
+  to.delivery->carry();
+  *done = is_done(to, ticket);
+  if (*done ? to.delivery->is_dropped(ticket.queued) : to.end.is_deserted())
+    return deserted(comm_, to.rank);
+  if (!*done) looked_in_vain();
   return ok;
+}
+
+/// Until nothing is queued: it is carried, or the receiver is gone.
+Err Channel::drain(Receiver& to) {
+  if (to.is_drained()) return ok;
+  return await({true, to.rank}, [&] {
+    to.delivery->carry();
+    return to.is_drained();
+  });
 }
 
 // --- receiving
@@ -354,6 +466,10 @@ Err Channel::release(const void* message) {
                 message);
   at->end.release();
   at->mailbox.ring();
+  // acquire: the word is there; pairs with the sender's Channel. Mostly 0, in a line that stays.
+  if (const std::uint64_t word = at->end.words().couriers.load(std::memory_order_acquire);
+      word != 0)
+    ring(*reinterpret_cast<sync::ParkWord*>(engine_.job->at(word)));
   return ok;
 }
 
@@ -362,9 +478,17 @@ Err Channel::release(const void* message) {
 void Channel::end() {
   reserved_ = nullptr;
   if (!closed_) static_cast<void>(close());
+  for (Receiver& to : to_) {
+    if (to.delivery == nullptr) continue;
+    if (couriers_ != nullptr) couriers_->remove(to.delivery.get());
+    to.delivery->retire();
+  }
   for (Sender& from : from_) {
     from.end.leave();
     from.mailbox.ring();
+    if (const std::uint64_t word = from.end.words().couriers.load(std::memory_order_acquire);
+        word != 0)
+      ring(*reinterpret_cast<sync::ParkWord*>(engine_.job->at(word)));
   }
 }
 

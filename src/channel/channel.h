@@ -14,6 +14,7 @@
 
 #include "base/err.h"
 #include "base/pool.h"
+#include "channel/couriers.h"
 #include "channel/row.h"
 #include "object/objects.h"
 #include "shm/mailbox.h"
@@ -29,6 +30,13 @@ struct Options {
   std::int64_t asynchrony = 0;
   std::vector<int> senders, receivers;  // ranks of the communicator
   bool on_demand = false;
+  Couriers::Plan couriers;  // of this rank's end; no name: none
+};
+
+/// A delegated send.
+struct Ticket {
+  int row = 0;                           // which receiver
+  std::uint64_t queued = 0, handed = 0;  // its number among the delegated, and among all
 };
 
 /// What the channels of a rank have done; written by the thread that uses an end, read by any.
@@ -38,7 +46,7 @@ struct Done {
 
 class Channel : public Object {
  public:
-  Channel(Comm& comm, const Options& options, std::uint64_t block);
+  Channel(Comm& comm, const Options& options, std::uint64_t block, Couriers* couriers);
   Channel(const Channel&) = delete;
   Channel& operator=(const Channel&) = delete;
   ~Channel();
@@ -48,6 +56,7 @@ class Channel : public Object {
   bool receives() const { return !from_.empty(); }
   bool is_synchronous() const { return asynchrony_ == 0; }
   bool is_closed() const { return closed_; }
+  Couriers* couriers() const { return couriers_; }
   Done done() const;
 
   // The sender's side. Not after close().
@@ -58,6 +67,11 @@ class Channel : public Object {
   Err try_reserve(void** message);
   Err commit(const void* message);
   Err close();
+  Err send_delegated(const void* message, Ticket* out);
+  bool knows(const Ticket& ticket) const;
+  /// Until the message's buffer is the sender's again.
+  Err wait(const Ticket& ticket);
+  Err test(const Ticket& ticket, bool* done);
 
   // The receiver's side.
   /// nullptr: all senders have closed it, and nothing is left.
@@ -69,15 +83,40 @@ class Channel : public Object {
   void end();
 
  private:
-  template <class End>
-  struct Peer {
-    End end;
+  /// A row of which this rank is the sender. While messages are queued `end` is for who holds the
+  /// delivery, else for the sender's thread.
+  struct Receiver final : Delivery::Row {
+    Receiver(Channel& channel, std::byte* row, const RowShape& shape, int rank);
+    bool has_room() override { return end.has_room(); }
+    bool is_deserted() const override { return end.is_deserted(); }
+    void carry(const void* message) override;
+    void tell_sender() override { channel->mine_.ring(); }
+
+    bool is_drained() const { return delivery == nullptr || !delivery->is_pending(); }
+    std::uint64_t unreleased() const {
+      // acquire: pairs with Receiving::release
+      return handed - end.words().released.load(std::memory_order_acquire);
+    }
+    /// Are no more than `more` messages waiting to be received?
+    bool accepts(std::uint64_t more) const {
+      // acquire: pairs with Receiving::take
+      return handed - end.words().received.load(std::memory_order_acquire) <= more;
+    }
+
+    Channel* channel;
+    Sending end;
     shm::View mailbox;  // to ring at
     std::int32_t rank;  // of the communicator
     std::int32_t world_rank;
+    std::uint64_t handed = 0;  // messages, sent or delegated; the sender's
+    std::shared_ptr<Delivery> delivery;
+    std::uint64_t messages = 0, copies = 0;
   };
-  using Receiver = Peer<Sending>;
-  using Sender = Peer<Receiving>;
+  struct Sender {
+    Receiving end;
+    shm::View mailbox;
+    std::int32_t rank, world_rank;
+  };
   /// What a wait is for: one receiver or sender, or any.
   struct Wait {
     bool for_room;
@@ -101,6 +140,10 @@ class Channel : public Object {
   Err check_peer(const Receiver& to) const;
   void copy_in(Receiver& to, const void* message);
   Err publish(Receiver& to);
+  void pass_turn(const Receiver& to);
+  Delivery& delivery_of(Receiver& to);
+  bool is_done(Receiver& to, const Ticket& ticket) const;
+  Err drain(Receiver& to);
   Sender* with_message();
   bool is_over() const;
   Err deliver(Sender& from, const void** message, int* source);
@@ -118,11 +161,13 @@ class Channel : public Object {
   std::vector<Sender> from_;
   std::size_t next_to_ = 0, next_from_ = 0;
   Receiver* reserved_ = nullptr;
-  std::uint64_t messages_ = 0, copies_ = 0;
+  Couriers* const couriers_;
+  shm::View mine_;  // this rank's mailbox
 };
 
 /// The channels of a rank. Guarded by the rank's object lock.
 struct Channels {
+  CourierSets* couriers = nullptr;  // the process's
   Pool<Channel, Kind::channel> pool;
   std::vector<Channel*> live;
   Done ended;

@@ -109,8 +109,15 @@ Err create(Channels& channels, Comm& comm, const Err& wrong, const Options& opti
       {comm.context, channel_names + number}, static_cast<std::size_t>(bytes),
       static_cast<std::size_t>(bytes), comm.size());
   if (block == 0) return no_memory(options);
+  Couriers* couriers = nullptr;
+  if (!options.couriers.name.empty())
+    if (Err e = channels.couriers->join(*comm.engine->job, comm.engine->policy, options.couriers,
+                                        &couriers)) {
+      comm.engine->job->leave_shared_block(block);
+      return e;
+    }
   const sync::Guard guard(comm.engine->contexts->objects);
-  *out = channels.pool.create(comm, options, block);
+  *out = channels.pool.create(comm, options, block, couriers);
   channels.live.push_back(*out);
   return ok;
 }
@@ -123,7 +130,9 @@ void free(Channels& channels, Channel& channel) {
   const Done done = channel.done();
   channels.ended.messages += done.messages;
   channels.ended.copies += done.copies;
+  Couriers* const couriers = channel.couriers();
   channels.pool.destroy(&channel);
+  if (couriers != nullptr) channels.couriers->leave(*couriers);
 }
 
 void free_all(Channels& channels) {

@@ -30,6 +30,8 @@ struct RowWords {
   // line 0: both, once. Read at every message, so it stays in both caches.
   alignas(64) std::atomic<std::uint32_t> closed;  // sender: no more messages (release)
   std::atomic<std::uint32_t> gone;                // receiver: it will receive no more (release)
+  std::atomic<std::uint64_t>
+      couriers;  // sender: offset of a word to ring at for room, too; 0: none
   // line 1: the receiver
   alignas(64) std::atomic<std::uint64_t> received;  // release; pairs with Sending::accepts
   std::atomic<std::uint64_t> released;              // release; pairs with Sending::has_room
@@ -113,11 +115,6 @@ class Sending : public RowEnd {
     if (sent_ - released_ >= buffers_) return;
     const std::int64_t n = stride_ < most_ahead ? stride_ : most_ahead;
     for (std::int64_t at = 0; at < n; at += 64) fetch_to_write(next_ + at);
-  }
-  /// Messages that the receiver has not done with.
-  std::uint64_t unreleased() {
-    look();
-    return sent_ - released_;
   }
   std::uint64_t sent() const { return sent_; }
   /// acquire: pairs with Receiving::leave

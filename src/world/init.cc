@@ -135,6 +135,7 @@ Err init(Rank& rank, int required, int* provided) {
   entry.pid.store(getpid(), std::memory_order_relaxed);
   const Params& params = rank.process->params;
   rank.contexts.objects = &rank.store.lock;
+  rank.channels.couriers = &rank.process->couriers;
   rank.engine.open(*rank.process->job, rank.world_rank, params, rank.counters, rank.contexts);
   if (required == MPI_THREAD_MULTIPLE) open_contexts(rank);
   for (pt2pt::Engine* e : rank.contexts.engines) {

@@ -62,6 +62,7 @@ struct Process {
   int cpus = 1;          // that the process may use
   bool threads = false;  // ranks as threads: a thread belongs to a rank only if it was attached
   bool under_mpiexec = false;  // weft's: it tells the user why a rank aborted
+  channel::CourierSets couriers;
   std::vector<std::unique_ptr<Rank>> ranks;
 };
 

@@ -288,7 +288,8 @@ def chapter_file(chapter, defaults):
 
 # Entry points of weft's own, which are written by hand (include/weft, src/abi).
 OWN = tuple(f"Channel_{name}" for name in (
-    "create free send try_send reserve try_reserve commit close receive try_receive release").split())
+    "create free send try_send reserve try_reserve commit close receive try_receive release "
+    "send_delegated wait test").split())
 
 
 def fn_h(spec):

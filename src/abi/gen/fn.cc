@@ -681,6 +681,9 @@ constexpr const char* names[] = {
     "WEFT_Channel_receive",
     "WEFT_Channel_try_receive",
     "WEFT_Channel_release",
+    "WEFT_Channel_send_delegated",
+    "WEFT_Channel_wait",
+    "WEFT_Channel_test",
 };
 }  // namespace
 

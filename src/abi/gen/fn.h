@@ -681,6 +681,9 @@ enum class Fn : short {
   Channel_receive,
   Channel_try_receive,
   Channel_release,
+  Channel_send_delegated,
+  Channel_wait,
+  Channel_test,
   count_
 };
 

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "channel/couriers.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace weft::channel {
+
+// --- a delivery
+
+bool Delivery::carry() {
+  if (!is_pending()) return false;
+  if (!try_hold()) return sync::pause(), true;
+  const bool some = !retired_ && carry_all();
+  let_go();
+  return some;
+}
+
+bool Delivery::carry_all() {
+  std::uint64_t n = carried_.load(std::memory_order_relaxed);
+  const std::uint64_t first = n;
+  // acquire: the descriptors; pairs with post()
+  while (n != posted_.load(std::memory_order_acquire)) {
+    if (row_->is_deserted()) {
+      if (!is_dropped(n + 1)) dropped_after_.store(n, std::memory_order_relaxed);
+      n = posted_.load(std::memory_order_acquire);
+      carried_.store(n, std::memory_order_release);
+      break;
+    }
+    if (!row_->has_room()) break;
+    row_->carry(queue_[n % queue_.size()]);
+    carried_.store(++n, std::memory_order_release);  // pairs with carried()
+  }
+  if (n == first) return false;
+  row_->tell_sender();
+  return true;
+}
+
+void Delivery::retire() {
+  while (!try_hold()) sync::yield();
+  retired_ = true;
+  let_go();
+}
+
+// --- couriers
+
+Couriers::Couriers(memory::Job& job, const sync::Policy& policy, std::uint64_t word_at,
+                   const Plan& plan)
+    : policy_(policy),
+      word_at_(word_at),
+      word_(reinterpret_cast<sync::ParkWord*>(job.at(word_at))),
+      name_(plan.name),
+      is_alone_(plan.threads == 1) {
+  policy_.spare = nullptr;  // they are for messages
+}
+
+Err Couriers::start(memory::Job& job, const sync::Policy& policy, std::uint64_t word_at,
+                    const Plan& plan, std::unique_ptr<Couriers>* out) {
+  std::unique_ptr<Couriers> made(new Couriers(job, policy, word_at, plan));
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  if (!plan.cpus.empty()) {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    for (const int cpu : plan.cpus) CPU_SET(cpu, &set);
+    pthread_attr_setaffinity_np(&attributes, sizeof set, &set);
+  }
+  sigset_t all, old;
+  sigfillset(&all);
+  pthread_sigmask(SIG_BLOCK, &all, &old);  // the program's signals are for its own threads
+  int error = 0;
+  for (int i = 0; i < plan.threads && error == 0; ++i) {
+    pthread_t thread;
+    error = pthread_create(&thread, &attributes, run, made.get());
+    if (error == 0) made->threads_.push_back(thread);
+  }
+  pthread_sigmask(SIG_SETMASK, &old, nullptr);
+  pthread_attr_destroy(&attributes);
+  if (error != 0)
+    return fail(MPI_ERR_OTHER,
+                "cannot start communication thread %zu of %d of '%s': %s; are its CPUs among those "
+                "of the process?",
+                made->threads_.size() + 1, plan.threads, plan.name.c_str(), std::strerror(error));
+  *out = std::move(made);
+  return ok;
+}
+
+Couriers::~Couriers() {
+  ending_.store(true, std::memory_order_release);  // pairs with work()
+  ring();
+  for (const pthread_t thread : threads_) pthread_join(thread, nullptr);
+}
+
+void Couriers::add(std::shared_ptr<Delivery> delivery) {
+  const std::lock_guard guard(mutex_);
+  deliveries_.push_back(std::move(delivery));
+  version_.fetch_add(1, std::memory_order_release);  // pairs with work()
+}
+
+void Couriers::remove(const Delivery* delivery) {
+  const std::lock_guard guard(mutex_);
+  std::erase_if(deliveries_, [delivery](const auto& d) { return d.get() == delivery; });
+  version_.fetch_add(1, std::memory_order_release);
+}
+
+void* Couriers::run(void* self) {
+  static_cast<Couriers*>(self)->work();
+  return nullptr;
+}
+
+/// A round through all deliveries; threads begin at different ones.
+bool Couriers::carry_some(const Deliveries& all, std::size_t first) {
+  bool any = false;
+  for (std::size_t i = 0; i < all.size(); ++i) any |= all[(first + i) % all.size()]->carry();
+  return any;
+}
+
+void Couriers::work() {
+  const std::size_t me = started_.fetch_add(1, std::memory_order_relaxed);
+  Deliveries mine;
+  std::uint32_t version = 0;
+  const auto look = [&] {
+    // acquire: the list; pairs with add() and remove()
+    if (const std::uint32_t now = version_.load(std::memory_order_acquire); now != version) {
+      const std::lock_guard guard(mutex_);
+      mine = deliveries_;
+      version = now;
+    }
+    return carry_some(mine, mine.empty() ? 0 : me % mine.size());
+  };
+  const auto spinning =
+      policy_.crowded ? sync::Waiter::Spinning::not_at_all : sync::Waiter::Spinning::long_;
+  while (!ending_.load(std::memory_order_acquire)) {
+    sync::Waiter waiter(policy_);
+    while (!look() && !ending_.load(std::memory_order_acquire)) {
+      if (waiter.step(spinning) != sync::Waiter::Next::may_park) continue;
+      waiter.announce(*word_);
+      if (look() || ending_.load(std::memory_order_acquire)) {
+        if (is_alone_) waiter.retract(*word_);  // else others may rely on it
+        break;
+      }
+      waiter.sleep(*word_);
+    }
+  }
+  ring();  // another one may have fallen asleep meanwhile
+}
+
+// --- sets
+
+Err CourierSets::join(memory::Job& job, const sync::Policy& policy, const Couriers::Plan& plan,
+                      Couriers** out) {
+  const std::lock_guard guard(mutex_);
+  for (const auto& set : sets_)
+    if (set->name() == plan.name) {
+      ++set->users;
+      *out = set.get();
+      return ok;
+    }
+  const std::uint64_t word_at = words_.empty() ? job.extend(64) : words_.back();
+  if (word_at == 0)
+    return fail(MPI_ERR_NO_MEM, "no memory for the communication threads '%s': %s",
+                plan.name.c_str(), std::strerror(errno));
+  std::unique_ptr<Couriers> made;
+  WEFT_TRY(Couriers::start(job, policy, word_at, plan, &made));
+  if (!words_.empty()) words_.pop_back();
+  made->users = 1;
+  *out = made.get();
+  sets_.push_back(std::move(made));
+  return ok;
+}
+
+void CourierSets::leave(Couriers& set) {
+  std::unique_ptr<Couriers> last;  // ends its threads after the lock is given back
+  const std::lock_guard guard(mutex_);
+  if (--set.users > 0) return;
+  const auto at =
+      std::find_if(sets_.begin(), sets_.end(), [&set](const auto& s) { return s.get() == &set; });
+  last = std::move(*at);
+  words_.push_back(last->word_at());
+  sets_.erase(at);
+}
+
+}  // namespace weft::channel
