@@ -13,9 +13,11 @@ import sys
 from pathlib import Path
 
 import arguments
+import channel_jobs
 import figures
 import idle_figures
 import idle_jobs
+import jobs as job_lists
 import libraries
 import measure
 import regret
@@ -27,7 +29,7 @@ import thread_locks
 HERE = Path(__file__).resolve().parent
 PROGRAMS = {"messages": "p2p_coll/main.c", "collectives": "collectives/main.c",
             "datatypes": "datatypes/main.c", "threads": "threads/main.c",
-            "idle": "idle/main.c"}
+            "idle": "idle/main.c", "channels": "channels/main.c"}
 NOT_KEPT = ("weft", "peers", "out", "parser", "files", "name", "every_size")  # options that change no sample
 
 
@@ -123,6 +125,9 @@ def run(args):
     if args.what == "idle":
         arguments.check_rows(args, dict.fromkeys(idle_jobs.PARTS, 0))
         return results.save(idle_figures.measure_curves(args, libs, work), out, args.name)
+    if args.what == "channels":
+        jobs = channel_jobs.plan(args, libs, work, HERE / PROGRAMS["channels"])
+        return results.save(job_lists.take(jobs, args), out, args.name)
     programs = libraries.build(libs, HERE / PROGRAMS[args.what], work)
     arguments.check_rows(args, measure.known_rows(libs[0], programs[libs[0].name]))
     if args.regret:
