@@ -28,7 +28,7 @@ static void make_channels(const struct bench* b) {
     WEFT_Channel_create(MPI_COMM_WORLD,
                         &(WEFT_Channel_options){.type = MPI_BYTE,
                                                 .count = b->bytes,
-                                                .asynchrony = 4,
+                                                .asynchrony = b->bytes <= 4096 ? 64 : 4,
                                                 .sender_count = 1,
                                                 .senders = &sender,
                                                 .receiver_count = 1,

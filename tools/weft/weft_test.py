@@ -354,6 +354,16 @@ class Weft(unittest.TestCase):
             self.assertEqual(again.returncode, 0, again.stderr)
             self.assertIn("figure 8: halo exchange", again.stdout)
 
+    def test_bench_channels_runs(self):
+        """One short round without peers: channels have series beside messages."""
+        with tempfile.TemporaryDirectory() as folder:
+            done = weft("bench", "channels", "--quick", "--only", "weft-process", "--peers", folder, "--rounds", "1", "--out", folder)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            [path] = Path(folder).glob("*-channels.json")
+            for series in ("weft-process", "process channel", "process in-place"):
+                self.assertIn(series, json.loads(path.read_text())["libraries"], done.stdout)
+            self.assertNotIn("failed", done.stdout)
+
     def test_bench_passes_its_words_on(self):
         done = weft("bench", "--help")
         self.assertEqual(done.returncode, 0, done.stderr)
