@@ -203,6 +203,7 @@ Err Channel::choose(bool wait, Receiver** out) {
   WEFT_TRY(check_peer(*to));
   const auto is_ready = [&] { return to->is_drained() && to->end.has_room(); };
   if (!wait) {
+    if (to->delivery != nullptr) to->delivery->carry();
     if (is_ready() && to->end.accepts(asynchrony_ - 1)) *out = to;
     return ok;
   }

@@ -69,9 +69,13 @@ static void order(int k, int bytes, int messages, int receivers) {
         continue;
       }
       fill(buffers[at], (size_t)bytes, seed);
-      if (n % 3 == 2)
-        OK(WEFT_Channel_send(channel, buffers[at]));
-      else
+      if (n % 3 == 2) {
+        int sent = 0;
+        if (n % 2 == 0)
+          while (!sent) OK(WEFT_Channel_try_send(channel, buffers[at], &sent));
+        else
+          OK(WEFT_Channel_send(channel, buffers[at]));
+      } else
         OK(WEFT_Channel_send_delegated(channel, buffers[at], &requests[at]));
     }
     for (int i = 0; i < most; ++i) OK(WEFT_Channel_wait(&requests[i]));
