@@ -168,7 +168,9 @@ static void deserted(void) {
   char data[1000];
   if (rank == 0) {
     WEFT_Channel_request request = {0}, wrong;
-    int code = MPI_SUCCESS, class;
+    int code, class;
+    OK(code = WEFT_Channel_send_delegated(channel, data, &request));
+    OK(MPI_Send(&code, 1, MPI_INT, 1, 0, MPI_COMM_WORLD));
     for (int i = 0; i < 1000 && code == MPI_SUCCESS; ++i)
       code = WEFT_Channel_send_delegated(channel, data, &request);
     CHECK(code != MPI_SUCCESS, "nobody receives, and 1000 sends succeed");
@@ -181,6 +183,8 @@ static void deserted(void) {
     OK(MPI_Error_class(WEFT_Channel_wait(NULL), &class));
     EQ(class, MPI_ERR_ARG);
   } else if (rank == 1) {
+    int first;  // is sent: rank 0 has a request
+    OK(MPI_Recv(&first, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
     usleep(3000);
   }
   OK(WEFT_Channel_free(&channel));
