@@ -68,8 +68,11 @@ MPI_Datatype type_of() {
 struct channel_options {
   std::size_t length = 1;  // elements of a message
   int asynchrony = 1;      // k
-  std::vector<int> senders, receivers;
+  std::vector<int> senders = {}, receivers = {};
   bool on_demand = false;
+  std::string threads = {};  // the name of a set of communication threads; empty: none
+  int thread_count = 1;
+  std::vector<int> cpus = {};  // where these run; empty: where the process may
 };
 
 /// This rank's end of a channel whose messages are `length` elements T. Moves, does not copy.
@@ -121,7 +124,11 @@ class channel {
         options.senders.data(),
         static_cast<int>(options.receivers.size()),
         options.receivers.data(),
-        options.on_demand ? WEFT_CHANNEL_ON_DEMAND : WEFT_CHANNEL_ROUND_ROBIN};
+        options.on_demand ? WEFT_CHANNEL_ON_DEMAND : WEFT_CHANNEL_ROUND_ROBIN,
+        options.threads.empty() ? nullptr : options.threads.c_str(),
+        options.thread_count,
+        options.cpus.empty() ? nullptr : options.cpus.data(),
+        static_cast<int>(options.cpus.size())};
     channel_detail::check(WEFT_Channel_create(comm, &o, &handle_));
   }
   channel(channel&& other) noexcept
@@ -146,6 +153,13 @@ class channel {
     channel_detail::check(WEFT_Channel_try_send(handle_, right_length(data), &sent));
     return sent != 0;
   }
+  /// `data` is the channel's until wait().
+  WEFT_Channel_request send_delegated(std::span<const T> data) {
+    WEFT_Channel_request request;
+    channel_detail::check(WEFT_Channel_send_delegated(handle_, right_length(data), &request));
+    return request;
+  }
+  void wait(WEFT_Channel_request& request) { channel_detail::check(WEFT_Channel_wait(&request)); }
   /// Where to build the next message; then commit().
   std::span<T> reserve() {
     void* place = nullptr;

@@ -56,6 +56,18 @@ class Cxx(harness.Case):
                         wanted = [f"rank {r} 1.5 true good" for r in range(3)] + ["global ends, threads 1"] * 3
                         self.assertEqual(sorted(result.out.splitlines()), sorted(wanted), result.err)
 
+    def test_channels(self):
+        """weft/channel.hpp."""
+        with tempfile.TemporaryDirectory(prefix="cxx-") as folder:
+            path = Path(folder, "channels")
+            subprocess.run([CXX, "-std=c++20", "-Wall", "-Wextra", "-Werror", *([f"-fsanitize={OWN}"] if OWN else []), f"-I{SOURCE}/include",
+                            Path(__file__).resolve().parent / "programs" / "channels.cc", "-o", path, f"-L{LIBDIR}", "-lmpi_abi",
+                            f"-Wl,-rpath,{LIBDIR}", "-pthread"], check=True)
+            for mode in MODES:
+                result = self.ok(self.mpiexec(f"--ranks={mode}", "-n", 3, path))
+                self.assertEqual(result.out.splitlines(), ["a message of 2 elements for a channel whose messages have 3", "16", "5 from 1 at 27"],
+                                 result.err)
+
 
 if __name__ == "__main__":
     harness.main()

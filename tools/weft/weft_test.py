@@ -361,7 +361,7 @@ class Weft(unittest.TestCase):
             self.assertEqual(done.returncode, 0, done.stderr)
             [path] = Path(folder).glob("*-channels.json")
             for series in ("weft-process", "process channel", "process in-place"):
-                self.assertIn(series, json.loads(path.read_text())["libraries"], done.stdout)
+                self.assertIn(series, json.loads(path.read_text())["about"]["libraries"], done.stdout)
             self.assertNotIn("failed", done.stdout)
 
     def test_bench_passes_its_words_on(self):
