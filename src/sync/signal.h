@@ -29,6 +29,9 @@ class Signal {
   bool give();
   /// By the waiting thread, to wait again.
   void reset() { word_.store(awake, std::memory_order_relaxed); }
+  /// The same while others may give it at any time: what was done before any of these is seen.
+  /// acquire: pairs with give(), of which it reads the last
+  void take() { word_.exchange(awake, std::memory_order_acquire); }
 
  private:
   enum Word : std::uint32_t { awake, asleep, given };
