@@ -91,7 +91,14 @@ class Entry {
   }
   ~Entry() {
     // As it was entered: MPI_Init_thread may change the rank.
-    if (frame_ == Frame::none || (frame_ == Frame::sole && rank_->contexts.sole.leave())) return;
+    if (frame_ == Frame::none) return;
+    if (frame_ == Frame::sole) {
+      // relaxed: it rests since before this call, or is awake
+      if (rank_->contexts.background_rests.load(std::memory_order_relaxed) !=
+          pt2pt::Contexts::Rests::no) [[unlikely]]
+        pt2pt::say_what_has_begun(rank_->contexts);
+      if (rank_->contexts.sole.leave()) return;
+    }
     leave();
   }
   Entry(const Entry&) = delete;

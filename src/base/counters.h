@@ -48,6 +48,10 @@ namespace weft {
   X(signals_in_vain, "times", "a waiting thread was woken and had to wait on")                 \
   X(past_caches, "bytes", "bytes of messages that this rank copied past the caches")           \
   X(coll_past_caches, "bytes", "bytes that collectives copied past the caches")                \
+  X(background_wakes, "times", "the thread of weft's own was told that something has begun")   \
+  X(background_taken, "times",                                                                 \
+    "the thread of weft's own went on with what has begun, while no other thread was in MPI")  \
+  X(background_steps, "looks", "of its looks, those that found something to do")               \
   X(servers, "times", "a waiting thread began to look after messages for all, after another")  \
   X(thread_wakes, "wakes",                                                                     \
     "times a waiting thread of this rank was woken from sleep in the kernel")                  \

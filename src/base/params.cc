@@ -83,6 +83,10 @@ constexpr ParamDef table[] = {
      "which messages idle threads help to copy: by the cost model, by the thresholds of the MT-MPI "
      "paper, or none (weft docs idle-threads)",
      "profile,paper,alone"},
+    {P::progress_threads, "progress", ParamType::integer, "off", "", 0, 1,
+     "threads of weft's own that go on with nonblocking operations while their rank is not in MPI: "
+     "none, or one for each rank (weft docs progress)",
+     "off,rank"},
     {P::pt2pt_eager_max, "pt2pt.eager_max", ParamType::integer, "-1", "bytes", -1, 1 << 20,
      "largest message that is pushed to its receiver without asking; -1: 32 KiB, and "
      "256 KiB between processes while each rank has a core"},

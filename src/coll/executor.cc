@@ -54,6 +54,12 @@ Err wrong_length(const object::Comm& comm, int rank, std::int64_t sent, std::int
               comm.name.c_str(), static_cast<long long>(sent), static_cast<long long>(expected));
 }
 
+/// A user's function is for the rank's own threads.
+bool must_wait_for_rank(const Step& step, const object::Comm& comm) {
+  if (!comm.engine->visited || !step.has_op()) return false;
+  return step.op->user != nullptr || step.op->user_c != nullptr;
+}
+
 }  // namespace
 
 void Executor::begin(Schedule& s, int tag) {
@@ -194,6 +200,8 @@ bool Executor::fits(Schedule& s, const Step& step, const object::Comm& comm) {
 bool Executor::run_steps(Schedule& s, object::Comm& comm) {
   for (; s.next_ < s.posted_; ++s.next_) {
     const Step& step = s.steps_[s.next_];
+    if (must_wait_for_rank(step, comm)) [[unlikely]]
+      return false;
     switch (step.what) {
       case What::send:
       case What::recv:

@@ -41,9 +41,34 @@ Engine& engine_of_tag(const Comm& comm, int tag) {
 }
 
 void set_needs_progress(Engine& e, bool needs) {
-  if (!e.contexts->several()) return;
+  Contexts& all = *e.contexts;
+  if (!all.several() && all.background == nullptr) return;
   e.needs_progress.store(needs, std::memory_order_seq_cst);
-  if (needs) wake_a_server(*e.contexts);
+  if (!needs) return;
+  wake_a_server(all);
+  if (all.background_rests.load(std::memory_order_seq_cst) != Contexts::Rests::no)
+    wake_background(e);
+}
+
+void say_what_has_begun(Contexts& all) {
+  if (!all.sole.is_mine()) return;  // it is over: each context says so (leave_context)
+  for (Engine* e : all.engines) {
+    // Where it rests at the mailbox, news wake it. relaxed: who unnames it there is this thread
+    const bool news_wake_it =
+        all.background_rests.load(std::memory_order_relaxed) == Contexts::Rests::until_news &&
+        e->inbox.parked().load(std::memory_order_relaxed) != 0;
+    if (has_begun(*e) && (!news_wake_it || must_look(*e))) return wake_background(*e);
+  }
+}
+
+void wake_background(Engine& e) {
+  Contexts& all = *e.contexts;
+  if (all.background_rests.exchange(Contexts::Rests::no, std::memory_order_seq_cst) ==
+      Contexts::Rests::no)
+    return;  // another thread does
+  ++e.counters->background_wakes;
+  all.background->wake();
+  sync::wake_all(all.engines[0]->inbox.parked());
 }
 
 void leave_contexts(Contexts& all) {
@@ -94,6 +119,9 @@ void end_sleep(Engine& e) {
 
 void leave_waiting(Engine& e) {
   Contexts& all = *e.contexts;
+  if (all.background_rests.load(std::memory_order_seq_cst) != Contexts::Rests::no)
+    for (Engine* other : all.engines)
+      if (other != &e && wants_progress(*other)) wake_background(e);
   if (!all.several() || all.asleep.load(std::memory_order_seq_cst) == 0) return;
   for (Engine* other : all.engines)
     // relaxed: who named itself there is asleep or about to leave in turn

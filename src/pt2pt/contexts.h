@@ -32,6 +32,7 @@
 #include "object/objects.h"
 #include "sync/lock.h"
 #include "sync/sole_lock.h"
+#include "sync/thread.h"
 
 namespace weft::pt2pt {
 
@@ -69,8 +70,20 @@ struct Contexts {
   std::vector<object::Comm*> comms;   // in order of their construction
   Buffers buffers;
 
+  // A thread of weft's own that goes on with what has begun (progress/background.h), and whether
+  // it has to be told that something has.
+  sync::Thread* background = nullptr;
+  enum class Rests : std::uint8_t { no, until_told, until_news };
+  std::atomic<Rests> background_rests{Rests::no};
+
   bool several() const { return engines.size() > 1; }
 };
+
+/// The sole thread leaves MPI, and the thread of weft's own rests, or did: does it have to look?
+[[gnu::cold]] void say_what_has_begun(Contexts& all);
+/// Something has begun that nobody waits for: wake the rank's thread for it. With the lock
+/// of `e`.
+[[gnu::cold]] void wake_background(Engine& e);
 
 /// The thread lets go of the context's lock: say whether somebody else has to look after it.
 inline void leave_context(Engine& e);

@@ -183,9 +183,10 @@ struct Engine {
   std::int64_t unexpected_bytes = 0;
   std::uint64_t pushed = 0;  // messages in pieces
   std::uint32_t vain_looks = 0;
-  std::uint32_t bias = 0;                   // parameter sync.bias
-  Waiters waiters;                          // threads of this rank, if it has several
-  bool ending = false;                      // MPI_Finalize has begun
+  std::uint32_t bias = 0;  // parameter sync.bias
+  Waiters waiters;         // threads of this rank, if it has several
+  bool ending = false;     // MPI_Finalize has begun
+  bool visited = false;    // by a thread of weft's own, now (progress/background.h)
   std::atomic<bool> needs_progress{false};  // written under the lock; who reads it: contexts.h
   std::unique_ptr<hang::Watch> watch;       // null where mpiexec looks for hangs, or nobody does
 
@@ -375,7 +376,10 @@ void park(Engine& e, sync::Waiter& waiter, Done&& done, const Awaited& awaited, 
 /// A look by a thread that waits: messages for any of several receives in blocking calls go to its
 /// own, which needs no wake-up.
 inline void look_for(Engine& e, const Awaited& awaited) {
-  if (!e.lock.enabled()) return progress(e);
+  if (!e.lock.enabled()) {
+    progress(e);
+    return;
+  }
   e.matcher.favour(awaited.receive, e.bias);
   progress(e);
   e.matcher.favour(nullptr, 0);

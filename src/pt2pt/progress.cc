@@ -206,14 +206,13 @@ bool look(Engine& e) {
 
 }  // namespace
 
-void progress(Engine& e) {
-  if (!e.lock.measures()) [[likely]] {
-    look(e);
-    return;
-  }
+bool progress(Engine& e) {
+  if (!e.lock.measures()) [[likely]]
+    return look(e);
   e.lock.spent(&Counters::issue_ns);
   const bool found = look(e);
   e.lock.spent(found ? &Counters::poll_ns : &Counters::empty_ns);
+  return found;
 }
 
 void wait_for(Request& request) {

@@ -9,7 +9,12 @@
 // Dekker's protocol, one side of it without a fence. Owner: depth = 1; if (!revoked) go on. Other:
 // revoked = true; membarrier; wait until depth == 0; shared = true. The membarrier runs a fence on
 // every thread: so either the owner's load sees `revoked`, or its store of `depth` is seen after
-// the membarrier. tests/model/sole_lock.pml checks it.
+// the membarrier.
+//
+// A guest, a thread of weft's own, may come in while the owner is outside, and ends nothing: it
+// visits. It says so in the same way, and goes again if the owner is inside. The owner that finds a
+// visitor waits until that one has gone, which it does soon: it looks whether anybody wants to come
+// in. tests/model/sole_lock.pml checks it all.
 #pragma once
 
 #include <atomic>
@@ -44,18 +49,17 @@ class SoleLock {
     // relaxed: only the thread itself stores its name; and so for `depth`
     if (owner_.load(std::memory_order_relaxed) != this_thread()) return false;
     const int depth = depth_.load(std::memory_order_relaxed);
-    // In this order for the compiler; the other side's membarrier is the processor's fence. Nothing
-    // to acquire: who else was inside has revoked before.
+    // In this order for the compiler; the other side's membarrier is the processor's fence.
     depth_.store(depth + levels, std::memory_order_relaxed);
     if (depth > 0) [[unlikely]]
       return true;
     std::atomic_signal_fence(std::memory_order_seq_cst);
-    if (revoked_.load(std::memory_order_relaxed)) [[unlikely]] {
-      depth_.store(0, std::memory_order_release);        // pairs with end()
-      owner_.store(nullptr, std::memory_order_relaxed);  // from now on a thread like any other
+    // acquire: what the last visitor did; pairs with leave_visit()
+    if (closed_.load(std::memory_order_acquire) != Closed::no && !wait_for_visitor()) [[unlikely]]
       return false;
-    }
-    ++*taken_;
+    // relaxed: a visitor reads it, to see whether the owner comes and goes
+    const std::atomic_ref taken(*taken_);
+    taken.store(taken.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     return true;
   }
   /// One level out. False: the calling thread is not the owner any more. (As long as it is, it
@@ -63,7 +67,7 @@ class SoleLock {
   bool leave() {
     if (owner_.load(std::memory_order_relaxed) != this_thread()) return false;
     depth_.store(depth_.load(std::memory_order_relaxed) - 1,
-                 std::memory_order_release);  // pairs with end()
+                 std::memory_order_release);  // pairs with end() and visit()
     return true;
   }
   bool is_mine() const {
@@ -73,9 +77,19 @@ class SoleLock {
   /// All levels out, and how many these were; for its holder.
   int let_go() {
     const int levels = depth_.load(std::memory_order_relaxed);
-    depth_.store(0, std::memory_order_release);  // pairs with end()
+    depth_.store(0, std::memory_order_release);  // pairs with end() and visit()
     return levels;
   }
+
+  enum class Visit { inside, busy, over };
+  /// By a guest: come in, if the owner is outside. `busy`: somebody is inside; `over`: each context
+  /// has its own lock.
+  Visit visit();
+  void leave_visit();
+  /// Does anybody wait for the visitor to leave? relaxed: asked again and again
+  bool is_wanted() const { return wanting_.load(std::memory_order_relaxed) > 0; }
+  /// How often the owner has come in. By any thread; relaxed: to compare
+  std::uint64_t taken() const { return std::atomic_ref(*taken_).load(std::memory_order_relaxed); }
 
   /// By every thread that does not enter, before it takes a context's lock.
   void join() {
@@ -85,13 +99,18 @@ class SoleLock {
   }
 
  private:
+  enum class Closed : std::uint8_t { no, by_visitor, for_good };
   void end();
+  /// The owner has said that it is inside, and found it closed. False: for good, and it is outside.
+  [[gnu::cold]] bool wait_for_visitor();
 
   alignas(64) std::atomic<ThreadName> owner_{};  // null before, and after its end
   std::uint64_t* taken_ = nullptr;
   std::atomic<int> depth_{0};
-  std::atomic<bool> revoked_{false}, shared_{true};
-  alignas(64) std::mutex ending_;
+  std::atomic<Closed> closed_{Closed::no};
+  std::atomic<bool> shared_{true};
+  std::atomic<int> wanting_{0};
+  alignas(64) std::mutex ending_;  // held by who ends it, or visits
   AtEnd at_end_{};
 };
 

@@ -71,7 +71,7 @@ Err Thread::start(const Task& task) {
 
 void Thread::end() {
   if (!running_) return;
-  to_end_.store(true, std::memory_order_release);  // pairs with is_to_end()
+  ask_to_end();
   wake();
   pthread_join(thread_, nullptr);
   running_ = false;

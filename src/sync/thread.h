@@ -38,8 +38,10 @@ class Thread {
 
   /// Start it, once until end(). Fails where the system gives no more threads.
   Err start(const Task& task);
-  /// Ask it to end, and wait until run() has returned. Nothing if it does not run. By the thread
-  /// that started it, or one that comes after.
+  /// It is to end as soon as it can; it may have to be woken. By any thread.
+  void ask_to_end() { to_end_.store(true, std::memory_order_release); }  // pairs with is_to_end()
+  /// The same, wake it, and wait until run() has returned. Nothing if it does not run. By the
+  /// thread that started it, or one that comes after.
   void end();
   bool is_running() const { return running_; }
   /// Does it sit on the CPUs that were asked for?

@@ -47,12 +47,15 @@ void write_trace(Rank& rank) {
   if (errno != ENOENT && errno != EACCES) say_no_trace(path);
 }
 
-/// With threads there are several contexts, and all locks work.
+/// With threads there are several contexts, and all locks work. A thread of weft's own needs the
+/// locks alone.
 void open_contexts(Rank& rank) {
   const Params& params = rank.process->params;
   memory::Job& job = *rank.process->job;
   rank.store.lock.enable();
-  for (std::uint32_t i = 1; i < job.header().contexts; ++i) {
+  const std::uint32_t contexts =
+      rank.thread_level == MPI_THREAD_MULTIPLE ? job.header().contexts : 1;
+  for (std::uint32_t i = 1; i < contexts; ++i) {
     rank.more.push_back(std::make_unique<Rank::Context>());
     Rank::Context& context = *rank.more.back();
     context.engine.open(job, rank.world_rank, params, context.counters, rank.contexts);
@@ -137,7 +140,8 @@ Err init(Rank& rank, int required, int* provided) {
   rank.contexts.objects = &rank.store.lock;
   rank.channels.couriers = &rank.process->couriers;
   rank.engine.open(*rank.process->job, rank.world_rank, params, rank.counters, rank.contexts);
-  if (required == MPI_THREAD_MULTIPLE) open_contexts(rank);
+  const bool in_background = params.integer(P::progress_threads) != 0;
+  if (required == MPI_THREAD_MULTIPLE || in_background) open_contexts(rank);
   for (pt2pt::Engine* e : rank.contexts.engines) {
     e->first_here = rank.process->first;
     e->ranks_here = static_cast<std::int32_t>(rank.process->ranks.size());
@@ -154,6 +158,7 @@ Err init(Rank& rank, int required, int* provided) {
   entry.state.store(memory::RankState::initialized, std::memory_order_seq_cst);
   if (const std::string text = hang::absence(*rank.process->job, rank.world_rank); !text.empty())
     abort_job(&rank, 1, text.c_str());
+  if (in_background) WEFT_TRY(rank.background.start({}));
   rank.phase.store(Rank::Phase::initialized, std::memory_order_release);
   return ok;
 }
@@ -161,6 +166,7 @@ Err init(Rank& rank, int required, int* provided) {
 Err finalize(Rank& rank) {
   WEFT_TRY(delete_self_attributes(rank));
   channel::free_all(rank.channels);
+  rank.background.stop();
   const Counters before = rank.all_counters();
   // Peers may still need an answer in any context until all ranks have come here.
   for (pt2pt::Engine* e : rank.contexts.engines) {

@@ -18,6 +18,7 @@
 #include "channel/channel.h"
 #include "memory/job.h"
 #include "object/store.h"
+#include "progress/background.h"
 #include "pt2pt/engine.h"
 
 namespace weft {
@@ -46,6 +47,8 @@ struct Rank {
     pt2pt::Engine engine;
   };
   std::vector<std::unique_ptr<Context>> more;  // beyond the first, with MPI_THREAD_MULTIPLE
+
+  progress::Background background{contexts};  // if it is started
 
   /// What all contexts counted. By a thread that holds no context's lock.
   Counters all_counters();

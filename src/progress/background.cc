@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "progress/background.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "base/clock.h"
+#include "progress/limits.h"
+#include "pt2pt/engine.h"
+
+namespace weft::progress {
+
+using pt2pt::Engine;
+using Rests = pt2pt::Contexts::Rests;
+using Visit = sync::SoleLock::Visit;
+
+Err Background::start(std::span<const int> cpus) {
+  char name[24];
+  std::snprintf(name, sizeof name, "weft-prog.%d", all_.engines[0]->world_rank);
+  pause_ns_ = first_pause_ns;
+  all_.background = &thread_;
+  const Err error = thread_.start(
+      {name, cpus, [](sync::Thread&, void* me) { static_cast<Background*>(me)->run(); }, this});
+  if (error) all_.background = nullptr;
+  return error;
+}
+
+void Background::stop() {
+  if (!thread_.is_running()) return;
+  {
+    // Whoever is named at the mailbox is so by now, or finds that it is to end.
+    Engine& e = *all_.engines[0];
+    const sync::Guard guard(e.lock);
+    thread_.ask_to_end();
+    e.inbox.parked().store(0, std::memory_order_relaxed);
+    sync::wake_all(e.inbox.parked());
+  }
+  thread_.end();
+  all_.background = nullptr;
+  all_.background_rests.store(Rests::no, std::memory_order_relaxed);
+}
+
+void Background::run() {
+  while (!thread_.is_to_end()) {
+    thread_.attend();
+    switch (all_.sole.visit()) {
+      case Visit::inside:
+        visit();
+        break;
+      case Visit::busy:
+        watch();
+        break;
+      case Visit::over:
+        by_locks();
+    }
+  }
+}
+
+void Background::watch() {
+  for (bool comes = true; comes && !thread_.is_to_end();) {
+    const std::uint64_t before = all_.sole.taken();
+    thread_.attend();
+    thread_.sleep(pause_ns_);
+    pause_ns_ = std::min(2 * pause_ns_, longest_pause_ns);
+    comes = all_.sole.taken() != before;
+  }
+}
+
+bool Background::look() {
+  bool found = false;
+  for (Engine* e : all_.engines) {
+    if (!pt2pt::has_begun(*e)) continue;
+    e->visited = true;
+    const bool some = pt2pt::progress(*e) && !pt2pt::must_look(*e);
+    e->visited = false;
+    e->counters->background_steps += some ? 1 : 0;
+    found |= some;
+  }
+  return found;
+}
+
+bool Background::has_begun() const {
+  return std::any_of(all_.engines.begin(), all_.engines.end(),
+                     [](const Engine* e) { return pt2pt::has_begun(*e); });
+}
+
+bool Background::somebody_waits() const {
+  return std::any_of(all_.engines.begin(), all_.engines.end(),
+                     [](const Engine* e) { return e->waiters.waiting > 0; });
+}
+
+void Background::visit() {
+  if (somebody_waits() || !has_begun()) return rest();
+  const Engine& first = *all_.engines[0];
+  ++first.counters->background_taken;
+  std::int64_t found_ns = now_ns();
+  while (!all_.sole.is_wanted() && !thread_.is_to_end()) {
+    if (look()) {
+      if (!has_begun()) return rest();
+      found_ns = now_ns();
+      pause_ns_ = first_pause_ns;
+    } else if (now_ns() - found_ns >= first.policy.spin_ns) {
+      return rest_at_mailbox();
+    } else {
+      sync::pause();
+    }
+  }
+  all_.sole.leave_visit();
+  watch();
+}
+
+void Background::rest() {
+  pt2pt::leave_contexts(all_);  // if another thread comes meanwhile, what they need is right
+  all_.background_rests.store(Rests::until_told, std::memory_order_seq_cst);
+  all_.sole.leave_visit();
+  if (!thread_.is_to_end()) thread_.sleep();
+  all_.background_rests.store(Rests::no, std::memory_order_seq_cst);
+  watch();  // who begins something may go on calling
+}
+
+void Background::rest_at_mailbox() {
+  Engine& e = *all_.engines[0];
+  sync::Waiter waiter(e.policy);
+  pt2pt::leave_contexts(all_);
+  pt2pt::begin_sleep(e);
+  waiter.barrier();
+  const bool found = look();
+  bool must_look = false;
+  for (const Engine* each : all_.engines) must_look |= pt2pt::must_look(*each);
+  if (found || thread_.is_to_end()) {
+    all_.sole.leave_visit();
+  } else {
+    all_.background_rests.store(Rests::until_news, std::memory_order_seq_cst);
+    all_.sole.leave_visit();
+    waiter.sleep(e.inbox.parked(), must_look ? pause_ns_ : 0, 1);
+    all_.background_rests.store(Rests::no, std::memory_order_seq_cst);
+    if (must_look) pause_ns_ = std::min(2 * pause_ns_, longest_pause_ns);
+  }
+  if (all_.several()) all_.asleep.fetch_sub(1, std::memory_order_seq_cst);
+}
+
+bool Background::needs_somebody() const {
+  return std::any_of(all_.engines.begin(), all_.engines.end(), [](const Engine* e) {
+    return e->needs_progress.load(std::memory_order_seq_cst);
+  });
+}
+
+void Background::by_locks() {
+  if (!needs_somebody()) {
+    all_.background_rests.store(Rests::until_told, std::memory_order_seq_cst);
+    if (!needs_somebody()) thread_.sleep();
+    all_.background_rests.store(Rests::no, std::memory_order_seq_cst);
+    pause_ns_ = first_pause_ns;
+    return;
+  }
+  bool found = false;
+  for (Engine* e : all_.engines) {
+    if (!e->needs_progress.load(std::memory_order_seq_cst) || !e->lock.try_hold()) continue;
+    if (e->waiters.waiting == 0 && pt2pt::has_begun(*e)) {
+      ++e->counters->background_taken;
+      e->visited = true;
+      const bool some = pt2pt::progress(*e) && !pt2pt::must_look(*e);
+      e->visited = false;
+      e->counters->background_steps += some ? 1 : 0;
+      found |= some;
+    }
+    pt2pt::leave_context(*e);
+    e->lock.release();
+  }
+  if (found) {
+    pause_ns_ = first_pause_ns;
+  } else {
+    thread_.sleep(pause_ns_);
+    pause_ns_ = std::min(2 * pause_ns_, longest_pause_ns);
+  }
+}
+
+}  // namespace weft::progress

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A thread of weft's own that goes on with what a rank has begun (schedules of nonblocking and
+// persistent collectives, large messages, messages that found no room), while no thread of the rank
+// is in MPI: the server of last resort (pt2pt/contexts.h).
+//
+// As long as all calls of the rank come from one thread, it comes as a guest (sync/sole_lock.h):
+// only while that thread is outside, and it goes as soon as it is wanted. With several threads it
+// takes the contexts' locks, of those alone that nobody waits in.
+//
+// It rests while nothing has begun, and while a thread of the rank waits in MPI. No lost wake-up:
+//   one thread   It decides to rest while it is inside, so the owner is not. The owner's next call
+//                sees that it rests, and wakes it if it leaves something behind
+//                (say_what_has_begun). If all that has begun awaits news, it names itself at the
+//                rank's mailbox first, as a server that goes to sleep, and looks once more.
+//   several      It says that it rests, then looks which context needs it; a thread says what its
+//                context needs, then looks whether it rests (set_needs_progress); both seq_cst.
+// While something has begun that nobody tells about, it sleeps for moments.
+#pragma once
+
+#include <cstdint>
+
+#include "pt2pt/contexts.h"
+#include "sync/thread.h"
+#include "sync/wait.h"
+
+namespace weft::progress {
+
+class Background {
+ public:
+  explicit Background(pt2pt::Contexts& contexts) : all_(contexts) {}
+  Background(const Background&) = delete;
+  Background& operator=(const Background&) = delete;
+
+  /// By the rank, once its contexts are open; before another thread of it may call MPI.
+  Err start(std::span<const int> cpus);
+  /// By the rank, before it ends its contexts. Nothing if it was not started.
+  void stop();
+
+ private:
+  void run();
+  /// Inside, as a guest: go on until there is nothing to do, or somebody wants to come in.
+  void visit();
+  /// Inside: leave, and rest until something begins, or until news.
+  void rest();
+  void rest_at_mailbox();
+  /// Contexts with locks of their own.
+  void by_locks();
+  /// The rank comes and goes: look later.
+  void watch();
+  bool look();
+  bool has_begun() const;
+  bool somebody_waits() const;
+  bool needs_somebody() const;
+
+  pt2pt::Contexts& all_;
+  sync::Thread thread_;
+  std::int64_t pause_ns_ = 0;
+};
+
+}  // namespace weft::progress
