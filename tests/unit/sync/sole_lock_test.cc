@@ -126,6 +126,103 @@ TEST(SoleLock, LetsInOneThreadAtATimeWhenOthersCome) {
   }
 }
 
+TEST(SoleLock, AGuestVisitsWhileItsOwnerIsOutside) {
+  Locks l;
+  using Visit = SoleLock::Visit;
+  const auto visit = [&l] {
+    Visit is{};
+    std::thread([&] {
+      is = l.sole.visit();
+      if (is == Visit::inside) l.sole.leave_visit();
+    }).join();
+    return is;
+  };
+  EXPECT_EQ(visit(), Visit::inside);
+  l.lock[0].hold();
+  EXPECT_EQ(visit(), Visit::busy);
+  l.lock[0].release();
+  EXPECT_EQ(visit(), Visit::inside);
+  EXPECT_EQ(l.ends, 0);
+  l.lock[1].hold();  // it is the owner's still
+  EXPECT_TRUE(l.sole.is_mine());
+  l.lock[1].release();
+  EXPECT_EQ(l.sole.taken(), 2U);
+  std::thread([&] { l.lock[1].hold(), l.lock[1].release(); }).join();
+  EXPECT_EQ(visit(), Visit::over);
+  EXPECT_EQ(l.ends, 1);
+}
+
+TEST(SoleLock, WhoFindsAVisitorWaitsUntilItHasGone) {
+  for (const bool is_owner : {true, false}) {
+    Locks l;
+    std::atomic<bool> visits{false}, wanted{false};
+    std::thread guest([&] {
+      ASSERT_EQ(l.sole.visit(), SoleLock::Visit::inside);
+      visits = true;
+      while (!l.sole.is_wanted()) yield();
+      wanted = true;
+      l.sole.leave_visit();
+    });
+    while (!visits) yield();
+    const auto come = [&] {
+      l.lock[0].hold();
+      EXPECT_TRUE(wanted);
+      EXPECT_EQ(l.sole.is_mine(), is_owner);
+      l.lock[0].release();
+    };
+    if (is_owner) {
+      come();
+    } else {
+      std::thread(come).join();
+    }
+    guest.join();
+    EXPECT_EQ(l.ends, is_owner ? 0 : 1);
+  }
+}
+
+/// A guest, the owner, and late another thread, as often as they can.
+TEST(SoleLock, LetsInOneAtATimeWithAGuest) {
+  ASSERT_TRUE(fences);
+  int visits = 0;
+  for (int round = 0; round < 50; ++round) {
+    Locks l;
+    int inside = 0;
+    std::atomic<bool> over{false};
+    std::thread guest([&] {
+      while (!over) {
+        const auto is = l.sole.visit();
+        if (is == SoleLock::Visit::over) return;
+        if (is == SoleLock::Visit::busy) continue;
+        ++visits;
+        for (int i = 0; i < 20 && !l.sole.is_wanted(); ++i) {
+          EXPECT_EQ(++inside, 1);
+          --inside;
+        }
+        l.sole.leave_visit();
+      }
+    });
+    std::thread other;
+    for (int i = 0; i < 1000; ++i) {
+      l.lock[0].hold();
+      EXPECT_EQ(++inside, 1);
+      --inside;
+      l.lock[0].release();
+      if (i == 10 * round)
+        other = std::thread([&] {
+          l.lock[0].hold();
+          EXPECT_EQ(++inside, 1);
+          --inside;
+          l.lock[0].release();
+        });
+    }
+    over = true;
+    guest.join();
+    other.join();
+    EXPECT_EQ(l.ends, 1);
+  }
+  EXPECT_GT(visits, 0);
+}
+
 TEST(SoleLock, EndsWhenAThreadComesBeforeItsOwner) {
   SoleLock sole;
   int ends = 0;
