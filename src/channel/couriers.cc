@@ -32,7 +32,7 @@ bool Delivery::carry_all() {
       break;
     }
     if (!row_->has_room()) break;
-    row_->carry(queue_[n % queue_.size()]);
+    row_->carry(queue_[n % queue_.size()].load(std::memory_order_relaxed));
     carried_.store(++n, std::memory_order_release);  // pairs with carried()
   }
   if (n == first) return false;

@@ -62,7 +62,7 @@ class Delivery {
   void post(const void* message) {
     // relaxed: only the sender writes it
     const std::uint64_t n = posted_.load(std::memory_order_relaxed);
-    queue_[n % queue_.size()] = message;
+    queue_[n % queue_.size()].store(message, std::memory_order_relaxed);
     posted_.store(n + 1, std::memory_order_release);  // the descriptor; pairs with is_pending()
   }
   std::uint64_t posted() const { return posted_.load(std::memory_order_relaxed); }
@@ -88,7 +88,9 @@ class Delivery {
   void let_go() { busy_.store(0, std::memory_order_release); }  // pairs with try_hold()
 
   Row* row_;
-  std::vector<const void*> queue_;
+  // relaxed: written before posted_; written again when the message has been received, which its
+  // receiver says, perhaps in another process
+  std::vector<std::atomic<const void*>> queue_;
   bool retired_ = false;                               // under `busy`
   alignas(64) std::atomic<std::uint64_t> posted_{0};   // line 0: the sender
   alignas(64) std::atomic<std::uint64_t> carried_{0};  // line 1: who holds it

@@ -248,7 +248,8 @@ class Shared {
     // acquire: pairs with publish()
     if (seat(rank).turn.load(std::memory_order_acquire) != now_) wait_for_seat(rank, bytes);
     compare(rank);
-    return slot(rank, bytes);
+    // Whoever goes another way may write his yet.
+    return slot(parted_ ? rank_ : rank, bytes);
   }
   void wait_for_seat(int rank, std::int64_t bytes);
   /// The end of a stream: this rank needs no seat of it any more.
