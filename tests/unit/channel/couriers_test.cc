@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <thread>
 
@@ -37,7 +38,7 @@ class Line final : public Delivery::Row {
   bool has_room() override { return sending_->has_room(); }
   bool is_deserted() const override { return sending_->is_deserted(); }
   void carry(const void* message) override {
-    std::memcpy(sending_->buffer(), message, static_cast<std::size_t>(shape_.bytes));
+    std::copy_n(static_cast<const std::byte*>(message), shape_.bytes, sending_->buffer());
     sending_->publish();
   }
   void tell_sender() override {}
@@ -102,7 +103,7 @@ void traffic(int threads, int lines, std::int64_t bytes, std::int64_t k, bool sl
       }
       auto& buffer = data[i * buffers + n % buffers];
       while (delivery.posted() - delivery.carried() >= buffers) std::this_thread::yield();
-      std::memset(buffer.data(), static_cast<int>(n % 251), buffer.size());
+      std::fill(buffer.begin(), buffer.end(), static_cast<std::byte>(n % 251));
       delivery.post(buffer.data());
       couriers->ring();
     }
