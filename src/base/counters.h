@@ -6,6 +6,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -77,6 +78,15 @@ namespace weft {
   X(coll_bytes, "bytes", "bytes of other ranks' data read in collectives, per level")          \
   X(coll_lines_copied, "lines", "lines of other ranks' data copied in collectives, per level") \
   X(coll_lines_folded, "lines", "lines of other ranks' data folded in collectives, per level")
+
+/// A counter that other threads read while one thread counts. relaxed: they may be late
+inline void count_one(std::uint64_t& counter) {
+  const std::atomic_ref c(counter);
+  c.store(c.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+}
+inline std::uint64_t counted(const std::uint64_t& counter) {
+  return std::atomic_ref(const_cast<std::uint64_t&>(counter)).load(std::memory_order_relaxed);
+}
 
 struct Counters {
   static constexpr int levels = 16;

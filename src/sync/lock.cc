@@ -75,9 +75,7 @@ bool RankLock::try_hold() {
 void RankLock::count_taken(const Left& left, std::int64_t asked_ns) {
   Counters& c = *choice_.counters;
   const ThreadName me = owner_.load(std::memory_order_relaxed);
-  // relaxed: read to compare, by a visitor that has not yet seen that there are none any more
-  const std::atomic_ref taken(c.lock_taken);
-  taken.store(taken.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  count_one(c.lock_taken);  // a visitor that has not yet seen that there are none any more reads it
   const bool by_another = last_ != me;
   if (by_another) ++c.lock_passed;
   last_ = me;

@@ -21,6 +21,7 @@
 #include <cstdint>
 #include <mutex>
 
+#include "base/counters.h"
 #include "sync/locks.h"
 
 namespace weft::sync {
@@ -57,9 +58,7 @@ class SoleLock {
     // acquire: what the last visitor did; pairs with leave_visit()
     if (closed_.load(std::memory_order_acquire) != Closed::no && !wait_for_visitor()) [[unlikely]]
       return false;
-    // relaxed: a visitor reads it, to see whether the owner comes and goes
-    const std::atomic_ref taken(*taken_);
-    taken.store(taken.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    count_one(*taken_);  // a visitor reads it, to see whether the owner comes and goes
     return true;
   }
   /// One level out. False: the calling thread is not the owner any more. (As long as it is, it
@@ -88,8 +87,8 @@ class SoleLock {
   void leave_visit();
   /// Does anybody wait for the visitor to leave? relaxed: asked again and again
   bool is_wanted() const { return wanting_.load(std::memory_order_relaxed) > 0; }
-  /// How often the owner has come in. By any thread; relaxed: to compare
-  std::uint64_t taken() const { return std::atomic_ref(*taken_).load(std::memory_order_relaxed); }
+  /// How often the owner has come in. By any thread.
+  std::uint64_t taken() const { return counted(*taken_); }
 
   /// By every thread that does not enter, before it takes a context's lock.
   void join() {
