@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/hash.h"
 #include "channel/channel.h"
 #include "coll/coll.h"
 #include "memory/job.h"
@@ -22,12 +23,6 @@ struct Proposal {
   std::uint64_t senders = 0, receivers = 0;  // hashes
 };
 
-std::uint64_t hash(const std::vector<int>& ranks) {
-  std::uint64_t h = 0xcbf29ce484222325;  // FNV-1a, a rank at a time
-  for (const int rank : ranks) h = (h ^ static_cast<std::uint32_t>(rank)) * 0x100000001b3;
-  return h;
-}
-
 Proposal proposal(const Err& wrong, const Options& o) {
   if (wrong) return {.error = wrong.cls};
   return {.type_bytes = o.type->size,
@@ -37,8 +32,8 @@ Proposal proposal(const Err& wrong, const Options& o) {
           .count = o.count,
           .asynchrony = o.asynchrony,
           .on_demand = o.on_demand ? 1 : 0,
-          .senders = hash(o.senders),
-          .receivers = hash(o.receivers)};
+          .senders = hash_of(o.senders),
+          .receivers = hash_of(o.receivers)};
 }
 
 Err differ(const char* what, int rank, const Comm& comm) {
@@ -94,7 +89,7 @@ Err no_memory(const Options& o) {
       o.senders.size() * o.receivers.size());
 }
 
-// Names of blocks beside those of the communicator's boards and flags (coll/shared).
+// Names of blocks beside those of the communicator's boards and flags (coll/block).
 constexpr std::uint64_t channel_names = std::uint64_t{1} << 32;
 
 }  // namespace

@@ -7,7 +7,9 @@
 
 #include <climits>
 #include <cstring>
+#include <string_view>
 
+#include "base/hash.h"
 #include "coll/coll.h"
 #include "memory/job.h"
 #include "object/group.h"
@@ -185,9 +187,7 @@ Comm groups_parent(Rank& rank, object::Errhandler& errhandler) {
 }
 
 int tag_of(const char* stringtag) {
-  std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
-  for (const char* c = stringtag; *c != 0; ++c)
-    hash = (hash ^ static_cast<unsigned char>(*c)) * 0x100000001b3;
+  const std::uint64_t hash = hash_of(std::string_view(stringtag));
   return static_cast<int>((hash ^ (hash >> 32)) & 0x7fffffff);
 }
 
