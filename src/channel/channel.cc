@@ -38,12 +38,6 @@ Err deserted(const Comm& comm, int rank) {
               rank, comm.name.c_str());
 }
 
-void add(std::uint64_t& counter) {
-  // relaxed: who has the row writes it; a reader may be late
-  const std::atomic_ref<std::uint64_t> c(counter);
-  c.store(c.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-}
-
 }  // namespace
 
 Channel::Receiver::Receiver(Channel& c, std::byte* row, const RowShape& shape, int to)
@@ -52,8 +46,8 @@ Channel::Receiver::Receiver(Channel& c, std::byte* row, const RowShape& shape, i
       rank(to),
       world_rank(c.comm_.group->members[static_cast<std::size_t>(to)]) {
   mailbox = shm::View(*c.engine_.job, world_rank, c.engine_.context);
-  if (c.couriers_ != nullptr)
-    end.words().couriers.store(c.couriers_->word_at(), std::memory_order_release);  // see release()
+  if (c.couriers_ != nullptr)  // release: pairs with say_room()
+    end.words().couriers.store(c.couriers_->word_at(), std::memory_order_release);
 }
 
 Channel::Channel(Comm& comm, const Options& options, std::uint64_t block, Couriers* couriers)
@@ -93,13 +87,9 @@ Channel::~Channel() {
 
 Done Channel::done() const {
   Done all;
-  const auto get = [](const std::uint64_t& counter) {
-    // relaxed: as in add()
-    return std::atomic_ref(const_cast<std::uint64_t&>(counter)).load(std::memory_order_relaxed);
-  };
   for (const Receiver& to : to_) {
-    all.messages += get(to.messages);
-    all.copies += get(to.copies);
+    all.messages += counted(to.messages);
+    all.copies += counted(to.copies);
   }
   return all;
 }
@@ -152,14 +142,9 @@ template <class Ready>
       .object = &asked};
   const pt2pt::Inside inside(engine_);
   int lost_rank = MPI_PROC_NULL;
-  const auto over = [&] {
-    if (ready()) return true;
-    if (!pt2pt::is_about_to_sleep(engine_)) return false;
-    lost_rank = lost(wait);
-    return lost_rank != MPI_PROC_NULL;
-  };
+  const auto is_lost = [&] { return (lost_rank = lost(wait)) != MPI_PROC_NULL; };
   const bool any = wait.rank == MPI_ANY_SOURCE;
-  pt2pt::wait_until(engine_, over, {.one_is_enough = any, .about = &about});
+  pt2pt::wait_until(engine_, ready, {.one_is_enough = any, .about = &about}, is_lost);
   if (lost_rank == MPI_PROC_NULL || ready()) return ok;
   return fail(MPI_ERR_PROC_ABORTED,
               "rank %d of %s has ended without freeing its end of the channel, and is waited for",
@@ -194,11 +179,19 @@ Channel::Receiver* Channel::idlest() {
   return best;
 }
 
+Channel::Receiver* Channel::next_receiver() {
+  return is_any() ? idlest() : &to_[next_to_];
+}
+
+Err Channel::check_nothing_reserved() const {
+  if (reserved_ == nullptr) [[likely]]
+    return ok;
+  return fail(MPI_ERR_OTHER, "a message is reserved and not committed: commit it first");
+}
+
 Err Channel::choose(bool wait, Receiver** out) {
-  if (reserved_ != nullptr)
-    return fail(MPI_ERR_OTHER, "a message is reserved and not committed: commit it first");
-  const bool any = on_demand_ && to_.size() > 1;
-  Receiver* to = any ? idlest() : &to_[next_to_];
+  WEFT_TRY(check_nothing_reserved());
+  Receiver* to = next_receiver();
   *out = nullptr;
   WEFT_TRY(check_peer(*to));
   const auto is_ready = [&] { return to->is_drained() && to->end.has_room(); };
@@ -208,8 +201,8 @@ Err Channel::choose(bool wait, Receiver** out) {
     return ok;
   }
   if (!is_ready()) [[unlikely]] {
-    WEFT_TRY(await({true, any ? MPI_ANY_SOURCE : to->rank}, [&] {
-      if (any) to = idlest();
+    WEFT_TRY(await({true, is_any() ? MPI_ANY_SOURCE : to->rank}, [&] {
+      to = next_receiver();
       if (to->delivery != nullptr) to->delivery->carry();
       return is_ready() || to->end.is_deserted();
     }));
@@ -231,7 +224,7 @@ void Channel::copy_in(Receiver& to, const void* message) {
   } else {
     datatype::pack({message, count_, &type_}, 0, buffer, bytes_);
   }
-  add(to.copies);
+  count_one(to.copies);
 }
 
 void Channel::pass_turn(const Receiver& to) {
@@ -241,7 +234,7 @@ void Channel::pass_turn(const Receiver& to) {
 Err Channel::publish(Receiver& to) {
   to.end.publish();
   to.mailbox.ring();
-  add(to.messages);
+  count_one(to.messages);
   ++to.handed;
   pass_turn(to);
   if (to.end.accepts(asynchrony_)) [[likely]]
@@ -300,8 +293,7 @@ Err Channel::commit(const void* message) {
 }
 
 Err Channel::close() {
-  if (reserved_ != nullptr)
-    return fail(MPI_ERR_OTHER, "a message is reserved and not committed: commit it first");
+  WEFT_TRY(check_nothing_reserved());
   closed_ = true;
   Err error = ok;
   for (Receiver& to : to_) {
@@ -318,7 +310,7 @@ void Channel::Receiver::carry(const void* message) {
   channel->copy_in(*this, message);
   end.publish();
   mailbox.ring();
-  add(messages);
+  count_one(messages);
 }
 
 Delivery& Channel::delivery_of(Receiver& to) {
@@ -331,9 +323,8 @@ Delivery& Channel::delivery_of(Receiver& to) {
 
 /// Without communication threads it is copied now if there is room, else by whoever waits.
 Err Channel::send_delegated(const void* message, Ticket* out) {
-  if (reserved_ != nullptr)
-    return fail(MPI_ERR_OTHER, "a message is reserved and not committed: commit it first");
-  Receiver& to = on_demand_ && to_.size() > 1 ? *idlest() : to_[next_to_];
+  WEFT_TRY(check_nothing_reserved());
+  Receiver& to = *next_receiver();
   WEFT_TRY(check_peer(to));
   Delivery& delivery = delivery_of(to);
   delivery.post(message);
@@ -466,12 +457,17 @@ Err Channel::release(const void* message) {
                 "released: release each message once, in the order of their receipt",
                 message);
   at->end.release();
-  at->mailbox.ring();
+  say_room(*at);
+  return ok;
+}
+
+/// To the sender, and to who sends for it.
+void Channel::say_room(Sender& from) {
+  from.mailbox.ring();
   // acquire: the word is there; pairs with the sender's Channel. Mostly 0, in a line that stays.
-  if (const std::uint64_t word = at->end.words().couriers.load(std::memory_order_acquire);
+  if (const std::uint64_t word = from.end.words().couriers.load(std::memory_order_acquire);
       word != 0)
     ring(*reinterpret_cast<sync::ParkWord*>(engine_.job->at(word)));
-  return ok;
 }
 
 // --- the end
@@ -486,10 +482,7 @@ void Channel::end() {
   }
   for (Sender& from : from_) {
     from.end.leave();
-    from.mailbox.ring();
-    if (const std::uint64_t word = from.end.words().couriers.load(std::memory_order_acquire);
-        word != 0)
-      ring(*reinterpret_cast<sync::ParkWord*>(engine_.job->at(word)));
+    say_room(from);
   }
 }
 

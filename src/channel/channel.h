@@ -136,7 +136,10 @@ class Channel : public Object {
 
   /// Whose turn it is. `wait`: until there is room; else nullptr if there is none now.
   Err choose(bool wait, Receiver** out);
+  Receiver* next_receiver();
   Receiver* idlest();
+  bool is_any() const { return on_demand_ && to_.size() > 1; }
+  Err check_nothing_reserved() const;
   Err check_peer(const Receiver& to) const;
   void copy_in(Receiver& to, const void* message);
   Err publish(Receiver& to);
@@ -144,6 +147,7 @@ class Channel : public Object {
   Delivery& delivery_of(Receiver& to);
   bool is_done(Receiver& to, const Ticket& ticket) const;
   Err drain(Receiver& to);
+  void say_room(Sender& from);
   Sender* with_message();
   bool is_over() const;
   Err deliver(Sender& from, const void** message, int* source);

@@ -2,8 +2,6 @@
 #include "channel/couriers.h"
 
 #include <errno.h>
-#include <sched.h>
-#include <signal.h>
 
 #include <algorithm>
 #include <cstring>
@@ -61,38 +59,25 @@ Couriers::Couriers(memory::Job& job, const sync::Policy& policy, std::uint64_t w
 Err Couriers::start(memory::Job& job, const sync::Policy& policy, std::uint64_t word_at,
                     const Plan& plan, std::unique_ptr<Couriers>* out) {
   std::unique_ptr<Couriers> made(new Couriers(job, policy, word_at, plan));
-  pthread_attr_t attributes;
-  pthread_attr_init(&attributes);
-  if (!plan.cpus.empty()) {
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    for (const int cpu : plan.cpus) CPU_SET(cpu, &set);
-    pthread_attr_setaffinity_np(&attributes, sizeof set, &set);
+  const auto work = [](sync::Thread& me, void* set) { static_cast<Couriers*>(set)->work(me); };
+  for (int i = 0; i < plan.threads; ++i) {
+    sync::Thread& thread = made->threads_.emplace_back();
+    WEFT_TRY(thread.start({"weft-courier", plan.cpus, work, made.get()}));
+    if (!plan.cpus.empty() && !thread.is_placed())
+      return fail(
+          MPI_ERR_OTHER,
+          "communication thread %d of %d of '%s' cannot run on the CPUs asked for; are they "
+          "among those of the process?",
+          i + 1, plan.threads, plan.name.c_str());
   }
-  sigset_t all, old;
-  sigfillset(&all);
-  pthread_sigmask(SIG_BLOCK, &all, &old);  // the program's signals are for its own threads
-  int error = 0;
-  for (int i = 0; i < plan.threads && error == 0; ++i) {
-    pthread_t thread;
-    error = pthread_create(&thread, &attributes, run, made.get());
-    if (error == 0) made->threads_.push_back(thread);
-  }
-  pthread_sigmask(SIG_SETMASK, &old, nullptr);
-  pthread_attr_destroy(&attributes);
-  if (error != 0)
-    return fail(MPI_ERR_OTHER,
-                "cannot start communication thread %zu of %d of '%s': %s; are its CPUs among those "
-                "of the process?",
-                made->threads_.size() + 1, plan.threads, plan.name.c_str(), std::strerror(error));
   *out = std::move(made);
   return ok;
 }
 
 Couriers::~Couriers() {
-  ending_.store(true, std::memory_order_release);  // pairs with work()
+  for (sync::Thread& thread : threads_) thread.ask_to_end();
   ring();
-  for (const pthread_t thread : threads_) pthread_join(thread, nullptr);
+  for (sync::Thread& thread : threads_) thread.end();
 }
 
 void Couriers::add(std::shared_ptr<Delivery> delivery) {
@@ -107,11 +92,6 @@ void Couriers::remove(const Delivery* delivery) {
   version_.fetch_add(1, std::memory_order_release);
 }
 
-void* Couriers::run(void* self) {
-  static_cast<Couriers*>(self)->work();
-  return nullptr;
-}
-
 /// A round through all deliveries; threads begin at different ones.
 bool Couriers::carry_some(const Deliveries& all, std::size_t first) {
   bool any = false;
@@ -119,8 +99,8 @@ bool Couriers::carry_some(const Deliveries& all, std::size_t first) {
   return any;
 }
 
-void Couriers::work() {
-  const std::size_t me = started_.fetch_add(1, std::memory_order_relaxed);
+void Couriers::work(const sync::Thread& me) {
+  const std::size_t turn = started_.fetch_add(1, std::memory_order_relaxed);
   Deliveries mine;
   std::uint32_t version = 0;
   const auto look = [&] {
@@ -130,16 +110,16 @@ void Couriers::work() {
       mine = deliveries_;
       version = now;
     }
-    return carry_some(mine, mine.empty() ? 0 : me % mine.size());
+    return carry_some(mine, mine.empty() ? 0 : turn % mine.size());
   };
   const auto spinning =
       policy_.crowded ? sync::Waiter::Spinning::not_at_all : sync::Waiter::Spinning::long_;
-  while (!ending_.load(std::memory_order_acquire)) {
+  while (!me.is_to_end()) {
     sync::Waiter waiter(policy_);
-    while (!look() && !ending_.load(std::memory_order_acquire)) {
+    while (!look() && !me.is_to_end()) {
       if (waiter.step(spinning) != sync::Waiter::Next::may_park) continue;
       waiter.announce(*word_);
-      if (look() || ending_.load(std::memory_order_acquire)) {
+      if (look() || me.is_to_end()) {
         if (is_alone_) waiter.retract(*word_);  // else others may rely on it
         break;
       }

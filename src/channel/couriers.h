@@ -15,10 +15,9 @@
 // does not sleep before the holder, who may have looked for room earlier, has let go.
 #pragma once
 
-#include <pthread.h>
-
 #include <atomic>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -26,6 +25,7 @@
 
 #include "base/err.h"
 #include "memory/job.h"
+#include "sync/thread.h"
 #include "sync/wait.h"
 
 namespace weft::channel {
@@ -106,7 +106,7 @@ class Couriers {
     int threads = 1;
     std::vector<int> cpus;  // where they run; empty: where the process may
   };
-  /// Begin; an error if there is no thread to be had.
+  /// Begin; an error if there is no thread to be had, or none on those CPUs.
   static Err start(memory::Job& job, const sync::Policy& policy, std::uint64_t word_at,
                    const Plan& plan, std::unique_ptr<Couriers>* out);
   /// Nobody delegates to them any more.
@@ -126,8 +126,7 @@ class Couriers {
  private:
   using Deliveries = std::vector<std::shared_ptr<Delivery>>;
   Couriers(memory::Job& job, const sync::Policy& policy, std::uint64_t word_at, const Plan& plan);
-  static void* run(void* self);
-  void work();
+  void work(const sync::Thread& me);
   bool carry_some(const Deliveries& all, std::size_t first);
 
   sync::Policy policy_;
@@ -135,12 +134,11 @@ class Couriers {
   sync::ParkWord* const word_;
   const std::string name_;
   const bool is_alone_;  // one thread
-  std::vector<pthread_t> threads_;
+  std::deque<sync::Thread> threads_;
   std::mutex mutex_;       // guards deliveries_
   Deliveries deliveries_;  // copied by each thread when `version_` changes
   std::atomic<std::uint32_t> version_{1};
   std::atomic<std::uint32_t> started_{0};
-  std::atomic<bool> ending_{false};
 };
 
 /// The sets of a process, by name.

@@ -18,11 +18,7 @@ void wait(pt2pt::Engine& e, Done&& done, const pt2pt::About& about, Lost&& is_lo
   if (!e.policy.crowded)
     for (int i = 0; i < tight_looks; ++i)
       if (done()) return e.lock.spent(&Counters::sync_ns);
-  bool lost = false;
-  const auto over = [&] {
-    return lost || done() || (pt2pt::is_about_to_sleep(e) && (lost = is_lost()));
-  };
-  pt2pt::wait_until(e, over, {.about = &about});
+  pt2pt::wait_until(e, done, {.about = &about}, is_lost);
 }
 
 }  // namespace weft::coll

@@ -432,5 +432,12 @@ void wait_until(Engine& e, Done&& done, const Awaited& awaited = {}) {
   e.counters->parks += waiter.parks();
   e.counters->chunks_helped += waiter.helped();
 }
+/// The same for what may never come: or until is_lost(), which is asked before the rank sleeps.
+template <class Done, class Lost>
+void wait_until(Engine& e, Done&& done, const Awaited& awaited, Lost&& is_lost) {
+  bool lost = false;
+  const auto over = [&] { return lost || done() || (is_about_to_sleep(e) && (lost = is_lost())); };
+  wait_until(e, over, awaited);
+}
 
 }  // namespace weft::pt2pt
