@@ -57,7 +57,7 @@ Err wrong_length(const object::Comm& comm, int rank, std::int64_t sent, std::int
 /// A user's function is for the rank's own threads.
 bool must_wait_for_rank(const Step& step, const object::Comm& comm) {
   if (!comm.engine->visited || !step.has_op()) return false;
-  return step.op->user != nullptr || step.op->user_c != nullptr;
+  return step.op->operation == datatype::Operation::user;
 }
 
 }  // namespace

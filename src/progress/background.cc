@@ -66,16 +66,18 @@ void Background::watch() {
   }
 }
 
+bool Background::step(Engine& e) {
+  e.visited = true;
+  const bool some = pt2pt::progress(e) && !pt2pt::must_look(e);
+  e.visited = false;
+  e.counters->background_steps += some ? 1 : 0;
+  return some;
+}
+
 bool Background::look() {
   bool found = false;
-  for (Engine* e : all_.engines) {
-    if (!pt2pt::has_begun(*e)) continue;
-    e->visited = true;
-    const bool some = pt2pt::progress(*e) && !pt2pt::must_look(*e);
-    e->visited = false;
-    e->counters->background_steps += some ? 1 : 0;
-    found |= some;
-  }
+  for (Engine* e : all_.engines)
+    if (pt2pt::has_begun(*e)) found |= step(*e);
   return found;
 }
 
@@ -158,11 +160,7 @@ void Background::by_locks() {
     if (!e->needs_progress.load(std::memory_order_seq_cst) || !e->lock.try_hold()) continue;
     if (e->waiters.waiting == 0 && pt2pt::has_begun(*e)) {
       ++e->counters->background_taken;
-      e->visited = true;
-      const bool some = pt2pt::progress(*e) && !pt2pt::must_look(*e);
-      e->visited = false;
-      e->counters->background_steps += some ? 1 : 0;
-      found |= some;
+      found |= step(*e);
     }
     pt2pt::leave_context(*e);
     e->lock.release();

@@ -48,6 +48,8 @@ class Background {
   void by_locks();
   /// The rank comes and goes: look later.
   void watch();
+  /// With the context: a look. True if it found something.
+  static bool step(pt2pt::Engine& e);
   bool look();
   bool has_begun() const;
   bool somebody_waits() const;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// All times that decide something in this room, with their reasons. A test looks for others.
+// All times that decide something in this room, with their reasons.
 #pragma once
 
 #include <cstdint>

@@ -90,6 +90,7 @@ Request* post_recv(const Buffer& into, int source, int tag, Comm& comm);
 void free_request(Request* request);
 
 /// Progress a context once: mailbox, queued sends, registered pollers. Under the engine's lock.
+/// True if there was anything to do.
 bool progress(Engine& engine);
 /// Progress until the request is done: spins, yields, parks; lets go of the lock meanwhile.
 void wait_for(Request& request);

@@ -82,7 +82,7 @@ bool copy_piece(const Share& s, std::int64_t at, std::int64_t n) {
 /// All of it, by the receiver, who offers it if it is long.
 bool copy_whole(const Share& s) {
   if (!s.local || s.job.by_layout) return copy_piece(s, 0, s.bytes);
-  constexpr std::int64_t line = 64;
+  constexpr auto line = static_cast<std::int64_t>(model::line_bytes);
   parallel::for_parts(s.bytes, line, worth_ns(s.bytes),
                       [&s](std::int64_t at, std::int64_t end) { copy_piece(s, at, end - at); });
   return true;
@@ -345,13 +345,17 @@ Reach reach_of(Engine& e, Peer& peer, const shm::CopyJob& job) {
   return peer.reach;
 }
 
-/// Are so many large messages under way, if all are as long, that the caches do not hold them?
-/// Then nothing reads the data there soon, and stores that go past the caches need not fetch lines.
-/// The first of many is not known by what is under way, but by the offers of the last time.
-bool is_past_caches(Engine& e, std::int64_t bytes) {
+/// Bytes of the offers under way, if all are as long as this one.
+void count_burst(Engine& e, std::int64_t bytes) {
   const auto offers = static_cast<std::int64_t>(e.offers());
   if (offers == 1) e.last_burst = std::exchange(e.burst, 0);
   e.burst = std::max(e.burst, offers * bytes);
+}
+
+/// Are so many large messages under way that the caches do not hold them? Then nothing reads the
+/// data there soon, and stores that go past the caches need not fetch lines. The first of many is
+/// not known by what is under way, but by the last burst.
+bool is_past_caches(const Engine& e, std::int64_t bytes) {
   return bytes >= e.kernel_copy_min && std::max(e.burst, e.last_burst) >= e.cached_max;
 }
 
@@ -379,6 +383,7 @@ bool push_offer(Engine& e, Peer& peer, P2p& send) {
   job.from = job.typed ? 0 : address(datatype::block(send.buffer));
   job.request = address(&send);
   job.waits = send.in_call;
+  count_burst(e, send.buffer.bytes());
   job.past_caches = e.past_caches = is_past_caches(e, send.buffer.bytes());
   // relaxed: who still has the number of the last offer finds out by any other
   const std::uint64_t number = offer_of(job.next.load(std::memory_order_relaxed)) + 1;

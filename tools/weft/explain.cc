@@ -103,8 +103,7 @@ const coll::Candidate& fastest(const std::vector<coll::Candidate>& all) {
   return *best;
 }
 
-bool is_tried(const Machine& x, const coll::Setting& s, const std::string& name) {
-  const auto ways = coll::tried(x, s);
+bool is_among(const std::vector<const coll::Way*>& ways, const std::string& name) {
   return std::any_of(ways.begin(), ways.end(),
                      [&](const coll::Way* way) { return name == way->name; });
 }
@@ -141,6 +140,7 @@ Json machine_as_json(const Case& c) {
 
 Json candidates_as_json(const Case& c) {
   const std::string taken = coll::chosen(c.machine, c.setting).name;
+  const auto tried = coll::tried(c.machine, c.setting);
   Json rows = Json::array();
   for (const coll::Candidate& one : coll::candidates(c.machine, c.setting)) {
     Json parts = Json::array();
@@ -148,7 +148,7 @@ Json candidates_as_json(const Case& c) {
       parts.push_back({{"what", part.what}, {"source", part.source}, {"us", part.seconds * 1e6}});
     rows.push_back({{"name", one.name()},
                     {"chosen", taken == one.name()},
-                    {"tried", is_tried(c.machine, c.setting, one.name())},
+                    {"tried", is_among(tried, one.name())},
                     {"us", one.cost.seconds() * 1e6},
                     {"parts", parts}});
   }
@@ -194,7 +194,7 @@ Json measured_as_json(const Case& c, const Question& q, const std::string& call,
       coll::Setting s = c.setting;
       s.bytes = row.bytes;
       const bool taken = ways[i] == coll::chosen(c.machine, s).name;
-      const bool tried = is_tried(c.machine, s, ways[i]);
+      const bool tried = is_among(coll::tried(c.machine, s), ways[i]);
       s.asked = ways[i];
       if (coll::chosen(c.machine, s).name != ways[i]) continue;
       out.push_back({{"bytes", row.bytes},
