@@ -4,23 +4,14 @@
 // does; with k = 0 a send returns after its receive. What is held does not count for k, and a
 // message that is held stays as it is. Types with gaps arrive without them. Copies are counted.
 #include <unistd.h>
-#include <weft/channel.h>
 
 #include "../check.h"
 #include "../counter.h"
+#include "one_to_one.h"
+#include "receive.h"
 
 static WEFT_Channel make(int k, MPI_Datatype type, int count) {
-  WEFT_Channel channel;
-  OK(WEFT_Channel_create(MPI_COMM_WORLD,
-                         &(WEFT_Channel_options){.type = type,
-                                                 .count = count,
-                                                 .asynchrony = k,
-                                                 .sender_count = 1,
-                                                 .senders = (int[]){0},
-                                                 .receiver_count = 1,
-                                                 .receivers = (int[]){1}},
-                         &channel));
-  return channel;
+  return one_to_one(0, 1, type, count, k);
 }
 
 // The sender may send k without a receiver; the next one returns only when one was received.
@@ -64,12 +55,9 @@ static void never_blocks(int k) {
     FILLED(message, sizeof data, 0);  // it is held: the sender does not write there
     OK(WEFT_Channel_release(channel, message));
     for (int i = 1; i <= k; ++i) {
-      OK(WEFT_Channel_receive(channel, &message, NULL));
-      FILLED(message, sizeof data, (unsigned)i);
-      OK(WEFT_Channel_release(channel, message));
+      receive(channel, sizeof data, (unsigned)i);
     }
-    OK(WEFT_Channel_receive(channel, &message, NULL));
-    CHECK(message == NULL, "there is one more message");
+    is_over(channel);
   }
   OK(WEFT_Channel_free(&channel));
 }

@@ -5,9 +5,9 @@
 // more does; wait gives the buffer back; what is pending at the end of a channel, of MPI, or of its
 // receiver is over.
 #include <unistd.h>
-#include <weft/channel.h>
 
 #include "../check.h"
+#include "receive.h"
 
 static int kts = 0;  // communication threads
 
@@ -29,20 +29,6 @@ static WEFT_Channel make(int k, int bytes, int receivers) {
                          &channel));
   free(ranks);
   return channel;
-}
-
-static void receive(WEFT_Channel channel, size_t bytes, unsigned seed) {
-  const void* message;
-  OK(WEFT_Channel_receive(channel, &message, NULL));
-  if (message == NULL) DIE("message %u is missing", seed);
-  FILLED(message, bytes, seed);
-  OK(WEFT_Channel_release(channel, message));
-}
-
-static void is_over(WEFT_Channel channel) {
-  const void* message;
-  OK(WEFT_Channel_receive(channel, &message, NULL));
-  CHECK(message == NULL, "there is one more message");
 }
 
 // Every third is sent at once, every fifth is built in place. Buffers are used again after wait.

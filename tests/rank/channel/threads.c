@@ -4,20 +4,13 @@
 // send and receive MPI messages. Everything arrives; who waits in a channel looks after messages,
 // too.
 #include <pthread.h>
-#include <weft/channel.h>
 
 #include "../check.h"
+#include "receive.h"
 
 enum { threads = 4, messages = 300, bytes = 200 };
 
 static WEFT_Channel there[threads], back[threads];
-
-static void receive(WEFT_Channel channel, unsigned seed) {
-  const void* message;
-  OK(WEFT_Channel_receive(channel, &message, NULL));
-  FILLED(message, bytes, seed);
-  OK(WEFT_Channel_release(channel, message));
-}
 
 static void* run(void* argument) {
   const int me = (int)(intptr_t)argument;
@@ -38,9 +31,9 @@ static void* run(void* argument) {
         OK(WEFT_Channel_send_delegated(there[me], data, &request));
         OK(WEFT_Channel_wait(&request));
       }
-      receive(back[me], seed);
+      receive(back[me], bytes, seed);
     } else {
-      receive(there[me], seed);
+      receive(there[me], bytes, seed);
       OK(WEFT_Channel_send(back[me], data));
     }
   }

@@ -2,9 +2,8 @@
 //
 // Channels carry what was sent: every kind of call, many lengths and asynchrony degrees, one to one
 // in a ring of all ranks, with MPI messages between. What is received is checked byte by byte.
-#include <weft/channel.h>
-
 #include "../check.h"
+#include "one_to_one.h"
 
 static unsigned random_ = 1;
 static unsigned draw(unsigned below) {
@@ -61,16 +60,7 @@ static void ring(int bytes, int k, int messages) {
   WEFT_Channel to = WEFT_CHANNEL_NULL, from = WEFT_CHANNEL_NULL;
   for (int sender = 0; sender < size; ++sender) {
     const int receiver = right_of(sender);
-    WEFT_Channel channel;
-    OK(WEFT_Channel_create(MPI_COMM_WORLD,
-                           &(WEFT_Channel_options){.type = MPI_BYTE,
-                                                   .count = bytes,
-                                                   .asynchrony = k,
-                                                   .sender_count = 1,
-                                                   .senders = &sender,
-                                                   .receiver_count = 1,
-                                                   .receivers = &receiver},
-                           &channel));
+    WEFT_Channel channel = one_to_one(sender, receiver, MPI_BYTE, bytes, k);
     if (sender == rank) to = channel;
     if (receiver == rank) from = channel;
     if (sender != rank && receiver != rank) OK(WEFT_Channel_free(&channel));
@@ -105,16 +95,7 @@ static void pairs(int bytes, int messages) {
   char* buffer = alloc((size_t)bytes);
   for (int sender = 0; sender + 1 < size; sender += 2) {
     const int receiver = sender + 1;
-    WEFT_Channel channel;
-    OK(WEFT_Channel_create(MPI_COMM_WORLD,
-                           &(WEFT_Channel_options){.type = MPI_BYTE,
-                                                   .count = bytes,
-                                                   .asynchrony = 0,
-                                                   .sender_count = 1,
-                                                   .senders = &sender,
-                                                   .receiver_count = 1,
-                                                   .receivers = &receiver},
-                           &channel));
+    WEFT_Channel channel = one_to_one(sender, receiver, MPI_BYTE, bytes, 0);
     for (int n = 0; n < messages;) {
       if (rank == sender)
         n += send_some(channel, buffer, (size_t)bytes, n, 1);
