@@ -75,9 +75,7 @@ class Call {
   WEFT_Channel handle_ = nullptr;
 };
 
-Err given(const void* pointer, const char* name) {
-  return check::given(pointer, name);
-}
+using check::given;
 
 Err ranks(int count, const int* given_ranks, const Comm& comm, const char* name,
           std::vector<int>* out) {
@@ -113,7 +111,7 @@ Err threads(const WEFT_Channel_options& o, channel::Couriers::Plan* out) {
 }
 
 Err read(const WEFT_Channel_options* given_options, const Comm& comm, Options* out) {
-  WEFT_TRY(check::given(given_options, "options"));
+  WEFT_TRY(given(given_options, "options"));
   const WEFT_Channel_options& o = *given_options;
   out->type = type(o.type);
   WEFT_TRY(check::type(out->type, o.type, "options.type"));
@@ -168,7 +166,7 @@ extern "C" int WEFT_Channel_create(MPI_Comm comm, const WEFT_Channel_options* op
   if (!error) error = check::intra(*c, "comm");
   if (error) return entry.raise(c, error);
   Options wanted;
-  Err wrong = check::given(channel, "channel");
+  Err wrong = given(channel, "channel");
   if (!wrong) wrong = read(options, *c, &wanted);
   Channel* made = nullptr;
   error = channel::create(entry.rank().channels, *c, wrong, wanted, &made);

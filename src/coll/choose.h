@@ -5,7 +5,7 @@
 //
 // A way that is asked for is taken if it is legal. Else a blocking call goes through the shared
 // block (block/), another one to a board (boards/), and what can do neither by messages. Between
-// ranks of several levels the cheapest way is taken (price.h), computed when a communicator first
+// ranks of several levels the cheapest way is taken (walk.h), computed when a communicator first
 // has a call of that collective and power of two of bytes, and remembered.
 #pragma once
 

@@ -7,9 +7,9 @@
 //   node      the last rank to arrive at it
 //   meeting   the last rank to arrive at all
 // A rank has `seats_each` seats and uses number n % seats_each for operation n; for each rank there
-// are `slots_for` slots, used the same way. Each has three strips and uses them in turn: strip k is
-// written again after the meeting of strip k + 2, to which everybody came when done with strip k.
-// How pieces use their room is said at Shared::cut_pieces.
+// are `slots_each` slots, used the same way. Each has three strips and uses them in turn: strip k
+// is written again after the meeting of strip k + 2, to which everybody came when done with strip
+// k. How pieces use their room is said at Shared::cut_pieces.
 //
 // Whose slots, pieces and strips are whose changes, so that a rank writes where it has read: what
 // it has read is in its cache, and what others have read has to come back first (collectives.md).
