@@ -87,6 +87,9 @@ constexpr ParamDef table[] = {
      "threads of weft's own that go on with nonblocking operations while their rank is not in MPI: "
      "none, or one for each rank (weft docs progress)",
      "off,rank"},
+    {P::pt2pt_delegate_min, "pt2pt.delegate_min", ParamType::integer, "-1", "bytes", -1, big,
+     "smallest nonblocking send that a rank leaves to its progress thread instead of copying it in "
+     "the call (weft docs progress); -1: where the copy takes twice as long as telling the thread"},
     {P::pt2pt_eager_max, "pt2pt.eager_max", ParamType::integer, "-1", "bytes", -1, 1 << 20,
      "largest message that is pushed to its receiver without asking; -1: 32 KiB, and "
      "256 KiB between processes while each rank has a core"},

@@ -35,6 +35,7 @@ enum class P : int {
   parallel_openmp_fits,
   parallel_transfers,
   progress_threads,
+  pt2pt_delegate_min,
   pt2pt_eager_max,
   pt2pt_unexpected_max,
   pt2pt_cooperate_min,

@@ -117,7 +117,8 @@ void Background::rest() {
   all_.sole.leave_visit();
   if (!thread_.is_to_end()) thread_.sleep();
   all_.background_rests.store(Rests::no, std::memory_order_seq_cst);
-  watch();  // who begins something may go on calling
+  // Who begins something may go on calling, but a send that waits is a receiver that waits.
+  if (!all_.delegated.exchange(false, std::memory_order_relaxed)) watch();
 }
 
 void Background::rest_at_mailbox() {

@@ -111,8 +111,8 @@ void cancel_send(P2p& send) {
   if (!send.active || send.recalled || send.peer == MPI_PROC_NULL) return;
   Engine& e = *send.engine;
   Peer& peer = e.peer(send.peer);
-  progress(e);
   P2p& out = send.pair[0] != nullptr ? *send.pair[0] : send;  // a buffered send's copy
+  if (!out.delegated) progress(e);
   if (out.order != 0) {
     const bool is_pushed = out.done;
     out.recalled = send.recalled = true;
@@ -122,7 +122,7 @@ void cancel_send(P2p& send) {
   }
   if (out.done) return;
   if (!out.offered) {
-    peer.queue.remove(&out);  // it has found no room so far
+    peer.queue.remove(&out);  // it has found no room so far, or nobody has tried
     if (peer.queue.empty() && peer.urgent.empty()) e.busy.remove(&peer);
   } else {
     shm::CopyJob& job = e.inbox.job(out.job);

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pt2pt/contexts.h"
 
+#include <algorithm>
 #include <bit>
 
+#include "base/clock.h"
 #include "pt2pt/engine.h"
 
 namespace weft::pt2pt {
@@ -67,8 +69,12 @@ void wake_background(Engine& e) {
       Contexts::Rests::no)
     return;  // another thread does
   ++e.counters->background_wakes;
+  const std::int64_t start = now_ns();
   all.background->wake();
   sync::wake_all(all.engines[0]->inbox.parked());
+  const float ns = std::min(static_cast<float>(now_ns() - start), tell_ns_max);
+  const float before = all.tell_ns.load(std::memory_order_relaxed);
+  all.tell_ns.store(before + newest_tell * (ns - before), std::memory_order_relaxed);
 }
 
 void leave_contexts(Contexts& all) {

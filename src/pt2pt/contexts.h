@@ -30,6 +30,7 @@
 #include <vector>
 
 #include "object/objects.h"
+#include "pt2pt/limits.h"
 #include "sync/lock.h"
 #include "sync/sole_lock.h"
 #include "sync/thread.h"
@@ -75,6 +76,9 @@ struct Contexts {
   sync::Thread* background = nullptr;
   enum class Rests : std::uint8_t { no, until_told, until_news };
   std::atomic<Rests> background_rests{Rests::no};
+  // A send waits for it since it was told. relaxed: comes with what wakes it (sync/signal.h)
+  std::atomic<bool> delegated{false};
+  std::atomic<float> tell_ns{first_tell_ns};  // that telling it takes, of late. relaxed: a guess
 
   bool several() const { return engines.size() > 1; }
 };

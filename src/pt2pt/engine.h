@@ -56,6 +56,7 @@ struct P2p : Request, Outgoing, Posted {
   bool is_send = false;
   bool counted = false;      // holds references to its type and communicator
   bool offered = false;      // a large send: the receiver knows of it
+  bool delegated = false;    // a send that nobody has tried to push so far
   bool listed = false;       // in Engine::shown or Engine::left
   bool past_caches = false;  // a staged receive: of more than the caches hold
   bool recalled = false;     // a pushed send: cancelled, which is for the receiver to decide
@@ -144,8 +145,10 @@ struct Engine {
   sync::RankLock lock;
   bool framed = false;  // an entry point has more to do than its call: lock, trace, measure
 
-  std::int64_t eager_max = 0;  // what is pushed to any peer without asking
-  std::int64_t piece_max = 0;  // of a piece, or a message that is pushed as one
+  std::int64_t eager_max = 0;             // what is pushed to any peer without asking
+  std::int64_t piece_max = 0;             // of a piece, or a message that is pushed as one
+  std::int64_t delegate_min = INT64_MAX;  // nonblocking sends, left to the thread of weft's own:
+  bool delegates_always = false;          // all from there on, or those for which it pays
   std::int64_t kernel_copy_min = 0;
   std::int64_t unexpected_max = 0;
   std::int64_t cooperate_min = 0;
@@ -321,6 +324,8 @@ void on_recalled(const wire::Cell& cell);
 
 // --- queues (progress.cc) -----------------------------------------------------------------------
 void enqueue(Engine& e, Peer& peer, OutgoingQueue& queue, Outgoing& item);
+/// The same of what nobody has tried to push.
+void add_outgoing(Engine& e, Peer& peer, OutgoingQueue& queue, Outgoing& item);
 void tell(Engine& e, Peer& peer, const Notice& notice);
 /// A look (MPI_Test, MPI_Iprobe) found nothing: give the core away now and then if it is wanted.
 void looked_in_vain(Engine& e);

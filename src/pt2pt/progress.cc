@@ -167,6 +167,13 @@ std::int64_t cached_max_of(const Engine& e, const model::Parameters& prices) {
   return lines > 0 ? static_cast<std::int64_t>(lines * model::line_bytes) : INT64_MAX;
 }
 
+/// The shortest send that may be left to a thread of weft's own; `long_piece`: if that pays.
+std::int64_t delegate_min_of(const Params& params) {
+  if (params.integer(P::progress_threads) == 0) return INT64_MAX;
+  const std::int64_t asked = params.integer(P::pt2pt_delegate_min);
+  return asked >= 0 ? std::max<std::int64_t>(asked, 1) : long_piece;
+}
+
 /// With more ranks than CPUs one rank writes while the others wait: the ring is as good.
 std::int64_t fragment_room(const Engine& e) {
   const std::int64_t asked = e.params->integer(P::shm_fragment_bytes);
@@ -253,9 +260,13 @@ void add_poller(Engine& e, Poller poller) {
 
 void enqueue(Engine& e, Peer& peer, OutgoingQueue& queue, Outgoing& item) {
   ++e.counters->ring_full;
+  add_outgoing(e, peer, queue, item);
+  if (e.contexts->several()) peer.outbox.knock();
+}
+
+void add_outgoing(Engine& e, Peer& peer, OutgoingQueue& queue, Outgoing& item) {
   if (peer.queue.empty() && peer.urgent.empty()) e.busy.push_back(&peer);
   queue.push_back(&item);
-  if (e.contexts->several()) peer.outbox.knock();
   // Nobody tells when there is room again, so whoever looks after messages must not sleep.
   e.inbox.wake();
 }
@@ -289,6 +300,8 @@ void Engine::open(memory::Job& the_job, int rank, const Params& the_params, Coun
   policy = sync::Policy::choose(*params, static_cast<int>(h.nranks), static_cast<int>(h.cpus));
   policy.spare = &parallel::jobs();
   inbox.open(the_job, rank, context);
+  delegate_min = delegate_min_of(*params);
+  delegates_always = params->integer(P::pt2pt_delegate_min) >= 0;
   const model::Parameters known = prices();
   bulk_bytes = model::bulk_bytes(known, the_job.size());
   fragments.open(the_job, fragment_room(*this));

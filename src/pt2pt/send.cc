@@ -5,8 +5,10 @@
 // no room waits in the peer's queue, in order.
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "base/copy.h"
+#include "model/machine.h"
 #include "pt2pt/engine.h"
 
 namespace weft::pt2pt {
@@ -31,10 +33,39 @@ bool try_send(Engine& e, Peer& peer, P2p& send) {
   return true;
 }
 
+/// Has the rank a thread of its own that is told about what begins now? It is as the call ends, if
+/// it rests (say_what_has_begun), or it has been told of what is queued.
+bool is_somebody_told(const Engine& e) {
+  // relaxed: a guess; if it is wrong the rank pushes the message itself, later
+  return e.contexts->background_rests.load(std::memory_order_relaxed) != Contexts::Rests::no ||
+         (e.contexts->background != nullptr && !e.busy.empty());
+}
+
+/// Does the call gain, as its receiver has to wait longer? What a line takes its writer is known
+/// where pieces are long (write_piece), else what the cost model says.
+bool is_worth_telling(const Engine& e, const Peer& peer, std::int64_t bytes) {
+  const double measured = peer.row.line_ns(peer.row.place());
+  const double line_ns = measured > 0 ? measured : e.memory_line_ns;
+  return model::lines_of(bytes) * line_ns >
+         copies_for_telling * e.contexts->tell_ns.load(std::memory_order_relaxed);  // a guess
+}
+
+/// Is it left to that thread, or to whoever waits in MPI before? If it would be copied now.
+bool is_delegated(const Engine& e, const Peer& peer, const P2p& send) {
+  const std::int64_t bytes = send.buffer.bytes();
+  return bytes >= e.delegate_min && !send.in_call && send.ops != nullptr &&
+         may_push(e, peer, send.mode, bytes) && is_somebody_told(e) &&
+         (e.delegates_always || is_worth_telling(e, peer, bytes));
+}
+
 }  // namespace
 
 bool push_queued(Engine& e, Peer& peer, Outgoing& item) {
-  return try_send(e, peer, static_cast<P2p&>(item));
+  auto& send = static_cast<P2p&>(item);
+  const bool first = std::exchange(send.delegated, false);
+  if (try_send(e, peer, send)) return true;
+  if (first && e.contexts->several()) peer.outbox.knock();  // as enqueue()
+  return false;
 }
 
 wire::Envelope envelope_of(const Comm& comm, int tag, Space space) {
@@ -101,6 +132,7 @@ bool push_pieces(Engine& e, Peer& peer, P2p& send) {
   // All are about as long; whole lines.
   const std::int64_t piece = ((send.total + pieces - 1) / pieces + 63) / 64 * 64;
   while (send.moved < send.total) {
+    if (e.visited && e.contexts->sole.is_wanted()) return false;  // its rank goes on
     const std::int64_t left = send.total - send.moved;
     if (left >= e.together_min && fill_together(e, peer, send, piece)) [[unlikely]]
       continue;
@@ -130,11 +162,17 @@ bool push_pieces(Engine& e, Peer& peer, P2p& send) {
 
 void start_send(Engine& e, P2p& send) {
   Peer& peer = e.peer(send.peer);
-  send.done = send.offered = send.recalled = false;
+  send.done = send.offered = send.recalled = send.delegated = false;
   send.moved = 0;
   send.cookie = send.order = 0;
-  if (peer.queue.empty() && try_send(e, peer, send)) return;
   send.push = push_queued;
+  if (is_delegated(e, peer, send)) [[unlikely]] {
+    ++e.counters->sends_delegated;
+    send.delegated = true;
+    e.contexts->delegated.store(true, std::memory_order_relaxed);  // before the thread is told
+    return add_outgoing(e, peer, peer.queue, send);
+  }
+  if (peer.queue.empty() && try_send(e, peer, send)) return;
   enqueue(e, peer, peer.queue, send);
 }
 
@@ -173,7 +211,8 @@ Err isend(const ConstBuffer& what, int dest, int tag, Comm& comm, Mode mode, MPI
   if (dest != MPI_PROC_NULL && mode != Mode::buffered) [[likely]] {
     Peer& peer = e.peer(comm.peers()[static_cast<std::size_t>(dest)]);
     const std::int64_t bytes = what.bytes();
-    if (bytes <= e.piece_max && peer.queue.empty() && may_push(e, peer, mode, bytes) &&
+    const std::int64_t most = std::min(e.piece_max, e.delegate_min - 1);
+    if (bytes <= most && peer.queue.empty() && may_push(e, peer, mode, bytes) &&
         push_eager(e, peer, envelope_of(comm, tag, Space::user), what, bytes)) [[likely]] {
       *out = reinterpret_cast<MPI_Request>(static_cast<Request*>(e.sent));
       return ok;
@@ -185,7 +224,7 @@ Err isend(const ConstBuffer& what, int dest, int tag, Comm& comm, Mode mode, MPI
   request->persistent = false;
   // Of a row of large messages that are left to this rank: copy the one before.
   const auto& send = static_cast<const P2p&>(*request);
-  if (send.offered && e.peer(send.peer).leaves) progress(e);
+  if (send.offered && e.peer(send.peer).leaves && !is_somebody_told(e)) progress(e);
   return err;
 }
 
