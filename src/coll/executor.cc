@@ -30,9 +30,7 @@ void count_read(const Step& step, object::Comm& comm) {
 
 /// Bytes [at, at + n) of one typed buffer to the same place of another.
 void move(const ConstBuffer& from, const Buffer& to, std::int64_t at, std::int64_t n) {
-  if (from.type->dense && to.type->dense) {
-    copy_bytes(block(to) + at, block(from) + at, static_cast<std::size_t>(n));
-  } else if (from.type->dense) {
+  if (from.type->dense) {
     datatype::unpack(to, at, block(from) + at, n);
   } else if (to.type->dense) {
     datatype::pack(from, at, block(to) + at, n);

@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "base/clock.h"
+#include "parallel/jobs.h"
 #include "progress/limits.h"
 #include "pt2pt/engine.h"
 
@@ -19,6 +20,8 @@ Err Background::start(std::span<const int> cpus) {
   std::snprintf(name, sizeof name, "weft-prog.%d", all_.engines[0]->world_rank);
   pause_ns_ = first_pause_ns;
   all_.background = &thread_;
+  const memory::JobHeader& job = all_.engines[0]->job->header();
+  helps_ = job.cpus > job.nranks;  // else it would take a computing rank's
   const Err error = thread_.start(
       {name, cpus, [](sync::Thread&, void* me) { static_cast<Background*>(me)->run(); }, this});
   if (error) all_.background = nullptr;
@@ -56,11 +59,32 @@ void Background::run() {
   }
 }
 
+/// For so long, or until it is called (0). Meanwhile, where a CPU is free, it helps with large
+/// copies and reductions of the process (parallel/jobs.h), a chunk at a time.
+void Background::sleep(std::int64_t limit_ns) {
+  if (!helps_) return static_cast<void>(thread_.sleep(limit_ns));
+  parallel::Jobs& jobs = parallel::jobs();
+  jobs.count_waiting(1);
+  jobs.count_sleeping(1);
+  thread_.sleep(limit_ns, &jobs);
+  jobs.count_sleeping(-1);
+  jobs.count_waiting(-1);
+  while (!thread_.is_called() && jobs.is_offered() && jobs.join()) {
+  }
+}
+
+void Background::sleep_until_told() {
+  // relaxed: whoever changes it calls the thread afterwards
+  while (all_.background_rests.load(std::memory_order_relaxed) == Rests::until_told &&
+         !thread_.is_to_end())
+    sleep(0);
+}
+
 void Background::watch() {
   for (bool comes = true; comes && !thread_.is_to_end();) {
     const std::uint64_t before = all_.sole.taken();
     thread_.attend();
-    thread_.sleep(pause_ns_);
+    sleep(pause_ns_);
     pause_ns_ = std::min(2 * pause_ns_, longest_pause_ns);
     comes = all_.sole.taken() != before;
   }
@@ -115,7 +139,7 @@ void Background::rest() {
   pt2pt::leave_contexts(all_);  // if another thread comes meanwhile, what they need is right
   all_.background_rests.store(Rests::until_told, std::memory_order_seq_cst);
   all_.sole.leave_visit();
-  if (!thread_.is_to_end()) thread_.sleep();
+  sleep_until_told();
   all_.background_rests.store(Rests::no, std::memory_order_seq_cst);
   // Who begins something may go on calling, but a send that waits is a receiver that waits.
   if (!all_.delegated.exchange(false, std::memory_order_relaxed)) watch();
@@ -136,6 +160,8 @@ void Background::rest_at_mailbox() {
     all_.background_rests.store(Rests::until_news, std::memory_order_seq_cst);
     all_.sole.leave_visit();
     waiter.sleep(e.inbox.parked(), must_look ? pause_ns_ : 0, 1);
+    while (helps_ && waiter.help()) {
+    }
     all_.background_rests.store(Rests::no, std::memory_order_seq_cst);
     if (must_look) pause_ns_ = std::min(2 * pause_ns_, longest_pause_ns);
   }
@@ -151,7 +177,7 @@ bool Background::needs_somebody() const {
 void Background::by_locks() {
   if (!needs_somebody()) {
     all_.background_rests.store(Rests::until_told, std::memory_order_seq_cst);
-    if (!needs_somebody()) thread_.sleep();
+    if (!needs_somebody()) sleep_until_told();
     all_.background_rests.store(Rests::no, std::memory_order_seq_cst);
     pause_ns_ = first_pause_ns;
     return;
@@ -169,7 +195,7 @@ void Background::by_locks() {
   if (found) {
     pause_ns_ = first_pause_ns;
   } else {
-    thread_.sleep(pause_ns_);
+    sleep(pause_ns_);
     pause_ns_ = std::min(2 * pause_ns_, longest_pause_ns);
   }
 }

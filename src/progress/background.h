@@ -43,6 +43,8 @@ class Background {
   void visit();
   /// Inside: leave, and rest until something begins, or until news.
   void rest();
+  void sleep(std::int64_t limit_ns);
+  void sleep_until_told();
   void rest_at_mailbox();
   /// Contexts with locks of their own.
   void by_locks();
@@ -58,6 +60,7 @@ class Background {
   pt2pt::Contexts& all_;
   sync::Thread thread_;
   std::int64_t pause_ns_ = 0;
+  bool helps_ = false;  // with large work of the process, while it rests: a CPU is free
 };
 
 }  // namespace weft::progress

@@ -55,6 +55,8 @@ class Thread {
   bool is_to_end() const { return to_end_.load(std::memory_order_acquire); }
   /// Look for work only after this.
   void attend() { signal_.take(); }
+  /// Has somebody called wake() since?
+  bool is_called() const { return signal_.is_given(); }
   /// Sleep until woken, or for `limit_ns` (0: without end), or until there is work to join; may
   /// return earlier.
   Signal::Woken sleep(std::int64_t limit_ns = 0, Spare* spare = nullptr) {

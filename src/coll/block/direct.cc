@@ -12,6 +12,7 @@
 #include "coll/block/shared.h"
 #include "coll/block/steps.h"
 #include "coll/block/tile.h"
+#include "parallel/jobs.h"
 
 namespace weft::coll {
 void Shared::show(const ConstBuffer& buffer, void* result) {
@@ -51,7 +52,13 @@ void Shared::move(Call call, const ConstBuffer& from, const Buffer& to, std::int
   const model::Machine& x = choices_.machine;
   if (!from.type->dense || !to.type->dense || !x.streams(footprint(call, size_, bytes)))
     return datatype::copy(from, to, bytes);
-  stream_bytes(datatype::block(to), datatype::block(from), static_cast<std::size_t>(bytes));
+  std::byte* const into = datatype::block(to);
+  const std::byte* const data = datatype::block(from);
+  constexpr auto line = static_cast<std::int64_t>(model::line_bytes);
+  const std::int64_t worth = parallel::jobs().worth_between_cores_ns(model::lines_of(bytes));
+  parallel::for_parts(bytes, line, worth, [&](std::int64_t at, std::int64_t end) {
+    stream_bytes(into + at, data + at, static_cast<std::size_t>(end - at));
+  });
   engine_.counters->coll_past_caches += static_cast<std::uint64_t>(bytes);
 }
 
