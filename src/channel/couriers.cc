@@ -54,6 +54,7 @@ Couriers::Couriers(memory::Job& job, const sync::Policy& policy, std::uint64_t w
       name_(plan.name),
       is_alone_(plan.threads == 1) {
   policy_.spare = nullptr;  // they are for messages
+  policy_.kind = policy_.siblings;
 }
 
 Err Couriers::start(memory::Job& job, const sync::Policy& policy, std::uint64_t word_at,

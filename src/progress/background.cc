@@ -120,15 +120,17 @@ void Background::visit() {
   const Engine& first = *all_.engines[0];
   ++first.counters->background_taken;
   std::int64_t found_ns = now_ns();
+  sync::Backoff backoff(first.policy.siblings, first.policy.rest);
   while (!all_.sole.is_wanted() && !thread_.is_to_end()) {
     if (look()) {
       if (!has_begun()) return rest();
       found_ns = now_ns();
       pause_ns_ = first_pause_ns;
+      backoff.reset();
     } else if (now_ns() - found_ns >= first.policy.spin_ns) {
       return rest_at_mailbox();
     } else {
-      sync::pause();
+      backoff.step();
     }
   }
   all_.sole.leave_visit();

@@ -167,6 +167,17 @@ std::int64_t cached_max_of(const Engine& e, const model::Parameters& prices) {
   return lines > 0 ? static_cast<std::int64_t>(lines * model::line_bytes) : INT64_MAX;
 }
 
+/// Does another rank compute on a hardware thread of this one's core?
+bool shares_core(memory::Job& job, int rank) {
+  const topo::Hierarchy node = job.hierarchy();
+  const int core = node.level_named("Core");
+  const int mine = core < 0 ? -1 : node.group_of(core, rank);
+  if (mine < 0) return false;
+  for (int other = 0; other < job.size(); ++other)
+    if (other != rank && node.group_of(core, other) == mine) return true;
+  return false;
+}
+
 /// The shortest send that may be left to a thread of weft's own; `long_piece`: if that pays.
 std::int64_t delegate_min_of(const Params& params) {
   if (params.integer(P::progress_threads) == 0) return INT64_MAX;
@@ -297,8 +308,13 @@ void Engine::open(memory::Job& the_job, int rank, const Params& the_params, Coun
   counters = &the_counters;
   log = std::make_unique<Log>(params->text(P::log), rank);
   const memory::JobHeader& h = the_job.header();
-  policy = sync::Policy::choose(*params, static_cast<int>(h.nranks), static_cast<int>(h.cpus));
-  policy.spare = &parallel::jobs();
+  if (context > 0) {
+    policy = contexts->engines[0]->policy;
+  } else {
+    policy = sync::Policy::choose(*params, static_cast<int>(h.nranks), static_cast<int>(h.cpus));
+    policy.spare = &parallel::jobs();
+    policy.kind = policy.siblings && shares_core(*job, rank);
+  }
   inbox.open(the_job, rank, context);
   delegate_min = delegate_min_of(*params);
   delegates_always = params->integer(P::pt2pt_delegate_min) >= 0;

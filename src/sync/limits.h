@@ -15,6 +15,11 @@ inline constexpr std::int64_t blind_sleep_us = 500;
 /// yield 250-500 ns (one reading is about 25 ns).
 inline constexpr std::uint32_t looks_per_clock = 64;
 inline constexpr std::uint32_t yields_per_clock = 8;
+/// The same while resting (sync/backoff.h), of which one takes 60 ns to 1.6 us here.
+inline constexpr std::uint32_t rests_per_clock = 4;
+/// Cycles of the first and the longest rest: less than the line takes to come that is waited for,
+/// and half of what it costs to be switched off and on again.
+inline constexpr std::uint32_t first_rest = 128, longest_rest = 4096;
 /// Looks of a wait that is to be brief: 2 us, what it costs to be switched off and on again.
 inline constexpr std::uint32_t brief_looks = 128;
 /// sync.spin_us, unless it is given, where each rank has a core.

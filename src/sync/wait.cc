@@ -26,15 +26,18 @@ Policy Policy::choose(const Params& params, int local_ranks, int cpus) {
   policy.spin_ns = spin_us * ns_per_us;
   policy.yield_ns = params.integer(P::sync_yield_us) * ns_per_us;
   policy.membarrier = permit_fences();
+  const CpuFeatures cpu = cpu_features();
+  policy.siblings = cpu.threads_per_core > 1;
+  policy.rest = rest_of(cpu);
   return policy;
 }
 
 /// Pause, unless it is time to yield.
 bool Waiter::is_spinning_on(Spinning spinning) {
   if (spinning == Spinning::not_at_all || policy_.spin_ns == 0) return false;
-  pause();
-  if (++looks_ % looks_per_clock != 0) return true;
-  if (spinning == Spinning::briefly) return looks_ < brief_looks;
+  if (spinning == Spinning::briefly) return pause(), ++looks_ < brief_looks;
+  backoff_.step();
+  if (++looks_ % (policy_.kind ? rests_per_clock : looks_per_clock) != 0) return true;
   const std::int64_t now = now_ns();
   if (started_ns_ == 0) started_ns_ = now;
   return now - started_ns_ < policy_.spin_ns;

@@ -17,6 +17,7 @@
 
 #include "base/clock.h"
 #include "base/params.h"
+#include "sync/backoff.h"
 #include "sync/limits.h"
 #include "sync/spare.h"
 
@@ -32,6 +33,9 @@ struct Policy {
   std::int64_t yield_ns = 0;
   bool crowded = false;  // more ranks than CPUs: the core is somebody else's while we wait
   bool membarrier = false;
+  bool siblings = false;  // cores have several hardware threads
+  bool kind = false;      // who spins rests meanwhile, for a sibling that computes
+  Rest rest = Rest::pause;
   Spare* spare = nullptr;  // what a waiting thread may do meanwhile
 
   /// Register this process for membarrier and choose from the parameters and the crowd.
@@ -52,7 +56,7 @@ inline bool is_awaited(const ParkWord& word) {
 /// One wait: call step() between looks, without a lock.
 class Waiter {
  public:
-  explicit Waiter(const Policy& policy) : policy_(policy) {}
+  explicit Waiter(const Policy& policy) : policy_(policy), backoff_(policy.kind, policy.rest) {}
   ~Waiter() {
     if (counted_) policy_.spare->count_waiting(-1);
   }
@@ -95,6 +99,7 @@ class Waiter {
   Next give_way();
 
   const Policy& policy_;
+  Backoff backoff_;
   std::uint64_t yields_ = 0, parks_ = 0, helped_ = 0;
   std::int64_t started_ns_ = 0;
   std::uint32_t looks_ = 0;
@@ -108,14 +113,5 @@ void yield();
 void fence_everywhere();
 /// By each process, first. False: the kernel refuses.
 bool permit_fences();
-
-/// Tell the processor that this is a spin loop.
-inline void pause() {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#elif defined(__aarch64__)
-  asm volatile("isb" ::: "memory");
-#endif
-}
 
 }  // namespace weft::sync
