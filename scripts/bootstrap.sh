@@ -17,6 +17,7 @@ wanted=(
   "pkg-config       has pkg-config"
   "python3          has python3"
   "python3-venv     python3 -c 'import venv, ensurepip'"
+  "libfabric-dev    header rdma/fabric.h"
   "libhwloc-dev     pkg-config --exists hwloc"
   "libcli11-dev     header CLI/CLI.hpp"
   "nlohmann-json3-dev header nlohmann/json.hpp"

@@ -69,6 +69,11 @@ constexpr ParamDef table[] = {
      "auto,slots,direct,pieces,binomial,linear,exchange,two_stage"},
     {P::memory_cma, "memory.cma", ParamType::boolean, "1", "", 0, 1,
      "let processes read each other's memory in one copy (process_vm_readv) where permitted"},
+    {P::net_interface, "net.interface", ParamType::text, "", "", 0, 0,
+     "the interface (eth0) or device (mlx5_0) of the network; empty: the best (weft docs network)"},
+    {P::net_provider, "net.provider", ParamType::text, "", "", 0, 0,
+     "libfabric's provider for the network (tcp, tcp;ofi_rxm, verbs;ofi_rxm, ...); empty: the best "
+     "(weft docs network)"},
     {P::parallel_helpers, "parallel.helpers", ParamType::integer, "0", "threads", 0, 1024,
      "threads of weft's own in each process that only help with large copies and reductions (weft "
      "docs idle-threads)"},

@@ -29,6 +29,8 @@ enum class P : int {
   coll_scan,
   coll_scatter,
   memory_cma,
+  net_interface,
+  net_provider,
   parallel_helpers,
   parallel_min_bytes,
   parallel_openmp,

@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "net/endpoint.h"
+
+#include <rdma/fabric.h>
+#include <rdma/fi_cm.h>
+#include <rdma/fi_domain.h>
+#include <rdma/fi_endpoint.h>
+#include <rdma/fi_errno.h>
+#include <rdma/fi_rma.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+namespace weft::net {
+namespace {
+
+static_assert(sizeof(Operation::scratch) >= sizeof(fi_context2) &&
+                  offsetof(Operation, scratch) == 0,
+              "an Operation is the context that libfabric writes into");
+
+constexpr std::size_t page_bytes = 4096;
+/// Completions taken in one go: enough that the call costs little of each, few enough for the
+/// stack.
+constexpr int batch = 16;
+
+template <class T>
+void close(T* object) {
+  if (object != nullptr) fi_close(&object->fid);
+}
+
+std::size_t rounded(std::size_t bytes, std::size_t unit) {
+  return (bytes + unit - 1) / unit * unit;
+}
+
+}  // namespace
+
+Registration::~Registration() {
+  close(region_);
+}
+
+Remote Registration::remote() const {
+  return {address_, fi_mr_key(region_)};
+}
+
+void* Registration::descriptor() const {
+  return region_ != nullptr ? fi_mr_desc(region_) : nullptr;
+}
+
+Err Endpoint::check(int rc, const char* what) const {
+  if (rc >= 0) return ok;
+  return fail(MPI_ERR_OTHER, "libfabric's %s on %s cannot %s: %s; try another WEFT_NET_PROVIDER",
+              site_.info.fabric_attr->prov_name, site_.info.domain_attr->name, what,
+              site_.library.strerror(-rc));
+}
+
+Err Endpoint::lost_peer(const char* what, int code) const {
+  return fail(MPI_ERR_PROC_ABORTED, "%s did not arrive: %s (libfabric's %s on %s)", what,
+              site_.library.strerror(code), site_.info.fabric_attr->prov_name,
+              site_.info.domain_attr->name);
+}
+
+Result<std::unique_ptr<Endpoint>> Endpoint::open(const Site& site, const Rooms& rooms) {
+  std::unique_ptr<Endpoint> made(new Endpoint(site));
+  WEFT_TRY(made->open_objects());
+  WEFT_TRY(made->open_rooms(rooms));
+  return made;
+}
+
+Err Endpoint::open_objects() {
+  fi_info* info = const_cast<fi_info*>(&site_.info);  // libfabric only reads it
+  reaches_memory_ = (info->caps & FI_RMA) != 0;
+  longest_transfer_bytes_ = info->ep_attr->max_msg_size;
+  WEFT_TRY(check(fi_domain(&site_.fabric, info, &domain_, nullptr), "open a domain"));
+  fi_av_attr peers{};
+  peers.type =
+      info->domain_attr->av_type != FI_AV_UNSPEC ? info->domain_attr->av_type : FI_AV_TABLE;
+  WEFT_TRY(check(fi_av_open(domain_, &peers, &peers_, nullptr), "open an address vector"));
+  fi_cq_attr queue{};
+  queue.format = FI_CQ_FORMAT_MSG;
+  queue.wait_obj = FI_WAIT_FD;
+  if (fi_cq_open(domain_, &queue, &queue_, nullptr) != 0) {
+    queue.wait_obj = FI_WAIT_NONE;
+    WEFT_TRY(check(fi_cq_open(domain_, &queue, &queue_, nullptr), "open a completion queue"));
+  } else if (fi_control(&queue_->fid, FI_GETWAIT, &wait_fd_) != 0) {
+    wait_fd_ = -1;
+  }
+  WEFT_TRY(check(fi_endpoint(domain_, info, &endpoint_, nullptr), "open an endpoint"));
+  WEFT_TRY(check(fi_ep_bind(endpoint_, &peers_->fid, 0), "bind an address vector"));
+  WEFT_TRY(check(fi_ep_bind(endpoint_, &queue_->fid, FI_TRANSMIT | FI_RECV), "bind a queue"));
+  WEFT_TRY(check(fi_enable(endpoint_), "enable an endpoint"));
+  std::size_t bytes = 0;
+  fi_getname(&endpoint_->fid, nullptr, &bytes);
+  address_.resize(bytes);
+  return check(fi_getname(&endpoint_->fid, address_.data(), &bytes), "name an endpoint");
+}
+
+Err Endpoint::open_rooms(const Rooms& rooms) {
+  const int receives = std::min(rooms.receives, static_cast<int>(site_.info.rx_attr->size));
+  const int sends = std::min(rooms.sends, static_cast<int>(site_.info.tx_attr->size));
+  const int all = receives + sends;
+  room_bytes_ = rounded(rooms.room_bytes, 64);
+  const std::size_t bytes = rounded(room_bytes_ * static_cast<std::size_t>(all), page_bytes);
+  rooms_ = {static_cast<std::byte*>(std::aligned_alloc(page_bytes, bytes)), std::free};
+  if (rooms_ == nullptr)
+    return fail(MPI_ERR_OTHER, "no memory for the %zu bytes of an endpoint's buffers", bytes);
+  Result<Registration> registered = enroll({rooms_.get(), bytes}, Use::own);
+  if (!registered) return registered.err;
+  rooms_registered_ = std::move(registered.value);
+  operations_.resize(static_cast<std::size_t>(all));
+  to_post_.reserve(static_cast<std::size_t>(receives));
+  free_.reserve(static_cast<std::size_t>(sends));
+  for (int room = 0; room < all; ++room) {
+    Operation& operation = operations_[static_cast<std::size_t>(room)];
+    operation.room = room;
+    operation.what = room < receives ? Operation::What::receive : Operation::What::send;
+    (room < receives ? to_post_ : free_).push_back(room);
+  }
+  return post_receives();
+}
+
+Endpoint::~Endpoint() {
+  close(endpoint_);
+  rooms_registered_ = Registration();
+  close(queue_);
+  close(peers_);
+  close(domain_);
+}
+
+Result<Peer> Endpoint::add_peer(const Address& address) {
+  fi_addr_t peer = FI_ADDR_UNSPEC;
+  // An address of another length is of another provider, and would be read beyond its end.
+  if (address.size() != address_.size() ||
+      fi_av_insert(peers_, address.data(), 1, &peer, 0, nullptr) != 1)
+    return fail(MPI_ERR_OTHER,
+                "a peer's address (%zu bytes) is none of libfabric's %s, which is taken here (%zu "
+                "bytes); set WEFT_NET_PROVIDER to one that all nodes have",
+                address.size(), site_.info.fabric_attr->prov_name, address_.size());
+  return peer;
+}
+
+void Endpoint::remove_peer(Peer peer) {
+  fi_addr_t address = peer;
+  fi_av_remove(peers_, &address, 1, 0);
+}
+
+std::byte* Endpoint::reserve() {
+  if (free_.empty()) return nullptr;
+  std::byte* room = bytes_of(free_.back());
+  free_.pop_back();
+  return room;
+}
+
+void Endpoint::discard(std::byte* room) {
+  free_.push_back(static_cast<int>(static_cast<std::size_t>(room - rooms_.get()) / room_bytes_));
+}
+
+Result<bool> Endpoint::posted(ssize_t rc, const char* what) {
+  if (rc == -FI_EAGAIN) return false;
+  if (rc != 0) return lost_peer(what, static_cast<int>(-rc));
+  ++on_their_way_;
+  return true;
+}
+
+Result<bool> Endpoint::commit(std::byte* room, std::size_t bytes, Peer to) {
+  Operation& operation = operations_[static_cast<std::size_t>(room - rooms_.get()) / room_bytes_];
+  operation.peer = to;
+  return posted(fi_send(endpoint_, room, bytes, rooms_registered_.descriptor(), to, &operation),
+                "a message");
+}
+
+Result<Registration> Endpoint::enroll(std::span<std::byte> memory, Use use) {
+  if (use == Use::own && !site_.registers_own) return Registration();
+  const std::uint64_t access =
+      FI_SEND | FI_RECV |
+      (reaches_memory_
+           ? FI_READ | FI_WRITE | (use == Use::peers ? FI_REMOTE_READ | FI_REMOTE_WRITE : 0)
+           : 0);
+  fid_mr* region = nullptr;
+  WEFT_TRY(check(
+      fi_mr_reg(domain_, memory.data(), memory.size(), access, 0, next_key_++, 0, &region, nullptr),
+      "register memory"));
+  const int mode = site_.info.domain_attr->mr_mode;
+  const bool has_addresses = (mode & FI_MR_VIRT_ADDR) != 0;
+  Registration made(region, has_addresses ? reinterpret_cast<std::uint64_t>(memory.data()) : 0);
+  if ((mode & FI_MR_ENDPOINT) != 0) {
+    WEFT_TRY(check(fi_mr_bind(region, &endpoint_->fid, 0), "bind memory to an endpoint"));
+    WEFT_TRY(check(fi_mr_enable(region), "enable registered memory"));
+  }
+  return made;
+}
+
+Result<bool> Endpoint::read(Operation& operation, std::span<std::byte> memory,
+                            const Registration& own, Peer peer, Remote from) {
+  operation.what = Operation::What::transfer;
+  operation.peer = peer;
+  return posted(fi_read(endpoint_, memory.data(), memory.size(), own.descriptor(), peer,
+                        from.address, from.key, &operation),
+                "what was read from a peer's memory");
+}
+
+Result<bool> Endpoint::write(Operation& operation, std::span<const std::byte> memory,
+                             const Registration& own, Peer peer, Remote to) {
+  operation.what = Operation::What::transfer;
+  operation.peer = peer;
+  iovec piece{const_cast<std::byte*>(memory.data()), memory.size()};
+  void* descriptor = own.descriptor();
+  const fi_rma_iov there{to.address, memory.size(), to.key};
+  fi_msg_rma message{};
+  message.msg_iov = &piece;
+  message.desc = &descriptor;
+  message.iov_count = 1;
+  message.addr = peer;
+  message.rma_iov = &there;
+  message.rma_iov_count = 1;
+  message.context = &operation;
+  return posted(fi_writemsg(endpoint_, &message, FI_DELIVERY_COMPLETE | FI_COMPLETION),
+                "what was written to a peer's memory");
+}
+
+Err Endpoint::post_receives() {
+  while (!to_post_.empty()) {
+    const int room = to_post_.back();
+    const ssize_t rc =
+        fi_recv(endpoint_, bytes_of(room), room_bytes_, rooms_registered_.descriptor(),
+                FI_ADDR_UNSPEC, &operations_[static_cast<std::size_t>(room)]);
+    if (rc == -FI_EAGAIN) return ok;
+    WEFT_TRY(check(static_cast<int>(rc), "post a buffer"));
+    to_post_.pop_back();
+  }
+  return ok;
+}
+
+Result<int> Endpoint::progress(Listener& listener) {
+  fi_cq_msg_entry done[batch];
+  const ssize_t n = fi_cq_read(queue_, done, batch);
+  if (n == -FI_EAGAIN) return to_post_.empty() ? Result<int>(0) : post_receives();
+  if (n == -FI_EAVAIL) {
+    WEFT_TRY(complete_failed(listener));
+  } else {
+    WEFT_TRY(check(static_cast<int>(n), "read its completion queue"));
+    for (ssize_t i = 0; i < n; ++i) complete(done[i], listener);
+  }
+  WEFT_TRY(post_receives());
+  return static_cast<int>(std::max<ssize_t>(n, 1));
+}
+
+void Endpoint::complete(const fi_cq_msg_entry& entry, Listener& listener) {
+  auto& operation = *static_cast<Operation*>(entry.op_context);
+  switch (operation.what) {
+    case Operation::What::receive:
+      listener.received({bytes_of(operation.room), entry.len});
+      to_post_.push_back(operation.room);
+      return;
+    case Operation::What::send:
+      --on_their_way_;
+      free_.push_back(operation.room);
+      return;
+    case Operation::What::transfer:
+      --on_their_way_;
+      listener.finished(operation, ok);
+  }
+}
+
+Err Endpoint::complete_failed(Listener& listener) {
+  fi_cq_err_entry error{};
+  const ssize_t n = fi_cq_readerr(queue_, &error, 0);
+  if (n == -FI_EAGAIN) return ok;
+  WEFT_TRY(check(static_cast<int>(n), "read an error of its completion queue"));
+  if (error.op_context == nullptr) return ok;
+  auto& operation = *static_cast<Operation*>(error.op_context);
+  switch (operation.what) {
+    case Operation::What::receive:
+      ++dropped_;
+      to_post_.push_back(operation.room);
+      break;
+    case Operation::What::send:
+      --on_their_way_;
+      free_.push_back(operation.room);
+      listener.lost(operation.peer, lost_peer("a message", error.err));
+      break;
+    case Operation::What::transfer:
+      --on_their_way_;
+      listener.finished(operation, lost_peer("a transfer", error.err));
+  }
+  return ok;
+}
+
+bool Endpoint::may_sleep() {
+  fid* queue = &queue_->fid;
+  return wait_fd_ >= 0 && fi_trywait(&site_.fabric, &queue, 1) == 0;
+}
+
+}  // namespace weft::net

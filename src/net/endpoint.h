@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One thread's way to the network. Each communication context has an Endpoint of its own, with its
+// own domain, completion queue, address vector and buffers: threads of a rank and ranks of a
+// process share no lock on their way out. One thread at a time uses an Endpoint; the context's lock
+// is what makes it so.
+//
+// Messages are short, unexpected by the network, and reliable: those to one peer arrive in order,
+// in rooms that the receiver has posted before. Matching is the engine's. Long data goes from
+// memory to memory (read, write). Nothing here waits; a call that finds no space says `false`, and
+// is made again after progress().
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/err.h"
+#include "net/library.h"
+#include "net/registration.h"
+
+struct fi_cq_msg_entry;
+struct fid_av;
+struct fid_cq;
+struct fid_domain;
+struct fid_ep;
+
+namespace weft::net {
+
+/// Where an endpoint is, for its peers: some ten bytes, that mean something to the same provider
+/// only.
+using Address = std::vector<std::byte>;
+
+/// A peer whose address was given to an endpoint; a number of that endpoint's.
+using Peer = std::uint64_t;
+
+/// Buffers of an endpoint. Peers have the same room_bytes.
+struct Rooms {
+  int receives = 32;               // posted, for messages that nobody waits for yet
+  int sends = 32;                  // on their way at a time
+  std::size_t room_bytes = 16384;  // the longest message
+};
+
+/// A transfer on its way. The caller keeps it, at one place, until it is finished.
+struct Operation {
+  std::uint64_t scratch[8];  // libfabric's, while it is on its way
+  enum class What : std::uint8_t { receive, send, transfer } what = What::transfer;
+  int room = 0;
+  Peer peer = 0;
+};
+
+/// Who hears what has happened, inside progress(). May call all of the endpoint but progress().
+class Listener {
+ public:
+  /// A message; its bytes are there during the call.
+  virtual void received(std::span<const std::byte> message) = 0;
+  /// A transfer is over; an error names what went wrong.
+  virtual void finished(Operation& operation, Err err) = 0;
+  /// A message to `peer` did not arrive: it is dead or cannot be reached.
+  virtual void lost(Peer peer, Err err) = 0;
+
+ protected:
+  ~Listener() = default;
+};
+
+/// What an endpoint is opened on.
+struct Site {
+  const Library& library;
+  fid_fabric& fabric;
+  const fi_info& info;
+  bool registers_own;
+};
+
+class Endpoint {
+ public:
+  static Result<std::unique_ptr<Endpoint>> open(const Site& site, const Rooms& rooms);
+  /// What is on its way may be lost: first make progress until is_idle().
+  ~Endpoint();
+  Endpoint(const Endpoint&) = delete;
+  Endpoint& operator=(const Endpoint&) = delete;
+
+  const Address& address() const { return address_; }
+  /// No word goes out before the first message.
+  Result<Peer> add_peer(const Address& address);
+  void remove_peer(Peer peer);
+
+  /// A room for a message of up to room_bytes(), or null while all are on their way.
+  std::byte* reserve();
+  /// Sends the first `bytes` of it. If false, the room is still the caller's.
+  Result<bool> commit(std::byte* room, std::size_t bytes, Peer to);
+  void discard(std::byte* room);
+  std::size_t room_bytes() const { return room_bytes_; }
+
+  bool reaches_memory() const { return reaches_memory_; }
+  std::size_t longest_transfer_bytes() const { return longest_transfer_bytes_; }
+  /// `memory` stays where it is until the Registration ends, which is before the Endpoint does.
+  Result<Registration> enroll(std::span<std::byte> memory, Use use);
+  /// From there into `memory`, which lies in `own`. Finished: it is here.
+  Result<bool> read(Operation& operation, std::span<std::byte> memory, const Registration& own,
+                    Peer peer, Remote from);
+  /// From `memory`, which lies in `own`, to there. Finished: it is there.
+  Result<bool> write(Operation& operation, std::span<const std::byte> memory,
+                     const Registration& own, Peer peer, Remote to);
+
+  /// Goes on with what was begun, and tells the listener; returns how much has happened. Never
+  /// waits.
+  Result<int> progress(Listener& listener);
+  /// Nothing of one's own is on its way.
+  bool is_idle() const { return on_their_way_ == 0; }
+  /// Readable when progress() has work, provided that may_sleep() was true; -1: the provider has
+  /// none, poll.
+  int wait_fd() const { return wait_fd_; }
+  bool may_sleep();
+
+  /// Messages that came and were longer than a room: whoever sends them is no peer of ours.
+  std::uint64_t dropped() const { return dropped_; }
+
+ private:
+  struct Room;
+  explicit Endpoint(const Site& site) : site_(site) {}
+  Err open_objects();
+  Err open_rooms(const Rooms& rooms);
+  Err check(int rc, const char* what) const;
+  Err lost_peer(const char* what, int code) const;
+  Err post_receives();
+  Result<bool> posted(ssize_t rc, const char* what);
+  void complete(const fi_cq_msg_entry& entry, Listener& listener);
+  Err complete_failed(Listener& listener);
+  std::byte* bytes_of(int room) {
+    return rooms_.get() + static_cast<std::size_t>(room) * room_bytes_;
+  }
+
+  Site site_;
+  fid_domain* domain_ = nullptr;
+  fid_av* peers_ = nullptr;
+  fid_cq* queue_ = nullptr;
+  fid_ep* endpoint_ = nullptr;
+  int wait_fd_ = -1;
+  Address address_;
+  bool reaches_memory_ = false;
+  std::size_t longest_transfer_bytes_ = 0;
+
+  std::size_t room_bytes_ = 0;
+  std::unique_ptr<std::byte[], void (*)(void*)> rooms_{nullptr, nullptr};  // receives, then sends
+  Registration rooms_registered_;
+  std::vector<Operation> operations_;  // of each room
+  std::vector<int> to_post_;           // receives that are not posted
+  std::vector<int> free_;              // rooms for sends
+  int on_their_way_ = 0;
+  std::uint64_t next_key_ = 1;
+  std::uint64_t dropped_ = 0;
+};
+
+}  // namespace weft::net

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The network that was taken, opened: of a process, for all its ranks. It makes endpoints.
+#pragma once
+
+#include <memory>
+
+#include "net/endpoint.h"
+#include "net/survey.h"
+
+namespace weft::net {
+
+class Fabric {
+ public:
+  static Result<std::unique_ptr<Fabric>> open(const Wish& wish);
+  /// All its endpoints are gone by then.
+  ~Fabric();
+  Fabric(const Fabric&) = delete;
+  Fabric& operator=(const Fabric&) = delete;
+
+  /// What was taken.
+  const Offer& offer() const { return survey_->offers()[static_cast<std::size_t>(taken_)]; }
+  /// A new endpoint, with a name that peers can reach at once. Any thread may call it; some 100 us.
+  Result<std::unique_ptr<Endpoint>> endpoint(const Rooms& rooms) const;
+
+ private:
+  Fabric(std::unique_ptr<Survey> survey, int taken) : survey_(std::move(survey)), taken_(taken) {}
+
+  std::unique_ptr<Survey> survey_;
+  int taken_;
+  fid_fabric* fabric_ = nullptr;
+};
+
+}  // namespace weft::net

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What networks this machine offers through libfabric, which one is taken, and why the others are
+// not. An offer is one provider on one interface. FI_PROVIDER is obeyed by libfabric itself: what
+// it bars is not offered.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/params.h"
+#include "net/library.h"
+
+namespace weft::net {
+
+/// What the user asks for; an empty text asks for nothing.
+struct Wish {
+  std::string provider;   // libfabric's name, such as tcp or verbs;ofi_rxm
+  std::string interface;  // of the network (eth0), or the device (mlx5_0)
+  static Wish of(const Params& params);
+};
+
+/// What libfabric says of a provider on an interface.
+struct Offer {
+  std::string provider;
+  std::string device;
+  std::string interface;  // that has the address; the device's name where none has
+  bool is_loopback = false;
+  bool is_ipv6 = false;
+  bool reaches_memory = false;  // remote read and write
+  bool registers_own = false;   // also memory that only this process uses must be registered
+  std::size_t longest_message_bytes = 0;
+  std::string verdict;  // why it is taken or not, for people
+};
+
+/// A list of what libfabric offered; it goes with `library`.
+using Infos = std::unique_ptr<fi_info, void (*)(fi_info*)>;
+
+class Survey {
+ public:
+  /// Asks libfabric, which looks at the machine's devices: some ms. An error where it cannot be
+  /// loaded.
+  static Result<std::unique_ptr<Survey>> make(const Wish& wish);
+
+  const Library& library() const { return library_; }
+  const std::vector<Offer>& offers() const { return offers_; }
+  /// Number of the offer that is taken. Where none is, the error says what was asked and what there
+  /// is.
+  Result<int> taken() const;
+  /// What an endpoint of that offer is opened with.
+  const fi_info& info(int offer) const { return *infos_[static_cast<std::size_t>(offer)]; }
+
+ private:
+  Survey(const Library& library, Wish wish) : library_(library), wish_(std::move(wish)) {}
+  void ask(std::uint64_t capabilities);
+  void choose();
+
+  Library library_;
+  Wish wish_;
+  std::vector<Infos> lists_;
+  std::vector<const fi_info*> infos_;  // of the offer with that number
+  std::vector<Offer> offers_;
+  int taken_ = -1;
+};
+
+}  // namespace weft::net
