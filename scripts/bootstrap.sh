@@ -19,6 +19,7 @@ wanted=(
   "python3-venv     python3 -c 'import venv, ensurepip'"
   "libfabric-dev    header rdma/fabric.h"
   "libhwloc-dev     pkg-config --exists hwloc"
+  "libpmix-dev      pkg-config --exists pmix"
   "libcli11-dev     header CLI/CLI.hpp"
   "nlohmann-json3-dev header nlohmann/json.hpp"
   "libgtest-dev     header gtest/gtest.h"

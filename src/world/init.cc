@@ -18,7 +18,6 @@
 #include "parallel/openmp/call.h"
 #include "pt2pt/completion.h"
 #include "world/comms.h"
-#include "world/pmi1.h"
 #include "world/rank.h"
 #include "world/stats.h"
 #include "world/unreceived.h"
@@ -185,7 +184,7 @@ Err finalize(Rank& rank) {
   }
   write_trace(rank);
   free_predefined_comms(rank);
-  WEFT_TRY(pmi_finalize());
+  if (rank.process->manager != nullptr) WEFT_TRY(rank.process->manager->finalize());
   rank.entry().state.store(memory::RankState::finalized, std::memory_order_release);
   rank.phase.store(Rank::Phase::finalized, std::memory_order_release);
   return ok;

@@ -16,7 +16,7 @@ struct Manager {
 };
 constexpr Manager managers[] = {
     {"srun", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS",
-     "try srun --mpi=pmi2, or weft's mpiexec inside the allocation"},
+     "try srun --mpi=pmix or --mpi=pmi2, or weft's mpiexec inside the allocation"},
     {"Flux", "FLUX_TASK_RANK", "FLUX_JOB_SIZE", "start them with weft's mpiexec"},
     {"PALS", "PALS_RANKID", "PALS_SIZE", "start them with weft's mpiexec"},
     {"a launcher with PMIx", "PMIX_RANK", "OMPI_COMM_WORLD_SIZE", "start them with weft's mpiexec"},

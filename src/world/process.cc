@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How a process finds its place in the job: WEFT_JOB (weft's launcher), PMI-1 (another process
-// manager), or nothing, which is a job of one rank. And the seam to the rank host, which attaches
-// threads to ranks.
+// How a process finds its place in the job: WEFT_JOB (weft's launcher), PMI or PMIx (another
+// process manager), or nothing, which is a job of one rank. And the seam to the rank host, which
+// attaches threads to ranks.
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -20,8 +20,8 @@
 #pragma GCC visibility push(default)
 #include "weft/host.h"
 #pragma GCC visibility pop
+#include "world/join.h"
 #include "world/manager.h"
-#include "world/pmi1.h"
 #include "world/rank.h"
 
 #pragma weak weft_host_flush
@@ -75,7 +75,7 @@ int allowed_cpus() {
   return sched_getaffinity(0, sizeof set, &set) == 0 ? std::max(1, CPU_COUNT(&set)) : 1;
 }
 
-Placement place(const Params& params) {
+Placement place(const Params& params, std::unique_ptr<wireup::Manager>* manager) {
   if (const char* text = std::getenv("WEFT_JOB")) {
     int fd = -1, first = 0, count = 0;
     if (std::sscanf(text, "%d,%d,%d", &fd, &first, &count) != 3 || count < 1)
@@ -86,8 +86,11 @@ Placement place(const Params& params) {
     unsetenv("WEFT_JOB");  // a program that this rank starts is no rank of the job
     return {job.value, first, count};
   }
-  if (has_pmi()) {
-    const Result<Placement> placement = from_pmi(params);
+  Result<std::unique_ptr<wireup::Manager>> joined = wireup::join_manager();
+  if (joined.err) give_up(last_error_text(joined.err.cls));
+  if (joined.value != nullptr) {
+    *manager = std::move(joined.value);
+    const Result<Placement> placement = join_job(**manager, params);
     if (placement.err) give_up(last_error_text(placement.err.cls));
     return placement.value;
   }
@@ -107,7 +110,7 @@ Process* make_process() {
       job_text == nullptr || (std::sscanf(job_text, "%d,%d", &fd, &first) == 2 && first == 0);
   p->params = Params::from_env(speaks);
   p->under_mpiexec = job_text != nullptr;
-  const Placement at = place(p->params);
+  const Placement at = place(p->params, &p->manager);
   p->job = at.job;
   p->first = at.first;
   p->threads = at.count > 1;
@@ -161,7 +164,8 @@ void abort_job(Rank* rank, int code, const char* message) {
   // Nobody else would show it.
   if (rank == nullptr || !rank->process->under_mpiexec) std::fprintf(stderr, "%s\n", message);
   const int status = (code & 0xff) != 0 ? code & 0xff : 1;
-  if (rank != nullptr) pmi_abort(status);
+  if (rank != nullptr && rank->process->manager != nullptr)
+    rank->process->manager->abort(status, message);
   syscall(SYS_exit_group, status);
   std::abort();
 }

@@ -20,6 +20,7 @@
 #include "object/store.h"
 #include "progress/background.h"
 #include "pt2pt/engine.h"
+#include "wireup/manager.h"
 
 namespace weft {
 
@@ -64,12 +65,13 @@ struct Process {
   int first = 0;         // world rank of ranks[0]
   int cpus = 1;          // that the process may use
   bool threads = false;  // ranks as threads: a thread belongs to a rank only if it was attached
-  bool under_mpiexec = false;  // weft's: it tells the user why a rank aborted
+  bool under_mpiexec = false;                // weft's: it tells the user why a rank aborted
+  std::unique_ptr<wireup::Manager> manager;  // another launcher's, if one of them started us
   channel::CourierSets couriers;
   std::vector<std::unique_ptr<Rank>> ranks;
 };
 
-/// The Process; made at the first call, from WEFT_JOB, PMI, or as a job of one rank.
+/// The Process; made at the first call, from WEFT_JOB, PMI, PMIx, or as a job of one rank.
 Process& process();
 
 /// The calling thread's rank. nullptr on a thread that belongs to none, which happens only with

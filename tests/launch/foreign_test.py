@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Programs and launchers that are not ours: plain gcc with -lmpi_abi, a program built by the mpich wheel's mpicc_abi
-and never relinked, MPICH's Hydra (PMI-1) as launcher.
+and never relinked, MPICH's Hydra (PMI-1) and PRRTE (PMIx) as launchers.
 
 The mpich wheel comes from PyPI into a virtual environment of the build directory (or from TEST_MPICH, a prefix that
 holds bin/mpicc_abi); without it those tests are skipped with a message."""
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -86,6 +87,19 @@ class Foreign(harness.Case):
         self.assertEqual(sorted(result.out.splitlines()), [f"hello {r} of 4, sum 6" for r in range(4)])
         result = self.run_command([hydra, "-n", 3, program("act"), 1, "abort", 9])
         self.assertEqual(result.code, 9, result.err)
+
+    def test_under_prterun(self):
+        """PRRTE comes with Open MPI: on the PATH, or where `make peers` has it."""
+        prterun = shutil.which("prterun", path=f"{os.environ['PATH']}:{BUILD.parent / 'peers' / 'openmpi' / 'bin'}")
+        if prterun is None:
+            self.skipTest("there is no prterun; `make peers` brings one")
+        env = {"PRTE_ALLOW_RUN_AS_ROOT": "1", "PRTE_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+        run = lambda n, *words: self.run_command([prterun, "-n", n, "--map-by", ":OVERSUBSCRIBE", *words], env=env)
+        for n in (1, 3):
+            self.assertEqual(self.ok(run(n, program("traffic"))).out, f"traffic ok {n}\n")
+        result = self.ok(run(4, program("hello")))
+        self.assertEqual(sorted(result.out.splitlines()), [f"hello {r} of 4, sum 6" for r in range(4)])
+        self.assertEqual(run(3, program("act"), 1, "abort", 9).code, 9)
 
     def tasks(self, n, **variables):
         """What n tasks say that another launcher starts, each with its number in the variable `rank`."""

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How ranks that another process manager started (wireup) come together: those of a node share one
+// job segment, which rank 0 makes and publishes and the others open through /proc.
+#pragma once
+
+#include "base/err.h"
+#include "base/params.h"
+#include "memory/job.h"
+#include "wireup/manager.h"
+
+namespace weft::world {
+
+/// The world ranks first .. first+count-1 of `job` live in this process.
+struct Placement {
+  memory::Job* job = nullptr;
+  int first = 0;
+  int count = 0;
+};
+
+/// Find or make the job segment through `manager`, for one node.
+Result<Placement> join_job(wireup::Manager& manager, const Params& params);
+
+}  // namespace weft::world
