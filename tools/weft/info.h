@@ -19,6 +19,10 @@ std::string json_text(const nlohmann::ordered_json& json);
 /// For people: sections with aligned columns; values that the environment changed are marked.
 std::string info_as_text(const nlohmann::ordered_json& info);
 
+/// What networks there are, which one a job of several nodes would take, and why not the others.
+nlohmann::ordered_json collect_networks();
+std::string networks_as_text(const nlohmann::ordered_json& networks);
+
 /// docs/params.md: the parameters and their defaults, nothing that depends on the machine.
 std::string params_as_markdown(const nlohmann::ordered_json& info);
 

@@ -28,6 +28,8 @@ constexpr const char* examples =
     "Examples:\n"
     "  weft info                            this build, this machine, all parameters\n"
     "  WEFT_SYNC_SPIN_US=0 weft info        what a variable changes\n"
+    "  weft info --net                      its networks, and the one that several nodes would "
+    "take\n"
     "  weft docs hangs                      what to do when nobody moves\n"
     "  weft tune                            measure this machine once, for the cost model\n"
     "  weft explain allreduce --bytes 16k   ways it could go, their costs, and the one taken\n"
@@ -51,6 +53,14 @@ int show_info(const std::string& form) {
   else
     std::cout << weft::tool::info_as_text(collected);
   return 0;
+}
+
+/// 1 where there is none to take.
+int show_networks(bool json) {
+  const auto networks = weft::tool::collect_networks();
+  std::cout << (json ? weft::tool::json_text(networks) + "\n"
+                     : weft::tool::networks_as_text(networks));
+  return networks.contains("error") || networks["taken"].contains("error") ? 1 : 0;
 }
 
 enum class Tune { measure, show, reset };
@@ -124,7 +134,7 @@ int run_bench(const std::vector<std::string>& words) {
 struct Commands {
   CLI::App app{"weft: an MPI library for many-core nodes", "weft"};
   CLI::App *info, *docs, *tune, *explain, *bench;
-  bool json = false, markdown = false, show = false, reset = false;
+  bool json = false, markdown = false, net = false, show = false, reset = false;
   std::string page;
   weft::tool::Question question;
 
@@ -142,6 +152,7 @@ Commands::Commands() {
   info = app.add_subcommand("info", "show this build, this machine, what works, all parameters");
   info->add_flag("--json", json, "everything, as JSON");
   info->add_flag("--markdown", markdown, "the parameters, as a page");
+  info->add_flag("--net", net, "the networks of this machine, and which one is taken");
   docs = app.add_subcommand("docs", "show a page of the documentation, or list all");
   docs->add_option("page", page, "such as launching, hangs, coverage")->option_text(" ");
   tune = app.add_subcommand(
@@ -180,6 +191,7 @@ void Commands::add_explain() {
 
 void Commands::check() const {
   if (json && markdown) throw CLI::ValidationError("--json and --markdown exclude each other");
+  if (net && markdown) throw CLI::ValidationError("--net and --markdown exclude each other");
   if (show && reset) throw CLI::ValidationError("--show and --reset exclude each other");
   for (const char* name : {"--bytes", "--topology", "--plot", "collective"})
     if (const CLI::Option* option = explain->get_option(name);
@@ -189,6 +201,7 @@ void Commands::check() const {
 }
 
 int Commands::run() {
+  if (*info && net) return show_networks(json);
   if (*info) return show_info(json ? "json" : markdown ? "markdown" : "text");
   if (*docs) return weft::tool::show_docs(prefix(), page);
   if (*tune) return run_tune(show ? Tune::show : reset ? Tune::reset : Tune::measure);

@@ -52,6 +52,18 @@ class Weft(unittest.TestCase):
         self.assertEqual(info["machine"]["cpus"], len(os.sched_getaffinity(0)))
         self.assertFalse(info["machine"]["declared"])
 
+    def test_info_names_networks(self):
+        text = weft("info", "--net", WEFT_NET_PROVIDER="tcp;ofi_rxm", WEFT_NET_INTERFACE="lo")
+        self.assertEqual(text.returncode, 0, text.stdout)
+        self.assertIn("taken: tcp;ofi_rxm on lo", text.stdout)
+        networks = json.loads(weft("info", "--net", "--json", WEFT_NET_INTERFACE="lo").stdout)
+        verdicts = [offer["verdict"] for offer in networks["offers"]]
+        self.assertEqual(verdicts.count("taken"), 1, verdicts)
+        self.assertEqual(networks["taken"]["interface"], "lo")
+        none = weft("info", "--net", WEFT_NET_PROVIDER="pigeon")
+        self.assertEqual(none.returncode, 1)
+        self.assertIn("asked for WEFT_NET_PROVIDER=pigeon", none.stdout)
+
     def test_info_of_a_declared_machine(self):
         machine = "pack:2 [numa] l3:2 core:4 pu:2"
         info = json.loads(weft("info", "--json", HWLOC_SYNTHETIC=machine).stdout)["machine"]

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// weft info --net: see info.h.
+#include <cstdio>
+#include <cstdlib>
+
+#include "info.h"
+#include "net/fabric.h"
+
+namespace weft::tool {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string words(Err e) {
+  const char* text = last_error_text(e.cls);
+  return text != nullptr ? text : "unknown";
+}
+
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value != nullptr ? value : "";
+}
+
+/// Opens what is taken, as a rank would, so that it is known to work.
+Json try_it(const net::Wish& wish) {
+  const Result<std::unique_ptr<net::Fabric>> fabric = net::Fabric::open(wish);
+  if (!fabric) return {{"error", words(fabric.err)}};
+  const Result<std::unique_ptr<net::Endpoint>> endpoint = fabric.value->endpoint({});
+  if (!endpoint) return {{"error", words(endpoint.err)}};
+  const net::Offer& offer = fabric.value->offer();
+  return {{"provider", offer.provider},
+          {"interface", offer.interface},
+          {"device", offer.device},
+          {"address_bytes", endpoint.value->address().size()},
+          {"remote_memory", endpoint.value->reaches_memory()},
+          {"registers_own_memory", offer.registers_own},
+          {"sleeps", endpoint.value->wait_fd() >= 0}};
+}
+
+}  // namespace
+
+Json collect_networks() {
+  const net::Wish wish = net::Wish::of(Params::from_env(/*complain=*/true));
+  Json asked{{"WEFT_NET_PROVIDER", wish.provider},
+             {"WEFT_NET_INTERFACE", wish.interface},
+             {"FI_PROVIDER", variable("FI_PROVIDER")}};
+  const Result<std::unique_ptr<net::Survey>> survey = net::Survey::make(wish);
+  if (!survey) return {{"asked", asked}, {"error", words(survey.err)}};
+  const std::uint32_t version = survey.value->library().version();
+  Json offers = Json::array();
+  for (const net::Offer& offer : survey.value->offers())
+    offers.push_back({{"provider", offer.provider},
+                      {"interface", offer.interface},
+                      {"device", offer.device},
+                      {"ipv6", offer.is_ipv6},
+                      {"remote_memory", offer.reaches_memory},
+                      {"verdict", offer.verdict}});
+  return {{"libfabric", std::to_string(version >> 16) + "." + std::to_string(version & 0xffff)},
+          {"asked", asked},
+          {"offers", offers},
+          {"taken", try_it(wish)}};
+}
+
+std::string networks_as_text(const Json& networks) {
+  std::string out = "network of a job of several nodes (weft docs network)\n";
+  for (const auto& [name, value] : networks["asked"].items())
+    if (value != "") out += "  " + name + "=" + value.get<std::string>() + "\n";
+  if (networks.contains("error")) return out + "  " + networks["error"].get<std::string>() + "\n";
+  const Json& taken = networks["taken"];
+  out += "  libfabric " + networks["libfabric"].get<std::string>() + "\n";
+  if (taken.contains("error"))
+    out += "  " + taken["error"].get<std::string>() + "\n";
+  else
+    out += "  taken: " + taken["provider"].get<std::string>() + " on " +
+           taken["interface"].get<std::string>() + "; " +
+           (taken["remote_memory"] == true ? "reads and writes a peer's memory"
+                                           : "sends messages only") +
+           (taken["sleeps"] == true ? "" : "; a thread that waits must poll") + "\n";
+  out += "\noffered\n";
+  for (const Json& offer : networks["offers"]) {
+    const std::string interface =
+        offer["interface"].get<std::string>() + (offer["ipv6"] == true ? " (IPv6)" : "");
+    char line[400];
+    std::snprintf(line, sizeof line, "%s %-14s %-14s %s\n", offer["verdict"] == "taken" ? "*" : " ",
+                  offer["provider"].get<std::string>().c_str(), interface.c_str(),
+                  offer["verdict"].get<std::string>().c_str());
+    out += line;
+  }
+  return out;
+}
+
+}  // namespace weft::tool
