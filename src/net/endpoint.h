@@ -88,7 +88,7 @@ class Endpoint {
 
   /// A room for a message of up to room_bytes(), or null while all are on their way.
   std::byte* reserve();
-  /// Sends the first `bytes` of it. If false, the room is still the caller's.
+  /// Sends the first `bytes` of it. If false, or on error, the room is still the caller's.
   Result<bool> commit(std::byte* room, std::size_t bytes, Peer to);
   void discard(std::byte* room);
   std::size_t room_bytes() const { return room_bytes_; }
@@ -118,7 +118,6 @@ class Endpoint {
   std::uint64_t dropped() const { return dropped_; }
 
  private:
-  struct Room;
   explicit Endpoint(const Site& site) : site_(site) {}
   Err open_objects();
   Err open_rooms(const Rooms& rooms);

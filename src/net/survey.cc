@@ -63,7 +63,6 @@ Offer offer_of(const fi_info& info) {
   offer.device = offer.interface = info.domain_attr->name;
   offer.reaches_memory = (info.caps & FI_RMA) != 0;
   offer.registers_own = (info.domain_attr->mr_mode & FI_MR_LOCAL) != 0;
-  offer.longest_message_bytes = info.ep_attr->max_msg_size;
   look_up_interface(info, &offer);
   return offer;
 }

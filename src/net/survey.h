@@ -5,7 +5,6 @@
 // it bars is not offered.
 #pragma once
 
-#include <cstddef>
 #include <memory>
 #include <string>
 #include <vector>
@@ -31,8 +30,7 @@ struct Offer {
   bool is_ipv6 = false;
   bool reaches_memory = false;  // remote read and write
   bool registers_own = false;   // also memory that only this process uses must be registered
-  std::size_t longest_message_bytes = 0;
-  std::string verdict;  // why it is taken or not, for people
+  std::string verdict;          // why it is taken or not, for people
 };
 
 /// A list of what libfabric offered; it goes with `library`.

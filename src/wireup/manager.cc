@@ -57,12 +57,14 @@ Result<std::unique_ptr<Manager>> join_manager() {
   if (!fd.empty() && !variable("PMI_RANK").empty()) {
     const int number = std::atoi(fd.c_str());
     fcntl(number, F_SETFD, FD_CLOEXEC);  // our children are no ranks
+    unsetenv("PMI_FD");
     return join_pmi(number, {std::atoi(variable("PMI_RANK").c_str()),
                              std::atoi(variable("PMI_SIZE").c_str()), variable("PMI_JOBID")});
   }
   if (!port.empty() && !variable("PMI_ID").empty()) {
     const Result<int> socket = connect_to(port);
     if (!socket) return socket.err;
+    unsetenv("PMI_PORT");
     Result<Identity> who = identify(socket.value, std::atoi(variable("PMI_ID").c_str()));
     if (!who) return who.err;
     return join_pmi(socket.value, who.value);

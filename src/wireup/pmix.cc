@@ -143,6 +143,7 @@ Result<std::unique_ptr<Manager>> join_pmix() {
   if (!library) return library.err;
   auto client = std::make_unique<Pmix>(library.value);
   WEFT_TRY(client->introduce());
+  unsetenv("PMIX_RANK");  // our children are no ranks
   return std::unique_ptr<Manager>(std::move(client));
 }
 

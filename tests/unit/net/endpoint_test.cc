@@ -150,6 +150,17 @@ TEST_P(Providers, RoomsAreFewAndComeBack) {
   EXPECT_NE(a.endpoint->reserve(), nullptr);
 }
 
+TEST_P(Providers, WhatFitsNoRoomIsDroppedAndCounted) {
+  a.open(*fabric, {.receives = 4, .sends = 4, .room_bytes = 4096});
+  b.open(*fabric, {.receives = 4, .sends = 4, .room_bytes = 256});
+  a.meet(b.endpoint->address());
+  for (int i = 0; i < 10; ++i) send(a, {&a, &b}, std::string(1000, 'x'));
+  send(a, {&a, &b}, "short");
+  ASSERT_TRUE(until({&a, &b}, [&] { return !b.heard.messages.empty(); }));
+  EXPECT_EQ(b.heard.messages[0], "short");
+  EXPECT_EQ(b.endpoint->dropped(), 10u);
+}
+
 TEST_P(Providers, ReadsAndWritesPeersMemory) {
   open();
   if (!a.endpoint->reaches_memory()) GTEST_SKIP() << "no remote memory";
