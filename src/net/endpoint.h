@@ -114,7 +114,8 @@ class Endpoint {
   int wait_fd() const { return wait_fd_; }
   bool may_sleep();
 
-  /// Messages that came and were longer than a room: whoever sends them is no peer of ours.
+  /// Messages that came and were longer than a room: whoever sends them is no peer of ours. Its
+  /// connection may be closed; others go on.
   std::uint64_t dropped() const { return dropped_; }
 
  private:

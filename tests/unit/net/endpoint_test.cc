@@ -154,11 +154,15 @@ TEST_P(Providers, WhatFitsNoRoomIsDroppedAndCounted) {
   a.open(*fabric, {.receives = 4, .sends = 4, .room_bytes = 4096});
   b.open(*fabric, {.receives = 4, .sends = 4, .room_bytes = 256});
   a.meet(b.endpoint->address());
-  for (int i = 0; i < 10; ++i) send(a, {&a, &b}, std::string(1000, 'x'));
-  send(a, {&a, &b}, "short");
-  ASSERT_TRUE(until({&a, &b}, [&] { return !b.heard.messages.empty(); }));
-  EXPECT_EQ(b.heard.messages[0], "short");
-  EXPECT_EQ(b.endpoint->dropped(), 10u);
+  // Some providers take the connection away from who sends it; that is nobody else's.
+  send(a, {&a, &b}, std::string(1000, 'x'));
+  ASSERT_TRUE(until({&a, &b}, [&] { return b.endpoint->dropped() == 1; }));
+  EXPECT_TRUE(b.heard.messages.empty());
+  Side other;
+  other.open(*fabric);
+  other.meet(b.endpoint->address());
+  for (int i = 0; i < 10; ++i) send(other, {&a, &b, &other}, "short");
+  ASSERT_TRUE(until({&a, &b, &other}, [&] { return b.heard.messages.size() == 10; }));
 }
 
 TEST_P(Providers, ReadsAndWritesPeersMemory) {
