@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 
@@ -36,6 +37,16 @@ Err deserted(const Comm& comm, int rank) {
               "rank %d of %s receives no more from this channel: it has freed its end, or called "
               "MPI_Finalize. A receiver must stay until the channel's end",
               rank, comm.name.c_str());
+}
+
+/// Have the row's pages mapped now: else the first message in each buffer takes the time of the
+/// page faults of both ends. Measured, 4 KiB, 2-core EPYC (virtual machine), 2026-11-23: 8 us
+/// instead of 0.25. Nothing is lost where the kernel does not know how (before Linux 5.14).
+void map_pages(std::byte* row, std::int64_t bytes) {
+  constexpr int populate_write = 23;  // MADV_POPULATE_WRITE, which older headers do not have
+  const auto first = reinterpret_cast<std::uintptr_t>(row) / memory::page * memory::page;
+  const auto end = reinterpret_cast<std::uintptr_t>(row) + static_cast<std::uintptr_t>(bytes);
+  madvise(reinterpret_cast<void*>(first), end - first, populate_write);
 }
 
 }  // namespace
@@ -69,6 +80,7 @@ Channel::Channel(Comm& comm, const Options& options, std::uint64_t block, Courie
   to_.reserve(options.receivers.size());
   for (const int sender : options.senders)
     for (const int receiver : options.receivers) {
+      if (sender == comm.rank || receiver == comm.rank) map_pages(row, shape.row_bytes());
       if (sender == comm.rank) to_.emplace_back(*this, row, shape, receiver);
       if (receiver == comm.rank) {
         const std::int32_t world = comm.group->members[static_cast<std::size_t>(sender)];
