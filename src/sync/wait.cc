@@ -36,8 +36,13 @@ Policy Policy::choose(const Params& params, int local_ranks, int cpus) {
 bool Waiter::is_spinning_on(Spinning spinning) {
   if (spinning == Spinning::not_at_all || policy_.spin_ns == 0) return false;
   if (spinning == Spinning::briefly) return pause(), ++looks_ < brief_looks;
-  backoff_.step();
-  if (++looks_ % (policy_.kind ? rests_per_clock : looks_per_clock) != 0) return true;
+  if (policy_.kind) [[unlikely]] {
+    backoff_.step();
+    if (++looks_ % rests_per_clock != 0) return true;
+  } else {
+    pause();
+    if (++looks_ % looks_per_clock != 0) return true;
+  }
   const std::int64_t now = now_ns();
   if (started_ns_ == 0) started_ns_ = now;
   return now - started_ns_ < policy_.spin_ns;
