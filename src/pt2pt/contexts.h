@@ -66,9 +66,10 @@ struct Contexts {
   // Some communicator is not in the first context; stays so. relaxed: whoever has a request of
   // another context got it after that was set.
   std::atomic<bool> spread{false};
-  sync::SoleLock sole;                // in place of the locks of all contexts
-  sync::RankLock* objects = nullptr;  // the rank's object lock (object/store.h); guards:
-  std::vector<object::Comm*> comms;   // in order of their construction
+  sync::SoleLock sole;                    // in place of the locks of all contexts
+  sync::RankLock* objects = nullptr;      // the rank's object lock (object/store.h); guards:
+  std::vector<object::Comm*> comms;       // in order of their construction
+  std::atomic<std::uint64_t> numbers{0};  // of communicators, that this rank has given
   Buffers buffers;
 
   // A thread of weft's own that goes on with what has begun (progress/background.h), and whether
@@ -93,9 +94,12 @@ struct Contexts {
 inline void leave_context(Engine& e);
 /// The same of all contexts, by the sole thread, or at its end.
 void leave_contexts(Contexts& all);
-/// Look after other contexts than `e` that need it; the caller holds no context's lock. `all`: wait
-/// for their locks. True if one of them has to be looked after again, which nobody tells.
-bool look_after_others(Engine& e, bool all);
+/// Look after other contexts than `e` that need it; the caller holds no context's lock. Before and
+/// after it sleeps it waits for their locks, and looks whether they have news from other nodes,
+/// which do not say that they wait. True if one of them has to be looked after again, which nobody
+/// tells.
+enum class Others { now_and_then, before_sleep, after_sleep };
+bool look_after_others(Engine& e, Others when);
 /// Steps 1 and 2 above, and their opposite. By a server of `e`. True if nobody was named in its own
 /// context's word.
 bool begin_sleep(Engine& e);

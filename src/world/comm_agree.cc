@@ -132,6 +132,7 @@ bool all_have_contexts(pt2pt::Engine& engine, const Members& members, bool now) 
     const memory::RankEntry& entry = engine.job->entry(member);
     // acquire: with the state comes how many contexts it has opened
     while (entry.state.load(std::memory_order_acquire) == memory::RankState::started) {
+      if (engine.network != nullptr) engine.network->meet(member);
       if (now) return false;
       pt2pt::progress(engine);
       const sync::Away away(engine.lock);
@@ -147,9 +148,9 @@ bool all_have_contexts(pt2pt::Engine& engine, const Members& members, bool now) 
 std::uint64_t take_contexts(pt2pt::Engine& engine, std::uint32_t n, const Members& members,
                             bool now) {
   // relaxed: the number itself is all that is shared
-  const std::uint64_t taken =
-      engine.job->header().next_context.fetch_add(n, std::memory_order_relaxed);
-  const std::uint64_t context = first_context + taken * contexts_per_comm;
+  const std::uint64_t taken = engine.contexts->numbers.fetch_add(n, std::memory_order_relaxed);
+  const std::uint64_t number = static_cast<std::uint64_t>(engine.world_rank) << number_bits | taken;
+  const std::uint64_t context = first_context + number * contexts_per_comm;
   return all_have_contexts(engine, members, now) ? context | in_contexts : context;
 }
 

@@ -65,6 +65,9 @@ int construction_tag(Comm& comm);
 /// In the number of a communicator beside what makes it unique: its members all have several
 /// communication contexts (MPI_THREAD_MULTIPLE), and its messages may go to these by tag.
 inline constexpr std::uint64_t in_contexts = std::uint64_t{1} << 63, by_tag = in_contexts >> 1;
+/// Numbers that each rank gives to communicators; above them is its rank in the world, so that
+/// ranks need not ask each other.
+inline constexpr int number_bits = 36;
 /// `n` fresh contexts in a row for communicators of `members` (or of some of them). Waits until
 /// these have all come to MPI_Init, as they have to; or else, if `now`, takes the first
 /// communication context for them. No number is given twice.
