@@ -98,6 +98,12 @@ Err create(Channels& channels, Comm& comm, const Err& wrong, const Options& opti
            Channel** out) {
   const std::uint64_t number = comm.constructions++;
   WEFT_TRY(agree(comm, wrong, options));
+  if (!comm.engine->reaches(comm.group->members))
+    return fail(
+        MPI_ERR_COMM,
+        "the ranks of %s are on several nodes, and a channel is on one: take a communicator "
+        "made by MPI_Comm_split_type with MPI_COMM_TYPE_SHARED",
+        comm.name.c_str());
   std::int64_t bytes = 0;
   if (!rows_bytes(options, &bytes)) return no_memory(options);
   const std::uint64_t block = comm.engine->job->shared_block(

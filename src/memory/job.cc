@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -77,7 +78,8 @@ JobLayout job_layout(const JobHeader& h) {
   JobLayout at{};
   at.entries = round_up(sizeof(JobHeader));
   at.hierarchy = at.entries + h.nranks * sizeof(RankEntry);
-  at.waits = round_up(at.hierarchy + topo::HierarchyTable::bytes(h.nranks));
+  at.nodes = at.hierarchy + topo::HierarchyTable::bytes(h.nranks);
+  at.waits = round_up(at.nodes + h.nranks * sizeof(std::int32_t));
   at.areas = at.waits + h.nranks * rank_waits_bytes;
   at.heap = round_up(at.areas + std::size_t{h.nranks} * h.contexts * h.area_bytes);
   at.total = at.heap + h.heap_bytes;
@@ -102,11 +104,19 @@ bool Job::size_file(int fd, std::size_t layout_bytes) {
   return resize(fd, layout_bytes + extent_start(extent_count)) || resize(fd, layout_bytes);
 }
 
-Result<Job*> Job::create(int nranks, int cpus, const Params& params) {
+Result<Job*> Job::create(int nranks, int cpus, const Params& params,
+                         const std::vector<std::int32_t>& node_of) {
   JobHeader h{};
   h.magic = JobHeader::magic_value;
   h.nranks = static_cast<std::uint32_t>(nranks);
   h.cpus = static_cast<std::uint32_t>(cpus);
+  h.nodes = 1;
+  if (getrandom(&h.secret, sizeof h.secret, 0) != sizeof h.secret)
+    return fail(MPI_ERR_INTERN, "the system gives no random bits: %s", std::strerror(errno));
+  h.secret &= (std::uint64_t{1} << secret_bits) - 1;
+  if (!node_of.empty())
+    h.nodes = static_cast<std::uint32_t>(*std::max_element(node_of.begin(), node_of.end()) + 1);
+  h.sharing = h.nranks;
   h.ring_cells = static_cast<std::uint32_t>(
       std::bit_ceil(static_cast<std::uint64_t>(params.integer(P::shm_ring_cells))));
   h.ring_bytes = static_cast<std::uint32_t>(
@@ -132,7 +142,11 @@ Result<Job*> Job::create(int nranks, int cpus, const Params& params) {
     close(fd);
     return e;
   }
-  return open(fd);
+  const Result<Job*> made = open(fd);
+  if (made && !node_of.empty())
+    std::memcpy(made.value->at(job_layout(h).nodes), node_of.data(),
+                node_of.size() * sizeof node_of[0]);
+  return made;
 }
 
 Result<Job*> Job::open(int fd) {
@@ -207,6 +221,17 @@ std::uint64_t Job::extend(std::size_t bytes, std::size_t align) {
 
 RankEntry& Job::entry(int world_rank) {
   return reinterpret_cast<RankEntry*>(at(job_layout(header()).entries))[world_rank];
+}
+
+int Job::node_of(int world_rank) {
+  return reinterpret_cast<const std::int32_t*>(at(job_layout(header()).nodes))[world_rank];
+}
+
+bool Job::are_together(int here, const std::vector<std::int32_t>& world_ranks) {
+  if (nodes() == 1) return true;
+  const int node = node_of(here);
+  return std::all_of(world_ranks.begin(), world_ranks.end(),
+                     [&](std::int32_t rank) { return node_of(rank) == node; });
 }
 
 topo::HierarchyTable& Job::hierarchy_table() {

@@ -2,12 +2,16 @@
 //
 // The job on one node: an anonymous memory file (memfd) that the launcher makes and every process
 // of the job inherits. It starts with a JobHeader, one RankEntry per rank and the table of the
-// node's hierarchy; what waiting threads note (hang/record.h), the areas of each rank's
-// communication contexts (mailbox, rings) and a common heap follow. All of that is mapped at the
-// start. Behind it are extents, each twice as long as the one before, for what has no bound but
-// memory; a process maps one when it first needs it. Zero bytes are the valid initial state of
-// everything behind the entries, so the launcher only sizes the file. No name, no socket, nothing
-// to clean up.
+// node's hierarchy; which node each rank is on, what waiting threads note (hang/record.h), the
+// areas of each rank's communication contexts (mailbox, rings) and a common heap follow. All of
+// that is mapped at the start. Behind it are extents, each twice as long as the one before, for
+// what has no bound but memory; a process maps one when it first needs it. Zero bytes are the valid
+// initial state of everything behind the entries, so the launcher only sizes the file. No name, no
+// socket, nothing to clean up.
+//
+// A job on several nodes has such a file on each. All of them have room for every rank of the job,
+// under its number in the world. Of a rank on another node there is its entry; the rest is never
+// touched, and so takes no memory. Nodes that are only pretended share one file.
 //
 // A process learns its place from WEFT_JOB=<fd>,<first rank>,<count>: it hosts the world ranks
 // first .. first+count-1 (count > 1: ranks as threads).
@@ -16,6 +20,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "base/err.h"
 #include "base/params.h"
@@ -43,6 +48,8 @@ struct alignas(64) RankEntry {
   std::atomic<std::int32_t> pid;  // process that hosts the rank; 0 before it attached
   std::atomic<RankState> state;
   std::atomic<std::int32_t> contexts;  // communication contexts that the rank has opened
+  // Where in the job's memory a text has their addresses in a network; 0: they have none yet.
+  std::atomic<std::uint64_t> addresses;
   std::atomic<Hosting> hosting;
   std::atomic<std::uint32_t>
       aborted;  // 1 after MPI_Abort or a fatal error (release; text is valid)
@@ -56,13 +63,15 @@ struct JobHeader {
   std::uint64_t magic;
   std::uint32_t nranks;
   std::uint32_t cpus;        // CPUs that the job may use (for the waiting policy)
+  std::uint32_t nodes;       // that the job runs on
+  std::uint32_t sharing;     // ranks of the job that share these CPUs
+  std::uint64_t secret;      // that packets between nodes prove
   std::uint64_t area_bytes;  // size of the area of a rank's context
   std::uint64_t heap_bytes;
   std::uint32_t ring_cells;
   std::uint32_t ring_bytes;
   std::uint32_t contexts;                   // communication contexts of each rank; a power of two
   std::atomic<std::uint32_t> heap_lock;     // 0 free, 1 held
-  std::atomic<std::uint64_t> next_context;  // communicators' numbers handed out so far
   std::atomic<std::uint64_t> extended;      // bytes of the extents that are in use
   std::uint32_t watched;                    // launcher: it looks for hangs, ranks need not
   std::atomic<std::uint32_t> hang_reports;  // by ranks, where nobody else looks
@@ -80,7 +89,7 @@ struct BlockName {
 
 /// Byte offsets in the segment, from the header's numbers alone.
 struct JobLayout {
-  std::size_t entries, hierarchy, waits, areas, heap, total;
+  std::size_t entries, hierarchy, nodes, waits, areas, heap, total;
 };
 JobLayout job_layout(const JobHeader& header);
 
@@ -88,13 +97,21 @@ JobLayout job_layout(const JobHeader& header);
 class Job {
  public:
   /// Launcher (or a program started alone): make the memory file for `nranks` ranks and map it.
-  static Result<Job*> create(int nranks, int cpus, const Params& params);
+  /// `node_of`: each rank's node; empty: all are on one.
+  static Result<Job*> create(int nranks, int cpus, const Params& params,
+                             const std::vector<std::int32_t>& node_of = {});
   /// Rank: map an inherited or opened memory file and check that it is a weft job.
   static Result<Job*> open(int fd);
   ~Job();
 
   JobHeader& header() { return *static_cast<JobHeader*>(base_); }
   int size() const { return static_cast<int>(static_cast<const JobHeader*>(base_)->nranks); }
+  /// Ranks of the job that share this node's CPUs and caches.
+  int sharing() const { return static_cast<int>(static_cast<const JobHeader*>(base_)->sharing); }
+  int nodes() const { return static_cast<int>(static_cast<const JobHeader*>(base_)->nodes); }
+  int node_of(int world_rank);
+  /// Are all of them on the node of rank `here`?
+  bool are_together(int here, const std::vector<std::int32_t>& world_ranks);
   RankEntry& entry(int world_rank);
   /// Where the ranks are on the node. Written by weft's launcher before they start, then constant.
   topo::HierarchyTable& hierarchy_table();

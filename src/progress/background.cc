@@ -21,7 +21,7 @@ Err Background::start(std::span<const int> cpus) {
   pause_ns_ = first_pause_ns;
   all_.background = &thread_;
   const memory::JobHeader& job = all_.engines[0]->job->header();
-  helps_ = job.cpus > job.nranks;  // else it would take a computing rank's
+  helps_ = job.cpus > job.sharing;  // else it would take a computing rank's
   const Err error = thread_.start(
       {name, cpus, [](sync::Thread&, void* me) { static_cast<Background*>(me)->run(); }, this});
   if (error) all_.background = nullptr;
@@ -155,13 +155,17 @@ void Background::rest_at_mailbox() {
   waiter.barrier();
   const bool found = look();
   bool must_look = false;
-  for (const Engine* each : all_.engines) must_look |= pt2pt::must_look(*each);
-  if (found || thread_.is_to_end()) {
+  bool news = false;
+  for (Engine* each : all_.engines) {
+    must_look |= pt2pt::must_look(*each);
+    news |= !pt2pt::arm(*each);
+  }
+  if (found || news || thread_.is_to_end()) {
     all_.sole.leave_visit();
   } else {
     all_.background_rests.store(Rests::until_news, std::memory_order_seq_cst);
     all_.sole.leave_visit();
-    waiter.sleep(e.inbox.parked(), must_look ? pause_ns_ : 0, 1);
+    waiter.sleep(e.inbox.parked(), pt2pt::nap_ns(e, must_look ? pause_ns_ : 0), 1);
     while (helps_ && waiter.help()) {
     }
     all_.background_rests.store(Rests::no, std::memory_order_seq_cst);

@@ -136,7 +136,7 @@ Err start_buffered(Engine& e, P2p& send) {
   WEFT_TRY(find_pool(e, send, bytes, &pool));
   Peer& peer = e.peer(send.peer);
   const bool pushed = peer.queue.empty() && bytes <= std::min(peer.eager_max, e.piece_max) &&
-                      !peer.outbox.asks_first() &&
+                      !peer.lane.asks_first() &&
                       push_eager(e, peer, send.envelope, send.buffer, bytes);
   if (!pushed) {
     std::byte* piece = room_in(e, *pool, bytes);

@@ -6,8 +6,10 @@
 // and frees the job by `done`, later. A message in pieces is the receiver's as soon as it is
 // pushed: the cancel is a question (`recall`), sent after the last piece, and the answer
 // (`recalled`) completes the request, which was complete already. So that wait lasts until the
-// receiver looks into its mailbox, though the standard has it return whatever other processes do. A
-// message of one piece is not cancelled: nothing names it (Engine::sent).
+// receiver looks into its mailbox, though the standard has it return whatever other processes do.
+// An offer to another node, where no word is shared, is asked for in the same way, at once: if the
+// answer is no, the receiver has matched it, and said so before. A message of one piece is not
+// cancelled: nothing names it (Engine::sent).
 #include <algorithm>
 
 #include "base/clock.h"
@@ -27,7 +29,8 @@ bool claim(shm::CopyJob& job, Claim who) {
 /// By the receiver. What it waits for is the job's line, which the sender has written: the time
 /// tells how far away the sender is.
 bool claim_line(Engine& e, Peer& peer, std::uint32_t index, std::int64_t bytes) {
-  shm::CopyJob& job = peer.outbox.job(index);
+  if (peer.lane.is_away()) return true;
+  shm::CopyJob& job = peer.lane.job(index);
   if (bytes < e.cooperate_min) return claim(job, receiver);
   const std::int64_t start = now_ns();
   const bool claimed = claim(job, receiver);
@@ -65,7 +68,7 @@ Arrived* find_message(Engine& e, const wire::Envelope& wanted) {
   for (;;) {
     Arrived* m = e.matcher.find_arrived(wanted);
     if (m == nullptr || !m->offer) return m;
-    const shm::CopyJob& job = e.peer(m->sender).outbox.job(m->job);
+    const shm::CopyJob& job = e.peer(m->sender).lane.job(m->job);
     if (job.claim.load(std::memory_order_relaxed) != canceller) return m;
     drop(e, *m);
   }
@@ -104,6 +107,11 @@ void on_recall(Engine& e, const wire::Cell& cell) {
 void on_recalled(const wire::Cell& cell) {
   auto& send = *reinterpret_cast<P2p*>(cell.cookie);
   send.cancelled = cell.bytes != 0;
+  if (send.offered && !send.cancelled) {  // it is matched, and goes on
+    send.recalled = false;
+    return;
+  }
+  if (send.offered) send.engine->free_jobs.push_back(send.job);
   complete(send, MPI_SUCCESS);
 }
 
@@ -117,13 +125,14 @@ void cancel_send(P2p& send) {
     const bool is_pushed = out.done;
     out.recalled = send.recalled = true;
     send.done = false;
-    if (is_pushed) recall(e, peer, send);
+    if (is_pushed) send.offered = false;
+    if (is_pushed || out.offered) recall(e, peer, is_pushed ? send : out);
     return;
   }
   if (out.done) return;
   if (!out.offered) {
     peer.queue.remove(&out);  // it has found no room so far, or nobody has tried
-    if (peer.queue.empty() && peer.urgent.empty()) e.busy.remove(&peer);
+    leave_queues(e, peer);
   } else {
     shm::CopyJob& job = e.inbox.job(out.job);
     if (!claim(job, canceller)) return;

@@ -81,10 +81,11 @@ void leave_contexts(Contexts& all) {
   for (Engine* e : all.engines) leave_context(*e);
 }
 
-bool look_after_others(Engine& e, bool all) {
+bool look_after_others(Engine& e, Others when) {
   bool goes_on = false;
+  const bool all = when != Others::now_and_then;
   for (Engine* other : e.contexts->engines) {
-    if (other == &e || !wants_progress(*other)) continue;
+    if (other == &e || !(wants_progress(*other) || (all && other->network != nullptr))) continue;
     if (all) {
       other->lock.hold_low();
     } else if (!other->lock.try_hold()) {
@@ -93,6 +94,7 @@ bool look_after_others(Engine& e, bool all) {
     other->inbox.hear_knock();
     progress(*other);
     goes_on |= must_look(*other) || other->inbox.poll() != nullptr;
+    if (when == Others::before_sleep) goes_on |= !arm(*other);
     leave_context(*other);
     other->lock.release();
   }
@@ -105,7 +107,7 @@ bool begin_sleep(Engine& e) {
   if (!all.several()) return before == 0;
   all.asleep.fetch_add(1, std::memory_order_seq_cst);
   for (Engine* other : all.engines) {
-    if (other == &e || !wants_progress(*other)) continue;
+    if (other == &e || !(wants_progress(*other) || other->network != nullptr)) continue;
     std::uint32_t nobody = 0;
     other->inbox.parked().compare_exchange_strong(nobody, name_of(e), std::memory_order_seq_cst);
   }

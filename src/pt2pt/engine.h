@@ -21,6 +21,7 @@
 #include "hang/watch.h"
 #include "memory/peer.h"
 #include "pt2pt/contexts.h"
+#include "pt2pt/lane.h"
 #include "pt2pt/limits.h"
 #include "pt2pt/match.h"
 #include "pt2pt/pt2pt.h"
@@ -104,7 +105,7 @@ struct Borrowed : Outgoing {
 };
 
 struct Peer {
-  shm::Outbox outbox;
+  Lane lane;
   std::int32_t world_rank = -1;
   memory::Reach reach = memory::Reach::unknown;
   // The message that the peer is pushing in pieces: its receive, or (nullptr) where it is kept.
@@ -113,6 +114,7 @@ struct Peer {
   OutgoingQueue queue;   // messages, in order
   OutgoingQueue urgent;  // notices and staged pieces, of messages that are matched; goes first
   Link<Peer> busy_link;
+  bool is_busy = false;        // in Engine::busy
   bool leaves = false;         // to this rank what it sends, as far as one knows
   float line_ns = 0;           // that a line which the peer has written takes to come, about
   std::uint64_t received = 0;  // messages that this rank had received when it last sent to the peer
@@ -133,6 +135,10 @@ struct Engine {
   std::int32_t first_here = 0, ranks_here = 0;  // the ranks of this process (world/process.cc)
   bool hosts(std::int32_t rank) const {
     return rank >= first_here && rank - first_here < ranks_here;
+  }
+  /// Is all their memory for messages here?
+  bool reaches(const std::vector<std::int32_t>& ranks) const {
+    return job->are_together(world_rank, ranks);
   }
   bool hosts_all(const std::vector<std::int32_t>& ranks) const {
     return std::all_of(ranks.begin(), ranks.end(),
@@ -179,9 +185,11 @@ struct Engine {
   /// Messages that this rank offered and that are not over.
   std::size_t offers() const { return jobs - free_jobs.size(); }
   P2p* sent = nullptr;  // the one completed request that all eager nonblocking sends share
-  List<Peer, &Peer::busy_link> busy;  // peers with a queue
-  List<P2p, &P2p::copy_link> shown;   // sends whose receives show their buffers
-  List<P2p, &P2p::copy_link> left;    // receives that are left to their senders, for a while
+  List<Peer, &Peer::busy_link> busy;       // peers with a queue
+  List<P2p, &P2p::copy_link> shown;        // sends whose receives show their buffers
+  List<P2p, &P2p::copy_link> left;         // receives that are left to their senders, for a while
+  std::unique_ptr<wire::Network> network;  // null: no rank on another node is reached
+  std::unique_ptr<Away> away;              // likewise
   std::vector<Poller> pollers;
   std::int64_t unexpected_bytes = 0;
   std::uint64_t pushed = 0;  // messages in pieces
@@ -196,13 +204,15 @@ struct Engine {
   /// Join the job. Sends to ranks that have not joined yet are fine: their mailbox is there.
   void open(memory::Job& job, int world_rank, const Params& params, Counters& counters,
             Contexts& contexts);
+  /// Reach ranks on other nodes.
+  void open(std::unique_ptr<wire::Network> network);
   /// More copy jobs, when all are in use. False: there is no memory, errno says why.
   [[gnu::cold]] bool add_job_block();
   /// The rank's threads may call MPI at once from now on.
   void share();
   Peer& peer(std::int32_t world_rank_of_peer) {
     Peer& p = peers[static_cast<std::size_t>(world_rank_of_peer)];
-    if (!p.outbox.is_open()) [[unlikely]]
+    if (!p.lane.is_open()) [[unlikely]]
       open_peer(p, world_rank_of_peer);
     return p;
   }
@@ -235,7 +245,7 @@ void start_send(Engine& e, P2p& send);
 /// Room for a piece: in a fragment, or in the peer's ring. False: there is none now.
 bool claim_long_piece(Engine& e, Peer& peer, std::uint32_t bytes, shm::Claim* out);
 inline bool claim_piece(Engine& e, Peer& peer, std::uint32_t bytes, shm::Claim* out) {
-  return bytes < e.fragment_min ? peer.outbox.claim(bytes, out)
+  return bytes < e.fragment_min ? peer.lane.claim(bytes, out)
                                 : claim_long_piece(e, peer, bytes, out);
 }
 /// Write bytes [at, at + n) of the packed form of `from` to where a piece has room.
@@ -324,6 +334,8 @@ void on_recalled(const wire::Cell& cell);
 
 // --- queues (progress.cc) -----------------------------------------------------------------------
 void enqueue(Engine& e, Peer& peer, OutgoingQueue& queue, Outgoing& item);
+/// The peer is busy no longer, if nothing is queued for it.
+void leave_queues(Engine& e, Peer& peer);
 /// The same of what nobody has tried to push.
 void add_outgoing(Engine& e, Peer& peer, OutgoingQueue& queue, Outgoing& item);
 void tell(Engine& e, Peer& peer, const Notice& notice);
@@ -335,7 +347,7 @@ void set_needs_progress(Engine& e, bool needs);
 inline bool has_begun(const Engine& e) {
   constexpr std::size_t shared_one = 1;  // Engine::sent
   return e.ending || e.requests.live() > shared_one || !e.busy.empty() || !e.pollers.empty() ||
-         e.offers() > 0;
+         e.offers() > 0 || (e.network != nullptr && !e.network->is_idle());
 }
 inline void leave_context(Engine& e) {
   const bool needs = e.waiters.waiting == 0 && has_begun(e);
@@ -351,7 +363,7 @@ inline void say_what_others_need(Engine& e) {
 
 /// Wake rank `world_rank` if it sleeps, after publishing news outside its mailbox (shared flags).
 inline void wake_rank(Engine& e, std::int32_t world_rank) {
-  if (e.peer(world_rank).outbox.ring()) ++e.counters->wakes;
+  if (e.peer(world_rank).lane.ring()) ++e.counters->wakes;
 }
 
 /// Is there something that nobody tells when it is time to do it?
@@ -364,6 +376,16 @@ inline bool is_about_to_sleep(Engine& e) {
   return e.inbox.parked().load(std::memory_order_relaxed) != 0;
 }
 
+/// How long to sleep at most, if news from other nodes wake nobody.
+inline std::int64_t nap_ns(const Engine& e, std::int64_t limit_ns) {
+  const std::int64_t nap = e.network == nullptr ? 0 : e.network->nap_ns();
+  return nap == 0 || limit_ns == 0 ? std::max(nap, limit_ns) : std::min(nap, limit_ns);
+}
+/// Be woken for what comes from other nodes. False: there may be news already.
+inline bool arm(Engine& e) {
+  return e.network == nullptr || e.network->arm();
+}
+
 /// Sleep until news, if `done()` is still false after announcing.
 template <class Done>
 void park(Engine& e, sync::Waiter& waiter, Done&& done, const Awaited& awaited, WaitNote& note) {
@@ -372,9 +394,9 @@ void park(Engine& e, sync::Waiter& waiter, Done&& done, const Awaited& awaited, 
   progress(e);
   if (done() || e.inbox.poll() != nullptr) return waiter.retract(word);
   const std::int64_t limit_ns = note.before_sleep(e, awaited);
-  if (must_look(e)) return waiter.retract(word);
+  if (must_look(e) || !arm(e)) return waiter.retract(word);
   const TraceSpan span(e.trace.get(), "sleep");
-  waiter.sleep(word, limit_ns);
+  waiter.sleep(word, nap_ns(e, limit_ns));
   e.lock.spent(&Counters::sync_ns);
 }
 

@@ -36,12 +36,12 @@ bool give_back(Engine& e, Peer& peer, bool all) {
   std::size_t given = 0;
   while (back.size() - given >= least) {
     shm::Claim claim;
-    if (!peer.outbox.claim(0, &claim)) break;
+    if (!peer.lane.claim(0, &claim)) break;
     wire::Cell& cell = *claim.cell;
     cell.what = wire::What::back;
     cell.sender = static_cast<std::uint32_t>(e.world_rank);
     for (std::uint32_t& name : cell.fragments) name = given < back.size() ? back[given++] : 0;
-    peer.outbox.publish(claim);
+    peer.lane.publish(claim);
   }
   back.erase(back.begin(), back.begin() + static_cast<std::ptrdiff_t>(given));
   return back.size() < least;
@@ -74,19 +74,20 @@ void keep(Engine& e, Peer& peer, std::uint32_t name) {
 }  // namespace
 
 bool claim_long_piece(Engine& e, Peer& peer, std::uint32_t bytes, shm::Claim* out) {
+  if (peer.lane.is_away()) return peer.lane.claim(bytes, out);
   const bool is_long = bytes >= long_piece;
   const bool answers = peer.borrowed != nullptr && peer.borrowed->fragments.has_one();
   const bool lends = (is_long || peer.lent < unanswered) && e.fragments.has_one();
   if (bytes > shm::Fragments::bytes || !(answers || lends)) {
     const bool waits = is_long && peer.lent > kept_of(e, 1) + shm::Borrowed::in_a_notice;
-    return !waits && peer.outbox.claim(bytes, out);
+    return !waits && peer.lane.claim(bytes, out);
   }
   const bool cold = !answers && !e.fragments.is_warm() && !e.fragments.is_new();
   if (cold && is_long && peer.row.place() == RowTrial::ring) {
-    if (!peer.outbox.claim(bytes, out)) return false;
+    if (!peer.lane.claim(bytes, out)) return false;
     return out->cold = true;
   }
-  if (!peer.outbox.claim(0, out)) return false;
+  if (!peer.lane.claim(0, out)) return false;
   out->cold = cold;
   const std::uint32_t name = answers ? peer.borrowed->fragments.take() : e.fragments.take();
   if (!answers) ++peer.lent;
@@ -140,7 +141,9 @@ void write_piece(Engine& e, Peer& peer, const ConstBuffer& from, std::int64_t at
 }
 
 const std::byte* piece_at(const Engine& e, const wire::Cell& cell) {
-  return cell.units != 0 ? e.inbox.payload(cell) : e.fragments.at(cell.unit);
+  if (cell.units != 0) return e.inbox.payload(cell);
+  if (cell.unit == wire::behind) return reinterpret_cast<const std::byte*>(&cell + 1);
+  return e.fragments.at(cell.unit);
 }
 
 void piece_is_read(Engine& e, const wire::Cell& cell) {
@@ -150,6 +153,8 @@ void piece_is_read(Engine& e, const wire::Cell& cell) {
     if (!is_short_of_fragments) return;
     peer.borrowed->fragments.drop_all();
     give_back_or_queue(e, peer, true);
+  } else if (cell.unit == wire::behind) {
+    return;  // it goes with its packet
   } else if (e.fragments.is_own(cell.unit)) {
     --peer.lent;
     e.fragments.give_warm(cell.unit);

@@ -27,6 +27,8 @@ inline constexpr std::int64_t eager_in_process = 32 << 10;
 /// cores, 2026-11-22, asking and not: 64 KiB there and back 1.78 and 1.60 us, a window of 16
 /// messages of 256 KiB 8.0 and 6.1 us each.
 inline constexpr std::int64_t eager_between_processes = 256 << 10;
+/// To other nodes: to ask first costs a way there and back; to be measured.
+inline constexpr std::int64_t eager_to_other_nodes = 64 << 10;
 /// One of so many pieces tells what a line of a cold fragment costs, of a reader near and far; the
 /// newest counts half. A reader is far if a line costs so much more than one from memory
 /// (write_piece has the figures).

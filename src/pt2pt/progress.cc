@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include "model/machine.h"
 #include "parallel/jobs.h"
@@ -52,6 +53,7 @@ void keep_unexpected(Engine& e, const wire::Cell& cell) {
     m->offer = true;
     m->bytes = static_cast<std::int64_t>(cell.bytes);
     m->job = cell.job;
+    m->order = cell.cookie;
   } else {
     m->bytes = static_cast<std::int64_t>(cell.bytes);
     m->heap = e.payloads.take(cell.bytes);
@@ -134,14 +136,14 @@ bool drain(Engine& e, Peer& peer, OutgoingQueue& queue) {
 void flush(Engine& e) {
   for (Peer* peer = e.busy.front(); peer != nullptr;) {
     Peer* next = e.busy.next(peer);
-    if (drain(e, *peer, peer->urgent) && drain(e, *peer, peer->queue)) e.busy.remove(peer);
+    if (drain(e, *peer, peer->urgent) && drain(e, *peer, peer->queue)) leave_queues(e, *peer);
     peer = next;
   }
 }
 
 bool put_control(Engine& e, Peer& peer, const Notice& notice) {
   shm::Claim claim;
-  if (!peer.outbox.claim(0, &claim)) return false;
+  if (!peer.lane.claim(0, &claim)) return false;
   wire::Cell& cell = *claim.cell;
   cell.what = notice.what;
   cell.envelope = notice.envelope;
@@ -149,8 +151,8 @@ bool put_control(Engine& e, Peer& peer, const Notice& notice) {
   cell.job = notice.job;
   cell.cookie = notice.cookie;
   cell.bytes = notice.bytes;
-  if (peer.outbox.commit(claim)) ++e.counters->wakes;
-  if (notice.what == wire::What::recall) peer.outbox.knock();  // no receive may ever look there
+  if (peer.lane.commit(claim)) ++e.counters->wakes;
+  if (notice.what == wire::What::recall) peer.lane.knock();  // no receive may ever look there
   return true;
 }
 
@@ -163,7 +165,7 @@ bool push_control(Engine& e, Peer& peer, Outgoing& item) {
 
 /// A rank's share of the largest cache, if the launcher has told.
 std::int64_t cached_max_of(const Engine& e, const model::Parameters& prices) {
-  const double lines = model::cache_share(prices, e.job->size());
+  const double lines = model::cache_share(prices, e.job->sharing());
   return lines > 0 ? static_cast<std::int64_t>(lines * model::line_bytes) : INT64_MAX;
 }
 
@@ -192,8 +194,15 @@ std::int64_t fragment_room(const Engine& e) {
   return e.policy.crowded ? 0 : e.bulk_bytes;
 }
 
-/// True if there was anything to do.
-bool look(Engine& e) {
+[[gnu::cold, gnu::noinline]] bool look_at_network(Engine& e) {
+  return e.network->look(
+      [](void* engine, const wire::Cell& cell) { dispatch(*static_cast<Engine*>(engine), cell); },
+      &e);
+}
+
+/// True if there was anything to do. Flat: what takes a cell is also called for packets, and the
+/// compiler would call it here, too, which makes a short message 12 of 90 ns slower.
+[[gnu::flatten]] bool look(Engine& e) {
   ++e.counters->polls;
   bool found = !e.busy.empty() || !e.left.empty();
   do {
@@ -205,6 +214,8 @@ bool look(Engine& e) {
       found = true;
     }
   } while (copy_shown(e));  // whose offer comes meanwhile need not wait for the last chunk
+  if (e.network != nullptr) [[unlikely]]
+    found |= look_at_network(e);
   if (!e.busy.empty()) [[unlikely]]
     flush(e);
   if (!e.left.empty()) [[unlikely]]
@@ -259,7 +270,7 @@ void looked_in_vain(Engine& e) {
   if (++e.vain_looks % looks_per_yield != 0) return;
   say_what_others_need(e);
   const auto left = e.lock.let_go();
-  if (e.contexts->several()) look_after_others(e, false);
+  if (e.contexts->several()) look_after_others(e, Others::now_and_then);
   if (wanted) sync::yield();
   e.lock.take_back(left);
   if (wanted) ++e.counters->yields;
@@ -269,14 +280,21 @@ void add_poller(Engine& e, Poller poller) {
   e.pollers.push_back(poller);
 }
 
+void leave_queues(Engine& e, Peer& peer) {
+  if (!peer.queue.empty() || !peer.urgent.empty()) return;
+  peer.is_busy = false;
+  e.busy.remove(&peer);
+}
+
 void enqueue(Engine& e, Peer& peer, OutgoingQueue& queue, Outgoing& item) {
   ++e.counters->ring_full;
   add_outgoing(e, peer, queue, item);
-  if (e.contexts->several()) peer.outbox.knock();
+  if (e.contexts->several()) peer.lane.knock();
 }
 
 void add_outgoing(Engine& e, Peer& peer, OutgoingQueue& queue, Outgoing& item) {
-  if (peer.queue.empty() && peer.urgent.empty()) e.busy.push_back(&peer);
+  // Not by its queues: drain() may have taken the last one out, whose push adds another.
+  if (!std::exchange(peer.is_busy, true)) e.busy.push_back(&peer);
   queue.push_back(&item);
   // Nobody tells when there is room again, so whoever looks after messages must not sleep.
   e.inbox.wake();
@@ -311,7 +329,7 @@ void Engine::open(memory::Job& the_job, int rank, const Params& the_params, Coun
   if (context > 0) {
     policy = contexts->engines[0]->policy;
   } else {
-    policy = sync::Policy::choose(*params, static_cast<int>(h.nranks), static_cast<int>(h.cpus));
+    policy = sync::Policy::choose(*params, the_job.sharing(), static_cast<int>(h.cpus));
     policy.spare = &parallel::jobs();
     policy.kind = policy.siblings && shares_core(*job, rank);
   }
@@ -319,7 +337,7 @@ void Engine::open(memory::Job& the_job, int rank, const Params& the_params, Coun
   delegate_min = delegate_min_of(*params);
   delegates_always = params->integer(P::pt2pt_delegate_min) >= 0;
   const model::Parameters known = prices();
-  bulk_bytes = model::bulk_bytes(known, the_job.size());
+  bulk_bytes = model::bulk_bytes(known, the_job.sharing());
   fragments.open(the_job, fragment_room(*this));
   memory_line_ns = known.memory.b * 1e9;
   eager_max = params->integer(P::pt2pt_eager_max);
@@ -331,13 +349,20 @@ void Engine::open(memory::Job& the_job, int rank, const Params& the_params, Coun
   cooperate_min = policy.crowded ? INT64_MAX : params->integer(P::pt2pt_cooperate_min);
   cached_max = policy.crowded ? INT64_MAX : cached_max_of(*this, known);
   use_kernel_copy = params->boolean(P::memory_cma);
-  if (h.watched == 0 && hang::limit_ns(*params) > 0)
+  // What ranks on other nodes wait for is not seen.
+  if (h.watched == 0 && h.nodes == 1 && hang::limit_ns(*params) > 0)
     watch = std::make_unique<hang::Watch>(the_job, hang::limit_ns(*params));
   peers = std::vector<Peer>(h.nranks);
   add_jobs(shm::Mailbox::jobs);
   make_shared_request(*this);
   memory::permit_peers();
   if (params->boolean(P::stats)) lock.measure(the_counters);
+}
+
+void Engine::open(std::unique_ptr<wire::Network> the_network) {
+  network = std::move(the_network);
+  away.reset(new Away{*network});
+  piece_max = std::min<std::int64_t>(piece_max, network->payload_max());
 }
 
 void Engine::add_jobs(std::uint32_t count) {
@@ -356,7 +381,7 @@ void Engine::share() {
   const memory::JobHeader& h = job->header();
   sync::RankLock::Choice choice;
   choice.kind = static_cast<sync::LockKind>(params->integer(P::sync_lock));
-  choice.cpus = static_cast<int>(h.cpus / h.nranks);
+  choice.cpus = static_cast<int>(h.cpus) / job->sharing();
   choice.sole = &contexts->sole;
   if (choice.cpus < 2) choice.settings.patience = 0;
   choice.settings.bias = bias = static_cast<std::uint32_t>(params->integer(P::sync_bias));
@@ -372,8 +397,14 @@ void Engine::share() {
 
 void Engine::open_peer(Peer& p, std::int32_t rank) {
   p.world_rank = rank;
-  p.outbox.open(*job, rank, context);
   const bool chosen = params->integer(P::pt2pt_eager_max) >= 0;
+  if (job->nodes() > 1 && job->node_of(rank) != job->node_of(world_rank)) [[unlikely]] {
+    p.lane.open(*away, rank);
+    p.reach = memory::Reach::none;
+    p.eager_max = chosen ? eager_max : eager_to_other_nodes;
+    return;
+  }
+  p.lane.open(*job, rank, context);
   p.eager_max = chosen || policy.crowded || hosts(rank) ? eager_max : eager_between_processes;
 }
 

@@ -16,7 +16,7 @@ namespace {
 
 bool may_push(const Engine& e, const Peer& peer, Mode mode, std::int64_t bytes) {
   if ((bytes > e.eager_max && bytes > peer.eager_max) || mode == Mode::synchronous) return false;
-  return bytes <= wire::inline_max || !peer.outbox.asks_first();
+  return bytes <= wire::inline_max || !peer.lane.asks_first();
 }
 
 /// Push (more of it) or offer; false if there is no room now.
@@ -64,7 +64,7 @@ bool push_queued(Engine& e, Peer& peer, Outgoing& item) {
   auto& send = static_cast<P2p&>(item);
   const bool first = std::exchange(send.delegated, false);
   if (try_send(e, peer, send)) return true;
-  if (first && e.contexts->several()) peer.outbox.knock();  // as enqueue()
+  if (first && e.contexts->several()) peer.lane.knock();  // as enqueue()
   return false;
 }
 
@@ -102,10 +102,10 @@ bool push_eager(Engine& e, Peer& peer, const wire::Envelope& envelope, const Con
   ++e.counters->messages_sent;
   ++e.counters->copies;
   e.counters->bytes_copied += static_cast<std::uint64_t>(bytes);
-  if (peer.outbox.commit(claim)) [[unlikely]]
+  if (peer.lane.commit(claim)) [[unlikely]]
     ++e.counters->wakes;
   // Who answers messages does not send in a row: it would only take lines that nobody needs soon.
-  if (peer.received == e.counters->messages_received) peer.outbox.fetch_ahead(claim);
+  if (peer.received == e.counters->messages_received) peer.lane.fetch_ahead(claim);
   peer.received = e.counters->messages_received;
   return true;
 }
@@ -139,24 +139,24 @@ bool push_pieces(Engine& e, Peer& peer, P2p& send) {
     const std::int64_t n = std::min(piece, left);
     shm::Claim claim;
     if (!claim_piece(e, peer, static_cast<std::uint32_t>(n), &claim)) {
-      if (send.recalled) peer.outbox.knock();  // a wait for the receiver, wherever it waits
+      if (send.recalled) peer.lane.knock();  // a wait for the receiver, wherever it waits
       return false;
     }
     write_piece(e, peer, send.buffer, send.moved, n, claim);
     begin_piece(e, send, claim, n);
     ++e.counters->copies;
     e.counters->bytes_copied += static_cast<std::uint64_t>(n);
-    if (peer.outbox.commit(claim)) ++e.counters->wakes;
+    if (peer.lane.commit(claim)) ++e.counters->wakes;
   }
   if (send.cookie != 0) {
     e.free_jobs.push_back(send.job);
   } else {
     ++e.counters->messages_sent;
   }
-  if (send.recalled) [[unlikely]]
-    recall(e, peer, send);
-  else
+  if (!send.recalled) [[likely]]
     complete(send, MPI_SUCCESS);
+  else if (!std::exchange(send.offered, false))  // else the answer is on its way
+    recall(e, peer, send);
   return true;
 }
 

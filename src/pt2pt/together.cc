@@ -42,7 +42,7 @@ void count(Engine& e, int pieces, std::uint32_t given, std::int64_t bytes) {
 
 struct Filling {
   const ConstBuffer from;
-  shm::Outbox& outbox;
+  Lane& lane;
   const bool far;
   struct Piece {
     shm::Claim claim;
@@ -54,7 +54,7 @@ struct Filling {
     auto& f = *static_cast<Filling*>(context);
     const Piece& p = f.piece[i];
     fill_piece(f.from, p.at, p.bytes, p.claim, f.far);
-    if (f.outbox.commit(p.claim)) f.wakes.fetch_add(1, std::memory_order_relaxed);
+    if (f.lane.commit(p.claim)) f.wakes.fetch_add(1, std::memory_order_relaxed);
   }
 };
 
@@ -97,7 +97,7 @@ int count_ready(const Engine& e, const wire::Cell& first, std::int64_t* bytes) {
 }
 
 [[gnu::cold]] bool fill(Engine& e, Peer& peer, P2p& send, std::int64_t piece, std::int64_t bytes) {
-  Filling f{send.buffer, peer.outbox, is_far(e, peer), {}};
+  Filling f{send.buffer, peer.lane, is_far(e, peer), {}};
   const std::int64_t begin = send.moved;
   int n = 0;
   for (; n < most_pieces && send.moved - begin < bytes; ++n) {
@@ -143,12 +143,14 @@ int count_ready(const Engine& e, const wire::Cell& first, std::int64_t* bytes) {
 }  // namespace
 
 bool fill_together(Engine& e, Peer& peer, P2p& send, std::int64_t piece) {
+  if (peer.lane.is_away()) return false;
   const std::int64_t left = send.total - send.moved, room = room_of(e, peer);
   const std::int64_t bytes = at_once(e, peer.world_rank, left, room);
   return bytes > piece && fill(e, peer, send, piece, bytes);
 }
 
 bool drain_together(Engine& e, P2p& recv, const wire::Cell& first) {
+  if (first.unit == wire::behind) return false;
   const std::int64_t left = recv.total - recv.moved;
   return at_once(e, first.sender, left, left) > 0 && drain(e, recv, first);
 }

@@ -217,7 +217,7 @@ void finish_copy(Engine& e, P2p& recv, std::uint32_t failed) {
 
 Share share_of(Engine& e, const P2p& recv) {
   const int pid = e.job->entry(recv.peer).pid.load(std::memory_order_relaxed);
-  return {e.peer(recv.peer).outbox.job(recv.job),
+  return {e.peer(recv.peer).lane.job(recv.job),
           recv.offer,
           recv.total,
           recv.chunk,
@@ -327,7 +327,7 @@ bool is_sparse(const Engine& e, const Buffer& into, std::int64_t bytes, const sh
 /// in a window of 16: near 423, 341; far 423, 368; each way at once 783, 790 and 631, 671.
 bool is_for_kernel(const Engine& e, const Peer& peer, const shm::CopyJob& job, std::int64_t bytes) {
   if (job.by_layout || bytes < e.kernel_copy_min) return false;
-  return !job.past_caches || !peer.outbox.is_in_wait() || e.offers() > 0;
+  return !job.past_caches || !peer.lane.is_in_wait() || e.offers() > 0;
 }
 
 Reach reach_of(Engine& e, Peer& peer, const shm::CopyJob& job) {
@@ -375,7 +375,7 @@ bool push_offer(Engine& e, Peer& peer, P2p& send) {
     return true;
   }
   shm::Claim claim;
-  if (!peer.outbox.claim(0, &claim)) return false;
+  if (!peer.lane.claim(0, &claim)) return false;
   send.job = e.free_jobs.back();
   e.free_jobs.pop_back();
   shm::CopyJob& job = e.inbox.job(send.job);
@@ -396,8 +396,9 @@ bool push_offer(Engine& e, Peer& peer, P2p& send) {
   cell.sender = static_cast<std::uint32_t>(e.world_rank);
   cell.bytes = static_cast<std::uint64_t>(send.buffer.bytes());
   cell.job = send.job;
+  cell.cookie = peer.lane.is_away() ? send.order = ++e.pushed : 0;
   ++e.counters->messages_sent;
-  if (peer.outbox.commit(claim)) ++e.counters->wakes;
+  if (peer.lane.commit(claim)) ++e.counters->wakes;
   return true;
 }
 
@@ -412,7 +413,7 @@ void deliver_offer(Engine& e, P2p& recv, const wire::Envelope& from, std::int32_
   if (bytes > room) recv.error = truncated(from, bytes, room).cls;
   ++e.counters->messages_received;
   Peer& peer = e.peer(sender);
-  shm::CopyJob& job = peer.outbox.job(index);
+  shm::CopyJob& job = peer.lane.job(index);
   if (recv.total == 0) return finish_copy(e, recv, 0);
 
   const Reach reach = reach_of(e, peer, job);
@@ -483,7 +484,10 @@ void on_done(Engine& e, std::uint32_t index) {
   if (send == nullptr) return;  // it was cancelled
   if (send->listed) e.shown.remove(send);
   send->listed = false;
-  complete(*send, MPI_SUCCESS);
+  if (send->recalled)
+    send->offered = false;  // the answer is on its way
+  else
+    complete(*send, MPI_SUCCESS);
 }
 
 void on_stage(Engine& e, const wire::Cell& cell) {

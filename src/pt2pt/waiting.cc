@@ -151,7 +151,7 @@ void sleep_at_mailbox(Engine& e, Waiting& me, sync::Waiter& waiter) {
   look_for(e, me.awaited);
   const bool news = woke_another || me.done() || ask_watchers(e) || e.inbox.poll() != nullptr;
   const std::int64_t limit_ns = news ? 0 : me.note.before_sleep(e, me.awaited);
-  if (news || must_look(e)) {
+  if (news || must_look(e) || !arm(e)) {
     // Without reactivation another thread may still rely on the word.
     if (e.waiters.sleeping == 1) waiter.retract(word);
     end_sleep(e);
@@ -159,13 +159,13 @@ void sleep_at_mailbox(Engine& e, Waiting& me, sync::Waiter& waiter) {
     const TraceSpan span(e.trace.get(), "sleep");
     const auto left = e.lock.let_go();
     const bool several = e.contexts->several();
-    if (several && look_after_others(e, true)) {
+    if (several && look_after_others(e, Others::before_sleep)) {
       sync::yield();
     } else {
-      waiter.sleep(word, limit_ns, static_cast<std::uint32_t>(e.context) + 1);
+      waiter.sleep(word, nap_ns(e, limit_ns), static_cast<std::uint32_t>(e.context) + 1);
     }
     end_sleep(e);
-    if (several) look_after_others(e, true);
+    if (several) look_after_others(e, Others::after_sleep);
     e.lock.take_back_low(left);
   }
   --e.waiters.sleeping;
@@ -222,7 +222,7 @@ sync::Waiter::Next Server::step() {
   looks_ += looks;
   if (e_.contexts->several() && looks_ >= (news ? news_per_context : looks_per_context)) {
     looks_ = 0;
-    look_after_others(e_, false);
+    look_after_others(e_, Others::now_and_then);
   }
   e_.lock.take_back_low(left);
   return next;

@@ -148,6 +148,8 @@ class Outbox {
   void open(memory::Job& job, int world_rank, int context = 0) {
     at_ = View(job, world_rank, context);
   }
+  /// Of a rank whose mailbox is not in this memory: one that has no room, ever.
+  void open_full(Mailbox& full) { at_.box = &full; }
   bool is_open() const { return at_.box != nullptr; }
 
   /// Claim a cell and room for `payload_bytes` in the ring. False if there is no room now.

@@ -36,13 +36,15 @@ struct Envelope {
 };
 
 inline constexpr int inline_max = 32;
+/// In place of a fragment's name: the payload follows the cell, in one packet.
+inline constexpr std::uint32_t behind = UINT32_MAX;
 
 struct alignas(64) Cell {
   std::atomic<std::uint32_t> turn;  // lap of the ring, written last (release); pairs with poll()
   What what;
   std::uint8_t inline_bytes;
   std::uint16_t units;  // 64-byte units of the ring this message took, padding included; 0: its
-                        // payload is in the cell, or in a fragment (shm/fragments.h)
+                        // payload is in the cell, in a fragment (shm/fragments.h), or behind it
   Envelope envelope;
   std::uint32_t sender;  // world rank
   std::uint32_t unit;    // where its payload starts, or the fragment's name

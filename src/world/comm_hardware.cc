@@ -28,10 +28,12 @@ int level_of(const Hierarchy& hierarchy, std::string_view resource) {
   return hierarchy.level_named(resource);
 }
 
-/// A rank that is in no single part of a level is in no communicator.
-int color_of(const Hierarchy& hierarchy, int level, int world_rank) {
-  const int group = level >= 0 ? hierarchy.group_of(level, world_rank) : -1;
-  return group >= 0 ? group : MPI_UNDEFINED;
+/// Parts are counted on each node. A rank that is in no single part of a level is in no
+/// communicator.
+int color_of(memory::Job& job, int level, int world_rank) {
+  constexpr int most_parts = 1 << 14;
+  const int group = level >= 0 ? job.hierarchy().group_of(level, world_rank) : -1;
+  return group >= 0 ? job.node_of(world_rank) * most_parts + group : MPI_UNDEFINED;
 }
 
 /// All ranks see the same answer, so that either all go on or none.
@@ -54,16 +56,16 @@ Err check_types(std::span<const std::int32_t> types) {
   return ok;
 }
 
-int guided_color(const Hierarchy& hierarchy, const Info* info, int world_rank) {
+int guided_color(memory::Job& job, const Info* info, int world_rank) {
   const std::string* resource = object::info_find(info, "mpi_hw_resource_type");
   if (resource == nullptr) return MPI_UNDEFINED;
-  if (*resource == "mpi_shared_memory") return 0;
-  return color_of(hierarchy, level_of(hierarchy, *resource), world_rank);
+  if (*resource == "mpi_shared_memory") return job.node_of(world_rank);
+  return color_of(job, level_of(job.hierarchy(), *resource), world_rank);
 }
 
-int resource_color(const Hierarchy& hierarchy, const Info* info, int world_rank) {
+int resource_color(memory::Job& job, const Info* info, int world_rank) {
   const std::string* set = object::info_find(info, "mpi_pset_name");
-  if (set == nullptr) return guided_color(hierarchy, info, world_rank);
+  if (set == nullptr) return guided_color(job, info, world_rank);
   if (*set == "mpi://WORLD") return 0;
   return *set == "mpi://SELF" ? world_rank : MPI_UNDEFINED;
 }
@@ -88,33 +90,37 @@ Err comm_split_type(Comm& comm, int split_type, int key, Info* info, MPI_Comm* o
   WEFT_TRY(view.gather(&mine, sizeof mine, types.data(), tag));
   WEFT_TRY(view.bcast(types.data(), types.size() * sizeof mine, tag));
   WEFT_TRY(check_types(types));
-  const Hierarchy hierarchy = comm.owner->process->job->hierarchy();
+  memory::Job& job = *comm.owner->process->job;
   const int world_rank = comm.owner->world_rank;
   int color = MPI_UNDEFINED, level = -1;
   switch (split_type) {
     case MPI_COMM_TYPE_SHARED:
-      color = 0;
+      color = job.node_of(world_rank);
       break;
     case MPI_COMM_TYPE_HW_GUIDED:
-      color = guided_color(hierarchy, info, world_rank);
+      color = guided_color(job, info, world_rank);
       break;
     case MPI_COMM_TYPE_RESOURCE_GUIDED:
-      color = resource_color(hierarchy, info, world_rank);
+      color = resource_color(job, info, world_rank);
       break;
     case MPI_COMM_TYPE_HW_UNGUIDED: {
       Members taking_part;
       for (std::size_t i = 0; i < members.size(); ++i)
         if (types[i] != MPI_UNDEFINED) taking_part.push_back(members[i]);
-      level = dividing_level(hierarchy, taking_part);
-      color = color_of(hierarchy, level, world_rank);
+      if (!job.are_together(world_rank, taking_part)) {
+        color = job.node_of(world_rank);
+        break;
+      }
+      level = dividing_level(job.hierarchy(), taking_part);
+      color = color_of(job, level, world_rank);
       break;
     }
   }
   WEFT_TRY(comm_split(comm, color, key, out));
   const sync::Guard guard(comm.store->lock);
   if (level >= 0 && info != nullptr && *out != MPI_COMM_NULL)
-    WEFT_TRY(
-        object::info_set(*info, "mpi_hw_resource_type", resource_name(hierarchy, level).c_str()));
+    WEFT_TRY(object::info_set(*info, "mpi_hw_resource_type",
+                              resource_name(job.hierarchy(), level).c_str()));
   return ok;
 }
 

@@ -30,7 +30,7 @@ bool is_flat(const Comm& comm) {
 
 Cuts cuts_of(const Comm& comm) {
   pt2pt::Engine& e = *comm.engine;
-  return Cuts(e.policy.crowded, is_flat(comm), model::bulk_bytes(e.prices(), e.job->size()));
+  return Cuts(e.policy.crowded, is_flat(comm), model::bulk_bytes(e.prices(), e.job->sharing()));
 }
 
 std::vector<std::int32_t> order_of(const Comm& comm) {
@@ -339,7 +339,7 @@ memory::BlockName Shared::block_name(const Comm& comm) {
 
 Shared* Shared::attach(Comm& comm) {
   const std::int64_t slot_bytes = slot_bytes_for(comm.engine->params->integer(P::coll_shared_max));
-  if (slot_bytes == 0) return nullptr;
+  if (slot_bytes == 0 || !comm.engine->reaches(comm.group->members)) return nullptr;
   const BlockLayout at(comm.size(), comm.engine->policy.crowded, slot_bytes, cuts_of(comm));
   const std::uint64_t offset =
       comm.engine->job->shared_block(block_name(comm), at.total, at.zeroed(), comm.size());

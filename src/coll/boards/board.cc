@@ -7,7 +7,9 @@ namespace weft::coll {
 
 Boards* Boards::attach(Comm& comm, std::uint32_t name) {
   pt2pt::Engine& e = *comm.engine;
-  if (comm.is_inter() || comm.size() < 2 || comm.size() > board_ranks_max) return nullptr;
+  if (comm.is_inter() || comm.size() < 2 || comm.size() > board_ranks_max ||
+      !e.reaches(comm.group->members))
+    return nullptr;
   const bool direct = e.hosts_all(comm.group->members);
   const auto p = static_cast<std::size_t>(comm.size());
   const int boards = name == 0 ? board_count : 1;

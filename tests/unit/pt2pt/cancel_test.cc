@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Cancelling a send whose message is pushed, in whole or in part: two ranks in one thread, each
-// doing one step at a time, so that what the receiver knows is known.
+// Cancelling a send whose message is pushed, in whole or in part, or offered, on one node or two:
+// two ranks in one thread, each doing one step at a time, so that what the receiver knows is known.
 #include <gtest/gtest.h>
 
 #include <vector>
@@ -15,13 +15,13 @@ constexpr std::int64_t pieces = 10000, past_ring = 100000;  // the ring has 32 K
 
 /// Rank 0 sends to rank 1, without asking whatever the size.
 struct Cancel : testing::Test {
-  TestJob job{2, false};
+  TestJob job;
   Engine &from = job.ranks[0]->engine, &to = job.ranks[1]->engine;
   std::vector<std::byte> out = std::vector<std::byte>(past_ring),
                          in = std::vector<std::byte>(past_ring);
   MPI_Request sending = MPI_REQUEST_NULL, receiving = MPI_REQUEST_NULL;
 
-  Cancel() { from.eager_max = past_ring; }
+  explicit Cancel(bool apart = false) : job(2, false, {}, 1, apart) { from.eager_max = past_ring; }
   void send_one(std::int64_t n, int mark, MPI_Request* request) {
     std::fill(out.begin(), out.end(), static_cast<std::byte>(mark));
     ASSERT_FALSE(
@@ -64,7 +64,7 @@ TEST_F(Cancel, takes_back_what_no_receive_has_matched) {
     if (seen) {
       progress(to);
       EXPECT_EQ(to.unexpected_bytes, pieces);
-      EXPECT_TRUE(from.peer(1).outbox.asks_first());
+      EXPECT_TRUE(from.peer(1).lane.asks_first());
     }
     EXPECT_TRUE(request_of(sending)->done);
     ASSERT_FALSE(cancel(&sending));
@@ -72,7 +72,7 @@ TEST_F(Cancel, takes_back_what_no_receive_has_matched) {
     ASSERT_FALSE(cancel(&sending));           // once is enough
     turns();
     EXPECT_EQ(cancelled(&sending), 1);
-    EXPECT_FALSE(from.peer(1).outbox.asks_first());
+    EXPECT_FALSE(from.peer(1).lane.asks_first());
     expect_nothing_kept();
   }
 }
@@ -189,6 +189,23 @@ TEST_F(Cancel, leaves_a_persistent_send_that_starts_again) {
   expect_nothing_kept();
 }
 
+/// The ring's last cell goes to the last piece, so the question itself has to wait for room.
+TEST_F(Cancel, asks_when_there_is_room) {
+  const std::int64_t twice_the_ring = 64 << 10;
+  TestJob small(2, false, {{"WEFT_SHM_RING_CELLS", "8"}, {"WEFT_SHM_FRAGMENT_BYTES", "0"}});
+  Engine &sender = small.ranks[0]->engine, &receiver = small.ranks[1]->engine;
+  sender.eager_max = twice_the_ring;
+  ASSERT_FALSE(isend({out.data(), twice_the_ring, byte_type()}, 1, 1, small.ranks[0]->comm,
+                     Mode::standard, &sending));
+  ASSERT_FALSE(cancel(&sending));
+  for (int i = 0; i < 10; ++i) {
+    progress(receiver);
+    progress(sender);
+  }
+  EXPECT_EQ(cancelled(&sending), 1);
+  EXPECT_TRUE(sender.busy.empty());
+}
+
 TEST_F(Cancel, leaves_a_message_of_one_piece) {
   send_one(100, 8, &sending);
   ASSERT_FALSE(cancel(&sending));
@@ -197,6 +214,64 @@ TEST_F(Cancel, leaves_a_message_of_one_piece) {
   turns();
   EXPECT_EQ(cancelled(&receiving), 0);
   EXPECT_TRUE(is_there(100, 8));
+  expect_nothing_kept();
+}
+
+/// Rank 0 asks first.
+struct CancelOffer : Cancel, testing::WithParamInterface<bool> {
+  CancelOffer() : Cancel(GetParam()) {
+    from.eager_max = 0;
+    from.peer(1).eager_max = 0;
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Nodes, CancelOffer, testing::Bool(), [](const auto& info) {
+  return info.param ? "on_other_nodes" : "on_one_node";
+});
+
+TEST_P(CancelOffer, takes_back_what_no_receive_has_matched) {
+  for (const bool seen : {false, true}) {
+    send_one(past_ring, 1, &sending);
+    if (seen) progress(to);
+    ASSERT_FALSE(cancel(&sending));
+    ASSERT_FALSE(cancel(&sending));
+    turns();
+    EXPECT_EQ(cancelled(&sending), 1);
+    EXPECT_EQ(from.offers(), 0u);
+    expect_nothing_kept();
+  }
+}
+
+TEST_P(CancelOffer, leaves_what_a_receive_has_matched) {
+  for (const std::int64_t n : {std::int64_t{0}, pieces, past_ring})
+    for (const int steps : {0, 1, 2}) {
+      receive_one(n);
+      send_one(n, 2, &sending);
+      progress(to);
+      for (int i = 0; i < steps; ++i) progress(i == 0 ? from : to);
+      ASSERT_FALSE(cancel(&sending));
+      turns();
+      EXPECT_EQ(cancelled(&sending), 0);
+      EXPECT_EQ(cancelled(&receiving), 0);
+      EXPECT_TRUE(is_there(n, 2));
+      EXPECT_EQ(from.offers(), 0u);
+      expect_nothing_kept();
+    }
+}
+
+TEST_P(CancelOffer, leaves_or_takes_back_what_is_matched_meanwhile) {
+  send_one(past_ring, 3, &sending);
+  ASSERT_FALSE(cancel(&sending));
+  receive_one(past_ring);
+  turns();
+  if (cancelled(&sending) == 0) {
+    EXPECT_EQ(cancelled(&receiving), 0);
+    EXPECT_TRUE(is_there(past_ring, 3));
+  } else {
+    EXPECT_EQ(cancelled(&receiving), -1);
+    ASSERT_FALSE(cancel(&receiving));
+    EXPECT_EQ(cancelled(&receiving), 1);
+  }
+  EXPECT_EQ(from.offers(), 0u);
   expect_nothing_kept();
 }
 

@@ -61,8 +61,13 @@ void exchange(TestJob& job, int me, int base_tag, int messages) {
     for (int peer = 0; peer < n; ++peer, ++at) EXPECT_TRUE(is_filled(in[at], peer, base_tag + k));
 }
 
-TEST(Engine, moves_messages_of_all_protocols_among_ranks) {
-  TestJob job(3, false);
+class EngineApart : public testing::TestWithParam<bool> {};
+INSTANTIATE_TEST_SUITE_P(Nodes, EngineApart, testing::Bool(), [](const auto& info) {
+  return info.param ? "on_other_nodes" : "on_one_node";
+});
+
+TEST_P(EngineApart, moves_messages_of_all_protocols_among_ranks) {
+  TestJob job(3, false, {}, 1, GetParam());
   std::vector<std::thread> threads;
   for (int r = 0; r < 3; ++r)
     threads.emplace_back([&job, r] {

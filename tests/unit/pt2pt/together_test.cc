@@ -113,10 +113,10 @@ TEST(Together, APieceIsPublishedByWhoFilledIt) {
   ASSERT_TRUE(claim_piece(pair.from, pair.from.peer(1), long_piece, &claim[0]));
   ASSERT_TRUE(claim_piece(pair.from, pair.from.peer(1), long_piece, &claim[1]));
   EXPECT_EQ(pair.to.inbox.poll(), nullptr);
-  pair.from.peer(1).outbox.commit(claim[1]);
+  pair.from.peer(1).lane.commit(claim[1]);
   EXPECT_EQ(pair.to.inbox.poll(), nullptr) << "in the order of claims";
   EXPECT_NE(pair.to.inbox.ahead(1), nullptr);
-  pair.from.peer(1).outbox.commit(claim[0]);
+  pair.from.peer(1).lane.commit(claim[0]);
   EXPECT_NE(pair.to.inbox.poll(), nullptr);
 }
 

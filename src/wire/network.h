@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What carries cells to ranks on other nodes, for one communication context. One thread at a time
+// (the context's lock).
+#pragma once
+
+#include <cstdint>
+
+#include "wire/cell.h"
+
+namespace weft::wire {
+
+class Network {
+ public:
+  virtual ~Network() = default;
+  /// Learn what the rank on another node has told of itself, if it has.
+  virtual void meet(int world_rank) = 0;
+  /// Bytes that may follow a cell.
+  virtual std::uint32_t payload_max() const = 0;
+  /// A cell for a rank to be filled, with room for payload behind it. nullptr: there is none now,
+  /// or the rank has not opened its end yet; look() gets some back.
+  virtual Cell* take(int world_rank) = 0;
+  /// Send what was taken, in order with all that was sent to this rank before.
+  virtual void send(Cell* cell, std::uint32_t payload_bytes, int world_rank) = 0;
+  /// Hand each cell that has come to `arrived`, which reads it and its payload before it returns.
+  /// True if there was anything to do. Never waits.
+  virtual bool look(void (*arrived)(void* state, const Cell& cell), void* state) = 0;
+  /// A thread is about to sleep until news: wake it when something comes. False: there may be news
+  /// already.
+  virtual bool arm() = 0;
+  /// How long it may sleep then without a look, ns; 0: it is always woken.
+  virtual std::int64_t nap_ns() const = 0;
+  /// Has all that was sent left, so that this end may close?
+  virtual bool is_idle() const = 0;
+};
+
+}  // namespace weft::wire

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A network for tests: packets wait in queues of one process until their receiver looks. A rank has
+// few packets to fill, as a real network does.
+#pragma once
+
+#include <cstring>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "wire/network.h"
+
+namespace weft::pt2pt {
+
+struct alignas(64) Packet {
+  static constexpr std::uint32_t most = 64 << 10;
+  std::byte bytes[sizeof(wire::Cell) + most];
+};
+using PacketPtr = std::unique_ptr<Packet>;
+
+struct Wires {
+  explicit Wires(int ranks) : to(static_cast<std::size_t>(ranks)) {}
+  std::mutex mutex;
+  std::vector<std::deque<PacketPtr>> to;
+  int in_flight = 0;
+};
+
+class TestNetwork : public wire::Network {
+ public:
+  static constexpr int most_packets = 16;
+  TestNetwork(Wires& wires, int me) : wires_(wires), me_(me) {}
+
+  void meet(int) override {}
+  std::uint32_t payload_max() const override { return Packet::most; }
+  wire::Cell* take(int) override {
+    const std::lock_guard guard(wires_.mutex);
+    if (wires_.in_flight >= most_packets) return nullptr;
+    ++wires_.in_flight;
+    return new (new Packet) wire::Cell;
+  }
+  void send(wire::Cell* cell, std::uint32_t, int world_rank) override {
+    const std::lock_guard guard(wires_.mutex);
+    wires_.to[static_cast<std::size_t>(world_rank)].emplace_back(reinterpret_cast<Packet*>(cell));
+  }
+  bool look(void (*arrived)(void* state, const wire::Cell& cell), void* state) override {
+    bool any = false;
+    for (PacketPtr packet = next(); packet != nullptr; packet = next()) {
+      arrived(state, *reinterpret_cast<const wire::Cell*>(packet->bytes));
+      any = true;
+    }
+    return any;
+  }
+  bool arm() override { return true; }
+  std::int64_t nap_ns() const override { return 100'000; }
+  bool is_idle() const override { return true; }
+
+ private:
+  PacketPtr next() {
+    const std::lock_guard guard(wires_.mutex);
+    auto& queue = wires_.to[static_cast<std::size_t>(me_)];
+    if (queue.empty()) return nullptr;
+    PacketPtr packet = std::move(queue.front());
+    queue.pop_front();
+    --wires_.in_flight;
+    return packet;
+  }
+
+  Wires& wires_;
+  const int me_;
+};
+
+}  // namespace weft::pt2pt
