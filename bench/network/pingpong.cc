@@ -33,7 +33,7 @@ T need(Result<T> result) {
 }
 
 struct Counter : Listener {
-  void received(std::span<const std::byte> message) override { ++messages; }
+  void received(std::span<std::byte> message) override { ++messages; }
   void finished(Operation&, Err err) override {
     if (err) need(Result<int>(err));
     ++transfers;

@@ -54,8 +54,8 @@ struct Operation {
 /// Who hears what has happened, inside progress(). May call all of the endpoint but progress().
 class Listener {
  public:
-  /// A message; its bytes are there during the call.
-  virtual void received(std::span<const std::byte> message) = 0;
+  /// A message; its bytes are there, and may be written, during the call.
+  virtual void received(std::span<std::byte> message) = 0;
   /// A transfer is over; an error names what went wrong.
   virtual void finished(Operation& operation, Err err) = 0;
   /// A message to `peer` did not arrive: it is dead or cannot be reached.

@@ -38,7 +38,7 @@ std::string words(Err e) {
 }
 
 struct Heard : Listener {
-  void received(std::span<const std::byte> message) override {
+  void received(std::span<std::byte> message) override {
     messages.emplace_back(reinterpret_cast<const char*>(message.data()), message.size());
   }
   void finished(Operation& operation, Err err) override {

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "net/lane.h"
+
+#include <algorithm>
+#include <charconv>
+#include <string_view>
+
+#include "net/limits.h"
+
+namespace weft::net {
+namespace {
+
+std::string as_text(const Address& address) {
+  constexpr char digits[] = "0123456789abcdef";
+  std::string text;
+  for (const std::byte byte : address) {
+    text += digits[static_cast<unsigned>(byte) >> 4];
+    text += digits[static_cast<unsigned>(byte) & 15];
+  }
+  return text;
+}
+
+Address from_text(std::string_view text) {
+  Address address(text.size() / 2);
+  for (std::size_t i = 0; i < address.size(); ++i) {
+    unsigned byte = 0;
+    std::from_chars(text.data() + 2 * i, text.data() + 2 * i + 2, byte, 16);
+    address[i] = static_cast<std::byte>(byte);
+  }
+  return address;
+}
+
+/// Number `n` of a list; "" if it has fewer.
+std::string_view item(std::string_view list, int n) {
+  for (; n > 0; --n) {
+    const std::size_t comma = list.find(',');
+    if (comma == list.npos) return "";
+    list.remove_prefix(comma + 1);
+  }
+  return list.substr(0, list.find(','));
+}
+
+}  // namespace
+
+Lane::Lane(Plan plan)
+    : plan_(std::move(plan)),
+      nap_ns_(first_nap_ns),
+      sleeper_{[](void* lane) {
+                 auto& woken = *static_cast<Lane*>(lane);
+                 woken.woken_.fetch_add(1, std::memory_order_relaxed);
+                 woken.plan_.sleeper.wake(woken.plan_.sleeper.state);
+               },
+               this} {}
+
+Result<std::unique_ptr<Lane>> Lane::open(Plan plan) {
+  std::unique_ptr<Lane> lane(new Lane(std::move(plan)));
+  Result<std::unique_ptr<Endpoint>> endpoint =
+      lane->plan_.fabric.endpoint({.receives = rooms_to_receive,
+                                   .sends = rooms_to_send,
+                                   .room_bytes = sizeof(wire::Cell) + lane->plan_.payload_max});
+  if (!endpoint) return endpoint.err;
+  lane->endpoint_ = std::move(endpoint.value);
+  const int fd = lane->endpoint_->wait_fd();
+  lane->naps_ = fd < 0;
+  if (fd >= 0) WEFT_TRY(lane->plan_.watcher.add(fd, lane->sleeper_));
+  return lane;
+}
+
+Lane::~Lane() {
+  if (endpoint_ != nullptr && endpoint_->wait_fd() >= 0) plan_.watcher.remove(endpoint_->wait_fd());
+}
+
+std::string Lane::address() const {
+  return as_text(endpoint_->address());
+}
+
+Lane::To* Lane::find(int world_rank) {
+  if (const auto at = to_.find(world_rank); at != to_.end()) return &at->second;
+  const std::string all = plan_.find(world_rank);
+  const std::string_view text = item(all, plan_.context);
+  if (text.empty()) return nullptr;
+  const Result<Peer> peer = endpoint_->add_peer(from_text(text));
+  if (!peer) {
+    plan_.lost(world_rank, peer.err);
+    return nullptr;
+  }
+  return &to_.emplace(world_rank, To{peer.value}).first->second;
+}
+
+wire::Cell* Lane::take(int world_rank) {
+  if (!waiting_.empty() || find(world_rank) == nullptr) return nullptr;
+  std::byte* const room = endpoint_->reserve();
+  return room != nullptr ? new (room) wire::Cell : nullptr;
+}
+
+void Lane::send(wire::Cell* cell, std::uint32_t payload_bytes, int world_rank) {
+  To& to = to_.find(world_rank)->second;
+  cell->turn.store(++to.sent, std::memory_order_relaxed);
+  cell->unit = static_cast<std::uint32_t>(plan_.secret);
+  cell->units = static_cast<std::uint16_t>(plan_.secret >> 32);
+  const Waiting packet{cell, sizeof(wire::Cell) + payload_bytes, to.peer};
+  if (!waiting_.empty() || !post(packet)) waiting_.push_back(packet);
+}
+
+/// False: there is no space now.
+bool Lane::post(const Waiting& packet) {
+  auto* const room = reinterpret_cast<std::byte*>(packet.cell);
+  const Result<bool> posted = endpoint_->commit(room, packet.bytes, packet.peer);
+  if (posted) return posted.value;
+  endpoint_->discard(room);
+  lost(packet.peer, posted.err);
+  return true;
+}
+
+bool Lane::post_waiting() {
+  bool any = false;
+  while (!waiting_.empty() && post(waiting_.front())) {
+    waiting_.pop_front();
+    any = true;
+  }
+  return any;
+}
+
+bool Lane::look(void (*arrived)(void* state, const wire::Cell& cell), void* state) {
+  arrived_ = arrived;
+  state_ = state;
+  const Result<int> done = endpoint_->progress(*this);
+  if (!done) plan_.lost(nobody, done.err);
+  const bool posted = !waiting_.empty() && post_waiting();
+  return posted || (done && done.value > 0);
+}
+
+bool Lane::is_of_the_job(const wire::Cell& cell, std::size_t bytes) const {
+  return bytes >= sizeof cell && (std::uint64_t{cell.units} << 32 | cell.unit) == plan_.secret;
+}
+
+/// As Lane of pt2pt wrote it: its payload is behind it.
+void Lane::hand_over(std::span<std::byte> packet) {
+  auto& cell = *reinterpret_cast<wire::Cell*>(packet.data());
+  cell.units = 0;
+  cell.unit = wire::behind;
+  arrived_(state_, cell);
+}
+
+void Lane::received(std::span<std::byte> packet) {
+  ++come_;
+  const auto& cell = *reinterpret_cast<const wire::Cell*>(packet.data());
+  if (!is_of_the_job(cell, packet.size())) {
+    ++plan_.dropped;
+    return;
+  }
+  const std::uint32_t number = cell.turn.load(std::memory_order_relaxed);
+  From& from = from_[static_cast<int>(cell.sender)];
+  if (number != from.taken + 1) {
+    from.early.emplace(number, std::vector(packet.begin(), packet.end()));
+    return;
+  }
+  ++from.taken;
+  hand_over(packet);
+  for (auto next = from.early.begin(); next != from.early.end() && next->first == from.taken + 1;
+       next = from.early.erase(next)) {
+    ++from.taken;
+    hand_over(next->second);
+  }
+}
+
+void Lane::lost(Peer peer, Err err) {
+  const auto at = std::find_if(to_.begin(), to_.end(),
+                               [peer](const auto& known) { return known.second.peer == peer; });
+  plan_.lost(at != to_.end() ? at->first : nobody, err);
+}
+
+bool Lane::arm() {
+  const bool none = come_ == come_before_;
+  come_before_ = come_;
+  // relaxed: counts
+  const bool in_vain = woken_.exchange(0, std::memory_order_relaxed) > 0 && none;
+  woken_in_vain_ = in_vain ? woken_in_vain_ + 1 : 0;
+  naps_ |= woken_in_vain_ >= most_in_vain;
+  nap_ns_ = none ? std::min(2 * nap_ns_, longest_nap_ns) : first_nap_ns;
+  if (naps_) return true;
+  if (!endpoint_->may_sleep()) return false;
+  plan_.watcher.arm(endpoint_->wait_fd(), sleeper_);
+  return true;
+}
+
+}  // namespace weft::net

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Cells on the network: a communication context's endpoint, and who its peers are by their ranks.
+#pragma once
+
+#include <atomic>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "net/endpoint.h"
+#include "net/fabric.h"
+#include "net/watcher.h"
+#include "wire/network.h"
+
+namespace weft::net {
+
+class Lane final : public wire::Network, private Listener {
+ public:
+  static constexpr int nobody = -1;
+  struct Plan {
+    const Fabric& fabric;
+    Watcher& watcher;
+    Watcher::Sleeper sleeper;   // who may sleep for what comes here
+    std::uint64_t secret;       // 48 bits: who does not prove them is no rank of the job
+    std::uint64_t& dropped;     // packets of those
+    int context;                // of the rank; a peer's address of the same number is used
+    std::uint32_t payload_max;  // bytes; all ranks have the same
+    /// All addresses of a rank, separated by commas; "" if it has told none yet.
+    std::function<std::string(int world_rank)> find;
+    /// A rank is dead or cannot be reached; `nobody`: the network itself does not work.
+    std::function<void(int world_rank, Err err)> lost;
+  };
+  static Result<std::unique_ptr<Lane>> open(Plan plan);
+  ~Lane() override;
+
+  /// Its own, as text.
+  std::string address() const;
+
+  void meet(int world_rank) override { plan_.find(world_rank); }
+  std::uint32_t payload_max() const override { return plan_.payload_max; }
+  wire::Cell* take(int world_rank) override;
+  void send(wire::Cell* cell, std::uint32_t payload_bytes, int world_rank) override;
+  bool look(void (*arrived)(void* state, const wire::Cell& cell), void* state) override;
+  bool is_idle() const override { return endpoint_->is_idle() && waiting_.empty(); }
+  bool arm() override;
+  std::int64_t nap_ns() const override { return naps_ ? nap_ns_ : 0; }
+
+ private:
+  /// Filled, and the provider had no space.
+  struct Waiting {
+    wire::Cell* cell;
+    std::size_t bytes;
+    Peer peer;
+  };
+  explicit Lane(Plan plan);
+  struct To {
+    Peer peer;
+    std::uint32_t sent = 0;  // packets
+  };
+  /// A peer's packets are counted, because a provider may finish a long one after a short one that
+  /// was sent later. What comes early is kept.
+  struct From {
+    std::uint32_t taken = 0;
+    std::map<std::uint32_t, std::vector<std::byte>> early;  // by number
+  };
+  To* find(int world_rank);
+  bool post(const Waiting& packet);
+  bool post_waiting();
+  bool is_of_the_job(const wire::Cell& cell, std::size_t bytes) const;
+  void hand_over(std::span<std::byte> packet);
+  void received(std::span<std::byte> packet) override;
+  void finished(Operation&, Err) override {}
+  void lost(Peer peer, Err err) override;
+
+  Plan plan_;
+  std::unique_ptr<Endpoint> endpoint_;
+  std::unordered_map<int, To> to_;  // by world rank
+  std::unordered_map<int, From> from_;
+  std::deque<Waiting> waiting_;
+  // Nobody wakes who sleeps for what comes here: there is no descriptor, or it is always readable.
+  bool naps_ = false;
+  std::int64_t nap_ns_ = 0;
+  std::uint64_t come_ = 0, come_before_ = 0;  // packets, and when it was last armed
+  std::atomic<std::uint32_t> woken_{0};       // since then, by the watcher
+  int woken_in_vain_ = 0;                     // in a row
+  Watcher::Sleeper sleeper_;
+  void (*arrived_)(void* state, const wire::Cell& cell) = nullptr;  // during a look
+  void* state_ = nullptr;
+};
+
+}  // namespace weft::net

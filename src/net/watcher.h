@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Wakes threads that sleep for shared memory (a futex) when something comes from the network (a
+// descriptor): one thread that sleeps for the descriptors of all endpoints of a rank. An endpoint
+// is watched once each time it is armed.
+//
+// No lost wake-up: who sleeps announces it (sync/wait.h), looks once more, arms, and sleeps. What
+// came after that look makes the descriptor readable, before or after it is armed; either way the
+// watcher runs `wake`, which finds the announcement.
+#pragma once
+
+#include "base/err.h"
+#include "sync/thread.h"
+
+namespace weft::net {
+
+class Watcher {
+ public:
+  struct Sleeper {
+    void (*wake)(void* state);
+    void* state;
+  };
+  /// Starts the thread; `name` as sync::Thread has it.
+  Err start(const char* name);
+  /// Nobody arms any more.
+  ~Watcher();
+  Watcher() = default;
+  Watcher(const Watcher&) = delete;
+  Watcher& operator=(const Watcher&) = delete;
+
+  /// `sleeper` stays where it is until remove().
+  Err add(int fd, Sleeper& sleeper);
+  void remove(int fd);
+  /// Wake it, once, when the descriptor is readable.
+  void arm(int fd, Sleeper& sleeper);
+
+ private:
+  void watch(const sync::Thread& me);
+
+  sync::Thread thread_;
+  int poll_ = -1, end_ = -1;
+};
+
+}  // namespace weft::net

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Lanes of three ranks in one process, over loopback: packets come whole and in order, those of
+// strangers do not, and who sleeps is woken.
+#include "net/lane.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstring>
+#include <thread>
+
+namespace weft::net {
+namespace {
+
+using std::chrono::steady_clock;
+
+constexpr std::uint32_t payload_max = 32 << 10;
+
+struct LaneTest : testing::TestWithParam<const char*> {
+  struct Rank {
+    std::unique_ptr<Lane> lane;
+    std::uint64_t dropped = 0;
+    std::atomic<int> woken{0};
+    std::vector<std::string> heard;
+  };
+  std::unique_ptr<Fabric> fabric;
+  Watcher watcher;
+  Rank ranks[3];
+  std::string lost;
+
+  void SetUp() override {
+    Result<std::unique_ptr<Fabric>> opened = Fabric::open({GetParam(), "lo"});
+    if (!opened) GTEST_SKIP() << last_error_text(opened.err.cls);
+    fabric = std::move(opened.value);
+    ASSERT_FALSE(watcher.start("watch"));
+    open(0, 7);
+    open(1, 7);
+    open(2, 8);  // knows another secret
+  }
+
+  void open(int rank, std::uint64_t secret) {
+    Rank& at = ranks[rank];
+    Result<std::unique_ptr<Lane>> lane = Lane::open(
+        {.fabric = *fabric,
+         .watcher = watcher,
+         .sleeper = {[](void* woken) { ++*static_cast<std::atomic<int>*>(woken); }, &at.woken},
+         .secret = secret,
+         .dropped = at.dropped,
+         .context = 0,
+         .payload_max = payload_max,
+         .find = [this](int peer) { return ranks[peer].lane->address(); },
+         .lost = [this](int, Err err) { lost = last_error_text(err.cls); }});
+    ASSERT_TRUE(lane) << last_error_text(lane.err.cls);
+    at.lane = std::move(lane.value);
+  }
+
+  /// False: there is no room now.
+  bool send(int from, int to, const std::string& text) {
+    wire::Cell* cell = ranks[from].lane->take(to);
+    if (cell == nullptr) return false;
+    cell->what = wire::What::ring_data;
+    cell->sender = static_cast<std::uint32_t>(from);
+    cell->piece = static_cast<std::uint32_t>(text.size());
+    std::memcpy(static_cast<void*>(cell + 1), text.data(), text.size());
+    ranks[from].lane->send(cell, cell->piece, to);
+    return true;
+  }
+  bool look(int rank) {
+    return ranks[rank].lane->look(
+        [](void* heard, const wire::Cell& cell) {
+          EXPECT_EQ(cell.units, 0);
+          EXPECT_EQ(cell.unit, wire::behind);
+          static_cast<std::vector<std::string>*>(heard)->emplace_back(
+              reinterpret_cast<const char*>(&cell + 1), cell.piece);
+        },
+        &ranks[rank].heard);
+  }
+  template <class Done>
+  bool until(Done&& done) {
+    const auto end = steady_clock::now() + std::chrono::seconds(20);
+    while (!done() && steady_clock::now() < end && lost.empty())
+      for (int rank = 0; rank < 3; ++rank) look(rank);
+    return done();
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Net, LaneTest, testing::Values("net", "tcp;ofi_rxm", "tcp"),
+                         [](const auto& info) {
+                           std::string name = info.param;
+                           std::replace(name.begin(), name.end(), ';', '_');
+                           return name;
+                         });
+
+/// Long ones among short ones: what a provider sends in another way must not be overtaken.
+TEST_P(LaneTest, packets_come_whole_and_in_order) {
+  constexpr int packets = 400;
+  const auto text = [](int i) {
+    return std::string(static_cast<std::size_t>(i % 3 == 0 ? payload_max - i : i),
+                       static_cast<char>('a' + i % 26));
+  };
+  int sent = 0;
+  ASSERT_TRUE(until([&] {
+    while (sent < packets && send(0, 1, text(sent))) ++sent;
+    return ranks[1].heard.size() == packets;
+  })) << lost;
+  for (int i = 0; i < packets; ++i) EXPECT_EQ(ranks[1].heard[static_cast<std::size_t>(i)], text(i));
+  ASSERT_TRUE(until([&] { return ranks[0].lane->is_idle(); }));
+}
+
+TEST_P(LaneTest, packets_of_strangers_are_dropped) {
+  ASSERT_TRUE(send(2, 1, "let me in"));
+  ASSERT_TRUE(send(0, 1, "it is me"));
+  ASSERT_TRUE(until([&] { return ranks[1].dropped > 0 && !ranks[1].heard.empty(); })) << lost;
+  EXPECT_EQ(ranks[1].dropped, 1u);
+  EXPECT_EQ(ranks[1].heard, std::vector<std::string>{"it is me"});
+}
+
+TEST_P(LaneTest, who_sleeps_is_woken_or_naps) {
+  ASSERT_TRUE(send(0, 1, "first"));  // they are connected
+  ASSERT_TRUE(until([&] { return ranks[1].heard.size() == 1; })) << lost;
+  ASSERT_TRUE(until([&] { return ranks[0].lane->is_idle(); }));
+  Lane& lane = *ranks[1].lane;
+  for (int i = 0; i < 100 && !lane.arm(); ++i) look(1);
+  if (lane.nap_ns() > 0) return;
+  ranks[1].woken = 0;
+  ASSERT_TRUE(send(0, 1, "second"));
+  const auto end = steady_clock::now() + std::chrono::seconds(20);
+  while (ranks[1].woken == 0 && steady_clock::now() < end) look(0);
+  EXPECT_GT(ranks[1].woken, 0);
+}
+
+}  // namespace
+}  // namespace weft::net
