@@ -127,6 +127,12 @@ constexpr OptionRow table[] = {
     {Group::other, "v", "verbose display-map", nullptr, "one line on where ranks run",
      [](S& s, const G&) { s.options.verbose = true; }},
     {Group::other, "stack", "", "SIZE", "stack of a rank, like 64M", take_stack},
+    {Group::other, "pretend-nodes", "", "N",
+     "treat this machine as N nodes, each with its part of the ranks: to try what a cluster does",
+     [](S& s, const G& g) {
+       s.options.pretended_nodes =
+           take_number(g.name, "a number of nodes", 1, most_ranks, g.value());
+     }},
     {Group::other, "debug", "", nullptr,
      "ranks as threads: keep their copies in files, so that gdb finds them",
      [](S& s, const G&) { s.options.debug = true; }},

@@ -143,6 +143,9 @@ void take_timeout_from_environment(Options& options) {
 void check(const Options& options) {
   if (options.ranks() > most_ranks)
     mistake("a job has at most " + std::to_string(most_ranks) + " ranks");
+  if (options.pretended_nodes > options.ranks())
+    mistake("--pretend-nodes " + std::to_string(options.pretended_nodes) +
+            " wants as many ranks, not " + std::to_string(options.ranks()));
   if (options.input.rank >= options.ranks())
     mistake("-stdin " + std::to_string(options.input.rank) + " names no rank of a job of " +
             std::to_string(options.ranks()));
@@ -154,6 +157,15 @@ int Options::ranks() const {
   int n = 0;
   for (const Program& program : programs) n += program.ranks;
   return n;
+}
+
+std::vector<std::int32_t> Options::node_of() const {
+  std::vector<std::int32_t> out;
+  if (pretended_nodes == 1) return out;
+  const int n = ranks();
+  for (int rank = 0; rank < n; ++rank)
+    out.push_back(static_cast<std::int32_t>(std::int64_t{rank} * pretended_nodes / n));
+  return out;
 }
 
 Options parse(const std::vector<std::string>& arguments) {

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
@@ -53,8 +54,9 @@ struct Options {
   Variables env;
   Inherit inherit;
   RankMode mode = RankMode::process;
-  bool bind = true;       // false: ranks may run where mpiexec may
-  topo::Placement place;  // where ranks run
+  bool bind = true;         // false: ranks may run where mpiexec may
+  topo::Placement place;    // where ranks run
+  int pretended_nodes = 1;  // as which this machine is treated
   OnHang on_hang = OnHang::report;
   Reader input;
   std::string out_files, err_files;  // file names with %r; empty: mpiexec's own stdout, stderr
@@ -70,6 +72,8 @@ struct Options {
   std::vector<std::string> notes;          // one sentence each about what has no effect here
 
   int ranks() const;
+  /// Each rank's node; empty: there is one.
+  std::vector<std::int32_t> node_of() const;
 };
 
 /// Understand the arguments behind argv[0]. Throws Failure: exit code 2 and a sentence for a

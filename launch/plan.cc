@@ -37,12 +37,12 @@ class Planner {
       job_.entry(r).appnum = appnum;
       job_.entry(r).app_size = program.ranks;
     }
-    if (runnable.as_threads) {
-      plan.processes.push_back(host(std::move(base), program.ranks));
-    } else {
-      for (int r = next_; r < next_ + program.ranks; ++r) plan.processes.push_back(rank(base, r));
+    const int end = next_ + program.ranks;
+    while (next_ < end) {
+      const int count = runnable.as_threads ? on_one_node(end) : 1;
+      plan.processes.push_back(runnable.as_threads ? host(base, count) : rank(base, next_));
+      next_ += count;
     }
-    next_ += program.ranks;
   }
 
   const Places& places() const { return places_; }
@@ -58,6 +58,9 @@ class Planner {
     out.env = Environment::inherited(program.inherit.value_or(options_.inherit));
     for (const auto& [name, value] : options_.env) out.env.set(name, value);
     for (const auto& [name, value] : program.env) out.env.set(name, value);
+    // They are all on this machine, and so is the network between them.
+    if (job_.nodes() > 1 && out.env.get("WEFT_NET_INTERFACE") == nullptr)
+      out.env.set("WEFT_NET_INTERFACE", "lo");
     for (const char* name : size_variables) out.env.set(name, std::to_string(options_.ranks()));
     for (const char* name : rank_variables) out.env.unset(name);
     return out;
@@ -79,6 +82,13 @@ class Planner {
     if (own != nullptr) process.cpus = own->cpus();
     set_openmp(process.env, own, threads_per_rank(own));
     return process;
+  }
+
+  /// Ranks from the next one on, and before `end`.
+  int on_one_node(int end) const {
+    int count = 1;
+    while (next_ + count < end && job_.node_of(next_ + count) == job_.node_of(next_)) ++count;
+    return count;
   }
 
   Process host(Process process, int count) const {

@@ -18,6 +18,7 @@
 #include "parallel/openmp/call.h"
 #include "pt2pt/completion.h"
 #include "world/comms.h"
+#include "world/network.h"
 #include "world/rank.h"
 #include "world/stats.h"
 #include "world/unreceived.h"
@@ -83,7 +84,7 @@ void open_jobs(Rank& rank) {
     if (cpus < all) cpus = std::max(cpus, parallel::openmp::cpus());
   }
   const model::Parameters prices = rank.engine.prices();
-  const double share = model::cache_share(prices, rank.process->job->size());
+  const double share = model::cache_share(prices, rank.process->job->sharing());
   parallel::Settings settings{
       .most_helpers = cpus - 1,
       .min_bytes = params.integer(P::parallel_min_bytes),
@@ -103,7 +104,7 @@ void open_jobs(Rank& rank) {
 void say_whether_openmp_fits(const Rank& rank) {
   const Params& params = rank.process->params;
   if (rank.world_rank != 0 || !params.boolean(P::parallel_openmp_fits)) return;
-  const int threads = parallel::openmp::threads(), ranks = rank.process->job->size();
+  const int threads = parallel::openmp::threads(), ranks = rank.process->job->sharing();
   const int cpus = static_cast<int>(rank.process->job->header().cpus);
   if (threads < 2 || std::int64_t{threads} * ranks <= cpus) return;
   char fewer_ranks[64] = "";
@@ -119,8 +120,10 @@ void say_whether_openmp_fits(const Rank& rank) {
 /// What was sent in the background must be out before this rank may leave.
 void finish_sending(pt2pt::Engine& e) {
   const sync::Guard guard(e.lock);
-  pt2pt::wait_until(e, [&] { return e.busy.empty() && e.offers() == 0; },
-                    {.about = &pt2pt::sent_messages});
+  const auto is_out = [&e] {
+    return e.busy.empty() && e.offers() == 0 && (e.network == nullptr || e.network->is_idle());
+  };
+  pt2pt::wait_until(e, is_out, {.about = &pt2pt::sent_messages});
 }
 
 }  // namespace
@@ -147,6 +150,7 @@ Err init(Rank& rank, int required, int* provided) {
   }
   open_jobs(rank);
   say_whether_openmp_fits(rank);
+  WEFT_TRY(open_network(rank));
   entry.contexts.store(static_cast<std::int32_t>(rank.contexts.engines.size()),
                        std::memory_order_relaxed);  // released with the state
   WEFT_TRY(make_predefined_comms(rank));
@@ -177,6 +181,7 @@ Err finalize(Rank& rank) {
     const sync::Guard guard(rank.engine.lock);
     WEFT_TRY(coll::barrier(*rank.store.comm_world));
   }
+  finish_sending(rank.engine);
   name_unreceived(rank);
   {
     const sync::Guard guard(rank.engine.lock);
@@ -184,6 +189,7 @@ Err finalize(Rank& rank) {
   }
   write_trace(rank);
   free_predefined_comms(rank);
+  close_network(rank);
   if (rank.process->manager != nullptr) WEFT_TRY(rank.process->manager->finalize());
   rank.entry().state.store(memory::RankState::finalized, std::memory_order_release);
   rank.phase.store(Rank::Phase::finalized, std::memory_order_release);

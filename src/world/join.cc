@@ -8,13 +8,16 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <map>
 #include <string>
+#include <vector>
 
 namespace weft::world {
 namespace {
 
-constexpr const char* job_key = "job";
+constexpr const char *job_key = "job", *secret_key = "secret";
 
 // Distinguishes running kernels, and so nodes, where host names may be equal.
 std::string boot_id() {
@@ -33,69 +36,100 @@ int allowed_cpus() {
   return sched_getaffinity(0, sizeof set, &set) == 0 ? std::max(1, CPU_COUNT(&set)) : 1;
 }
 
-Result<memory::Job*> open_published(const std::string& where) {
+/// The segment that rank `first` of this node has made.
+Result<memory::Job*> open_published(const std::string& where, int first) {
   char boot[64] = "";
   int pid = 0, fd = 0;
   if (std::sscanf(where.c_str(), "%63[^:]:%d:%d", boot, &pid, &fd) != 3)
     return fail(MPI_ERR_OTHER,
-                "rank 0 published \"%s\" as the place of the job; is it another "
+                "rank %d published \"%s\" as the place of the job; is it another "
                 "version of weft?",
-                where.c_str());
+                first, where.c_str());
   if (boot_id() != boot)
     return fail(MPI_ERR_OTHER,
-                "rank 0 runs on another machine, and weft has no network lane yet; "
-                "start all ranks on one node");
+                "rank %d runs on another machine, but the process manager does not say so; "
+                "start the job with one that tells the nodes of its ranks (Hydra, Slurm, PRRTE)",
+                first);
   char path[64];
   std::snprintf(path, sizeof path, "/proc/%d/fd/%d", pid, fd);
   const int own = open(path, O_RDWR | O_CLOEXEC);
   if (own < 0)
     return fail(MPI_ERR_OTHER,
-                "cannot open rank 0's job segment %s: %s; ranks must run as one user "
+                "cannot open the job segment of rank %d, %s: %s; ranks must run as one user "
                 "and see each other's processes",
-                path, std::strerror(errno));
+                first, path, std::strerror(errno));
   return memory::Job::open(own);
 }
 
-/// Whether the manager says that they run on several nodes. One that does not say is taken at the
-/// word of rank 0's address.
-Err check_one_node(wireup::Manager& manager) {
+/// Numbers of nodes from 0 on; empty: there is one, or the manager does not say.
+std::vector<std::int32_t> nodes_of(wireup::Manager& manager) {
   const Result<std::vector<int>> nodes = manager.nodes();
-  if (!nodes) return ok;
-  std::vector<int> each = nodes.value;
-  std::sort(each.begin(), each.end());
-  const auto count = std::unique(each.begin(), each.end()) - each.begin();
-  if (count == 1) return ok;
-  return fail(MPI_ERR_OTHER,
-              "the job's %d ranks run on %td nodes, and weft has no network lane yet; start all "
-              "ranks on one node",
-              manager.size(), count);
+  if (!nodes) return {};
+  std::map<int, std::int32_t> number;
+  std::vector<std::int32_t> of;
+  for (const int node : nodes.value)
+    of.push_back(number.emplace(node, static_cast<std::int32_t>(number.size())).first->second);
+  if (number.size() == 1) return {};
+  return of;
+}
+
+/// What the first rank of a node learns of the others. Ranks on nodes that are only pretended, by
+/// the manager, share the CPUs; rank 0's secret is that of all nodes.
+Err learn_from_others(wireup::Manager& manager, memory::Job& job,
+                      const std::vector<std::int32_t>& node_of) {
+  const std::string boot = boot_id();
+  std::ptrdiff_t sharing = 0;
+  for (int node = 0; node < job.nodes(); ++node) {
+    const auto first = std::find(node_of.begin(), node_of.end(), node) - node_of.begin();
+    const Result<std::string> where = manager.get(static_cast<int>(first), job_key);
+    if (!where) return where.err;
+    if (where.value.starts_with(boot)) sharing += std::count(node_of.begin(), node_of.end(), node);
+  }
+  job.header().sharing = static_cast<std::uint32_t>(sharing);
+  const Result<std::string> secret = manager.get(0, secret_key);
+  if (secret) job.header().secret = std::strtoull(secret.value.c_str(), nullptr, 16);
+  return secret.err;
 }
 
 }  // namespace
 
 Result<Placement> join_job(wireup::Manager& manager, const Params& params) {
   const int rank = manager.rank(), size = manager.size();
-  if (size > 1) WEFT_TRY(check_one_node(manager));
+  std::vector<std::int32_t> node_of;
+  if (size > 1) node_of = nodes_of(manager);
+  int first = 0;  // of this node
+  if (!node_of.empty()) {
+    const std::int32_t node = node_of[static_cast<std::size_t>(rank)];
+    first = static_cast<int>(std::find(node_of.begin(), node_of.end(), node) - node_of.begin());
+  }
   memory::Job* job = nullptr;
-  if (rank == 0) {
-    const Result<memory::Job*> made = memory::Job::create(size, allowed_cpus(), params);
+  if (rank == first) {
+    const Result<memory::Job*> made = memory::Job::create(size, allowed_cpus(), params, node_of);
     if (!made) return made.err;
     job = made.value;
     if (size > 1)
       WEFT_TRY(manager.put(
           job_key, boot_id() + ":" + std::to_string(getpid()) + ":" + std::to_string(job->fd())));
   }
+  if (rank == 0 && !node_of.empty()) {
+    char secret[24];
+    std::snprintf(secret, sizeof secret, "%llx",
+                  static_cast<unsigned long long>(job->header().secret));
+    WEFT_TRY(manager.put(secret_key, secret));
+  }
   if (size > 1) WEFT_TRY(manager.fence());
-  if (rank != 0) {
-    const Result<std::string> where = manager.get(0, job_key);
+  if (rank != first) {
+    const Result<std::string> where = manager.get(first, job_key);
     if (!where) return where.err;
-    const Result<memory::Job*> opened = open_published(where.value);
+    const Result<memory::Job*> opened = open_published(where.value, first);
     if (!opened) return opened.err;
     job = opened.value;
+  } else if (!node_of.empty()) {
+    WEFT_TRY(learn_from_others(manager, *job, node_of));
   }
   job->entry(rank).appnum = manager.appnum();
   job->entry(rank).app_size = size;
-  // Rank 0 may not close or leave before everybody has opened the segment.
+  // The first may not close or leave before everybody has opened the segment.
   if (size > 1) WEFT_TRY(manager.fence());
   return Placement{job, rank, 1};
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // How ranks that another process manager started (wireup) come together: those of a node share one
-// job segment, which rank 0 makes and publishes and the others open through /proc.
+// job segment, which the first of them makes and publishes and the others open through /proc.
 #pragma once
 
 #include "base/err.h"
@@ -18,7 +18,7 @@ struct Placement {
   int count = 0;
 };
 
-/// Find or make the job segment through `manager`, for one node.
+/// Find or make the job segment of this node through `manager`.
 Result<Placement> join_job(wireup::Manager& manager, const Params& params);
 
 }  // namespace weft::world

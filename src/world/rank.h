@@ -10,6 +10,7 @@
 
 #include <atomic>
 #include <memory>
+#include <mutex>
 #include <vector>
 
 #include "base/counters.h"
@@ -21,6 +22,7 @@
 #include "progress/background.h"
 #include "pt2pt/engine.h"
 #include "wireup/manager.h"
+#include "world/network.h"
 
 namespace weft {
 
@@ -39,9 +41,10 @@ struct Rank {
   pthread_t main_thread{};
   int tool_inits = 0;  // MPI_T_init_thread calls without their MPI_T_finalize
   Counters counters;
-  object::Store store;       // pools, predefined objects, keyvals, error classes
-  pt2pt::Engine engine;      // the first context
-  pt2pt::Contexts contexts;  // all of them
+  object::Store store;               // pools, predefined objects, keyvals, error classes
+  std::unique_ptr<Network> network;  // null: all ranks of the job are on one node
+  pt2pt::Engine engine;              // the first context
+  pt2pt::Contexts contexts;          // all of them
   channel::Channels channels;
   struct Context {
     Counters counters;
@@ -67,6 +70,7 @@ struct Process {
   bool threads = false;  // ranks as threads: a thread belongs to a rank only if it was attached
   bool under_mpiexec = false;                // weft's: it tells the user why a rank aborted
   std::unique_ptr<wireup::Manager> manager;  // another launcher's, if one of them started us
+  std::mutex asks_manager;                   // one thread at a time
   channel::CourierSets couriers;
   std::vector<std::unique_ptr<Rank>> ranks;
 };

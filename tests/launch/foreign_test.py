@@ -85,6 +85,9 @@ class Foreign(harness.Case):
             self.assertEqual(result.out, f"traffic ok {n}\n")
         result = self.ok(self.run_command([hydra, "-n", 4, program("hello")]))
         self.assertEqual(sorted(result.out.splitlines()), [f"hello {r} of 4, sum 6" for r in range(4)])
+        nodes = [hydra, "-launcher", "fork", "-hosts", "one,two"]  # which Hydra pretends
+        for n in (2, 5):
+            self.assertEqual(self.ok(self.run_command([*nodes, "-n", n, program("traffic")])).out, f"traffic ok {n}\n")
         result = self.run_command([hydra, "-n", 3, program("act"), 1, "abort", 9])
         self.assertEqual(result.code, 9, result.err)
 

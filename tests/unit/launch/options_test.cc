@@ -41,6 +41,14 @@ TEST(Options, OneProgram) {
   EXPECT_EQ(o.place.bind, Unit::slice);
 }
 
+TEST(Options, PretendedNodes) {
+  EXPECT_TRUE(parse({"-n", "4", "a"}).node_of().empty());
+  EXPECT_EQ(parse({"-n", "5", "--pretend-nodes", "2", "a"}).node_of(),
+            (std::vector<std::int32_t>{0, 0, 0, 1, 1}));
+  expect_refused("wants as many ranks", {"-n", "2", "--pretend-nodes", "3", "a"});
+  expect_refused("a number of nodes", {"-n", "2", "--pretend-nodes", "0", "a"});
+}
+
 TEST(Options, CountInAllForms) {
   for (const Words& words :
        {Words{"-np", "3", "a"}, Words{"--np", "3", "a"}, Words{"-n3", "a"}, Words{"--n", "3", "a"},

@@ -87,15 +87,32 @@ TEST(Join, OneRankNeedsNoFence) {
   delete joined.value.job;
 }
 
-TEST(Join, SeveralNodesAreRefused) {
-  Table table(1);
-  TableManager manager(table, 0, {0, 1, 0});
-  Result<Placement> joined = join_job(manager, Params::from_env(false));
-  ASSERT_FALSE(joined);
-  EXPECT_STREQ(
-      last_error_text(joined.err.cls),
-      "the job's 3 ranks run on 2 nodes, and weft has no network lane yet; start all ranks "
-      "on one node");
+TEST(Join, EachNodeHasASegment) {
+  const std::vector<int> nodes = {7, 9, 7, 9};
+  const int size = static_cast<int>(nodes.size());
+  Table table(size);
+  std::vector<memory::Job*> jobs(nodes.size());
+  std::vector<std::thread> ranks;
+  for (int r = 0; r < size; ++r)
+    ranks.emplace_back([&, r] {
+      TableManager manager(table, r, nodes);
+      Result<Placement> joined = join_job(manager, Params::from_env(false));
+      ASSERT_TRUE(joined) << last_error_text(joined.err.cls);
+      jobs[static_cast<std::size_t>(r)] = joined.value.job;
+    });
+  for (std::thread& rank : ranks) rank.join();
+  for (int r = 0; r < size; ++r) {
+    memory::Job& job = *jobs[static_cast<std::size_t>(r)];
+    EXPECT_EQ(job.nodes(), 2);
+    EXPECT_EQ(job.node_of(r), r % 2);
+    EXPECT_EQ(job.sharing(), size);  // both nodes are this machine
+    job.entry(r).pid.store(100 + r);
+  }
+  for (int r = 0; r < size; ++r)
+    for (int peer = 0; peer < size; ++peer)
+      EXPECT_EQ(jobs[static_cast<std::size_t>(r)]->entry(peer).pid.load(),
+                r % 2 == peer % 2 ? 100 + peer : 0);
+  for (const memory::Job* job : jobs) delete job;
 }
 
 }  // namespace

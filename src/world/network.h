@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Ranks on other nodes: opening the way to them, and where they are. A rank's addresses, one for
+// each of its communication contexts, stand in the job's memory of its node; on other nodes they
+// are written there by the first rank that asks for them, from what the process manager knows.
+#pragma once
+
+#include <memory>
+
+#include "base/err.h"
+#include "net/fabric.h"
+#include "net/watcher.h"
+
+namespace weft {
+
+struct Rank;
+
+/// What a rank's contexts share of the network. Each rank opens its own: with ranks as threads they
+/// have descriptors of their own.
+struct Network {
+  std::unique_ptr<net::Fabric> fabric;
+  net::Watcher watcher;
+};
+
+namespace world {
+
+/// In MPI_Init, once the rank's contexts are open: nothing if all ranks of the job are on one node.
+Err open_network(Rank& rank);
+/// Once nobody sends to this rank any more.
+void close_network(Rank& rank);
+
+}  // namespace world
+}  // namespace weft
