@@ -9,6 +9,7 @@ A line of the list is `chapter/name key=value ...` with the keys
   env=NAME=VALUE   one environment variable (repeatable); "env=NAME=words with blanks" in quotes
   timeout=20       seconds
   xfail=words      is known to fail, and why (underscores for spaces); a pass is then a failure
+  one-node         is about what ranks of one node share
   smoke            also runs under the sanitizers, where everything is slow (--smoke selects these)
   big              needs much memory or time: only with --big
 A run passes when the launcher returns 0 and exactly one line `ok: N checks, P ranks` with N > 0 and the right P came.
@@ -31,13 +32,14 @@ OK_LINE = re.compile(rb"^ok: (\d+) checks, (\d+) ranks$", re.M)
 class Run:
     """One program, one number of ranks, one mode."""
 
-    def __init__(self, name, ranks, mode, args, env, timeout, xfail):
-        self.name, self.ranks, self.mode = name, ranks, mode
+    def __init__(self, name, ranks, mode, args, env, timeout, xfail, nodes):
+        self.name, self.ranks, self.mode, self.nodes = name, ranks, mode, nodes
         self.args, self.env, self.timeout, self.xfail = args, env, timeout, xfail
         self.why, self.output, self.seconds = "", b"", 0.0
 
     def title(self):
-        return f"{self.name} n={self.ranks} {self.mode}" + "".join(f" {word}" for word in self.args)
+        nodes = f" on {self.nodes} nodes" if self.nodes > 1 else ""
+        return f"{self.name} n={self.ranks} {self.mode}{nodes}" + "".join(f" {word}" for word in self.args)
 
 
 def read_list(path, options):
@@ -48,7 +50,7 @@ def read_list(path, options):
         if not words:
             continue
         name, ranks, modes, args, env, timeout, xfail = words[0], [1, 2, 4], ["process", "thread"], [], {}, 30, ""
-        big = smoke = False
+        big = smoke = one_node = False
         for word in words[1:]:
             key, _, value = word.partition("=")
             if key == "ranks":
@@ -67,9 +69,11 @@ def read_list(path, options):
                 big = True
             elif word == "smoke":
                 smoke = True
+            elif word == "one-node":
+                one_node = True
             else:
                 sys.exit(f"{path}:{number}: '{word}' is not known; see the head of run.py for the keys")
-        if (big and not options.big) or (options.smoke and not smoke):
+        if (big and not options.big) or (options.smoke and not smoke) or (one_node and options.nodes > 1):
             continue
         if options.chapter and name.split("/")[0] not in options.chapter:
             continue
@@ -78,7 +82,7 @@ def read_list(path, options):
         for mode in modes:
             if options.mode not in ("both", mode):
                 continue
-            runs += [Run(name, n, mode, args, env, timeout, xfail) for n in ranks if n in (options.ranks or ranks)]
+            runs += [Run(name, n, mode, args, env, timeout, xfail, options.nodes) for n in ranks if n in (options.ranks or ranks) and n >= options.nodes]
     return runs
 
 
@@ -86,8 +90,10 @@ def execute(run, options):
     command = [options.mpiexec]
     if not options.plain_launcher:
         command.append(f"--ranks={run.mode}")
+    if run.nodes > 1:
+        command.append(f"--pretend-nodes={run.nodes}")
     command += ["-n", str(run.ranks), str(options.bindir / run.name)] + run.args
-    env = {**os.environ, **dict(pair.split("=", 1) for pair in options.env), **run.env}
+    env = {**os.environ, **dict(pair.split("=", 1) for pair in options.env), **run.env, "TEST_NODES": str(run.nodes)}
     begin = time.monotonic()
     limit = run.timeout * options.timeout_scale
     with tempfile.TemporaryFile() as log:
@@ -152,6 +158,7 @@ def main():
     parser.add_argument("--env", action="append", default=[], metavar="NAME=VALUE", help="a variable for all runs")
     parser.add_argument("--big", action="store_true", default=bool(os.environ.get("TEST_BIG")))
     parser.add_argument("--timeout-scale", type=float, default=float(os.environ.get("TEST_TIMEOUT_SCALE", "1")))
+    parser.add_argument("--nodes", type=int, default=1, metavar="N", help="pretend to have so many nodes; only runs with as many ranks")
     parser.add_argument("--plain-launcher", action="store_true", help="the launcher has no --ranks option (another MPI)")
     parser.add_argument("--lines", type=int, default=25, help="output lines shown per failure")
     parser.add_argument("--slow", type=int, default=0, metavar="N", help="name the N slowest runs at the end")
@@ -173,6 +180,7 @@ def main():
             if run.why:
                 failed += 1
                 flag = "" if options.plain_launcher else f"--ranks={run.mode} "
+                flag += f"--pretend-nodes={run.nodes} " if run.nodes > 1 else ""
                 hint = f"{options.mpiexec} {flag}-n {run.ranks} {options.bindir / run.name} {' '.join(run.args)}"
                 report(run, options, hint)
             else:

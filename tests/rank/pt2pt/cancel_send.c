@@ -27,7 +27,8 @@ static void nobody_receives(void) {
   int flag = -1, token = rank;
   OK(MPI_Issend(&token, 1, MPI_INT, right_of(rank), 1, MPI_COMM_WORLD, &request));
   OK(MPI_Cancel(&request));
-  OK(MPI_Test(&request, &flag, MPI_STATUS_IGNORE));
+  do OK(MPI_Test(&request, &flag, MPI_STATUS_IGNORE));
+  while (is_apart(right_of(rank)) && !flag);
   EQ(flag, 1);  // at once
   CHECK(request == MPI_REQUEST_NULL, "the request is not null after the test");
   OK(MPI_Isend(out, large, MPI_BYTE, right_of(rank), 1, MPI_COMM_WORLD, &request));
