@@ -24,12 +24,15 @@ Err Watcher::start(const char* name) {
        this});
 }
 
+void Watcher::stop() {
+  if (!thread_.is_running()) return;
+  thread_.ask_to_end();
+  eventfd_write(end_, 1);
+  thread_.end();
+}
+
 Watcher::~Watcher() {
-  if (thread_.is_running()) {
-    thread_.ask_to_end();
-    eventfd_write(end_, 1);
-    thread_.end();
-  }
+  stop();
   if (poll_ >= 0) close(poll_);
   if (end_ >= 0) close(end_);
 }

@@ -22,7 +22,8 @@ class Watcher {
   };
   /// Starts the thread; `name` as sync::Thread has it.
   Err start(const char* name);
-  /// Nobody arms any more.
+  /// Wake nobody any more: before any sleeper goes.
+  void stop();
   ~Watcher();
   Watcher() = default;
   Watcher(const Watcher&) = delete;

@@ -97,6 +97,8 @@ Err open_network(Rank& rank) {
 }
 
 void close_network(Rank& rank) {
+  if (rank.network == nullptr) return;
+  rank.network->watcher.stop();
   for (pt2pt::Engine* e : rank.contexts.engines) {
     const sync::Guard guard(e->lock);
     e->network.reset();

@@ -39,6 +39,8 @@ struct LaneTest : testing::TestWithParam<const char*> {
     open(2, 8);  // knows another secret
   }
 
+  void TearDown() override { watcher.stop(); }
+
   void open(int rank, std::uint64_t secret) {
     Rank& at = ranks[rank];
     Result<std::unique_ptr<Lane>> lane = Lane::open(
