@@ -67,9 +67,12 @@ Err open_network(Rank& rank) {
   if (process.job->nodes() == 1) return ok;
   rank.network = std::make_unique<Network>();
   Network& network = *rank.network;
-  Result<std::unique_ptr<net::Fabric>> fabric = net::Fabric::open(net::Wish::of(process.params));
-  if (!fabric) return fabric.err;
-  network.fabric = std::move(fabric.value);
+  {
+    const std::lock_guard guard(process.opens_network);
+    Result<std::unique_ptr<net::Fabric>> fabric = net::Fabric::open(net::Wish::of(process.params));
+    if (!fabric) return fabric.err;
+    network.fabric = std::move(fabric.value);
+  }
   char name[24];
   std::snprintf(name, sizeof name, "weft-net.%d", rank.world_rank);
   WEFT_TRY(network.watcher.start(name));

@@ -71,6 +71,7 @@ struct Process {
   bool under_mpiexec = false;                // weft's: it tells the user why a rank aborted
   std::unique_ptr<wireup::Manager> manager;  // another launcher's, if one of them started us
   std::mutex asks_manager;                   // one thread at a time
+  std::mutex opens_network;                  // the same, for libfabric's look at the machine
   channel::CourierSets couriers;
   std::vector<std::unique_ptr<Rank>> ranks;
 };
