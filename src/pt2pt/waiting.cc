@@ -157,12 +157,13 @@ void sleep_at_mailbox(Engine& e, Waiting& me, sync::Waiter& waiter) {
     end_sleep(e);
   } else {
     const TraceSpan span(e.trace.get(), "sleep");
+    const std::int64_t most_ns = nap_ns(e, limit_ns);
     const auto left = e.lock.let_go();
     const bool several = e.contexts->several();
     if (several && look_after_others(e, Others::before_sleep)) {
       sync::yield();
     } else {
-      waiter.sleep(word, nap_ns(e, limit_ns), static_cast<std::uint32_t>(e.context) + 1);
+      waiter.sleep(word, most_ns, static_cast<std::uint32_t>(e.context) + 1);
     }
     end_sleep(e);
     if (several) look_after_others(e, Others::after_sleep);
