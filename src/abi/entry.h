@@ -75,7 +75,7 @@ class Entry {
       status_ = no_rank();
       return;
     }
-    if (when == When::always || rank_->engine.framed) enter({&rank_->store.lock, nullptr}, when);
+    if (when == When::always || framed() == Framed::yes) enter({&rank_->store.lock, nullptr}, when);
     if (when == When::running) check_phase();
   }
   /// A call that communicates: holds the lock of the context that `about` (see place_of) belongs
@@ -86,12 +86,20 @@ class Entry {
       status_ = no_rank();
       return;
     }
-    if (rank_->engine.framed) begin(first, about...);
+    if (const Framed how = framed(); how == Framed::yes)
+      begin(first, about...);
+    else if (how == Framed::at_end)
+      frame_ = Frame::end;
     check_phase();
   }
   ~Entry() {
     // As it was entered: MPI_Init_thread may change the rank.
     if (frame_ == Frame::none) return;
+    if (frame_ == Frame::end) {
+      if (pt2pt::has_begun(rank_->engine)) [[unlikely]]
+        pt2pt::wake_background(rank_->engine);
+      return;
+    }
     if (frame_ == Frame::sole) {
       // relaxed: it rests since before this call, or is awake
       if (rank_->contexts.background_rests.load(std::memory_order_relaxed) !=
@@ -144,9 +152,12 @@ class Entry {
   /// handle.
   [[gnu::cold]] int call(object::Errhandler& handler, void* object, Err error);
 
-  /// What a call has to do beside its own: nothing; to hold the sole lock; or all that there is,
-  /// the lock of one place, the trace and the clock.
-  enum class Frame : std::uint8_t { none, sole, whole };
+  using Framed = pt2pt::Engine::Framed;
+  /// acquire: what the thread of weft's own did before it said so
+  Framed framed() const { return rank_->engine.framed.load(std::memory_order_acquire); }
+  /// What a call has to do beside its own: nothing; a look as it ends; to hold the sole lock; or
+  /// all that there is, the lock of one place, the trace and the clock.
+  enum class Frame : std::uint8_t { none, end, sole, whole };
   template <class... About>
   [[gnu::noinline]] void begin(About... about) {
     if (!is_in_one(*rank_, about...) || !rank_->contexts.sole.enter()) [[unlikely]]

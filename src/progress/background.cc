@@ -39,6 +39,7 @@ void Background::stop() {
     sync::wake_all(e.inbox.parked());
   }
   thread_.end();
+  all_.engines[0]->framed.store(Engine::Framed::yes, std::memory_order_relaxed);
   all_.background = nullptr;
   all_.background_rests.store(Rests::no, std::memory_order_relaxed);
 }
@@ -140,6 +141,9 @@ void Background::visit() {
 void Background::rest() {
   pt2pt::leave_contexts(all_);  // if another thread comes meanwhile, what they need is right
   all_.background_rests.store(Rests::until_told, std::memory_order_seq_cst);
+  Engine& first = *all_.engines[0];
+  if (!first.among_threads)  // release: pairs with Entry
+    first.framed.store(Engine::Framed::at_end, std::memory_order_release);
   all_.sole.leave_visit();
   sleep_until_told();
   all_.background_rests.store(Rests::no, std::memory_order_seq_cst);

@@ -48,7 +48,10 @@ void set_needs_progress(Engine& e, bool needs) {
   e.needs_progress.store(needs, std::memory_order_seq_cst);
   if (!needs) return;
   wake_a_server(all);
-  if (all.background_rests.load(std::memory_order_seq_cst) != Contexts::Rests::no)
+  // Where the entry point looks as it ends, only then: till then it holds no lock.
+  const bool at_end =
+      all.engines[0]->framed.load(std::memory_order_relaxed) == Engine::Framed::at_end;
+  if (!at_end && all.background_rests.load(std::memory_order_seq_cst) != Contexts::Rests::no)
     wake_background(e);
 }
 
@@ -68,6 +71,7 @@ void wake_background(Engine& e) {
   if (all.background_rests.exchange(Contexts::Rests::no, std::memory_order_seq_cst) ==
       Contexts::Rests::no)
     return;  // another thread does
+  all.engines[0]->framed.store(Engine::Framed::yes, std::memory_order_relaxed);
   ++e.counters->background_wakes;
   const std::int64_t start = now_ns();
   all.background->wake();

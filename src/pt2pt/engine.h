@@ -149,7 +149,13 @@ struct Engine {
   std::shared_ptr<Trace> trace;  // of the rank; null unless WEFT_TRACE is set
   sync::Policy policy;
   sync::RankLock lock;
-  bool framed = false;  // an entry point has more to do than its call: lock, trace, measure
+  /// What an entry point has to do beside its call: nothing; as it ends, to look whether it leaves
+  /// something for the rank's thread of weft's own, which sleeps; or to lock, trace, measure.
+  enum class Framed : std::uint8_t { no, at_end, yes };
+  // By the rank's thread. Only the thread of weft's own says `at_end`, inside, as the last that it
+  // does there (release; pairs with Entry); it comes again only when it was called, by `yes`.
+  std::atomic<Framed> framed{Framed::no};
+  bool among_threads = false;  // several threads of the rank may wait at once
 
   std::int64_t eager_max = 0;             // what is pushed to any peer without asking
   std::int64_t piece_max = 0;             // of a piece, or a message that is pushed as one
@@ -209,7 +215,7 @@ struct Engine {
   /// More copy jobs, when all are in use. False: there is no memory, errno says why.
   [[gnu::cold]] bool add_job_block();
   /// The rank's threads may call MPI at once from now on.
-  void share();
+  void share(bool several_may_wait = true);
   Peer& peer(std::int32_t world_rank_of_peer) {
     Peer& p = peers[static_cast<std::size_t>(world_rank_of_peer)];
     if (!p.lane.is_open()) [[unlikely]]
@@ -403,7 +409,7 @@ void park(Engine& e, sync::Waiter& waiter, Done&& done, const Awaited& awaited, 
 /// A look by a thread that waits: messages for any of several receives in blocking calls go to its
 /// own, which needs no wake-up.
 inline void look_for(Engine& e, const Awaited& awaited) {
-  if (!e.lock.enabled()) {
+  if (!e.among_threads) {
     progress(e);
     return;
   }
@@ -440,7 +446,7 @@ void wait_until(Engine& e, Done&& done, const Awaited& awaited = {}) {
   if (done()) return;
   const TraceSpan span(e.trace.get(), "wait");
   const SaysWaits says(e);
-  if (e.lock.enabled()) {
+  if (e.among_threads) {
     Waiting me(done, awaited);
     return wait_among_threads(e, me);
   }

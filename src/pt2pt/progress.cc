@@ -377,7 +377,8 @@ bool Engine::add_job_block() {
   return true;
 }
 
-void Engine::share() {
+void Engine::share(bool several_may_wait) {
+  among_threads = several_may_wait;
   const memory::JobHeader& h = job->header();
   sync::RankLock::Choice choice;
   choice.kind = static_cast<sync::LockKind>(params->integer(P::sync_lock));

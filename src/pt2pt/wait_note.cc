@@ -341,7 +341,7 @@ void WaitNote::write(Engine& e, const Awaited& awaited) {
   copy_name(record.call, sizeof record.call, call_);
   record.pid = e.pid;
   record.tid = gettid();
-  record.multiple = e.lock.enabled();
+  record.multiple = e.among_threads;
   record.one_is_enough = awaited.one_is_enough || !awaited.elsewhere.empty();
   if (!awaited.elsewhere.empty()) add_elsewhere(e, awaited.elsewhere, record);
   const sync::Guard guard(e.contexts->objects);

@@ -68,7 +68,7 @@ void open_contexts(Rank& rank) {
   if (sole)
     all.sole.announce(
         {[](void* contexts) { leave_contexts(*static_cast<pt2pt::Contexts*>(contexts)); }, &all});
-  for (pt2pt::Engine* e : all.engines) e->share();
+  for (pt2pt::Engine* e : all.engines) e->share(rank.thread_level >= MPI_THREAD_SERIALIZED);
   if (sole) all.sole.open(rank.counters.lock_taken);
 }
 
@@ -155,8 +155,9 @@ Err init(Rank& rank, int required, int* provided) {
                        std::memory_order_relaxed);  // released with the state
   WEFT_TRY(make_predefined_comms(rank));
   open_trace(rank);
-  rank.engine.framed =
+  const bool framed =
       rank.engine.lock.enabled() || rank.engine.lock.measures() || rank.engine.trace != nullptr;
+  rank.engine.framed = framed ? pt2pt::Engine::Framed::yes : pt2pt::Engine::Framed::no;
   // seq_cst: before the look for those who will never come; pairs with hang/absence.cc
   entry.state.store(memory::RankState::initialized, std::memory_order_seq_cst);
   if (const std::string text = hang::absence(*rank.process->job, rank.world_rank); !text.empty())
