@@ -11,7 +11,9 @@
 // It rests while nothing has begun, and while a thread of the rank waits in MPI. No lost wake-up:
 //   one thread   It decides to rest while it is inside, so the owner is not. The owner's next call
 //                sees that it rests, and wakes it if it leaves something behind
-//                (say_what_has_begun). If all that has begun awaits news, it names itself at the
+//                (say_what_has_begun). Below MPI_THREAD_SERIALIZED its calls take no lock while it
+//                rests, and look as they end (Engine::framed, tests/model/rest.pml). If all that
+//                has begun awaits news, it names itself at the
 //                rank's mailbox first, as a server that goes to sleep, and looks once more.
 //   several      It says that it rests, then looks which context needs it; a thread says what its
 //                context needs, then looks whether it rests (set_needs_progress); both seq_cst.
