@@ -111,11 +111,11 @@ Result<Job*> Job::create(int nranks, int cpus, const Params& params,
   h.nranks = static_cast<std::uint32_t>(nranks);
   h.cpus = static_cast<std::uint32_t>(cpus);
   h.nodes = 1;
-  if (getrandom(&h.secret, sizeof h.secret, 0) != sizeof h.secret)
-    return fail(MPI_ERR_INTERN, "the system gives no random bits: %s", std::strerror(errno));
-  h.secret &= (std::uint64_t{1} << secret_bits) - 1;
   if (!node_of.empty())
     h.nodes = static_cast<std::uint32_t>(*std::max_element(node_of.begin(), node_of.end()) + 1);
+  if (h.nodes > 1 && getrandom(&h.secret, sizeof h.secret, 0) != sizeof h.secret)
+    return fail(MPI_ERR_INTERN, "the system gives no random bits: %s", std::strerror(errno));
+  h.secret &= (std::uint64_t{1} << secret_bits) - 1;
   h.sharing = h.nranks;
   h.ring_cells = static_cast<std::uint32_t>(
       std::bit_ceil(static_cast<std::uint64_t>(params.integer(P::shm_ring_cells))));
