@@ -11,6 +11,7 @@ run=(ctest --preset "$preset" -j "${JOBS:-$(nproc)}" --timeout 120 "$@")
 case $preset in
   asan)
     export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_stack_use_after_return=1:strict_string_checks=1}
+    export LSAN_OPTIONS=${LSAN_OPTIONS:-suppressions=$PWD/tests/leaks.txt:print_suppressions=0}
     export UBSAN_OPTIONS=${UBSAN_OPTIONS:-halt_on_error=1:print_stacktrace=1}
     ;;
   tsan)

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstring>
 #include <string_view>
 
 #include "net/limits.h"
@@ -152,7 +153,10 @@ void Lane::received(std::span<std::byte> packet) {
   const std::uint32_t number = cell.turn.load(std::memory_order_relaxed);
   From& from = from_[static_cast<int>(cell.sender)];
   if (number != from.taken + 1) {
-    from.early.emplace(number, std::vector(packet.begin(), packet.end()));
+    Early early{std::make_unique<wire::Cell[]>(packet.size() / sizeof(wire::Cell) + 1),
+                packet.size()};
+    std::memcpy(static_cast<void*>(early.room.get()), packet.data(), packet.size());
+    from.early.emplace(number, std::move(early));
     return;
   }
   ++from.taken;
@@ -160,7 +164,7 @@ void Lane::received(std::span<std::byte> packet) {
   for (auto next = from.early.begin(); next != from.early.end() && next->first == from.taken + 1;
        next = from.early.erase(next)) {
     ++from.taken;
-    hand_over(next->second);
+    hand_over({reinterpret_cast<std::byte*>(next->second.room.get()), next->second.bytes});
   }
 }
 

@@ -10,7 +10,6 @@
 #include <memory>
 #include <string>
 #include <unordered_map>
-#include <vector>
 
 #include "net/endpoint.h"
 #include "net/fabric.h"
@@ -62,11 +61,16 @@ class Lane final : public wire::Network, private Listener {
     Peer peer;
     std::uint32_t sent = 0;  // packets
   };
+  /// A packet, in room that is aligned as cells are.
+  struct Early {
+    std::unique_ptr<wire::Cell[]> room;
+    std::size_t bytes;
+  };
   /// A peer's packets are counted, because a provider may finish a long one after a short one that
   /// was sent later. What comes early is kept.
   struct From {
     std::uint32_t taken = 0;
-    std::map<std::uint32_t, std::vector<std::byte>> early;  // by number
+    std::map<std::uint32_t, Early> early;  // by number
   };
   To* find(int world_rank);
   bool post(const Waiting& packet);

@@ -20,12 +20,6 @@
 
 #include "net/fabric.h"
 
-// What libfabric 1.17 loses when endpoints are closed is not ours: with 2.5.1 the same tests lose
-// nothing.
-extern "C" const char* __lsan_default_suppressions() {
-  return "leak:libfabric.so";
-}
-
 namespace weft::net {
 namespace {
 
