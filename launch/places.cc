@@ -27,6 +27,28 @@ std::string parts_of(const Places& places, const std::vector<int>& cpus) {
   return out;
 }
 
+topo::SeatWish wish_of(P parameter) {
+  const Result<topo::SeatWish> wish = topo::seat_wish(Params::from_env(false).text(parameter));
+  if (!wish)
+    throw Failure{2, "weft: " + param_env_name(param_table()[static_cast<std::size_t>(parameter)]) +
+                         ": " + last_error_text(wish.err.cls)};
+  return wish.value;
+}
+
+/// Of progress threads, whether or not the job will have them: its variables are not known here.
+void seat_threads(const topo::Topology& node, memory::Job& job, Places& out) {
+  const auto seats = [&](P parameter, topo::SeatWork work) {
+    return topo::seats(node.cores(), out.slices, 1, wish_of(parameter), work);
+  };
+  const auto memory = seats(P::progress_placement, topo::SeatWork::memory);
+  const auto network = seats(P::progress_placement_network, topo::SeatWork::network);
+  out.seats = topo::seat_records(out.slices, memory, network, job.nodes() > 1);
+  for (std::size_t rank = 0; rank < out.seats.size(); ++rank) {
+    out.why.push_back(out.seats[rank].network_only ? network[rank].why : memory[rank].why);
+    if (out.bound) job.entry(static_cast<int>(rank)).seat = out.seats[rank];
+  }
+}
+
 }  // namespace
 
 Places place_ranks(const Options& options, memory::Job& job) {
@@ -44,6 +66,7 @@ Places place_ranks(const Options& options, memory::Job& job) {
   out.bound = node.value.is_here();
   out.levels.assign(node.value.levels().begin(), node.value.levels().end());
   out.count = node.value.count_levels();
+  seat_threads(node.value, job, out);
   topo::fill_table(node.value, out.slices, job.hierarchy_table());
   const Tuning tuning = read_tuning(node.value);
   if (!tuning.complaint.empty()) std::fprintf(stderr, "weft: %s\n", tuning.complaint.c_str());
@@ -77,6 +100,32 @@ std::string describe(const Options& options, const std::vector<Runnable>& runnab
     r = same;
   }
   return text;
+}
+
+std::string describe_seats(const Places& places) {
+  const ParamDef& threads = param_table()[static_cast<std::size_t>(P::progress_threads)];
+  const auto which = param_word(threads, Params::from_env(false).integer(P::progress_threads));
+  if (places.seats.empty() || which == "off") return "";
+  std::vector<std::string> texts;
+  for (std::size_t rank = 0; rank < places.seats.size(); ++rank) {
+    const topo::SeatRecord& seat = places.seats[rank];
+    const std::vector<int> own = places.slices[rank].cpus();
+    const std::string cpus =
+        topo::cpu_list(seat.count > 0 ? seat.list() : std::span<const int>(own));
+    if (which == "auto" && !seat.idle && !seat.network_only)
+      texts.push_back("none, " + places.why[rank]);
+    else
+      texts.push_back("CPUs " + cpus + ", " + std::string(topo::name_of(seat.is)) + ", " +
+                      places.why[rank] + (seat.network_only ? ", for the network's steps" : ""));
+  }
+  std::string out = "weft: progress threads by rank:";
+  for (std::size_t rank = 0; rank < texts.size();) {
+    const std::size_t first = rank;  // ranks of which the same is true are shown together
+    while (rank < texts.size() && texts[rank] == texts[first]) ++rank;
+    out += "\nweft:   " + std::to_string(first) +
+           (rank - first > 1 ? "-" + std::to_string(rank - 1) : "") + ": " + texts[first];
+  }
+  return out;
 }
 
 std::string report_bindings(const Options& options, const Places& places) {

@@ -10,15 +10,18 @@
 #include "memory/job.h"
 #include "options.h"
 #include "programs.h"
+#include "topo/seats.h"
 #include "topo/topology.h"
 
 namespace weft::launch {
 
 struct Places {
-  std::vector<topo::Slice> slices;  // by rank; empty: nothing is known of where ranks run
-  bool bound = false;               // false on a declared machine
-  std::vector<topo::Level> levels;  // of the machine
-  std::string count;                // "Machine 1, Package 2, ..."
+  std::vector<topo::Slice> slices;      // by rank; empty: nothing is known of where ranks run
+  bool bound = false;                   // false on a declared machine
+  std::vector<topo::SeatRecord> seats;  // by rank: of its progress thread
+  std::vector<std::string> why;         // the ranks' threads sit there
+  std::vector<topo::Level> levels;      // of the machine
+  std::string count;                    // "Machine 1, Package 2, ..."
 };
 
 /// Throws Failure where the machine cannot give what --map-by and --bind-to want.
@@ -27,6 +30,8 @@ Places place_ranks(const Options& options, memory::Job& job);
 /// One line: programs, rank modes and CPUs.
 std::string describe(const Options& options, const std::vector<Runnable>& runnables,
                      const Places& places);
+/// Where the progress threads sit, and why; "" if the job has none.
+std::string describe_seats(const Places& places);
 /// One line for each rank: its CPUs, and the parts of the machine they belong to.
 std::string report_bindings(const Options& options, const Places& places);
 

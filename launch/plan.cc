@@ -156,7 +156,11 @@ Plan make_plan(const Options& options, const std::vector<Runnable>& runnables, m
   Planner planner(options, job, debug_directory);
   for (std::size_t i = 0; i < runnables.size(); ++i)
     planner.add(options.programs[i], runnables[i], static_cast<int>(i), plan);
-  if (options.verbose) plan.map = describe(options, runnables, planner.places());
+  if (options.verbose) {
+    plan.map = describe(options, runnables, planner.places());
+    const std::string seats = describe_seats(planner.places());
+    if (!seats.empty()) plan.map += "\n" + seats;
+  }
   if (options.report_bindings)
     plan.map += (plan.map.empty() ? "" : "\n") + report_bindings(options, planner.places());
   return plan;

@@ -88,10 +88,17 @@ constexpr ParamDef table[] = {
      "which messages idle threads help to copy: by the cost model, by the thresholds of the MT-MPI "
      "paper, or none (weft docs idle-threads)",
      "profile,paper,alone"},
-    {P::progress_threads, "progress", ParamType::integer, "off", "", 0, 1,
+    {P::progress_threads, "progress", ParamType::integer, "off", "", 0, 2,
      "threads of weft's own that go on with nonblocking operations while their rank is not in MPI: "
-     "none, or one for each rank (weft docs progress)",
-     "off,rank"},
+     "none, one for each rank, or one for each rank that has an idle core for it (weft docs "
+     "progress)",
+     "off,rank,auto"},
+    {P::progress_placement, "progress.placement", ParamType::text, "auto", "", 0, 0,
+     "where progress threads sit: auto, dedicated-core, same-core, smt, smt-sleep, llc, or CPUs "
+     "such as 8-11,15; set where the job starts (weft docs progress)"},
+    {P::progress_placement_network, "progress.placement_network", ParamType::text, "auto", "", 0, 0,
+     "the same for those of ranks on several nodes that find no idle core: they take the steps of "
+     "the network only"},
     {P::pt2pt_delegate_min, "pt2pt.delegate_min", ParamType::integer, "-1", "bytes", -1, big,
      "smallest nonblocking send that a rank leaves to its progress thread instead of copying it in "
      "the call (weft docs progress); -1: where the copy takes twice as long as telling the thread"},

@@ -37,6 +37,8 @@ enum class P : int {
   parallel_openmp_fits,
   parallel_transfers,
   progress_threads,
+  progress_placement,
+  progress_placement_network,
   pt2pt_delegate_min,
   pt2pt_eager_max,
   pt2pt_unexpected_max,

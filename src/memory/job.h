@@ -26,6 +26,7 @@
 #include "base/params.h"
 #include "memory/limits.h"
 #include "topo/hierarchy.h"
+#include "topo/seat.h"
 
 namespace weft::memory {
 
@@ -45,6 +46,7 @@ enum class Hosting : std::uint32_t { unknown = 0, refused = 1, begun = 2 };
 struct alignas(64) RankEntry {
   std::int32_t appnum;            // launcher: which of the `:` separated programs
   std::int32_t app_size;          // launcher: ranks of that program
+  topo::SeatRecord seat;          // launcher: of its progress thread
   std::atomic<std::int32_t> pid;  // process that hosts the rank; 0 before it attached
   std::atomic<RankState> state;
   std::atomic<std::int32_t> contexts;  // communication contexts that the rank has opened

@@ -15,15 +15,34 @@ using pt2pt::Engine;
 using Rests = pt2pt::Contexts::Rests;
 using Visit = sync::SoleLock::Visit;
 
-Err Background::start(std::span<const int> cpus) {
+namespace {
+
+enum class Threads { off, rank, automatic };  // the words of the parameter
+
+}  // namespace
+
+bool is_wanted(const Params& params, const topo::SeatRecord& seat, const memory::JobHeader& job,
+               int openmp_threads) {
+  const auto threads = static_cast<Threads>(params.integer(P::progress_threads));
+  if (threads != Threads::automatic) return threads == Threads::rank;
+  if (seat.cores == 0) return job.cpus > job.sharing;
+  return seat.network_only || (seat.idle && (!seat.own || openmp_threads < seat.cores));
+}
+
+Err Background::start(const topo::SeatRecord& seat) {
   char name[24];
   std::snprintf(name, sizeof name, "weft-prog.%d", all_.engines[0]->world_rank);
   pause_ns_ = first_pause_ns;
   all_.background = &thread_;
   const memory::JobHeader& job = all_.engines[0]->job->header();
-  helps_ = job.cpus > job.sharing;  // else it would take a computing rank's
-  const Err error = thread_.start(
-      {name, cpus, [](sync::Thread&, void* me) { static_cast<Background*>(me)->run(); }, this});
+  network_only_ = seat.network_only;
+  // Else it would take a computing rank's CPU, or copy beside one.
+  const bool beside = seat.is == topo::SeatName::smt || seat.is == topo::SeatName::smt_sleep;
+  helps_ = job.cpus > job.sharing && !beside;
+  spin_ns_ = seat.is == topo::SeatName::smt_sleep ? 0 : all_.engines[0]->policy.spin_ns;
+  const Err error =
+      thread_.start({name, seat.list(),
+                     [](sync::Thread&, void* me) { static_cast<Background*>(me)->run(); }, this});
   if (error) all_.background = nullptr;
   return error;
 }
@@ -93,7 +112,8 @@ void Background::watch() {
 
 bool Background::step(Engine& e) {
   e.visited = true;
-  const bool some = pt2pt::progress(e) && !pt2pt::must_look(e);
+  const bool any = network_only_ ? pt2pt::progress_of_network(e) : pt2pt::progress(e);
+  const bool some = any && !pt2pt::must_look(e);
   e.visited = false;
   e.counters->background_steps += some ? 1 : 0;
   return some;
@@ -128,7 +148,7 @@ void Background::visit() {
       found_ns = now_ns();
       pause_ns_ = first_pause_ns;
       backoff.reset();
-    } else if (now_ns() - found_ns >= first.policy.spin_ns) {
+    } else if (now_ns() - found_ns >= spin_ns_) {
       return rest_at_mailbox();
     } else {
       backoff.step();

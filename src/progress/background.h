@@ -22,11 +22,18 @@
 
 #include <cstdint>
 
+#include "base/params.h"
+#include "memory/job.h"
 #include "pt2pt/contexts.h"
 #include "sync/thread.h"
 #include "sync/wait.h"
 
 namespace weft::progress {
+
+/// Is there to be a thread for this rank? With `auto` only where an idle core was found for it,
+/// that no OpenMP thread of the rank will compute on; or, between nodes, a hardware thread beside.
+bool is_wanted(const Params& params, const topo::SeatRecord& seat, const memory::JobHeader& job,
+               int openmp_threads);
 
 class Background {
  public:
@@ -35,7 +42,7 @@ class Background {
   Background& operator=(const Background&) = delete;
 
   /// By the rank, once its contexts are open; before another thread of it may call MPI.
-  Err start(std::span<const int> cpus);
+  Err start(const topo::SeatRecord& seat);
   /// By the rank, before it ends its contexts. Nothing if it was not started.
   void stop();
 
@@ -53,7 +60,7 @@ class Background {
   /// The rank comes and goes: look later.
   void watch();
   /// With the context: a look. True if it found something.
-  static bool step(pt2pt::Engine& e);
+  bool step(pt2pt::Engine& e);
   bool look();
   bool has_begun() const;
   bool somebody_waits() const;
@@ -62,7 +69,9 @@ class Background {
   pt2pt::Contexts& all_;
   sync::Thread thread_;
   std::int64_t pause_ns_ = 0;
-  bool helps_ = false;  // with large work of the process, while it rests: a CPU is free
+  bool helps_ = false;         // with large work of the process, while it rests: a CPU is free
+  bool network_only_ = false;  // it takes nothing out of mailboxes
+  std::int64_t spin_ns_ = 0;   // it looks for so long before it rests
 };
 
 }  // namespace weft::progress

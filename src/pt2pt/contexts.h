@@ -74,6 +74,7 @@ struct Contexts {
 
   // A thread of weft's own that goes on with what has begun (progress/background.h), and whether
   // it has to be told that something has.
+  bool has_background = false;  // it is started once all contexts are open
   sync::Thread* background = nullptr;
   enum class Rests : std::uint8_t { no, until_told, until_news };
   std::atomic<Rests> background_rests{Rests::no};

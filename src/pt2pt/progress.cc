@@ -181,9 +181,9 @@ bool shares_core(memory::Job& job, int rank) {
 }
 
 /// The shortest send that may be left to a thread of weft's own; `long_piece`: if that pays.
-std::int64_t delegate_min_of(const Params& params) {
-  if (params.integer(P::progress_threads) == 0) return INT64_MAX;
-  const std::int64_t asked = params.integer(P::pt2pt_delegate_min);
+std::int64_t delegate_min_of(const Engine& e) {
+  if (!e.contexts->has_background) return INT64_MAX;
+  const std::int64_t asked = e.params->integer(P::pt2pt_delegate_min);
   return asked >= 0 ? std::max<std::int64_t>(asked, 1) : long_piece;
 }
 
@@ -200,22 +200,9 @@ std::int64_t fragment_room(const Engine& e) {
       &e);
 }
 
-/// True if there was anything to do. Flat: what takes a cell is also called for packets, and the
-/// compiler would call it here, too, which makes a short message 12 of 90 ns slower.
-[[gnu::flatten]] bool look(Engine& e) {
-  ++e.counters->polls;
-  bool found = !e.busy.empty() || !e.left.empty();
-  do {
-    for (int n = 0; n < cells_per_look; ++n) {
-      const wire::Cell* cell = e.inbox.poll();
-      if (cell == nullptr) break;
-      dispatch(e, *cell);
-      e.inbox.consume(*cell);
-      found = true;
-    }
-  } while (copy_shown(e));  // whose offer comes meanwhile need not wait for the last chunk
-  if (e.network != nullptr) [[unlikely]]
-    found |= look_at_network(e);
+/// What else there is to do than to look into the mailbox.
+[[gnu::always_inline]] inline bool look_at_others(Engine& e) {
+  bool found = e.network != nullptr && look_at_network(e);
   if (!e.busy.empty()) [[unlikely]]
     flush(e);
   if (!e.left.empty()) [[unlikely]]
@@ -233,6 +220,24 @@ std::int64_t fragment_room(const Engine& e) {
   return found;
 }
 
+/// True if there was anything to do. Flat: what takes a cell is also called for packets, and the
+/// compiler would call it here, too, which makes a short message 12 of 90 ns slower.
+[[gnu::flatten]] bool look(Engine& e) {
+  ++e.counters->polls;
+  bool found = !e.busy.empty() || !e.left.empty();
+  do {
+    for (int n = 0; n < cells_per_look; ++n) {
+      const wire::Cell* cell = e.inbox.poll();
+      if (cell == nullptr) break;
+      dispatch(e, *cell);
+      e.inbox.consume(*cell);
+      found = true;
+    }
+  } while (copy_shown(e));  // whose offer comes meanwhile need not wait for the last chunk
+  found |= look_at_others(e);
+  return found;
+}
+
 [[gnu::noinline]] bool look_measured(Engine& e) {
   e.lock.spent(&Counters::issue_ns);
   const bool found = look(e);
@@ -246,6 +251,12 @@ bool progress(Engine& e) {
   if (!e.lock.measures()) [[likely]]
     return look(e);
   return look_measured(e);
+}
+
+bool progress_of_network(Engine& e) {
+  ++e.counters->polls;
+  const bool found = !e.busy.empty() || !e.left.empty();
+  return look_at_others(e) || found;
 }
 
 void wait_for(Request& request) {
@@ -334,7 +345,7 @@ void Engine::open(memory::Job& the_job, int rank, const Params& the_params, Coun
     policy.kind = policy.siblings && shares_core(*job, rank);
   }
   inbox.open(the_job, rank, context);
-  delegate_min = delegate_min_of(*params);
+  delegate_min = delegate_min_of(*this);
   delegates_always = params->integer(P::pt2pt_delegate_min) >= 0;
   const model::Parameters known = prices();
   bulk_bytes = model::bulk_bytes(known, the_job.sharing());

@@ -92,6 +92,9 @@ void free_request(Request* request);
 /// Progress a context once: mailbox, queued sends, registered pollers. Under the engine's lock.
 /// True if there was anything to do.
 bool progress(Engine& engine);
+/// The same, but nothing is taken out of the mailbox: what comes from other nodes, and what it
+/// begins.
+bool progress_of_network(Engine& engine);
 /// Progress until the request is done: spins, yields, parks; lets go of the lock meanwhile.
 void wait_for(Request& request);
 /// The same for several requests of one context.

@@ -81,7 +81,7 @@ class Room {
   int home(std::size_t rank) const { return slices_[rank].places.front().front(); }
 
   Seat same_core(std::size_t rank, std::string why) const {
-    return {SeatName::same_core, false, {home(rank)}, std::move(why)};
+    return {SeatName::same_core, false, true, {home(rank)}, std::move(why)};
   }
   /// For each rank an idle core, at most so far: of its own slice, else of nobody's. The nearest
   /// pairs first. Who gets none has no CPUs.
@@ -96,7 +96,7 @@ class Room {
   /// Another hardware thread of the core that the rank computes on. None: no CPUs.
   Seat sibling(std::size_t rank, SeatName name) const {
     const std::size_t at = core_of(home(rank));
-    Seat seat{name, false, {}, "a hardware thread of the core that computes"};
+    Seat seat{name, false, true, {}, "a hardware thread of the core that computes"};
     if (at == cores_.size()) return seat;
     for (int cpu : cores_[at].cpus)
       if (!holds(computing_, cpu) && free_of_others(cpu, rank)) seat.cpus.push_back(cpu);
@@ -117,7 +117,7 @@ class Room {
       if (taken_[c] || of_[c] != (own ? rank : nobody) || apart(cores_[at], cores_[c]) != far)
         continue;
       taken_[c] = true;
-      out = {name, true, cores_[c].cpus, std::string("an idle core ") + where[far]};
+      out = {name, true, own, cores_[c].cpus, std::string("an idle core ") + where[far]};
       return;
     }
   }
@@ -141,7 +141,7 @@ Seat seat_of(const Room& room, std::size_t rank, const SeatWish& wish, SeatWork 
     case SeatName::same_core:
       return room.same_core(rank, "as asked");
     case SeatName::listed:
-      return {SeatName::listed, false, {wish.cpus[rank % wish.cpus.size()]}, "as listed"};
+      return {SeatName::listed, false, false, {wish.cpus[rank % wish.cpus.size()]}, "as listed"};
     case SeatName::llc:
       return room.same_core(rank, "no core of its last-level cache is idle");
     case SeatName::dedicated_core:
@@ -150,7 +150,8 @@ Seat seat_of(const Room& room, std::size_t rank, const SeatWish& wish, SeatWork 
       break;
   }
   const bool by_work = wish.name == SeatName::automatic;
-  if (by_work && work == SeatWork::memory) return room.same_core(rank, "no core is idle");
+  if (by_work && work == SeatWork::memory)
+    return {SeatName::same_core, false, true, {}, "no core is idle"};
   Seat seat = room.sibling(rank, by_work ? SeatName::smt_sleep : wish.name);
   if (!seat.cpus.empty()) return seat;
   return room.same_core(rank, "its core has no hardware thread that nobody computes on");
@@ -169,6 +170,12 @@ Result<SeatWish> seat_wish(std::string_view text) {
               static_cast<int>(text.size()), text.data());
 }
 
+std::string_view name_of(SeatName name) {
+  for (const Name& known : names)
+    if (known.name == name) return known.text;
+  return "listed";
+}
+
 std::vector<Seat> seats(std::span<const Core> cores, std::span<const Slice> slices, int computing,
                         const SeatWish& wish, SeatWork work) {
   Room room(cores, slices, computing);
@@ -178,6 +185,25 @@ std::vector<Seat> seats(std::span<const Core> cores, std::span<const Slice> slic
     out = room.idle_cores(farthest, SeatName::dedicated_core);
   for (std::size_t rank = 0; rank < slices.size(); ++rank)
     if (out[rank].cpus.empty()) out[rank] = seat_of(room, rank, wish, work);
+  return out;
+}
+
+std::vector<SeatRecord> seat_records(std::span<const Slice> slices, std::span<const Seat> memory,
+                                     std::span<const Seat> network, bool several_nodes) {
+  std::vector<SeatRecord> out(slices.size());
+  for (std::size_t rank = 0; rank < slices.size(); ++rank) {
+    SeatRecord& record = out[rank];
+    record.network_only = several_nodes && !memory[rank].idle && !network[rank].cpus.empty() &&
+                          network[rank].is != SeatName::same_core;
+    const Seat& seat = record.network_only ? network[rank] : memory[rank];
+    record.count =
+        static_cast<std::uint16_t>(std::min<std::size_t>(seat.cpus.size(), SeatRecord::most_cpus));
+    std::copy_n(seat.cpus.begin(), record.count, record.cpus);
+    record.cores = static_cast<std::uint16_t>(slices[rank].places.size());
+    record.is = seat.is;
+    record.idle = seat.idle;
+    record.own = seat.own;
+  }
   return out;
 }
 

@@ -13,19 +13,10 @@
 #include <vector>
 
 #include "base/err.h"
+#include "topo/seat.h"
 #include "topo/slices.h"
 
 namespace weft::topo {
-
-enum class SeatName : std::uint8_t {
-  automatic,       // by the kind of work
-  dedicated_core,  // an idle core, the nearest
-  same_core,       // where the rank computes (the paper's no-smt-bind)
-  smt,             // a sibling hardware thread of that
-  smt_sleep,       // the same, and sleeps between its looks
-  llc,             // an idle core of the same last-level cache
-  listed           // by CPU number
-};
 
 /// What a thread does: copy and fold, which moves bytes through the caches of its core; or the
 /// steps of a network, which take little time and leave the caches alone.
@@ -37,22 +28,30 @@ struct SeatWish {
 };
 /// "auto", "dedicated-core", "same-core", "smt", "smt-sleep", "llc", or CPUs: "8-11,15".
 Result<SeatWish> seat_wish(std::string_view text);
+std::string_view name_of(SeatName name);
 
 /// Of one thread.
 struct Seat {
   SeatName is = SeatName::same_core;  // what it came to be
   bool idle = false;                  // nobody computes on that core
-  std::vector<int> cpus;
-  std::string why;  // in words
+  bool own = false;                   // it is one of the rank's
+  std::vector<int> cpus;              // empty: those of the rank
+  std::string why;                    // in words
 };
 
 /// One seat for each slice. Ranks compute on the first `computing` cores of their slices; a core is
 /// idle if no rank computes there and no other thread sits there. What a wish does not find is
 /// same_core, and `why` says what is missing.
 ///
-/// `auto`: for work on memory an idle core, nearest first, else same_core; never a sibling, whose
-/// caches the rank computes in (the paper's section 5). For a network a sibling too, with sleeps.
+/// `auto`: for work on memory an idle core, nearest first, else any of the rank's; never a sibling,
+/// whose caches the rank computes in (the paper's section 5). For a network a sibling too, with
+/// sleeps.
 std::vector<Seat> seats(std::span<const Core> cores, std::span<const Slice> slices, int computing,
                         const SeatWish& wish, SeatWork work);
+
+/// Of a rank's thread for all work; but if ranks are on several nodes, and no core is idle, for the
+/// steps of the network alone, on the seat `network`.
+std::vector<SeatRecord> seat_records(std::span<const Slice> slices, std::span<const Seat> memory,
+                                     std::span<const Seat> network, bool several_nodes);
 
 }  // namespace weft::topo

@@ -141,9 +141,10 @@ Err init(Rank& rank, int required, int* provided) {
   const Params& params = rank.process->params;
   rank.contexts.objects = &rank.store.lock;
   rank.channels.couriers = &rank.process->couriers;
+  rank.contexts.has_background = progress::is_wanted(
+      params, entry.seat, rank.process->job->header(), parallel::openmp::threads());
   rank.engine.open(*rank.process->job, rank.world_rank, params, rank.counters, rank.contexts);
-  const bool in_background = params.integer(P::progress_threads) != 0;
-  if (required == MPI_THREAD_MULTIPLE || in_background) open_contexts(rank);
+  if (required == MPI_THREAD_MULTIPLE || rank.contexts.has_background) open_contexts(rank);
   for (pt2pt::Engine* e : rank.contexts.engines) {
     e->first_here = rank.process->first;
     e->ranks_here = static_cast<std::int32_t>(rank.process->ranks.size());
@@ -162,7 +163,7 @@ Err init(Rank& rank, int required, int* provided) {
   entry.state.store(memory::RankState::initialized, std::memory_order_seq_cst);
   if (const std::string text = hang::absence(*rank.process->job, rank.world_rank); !text.empty())
     abort_job(&rank, 1, text.c_str());
-  if (in_background) WEFT_TRY(rank.background.start({}));
+  if (rank.contexts.has_background) WEFT_TRY(rank.background.start(entry.seat));
   rank.phase.store(Rank::Phase::initialized, std::memory_order_release);
   return ok;
 }

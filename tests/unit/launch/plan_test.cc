@@ -113,6 +113,28 @@ TEST(Plan, RanksArePlacedOnADeclaredMachineAndNotBound) {
   for (int r = 0; r < 4; ++r) EXPECT_EQ(hierarchy.group_of(package, r), r / 2);
 }
 
+TEST(Plan, ProgressThreadsAreShownWithTheirSeats) {
+  setenv("HWLOC_SYNTHETIC", "pack:2 core:2 pu:2", 1);
+  setenv("WEFT_PROGRESS", "auto", 1);
+  const auto map = [](const char* ranks) {
+    const Options options = parse({"-n", ranks, "-v", "true"});
+    Result<memory::Job*> made =
+        memory::Job::create(options.ranks(), 2, Params::from_env(false), options.node_of());
+    const std::unique_ptr<memory::Job> job(made.value);
+    return make_plan(options, find_programs(options), *job, "").map;
+  };
+  EXPECT_NE(map("2").find("0: CPUs 2,3, dedicated-core, an idle core in the same last-level cache"),
+            std::string::npos)
+      << map("2");
+  EXPECT_NE(map("4").find("0-3: none, no core is idle"), std::string::npos) << map("4");
+  setenv("WEFT_PROGRESS", "off", 1);
+  EXPECT_EQ(map("4").find("progress"), std::string::npos);
+  setenv("WEFT_PROGRESS_PLACEMENT", "beside", 1);
+  EXPECT_THROW(map("4"), Failure);
+  for (const char* name : {"HWLOC_SYNTHETIC", "WEFT_PROGRESS", "WEFT_PROGRESS_PLACEMENT"})
+    unsetenv(name);
+}
+
 TEST(Plan, RanksInheritWhatIsAskedFor) {
   setenv("WEFT_TEST_A", "1", 1);
   setenv("WEFT_TEST_AB", "2", 1);

@@ -88,10 +88,10 @@ TEST(Seats, AutoNeverPutsCopiesBesideComputation) {
     for (int ranks = 1; ranks <= 20; ++ranks)
       for (const Seat& seat : seated("auto", {.where = where, .ranks = ranks})) {
         EXPECT_EQ(seat.idle, seat.is == SeatName::dedicated_core) << where << " " << ranks;
-        EXPECT_TRUE(seat.idle || seat.is == SeatName::same_core) << where << " " << ranks;
+        EXPECT_TRUE(seat.idle || seat.cpus.empty()) << where << " " << ranks;
       }
   EXPECT_EQ(lists("auto", {.ranks = 4}), "2,3 6,7 10,11 14,15");
-  EXPECT_EQ(lists("auto", {.ranks = 8}), "0* 2* 4* 6* 8* 10* 12* 14*");
+  EXPECT_EQ(lists("auto", {.ranks = 8}), "* * * * * * * *");  // anywhere in the rank's
 }
 
 TEST(Seats, AutoPutsNetworkStepsOnASibling) {
@@ -99,6 +99,28 @@ TEST(Seats, AutoPutsNetworkStepsOnASibling) {
   EXPECT_EQ(lists("auto", full), "1* 3* 5* 7* 9* 11* 13* 15*");
   EXPECT_EQ(seated("auto", full)[3].is, SeatName::smt_sleep);
   EXPECT_EQ(lists("auto", {.ranks = 4, .work = SeatWork::network}), "2,3 6,7 10,11 14,15");
+}
+
+TEST(Seats, RanksKnowThemFromTheJob) {
+  const auto record = [](int ranks, bool several_nodes, const char* where = machine) {
+    const Topology topology = declared(where);
+    const auto slices = place(topology, ranks, {});
+    const auto seats_for = [&](SeatWork work) {
+      return seats(topology.cores(), slices.value, 1, {}, work);
+    };
+    return seat_records(slices.value, seats_for(SeatWork::memory), seats_for(SeatWork::network),
+                        several_nodes)[0];
+  };
+  const SeatRecord idle = record(4, true);
+  EXPECT_EQ(cpu_list(idle.list()), "2,3");
+  EXPECT_TRUE(idle.idle && idle.own && !idle.network_only);
+  EXPECT_EQ(idle.cores, 2);
+  // All cores compute: a hardware thread of its own core for the network, and for nothing else.
+  EXPECT_EQ(record(8, false).count, 0);
+  EXPECT_FALSE(record(8, false).network_only);
+  EXPECT_EQ(cpu_list(record(8, true).list()), "1");
+  EXPECT_TRUE(record(8, true).network_only);
+  EXPECT_FALSE(record(4, true, "core:4 pu:1").network_only);
 }
 
 TEST(Seats, NoCoreHasTwoThreads) {
