@@ -202,7 +202,9 @@ std::int64_t fragment_room(const Engine& e) {
 
 /// What else there is to do than to look into the mailbox.
 [[gnu::always_inline]] inline bool look_at_others(Engine& e) {
-  bool found = e.network != nullptr && look_at_network(e);
+  bool found = false;
+  if (e.network != nullptr) [[unlikely]]
+    found = look_at_network(e);
   if (!e.busy.empty()) [[unlikely]]
     flush(e);
   if (!e.left.empty()) [[unlikely]]
