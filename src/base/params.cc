@@ -99,6 +99,10 @@ constexpr ParamDef table[] = {
     {P::progress_placement_network, "progress.placement_network", ParamType::text, "auto", "", 0, 0,
      "the same for those of ranks on several nodes that find no idle core: they take the steps of "
      "the network only"},
+    {P::progress_user_ops, "progress.user_ops", ParamType::integer, "false", "", 0, 1,
+     "let progress threads call a program's own reduction functions; also the hint "
+     "weft_progress_user_ops of a communicator (weft docs progress)",
+     "false,true"},
     {P::pt2pt_delegate_min, "pt2pt.delegate_min", ParamType::integer, "-1", "bytes", -1, big,
      "smallest nonblocking send that a rank leaves to its progress thread instead of copying it in "
      "the call (weft docs progress); -1: where the copy takes twice as long as telling the thread"},
@@ -254,9 +258,11 @@ bool param_parse(const ParamDef& def, const char* text, std::int64_t* out) {
 }
 
 const ParamDef* param_of_hint(std::string_view key) {
+  const auto is_hint = [](P id) {
+    return (id >= P::coll_reproducible && id <= P::coll_scatter) || id == P::progress_user_ops;
+  };
   for (const ParamDef& def : table)
-    if (def.id >= P::coll_reproducible && def.id <= P::coll_scatter && key == param_hint_name(def))
-      return &def;
+    if (is_hint(def.id) && key == param_hint_name(def)) return &def;
   return nullptr;
 }
 

@@ -39,6 +39,7 @@ enum class P : int {
   progress_threads,
   progress_placement,
   progress_placement_network,
+  progress_user_ops,  // also a hint
   pt2pt_delegate_min,
   pt2pt_eager_max,
   pt2pt_unexpected_max,

@@ -32,6 +32,7 @@ void take_hints(Comm& comm) {
   if (comm.coll->shared != nullptr) comm.coll->shared->forget_ways();
   s.compare = params.integer(P::abi_check) == 2;
   s.reproducible = value(P::coll_reproducible) != 0;
+  s.user_ops_anywhere = value(P::progress_user_ops) != 0;
   s.explore = static_cast<double>(value(P::coll_explore)) / 100;
   s.explain = s.ways_matter = params.boolean(P::coll_explain);
   for (int i = 0; i < Settings::collectives; ++i) {

@@ -52,9 +52,10 @@ Err wrong_length(const object::Comm& comm, int rank, std::int64_t sent, std::int
               comm.name.c_str(), static_cast<long long>(sent), static_cast<long long>(expected));
 }
 
-/// A user's function is for the rank's own threads.
+/// A user's function is for the rank's own threads, unless the user says otherwise.
 bool must_wait_for_rank(const Step& step, const object::Comm& comm) {
-  if (!comm.engine->visited || !step.has_op()) return false;
+  if (!comm.engine->visited || !step.has_op() || comm.coll->settings.user_ops_anywhere)
+    return false;
   return step.op->operation == datatype::Operation::user;
 }
 

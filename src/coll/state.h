@@ -25,6 +25,7 @@ struct Settings {
   bool compare = false;  // abi.check=full
   bool explain = false;
   bool reproducible = false;
+  bool user_ops_anywhere = false;       // also on a progress thread
   double explore = 0;                   // how much dearer a way may be to be tried; 0: none is
   bool ways_matter = false;             // if `explain` or one of these is set
   std::uint8_t ways[collectives] = {};  // coll.allgather to coll.scatter

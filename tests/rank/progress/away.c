@@ -118,23 +118,36 @@ static void add(void* a, void* b, int* length, MPI_Datatype* type) {
   for (int i = 0; i < *length; ++i) to[i] += from[i];
 }
 
-// A user's function is called by the rank's own thread.
-static void user_op(void) {
+// A user's function is called by the rank's own thread, unless a hint allows others.
+static void user_op(const char* anywhere) {
   MPI_Op op;
+  MPI_Info info;
+  MPI_Comm comm;
   MPI_Request request;
+  const int here_only = strcmp(anywhere, "false") == 0;
+  OK(MPI_Info_create(&info));
+  OK(MPI_Info_set(info, "weft_progress_user_ops", anywhere));
+  OK(MPI_Comm_dup_with_info(MPI_COMM_WORLD, info, &comm));
+  OK(MPI_Info_free(&info));
   begin_round();
   OK(MPI_Op_create(add, 1, &op));
+  atomic_store(&called, 0);
+  atomic_store(&elsewhere, 0);
   int *from = (int*)out, *to = (int*)in;
   for (int i = 0; i < count; ++i) from[i] = rank * 3 + i;
-  OK(MPI_Iallreduce(from, to, count, MPI_INT, op, MPI_COMM_WORLD, &request));
-  if (rank == 0) usleep(20000);
+  if (rank != 0 && !here_only) until_away();
+  OK(MPI_Iallreduce(from, to, count, MPI_INT, op, comm, &request));
+  if (rank == 0 && here_only) usleep(20000);
+  if (rank == 0 && !here_only) stay_away("Iallreduce of a user's function");
   OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+  if (rank != 0 && !here_only) arrive();
   verify(iallreduce);
   int calls = atomic_load(&called);
   OK(MPI_Allreduce(MPI_IN_PLACE, &calls, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
   CHECK(size == 1 || calls > 0, "the function was never called");
-  EQ(atomic_load(&elsewhere), 0);
+  if (here_only) EQ(atomic_load(&elsewhere), 0);
   OK(MPI_Op_free(&op));
+  OK(MPI_Comm_free(&comm));
 }
 
 // An error that is found while the rank is away is that of its wait; a cancelled receive is over.
@@ -202,7 +215,8 @@ int main(int argc, char** argv) {
     receives();
     sends();
     for (int which = 0; which < collectives; ++which) collective((enum Collective)which);
-    user_op();
+    user_op("false");
+    user_op("true");
     errors_and_cancel();
   }
   if (rank == 0 && size > 1) CHECK(counted() > 0, "no step was done by a thread of weft's own");
