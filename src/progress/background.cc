@@ -93,10 +93,9 @@ void Background::sleep(std::int64_t limit_ns) {
   }
 }
 
-void Background::sleep_until_told() {
+void Background::sleep_while(Rests rests) {
   // relaxed: whoever changes it calls the thread afterwards
-  while (all_.background_rests.load(std::memory_order_relaxed) == Rests::until_told &&
-         !thread_.is_to_end())
+  while (all_.background_rests.load(std::memory_order_relaxed) == rests && !thread_.is_to_end())
     sleep(0);
 }
 
@@ -107,7 +106,14 @@ void Background::watch() {
     sleep(pause_ns_);
     pause_ns_ = std::min(2 * pause_ns_, longest_pause_ns);
     comes = all_.sole.taken() != before;
+    if (!comes && pause_ns_ == longest_pause_ns) rest_until_back();
   }
+}
+
+void Background::rest_until_back() {
+  all_.background_rests.store(Rests::until_back, std::memory_order_seq_cst);
+  if (all_.sole_sleeps.load(std::memory_order_seq_cst)) sleep_while(Rests::until_back);
+  all_.background_rests.store(Rests::no, std::memory_order_seq_cst);
 }
 
 bool Background::step(Engine& e) {
@@ -165,7 +171,7 @@ void Background::rest() {
   if (!first.among_threads)  // release: pairs with Entry
     first.framed.store(Engine::Framed::at_end, std::memory_order_release);
   all_.sole.leave_visit();
-  sleep_until_told();
+  sleep_while(Rests::until_told);
   all_.background_rests.store(Rests::no, std::memory_order_seq_cst);
   // Who begins something may go on calling, but a send that waits is a receiver that waits.
   if (!all_.delegated.exchange(false, std::memory_order_relaxed)) watch();
@@ -207,7 +213,7 @@ bool Background::needs_somebody() const {
 void Background::by_locks() {
   if (!needs_somebody()) {
     all_.background_rests.store(Rests::until_told, std::memory_order_seq_cst);
-    if (!needs_somebody()) sleep_until_told();
+    if (!needs_somebody()) sleep_while(Rests::until_told);
     all_.background_rests.store(Rests::no, std::memory_order_seq_cst);
     pause_ns_ = first_pause_ns;
     return;

@@ -53,7 +53,9 @@ class Background {
   /// Inside: leave, and rest until something begins, or until news.
   void rest();
   void sleep(std::int64_t limit_ns);
-  void sleep_until_told();
+  void sleep_while(pt2pt::Contexts::Rests rests);
+  /// The rank has been in one call for long: rest if it sleeps there.
+  void rest_until_back();
   void rest_at_mailbox();
   /// Contexts with locks of their own.
   void by_locks();

@@ -402,7 +402,10 @@ void park(Engine& e, sync::Waiter& waiter, Done&& done, const Awaited& awaited, 
   const std::int64_t limit_ns = note.before_sleep(e, awaited);
   if (must_look(e) || !arm(e)) return waiter.retract(word);
   const TraceSpan span(e.trace.get(), "sleep");
+  e.contexts->sole_sleeps.store(true,
+                                std::memory_order_relaxed);  // what it says too late costs a look
   waiter.sleep(word, nap_ns(e, limit_ns));
+  e.contexts->sole_sleeps.store(false, std::memory_order_seq_cst);
   e.lock.spent(&Counters::sync_ns);
 }
 
@@ -461,6 +464,9 @@ void wait_until(Engine& e, Done&& done, const Awaited& awaited = {}) {
     if (done()) break;
     if (next == sync::Waiter::Next::may_park) park(e, waiter, done, awaited, note);
   }
+  if (waiter.parks() > 0 &&
+      e.contexts->background_rests.load(std::memory_order_seq_cst) == Contexts::Rests::until_back)
+    wake_background(e);
   e.counters->yields += waiter.yields();
   e.counters->parks += waiter.parks();
   e.counters->chunks_helped += waiter.helped();
