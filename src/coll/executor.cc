@@ -52,6 +52,26 @@ Err wrong_length(const object::Comm& comm, int rank, std::int64_t sent, std::int
               comm.name.c_str(), static_cast<long long>(sent), static_cast<long long>(expected));
 }
 
+/// Bytes that it moves or folds.
+std::int64_t work_of(const Step& step) {
+  switch (step.what) {
+    case What::copy:
+      return step.source().bytes();
+    case What::reduce:
+    case What::fold:
+      return step.count * step.type->size;
+    case What::fetch:
+    case What::give:
+      return step.bytes;
+    default:
+      return 0;
+  }
+}
+
+bool is_visitor_unwelcome(const object::Comm& comm) {
+  return comm.engine->visited && comm.engine->contexts->sole.is_wanted();
+}
+
 /// A user's function is for the rank's own threads, unless the user says otherwise.
 bool must_wait_for_rank(const Step& step, const object::Comm& comm) {
   if (!comm.engine->visited || !step.has_op() || comm.coll->settings.user_ops_anywhere)
@@ -64,6 +84,7 @@ bool must_wait_for_rank(const Step& step, const object::Comm& comm) {
 void Executor::begin(Schedule& s, int tag) {
   s.tag_ = tag;
   s.next_ = s.round_ = s.posted_ = 0;
+  s.moved_ = 0;
   s.error_ = ok;
 }
 
@@ -91,7 +112,7 @@ ConstBuffer Executor::source(const Schedule& s, const Step& step) {
   return s.boards_->shown(s.number_, step.peer, step.what_shown)[step.index];
 }
 
-void Executor::fetch(Schedule& s, const Step& step, const object::Comm& comm) {
+bool Executor::fetch(Schedule& s, const Step& step, const object::Comm& comm) {
   const ConstBuffer from = source(s, step);
   const Buffer to = step.target();
   std::int64_t bytes = step.bytes;
@@ -99,9 +120,17 @@ void Executor::fetch(Schedule& s, const Step& step, const object::Comm& comm) {
       (from.bytes() > to.bytes() || from.bytes() < step.at + bytes)) [[unlikely]] {
     s.error_ = wrong_length(comm, step.peer, from.bytes(), to.bytes());
     bytes = std::clamp<std::int64_t>(from.bytes() - step.at, 0, bytes);
-    if (bytes == 0) return;
+    if (bytes == 0) return true;
   }
-  move(from, to, step.at, bytes);
+  const std::int64_t most = comm.engine->visited ? visitor_bytes : bytes;
+  while (s.moved_ < bytes) {
+    if (is_visitor_unwelcome(comm)) return false;
+    const std::int64_t n = std::min(most, bytes - s.moved_);
+    move(from, to, step.at + s.moved_, n);
+    s.moved_ += n;
+  }
+  s.moved_ = 0;
+  return true;
 }
 
 std::int64_t Executor::labelled(const Schedule& s, const void* at) {
@@ -121,21 +150,25 @@ void Executor::give(Schedule& s, const Step& step, const object::Comm& comm) {
                   static_cast<long long>(expected));
 }
 
-void Executor::run_at_board(Schedule& s, const Step& step, object::Comm& comm) {
-  if (s.error_ && step.peer != Source::own && step.what >= What::fetch) return;  // not what I think
+bool Executor::run_at_board(Schedule& s, const Step& step, object::Comm& comm) {
+  if (s.error_ && step.peer != Source::own && step.what >= What::fetch)
+    return true;  // not what I think
   switch (step.what) {
     case What::show:
-      return s.boards_->show(s.number_, step.what_shown, step.views().data());
+      s.boards_->show(s.number_, step.what_shown, step.views().data());
+      return true;
     case What::signal:
       ++comm.engine->counters->coll_phases;
-      return s.boards_->signal(s.number_, step.count);
+      s.boards_->signal(s.number_, step.count);
+      return true;
     case What::wake:
-      return s.boards_->wake(step.peer);
+      s.boards_->wake(step.peer);
+      return true;
     case What::label:
       *static_cast<Label*>(step.to) = {s.number_, step.bytes};
-      return;
+      return true;
     case What::fetch:
-      fetch(s, step, comm);
+      if (!fetch(s, step, comm)) return false;
       ++comm.engine->counters->coll_copies;
       break;
     case What::give:
@@ -148,9 +181,10 @@ void Executor::run_at_board(Schedule& s, const Step& step, object::Comm& comm) {
                     step.count);
       break;
     default:
-      return;
+      return true;
   }
   if (step.peer != Source::own) count_read(step, comm);
+  return true;
 }
 
 bool Executor::agrees(Schedule& s, int rank, const object::Comm& comm) {
@@ -201,6 +235,7 @@ bool Executor::run_steps(Schedule& s, object::Comm& comm) {
     const Step& step = s.steps_[s.next_];
     if (must_wait_for_rank(step, comm)) [[unlikely]]
       return false;
+    if (s.starts_ && pt2pt::leave_to_thread(*comm.engine, work_of(step))) return false;
     switch (step.what) {
       case What::send:
       case What::recv:
@@ -231,7 +266,7 @@ bool Executor::run_steps(Schedule& s, object::Comm& comm) {
           return true;
         break;
       default:
-        run_at_board(s, step, comm);
+        if (!run_at_board(s, step, comm)) return false;
     }
   }
   return true;
@@ -275,6 +310,13 @@ bool Executor::advance(Schedule& s, object::Comm& comm) {
     s.open_ = false;
   }
   return true;
+}
+
+bool Executor::start(Schedule& s, object::Comm& comm) {
+  s.starts_ = true;
+  const bool done = advance(s, comm);
+  s.starts_ = false;
+  return done;
 }
 
 bool Executor::may_go_on(Schedule& s) {

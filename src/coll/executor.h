@@ -20,6 +20,9 @@ class Executor {
   static void rewind(Schedule& schedule);
   /// Do what can be done without waiting. True when the schedule is done.
   static bool advance(Schedule& schedule, object::Comm& comm);
+  /// The same in the call that starts it, which leaves long copies to the rank's thread of weft's
+  /// own.
+  static bool start(Schedule& schedule, object::Comm& comm);
   /// Run to the end, with progress of everything else meanwhile.
   static Err run(Schedule& schedule, object::Comm& comm);
 
@@ -42,10 +45,11 @@ class Executor {
   static bool run_steps(Schedule& schedule, object::Comm& comm);
   /// Does a rank that has come do the same as this one? If not, the operation is over.
   static bool agrees(Schedule& schedule, int rank, const object::Comm& comm);
-  static void fetch(Schedule& schedule, const Step& step, const object::Comm& comm);
+  /// False: by a visitor, whose rank comes back.
+  static bool fetch(Schedule& schedule, const Step& step, const object::Comm& comm);
   static std::int64_t labelled(const Schedule& schedule, const void* label);
   static void give(Schedule& schedule, const Step& step, const object::Comm& comm);
-  static void run_at_board(Schedule& schedule, const Step& step, object::Comm& comm);
+  static bool run_at_board(Schedule& schedule, const Step& step, object::Comm& comm);
   /// What a step at a board reads.
   static ConstBuffer source(const Schedule& schedule, const Step& step);
   /// Is the board free, or the phase there, that the schedule waits for?

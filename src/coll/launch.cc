@@ -92,9 +92,9 @@ bool poll_boardless(void* comm) {
 /// Begin, and go on when there is progress.
 void run_in_background(object::Request& request) {
   std::deque<object::Request*>& queue = request.comm->coll->boardless;
-  const Schedule& schedule = schedule_of(request);
+  Schedule& schedule = schedule_of(request);
   if (queue.empty() || !Executor::waits_for_board(schedule)) {
-    if (poll(&request)) return;
+    if (Executor::start(schedule, *request.comm)) return complete(request);
     if (!Executor::waits_for_board(schedule))
       return pt2pt::add_poller(*request.engine, {poll, &request});
   }

@@ -45,6 +45,8 @@ inline constexpr int scan_ranks_max = 16;
 inline constexpr std::int64_t first_cache = 32 << 10;
 // What is folded at a time: it stays in the first cache beside one operand.
 inline constexpr std::int64_t fold_bytes = first_cache / 4;
+/// A progress thread copies so many bytes before it looks whether its rank comes back: some 10 us.
+inline constexpr std::int64_t visitor_bytes = 4 * first_cache;
 // Pieces and strips. While ranks write and read at the same time, a vector has several: 16 KiB cost
 // as much as handing them over, and a core's cache of 1 MiB holds three strips of itself and of
 // another. With more ranks than CPUs one works after the other, and each piece or strip costs

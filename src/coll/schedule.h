@@ -200,6 +200,8 @@ class Schedule {
   std::size_t posted_ = 0;                 // its end
   bool open_ = false;                      // the board is this operation's
   bool asked_ = false;                     // Boards::open
+  bool starts_ = false;                    // in the call that starts it
+  std::int64_t moved_ = 0;                 // of the next step: bytes that a visitor has moved
   std::vector<object::Request*> pending_;  // of the current round
   int tag_ = 0;
   Err error_{};

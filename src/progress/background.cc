@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "progress/background.h"
 
+#include <sys/prctl.h>
+
 #include <algorithm>
 #include <cstdio>
 
 #include "base/clock.h"
 #include "parallel/jobs.h"
-#include "progress/limits.h"
 #include "pt2pt/engine.h"
 
 namespace weft::progress {
@@ -39,7 +40,11 @@ Err Background::start(const topo::SeatRecord& seat) {
   // Else it would take a computing rank's CPU, or copy beside one.
   const bool beside = seat.is == topo::SeatName::smt || seat.is == topo::SeatName::smt_sleep;
   helps_ = job.cpus > job.sharing && !beside;
-  spin_ns_ = seat.is == topo::SeatName::smt_sleep ? 0 : all_.engines[0]->policy.spin_ns;
+  all_.background_apart =
+      seat.cores > 0 ? seat.count > 0 && seat.is != topo::SeatName::same_core : helps_;
+  // Whoever shares the core may be who is to bring news.
+  const bool alone = seat.cores > 0 ? seat.idle : helps_;
+  spin_ns_ = alone ? all_.engines[0]->policy.spin_ns : 0;
   const Err error =
       thread_.start({name, seat.list(),
                      [](sync::Thread&, void* me) { static_cast<Background*>(me)->run(); }, this});
@@ -64,6 +69,7 @@ void Background::stop() {
 }
 
 void Background::run() {
+  prctl(PR_SET_TIMERSLACK, timer_slack_ns);
   while (!thread_.is_to_end()) {
     thread_.attend();
     switch (all_.sole.visit()) {
@@ -71,7 +77,7 @@ void Background::run() {
         visit();
         break;
       case Visit::busy:
-        watch();
+        watch(stay_out());
         break;
       case Visit::over:
         by_locks();
@@ -99,15 +105,39 @@ void Background::sleep_while(Rests rests) {
     sleep(0);
 }
 
-void Background::watch() {
-  for (bool comes = true; comes && !thread_.is_to_end();) {
-    const std::uint64_t before = all_.sole.taken();
-    thread_.attend();
-    sleep(pause_ns_);
-    pause_ns_ = std::min(2 * pause_ns_, longest_pause_ns);
-    comes = all_.sole.taken() != before;
-    if (!comes && pause_ns_ == longest_pause_ns) rest_until_back();
+bool Background::doze(Rests rests, std::int64_t limit_ns) {
+  thread_.attend();
+  all_.background_rests.store(rests, std::memory_order_seq_cst);
+  sleep(limit_ns);
+  return all_.background_rests.exchange(Rests::no, std::memory_order_seq_cst) == Rests::no;
+}
+
+bool Background::rank_stays_away(std::int64_t ns) {
+  const std::uint64_t before = all_.sole.taken();
+  doze(Rests::watches, ns);
+  return all_.sole.taken() == before && !all_.sole.is_taken();
+}
+
+void Background::watch(bool told) {
+  while (!all_.delegated.exchange(false, std::memory_order_relaxed) && !thread_.is_to_end()) {
+    told_ns_ = now_ns();
+    if (rank_stays_away(is_lazy() ? pause_ns_ : first_pause_ns)) return;
+    if (told) ++in_vain_;
+    told = stay_out();
   }
+}
+
+void Background::judge() {
+  const double enough_ns = away_per_tell * all_.tell_ns.load(std::memory_order_relaxed);  // a guess
+  const bool long_enough = static_cast<double>(now_ns() - told_ns_) > enough_ns;
+  in_vain_ = long_enough ? 0 : in_vain_ + 1;
+}
+
+bool Background::stay_out() {
+  rest_until_back();
+  if (!is_lazy()) return doze(Rests::until_told, longest_pause_ns);
+  pause_ns_ = std::min(2 * pause_ns_, longest_pause_ns);
+  return false;
 }
 
 void Background::rest_until_back() {
@@ -143,7 +173,12 @@ bool Background::somebody_waits() const {
 }
 
 void Background::visit() {
-  if (somebody_waits() || !has_begun()) return rest();
+  if (somebody_waits()) return rest();
+  if (!has_begun()) {
+    if (!is_lazy() || pause_ns_ == longest_pause_ns) return rest();
+    all_.sole.leave_visit();
+    return watch(stay_out());
+  }
   const Engine& first = *all_.engines[0];
   ++first.counters->background_taken;
   std::int64_t found_ns = now_ns();
@@ -160,8 +195,10 @@ void Background::visit() {
       backoff.step();
     }
   }
+  judge();
+  if (!is_lazy()) return rest();
   all_.sole.leave_visit();
-  watch();
+  watch(stay_out());
 }
 
 void Background::rest() {
@@ -173,8 +210,7 @@ void Background::rest() {
   all_.sole.leave_visit();
   sleep_while(Rests::until_told);
   all_.background_rests.store(Rests::no, std::memory_order_seq_cst);
-  // Who begins something may go on calling, but a send that waits is a receiver that waits.
-  if (!all_.delegated.exchange(false, std::memory_order_relaxed)) watch();
+  watch(true);  // who begins something may go on calling
 }
 
 void Background::rest_at_mailbox() {

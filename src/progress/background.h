@@ -24,6 +24,7 @@
 
 #include "base/params.h"
 #include "memory/job.h"
+#include "progress/limits.h"
 #include "pt2pt/contexts.h"
 #include "sync/thread.h"
 #include "sync/wait.h"
@@ -59,8 +60,17 @@ class Background {
   void rest_at_mailbox();
   /// Contexts with locks of their own.
   void by_locks();
-  /// The rank comes and goes: look later.
-  void watch();
+  /// Sleep for so long, or until it is told; true if it was. `rests`: of what.
+  bool doze(pt2pt::Contexts::Rests rests, std::int64_t limit_ns);
+  /// For so long.
+  bool rank_stays_away(std::int64_t ns);
+  /// Return once the rank stays away, or something was left to the thread. `told`: it was just now.
+  void watch(bool told);
+  /// The rank is in MPI, or comes and goes. True if it was told of something meanwhile.
+  bool stay_out();
+  /// The rank comes back: was it away for so long that telling the thread was worth it?
+  void judge();
+  bool is_lazy() const { return !all_.background_apart || in_vain_ > most_in_vain; }
   /// With the context: a look. True if it found something.
   bool step(pt2pt::Engine& e);
   bool look();
@@ -71,6 +81,8 @@ class Background {
   pt2pt::Contexts& all_;
   sync::Thread thread_;
   std::int64_t pause_ns_ = 0;
+  std::int64_t told_ns_ = 0;   // when it was told, or looked whether the rank is away
+  int in_vain_ = 0;            // times in a row that the rank was back too soon
   bool helps_ = false;         // with large work of the process, while it rests: a CPU is free
   bool network_only_ = false;  // it takes nothing out of mailboxes
   std::int64_t spin_ns_ = 0;   // it looks for so long before it rests

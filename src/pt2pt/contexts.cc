@@ -51,12 +51,17 @@ void set_needs_progress(Engine& e, bool needs) {
   // Where the entry point looks as it ends, only then: till then it holds no lock.
   const bool at_end =
       all.engines[0]->framed.load(std::memory_order_relaxed) == Engine::Framed::at_end;
-  if (!at_end && all.background_rests.load(std::memory_order_seq_cst) != Contexts::Rests::no)
+  const Contexts::Rests rests = all.background_rests.load(std::memory_order_seq_cst);
+  if (!at_end && rests != Contexts::Rests::no && rests != Contexts::Rests::watches)
     wake_background(e);
 }
 
 void say_what_has_begun(Contexts& all) {
   if (!all.sole.is_mine()) return;  // it is over: each context says so (leave_context)
+  // relaxed: both are this thread's business; it may be told once too often
+  if (all.background_rests.load(std::memory_order_relaxed) == Contexts::Rests::watches &&
+      !all.delegated.load(std::memory_order_relaxed))
+    return;
   for (Engine* e : all.engines) {
     // Where it rests at the mailbox, news wake it. relaxed: who unnames it there is this thread
     const bool news_wake_it =

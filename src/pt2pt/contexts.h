@@ -76,13 +76,15 @@ struct Contexts {
   // it has to be told that something has.
   bool has_background = false;  // it is started once all contexts are open
   sync::Thread* background = nullptr;
-  enum class Rests : std::uint8_t { no, until_told, until_news, until_back };
+  bool background_apart = false;  // it does not sit where the rank computes
+  /// watches: the rank comes and goes, and it sleeps for a moment; told of what is left to it only.
+  enum class Rests : std::uint8_t { no, until_told, until_news, until_back, watches };
   std::atomic<Rests> background_rests{Rests::no};
   // The sole thread sleeps in MPI, and looks after everything when it wakes. As it comes back it
   // stores this, then reads background_rests; the thread of weft's own stores that it rests until
   // then, and reads this.
   std::atomic<bool> sole_sleeps{false};
-  // A send waits for it since it was told. relaxed: comes with what wakes it (sync/signal.h)
+  // Something was left to it since it was told. relaxed: comes with what wakes it (sync/signal.h)
   std::atomic<bool> delegated{false};
   std::atomic<float> tell_ns{first_tell_ns};  // that telling it takes, of late. relaxed: a guess
 

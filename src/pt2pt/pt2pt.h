@@ -95,6 +95,9 @@ bool progress(Engine& engine);
 /// The same, but nothing is taken out of the mailbox: what comes from other nodes, and what it
 /// begins.
 bool progress_of_network(Engine& engine);
+/// In a call that begins something, and is to return soon: is a copy of so many bytes for the
+/// rank's thread of weft's own? It is told as the call ends.
+bool leave_to_thread(Engine& engine, std::int64_t bytes);
 /// Progress until the request is done: spins, yields, parks; lets go of the lock meanwhile.
 void wait_for(Request& request);
 /// The same for several requests of one context.

@@ -60,6 +60,16 @@ bool is_delegated(const Engine& e, const Peer& peer, const P2p& send) {
 
 }  // namespace
 
+bool leave_to_thread(Engine& e, std::int64_t bytes) {
+  if (bytes < e.delegate_min || !e.contexts->background_apart || !is_somebody_told(e)) return false;
+  const double tell_ns = e.contexts->tell_ns.load(std::memory_order_relaxed);  // a guess
+  if (!e.delegates_always &&
+      model::lines_of(bytes) * e.memory_line_ns < copies_for_telling * tell_ns)
+    return false;
+  e.contexts->delegated.store(true, std::memory_order_relaxed);  // before the thread is told
+  return true;
+}
+
 bool push_queued(Engine& e, Peer& peer, Outgoing& item) {
   auto& send = static_cast<P2p&>(item);
   const bool first = std::exchange(send.delegated, false);

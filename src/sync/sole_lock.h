@@ -89,6 +89,8 @@ class SoleLock {
   bool is_wanted() const { return wanting_.load(std::memory_order_relaxed) > 0; }
   /// How often the owner has come in. By any thread.
   std::uint64_t taken() const { return counted(*taken_); }
+  /// Is it inside? By any thread; a guess.
+  bool is_taken() const { return depth_.load(std::memory_order_relaxed) > 0; }
 
   /// By every thread that does not enter, before it takes a context's lock.
   void join() {
