@@ -18,6 +18,7 @@ EPILOG = """examples:
   weft bench collectives --figures
   weft bench threads --figures --threads 2,8
   weft bench idle --rows packing,halo
+  weft bench progress --rows isend,iallreduce
   weft bench collectives --regret --rows allreduce,bcast"""
 TOO_LARGE = ("bw_32t", "bw_64t")  # not in threads/main.c
 STARTUP = "startup"  # a row of `messages` that no program has
@@ -75,7 +76,8 @@ def make_parser(description, programs):
                                      formatter_class=argparse.RawTextHelpFormatter, allow_abbrev=False)
     parser.add_argument("what", nargs="?", default="messages", choices=programs,
                         help="messages (with barrier, allreduce, start-up), all collectives, datatypes,\n"
-                             "messages between several threads of two ranks, packing with idle threads\n"
+                             "messages between several threads of two ranks, packing with idle threads, channels,\n"
+                             "nonblocking operations behind a computation\n"
                              "(default: %(default)s)")
     parser.add_argument("--weft", default="build/release", metavar="DIR",
                         help="build or installed tree of weft (default: this one)")
@@ -152,7 +154,7 @@ def parse(description, programs, words=None):
     elif extra:
         args.batch_ms, args.limit_s = 1, 0.2
     if args.rounds is None:
-        few = 3 if args.what in ("threads", "idle") else 5 if extra else 0
+        few = 3 if args.what in ("threads", "idle", "progress") else 5 if extra else 0
         args.rounds = (2 if args.what == "idle" else 3) if args.quick else few or 11
     cpus = len(os.sched_getaffinity(0))
     usual = rank_counts(cpus) if args.figures else [cpus] if args.regret else [2, 4, 8]

@@ -20,6 +20,7 @@ import idle_jobs
 import jobs as job_lists
 import libraries
 import measure
+import progress_figures
 import regret
 import results
 import tables
@@ -29,13 +30,13 @@ import thread_locks
 HERE = Path(__file__).resolve().parent
 PROGRAMS = {"messages": "p2p_coll/main.c", "collectives": "collectives/main.c",
             "datatypes": "datatypes/main.c", "threads": "threads/main.c",
-            "idle": "idle/main.c", "channels": "channels/main.c"}
+            "idle": "idle/main.c", "channels": "channels/main.c", "progress": "progress/main.c"}
 NOT_KEPT = ("weft", "peers", "out", "parser", "files", "name", "every_size")  # options that change no sample
 
 
 def plot(path, kind, args):
     """A picture beside the samples, by the Python that `peers` installed."""
-    script = {"figures": "plot_figures.py", "thread figures": "plot_figures.py", "idle": "plot_figures.py",
+    script = {"figures": "plot_figures.py", "thread figures": "plot_figures.py", "idle": "plot_figures.py", "progress": "plot_figures.py",
               "locks": "plot_threads.py"}.get(kind, "plot.py")
     plotter = Path(args.peers).resolve() / "plot/bin/python"
     python = plotter if plotter.exists() else sys.executable
@@ -61,6 +62,8 @@ def show(path, args):
         thread_figures.print_report(found)
     elif kind == "idle":
         idle_figures.print_report(found)
+    elif kind == "progress":
+        progress_figures.print_report(found)
     elif kind == "locks":
         thread_locks.print_tables(found)
     else:
@@ -128,6 +131,9 @@ def run(args):
     if args.what == "channels":
         jobs = channel_jobs.plan(args, libs, work, HERE / PROGRAMS["channels"])
         return results.save(job_lists.take(jobs, args), out, args.name)
+    if args.what == "progress":
+        found = progress_figures.measure_curves(args, libs, work, HERE / PROGRAMS["progress"])
+        return results.save(found, out, args.name)
     programs = libraries.build(libs, HERE / PROGRAMS[args.what], work)
     arguments.check_rows(args, measure.known_rows(libs[0], programs[libs[0].name]))
     if args.regret:

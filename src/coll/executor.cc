@@ -68,8 +68,9 @@ std::int64_t work_of(const Step& step) {
   }
 }
 
-bool is_visitor_unwelcome(const object::Comm& comm) {
-  return comm.engine->visited && comm.engine->contexts->sole.is_wanted();
+/// By a visitor: does its rank come back?
+bool is_wanted(const object::Comm& comm) {
+  return comm.engine->contexts->sole.is_wanted();
 }
 
 /// A user's function is for the rank's own threads, unless the user says otherwise.
@@ -124,7 +125,7 @@ bool Executor::fetch(Schedule& s, const Step& step, const object::Comm& comm) {
   }
   const std::int64_t most = comm.engine->visited ? visitor_bytes : bytes;
   while (s.moved_ < bytes) {
-    if (is_visitor_unwelcome(comm)) return false;
+    if (comm.engine->visited && is_wanted(comm)) return false;
     const std::int64_t n = std::min(most, bytes - s.moved_);
     move(from, to, step.at + s.moved_, n);
     s.moved_ += n;
@@ -235,7 +236,7 @@ bool Executor::run_steps(Schedule& s, object::Comm& comm) {
     const Step& step = s.steps_[s.next_];
     if (must_wait_for_rank(step, comm)) [[unlikely]]
       return false;
-    if (s.starts_ && pt2pt::leave_to_thread(*comm.engine, work_of(step))) return false;
+    if ((s.leaves_ || (comm.engine->visited && is_wanted(comm))) && work_of(step) > 0) return false;
     switch (step.what) {
       case What::send:
       case What::recv:
@@ -313,9 +314,11 @@ bool Executor::advance(Schedule& s, object::Comm& comm) {
 }
 
 bool Executor::start(Schedule& s, object::Comm& comm) {
-  s.starts_ = true;
+  std::int64_t work = 0;
+  for (const Step& step : s.steps_) work += work_of(step);
+  s.leaves_ = pt2pt::leave_to_thread(*comm.engine, work);
   const bool done = advance(s, comm);
-  s.starts_ = false;
+  s.leaves_ = false;
   return done;
 }
 

@@ -195,13 +195,13 @@ class Schedule {
   std::int64_t imagined_ = 0;  // the end of the memory that is not there; 0: there is
 
   // While it runs (executor.cc).
-  std::size_t next_ = 0;                   // first step that has not run; messages: posted_
-  std::size_t round_ = 0;                  // begin of the round under way
-  std::size_t posted_ = 0;                 // its end
-  bool open_ = false;                      // the board is this operation's
-  bool asked_ = false;                     // Boards::open
-  bool starts_ = false;                    // in the call that starts it
-  std::int64_t moved_ = 0;                 // of the next step: bytes that a visitor has moved
+  std::size_t next_ = 0;    // first step that has not run; messages: posted_
+  std::size_t round_ = 0;   // begin of the round under way
+  std::size_t posted_ = 0;  // its end
+  bool open_ = false;       // the board is this operation's
+  bool asked_ = false;      // Boards::open
+  bool leaves_ = false;     // copies to the rank's thread, in the call that starts it
+  std::int64_t moved_ = 0;  // of the next step: bytes that a visitor has moved
   std::vector<object::Request*> pending_;  // of the current round
   int tag_ = 0;
   Err error_{};

@@ -40,8 +40,8 @@ Err Background::start(const topo::SeatRecord& seat) {
   // Else it would take a computing rank's CPU, or copy beside one.
   const bool beside = seat.is == topo::SeatName::smt || seat.is == topo::SeatName::smt_sleep;
   helps_ = job.cpus > job.sharing && !beside;
-  all_.background_apart =
-      seat.cores > 0 ? seat.count > 0 && seat.is != topo::SeatName::same_core : helps_;
+  is_apart_ = seat.cores > 0 ? seat.count > 0 && seat.is != topo::SeatName::same_core : helps_;
+  found_away(is_apart_);
   // Whoever shares the core may be who is to bring news.
   const bool alone = seat.cores > 0 ? seat.idle : helps_;
   spin_ns_ = alone ? all_.engines[0]->policy.spin_ns : 0;
@@ -121,21 +121,26 @@ bool Background::rank_stays_away(std::int64_t ns) {
 void Background::watch(bool told) {
   while (!all_.delegated.exchange(false, std::memory_order_relaxed) && !thread_.is_to_end()) {
     told_ns_ = now_ns();
-    if (rank_stays_away(is_lazy() ? pause_ns_ : first_pause_ns)) return;
-    if (told) ++in_vain_;
+    if (rank_stays_away(is_apart_ ? first_pause_ns : pause_ns_)) return;
+    if (told) found_away(false);
     told = stay_out();
   }
 }
 
+void Background::found_away(bool long_enough) {
+  in_vain_ = long_enough ? 0 : in_vain_ + 1;
+  all_.background_gains.store(!is_lazy(), std::memory_order_relaxed);
+}
+
 void Background::judge() {
   const double enough_ns = away_per_tell * all_.tell_ns.load(std::memory_order_relaxed);  // a guess
-  const bool long_enough = static_cast<double>(now_ns() - told_ns_) > enough_ns;
-  in_vain_ = long_enough ? 0 : in_vain_ + 1;
+  found_away(static_cast<double>(now_ns() - told_ns_) > enough_ns);
 }
 
 bool Background::stay_out() {
   rest_until_back();
   if (!is_lazy()) return doze(Rests::until_told, longest_pause_ns);
+  if (is_apart_) doze(Rests::watches, pause_ns_);  // to look is cheap there
   pause_ns_ = std::min(2 * pause_ns_, longest_pause_ns);
   return false;
 }

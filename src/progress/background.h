@@ -70,7 +70,8 @@ class Background {
   bool stay_out();
   /// The rank comes back: was it away for so long that telling the thread was worth it?
   void judge();
-  bool is_lazy() const { return !all_.background_apart || in_vain_ > most_in_vain; }
+  void found_away(bool long_enough);
+  bool is_lazy() const { return !is_apart_ || in_vain_ > most_in_vain; }
   /// With the context: a look. True if it found something.
   bool step(pt2pt::Engine& e);
   bool look();
@@ -83,6 +84,7 @@ class Background {
   std::int64_t pause_ns_ = 0;
   std::int64_t told_ns_ = 0;   // when it was told, or looked whether the rank is away
   int in_vain_ = 0;            // times in a row that the rank was back too soon
+  bool is_apart_ = false;      // it does not sit where the rank computes
   bool helps_ = false;         // with large work of the process, while it rests: a CPU is free
   bool network_only_ = false;  // it takes nothing out of mailboxes
   std::int64_t spin_ns_ = 0;   // it looks for so long before it rests

@@ -76,7 +76,9 @@ struct Contexts {
   // it has to be told that something has.
   bool has_background = false;  // it is started once all contexts are open
   sync::Thread* background = nullptr;
-  bool background_apart = false;  // it does not sit where the rank computes
+  // It does not sit where the rank computes, and of late the rank was away for so long that leaving
+  // something to it was worth it. By the thread. relaxed: a guess
+  std::atomic<bool> background_gains{false};
   /// watches: the rank comes and goes, and it sleeps for a moment; told of what is left to it only.
   enum class Rests : std::uint8_t { no, until_told, until_news, until_back, watches };
   std::atomic<Rests> background_rests{Rests::no};

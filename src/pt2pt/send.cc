@@ -61,7 +61,9 @@ bool is_delegated(const Engine& e, const Peer& peer, const P2p& send) {
 }  // namespace
 
 bool leave_to_thread(Engine& e, std::int64_t bytes) {
-  if (bytes < e.delegate_min || !e.contexts->background_apart || !is_somebody_told(e)) return false;
+  if (bytes < e.delegate_min || !is_somebody_told(e) ||
+      !e.contexts->background_gains.load(std::memory_order_relaxed))
+    return false;
   const double tell_ns = e.contexts->tell_ns.load(std::memory_order_relaxed);  // a guess
   if (!e.delegates_always &&
       model::lines_of(bytes) * e.memory_line_ns < copies_for_telling * tell_ns)
