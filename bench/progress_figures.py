@@ -75,7 +75,8 @@ def print_report(found):
                         p, text = cells[name, size], "-"
                         if p:
                             growth = 100 * (p["product"] / p["cpu"] - 1)
-                            text = f"{p['ovrl']:.0f} ({p['ovrl'] - p['cpu']:.0f} us, {growth:+.0f} %, {100 * overlap(p):.0f} %)"
+                            text = f"{p['ovrl']:.0f} ({p['ovrl'] - p['cpu']:.0f} us, {growth:+.0f} %, " \
+                                f"{100 * overlap(p):.0f} %)"
                             peers = [q["ovrl"] for (peer, n), q in cells.items() if q and n == size and not is_own(peer)]
                             if is_own(name) and peers:
                                 ratio = min(peers) / p["ovrl"]

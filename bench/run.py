@@ -36,8 +36,8 @@ NOT_KEPT = ("weft", "peers", "out", "parser", "files", "name", "every_size")  # 
 
 def plot(path, kind, args):
     """A picture beside the samples, by the Python that `peers` installed."""
-    script = {"figures": "plot_figures.py", "thread figures": "plot_figures.py", "idle": "plot_figures.py", "progress": "plot_figures.py",
-              "locks": "plot_threads.py"}.get(kind, "plot.py")
+    drawn = dict.fromkeys(("figures", "thread figures", "idle", "progress"), "plot_figures.py")
+    script = {**drawn, "locks": "plot_threads.py"}.get(kind, "plot.py")
     plotter = Path(args.peers).resolve() / "plot/bin/python"
     python = plotter if plotter.exists() else sys.executable
     done = subprocess.run([python, HERE / script, path, path.with_suffix(".png")], capture_output=True, text=True)
