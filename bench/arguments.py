@@ -19,6 +19,7 @@ EPILOG = """examples:
   weft bench threads --figures --threads 2,8
   weft bench idle --rows packing,halo
   weft bench progress --rows isend,iallreduce
+  weft bench channels --figures
   weft bench collectives --regret --rows allreduce,bcast"""
 TOO_LARGE = ("bw_32t", "bw_64t")  # not in threads/main.c
 STARTUP = "startup"  # a row of `messages` that no program has
@@ -103,7 +104,7 @@ def make_parser(description, programs):
     parser.add_argument("--figures", action="store_true",
                         help="with collectives: the experiments of the paper that weft's model is from, on all CPUs;\n"
                              "5 rounds (2 minutes on 2 CPUs), with --quick 3 short ones (a minute); with threads:\n"
-                             "where the threads' time goes, BFS and HPCCG, by lock")
+                             "where the threads' time goes, BFS and HPCCG, by lock; with channels: a farm and a stencil")
     parser.add_argument("--regret", action="store_true",
                         help="with collectives: weft's choice of ways against the fastest way, measured")
     parser.add_argument("--quick", action="store_true", help="3 rounds of 5 short batches; idle: 2 rounds")
@@ -141,8 +142,8 @@ def parse(description, programs, words=None):
     args.parser = parser
     args.sizes = None
     extra = args.figures or args.regret
-    if args.regret and args.what != "collectives" or args.figures and args.what not in ("collectives", "threads"):
-        parser.error("--regret goes with `weft bench collectives`, --figures with collectives and threads")
+    if args.regret and args.what != "collectives" or args.figures and args.what not in ("collectives", "threads", "channels"):
+        parser.error("--regret goes with `weft bench collectives`, --figures with collectives, threads and channels")
     if args.untouched and (extra or args.what == "datatypes"):
         parser.error("--untouched goes with messages, collectives and threads, without --figures and --regret")
     if args.what == "idle" and args.ranks:
@@ -178,7 +179,7 @@ def check_libraries(args, known):
     for name in args.only.split(",") if args.only else []:
         if name not in known:
             refuse(args, "library", name, known)
-    if (args.figures or args.regret) and args.only and "weft-thread" not in args.only.split(","):
+    if (args.figures or args.regret) and args.what != "channels" and args.only and "weft-thread" not in args.only.split(","):
         args.parser.error("--figures and --regret need weft-thread among the libraries of --only")
 
 

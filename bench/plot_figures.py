@@ -55,7 +55,7 @@ def panel(axes, figure):
     axes.set_title(f"figure {figure['number']}: {figure['title']}\n{looks}", fontsize=7)
     if figure["x"] in ("bytes", "extent"):
         axes.set_xscale("log", base=2)
-    if figure["x"] in ("ranks", "threads"):
+    if figure["x"] in ("ranks", "threads", "workers"):
         counts = sorted({point[0] for curve in figure["curves"] for point in curve["points"]})
         axes.set_xscale("log", base=2)
         axes.set_xticks(counts, [str(n) for n in counts])

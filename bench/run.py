@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 
 import arguments
+import channel_figures
 import channel_jobs
 import figures
 import idle_figures
@@ -36,7 +37,7 @@ NOT_KEPT = ("weft", "peers", "out", "parser", "files", "name", "every_size")  # 
 
 def plot(path, kind, args):
     """A picture beside the samples, by the Python that `peers` installed."""
-    drawn = dict.fromkeys(("figures", "thread figures", "idle", "progress"), "plot_figures.py")
+    drawn = dict.fromkeys(("figures", "thread figures", "channel figures", "idle", "progress"), "plot_figures.py")
     script = {**drawn, "locks": "plot_threads.py"}.get(kind, "plot.py")
     plotter = Path(args.peers).resolve() / "plot/bin/python"
     python = plotter if plotter.exists() else sys.executable
@@ -60,6 +61,8 @@ def show(path, args):
         figures.print_report(found)
     elif kind == "thread figures":
         thread_figures.print_report(found)
+    elif kind == "channel figures":
+        channel_figures.print_report(found)
     elif kind == "idle":
         idle_figures.print_report(found)
     elif kind == "progress":
@@ -91,7 +94,7 @@ def choose_libraries(args):
 def kind_of(args):
     """What a file of samples is, for those that print and draw it."""
     if args.figures:
-        return "thread figures" if args.what == "threads" else "figures"
+        return {"threads": "thread figures", "channels": "channel figures"}.get(args.what, "figures")
     return "regret" if args.regret else args.what
 
 
@@ -128,6 +131,8 @@ def run(args):
     if args.what == "idle":
         arguments.check_rows(args, dict.fromkeys(idle_jobs.PARTS, 0))
         return results.save(idle_figures.measure_curves(args, libs, work), out, args.name)
+    if args.what == "channels" and args.figures:
+        return results.save(channel_figures.measure_curves(args, libs, work), out, args.name)
     if args.what == "channels":
         jobs = channel_jobs.plan(args, libs, work, HERE / PROGRAMS["channels"])
         return results.save(job_lists.take(jobs, args), out, args.name)
