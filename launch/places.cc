@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <set>
 
+#include "progress/mode.h"
 #include "topo/placement.h"
 #include "topo/table.h"
 #include "tuning.h"
@@ -36,9 +37,12 @@ topo::SeatWish wish_of(P parameter) {
 }
 
 /// Of progress threads, whether or not the job will have them: its variables are not known here.
-void seat_threads(const topo::Topology& node, memory::Job& job, Places& out) {
+void seat_threads(const topo::Topology& node, bool as_threads, memory::Job& job, Places& out) {
+  const bool alone = job.nodes() > 1 || !as_threads;
+  const int most = alone ? 1 : progress::most_ranks(Params::from_env(false));
   const auto seats = [&](P parameter, topo::SeatWork work) {
-    return topo::seats(node.cores(), out.slices, 1, wish_of(parameter), work);
+    return topo::seats(node.cores(), out.slices, 1, wish_of(parameter), work,
+                       static_cast<std::size_t>(most));
   };
   const auto memory = seats(P::progress_placement, topo::SeatWork::memory);
   const auto network = seats(P::progress_placement_network, topo::SeatWork::network);
@@ -51,7 +55,7 @@ void seat_threads(const topo::Topology& node, memory::Job& job, Places& out) {
 
 }  // namespace
 
-Places place_ranks(const Options& options, memory::Job& job) {
+Places place_ranks(const Options& options, bool as_threads, memory::Job& job) {
   Places out;
   if (!options.bind) return out;
   const Result<topo::Topology> node = topo::Topology::this_node();
@@ -66,7 +70,7 @@ Places place_ranks(const Options& options, memory::Job& job) {
   out.bound = node.value.is_here();
   out.levels.assign(node.value.levels().begin(), node.value.levels().end());
   out.count = node.value.count_levels();
-  seat_threads(node.value, job, out);
+  seat_threads(node.value, as_threads, job, out);
   topo::fill_table(node.value, out.slices, job.hierarchy_table());
   const Tuning tuning = read_tuning(node.value);
   if (!tuning.complaint.empty()) std::fprintf(stderr, "weft: %s\n", tuning.complaint.c_str());
@@ -103,16 +107,15 @@ std::string describe(const Options& options, const std::vector<Runnable>& runnab
 }
 
 std::string describe_seats(const Places& places) {
-  const ParamDef& threads = param_table()[static_cast<std::size_t>(P::progress_threads)];
-  const auto which = param_word(threads, Params::from_env(false).integer(P::progress_threads));
-  if (places.seats.empty() || which == "off") return "";
+  const progress::Mode mode = progress::mode_of(Params::from_env(false));
+  if (places.seats.empty() || mode == progress::Mode::off) return "";
   std::vector<std::string> texts;
   for (std::size_t rank = 0; rank < places.seats.size(); ++rank) {
     const topo::SeatRecord& seat = places.seats[rank];
     const std::vector<int> own = places.slices[rank].cpus();
     const std::string cpus =
         topo::cpu_list(seat.count > 0 ? seat.list() : std::span<const int>(own));
-    if (which == "auto" && !seat.idle && !seat.network_only)
+    if (mode == progress::Mode::automatic && !seat.idle && !seat.network_only)
       texts.push_back("none, " + places.why[rank]);
     else
       texts.push_back("CPUs " + cpus + ", " + std::string(topo::name_of(seat.is)) + ", " +

@@ -24,8 +24,9 @@ struct Places {
   std::string count;                    // "Machine 1, Package 2, ..."
 };
 
+/// `as_threads`: ranks of a node are threads of one process, which may share progress threads.
 /// Throws Failure where the machine cannot give what --map-by and --bind-to want.
-Places place_ranks(const Options& options, memory::Job& job);
+Places place_ranks(const Options& options, bool as_threads, memory::Job& job);
 
 /// One line: programs, rank modes and CPUs.
 std::string describe(const Options& options, const std::vector<Runnable>& runnables,

@@ -25,11 +25,12 @@ void set_openmp(Environment& env, const topo::Slice* slice, int threads) {
 
 class Planner {
  public:
-  Planner(const Options& options, memory::Job& job, const std::string& debug_directory)
+  Planner(const Options& options, bool as_threads, memory::Job& job,
+          const std::string& debug_directory)
       : options_(options),
         job_(job),
         debug_directory_(debug_directory),
-        places_(place_ranks(options, job)) {}
+        places_(place_ranks(options, as_threads, job)) {}
 
   void add(const Program& program, const Runnable& runnable, int appnum, Plan& plan) {
     Process base = common(program, runnable);
@@ -142,7 +143,7 @@ int usable_cpus() {
 
 std::vector<Process> as_processes(const Options& options, const Process& host, memory::Job& job) {
   const std::string no_directory;
-  Planner planner(options, job, no_directory);
+  Planner planner(options, false, job, no_directory);
   Plan plan;
   for (std::size_t i = 0; i < options.programs.size(); ++i)
     planner.add(options.programs[i], {host.program, false, ""}, static_cast<int>(i), plan);
@@ -153,7 +154,9 @@ std::vector<Process> as_processes(const Options& options, const Process& host, m
 Plan make_plan(const Options& options, const std::vector<Runnable>& runnables, memory::Job& job,
                const std::string& debug_directory) {
   Plan plan;
-  Planner planner(options, job, debug_directory);
+  const bool as_threads = std::all_of(runnables.begin(), runnables.end(),
+                                      [](const Runnable& each) { return each.as_threads; });
+  Planner planner(options, as_threads, job, debug_directory);
   for (std::size_t i = 0; i < runnables.size(); ++i)
     planner.add(options.programs[i], runnables[i], static_cast<int>(i), plan);
   if (options.verbose) {

@@ -88,11 +88,13 @@ constexpr ParamDef table[] = {
      "which messages idle threads help to copy: by the cost model, by the thresholds of the MT-MPI "
      "paper, or none (weft docs idle-threads)",
      "profile,paper,alone"},
-    {P::progress_threads, "progress", ParamType::integer, "off", "", 0, 2,
+    {P::progress_threads, "progress", ParamType::integer, "off", "", 0, 4,
      "threads of weft's own that go on with nonblocking operations while their rank is not in MPI: "
-     "none, one for each rank, or one for each rank that has an idle core for it (weft docs "
-     "progress)",
-     "off,rank,auto"},
+     "none; one for each rank, for each group of ranks of a process, for each process; or one for "
+     "each rank that has an idle core for it (weft docs progress)",
+     "off,rank,group,node,auto"},
+    {P::progress_group, "progress.group", ParamType::integer, "8", "ranks", 1, 1 << 20,
+     "ranks of a process that share a progress thread, with WEFT_PROGRESS=group"},
     {P::progress_placement, "progress.placement", ParamType::text, "auto", "", 0, 0,
      "where progress threads sit: auto, dedicated-core, same-core, smt, smt-sleep, llc, or CPUs "
      "such as 8-11,15; set where the job starts (weft docs progress)"},

@@ -37,6 +37,7 @@ enum class P : int {
   parallel_openmp_fits,
   parallel_transfers,
   progress_threads,
+  progress_group,
   progress_placement,
   progress_placement_network,
   progress_user_ops,  // also a hint

@@ -27,6 +27,11 @@ void write_name(std::FILE* file, const char* what, int rank, std::size_t thread,
 
 }  // namespace
 
+void Trace::name_thread(const char* name) {
+  own_ = pthread_self();
+  own_name_.store(name, std::memory_order_release);
+}
+
 bool Trace::begin_file(const char* path) {
   std::FILE* file = std::fopen(path, "we");
   if (file == nullptr) return false;
@@ -51,12 +56,19 @@ bool Trace::write(const char* path, int world_rank) const {
     write_name(file, "process_labels", world_rank, 0, "labels",
                "older events left out: ", count - kept);
   }
+  const char* const own = own_name_.load(std::memory_order_acquire);
   std::vector<pthread_t> threads;
   for (std::size_t i = count - kept; i < count; ++i) {
     const Event& e = events_[i % capacity];
     const auto at = std::find(threads.begin(), threads.end(), e.thread);
     const auto thread = static_cast<std::size_t>(at - threads.begin());
-    if (at == threads.end()) threads.push_back(e.thread);
+    if (at == threads.end()) {
+      threads.push_back(e.thread);
+      if (own != nullptr && pthread_equal(e.thread, own_) != 0) {
+        std::fputs(",\n", file);
+        write_name(file, "thread_name", world_rank, thread, "name", own, world_rank);
+      }
+    }
     std::fprintf(
         file, ",\n{\"name\":\"%s\",\"ph\":\"X\",\"pid\":%d,\"tid\":%zu,\"ts\":%.3f,\"dur\":%.3f}",
         e.name, world_rank, thread, static_cast<double>(e.begin_ns) / 1e3,

@@ -34,6 +34,8 @@ class Trace {
   /// array at any time. False with errno if it cannot be written.
   static bool begin_file(const char* path);
   bool write(const char* path, int world_rank) const;
+  /// The calling thread, for this rank's lines of the trace. `name` is a constant.
+  void name_thread(const char* name);
 
  private:
   struct Event {
@@ -43,6 +45,9 @@ class Trace {
   };
   std::unique_ptr<Event[]> events_;
   std::atomic<std::size_t> count_{0};
+  // One thread of weft's own at most. Release: by it; pairs with write().
+  pthread_t own_{};
+  std::atomic<const char*> own_name_{nullptr};
 };
 
 /// An event as long as this object, if there is a trace.

@@ -140,12 +140,22 @@ class Slot {
   std::atomic<std::uint64_t> words_[words];
 };
 
+/// What a rank's progress thread (progress/charge.h) does for it.
+enum class Helper : std::uint32_t {
+  none,         // there is none
+  rests,        // nothing has begun, or the rank waits in MPI itself
+  awaits_news,  // all that has begun needs messages of others, or room
+  stays_out,    // the rank is in MPI, or comes and goes
+  works
+};
+
 /// The records of one rank, in the job's memory; zero at the start.
 struct Board {
   static constexpr int slots = 256;
   std::atomic<std::uint64_t> waits;         // noted so far
   std::atomic<std::uint32_t> used;          // slots that have ever been taken: the first ones
   std::atomic<std::uint32_t> without_slot;  // threads that found no free slot and wait still
+  std::atomic<std::uint32_t> helper;        // a Helper; by the progress thread, relaxed
   alignas(64) Slot slot[slots];
 
   /// A free slot; nullptr: there is none.

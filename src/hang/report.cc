@@ -4,6 +4,7 @@
 #include "hang/report.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "hang/faults.h"
 #include "hang/phrases.h"
@@ -67,7 +68,23 @@ class Report {
     if (lines_.size() > lines_max)
       out_ += text("    ... and %zu more such lines\n", lines_.size() - lines_max);
     messages();
+    helpers();
     out_.pop_back();
+  }
+
+  void helpers() {
+    std::string list;
+    for (const auto& [what, words] :
+         {std::pair{Helper::works, "at work"},
+          {Helper::awaits_news, "asleep until a message or room comes"},
+          {Helper::stays_out, "outside, since the rank is in MPI, or comes and goes"},
+          {Helper::rests, "at rest, since nothing is left to it"}}) {
+      std::vector<std::int32_t> ranks;
+      for (std::size_t r = 0; r < view_.ranks.size(); ++r)
+        if (view_.ranks[r].helper == what) ranks.push_back(static_cast<std::int32_t>(r));
+      if (!ranks.empty()) list += "    of " + ranks_text(ranks) + ": " + words + "\n";
+    }
+    if (!list.empty()) out_ += "  Progress threads:\n" + list;
   }
 
   void collect() {

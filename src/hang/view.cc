@@ -19,6 +19,12 @@ RankView::State state_of(const memory::RankEntry& entry) {
   }
 }
 
+Helper helper_of(const Board& notes) {
+  const std::uint32_t says = notes.helper.load(std::memory_order_relaxed);
+  return says <= static_cast<std::uint32_t>(Helper::works) ? static_cast<Helper>(says)
+                                                           : Helper::none;
+}
+
 bool is_among(const Ranks& among, std::int32_t ranks) {
   if (among.count == 0) return true;
   const std::int64_t last = among.first + std::int64_t{among.count - 1} * among.stride;
@@ -55,6 +61,7 @@ JobView look_at(memory::Job& job, std::int64_t now_ns) {
     rank.state = state_of(job.entry(r));
     rank.pid = job.entry(r).pid.load(std::memory_order_relaxed);
     const Board& notes = board(job, r);
+    rank.helper = helper_of(notes);
     if (notes.waits.load(std::memory_order_relaxed) == 0) continue;
     rank.more_threads = notes.without_slot.load(std::memory_order_relaxed) != 0;
     // relaxed: who takes a slot later is seen at the next look

@@ -32,6 +32,7 @@ struct RankView {
   bool more_threads = false;      // that wait in MPI and could not be noted
   bool others_can_move = false;   // threads of the process that are not in MPI (sleepers.h)
   std::vector<Sleeper> sleepers;  // those of them that cannot
+  Helper helper = Helper::none;   // what its progress thread does
 
   /// Threads that are not in MPI may call it.
   bool is_multiple() const { return !threads.empty() && threads[0].record.multiple != 0; }

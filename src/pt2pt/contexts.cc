@@ -73,14 +73,16 @@ void say_what_has_begun(Contexts& all) {
 
 void wake_background(Engine& e) {
   Contexts& all = *e.contexts;
-  if (all.background_rests.exchange(Contexts::Rests::no, std::memory_order_seq_cst) ==
-      Contexts::Rests::no)
-    return;  // another thread does
+  const Contexts::Rests rests =
+      all.background_rests.exchange(Contexts::Rests::no, std::memory_order_seq_cst);
+  if (rests == Contexts::Rests::no) return;  // another thread does
   all.engines[0]->framed.store(Engine::Framed::yes, std::memory_order_relaxed);
   ++e.counters->background_wakes;
   const std::int64_t start = now_ns();
   all.background->wake();
-  sync::wake_all(all.engines[0]->inbox.parked());
+  sync::ParkWord& parked = all.engines[0]->inbox.parked();
+  if (rests == Contexts::Rests::until_news) parked.store(0, std::memory_order_seq_cst);
+  sync::wake_all(parked);
   const float ns = std::min(static_cast<float>(now_ns() - start), tell_ns_max);
   const float before = all.tell_ns.load(std::memory_order_relaxed);
   all.tell_ns.store(before + newest_tell * (ns - before), std::memory_order_relaxed);

@@ -72,7 +72,7 @@ struct Contexts {
   std::atomic<std::uint64_t> numbers{0};  // of communicators, that this rank has given
   Buffers buffers;
 
-  // A thread of weft's own that goes on with what has begun (progress/background.h), and whether
+  // A thread of weft's own that goes on with what has begun (progress/charge.h), and whether
   // it has to be told that something has.
   bool has_background = false;  // it is started once all contexts are open
   sync::Thread* background = nullptr;

@@ -200,10 +200,10 @@ struct Engine {
   std::int64_t unexpected_bytes = 0;
   std::uint64_t pushed = 0;  // messages in pieces
   std::uint32_t vain_looks = 0;
-  std::uint32_t bias = 0;  // parameter sync.bias
-  Waiters waiters;         // threads of this rank, if it has several
-  bool ending = false;     // MPI_Finalize has begun
-  bool visited = false;    // by a thread of weft's own, now (progress/background.h)
+  std::uint32_t bias = 0;                   // parameter sync.bias
+  Waiters waiters;                          // threads of this rank, if it has several
+  bool ending = false;                      // MPI_Finalize has begun
+  bool visited = false;                     // by a thread of weft's own, now (progress/charge.h)
   std::atomic<bool> needs_progress{false};  // written under the lock; who reads it: contexts.h
   std::unique_ptr<hang::Watch> watch;       // null where mpiexec looks for hangs, or nobody does
 

@@ -10,6 +10,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <span>
 
 #include "sync/spare.h"
 
@@ -22,9 +23,12 @@ class Signal {
   /// relaxed: it may fall asleep the moment after
   bool is_awake() const { return word_.load(std::memory_order_relaxed) == awake; }
   enum class Woken { by_somebody, by_time };
+  /// Words in shared memory that wake the thread too, unless they say 1. More than one of them, and
+  /// a kernel that cannot sleep on several: it looks every blind_sleep_us (sync/limits.h).
+  using Others = std::span<std::atomic<std::uint32_t>* const>;
   /// Sleep until it is given, or for `limit_ns` (0: without end); may return earlier, also because
   /// there is work to join.
-  Woken sleep(std::int64_t limit_ns = 0, Spare* spare = nullptr);
+  Woken sleep(std::int64_t limit_ns = 0, Spare* spare = nullptr, Others others = {});
   /// The waiting thread may destroy the signal as soon as it is given. True if it was asleep.
   bool give();
   /// By the waiting thread, to wait again.

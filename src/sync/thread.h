@@ -59,8 +59,9 @@ class Thread {
   bool is_called() const { return signal_.is_given(); }
   /// Sleep until woken, or for `limit_ns` (0: without end), or until there is work to join; may
   /// return earlier.
-  Signal::Woken sleep(std::int64_t limit_ns = 0, Spare* spare = nullptr) {
-    return signal_.sleep(limit_ns, spare);
+  Signal::Woken sleep(std::int64_t limit_ns = 0, Spare* spare = nullptr,
+                      Signal::Others others = {}) {
+    return signal_.sleep(limit_ns, spare, others);
   }
 
  private:

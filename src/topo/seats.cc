@@ -62,8 +62,13 @@ constexpr int farthest = 3;
 
 class Room {
  public:
-  Room(std::span<const Core> cores, std::span<const Slice> slices, int computing)
-      : cores_(cores), slices_(slices), taken_(cores.size(), false), of_(cores.size(), nobody) {
+  Room(std::span<const Core> cores, std::span<const Slice> slices, int computing,
+       std::size_t ranks_per_thread)
+      : cores_(cores),
+        slices_(slices),
+        taken_(cores.size(), false),
+        of_(cores.size(), nobody),
+        ranks_per_thread_(ranks_per_thread) {
     for (std::size_t r = 0; r < slices.size(); ++r) {
       const auto& places = slices[r].places;
       for (std::size_t p = 0; p < places.size(); ++p) {
@@ -83,13 +88,13 @@ class Room {
   Seat same_core(std::size_t rank, std::string why) const {
     return {SeatName::same_core, false, true, {home(rank)}, std::move(why)};
   }
-  /// For each rank an idle core, at most so far: of its own slice, else of nobody's. The nearest
-  /// pairs first. Who gets none has no CPUs.
+  /// For each rank that has a thread an idle core, at most so far: of its own slice, else of
+  /// nobody's. The nearest pairs first. Who gets none has no CPUs.
   std::vector<Seat> idle_cores(int most_far, SeatName name) {
     std::vector<Seat> out(slices_.size());
     for (int far = 0; far <= most_far; ++far)
       for (const bool own : {true, false})
-        for (std::size_t rank = 0; rank < slices_.size(); ++rank)
+        for (std::size_t rank = 0; rank < slices_.size(); rank += ranks_per_thread_)
           if (out[rank].cpus.empty()) take_idle_core(rank, far, own, name, out[rank]);
     return out;
   }
@@ -133,15 +138,17 @@ class Room {
   std::vector<bool> taken_;  // cores: somebody computes or sits there
   std::vector<std::size_t> of_;
   std::vector<int> computing_;
+  std::size_t ranks_per_thread_;
 };
 
 /// What is not an idle core.
-Seat seat_of(const Room& room, std::size_t rank, const SeatWish& wish, SeatWork work) {
+Seat seat_of(const Room& room, std::size_t rank, std::size_t thread, const SeatWish& wish,
+             SeatWork work) {
   switch (wish.name) {
     case SeatName::same_core:
       return room.same_core(rank, "as asked");
     case SeatName::listed:
-      return {SeatName::listed, false, false, {wish.cpus[rank % wish.cpus.size()]}, "as listed"};
+      return {SeatName::listed, false, false, {wish.cpus[thread % wish.cpus.size()]}, "as listed"};
     case SeatName::llc:
       return room.same_core(rank, "no core of its last-level cache is idle");
     case SeatName::dedicated_core:
@@ -177,14 +184,17 @@ std::string_view name_of(SeatName name) {
 }
 
 std::vector<Seat> seats(std::span<const Core> cores, std::span<const Slice> slices, int computing,
-                        const SeatWish& wish, SeatWork work) {
-  Room room(cores, slices, computing);
+                        const SeatWish& wish, SeatWork work, std::size_t ranks_per_thread) {
+  Room room(cores, slices, computing, ranks_per_thread);
   std::vector<Seat> out(slices.size());
   if (wish.name == SeatName::llc) out = room.idle_cores(0, SeatName::llc);
   if (wish.name == SeatName::dedicated_core || wish.name == SeatName::automatic)
     out = room.idle_cores(farthest, SeatName::dedicated_core);
   for (std::size_t rank = 0; rank < slices.size(); ++rank)
-    if (out[rank].cpus.empty()) out[rank] = seat_of(room, rank, wish, work);
+    if (const std::size_t first = rank - rank % ranks_per_thread; first < rank)
+      out[rank] = out[first];
+    else if (out[rank].cpus.empty())
+      out[rank] = seat_of(room, rank, rank / ranks_per_thread, wish, work);
   return out;
 }
 

@@ -39,15 +39,15 @@ struct Seat {
   std::string why;                    // in words
 };
 
-/// One seat for each slice. Ranks compute on the first `computing` cores of their slices; a core is
-/// idle if no rank computes there and no other thread sits there. What a wish does not find is
-/// same_core, and `why` says what is missing.
+/// One seat for each slice, or for so many in a row. Ranks compute on the first `computing` cores
+/// of their slices; a core is idle if no rank computes there and no other thread sits there. What a
+/// wish does not find is same_core, and `why` says what is missing.
 ///
 /// `auto`: for work on memory an idle core, nearest first, else any of the rank's; never a sibling,
 /// whose caches the rank computes in (the paper's section 5). For a network a sibling too, with
 /// sleeps.
 std::vector<Seat> seats(std::span<const Core> cores, std::span<const Slice> slices, int computing,
-                        const SeatWish& wish, SeatWork work);
+                        const SeatWish& wish, SeatWork work, std::size_t ranks_per_thread = 1);
 
 /// Of a rank's thread for all work; but if ranks are on several nodes, and no core is idle, for the
 /// steps of the network alone, on the seat `network`.

@@ -163,7 +163,9 @@ Err init(Rank& rank, int required, int* provided) {
   entry.state.store(memory::RankState::initialized, std::memory_order_seq_cst);
   if (const std::string text = hang::absence(*rank.process->job, rank.world_rank); !text.empty())
     abort_job(&rank, 1, text.c_str());
-  if (rank.contexts.has_background) WEFT_TRY(rank.background.start(entry.seat));
+  if (rank.contexts.has_background)
+    WEFT_TRY(rank.process->progress_threads.start(rank.charge, params, rank.engine, entry.seat,
+                                                  rank.world_rank - rank.process->first));
   rank.phase.store(Rank::Phase::initialized, std::memory_order_release);
   return ok;
 }
@@ -171,7 +173,7 @@ Err init(Rank& rank, int required, int* provided) {
 Err finalize(Rank& rank) {
   WEFT_TRY(delete_self_attributes(rank));
   channel::free_all(rank.channels);
-  rank.background.stop();
+  rank.process->progress_threads.stop(rank.charge);
   const Counters before = rank.all_counters();
   // Peers may still need an answer in any context until all ranks have come here.
   for (pt2pt::Engine* e : rank.contexts.engines) {

@@ -19,7 +19,7 @@
 #include "channel/channel.h"
 #include "memory/job.h"
 #include "object/store.h"
-#include "progress/background.h"
+#include "progress/threads.h"
 #include "pt2pt/engine.h"
 #include "wireup/manager.h"
 #include "world/network.h"
@@ -52,7 +52,7 @@ struct Rank {
   };
   std::vector<std::unique_ptr<Context>> more;  // beyond the first, with MPI_THREAD_MULTIPLE
 
-  progress::Background background{contexts};  // if it is started
+  progress::Charge charge{contexts};  // of a progress thread, if there is one
 
   /// What all contexts counted. By a thread that holds no context's lock.
   Counters all_counters();
@@ -73,6 +73,7 @@ struct Process {
   std::mutex asks_manager;                   // one thread at a time
   std::mutex opens_network;                  // the same, for libfabric's look at the machine
   channel::CourierSets couriers;
+  progress::Threads progress_threads;
   std::vector<std::unique_ptr<Rank>> ranks;
 };
 

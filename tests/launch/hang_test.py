@@ -126,6 +126,14 @@ class Hang(harness.Case):
             self.assertEqual(len(lines), 9, lines)
             self.assertEqual(lines[8], "weft: rank 1 never received 3 other messages")
 
+    def test_progress_threads(self):
+        for mode in MODES:
+            result = self.mpiexec(f"--ranks={mode}", "--hang=abort", "-n", 2, "-x", "WEFT_PROGRESS=node", program("wrong_tag"),
+                                  env=LIMIT, timeout=60)
+            self.assertIn("  Progress threads:\n    of rank", result.err, mode)
+            said = result.err[result.err.index("  Progress threads:"):]
+            self.assertRegex(said, r"of ranks? .*: (at rest, since nothing is left to it|outside, since the rank is in MPI, or comes and goes)\n")
+
     def test_user_signal(self):
         """SIGUSR1 to mpiexec: what everybody does, at once; the ranks, which have no handler, live on."""
         for mode in MODES:

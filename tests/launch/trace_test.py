@@ -54,6 +54,16 @@ class Trace(harness.Case):
             for rank in range(2):
                 self.assertGreater(len({e["tid"] for e in events if e["pid"] == rank}), 1, mode)
 
+    def test_progress_threads_are_named(self):
+        for mode in MODES:
+            for threads in ("rank", "node"):
+                events = self.events(mode, 2, "-x", f"WEFT_PROGRESS={threads}", BUILD / "tests" / "rank" / "progress" / "away")
+                named = {(e["pid"], e["tid"]): e["args"]["name"] for e in events if e["ph"] == "M" and e["name"] == "thread_name"}
+                worked = {(e["pid"], e["tid"]) for e in events if e["ph"] == "X" and e["name"] == "progress"}
+                self.assertTrue(worked, f"{mode} {threads}")
+                for rank, thread in worked:
+                    self.assertEqual(named.get((rank, thread)), f"weft-prog.{rank}", f"{mode} {threads}")
+
     def test_a_file_that_cannot_be_written(self):
         for mode in MODES:
             result = self.ok(self.mpiexec(f"--ranks={mode}", "-n", 3, "-x", "WEFT_TRACE=/nonexistent/trace.json", program("hello")))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A rank whose calls come from one thread, and its progress thread, which rests (src/progress/background.cc,
+ * A rank whose calls come from one thread, and its progress thread, which rests (src/progress/charge.cc,
  * Engine::framed in src/pt2pt/engine.h). While it rests, calls hold no lock and only look, as they end, whether
  * they leave something behind; then they say `yes`, and call it. The lock itself is sole_lock.pml's: here it is
  * one atomic step.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where the kernel lets each rank's progress thread run: on the CPUs of the argument ("0"), within
-// those of its rank ("here"), or nowhere, because there is none ("none").
+// those of its rank ("here"), or nowhere, because there is none ("none"). "every N": how many there
+// are, if N ranks of a process share one.
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <sched.h>
@@ -8,10 +9,13 @@
 
 #include "../check.h"
 
+static int threads;  // in this process
+
 /// Of the thread of this rank; 0: there is none.
 static long find_thread(void) {
   char wanted[32], path[300], name[32];
   snprintf(wanted, sizeof wanted, "weft-prog.%d\n", rank);
+  threads = 0;
   DIR* all = opendir("/proc/self/task");
   if (all == NULL) DIE("cannot look at threads");
   long found = 0;
@@ -19,12 +23,28 @@ static long find_thread(void) {
     snprintf(path, sizeof path, "/proc/self/task/%s/comm", each->d_name);
     FILE* file = fopen(path, "re");
     if (file == NULL) continue;
-    if (fgets(name, sizeof name, file) != NULL && strcmp(name, wanted) == 0)
-      found = atol(each->d_name);
+    if (fgets(name, sizeof name, file) == NULL) name[0] = 0;
+    if (strcmp(name, wanted) == 0) found = atol(each->d_name);
+    if (strncmp(name, "weft-prog.", 10) == 0) ++threads;
     fclose(file);
   }
   closedir(all);
   return found;
+}
+
+/// Ranks of this process.
+static int count_ranks_here(void) {
+  int pids[64], own = 0, here = 0;
+  char line[128];
+  FILE* file = fopen("/proc/self/status", "re");  // getpid() tells ranks apart
+  while (file != NULL && own == 0 && fgets(line, sizeof line, file) != NULL)
+    sscanf(line, "Tgid: %d", &own);
+  if (own == 0) DIE("cannot ask for the process");
+  fclose(file);
+  if (size > 64) DIE("expected: at most 64 ranks");
+  MPI_Allgather(&own, 1, MPI_INT, pids, 1, MPI_INT, MPI_COMM_WORLD);
+  for (int r = 0; r < size; ++r) here += pids[r] == own;
+  return here;
 }
 
 int main(int argc, char** argv) {
@@ -34,6 +54,13 @@ int main(int argc, char** argv) {
   const long thread = find_thread();
   if (strcmp(expected, "none") == 0) {
     CHECK(thread == 0, "rank %d has a progress thread", rank);
+    return finish();
+  }
+  if (strcmp(expected, "every") == 0) {
+    const int most = atoi(argv[2]), here = count_ranks_here();
+    find_thread();  // all have come
+    EQ(threads, (here + most - 1) / most);
+    MPI_Barrier(MPI_COMM_WORLD);
     return finish();
   }
   cpu_set_t own, its;

@@ -4,7 +4,7 @@
 
 #include <cstdlib>
 
-#include "progress/background.h"
+#include "progress/threads.h"
 
 namespace weft::progress {
 namespace {
@@ -28,7 +28,8 @@ bool wanted(const Case& c) {
 
 TEST(Wanted, AsAsked) {
   EXPECT_FALSE(wanted({.threads = "off", .seat = {.cores = 2, .idle = true}}));
-  EXPECT_TRUE(wanted({.threads = "rank", .cpus = 1}));
+  for (const char* threads : {"rank", "group", "node"})
+    EXPECT_TRUE(wanted({.threads = threads, .cpus = 1}));
 }
 
 TEST(Wanted, AutoNeedsAnIdleCore) {

@@ -25,6 +25,7 @@ struct Job {
   int computing = 1;
   SeatWork work = SeatWork::memory;
   Placement place{};
+  std::size_t ranks_per_thread = 1;
 };
 
 std::vector<Seat> seated(const char* wish, const Job& job) {
@@ -33,7 +34,8 @@ std::vector<Seat> seated(const char* wish, const Job& job) {
   const auto wanted = seat_wish(wish);
   EXPECT_TRUE(slices);
   EXPECT_TRUE(wanted) << wish;
-  return seats(topology.cores(), slices.value, job.computing, wanted.value, job.work);
+  return seats(topology.cores(), slices.value, job.computing, wanted.value, job.work,
+               job.ranks_per_thread);
 }
 
 /// CPUs by rank; a star where somebody computes.
@@ -76,6 +78,18 @@ TEST(Seats, SiblingOfTheCoreThatComputes) {
   EXPECT_EQ(lists("smt", {.where = "core:4 pu:1", .ranks = 2}), "0* 2*");
   // Four hardware threads: three are left.
   EXPECT_EQ(lists("smt", {.where = "core:2 pu:4", .ranks = 2}), "1-3* 5-7*");
+}
+
+TEST(Seats, RanksThatShareAThread) {
+  EXPECT_EQ(lists("dedicated-core", {.ranks = 4, .ranks_per_thread = 2}), "2,3 2,3 10,11 10,11");
+  // Three idle cores are enough for eight ranks in groups of three: the other ranks take none.
+  EXPECT_EQ(lists("dedicated-core", {.where = "core:11 pu:1",
+                                     .ranks = 8,
+                                     .place = {.map = Unit::core, .bind = Unit::core},
+                                     .ranks_per_thread = 3}),
+            "10 10 10 9 9 9 8 8");
+  EXPECT_EQ(lists("3,9-10", {.ranks = 4, .ranks_per_thread = 2}), "3* 3* 9* 9*");
+  EXPECT_EQ(lists("same-core", {.ranks = 4, .ranks_per_thread = SIZE_MAX}), "0* 0* 0* 0*");
 }
 
 TEST(Seats, SameCoreAndLists) {
