@@ -19,6 +19,7 @@ EPILOG = """examples:
   weft bench threads --figures --threads 2,8
   weft bench idle --rows packing,halo
   weft bench progress --rows isend,iallreduce
+  weft bench progress --rows network,caches
   weft bench channels --figures
   weft bench collectives --regret --rows allreduce,bcast"""
 TOO_LARGE = ("bw_32t", "bw_64t")  # not in threads/main.c
@@ -78,14 +79,17 @@ def make_parser(description, programs):
     parser.add_argument("what", nargs="?", default="messages", choices=programs,
                         help="messages (with barrier, allreduce, start-up), all collectives, datatypes,\n"
                              "messages between several threads of two ranks, packing with idle threads, channels,\n"
-                             "nonblocking operations behind a computation\n"
+                             "nonblocking operations behind a computation (on this node, by TCP), a computation\n"
+                             "beside copies\n"
                              "(default: %(default)s)")
     parser.add_argument("--weft", default="build/release", metavar="DIR",
                         help="build or installed tree of weft (default: this one)")
     parser.add_argument("--peers", default=peers_folder(), metavar="DIR",
                         help="where bench/peers put the others")
     parser.add_argument("--only", metavar="NAMES", type=names, help="libraries, e.g. weft-process,mpich")
-    parser.add_argument("--rows", metavar="ROWS", type=names, help="some rows only, e.g. lat,bw or bcast,reduce;\nidle: packing, halo, multigrid, messages")
+    parser.add_argument("--rows", metavar="ROWS", type=names,
+                        help="some rows only, e.g. lat,bw or bcast,reduce;\nidle: packing, halo, multigrid, messages;\n"
+                             "progress: isend, irecv, ... (on this node), network, caches")
     parser.add_argument("--ranks", metavar="N,N", type=counts(1, 4096),
                         help="(default: 2,4,8; --figures: 2,4,... up to all CPUs; --regret: all CPUs)")
     parser.add_argument("--threads", default="1,2,4,8", metavar="N,N", type=counts(1, 64),

@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 
 import arguments
+import cache_figures
 import channel_figures
 import channel_jobs
 import figures
@@ -22,6 +23,7 @@ import jobs as job_lists
 import libraries
 import measure
 import progress_figures
+import progress_jobs
 import regret
 import results
 import tables
@@ -37,8 +39,8 @@ NOT_KEPT = ("weft", "peers", "out", "parser", "files", "name", "every_size")  # 
 
 def plot(path, kind, args):
     """A picture beside the samples, by the Python that `peers` installed."""
-    drawn = dict.fromkeys(("figures", "thread figures", "channel figures", "idle", "progress"), "plot_figures.py")
-    script = {**drawn, "locks": "plot_threads.py"}.get(kind, "plot.py")
+    drawn = ("figures", "thread figures", "channel figures", "idle", "progress", "progress network", "progress caches")
+    script = {**dict.fromkeys(drawn, "plot_figures.py"), "locks": "plot_threads.py"}.get(kind, "plot.py")
     plotter = Path(args.peers).resolve() / "plot/bin/python"
     python = plotter if plotter.exists() else sys.executable
     done = subprocess.run([python, HERE / script, path, path.with_suffix(".png")], capture_output=True, text=True)
@@ -65,8 +67,10 @@ def show(path, args):
         channel_figures.print_report(found)
     elif kind == "idle":
         idle_figures.print_report(found)
-    elif kind == "progress":
+    elif kind in ("progress", "progress network"):
         progress_figures.print_report(found)
+    elif kind == "progress caches":
+        cache_figures.print_report(found)
     elif kind == "locks":
         thread_locks.print_tables(found)
     else:
@@ -137,8 +141,9 @@ def run(args):
         jobs = channel_jobs.plan(args, libs, work, HERE / PROGRAMS["channels"])
         return results.save(job_lists.take(jobs, args), out, args.name)
     if args.what == "progress":
-        found = progress_figures.measure_curves(args, libs, work, HERE / PROGRAMS["progress"])
-        return results.save(found, out, args.name)
+        arguments.check_rows(args, dict.fromkeys(progress_jobs.ROWS, 0))
+        parts = progress_figures.measure_parts(args, libs, work, HERE / "progress")
+        return [path for end, found in parts for path in results.save(found, out, args.name + end)]
     programs = libraries.build(libs, HERE / PROGRAMS[args.what], work)
     arguments.check_rows(args, measure.known_rows(libs[0], programs[libs[0].name]))
     if args.regret:

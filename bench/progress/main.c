@@ -5,30 +5,23 @@
    row is an operation, a partner, and a part:
 
      comm      begin and wait, nothing between
-     cpu       the product alone: 200 us, and 150 us for each million bytes
+     cpu       the product alone: 200 us, and 150 us (-p) for each million bytes
      ovrl      begin, product, wait
      product   of that, the product: longer than `cpu` if somebody took the core from it
 
    They take turns, so that all see the same machine. Every operation's data are checked.
 
-     program [-b samples of each part] [-r operation,operation] [-s bytes,bytes]
+     program [-b samples of each part] [-p us] [-r operation,operation] [-s bytes,bytes]
      program rows */
 #include "../rows.h"
+#include "product.h"
 
-enum { n = 48, parts = 4, not_counted = 40 }; /* memory of the library's own is touched */
+enum { parts = 4, not_counted = 40 }; /* memory of the library's own is touched */
 static const char* const part_names[parts] = {"comm", "cpu", "ovrl", "product"};
-static double a[n * n], b[n * n], c[n * n];
-
-/* Small enough for the first cache: what is computed does not depend on what is copied beside. */
-static void multiply(long times) {
-  for (long t = 0; t < times; ++t)
-    for (int i = 0; i < n; ++i)
-      for (int k = 0; k < n; ++k)
-        for (int j = 0; j < n; ++j) c[i * n + j] += a[i * n + k] * b[k * n + j];
-}
 
 struct run {
-  int rank, bytes; /* of a message, or of a rank's buffer */
+  int rank, bytes;       /* of a message, or of a rank's buffer */
+  double us_per_million; /* of the product */
   uint64_t *out, *in, stamp;
   long errors;
 };
@@ -97,7 +90,7 @@ static double once(struct run* r, const struct operation_row* op, long times, do
 
 /* The same work for all libraries: longer than the operation takes, if one rank copies alone. */
 static long times_for(struct run* r) {
-  double least = 1e9, wanted = 200 + 150e-6 * r->bytes;
+  double least = 1e9, wanted = 200 + 1e-6 * r->us_per_million * r->bytes;
   for (int i = 0; i < 9; ++i) {
     const double us = once(r, NULL, 4, NULL) / 4;
     if (us < least) least = us;
@@ -136,12 +129,13 @@ int main(int argc, char** argv) {
   }
   int samples = 11, size, option;
   const char *rows = NULL, *sizes = NULL;
-  struct run r = {.stamp = 0};
+  struct run r = {.us_per_million = 150};
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &r.rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
-  while ((option = getopt(argc, argv, "b:r:s:")) != -1) {
+  while ((option = getopt(argc, argv, "b:p:r:s:")) != -1) {
     if (option == 'b') samples = atoi(optarg);
+    if (option == 'p') r.us_per_million = atof(optarg);
     if (option == 'r') rows = optarg;
     if (option == 's') sizes = optarg;
   }
@@ -152,7 +146,7 @@ int main(int argc, char** argv) {
   const size_t most = 8 << 20;
   r.out = allocate(most);
   r.in = allocate(most);
-  for (int i = 0; i < n * n; ++i) a[i] = b[i] = 1e-3 * (i % 7);
+  fill_matrices();
   for (int i = 0; i < all_operations; ++i)
     for (size_t s = 0; s < sizeof all_sizes / sizeof *all_sizes; ++s)
       for (int computes = 0; computes < 2; ++computes) {
