@@ -34,6 +34,11 @@ def reader(pattern, row, x):
     return read
 
 
+def unbound(library):
+    """As the others' ranks are, where there are more than CPUs: those of a farm are not alike."""
+    return dataclasses.replace(library, launch=lambda ranks, fits: [*library.launch(ranks, fits), "--bind-to", "none"])
+
+
 def workers(quick):
     return [1, 2] if quick else sorted({1, 2, 4, max(1, CPUS - 2)})
 
@@ -53,6 +58,8 @@ def plan(args, libs, work):
 
     def add(series, library, ranks, program, words, read, **variables):
         each = job_lists.with_variables(library, **variables)
+        if library in own and ranks > CPUS:
+            each = unbound(each)
         jobs.append(job_lists.Job(series, each, ranks, program, "", [str(word) for word in words], read,
                                   pinned=ranks > 1))
 
