@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "net/endpoint.h"
 
+#include <poll.h>
 #include <rdma/fabric.h>
 #include <rdma/fi_cm.h>
 #include <rdma/fi_domain.h>
 #include <rdma/fi_endpoint.h>
 #include <rdma/fi_errno.h>
 #include <rdma/fi_rma.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
@@ -31,6 +34,34 @@ void close(T* object) {
 
 std::size_t rounded(std::size_t bytes, std::size_t unit) {
   return (bytes + unit - 1) / unit * unit;
+}
+
+bool is_readable(int fd) {
+  pollfd one{fd, POLLIN, 0};
+  return poll(&one, 1, 0) > 0;
+}
+
+bool is_epoll_set(int fd) {
+  char path[32], what[32] = "";
+  std::snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+  return readlink(path, what, sizeof what - 1) > 0 &&
+         std::strcmp(what, "anon_inode:[eventpoll]") == 0;
+}
+
+/// The one epoll set among the members of another; -1: there is none, or several.
+int inner_set(int set) {
+  char text[128];
+  std::snprintf(text, sizeof text, "/proc/self/fdinfo/%d", set);
+  std::FILE* file = std::fopen(text, "re");
+  if (file == nullptr) return -1;
+  int inner = -1, sets = 0;
+  for (int fd = 0; std::fgets(text, sizeof text, file) != nullptr;)
+    if (std::sscanf(text, "tfd: %d", &fd) == 1 && is_epoll_set(fd)) {
+      inner = fd;
+      ++sets;
+    }
+  std::fclose(file);
+  return sets == 1 ? inner : -1;
 }
 
 }  // namespace
@@ -159,6 +190,7 @@ Result<bool> Endpoint::posted(ssize_t rc, const char* what) {
   if (rc == -FI_EAGAIN) return false;
   if (rc != 0) return lost_peer(what, static_cast<int>(-rc));
   ++on_their_way_;
+  is_quiet_ = false;
   return true;
 }
 
@@ -234,6 +266,7 @@ Err Endpoint::post_receives() {
 Result<int> Endpoint::progress(Listener& listener) {
   fi_cq_msg_entry done[batch];
   const ssize_t n = fi_cq_read(queue_, done, batch);
+  is_quiet_ = n == -FI_EAGAIN && to_post_.empty();
   if (n == -FI_EAGAIN) return to_post_.empty() ? Result<int>(0) : post_receives();
   if (n == -FI_EAVAIL) {
     WEFT_TRY(complete_failed(listener));
@@ -288,7 +321,19 @@ Err Endpoint::complete_failed(Listener& listener) {
 
 bool Endpoint::may_sleep() {
   fid* queue = &queue_->fid;
+  if (is_other_fd_ && !is_quiet_) return false;  // what is in the queue already does not show there
   return wait_fd_ >= 0 && fi_trywait(&site_.fabric, &queue, 1) == 0;
+}
+
+bool Endpoint::has_news() const {
+  return is_readable(wait_fd_);
+}
+
+bool Endpoint::find_other_fd() {
+  const int other = wait_fd_ >= 0 && !is_other_fd_ ? inner_set(wait_fd_) : -1;
+  if (other < 0 || is_readable(other)) return false;
+  wait_fd_ = other;
+  return is_other_fd_ = true;
 }
 
 }  // namespace weft::net

@@ -113,6 +113,12 @@ class Endpoint {
   /// none, poll.
   int wait_fd() const { return wait_fd_; }
   bool may_sleep();
+  /// Is it readable now?
+  bool has_news() const;
+  /// wait_fd() is always readable: have another one, which is not. False: there is none. libfabric
+  /// 1.17's net needs it: its descriptor is a set (epoll) of the sockets' set, which is taken, and
+  /// of a signal that nobody takes back.
+  bool find_other_fd();
 
   /// Messages that came and were longer than a room: whoever sends them is no peer of ours. Its
   /// connection may be closed; others go on.
@@ -149,6 +155,8 @@ class Endpoint {
   std::vector<int> to_post_;           // receives that are not posted
   std::vector<int> free_;              // rooms for sends
   int on_their_way_ = 0;
+  bool is_quiet_ = false;  // the last progress() found nothing, and nothing was begun since
+  bool is_other_fd_ = false;
   std::uint64_t next_key_ = 1;
   std::uint64_t dropped_ = 0;
 };

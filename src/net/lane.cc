@@ -6,6 +6,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "base/clock.h"
 #include "net/limits.h"
 
 namespace weft::net {
@@ -43,16 +44,6 @@ std::string_view item(std::string_view list, int n) {
 
 }  // namespace
 
-Lane::Lane(Plan plan)
-    : plan_(std::move(plan)),
-      nap_ns_(first_nap_ns),
-      sleeper_{[](void* lane) {
-                 auto& woken = *static_cast<Lane*>(lane);
-                 woken.woken_.fetch_add(1, std::memory_order_relaxed);
-                 woken.plan_.sleeper.wake(woken.plan_.sleeper.state);
-               },
-               this} {}
-
 Result<std::unique_ptr<Lane>> Lane::open(Plan plan) {
   std::unique_ptr<Lane> lane(new Lane(std::move(plan)));
   Result<std::unique_ptr<Endpoint>> endpoint =
@@ -62,8 +53,7 @@ Result<std::unique_ptr<Lane>> Lane::open(Plan plan) {
   if (!endpoint) return endpoint.err;
   lane->endpoint_ = std::move(endpoint.value);
   const int fd = lane->endpoint_->wait_fd();
-  lane->naps_ = fd < 0;
-  if (fd >= 0) WEFT_TRY(lane->plan_.watcher.add(fd, lane->sleeper_));
+  if (fd >= 0) WEFT_TRY(lane->plan_.watcher.add(fd, lane->plan_.sleeper));
   return lane;
 }
 
@@ -85,7 +75,9 @@ Lane::To* Lane::find(int world_rank) {
     plan_.lost(world_rank, peer.err);
     return nullptr;
   }
-  return &to_.emplace(world_rank, To{peer.value}).first->second;
+  To& to = to_[world_rank];
+  to.peer = peer.value;
+  return &to;
 }
 
 wire::Cell* Lane::take(int world_rank) {
@@ -174,17 +166,30 @@ void Lane::lost(Peer peer, Err err) {
   plan_.lost(at != to_.end() ? at->first : nobody, err);
 }
 
+bool Lane::naps() const {
+  return endpoint_->wait_fd() < 0 || in_vain_ >= most_in_vain;
+}
+
 bool Lane::arm() {
-  const bool none = come_ == come_before_;
+  const std::int64_t now = now_ns();
+  if (come_ != come_before_ || come_ns_ == 0) come_ns_ = now;
   come_before_ = come_;
-  // relaxed: counts
-  const bool in_vain = woken_.exchange(0, std::memory_order_relaxed) > 0 && none;
-  woken_in_vain_ = in_vain ? woken_in_vain_ + 1 : 0;
-  naps_ |= woken_in_vain_ >= most_in_vain;
-  nap_ns_ = none ? std::min(2 * nap_ns_, longest_nap_ns) : first_nap_ns;
-  if (naps_) return true;
+  nap_ns_ = std::clamp((now - come_ns_) / naps_in_wait, first_nap_ns, longest_nap_ns);
+  if (endpoint_->wait_fd() < 0) return true;
   if (!endpoint_->may_sleep()) return false;
-  plan_.watcher.arm(endpoint_->wait_fd(), sleeper_);
+  if (endpoint_->has_news()) return ++in_vain_ >= most_in_vain && !watch_another();
+  in_vain_ = 0;
+  plan_.watcher.arm(endpoint_->wait_fd(), plan_.sleeper);
+  return true;
+}
+
+/// There is always news at this descriptor. False: at all that there are.
+bool Lane::watch_another() {
+  const int before = endpoint_->wait_fd();
+  if (!endpoint_->find_other_fd()) return false;
+  plan_.watcher.remove(before);
+  if (plan_.watcher.add(endpoint_->wait_fd(), plan_.sleeper)) return false;
+  in_vain_ = 0;
   return true;
 }
 

@@ -3,7 +3,6 @@
 // Cells on the network: a communication context's endpoint, and who its peers are by their ranks.
 #pragma once
 
-#include <atomic>
 #include <deque>
 #include <functional>
 #include <map>
@@ -47,7 +46,7 @@ class Lane final : public wire::Network, private Listener {
   bool look(void (*arrived)(void* state, const wire::Cell& cell), void* state) override;
   bool is_idle() const override { return endpoint_->is_idle() && waiting_.empty(); }
   bool arm() override;
-  std::int64_t nap_ns() const override { return naps_ ? nap_ns_ : 0; }
+  std::int64_t nap_ns() const override { return naps() ? nap_ns_ : 0; }
 
  private:
   /// Filled, and the provider had no space.
@@ -56,9 +55,9 @@ class Lane final : public wire::Network, private Listener {
     std::size_t bytes;
     Peer peer;
   };
-  explicit Lane(Plan plan);
+  explicit Lane(Plan plan) : plan_(std::move(plan)) {}
   struct To {
-    Peer peer;
+    Peer peer = 0;
     std::uint32_t sent = 0;  // packets
   };
   /// A packet, in room that is aligned as cells are.
@@ -75,6 +74,8 @@ class Lane final : public wire::Network, private Listener {
   To* find(int world_rank);
   bool post(const Waiting& packet);
   bool post_waiting();
+  bool naps() const;
+  bool watch_another();
   bool is_of_the_job(const wire::Cell& cell, std::size_t bytes) const;
   void hand_over(std::span<std::byte> packet);
   void received(std::span<std::byte> packet) override;
@@ -86,13 +87,10 @@ class Lane final : public wire::Network, private Listener {
   std::unordered_map<int, To> to_;  // by world rank
   std::unordered_map<int, From> from_;
   std::deque<Waiting> waiting_;
-  // Nobody wakes who sleeps for what comes here: there is no descriptor, or it is always readable.
-  bool naps_ = false;
-  std::int64_t nap_ns_ = 0;
+  int in_vain_ = 0;  // times in a row that the descriptor was readable and there was nothing
+  std::int64_t nap_ns_ = 0;                   // where nobody wakes who sleeps for what comes here
+  std::int64_t come_ns_ = 0;                  // when it was first armed after something had come
   std::uint64_t come_ = 0, come_before_ = 0;  // packets, and when it was last armed
-  std::atomic<std::uint32_t> woken_{0};       // since then, by the watcher
-  int woken_in_vain_ = 0;                     // in a row
-  Watcher::Sleeper sleeper_;
   void (*arrived_)(void* state, const wire::Cell& cell) = nullptr;  // during a look
   void* state_ = nullptr;
 };

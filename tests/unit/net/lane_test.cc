@@ -138,5 +138,21 @@ TEST_P(LaneTest, who_sleeps_is_woken_or_naps) {
   EXPECT_EQ(ranks[1].heard.size(), 2u);
 }
 
+/// With two descriptors of which one is no use, libfabric 1.17's net is woken as others are.
+TEST_P(LaneTest, no_provider_of_sockets_needs_naps) {
+  for (int i = 0; i < 20; ++i) {
+    ASSERT_TRUE(send(0, 1, "message"));
+    ASSERT_TRUE(until([&] { return ranks[1].heard.size() == static_cast<std::size_t>(i) + 1; }));
+    while (!ranks[1].lane->arm()) look(1);
+    EXPECT_EQ(ranks[1].lane->nap_ns(), 0);
+  }
+  // While nothing comes nobody is woken.
+  ASSERT_TRUE(until([&] { return ranks[0].lane->is_idle(); }));
+  while (!ranks[1].lane->arm()) look(1);
+  ranks[1].woken = 0;
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  EXPECT_LE(ranks[1].woken, 1);
+}
+
 }  // namespace
 }  // namespace weft::net
