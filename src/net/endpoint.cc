@@ -8,6 +8,7 @@
 #include <rdma/fi_endpoint.h>
 #include <rdma/fi_errno.h>
 #include <rdma/fi_rma.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -62,6 +63,13 @@ int inner_set(int set) {
     }
   std::fclose(file);
   return sets == 1 ? inner : -1;
+}
+
+std::uint64_t access_for(Use use, bool reaches_memory) {
+  if (use == Use::shown) return FI_REMOTE_READ;
+  if (!reaches_memory) return FI_SEND | FI_RECV;
+  const std::uint64_t peers = use == Use::peers ? FI_REMOTE_READ | FI_REMOTE_WRITE : 0;
+  return FI_SEND | FI_RECV | FI_READ | FI_WRITE | peers;
 }
 
 }  // namespace
@@ -201,16 +209,23 @@ Result<bool> Endpoint::commit(std::byte* room, std::size_t bytes, Peer to) {
                 "a message");
 }
 
+/// Where the provider lets one choose: none that a stranger guesses (splitmix64 of a random start),
+/// if keys are long enough that none comes twice.
+std::uint64_t Endpoint::next_key() {
+  if (site_.info.domain_attr->mr_key_size < sizeof(std::uint64_t)) return ++keys_;
+  if (keys_ == 0 && getrandom(&key_seed_, sizeof key_seed_, 0) < 0) key_seed_ = 0;
+  std::uint64_t key = key_seed_ + ++keys_ * 0x9e3779b97f4a7c15;
+  key = (key ^ key >> 30) * 0xbf58476d1ce4e5b9;
+  key = (key ^ key >> 27) * 0x94d049bb133111eb;
+  return key ^ key >> 31;
+}
+
 Result<Registration> Endpoint::enroll(std::span<std::byte> memory, Use use) {
   if (use == Use::own && !site_.registers_own) return Registration();
-  const std::uint64_t access =
-      FI_SEND | FI_RECV |
-      (reaches_memory_
-           ? FI_READ | FI_WRITE | (use == Use::peers ? FI_REMOTE_READ | FI_REMOTE_WRITE : 0)
-           : 0);
+  const std::uint64_t access = access_for(use, reaches_memory_);
   fid_mr* region = nullptr;
   WEFT_TRY(check(
-      fi_mr_reg(domain_, memory.data(), memory.size(), access, 0, next_key_++, 0, &region, nullptr),
+      fi_mr_reg(domain_, memory.data(), memory.size(), access, 0, next_key(), 0, &region, nullptr),
       "register memory"));
   const int mode = site_.info.domain_attr->mr_mode;
   const bool has_addresses = (mode & FI_MR_VIRT_ADDR) != 0;

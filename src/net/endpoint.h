@@ -132,6 +132,7 @@ class Endpoint {
   Err lost_peer(const char* what, int code) const;
   Err post_receives();
   Result<bool> posted(ssize_t rc, const char* what);
+  std::uint64_t next_key();
   void complete(const fi_cq_msg_entry& entry, Listener& listener);
   Err complete_failed(Listener& listener);
   std::byte* bytes_of(int room) {
@@ -157,7 +158,7 @@ class Endpoint {
   int on_their_way_ = 0;
   bool is_quiet_ = false;  // the last progress() found nothing, and nothing was begun since
   bool is_other_fd_ = false;
-  std::uint64_t next_key_ = 1;
+  std::uint64_t key_seed_ = 0, keys_ = 0;
   std::uint64_t dropped_ = 0;
 };
 

@@ -114,12 +114,112 @@ bool Lane::post_waiting() {
   return any;
 }
 
+bool Lane::show(std::uint32_t name, std::span<const std::byte> memory, wire::Place* out) {
+  if (!endpoint_->reaches_memory()) return false;
+  // Nobody writes it: the registration says so.
+  Result<Registration> made =
+      endpoint_->enroll({const_cast<std::byte*>(memory.data()), memory.size()}, Use::shown);
+  if (!made) return false;
+  if (name >= shown_.size()) shown_.resize(name + 1);
+  shown_[name] = std::move(made.value);
+  const Remote place = shown_[name].remote();
+  *out = {.address = place.address, .key = place.key, .bytes = memory.size()};
+  return true;
+}
+
+void Lane::hide(std::uint32_t name) {
+  if (name < shown_.size()) shown_[name] = Registration();
+}
+
+bool Lane::read(std::span<std::byte> memory, int world_rank, const wire::Place& from,
+                void (*finished)(void* state), void* state) {
+  To* const to = find(world_rank);
+  if (to == nullptr || !endpoint_->reaches_memory()) return false;
+  Result<Registration> own = endpoint_->enroll(memory, Use::own);
+  if (!own) return false;
+  readings_.push_back({.memory = memory,
+                       .from = {.address = from.address, .key = from.key},
+                       .own = std::move(own.value),
+                       .finished = finished,
+                       .state = state});
+  Reading& reading = readings_.back();
+  reading.self = std::prev(readings_.end());
+  to->readings.push_back(&reading);
+  if (!to->is_held_up) ask(*to);
+  return true;
+}
+
+/// Ask a peer for as much as may be on its way.
+void Lane::ask(To& to) {
+  while (!to.readings.empty() && to.ahead_bytes < reads_ahead_bytes) {
+    if (ask_piece(to)) continue;
+    to.is_held_up = true;
+    held_up_.push_back(&to);
+    return;
+  }
+}
+
+/// False: there is no space now.
+bool Lane::ask_piece(To& to) {
+  Reading& reading = *to.readings.front();
+  const std::size_t at = reading.asked_bytes;
+  const std::size_t bytes =
+      std::min({reading.memory.size() - at, read_piece_bytes, endpoint_->longest_transfer_bytes()});
+  if (spare_.empty()) spare_.push_back(&pieces_.emplace_back());
+  Piece& piece = *spare_.back();
+  piece.reading = &reading;
+  piece.to = &to;
+  piece.bytes = bytes;
+  const Result<bool> asked =
+      endpoint_->read(piece, reading.memory.subspan(at, bytes), reading.own, to.peer,
+                      {.address = reading.from.address + at, .key = reading.from.key});
+  if (!asked) {
+    to.readings.clear();
+    lost(to.peer, asked.err);
+    return true;
+  }
+  if (!asked.value) return false;
+  spare_.pop_back();
+  to.ahead_bytes += bytes;
+  reading.asked_bytes += bytes;
+  if (reading.asked_bytes == reading.memory.size()) to.readings.pop_front();
+  return true;
+}
+
+void Lane::ask_held_up() {
+  std::vector<To*> all;
+  all.swap(held_up_);
+  for (To* to : all) {
+    to->is_held_up = false;
+    ask(*to);
+  }
+}
+
+void Lane::finished(Operation& operation, Err err) {
+  ++come_;
+  auto& piece = static_cast<Piece&>(operation);
+  Reading& reading = *piece.reading;
+  To& to = *piece.to;
+  spare_.push_back(&piece);
+  to.ahead_bytes -= piece.bytes;
+  if (err) return lost(to.peer, err);
+  reading.here_bytes += piece.bytes;
+  const bool is_all = reading.here_bytes == reading.memory.size();
+  if (!to.is_held_up) ask(to);
+  if (!is_all) return;
+  void (*const tell)(void*) = reading.finished;
+  void* const whom = reading.state;
+  readings_.erase(reading.self);
+  tell(whom);
+}
+
 bool Lane::look(void (*arrived)(void* state, const wire::Cell& cell), void* state) {
   arrived_ = arrived;
   state_ = state;
   const Result<int> done = endpoint_->progress(*this);
   if (!done) plan_.lost(nobody, done.err);
   const bool posted = !waiting_.empty() && post_waiting();
+  if (!held_up_.empty()) ask_held_up();
   return posted || (done && done.value > 0);
 }
 

@@ -3,6 +3,7 @@
 // All numbers that decide something in this room, with their reasons.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace weft::net {
@@ -15,5 +16,10 @@ inline constexpr int rooms_to_receive = 64, rooms_to_send = 32;
 inline constexpr std::int64_t naps_in_wait = 8, first_nap_ns = 50'000, longest_nap_ns = 1'000'000;
 /// That of libfabric 1.17's `net` is always readable: so often in a row is enough to know.
 inline constexpr int most_in_vain = 8;
+/// Long data is read in pieces, of which so many bytes are asked of a peer at a time: short
+/// messages of that peer come between pieces, and the second piece is there to be sent when the
+/// first has gone. Measured, 2-core EPYC family 25 model 17, net of libfabric 1.17 over loopback,
+/// 2026-11-24: 2 MiB in pieces of 64 KiB 720 us, of 256 KiB 440, of 1 MiB 380, in one 330.
+inline constexpr std::size_t read_piece_bytes = 1 << 20, reads_ahead_bytes = 2 << 20;
 
 }  // namespace weft::net
