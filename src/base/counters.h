@@ -35,6 +35,8 @@ namespace weft {
   X(kernel_copies, "calls", "system calls that copied between processes")                      \
   X(ring_full, "events", "sends that found the receiver's ring full and were queued")          \
   X(sends_delegated, "messages", "sends that were left to the rank's thread of weft's own")    \
+  X(net_reads, "messages", "messages read from the memory of a rank on another node")          \
+  X(net_read_bytes, "bytes", "bytes of these")                                                 \
   X(net_dropped, "packets", "packets of strangers, which were dropped")                        \
   X(lock_taken, "times", "threads took a context's lock (MPI_THREAD_MULTIPLE)")                \
   X(lock_passed, "times", "a context's lock was taken by another thread than before")          \

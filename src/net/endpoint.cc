@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "net/endpoint.h"
 
+#include <poll.h>
 #include <rdma/fabric.h>
 #include <rdma/fi_cm.h>
 #include <rdma/fi_domain.h>
 #include <rdma/fi_endpoint.h>
 #include <rdma/fi_errno.h>
 #include <rdma/fi_rma.h>
+#include <sys/random.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
@@ -31,6 +35,41 @@ void close(T* object) {
 
 std::size_t rounded(std::size_t bytes, std::size_t unit) {
   return (bytes + unit - 1) / unit * unit;
+}
+
+bool is_readable(int fd) {
+  pollfd one{fd, POLLIN, 0};
+  return poll(&one, 1, 0) > 0;
+}
+
+bool is_epoll_set(int fd) {
+  char path[32], what[32] = "";
+  std::snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+  return readlink(path, what, sizeof what - 1) > 0 &&
+         std::strcmp(what, "anon_inode:[eventpoll]") == 0;
+}
+
+/// The one epoll set among the members of another; -1: there is none, or several.
+int inner_set(int set) {
+  char text[128];
+  std::snprintf(text, sizeof text, "/proc/self/fdinfo/%d", set);
+  std::FILE* file = std::fopen(text, "re");
+  if (file == nullptr) return -1;
+  int inner = -1, sets = 0;
+  for (int fd = 0; std::fgets(text, sizeof text, file) != nullptr;)
+    if (std::sscanf(text, "tfd: %d", &fd) == 1 && is_epoll_set(fd)) {
+      inner = fd;
+      ++sets;
+    }
+  std::fclose(file);
+  return sets == 1 ? inner : -1;
+}
+
+std::uint64_t access_for(Use use, bool reaches_memory) {
+  if (use == Use::shown) return FI_REMOTE_READ;
+  if (!reaches_memory) return FI_SEND | FI_RECV;
+  const std::uint64_t peers = use == Use::peers ? FI_REMOTE_READ | FI_REMOTE_WRITE : 0;
+  return FI_SEND | FI_RECV | FI_READ | FI_WRITE | peers;
 }
 
 }  // namespace
@@ -159,6 +198,7 @@ Result<bool> Endpoint::posted(ssize_t rc, const char* what) {
   if (rc == -FI_EAGAIN) return false;
   if (rc != 0) return lost_peer(what, static_cast<int>(-rc));
   ++on_their_way_;
+  is_quiet_ = false;
   return true;
 }
 
@@ -169,16 +209,23 @@ Result<bool> Endpoint::commit(std::byte* room, std::size_t bytes, Peer to) {
                 "a message");
 }
 
+/// Where the provider lets one choose: none that a stranger guesses (splitmix64 of a random start),
+/// if keys are long enough that none comes twice.
+std::uint64_t Endpoint::next_key() {
+  if (site_.info.domain_attr->mr_key_size < sizeof(std::uint64_t)) return ++keys_;
+  if (keys_ == 0 && getrandom(&key_seed_, sizeof key_seed_, 0) < 0) key_seed_ = 0;
+  std::uint64_t key = key_seed_ + ++keys_ * 0x9e3779b97f4a7c15;
+  key = (key ^ key >> 30) * 0xbf58476d1ce4e5b9;
+  key = (key ^ key >> 27) * 0x94d049bb133111eb;
+  return key ^ key >> 31;
+}
+
 Result<Registration> Endpoint::enroll(std::span<std::byte> memory, Use use) {
   if (use == Use::own && !site_.registers_own) return Registration();
-  const std::uint64_t access =
-      FI_SEND | FI_RECV |
-      (reaches_memory_
-           ? FI_READ | FI_WRITE | (use == Use::peers ? FI_REMOTE_READ | FI_REMOTE_WRITE : 0)
-           : 0);
+  const std::uint64_t access = access_for(use, reaches_memory_);
   fid_mr* region = nullptr;
   WEFT_TRY(check(
-      fi_mr_reg(domain_, memory.data(), memory.size(), access, 0, next_key_++, 0, &region, nullptr),
+      fi_mr_reg(domain_, memory.data(), memory.size(), access, 0, next_key(), 0, &region, nullptr),
       "register memory"));
   const int mode = site_.info.domain_attr->mr_mode;
   const bool has_addresses = (mode & FI_MR_VIRT_ADDR) != 0;
@@ -234,6 +281,7 @@ Err Endpoint::post_receives() {
 Result<int> Endpoint::progress(Listener& listener) {
   fi_cq_msg_entry done[batch];
   const ssize_t n = fi_cq_read(queue_, done, batch);
+  is_quiet_ = n == -FI_EAGAIN && to_post_.empty();
   if (n == -FI_EAGAIN) return to_post_.empty() ? Result<int>(0) : post_receives();
   if (n == -FI_EAVAIL) {
     WEFT_TRY(complete_failed(listener));
@@ -288,7 +336,19 @@ Err Endpoint::complete_failed(Listener& listener) {
 
 bool Endpoint::may_sleep() {
   fid* queue = &queue_->fid;
+  if (is_other_fd_ && !is_quiet_) return false;  // what is in the queue already does not show there
   return wait_fd_ >= 0 && fi_trywait(&site_.fabric, &queue, 1) == 0;
+}
+
+bool Endpoint::has_news() const {
+  return is_readable(wait_fd_);
+}
+
+bool Endpoint::find_other_fd() {
+  const int other = wait_fd_ >= 0 && !is_other_fd_ ? inner_set(wait_fd_) : -1;
+  if (other < 0 || is_readable(other)) return false;
+  wait_fd_ = other;
+  return is_other_fd_ = true;
 }
 
 }  // namespace weft::net

@@ -113,6 +113,12 @@ class Endpoint {
   /// none, poll.
   int wait_fd() const { return wait_fd_; }
   bool may_sleep();
+  /// Is it readable now?
+  bool has_news() const;
+  /// wait_fd() is always readable: have another one, which is not. False: there is none. libfabric
+  /// 1.17's net needs it: its descriptor is a set (epoll) of the sockets' set, which is taken, and
+  /// of a signal that nobody takes back.
+  bool find_other_fd();
 
   /// Messages that came and were longer than a room: whoever sends them is no peer of ours. Its
   /// connection may be closed; others go on.
@@ -126,6 +132,7 @@ class Endpoint {
   Err lost_peer(const char* what, int code) const;
   Err post_receives();
   Result<bool> posted(ssize_t rc, const char* what);
+  std::uint64_t next_key();
   void complete(const fi_cq_msg_entry& entry, Listener& listener);
   Err complete_failed(Listener& listener);
   std::byte* bytes_of(int room) {
@@ -149,7 +156,9 @@ class Endpoint {
   std::vector<int> to_post_;           // receives that are not posted
   std::vector<int> free_;              // rooms for sends
   int on_their_way_ = 0;
-  std::uint64_t next_key_ = 1;
+  bool is_quiet_ = false;  // the last progress() found nothing, and nothing was begun since
+  bool is_other_fd_ = false;
+  std::uint64_t key_seed_ = 0, keys_ = 0;
   std::uint64_t dropped_ = 0;
 };
 

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "base/clock.h"
 #include "net/limits.h"
 
 namespace weft::net {
@@ -43,16 +44,6 @@ std::string_view item(std::string_view list, int n) {
 
 }  // namespace
 
-Lane::Lane(Plan plan)
-    : plan_(std::move(plan)),
-      nap_ns_(first_nap_ns),
-      sleeper_{[](void* lane) {
-                 auto& woken = *static_cast<Lane*>(lane);
-                 woken.woken_.fetch_add(1, std::memory_order_relaxed);
-                 woken.plan_.sleeper.wake(woken.plan_.sleeper.state);
-               },
-               this} {}
-
 Result<std::unique_ptr<Lane>> Lane::open(Plan plan) {
   std::unique_ptr<Lane> lane(new Lane(std::move(plan)));
   Result<std::unique_ptr<Endpoint>> endpoint =
@@ -62,8 +53,7 @@ Result<std::unique_ptr<Lane>> Lane::open(Plan plan) {
   if (!endpoint) return endpoint.err;
   lane->endpoint_ = std::move(endpoint.value);
   const int fd = lane->endpoint_->wait_fd();
-  lane->naps_ = fd < 0;
-  if (fd >= 0) WEFT_TRY(lane->plan_.watcher.add(fd, lane->sleeper_));
+  if (fd >= 0) WEFT_TRY(lane->plan_.watcher.add(fd, lane->plan_.sleeper));
   return lane;
 }
 
@@ -85,7 +75,9 @@ Lane::To* Lane::find(int world_rank) {
     plan_.lost(world_rank, peer.err);
     return nullptr;
   }
-  return &to_.emplace(world_rank, To{peer.value}).first->second;
+  To& to = to_[world_rank];
+  to.peer = peer.value;
+  return &to;
 }
 
 wire::Cell* Lane::take(int world_rank) {
@@ -122,12 +114,112 @@ bool Lane::post_waiting() {
   return any;
 }
 
+bool Lane::show(std::uint32_t name, std::span<const std::byte> memory, wire::Place* out) {
+  if (!endpoint_->reaches_memory()) return false;
+  // Nobody writes it: the registration says so.
+  Result<Registration> made =
+      endpoint_->enroll({const_cast<std::byte*>(memory.data()), memory.size()}, Use::shown);
+  if (!made) return false;
+  if (name >= shown_.size()) shown_.resize(name + 1);
+  shown_[name] = std::move(made.value);
+  const Remote place = shown_[name].remote();
+  *out = {.address = place.address, .key = place.key, .bytes = memory.size()};
+  return true;
+}
+
+void Lane::hide(std::uint32_t name) {
+  if (name < shown_.size()) shown_[name] = Registration();
+}
+
+bool Lane::read(std::span<std::byte> memory, int world_rank, const wire::Place& from,
+                void (*finished)(void* state), void* state) {
+  To* const to = find(world_rank);
+  if (to == nullptr || !endpoint_->reaches_memory()) return false;
+  Result<Registration> own = endpoint_->enroll(memory, Use::own);
+  if (!own) return false;
+  readings_.push_back({.memory = memory,
+                       .from = {.address = from.address, .key = from.key},
+                       .own = std::move(own.value),
+                       .finished = finished,
+                       .state = state});
+  Reading& reading = readings_.back();
+  reading.self = std::prev(readings_.end());
+  to->readings.push_back(&reading);
+  if (!to->is_held_up) ask(*to);
+  return true;
+}
+
+/// Ask a peer for as much as may be on its way.
+void Lane::ask(To& to) {
+  while (!to.readings.empty() && to.ahead_bytes < reads_ahead_bytes) {
+    if (ask_piece(to)) continue;
+    to.is_held_up = true;
+    held_up_.push_back(&to);
+    return;
+  }
+}
+
+/// False: there is no space now.
+bool Lane::ask_piece(To& to) {
+  Reading& reading = *to.readings.front();
+  const std::size_t at = reading.asked_bytes;
+  const std::size_t bytes =
+      std::min({reading.memory.size() - at, read_piece_bytes, endpoint_->longest_transfer_bytes()});
+  if (spare_.empty()) spare_.push_back(&pieces_.emplace_back());
+  Piece& piece = *spare_.back();
+  piece.reading = &reading;
+  piece.to = &to;
+  piece.bytes = bytes;
+  const Result<bool> asked =
+      endpoint_->read(piece, reading.memory.subspan(at, bytes), reading.own, to.peer,
+                      {.address = reading.from.address + at, .key = reading.from.key});
+  if (!asked) {
+    to.readings.clear();
+    lost(to.peer, asked.err);
+    return true;
+  }
+  if (!asked.value) return false;
+  spare_.pop_back();
+  to.ahead_bytes += bytes;
+  reading.asked_bytes += bytes;
+  if (reading.asked_bytes == reading.memory.size()) to.readings.pop_front();
+  return true;
+}
+
+void Lane::ask_held_up() {
+  std::vector<To*> all;
+  all.swap(held_up_);
+  for (To* to : all) {
+    to->is_held_up = false;
+    ask(*to);
+  }
+}
+
+void Lane::finished(Operation& operation, Err err) {
+  ++come_;
+  auto& piece = static_cast<Piece&>(operation);
+  Reading& reading = *piece.reading;
+  To& to = *piece.to;
+  spare_.push_back(&piece);
+  to.ahead_bytes -= piece.bytes;
+  if (err) return lost(to.peer, err);
+  reading.here_bytes += piece.bytes;
+  const bool is_all = reading.here_bytes == reading.memory.size();
+  if (!to.is_held_up) ask(to);
+  if (!is_all) return;
+  void (*const tell)(void*) = reading.finished;
+  void* const whom = reading.state;
+  readings_.erase(reading.self);
+  tell(whom);
+}
+
 bool Lane::look(void (*arrived)(void* state, const wire::Cell& cell), void* state) {
   arrived_ = arrived;
   state_ = state;
   const Result<int> done = endpoint_->progress(*this);
   if (!done) plan_.lost(nobody, done.err);
   const bool posted = !waiting_.empty() && post_waiting();
+  if (!held_up_.empty()) ask_held_up();
   return posted || (done && done.value > 0);
 }
 
@@ -174,17 +266,30 @@ void Lane::lost(Peer peer, Err err) {
   plan_.lost(at != to_.end() ? at->first : nobody, err);
 }
 
+bool Lane::naps() const {
+  return endpoint_->wait_fd() < 0 || in_vain_ >= most_in_vain;
+}
+
 bool Lane::arm() {
-  const bool none = come_ == come_before_;
+  const std::int64_t now = now_ns();
+  if (come_ != come_before_ || come_ns_ == 0) come_ns_ = now;
   come_before_ = come_;
-  // relaxed: counts
-  const bool in_vain = woken_.exchange(0, std::memory_order_relaxed) > 0 && none;
-  woken_in_vain_ = in_vain ? woken_in_vain_ + 1 : 0;
-  naps_ |= woken_in_vain_ >= most_in_vain;
-  nap_ns_ = none ? std::min(2 * nap_ns_, longest_nap_ns) : first_nap_ns;
-  if (naps_) return true;
+  nap_ns_ = std::clamp((now - come_ns_) / naps_in_wait, first_nap_ns, longest_nap_ns);
+  if (endpoint_->wait_fd() < 0) return true;
   if (!endpoint_->may_sleep()) return false;
-  plan_.watcher.arm(endpoint_->wait_fd(), sleeper_);
+  if (endpoint_->has_news()) return ++in_vain_ >= most_in_vain && !watch_another();
+  in_vain_ = 0;
+  plan_.watcher.arm(endpoint_->wait_fd(), plan_.sleeper);
+  return true;
+}
+
+/// There is always news at this descriptor. False: at all that there are.
+bool Lane::watch_another() {
+  const int before = endpoint_->wait_fd();
+  if (!endpoint_->find_other_fd()) return false;
+  plan_.watcher.remove(before);
+  if (plan_.watcher.add(endpoint_->wait_fd(), plan_.sleeper)) return false;
+  in_vain_ = 0;
   return true;
 }
 

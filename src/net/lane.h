@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Cells on the network: a communication context's endpoint, and who its peers are by their ranks.
+// Long data does not travel in cells: its sender shows its memory, and the receiver reads it from
+// there, in pieces.
 #pragma once
 
-#include <atomic>
 #include <deque>
 #include <functional>
+#include <list>
 #include <map>
 #include <memory>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "net/endpoint.h"
 #include "net/fabric.h"
@@ -44,10 +47,16 @@ class Lane final : public wire::Network, private Listener {
   std::uint32_t payload_max() const override { return plan_.payload_max; }
   wire::Cell* take(int world_rank) override;
   void send(wire::Cell* cell, std::uint32_t payload_bytes, int world_rank) override;
+  bool show(std::uint32_t name, std::span<const std::byte> memory, wire::Place* out) override;
+  void hide(std::uint32_t name) override;
+  bool read(std::span<std::byte> memory, int world_rank, const wire::Place& from,
+            void (*finished)(void* state), void* state) override;
   bool look(void (*arrived)(void* state, const wire::Cell& cell), void* state) override;
-  bool is_idle() const override { return endpoint_->is_idle() && waiting_.empty(); }
+  bool is_idle() const override {
+    return endpoint_->is_idle() && waiting_.empty() && held_up_.empty();
+  }
   bool arm() override;
-  std::int64_t nap_ns() const override { return naps_ ? nap_ns_ : 0; }
+  std::int64_t nap_ns() const override { return naps() ? nap_ns_ : 0; }
 
  private:
   /// Filled, and the provider had no space.
@@ -56,10 +65,28 @@ class Lane final : public wire::Network, private Listener {
     std::size_t bytes;
     Peer peer;
   };
-  explicit Lane(Plan plan);
+  explicit Lane(Plan plan) : plan_(std::move(plan)) {}
+  /// Memory of a peer that is being read.
+  struct Reading {
+    std::span<std::byte> memory;
+    Remote from;
+    Registration own;
+    std::size_t asked_bytes = 0, here_bytes = 0;
+    void (*finished)(void* state);
+    void* state;
+    std::list<Reading>::iterator self{};
+  };
   struct To {
-    Peer peer;
-    std::uint32_t sent = 0;  // packets
+    Peer peer = 0;
+    std::uint32_t sent = 0;         // packets
+    std::deque<Reading*> readings;  // that are not asked for to their end, in order
+    std::size_t ahead_bytes = 0;    // asked for, and not here
+    bool is_held_up = false;        // the provider had no space for the next piece
+  };
+  struct Piece : Operation {
+    Reading* reading;
+    To* to;
+    std::size_t bytes;
   };
   /// A packet, in room that is aligned as cells are.
   struct Early {
@@ -75,10 +102,15 @@ class Lane final : public wire::Network, private Listener {
   To* find(int world_rank);
   bool post(const Waiting& packet);
   bool post_waiting();
+  void ask(To& to);
+  bool ask_piece(To& to);
+  void ask_held_up();
+  bool naps() const;
+  bool watch_another();
   bool is_of_the_job(const wire::Cell& cell, std::size_t bytes) const;
   void hand_over(std::span<std::byte> packet);
   void received(std::span<std::byte> packet) override;
-  void finished(Operation&, Err) override {}
+  void finished(Operation& operation, Err err) override;
   void lost(Peer peer, Err err) override;
 
   Plan plan_;
@@ -86,13 +118,15 @@ class Lane final : public wire::Network, private Listener {
   std::unordered_map<int, To> to_;  // by world rank
   std::unordered_map<int, From> from_;
   std::deque<Waiting> waiting_;
-  // Nobody wakes who sleeps for what comes here: there is no descriptor, or it is always readable.
-  bool naps_ = false;
-  std::int64_t nap_ns_ = 0;
-  std::uint64_t come_ = 0, come_before_ = 0;  // packets, and when it was last armed
-  std::atomic<std::uint32_t> woken_{0};       // since then, by the watcher
-  int woken_in_vain_ = 0;                     // in a row
-  Watcher::Sleeper sleeper_;
+  std::vector<To*> held_up_;
+  std::vector<Registration> shown_;  // by name
+  std::list<Reading> readings_;
+  std::deque<Piece> pieces_;
+  std::vector<Piece*> spare_;
+  int in_vain_ = 0;  // times in a row that the descriptor was readable and there was nothing
+  std::int64_t nap_ns_ = 0;                   // where nobody wakes who sleeps for what comes here
+  std::int64_t come_ns_ = 0;                  // when it was first armed after something had come
+  std::uint64_t come_ = 0, come_before_ = 0;  // packets and pieces, and when it was last armed
   void (*arrived_)(void* state, const wire::Cell& cell) = nullptr;  // during a look
   void* state_ = nullptr;
 };

@@ -3,17 +3,23 @@
 // All numbers that decide something in this room, with their reasons.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace weft::net {
 
 /// Packets of an endpoint that may come before anybody looks, and that may be on their way.
 inline constexpr int rooms_to_receive = 64, rooms_to_send = 32;
-/// Where a provider has no descriptor to wait for, a thread that sleeps looks after so long, and
-/// after twice as long each time that nothing has come: a look takes some us, so waiting takes less
-/// than a hundredth of a core soon.
-inline constexpr std::int64_t first_nap_ns = 50'000, longest_nap_ns = 1'000'000;
+/// Where a provider has no descriptor to wait for, a thread that sleeps looks now and then: after
+/// this part of the time in which nothing has come, so that it is late by no more. A look takes
+/// some us, so waiting takes about a hundredth of a core soon.
+inline constexpr std::int64_t naps_in_wait = 8, first_nap_ns = 50'000, longest_nap_ns = 1'000'000;
 /// That of libfabric 1.17's `net` is always readable: so often in a row is enough to know.
 inline constexpr int most_in_vain = 8;
+/// Long data is read in pieces, of which so many bytes are asked of a peer at a time: short
+/// messages of that peer come between pieces, and the second piece is there to be sent when the
+/// first has gone. Measured, 2-core EPYC family 25 model 17, net of libfabric 1.17 over loopback,
+/// 2026-11-24: 2 MiB in pieces of 64 KiB 720 us, of 256 KiB 440, of 1 MiB 380, in one 330.
+inline constexpr std::size_t read_piece_bytes = 1 << 20, reads_ahead_bytes = 2 << 20;
 
 }  // namespace weft::net

@@ -22,9 +22,10 @@ struct Remote {
 
 /// What registered memory is for.
 enum class Use {
-  own,   // transfers that this process begins; where the provider needs no word of it, nothing is
-         // done
-  peers  // also those of peers that know the Remote
+  own,    // transfers that this process begins; where the provider needs no word of it, nothing is
+          // done
+  shown,  // reads of peers that know the Remote; the program may hold it read-only
+  peers   // all transfers of theirs
 };
 
 class Registration {

@@ -111,7 +111,7 @@ void on_recalled(const wire::Cell& cell) {
     send.recalled = false;
     return;
   }
-  if (send.offered) send.engine->free_jobs.push_back(send.job);
+  if (send.offered) end_offer(*send.engine, send.engine->peer(send.peer), send.job);
   complete(send, MPI_SUCCESS);
 }
 

@@ -93,6 +93,15 @@ struct Notice {
   wire::Envelope envelope{};
 };
 
+/// A large message that waits at its sender.
+struct Offer {
+  wire::Envelope from;
+  std::int32_t sender;
+  std::uint32_t job;
+  std::int64_t bytes;
+  wire::Place place;  // if that is on another node
+};
+
 /// One that found no room.
 struct Control : Object, Outgoing {
   Notice notice;
@@ -300,8 +309,7 @@ void complete_null(P2p& request);
 /// A message of `bytes` was matched; its data follows in one or more pieces, in order.
 void begin_data(Engine& e, P2p& recv, const wire::Envelope& from, std::int64_t bytes);
 void add_data(Engine& e, P2p& recv, const void* piece, std::int64_t bytes);
-void deliver_offer(Engine& e, P2p& recv, const wire::Envelope& from, std::int32_t sender,
-                   std::int64_t bytes, std::uint32_t job);
+void deliver_offer(Engine& e, P2p& recv, const Offer& offer);
 void deliver(Engine& e, P2p& recv, Arrived& message);
 /// An unexpected message that was kept is no longer needed.
 void free_kept(Engine& e, Arrived& message);
@@ -311,9 +319,13 @@ Err truncated(const wire::Envelope& from, std::int64_t bytes, std::int64_t room)
 // --- large messages (transfer.cc)
 // -----------------------------------------------------------------
 bool push_offer(Engine& e, Peer& peer, P2p& send);
+/// The offer of `job` is over: nobody has its data to read any more.
+void end_offer(Engine& e, Peer& peer, std::uint32_t job);
+/// Where the message lies that a cell offers, if that is on another node.
+wire::Place place_of(Engine& e, const wire::Cell& offer);
 void on_show(Engine& e, const wire::Cell& cell);
 void on_copied(Engine& e, const wire::Cell& cell);
-void on_done(Engine& e, std::uint32_t job);
+void on_done(Engine& e, const wire::Cell& cell);
 void on_stage(Engine& e, const wire::Cell& cell);
 /// Is a sender slow to copy what it was left? One receive a look, in turns.
 void check_left(Engine& e);

@@ -20,8 +20,8 @@ bool Lane::claim_packet(shm::Claim* out) {
 
 void Lane::send(const shm::Claim& claim) {
   const What what = claim.cell->what;
-  const bool has_payload =
-      what == What::ring_data || what == What::more_data || what == What::staged_data;
+  const bool has_payload = what == What::ring_data || what == What::more_data ||
+                           what == What::staged_data || what == What::offer;
   away_->network.send(claim.cell, has_payload ? claim.cell->piece : 0, world_rank_);
 }
 

@@ -50,9 +50,9 @@ struct Arrived : Object {
   std::int64_t here = 0;    // bytes of it that have arrived
   std::uint64_t order = 0;  // of a message in pieces: the sender's number; else 0
   Link<Arrived> order_link, exact_link;
-  std::byte* heap = nullptr;  // payload larger than `small`; owned
-  alignas(16) std::byte small[wire::inline_max];
-  object::Comm* comm = nullptr;  // these two once MPI_Mprobe has taken it out
+  std::byte* heap = nullptr;                      // payload larger than `small`; owned
+  alignas(16) std::byte small[wire::inline_max];  // of an offer from another node: its Place
+  object::Comm* comm = nullptr;                   // these two once MPI_Mprobe has taken it out
   Engine* engine = nullptr;
   Link<Arrived> any_tag_link, any_source_link, any_link;
 

@@ -54,6 +54,8 @@ void keep_unexpected(Engine& e, const wire::Cell& cell) {
     m->bytes = static_cast<std::int64_t>(cell.bytes);
     m->job = cell.job;
     m->order = cell.cookie;
+    const wire::Place place = place_of(e, cell);
+    std::memcpy(m->small, &place, sizeof place);
   } else {
     m->bytes = static_cast<std::int64_t>(cell.bytes);
     m->heap = e.payloads.take(cell.bytes);
@@ -84,8 +86,9 @@ void on_message(Engine& e, const wire::Cell& cell) {
       if (cell.piece < cell.bytes) e.peer(sender).incoming = recv;
       return take_piece(e, *recv, cell);
     default:
-      return deliver_offer(e, *recv, cell.envelope, sender, static_cast<std::int64_t>(cell.bytes),
-                           cell.job);
+      return deliver_offer(e, *recv,
+                           {cell.envelope, sender, cell.job, static_cast<std::int64_t>(cell.bytes),
+                            place_of(e, cell)});
   }
 }
 
@@ -102,7 +105,7 @@ void dispatch(Engine& e, const wire::Cell& cell) {
     case wire::What::copied:
       return on_copied(e, cell);
     case wire::What::done:
-      return on_done(e, cell.job);
+      return on_done(e, cell);
     case wire::What::stage:
       return on_stage(e, cell);
     case wire::What::more_data:

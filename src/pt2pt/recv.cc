@@ -66,7 +66,9 @@ void add_data(Engine& e, P2p& recv, const void* piece, std::int64_t bytes) {
 
 void deliver(Engine& e, P2p& recv, Arrived& message) {
   if (message.offer) {
-    deliver_offer(e, recv, message.envelope, message.sender, message.bytes, message.job);
+    Offer offer{message.envelope, message.sender, message.job, message.bytes, {}};
+    std::memcpy(&offer.place, message.small, sizeof offer.place);
+    deliver_offer(e, recv, offer);
   } else {
     if (message.here < message.bytes) {  // the other pieces go straight to the receive
       Peer& peer = e.peer(message.sender);

@@ -161,7 +161,7 @@ bool push_pieces(Engine& e, Peer& peer, P2p& send) {
     if (peer.lane.commit(claim)) ++e.counters->wakes;
   }
   if (send.cookie != 0) {
-    e.free_jobs.push_back(send.job);
+    end_offer(e, peer, send.job);
   } else {
     ++e.counters->messages_sent;
   }

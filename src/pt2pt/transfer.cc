@@ -9,6 +9,8 @@
 // other: the receiver by `done`, the sender by `copied`. Idle threads of either side help it by
 // taking chunks as it does: a job (parallel/jobs.h) of which each chunk is to take some of the
 // copy's.
+// Read: from a rank on another node, if both sides are one block and the network reaches memory
+// (wire/network.h); then `done`.
 // Staged: the receiver asks the sender to push the message piece by piece (two
 // copies that overlap): where the kernel refuses, a sender in another process has a message that is
 // not one block, less than pt2pt.kernel_copy_min or more than the caches hold, or a layout is
@@ -366,7 +368,46 @@ Err no_job(const P2p& send) {
               static_cast<long long>(send.buffer.bytes()), send.peer, std::strerror(errno));
 }
 
+/// To a rank on another node, behind an offer: where the message lies there, if it is one block.
+[[gnu::cold]] void show(Engine& e, P2p& send, const shm::Claim& offer) {
+  wire::Place place{};
+  const auto bytes = static_cast<std::size_t>(send.buffer.bytes());
+  if (send.buffer.type->dense && bytes > 0)
+    e.network->show(send.job, {datatype::block(send.buffer), bytes}, &place);
+  std::memcpy(offer.payload, &place, sizeof place);
+  offer.cell->piece = sizeof place;
+  offer.cell->cookie = send.order = ++e.pushed;
+}
+
+/// Read a message from a rank on another node. False: that is not possible.
+[[gnu::cold]] bool read_from_afar(Engine& e, P2p& recv, const wire::Place& place) {
+  if (place.bytes == 0 || !recv.buffer.type->dense) return false;
+  const auto finished = [](void* state) {
+    auto& there = *static_cast<P2p*>(state);
+    finish_copy(*there.engine, there, 0);
+  };
+  if (!e.network->read({datatype::block(recv.buffer), static_cast<std::size_t>(recv.total)},
+                       recv.peer, place, finished, &recv))
+    return false;
+  ++e.counters->net_reads;
+  e.counters->net_read_bytes += static_cast<std::uint64_t>(recv.total);
+  return true;
+}
+
 }  // namespace
+
+void end_offer(Engine& e, Peer& peer, std::uint32_t job) {
+  if (peer.lane.is_away()) [[unlikely]]
+    e.network->hide(job);
+  e.free_jobs.push_back(job);
+}
+
+wire::Place place_of(Engine& e, const wire::Cell& offer) {
+  wire::Place place{};
+  if (e.peer(static_cast<std::int32_t>(offer.sender)).lane.is_away()) [[unlikely]]
+    std::memcpy(&place, &offer + 1, sizeof place);
+  return place;
+}
 
 bool push_offer(Engine& e, Peer& peer, P2p& send) {
   if (e.free_jobs.empty() && !e.add_job_block()) [[unlikely]] {
@@ -396,25 +437,28 @@ bool push_offer(Engine& e, Peer& peer, P2p& send) {
   cell.sender = static_cast<std::uint32_t>(e.world_rank);
   cell.bytes = static_cast<std::uint64_t>(send.buffer.bytes());
   cell.job = send.job;
-  cell.cookie = peer.lane.is_away() ? send.order = ++e.pushed : 0;
+  cell.cookie = 0;
+  if (peer.lane.is_away()) [[unlikely]]
+    show(e, send, claim);
   ++e.counters->messages_sent;
   if (peer.lane.commit(claim)) ++e.counters->wakes;
   return true;
 }
 
-void deliver_offer(Engine& e, P2p& recv, const wire::Envelope& from, std::int32_t sender,
-                   std::int64_t bytes, std::uint32_t index) {
+void deliver_offer(Engine& e, P2p& recv, const Offer& offer) {
   const std::int64_t room = recv.buffer.bytes();
-  recv.source = from.source;
-  recv.tag = from.tag;
-  recv.peer = sender;
-  recv.job = index;
-  recv.total = recv.bytes = std::min(bytes, room);
-  if (bytes > room) recv.error = truncated(from, bytes, room).cls;
+  recv.source = offer.from.source;
+  recv.tag = offer.from.tag;
+  recv.peer = offer.sender;
+  recv.job = offer.job;
+  recv.total = recv.bytes = std::min(offer.bytes, room);
+  if (offer.bytes > room) recv.error = truncated(offer.from, offer.bytes, room).cls;
   ++e.counters->messages_received;
-  Peer& peer = e.peer(sender);
-  shm::CopyJob& job = peer.lane.job(index);
+  Peer& peer = e.peer(offer.sender);
+  shm::CopyJob& job = peer.lane.job(offer.job);
   if (recv.total == 0) return finish_copy(e, recv, 0);
+  if (peer.lane.is_away() && read_from_afar(e, recv, offer.place)) [[unlikely]]
+    return;
 
   const Reach reach = reach_of(e, peer, job);
   job.by_layout = job.typed || !recv.buffer.type->dense;
@@ -427,7 +471,7 @@ void deliver_offer(Engine& e, P2p& recv, const wire::Envelope& from, std::int32_
   recv.past_caches = job.past_caches && recv.buffer.type->dense;
   tell(e, peer,
        {.what = wire::What::stage,
-        .job = index,
+        .job = offer.job,
         .cookie = address(&recv),
         .bytes = static_cast<std::uint64_t>(recv.total)});
 }
@@ -478,9 +522,9 @@ void on_copied(Engine& e, const wire::Cell& cell) {
   finish_recv(recv, static_cast<std::uint32_t>(cell.bytes));
 }
 
-void on_done(Engine& e, std::uint32_t index) {
-  auto* send = reinterpret_cast<P2p*>(e.inbox.job(index).request);
-  e.free_jobs.push_back(index);
+void on_done(Engine& e, const wire::Cell& cell) {
+  auto* send = reinterpret_cast<P2p*>(e.inbox.job(cell.job).request);
+  end_offer(e, e.peer(static_cast<std::int32_t>(cell.sender)), cell.job);
   if (send == nullptr) return;  // it was cancelled
   if (send->listed) e.shown.remove(send);
   send->listed = false;

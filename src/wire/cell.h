@@ -14,7 +14,8 @@ enum class What : std::uint8_t {
   inline_data = 1,  // payload in the cell
   ring_data,        // payload beside the cell, or its first piece (cookie: its number)
   more_data,        // the next piece of the message this sender is pushing
-  offer,            // sender -> receiver: a large message waits in copy job `job` (bytes, job)
+  offer,            // sender -> receiver: a large message waits in copy job `job` (bytes, job);
+                    // from another node: behind it is the Place where it lies (wire/network.h)
   show,         // receiver -> sender: the receive of `job` has its buffer (cookie, bytes: 1, it is
                 // left to the sender; 0, the receiver copies too)
   copied,       // sender -> receiver: the last chunk is there (cookie, bytes: errno or 0)

@@ -4,11 +4,19 @@
 // (the context's lock).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "wire/cell.h"
 
 namespace weft::wire {
+
+/// Memory of a rank as ranks on other nodes name it, to read it; travels behind an offer.
+struct Place {
+  std::uint64_t address, key;
+  std::uint64_t bytes;  // 0: it cannot be read
+};
 
 class Network {
  public:
@@ -22,6 +30,14 @@ class Network {
   virtual Cell* take(int world_rank) = 0;
   /// Send what was taken, in order with all that was sent to this rank before.
   virtual void send(Cell* cell, std::uint32_t payload_bytes, int world_rank) = 0;
+  /// Let other ranks read this memory, until hide() of the same name (a small number). False: they
+  /// cannot.
+  virtual bool show(std::uint32_t name, std::span<const std::byte> memory, Place* out) = 0;
+  virtual void hide(std::uint32_t name) = 0;
+  /// Read what another rank shows. look() says `finished(state)` when all of it is here; if the
+  /// rank dies meanwhile the job ends. False: this memory cannot be read into.
+  virtual bool read(std::span<std::byte> memory, int world_rank, const Place& from,
+                    void (*finished)(void* state), void* state) = 0;
   /// Hand each cell that has come to `arrived`, which reads it and its payload before it returns.
   /// True if there was anything to do. Never waits.
   virtual bool look(void (*arrived)(void* state, const Cell& cell), void* state) = 0;

@@ -138,5 +138,63 @@ TEST_P(LaneTest, who_sleeps_is_woken_or_naps) {
   EXPECT_EQ(ranks[1].heard.size(), 2u);
 }
 
+/// Several at once, each longer than the pieces that are asked for ahead, while short packets of
+/// the same rank come between.
+TEST_P(LaneTest, memory_that_is_shown_is_read) {
+  constexpr std::size_t bytes = (5 << 20) + 3;
+  constexpr int many = 3;
+  std::vector<std::vector<std::byte>> there(many, std::vector<std::byte>(bytes));
+  std::vector<std::vector<std::byte>> here = there;
+  wire::Place places[many];
+  int finished = 0;
+  for (std::uint32_t i = 0; i < many; ++i) {
+    for (std::size_t at = 0; at < bytes; ++at)
+      there[i][at] = static_cast<std::byte>(at * 7 + at / 251 + i);
+    ASSERT_TRUE(ranks[0].lane->show(i, there[i], &places[i]));
+    EXPECT_EQ(places[i].bytes, bytes);
+  }
+  for (int i = 0; i < many; ++i)
+    ASSERT_TRUE(ranks[1].lane->read(
+        here[static_cast<std::size_t>(i)], 0, places[i],
+        [](void* count) { ++*static_cast<int*>(count); }, &finished));
+  EXPECT_FALSE(ranks[1].lane->is_idle());
+  int sent = 0;
+  ASSERT_TRUE(until([&] {
+    if (sent < 100 && send(0, 1, "short")) ++sent;
+    return finished == many && ranks[1].heard.size() == 100;
+  })) << lost;
+  EXPECT_EQ(here, there);
+  ASSERT_TRUE(until([&] { return ranks[1].lane->is_idle() && ranks[0].lane->is_idle(); }));
+}
+
+TEST_P(LaneTest, memory_that_is_hidden_is_not_read) {
+  std::vector<std::byte> there(1000, std::byte{1}), here(1000);
+  wire::Place place;
+  bool finished = false;
+  ASSERT_TRUE(ranks[0].lane->show(5, there, &place));
+  ranks[0].lane->hide(5);
+  ASSERT_TRUE(ranks[1].lane->read(
+      here, 0, place, [](void* flag) { *static_cast<bool*>(flag) = true; }, &finished));
+  EXPECT_FALSE(until([&] { return finished || !lost.empty(); }) && finished);
+  EXPECT_NE(lost, "");
+  EXPECT_EQ(here[0], std::byte{0});
+}
+
+/// With two descriptors of which one is no use, libfabric 1.17's net is woken as others are.
+TEST_P(LaneTest, no_provider_of_sockets_needs_naps) {
+  for (int i = 0; i < 20; ++i) {
+    ASSERT_TRUE(send(0, 1, "message"));
+    ASSERT_TRUE(until([&] { return ranks[1].heard.size() == static_cast<std::size_t>(i) + 1; }));
+    while (!ranks[1].lane->arm()) look(1);
+    EXPECT_EQ(ranks[1].lane->nap_ns(), 0);
+  }
+  // While nothing comes nobody is woken.
+  ASSERT_TRUE(until([&] { return ranks[0].lane->is_idle(); }));
+  while (!ranks[1].lane->arm()) look(1);
+  ranks[1].woken = 0;
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  EXPECT_LE(ranks[1].woken, 1);
+}
+
 }  // namespace
 }  // namespace weft::net

@@ -4,10 +4,13 @@
 // few packets to fill, as a real network does.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <cstring>
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <vector>
 
 #include "wire/network.h"
@@ -44,8 +47,29 @@ class TestNetwork : public wire::Network {
     const std::lock_guard guard(wires_.mutex);
     wires_.to[static_cast<std::size_t>(world_rank)].emplace_back(reinterpret_cast<Packet*>(cell));
   }
+  bool show(std::uint32_t name, std::span<const std::byte> memory, wire::Place* out) override {
+    if (!reaches_memory) return false;
+    shown.insert(name);
+    *out = {reinterpret_cast<std::uint64_t>(memory.data()), name, memory.size()};
+    return true;
+  }
+  void hide(std::uint32_t name) override { shown.erase(name); }
+  bool read(std::span<std::byte> memory, int, const wire::Place& from,
+            void (*finished)(void* state), void* state) override {
+    if (refuses_reads) return false;
+    EXPECT_LE(memory.size(), from.bytes);
+    readings_.push_back({memory, from, finished, state});
+    return true;
+  }
   bool look(void (*arrived)(void* state, const wire::Cell& cell), void* state) override {
     bool any = false;
+    for (; !readings_.empty(); any = true) {
+      const Reading reading = readings_.front();
+      readings_.pop_front();
+      std::memcpy(reading.memory.data(), reinterpret_cast<const void*>(reading.from.address),
+                  reading.memory.size());
+      reading.finished(reading.state);
+    }
     for (PacketPtr packet = next(); packet != nullptr; packet = next()) {
       arrived(state, *reinterpret_cast<const wire::Cell*>(packet->bytes));
       any = true;
@@ -54,9 +78,18 @@ class TestNetwork : public wire::Network {
   }
   bool arm() override { return true; }
   std::int64_t nap_ns() const override { return 100'000; }
-  bool is_idle() const override { return true; }
+  bool is_idle() const override { return readings_.empty(); }
+
+  bool reaches_memory = false, refuses_reads = false;
+  std::set<std::uint32_t> shown;
 
  private:
+  struct Reading {
+    std::span<std::byte> memory;
+    wire::Place from;
+    void (*finished)(void* state);
+    void* state;
+  };
   PacketPtr next() {
     const std::lock_guard guard(wires_.mutex);
     auto& queue = wires_.to[static_cast<std::size_t>(me_)];
@@ -69,6 +102,7 @@ class TestNetwork : public wire::Network {
 
   Wires& wires_;
   const int me_;
+  std::deque<Reading> readings_;
 };
 
 }  // namespace weft::pt2pt
