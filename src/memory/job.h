@@ -56,6 +56,8 @@ struct alignas(64) RankEntry {
   std::atomic<std::uint32_t>
       aborted;  // 1 after MPI_Abort or a fatal error (release; text is valid)
   std::atomic<std::int32_t> abort_code;
+  // It aborted because another node's rank did not answer: somebody else may know why.
+  std::atomic<std::uint32_t> lost_peer;
   std::atomic<std::int32_t> signal;  // a thread rank died by this signal (its process follows)
   char message[message_bytes];       // why it aborted, one line, shown once by the launcher
 };
@@ -78,6 +80,8 @@ struct JobHeader {
   std::uint32_t watched;                    // launcher: it looks for hangs, ranks need not
   std::atomic<std::uint32_t> hang_reports;  // by ranks, where nobody else looks
   std::atomic<std::uint32_t> absent;        // ranks that ended without MPI_Init
+  std::atomic<std::uint32_t> told;          // ranks of this node that told their addresses
+  std::atomic<std::uint32_t> promised;      // 1: those of other nodes are to come (addresses.h)
   std::uint64_t heap_state[64];             // memory/job.cc
   // What memory costs here, by the launcher: a model::Parameters. Zero: not known.
   alignas(64) std::byte prices[price_bytes];

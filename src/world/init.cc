@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // MPI_Init_thread and MPI_Finalize of one rank. Init talks to nobody: a peer's mailbox is there
-// from the start, so a rank may send to one that has not come up yet. Finalize waits until
+// from the start, so a rank may send to one that has not come up yet. Only where agents of weft's
+// mpiexec hold several hosts together it waits for the addresses of all ranks. Finalize waits until
 // everything the rank sent has been taken, then for all ranks.
 #include <errno.h>
 #include <stdio.h>
@@ -12,6 +13,7 @@
 
 #include "coll/coll.h"
 #include "hang/absence.h"
+#include "memory/addresses.h"
 #include "model/machine.h"
 #include "parallel/helpers.h"
 #include "parallel/jobs.h"
@@ -163,6 +165,7 @@ Err init(Rank& rank, int required, int* provided) {
   entry.state.store(memory::RankState::initialized, std::memory_order_seq_cst);
   if (const std::string text = hang::absence(*rank.process->job, rank.world_rank); !text.empty())
     abort_job(&rank, 1, text.c_str());
+  memory::await_addresses(*rank.process->job);
   if (rank.contexts.has_background)
     WEFT_TRY(rank.process->progress_threads.start(rank.charge, params, rank.engine, entry.seat,
                                                   rank.world_rank - rank.process->first));

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "world/network.h"
 
-#include <algorithm>
 #include <cstdio>
-#include <cstring>
 #include <mutex>
 
+#include "memory/addresses.h"
 #include "net/lane.h"
 #include "world/rank.h"
 
@@ -14,43 +13,26 @@ namespace {
 
 constexpr const char* addresses_key = "net";
 
-/// Write them down for all ranks of this node.
-Err tell(memory::Job& job, int world_rank, const std::string& addresses) {
-  const std::uint64_t at = job.extend(addresses.size() + 1);
-  if (at == 0)
-    return fail(MPI_ERR_NO_MEM, "no shared memory for the addresses of rank %d", world_rank);
-  std::memcpy(job.at(at), addresses.c_str(), addresses.size() + 1);
-  // release: the text; pairs with addresses_of()
-  job.entry(world_rank).addresses.store(at, std::memory_order_release);
-  return ok;
-}
-
 /// What the process manager knows about a rank on another node.
 void learn(Process& process, int world_rank) {
   const std::lock_guard guard(process.asks_manager);
   const Result<std::string> found = process.manager->get(world_rank, addresses_key);
-  memory::Job& job = *process.job;
-  if (!found || tell(job, world_rank, found.value)) return;
-  memory::RankEntry& entry = job.entry(world_rank);
-  const auto commas = std::count(found.value.begin(), found.value.end(), ',');
-  entry.contexts.store(static_cast<std::int32_t>(1 + commas), std::memory_order_relaxed);
-  // release: with the state comes how many contexts it has (world/comm_agree.cc)
-  entry.state.store(memory::RankState::initialized, std::memory_order_release);
+  // Otherwise they are asked for again.
+  if (!found || memory::learn_addresses(*process.job, world_rank, found.value)) return;
 }
 
 /// The addresses of a rank, separated by commas; "" if it has opened none yet. By any thread.
 std::string addresses_of(Process& process, int world_rank) {
-  memory::Job& job = *process.job;
-  const std::atomic<std::uint64_t>& told = job.entry(world_rank).addresses;
-  if (told.load(std::memory_order_acquire) == 0 && process.manager != nullptr)
-    learn(process, world_rank);
-  const std::uint64_t at = told.load(std::memory_order_acquire);
-  return at != 0 ? reinterpret_cast<const char*>(job.at(at)) : "";
+  std::string known = memory::addresses_of(*process.job, world_rank);
+  if (!known.empty() || process.manager == nullptr) return known;
+  learn(process, world_rank);
+  return memory::addresses_of(*process.job, world_rank);
 }
 
 /// MPI has no way to go on without a rank that others send to.
 void give_up(Rank& rank, int lost_rank, Err err) {
   char text[memory::message_bytes];
+  rank.entry().lost_peer.store(1, std::memory_order_relaxed);  // released by abort_job()
   if (lost_rank >= 0)
     std::snprintf(text, sizeof text, "weft: rank %d cannot reach rank %d: %s", rank.world_rank,
                   lost_rank, last_error_text(err.cls));
@@ -92,7 +74,7 @@ Err open_network(Rank& rank) {
     all += (all.empty() ? "" : ",") + lane.value->address();
     e->open(std::move(lane.value));
   }
-  WEFT_TRY(tell(*process.job, rank.world_rank, all));
+  WEFT_TRY(memory::tell_addresses(*process.job, rank.world_rank, all));
   if (process.manager == nullptr) return ok;
   const std::lock_guard guard(process.asks_manager);
   WEFT_TRY(process.manager->put(addresses_key, all));
