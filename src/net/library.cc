@@ -2,6 +2,7 @@
 #include "net/library.h"
 
 #include <dlfcn.h>
+#include <signal.h>
 
 namespace weft::net {
 namespace {
@@ -16,9 +17,33 @@ bool find(void* library, const char* name, const char* interface, F* function) {
   return *function != nullptr;
 }
 
+/// Libraries that come with libfabric take signals that end programs for themselves, to print where
+/// the program was and to exit with 1 (those of PSM). They are the program's, or the kernel's.
+class KeptSignals {
+ public:
+  KeptSignals() {
+    for (int s = 1; s < count; ++s) known_[s] = sigaction(s, nullptr, &found_[s]) == 0;
+  }
+  ~KeptSignals() {
+    for (int s = 1; s < count; ++s) {
+      struct sigaction now {};
+      if (known_[s] && sigaction(s, nullptr, &now) == 0 && now.sa_handler != found_[s].sa_handler)
+        sigaction(s, &found_[s], nullptr);
+    }
+  }
+  KeptSignals(const KeptSignals&) = delete;
+  KeptSignals& operator=(const KeptSignals&) = delete;
+
+ private:
+  static constexpr int count = 32;  // without real-time signals
+  struct sigaction found_[count];
+  bool known_[count] = {};
+};
+
 }  // namespace
 
 Result<Library> open_library() {
+  const KeptSignals kept;
   void* library = dlopen(file, RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr)
     return fail(MPI_ERR_OTHER,
