@@ -14,6 +14,7 @@ constexpr const char* foreign[] = {
     "WEFT_HOST_STDERR",
     "WEFT_HOST_CPUS",
     "WEFT_HOST_OMP",
+    "WEFT_HOST_LOCAL",
     "WEFT_HOST_DIR",
     "WEFT_HOST_TOOLS",
     "WEFT_HOST_USER_PRELOAD",

@@ -16,13 +16,10 @@ struct Heading {
   const char* text;
 };
 constexpr Heading headings[] = {
-    {Group::ranks, "Ranks"},
-    {Group::variables, "Variables"},
-    {Group::cpus, "CPUs"},
-    {Group::streams, "Input and output"},
-    {Group::end, "End of the job"},
-    {Group::other, "Other"},
-    {Group::hosts, "Hosts (a job runs on one machine)"},
+    {Group::ranks, "Ranks"},        {Group::variables, "Variables"},
+    {Group::cpus, "CPUs"},          {Group::streams, "Input and output"},
+    {Group::end, "End of the job"}, {Group::other, "Other"},
+    {Group::hosts, "Hosts"},
 };
 
 struct Entry {
@@ -101,7 +98,7 @@ std::string entry(const std::string& left, const std::string& right, std::size_t
 std::string help_text() {
   std::string out =
       "Usage: mpiexec [options] program [arguments] [: [options] program [arguments]]...\n\n"
-      "Run an MPI program on this machine. Long options may have one dash or two.\n";
+      "Run an MPI program here or on several hosts. Long options may have one dash or two.\n";
   out += "\nExamples:\n";
   for (const Entry& example : examples) out += entry(example.what, example.meaning, 46);
   for (const Heading& heading : headings) {

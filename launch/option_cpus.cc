@@ -49,7 +49,7 @@ void take_ppr(Section& section, const Given& given, const std::vector<std::strin
     refuse(given,
            "give the number of ranks with -n, and what to spread them over with "
            "--map-by package, numa or l3cache");
-  section.per_node = take_number(given.name, "a number of ranks", 1, most_ranks, words[1]);
+  section.per_host = take_number(given.name, "a number of ranks", 1, most_ranks, words[1]);
 }
 
 void take_map_qualifier(Section& section, const Given& given, const std::string& word) {

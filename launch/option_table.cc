@@ -24,7 +24,7 @@ void take_rank_count(S& s, const G& g) {
 }
 
 void take_ranks_per_node(S& s, const G& g) {
-  s.per_node = take_number(g.name, "a number of ranks", 1, most_ranks, g.value());
+  s.per_host = take_number(g.name, "a number of ranks", 1, most_ranks, g.value());
 }
 
 void take_mode(S& s, const G& g) {
@@ -144,10 +144,16 @@ constexpr OptionRow table[] = {
      [](S&, const G&) {
        throw Failure{0, "mpiexec (weft) " WEFT_VERSION};
      }},
-    {Group::hosts, "host", "H hosts", "LIST", "this machine only, like localhost:4", take_hosts},
-    {Group::hosts, "hostfile", "f machinefile", "FILE", "the same from a file", take_host_file},
-    {Group::hosts, "ppn", "N perhost npernode ranks-per-proc", "N", "ranks here, unless -n says",
+    {Group::hosts, "host", "H hosts", "LIST",
+     "run there: a:4,b:4 gives each four ranks (default: the batch job's hosts, or this machine)",
+     take_hosts},
+    {Group::hosts, "hostfile", "f machinefile", "FILE",
+     "the same from a file: a line a host, \"a slots=4\" or \"a:4\"", take_host_file},
+    {Group::hosts, "ppn", "N perhost npernode ranks-per-proc", "N", "ranks on each host",
      take_ranks_per_node},
+    {Group::hosts, "launch-agent", "", "COMMAND",
+     "runs a command on a host: COMMAND HOST COMMAND... (default ssh; srun inside Slurm)",
+     take_launch_agent},
     // Not shown in --help.
     {Group::other, "display", "", "WHAT", nullptr, take_display},
     {Group::other, "output", "", "WHAT", nullptr, take_output},
@@ -174,8 +180,8 @@ constexpr RefusedRow refused[] = {
     {"membind", "memory follows the rank's CPUs (--bind-to numa)"},
     {"cpu-bind distribution", "use --bind-to and --map-by"},
     {"gpus-per-proc gpu-support", "weft does not divide GPUs; use -x CUDA_VISIBLE_DEVICES=..."},
-    {"nolocal skip-launch-node", "weft runs on this machine only"},
-    {"nodes", "weft runs on this machine only; -n is the number of ranks"},
+    {"nolocal skip-launch-node", "name the hosts that are to run ranks with -H"},
+    {"nodes", "name the hosts with -H; -n is the number of ranks"},
     {"nooversubscribe no-oversubscribe", "weft runs any number of ranks; leave it out"},
     {"path gpath", "use -x PATH=DIR:$PATH"},
     {"gwdir", "use -wdir in front of each program"},

@@ -26,7 +26,8 @@ struct Given {
 struct Section {
   Options& options;
   Program program;
-  std::optional<int> ranks, per_node, slots;
+  std::optional<int> ranks, per_host;
+  std::vector<Host> hosts;
 };
 
 /// A heading of --help.

@@ -33,11 +33,9 @@ void take_reader(Section& section, const Given& given);
 void take_display(Section& section, const Given& given);
 void take_output(Section& section, const Given& given);
 
-// option_hosts.cc: lists of hosts. Jobs run on one machine so far: that one may be named, others
-// are refused by name.
-/// "localhost:4,..."
+// option_hosts.cc: where the job runs.
 void take_hosts(Section& section, const Given& given);
-/// A file of "localhost slots=4" (Open MPI) or "localhost:4" (MPICH) lines.
 void take_host_file(Section& section, const Given& given);
+void take_launch_agent(Section& section, const Given& given);
 
 }  // namespace weft::launch

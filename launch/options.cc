@@ -5,6 +5,7 @@
 // (MPICH writes -genv, Open MPI --genv), values behind a blank or an equals sign.
 #include "options.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <span>
 
@@ -16,6 +17,8 @@ namespace weft::launch {
 namespace {
 
 using Words = std::span<const std::string>;
+
+constexpr int too_many = most_ranks + 1;
 
 /// An option's word taken apart: --name, --name=value, -n4.
 struct Word {
@@ -80,14 +83,38 @@ bool is_option(const std::string& word) {
   return word.size() > 1 && word[0] == '-';
 }
 
+/// The slots of this machine are a number of ranks, those of others only tell how to share them
+/// out.
+void take_hosts_of(Section& section) {
+  if (section.per_host) section.options.per_host = section.per_host;
+  if (section.hosts.empty()) return;
+  section.options.names_hosts = true;
+  if (!are_all_here(section.hosts)) {
+    if (!section.options.hosts.empty())
+      mistake("hosts are named once, in front of the first program: all programs run on them");
+    section.options.hosts = merged(section.hosts);
+    return;
+  }
+  int slots = 0;
+  for (const Host& host : section.hosts) slots += host.slots.value_or(0);
+  if (slots > 0) section.program.ranks = slots;
+}
+
 void finish(Section& section, Words words) {
   Program& program = section.program;
   program.argv.assign(words.begin(), words.end());
   if (program.argv.empty()) mistake("no program to run was given");
   if (program.argv[0].empty())
     mistake("the name of the program to run is empty (is a variable of the shell not set?)");
-  for (const std::optional<int>& count : {section.slots, section.per_node, section.ranks})
-    if (count) program.ranks = *count;
+  take_hosts_of(section);
+  if (section.per_host) {
+    program.ranks = *section.per_host;
+    program.count = Count::per_host;
+  }
+  if (section.ranks) {
+    program.ranks = *section.ranks;
+    program.count = Count::said;
+  }
   section.options.programs.push_back(std::move(program));
 }
 
@@ -140,12 +167,38 @@ void take_timeout_from_environment(Options& options) {
   options.timeout_s = take_seconds("the variable MPIEXEC_TIMEOUT", value);
 }
 
+/// Where ranks run, if that is not this machine alone, and how many there are if nobody said.
+void share_out_ranks(Options& options) {
+  if (!options.names_hosts) {
+    const std::vector<Host> allocated = allocated_hosts();
+    if (!are_all_here(allocated)) options.hosts = merged(allocated);
+  }
+  if (options.hosts.empty()) return;
+  const std::int64_t hosts = static_cast<std::int64_t>(options.hosts.size());
+  for (Program& program : options.programs) {
+    if (program.count == Count::per_host)
+      program.ranks = static_cast<int>(std::min<std::int64_t>(program.ranks * hosts, too_many));
+    else if (program.count == Count::unsaid && options.programs.size() == 1)
+      program.ranks = std::min(slots_of(options.hosts), too_many);
+  }
+  if (options.ranks() > most_ranks) return;
+  if (options.per_host && options.ranks() > *options.per_host * hosts)
+    mistake("--ppn " + std::to_string(*options.per_host) + " on " + std::to_string(hosts) +
+            " hosts is less than the " + std::to_string(options.ranks()) + " ranks of this job");
+  options.hosts = share_out(std::move(options.hosts), options.ranks(), options.per_host);
+  if (are_all_here(options.hosts)) options.hosts.clear();
+}
+
 void check(const Options& options) {
   if (options.ranks() > most_ranks)
     mistake("a job has at most " + std::to_string(most_ranks) + " ranks");
   if (options.pretended_nodes > options.ranks())
     mistake("--pretend-nodes " + std::to_string(options.pretended_nodes) +
             " wants as many ranks, not " + std::to_string(options.ranks()));
+  if (options.pretended_nodes > 1 && !options.hosts.empty())
+    mistake("--pretend-nodes is for one machine, and this job runs on hosts that were named");
+  if (options.input.rank == Reader::everybody && !options.hosts.empty())
+    mistake("-stdin all is for one machine; on several hosts let one rank read and MPI_Bcast it");
   if (options.input.rank >= options.ranks())
     mistake("-stdin " + std::to_string(options.input.rank) + " names no rank of a job of " +
             std::to_string(options.ranks()));
@@ -159,8 +212,23 @@ int Options::ranks() const {
   return n;
 }
 
+std::string Ranks::text() const {
+  const std::string name = std::to_string(first);
+  return count == 1 ? "rank " + name : "ranks " + name + "-" + std::to_string(end() - 1);
+}
+
+Ranks Options::ranks_on(int host) const {
+  Ranks out;
+  for (int i = 0; i < host; ++i) out.first += hosts[static_cast<std::size_t>(i)].ranks;
+  out.count = hosts[static_cast<std::size_t>(host)].ranks;
+  return out;
+}
+
 std::vector<std::int32_t> Options::node_of() const {
   std::vector<std::int32_t> out;
+  for (std::size_t host = 0; hosts.size() > 1 && host < hosts.size(); ++host)
+    out.insert(out.end(), static_cast<std::size_t>(hosts[host].ranks),
+               static_cast<std::int32_t>(host));
   if (pretended_nodes == 1) return out;
   const int n = ranks();
   for (int rank = 0; rank < n; ++rank)
@@ -179,6 +247,7 @@ Options parse(const std::vector<std::string>& arguments) {
     first = last + 1;
   }
   take_timeout_from_environment(options);
+  share_out_ranks(options);
   check(options);
   return options;
 }

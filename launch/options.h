@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "hosts.h"
 #include "topo/placement.h"
 
 namespace weft::launch {
@@ -34,13 +35,25 @@ struct Inherit {
   std::vector<std::string> names;  // unless all; NAME* stands for all that begin so
 };
 
+/// How a program's number of ranks came about.
+enum class Count { unsaid, per_host, said };
+
 /// One of the `:` separated programs.
 struct Program {
   int ranks = 1;
+  Count count = Count::unsaid;
   std::vector<std::string> argv;
   Variables env;                   // on top of Options::env, later entries win
   std::optional<Inherit> inherit;  // instead of Options::inherit
   std::string directory;           // empty: where mpiexec runs
+};
+
+/// Consecutive ranks of the job.
+struct Ranks {
+  int first = 0, count = 0;
+  int end() const { return first + count; }
+  /// "rank 3" or "ranks 0-3"
+  std::string text() const;
 };
 
 /// Who reads mpiexec's standard input.
@@ -54,9 +67,15 @@ struct Options {
   Variables env;
   Inherit inherit;
   RankMode mode = RankMode::process;
-  bool bind = true;         // false: ranks may run where mpiexec may
-  topo::Placement place;    // where ranks run
-  int pretended_nodes = 1;  // as which this machine is treated
+  bool bind = true;          // false: ranks may run where mpiexec may
+  topo::Placement place;     // where ranks run
+  int pretended_nodes = 1;   // as which this machine is treated
+  std::vector<Host> hosts;   // with their ranks; empty: all are on this machine, without agents
+  bool names_hosts = false;  // the user did
+  std::optional<int> per_host;
+  std::string launch_agent;     // the command; empty: the default
+  int node = 0;                 // in an agent: which of the hosts this is
+  bool shares_network = false;  // in an agent: all hosts turned out to be one
   OnHang on_hang = OnHang::report;
   Reader input;
   std::string out_files, err_files;  // file names with %r; empty: mpiexec's own stdout, stderr
@@ -72,6 +91,12 @@ struct Options {
   std::vector<std::string> notes;          // one sentence each about what has no effect here
 
   int ranks() const;
+  /// All ranks are on this machine, although they are on several nodes.
+  bool loopback() const { return pretended_nodes > 1 || shares_network; }
+  /// Those that this mpiexec starts itself, or this agent.
+  Ranks here() const { return hosts.empty() ? Ranks{0, ranks()} : ranks_on(node); }
+  Ranks ranks_on(int host) const;
+  const Host& host() const { return hosts[static_cast<std::size_t>(node)]; }
   /// Each rank's node; empty: there is one.
   std::vector<std::int32_t> node_of() const;
 };

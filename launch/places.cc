@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <set>
 
@@ -28,6 +29,11 @@ std::string parts_of(const Places& places, const std::vector<int>& cpus) {
   return out;
 }
 
+/// "3" or "0-3"
+std::string rank_range(int first, int last) {
+  return std::to_string(first) + (last > first ? "-" + std::to_string(last) : "");
+}
+
 topo::SeatWish wish_of(P parameter) {
   const Result<topo::SeatWish> wish = topo::seat_wish(Params::from_env(false).text(parameter));
   if (!wish)
@@ -49,7 +55,7 @@ void seat_threads(const topo::Topology& node, bool as_threads, memory::Job& job,
   out.seats = topo::seat_records(out.slices, memory, network, job.nodes() > 1);
   for (std::size_t rank = 0; rank < out.seats.size(); ++rank) {
     out.why.push_back(out.seats[rank].network_only ? network[rank].why : memory[rank].why);
-    if (out.bound) job.entry(static_cast<int>(rank)).seat = out.seats[rank];
+    if (out.bound) job.entry(out.first + static_cast<int>(rank)).seat = out.seats[rank];
   }
 }
 
@@ -57,6 +63,7 @@ void seat_threads(const topo::Topology& node, bool as_threads, memory::Job& job,
 
 Places place_ranks(const Options& options, bool as_threads, memory::Job& job) {
   Places out;
+  out.first = options.here().first;
   if (!options.bind) return out;
   const Result<topo::Topology> node = topo::Topology::this_node();
   if (!node || node.value.cores().empty()) {
@@ -64,14 +71,16 @@ Places place_ranks(const Options& options, bool as_threads, memory::Job& job) {
     std::fprintf(stderr, "weft: ranks are not bound to CPUs: %s\n", why);
     return out;
   }
-  Result<std::vector<topo::Slice>> placed = topo::place(node.value, options.ranks(), options.place);
+  Result<std::vector<topo::Slice>> placed =
+      topo::place(node.value, options.here().count, options.place);
   if (!placed) throw Failure{2, std::string("weft: ") + last_error_text(placed.err.cls)};
   out.slices = std::move(placed.value);
   out.bound = node.value.is_here();
   out.levels.assign(node.value.levels().begin(), node.value.levels().end());
   out.count = node.value.count_levels();
   seat_threads(node.value, as_threads, job, out);
-  topo::fill_table(node.value, out.slices, job.hierarchy_table());
+  // Ranks choose by the table, and all of them the same: on several hosts they have no common one.
+  if (options.hosts.size() <= 1) topo::fill_table(node.value, out.slices, job.hierarchy_table());
   const Tuning tuning = read_tuning(node.value);
   if (!tuning.complaint.empty()) std::fprintf(stderr, "weft: %s\n", tuning.complaint.c_str());
   static_assert(sizeof tuning.prices <= memory::price_bytes);
@@ -82,14 +91,20 @@ Places place_ranks(const Options& options, bool as_threads, memory::Job& job) {
 std::string describe(const Options& options, const std::vector<Runnable>& runnables,
                      const Places& places) {
   std::string text = "weft:";
-  int first = 0;
+  if (!options.hosts.empty()) text += " on " + options.host().name + ":";
+  const Ranks here = options.here();
+  int behind = 0;
+  bool any = false;
   for (std::size_t i = 0; i < runnables.size(); ++i) {
     const Program& program = options.programs[i];
-    const int last = first + program.ranks - 1;
-    text += std::string(i > 0 ? ";" : "") + (last > first ? " ranks " : " rank ") +
-            std::to_string(first) + (last > first ? "-" + std::to_string(last) : "") + " " +
-            program.argv[0] + " as " + (runnables[i].as_threads ? "threads" : "processes");
-    first = last + 1;
+    const int first = std::max(behind, here.first);
+    behind += program.ranks;
+    const int last = std::min(behind, here.end()) - 1;
+    if (last < first) continue;
+    text += std::string(any ? ";" : "") + (last > first ? " ranks " : " rank ") +
+            rank_range(first, last) + " " + program.argv[0] + " as " +
+            (runnables[i].as_threads ? "threads" : "processes");
+    any = true;
   }
   if (places.slices.empty()) return text + "; not bound to CPUs";
   if (!places.bound) text += "; not bound to CPUs, placed on a declared machine";
@@ -99,8 +114,9 @@ std::string describe(const Options& options, const std::vector<Runnable>& runnab
     while (same + 1 < places.slices.size() &&
            places.slices[same + 1].places == places.slices[r].places)
       ++same;
-    text += " " + std::to_string(r) + (same > r ? "-" + std::to_string(same) : "") + ":{" +
-            topo::cpu_list(places.slices[r].cpus()) + "}";
+    text += " " +
+            rank_range(places.first + static_cast<int>(r), places.first + static_cast<int>(same)) +
+            ":{" + topo::cpu_list(places.slices[r].cpus()) + "}";
     r = same;
   }
   return text;
@@ -125,24 +141,29 @@ std::string describe_seats(const Places& places) {
   for (std::size_t rank = 0; rank < texts.size();) {
     const std::size_t first = rank;  // ranks of which the same is true are shown together
     while (rank < texts.size() && texts[rank] == texts[first]) ++rank;
-    out += "\nweft:   " + std::to_string(first) +
-           (rank - first > 1 ? "-" + std::to_string(rank - 1) : "") + ": " + texts[first];
+    out += "\nweft:   " +
+           rank_range(places.first + static_cast<int>(first),
+                      places.first + static_cast<int>(rank) - 1) +
+           ": " + texts[first];
   }
   return out;
 }
 
 std::string report_bindings(const Options& options, const Places& places) {
+  const Ranks here = options.here();
   std::string out;
   int rank = 0;
   for (const Program& program : options.programs)
     for (int i = 0; i < program.ranks; ++i, ++rank) {
+      if (rank < here.first || rank >= here.end()) continue;
       out += (out.empty() ? "" : "\n") + std::string("weft: rank ") + std::to_string(rank) + " (" +
              program.argv[0] + ") ";
       if (places.slices.empty()) {
         out += "is not bound to CPUs";
         continue;
       }
-      const std::vector<int> cpus = places.slices[static_cast<std::size_t>(rank)].cpus();
+      const std::vector<int> cpus =
+          places.slices[static_cast<std::size_t>(rank - here.first)].cpus();
       const bool one = cpus.size() == 1;
       out += places.bound ? "is bound to CPU" : "is placed on, not bound to, CPU";
       out += (one ? " " : "s ") + topo::cpu_list(cpus) + ": " + parts_of(places, cpus);

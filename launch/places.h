@@ -16,8 +16,10 @@
 namespace weft::launch {
 
 struct Places {
-  std::vector<topo::Slice> slices;      // by rank; empty: nothing is known of where ranks run
-  bool bound = false;                   // false on a declared machine
+  int first = 0;  // rank of this host
+  std::vector<topo::Slice>
+      slices;          // by rank from `first` on; empty: nothing is known of where ranks run
+  bool bound = false;  // false on a declared machine
   std::vector<topo::SeatRecord> seats;  // by rank: of its progress thread
   std::vector<std::string> why;         // the ranks' threads sit there
   std::vector<topo::Level> levels;      // of the machine

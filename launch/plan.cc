@@ -32,13 +32,16 @@ class Planner {
         debug_directory_(debug_directory),
         places_(place_ranks(options, as_threads, job)) {}
 
+  /// The next program of the job; of its ranks those are planned that run on this host.
   void add(const Program& program, const Runnable& runnable, int appnum, Plan& plan) {
     Process base = common(program, runnable);
-    for (int r = next_; r < next_ + program.ranks; ++r) {
+    for (int r = behind_; r < behind_ + program.ranks; ++r) {
       job_.entry(r).appnum = appnum;
       job_.entry(r).app_size = program.ranks;
     }
-    const int end = next_ + program.ranks;
+    next_ = std::max(behind_, here_.first);
+    behind_ += program.ranks;
+    const int end = std::min(behind_, here_.end());
     while (next_ < end) {
       const int count = runnable.as_threads ? on_one_node(end) : 1;
       plan.processes.push_back(runnable.as_threads ? host(base, count) : rank(base, next_));
@@ -60,10 +63,12 @@ class Planner {
     for (const auto& [name, value] : options_.env) out.env.set(name, value);
     for (const auto& [name, value] : program.env) out.env.set(name, value);
     // They are all on this machine, and so is the network between them.
-    if (job_.nodes() > 1 && out.env.get("WEFT_NET_INTERFACE") == nullptr)
+    if (job_.nodes() > 1 && options_.loopback() && out.env.get("WEFT_NET_INTERFACE") == nullptr)
       out.env.set("WEFT_NET_INTERFACE", "lo");
     for (const char* name : size_variables) out.env.set(name, std::to_string(options_.ranks()));
+    for (const char* name : local_size_variables) out.env.set(name, std::to_string(here_.count));
     for (const char* name : rank_variables) out.env.unset(name);
+    for (const char* name : local_rank_variables) out.env.unset(name);
     return out;
   }
 
@@ -72,13 +77,15 @@ class Planner {
   }
 
   const topo::Slice* slice(int rank) const {
-    return !places_.bound ? nullptr : &places_.slices[static_cast<std::size_t>(rank)];
+    return !places_.bound ? nullptr : &places_.slices[static_cast<std::size_t>(rank - here_.first)];
   }
 
   Process rank(Process process, int r) const {
     process.first = r;
     process.env.set("WEFT_JOB", job_variable(r, 1));
     for (const char* name : rank_variables) process.env.set(name, std::to_string(r));
+    for (const char* name : local_rank_variables)
+      process.env.set(name, std::to_string(r - here_.first));
     const topo::Slice* own = slice(r);
     if (own != nullptr) process.cpus = own->cpus();
     set_openmp(process.env, own, threads_per_rank(own));
@@ -99,6 +106,7 @@ class Planner {
     process.env.set("WEFT_JOB", job_variable(next_, count));
     if (options_.input.rank != 0)
       process.env.set("WEFT_HOST_STDIN", std::to_string(options_.input.rank));
+    if (here_.first > 0) process.env.set("WEFT_HOST_LOCAL", std::to_string(here_.first));
     make_host_command(process, options_, debug_directory_);
     // The same for all ranks; their places differ, and the host sets them.
     set_openmp(process.env, nullptr, threads_per_rank(slice(next_)));
@@ -113,7 +121,7 @@ class Planner {
   }
 
   int threads_per_rank(const topo::Slice* own) const {
-    const int share = std::max(1, usable_ / options_.ranks());
+    const int share = std::max(1, usable_ / job_.sharing());
     return own != nullptr ? std::min(static_cast<int>(own->places.size()), share) : share;
   }
 
@@ -122,6 +130,8 @@ class Planner {
   const std::string& debug_directory_;
   Places places_;
   const int usable_ = usable_cpus();
+  const Ranks here_ = options_.here();
+  int behind_ = 0;  // the first rank of the next program
   int next_ = 0;
 };
 
@@ -147,7 +157,7 @@ std::vector<Process> as_processes(const Options& options, const Process& host, m
   Plan plan;
   for (std::size_t i = 0; i < options.programs.size(); ++i)
     planner.add(options.programs[i], {host.program, false, ""}, static_cast<int>(i), plan);
-  const auto begin = plan.processes.begin() + host.first;
+  const auto begin = plan.processes.begin() + (host.first - options.here().first);
   return {begin, begin + host.count};
 }
 

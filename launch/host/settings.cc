@@ -79,6 +79,8 @@ std::string Settings::read(int argc, char** argv) {
             std::to_string(rank_count) + " ranks";
   if (const std::string text = value_of("WEFT_HOST_STDIN"); !text.empty())
     reader = std::atoi(text.c_str());
+  if (const std::string text = value_of("WEFT_HOST_LOCAL"); !text.empty())
+    first_local = std::atoi(text.c_str());
   openmp = value_of("WEFT_HOST_OMP") == "1";
   directory = value_of("WEFT_HOST_DIR");
   tools = split(value_of("WEFT_HOST_TOOLS"), ':');
@@ -100,9 +102,13 @@ std::vector<char*> rank_environment(const Settings& settings, int rank, const st
   std::vector<char*> out;
   for (char** e = environ; e && *e; e++)
     if (std::strncmp(*e, "WEFT_JOB=", 9) != 0) out.push_back(strdup(*e));
-  if (settings.job_descriptor >= 0)
-    for (const char* name : launch::rank_variables)
-      out.push_back(strdup((std::string(name) + "=" + std::to_string(rank)).c_str()));
+  const auto add = [&out](const char* name, int number) {
+    out.push_back(strdup((std::string(name) + "=" + std::to_string(number)).c_str()));
+  };
+  if (settings.job_descriptor >= 0) {
+    for (const char* name : launch::rank_variables) add(name, rank);
+    for (const char* name : launch::local_rank_variables) add(name, rank - settings.first_local);
+  }
   const auto list = parse_cpus(cpus);
   if (settings.openmp && !list.empty()) {
     if (!getenv("OMP_NUM_THREADS"))

@@ -284,7 +284,7 @@ TEST(Options, OptionsOfOthersAreRefusedWithOursInstead) {
   expect_refused("taskset", {"--cpu-set", "0-3", "a"});
   expect_refused("--timeout SECONDS", {"--time=5", "a"});
   expect_refused("exits with its code", {"-print-all-exitcodes", "a"});
-  expect_refused("this machine only", {"--nolocal", "a"});
+  expect_refused("with -H", {"--nolocal", "a"});
   // What a name in both tables would mean would depend on their order.
   for (const std::string& name : all_option_names())
     EXPECT_EQ(why_refused(name.substr(name.rfind('-') == 0 ? 1 : 2)), nullptr) << name;
@@ -296,13 +296,10 @@ TEST(Options, NoNameStandsTwice) {
   EXPECT_EQ(std::adjacent_find(names.begin(), names.end()), names.end());
 }
 
-TEST(Options, OtherHostsAreRefused) {
-  expect_refused("\"node17\" is another one", {"-host", "localhost,node17", "a"});
+TEST(Options, HostFilesThatAreNoneAreRefused) {
   const std::string path = testing::TempDir() + "weft_hosts";
   std::ofstream(path) << "# ours\nlocalhost slots=4\n";
   EXPECT_EQ(parse({"-f", path, "-n", "2", "a"}).ranks(), 2);
-  std::ofstream(path) << "localhost:4\nfar.example.org slots=2\n";
-  expect_refused("far.example.org", {"--hostfile", path, "a"});
   expect_refused("cannot read", {"-machinefile", path + ".not", "a"});
   std::ofstream(path) << "# nobody\n\n";
   expect_refused("names no host", {"-f", path, "a"});
