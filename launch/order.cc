@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "order.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <iterator>
+
+#include "option_table.h"
+#include "packing.h"
+
+namespace weft::launch {
+namespace {
+
+constexpr const char* of_a_host[] = {
+    "HOSTNAME=",        "HOST=",          "SSH_CLIENT=",      "SSH_CONNECTION=",
+    "SSH_TTY=",         "SSH_AUTH_SOCK=", "XDG_RUNTIME_DIR=", "XDG_SESSION_ID=",
+    "SLURMD_NODENAME=", "SLURM_NODEID="};
+
+std::string first_line(const char* path) {
+  char text[128] = "";
+  if (std::FILE* file = std::fopen(path, "re")) {
+    if (std::fgets(text, sizeof text, file) == nullptr) text[0] = 0;
+    std::fclose(file);
+  }
+  return std::string(text).substr(0, std::string(text).find('\n'));
+}
+
+[[noreturn]] void impossible() {
+  throw Failure{1, "an order for a job that cannot be"};
+}
+
+void check(const Options& o) {
+  std::int64_t ranks = 0, placed = 0;
+  for (const Program& program : o.programs) {
+    if (program.argv.empty() || program.ranks < 0) impossible();
+    ranks += program.ranks;
+  }
+  for (const Host& host : o.hosts) {
+    if (host.ranks < 1) impossible();
+    placed += host.ranks;
+  }
+  if (ranks < 1 || ranks > most_ranks || ranks != placed || o.node < 0 ||
+      static_cast<std::size_t>(o.node) >= o.hosts.size() || o.mode > RankMode::automatic ||
+      o.place.map > topo::Unit::machine || o.place.bind > topo::Unit::machine)
+    impossible();
+}
+
+}  // namespace
+
+// What is not here is mpiexec's own business: -v's list of hosts, --timeout, notes.
+template <class A>
+void fields(A& a, Host& h) {
+  a(h.name, h.slots, h.ranks);
+}
+
+template <class A>
+void fields(A& a, Inherit& i) {
+  a(i.all, i.names);
+}
+
+template <class A>
+void fields(A& a, Program& p) {
+  a(p.ranks, p.argv, p.env, p.inherit, p.directory);
+}
+
+template <class A>
+void fields(A& a, topo::Placement& p) {
+  a(p.map, p.bind, p.width, p.fill);
+}
+
+template <class A>
+void fields(A& a, Options& o) {
+  a(o.programs, o.env, o.inherit, o.mode, o.bind, o.place, o.hosts, o.node, o.shares_network);
+  a(o.input.rank, o.out_files, o.err_files, o.merge_output, o.tag_output, o.verbose);
+  a(o.report_bindings, o.debug, o.stack_bytes);
+}
+
+template <class A>
+void fields(A& a, Order& o) {
+  a(o.options, o.environment, o.directory, o.secret, o.sharing);
+}
+
+bool is_of_a_host(const std::string& variable) {
+  return std::any_of(std::begin(of_a_host), std::end(of_a_host),
+                     [&](const char* name) { return variable.rfind(name, 0) == 0; });
+}
+
+Hello own_hello() {
+  const std::string boot = first_line("/proc/sys/kernel/random/boot_id");
+  char network[64] = "";
+  if (readlink("/proc/self/ns/net", network, sizeof network - 1) < 0) network[0] = 0;
+  return {WEFT_VERSION, boot, boot + network};
+}
+
+Order read_order(std::string_view payload) {
+  Order order = unpacked<Order>(payload);
+  check(order.options);
+  return order;
+}
+
+std::string write_order(const Order& order) {
+  return packed(order);
+}
+
+}  // namespace weft::launch

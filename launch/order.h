@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the frames between mpiexec and an agent carry: who the agent is, the job it gets to run,
+// where ranks are in the network.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "options.h"
+
+namespace weft::launch {
+
+/// An agent, of itself.
+struct Hello {
+  std::string version;  // only the same one will do
+  std::string kernel;   // which is running: agents with the same are on one machine
+  std::string network;  // and the same of it: these reach each other by loopback
+};
+Hello own_hello();
+
+/// Is NAME=VALUE one of the variables that say where a process is? An agent keeps its own.
+bool is_of_a_host(const std::string& variable);
+
+/// The job, to an agent.
+struct Order {
+  Options options;
+  std::vector<std::string> environment;  // mpiexec's
+  std::string directory;                 // and where it runs
+  std::uint64_t secret = 0;              // that packets between hosts prove
+  int sharing = 0;                       // ranks on this machine, of all agents there are on it
+};
+/// From a payload; throws Failure for a job that cannot be.
+Order read_order(std::string_view payload);
+std::string write_order(const Order& order);
+
+/// Of ranks, by their number.
+using Addresses = std::vector<std::pair<std::int32_t, std::string>>;
+
+/// Why a job ends, and mpiexec's exit code.
+struct Reason {
+  std::int32_t exit_code = 0;
+  std::string text;
+  bool is_consequence = false;  // of what another host may have to say (outcome.h)
+};
+
+template <class A>
+void fields(A& a, Hello& h) {
+  a(h.version, h.kernel, h.network);
+}
+
+template <class A>
+void fields(A& a, Reason& r) {
+  a(r.exit_code, r.text, r.is_consequence);
+}
+
+}  // namespace weft::launch
