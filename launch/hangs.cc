@@ -15,7 +15,8 @@ constexpr std::int64_t asked_limit_ns = 500'000'000;
 constexpr std::size_t debuggers_max = 8;
 
 /// The limit as the ranks have it: -x and -genv set it for them only.
-std::int64_t limit_of(const Plan& plan) {
+std::int64_t limit_of(const Plan& plan, memory::Job& job) {
+  if (job.header().promised != 0) return 0;  // what ranks on other hosts wait for is not known
   std::int64_t seconds = 0;
   const char* given = plan.processes.at(0).env.get(limit_name);
   if (given != nullptr && parse_integer(given, &seconds) && seconds >= 0)
@@ -32,7 +33,7 @@ std::vector<std::string> programs_of(const Plan& plan) {
 }  // namespace
 
 Hangs::Hangs(const Plan& plan, memory::Job& job)
-    : job_(job), watch_(job, limit_of(plan)), symbols_(programs_of(plan), true) {
+    : job_(job), watch_(job, limit_of(plan, job)), symbols_(programs_of(plan), true) {
   job.header().watched = 1;
 }
 

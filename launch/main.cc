@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// mpiexec: starts the ranks of a job on this machine. Read in this order: options.h (what was asked
-// for), plan.h (which processes that means), supervisor.h (who watches whom), run.h (the job's
-// life).
+// mpiexec: starts the ranks of a job on this machine, or on several. Read in this order: options.h
+// (what was asked for), plan.h (which processes that means), supervisor.h (who watches whom), run.h
+// (the job's life); for several hosts head.h and agent.h.
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -10,7 +10,9 @@
 
 #include <cstdio>
 
+#include "agent.h"
 #include "debug_directory.h"
+#include "head.h"
 #include "run.h"
 #include "supervisor.h"
 
@@ -54,10 +56,26 @@ int work(void* context, int orders, const sigset_t& mask) {
   return exit_code;
 }
 
+int work_on_hosts(void* context, int orders, const sigset_t& mask) {
+  try {
+    return run_on_hosts(*static_cast<const Options*>(context), orders, mask);
+  } catch (const Failure& failure) {
+    std::fprintf(stderr, "%s\n", failure.text.c_str());
+    return failure.exit_code;
+  } catch (const std::exception& trouble) {
+    return say_trouble(trouble);
+  }
+}
+
 int main(int argc, char** argv) {
   open_standard_descriptors();
   try {
-    const Options options = parse({argv + 1, argv + argc});
+    if (argc == 2 && strcmp(argv[1], "--agent") == 0) return agent();
+    Options options = parse({argv + 1, argv + argc});
+    if (!options.hosts.empty()) {
+      for (const std::string& note : options.notes) std::fprintf(stderr, "%s\n", note.c_str());
+      return supervise(work_on_hosts, &options);
+    }
     const std::vector<Runnable> runnables = find_programs(options);
     for (const std::string& note : options.notes) std::fprintf(stderr, "%s\n", note.c_str());
     for (const Runnable& runnable : runnables)

@@ -16,13 +16,18 @@ namespace {
 using memory::RankEntry;
 using memory::RankState;
 
+/// " (./app, pid 4711 on node2)"
+std::string process(const Ended& e) {
+  return " (" + e.program + ", pid " + std::to_string(e.pid) +
+         (e.host.empty() ? "" : " on " + e.host) + ")";
+}
+
 std::string who(memory::Job& job, const Ended& e, int rank) {
-  const std::string whom = "(" + e.program + ", pid " + std::to_string(e.pid) + ")";
-  const std::string of = " of " + std::to_string(job.size()) + " ";
-  if (rank >= 0) return "weft: rank " + std::to_string(rank) + of + whom;
+  const std::string of = " of " + std::to_string(job.size());
+  if (rank >= 0) return "weft: rank " + std::to_string(rank) + of + process(e);
   if (e.count == 1) return who(job, e, e.first);
   return "weft: the process of ranks " + std::to_string(e.first) + "-" +
-         std::to_string(e.first + e.count - 1) + of + whom;
+         std::to_string(e.first + e.count - 1) + of + process(e);
 }
 
 std::string signal_text(int signal) {
@@ -46,10 +51,11 @@ Outcome aborted(memory::Job& job, const Ended& e, int rank) {
   if (text.empty())
     text = who(job, e, rank) + " called MPI_Abort with code " + std::to_string(code);
   else if (rank >= e.first && rank < e.first + e.count && text.find(base_name) == std::string::npos)
-    text += " (" + e.program + ", pid " + std::to_string(e.pid) + ")";
+    text += process(e);
   if (text.rfind("weft", 0) != 0) text.insert(0, "weft: ");
   const int shell_code = code & 255;
-  return {true, code != 0 && shell_code == 0 ? 1 : shell_code, text};
+  return {true, code != 0 && shell_code == 0 ? 1 : shell_code, text,
+          entry.lost_peer.load(std::memory_order_relaxed) != 0};
 }
 
 // The rank whose doing the end of a process was, when it can be told; else -1. A host writes the
@@ -76,7 +82,7 @@ std::string absence(memory::Job& job, const Ended& e) {
     if (job.entry(r).state.load(std::memory_order_acquire) == RankState::started)
       hang::mark_absent(job, r);
   const std::string text = hang::absence(job);
-  return text.empty() ? "" : text + " (" + e.program + ", pid " + std::to_string(e.pid) + ")";
+  return text.empty() ? "" : text + process(e);
 }
 
 bool has_finalized(memory::Job& job, const Ended& e) {
@@ -94,16 +100,20 @@ int exit_code_of(int status) {
 }
 
 Outcome judge(memory::Job& job, const Ended& e) {
-  for (int r = 0; r < job.size(); ++r) {
-    // acquire: the text was written before (pairs with the release of the rank that aborts)
-    if (job.entry(r).aborted.load(std::memory_order_acquire) != 0) return aborted(job, e, r);
-  }
+  for (const std::uint32_t lost_peer : {0u, 1u})
+    for (int r = 0; r < job.size(); ++r) {
+      const RankEntry& entry = job.entry(r);
+      // acquire: the text was written before (pairs with the release of the rank that aborts)
+      if (entry.aborted.load(std::memory_order_acquire) != 0 &&
+          entry.lost_peer.load(std::memory_order_relaxed) == lost_peer)
+        return aborted(job, e, r);
+    }
   const int code = exit_code_of(e.status);
   const int rank = guilty_rank(job, e);
   if (WIFSIGNALED(e.status)) {
     const int own = rank >= 0 ? job.entry(rank).signal.load(std::memory_order_relaxed) : 0;
     const int signal = own != 0 ? own : WTERMSIG(e.status);
-    return {true, 128 + signal, who(job, e, rank) + " " + signal_text(signal)};
+    return {true, 128 + signal, who(job, e, rank) + " " + signal_text(signal), false};
   }
   if (is_unfinished(job, e) && (e.others_running || code != 0))
     return {true, code != 0 ? code : 1,

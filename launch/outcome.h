@@ -19,12 +19,15 @@ struct Ended {
   std::string program;
   int status = 0;  // as waitpid gave it
   bool others_running = false;
+  std::string host;  // "": there is one only
 };
 
 struct Outcome {
   bool end_job = false;
   int exit_code = 0;
   std::string message;  // empty: nothing to say
+  // A rank of another host did not answer any more: why, is known there, if anywhere.
+  bool is_consequence = false;
 };
 
 /// Judge the end of a process that nobody asked to end.

@@ -92,12 +92,14 @@ void Stream::close() {
   fd_ = -1;
 }
 
-Output::Output(Terminal& terminal, const Options& options)
+Output::Output(Terminal& terminal, const Options& options, const Upstream* upstream)
     : terminal_(terminal),
       options_(options),
-      out_(1, "standard output"),
-      err_(2, "standard error"),
-      errors_(options.merge_output || same_file(1, 2) ? out_ : err_) {}
+      out_(upstream != nullptr ? Sink(upstream->output, FrameKind::output)
+                               : Sink(1, "standard output")),
+      err_(upstream != nullptr ? Sink(upstream->errors, FrameKind::errors)
+                               : Sink(2, "standard error")),
+      errors_(options.merge_output || same_file(out_.fd(), err_.fd()) ? out_ : err_) {}
 
 int Output::add(int rank, Stream::Kind kind, int ours, int ranks, Sink& sink) {
   streams_.emplace_back(
@@ -154,6 +156,17 @@ void Output::read(Stream& stream) {
   if (!partials_at_ || at < *partials_at_) partials_at_ = at;
 }
 
+Stream& Output::add_remote(bool is_errors) {
+  return remote_.emplace_back(-1, "", Stream::Kind::pipe, is_errors ? errors_ : out_);
+}
+
+/// Other hosts' text comes as their Output put it, whole lines or what is to be shown of one, but
+/// in pieces.
+void Output::take(Stream& remote, std::string_view text) {
+  remote.take(text);
+  if (text.size() < piece_bytes) remote.flush_partial();
+}
+
 void Output::drain() {
   for (Stream& stream : streams_) {
     constexpr int enough = 32;  // times 64 KiB
@@ -172,6 +185,7 @@ bool Output::has_streams() {
 
 void Output::close() {
   for (Stream& stream : streams_) stream.close();
+  for (Stream& stream : remote_) stream.flush_partial();
   out_.flush();
   err_.flush();
   see_to_sinks();

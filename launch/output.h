@@ -22,6 +22,12 @@ namespace weft::launch {
 
 using Clock = std::chrono::steady_clock;
 
+/// Where an agent's worker writes instead of stdout and stderr: pipes for frames (frames.h).
+struct Upstream {
+  int output, errors;
+  int notes;  // for mpiexec itself: why the job has to end, who left
+};
+
 /// mpiexec's end of one rank's stdout or stderr, or of both if that is a terminal.
 class Stream {
  public:
@@ -34,6 +40,8 @@ class Stream {
   /// Take what is there, up to a bound.
   enum class Got { text, nothing, end };
   Got read();
+  /// Take what came another way; then there is no descriptor (-1).
+  void take(std::string_view text);
   /// Pass on an unfinished line as it is: a prompt, or the end.
   void flush_partial();
   void close();
@@ -45,7 +53,6 @@ class Stream {
   int fd() const { return fd_; }
 
  private:
-  void take(std::string_view text);
   void put_lines(std::string_view lines);
 
   int fd_;
@@ -59,7 +66,8 @@ class Stream {
 /// All ranks' streams and both sinks.
 class Output {
  public:
-  Output(Terminal& terminal, const Options& options);
+  /// To mpiexec's streams, or, in an agent's worker, upstream.
+  Output(Terminal& terminal, const Options& options, const Upstream* upstream = nullptr);
 
   /// The ranks' ends of a rank's streams; the caller closes them.
   struct Ends {
@@ -71,6 +79,10 @@ class Output {
   bool open(int rank, bool has_terminal, Ends* ends);
   /// A pipe to stderr for a helper of mpiexec; -1: none.
   int open_pipe_to_errors(int rank);
+
+  /// What comes from ranks of another host, to stderr or stdout; for take().
+  Stream& add_remote(bool is_errors);
+  void take(Stream& remote, std::string_view text);
 
   void say(const std::string& line) { errors_.put_message(line); }
   /// Take what the ranks have written by now.
@@ -107,6 +119,7 @@ class Output {
   Sink out_, err_;
   Sink& errors_;
   std::list<Stream> streams_;
+  std::list<Stream> remote_;
   std::optional<Clock::time_point> partials_at_;
   bool told_loss_ = false;
 };

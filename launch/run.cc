@@ -21,10 +21,13 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "child.h"
+#include "frames.h"
 #include "hangs.h"
 #include "input.h"
+#include "order.h"
 #include "outcome.h"
 #include "output.h"
+#include "packing.h"
 #include "supervisor.h"
 
 namespace weft::launch {
@@ -37,6 +40,7 @@ constexpr milliseconds after_interrupt{1000};  // a rank died of the user's sign
 constexpr milliseconds terminal_check{250};    // is the terminal ours again?
 constexpr milliseconds host_check{10};         // have its ranks begun?
 constexpr milliseconds before_leaving{500};    // a pipe that does not end although all ranks did
+constexpr std::size_t longest_reason = 16 << 10;  // in a note
 constexpr std::time_t forever_s = 1 << 30;
 
 /// Has the program a handler of its own? Otherwise the signal would kill it.
@@ -53,15 +57,17 @@ bool handles_signal(pid_t pid, int signal) {
 
 class Run {
  public:
-  Run(const Options& options, Plan& plan, memory::Job& job, int orders, const sigset_t& mask)
+  Run(const Options& options, Plan& plan, memory::Job& job, int orders, const sigset_t& mask,
+      const Upstream* upstream)
       : options_(options),
         plan_(plan),
         job_(job),
         orders_(orders),
+        upstream_(upstream),
         mask_(mask),
         hangs_(plan, job),
         input_(options.input, terminal_),
-        output_(terminal_, options) {}
+        output_(terminal_, options, upstream) {}
 
   int operator()();
 
@@ -98,7 +104,11 @@ class Run {
   void check_clocks();
 
   void signal_all(int signal);
-  void end_job(int exit_code, const std::string& message);
+  void end_job(int exit_code, const std::string& message, bool is_consequence = false);
+  void ask_to_end();
+  template <class T>
+  void note(FrameKind kind, const T& value);
+  void note_who_left(const Process& process);
   void kill_job();
   void finish_output();
 
@@ -106,6 +116,7 @@ class Run {
   Plan& plan_;
   memory::Job& job_;
   int orders_;
+  const Upstream* upstream_;  // nullptr: all ranks are here
   sigset_t mask_;
   sigset_t wakers_;  // the mask while we wait: SIGCHLD comes through
   Hangs hangs_;
@@ -248,15 +259,34 @@ void Run::signal_all(int signal) {
     if (child.running) signal_process(child.pid, signal);
 }
 
-void Run::end_job(int exit_code, const std::string& message) {
+void Run::end_job(int exit_code, const std::string& message, bool is_consequence) {
   if (stage_ != Stage::running) return;
-  stage_ = Stage::asked;
   exit_code_ = exit_code;
   output_.drain();  // what the failed rank wrote comes before what we say about it
-  if (!message.empty()) output_.say(message);
+  if (upstream_ != nullptr)
+    note(FrameKind::failed, Reason{exit_code, message.substr(0, longest_reason), is_consequence});
+  else if (!message.empty())
+    output_.say(message);
+  ask_to_end();
+}
+
+void Run::ask_to_end() {
+  stage_ = Stage::asked;
   signal_all(SIGTERM);
   signal_all(SIGCONT);
   kill_at_ = Clock::now() + before_kill;
+}
+
+template <class T>
+void Run::note(FrameKind kind, const T& value) {
+  const std::string frame = framed(kind, packed(value));
+  if (write(upstream_->notes, frame.data(), frame.size()) < 0) kill_job();  // the agent is gone
+}
+
+void Run::note_who_left(const Process& process) {
+  for (int r = process.first; r < process.first + process.count; ++r)
+    if (job_.entry(r).state.load(std::memory_order_relaxed) == memory::RankState::absent)
+      note(FrameKind::left, r);
 }
 
 void Run::kill_job() {
@@ -278,7 +308,9 @@ void Run::take_orders() {
   }
   for (ssize_t i = 0; i < n; ++i) {
     const int signal = orders[i];
-    if (signal == SIGUSR1) {
+    if (signal == order_to_end) {
+      if (stage_ == Stage::running) ask_to_end();
+    } else if (signal == SIGUSR1) {
       take_user_signal();
     } else if (!ends_jobs(signal)) {
       if (signal == SIGWINCH) output_.resize();
@@ -299,6 +331,9 @@ void Run::take_orders() {
 }
 
 void Run::take_user_signal() {
+  // Of ranks elsewhere the job's memory here knows nothing.
+  if (upstream_ != nullptr)
+    output_.say("weft: " + options_.here().text() + " on " + options_.host().name + ":");
   output_.say(hangs_.look_now());
   for (const Child& child : children_)
     if (child.running && handles_signal(child.pid, SIGUSR1)) signal_process(child.pid, SIGUSR1);
@@ -337,8 +372,10 @@ void Run::take_end(std::size_t index, int status) {
   --running_;
   if (stage_ != Stage::running || start_as_processes(index)) return;
   const Process& process = plan_.processes[index];
-  const Outcome outcome = judge(job_, {process.first, process.count, children_[index].pid,
-                                       process.name, status, running_ > 0});
+  const bool has_others = running_ > 0 || upstream_ != nullptr;  // as far as is known here
+  const Outcome outcome =
+      judge(job_, {process.first, process.count, children_[index].pid, process.name, status,
+                   has_others, options_.hosts.empty() ? "" : options_.host().name});
   const bool by_user = interrupted_ != 0 && WIFSIGNALED(status) && WTERMSIG(status) == interrupted_;
   const bool nobody_reads =
       WIFSIGNALED(status) && WTERMSIG(status) == SIGPIPE && output_.reader_has_gone();
@@ -346,9 +383,10 @@ void Run::take_end(std::size_t index, int status) {
     exit_code_ = exit_code_of(status);
     if (!kill_at_) kill_at_ = Clock::now() + after_interrupt;
   } else if (outcome.end_job) {
-    end_job(outcome.exit_code, nobody_reads ? "" : outcome.message);
-  } else if (exit_code_ == 0) {
-    exit_code_ = outcome.exit_code;
+    end_job(outcome.exit_code, nobody_reads ? "" : outcome.message, outcome.is_consequence);
+  } else {
+    if (upstream_ != nullptr) note_who_left(process);
+    if (exit_code_ == 0) exit_code_ = outcome.exit_code;
   }
 }
 
@@ -495,8 +533,9 @@ int Run::operator()() {
 
 }  // namespace
 
-int run(const Options& options, Plan& plan, memory::Job& job, int orders, const sigset_t& mask) {
-  return Run(options, plan, job, orders, mask)();
+int run(const Options& options, Plan& plan, memory::Job& job, int orders, const sigset_t& mask,
+        const Upstream* upstream) {
+  return Run(options, plan, job, orders, mask, upstream)();
 }
 
 }  // namespace weft::launch

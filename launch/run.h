@@ -7,11 +7,18 @@
 #include <signal.h>
 
 #include "memory/job.h"
+#include "output.h"
 #include "plan.h"
 
 namespace weft::launch {
 
-/// Run the plan to its end; `orders` as in supervisor.h. Returns mpiexec's exit code.
-int run(const Options& options, Plan& plan, memory::Job& job, int orders, const sigset_t& mask);
+/// An order that is no signal: ranks on another host failed.
+inline constexpr char order_to_end = 0;
+
+/// Run the plan to its end; `orders` as in supervisor.h. Returns mpiexec's exit code. Where ranks
+/// run on other hosts too, what mpiexec needs to know goes upstream as frames: output, and why the
+/// job has to end (`failed`), and who `left`; otherwise that is said here.
+int run(const Options& options, Plan& plan, memory::Job& job, int orders, const sigset_t& mask,
+        const Upstream* upstream = nullptr);
 
 }  // namespace weft::launch

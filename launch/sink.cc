@@ -36,6 +36,10 @@ Sink::Sink(int fd, const char* name) : fd_(fd), name_(name), is_terminal_(isatty
   }
 }
 
+Sink::Sink(int pipe, FrameKind kind) : Sink(pipe, "the agent") {
+  framed_as_ = kind;
+}
+
 Sink::~Sink() {
   if (own_fd_) close(fd_);
 }
@@ -43,12 +47,21 @@ Sink::~Sink() {
 void Sink::put(std::string_view text) {
   if (takes_nothing() || text.empty()) return;
   middle_of_line_ = text.back() != '\n';
+  if (!framed_as_) return put_bytes(text);
+  for (std::size_t at = 0; at < text.size(); at += piece_bytes)
+    put_bytes(framed(*framed_as_, text.substr(at, piece_bytes)));
+  // Text that ends with a whole piece would look cut.
+  if (text.size() % piece_bytes == 0) put_bytes(framed(*framed_as_));
+}
+
+void Sink::put_bytes(std::string_view bytes) {
+  if (takes_nothing()) return;
   if (empty()) {
-    const long n = write_some(text.data(), text.size());
-    if (n > 0) text.remove_prefix(static_cast<std::size_t>(n));
+    const long n = write_some(bytes.data(), bytes.size());
+    if (n > 0) bytes.remove_prefix(static_cast<std::size_t>(n));
     if (takes_nothing()) return;
   }
-  queue_.append(text);
+  queue_.append(bytes);
 }
 
 void Sink::put_message(const std::string& line) {

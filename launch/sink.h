@@ -5,8 +5,11 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
+
+#include "frames.h"
 
 namespace weft::launch {
 
@@ -14,6 +17,8 @@ class Sink {
  public:
   /// `name` is what messages call it: "standard output".
   Sink(int fd, const char* name);
+  /// A pipe to an agent: what is put becomes frames.
+  Sink(int pipe, FrameKind kind);
   ~Sink();
   Sink(const Sink&) = delete;
   Sink& operator=(const Sink&) = delete;
@@ -38,11 +43,13 @@ class Sink {
 
  private:
   static constexpr std::size_t full_bytes = 1 << 20;
+  void put_bytes(std::string_view bytes);
   long write_some(const char* data, std::size_t bytes);
   bool takes_nothing() const { return closed_ || error_ != 0; }
 
   int fd_;
   const char* name_;
+  std::optional<FrameKind> framed_as_;
   bool own_fd_ = false;  // a description of our own, non-blocking
   bool is_socket_ = false;
   bool is_file_ = false;

@@ -157,18 +157,20 @@ bool ends_jobs(int signal) {
   return signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT;
 }
 
-int supervise(Work work, void* context) {
+sigset_t block_signals() {
   signal(SIGCHLD, SIG_DFL);  // ignored, as some parents leave it, it would hide how children end
   const sigset_t signals = watched_signals();
-  sigset_t mask;
-  if (sigprocmask(SIG_BLOCK, &signals, &mask) != 0)
+  if (sigprocmask(SIG_BLOCK, &signals, nullptr) != 0)
     throw Failure{1, std::string("weft: cannot block signals: ") + strerror(errno)};
+  return signals;
+}
+
+Worker start_worker(Work work, void* context, const sigset_t& mask) {
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   int orders[2];
   if (pipe2(orders, O_CLOEXEC) != 0)
     throw Failure{
         1, std::string("weft: cannot make a pipe: ") + strerror(errno) + limit_behind(errno)};
-  const TerminalSettings terminal;
   const pid_t worker = fork();
   if (worker < 0)
     throw Failure{
@@ -180,7 +182,16 @@ int supervise(Work work, void* context) {
   }
   close(orders[0]);
   fcntl(orders[1], F_SETFL, O_NONBLOCK);
-  return Supervisor(worker, orders[1], signals, terminal).watch();
+  return {worker, orders[1]};
+}
+
+int supervise(Work work, void* context) {
+  sigset_t mask;
+  sigprocmask(SIG_BLOCK, nullptr, &mask);
+  const sigset_t signals = block_signals();
+  const TerminalSettings terminal;
+  const Worker worker = start_worker(work, context, mask);
+  return Supervisor(worker.pid, worker.orders, signals, terminal).watch();
 }
 
 }  // namespace weft::launch

@@ -217,9 +217,9 @@ class Options(harness.Case):
                           ("-host", "127.0.0.1", "-n", "2")):
                 result = self.ok(self.mpiexec(f"--ranks={mode}", *words, program("hello")))
                 self.assertEqual(len(result.out.splitlines()), 2, words)
-        self.refused(self.mpiexec("-H", "localhost,far.example", "true"), 2, "far.example", "-H")
-        file.write_text("far.example slots=4\n")
-        self.refused(self.mpiexec("-hostfile", file, "true"), 2, "far.example", "-hostfile")
+        self.refused(self.mpiexec("-H", "localhost,far.invalid", "-n", 2, "true"), 1, "far.invalid", "cannot be used")
+        file.write_text("far.invalid slots=4\n")
+        self.refused(self.mpiexec("-hostfile", file, "true"), 1, "far.invalid", "cannot be used")
 
     def test_timeout_of_mpich(self):
         for mode in MODES:

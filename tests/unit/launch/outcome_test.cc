@@ -34,7 +34,7 @@ class OutcomeTest : public testing::Test {
     for (int r = 0; r < 4; ++r) job->entry(r).state.store(state);
   }
   Outcome end_of(int rank, int status, bool others_running = true) {
-    return judge(*job, {rank, 1, 123, "./app", status, others_running});
+    return judge(*job, {rank, 1, 123, "./app", status, others_running, ""});
   }
   std::unique_ptr<memory::Job> job;
 };
@@ -151,7 +151,7 @@ TEST_F(OutcomeTest, AnAbortTextWithoutEndIsBounded) {
 
 TEST_F(OutcomeTest, AHostNamesTheRankThatDied) {
   set_all(RankState::initialized);
-  const Ended host{0, 4, 123, "./app", killed(SIGSEGV), false};
+  const Ended host{0, 4, 123, "./app", killed(SIGSEGV), false, ""};
   EXPECT_EQ(judge(*job, host).message,
             "weft: the process of ranks 0-3 of 4 (./app, pid 123) was killed by signal 11 "
             "(Segmentation fault)");

@@ -1,0 +1,455 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One poll loop between mpiexec and the worker. Addresses of ranks in the network do not pass
+// through the worker: the job's memory is mapped here too, and a thread sleeps for ranks that tell
+// theirs.
+#include "agent.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <thread>
+
+#include "child.h"
+#include "debug_directory.h"
+#include "frames.h"
+#include "memory/addresses.h"
+#include "order.h"
+#include "packing.h"
+#include "run.h"
+#include "supervisor.h"
+
+extern char** environ;
+
+namespace weft::launch {
+namespace {
+
+using std::chrono::milliseconds;
+using Clock = std::chrono::steady_clock;
+
+constexpr milliseconds before_kill{1000};  // for the worker to end the ranks, once nobody listens
+
+struct Pipe {
+  int read = -1, write = -1;
+  void open() {
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0)
+      throw Failure{1, std::string("weft: cannot make a pipe: ") + strerror(errno)};
+    read = ends[0];
+    write = ends[1];
+  }
+};
+
+void close_end(int& fd) {
+  if (fd >= 0) close(fd);
+  fd = -1;
+}
+
+void never_block(int fd) {
+  fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
+}
+
+/// stdin and stdout become mpiexec's alone: what a library prints goes to stderr.
+int keep(int fd, int instead) {
+  const int kept = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+  if (kept < 0 || dup2(instead, fd) < 0)
+    throw Failure{
+        1, std::string("weft: the agent has no standard input and output: ") + strerror(errno)};
+  return kept;
+}
+
+class Agent {
+ public:
+  Agent(int in, int out) : head_(in, out) {}
+  int operator()();
+
+ private:
+  /// Frames of the worker.
+  struct Source {
+    Pipe pipe;
+    FrameReader frames;
+  };
+
+  void greet();
+  void take_frames();
+  void take(const Frame& frame);
+  void begin(const Order& order);
+  void prepare(const Order& order);
+  int work(int orders, const sigset_t& mask);
+  void listen_for_tellers();
+  void pass_addresses_on();
+  void learn(const Addresses& all);
+
+  void poll_once();
+  void pass_on(Source& source);
+  void pass_notes_on();
+  void write_input();
+  void take_signals();
+  void take_ends();
+  void order(char what);
+  void end_job();
+  void fail(int exit_code, const std::string& text);
+  bool has_finished() const;
+
+  Channel head_;
+  bool head_is_gone_ = false;
+  sigset_t mask_{};
+  int signals_ = -1;
+  int tellers_ = -1;
+
+  Options options_;
+  std::vector<Runnable> runnables_;
+  std::unique_ptr<DebugDirectory> debug_directory_;
+  memory::Job* job_ = nullptr;   // of the process, until it ends
+  std::vector<bool> passed_on_;  // addresses of this host's ranks
+
+  std::optional<Worker> worker_;
+  bool has_begun_ = false;
+  int exit_code_ = 0;
+  Pipe input_;
+  Source output_, errors_, notes_;
+  std::string input_queue_;
+  bool input_ends_ = false;
+  std::size_t untaken_ = 0;  // bytes of output that mpiexec has not passed on yet
+  std::optional<Clock::time_point> kill_at_;
+};
+
+void Agent::greet() {
+  head_.send(FrameKind::hello, packed(own_hello()));
+}
+
+void Agent::fail(int exit_code, const std::string& text) {
+  head_.send(FrameKind::failed, packed(Reason{exit_code, text}));
+  if (exit_code_ == 0) exit_code_ = exit_code;
+}
+
+void Agent::prepare(const Order& order) {
+  if (chdir(order.directory.c_str()) != 0)
+    throw Failure{127, "weft: on " + options_.host().name + " the directory " + order.directory +
+                           " in which mpiexec was started cannot be entered: " + strerror(errno) +
+                           "; -wdir names another one"};
+  for (const std::string& variable : order.environment)
+    if (const std::size_t equals = variable.find('='); equals != variable.npos)
+      setenv(variable.substr(0, equals).c_str(), variable.c_str() + equals + 1, 1);
+}
+
+/// Only variables of the host stay as they are.
+void forget_environment() {
+  std::vector<std::string> names;
+  for (char** e = environ; e != nullptr && *e != nullptr; ++e)
+    if (!is_of_a_host(*e)) names.emplace_back(*e, strcspn(*e, "="));
+  for (const std::string& name : names) unsetenv(name.c_str());
+}
+
+void Agent::begin(const Order& order) {
+  has_begun_ = true;
+  options_ = order.options;
+  try {
+    forget_environment();
+    prepare(order);
+    runnables_ = find_programs(options_);
+    debug_directory_ = std::make_unique<DebugDirectory>(options_.debug);
+    const Result<memory::Job*> job = memory::Job::create(
+        options_.ranks(), usable_cpus(), Params::from_env(false), options_.node_of());
+    if (!job) throw Failure{1, std::string("weft: ") + last_error_text(job.err.cls)};
+    job_ = job.value;
+    job_->header().secret = order.secret;
+    job_->header().sharing = static_cast<std::uint32_t>(order.sharing);
+    if (job_->nodes() > 1) memory::promise_addresses(*job_);
+    passed_on_.assign(static_cast<std::size_t>(options_.here().count), false);
+    for (Pipe* pipe : {&input_, &output_.pipe, &errors_.pipe, &notes_.pipe}) pipe->open();
+    for (int fd : {input_.write, output_.pipe.read, errors_.pipe.read, notes_.pipe.read})
+      never_block(fd);
+    const auto start = [](void* agent, int orders, const sigset_t& mask) {
+      return static_cast<Agent*>(agent)->work(orders, mask);
+    };
+    worker_ = start_worker(start, this, mask_);
+    for (int* fd : {&input_.read, &output_.pipe.write, &errors_.pipe.write, &notes_.pipe.write})
+      close_end(*fd);
+    if (job_->nodes() > 1) listen_for_tellers();
+  } catch (const Failure& failure) {
+    fail(failure.exit_code, failure.text);
+  }
+}
+
+/// In the worker.
+int Agent::work(int orders, const sigset_t& mask) {
+  const Ranks here = options_.here();
+  const int reader = options_.input.rank;
+  const int none = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  dup2(reader >= here.first && reader < here.end() ? input_.read : none, 0);
+  const Upstream upstream{output_.pipe.write, errors_.pipe.write, notes_.pipe.write};
+  head_.close();
+  for (int* fd : {&input_.read, &input_.write, &output_.pipe.read, &errors_.pipe.read,
+                  &notes_.pipe.read, &signals_, &tellers_})
+    close_end(*fd);
+  int exit_code = 1;
+  try {
+    for (const Runnable& runnable : runnables_)
+      if (!runnable.note.empty()) fprintf(stderr, "%s\n", runnable.note.c_str());
+    Plan plan = make_plan(options_, runnables_, *job_, debug_directory_->path());
+    exit_code = run(options_, plan, *job_, orders, mask, &upstream);
+  } catch (const std::exception& trouble) {
+    fprintf(stderr, "weft: mpiexec cannot go on: %s\n", trouble.what());
+  } catch (const Failure& failure) {
+    exit_code = failure.exit_code;
+    const std::string frame =
+        framed(FrameKind::failed, packed(Reason{failure.exit_code, failure.text}));
+    if (write(upstream.notes, frame.data(), frame.size()) < 0) return exit_code;
+  }
+  return exit_code;
+}
+
+void Agent::listen_for_tellers() {
+  std::thread([job = job_, fd = tellers_] {
+    for (std::uint32_t seen = 0;;) {
+      seen = memory::await_teller(*job, seen);
+      if (eventfd_write(fd, 1) != 0) return;
+    }
+  }).detach();
+}
+
+void Agent::pass_addresses_on() {
+  eventfd_t count = 0;
+  eventfd_read(tellers_, &count);
+  const Ranks here = options_.here();
+  Addresses told;
+  for (int r = here.first; r < here.end(); ++r) {
+    std::string text = memory::addresses_of(*job_, r);
+    const auto i = static_cast<std::size_t>(r - here.first);
+    if (text.empty() || passed_on_[i]) continue;
+    passed_on_[i] = true;
+    told.emplace_back(r, std::move(text));
+  }
+  if (!told.empty()) head_.send(FrameKind::addresses, packed(told));
+}
+
+void Agent::learn(const Addresses& all) {
+  const Ranks here = options_.here();
+  if (job_ == nullptr) throw Failure{1, "addresses before there is a job"};
+  for (const auto& [rank, text] : all) {
+    if (rank < 0 || rank >= job_->size() || (rank >= here.first && rank < here.end()))
+      throw Failure{1, "addresses of rank " + std::to_string(rank) + ", which is not elsewhere"};
+    if (const Err e = memory::learn_addresses(*job_, rank, text)) {
+      fail(1, std::string("weft: ") + last_error_text(e.cls));
+      return;
+    }
+  }
+  memory::all_addresses_known(*job_);
+}
+
+void Agent::order(char what) {
+  if (worker_ && worker_->orders >= 0 && write(worker_->orders, &what, 1) < 0) return;  // it ends
+}
+
+/// At once: the worker kills all ranks when its orders end.
+void Agent::end_job() {
+  if (worker_) close_end(worker_->orders);
+  if (!kill_at_) kill_at_ = Clock::now() + before_kill;
+}
+
+void Agent::take(const Frame& frame) {
+  const auto begun = [&] {
+    if (!has_begun_) throw Failure{1, "a frame about a job before its order"};
+  };
+  switch (frame.kind) {
+    case FrameKind::order:
+      if (has_begun_) throw Failure{1, "a second order"};
+      return begin(read_order(frame.payload));
+    case FrameKind::addresses:
+      return learn(unpacked<Addresses>(frame.payload));
+    case FrameKind::input:
+      begun();
+      if (input_.write >= 0) input_queue_ += frame.payload;
+      if (input_queue_.size() > window_bytes) throw Failure{1, "more input than is allowed"};
+      return write_input();
+    case FrameKind::input_end:
+      begun();
+      input_ends_ = true;
+      return write_input();
+    case FrameKind::signal:
+      begun();
+      if (const char number = unpacked<char>(frame.payload); number > 0) return order(number);
+      throw Failure{1, "a signal without a number"};
+    case FrameKind::end:
+      begun();
+      return order(order_to_end);
+    case FrameKind::unwanted:
+      return close_end(unpacked<FrameKind>(frame.payload) == FrameKind::output ? output_.pipe.read
+                                                                               : errors_.pipe.read);
+    case FrameKind::taken: {
+      const auto bytes = unpacked<std::uint64_t>(frame.payload);
+      if (bytes > untaken_) throw Failure{1, "more output is taken than there was"};
+      untaken_ -= bytes;
+      return;
+    }
+    default:
+      throw Failure{1, "a frame that only agents send"};
+  }
+}
+
+void Agent::take_frames() {
+  const bool goes_on = head_.read();
+  while (const std::optional<Frame> frame = head_.next()) take(*frame);
+  if (goes_on) return;
+  if (head_.ended_within_frame()) throw Failure{1, "the end of the input within a frame"};
+  head_is_gone_ = true;
+  end_job();
+}
+
+/// The worker speaks in frames, which mpiexec gets as they are.
+void Agent::pass_on(Source& source) {
+  char buffer[piece_bytes];
+  const ssize_t n = read(source.pipe.read, buffer, sizeof buffer);
+  if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  if (n <= 0) return close_end(source.pipe.read);
+  source.frames.add({buffer, static_cast<std::size_t>(n)});
+  while (const std::optional<Frame> frame = source.frames.next()) {
+    if (&source != &notes_) untaken_ += frame->payload.size();
+    head_.send(frame->kind, frame->payload);
+  }
+}
+
+/// What ranks wrote before comes first, as far as there is room.
+void Agent::pass_notes_on() {
+  for (Source* source : {&output_, &errors_}) {
+    pollfd more{source->pipe.read, POLLIN, 0};
+    while (source->pipe.read >= 0 && untaken_ < window_bytes && poll(&more, 1, 0) > 0)
+      pass_on(*source);
+  }
+  pass_on(notes_);
+}
+
+void Agent::write_input() {
+  if (input_.write < 0) return;
+  std::uint64_t taken = input_queue_.size();
+  const ssize_t n = write(input_.write, input_queue_.data(), input_queue_.size());
+  if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  if (n >= 0) {
+    taken = static_cast<std::uint64_t>(n);
+    input_queue_.erase(0, taken);
+  } else {  // nobody reads it
+    input_queue_.clear();
+    close_end(input_.write);
+  }
+  if (taken > 0) head_.send(FrameKind::taken, packed(taken));
+  if (input_ends_ && input_queue_.empty()) close_end(input_.write);
+}
+
+void Agent::take_signals() {
+  signalfd_siginfo info{};
+  while (read(signals_, &info, sizeof info) == sizeof info) {
+    const int signal = static_cast<int>(info.ssi_signo);
+    if (!ends_jobs(signal)) continue;
+    fail(128 + signal, "weft: the agent on " + (has_begun_ ? options_.host().name : "a host") +
+                           " was told to end by signal " + std::to_string(signal));
+    end_job();
+  }
+}
+
+void Agent::take_ends() {
+  int status = 0;
+  for (pid_t pid = 0; (pid = waitpid(-1, &status, WNOHANG)) > 0;) {
+    if (!worker_ || pid != worker_->pid) continue;
+    close_end(worker_->orders);
+    worker_.reset();
+    kill_descendants();
+    if (WIFEXITED(status)) {
+      if (exit_code_ == 0) exit_code_ = WEXITSTATUS(status);
+    } else {
+      fail(128 + WTERMSIG(status), "weft: mpiexec's worker process on " + options_.host().name +
+                                       " was killed by signal " + std::to_string(WTERMSIG(status)) +
+                                       " (" + strsignal(WTERMSIG(status)) + ")");
+    }
+  }
+}
+
+/// All is over, and mpiexec knows what there was to know.
+bool Agent::has_finished() const {
+  if (!has_begun_ || worker_) return head_is_gone_ && !worker_;
+  return head_is_gone_ || (output_.pipe.read < 0 && errors_.pipe.read < 0 && notes_.pipe.read < 0);
+}
+
+void Agent::poll_once() {
+  const bool has_room = untaken_ < window_bytes;
+  pollfd fds[] = {{head_is_gone_ ? -1 : head_.in(), POLLIN, 0},
+                  {head_.wants_write(), POLLOUT, 0},
+                  {signals_, POLLIN, 0},
+                  {tellers_, POLLIN, 0},
+                  {has_room ? output_.pipe.read : -1, POLLIN, 0},
+                  {has_room ? errors_.pipe.read : -1, POLLIN, 0},
+                  {notes_.pipe.read, POLLIN, 0},
+                  {input_queue_.empty() ? -1 : input_.write, POLLOUT, 0}};
+  const auto left = [&] {
+    return std::chrono::duration_cast<milliseconds>(*kill_at_ - Clock::now()).count() + 1;
+  };
+  const int limit = kill_at_ ? static_cast<int>(std::max<std::int64_t>(left(), 0)) : -1;
+  if (poll(fds, std::size(fds), limit) < 0 && errno != EINTR)
+    throw Failure{1, std::string("weft: an agent cannot wait: ") + strerror(errno)};
+  if (fds[1].revents != 0) head_.flush();
+  if (fds[4].revents != 0) pass_on(output_);
+  if (fds[5].revents != 0) pass_on(errors_);
+  if (fds[6].revents != 0) pass_notes_on();
+  if (fds[7].revents != 0) write_input();
+  if (fds[3].revents != 0 && job_ != nullptr) pass_addresses_on();
+  if (fds[2].revents != 0) take_signals();
+  if (fds[0].revents != 0) take_frames();
+  take_ends();
+  if (kill_at_ && Clock::now() >= *kill_at_ && worker_) kill(worker_->pid, SIGKILL);
+}
+
+int Agent::operator()() {
+  sigprocmask(SIG_BLOCK, nullptr, &mask_);
+  const sigset_t signals = block_signals();
+  signals_ = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+  tellers_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  if (signals_ < 0 || tellers_ < 0)
+    throw Failure{1, std::string("weft: an agent cannot wait for signals: ") + strerror(errno)};
+  greet();
+  std::string complaint;
+  try {
+    while (!has_finished()) poll_once();
+  } catch (const Failure& failure) {
+    complaint = failure.text;
+    end_job();
+    if (worker_) kill(worker_->pid, SIGKILL);
+  }
+  kill_descendants();
+  if (!complaint.empty()) {
+    fprintf(stderr, "weft: mpiexec's agent ends because it was sent %s\n", complaint.c_str());
+    return 1;
+  }
+  if (head_is_gone_) return has_begun_ ? 1 : 0;
+  head_.send(FrameKind::finished, packed(std::int32_t{exit_code_}));
+  for (pollfd room{head_.wants_write(), POLLOUT, 0}; room.fd >= 0; room.fd = head_.wants_write()) {
+    if (poll(&room, 1, -1) < 0 && errno != EINTR) break;
+    head_.flush();
+  }
+  return 0;
+}
+
+}  // namespace
+
+int agent() {
+  if (isatty(0) == 1) {
+    fprintf(stderr, "weft: mpiexec --agent is started by mpiexec on the hosts of a job (-H)\n");
+    return 2;
+  }
+  const int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  const int in = keep(0, null), out = keep(1, 2);
+  const int exit_code = Agent(in, out)();
+  _exit(exit_code);  // a thread still sleeps in memory that nobody needs any more
+}
+
+}  // namespace weft::launch

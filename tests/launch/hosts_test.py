@@ -1,0 +1,335 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Jobs on several hosts: mpiexec and its agents. The hosts are this machine under other names: the launch agent
+ignores the name it is given (agent_here.sh). Each node has a job segment of its own, and a network between."""
+import os
+import re
+import signal
+import struct
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+import harness
+from harness import MODES, PATIENCE, program
+
+AGENT = str(Path(__file__).resolve().parent / "agent_here.sh")
+# What has to be over after a failure; the machine has few cores and much to start.
+SOON = 2 * PATIENCE
+
+
+def frame(kind, payload=b"", length=None):
+    return struct.pack("<IB3s", len(payload) if length is None else length, kind, b"wf1") + payload
+
+
+class Hosts(harness.Case):
+    def hosts(self, where, *words, **options):
+        return self.mpiexec("--launch-agent", AGENT, "-H", where, *words, **options)
+
+    def start(self, where, *words, **options):
+        return subprocess.Popen([harness.MPIEXEC, "--launch-agent", AGENT, "-H", where, *map(str, words)], env=self.env(),
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True, text=True, **options)
+
+    def one_message(self, result, *words):
+        lines = [line for line in result.err.splitlines() if line.strip()]
+        self.assertEqual(len(lines), 1, result.err)
+        self.assertTrue(lines[0].startswith("weft: "), result.err)
+        for word in words:
+            self.assertIn(word, lines[0])
+
+    def nothing_is_left(self, since):
+        while self.marked() and time.monotonic() < since + SOON:
+            time.sleep(0.01)
+        self.assertEqual(self.marked(), {}, "still there after 2 s")
+
+    def busy(self, mode):
+        """A job whose ranks send each other messages for long."""
+        child = self.start("a:2,b:2", f"--ranks={mode}", program("busy"), 100)
+        self.wait_for("busy", 4 if mode == "process" else 2)
+        return child
+
+    def wait_for(self, name, n):
+        """Until a program's processes are there and have had the time to come to MPI."""
+        deadline = time.monotonic() + 20 * PATIENCE
+        while time.monotonic() < deadline:
+            found = [command for command in self.marked().values() if program(name) in command and not command.startswith(harness.MPIEXEC)]
+            if len(found) == n:
+                return time.sleep(0.5 * PATIENCE)
+            time.sleep(0.02)
+        self.fail(f"no {n} processes of {name}: {self.marked()}")
+
+    # --- what ranks get and give
+
+    def test_messages(self):
+        for mode in MODES:
+            for where, sizes in (("a:2,b:2", (2, 2)), ("a:3,b:1", (3, 1)), ("a,b,c", (1, 1, 1)), ("localhost:2,b:1", (2, 1)), ("a:3", (3,))):
+                n = sum(sizes)
+                wanted, rank = [], 0
+                for size in sizes:
+                    for i in range(size):
+                        wanted.append(f"{rank}: rank {i} of {size} on its node, left {(rank - 1) % n}, sum {n * (n - 1) // 2}")
+                        rank += 1
+                result = self.ok(self.hosts(where, f"--ranks={mode}", program("nodes")))
+                self.assertEqual(sorted(result.out.splitlines()), wanted, f"{mode} {where}")
+                self.assertEqual(result.err, "")
+
+    def test_traffic(self):
+        for mode in MODES:
+            self.assertEqual(self.ok(self.hosts("a:2,b:2", f"--ranks={mode}", program("traffic"), timeout=100)).out, "traffic ok 4\n")
+
+    def test_variables(self):
+        script = ("echo $WEFT_RANK $WEFT_SIZE $WEFT_LOCAL_RANK $WEFT_LOCAL_SIZE $OMPI_COMM_WORLD_LOCAL_RANK $MPI_LOCALNRANKS "
+                  "$OWN $GIVEN \"$PASSED\" $SSH_TTY $PWD")
+        with tempfile.TemporaryDirectory() as folder:
+            folder = os.path.realpath(folder)
+            result = self.ok(self.hosts("a:2,b:1", "-x", "GIVEN=given", "-x", "PASSED", "sh", "-c", script, cwd=folder,
+                                        env={"OWN": "own", "PASSED": "passed  on"}))
+            rest = f"own given passed  on {folder}"
+            self.assertEqual(sorted(result.out.splitlines()), [f"0 3 0 2 0 2 {rest}", f"1 3 1 2 1 2 {rest}", f"2 3 0 1 0 1 {rest}"])
+            result = self.ok(self.hosts("a,b", "-wdir", folder, "pwd"))
+            self.assertEqual(result.out.splitlines(), [folder] * 2)
+
+    def test_local_ranks_of_threads(self):
+        result = self.ok(self.hosts("a:1,b:2", "--ranks=thread", program("show"), "WEFT_LOCAL_RANK", "WEFT_LOCAL_SIZE"))
+        self.assertEqual(sorted(re.findall(r"(\d) WEFT_LOCAL_RANK=(\d)", result.out)), [("0", "0"), ("1", "0"), ("2", "1")])
+        self.assertEqual(sorted(re.findall(r"(\d) WEFT_LOCAL_SIZE=(\d)", result.out)), [("0", "1"), ("1", "2"), ("2", "2")])
+
+    def test_programs(self):
+        result = self.ok(self.hosts("a:2,b:2", "-n", 1, program("hello"), "first", ":", "-n", 3, program("hello"), "second"))
+        self.assertEqual(sorted(result.out.splitlines()), ["first 0 of 4, sum 6"] + [f"second {r} of 4, sum 6" for r in (1, 2, 3)])
+
+    def test_hosts_from_elsewhere(self):
+        with tempfile.NamedTemporaryFile("w", suffix=".hosts") as file:
+            file.write("# two\na slots=1\nb:2\n")
+            file.flush()
+            result = self.ok(self.mpiexec("--launch-agent", AGENT, "--hostfile", file.name, program("nodes")))
+            self.assertEqual(len(result.out.splitlines()), 3)
+        result = self.ok(self.mpiexec("--launch-agent", AGENT, program("nodes"), env={"SLURM_JOB_NODELIST": "n[1-2]", "SLURM_TASKS_PER_NODE": "2(x2)"}))
+        self.assertEqual(result.out.count("of 2 on its node"), 4)
+
+    def test_output(self):
+        result = self.ok(self.hosts("a:2,b:2", "-l", "sh", "-c", "echo out $WEFT_RANK; echo err $WEFT_RANK >&2"))
+        self.assertEqual(sorted(result.out.splitlines()), [f"[{r}] out {r}" for r in range(4)])
+        self.assertEqual(sorted(result.err.splitlines()), [f"[{r}] err {r}" for r in range(4)])
+        # More than any window or pipe holds, in whole lines.
+        result = self.ok(self.hosts("a:2,b:2", "sh", "-c", "for i in $(seq 40000); do echo \"$WEFT_RANK $i abcdefghijklmnopqrstuvwxyz\"; done", timeout=60))
+        lines = result.out.splitlines()
+        self.assertEqual(len(lines), 160000)
+        for rank in range(4):
+            own = [line for line in lines if line.startswith(f"{rank} ")]
+            self.assertEqual(own, [f"{rank} {i} abcdefghijklmnopqrstuvwxyz" for i in range(1, 40001)])
+
+    def test_nobody_reads_the_output(self):
+        begin = time.monotonic()
+        child = self.start("a:2,b:2", "yes")
+        self.assertEqual(child.stdout.readline(), "y\n")
+        child.stdout.close()
+        self.assertEqual(child.wait(10 * PATIENCE), 128 + signal.SIGPIPE)
+        self.assertEqual(child.stderr.read(), "")
+        child.stderr.close()
+        self.nothing_is_left(time.monotonic())
+        self.assertLess(time.monotonic() - begin, 10 * PATIENCE)
+
+    def test_slow_reader_does_not_hold_back_the_end(self):
+        # Rank 0 floods, nobody reads; rank 3 on the other host fails, and the job ends all the same.
+        child = self.start("a:2,b:2", "sh", "-c", "if [ $WEFT_RANK = 3 ]; then sleep 1; exit 5; fi; exec yes 0123456789012345678901234567890123456789")
+        deadline = time.monotonic() + 10 * PATIENCE
+        while time.monotonic() < deadline and any(b for b in self.marked().values() if b.startswith("yes")) or time.monotonic() < deadline - 9 * PATIENCE:
+            time.sleep(0.05)
+        self.assertFalse([c for c in self.marked().values() if c.startswith("yes")])
+        child.communicate()
+        self.assertEqual(child.returncode, 5)
+
+    def test_input(self):
+        text = os.urandom(3_000_000)
+        for mode in MODES:
+            alone = self.ok(self.mpiexec("-n", 1, program("input"), stdin=text)).out
+            for where, reader in (("a:2,b:2", 0), ("a:2,b:2", 3), ("a,localhost", 0), ("a,localhost", 1)):
+                result = self.ok(self.hosts(where, f"--ranks={mode}", "-stdin", reader, program("input"), stdin=text, timeout=60))
+                lines = sorted(result.out.splitlines())
+                self.assertEqual(lines[reader], alone.strip().replace("rank 0", f"rank {reader}"), f"{mode} {where} {reader}")
+                others = lines[:reader] + lines[reader + 1:]
+                self.assertTrue(all("read 0 bytes" in line for line in others), lines)
+        # Nobody reads it to its end.
+        self.assertEqual(self.ok(self.hosts("a,b", "true", stdin=text)).out, "")
+
+    def test_verbose(self):
+        result = self.ok(self.hosts("a:2,b:1", "-v", program("hello")))
+        self.assertIn("2 hosts: a (ranks 0-1), b (rank 2)", result.err)
+        self.assertIn("on a: ranks 0-1", result.err)
+        self.assertIn("on b: rank 2 ", result.err)
+
+    # --- how jobs end
+
+    def test_exit_codes(self):
+        for mode in MODES:
+            self.assertEqual(self.hosts("a:2,b:2", f"--ranks={mode}", program("act"), 3, "finish", 7).code, 7)
+            self.assertEqual(self.hosts("a:2,b:2", f"--ranks={mode}", program("act"), 3, "finish", 0).code, 0)
+        self.assertEqual(self.hosts("a,b", "sh", "-c", "exit $WEFT_RANK").code, 1)
+
+    def test_failing_ranks(self):
+        for mode in MODES:
+            for rank in (0, 3):
+                host = "ab"[rank // 2]
+                for what, value, code, words in (("abort", 42, 42, ("42",)), ("signal", 9, 137, ("signal 9",)), 
+                                                 ("segv", 16, 139, ("signal 11",)), ("return", 3, 3, ("3",)), ("_exit", 0, 1, ("MPI_Finalize",)), ("fatal", 0, None, ("MPI_Send",))):
+                    result = self.hosts("a:2,b:2", f"--ranks={mode}", program("act"), rank, what, value)
+                    if code is not None:
+                        self.assertEqual(result.code, code, f"{mode} {rank} {what}\n{result.err}")
+                    self.assertNotEqual(result.code, 0)
+                    self.one_message(result, f"rank {rank}", *words, *([] if what in ("return", "_exit") and mode == "thread" else [f"on {host}"]))
+                    self.assertIn(f"rank {rank} does {what}", result.out)
+                    self.assertLess(result.seconds, 4 * PATIENCE)
+
+    def test_a_rank_without_init(self):
+        for who in (0, 3):
+            result = self.hosts("a:2,b:2", "sh", "-c", f"[ $WEFT_RANK = {who} ] || exec {program('hello')}")
+            self.assertEqual(result.code, 1, result.err)
+            self.one_message(result, f"rank {who}", "MPI_Init")
+
+    def test_programs_that_are_not_there(self):
+        result = self.hosts("a:2,b:2", "./no/such/program")
+        self.assertEqual(result.code, 127)
+        self.one_message(result, "no/such/program")
+        self.assertEqual(self.hosts("a:2,b:2", "/etc/hostname").code, 126)
+
+    def test_hosts_that_cannot_be_used(self):
+        result = self.hosts("a:2,off:2", program("hello"))
+        self.assertEqual((result.code, result.out), (1, ""))
+        self.one_message(result, "host off", "255", "no route to host off")
+        self.assertLess(result.seconds, SOON)
+        result = self.mpiexec("--launch-agent", "/no/such/agent", "-H", "a,b", "true")
+        self.assertEqual(result.code, 1)
+        self.one_message(result, "host ", "/no/such/agent", "127")
+        result = self.mpiexec("--launch-agent", "echo Welcome to", "-H", "a,b", "true")
+        self.assertEqual(result.code, 1)
+        self.one_message(result, "host ", "Welcome to")
+        result = self.mpiexec("-H", "no-such-host.invalid:2", "true")  # ssh's own words
+        self.assertEqual(result.code, 1)
+        self.one_message(result, "no-such-host.invalid")
+
+    def test_timeout(self):
+        result = self.hosts("a:2,b:2", "--timeout", 1, program("act"), 9, "hang")
+        self.assertEqual(result.code, 124)
+        self.one_message(result, "1 s")
+        self.assertLess(result.seconds, 1 + SOON)
+        # A host that never answers.
+        result = self.hosts("a:2,deaf:2", "--timeout", 1, program("hello"))
+        self.assertEqual(result.code, 124)
+        self.one_message(result, "1 s")
+
+    def test_interrupt(self):
+        for mode in MODES:
+            for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
+                child = self.busy(mode)
+                child.send_signal(number)
+                begin = time.monotonic()
+                out, err = child.communicate(timeout=20)
+                self.assertEqual((child.returncode, err), (code, ""), mode)
+                self.nothing_is_left(begin)
+
+    def test_signals_reach_all_ranks(self):
+        script = "trap 'echo got $WEFT_RANK; exit 0' USR2; echo ready; while :; do sleep 0.05; done"
+        child = self.start("a:2,b:2", "sh", "-c", script)
+        for _ in range(4):
+            self.assertEqual(child.stdout.readline(), "ready\n")
+        child.send_signal(signal.SIGUSR2)
+        out, err = child.communicate(timeout=20)
+        self.assertEqual(sorted(out.splitlines()), [f"got {r}" for r in range(4)], err)
+        self.assertEqual(child.returncode, 0)
+
+    def test_state_report(self):
+        child = self.start("a:2,b:2", program("act"), 9, "hang")
+        self.wait_for("act", 4)
+        time.sleep(2 * PATIENCE)
+        child.send_signal(signal.SIGUSR1)
+        time.sleep(1)
+        child.send_signal(signal.SIGTERM)
+        out, err = child.communicate(timeout=20)
+        for host, ranks in (("a", "0-1"), ("b", "2-3")):
+            self.assertIn(f"weft: ranks {ranks} on {host}:", err)
+        self.assertEqual(err.count("MPI_Recv"), 2, err)
+
+    # --- what dies
+
+    def processes(self, child):
+        """mpiexec's processes by what they are, and the agents'."""
+        by_parent = {}
+        for pid, command in self.marked().items():
+            by_parent.setdefault(harness.parent_of(pid), []).append((pid, command))
+        worker = by_parent[child.pid][0][0]
+        agents = [pid for pid, command in by_parent[worker] if "--agent" in command]
+        return worker, agents, {agent: by_parent[agent][0][0] for agent in agents}
+
+    def test_killed_head(self):
+        for mode in MODES:
+            for victim in ("supervisor", "worker", "both"):
+                child = self.busy(mode)
+                worker, _, _ = self.processes(child)
+                begin = time.monotonic()
+                for pid in {"supervisor": [child.pid], "worker": [worker], "both": [child.pid, worker]}[victim]:
+                    os.kill(pid, signal.SIGKILL)
+                child.communicate(timeout=20)
+                self.assertNotEqual(child.returncode, 0)
+                self.nothing_is_left(begin)
+
+    def test_killed_agent(self):
+        for mode in MODES:
+            for which in (0, 1):
+                for of in ("agent", "its worker", "both"):
+                    child = self.busy(mode)
+                    _, agents, workers = self.processes(child)
+                    self.assertEqual(len(agents), 2)
+                    agent = sorted(agents)[which]
+                    victims = {"agent": [agent], "its worker": [workers[agent]], "both": [workers[agent], agent]}[of]
+                    begin = time.monotonic()
+                    for pid in victims:
+                        os.kill(pid, signal.SIGKILL)
+                    out, err = child.communicate(timeout=20)
+                    about = f"{mode} {which} {of}\n{err}"
+                    self.assertNotEqual(child.returncode, 0, about)
+                    lines = [line for line in err.splitlines() if line]
+                    self.assertEqual(len(lines), 1, about)
+                    self.assertIn("signal 9", lines[0], about)
+                    self.assertIn(" ab"[1 + which], lines[0].replace("agent_here.sh", ""), about)
+                    self.nothing_is_left(begin)
+
+    def test_stopped_agent(self):
+        """It does not answer; the user wants an end, and gets it."""
+        child = self.busy("process")
+        _, agents, _ = self.processes(child)
+        os.kill(agents[0], signal.SIGSTOP)
+        child.send_signal(signal.SIGTERM)
+        time.sleep(0.2)
+        child.send_signal(signal.SIGTERM)
+        begin = time.monotonic()
+        child.communicate(timeout=20)
+        self.assertNotEqual(child.returncode, 0)
+        self.nothing_is_left(begin)
+
+    def test_again_and_again(self):
+        for i in range(20):
+            result = self.hosts("a:1,b:1,c:1,d:1", f"--ranks={MODES[i % 2]}", program("nodes"))
+            self.ok(result)
+            self.assertEqual(len(result.out.splitlines()), 4)
+
+    # --- the agent alone
+
+    def agent(self, text):
+        return self.run_command([harness.MPIEXEC, "--agent"], stdin=text)
+
+    def test_frames_that_are_none(self):
+        hello = self.agent(b"")
+        self.assertEqual((hello.code, hello.err), (0, ""))
+        for text in (b"GET / HTTP/1.1\r\n\r\n", b"\0" * 100, frame(1), frame(99), frame(8), frame(8, b"x" * 1000), frame(8, length=1 << 31),
+                     frame(10), frame(12), frame(11, b"\2"), frame(2), frame(9, b"abc"), frame(14, b"\1\0\0\0\0\0\0\0"), frame(8, b"abc", 100),
+                     frame(13), os.urandom(5000)):
+            result = self.agent(text)
+            self.assertEqual(result.code, 1, text[:40])
+            self.one_message(result, "agent")
+        self.assertEqual(self.marked(), {})
+
+
+if __name__ == "__main__":
+    harness.main()
