@@ -36,7 +36,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds to_end{1000};         // for agents to end their ranks
+constexpr milliseconds to_end{1500};         // for agents to end their ranks
 constexpr milliseconds to_leave{300};        // for the command of an agent that has ended
 constexpr milliseconds for_the_cause{400};   // to come, when a host says that another is silent
 constexpr milliseconds terminal_check{250};  // is the terminal ours again?
@@ -51,7 +51,6 @@ class Head {
   int operator()();
 
  private:
-  enum class Stage { running, ending, killed };
   struct Agent {
     int node = 0;
     const Host* host = nullptr;
@@ -98,6 +97,7 @@ class Head {
   void fail_as_suspected();
   void kill(Agent& agent);
   void kill_all();
+  void kill_late();
   bool all_are_over() const;
   void finish_output();
   void say_hosts();
@@ -117,7 +117,7 @@ class Head {
   bool input_ended_ = false;
   std::size_t untaken_input_ = 0;
 
-  Stage stage_ = Stage::running;
+  bool is_ending_ = false;
   int interrupted_ = 0;
   bool left_ = false;
   bool hurry_ = false;
@@ -183,7 +183,7 @@ void Head::start_all() {
       agent.is_over = true;
       fail(failure.exit_code, failure.text);
     }
-    if (stage_ == Stage::running) continue;
+    if (!is_ending_) continue;
     for (Agent& other : agents_)
       if (other.pid < 0) other.is_over = true;
     return;
@@ -225,7 +225,7 @@ void Head::take_hello(Agent& agent, Hello hello) {
   agent.said.clear();
   const bool all = std::all_of(agents_.begin(), agents_.end(),
                                [](const Agent& other) { return other.hello.has_value(); });
-  if (all && stage_ == Stage::running) give_orders();
+  if (all && !is_ending_) give_orders();
 }
 
 void Head::take_addresses(Agent& agent, const Addresses& told) {
@@ -316,7 +316,7 @@ void Head::take(Agent& agent, const Frame& frame) {
       agent.has_finished = true;
       agent.channel->close_out();
       agent.kill_at = Clock::now() + to_leave;
-      if (exit_code_ == 0 && stage_ == Stage::running) exit_code_ = code;
+      if (exit_code_ == 0 && !is_ending_) exit_code_ = code;
       return;
     }
     default:
@@ -364,7 +364,7 @@ Head::Agent* Head::reader() {
 }
 
 bool Head::wants_input() const {
-  return !input_ended_ && stage_ == Stage::running && untaken_input_ < window_bytes &&
+  return !input_ended_ && !is_ending_ && untaken_input_ < window_bytes &&
          const_cast<Head*>(this)->reader() != nullptr;
 }
 
@@ -384,8 +384,8 @@ void Head::read_input() {
 }
 
 void Head::fail(int exit_code, const std::string& text) {
-  if (stage_ != Stage::running) return;
-  stage_ = Stage::ending;
+  if (is_ending_) return;
+  is_ending_ = true;
   suspected_.reset();
   exit_code_ = exit_code;
   if (!text.empty()) output_.say(text);
@@ -417,9 +417,21 @@ void Head::kill(Agent& agent) {
 }
 
 void Head::kill_all() {
-  stage_ = Stage::killed;
+  is_ending_ = true;
   kill_at_.reset();
   for (Agent& agent : agents_) kill(agent);
+}
+
+/// Those that had their time. Who waits until our own reader takes its output has ended its ranks,
+/// and goes on waiting, unless the user wants an end.
+void Head::kill_late() {
+  kill_at_.reset();
+  for (Agent& agent : agents_) {
+    if (hurry_ || agent.owed == 0)
+      kill(agent);
+    else
+      kill_at_ = Clock::now() + to_end;
+  }
 }
 
 void Head::take_orders() {
@@ -443,8 +455,6 @@ void Head::take_orders() {
       kill_at_ = Clock::now() + to_leave;
     }
     if (ends) interrupted_ = signal;
-    if (signal == SIGTSTP) terminal_.stop();
-    if (signal == SIGCONT) terminal_.go_on();
     if (signal == SIGWINCH) continue;
     for (Agent& agent : agents_)
       if (agent.has_order && !agent.is_over) agent.channel->send(FrameKind::signal, packed(signal));
@@ -459,7 +469,7 @@ void Head::take_ends() {
 }
 
 void Head::take_end(Agent& agent, int status) {
-  while (agent.channel->in() >= 0 && stage_ != Stage::killed) {
+  while (agent.channel->in() >= 0) {
     pollfd more{agent.channel->in(), POLLIN, 0};
     if (poll(&more, 1, 0) <= 0) break;
     read(agent);
@@ -473,7 +483,7 @@ void Head::take_end(Agent& agent, int status) {
   agent.channel->close();
   if (agent.err >= 0) close(agent.err);
   agent.err = -1;
-  if (agent.has_finished || stage_ != Stage::running) return;
+  if (agent.has_finished || is_ending_) return;
   const bool is_here = is_this_machine(agent.host->name);
   const std::string how =
       agent.was_killed
@@ -487,7 +497,7 @@ void Head::take_end(Agent& agent, int status) {
 void Head::check_clocks() {
   const Clock::time_point now = Clock::now();
   if (suspected_ && now >= suspected_->until) fail_as_suspected();
-  if (kill_at_ && now >= *kill_at_) kill_all();
+  if (kill_at_ && now >= *kill_at_) kill_late();
   for (Agent& agent : agents_)
     if (agent.kill_at && now >= *agent.kill_at && !agent.was_killed) kill(agent);
   if (deadline_ && now >= *deadline_) {

@@ -45,6 +45,7 @@ constexpr Entry examples[] = {
     {"mpiexec --ranks=thread -n 4 ./app", "the same program, ranks as threads"},
     {"mpiexec -n 1 ./master : -n 7 ./worker", "two programs, one job of 8 ranks"},
     {"mpiexec -n 4 -x OMP_NUM_THREADS=2 -l ./app", "a variable; lines tagged by rank"},
+    {"mpiexec -n 8 -H a:4,b:4 ./app", "4 ranks on host a and 4 on b"},
     {"mpiexec -n 2 --timeout 60 -v ./app", "stop after a minute; show where"},
 };
 
@@ -98,7 +99,7 @@ std::string entry(const std::string& left, const std::string& right, std::size_t
 std::string help_text() {
   std::string out =
       "Usage: mpiexec [options] program [arguments] [: [options] program [arguments]]...\n\n"
-      "Run an MPI program here or on several hosts. Long options may have one dash or two.\n";
+      "Run an MPI program here or on several hosts. Options may have one dash or two.\n";
   out += "\nExamples:\n";
   for (const Entry& example : examples) out += entry(example.what, example.meaning, 46);
   for (const Heading& heading : headings) {

@@ -18,8 +18,11 @@ extern char** environ;
 namespace weft::launch {
 namespace {
 
-// Nobody is there to answer a question, and a host that is switched off is no reason to wait long.
-constexpr const char* ssh = "ssh -x -o BatchMode=yes -o ConnectTimeout=10";
+// Nobody is there to answer a question, and a host that is switched off, before or meanwhile, is no
+// reason to wait long.
+constexpr const char* ssh =
+    "ssh -x -o BatchMode=yes -o ConnectTimeout=10 -o ServerAliveInterval=5 "
+    "-o ServerAliveCountMax=2";
 
 bool is_ssh(const std::string& command) {
   return command == ssh;
@@ -52,8 +55,7 @@ std::string last_line(const std::string& text) {
 
 std::string agent_command(const Options& options) {
   if (!options.launch_agent.empty()) return options.launch_agent;
-  const bool is_slurm = std::getenv("SLURM_JOB_ID") != nullptr && !options.names_hosts;
-  return is_slurm ? "srun --nodes=1 --ntasks=1 -w" : ssh;
+  return std::getenv("SLURM_JOB_ID") != nullptr ? "srun --nodes=1 --ntasks=1 -w" : ssh;
 }
 
 std::vector<std::string> words_for_agent(const Options& options, const Host& host) {

@@ -86,12 +86,20 @@ def read_list(path, options):
     return runs
 
 
-def execute(run, options):
+def launcher(run, options):
+    """mpiexec and the options that say how and where the ranks run."""
     command = [options.mpiexec]
     if not options.plain_launcher:
         command.append(f"--ranks={run.mode}")
-    if run.nodes > 1:
+    if run.nodes > 1 and options.agent:
+        command += ["--launch-agent", options.agent, "-H", ",".join(f"node{i}" for i in range(run.nodes))]
+    elif run.nodes > 1:
         command.append(f"--pretend-nodes={run.nodes}")
+    return command
+
+
+def execute(run, options):
+    command = launcher(run, options)
     command += ["-n", str(run.ranks), str(options.bindir / run.name)] + run.args
     env = {**os.environ, **dict(pair.split("=", 1) for pair in options.env), **run.env, "TEST_NODES": str(run.nodes)}
     begin = time.monotonic()
@@ -158,6 +166,7 @@ def main():
     parser.add_argument("--env", action="append", default=[], metavar="NAME=VALUE", help="a variable for all runs")
     parser.add_argument("--big", action="store_true", default=bool(os.environ.get("TEST_BIG")))
     parser.add_argument("--timeout-scale", type=float, default=float(os.environ.get("TEST_TIMEOUT_SCALE", "1")))
+    parser.add_argument("--agent", metavar="COMMAND", help="with --nodes: each has an agent of its own, started so (tests/launch/agent_here.sh)")
     parser.add_argument("--nodes", type=int, default=1, metavar="N", help="pretend to have so many nodes; only runs with as many ranks")
     parser.add_argument("--plain-launcher", action="store_true", help="the launcher has no --ranks option (another MPI)")
     parser.add_argument("--lines", type=int, default=25, help="output lines shown per failure")
@@ -179,9 +188,7 @@ def main():
                 run.why = f"passes, but the list says xfail: {run.xfail}; take the mark away"
             if run.why:
                 failed += 1
-                flag = "" if options.plain_launcher else f"--ranks={run.mode} "
-                flag += f"--pretend-nodes={run.nodes} " if run.nodes > 1 else ""
-                hint = f"{options.mpiexec} {flag}-n {run.ranks} {options.bindir / run.name} {' '.join(run.args)}"
+                hint = f"{' '.join(launcher(run, options))} -n {run.ranks} {options.bindir / run.name} {' '.join(run.args)}"
                 report(run, options, hint)
             else:
                 passed += 1
