@@ -21,12 +21,14 @@
 #include <optional>
 #include <thread>
 
+#include "branches.h"
 #include "child.h"
 #include "debug_directory.h"
 #include "frames.h"
 #include "memory/addresses.h"
 #include "order.h"
 #include "packing.h"
+#include "pulse.h"
 #include "run.h"
 #include "supervisor.h"
 
@@ -69,7 +71,7 @@ int keep(int fd, int instead) {
   return kept;
 }
 
-class Agent {
+class Agent : public Branches::Listener {
  public:
   Agent(int in, int out) : head_(in, out) {}
   int operator()();
@@ -80,6 +82,12 @@ class Agent {
     Pipe pipe;
     FrameReader frames;
   };
+
+  void heard(int node, const Frame& frame) override;
+  void noise(int node, std::string_view text) override;
+  void lost(int node, const Loss& loss) override;
+  void grow(Growth growth);
+  void pass_down(const Unwrapped& inner);
 
   void greet();
   void take_frames();
@@ -97,13 +105,17 @@ class Agent {
   void write_input();
   void take_signals();
   void take_ends();
+  void take_turn();
   void order(char what);
   void end_job();
+  void lose_head();
   void fail(int exit_code, const std::string& text);
   bool has_finished() const;
 
   Channel head_;
   bool head_is_gone_ = false;
+  bool has_heard_ = false;
+  Pulse pulse_;
   sigset_t mask_{};
   int signals_ = -1;
   int tellers_ = -1;
@@ -113,7 +125,9 @@ class Agent {
   std::unique_ptr<DebugDirectory> debug_directory_;
   memory::Job* job_ = nullptr;   // of the process, until it ends
   std::vector<bool> passed_on_;  // addresses of this host's ranks
+  std::size_t has_passed_on_ = 0;
 
+  std::optional<Branches> below_;
   std::optional<Worker> worker_;
   bool has_begun_ = false;
   int exit_code_ = 0;
@@ -127,6 +141,30 @@ class Agent {
 
 void Agent::greet() {
   head_.send(FrameKind::hello, packed(own_hello()));
+  pulse_.begin(Clock::now());
+}
+
+void Agent::heard(int node, const Frame& frame) {
+  head_.send(FrameKind::relayed, wrapped(node, frame.kind, frame.payload));
+}
+
+void Agent::noise(int node, std::string_view text) {
+  head_.send(FrameKind::relayed, wrapped(node, FrameKind::noise, text));
+}
+
+void Agent::lost(int node, const Loss& loss) {
+  head_.send(FrameKind::relayed, wrapped(node, FrameKind::lost, packed(loss)));
+}
+
+void Agent::grow(Growth growth) {
+  if (below_ || growth.hosts.empty() || growth.width < 1) throw Failure{1, "hosts a second time"};
+  below_.emplace(std::move(growth), mask_, *this);
+  below_->start();
+}
+
+void Agent::pass_down(const Unwrapped& inner) {
+  if (!below_ || !below_->has(inner.node)) throw Failure{1, "a frame for a host not behind it"};
+  below_->send(inner.node, inner.frame.kind, inner.frame.payload);
 }
 
 void Agent::fail(int exit_code, const std::string& text) {
@@ -165,6 +203,7 @@ void Agent::begin(const Order& order) {
     if (!job) throw Failure{1, std::string("weft: ") + last_error_text(job.err.cls)};
     job_ = job.value;
     job_->header().secret = order.secret;
+    job_->header().loopback = options_.loopback();
     job_->header().sharing = static_cast<std::uint32_t>(order.sharing);
     if (job_->nodes() > 1) memory::promise_addresses(*job_);
     passed_on_.assign(static_cast<std::size_t>(options_.here().count), false);
@@ -178,6 +217,7 @@ void Agent::begin(const Order& order) {
     for (int* fd : {&input_.read, &output_.pipe.write, &errors_.pipe.write, &notes_.pipe.write})
       close_end(*fd);
     if (job_->nodes() > 1) listen_for_tellers();
+    head_.send(FrameKind::begun);
   } catch (const Failure& failure) {
     fail(failure.exit_code, failure.text);
   }
@@ -220,19 +260,24 @@ void Agent::listen_for_tellers() {
   }).detach();
 }
 
+/// In two frames at most: of the first ranks, so that mpiexec knows that there are some, and of all
+/// others.
 void Agent::pass_addresses_on() {
   eventfd_t count = 0;
   eventfd_read(tellers_, &count);
   const Ranks here = options_.here();
   Addresses told;
   for (int r = here.first; r < here.end(); ++r) {
+    if (passed_on_[static_cast<std::size_t>(r - here.first)]) continue;
     std::string text = memory::addresses_of(*job_, r);
-    const auto i = static_cast<std::size_t>(r - here.first);
-    if (text.empty() || passed_on_[i]) continue;
-    passed_on_[i] = true;
-    told.emplace_back(r, std::move(text));
+    if (!text.empty()) told.emplace_back(r, std::move(text));
   }
-  if (!told.empty()) head_.send(FrameKind::addresses, packed(told));
+  const std::size_t all = has_passed_on_ + told.size();
+  if (told.empty() || (has_passed_on_ > 0 && all < passed_on_.size())) return;
+  has_passed_on_ = all;
+  for (const auto& [rank, text] : told)
+    passed_on_[static_cast<std::size_t>(rank - here.first)] = true;
+  head_.send(FrameKind::addresses, packed(told));
 }
 
 void Agent::learn(const Addresses& all) {
@@ -257,6 +302,13 @@ void Agent::order(char what) {
 void Agent::end_job() {
   if (worker_) close_end(worker_->orders);
   if (!kill_at_) kill_at_ = Clock::now() + before_kill;
+}
+
+/// The agents below notice the same, each by its own connection.
+void Agent::lose_head() {
+  head_is_gone_ = true;
+  if (below_) below_->kill_all();
+  end_job();
 }
 
 void Agent::take(const Frame& frame) {
@@ -294,6 +346,12 @@ void Agent::take(const Frame& frame) {
       untaken_ -= bytes;
       return;
     }
+    case FrameKind::beat:
+      return;
+    case FrameKind::grow:
+      return grow(unpacked<Growth>(frame.payload));
+    case FrameKind::relayed:
+      return pass_down(unwrapped(frame.payload));
     default:
       throw Failure{1, "a frame that only agents send"};
   }
@@ -301,11 +359,12 @@ void Agent::take(const Frame& frame) {
 
 void Agent::take_frames() {
   const bool goes_on = head_.read();
+  has_heard_ = true;
+  pulse_.heard();
   while (const std::optional<Frame> frame = head_.next()) take(*frame);
   if (goes_on) return;
   if (head_.ended_within_frame()) throw Failure{1, "the end of the input within a frame"};
-  head_is_gone_ = true;
-  end_job();
+  lose_head();
 }
 
 /// The worker speaks in frames, which mpiexec gets as they are.
@@ -361,10 +420,11 @@ void Agent::take_signals() {
 void Agent::take_ends() {
   int status = 0;
   for (pid_t pid = 0; (pid = waitpid(-1, &status, WNOHANG)) > 0;) {
+    if (below_ && below_->take_end(pid, status)) continue;
     if (!worker_ || pid != worker_->pid) continue;
     close_end(worker_->orders);
     worker_.reset();
-    kill_descendants();
+    kill_descendants(below_ ? below_->processes() : std::vector<pid_t>());
     if (WIFEXITED(status)) {
       if (exit_code_ == 0) exit_code_ = WEXITSTATUS(status);
     } else {
@@ -375,28 +435,48 @@ void Agent::take_ends() {
   }
 }
 
+/// mpiexec may be busy starting other agents before it says something. Then it is silent no more.
+void Agent::take_turn() {
+  if (head_is_gone_ || !pulse_.is_due(Clock::now())) return;
+  if (!has_heard_) pulse_.heard();
+  if (pulse_.take_turn(Clock::now(), Pulse::turns_in(options_.host_timeout_s))) {
+    if (head_.wants_write() < 0) head_.send(FrameKind::beat);
+    return;
+  }
+  lose_head();
+}
+
 /// All is over, and mpiexec knows what there was to know.
 bool Agent::has_finished() const {
   if (!has_begun_ || worker_) return head_is_gone_ && !worker_;
+  if (!head_is_gone_ && below_ && !below_->all_have_ended()) return false;
   return head_is_gone_ || (output_.pipe.read < 0 && errors_.pipe.read < 0 && notes_.pipe.read < 0);
 }
 
 void Agent::poll_once() {
   const bool has_room = untaken_ < window_bytes;
-  pollfd fds[] = {{head_is_gone_ ? -1 : head_.in(), POLLIN, 0},
-                  {head_.wants_write(), POLLOUT, 0},
-                  {signals_, POLLIN, 0},
-                  {tellers_, POLLIN, 0},
-                  {has_room ? output_.pipe.read : -1, POLLIN, 0},
-                  {has_room ? errors_.pipe.read : -1, POLLIN, 0},
-                  {notes_.pipe.read, POLLIN, 0},
-                  {input_queue_.empty() ? -1 : input_.write, POLLOUT, 0}};
+  std::vector<pollfd> fds{{head_is_gone_ ? -1 : head_.in(), POLLIN, 0},
+                          {head_.wants_write(), POLLOUT, 0},
+                          {signals_, POLLIN, 0},
+                          {tellers_, POLLIN, 0},
+                          {has_room ? output_.pipe.read : -1, POLLIN, 0},
+                          {has_room ? errors_.pipe.read : -1, POLLIN, 0},
+                          {notes_.pipe.read, POLLIN, 0},
+                          {input_queue_.empty() ? -1 : input_.write, POLLOUT, 0}};
+  const std::size_t own = fds.size();
+  if (below_) below_->watch(fds);
+  Clock::time_point next = head_is_gone_ ? Clock::time_point::max() : pulse_.next();
+  if (kill_at_) next = std::min(next, *kill_at_);
+  if (below_) next = std::min(next, below_->next().value_or(next));
   const auto left = [&] {
-    return std::chrono::duration_cast<milliseconds>(*kill_at_ - Clock::now()).count() + 1;
+    return std::chrono::duration_cast<milliseconds>(next - Clock::now()).count() + 1;
   };
-  const int limit = kill_at_ ? static_cast<int>(std::max<std::int64_t>(left(), 0)) : -1;
-  if (poll(fds, std::size(fds), limit) < 0 && errno != EINTR)
+  const bool has_limit = next != Clock::time_point::max();
+  const int limit = has_limit ? static_cast<int>(std::max<std::int64_t>(left(), 0)) : -1;
+  const int ready = poll(fds.data(), fds.size(), limit);
+  if (ready < 0 && errno != EINTR)
     throw Failure{1, std::string("weft: an agent cannot wait: ") + strerror(errno)};
+  if (below_ && ready > 0) below_->serve(&fds[own]);
   if (fds[1].revents != 0) head_.flush();
   if (fds[4].revents != 0) pass_on(output_);
   if (fds[5].revents != 0) pass_on(errors_);
@@ -406,6 +486,8 @@ void Agent::poll_once() {
   if (fds[2].revents != 0) take_signals();
   if (fds[0].revents != 0) take_frames();
   take_ends();
+  take_turn();
+  if (below_) below_->check_clocks();
   if (kill_at_ && Clock::now() >= *kill_at_ && worker_) kill(worker_->pid, SIGKILL);
 }
 
@@ -420,9 +502,16 @@ int Agent::operator()() {
   std::string complaint;
   try {
     while (!has_finished()) poll_once();
+    if (!head_is_gone_) kill_descendants();
+    if (!head_is_gone_) {
+      head_.send(FrameKind::finished, packed(std::int32_t{exit_code_}));
+      // What carries it (srun) may lose it if we end before it is there. mpiexec then hangs up.
+      while (!head_is_gone_) poll_once();
+      return 0;
+    }
   } catch (const Failure& failure) {
     complaint = failure.text;
-    end_job();
+    lose_head();
     if (worker_) kill(worker_->pid, SIGKILL);
   }
   kill_descendants();
@@ -430,13 +519,7 @@ int Agent::operator()() {
     fprintf(stderr, "weft: mpiexec's agent ends because it was sent %s\n", complaint.c_str());
     return 1;
   }
-  if (head_is_gone_) return has_begun_ ? 1 : 0;
-  head_.send(FrameKind::finished, packed(std::int32_t{exit_code_}));
-  for (pollfd room{head_.wants_write(), POLLOUT, 0}; room.fd >= 0; room.fd = head_.wants_write()) {
-    if (poll(&room, 1, -1) < 0 && errno != EINTR) break;
-    head_.flush();
-  }
-  return 0;
+  return has_begun_ ? 1 : 0;
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 // It stands in the supervisor's place: below it the same worker runs the ranks of this host (run.h)
 // as if there were no others, and writes to pipes what mpiexec would show. If the agent dies the
 // worker ends the ranks; if mpiexec or the connection dies, the agent sees the end of its stdin and
-// does so.
+// does so. Where there are many hosts it starts agents on some of them (branches.h).
 #pragma once
 
 namespace weft::launch {

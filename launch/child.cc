@@ -15,6 +15,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
+
+#include "options.h"
+
 namespace weft::launch {
 namespace {
 
@@ -147,15 +151,41 @@ pid_t start_process(const Start& start, std::string& step) {
   return -1;
 }
 
-void kill_descendants() {
+void kill_descendants(std::span<const pid_t> spared) {
+  const auto is_spared = [spared](pid_t pid) {
+    return std::find(spared.begin(), spared.end(), pid) != spared.end();
+  };
   for (int round = 0; round < 1000; ++round) {
-    while (waitpid(-1, nullptr, WNOHANG) > 0) {
+    bool some = false;
+    for (pid_t pid : children()) {
+      if (is_spared(pid)) continue;
+      some = true;
+      if (waitpid(pid, nullptr, WNOHANG) == 0) kill(pid, SIGKILL);
     }
-    if (waitpid(-1, nullptr, WNOHANG) < 0 && errno == ECHILD) return;
-    for (pid_t pid : children()) kill(pid, SIGKILL);
+    if (!some) return;
     const timespec millisecond{0, 1000000};
     nanosleep(&millisecond, nullptr);
   }
+}
+
+sigset_t let_children_wake() {
+  struct sigaction nothing {};
+  nothing.sa_handler = [](int) {};
+  if (sigaction(SIGCHLD, &nothing, nullptr) != 0)
+    throw Failure{1, std::string("weft: cannot handle signals: ") + strerror(errno)};
+  sigset_t wakers;
+  sigprocmask(SIG_BLOCK, nullptr, &wakers);
+  sigdelset(&wakers, SIGCHLD);
+  return wakers;
+}
+
+std::optional<rlimit> raise_file_limit() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return {};
+  const rlimit before = limit;
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+  return before;
 }
 
 }  // namespace weft::launch

@@ -12,6 +12,7 @@
 #include <sys/resource.h>
 #include <sys/types.h>
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -56,7 +57,15 @@ pid_t start_process(const Start& start, std::string& step);
 void signal_process(pid_t pid, int signal);
 
 /// Kill and reap every process below the calling one (which must be a child subreaper) that is
-/// still there. Gives up after about a second on processes the kernel does not end.
-void kill_descendants();
+/// still there, but for children that are spared and theirs. Gives up after about a second on
+/// processes the kernel does not end.
+void kill_descendants(std::span<const pid_t> spared = {});
+
+/// The end of a child interrupts a wait with this mask, and nothing else. Returned: it.
+sigset_t let_children_wake();
+
+/// As many open files as are allowed. Returned: what was allowed before; nothing if that is not
+/// known.
+std::optional<rlimit> raise_file_limit();
 
 }  // namespace weft::launch

@@ -25,10 +25,15 @@ std::size_t most_bytes(FrameKind kind) {
     case FrameKind::input:
     case FrameKind::hello:
     case FrameKind::failed:
+    case FrameKind::lost:
+    case FrameKind::noise:
       return piece_bytes;
     case FrameKind::addresses:
     case FrameKind::order:
+    case FrameKind::grow:
       return std::size_t{64} << 20;
+    case FrameKind::relayed:
+      return (std::size_t{64} << 20) + 64;  // its wrapping
     default:
       return 64;
   }

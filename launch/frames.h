@@ -34,8 +34,16 @@ enum class FrameKind : std::uint8_t {
   unwanted = 13,  // nobody reads output (or errors, its payload says) any more
   // both ways
   taken = 14,  // so many bytes of output and errors, or of input, have been passed on
+  beat = 15,   // nothing but that we are still here (pulse.h)
+  // from an agent
+  begun = 16,  // it has started what its order said
+  // in a tree of agents (branches.h)
+  relayed = 17,  // both ways: a frame of or for another host
+  grow = 18,     // to an agent: it is to start these (Growth)
+  lost = 19,     // from an agent, of one that it has started (Loss)
+  noise = 20,    // and what its command said beside
 };
-inline constexpr std::uint8_t last_frame_kind = 14;
+inline constexpr std::uint8_t last_frame_kind = 20;
 
 /// Bytes of output (or input) that are on their way before the other side says that it has taken
 /// some: a slow reader holds back what is read from the ranks, and never what ends the job.

@@ -9,8 +9,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <string.h>
-#include <sys/random.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -20,8 +18,9 @@
 #include <optional>
 
 #include "base/clock.h"
+#include "branches.h"
+#include "child.h"
 #include "frames.h"
-#include "memory/limits.h"
 #include "order.h"
 #include "output.h"
 #include "packing.h"
@@ -37,17 +36,19 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr milliseconds to_end{1500};         // for agents to end their ranks
-constexpr milliseconds to_leave{300};        // for the command of an agent that has ended
+constexpr milliseconds to_leave{300};        // for agents, when the user wants an end at once
 constexpr milliseconds for_the_cause{400};   // to come, when a host says that another is silent
 constexpr milliseconds terminal_check{250};  // is the terminal ours again?
 constexpr milliseconds before_leaving{500};  // nobody reads what we say, and the user wants an end
-constexpr std::size_t most_said = 4096;      // of what commands say before their agent answers
 constexpr std::time_t forever_s = 1 << 30;
 
-class Head {
+class Head : public Branches::Listener {
  public:
   Head(const Options& options, int orders, const sigset_t& mask)
-      : options_(options), orders_(orders), mask_(mask), output_(terminal_, options) {}
+      : options_(options),
+        orders_(orders),
+        output_(terminal_, options),
+        branches_(growth(options), mask, *this) {}
   int operator()();
 
  private:
@@ -55,29 +56,25 @@ class Head {
     int node = 0;
     const Host* host = nullptr;
     Ranks ranks;
-    pid_t pid = -1;
-    std::unique_ptr<Channel> channel;
-    int err = -1;
-    std::string said;  // on stderr, until it has answered
     std::optional<Hello> hello;
-    bool has_order = false, has_finished = false, was_killed = false, is_over = false;
+    bool has_order = false, is_over = false;
     bool told_unwanted[2] = {false, false};
     Stream *out = nullptr, *errors = nullptr, *noise = nullptr;
     std::uint64_t owed = 0;  // bytes of output whose taking it has not been told
-    std::optional<Clock::time_point> kill_at;
   };
 
-  void let_children_wake();
+  static Growth growth(const Options& options);
+  void heard(int node, const Frame& frame) override;
+  void noise(int node, std::string_view text) override;
+  void lost(int node, const Loss& loss) override;
+
   void start_all();
-  void start(Agent& agent);
   void give_orders();
   Order order_for(const Agent& agent) const;
 
   void poll_once();
   timespec wait_time() const;
   void take_orders();
-  void read(Agent& agent);
-  void read_errors(Agent& agent);
   void take(Agent& agent, const Frame& frame);
   void take_output(Agent& agent, Stream& stream, const std::string& text);
   void take_hello(Agent& agent, Hello hello);
@@ -86,7 +83,6 @@ class Head {
   void check_absence();
   void pay(Agent& agent);
   void take_ends();
-  void take_end(Agent& agent, int status);
   void check_clocks();
 
   bool wants_input() const;
@@ -95,22 +91,19 @@ class Head {
 
   void fail(int exit_code, const std::string& text);
   void fail_as_suspected();
-  void kill(Agent& agent);
   void kill_all();
   void kill_late();
-  bool all_are_over() const;
   void finish_output();
   void say_hosts();
 
   const Options& options_;
   int orders_;
-  sigset_t mask_;
   sigset_t wakers_{};
   Terminal terminal_;
   Output output_;
-  Lifeline lifeline_;
+  Branches branches_;
   std::vector<Agent> agents_;
-  std::uint64_t secret_ = 0;
+  HashKey secret_{};
   std::vector<std::string> addresses_;  // by rank
   std::size_t told_ = 0;                // how many of them there are
   std::vector<std::int32_t> left_early_;
@@ -130,14 +123,11 @@ class Head {
   std::optional<Suspected> suspected_;  // a reason, unless a better one comes
 };
 
-/// The end of a child interrupts ppoll, and nothing else.
-void Head::let_children_wake() {
-  struct sigaction nothing {};
-  nothing.sa_handler = [](int) {};
-  if (sigaction(SIGCHLD, &nothing, nullptr) != 0)
-    throw Failure{1, std::string("weft: cannot handle signals: ") + strerror(errno)};
-  sigprocmask(SIG_BLOCK, nullptr, &wakers_);
-  sigdelset(&wakers_, SIGCHLD);
+Growth Head::growth(const Options& options) {
+  Growth out{
+      0, {}, agent_command(options), tree_width(options), Pulse::turns_in(options.host_timeout_s)};
+  for (const Host& host : options.hosts) out.hosts.push_back(host.name);
+  return out;
 }
 
 void Head::say_hosts() {
@@ -148,53 +138,30 @@ void Head::say_hosts() {
   output_.say(text + "; agents by " + agent_command(options_));
 }
 
-void Head::start(Agent& agent) {
-  const Started started = start_agent(options_, *agent.host, lifeline_, mask_);
-  agent.pid = started.pid;
-  agent.channel = std::make_unique<Channel>(started.out, started.in);
-  agent.err = started.err;
-  fcntl(agent.err, F_SETFL, O_NONBLOCK);
-  agent.out = &output_.add_remote(false);
-  agent.errors = &output_.add_remote(true);
-  agent.noise = &output_.add_remote(true);
-}
-
 void Head::start_all() {
-  rlimit files{};  // three for each host
-  if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
-    files.rlim_cur = files.rlim_max;
-    setrlimit(RLIMIT_NOFILE, &files);
-  }
-  if (getrandom(&secret_, sizeof secret_, 0) != sizeof secret_)
-    throw Failure{1, std::string("weft: the system gives no random bits: ") + strerror(errno)};
-  secret_ &= (std::uint64_t{1} << memory::secret_bits) - 1;
+  raise_file_limit();  // three for each host
+  const Result<HashKey> secret = random_key();
+  if (!secret) throw Failure{1, std::string("weft: ") + last_error_text(secret.err.cls)};
+  secret_ = secret.value;
   addresses_.resize(static_cast<std::size_t>(options_.ranks()));
   for (const Host& host : options_.hosts) {
     Agent& agent = agents_.emplace_back();
     agent.node = static_cast<int>(agents_.size()) - 1;
     agent.host = &host;
     agent.ranks = options_.ranks_on(agent.node);
+    agent.out = &output_.add_remote(false);
+    agent.errors = &output_.add_remote(true);
+    agent.noise = &output_.add_remote(true);
   }
   if (options_.verbose) say_hosts();
-  for (Agent& agent : agents_) {
-    try {
-      start(agent);
-    } catch (const Failure& failure) {
-      agent.is_over = true;
-      fail(failure.exit_code, failure.text);
-    }
-    if (!is_ending_) continue;
-    for (Agent& other : agents_)
-      if (other.pid < 0) other.is_over = true;
-    return;
-  }
+  branches_.start();
 }
 
 /// All agents have answered: their ranks may start.
 void Head::give_orders() {
   for (Agent& agent : agents_) {
     agent.has_order = true;
-    agent.channel->send(FrameKind::order, write_order(order_for(agent)));
+    branches_.send(agent.node, FrameKind::order, write_order(order_for(agent)));
   }
 }
 
@@ -221,8 +188,6 @@ void Head::take_hello(Agent& agent, Hello hello) {
     return fail(1, "weft: host " + agent.host->name + " has version " + shown(hello.version) +
                        " of weft, this one is " WEFT_VERSION "; install the same on all hosts");
   agent.hello = std::move(hello);
-  if (!agent.said.empty()) agent.noise->take(agent.said);
-  agent.said.clear();
   const bool all = std::all_of(agents_.begin(), agents_.end(),
                                [](const Agent& other) { return other.hello.has_value(); });
   if (all && !is_ending_) give_orders();
@@ -245,7 +210,7 @@ void Head::take_addresses(Agent& agent, const Addresses& told) {
       if (rank < other.ranks.first || rank >= other.ranks.end())
         elsewhere.emplace_back(rank, addresses_[r]);
     }
-    other.channel->send(FrameKind::addresses, packed(elsewhere));
+    branches_.send(other.node, FrameKind::addresses, packed(elsewhere));
   }
 }
 
@@ -279,17 +244,18 @@ void Head::pay(Agent& agent) {
   for (int i = 0; i < 2; ++i) {
     if (!streams[i]->sink().closed() || agent.told_unwanted[i]) continue;
     agent.told_unwanted[i] = true;
-    agent.channel->send(FrameKind::unwanted,
-                        packed(i == 0 ? FrameKind::output : FrameKind::errors));
+    branches_.send(agent.node, FrameKind::unwanted,
+                   packed(i == 0 ? FrameKind::output : FrameKind::errors));
   }
   if (agent.owed == 0 || agent.out->sink().full() || agent.errors->sink().full()) return;
-  agent.channel->send(FrameKind::taken, packed(agent.owed));
+  branches_.send(agent.node, FrameKind::taken, packed(agent.owed));
   agent.owed = 0;
 }
 
 void Head::take(Agent& agent, const Frame& frame) {
-  if (frame.kind != FrameKind::hello && !agent.has_order && frame.kind != FrameKind::failed)
-    throw Failure{1, "an answer before a question"};
+  const bool is_early = frame.kind == FrameKind::hello || frame.kind == FrameKind::failed ||
+                        frame.kind == FrameKind::lost || frame.kind == FrameKind::noise;
+  if (!is_early && !agent.has_order) throw Failure{1, "an answer before a question"};
   switch (frame.kind) {
     case FrameKind::hello:
       return take_hello(agent, unpacked<Hello>(frame.payload));
@@ -305,6 +271,12 @@ void Head::take(Agent& agent, const Frame& frame) {
       if (!suspected_) suspected_ = {reason, Clock::now() + for_the_cause};
       return;
     }
+    case FrameKind::begun:
+      return;
+    case FrameKind::noise:
+      return noise(agent.node, frame.payload);
+    case FrameKind::lost:
+      return lost(agent.node, unpacked<Loss>(frame.payload));
     case FrameKind::left:
       return take_left(unpacked<std::int32_t>(frame.payload));
     case FrameKind::taken:
@@ -313,9 +285,7 @@ void Head::take(Agent& agent, const Frame& frame) {
       return;
     case FrameKind::finished: {
       const auto code = unpacked<std::int32_t>(frame.payload);
-      agent.has_finished = true;
-      agent.channel->close_out();
-      agent.kill_at = Clock::now() + to_leave;
+      agent.is_over = true;
       if (exit_code_ == 0 && !is_ending_) exit_code_ = code;
       return;
     }
@@ -324,42 +294,29 @@ void Head::take(Agent& agent, const Frame& frame) {
   }
 }
 
-void Head::read(Agent& agent) {
-  if (agent.channel->in() < 0) return;
-  try {
-    const bool goes_on = agent.channel->read();
-    while (const std::optional<Frame> frame = agent.channel->next()) take(agent, *frame);
-    if (!goes_on) {
-      agent.channel->close();
-      if (!agent.kill_at) agent.kill_at = Clock::now() + to_leave;
-    }
-  } catch (const Failure& failure) {
-    fail(1, "weft: host " + agent.host->name + " answers with " + failure.text +
-                "; what is started there must be weft's mpiexec, and nothing else may write to "
-                "its output (a shell's start files?)");
-    kill(agent);
-  }
+void Head::heard(int node, const Frame& frame) {
+  take(agents_[static_cast<std::size_t>(node)], frame);
 }
 
-void Head::read_errors(Agent& agent) {
-  char buffer[4096];
-  const ssize_t n = ::read(agent.err, buffer, sizeof buffer);
-  if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
-  if (n <= 0) {
-    close(agent.err);
-    agent.err = -1;
-    return;
-  }
-  const std::string_view text(buffer, static_cast<std::size_t>(n));
-  if (agent.hello) return agent.noise->take(text);
-  agent.said.append(text);
-  if (agent.said.size() > most_said) agent.said.erase(0, agent.said.size() - most_said);
+void Head::noise(int node, std::string_view text) {
+  agents_[static_cast<std::size_t>(node)].noise->take(text);
+}
+
+/// Of several hosts, the one in front of the others is named.
+void Head::lost(int node, const Loss& loss) {
+  const auto first = agents_.begin() + node;
+  const auto count = std::clamp<std::ptrdiff_t>(loss.count, 1, agents_.end() - first);
+  std::for_each(first, first + count, [](Agent& agent) { agent.is_over = true; });
+  const Ranks ranks{first->ranks.first, (first + count - 1)->ranks.end() - first->ranks.first};
+  fail(1, "weft: host " + first->host->name +
+              (first->hello ? " is lost, and with it " + ranks.text() : " cannot be used") + ": " +
+              loss.how);
 }
 
 Head::Agent* Head::reader() {
   for (Agent& agent : agents_)
     if (options_.input.rank >= agent.ranks.first && options_.input.rank < agent.ranks.end())
-      return agent.has_order && !agent.has_finished && !agent.is_over ? &agent : nullptr;
+      return agent.has_order && !agent.is_over ? &agent : nullptr;
   return nullptr;
 }
 
@@ -377,10 +334,10 @@ void Head::read_input() {
   if (agent == nullptr) return;
   if (n > 0) {
     untaken_input_ += static_cast<std::size_t>(n);
-    return agent->channel->send(FrameKind::input, {buffer, static_cast<std::size_t>(n)});
+    return branches_.send(agent->node, FrameKind::input, {buffer, static_cast<std::size_t>(n)});
   }
   input_ended_ = true;
-  agent->channel->send(FrameKind::input_end);
+  branches_.send(agent->node, FrameKind::input_end);
 }
 
 void Head::fail(int exit_code, const std::string& text) {
@@ -390,12 +347,9 @@ void Head::fail(int exit_code, const std::string& text) {
   exit_code_ = exit_code;
   if (!text.empty()) output_.say(text);
   kill_at_ = Clock::now() + to_end;
-  for (Agent& agent : agents_) {
-    if (agent.has_order && !agent.has_finished && !agent.is_over)
-      agent.channel->send(FrameKind::end);
-    else if (!agent.has_order)
-      kill(agent);
-  }
+  if (!agents_[0].has_order) return branches_.kill_all();
+  for (Agent& agent : agents_)
+    if (!agent.is_over) branches_.send(agent.node, FrameKind::end);
 }
 
 void Head::fail_as_suspected() {
@@ -408,27 +362,21 @@ void Head::fail_as_suspected() {
     fail(reason.exit_code, reason.text);
 }
 
-/// What runs on the host ends because the agent's stdin does.
-void Head::kill(Agent& agent) {
-  if (agent.is_over || agent.pid < 0) return;
-  agent.was_killed = true;
-  agent.channel->close();
-  signal_process(agent.pid, SIGKILL);
-}
-
 void Head::kill_all() {
   is_ending_ = true;
   kill_at_.reset();
-  for (Agent& agent : agents_) kill(agent);
+  branches_.kill_all();
 }
 
 /// Those that had their time. Who waits until our own reader takes its output has ended its ranks,
 /// and goes on waiting, unless the user wants an end.
 void Head::kill_late() {
   kill_at_.reset();
-  for (Agent& agent : agents_) {
-    if (hurry_ || agent.owed == 0)
-      kill(agent);
+  for (const Row& row : branches_.rows()) {
+    const auto first = agents_.begin() + row.first;
+    const auto owes = [](const Agent& agent) { return !agent.is_over && agent.owed > 0; };
+    if (hurry_ || std::none_of(first, first + row.count, owes))
+      branches_.kill(row.first);
     else
       kill_at_ = Clock::now() + to_end;
   }
@@ -457,49 +405,21 @@ void Head::take_orders() {
     if (ends) interrupted_ = signal;
     if (signal == SIGWINCH) continue;
     for (Agent& agent : agents_)
-      if (agent.has_order && !agent.is_over) agent.channel->send(FrameKind::signal, packed(signal));
+      if (agent.has_order && !agent.is_over)
+        branches_.send(agent.node, FrameKind::signal, packed(signal));
   }
 }
 
 void Head::take_ends() {
   int status = 0;
-  for (pid_t pid = 0; (pid = waitpid(-1, &status, WNOHANG)) > 0;)
-    for (Agent& agent : agents_)
-      if (agent.pid == pid && !agent.is_over) take_end(agent, status);
-}
-
-void Head::take_end(Agent& agent, int status) {
-  while (agent.channel->in() >= 0) {
-    pollfd more{agent.channel->in(), POLLIN, 0};
-    if (poll(&more, 1, 0) <= 0) break;
-    read(agent);
-  }
-  while (agent.err >= 0) {
-    pollfd more{agent.err, POLLIN, 0};
-    if (poll(&more, 1, 0) <= 0) break;
-    read_errors(agent);
-  }
-  agent.is_over = true;
-  agent.channel->close();
-  if (agent.err >= 0) close(agent.err);
-  agent.err = -1;
-  if (agent.has_finished || is_ending_) return;
-  const bool is_here = is_this_machine(agent.host->name);
-  const std::string how =
-      agent.was_killed
-          ? "the connection to its agent ended"
-          : how_it_ended(is_here ? "its agent" : agent_command(options_), status, agent.said);
-  fail(1, agent.hello ? "weft: host " + agent.host->name + " is lost, and with it " +
-                            agent.ranks.text() + ": " + how
-                      : "weft: host " + agent.host->name + " cannot be used: " + how);
+  for (pid_t pid = 0; (pid = waitpid(-1, &status, WNOHANG)) > 0;) branches_.take_end(pid, status);
 }
 
 void Head::check_clocks() {
   const Clock::time_point now = Clock::now();
+  branches_.check_clocks();
   if (suspected_ && now >= suspected_->until) fail_as_suspected();
   if (kill_at_ && now >= *kill_at_) kill_late();
-  for (Agent& agent : agents_)
-    if (agent.kill_at && now >= *agent.kill_at && !agent.was_killed) kill(agent);
   if (deadline_ && now >= *deadline_) {
     deadline_.reset();
     hurry_ = true;
@@ -518,8 +438,7 @@ timespec Head::wait_time() const {
   consider(deadline_);
   consider(kill_at_);
   if (suspected_) consider(suspected_->until);
-  for (const Agent& agent : agents_)
-    if (!agent.is_over && !agent.was_killed) consider(agent.kill_at);
+  consider(branches_.next());
   if (wants_input() && is_in_background()) consider(Clock::now() + terminal_check);
   if (!next && left_) next = Clock::now() + before_leaving;
   if (!next) return {forever_s, 0};
@@ -530,12 +449,7 @@ timespec Head::wait_time() const {
 void Head::poll_once() {
   const bool reads_input = wants_input() && !is_in_background();
   std::vector<pollfd> fds{{orders_, POLLIN, 0}, {reads_input ? 0 : -1, POLLIN, 0}};
-  for (const Agent& agent : agents_) {
-    const bool is_there = !agent.is_over && agent.pid >= 0;
-    fds.push_back({is_there ? agent.channel->in() : -1, POLLIN, 0});
-    fds.push_back({is_there ? agent.channel->wants_write() : -1, POLLOUT, 0});
-    fds.push_back({is_there ? agent.err : -1, POLLIN, 0});
-  }
+  branches_.watch(fds);
   const std::size_t others = fds.size();
   output_.watch(fds);
   const timespec limit = wait_time();
@@ -543,26 +457,14 @@ void Head::poll_once() {
   if (ready < 0 && errno != EINTR)
     throw Failure{1, std::string("weft: cannot wait for the hosts: ppoll: ") + strerror(errno)};
   if (ready > 0) {
-    const pollfd* at = &fds[2];
-    for (Agent& agent : agents_) {
-      if (at[0].revents != 0) read(agent);
-      if (at[1].revents != 0) agent.channel->flush();
-      if (at[2].revents != 0 && agent.err >= 0) read_errors(agent);
-      at += 3;
-    }
+    branches_.serve(&fds[2]);
     if (fds[1].revents != 0) read_input();
     output_.serve(fds.data() + others);
-    for (Agent& agent : agents_)
-      if (agent.pid >= 0) pay(agent);
+    for (Agent& agent : agents_) pay(agent);
     if (fds[0].revents != 0) take_orders();
   }
   take_ends();
   check_clocks();
-}
-
-bool Head::all_are_over() const {
-  return std::all_of(agents_.begin(), agents_.end(),
-                     [](const Agent& agent) { return agent.is_over; });
 }
 
 void Head::finish_output() {
@@ -577,12 +479,12 @@ void Head::finish_output() {
 }
 
 int Head::operator()() {
-  let_children_wake();
+  wakers_ = let_children_wake();
   if (options_.timeout_s > 0)
     deadline_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(
                                    std::chrono::duration<double>(options_.timeout_s));
   start_all();
-  while (!all_are_over()) poll_once();
+  while (!branches_.all_have_ended()) poll_once();
   fail_as_suspected();
   deadline_.reset();
   finish_output();

@@ -45,6 +45,7 @@ int work(void* context, int orders, const sigset_t& mask) {
     Result<memory::Job*> job = memory::Job::create(c.options.ranks(), usable_cpus(),
                                                    Params::from_env(false), c.options.node_of());
     if (!job) throw Failure{1, std::string("weft: ") + last_error_text(job.err.cls)};
+    job.value->header().loopback = c.options.loopback();
     Plan plan = make_plan(c.options, c.runnables, *job.value, c.debug_directory.path());
     exit_code = run(c.options, plan, *job.value, orders, mask);
   } catch (const Failure& failure) {

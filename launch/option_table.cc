@@ -151,6 +151,16 @@ constexpr OptionRow table[] = {
      "the same from a file: a line a host, \"a slots=4\" or \"a:4\"", take_host_file},
     {Group::hosts, "ppn", "N perhost npernode ranks-per-proc", "N", "ranks on each host",
      take_ranks_per_node},
+    {Group::hosts, "tree-width", "", "N",
+     "agents that one process starts (default 32); with more hosts, agents start others",
+     [](S& s, const G& g) {
+       s.options.tree_width = take_number(g.name, "a number of agents", 1, most_ranks, g.value());
+     }},
+    {Group::hosts, "host-timeout", "", "SECONDS",
+     "a host that is silent for so long is lost, and the job ends (default 3)",
+     [](S& s, const G& g) {
+       s.options.host_timeout_s = take_number(g.name, "a number of seconds", 1, 86400, g.value());
+     }},
     {Group::hosts, "launch-agent", "", "COMMAND",
      "runs a command on a host: COMMAND HOST COMMAND... (default ssh; srun inside Slurm)",
      take_launch_agent},

@@ -74,6 +74,8 @@ struct Options {
   bool names_hosts = false;  // the user did
   std::optional<int> per_host;
   std::string launch_agent;     // the command; empty: the default
+  int tree_width = 32;          // agents that one process starts
+  int host_timeout_s = 3;       // of silence, until a host is lost
   int node = 0;                 // in an agent: which of the hosts this is
   bool shares_network = false;  // in an agent: all hosts turned out to be one
   OnHang on_hang = OnHang::report;

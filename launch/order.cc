@@ -74,12 +74,12 @@ template <class A>
 void fields(A& a, Options& o) {
   a(o.programs, o.env, o.inherit, o.mode, o.bind, o.place, o.hosts, o.node, o.shares_network);
   a(o.input.rank, o.out_files, o.err_files, o.merge_output, o.tag_output, o.verbose);
-  a(o.report_bindings, o.debug, o.stack_bytes);
+  a(o.report_bindings, o.debug, o.stack_bytes, o.host_timeout_s);
 }
 
 template <class A>
 void fields(A& a, Order& o) {
-  a(o.options, o.environment, o.directory, o.secret, o.sharing);
+  a(o.options, o.environment, o.directory, o.secret.half[0], o.secret.half[1], o.sharing);
 }
 
 bool is_of_a_host(const std::string& variable) {

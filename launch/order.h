@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/keyed_hash.h"
 #include "options.h"
 
 namespace weft::launch {
@@ -29,7 +30,7 @@ struct Order {
   Options options;
   std::vector<std::string> environment;  // mpiexec's
   std::string directory;                 // and where it runs
-  std::uint64_t secret = 0;              // that packets between hosts prove
+  HashKey secret{};                      // that packets between hosts prove
   int sharing = 0;                       // ranks on this machine, of all agents there are on it
 };
 /// From a payload; throws Failure for a job that cannot be.

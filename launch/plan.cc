@@ -62,9 +62,6 @@ class Planner {
     out.env = Environment::inherited(program.inherit.value_or(options_.inherit));
     for (const auto& [name, value] : options_.env) out.env.set(name, value);
     for (const auto& [name, value] : program.env) out.env.set(name, value);
-    // They are all on this machine, and so is the network between them.
-    if (job_.nodes() > 1 && options_.loopback() && out.env.get("WEFT_NET_INTERFACE") == nullptr)
-      out.env.set("WEFT_NET_INTERFACE", "lo");
     for (const char* name : size_variables) out.env.set(name, std::to_string(options_.ranks()));
     for (const char* name : local_size_variables) out.env.set(name, std::to_string(here_.count));
     for (const char* name : rank_variables) out.env.unset(name);

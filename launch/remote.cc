@@ -28,6 +28,10 @@ bool is_ssh(const std::string& command) {
   return command == ssh;
 }
 
+bool is_srun(const Options& options) {
+  return options.launch_agent.empty() && std::getenv("SLURM_JOB_ID") != nullptr;
+}
+
 std::string own_path() {
   char path[PATH_MAX];
   const ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
@@ -53,30 +57,34 @@ std::string last_line(const std::string& text) {
 
 }  // namespace
 
+// Without --unbuffered srun keeps what is no whole line; frames are none.
 std::string agent_command(const Options& options) {
   if (!options.launch_agent.empty()) return options.launch_agent;
-  return std::getenv("SLURM_JOB_ID") != nullptr ? "srun --nodes=1 --ntasks=1 -w" : ssh;
+  return is_srun(options) ? "srun --unbuffered --nodes=1 --ntasks=1 -w" : ssh;
 }
 
-std::vector<std::string> words_for_agent(const Options& options, const Host& host) {
+int tree_width(const Options& options) {
+  return is_srun(options) ? static_cast<int>(options.hosts.size()) : options.tree_width;
+}
+
+std::vector<std::string> words_for_agent(const std::string& command, const std::string& host) {
   const std::string path = own_path();
-  if (is_this_machine(host.name)) return {path, "--agent"};
-  const std::string command = agent_command(options);
-  return {"/bin/sh", "-c",      "exec " + command + " \"$@\"",
-          "sh",      host.name, is_ssh(command) ? quoted(path) : path,
+  if (is_this_machine(host)) return {path, "--agent"};
+  return {"/bin/sh", "-c", "exec " + command + " \"$@\"",
+          "sh",      host, is_ssh(command) ? quoted(path) : path,
           "--agent"};
 }
 
-Started start_agent(const Options& options, const Host& host, const Lifeline& lifeline,
+Started start_agent(const std::string& command, const std::string& host, const Lifeline& lifeline,
                     const sigset_t& mask) {
   const auto cannot = [&](const std::string& why, int error) {
-    throw Failure{1, "weft: no agent can be started for host " + host.name + ": " + why + ": " +
-                         strerror(error) + limit_behind(error)};
+    throw Failure{
+        1, "no agent can be started for it: " + why + ": " + strerror(error) + limit_behind(error)};
   };
   int in[2], out[2], err[2];
   for (int* ends : {in, out, err})
     if (pipe2(ends, O_CLOEXEC) != 0) cannot("pipe", errno);
-  std::vector<std::string> words = words_for_agent(options, host);
+  std::vector<std::string> words = words_for_agent(command, host);
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);

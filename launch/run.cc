@@ -84,8 +84,6 @@ class Run {
     ~Streams();
   };
 
-  void let_children_wake();
-  void raise_file_limit();
   void start_all();
   bool start(std::size_t index);
   bool open_streams(const Process& process, Streams* streams);
@@ -137,25 +135,6 @@ class Run {
   int exit_code_ = 0;
   std::optional<Clock::time_point> deadline_, kill_at_, wake_at_;
 };
-
-/// The end of a child interrupts ppoll, and nothing else.
-void Run::let_children_wake() {
-  struct sigaction nothing {};
-  nothing.sa_handler = [](int) {};
-  if (sigaction(SIGCHLD, &nothing, nullptr) != 0)
-    throw Failure{1, std::string("weft: cannot handle signals: ") + strerror(errno)};
-  sigprocmask(SIG_BLOCK, nullptr, &wakers_);
-  sigdelset(&wakers_, SIGCHLD);
-}
-
-void Run::raise_file_limit() {
-  // Two pipes per rank; ranks themselves keep the limit the user gave.
-  rlimit limit{};
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-  user_files_ = limit;
-  limit.rlim_cur = limit.rlim_max;
-  setrlimit(RLIMIT_NOFILE, &limit);
-}
 
 Run::Streams::~Streams() {
   for (const auto* list : {&out, &err})
@@ -514,8 +493,8 @@ void Run::finish_output() {
 }
 
 int Run::operator()() {
-  let_children_wake();
-  raise_file_limit();
+  wakers_ = let_children_wake();
+  user_files_ = raise_file_limit();  // two pipes per rank; ranks keep the limit the user gave
   if (!plan_.map.empty()) output_.say(plan_.map);
   if (options_.timeout_s > 0)
     deadline_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(

@@ -112,6 +112,8 @@ std::string need_text(const Need& need) {
       return "a message through a channel of " + comm_text(need.comm) + " from " + from_text(need);
     case What::channel_room:
       return from_text(need) + " to receive from a channel of " + comm_text(need.comm);
+    case What::window:
+      return from_text(need) + "'s call on a window of " + comm_text(need.comm);
     case What::program:
       return "a call of MPI_Grequest_complete by this rank";
     case What::other:

@@ -38,8 +38,9 @@ enum class What : std::uint32_t {
   construction,     // a message of a communicator's construction
   channel_message,  // through a channel
   channel_room,     // a receiver of a channel has to receive or to release a message
-  program,          // MPI_Grequest_complete by a thread of this rank
-  other,            // something of which nothing is known: it may always come
+  window,   // of one-sided communication: a rank has to reach a call, or to give a lock back
+  program,  // MPI_Grequest_complete by a thread of this rank
+  other,    // something of which nothing is known: it may always come
 };
 
 /// Some ranks of MPI_COMM_WORLD: first, first + stride, ...; a count of 0: it is not known which.

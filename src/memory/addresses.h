@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where the ranks of a job are in the network: a text for each, its contexts' addresses separated
-// by commas, in the memory of every node. A rank tells its own in MPI_Init. Those of other nodes
-// come from who started the job: from a process manager when somebody asks, or from weft's agent
-// (launch/agent.h), all at once when the last rank has told its own; MPI_Init waits for that.
+// Where the ranks of a job are in the network: a text for each, its host and its contexts'
+// addresses, which commas separate (world/network.cc), in the memory of every node. A rank tells
+// its own in MPI_Init. Those of other nodes come from who started the job: from a process manager
+// when somebody asks, or from weft's agent (launch/agent.h), all at once when the last rank has
+// told its own; MPI_Init waits for that.
 #pragma once
 
 #include <string>

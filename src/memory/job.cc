@@ -9,7 +9,6 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/mman.h>
-#include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -113,9 +112,11 @@ Result<Job*> Job::create(int nranks, int cpus, const Params& params,
   h.nodes = 1;
   if (!node_of.empty())
     h.nodes = static_cast<std::uint32_t>(*std::max_element(node_of.begin(), node_of.end()) + 1);
-  if (h.nodes > 1 && getrandom(&h.secret, sizeof h.secret, 0) != sizeof h.secret)
-    return fail(MPI_ERR_INTERN, "the system gives no random bits: %s", std::strerror(errno));
-  h.secret &= (std::uint64_t{1} << secret_bits) - 1;
+  if (h.nodes > 1) {
+    const Result<HashKey> secret = random_key();
+    if (!secret) return secret.err;
+    h.secret = secret.value;
+  }
   h.sharing = h.nranks;
   h.ring_cells = static_cast<std::uint32_t>(
       std::bit_ceil(static_cast<std::uint64_t>(params.integer(P::shm_ring_cells))));

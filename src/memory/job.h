@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "base/err.h"
+#include "base/keyed_hash.h"
 #include "base/params.h"
 #include "memory/limits.h"
 #include "topo/hierarchy.h"
@@ -69,7 +70,8 @@ struct JobHeader {
   std::uint32_t cpus;        // CPUs that the job may use (for the waiting policy)
   std::uint32_t nodes;       // that the job runs on
   std::uint32_t sharing;     // ranks of the job that share these CPUs
-  std::uint64_t secret;      // that packets between nodes prove
+  std::uint32_t loopback;    // 1: all nodes are this machine, and so is the network between them
+  HashKey secret;            // that packets between nodes prove
   std::uint64_t area_bytes;  // size of the area of a rank's context
   std::uint64_t heap_bytes;
   std::uint32_t ring_cells;

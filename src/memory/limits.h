@@ -22,8 +22,6 @@ inline constexpr std::size_t rank_waits_bytes = 600 << 10;
 inline constexpr std::size_t price_bytes = 3 << 9;
 /// One line that says why the job was aborted.
 inline constexpr std::size_t message_bytes = 1 << 10;
-/// As many as the header of a packet between nodes has room for (net/lane.cc).
-inline constexpr int secret_bits = 48;
 
 // --- the heap
 

@@ -52,4 +52,12 @@ bool write_peer(int pid, const void* from, std::uint64_t to, std::size_t bytes) 
   return move(pid, to, const_cast<void*>(from), bytes, process_vm_writev);
 }
 
+std::int64_t read_peer(int pid, std::span<const iovec> from, std::span<const iovec> to) {
+  return process_vm_readv(pid, to.data(), to.size(), from.data(), from.size(), 0);
+}
+
+std::int64_t write_peer(int pid, std::span<const iovec> from, std::span<const iovec> to) {
+  return process_vm_writev(pid, from.data(), from.size(), to.data(), to.size(), 0);
+}
+
 }  // namespace weft::memory

@@ -5,8 +5,11 @@
 // if it permits that; where it does not, the message is staged in shared memory.
 #pragma once
 
+#include <sys/uio.h>
+
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "base/err.h"
 
@@ -29,5 +32,9 @@ Reach probe_reach(int pid, const void* probe);
 /// kernel refused (errno says why).
 bool read_peer(int pid, std::uint64_t from, void* to, std::size_t bytes);
 bool write_peer(int pid, const void* from, std::uint64_t to, std::size_t bytes);
+/// The same for pieces of memory there and here, which hold equally many bytes, in one call. How
+/// many were copied, which may be fewer; 0 or less if the kernel refused.
+std::int64_t read_peer(int pid, std::span<const iovec> from, std::span<const iovec> to);
+std::int64_t write_peer(int pid, std::span<const iovec> from, std::span<const iovec> to);
 
 }  // namespace weft::memory

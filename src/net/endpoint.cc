@@ -8,7 +8,6 @@
 #include <rdma/fi_endpoint.h>
 #include <rdma/fi_errno.h>
 #include <rdma/fi_rma.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -108,6 +107,9 @@ Result<std::unique_ptr<Endpoint>> Endpoint::open(const Site& site, const Rooms& 
 
 Err Endpoint::open_objects() {
   fi_info* info = const_cast<fi_info*>(&site_.info);  // libfabric only reads it
+  const Result<HashKey> key = random_key();
+  if (!key) return key.err;
+  key_of_keys_ = key.value;
   reaches_memory_ = (info->caps & FI_RMA) != 0;
   longest_transfer_bytes_ = info->ep_attr->max_msg_size;
   WEFT_TRY(check(fi_domain(&site_.fabric, info, &domain_, nullptr), "open a domain"));
@@ -209,15 +211,12 @@ Result<bool> Endpoint::commit(std::byte* room, std::size_t bytes, Peer to) {
                 "a message");
 }
 
-/// Where the provider lets one choose: none that a stranger guesses (splitmix64 of a random start),
-/// if keys are long enough that none comes twice.
+/// Where the provider lets one choose: none that a stranger guesses, nor who has seen others, if
+/// keys are long enough that none comes twice.
 std::uint64_t Endpoint::next_key() {
-  if (site_.info.domain_attr->mr_key_size < sizeof(std::uint64_t)) return ++keys_;
-  if (keys_ == 0 && getrandom(&key_seed_, sizeof key_seed_, 0) < 0) key_seed_ = 0;
-  std::uint64_t key = key_seed_ + ++keys_ * 0x9e3779b97f4a7c15;
-  key = (key ^ key >> 30) * 0xbf58476d1ce4e5b9;
-  key = (key ^ key >> 27) * 0x94d049bb133111eb;
-  return key ^ key >> 31;
+  ++keys_;
+  if (site_.info.domain_attr->mr_key_size < sizeof keys_) return keys_;
+  return keyed_hash(key_of_keys_, std::as_bytes(std::span(&keys_, 1)));
 }
 
 Result<Registration> Endpoint::enroll(std::span<std::byte> memory, Use use) {

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "base/err.h"
+#include "base/keyed_hash.h"
 #include "net/library.h"
 #include "net/registration.h"
 
@@ -158,7 +159,8 @@ class Endpoint {
   int on_their_way_ = 0;
   bool is_quiet_ = false;  // the last progress() found nothing, and nothing was begun since
   bool is_other_fd_ = false;
-  std::uint64_t key_seed_ = 0, keys_ = 0;
+  HashKey key_of_keys_{};
+  std::uint64_t keys_ = 0;
   std::uint64_t dropped_ = 0;
 };
 

@@ -8,9 +8,13 @@ namespace weft::net {
 Result<std::unique_ptr<Fabric>> Fabric::open(const Wish& wish) {
   Result<std::unique_ptr<Survey>> survey = Survey::make(wish);
   if (!survey) return survey.err;
-  const Result<int> taken = survey.value->taken();
+  return open(std::shared_ptr<const Survey>(std::move(survey.value)));
+}
+
+Result<std::unique_ptr<Fabric>> Fabric::open(std::shared_ptr<const Survey> survey) {
+  const Result<int> taken = survey->taken();
   if (!taken) return taken.err;
-  std::unique_ptr<Fabric> made(new Fabric(std::move(survey.value), taken.value));
+  std::unique_ptr<Fabric> made(new Fabric(std::move(survey), taken.value));
   const Library& library = made->survey_->library();
   const int rc =
       library.fabric(made->survey_->info(taken.value).fabric_attr, &made->fabric_, nullptr);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The network that was taken, opened: of a process, for all its ranks. It makes endpoints.
+// The network that was taken, opened: of a rank, for all its contexts. It makes endpoints.
 #pragma once
 
 #include <memory>
@@ -13,6 +13,8 @@ namespace weft::net {
 class Fabric {
  public:
   static Result<std::unique_ptr<Fabric>> open(const Wish& wish);
+  /// What a survey took: ranks of a process share one. Any thread may call it.
+  static Result<std::unique_ptr<Fabric>> open(std::shared_ptr<const Survey> survey);
   /// All its endpoints are gone by then.
   ~Fabric();
   Fabric(const Fabric&) = delete;
@@ -24,9 +26,10 @@ class Fabric {
   Result<std::unique_ptr<Endpoint>> endpoint(const Rooms& rooms) const;
 
  private:
-  Fabric(std::unique_ptr<Survey> survey, int taken) : survey_(std::move(survey)), taken_(taken) {}
+  Fabric(std::shared_ptr<const Survey> survey, int taken)
+      : survey_(std::move(survey)), taken_(taken) {}
 
-  std::unique_ptr<Survey> survey_;
+  std::shared_ptr<const Survey> survey_;
   int taken_;
   fid_fabric* fabric_ = nullptr;
 };

@@ -42,6 +42,41 @@ std::string_view item(std::string_view list, int n) {
   return list.substr(0, list.find(','));
 }
 
+std::span<const std::byte> bytes_of(std::string_view text) {
+  return std::as_bytes(std::span(text));
+}
+
+std::size_t padded(std::size_t bytes) {
+  return (bytes + sizeof(wire::Cell) - 1) / sizeof(wire::Cell) * sizeof(wire::Cell);
+}
+
+/// Of a packet whose first cell is not sealed. Any length, also one that its cells do not have.
+std::uint64_t seal_of(const HashKey& key, std::span<const std::byte> packet, std::uint64_t number) {
+  const auto& first = *reinterpret_cast<const wire::Cell*>(packet.data());
+  const bool is_row = packet.size() > sizeof first + wire::payload_behind(first);
+  const std::size_t covered = is_row ? packet.size() : std::min(packet.size(), sealed_bytes);
+  SipState state(key);
+  state.add(number);
+  state.add(packet.size());
+  for (std::size_t at = 0; at < covered; at += sizeof(std::uint64_t)) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, packet.data() + at, std::min(sizeof word, covered - at));
+    state.add(word);
+  }
+  return state.end() >> 16;
+}
+
+void set_seal(wire::Cell& cell, std::uint64_t seal) {
+  cell.unit = static_cast<std::uint32_t>(seal);
+  cell.units = static_cast<std::uint16_t>(seal >> 32);
+}
+
+/// The number of which only the low half travels: the nearest one to `next`.
+std::uint64_t whole_number(std::uint32_t low, std::uint64_t next) {
+  const auto ahead = static_cast<std::int32_t>(low - static_cast<std::uint32_t>(next));
+  return next + static_cast<std::uint64_t>(std::int64_t{ahead});
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Lane>> Lane::open(Plan plan) {
@@ -52,6 +87,8 @@ Result<std::unique_ptr<Lane>> Lane::open(Plan plan) {
                                    .room_bytes = sizeof(wire::Cell) + lane->plan_.payload_max});
   if (!endpoint) return endpoint.err;
   lane->endpoint_ = std::move(endpoint.value);
+  lane->most_in_row_ = std::min(row_bytes, lane->endpoint_->room_bytes());
+  lane->address_ = as_text(lane->endpoint_->address());
   const int fd = lane->endpoint_->wait_fd();
   if (fd >= 0) WEFT_TRY(lane->plan_.watcher.add(fd, lane->plan_.sleeper));
   return lane;
@@ -61,14 +98,21 @@ Lane::~Lane() {
   if (endpoint_ != nullptr && endpoint_->wait_fd() >= 0) plan_.watcher.remove(endpoint_->wait_fd());
 }
 
-std::string Lane::address() const {
-  return as_text(endpoint_->address());
+/// "": it has told none yet.
+std::string Lane::address_of(int world_rank) const {
+  return std::string(item(plan_.find(world_rank), plan_.context));
+}
+
+HashKey Lane::key_of(int from, const std::string& there, int to, const std::string& here) const {
+  const std::string who = std::to_string(plan_.context) + " " + std::to_string(from) + " " + there +
+                          " " + std::to_string(to) + " " + here;
+  return {{keyed_hash(plan_.secret, bytes_of("0 " + who)),
+           keyed_hash(plan_.secret, bytes_of("1 " + who))}};
 }
 
 Lane::To* Lane::find(int world_rank) {
   if (const auto at = to_.find(world_rank); at != to_.end()) return &at->second;
-  const std::string all = plan_.find(world_rank);
-  const std::string_view text = item(all, plan_.context);
+  const std::string text = address_of(world_rank);
   if (text.empty()) return nullptr;
   const Result<Peer> peer = endpoint_->add_peer(from_text(text));
   if (!peer) {
@@ -77,22 +121,64 @@ Lane::To* Lane::find(int world_rank) {
   }
   To& to = to_[world_rank];
   to.peer = peer.value;
+  to.key = key_of(plan_.world_rank, address_, world_rank, text);
   return &to;
 }
 
-wire::Cell* Lane::take(int world_rank) {
-  if (!waiting_.empty() || find(world_rank) == nullptr) return nullptr;
+wire::Cell* Lane::take(int world_rank, std::uint32_t payload_bytes) {
+  To* const to = waiting_.empty() ? find(world_rank) : nullptr;
+  if (to == nullptr) return nullptr;
+  const std::size_t bytes = sizeof(wire::Cell) + payload_bytes;
+  if (in_row_ && to->row != nullptr && !to->is_row_taken && to->row_bytes + bytes <= most_in_row_) {
+    to->is_row_taken = true;
+    return new (to->row + to->row_bytes) wire::Cell;
+  }
+  if (to->look != looks_) to->since_look = 0;
+  to->look = looks_;
+  if (!in_row_ && bytes <= short_bytes && to->since_look >= short_packets) return nullptr;
   std::byte* const room = endpoint_->reserve();
   return room != nullptr ? new (room) wire::Cell : nullptr;
 }
 
 void Lane::send(wire::Cell* cell, std::uint32_t payload_bytes, int world_rank) {
   To& to = to_.find(world_rank)->second;
-  cell->turn.store(++to.sent, std::memory_order_relaxed);
-  cell->unit = static_cast<std::uint32_t>(plan_.secret);
-  cell->units = static_cast<std::uint16_t>(plan_.secret >> 32);
-  const Waiting packet{cell, sizeof(wire::Cell) + payload_bytes, to.peer};
-  if (!waiting_.empty() || !post(packet)) waiting_.push_back(packet);
+  auto* const at = reinterpret_cast<std::byte*>(cell);
+  const std::size_t bytes = sizeof(wire::Cell) + payload_bytes;
+  if (to.row != nullptr && at == to.row + to.row_bytes) {
+    to.is_row_taken = false;
+    to.row_bytes += padded(bytes);
+    return;
+  }
+  post_row(to);
+  if (!in_row_ || bytes > short_bytes) return seal_and_post(to, at, bytes);
+  rows_.push_back(&to);
+  to.row = at;
+  to.row_bytes = padded(bytes);
+}
+
+/// What is there of it.
+void Lane::post_row(To& to) {
+  if (to.row == nullptr) return;
+  const auto& first = *reinterpret_cast<const wire::Cell*>(to.row);
+  const std::size_t alone = sizeof first + wire::payload_behind(first);
+  seal_and_post(to, to.row, to.row_bytes > padded(alone) ? to.row_bytes : alone);
+  to.row = nullptr;
+}
+
+void Lane::end_row() {
+  in_row_ = false;
+  for (To* to : rows_) post_row(*to);
+  rows_.clear();
+}
+
+void Lane::seal_and_post(To& to, std::byte* packet, std::size_t bytes) {
+  ++to.since_look;
+  auto& cell = *reinterpret_cast<wire::Cell*>(packet);
+  cell.turn.store(static_cast<std::uint32_t>(++to.sent), std::memory_order_relaxed);
+  set_seal(cell, 0);
+  set_seal(cell, seal_of(to.key, {packet, bytes}, to.sent));
+  const Waiting sealed{&cell, bytes, to.peer};
+  if (!waiting_.empty() || !post(sealed)) waiting_.push_back(sealed);
 }
 
 /// False: there is no space now.
@@ -216,34 +302,59 @@ void Lane::finished(Operation& operation, Err err) {
 bool Lane::look(void (*arrived)(void* state, const wire::Cell& cell), void* state) {
   arrived_ = arrived;
   state_ = state;
+  ++looks_;
   const Result<int> done = endpoint_->progress(*this);
   if (!done) plan_.lost(nobody, done.err);
+  plan_.dropped += endpoint_->dropped() - too_long_;
+  too_long_ = endpoint_->dropped();
   const bool posted = !waiting_.empty() && post_waiting();
   if (!held_up_.empty()) ask_held_up();
   return posted || (done && done.value > 0);
 }
 
-bool Lane::is_of_the_job(const wire::Cell& cell, std::size_t bytes) const {
-  return bytes >= sizeof cell && (std::uint64_t{cell.units} << 32 | cell.unit) == plan_.secret;
+/// Who has sealed it, and its number; nullptr: no rank of the job has. What a stranger sends is
+/// not noted.
+Lane::From* Lane::sender_of(std::span<std::byte> packet, std::uint64_t* number) {
+  if (packet.size() < sizeof(wire::Cell)) return nullptr;
+  auto& cell = *reinterpret_cast<wire::Cell*>(packet.data());
+  if (cell.sender >= static_cast<std::uint32_t>(plan_.ranks)) return nullptr;
+  const int rank = static_cast<int>(cell.sender);
+  const auto known = from_.find(rank);
+  const std::string text = known == from_.end() ? address_of(rank) : "";
+  if (known == from_.end() && text.empty()) return nullptr;
+  const HashKey key =
+      known != from_.end() ? known->second.key : key_of(rank, text, plan_.world_rank, address_);
+  const std::uint64_t taken = known != from_.end() ? known->second.taken : 0;
+  *number = whole_number(cell.turn.load(std::memory_order_relaxed), taken + 1);
+  const std::uint64_t seal = std::uint64_t{cell.units} << 32 | cell.unit;
+  set_seal(cell, 0);
+  if (seal != seal_of(key, packet, *number)) return nullptr;
+  return known != from_.end() ? &known->second
+                              : &(from_[rank] = {.key = key, .taken = 0, .early = {}});
 }
 
-/// As Lane of pt2pt wrote it: its payload is behind it.
+/// As Lane of pt2pt wrote them: the payload of each is behind it.
 void Lane::hand_over(std::span<std::byte> packet) {
-  auto& cell = *reinterpret_cast<wire::Cell*>(packet.data());
-  cell.units = 0;
-  cell.unit = wire::behind;
-  arrived_(state_, cell);
+  while (packet.size() >= sizeof(wire::Cell)) {
+    auto& cell = *reinterpret_cast<wire::Cell*>(packet.data());
+    const std::size_t bytes = sizeof cell + wire::payload_behind(cell);
+    if (bytes > packet.size()) return;  // no rank of this version sends that
+    cell.units = 0;
+    cell.unit = wire::behind;
+    arrived_(state_, cell);
+    packet = packet.subspan(std::min(padded(bytes), packet.size()));
+  }
 }
 
 void Lane::received(std::span<std::byte> packet) {
   ++come_;
-  const auto& cell = *reinterpret_cast<const wire::Cell*>(packet.data());
-  if (!is_of_the_job(cell, packet.size())) {
+  std::uint64_t number = 0;
+  From* const sender = sender_of(packet, &number);
+  if (sender == nullptr || number <= sender->taken || sender->early.count(number) != 0) {
     ++plan_.dropped;
     return;
   }
-  const std::uint32_t number = cell.turn.load(std::memory_order_relaxed);
-  From& from = from_[static_cast<int>(cell.sender)];
+  From& from = *sender;
   if (number != from.taken + 1) {
     Early early{std::make_unique<wire::Cell[]>(packet.size() / sizeof(wire::Cell) + 1),
                 packet.size()};

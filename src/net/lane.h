@@ -3,6 +3,17 @@
 // Cells on the network: a communication context's endpoint, and who its peers are by their ranks.
 // Long data does not travel in cells: its sender shows its memory, and the receiver reads it from
 // there, in pieces.
+//
+// Short cells for one rank travel together in a packet, if they come faster than anybody looks: the
+// first few leave at once, the others when there is a look (begin_row), so that none waits for
+// cells that may never come.
+//
+// Each packet is sealed, in place of the words that say where a cell's payload lies on a node: 48
+// bits of a keyed hash over the packet's number, its length, the cell and the first bytes behind
+// it; all, if it has several cells. The key is of one sender and one receiver: a keyed hash, by the
+// job's secret, over both ranks and both addresses. So what comes from elsewhere, was cut or
+// changed, or comes a second time, is dropped before anybody reads more of it; only the rest of a
+// long payload is not covered.
 #pragma once
 
 #include <deque>
@@ -14,6 +25,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/keyed_hash.h"
 #include "net/endpoint.h"
 #include "net/fabric.h"
 #include "net/watcher.h"
@@ -28,8 +40,9 @@ class Lane final : public wire::Network, private Listener {
     const Fabric& fabric;
     Watcher& watcher;
     Watcher::Sleeper sleeper;   // who may sleep for what comes here
-    std::uint64_t secret;       // 48 bits: who does not prove them is no rank of the job
+    HashKey secret;             // who does not know it is no rank of the job
     std::uint64_t& dropped;     // packets of those
+    int world_rank, ranks;      // of this end, and how many there are
     int context;                // of the rank; a peer's address of the same number is used
     std::uint32_t payload_max;  // bytes; all ranks have the same
     /// All addresses of a rank, separated by commas; "" if it has told none yet.
@@ -41,12 +54,14 @@ class Lane final : public wire::Network, private Listener {
   ~Lane() override;
 
   /// Its own, as text.
-  std::string address() const;
+  const std::string& address() const { return address_; }
 
   void meet(int world_rank) override { plan_.find(world_rank); }
   std::uint32_t payload_max() const override { return plan_.payload_max; }
-  wire::Cell* take(int world_rank) override;
+  wire::Cell* take(int world_rank, std::uint32_t payload_bytes) override;
   void send(wire::Cell* cell, std::uint32_t payload_bytes, int world_rank) override;
+  void begin_row() override { in_row_ = true; }
+  void end_row() override;
   bool show(std::uint32_t name, std::span<const std::byte> memory, wire::Place* out) override;
   void hide(std::uint32_t name) override;
   bool read(std::span<std::byte> memory, int world_rank, const wire::Place& from,
@@ -78,7 +93,13 @@ class Lane final : public wire::Network, private Listener {
   };
   struct To {
     Peer peer = 0;
-    std::uint32_t sent = 0;         // packets
+    HashKey key{};
+    std::uint64_t sent = 0;         // packets
+    std::uint64_t look = 0;         // before which the last ones were sent,
+    int since_look = 0;             // and how many
+    std::byte* row = nullptr;       // a packet that may get more cells
+    std::size_t row_bytes = 0;      // of it, so far
+    bool is_row_taken = false;      // the place of its next cell was
     std::deque<Reading*> readings;  // that are not asked for to their end, in order
     std::size_t ahead_bytes = 0;    // asked for, and not here
     bool is_held_up = false;        // the provider had no space for the next piece
@@ -94,12 +115,15 @@ class Lane final : public wire::Network, private Listener {
     std::size_t bytes;
   };
   /// A peer's packets are counted, because a provider may finish a long one after a short one that
-  /// was sent later. What comes early is kept.
+  /// was sent later, and because a stranger may send one again. What comes early is kept.
   struct From {
-    std::uint32_t taken = 0;
-    std::map<std::uint32_t, Early> early;  // by number
+    HashKey key{};
+    std::uint64_t taken = 0;
+    std::map<std::uint64_t, Early> early;  // by number
   };
   To* find(int world_rank);
+  void post_row(To& to);
+  void seal_and_post(To& to, std::byte* packet, std::size_t bytes);
   bool post(const Waiting& packet);
   bool post_waiting();
   void ask(To& to);
@@ -107,7 +131,9 @@ class Lane final : public wire::Network, private Listener {
   void ask_held_up();
   bool naps() const;
   bool watch_another();
-  bool is_of_the_job(const wire::Cell& cell, std::size_t bytes) const;
+  std::string address_of(int world_rank) const;
+  HashKey key_of(int from, const std::string& there, int to, const std::string& here) const;
+  From* sender_of(std::span<std::byte> packet, std::uint64_t* number);
   void hand_over(std::span<std::byte> packet);
   void received(std::span<std::byte> packet) override;
   void finished(Operation& operation, Err err) override;
@@ -115,14 +141,20 @@ class Lane final : public wire::Network, private Listener {
 
   Plan plan_;
   std::unique_ptr<Endpoint> endpoint_;
+  std::string address_;
   std::unordered_map<int, To> to_;  // by world rank
   std::unordered_map<int, From> from_;
   std::deque<Waiting> waiting_;
+  bool in_row_ = false;
+  std::size_t most_in_row_ = 0;
+  std::vector<To*> rows_;    // that have a packet which may get more
+  std::uint64_t looks_ = 1;  // so far
   std::vector<To*> held_up_;
   std::vector<Registration> shown_;  // by name
   std::list<Reading> readings_;
   std::deque<Piece> pieces_;
   std::vector<Piece*> spare_;
+  std::uint64_t too_long_ = 0;  // packets that the endpoint dropped
   int in_vain_ = 0;  // times in a row that the descriptor was readable and there was nothing
   std::int64_t nap_ns_ = 0;                   // where nobody wakes who sleeps for what comes here
   std::int64_t come_ns_ = 0;                  // when it was first armed after something had come

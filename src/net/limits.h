@@ -22,4 +22,12 @@ inline constexpr int most_in_vain = 8;
 /// 2026-11-24: 2 MiB in pieces of 64 KiB 720 us, of 256 KiB 440, of 1 MiB 380, in one 330.
 inline constexpr std::size_t read_piece_bytes = 1 << 20, reads_ahead_bytes = 2 << 20;
 
+/// Short packets to one rank between two looks; what comes then waits for the next look, to travel
+/// together. A halo has no more for a neighbour. Packets of several cells are no longer than
+/// row_bytes: their seal covers all of them, at some ns for 8 bytes.
+inline constexpr int short_packets = 8;
+inline constexpr std::size_t short_bytes = 1 << 10, row_bytes = 8 << 10;
+/// What a packet's seal covers of one cell: it, and behind an offer the place that is to be read.
+inline constexpr std::size_t sealed_bytes = 128;
+
 }  // namespace weft::net

@@ -65,8 +65,7 @@ bool is_out(const BufferPool& pool) {
 /// Send `bytes` packed bytes at `data` in the background.
 void send_piece(Engine& e, P2p& original, BufferPool& pool, std::byte* data, std::int64_t bytes) {
   datatype::pack(original.buffer, 0, data, bytes);
-  const datatype::Type* byte = datatype::predefined(reinterpret_cast<std::uintptr_t>(MPI_BYTE));
-  P2p* copy = new_request(e, *original.comm, true, {data, bytes, byte});
+  P2p* copy = new_request(e, *original.comm, true, {data, bytes, &datatype::byte_type()});
   copy->envelope = original.envelope;
   copy->peer = original.peer;
   copy->pool = &pool;

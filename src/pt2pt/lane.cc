@@ -3,10 +3,8 @@
 
 namespace weft::pt2pt {
 
-using wire::What;
-
-bool Lane::claim_packet(shm::Claim* out) {
-  wire::Cell* const cell = away_->network.take(world_rank_);
+bool Lane::claim_packet(std::uint32_t payload_bytes, shm::Claim* out) {
+  wire::Cell* const cell = away_->network.take(world_rank_, payload_bytes);
   if (cell == nullptr) return false;
   cell->units = 0;
   cell->unit = wire::behind;
@@ -19,10 +17,7 @@ bool Lane::claim_packet(shm::Claim* out) {
 }
 
 void Lane::send(const shm::Claim& claim) {
-  const What what = claim.cell->what;
-  const bool has_payload = what == What::ring_data || what == What::more_data ||
-                           what == What::staged_data || what == What::offer;
-  away_->network.send(claim.cell, has_payload ? claim.cell->piece : 0, world_rank_);
+  away_->network.send(claim.cell, wire::payload_behind(*claim.cell), world_rank_);
 }
 
 }  // namespace weft::pt2pt

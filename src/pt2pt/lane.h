@@ -34,7 +34,8 @@ class Lane {
 
   /// Claim a cell and room for `payload_bytes`. False if there is no room now.
   bool claim(std::uint32_t payload_bytes, shm::Claim* out) {
-    return here_.claim(payload_bytes, out) || (away_ != nullptr && claim_packet(out));
+    return here_.claim(payload_bytes, out) ||
+           (away_ != nullptr && claim_packet(payload_bytes, out));
   }
   /// Publish a filled cell, for the receiver's next look.
   void publish(const shm::Claim& claim) {
@@ -60,7 +61,7 @@ class Lane {
   }
 
  private:
-  [[gnu::cold]] bool claim_packet(shm::Claim* out);
+  [[gnu::cold]] bool claim_packet(std::uint32_t payload_bytes, shm::Claim* out);
   [[gnu::cold]] void send(const shm::Claim& claim);
 
   shm::Outbox here_;

@@ -137,11 +137,15 @@ bool drain(Engine& e, Peer& peer, OutgoingQueue& queue) {
 }
 
 void flush(Engine& e) {
+  if (e.network != nullptr) [[unlikely]]
+    e.network->begin_row();
   for (Peer* peer = e.busy.front(); peer != nullptr;) {
     Peer* next = e.busy.next(peer);
     if (drain(e, *peer, peer->urgent) && drain(e, *peer, peer->queue)) leave_queues(e, *peer);
     peer = next;
   }
+  if (e.network != nullptr) [[unlikely]]
+    e.network->end_row();
 }
 
 bool put_control(Engine& e, Peer& peer, const Notice& notice) {

@@ -51,7 +51,7 @@ Result<Buffer> packed_copy(const ConstBuffer& buffer) {
     return fail(MPI_ERR_NO_MEM, "no memory for a copy of the %lld bytes to be replaced",
                 static_cast<long long>(bytes));
   datatype::pack(buffer, 0, copy, bytes);
-  return Buffer{copy, bytes, datatype::predefined(reinterpret_cast<std::uintptr_t>(MPI_BYTE))};
+  return Buffer{copy, bytes, &datatype::byte_type()};
 }
 
 /// One half of a nonblocking pair is complete: tell the whole.

@@ -416,7 +416,7 @@ bool push_offer(Engine& e, Peer& peer, P2p& send) {
     return true;
   }
   shm::Claim claim;
-  if (!peer.lane.claim(0, &claim)) return false;
+  if (!peer.lane.claim(peer.lane.is_away() ? sizeof(wire::Place) : 0, &claim)) return false;
   send.job = e.free_jobs.back();
   e.free_jobs.pop_back();
   shm::CopyJob& job = e.inbox.job(send.job);

@@ -307,7 +307,8 @@ std::int64_t WaitNote::before_sleep(Engine& e, const Awaited& awaited, bool at_m
   if (slot_ != nullptr) slot_->count_look();
   // Nobody wakes who awaits what cannot come at a board (coll/wait.h), so it has to look.
   const auto is_flag = [](What what) {
-    return what == What::collective || what == What::channel_message || what == What::channel_room;
+    return what == What::collective || what == What::channel_message ||
+           what == What::channel_room || what == What::window;
   };
   const bool awaits_flags =
       !e.pollers.empty() || (awaited.about != nullptr && is_flag(awaited.about->what));

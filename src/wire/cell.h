@@ -62,4 +62,11 @@ struct alignas(64) Cell {
 };
 static_assert(sizeof(Cell) == 64);
 
+/// Bytes that follow the cell in a packet.
+inline std::uint32_t payload_behind(const Cell& cell) {
+  const bool has = cell.what == What::ring_data || cell.what == What::more_data ||
+                   cell.what == What::staged_data || cell.what == What::offer;
+  return has ? cell.piece : 0;
+}
+
 }  // namespace weft::wire

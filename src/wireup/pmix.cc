@@ -6,6 +6,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <map>
 
 namespace weft::wireup {
 namespace {
@@ -88,7 +89,7 @@ class Pmix final : public Manager {
     std::vector<int> nodes;
     for (int rank = 0; rank < size_; ++rank) {
       const Result<int> node = number(static_cast<pmix_rank_t>(rank), PMIX_NODEID);
-      if (!node) return node.err;
+      if (!node) return nodes_by_name();
       nodes.push_back(node.value);
     }
     return nodes;
@@ -99,6 +100,22 @@ class Pmix final : public Manager {
   }
 
  private:
+  /// Slurm (22.05) numbers only the ranks of the own node.
+  Result<std::vector<int>> nodes_by_name() const {
+    std::vector<int> nodes;
+    std::map<std::string, int> known;
+    for (int rank = 0; rank < size_; ++rank) {
+      std::string name;
+      WEFT_TRY(read(static_cast<pmix_rank_t>(rank), PMIX_HOSTNAME, [&](const pmix_value_t& value) {
+        if (value.type != PMIX_STRING) return false;
+        name = value.data.string;
+        std::free(value.data.string);
+        return true;
+      }));
+      nodes.push_back(known.try_emplace(name, static_cast<int>(known.size())).first->second);
+    }
+    return nodes;
+  }
   Err check(pmix_status_t status, const char* what) const {
     if (status == PMIX_SUCCESS) return ok;
     return fail(MPI_ERR_OTHER, "the process manager cannot %s (PMIx): %s", what,

@@ -20,12 +20,6 @@
 namespace weft::world {
 namespace {
 
-const datatype::Type& byte_type() {
-  static const datatype::Type* type =
-      datatype::predefined(reinterpret_cast<std::uintptr_t>(MPI_BYTE));
-  return *type;
-}
-
 /// Wait for a message of ours and give its request back.
 Err finish(pt2pt::Request* request) {
   pt2pt::wait_for(*request);
@@ -64,13 +58,14 @@ View::View(const Comm& parent, Among among, Members members) {
 }
 
 pt2pt::Request* View::post_send(const void* data, std::size_t bytes, int to, int tag) {
-  return pt2pt::post_send({data, static_cast<std::int64_t>(bytes), &byte_type()}, to, tag, comm_);
+  return pt2pt::post_send({data, static_cast<std::int64_t>(bytes), &datatype::byte_type()}, to, tag,
+                          comm_);
 }
 
 pt2pt::Request* View::post_recv(void* data, std::size_t bytes, int from, int tag) {
   const std::int32_t source = group_.members[static_cast<std::size_t>(from)];
-  return pt2pt::post_recv({data, static_cast<std::int64_t>(bytes), &byte_type()}, source, tag,
-                          comm_);
+  return pt2pt::post_recv({data, static_cast<std::int64_t>(bytes), &datatype::byte_type()}, source,
+                          tag, comm_);
 }
 
 TreePlace tree_place(int rank, int size) {

@@ -176,6 +176,7 @@ Err init(Rank& rank, int required, int* provided) {
 Err finalize(Rank& rank) {
   WEFT_TRY(delete_self_attributes(rank));
   channel::free_all(rank.channels);
+  rma::free_all(rank.windows);
   rank.process->progress_threads.stop(rank.charge);
   const Counters before = rank.all_counters();
   // Peers may still need an answer in any context until all ranks have come here.

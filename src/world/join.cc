@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cinttypes>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -36,11 +37,18 @@ int allowed_cpus() {
   return sched_getaffinity(0, sizeof set, &set) == 0 ? std::max(1, CPU_COUNT(&set)) : 1;
 }
 
+/// Distinguishes what one loopback reaches.
+std::string network_id() {
+  char text[64] = "";
+  if (readlink("/proc/self/ns/net", text, sizeof text - 1) < 0) text[0] = 0;
+  return text;
+}
+
 /// The segment that rank `first` of this node has made.
 Result<memory::Job*> open_published(const std::string& where, int first) {
   char boot[64] = "";
   int pid = 0, fd = 0;
-  if (std::sscanf(where.c_str(), "%63[^:]:%d:%d", boot, &pid, &fd) != 3)
+  if (std::sscanf(where.c_str(), "%63[^@]@%d@%d@", boot, &pid, &fd) != 3)
     return fail(MPI_ERR_OTHER,
                 "rank %d published \"%s\" as the place of the job; is it another "
                 "version of weft?",
@@ -77,18 +85,28 @@ std::vector<std::int32_t> nodes_of(wireup::Manager& manager) {
 /// the manager, share the CPUs; rank 0's secret is that of all nodes.
 Err learn_from_others(wireup::Manager& manager, memory::Job& job,
                       const std::vector<std::int32_t>& node_of) {
-  const std::string boot = boot_id();
+  const std::string boot = boot_id(), network = network_id();
   std::ptrdiff_t sharing = 0;
+  bool is_one_network = !network.empty();
   for (int node = 0; node < job.nodes(); ++node) {
     const auto first = std::find(node_of.begin(), node_of.end(), node) - node_of.begin();
     const Result<std::string> where = manager.get(static_cast<int>(first), job_key);
     if (!where) return where.err;
-    if (where.value.starts_with(boot)) sharing += std::count(node_of.begin(), node_of.end(), node);
+    const bool is_here = where.value.starts_with(boot);
+    if (is_here) sharing += std::count(node_of.begin(), node_of.end(), node);
+    is_one_network = is_one_network && is_here && where.value.ends_with("@" + network);
   }
+  job.header().loopback = is_one_network;
   job.header().sharing = static_cast<std::uint32_t>(sharing);
   const Result<std::string> secret = manager.get(0, secret_key);
-  if (secret) job.header().secret = std::strtoull(secret.value.c_str(), nullptr, 16);
-  return secret.err;
+  if (!secret) return secret.err;
+  HashKey& key = job.header().secret;
+  if (std::sscanf(secret.value.c_str(), "%" SCNx64 ".%" SCNx64, &key.half[0], &key.half[1]) != 2)
+    return fail(MPI_ERR_OTHER,
+                "rank 0 published a secret of %zu characters, which is none; is it "
+                "another version of weft?",
+                secret.value.size());
+  return ok;
 }
 
 }  // namespace
@@ -108,13 +126,13 @@ Result<Placement> join_job(wireup::Manager& manager, const Params& params) {
     if (!made) return made.err;
     job = made.value;
     if (size > 1)
-      WEFT_TRY(manager.put(
-          job_key, boot_id() + ":" + std::to_string(getpid()) + ":" + std::to_string(job->fd())));
+      WEFT_TRY(manager.put(job_key, boot_id() + "@" + std::to_string(getpid()) + "@" +
+                                        std::to_string(job->fd()) + "@" + network_id()));
   }
   if (rank == 0 && !node_of.empty()) {
-    char secret[24];
-    std::snprintf(secret, sizeof secret, "%llx",
-                  static_cast<unsigned long long>(job->header().secret));
+    char secret[40];
+    const HashKey& key = job->header().secret;
+    std::snprintf(secret, sizeof secret, "%" PRIx64 ".%" PRIx64, key.half[0], key.half[1]);
     WEFT_TRY(manager.put(secret_key, secret));
   }
   if (size > 1) WEFT_TRY(manager.fence());

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "world/network.h"
 
+#include <sys/utsname.h>
+
+#include <algorithm>
 #include <cstdio>
 #include <mutex>
 
@@ -21,12 +24,31 @@ void learn(Process& process, int world_rank) {
   if (!found || memory::learn_addresses(*process.job, world_rank, found.value)) return;
 }
 
-/// The addresses of a rank, separated by commas; "" if it has opened none yet. By any thread.
+/// What a rank tells of itself: its host, and behind an @ its addresses, separated by commas.
+constexpr char behind_host = '@';
+
+/// The addresses of a rank; "" if it has opened none yet. By any thread.
 std::string addresses_of(Process& process, int world_rank) {
   std::string known = memory::addresses_of(*process.job, world_rank);
-  if (!known.empty() || process.manager == nullptr) return known;
-  learn(process, world_rank);
-  return memory::addresses_of(*process.job, world_rank);
+  if (known.empty() && process.manager != nullptr) {
+    learn(process, world_rank);
+    known = memory::addresses_of(*process.job, world_rank);
+  }
+  return known.substr(known.find(behind_host) + 1);
+}
+
+std::string host_of(Process& process, int world_rank) {
+  const std::string known = memory::addresses_of(*process.job, world_rank);
+  const std::size_t end = known.find(behind_host);
+  return end == known.npos ? "an unknown host" : known.substr(0, end);
+}
+
+std::string own_host() {
+  utsname own{};
+  std::string name = uname(&own) == 0 ? own.nodename : "";
+  std::replace_if(
+      name.begin(), name.end(), [](char c) { return c == ',' || c == behind_host; }, '-');
+  return name.empty() ? "a host without a name" : name;
 }
 
 /// MPI has no way to go on without a rank that others send to.
@@ -34,12 +56,31 @@ void give_up(Rank& rank, int lost_rank, Err err) {
   char text[memory::message_bytes];
   rank.entry().lost_peer.store(1, std::memory_order_relaxed);  // released by abort_job()
   if (lost_rank >= 0)
-    std::snprintf(text, sizeof text, "weft: rank %d cannot reach rank %d: %s", rank.world_rank,
-                  lost_rank, last_error_text(err.cls));
+    std::snprintf(text, sizeof text, "weft: rank %d on %s cannot reach rank %d on %s: %s",
+                  rank.world_rank, own_host().c_str(), lost_rank,
+                  host_of(*rank.process, lost_rank).c_str(), last_error_text(err.cls));
   else
     std::snprintf(text, sizeof text, "weft: rank %d cannot use the network: %s", rank.world_rank,
                   last_error_text(err.cls));
   abort_job(&rank, 1, text);
+}
+
+/// Nobody listens to more than the job needs.
+net::Wish wish_of(const Process& process) {
+  net::Wish wish = net::Wish::of(process.params);
+  if (wish.interface.empty() && process.job->header().loopback != 0) wish.interface = "lo";
+  return wish;
+}
+
+/// What libfabric says of the machine, which takes it long: asked once for all ranks.
+Result<std::shared_ptr<const net::Survey>> survey_of(Process& process) {
+  const std::lock_guard guard(process.opens_network);
+  if (std::shared_ptr<const net::Survey> known = process.survey.lock()) return known;
+  Result<std::unique_ptr<net::Survey>> made = net::Survey::make(wish_of(process));
+  if (!made) return made.err;
+  std::shared_ptr<const net::Survey> out = std::move(made.value);
+  process.survey = out;
+  return out;
 }
 
 }  // namespace
@@ -49,16 +90,15 @@ Err open_network(Rank& rank) {
   if (process.job->nodes() == 1) return ok;
   rank.network = std::make_unique<Network>();
   Network& network = *rank.network;
-  {
-    const std::lock_guard guard(process.opens_network);
-    Result<std::unique_ptr<net::Fabric>> fabric = net::Fabric::open(net::Wish::of(process.params));
-    if (!fabric) return fabric.err;
-    network.fabric = std::move(fabric.value);
-  }
+  Result<std::shared_ptr<const net::Survey>> survey = survey_of(process);
+  if (!survey) return survey.err;
+  Result<std::unique_ptr<net::Fabric>> fabric = net::Fabric::open(std::move(survey.value));
+  if (!fabric) return fabric.err;
+  network.fabric = std::move(fabric.value);
   char name[24];
   std::snprintf(name, sizeof name, "weft-net.%d", rank.world_rank);
   WEFT_TRY(network.watcher.start(name));
-  std::string all;
+  std::string all = own_host() + behind_host;
   for (pt2pt::Engine* e : rank.contexts.engines) {
     Result<std::unique_ptr<net::Lane>> lane = net::Lane::open(
         {.fabric = *network.fabric,
@@ -66,12 +106,14 @@ Err open_network(Rank& rank) {
          .sleeper = {[](void* inbox) { static_cast<shm::Inbox*>(inbox)->wake(); }, &e->inbox},
          .secret = process.job->header().secret,
          .dropped = e->counters->net_dropped,
+         .world_rank = rank.world_rank,
+         .ranks = process.job->size(),
          .context = e->context,
          .payload_max = static_cast<std::uint32_t>(e->piece_max),
          .find = [&process](int world_rank) { return addresses_of(process, world_rank); },
          .lost = [&rank](int lost_rank, Err err) { give_up(rank, lost_rank, err); }});
     if (!lane) return lane.err;
-    all += (all.empty() ? "" : ",") + lane.value->address();
+    all += (all.back() == behind_host ? "" : ",") + lane.value->address();
     e->open(std::move(lane.value));
   }
   WEFT_TRY(memory::tell_addresses(*process.job, rank.world_rank, all));

@@ -21,6 +21,7 @@
 #include "object/store.h"
 #include "progress/threads.h"
 #include "pt2pt/engine.h"
+#include "rma/window.h"
 #include "wireup/manager.h"
 #include "world/network.h"
 
@@ -46,6 +47,7 @@ struct Rank {
   pt2pt::Engine engine;              // the first context
   pt2pt::Contexts contexts;          // all of them
   channel::Channels channels;
+  rma::Windows windows;
   struct Context {
     Counters counters;
     pt2pt::Engine engine;
@@ -71,7 +73,8 @@ struct Process {
   bool under_mpiexec = false;                // weft's: it tells the user why a rank aborted
   std::unique_ptr<wireup::Manager> manager;  // another launcher's, if one of them started us
   std::mutex asks_manager;                   // one thread at a time
-  std::mutex opens_network;                  // the same, for libfabric's look at the machine
+  std::mutex opens_network;                  // the same, for libfabric's look at the machine,
+  std::weak_ptr<const net::Survey> survey;   // which is that of all ranks
   channel::CourierSets couriers;
   progress::Threads progress_threads;
   std::vector<std::unique_ptr<Rank>> ranks;

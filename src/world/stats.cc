@@ -131,7 +131,7 @@ Err print_stats(Rank& rank, const Counters& before) {
                                         &Counters::empty_ns, &Counters::sync_ns})
     mine.*time = before.*time;
   std::vector<Counters> all(world.rank == 0 ? world.group->members.size() : 0);
-  const auto* byte = datatype::predefined(reinterpret_cast<std::uintptr_t>(MPI_BYTE));
+  const auto* byte = &datatype::byte_type();
   const std::int64_t bytes = sizeof mine;
   WEFT_TRY(coll::gather({&mine, bytes, byte}, {all.data(), bytes, byte}, 0, world));
   if (world.rank == 0) std::fputs(stats_table(all).c_str(), stderr);

@@ -85,6 +85,41 @@ class Case(unittest.TestCase):
         return found
 
 
+class ClusterCase(Case):
+    """On hosts of their own, n1 to nN, that scripts/cluster makes; left out where it cannot."""
+    HOSTS = 3
+
+    @classmethod
+    def setUpClass(cls):
+        cls.words = [str(SOURCE / "scripts" / "cluster"), "--name", f"test{os.getpid()}"]
+        made = subprocess.run([*cls.words, str(cls.HOSTS)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        if made.returncode != 0:
+            print(f"skipped: {made.stderr.strip()}", flush=True)
+            raise unittest.SkipTest(made.stderr.strip())
+
+    @classmethod
+    def tearDownClass(cls):
+        subprocess.run([*cls.words, "down"], check=True)
+
+    def cluster(self, *words):
+        return subprocess.run([*self.words, *map(str, words)], check=True, stdout=subprocess.PIPE, text=True).stdout
+
+    def on_hosts(self):
+        """(host, process, command) of what runs on the hosts; the switch counts too."""
+        found = [line.split(" ", 2) for line in self.cluster("ps").splitlines()]
+        return [(host, int(pid), command) for host, pid, command in found]
+
+    def job(self, where, *words, **options):
+        """mpiexec on these hosts, with a mark; not waited for."""
+        command = [MPIEXEC, "--launch-agent", " ".join([*self.words, "exec"]), "-H", where, *map(str, words)]
+        streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | options
+        return subprocess.Popen(command, env=self.env(), start_new_session=True, text=True, **streams)
+
+    def files_on_hosts(self):
+        """What lies in each host's own /dev/shm."""
+        return [name for i in range(self.HOSTS) for name in self.cluster("exec", f"n{i + 1}", "ls /dev/shm").split()]
+
+
 def can_unshare(*flags):
     return shutil.which("unshare") and subprocess.run(["unshare", *flags, "true"], stderr=subprocess.DEVNULL).returncode == 0
 

@@ -331,5 +331,122 @@ class Hosts(harness.Case):
         self.assertEqual(self.marked(), {})
 
 
+class Tree(Hosts):
+    """Eleven hosts; agents start others. Everything else is as without."""
+    NAMES = "abcdefghijk"
+    WHERE = ",".join(NAMES)
+
+    def tree(self, width, *words, where=None, **options):
+        return self.hosts(where or self.WHERE, "--tree-width", width, *words, **options)
+
+    def busy_tree(self, mode):
+        child = self.start(self.WHERE, "--tree-width", "2", f"--ranks={mode}", program("busy"), 100)
+        self.wait_for("busy", 11)
+        return child
+
+    def agents(self):
+        """Agents that talk to their parents, and the processes that each of them, or mpiexec, has started as agents."""
+        commands = self.marked()
+        below = {}
+        for pid, command in commands.items():
+            parent = harness.parent_of(pid)
+            if "--agent" in command and not ("--agent" in commands.get(parent, "") and self.is_worker(pid, commands)):
+                below.setdefault(parent, []).append(pid)
+        return below
+
+    def is_worker(self, pid, commands):
+        """Of an agent: the ranks are its children."""
+        return any(harness.parent_of(other) == pid and program("busy") in command and "--agent" not in command for other, command in commands.items())
+
+    def test_nobody_has_many_children(self):
+        child = self.busy_tree("process")
+        below = self.agents()
+        self.assertEqual(sum(map(len, below.values())), 11, below)
+        self.assertEqual(max(map(len, below.values())), 2, below)
+        child.terminate()
+        child.communicate(timeout=20)
+        self.assertEqual(child.returncode, 143)
+
+    def test_messages(self):
+        for mode in MODES:
+            for width in (1, 2, 4, 32):
+                result = self.ok(self.tree(width, f"--ranks={mode}", program("nodes"), timeout=60))
+                wanted = [f"{r}: rank 0 of 1 on its node, left {(r - 1) % 11}, sum 55" for r in range(11)]
+                self.assertEqual(sorted(result.out.splitlines()), sorted(wanted))
+                self.assertEqual(result.err, "")
+
+    def test_output(self):
+        result = self.ok(self.tree(2, "-l", "sh", "-c", "for i in $(seq 20000); do echo \"$i abcdefghijklmnopqrstuvwxyz\"; done; echo err >&2", timeout=100))
+        lines = result.out.splitlines()
+        self.assertEqual(len(lines), 220000)
+        for rank in range(11):
+            own = [line for line in lines if line.startswith(f"[{rank}] ")]
+            self.assertEqual(own, [f"[{rank}] {i} abcdefghijklmnopqrstuvwxyz" for i in range(1, 20001)])
+        self.assertEqual(sorted(result.err.splitlines()), sorted(f"[{r}] err" for r in range(11)))
+
+    def test_input(self):
+        text = os.urandom(3_000_000)
+        alone = self.ok(self.mpiexec("-n", 1, program("input"), stdin=text)).out.strip()
+        for reader in (0, 5, 10):
+            result = self.ok(self.tree(2, "-stdin", reader, program("input"), stdin=text, timeout=60))
+            self.assertIn(alone.replace("rank 0", f"rank {reader}"), result.out.splitlines())
+
+    def test_exit_codes(self):
+        for rank in (0, 4, 10):
+            self.assertEqual(self.tree(2, program("act"), rank, "finish", 7).code, 7)
+
+    def test_failing_ranks(self):
+        for mode in MODES:
+            for rank in (1, 10):
+                for what, value, code, words in (("abort", 42, 42, ("42",)), ("segv", 16, 139, ("signal 11",))):
+                    result = self.tree(2, f"--ranks={mode}", program("act"), rank, what, value)
+                    self.assertEqual(result.code, code, result.err)
+                    self.one_message(result, f"rank {rank}", f"on {self.NAMES[rank]}", *words)
+
+    def test_hosts_that_cannot_be_used(self):
+        for position in (0, 1, 5, 10):
+            names = list(self.NAMES)
+            names[position] = "off"
+            result = self.tree(2, program("nodes"), where=",".join(names))
+            self.assertEqual((result.code, result.out), (1, ""))
+            self.one_message(result, "host off cannot be used", "255", "no route to host off")
+
+    def test_signals_reach_all_ranks(self):
+        script = "trap 'echo got $WEFT_RANK; exit 0' USR2; echo ready; while :; do sleep 0.05; done"
+        child = self.start(self.WHERE, "--tree-width", "2", "sh", "-c", script)
+        for _ in range(11):
+            self.assertEqual(child.stdout.readline(), "ready\n")
+        child.send_signal(signal.SIGUSR2)
+        out, err = child.communicate(timeout=20)
+        self.assertEqual(sorted(out.splitlines()), sorted(f"got {r}" for r in range(11)), err)
+
+    def test_killed_agent(self):
+        for mode in MODES:
+            for which in ("starts others", "starts none"):
+                child = self.busy_tree(mode)
+                below = self.agents()
+                agents = [pid for pids in below.values() for pid in pids]
+                victim = next(pid for pid in agents if (pid in below) == (which == "starts others"))
+                begin = time.monotonic()
+                os.kill(victim, signal.SIGKILL)
+                _, err = child.communicate(timeout=20)
+                self.assertEqual(len(err.splitlines()), 1, f"{mode} {which}\n{err}")
+                self.assertRegex(err, r"^weft: host [a-k] is lost, and with it rank.*signal 9")
+                self.assertEqual("ranks" in err, which == "starts others", err)
+                self.nothing_is_left(begin)
+
+    def test_killed_head(self):
+        child = self.busy_tree("process")
+        begin = time.monotonic()
+        child.kill()
+        child.communicate(timeout=20)
+        self.nothing_is_left(begin)
+
+
+# What Tree does not say itself has been tried with one agent beside the other.
+for name in [name for name in dir(Tree) if name.startswith("test_") and name not in vars(Tree)]:
+    setattr(Tree, name, None)
+
+
 if __name__ == "__main__":
     harness.main()

@@ -123,7 +123,7 @@ Order some_order() {
   order.options.input.rank = Reader::nobody;
   order.environment = {"PATH=/bin", "EMPTY="};
   order.directory = "/tmp";
-  order.secret = 0x123456789abc;
+  order.secret = {{0x123456789abc, 7}};
   order.sharing = 4;
   return order;
 }
@@ -138,7 +138,8 @@ TEST(Orders, ArriveAsTheyWere) {
   EXPECT_EQ(order.options.here().first, 2);
   EXPECT_EQ(order.options.here().count, 2);
   EXPECT_EQ(order.options.node_of(), (std::vector<std::int32_t>{0, 0, 1, 1}));
-  EXPECT_EQ(order.secret, 0x123456789abcu);
+  EXPECT_EQ(order.secret.half[0], 0x123456789abcu);
+  EXPECT_EQ(order.secret.half[1], 7u);
 }
 
 TEST(Orders, ThoseThatCannotBeAreRefused) {

@@ -10,12 +10,20 @@
 #include <cstring>
 #include <thread>
 
+#include "net/limits.h"
+
 namespace weft::net {
 namespace {
 
 using std::chrono::steady_clock;
 
 constexpr std::uint32_t payload_max = 32 << 10;
+
+struct Deaf : Listener {
+  void received(std::span<std::byte>) override {}
+  void finished(Operation&, Err) override {}
+  void lost(Peer, Err) override {}
+};
 
 struct LaneTest : testing::TestWithParam<const char*> {
   struct Rank {
@@ -34,14 +42,14 @@ struct LaneTest : testing::TestWithParam<const char*> {
     if (!opened) GTEST_SKIP() << last_error_text(opened.err.cls);
     fabric = std::move(opened.value);
     ASSERT_FALSE(watcher.start("watch"));
-    open(0, 7);
-    open(1, 7);
-    open(2, 8);  // knows another secret
+    open(0, {{7, 1}});
+    open(1, {{7, 1}});
+    open(2, {{7, 2}});  // knows another secret
   }
 
   void TearDown() override { watcher.stop(); }
 
-  void open(int rank, std::uint64_t secret) {
+  void open(int rank, const HashKey& secret) {
     Rank& at = ranks[rank];
     Result<std::unique_ptr<Lane>> lane = Lane::open(
         {.fabric = *fabric,
@@ -49,6 +57,8 @@ struct LaneTest : testing::TestWithParam<const char*> {
          .sleeper = {[](void* woken) { ++*static_cast<std::atomic<int>*>(woken); }, &at.woken},
          .secret = secret,
          .dropped = at.dropped,
+         .world_rank = rank,
+         .ranks = 3,
          .context = 0,
          .payload_max = payload_max,
          .find = [this](int peer) { return ranks[peer].lane->address(); },
@@ -57,16 +67,23 @@ struct LaneTest : testing::TestWithParam<const char*> {
     at.lane = std::move(lane.value);
   }
 
-  /// False: there is no room now.
-  bool send(int from, int to, const std::string& text) {
-    wire::Cell* cell = ranks[from].lane->take(to);
-    if (cell == nullptr) return false;
+  /// nullptr: there is no room now. Else what was sent, until its room is used again.
+  wire::Cell* put(int from, int to, const std::string& text) {
+    wire::Cell* cell = ranks[from].lane->take(to, static_cast<std::uint32_t>(text.size()));
+    if (cell == nullptr) return nullptr;
     cell->what = wire::What::ring_data;
     cell->sender = static_cast<std::uint32_t>(from);
     cell->piece = static_cast<std::uint32_t>(text.size());
     std::memcpy(static_cast<void*>(cell + 1), text.data(), text.size());
     ranks[from].lane->send(cell, cell->piece, to);
-    return true;
+    return cell;
+  }
+  bool send(int from, int to, const std::string& text) { return put(from, to, text) != nullptr; }
+  /// The same; returns the packet as it goes out. Its room is not used again so soon.
+  std::string send_and_record(int from, int to, const std::string& text) {
+    const wire::Cell* cell = put(from, to, text);
+    if (cell == nullptr) return "";
+    return {reinterpret_cast<const char*>(cell), sizeof *cell + text.size()};
   }
   bool look(int rank) {
     return ranks[rank].lane->look(
@@ -77,6 +94,32 @@ struct LaneTest : testing::TestWithParam<const char*> {
               reinterpret_cast<const char*>(&cell + 1), cell.piece);
         },
         &ranks[rank].heard);
+  }
+  /// All of that is dropped.
+  void tell_as_stranger(int whom, const std::vector<std::string>& lies) {
+    Result<std::unique_ptr<Endpoint>> stranger = fabric->endpoint({});
+    ASSERT_TRUE(stranger);
+    Address there;
+    const std::string& text = ranks[whom].lane->address();
+    for (std::size_t i = 0; i < text.size(); i += 2)
+      there.push_back(static_cast<std::byte>(std::stoi(text.substr(i, 2), nullptr, 16)));
+    const Result<Peer> victim = stranger.value->add_peer(there);
+    ASSERT_TRUE(victim);
+    Deaf deaf;
+    std::size_t said = 0;
+    EXPECT_TRUE(until([&] {
+      if (std::byte* room = said < lies.size() ? stranger.value->reserve() : nullptr) {
+        std::memcpy(room, lies[said].data(), lies[said].size());
+        const Result<bool> sent = stranger.value->commit(room, lies[said].size(), victim.value);
+        if (sent && sent.value)
+          ++said;
+        else
+          stranger.value->discard(room);
+      }
+      EXPECT_TRUE(stranger.value->progress(deaf));
+      return ranks[whom].dropped == lies.size();
+    })) << ranks[whom].dropped
+        << " of " << lies.size() << lost;
   }
   template <class Done>
   bool until(Done&& done) {
@@ -115,6 +158,93 @@ TEST_P(LaneTest, packets_of_strangers_are_dropped) {
   ASSERT_TRUE(until([&] { return ranks[1].dropped > 0 && !ranks[1].heard.empty(); })) << lost;
   EXPECT_EQ(ranks[1].dropped, 1u);
   EXPECT_EQ(ranks[1].heard, std::vector<std::string>{"it is me"});
+}
+
+/// Who listens can send what he heard: again, cut, longer, changed, and as another rank's; and what
+/// he makes up.
+TEST_P(LaneTest, packets_that_a_stranger_heard_are_dropped) {
+  const std::string heard = send_and_record(0, 1, std::string(40, 'x'));
+  ASSERT_EQ(heard.size(), 104u);
+  ASSERT_TRUE(until([&] { return ranks[1].heard.size() == 1; })) << lost;
+  std::vector<std::string> lies{heard,
+                                heard.substr(0, 100),
+                                heard.substr(0, 64),
+                                heard.substr(0, 63),
+                                heard.substr(0, 1),
+                                heard + "y"};
+  for (std::size_t at = 0; at < heard.size(); ++at) {
+    lies.push_back(heard);
+    lies.back()[at] = static_cast<char>(heard[at] ^ (at % 8 == 0 ? 1 : 16));
+  }
+  for (const std::uint32_t sender : {1u, 2u, 3u, 1000000u, UINT32_MAX}) {
+    lies.push_back(heard);
+    std::memcpy(lies.back().data() + offsetof(wire::Cell, sender), &sender, sizeof sender);
+  }
+  tell_as_stranger(1, lies);
+  EXPECT_EQ(ranks[1].heard.size(), 1u);
+  // The one who was imitated is heard as before.
+  ASSERT_TRUE(send(0, 1, "still there"));
+  ASSERT_TRUE(until([&] { return ranks[1].heard.size() == 2; })) << lost;
+  EXPECT_EQ(ranks[1].heard[1], "still there");
+}
+
+TEST_P(LaneTest, short_packets_wait_for_a_look_and_leave_together) {
+  ASSERT_TRUE(send(0, 1, "first"));  // they are connected
+  ASSERT_TRUE(until([&] { return ranks[1].heard.size() == 1 && ranks[0].lane->is_idle(); }))
+      << lost;
+  ranks[1].heard.clear();
+  int alone = 0;
+  while (alone < 100 && send(0, 1, "short")) ++alone;
+  EXPECT_EQ(alone, short_packets);
+  ASSERT_TRUE(send(0, 1, std::string(2 * short_bytes, 'l')));  // a long one need not
+  Lane& lane = *ranks[0].lane;
+  std::vector<std::string> row;
+  for (int i = 0; i < 200; ++i)
+    row.emplace_back(static_cast<std::size_t>(i == 90 ? 20000 : i % 70),
+                     static_cast<char>('a' + i % 26));
+  std::size_t sent = 0;
+  const auto send_row = [&] {
+    if (sent == row.size()) return;
+    lane.begin_row();
+    while (sent < row.size() && send(0, 1, row[sent])) ++sent;
+    lane.end_row();
+  };
+  send_row();
+  EXPECT_EQ(sent, row.size()) << "there is room for all of these in few packets";
+  ASSERT_TRUE(until([&] {
+    send_row();
+    return ranks[1].heard.size() == row.size() + short_packets + 1;
+  })) << lost;
+  EXPECT_TRUE(std::equal(row.begin(), row.end(), ranks[1].heard.begin() + short_packets + 1));
+  EXPECT_TRUE(send(0, 1, "short"));  // after a look
+}
+
+TEST_P(LaneTest, all_of_a_row_is_sealed) {
+  Lane& lane = *ranks[0].lane;
+  lane.begin_row();
+  const wire::Cell* first = put(0, 1, "one");
+  ASSERT_NE(first, nullptr);
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(send(0, 1, "another one"));
+  lane.end_row();
+  constexpr std::size_t bytes = 4 * 128;
+  const std::string heard(reinterpret_cast<const char*>(first), bytes);
+  ASSERT_TRUE(until([&] { return ranks[1].heard.size() == 4; })) << lost;
+  std::vector<std::string> lies{heard, heard.substr(0, 384), heard.substr(0, 500),
+                                heard.substr(0, 67)};
+  for (std::size_t at = 0; at < bytes; at += 5) {
+    lies.push_back(heard);
+    lies.back()[at] = static_cast<char>(heard[at] ^ 1);
+  }
+  tell_as_stranger(1, lies);
+  EXPECT_EQ(ranks[1].heard.size(), 4u);
+}
+
+/// Who sits between them cannot send on what was meant for another address.
+TEST_P(LaneTest, packets_for_another_address_are_dropped) {
+  const std::string heard = send_and_record(0, 2, "for two");
+  ASSERT_FALSE(heard.empty());
+  tell_as_stranger(1, {heard});
+  EXPECT_TRUE(ranks[1].heard.empty());
 }
 
 TEST_P(LaneTest, who_sleeps_is_woken_or_naps) {

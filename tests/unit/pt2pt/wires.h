@@ -37,7 +37,9 @@ class TestNetwork : public wire::Network {
 
   void meet(int) override {}
   std::uint32_t payload_max() const override { return Packet::most; }
-  wire::Cell* take(int) override {
+  void begin_row() override {}
+  void end_row() override {}
+  wire::Cell* take(int, std::uint32_t) override {
     const std::lock_guard guard(wires_.mutex);
     if (wires_.in_flight >= most_packets) return nullptr;
     ++wires_.in_flight;
