@@ -58,8 +58,7 @@ Err compare(const Proposal& first, const Proposal& other, int rank, const Comm& 
 }
 
 Err agree(Comm& comm, const Err& wrong, const Options& options) {
-  static const datatype::Type* const byte =
-      datatype::predefined(reinterpret_cast<std::uintptr_t>(MPI_BYTE));
+  const datatype::Type* const byte = &datatype::byte_type();
   const Proposal mine = proposal(wrong, options);
   std::vector<Proposal> all(static_cast<std::size_t>(comm.size()));
   constexpr std::int64_t n = sizeof(Proposal);

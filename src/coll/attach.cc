@@ -5,6 +5,7 @@
 
 #include "coll/block/shared.h"
 #include "coll/boards/node.h"
+#include "coll/nodes/phases.h"
 #include "coll/state.h"
 #include "object/info.h"
 
@@ -72,6 +73,12 @@ Choices& choices_of(Comm& comm) {
   choices = std::make_unique<Choices>();
   if (comm.size() < 2) return *choices;
   pt2pt::Engine& e = *comm.engine;
+  if (!e.reaches(comm.group->members)) {
+    const Nodes nodes = nodes_of(comm);
+    choices->machine =
+        model::machine_across(nodes.count(), nodes.most(), model::network_of(*e.params));
+    return *choices;
+  }
   choices->machine = model::machine_of(e.prices(), e.job->hierarchy(), comm.group->members);
   if (e.policy.crowded) choices->machine.cpus = static_cast<int>(e.job->header().cpus);
   return *choices;
@@ -86,8 +93,8 @@ const Way* way_asked_for(const Comm& comm, Call call) {
 
 void tell_once(Comm& comm, Call call, std::int64_t bytes, const Way& way) {
   if (comm.rank != 0) return;
-  std::uint16_t& told = comm.coll->told[family(call)];
-  const auto bit = static_cast<std::uint16_t>(1U << (&way - ways_of(call).data()));
+  std::uint32_t& told = comm.coll->told[family(call)];
+  const std::uint32_t bit = 1U << (&way - ways_of(call).data());
   if ((told & bit) != 0) return;
   told |= bit;
   const ParamDef& def = way_parameter(call);

@@ -5,6 +5,7 @@
 
 #include "coll/boards/board.h"
 #include "coll/choose.h"
+#include "coll/nodes/phases.h"
 #include "coll/walk.h"
 
 namespace weft::coll {
@@ -17,9 +18,12 @@ Case case_of(const Machine& x, const Setting& s) {
   return {.call = s.call,
           .bytes = s.call == Call::barrier ? 0 : s.bytes,
           .commutative = s.commutative,
-          .slot_bytes = slot_bytes_for(s.shared_max),
-          .reach = s.threads,
-          .boards = s.shared_max > 0 && x.ranks() <= board_ranks_max,
+          .slot_bytes = x.nodes > 1 ? 0 : slot_bytes_for(s.shared_max),
+          .reach = s.threads && x.nodes == 1,
+          .boards = s.shared_max > 0 && x.nodes == 1 && x.ranks() <= board_ranks_max,
+          .across = x.nodes > 1 && x.ranks() > 1,
+          .rows = true,
+          .blocks = std::int64_t{x.ranks()} * x.all_ranks(),
           .asked = find_way(s.call, s.asked)};
 }
 
@@ -48,10 +52,13 @@ bool find_call(std::string_view name, Call* out) {
 
 std::vector<Candidate> candidates(const Machine& x, const Setting& s) {
   const Case c = case_of(x, s);
-  Walk walk(x);
+  Choices choices{.machine = x};
   std::vector<Candidate> out;
+  const bool walked = x.all_ranks() <= walked_across || !c.across;  // messages between all
   for (const Way& way : ways_of(s.call))
-    if (is_possible(way, x, c)) out.push_back({&way, walk.price(way, s.call, c.bytes, c.reach)});
+    if (is_possible(way, x, c) && (walked || way.place == Place::nodes))
+      out.push_back({&way, way.place == Place::nodes ? price_across(choices, way, c)
+                                                     : price_of(x, way, s.call, c.bytes, c.reach)});
   return out;
 }
 

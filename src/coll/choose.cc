@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "coll/boards/board.h"
+#include "coll/nodes/phases.h"
 #include "coll/walk.h"
 
 namespace weft::coll {
@@ -14,12 +15,14 @@ using model::Machine;
 /// What the ways of a call cost, walked when first asked for.
 class Prices {
  public:
-  Prices(const Machine& x, const Case& c) : case_(c), walk_(x) {}
+  Prices(Choices& choices, const Case& c) : choices_(choices), case_(c) {}
 
   double of(const Way& way) {
     double& known = seconds_[&way - ways_of(case_.call).data()];
-    if (known == 0)
-      known = walk_.price(way, explained[family(case_.call)], case_.bytes, case_.reach).seconds();
+    if (known == 0 && way.place == Place::nodes)
+      known = price_across(choices_, way, case_).seconds();
+    else if (known == 0)
+      known = walk(way).seconds();
     return known;
   }
   /// Of the ways that may be taken; null: none may.
@@ -32,9 +35,13 @@ class Prices {
   }
 
  private:
+  model::Prediction walk(const Way& way) {
+    return price_of(choices_.machine, way, explained[family(case_.call)], case_.bytes, case_.reach);
+  }
+
+  Choices& choices_;
   const Case case_;
-  Walk walk_;
-  double seconds_[16] = {};
+  double seconds_[32] = {};
 };
 
 /// What is remembered for a size, or find() of the next power of two.
@@ -60,14 +67,15 @@ bool fits_slots(const Machine& x, const Case& c) {
 }
 
 /// The cheapest way of a blocking call, unless a slot, or the block, does not cost much more.
-const Way& cheapest_shared(const Machine& x, Case c) {
+const Way& cheapest_shared(Choices& choices, Case c) {
+  const Machine& x = choices.machine;
   const bool fits = fits_slots(x, c);
   // Ranks do not know what the root of a short broadcast sends.
   const bool may_leave = c.call == Call::reduce || c.call == Call::allreduce ||
                          c.call == Call::scan || c.call == Call::exscan ||
                          (c.call == Call::bcast && !fits);
   c.boards = may_leave && x.levels > 1 && x.ranks() <= board_ranks_max && !c.reproducible;
-  Prices prices(x, c);
+  Prices prices(choices, c);
   const Way* const board = prices.cheapest(
       [&](const Way& way) { return way.place == Place::board && is_legal(way, c); });
   const Way* best = prices.cheapest([&](const Way& way) {
@@ -90,31 +98,44 @@ const Way& shared_way(Choices& choices, const Case& c) {
   }
   if (held <= inline_max) return *way_at(c.call, Place::slots);
   return remembered(choices.shared[c.reach][family(c.call)], c,
-                    [&](const Case& c) -> const Way& { return cheapest_shared(x, c); });
+                    [&](const Case& c) -> const Way& { return cheapest_shared(choices, c); });
 }
 
 // --- schedules
 
-const Way& by_messages(const Machine& x, const Case& c) {
+const Way& by_messages(Choices& choices, const Case& c) {
   // What keeps the order of ranks sends most messages.
   const bool in_order = c.reproducible || !c.commutative;
-  return *Prices(x, c).cheapest([&](const Way& way) {
+  return *Prices(choices, c).cheapest([&](const Way& way) {
     return way.place == Place::messages && is_legal(way, c) && (in_order || !way.in_rank_order);
   });
 }
 
+/// In phases, or by messages if these are few and cheaper.
+const Way& way_across(Choices& choices, const Case& c) {
+  Prices prices(choices, c);
+  const Way* const phases = prices.cheapest(
+      [&](const Way& way) { return way.place == Place::nodes && is_legal(way, c); });
+  if (phases == nullptr) return by_messages(choices, c);
+  if (choices.machine.all_ranks() > walked_across) return *phases;
+  const Way& messages = by_messages(choices, c);
+  return prices.of(messages) < prices.of(*phases) ? messages : *phases;
+}
+
 /// At a board if it can, else by messages; but a chain of many ranks with little data may take
 /// longer than messages.
-const Way& scheduled_way(const Machine& x, const Case& c) {
+const Way& scheduled_way(Choices& choices, const Case& c) {
+  const Machine& x = choices.machine;
   const bool asks = c.asked != nullptr && is_legal(*c.asked, c);
   if (asks && c.asked->place >= Place::board) return *c.asked;
-  if (c.asked != nullptr && c.asked->place == Place::messages) return by_messages(x, c);
+  if (c.asked != nullptr && c.asked->place == Place::messages) return by_messages(choices, c);
+  if (x.nodes > 1) return way_across(choices, c);
   const bool many = (c.call == Call::scan || c.call == Call::exscan) && x.ranks() > scan_ranks_max;
-  const Way* const board = Prices(x, c).cheapest([&](const Way& way) {
+  const Way* const board = Prices(choices, c).cheapest([&](const Way& way) {
     return (way.place == Place::board || (many && way.place == Place::messages)) &&
            is_legal(way, c);
   });
-  return board != nullptr ? *board : by_messages(x, c);
+  return board != nullptr ? *board : by_messages(choices, c);
 }
 
 bool is_for_block(const Case& c) {
@@ -126,7 +147,9 @@ bool is_for_block(const Case& c) {
 bool is_legal(const Way& way, const Case& c) {
   return (c.uniform || !way.uniform_only) && (c.commutative || !way.commutative_only) &&
          (way.in_rank_order || !c.reproducible) &&
-         (way.place != Place::board || (c.boards && c.plain));
+         (way.place != Place::board || (c.boards && c.plain)) &&
+         (way.place != Place::nodes || (c.across && (c.rows || !way.rows_only) &&
+                                        (c.blocks <= leader_blocks_max || !way.block_by_block)));
 }
 
 std::vector<const Way*> close_ways(Choices& choices, Case c, double most, double* price) {
@@ -139,7 +162,7 @@ std::vector<const Way*> close_ways(Choices& choices, Case c, double most, double
   c.boards = x.ranks() <= board_ranks_max;
   // A walk of messages between many takes milliseconds.
   const bool messages = x.ranks() <= walked_one_by_one;
-  Prices prices(x, c);
+  Prices prices(choices, c);
   const double least = prices.of(*close[0]);
   if (least < least_tried) return close;
   if (price != nullptr) *price = least;
@@ -159,10 +182,10 @@ std::vector<const Way*> close_ways(Choices& choices, Case c, double most, double
 const Way& choose(Choices& choices, const Case& c) {
   if (is_for_block(c)) return shared_way(choices, c);
   const Machine& x = choices.machine;
-  if (x.levels == 0) return by_messages(x, c);
+  if (x.levels == 0 && x.nodes == 1) return by_messages(choices, c);
   const int kind = c.uniform + 2 * c.commutative + 4 * c.plain;
   return remembered(choices.scheduled[kind][family(c.call)], c,
-                    [&](const Case& c) -> const Way& { return scheduled_way(x, c); });
+                    [&](const Case& c) -> const Way& { return scheduled_way(choices, c); });
 }
 
 }  // namespace weft::coll

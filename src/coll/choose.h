@@ -4,13 +4,15 @@
 // it depends on is the same on all ranks, so all choose alike.
 //
 // A way that is asked for is taken if it is legal. Else a blocking call goes through the shared
-// block (block/), another one to a board (boards/), and what can do neither by messages. Between
-// ranks of several levels the cheapest way is taken (walk.h), computed when a communicator first
-// has a call of that collective and power of two of bytes, and remembered.
+// block (block/), another one to a board (boards/), and what can do neither by messages; on several
+// nodes in phases (nodes/), or by messages. Between ranks of several levels the cheapest way is
+// taken (walk.h), computed when a communicator first has a call of that collective and power of two
+// of bytes, and remembered.
 #pragma once
 
 #include <bit>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "coll/block/block.h"
@@ -30,8 +32,13 @@ struct Case {
   std::int64_t slot_bytes = 0;  // of the shared block; 0: the call cannot go through it
   bool reach = false;           // ranks reach each other's buffers
   bool boards = true;           // there are boards
+  bool across = false;          // several nodes, not all of one rank
+  bool rows = false;            // the ranks of each node follow each other
+  std::int64_t blocks = 0;      // that a leader would have of an alltoall
   const Way* asked = nullptr;
 };
+
+struct Cluster;  // nodes/phases.h
 
 /// The machine of a communicator, and what has been chosen on it for each power of two of bytes: 0,
 /// or 1 and the way's place in the table. All else that a choice depends on stays the same.
@@ -40,6 +47,7 @@ struct Choices {
   model::Machine machine;
   std::uint8_t shared[2][families][sizes] = {};     // [reach]
   std::uint8_t scheduled[8][families][sizes] = {};  // [uniform, commutative, plain]
+  std::shared_ptr<Cluster> priced = {};             // to price ways across nodes with
 };
 
 /// The way of a call. For less than two ranks: a schedule that does nothing between them.

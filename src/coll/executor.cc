@@ -28,6 +28,11 @@ void count_read(const Step& step, object::Comm& comm) {
   ++c.coll_steps;
 }
 
+/// Who has that place at the board, in the communicator.
+int rank_at(const object::Comm& comm, int place) {
+  return comm.coll->node->here.ranks[static_cast<std::size_t>(place)];
+}
+
 /// Bytes [at, at + n) of one typed buffer to the same place of another.
 void move(const ConstBuffer& from, const Buffer& to, std::int64_t at, std::int64_t n) {
   if (from.type->dense) {
@@ -119,7 +124,7 @@ bool Executor::fetch(Schedule& s, const Step& step, const object::Comm& comm) {
   std::int64_t bytes = step.bytes;
   if (step.what_shown != Source::by_address &&
       (from.bytes() > to.bytes() || from.bytes() < step.at + bytes)) [[unlikely]] {
-    s.error_ = wrong_length(comm, step.peer, from.bytes(), to.bytes());
+    s.error_ = wrong_length(comm, rank_at(comm, step.peer), from.bytes(), to.bytes());
     bytes = std::clamp<std::int64_t>(from.bytes() - step.at, 0, bytes);
     if (bytes == 0) return true;
   }
@@ -147,7 +152,7 @@ void Executor::give(Schedule& s, const Step& step, const object::Comm& comm) {
   }
   s.error_ = fail(step.bytes > expected ? MPI_ERR_TRUNCATE : MPI_ERR_COUNT,
                   "this rank sends %lld bytes to rank %d of communicator %s, which expects %lld",
-                  static_cast<long long>(step.bytes), step.peer, comm.name.c_str(),
+                  static_cast<long long>(step.bytes), rank_at(comm, step.peer), comm.name.c_str(),
                   static_cast<long long>(expected));
 }
 
@@ -188,9 +193,10 @@ bool Executor::run_at_board(Schedule& s, const Step& step, object::Comm& comm) {
   return true;
 }
 
-bool Executor::agrees(Schedule& s, int rank, const object::Comm& comm) {
-  const std::uint64_t theirs = s.boards_->noted(s.number_, rank);
-  const int failed = s.boards_->failed(s.number_, rank);
+bool Executor::agrees(Schedule& s, int place, const object::Comm& comm) {
+  const std::uint64_t theirs = s.boards_->noted(s.number_, place);
+  const int failed = s.boards_->failed(s.number_, place);
+  const int rank = rank_at(comm, place);
   if (theirs == s.note_ && failed == 0) [[likely]]
     return true;
   end(s, theirs != s.note_ ? notes_differ(comm, rank, theirs, s.note_)
@@ -213,7 +219,7 @@ bool Executor::is_lost(Schedule& s, object::Comm& comm) {
   const Step& step = s.steps_[s.next_];
   const int rank = step.peer;
   if (s.boards_->has_finished(s.number_, rank) && !s.boards_->has_come(s.number_, rank, step.count))
-    return end(s, ended_early(comm, rank, s.note_));
+    return end(s, ended_early(comm, rank_at(comm, rank), s.note_));
   // Somebody has come to a later operation in the block, but not to this one? Starts of persistent
   // ones have no order.
   if (s.owns_boards_) return false;
@@ -228,7 +234,8 @@ bool Executor::is_lost(Schedule& s, object::Comm& comm) {
 bool Executor::fits(Schedule& s, const Step& step, const object::Comm& comm) {
   const std::int64_t sent =
       step.from == nullptr ? s.boards_->length(s.number_, step.peer) : labelled(s, step.from);
-  return sent == step.bytes || !end(s, wrong_length(comm, step.peer, sent, step.bytes));
+  return sent == step.bytes ||
+         !end(s, wrong_length(comm, rank_at(comm, step.peer), sent, step.bytes));
 }
 
 bool Executor::run_steps(Schedule& s, object::Comm& comm) {
@@ -336,11 +343,11 @@ pt2pt::About Executor::about(const Schedule& s, const object::Comm& comm) {
                    .call = call_name(call_of(s.note_)).data()};
   if (s.boards_ == nullptr || !s.pending_.empty()) return out;
   if (s.open_) {
-    out.rank = s.steps_[s.next_].peer;
+    out.rank = rank_at(comm, s.steps_[s.next_].peer);
   } else {
     out.lacks = [](const void* schedule, int rank) {
       const Schedule& s = *static_cast<const Schedule*>(schedule);
-      return s.boards_->is_behind(s.number_, rank);
+      return s.boards_->is_behind_rank(s.number_, rank);
     };
     out.object = &s;
   }

@@ -43,8 +43,8 @@ class Executor {
   static void finish_round(Schedule& schedule, const object::Comm& comm);
   /// Run the round's local steps. False: one waits for a phase.
   static bool run_steps(Schedule& schedule, object::Comm& comm);
-  /// Does a rank that has come do the same as this one? If not, the operation is over.
-  static bool agrees(Schedule& schedule, int rank, const object::Comm& comm);
+  /// Does who has come to that place do the same as this rank? If not, the operation is over.
+  static bool agrees(Schedule& schedule, int place, const object::Comm& comm);
   /// False: by a visitor, whose rank comes back.
   static bool fetch(Schedule& schedule, const Step& step, const object::Comm& comm);
   static std::int64_t labelled(const Schedule& schedule, const void* label);

@@ -11,6 +11,7 @@
 
 #include "coll/boards/node.h"
 #include "coll/executor.h"
+#include "coll/nodes/phases.h"
 #include "coll/state.h"
 #include "pt2pt/engine.h"
 
@@ -171,7 +172,7 @@ std::optional<Site> take_board(Schedule& s, const Operation& o, const Case& c, C
   Boards* boards = state.boards;
   std::uint64_t number = 0;
   if (how.what == How::persistent) {
-    boards = Boards::attach(comm, ++state.persistent);
+    boards = Boards::attach(comm, state.here, ++state.persistent);
     if (boards == nullptr) return {};
     s.own_boards();
   } else {
@@ -179,33 +180,43 @@ std::optional<Site> take_board(Schedule& s, const Operation& o, const Case& c, C
   }
   s.use(*boards, number);
   s.note(note_of(o.call, is_known_to_all(o.call) ? c.bytes : 0, how.what));
-  return Site{state.ground, boards->areas(number), position(comm)};
+  return Site{state.ground, boards->areas(number), {state.here.rank, state.here.size()}};
 }
 
 }  // namespace
 
 Err run_schedule(const Operation& o, Case c, Comm& comm, const How& how, const Signature& mine,
                  const Way* tried) {
-  const Boards* boards = comm.size() < 2 ? nullptr : node_state(comm).boards;
-  c.boards = boards != nullptr;
+  const NodeState* node = comm.size() < 2 ? nullptr : &node_state(comm);
+  const Boards* boards = node == nullptr ? nullptr : node->boards;
+  Cluster* const cluster = node == nullptr ? nullptr : node->cluster.get();
+  if (cluster != nullptr) {
+    c.across = cluster->nodes.most() > 1;
+    c.rows = cluster->nodes.in_rows();
+    c.blocks = std::int64_t{cluster->nodes.most()} * comm.size();
+  }
+  c.boards = boards != nullptr && cluster == nullptr;
   c.reach = c.boards && boards->direct();
   c.reproducible = o.operands != nullptr && comm.coll->settings.reproducible;
   c.asked = asked_way(comm, o.call);
   const bool is_tried = tried != nullptr && (c.boards || tried->place != Place::board);
   const Way* way = is_tried ? tried : &choose(choices_of(comm), c);
   Schedule& s = take_schedule(comm, mine);
-  if (way->place == Place::board) {
-    if (const auto site = take_board(s, o, c, comm, how)) {
-      if (!is_tried) tell_way(comm, o.call, c.bytes, *way);
-      way->at_board(s, o, *site);
-      return launch(s, comm, how);
-    }
+  const bool meets =
+      way->place == Place::board || (way->place == Place::nodes && boards != nullptr);
+  const std::optional<Site> site = meets ? take_board(s, o, c, comm, how) : std::nullopt;
+  if (way->place == Place::board && !site) {
     c.boards = false;
     Choices without{.machine = choices_of(comm).machine};
     way = &choose(without, c);
   }
   if (!is_tried) tell_way(comm, o.call, c.bytes, *way);
-  way->by_messages(s, o, position(comm));
+  if (way->place == Place::nodes)
+    way->at_nodes(s, o, {*cluster, comm.rank, site ? &*site : nullptr});
+  else if (way->place == Place::board)
+    way->at_board(s, o, *site);
+  else
+    way->by_messages(s, o, position(comm));
   return launch(s, comm, how);
 }
 

@@ -109,5 +109,10 @@ inline constexpr double longest_pause = 1 << 20;
 // Of more ranks that do all the same, each with others, only one is walked: p^2 steps would take
 // milliseconds.
 inline constexpr int walked_one_by_one = 16;
+// Of more ranks on several nodes messages between all are not walked, if they can go in phases.
+inline constexpr int walked_across = 256;
+// Blocks that the leader of a node copies one by one in an alltoall: a schedule of a few MiB.
+inline constexpr std::int64_t leader_blocks_max = 32 << 10;
+inline constexpr std::int64_t walked_bytes_across = 64 << 20;
 
 }  // namespace weft::coll

@@ -73,7 +73,7 @@ void Schedule::send(const ConstBuffer& what, int to) {
   if (what.bytes() == 0) return;
   steps_.push_back({.what = Step::What::send,
                     .ends_round = false,
-                    .peer = to,
+                    .peer = rank_of(to),
                     .from = what.data,
                     .to = nullptr,
                     .count = what.count,
@@ -86,7 +86,7 @@ void Schedule::recv(const Buffer& into, int from) {
   if (into.bytes() == 0) return;
   steps_.push_back({.what = Step::What::recv,
                     .ends_round = false,
-                    .peer = from,
+                    .peer = rank_of(from),
                     .from = nullptr,
                     .to = into.data,
                     .count = into.count,
@@ -96,11 +96,11 @@ void Schedule::recv(const Buffer& into, int from) {
 }
 
 void Schedule::notify(int to) {
-  steps_.push_back(bare(Step::What::send, to, nullptr, 0));
+  steps_.push_back(bare(Step::What::send, rank_of(to), nullptr, 0));
 }
 
 void Schedule::await(int from) {
-  steps_.push_back(bare(Step::What::recv, from, nullptr, 0));
+  steps_.push_back(bare(Step::What::recv, rank_of(from), nullptr, 0));
 }
 
 void Schedule::copy(const ConstBuffer& from, const Buffer& to) {
@@ -137,7 +137,7 @@ void Schedule::show(int what, std::span<const ConstBuffer> views) {
 }
 
 void Schedule::signal(std::int64_t phase) {
-  steps_.push_back(bare(Step::What::signal, -1, nullptr, phase));
+  steps_.push_back(bare(Step::What::signal, -1, nullptr, first_phase_ + phase));
 }
 
 void Schedule::wake(int rank) {
@@ -146,7 +146,7 @@ void Schedule::wake(int rank) {
 }
 
 void Schedule::await_phase(int rank, std::int64_t phase) {
-  steps_.push_back(bare(Step::What::await, rank, nullptr, phase));
+  steps_.push_back(bare(Step::What::await, rank, nullptr, first_phase_ + phase));
 }
 
 void Schedule::meet(std::int64_t folded, bool looks) {
@@ -234,14 +234,10 @@ void Schedule::clear() {
   if (owns_boards_) delete boards_;
   boards_ = nullptr;
   owns_boards_ = false;
-  length_ = imagined_ = 0;
+  length_ = imagined_ = first_phase_ = 0;
+  among_ = {};
   next_ = round_ = posted_ = 0;
   error_ = ok;
-}
-
-const Type& byte_type() {
-  static const Type* const type = datatype::predefined(reinterpret_cast<std::uintptr_t>(MPI_BYTE));
-  return *type;
 }
 
 int log2_ceil(int p) {

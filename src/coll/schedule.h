@@ -116,6 +116,9 @@ class Scratch {
 
 class Schedule {
  public:
+  /// Phases of a stage: a vector of 64 GiB in strips of an area, in each of four stages.
+  static constexpr int stage_bits = 22;
+
   Schedule() = default;
   ~Schedule() { clear(); }
   Schedule(const Schedule&) = delete;
@@ -132,6 +135,9 @@ class Schedule {
   void reduce(const void* in, void* inout, std::int64_t count, const Type& type, const Op& op);
   /// End the operation with an error if the `ranks` signatures at `all` differ.
   void compare(const void* all, int ranks);
+  /// From here on peers of messages are places in `ranks`, which is there while this is emitted;
+  /// empty: ranks.
+  void among(std::span<const std::int32_t> ranks) { among_ = ranks; }
   /// The steps so far come before the steps to follow. No effect twice in a row.
   void next_round();
 
@@ -142,6 +148,8 @@ class Schedule {
     boards_ = &boards;
     number_ = number;
   }
+  /// Phases are counted from 0 again, behind those of the stages before.
+  void stage(int number) { first_phase_ = static_cast<std::int64_t>(number) << stage_bits; }
   /// Let others read these buffers from the next signal on; as long as the schedule runs.
   void show(int what, std::span<const ConstBuffer> views);
   void signal(std::int64_t phase);
@@ -184,6 +192,9 @@ class Schedule {
 
  private:
   friend class Executor;
+  int rank_of(int peer) const {
+    return among_.empty() ? peer : among_[static_cast<std::size_t>(peer)];
+  }
   std::vector<Step> steps_;
   Scratch scratch_;
 
@@ -191,6 +202,8 @@ class Schedule {
   std::uint64_t number_ = 0;  // of the operation there
   std::uint64_t note_ = 0;
   std::int64_t length_ = 0;
+  std::int64_t first_phase_ = 0;  // of the stage
+  std::span<const std::int32_t> among_;
   bool owns_boards_ = false;   // of a persistent operation: one board, used again at each start
   std::int64_t imagined_ = 0;  // the end of the memory that is not there; 0: there is
 
@@ -211,7 +224,7 @@ class Schedule {
 };
 
 /// MPI_BYTE: packed data and parts of dense data travel as bytes.
-const Type& byte_type();
+using datatype::byte_type;
 inline ConstBuffer as_bytes(const void* data, std::int64_t n) {
   return {data, n, &byte_type()};
 }

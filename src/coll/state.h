@@ -39,7 +39,7 @@ struct CommState {
   bool shared_tried = false;
   std::deque<object::Request*> boardless;  // nonblocking ones that wait for a board, in order
   NodeState* node = nullptr;               // levels and boards; made when first wanted
-  std::uint16_t told[Settings::collectives] = {};  // bit per way: has been said
+  std::uint32_t told[Settings::collectives] = {};  // bit per way: has been said
 };
 
 /// The shared block if a blocking operation may use it, the same answer on all ranks; else null.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 
 #include "coll/block/block.h"
 #include "coll/block/steps.h"
@@ -31,23 +32,40 @@ std::size_t index(int i) {
 
 }  // namespace
 
-Walk::Walk(const Machine& x) : machine_(x), p_(x.ranks()), ground_(Levels(p_)) {
+ImaginedCall::ImaginedCall(Call call, std::int64_t n, int p)
+    : send(as_bytes(imagined(to_send), n)),
+      recv(as_bytes(imagined(to_receive), n)),
+      from(send),
+      to(recv),
+      operands{send.data, recv.data, n, &byte_type(), object::predefined_op(MPI_SUM)},
+      each((n + p - 1) / p),
+      operation{.call = call,
+                .root = 0,
+                .send = send,
+                .buffer = recv,
+                .from = &from,
+                .to = &to,
+                .operands = &operands,
+                .parts = &each} {}
+
+Walk::Walk(const Machine& x)
+    : machine_(x), here_(x.ranks()), p_(x.all_ranks()), ground_(Levels(here_)) {
   std::vector<int> sizes;
   size_[0] = 1;
   int links = 0;
   for (int l = 0; l < x.levels; ++l) {
-    size_[l + 1] = l == x.levels - 1 ? p_ : x.ranks_in(l);
+    size_[l + 1] = l == x.levels - 1 ? here_ : x.ranks_in(l);
     first_link_[l] = links;
     const int parts = part_of(l == 0 ? 0 : l - 1, p_ - 1) + 1;
     links += l == 0 ? parts : parts * parts;
   }
   for (int l = x.levels - 2; l >= 0; --l) sizes.push_back(size_[l + 1]);
-  ground_.levels = Levels(p_, sizes);
+  ground_.levels = Levels(here_, sizes);
   ground_.direct_strip = strip_for(x.cache_lines);
   links_.resize(index(links));
   ranks_.resize(index(p_));
   if (!x.crowded()) return;
-  share_ = static_cast<double>(p_) / x.cpus;
+  share_ = static_cast<double>(here_) / x.cpus;
   cpus_.resize(index(x.cpus));
 }
 
@@ -194,6 +212,14 @@ bool Walk::await(int rank, int peer, std::int64_t phase) {
   return true;
 }
 
+void Walk::pass(Clock& clock, double& free, double lines) const {
+  // Where one rank stands for all, the others of its node send at the same time.
+  const double takes = (x_.network.gap + x_.network.line * lines) * (alike_ ? here_ : 1);
+  const double begin = alike_ ? clock.now : std::max(clock.now, free);
+  free = begin + takes;
+  clock.add(network, free - clock.now);
+}
+
 constexpr std::int64_t any_message = -1;
 
 void Walk::release(int rank, std::int64_t phase) {
@@ -224,6 +250,11 @@ void Walk::post_round(int rank) {
     const int number = static_cast<int>(sent_.size());
     const double lines = lines_of(step.count * step.type->size);
     sent_.push_back({rank, lines, me.clock, -1});
+    if (are_apart(rank, step.peer)) {
+      Clock& at = sent_.back().at;
+      pass(at, out_[index(rank / here_)], lines);
+      at.add(network, x_.network.latency);
+    }
     (other.inbox < 0 ? other.inbox : sent_[index(other.inbox_end)].next) = number;
     other.inbox_end = number;
     if (!alike_) release(rank, any_message);
@@ -249,6 +280,11 @@ bool Walk::receive(int rank, const Step& step) {
   if (alike_) turn_of_all(me);
   me.clock.follow(message.at);
   add(me, software, x_.message / 2);
+  if (are_apart(rank, step.peer)) {
+    pass(me.clock, in_[index(rank / here_)], message.lines);
+    add(me, copying, x_.copy * message.lines);
+    return true;
+  }
   add(me, flags, 2 * flag(rank, step.peer));
   if (message.lines > 0) {
     read(rank, step.peer, message.lines, 0, x_.level[level_of(rank, step.peer)].b);
@@ -349,18 +385,8 @@ void Walk::go_on(int rank) {
 }
 
 void Walk::emit(const Way& way, Call call, std::int64_t n, std::int64_t of, int rank) {
-  const Buffer send = as_bytes(imagined(to_send), n), recv = as_bytes(imagined(to_receive), n);
-  const Blocks from(send), to(recv);
-  const Operands operands{send.data, recv.data, n, &byte_type(), object::predefined_op(MPI_SUM)};
-  const Parts each((n + p_ - 1) / p_);
-  const Operation o{.call = call,
-                    .root = 0,
-                    .send = send,
-                    .buffer = recv,
-                    .from = &from,
-                    .to = &to,
-                    .operands = &operands,
-                    .parts = &each};
+  const ImaginedCall imagined_call(call, n, p_);
+  const Operation& o = imagined_call.operation;
   const Site site{ground_, areas_, {rank, p_}};
   if (way.place == Place::board)
     way.at_board(schedule_, o, site);
@@ -383,6 +409,8 @@ Walk::Clock Walk::run(const Way& way, Call call, std::int64_t bytes, std::int64_
   counts_ = {};
   std::fill(links_.begin(), links_.end(), -1);
   std::fill(cpus_.begin(), cpus_.end(), Cpu{});
+  out_.assign(index(x_.nodes), 0);
+  in_ = out_;
   schedule_.clear();
   schedule_.imagine();
   const int walked = alike_ ? 1 : p_;
@@ -433,8 +461,10 @@ Prediction Walk::price(const Way& way, Call call, std::int64_t bytes, bool reach
       (share_ > 1 ? 4 : 2) * (way.place != Place::board ? Cuts(share_ > 1, false).strip_max
                               : reach                   ? ground_.direct_strip
                                                         : area_bytes / 2);
-  const bool by_block = call == Call::scatter || call == Call::alltoall ||
-                        (call == Call::gather && way.place == Place::board && !reach);
+  const bool by_block =
+      x_.nodes == 1 && (call == Call::scatter || call == Call::alltoall ||
+                        (call == Call::gather && way.place == Place::board && !reach));
+  if (x_.nodes > 1) most = walked_bytes_across;  // nothing goes in strips
   if (by_block) most = std::max<std::int64_t>(most / p_ / 128 * 128, 128);
   Clock found = run(way, call, std::min(bytes, most), bytes, reach);
   double scale = 1;
@@ -452,12 +482,28 @@ Prediction Walk::price(const Way& way, Call call, std::int64_t bytes, bool reach
                     {"folds", "reduce per line"},
                     {"owners fetch their lines back", "w per line"},
                     {"ranks take turns", "a turn per switch"},
-                    {"others' work on the same CPU", "p/CPUs - 1 times the own"}};
+                    {"others' work on the same CPU", "p/CPUs - 1 times the own"},
+                    {"network", "latency, gap and bytes, one after the other at a node"}};
   Prediction out;
   out.add("the call", "built in", x_.call);
   for (int i = 0; i < parts; ++i)
     out.add(names[i].what, names[i].source, found.part[index(i)] * scale);
   return out;
+}
+
+Prediction price_of(const Machine& x, const Way& way, Call call, std::int64_t bytes, bool reach) {
+  if (x.nodes <= walked_across || way.alike) return Walk(x).price(way, call, bytes, reach);
+  const auto of = [&](int nodes) {
+    Machine fewer = x;
+    fewer.nodes = nodes;
+    return Walk(fewer).price(way, call, bytes, reach);
+  };
+  Prediction out = of(walked_across);
+  const double known = out.seconds(), half = of(walked_across / 2).seconds();
+  const double doublings = std::log2(static_cast<double>(x.nodes) / walked_across);
+  const double all =
+      known > 1.5 * half ? known * std::exp2(doublings) : known + doublings * (known - half);
+  return out.add("more nodes", "extrapolated", all - known);
 }
 
 }  // namespace weft::coll

@@ -9,7 +9,8 @@
 //                      where d ranks read through the same link at that time
 //   flags              a line each; who waits goes on with the clock of who signals
 //   messages           software at both ends, a line to announce and one to answer, copied in and
-//                      out
+//                      out; between nodes a latency, and one after the other out of a node and
+//                      into one (model::Network)
 //   fetching back      at the end: what others have read of a rank's own buffers, w per line; what
 //                      they have written there is read
 // Where ranks outnumber CPUs, one rank runs on a CPU at a time, until it waits, and each change
@@ -30,6 +31,17 @@
 
 namespace weft::coll {
 
+/// A call of `p` ranks with buffers that are not there.
+struct ImaginedCall {
+  ImaginedCall(Call call, std::int64_t bytes, int p);
+  ImaginedCall(const ImaginedCall&) = delete;
+  const Buffer send, recv;
+  const Blocks from, to;
+  const Operands operands;
+  const Parts each;
+  const Operation operation;
+};
+
 class Walk {
  public:
   /// Ranks lie on the machine one behind the other.
@@ -47,7 +59,7 @@ class Walk {
   Counts count(const Way& way, Call call, std::int64_t bytes, bool reach);
 
  private:
-  enum Part { software, flags, reading, copying, folding, fetching, turns, others, parts };
+  enum Part { software, flags, reading, copying, folding, fetching, turns, others, network, parts };
 
   /// When a rank is where it is, and what that consists of.
   struct Clock {
@@ -137,6 +149,9 @@ class Walk {
   void turn_of_all(Rank& me) const {
     if (share_ > 1) me.clock.add(turns, share_ * x_.turn);
   }
+  bool are_apart(int a, int b) const { return a / here_ != b / here_; }
+  /// A message goes through what leads out of a node, or into one, when those before are through.
+  void pass(Clock& clock, double& free, double lines) const;
   int level_of(int a, int b) const;
   int part_of(int level, int rank) const { return rank / size_[level + 1]; }
   double latency(int level, int a, int b) const;
@@ -145,8 +160,8 @@ class Walk {
   int readers(int reader, int owner, int level);
 
   const model::Machine machine_;
-  model::Machine x_;  // with what does not fit the caches
-  const int p_;
+  model::Machine x_;                    // with what does not fit the caches
+  const int here_, p_;                  // ranks of a node, and of all
   int size_[model::most_levels + 1];    // ranks in a part of each level; before the first: 1
   int first_link_[model::most_levels];  // in links_
   double share_ = 1;                    // ranks on a CPU
@@ -163,7 +178,14 @@ class Walk {
   int link_ = 0;            // of the last readers()
   std::vector<Cpu> cpus_;
   std::priority_queue<Ready> ready_;
+  std::vector<double> out_, in_;  // of nodes: free from then on
   Counts counts_;
 };
+
+/// The same; of more nodes than are walked one by one, from what half as many and all of those
+/// cost: a way whose time grows by a half or more doubles with them, another one has so many steps
+/// more.
+model::Prediction price_of(const model::Machine& x, const Way& way, Call call, std::int64_t bytes,
+                           bool reach);
 
 }  // namespace weft::coll

@@ -3,12 +3,13 @@
 
 #include "coll/boards/algorithms.h"
 #include "coll/messages/algorithms.h"
+#include "coll/nodes/algorithms.h"
 
 namespace weft::coll {
 namespace {
 
 // From the arguments of a call to those of the algorithms. `At`: Position of messages, Site of
-// boards; `n`: how many parts a tree joins in one step.
+// boards, Across of nodes; `n`: how many parts a tree joins in one step.
 template <auto emit, class At>
 void barrier(Schedule& s, const Operation&, const At& at) {
   emit(s, at);
@@ -62,6 +63,9 @@ constexpr Way at_board(const char* name, decltype(Way::at_board) emit) {
 constexpr Way by_messages(const char* name, decltype(Way::by_messages) emit) {
   return {.name = name, .place = Place::messages, .by_messages = emit};
 }
+constexpr Way in_phases(const char* name, decltype(Way::at_nodes) emit) {
+  return {.name = name, .place = Place::nodes, .at_nodes = emit};
+}
 constexpr Way alike(Way way) {
   way.alike = true;
   return way;
@@ -79,6 +83,14 @@ constexpr Way commutative_only(Way way) {
   way.commutative_only = true;
   return way;
 }
+constexpr Way rows_only(Way way) {
+  way.rows_only = true;
+  return way;
+}
+constexpr Way block_by_block(Way way) {
+  way.block_by_block = true;
+  return way;
+}
 /// Also with coll.reproducible.
 constexpr Way in_rank_order(Way way) {
   way.in_rank_order = true;
@@ -92,6 +104,7 @@ constexpr Way allgathers[] = {
     uniform_only(alike(by_messages("bruck", allgather<allgather_bruck, Position>))),
     by_messages("ring", allgather<allgather_ring, Position>),
     alike(at_board("exchange", allgather<allgather_exchange, Site>)),
+    uniform_only(in_phases("nodes", allgather<allgather_nodes, Across>)),
 };
 
 constexpr Way allreduces[] = {
@@ -114,6 +127,8 @@ constexpr Way allreduces[] = {
     commutative_only(only_if_asked(at_board("tree_3", allreduce<allreduce_tree, Site, 3>))),
     commutative_only(at_board("tree_4", allreduce<allreduce_tree, Site, 4>)),
     commutative_only(only_if_asked(at_board("tree_8", allreduce<allreduce_tree, Site, 8>))),
+    commutative_only(in_phases("nodes", allreduce<allreduce_nodes, Across>)),
+    commutative_only(in_phases("nodes_parts", allreduce<allreduce_parts, Across>)),
 };
 
 constexpr Way alltoalls[] = {
@@ -123,12 +138,14 @@ constexpr Way alltoalls[] = {
     uniform_only(alike(by_messages("bruck", alltoall<alltoall_bruck, Position>))),
     alike(by_messages("pairwise", alltoall<alltoall_pairwise, Position>)),
     alike(at_board("exchange", alltoall<alltoall_exchange, Site>)),
+    uniform_only(block_by_block(in_phases("nodes", alltoall<alltoall_nodes, Across>))),
 };
 
 constexpr Way barriers[] = {
     slots,
     alike(by_messages("dissemination", barrier<barrier_dissemination, Position>)),
     at_board("tree", barrier<barrier_tree, Site>),
+    in_phases("nodes", barrier<barrier_nodes, Across>),
 };
 
 constexpr Way bcasts[] = {
@@ -142,6 +159,7 @@ constexpr Way bcasts[] = {
     only_if_asked(at_board("tree", bcast<bcast_tree, Site, bcast_arity>)),
     only_if_asked(at_board("tree_2", bcast<bcast_tree, Site, 2>)),
     only_if_asked(at_board("tree_8", bcast<bcast_tree, Site, 8>)),
+    in_phases("nodes", bcast<bcast_nodes, Across>),
 };
 
 constexpr Way gathers[] = {
@@ -152,6 +170,7 @@ constexpr Way gathers[] = {
     by_messages("linear", gather<gather_linear, Position>),
     at_board("exchange", gather<gather_exchange, Site>),
     uniform_only(at_board("two_stage", gather<gather_two_stage, Site>)),
+    uniform_only(in_phases("nodes", gather<gather_nodes, Across>)),
 };
 
 constexpr Way reduces[] = {
@@ -167,6 +186,7 @@ constexpr Way reduces[] = {
     only_if_asked(commutative_only(at_board("tree_3", reduce<reduce_tree, Site, 3>))),
     commutative_only(at_board("tree_4", reduce<reduce_tree, Site, 4>)),
     only_if_asked(commutative_only(at_board("tree_8", reduce<reduce_tree, Site, 8>))),
+    commutative_only(in_phases("nodes", reduce<reduce_nodes, Across>)),
 };
 
 constexpr Way reduce_scatters[] = {
@@ -178,6 +198,7 @@ constexpr Way reduce_scatters[] = {
         alike(by_messages("pairwise", reduce_scatter<reduce_scatter_pairwise, Position>))),
     in_rank_order(alike(by_messages("ordered", reduce_scatter<reduce_scatter_ordered, Position>))),
     commutative_only(alike(at_board("exchange", reduce_scatter<reduce_scatter_exchange, Site>))),
+    commutative_only(rows_only(in_phases("nodes", reduce_scatter<reduce_scatter_nodes, Across>))),
 };
 
 constexpr Way scans[] = {
@@ -187,6 +208,7 @@ constexpr Way scans[] = {
                 scan<scan_recursive_doubling, exscan_recursive_doubling, Position>),
     in_rank_order(by_messages("linear", scan<scan_linear, exscan_linear, Position>)),
     in_rank_order(at_board("chain", scan<scan_chain, exscan_chain, Site>)),
+    rows_only(in_phases("nodes", scan<scan_nodes, exscan_nodes, Across>)),
 };
 
 constexpr Way scatters[] = {
@@ -197,6 +219,7 @@ constexpr Way scatters[] = {
     by_messages("linear", scatter<scatter_linear, Position>),
     at_board("exchange", scatter<scatter_exchange, Site>),
     uniform_only(at_board("two_stage", scatter<scatter_two_stage, Site>)),
+    uniform_only(in_phases("nodes", scatter<scatter_nodes, Across>)),
 };
 
 constexpr std::span<const Way> table[families] = {

@@ -15,7 +15,8 @@
 
 namespace weft::coll {
 
-struct Site;  // boards/node.h
+struct Site;    // boards/node.h
+struct Across;  // nodes/phases.h
 
 /// Where the data of a collective goes.
 enum class Place : std::uint8_t {
@@ -24,6 +25,7 @@ enum class Place : std::uint8_t {
   block,     // the shared block, part by part: pieces or strips (block/)
   board,     // a schedule at a board (boards/)
   messages,  // a schedule of messages (messages/)
+  nodes,     // on several nodes: phases on each, and between them (nodes/)
 };
 
 struct Way {
@@ -32,12 +34,15 @@ struct Way {
   // Of a schedule: what emits this rank's part.
   void (*at_board)(Schedule&, const Operation&, const Site&) = nullptr;
   void (*by_messages)(Schedule&, const Operation&, const Position&) = nullptr;
+  void (*at_nodes)(Schedule&, const Operation&, const Across&) = nullptr;
   bool alike = false;  // all ranks do the same, each with others: a walk follows one of them
   bool only_if_asked = false;  // weft never takes it itself
   // When it is legal.
   bool uniform_only = false;      // blocks of one size
   bool commutative_only = false;  // operations
   bool in_rank_order = false;     // a reduction for coll.reproducible
+  bool rows_only = false;         // the ranks of each node follow each other
+  bool block_by_block = false;    // a leader copies each block by itself
 };
 
 /// The collectives of the table, in the order of their parameters. Those of one parameter have the

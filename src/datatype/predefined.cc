@@ -166,6 +166,11 @@ const Type* predefined(std::uintptr_t handle) {
   return &table[handle - first];
 }
 
+const Type& byte_type() {
+  static const Type* const type = predefined(reinterpret_cast<std::uintptr_t>(MPI_BYTE));
+  return *type;
+}
+
 const Type& named(std::uintptr_t handle) {
   const Type* type = predefined(handle);
   WEFT_ASSERT(type != nullptr);

@@ -5,6 +5,7 @@
 // depends on nothing else, so its bits are the same.
 #include "datatype/reduce.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/assert.h"
@@ -26,8 +27,22 @@ ReduceFn choose() {
   return kernels::reduce_baseline;
 }
 
-/// Bytes from one element to the next.
-std::size_t stride_of(Basic basic) {
+/// Of a pair that is no Fortran type: its value, and the bytes of its index.
+struct Parts {
+  Basic value;
+  std::int64_t index;
+};
+Parts parts_of(Basic pair) {
+  const int code = static_cast<int>(pair) - static_cast<int>(Basic::pairs);
+  return {static_cast<Basic>(code / 2 + 1), code % 2 != 0 ? 8 : 4};
+}
+bool has_parts(Basic basic) {
+  return basic >= Basic::pairs;
+}
+
+}  // namespace
+
+std::int64_t stride_of(Basic basic) {
   using enum Basic;
   switch (basic) {
     case none:
@@ -71,14 +86,22 @@ std::size_t stride_of(Basic basic) {
     default:
       break;
   }
-  const int code = static_cast<int>(basic) - static_cast<int>(pairs);
-  const std::size_t value = stride_of(static_cast<Basic>(code / 2 + 1));
-  const std::size_t index = code % 2 != 0 ? 8 : 4;
   // The larger of the two is the alignment, and both sizes are powers of two.
-  return 2 * (value > index ? value : index);
+  const Parts parts = parts_of(basic);
+  return 2 * std::max(stride_of(parts.value), parts.index);
 }
 
-}  // namespace
+std::int64_t data_bytes(Basic basic) {
+  if (!has_parts(basic)) return stride_of(basic);
+  const Parts parts = parts_of(basic);
+  return stride_of(parts.value) + parts.index;
+}
+
+std::int64_t span_of(Basic basic) {
+  if (!has_parts(basic)) return stride_of(basic);
+  const Parts parts = parts_of(basic);
+  return std::max(stride_of(parts.value), parts.index) + parts.index;
+}
 
 bool is_defined(Operation op, Basic basic) {
   using enum Basic;
@@ -119,7 +142,7 @@ namespace {
 void reduce_alone(Operation op, Basic basic, const Vectors& v) {
   if (op == Operation::replace || op == Operation::no_op) {
     const void* kept = op == Operation::replace ? v.left : v.right;
-    if (kept != v.out) std::memcpy(v.out, kept, static_cast<std::size_t>(v.n) * stride_of(basic));
+    if (kept != v.out) std::memcpy(v.out, kept, static_cast<std::size_t>(v.n * stride_of(basic)));
     return;
   }
   static const ReduceFn run = choose();  // constant of the machine
@@ -133,7 +156,7 @@ void reduce(Operation op, Basic basic, const Vectors& v) {
   if (v.n <= 0) return;
   constexpr std::int64_t shortest = 1024, line = 64;
   if (v.n < shortest && !parallel::jobs().is_forced()) return reduce_alone(op, basic, v);
-  const auto stride = static_cast<std::int64_t>(stride_of(basic));
+  const std::int64_t stride = stride_of(basic);
   const std::int64_t bytes = v.n * stride;
   // Two lines are read, and one written.
   const std::int64_t worth_ns =

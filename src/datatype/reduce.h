@@ -31,6 +31,12 @@ enum class Operation : std::uint8_t {
 /// Is `op` defined for `basic` (MPI-5.0 §6.9.2)? Where several MPI types share a machine type, it
 /// is if it is for one of them (MPI_LAND for MPI_INTEGER, as it is for MPI_INT).
 bool is_defined(Operation op, Basic basic);
+/// From one element to the next in a C array; and of what is between, the bytes of data (fewer
+/// where a pair has a gap).
+std::int64_t stride_of(Basic basic);
+std::int64_t data_bytes(Basic basic);
+/// From an element's first byte of data to its last: a gap at its end is not in it.
+std::int64_t span_of(Basic basic);
 /// Two vectors of n basic elements, and where the third goes: to one of them, or apart from both.
 struct Vectors {
   const void* left;

@@ -161,6 +161,8 @@ inline std::byte* block(const Buffer& b) {
 /// The predefined type of an ABI handle value (MPI_INT, ...), nullptr if it is none. The table is
 /// constant and shared by all ranks.
 const Type* predefined(std::uintptr_t handle);
+/// MPI_BYTE.
+const Type& byte_type();
 /// "MPI_INT" for a predefined type with a name, else nullptr.
 const char* predefined_name(const Type& type);
 /// Type -> handle: the standard's constant for a named type, else the object's address.

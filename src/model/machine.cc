@@ -33,6 +33,19 @@ constexpr Parameters defaults{
     .step = 80 * ns,
 };
 
+/// Without levels.
+Machine priced_by(const Parameters& prices) {
+  Machine out;
+  out.copy = prices.copy;
+  out.reduce = prices.reduce;
+  out.call = prices.call;
+  out.message = prices.message;
+  out.step = prices.step;
+  out.memory = prices.memory;
+  out.turn = prices.turn;
+  return out;
+}
+
 }  // namespace
 
 const Parameters& built_in() {
@@ -118,15 +131,8 @@ std::int64_t bulk_bytes(const Parameters& prices, int ranks) {
 
 Machine machine_of(const Parameters& prices, const topo::Hierarchy& node,
                    std::span<const std::int32_t> members) {
-  Machine out;
+  Machine out = priced_by(prices);
   out.members = static_cast<int>(members.size());
-  out.copy = prices.copy;
-  out.reduce = prices.reduce;
-  out.call = prices.call;
-  out.message = prices.message;
-  out.step = prices.step;
-  out.memory = prices.memory;
-  out.turn = prices.turn;
   out.cache_lines = cache_share(prices, out.members);
   int inside = 1;  // ranks in one part of the last level taken
   for (int l = node.levels() - 1; l >= 0; --l) {
@@ -143,6 +149,26 @@ Machine machine_of(const Parameters& prices, const topo::Hierarchy& node,
     out.fan[out.levels++] = (most + inside - 1) / inside;
     inside *= out.fan[out.levels - 1];
   }
+  return out;
+}
+
+Network network_of(const Params& params) {
+  constexpr double megabyte = 1e6;
+  const auto value = [&](P id) { return static_cast<double>(params.integer(id)); };
+  return {.latency = value(P::net_latency) * ns,
+          .gap = value(P::net_gap) * ns,
+          .line = line_bytes / (value(P::net_bandwidth) * megabyte)};
+}
+
+Machine machine_across(int nodes, int most, const Network& network) {
+  constexpr double usual_share = 32768;  // lines of a cache
+  Machine out = priced_by(defaults);
+  out.levels = most > 1 ? 1 : 0;
+  out.level[0] = defaults.at("L3Cache");
+  out.fan[0] = out.members = most;
+  out.cache_lines = usual_share;
+  out.nodes = nodes;
+  out.network = network;
   return out;
 }
 

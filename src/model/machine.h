@@ -13,6 +13,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/params.h"
 #include "topo/hierarchy.h"
 
 namespace weft::model {
@@ -96,6 +97,15 @@ std::string doubts_about(const Parameters& prices);
 /// own, in buffers of which not all fits.
 enum class Others { in_cache, in_memory };
 
+/// What a message between nodes costs, by LogGP: s until its first byte comes, s and s per line
+/// that it keeps what leads out of a node, and into one. The same on all nodes, so that all ranks
+/// choose alike.
+///
+/// source   Alexandrov, Ionescu, Schauser, Scheiman: LogGP, JPDC 44(1), 1997
+struct Network {
+  double latency = 0, gap = 0, line = 0;
+};
+
 /// The prices between the ranks of one communicator: levels from the inside out, each with how many
 /// of the parts inside it are used. Levels that divide no ranks are left out.
 struct Machine {
@@ -108,6 +118,8 @@ struct Machine {
   double cache_lines = 0;  // a rank's share of the largest cache; 0: not known, all fits
   int cpus = 0;            // 0: one for every rank
   double turn = 0;
+  int nodes = 1;  // of so many ranks each, at most
+  Network network = {};
 
   /// Do the farthest ranks share no cache, by the price of a line? Between the 60 and the 300 ns
   /// that were measured on one machine in its two states (docs/cost-model.md).
@@ -120,7 +132,9 @@ struct Machine {
   /// The prices when each rank works on `lines` of its own: what does not fit its cache comes from
   /// memory, and of twice as much as fits, all.
   Machine holding_lines(double lines, Others others) const;
+  /// Of a node.
   int ranks() const { return ranks_in(levels - 1); }
+  int all_ranks() const { return ranks() * nodes; }
   /// Ranks in one (full) part of level l; 1 for l = -1.
   int ranks_in(int l) const {
     if (l == levels - 1 && members > 0) return members;
@@ -152,5 +166,12 @@ std::int64_t bulk_bytes(const Parameters& prices, int ranks);
 /// numbers of ranks the largest counts.
 Machine machine_of(const Parameters& prices, const topo::Hierarchy& node,
                    std::span<const std::int32_t> members);
+
+/// As net.latency, net.gap and net.bandwidth say.
+Network network_of(const Params& params);
+
+/// The machine of ranks on several nodes, of which the largest has `most`; built-in prices, so that
+/// it is the same wherever it is computed.
+Machine machine_across(int nodes, int most, const Network& network);
 
 }  // namespace weft::model

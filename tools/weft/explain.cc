@@ -74,6 +74,25 @@ std::string take(const Question& q, Case* out) {
   if (out->ranks < 2) return "a collective needs at least 2 ranks; say how many with -n";
   out->tuning = launch::read_tuning(out->node);
 
+  const Params params = Params::from_env(true);
+  out->setting.threads = q.mode == "thread";
+  out->setting.shared_max = params.integer(P::coll_shared_max);
+  out->setting.explore = static_cast<double>(params.integer(P::coll_explore)) / 100;
+  const ParamDef& asked = coll::way_parameter(out->setting.call);
+  if (const std::int64_t way = params.integer(asked.id); way > 0)
+    out->setting.asked = param_word(asked, way);
+  constexpr int most = 4096;
+  if (q.nodes == 1 && out->ranks > most) return "-n: one node has 4096 ranks at most; see --nodes";
+  if (q.nodes > 1) {
+    if ((out->ranks + q.nodes - 1) / q.nodes > most) return "-n: a node has 4096 ranks at most";
+    if (out->ranks < q.nodes)
+      return "--nodes: every node has a rank at least; say how many with -n";
+    out->machine = model::machine_across(q.nodes, (out->ranks + q.nodes - 1) / q.nodes,
+                                         model::network_of(params));
+    out->tuning.prices.measured = false;  // each node chooses between its ranks by its own
+    return "";
+  }
+
   std::vector<std::uint64_t> memory(
       topo::HierarchyTable::bytes(static_cast<std::size_t>(out->ranks)) / 8 + 1);
   auto& table = *reinterpret_cast<topo::HierarchyTable*>(memory.data());
@@ -85,14 +104,7 @@ std::string take(const Question& q, Case* out) {
   const int cpus = q.cpus > 0            ? q.cpus
                    : out->node.is_here() ? launch::usable_cpus()
                                          : out->node.cpus();
-  out->setting.threads = q.mode == "thread";
   if (out->ranks > cpus) out->machine.cpus = cpus;
-  const Params params = Params::from_env(true);
-  out->setting.shared_max = params.integer(P::coll_shared_max);
-  out->setting.explore = static_cast<double>(params.integer(P::coll_explore)) / 100;
-  const ParamDef& asked = coll::way_parameter(out->setting.call);
-  if (const std::int64_t way = params.integer(asked.id); way > 0)
-    out->setting.asked = param_word(asked, way);
   return "";
 }
 
@@ -135,6 +147,10 @@ Json machine_as_json(const Case& c) {
           {"memory_ns_per_line", c.machine.memory.copy(c.machine.ranks()) * 1e9},
           {"cache_bytes_per_rank", c.machine.cache_lines * model::line_bytes},
           {"turn_ns", c.machine.turn * 1e9},
+          {"nodes", c.machine.nodes},
+          {"latency_ns", c.machine.network.latency * 1e9},
+          {"gap_ns", c.machine.network.gap * 1e9},
+          {"network_ns_per_line", c.machine.network.line * 1e9},
           {"cpus", c.machine.cpus}};
 }
 
@@ -221,6 +237,8 @@ int explain(const Question& q, const std::filesystem::path& prefix) {
       !q.plot.empty() && end != ".svg" && end != ".png" && end != ".pdf")
     return refuse("--plot " + q.plot +
                   " is no picture; expected a name that ends in .svg, .png or .pdf");
+  if (q.measure && q.nodes > 1)
+    return refuse("several nodes cannot be measured here; leave --measure or --nodes out");
   if (q.measure && !c.node.is_here())
     return refuse("a declared machine cannot be measured; leave --measure or --topology out");
 

@@ -18,6 +18,7 @@ struct Question {
   std::string collective;
   std::string bytes = "1k";
   int ranks = 0;  // 0: one per core
+  int nodes = 1;  // that they are spread over
   int cpus = 0;   // that they share; 0: all of the machine
   std::string mode = "process";
   std::string topology;  // hwloc's synthetic form; empty: this machine

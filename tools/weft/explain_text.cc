@@ -120,6 +120,11 @@ std::string explanation_as_text(const Json& a) {
          (machine["prices"] == "built in" && !machine["declared"]
               ? "; `weft tune` measures this machine\n"
               : "\n");
+  if (machine["nodes"] > 1)
+    out += line(
+        "nodes:   %d; a message takes %.1f us, %.1f us each one after the other, and %.0f MB/s",
+        machine["nodes"].get<int>(), machine["latency_ns"].get<double>() / 1e3,
+        machine["gap_ns"].get<double>() / 1e3, 64e3 / machine["network_ns_per_line"].get<double>());
   const double cache = machine["cache_bytes_per_rank"];
   out += cache > 0 ? line("caches:  a rank has %.0f KiB; a line from memory and back %.1f ns",
                           cache / 1024, machine["memory_ns_per_line"].get<double>())

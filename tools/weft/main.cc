@@ -175,9 +175,16 @@ void Commands::add_explain() {
   text("collective", question.collective, " ", "allreduce, bcast, ...")->required();
   text("--bytes", question.bytes, "SIZE",
        "of a rank's vector or block; reduce_scatter: of the whole vector (1k)");
-  explain->add_option("-n", question.ranks, "ranks, 2 to 4096 (one per core)")
+  explain
+      ->add_option("-n", question.ranks,
+                   "ranks, 2 to 4096, of several nodes to 1048576 (one per core)")
       ->option_text("N")
-      ->check(CLI::Range(2, 4096));
+      ->check(CLI::Range(2, 1 << 20));
+  explain
+      ->add_option("--nodes", question.nodes,
+                   "over which the ranks are spread, each with as many (1)")
+      ->option_text("N")
+      ->check(CLI::Range(1, 65536));
   text("--ranks", question.mode, "HOW", "process or thread (process)")
       ->check(CLI::IsMember({"process", "thread"}));
   text("--topology", question.topology, "MACHINE", "another machine, e.g. \"pack:4 core:8 pu:1\"");

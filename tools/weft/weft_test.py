@@ -191,8 +191,14 @@ class Weft(unittest.TestCase):
         self.assertIn("taken:             slots; from 49 bytes tree_one_stage; from 2049 bytes slots; "
                       "from 4097 bytes tree_one_stage; from 8193 bytes tiled_hierarchical", done.stdout)
 
+    def test_explain_across_nodes(self):
+        done = weft("explain", "allreduce", "--bytes", "8", "-n", "64", "--nodes", "8", WEFT_NET_LATENCY="50000")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("nodes:   8; a message takes 50.0 us", done.stdout)
+        self.assertRegex(done.stdout, r"(?m)^> nodes +[\d.]+ us\n(.*\n)*? +between nodes +[\d.]+ us   recursive_doubling$")
+
     def test_explain_adds_up(self):
-        for words in (["allreduce"], ["MPI_Bcast", "--ranks", "thread"], ["barrier"]):
+        for words in (["allreduce"], ["allgather", "--nodes", "3"], ["MPI_Bcast", "--ranks", "thread"], ["barrier"]):
             done = weft("explain", *words, "-n", "12", "--topology", "pack:2 core:6 pu:1", "--json")
             answer = json.loads(done.stdout)
             self.assertEqual(answer["machine"]["prices"], "built in")
@@ -223,6 +229,9 @@ class Weft(unittest.TestCase):
                             (["bcast", "--bytes", "16q"], "--bytes 16q is no size"),
                             (["bcast", "--bytes", "-1"], "--bytes -1 is no size"),
                             (["bcast", "-n", "1"], "range"),
+                            (["bcast", "-n", "5000"], "one node has 4096 ranks at most"),
+                            (["bcast", "-n", "4", "--nodes", "8"], "every node has a rank at least"),
+                            (["bcast", "-n", "8", "--nodes", "2", "--measure"], "several nodes cannot be measured"),
                             (["bcast", "--topology", "pak:3"], "does not understand"),
                             (["bcast", "--topology", "pack:1 core:1 pu:1"], "at least 2 ranks"),
                             (["bcast", "--topology", "pack:2 core:2 pu:1", "--measure"], "declared machine")):
@@ -237,9 +246,9 @@ class Weft(unittest.TestCase):
                             (["explain", ""], "needs a value"), (["explain", "bcast", "--topology", ""], "needs a value"),
                             (["explain", "bcast", "--plot", ""], "needs a value"), (["explain", "bcast", "--bytes="], "required"),
                             (["explain", "bcast", "--bytes", "9999999999999g"], "is no size"), (["explain", "bcast", "--bytes", "99999999999999999999"], "is no size"),
-                            (["explain", "bcast", "--bytes", "8 8"], "is no size"), (["explain", "bcast", "-n", "two"], "range 2 to 4096"),
-                            (["explain", "bcast", "-n", "-2"], "range 2 to 4096"), (["explain", "bcast", "-n", "99999999999999999999"], "range 2 to 4096"),
-                            (["explain", "bcast", "-n", "2x"], "range 2 to 4096"), (["explain", "bcast", "--cpus", "0"], "range 1 to 4096"),
+                            (["explain", "bcast", "--bytes", "8 8"], "is no size"), (["explain", "bcast", "-n", "two"], "range 2 to 1048576"),
+                            (["explain", "bcast", "-n", "-2"], "range 2 to 1048576"), (["explain", "bcast", "-n", "99999999999999999999"], "range 2 to 1048576"),
+                            (["explain", "bcast", "-n", "2x"], "range 2 to 1048576"), (["explain", "bcast", "--cpus", "0"], "range 1 to 4096"),
                             (["explain", "bcast", "--ranks", "threads"], "threads not in"), (["explain", "bcast", "--mesure"], "did you mean `--measure`"),
                             (["expain", "bcast"], "did you mean `explain`"), (["docs", "a", "b"], "not expected"), (["docs", "hang"], "did you mean `hangs`")):
             with self.subTest(words=words):
@@ -284,8 +293,10 @@ class Weft(unittest.TestCase):
         works, not_yet = re.search(r"all functions in C\*\* \| \*\*(\d+)\*\* \| \*\*(\d+)", page).groups()
         text = weft("info").stdout
         self.assertIn(f"MPI functions in C: {works} work, {not_yet} not yet", text)
-        self.assertIn("missing: Fortran (mpif.h, use mpi, use mpi_f08)\n", text)
         coverage = json.loads(weft("info", "--json").stdout)["coverage"]
+        missing = re.findall(r"\| \d+ \| .*: \*\*(.*)\*\* \| \*\*none\*\*", page)
+        self.assertEqual(coverage["missing"], missing)
+        self.assertEqual(re.findall("missing: (.*)", text), missing)
         self.assertEqual(coverage["functions"], {"works": int(works), "not_yet": int(not_yet)})
 
     def test_explain_measures(self):

@@ -18,6 +18,9 @@ namespace weft::coll {
 inline constexpr int reduce_arity = 2, bcast_arity = 4, barrier_arity = 4;
 
 void barrier_tree(Schedule& s, const Site& node);
+/// Its two halves: rank 0 knows that all have come; all know that rank 0 goes on.
+void barrier_arrive(Schedule& s, const Site& node);
+void barrier_leave(Schedule& s, const Site& node);
 
 void bcast_one_stage(Schedule& s, const Buffer& buffer, int root, const Site& node);
 void bcast_two_stage(Schedule& s, const Buffer& buffer, int root, const Site& node);

@@ -12,18 +12,26 @@
 
 namespace weft::coll {
 
-void barrier_tree(Schedule& s, const Site& node) {
-  const Tree &up = node.ground.up, &down = node.ground.down;
+void barrier_arrive(Schedule& s, const Site& node) {
+  const Tree& up = node.ground.up;
   lay_tree(node.levels(), barrier_arity, 0, node.me.rank, &node.ground.up);
-  lay_tree(node.levels(), star, 0, node.me.rank, &node.ground.down);
   for (const int child : up.children) s.await_phase(child, 1);
-  if (up.parent >= 0) {
-    s.signal(1);
-    s.wake(up.parent);
-    s.await_phase(down.parent, 2);
-  }
+  if (up.parent < 0) return;
+  s.signal(1);
+  s.wake(up.parent);
+}
+
+void barrier_leave(Schedule& s, const Site& node) {
+  const Tree& down = node.ground.down;
+  lay_tree(node.levels(), star, 0, node.me.rank, &node.ground.down);
+  if (down.parent >= 0) s.await_phase(down.parent, 2);
   s.signal(2);
   for (const int child : down.children) s.wake(child);
+}
+
+void barrier_tree(Schedule& s, const Site& node) {
+  barrier_arrive(s, node);
+  barrier_leave(s, node);
 }
 
 }  // namespace weft::coll

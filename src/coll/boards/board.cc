@@ -5,37 +5,49 @@
 
 namespace weft::coll {
 
-Boards* Boards::attach(Comm& comm, std::uint32_t name) {
+Here::Here(Comm& comm) {
+  memory::Job& job = *comm.engine->job;
+  const std::vector<std::int32_t>& members = comm.group->members;
+  for (int r = 0; r < comm.size(); ++r) {
+    const std::int32_t peer = members[static_cast<std::size_t>(r)];
+    if (job.node_of(peer) != job.node_of(comm.engine->world_rank)) continue;
+    if (r == comm.rank) rank = size();
+    ranks.push_back(r);
+    world.push_back(peer);
+  }
+}
+
+Boards* Boards::attach(Comm& comm, const Here& here, std::uint32_t name) {
   pt2pt::Engine& e = *comm.engine;
-  if (comm.is_inter() || comm.size() < 2 || comm.size() > board_ranks_max ||
-      !e.reaches(comm.group->members))
-    return nullptr;
-  const bool direct = e.hosts_all(comm.group->members);
-  const auto p = static_cast<std::size_t>(comm.size());
+  if (comm.is_inter() || here.size() < 2 || here.size() > board_ranks_max) return nullptr;
+  const bool direct = e.hosts_all(here.world);
+  const auto p = static_cast<std::size_t>(here.size());
   const int boards = name == 0 ? board_count : 1;
   const std::size_t lines = p * static_cast<std::size_t>(boards);
   const std::size_t flags = sizeof(Header) + p * sizeof(Finished) + lines * sizeof(Line);
   const std::size_t areas = lines * area_room(direct, p);
   const std::uint64_t offset = e.job->shared_block(block_name(comm, name), flags + areas,
-                                                   direct ? flags + areas : flags, comm.size());
-  return offset == 0 ? nullptr : new Boards(comm, offset, boards, direct);
+                                                   direct ? flags + areas : flags, here.size());
+  return offset == 0 ? nullptr : new Boards(e, here, offset, boards, direct);
 }
 
-Boards::Boards(Comm& comm, std::uint64_t offset, int boards, bool direct)
-    : comm_(comm),
+Boards::Boards(pt2pt::Engine& engine, const Here& here, std::uint64_t offset, int boards,
+               bool direct)
+    : engine_(engine),
+      here_(here),
       offset_(offset),
-      rank_(comm.rank),
-      size_(comm.size()),
+      rank_(here.rank),
+      size_(here.size()),
       boards_(boards),
       direct_(direct),
       area_room_(area_room(direct, static_cast<std::size_t>(size_))),
-      header_(*reinterpret_cast<Header*>(comm.engine->job->at(offset))),
+      header_(*reinterpret_cast<Header*>(engine.job->at(offset))),
       finished_(reinterpret_cast<Finished*>(&header_ + 1)),
       lines_(reinterpret_cast<Line*>(finished_ + size_)),
       areas_(reinterpret_cast<std::byte*>(lines_ + size_ * boards_)) {}
 
 Boards::~Boards() {
-  comm_.engine->job->leave_shared_block(offset_);
+  engine_.job->leave_shared_block(offset_);
 }
 
 bool Boards::look(std::uint64_t number) {

@@ -26,9 +26,11 @@
 // the sleeper. For `wanted` the same: it is raised before that last look.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "coll/limits.h"
 #include "object/objects.h"
@@ -39,6 +41,8 @@ namespace weft::coll {
 using object::Comm;
 
 inline constexpr int phase_bits = 24;
+// In the names of blocks; bit 33 says that it is a window's (rma/create.cc).
+inline constexpr int node_shift = 34;
 
 /// How long a block is, in an area (in front of it, if the block is there too); of the operation
 /// with that number at the board.
@@ -55,16 +59,28 @@ struct Areas {
   std::byte* of(int rank) const { return first + static_cast<std::size_t>(rank) * room; }
 };
 
+/// The ranks of a communicator that are on this rank's node, which meet at its boards.
+struct Here {
+  explicit Here(Comm& comm);
+  int rank = 0;                     // this one's place
+  std::vector<std::int32_t> ranks;  // in the communicator, ascending
+  std::vector<std::int32_t> world;
+  int size() const { return static_cast<int>(ranks.size()); }
+};
+
 class Boards {
  public:
   /// What a rank can show on a line.
   static constexpr int shown_max = 3;
 
-  /// The ring of a communicator (name 0), or a board for one persistent operation: `name` counts
-  /// them alike on all ranks. No message; the same answer on all ranks. Null: none to be had.
-  static Boards* attach(Comm& comm, std::uint32_t name);
+  /// The ring of a communicator on this node (name 0), or a board for one persistent operation:
+  /// `name` counts them alike on all ranks. No message; the same answer on all ranks. Null: none to
+  /// be had.
+  static Boards* attach(Comm& comm, const Here& here, std::uint32_t name);
   static memory::BlockName block_name(const Comm& comm, std::uint32_t name) {
-    return {comm.context, name};
+    pt2pt::Engine& e = *comm.engine;  // pretended nodes have one memory
+    const auto node = static_cast<std::uint64_t>(e.job->node_of(e.world_rank));
+    return {comm.context, node << node_shift | name};
   }
   ~Boards();
   Boards(const Boards&) = delete;
@@ -88,6 +104,11 @@ class Boards {
   /// Does opening board `number` wait for that rank to finish an operation?
   bool is_behind(std::uint64_t number, int rank) const {
     return !has_finished(number - static_cast<std::uint64_t>(boards_), rank);
+  }
+  /// The same of a rank of the communicator; one on another node does nothing here.
+  bool is_behind_rank(std::uint64_t number, int rank) const {
+    const auto at = std::find(here_.ranks.begin(), here_.ranks.end(), rank);
+    return at != here_.ranks.end() && is_behind(number, static_cast<int>(at - here_.ranks.begin()));
   }
   bool has_finished(std::uint64_t number, int rank) const {
     return finished_[rank].number.load(std::memory_order_acquire) >= number;
@@ -135,9 +156,7 @@ class Boards {
     const std::uint64_t at = line(number, rank).word.load(std::memory_order_acquire);
     return static_cast<std::int64_t>(at - word(number, phase)) >= 0;
   }
-  void wake(int rank) {
-    pt2pt::wake_rank(*comm_.engine, comm_.group->members[static_cast<std::size_t>(rank)]);
-  }
+  void wake(int rank) { pt2pt::wake_rank(engine_, here_.world[static_cast<std::size_t>(rank)]); }
   Areas areas(std::uint64_t number) const {
     return {areas_ + at(number) * area_room_, area_room_, direct_};
   }
@@ -160,7 +179,7 @@ class Boards {
     std::atomic<std::uint32_t> wanted;  // operations that wait for others to finish
   };
 
-  Boards(Comm& comm, std::uint64_t offset, int boards, bool direct);
+  Boards(pt2pt::Engine& engine, const Here& here, std::uint64_t offset, int boards, bool direct);
   /// Two labels for each rank, or strips.
   static std::size_t area_room(bool direct, std::size_t ranks) {
     return direct ? (2 * ranks * sizeof(Label) + 63) / 64 * 64 : area_bytes;
@@ -177,7 +196,8 @@ class Boards {
   }
   bool look(std::uint64_t number);
 
-  Comm& comm_;
+  pt2pt::Engine& engine_;
+  const Here& here_;
   const std::uint64_t offset_;
   const int rank_, size_, boards_;
   const bool direct_;

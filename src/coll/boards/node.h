@@ -11,6 +11,7 @@
 #pragma once
 
 #include <algorithm>
+#include <memory>
 
 #include "coll/boards/board.h"
 #include "coll/boards/levels.h"
@@ -26,17 +27,21 @@ struct Ground {
   Tree up, down;                  // of the rank that emits
 };
 
-/// What a communicator keeps for node/.
+struct Cluster;  // nodes/phases.h
+
+/// What a communicator keeps for boards/ and nodes/.
 struct NodeState {
   explicit NodeState(Comm& comm);
   ~NodeState() { delete boards; }
   NodeState(const NodeState&) = delete;
   NodeState& operator=(const NodeState&) = delete;
 
+  Here here;
   Ground ground;
-  std::vector<std::uint8_t> level_with;  // [rank]: the node's innermost level that holds both
+  std::vector<std::uint8_t> level_with;  // [place]: the node's innermost level that holds both
   Boards* boards;                        // the ring; null: none to be had
   std::uint32_t persistent = 0;          // operations initialized so far
+  std::shared_ptr<Cluster> cluster;      // null: all ranks are on this node
 };
 
 /// Bytes that are read at a time in ranks' own buffers: what a rank reads and what it writes, each

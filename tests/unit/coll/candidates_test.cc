@@ -204,8 +204,16 @@ TEST(Ways, AreTheWordsOfTheirParameters) {
 
 TEST(Ways, EveryOneIsACandidate) {
   for (const Call call : explained) {
-    const auto all = candidates(machine(2, 1), setting(call, call == Call::barrier ? 0 : 8, true));
-    EXPECT_EQ(all.size(), ways_of(call).size()) << call_name(call);
+    const Setting s = setting(call, call == Call::barrier ? 0 : 8, true);
+    const auto here = candidates(machine(2, 1), s);
+    const auto across = candidates(model::machine_across(2, 2, {12e-6, 3e-6, 64e-9}), s);
+    for (const Way& way : ways_of(call)) {
+      const auto is_it = [&](const Candidate& c) { return c.way == &way; };
+      const bool here_too = std::any_of(here.begin(), here.end(), is_it);
+      EXPECT_EQ(here_too, way.place != Place::nodes) << call_name(call) << " " << way.name;
+      const bool on_nodes = way.place == Place::nodes || way.place == Place::messages;
+      EXPECT_EQ(std::any_of(across.begin(), across.end(), is_it), on_nodes) << way.name;
+    }
   }
 }
 

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "coll/nodes/nodes.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+namespace weft::coll {
+
+Nodes::Nodes(std::span<const std::int32_t> node_of) : begin_{0} {
+  std::unordered_map<std::int32_t, std::int32_t> numbers;
+  std::vector<std::int32_t> sizes;
+  std::int32_t last = -1, number = -1;  // mostly the same as of the rank before
+  for (const std::int32_t node : node_of) {
+    if (node != last || number < 0) {
+      const auto next = static_cast<std::int32_t>(sizes.size());
+      const auto [found, is_new] = numbers.try_emplace(node, next);
+      if (is_new) sizes.push_back(0);
+      last = node;
+      number = found->second;
+    }
+    node_.push_back(number);
+    place_.push_back(sizes[at(number)]++);
+  }
+  for (const std::int32_t size : sizes) begin_.push_back(begin_.back() + size);
+  fewest_ = *std::min_element(sizes.begin(), sizes.end());
+  most_ = *std::max_element(sizes.begin(), sizes.end());
+  order_.resize(node_.size());
+  in_rows_ = true;
+  for (std::size_t rank = 0; rank < node_.size(); ++rank) {
+    const auto place = at(begin_[at(node_[rank])] + place_[rank]);
+    order_[place] = static_cast<std::int32_t>(rank);
+    in_rows_ &= place == rank;
+  }
+}
+
+Nodes Nodes::rows(int nodes, int each) {
+  std::vector<std::int32_t> node_of;
+  for (int r = 0; r < nodes * each; ++r) node_of.push_back(r / each);
+  return Nodes(node_of);
+}
+
+}  // namespace weft::coll

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Collectives across nodes, without nodes: how ranks are counted, what is emitted, what crosses.
+#include "coll/nodes/algorithms.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "coll/walk.h"
+
+namespace weft::coll {
+namespace {
+
+const model::Network network{.latency = 12e-6, .gap = 3e-6, .line = 64e-9};
+
+TEST(Nodes, Rows) {
+  const Nodes nodes = Nodes::rows(3, 4);
+  EXPECT_EQ(nodes.count(), 3);
+  EXPECT_EQ(nodes.node_of(7), 1);
+  EXPECT_EQ(nodes.place_of(7), 3);
+  EXPECT_TRUE(nodes.in_rows() && nodes.is_even());
+}
+
+TEST(Nodes, NumberedByTheirFirstRanks) {
+  const std::int32_t node_of[] = {9, 2, 9, 5, 2, 9};
+  const Nodes nodes(node_of);
+  EXPECT_EQ(nodes.count(), 3);
+  EXPECT_EQ(std::vector(nodes.members(0).begin(), nodes.members(0).end()),
+            (std::vector<std::int32_t>{0, 2, 5}));
+  EXPECT_EQ(nodes.node_of(4), 1);
+  EXPECT_EQ(nodes.place_of(5), 2);
+  EXPECT_EQ(nodes.fewest(), 1);
+  EXPECT_EQ(nodes.most(), 3);
+  EXPECT_FALSE(nodes.in_rows());
+}
+
+TEST(Nodes, UnevenRows) {
+  const std::int32_t node_of[] = {0, 0, 0, 1};
+  EXPECT_TRUE(Nodes(node_of).in_rows());
+  EXPECT_FALSE(Nodes(node_of).is_even());
+}
+
+/// Bytes and messages that leave a node, at most, in a call of `bytes` by phases.
+struct Crossing {
+  std::int64_t bytes = 0, messages = 0;
+};
+Crossing crossing(const char* name, Call call, std::int64_t bytes, int count, int each) {
+  const model::Machine x = model::machine_across(count, each, network);
+  model::Machine node = x;
+  node.nodes = 1;
+  Cluster cluster(Nodes::rows(count, each), node, x);
+  std::map<int, Crossing> left;
+  for (int r = 0; r < x.all_ranks(); ++r) {
+    Schedule s;
+    s.imagine();
+    const ImaginedCall imagined(call, bytes, x.all_ranks());
+    find_way(call, name)->at_nodes(s, imagined.operation, {cluster, r, nullptr});
+    for (const Step& step : s.steps()) {
+      if (step.what != Step::What::send || step.peer / each == r / each) continue;
+      left[r / each].bytes += step.count * step.type->size;
+      ++left[r / each].messages;
+    }
+  }
+  Crossing most;
+  for (const auto& [at, c] : left) {
+    most.bytes = std::max(most.bytes, c.bytes);
+    most.messages = std::max(most.messages, c.messages);
+  }
+  return most;
+}
+
+TEST(Nodes, WhatLeavesANode) {
+  constexpr std::int64_t n = 4 << 20;
+  for (const int count : {2, 4, 8}) {
+    for (const char* way : {"nodes", "nodes_parts"}) {
+      const Crossing c = crossing(way, Call::allreduce, n, count, 4);
+      EXPECT_LE(c.bytes, 2 * n * (count - 1) / count) << way << ", " << count << " nodes";
+    }
+    EXPECT_LE(crossing("nodes", Call::reduce, n, count, 4).bytes, 2 * n);
+    EXPECT_EQ(crossing("nodes", Call::reduce_scatter, n, count, 4).bytes, n / count * (count - 1));
+    // A block of each rank of the node to each other node.
+    EXPECT_EQ(crossing("nodes", Call::allgather, 1 << 20, count, 4).bytes, (4 << 20) * (count - 1));
+    const Crossing all = crossing("nodes", Call::alltoall, 8, count, 4);
+    EXPECT_LE(all.messages, count - 1);
+  }
+  EXPECT_EQ(crossing("nodes", Call::barrier, 0, 8, 4).messages, 3);
+}
+
+const Way& chosen(Call call, std::int64_t bytes, int nodes, int each) {
+  Choices choices{.machine = model::machine_across(nodes, each, network)};
+  return choose(choices,
+                {.call = call, .bytes = bytes, .boards = false, .across = each > 1, .rows = true});
+}
+
+TEST(Nodes, PhasesAreTakenWhereTheyAreCheaper) {
+  for (const Call call : {Call::barrier, Call::bcast, Call::reduce, Call::allreduce})
+    EXPECT_EQ(chosen(call, call == Call::barrier ? 0 : 8, 4, 8).place, Place::nodes)
+        << call_name(call);
+  // A leader would copy all that its ranks can send themselves.
+  EXPECT_EQ(chosen(Call::alltoall, 1 << 20, 2, 4).place, Place::messages);
+  EXPECT_STREQ(chosen(Call::alltoall, 8, 4, 8).name, "nodes");
+  // One rank on each node.
+  EXPECT_EQ(chosen(Call::allreduce, 8, 8, 1).place, Place::messages);
+}
+
+TEST(Nodes, ManyAreNotWalkedOneByOne) {
+  EXPECT_EQ(chosen(Call::allreduce, 1 << 20, 64, 128).place, Place::nodes);
+  const Way& doubling = *find_way(Call::allreduce, "recursive_doubling");
+  const auto seconds = [&](int nodes) {
+    const model::Machine x = model::machine_across(nodes, 1, network);
+    return price_of(x, doubling, Call::allreduce, 8, false).seconds();
+  };
+  EXPECT_NEAR(seconds(8192) / seconds(256), 13.0 / 8, 0.05);
+}
+
+TEST(Walk, OneNodeIsLeftAndEnteredByOneMessageAtATime) {
+  // Of a binomial tree of 4 ranks, one on each node, the root sends twice.
+  Walk walk(model::machine_across(4, 1, network));
+  const Way& way = *find_way(Call::bcast, "binomial");
+  const double small = walk.price(way, Call::bcast, 8, false).seconds();
+  const double large = walk.price(way, Call::bcast, 1 << 20, false).seconds();
+  EXPECT_GT(small, 2 * network.latency);
+  EXPECT_LT(small, 2 * network.latency + 8 * network.gap);
+  EXPECT_GT(large, 2 * (1 << 20) / 64 * network.line);
+}
+
+}  // namespace
+}  // namespace weft::coll
