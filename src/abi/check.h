@@ -20,6 +20,7 @@
 #include "object/objects.h"
 #include "object/request.h"
 #include "object/topology.h"
+#include "rma/window.h"
 
 namespace weft::abi {
 
@@ -71,6 +72,9 @@ inline Err group(const object::Group* object, MPI_Group handle, const char* name
 }
 inline Err errhandler(const object::Errhandler* object, MPI_Errhandler handle, const char* name) {
   return object ? ok : bad_handle(MPI_ERR_ERRHANDLER, handle, "an error handler", name);
+}
+inline Err window(const rma::Window* object, MPI_Win handle, const char* name) {
+  return object ? ok : bad_handle(MPI_ERR_WIN, handle, "a window", name);
 }
 /// MPI_INFO_NULL is legal (the object is nullptr then) ...
 inline Err info(const object::Info* object, MPI_Info handle, const char* name) {
@@ -163,6 +167,14 @@ inline bool in_range(int rank, const Comm& comm) {
 }
 inline Err rank(int rank, const Comm& comm, const char* name) {
   return in_range(rank, comm) ? ok : bad_rank(rank, comm, name);
+}
+/// A target of one-sided communication.
+[[gnu::always_inline]] inline Err rank(int rank, const rma::Window& win, const char* name) {
+  return dest(rank, win.comm, name);
+}
+/// Then what the origin passes is ignored.
+inline bool is_no_op(const object::Op* op) {
+  return op != nullptr && op->operation == datatype::Operation::no_op;
 }
 [[gnu::always_inline]] inline Err root(int root, const Comm& comm, const char* name) {
   if (in_range(root, comm)) return ok;

@@ -32,6 +32,7 @@ Place place_of(Rank& rank, MPI_Comm comm, int tag);
 Place place_of(Rank& rank, MPI_Comm comm, int sendtag, int recvtag);
 Place place_of(Rank& rank, const MPI_Request* requests, std::int64_t count = 1);
 Place place_of(Rank& rank, const MPI_Message* message);
+Place place_of(Rank& rank, MPI_Win win);
 /// Calls about the rank as a whole communicate in its first context ...
 struct FirstContext {};
 Place place_of(Rank& rank, FirstContext);
@@ -58,6 +59,9 @@ inline bool is_in_one(Rank& rank, const MPI_Request*, std::int64_t count) {
   return !rank.contexts.spread.load(std::memory_order_relaxed);
 }
 inline bool is_in_one(Rank& rank, const MPI_Message*) {
+  return true;
+}
+inline bool is_in_one(Rank& rank, MPI_Win) {
   return true;
 }
 inline bool is_in_one(Rank& rank, FirstContext) {
@@ -135,6 +139,7 @@ class Entry {
   const object::Op* op(MPI_Op handle);
   object::Info* info(MPI_Info handle);
   object::Errhandler* errhandler(MPI_Errhandler handle);
+  rma::Window* window(MPI_Win handle);
 
   /// Call the error handler of `comm` (nullptr: of MPI_COMM_SELF). Returns the error code that the
   /// entry point returns, if the handler returns.
@@ -142,6 +147,7 @@ class Entry {
   [[gnu::cold]] int raise(Err error) { return raise(static_cast<object::Comm*>(nullptr), error); }
   /// The same with the error handler of what was to be made; without one that of MPI_COMM_SELF.
   [[gnu::cold]] int raise(object::Errhandler* errhandler, Err error);
+  [[gnu::cold]] int raise(rma::Window* win, Err error);
   /// For calls without an error handler (MPI_T, files): say the sentence, return the class.
   [[gnu::cold]] int returned(Err error);
 
@@ -208,6 +214,16 @@ inline object::Info* Entry::info(MPI_Info handle) {
 }
 inline object::Errhandler* Entry::errhandler(MPI_Errhandler handle) {
   return status_ ? nullptr : store().errhandler(handle);
+}
+
+/// nullptr unless it is a live window of this rank.
+inline rma::Window* window_of(Rank& rank, MPI_Win handle) {
+  if (!is_live(handle, Kind::win)) return nullptr;
+  auto* win = static_cast<rma::Window*>(reinterpret_cast<Object*>(handle));
+  return win->comm.owner == &rank ? win : nullptr;
+}
+inline rma::Window* Entry::window(MPI_Win handle) {
+  return status_ ? nullptr : window_of(*rank_, handle);
 }
 
 /// The communicator whose error handler belongs to one of these requests: of the first live one.

@@ -101,11 +101,6 @@ Err free_mem(object::Store& store, void* memory) {
   return ok;
 }
 
-Err call_errhandler(Entry& entry, object::Comm& comm, int code) {
-  static_cast<void>(entry.raise(&comm, Err{code}));
-  return ok;
-}
-
 Err abi_version(int* major, int* minor) {
   *major = MPI_ABI_VERSION;
   *minor = MPI_ABI_SUBVERSION;

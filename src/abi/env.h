@@ -26,8 +26,12 @@ Err alloc_mem(object::Store& store, std::int64_t bytes, const object::Info* info
               void* pointer_to_memory);
 Err free_mem(object::Store& store, void* memory);
 
-/// MPI_Comm_call_errhandler: the handler decides; if it returns, all is well.
-Err call_errhandler(Entry& entry, object::Comm& comm, int code);
+/// MPI_Comm_call_errhandler and its like: the handler decides; if it returns, all is well.
+template <class Object>
+Err call_errhandler(Entry& entry, Object& object, int code) {
+  static_cast<void>(entry.raise(&object, Err{code}));
+  return ok;
+}
 
 Err abi_version(int* major, int* minor);
 /// Fortran's logicals are those of gfortran and flang: 1 and 0, in `size` bytes.

@@ -123,6 +123,11 @@ Place place_of(Rank& rank, const MPI_Message* message) {
   return in_context(*reinterpret_cast<const pt2pt::Arrived*>(*message)->engine);
 }
 
+Place place_of(Rank& rank, MPI_Win handle) {
+  rma::Window* win = window_of(rank, handle);
+  return win != nullptr ? in_context(win->engine()) : among_objects(rank);
+}
+
 Place place_of(Rank& rank, FirstContext) {
   return in_context(rank.engine);
 }
@@ -151,6 +156,16 @@ int Entry::raise(object::Comm* comm, Err error) {
     object::retain(*(handler = comm->errhandler));
   }
   return call(*handler, object::handle_of(*comm), error);
+}
+
+int Entry::raise(rma::Window* win, Err error) {
+  if (win == nullptr || !is_live(win, Kind::win)) return raise(error);
+  object::Errhandler* handler = nullptr;
+  {
+    const sync::Guard guard(store().lock);
+    object::retain(*(handler = win->errhandler));
+  }
+  return call(*handler, rma::handle_of(*win), error);
 }
 
 /// What was to be made has no handle yet.

@@ -30,6 +30,8 @@
 #include "object/types.h"
 #include "pt2pt/pt2pt.h"
 #include "pt2pt/several_contexts.h"
+#include "rma/access.h"
+#include "rma/window.h"
 #include "world/comms.h"
 #include "world/rank.h"
 #include "world/requests.h"

@@ -9,9 +9,11 @@
 
 MPI_Comm intra, cart, graph, dist, inter = MPI_COMM_NULL;
 MPI_Info some_info;
+MPI_Win some_win = MPI_WIN_NULL;  // on `intra`; its epoch of MPI_Win_lock_all is open
+static long long window_memory[512];
 MPI_Group group_of_one, other_group;
 MPI_Datatype derived, ints[32];
-int keyval, type_keyval, partner, counter_index;
+int keyval, type_keyval, win_keyval, partner, counter_index;
 char long_text[5000];
 int ranges[32][3] = {{0, 0, 1}};
 int zeros[32], ones[32], blocks[32], defaults[32];
@@ -68,6 +70,8 @@ OWN(keyval, int, MPI_KEYVAL_INVALID,
     MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, MPI_COMM_NULL_DELETE_FN, &object, NULL))
 OWN(type_keyval, int, MPI_KEYVAL_INVALID,
     MPI_Type_create_keyval(MPI_TYPE_NULL_COPY_FN, MPI_TYPE_NULL_DELETE_FN, &object, NULL))
+OWN(win, MPI_Win, MPI_WIN_NULL,
+    MPI_Win_create(zeros, sizeof zeros, 1, MPI_INFO_NULL, intra, &object))
 OWN(win_keyval, int, MPI_KEYVAL_INVALID,
     MPI_Win_create_keyval(MPI_WIN_NULL_COPY_FN, MPI_WIN_NULL_DELETE_FN, &object, NULL))
 OWN(cvar, MPI_T_cvar_handle, MPI_T_CVAR_HANDLE_NULL,
@@ -114,6 +118,10 @@ int own_string(void) {
 int attribute(void) {
   OK(MPI_Comm_set_attr(intra, keyval, zeros));
   return keyval;
+}
+int win_attribute(void) {
+  OK(MPI_Win_set_attr(some_win, win_keyval, zeros));
+  return win_keyval;
 }
 int type_attribute(void) {
   OK(MPI_Type_set_attr(derived, type_keyval, zeros));
@@ -305,6 +313,9 @@ static void set_up(void) {
   OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
   OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
   OK(MPI_Comm_dup(MPI_COMM_SELF, &intra));
+  OK(MPI_Win_create(window_memory, sizeof window_memory, 1, MPI_INFO_NULL, intra, &some_win));
+  OK(MPI_Win_set_errhandler(some_win, MPI_ERRORS_RETURN));
+  OK(MPI_Win_lock_all(0, some_win));
   OK(MPI_Comm_dup(MPI_COMM_WORLD, &leaf));
   OK(MPI_Comm_group(intra, &group_of_one));
   OK(MPI_Comm_group(MPI_COMM_WORLD, &world));
@@ -325,6 +336,7 @@ static void set_up(void) {
   OK(MPI_Type_commit(&derived));
   OK(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, MPI_COMM_NULL_DELETE_FN, &keyval, NULL));
   OK(MPI_Type_create_keyval(MPI_TYPE_NULL_COPY_FN, MPI_TYPE_NULL_DELETE_FN, &type_keyval, NULL));
+  OK(MPI_Win_create_keyval(MPI_WIN_NULL_COPY_FN, MPI_WIN_NULL_DELETE_FN, &win_keyval, NULL));
   OK(MPI_T_init_thread(MPI_THREAD_SINGLE, &provided));
   OK(MPI_T_cvar_handle_alloc(0, NULL, &cvar_handle, &n));
   OK(MPI_T_pvar_session_create(&pvar_session_handle));
@@ -339,6 +351,8 @@ static void tear_down(void) {
   OK(MPI_Wait(own_active(), MPI_STATUS_IGNORE));
   for (int k = 0; k < 16; ++k) unmake((enum Kind)k, live[k]);
   OK(MPI_Info_free(&some_info));
+  OK(MPI_Win_unlock_all(some_win));
+  OK(MPI_Win_free(&some_win));
 }
 
 #endif

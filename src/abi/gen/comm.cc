@@ -765,7 +765,14 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Win_create_keyval")]]
     decltype(PMPI_Win_create_keyval) MPI_Win_create_keyval;
 
 extern "C" int PMPI_Win_delete_attr(MPI_Win win, int win_keyval) {
-  return not_yet(Fn::Win_delete_attr);
+  Entry entry(Fn::Win_delete_attr);
+  rma::Window* win_p = entry.window(win);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::window(win_p, win, "win");
+  }
+  if (!e) e = object::delete_attribute(entry.store(), rma::holder(*win_p), win_keyval);
+  return e ? entry.raise(win_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Win_delete_attr")]]
     decltype(PMPI_Win_delete_attr) MPI_Win_delete_attr;
@@ -783,34 +790,59 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Win_free_keyval")]]
     decltype(PMPI_Win_free_keyval) MPI_Win_free_keyval;
 
 extern "C" int PMPI_Win_get_attr(MPI_Win win, int win_keyval, void *attribute_val, int *flag) {
-  return not_yet(Fn::Win_get_attr);
+  Entry entry(Fn::Win_get_attr);
+  rma::Window* win_p = entry.window(win);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::window(win_p, win, "win");
+    if (!e) e = check::given(attribute_val, "attribute_val");
+    if (!e) e = check::given(flag, "flag");
+  }
+  if (!e) e = rma::get_attribute(*win_p, win_keyval, attribute_val, flag);
+  return e ? entry.raise(win_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Win_get_attr")]]
     decltype(PMPI_Win_get_attr) MPI_Win_get_attr;
 
 extern "C" int PMPI_Win_get_name(MPI_Win win, char *win_name, int *resultlen) {
   Entry entry(Fn::Win_get_name);
+  rma::Window* win_p = entry.window(win);
   Err e = entry.status();
   if (entry.checking()) {
+    if (!e && !(win == MPI_WIN_NULL)) e = check::window(win_p, win, "win");
     if (!e) e = check::given(win_name, "win_name");
     if (!e) e = check::given(resultlen, "resultlen");
-    if (!e) e = win == MPI_WIN_NULL ? ok : check::bad_handle(MPI_ERR_WIN, win,
-        "MPI_WIN_NULL; this version of weft has no other windows", "win");
   }
-  if (!e) e = (object::get_name("MPI_WIN_NULL", win_name, resultlen), ok);
-  return e ? entry.raise(e) : MPI_SUCCESS;
+  if (!e) e = (object::get_name(win != MPI_WIN_NULL ? win_p->name : "MPI_WIN_NULL", win_name,
+      resultlen), ok);
+  return e ? entry.raise(win_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Win_get_name")]]
     decltype(PMPI_Win_get_name) MPI_Win_get_name;
 
 extern "C" int PMPI_Win_set_attr(MPI_Win win, int win_keyval, void *attribute_val) {
-  return not_yet(Fn::Win_set_attr);
+  Entry entry(Fn::Win_set_attr);
+  rma::Window* win_p = entry.window(win);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::window(win_p, win, "win");
+  }
+  if (!e) e = object::set_attribute(entry.store(), rma::holder(*win_p), win_keyval, attribute_val);
+  return e ? entry.raise(win_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Win_set_attr")]]
     decltype(PMPI_Win_set_attr) MPI_Win_set_attr;
 
 extern "C" int PMPI_Win_set_name(MPI_Win win, const char *win_name) {
-  return not_yet(Fn::Win_set_name);
+  Entry entry(Fn::Win_set_name);
+  rma::Window* win_p = entry.window(win);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::window(win_p, win, "win");
+    if (!e) e = check::given(win_name, "win_name");
+  }
+  if (!e) e = (object::set_name(win_p->name, win_name), ok);
+  return e ? entry.raise(win_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Win_set_name")]]
     decltype(PMPI_Win_set_name) MPI_Win_set_name;

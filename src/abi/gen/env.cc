@@ -268,7 +268,14 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Session_set_errhandler")]]
     decltype(PMPI_Session_set_errhandler) MPI_Session_set_errhandler;
 
 extern "C" int PMPI_Win_call_errhandler(MPI_Win win, int errorcode) {
-  return not_yet(Fn::Win_call_errhandler);
+  Entry entry(Fn::Win_call_errhandler);
+  rma::Window* win_p = entry.window(win);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::window(win_p, win, "win");
+  }
+  if (!e) e = call_errhandler(entry, *win_p, errorcode);
+  return e ? entry.raise(win_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Win_call_errhandler")]]
     decltype(PMPI_Win_call_errhandler) MPI_Win_call_errhandler;
@@ -288,13 +295,30 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Win_create_errhandler")]]
     decltype(PMPI_Win_create_errhandler) MPI_Win_create_errhandler;
 
 extern "C" int PMPI_Win_get_errhandler(MPI_Win win, MPI_Errhandler *errhandler) {
-  return not_yet(Fn::Win_get_errhandler);
+  Entry entry(Fn::Win_get_errhandler);
+  rma::Window* win_p = entry.window(win);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::window(win_p, win, "win");
+    if (!e) e = check::given(errhandler, "errhandler");
+  }
+  if (!e) e = (object::get_errhandler(*win_p->errhandler, errhandler), ok);
+  return e ? entry.raise(win_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Win_get_errhandler")]]
     decltype(PMPI_Win_get_errhandler) MPI_Win_get_errhandler;
 
 extern "C" int PMPI_Win_set_errhandler(MPI_Win win, MPI_Errhandler errhandler) {
-  return not_yet(Fn::Win_set_errhandler);
+  Entry entry(Fn::Win_set_errhandler);
+  rma::Window* win_p = entry.window(win);
+  object::Errhandler* errhandler_p = entry.errhandler(errhandler);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::window(win_p, win, "win");
+    if (!e) e = check::errhandler(errhandler_p, errhandler, "errhandler");
+  }
+  if (!e) e = object::set_errhandler(&win_p->errhandler, Handler::win_user, *errhandler_p);
+  return e ? entry.raise(win_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Win_set_errhandler")]]
     decltype(PMPI_Win_set_errhandler) MPI_Win_set_errhandler;

@@ -10,28 +10,92 @@ using namespace weft::abi;
 extern "C" int PMPI_Accumulate(const void *origin_addr, int origin_count,
     MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, int target_count,
     MPI_Datatype target_datatype, MPI_Op op, MPI_Win win) {
-  return not_yet(Fn::Accumulate);
+  Entry entry(Fn::Accumulate, NoLock{});
+  const datatype::Type* origin_datatype_p = abi::type(origin_datatype);
+  const datatype::Type* target_datatype_p = abi::type(target_datatype);
+  const object::Op* op_p = entry.op(op);
+  rma::Window* win_p = entry.window(win);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::window(win_p, win, "win");
+    if (!e) e = check::buffer(origin_addr, origin_count, origin_datatype_p, origin_datatype,
+        "origin_addr, origin_count, origin_datatype");
+    if (!e) e = check::rank(target_rank, *win_p, "target_rank");
+    if (!e) e = check::count(target_count, "target_count");
+    if (!e) e = check::type(target_datatype_p, target_datatype, "target_datatype");
+    if (!e) e = check::op(op_p, op, "op");
+  }
+  if (!e) e = rma::accumulate({origin_addr, origin_count, origin_datatype_p}, {target_rank,
+      target_disp, target_count, target_datatype_p}, *op_p, *win_p);
+  return e ? entry.raise(win_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Accumulate")]] decltype(PMPI_Accumulate) MPI_Accumulate;
 
 extern "C" int PMPI_Accumulate_c(const void *origin_addr, MPI_Count origin_count,
     MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count,
     MPI_Datatype target_datatype, MPI_Op op, MPI_Win win) {
-  return not_yet(Fn::Accumulate_c);
+  Entry entry(Fn::Accumulate_c, NoLock{});
+  const datatype::Type* origin_datatype_p = abi::type(origin_datatype);
+  const datatype::Type* target_datatype_p = abi::type(target_datatype);
+  const object::Op* op_p = entry.op(op);
+  rma::Window* win_p = entry.window(win);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::window(win_p, win, "win");
+    if (!e) e = check::buffer(origin_addr, origin_count, origin_datatype_p, origin_datatype,
+        "origin_addr, origin_count, origin_datatype");
+    if (!e) e = check::rank(target_rank, *win_p, "target_rank");
+    if (!e) e = check::count(target_count, "target_count");
+    if (!e) e = check::type(target_datatype_p, target_datatype, "target_datatype");
+    if (!e) e = check::op(op_p, op, "op");
+  }
+  if (!e) e = rma::accumulate({origin_addr, origin_count, origin_datatype_p}, {target_rank,
+      target_disp, target_count, target_datatype_p}, *op_p, *win_p);
+  return e ? entry.raise(win_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Accumulate_c")]]
     decltype(PMPI_Accumulate_c) MPI_Accumulate_c;
 
 extern "C" int PMPI_Compare_and_swap(const void *origin_addr, const void *compare_addr,
     void *result_addr, MPI_Datatype datatype, int target_rank, MPI_Aint target_disp, MPI_Win win) {
-  return not_yet(Fn::Compare_and_swap);
+  Entry entry(Fn::Compare_and_swap, NoLock{});
+  const datatype::Type* datatype_p = abi::type(datatype);
+  rma::Window* win_p = entry.window(win);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::window(win_p, win, "win");
+    if (!e) e = check::type(datatype_p, datatype, "datatype");
+    if (!e) e = check::rank(target_rank, *win_p, "target_rank");
+    if (!e) e = check::given(origin_addr, "origin_addr", MPI_ERR_BUFFER);
+    if (!e) e = check::given(compare_addr, "compare_addr", MPI_ERR_BUFFER);
+    if (!e) e = check::given(result_addr, "result_addr", MPI_ERR_BUFFER);
+  }
+  if (!e) e = rma::compare_and_swap(origin_addr, compare_addr, result_addr, {target_rank,
+      target_disp, 1, datatype_p}, *win_p);
+  return e ? entry.raise(win_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Compare_and_swap")]]
     decltype(PMPI_Compare_and_swap) MPI_Compare_and_swap;
 
 extern "C" int PMPI_Fetch_and_op(const void *origin_addr, void *result_addr, MPI_Datatype datatype,
     int target_rank, MPI_Aint target_disp, MPI_Op op, MPI_Win win) {
-  return not_yet(Fn::Fetch_and_op);
+  Entry entry(Fn::Fetch_and_op, NoLock{});
+  const datatype::Type* datatype_p = abi::type(datatype);
+  const object::Op* op_p = entry.op(op);
+  rma::Window* win_p = entry.window(win);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::window(win_p, win, "win");
+    if (!e) e = check::type(datatype_p, datatype, "datatype");
+    if (!e) e = check::rank(target_rank, *win_p, "target_rank");
+    if (!e) e = check::op(op_p, op, "op");
+    if (!e && !(check::is_no_op(op_p))) e = check::given(origin_addr, "origin_addr",
+        MPI_ERR_BUFFER);
+    if (!e) e = check::given(result_addr, "result_addr", MPI_ERR_BUFFER);
+  }
+  if (!e) e = rma::fetch_and_op(origin_addr, result_addr, {target_rank, target_disp, 1,
+      datatype_p}, *op_p, *win_p);
+  return e ? entry.raise(win_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Fetch_and_op")]]
     decltype(PMPI_Fetch_and_op) MPI_Fetch_and_op;
@@ -39,14 +103,44 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Fetch_and_op")]]
 extern "C" int PMPI_Get(void *origin_addr, int origin_count, MPI_Datatype origin_datatype,
     int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype,
     MPI_Win win) {
-  return not_yet(Fn::Get);
+  Entry entry(Fn::Get, NoLock{});
+  const datatype::Type* origin_datatype_p = abi::type(origin_datatype);
+  const datatype::Type* target_datatype_p = abi::type(target_datatype);
+  rma::Window* win_p = entry.window(win);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::window(win_p, win, "win");
+    if (!e) e = check::buffer(origin_addr, origin_count, origin_datatype_p, origin_datatype,
+        "origin_addr, origin_count, origin_datatype");
+    if (!e) e = check::rank(target_rank, *win_p, "target_rank");
+    if (!e) e = check::count(target_count, "target_count");
+    if (!e) e = check::type(target_datatype_p, target_datatype, "target_datatype");
+  }
+  if (!e) e = rma::get({origin_addr, origin_count, origin_datatype_p}, {target_rank, target_disp,
+      target_count, target_datatype_p}, *win_p);
+  return e ? entry.raise(win_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Get")]] decltype(PMPI_Get) MPI_Get;
 
 extern "C" int PMPI_Get_c(void *origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype,
     int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype,
     MPI_Win win) {
-  return not_yet(Fn::Get_c);
+  Entry entry(Fn::Get_c, NoLock{});
+  const datatype::Type* origin_datatype_p = abi::type(origin_datatype);
+  const datatype::Type* target_datatype_p = abi::type(target_datatype);
+  rma::Window* win_p = entry.window(win);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::window(win_p, win, "win");
+    if (!e) e = check::buffer(origin_addr, origin_count, origin_datatype_p, origin_datatype,
+        "origin_addr, origin_count, origin_datatype");
+    if (!e) e = check::rank(target_rank, *win_p, "target_rank");
+    if (!e) e = check::count(target_count, "target_count");
+    if (!e) e = check::type(target_datatype_p, target_datatype, "target_datatype");
+  }
+  if (!e) e = rma::get({origin_addr, origin_count, origin_datatype_p}, {target_rank, target_disp,
+      target_count, target_datatype_p}, *win_p);
+  return e ? entry.raise(win_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Get_c")]] decltype(PMPI_Get_c) MPI_Get_c;
 
@@ -54,7 +148,28 @@ extern "C" int PMPI_Get_accumulate(const void *origin_addr, int origin_count,
     MPI_Datatype origin_datatype, void *result_addr, int result_count,
     MPI_Datatype result_datatype, int target_rank, MPI_Aint target_disp, int target_count,
     MPI_Datatype target_datatype, MPI_Op op, MPI_Win win) {
-  return not_yet(Fn::Get_accumulate);
+  Entry entry(Fn::Get_accumulate, NoLock{});
+  const datatype::Type* origin_datatype_p = abi::type(origin_datatype);
+  const datatype::Type* result_datatype_p = abi::type(result_datatype);
+  const datatype::Type* target_datatype_p = abi::type(target_datatype);
+  const object::Op* op_p = entry.op(op);
+  rma::Window* win_p = entry.window(win);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::window(win_p, win, "win");
+    if (!e && !(check::is_no_op(op_p))) e = check::buffer(origin_addr, origin_count,
+        origin_datatype_p, origin_datatype, "origin_addr, origin_count, origin_datatype");
+    if (!e) e = check::buffer(result_addr, result_count, result_datatype_p, result_datatype,
+        "result_addr, result_count, result_datatype");
+    if (!e) e = check::rank(target_rank, *win_p, "target_rank");
+    if (!e) e = check::count(target_count, "target_count");
+    if (!e) e = check::type(target_datatype_p, target_datatype, "target_datatype");
+    if (!e) e = check::op(op_p, op, "op");
+  }
+  if (!e) e = rma::get_accumulate({origin_addr, origin_count, origin_datatype_p}, {result_addr,
+      result_count, result_datatype_p}, {target_rank, target_disp, target_count,
+      target_datatype_p}, *op_p, *win_p);
+  return e ? entry.raise(win_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Get_accumulate")]]
     decltype(PMPI_Get_accumulate) MPI_Get_accumulate;
@@ -63,7 +178,28 @@ extern "C" int PMPI_Get_accumulate_c(const void *origin_addr, MPI_Count origin_c
     MPI_Datatype origin_datatype, void *result_addr, MPI_Count result_count,
     MPI_Datatype result_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count,
     MPI_Datatype target_datatype, MPI_Op op, MPI_Win win) {
-  return not_yet(Fn::Get_accumulate_c);
+  Entry entry(Fn::Get_accumulate_c, NoLock{});
+  const datatype::Type* origin_datatype_p = abi::type(origin_datatype);
+  const datatype::Type* result_datatype_p = abi::type(result_datatype);
+  const datatype::Type* target_datatype_p = abi::type(target_datatype);
+  const object::Op* op_p = entry.op(op);
+  rma::Window* win_p = entry.window(win);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::window(win_p, win, "win");
+    if (!e && !(check::is_no_op(op_p))) e = check::buffer(origin_addr, origin_count,
+        origin_datatype_p, origin_datatype, "origin_addr, origin_count, origin_datatype");
+    if (!e) e = check::buffer(result_addr, result_count, result_datatype_p, result_datatype,
+        "result_addr, result_count, result_datatype");
+    if (!e) e = check::rank(target_rank, *win_p, "target_rank");
+    if (!e) e = check::count(target_count, "target_count");
+    if (!e) e = check::type(target_datatype_p, target_datatype, "target_datatype");
+    if (!e) e = check::op(op_p, op, "op");
+  }
+  if (!e) e = rma::get_accumulate({origin_addr, origin_count, origin_datatype_p}, {result_addr,
+      result_count, result_datatype_p}, {target_rank, target_disp, target_count,
+      target_datatype_p}, *op_p, *win_p);
+  return e ? entry.raise(win_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Get_accumulate_c")]]
     decltype(PMPI_Get_accumulate_c) MPI_Get_accumulate_c;
@@ -71,28 +207,94 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Get_accumulate_c")]]
 extern "C" int PMPI_Put(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype,
     int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype,
     MPI_Win win) {
-  return not_yet(Fn::Put);
+  Entry entry(Fn::Put, NoLock{});
+  const datatype::Type* origin_datatype_p = abi::type(origin_datatype);
+  const datatype::Type* target_datatype_p = abi::type(target_datatype);
+  rma::Window* win_p = entry.window(win);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::window(win_p, win, "win");
+    if (!e) e = check::buffer(origin_addr, origin_count, origin_datatype_p, origin_datatype,
+        "origin_addr, origin_count, origin_datatype");
+    if (!e) e = check::rank(target_rank, *win_p, "target_rank");
+    if (!e) e = check::count(target_count, "target_count");
+    if (!e) e = check::type(target_datatype_p, target_datatype, "target_datatype");
+  }
+  if (!e) e = rma::put({origin_addr, origin_count, origin_datatype_p}, {target_rank, target_disp,
+      target_count, target_datatype_p}, *win_p);
+  return e ? entry.raise(win_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Put")]] decltype(PMPI_Put) MPI_Put;
 
 extern "C" int PMPI_Put_c(const void *origin_addr, MPI_Count origin_count,
     MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count,
     MPI_Datatype target_datatype, MPI_Win win) {
-  return not_yet(Fn::Put_c);
+  Entry entry(Fn::Put_c, NoLock{});
+  const datatype::Type* origin_datatype_p = abi::type(origin_datatype);
+  const datatype::Type* target_datatype_p = abi::type(target_datatype);
+  rma::Window* win_p = entry.window(win);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::window(win_p, win, "win");
+    if (!e) e = check::buffer(origin_addr, origin_count, origin_datatype_p, origin_datatype,
+        "origin_addr, origin_count, origin_datatype");
+    if (!e) e = check::rank(target_rank, *win_p, "target_rank");
+    if (!e) e = check::count(target_count, "target_count");
+    if (!e) e = check::type(target_datatype_p, target_datatype, "target_datatype");
+  }
+  if (!e) e = rma::put({origin_addr, origin_count, origin_datatype_p}, {target_rank, target_disp,
+      target_count, target_datatype_p}, *win_p);
+  return e ? entry.raise(win_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Put_c")]] decltype(PMPI_Put_c) MPI_Put_c;
 
 extern "C" int PMPI_Raccumulate(const void *origin_addr, int origin_count,
     MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, int target_count,
     MPI_Datatype target_datatype, MPI_Op op, MPI_Win win, MPI_Request *request) {
-  return not_yet(Fn::Raccumulate);
+  Entry entry(Fn::Raccumulate, NoLock{});
+  const datatype::Type* origin_datatype_p = abi::type(origin_datatype);
+  const datatype::Type* target_datatype_p = abi::type(target_datatype);
+  const object::Op* op_p = entry.op(op);
+  rma::Window* win_p = entry.window(win);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::window(win_p, win, "win");
+    if (!e) e = check::buffer(origin_addr, origin_count, origin_datatype_p, origin_datatype,
+        "origin_addr, origin_count, origin_datatype");
+    if (!e) e = check::rank(target_rank, *win_p, "target_rank");
+    if (!e) e = check::count(target_count, "target_count");
+    if (!e) e = check::type(target_datatype_p, target_datatype, "target_datatype");
+    if (!e) e = check::op(op_p, op, "op");
+    if (!e) e = check::given(request, "request");
+  }
+  if (!e) e = rma::raccumulate({origin_addr, origin_count, origin_datatype_p}, {target_rank,
+      target_disp, target_count, target_datatype_p}, *op_p, *win_p, request);
+  return e ? entry.raise(win_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Raccumulate")]] decltype(PMPI_Raccumulate) MPI_Raccumulate;
 
 extern "C" int PMPI_Raccumulate_c(const void *origin_addr, MPI_Count origin_count,
     MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count,
     MPI_Datatype target_datatype, MPI_Op op, MPI_Win win, MPI_Request *request) {
-  return not_yet(Fn::Raccumulate_c);
+  Entry entry(Fn::Raccumulate_c, NoLock{});
+  const datatype::Type* origin_datatype_p = abi::type(origin_datatype);
+  const datatype::Type* target_datatype_p = abi::type(target_datatype);
+  const object::Op* op_p = entry.op(op);
+  rma::Window* win_p = entry.window(win);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::window(win_p, win, "win");
+    if (!e) e = check::buffer(origin_addr, origin_count, origin_datatype_p, origin_datatype,
+        "origin_addr, origin_count, origin_datatype");
+    if (!e) e = check::rank(target_rank, *win_p, "target_rank");
+    if (!e) e = check::count(target_count, "target_count");
+    if (!e) e = check::type(target_datatype_p, target_datatype, "target_datatype");
+    if (!e) e = check::op(op_p, op, "op");
+    if (!e) e = check::given(request, "request");
+  }
+  if (!e) e = rma::raccumulate({origin_addr, origin_count, origin_datatype_p}, {target_rank,
+      target_disp, target_count, target_datatype_p}, *op_p, *win_p, request);
+  return e ? entry.raise(win_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Raccumulate_c")]]
     decltype(PMPI_Raccumulate_c) MPI_Raccumulate_c;
@@ -100,14 +302,46 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Raccumulate_c")]]
 extern "C" int PMPI_Rget(void *origin_addr, int origin_count, MPI_Datatype origin_datatype,
     int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype,
     MPI_Win win, MPI_Request *request) {
-  return not_yet(Fn::Rget);
+  Entry entry(Fn::Rget, NoLock{});
+  const datatype::Type* origin_datatype_p = abi::type(origin_datatype);
+  const datatype::Type* target_datatype_p = abi::type(target_datatype);
+  rma::Window* win_p = entry.window(win);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::window(win_p, win, "win");
+    if (!e) e = check::buffer(origin_addr, origin_count, origin_datatype_p, origin_datatype,
+        "origin_addr, origin_count, origin_datatype");
+    if (!e) e = check::rank(target_rank, *win_p, "target_rank");
+    if (!e) e = check::count(target_count, "target_count");
+    if (!e) e = check::type(target_datatype_p, target_datatype, "target_datatype");
+    if (!e) e = check::given(request, "request");
+  }
+  if (!e) e = rma::rget({origin_addr, origin_count, origin_datatype_p}, {target_rank, target_disp,
+      target_count, target_datatype_p}, *win_p, request);
+  return e ? entry.raise(win_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Rget")]] decltype(PMPI_Rget) MPI_Rget;
 
 extern "C" int PMPI_Rget_c(void *origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype,
     int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype,
     MPI_Win win, MPI_Request *request) {
-  return not_yet(Fn::Rget_c);
+  Entry entry(Fn::Rget_c, NoLock{});
+  const datatype::Type* origin_datatype_p = abi::type(origin_datatype);
+  const datatype::Type* target_datatype_p = abi::type(target_datatype);
+  rma::Window* win_p = entry.window(win);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::window(win_p, win, "win");
+    if (!e) e = check::buffer(origin_addr, origin_count, origin_datatype_p, origin_datatype,
+        "origin_addr, origin_count, origin_datatype");
+    if (!e) e = check::rank(target_rank, *win_p, "target_rank");
+    if (!e) e = check::count(target_count, "target_count");
+    if (!e) e = check::type(target_datatype_p, target_datatype, "target_datatype");
+    if (!e) e = check::given(request, "request");
+  }
+  if (!e) e = rma::rget({origin_addr, origin_count, origin_datatype_p}, {target_rank, target_disp,
+      target_count, target_datatype_p}, *win_p, request);
+  return e ? entry.raise(win_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Rget_c")]] decltype(PMPI_Rget_c) MPI_Rget_c;
 
@@ -115,7 +349,29 @@ extern "C" int PMPI_Rget_accumulate(const void *origin_addr, int origin_count,
     MPI_Datatype origin_datatype, void *result_addr, int result_count,
     MPI_Datatype result_datatype, int target_rank, MPI_Aint target_disp, int target_count,
     MPI_Datatype target_datatype, MPI_Op op, MPI_Win win, MPI_Request *request) {
-  return not_yet(Fn::Rget_accumulate);
+  Entry entry(Fn::Rget_accumulate, NoLock{});
+  const datatype::Type* origin_datatype_p = abi::type(origin_datatype);
+  const datatype::Type* result_datatype_p = abi::type(result_datatype);
+  const datatype::Type* target_datatype_p = abi::type(target_datatype);
+  const object::Op* op_p = entry.op(op);
+  rma::Window* win_p = entry.window(win);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::window(win_p, win, "win");
+    if (!e && !(check::is_no_op(op_p))) e = check::buffer(origin_addr, origin_count,
+        origin_datatype_p, origin_datatype, "origin_addr, origin_count, origin_datatype");
+    if (!e) e = check::buffer(result_addr, result_count, result_datatype_p, result_datatype,
+        "result_addr, result_count, result_datatype");
+    if (!e) e = check::rank(target_rank, *win_p, "target_rank");
+    if (!e) e = check::count(target_count, "target_count");
+    if (!e) e = check::type(target_datatype_p, target_datatype, "target_datatype");
+    if (!e) e = check::op(op_p, op, "op");
+    if (!e) e = check::given(request, "request");
+  }
+  if (!e) e = rma::rget_accumulate({origin_addr, origin_count, origin_datatype_p}, {result_addr,
+      result_count, result_datatype_p}, {target_rank, target_disp, target_count,
+      target_datatype_p}, *op_p, *win_p, request);
+  return e ? entry.raise(win_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Rget_accumulate")]]
     decltype(PMPI_Rget_accumulate) MPI_Rget_accumulate;
@@ -124,7 +380,29 @@ extern "C" int PMPI_Rget_accumulate_c(const void *origin_addr, MPI_Count origin_
     MPI_Datatype origin_datatype, void *result_addr, MPI_Count result_count,
     MPI_Datatype result_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count,
     MPI_Datatype target_datatype, MPI_Op op, MPI_Win win, MPI_Request *request) {
-  return not_yet(Fn::Rget_accumulate_c);
+  Entry entry(Fn::Rget_accumulate_c, NoLock{});
+  const datatype::Type* origin_datatype_p = abi::type(origin_datatype);
+  const datatype::Type* result_datatype_p = abi::type(result_datatype);
+  const datatype::Type* target_datatype_p = abi::type(target_datatype);
+  const object::Op* op_p = entry.op(op);
+  rma::Window* win_p = entry.window(win);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::window(win_p, win, "win");
+    if (!e && !(check::is_no_op(op_p))) e = check::buffer(origin_addr, origin_count,
+        origin_datatype_p, origin_datatype, "origin_addr, origin_count, origin_datatype");
+    if (!e) e = check::buffer(result_addr, result_count, result_datatype_p, result_datatype,
+        "result_addr, result_count, result_datatype");
+    if (!e) e = check::rank(target_rank, *win_p, "target_rank");
+    if (!e) e = check::count(target_count, "target_count");
+    if (!e) e = check::type(target_datatype_p, target_datatype, "target_datatype");
+    if (!e) e = check::op(op_p, op, "op");
+    if (!e) e = check::given(request, "request");
+  }
+  if (!e) e = rma::rget_accumulate({origin_addr, origin_count, origin_datatype_p}, {result_addr,
+      result_count, result_datatype_p}, {target_rank, target_disp, target_count,
+      target_datatype_p}, *op_p, *win_p, request);
+  return e ? entry.raise(win_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Rget_accumulate_c")]]
     decltype(PMPI_Rget_accumulate_c) MPI_Rget_accumulate_c;
@@ -132,188 +410,488 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Rget_accumulate_c")]]
 extern "C" int PMPI_Rput(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype,
     int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype,
     MPI_Win win, MPI_Request *request) {
-  return not_yet(Fn::Rput);
+  Entry entry(Fn::Rput, NoLock{});
+  const datatype::Type* origin_datatype_p = abi::type(origin_datatype);
+  const datatype::Type* target_datatype_p = abi::type(target_datatype);
+  rma::Window* win_p = entry.window(win);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::window(win_p, win, "win");
+    if (!e) e = check::buffer(origin_addr, origin_count, origin_datatype_p, origin_datatype,
+        "origin_addr, origin_count, origin_datatype");
+    if (!e) e = check::rank(target_rank, *win_p, "target_rank");
+    if (!e) e = check::count(target_count, "target_count");
+    if (!e) e = check::type(target_datatype_p, target_datatype, "target_datatype");
+    if (!e) e = check::given(request, "request");
+  }
+  if (!e) e = rma::rput({origin_addr, origin_count, origin_datatype_p}, {target_rank, target_disp,
+      target_count, target_datatype_p}, *win_p, request);
+  return e ? entry.raise(win_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Rput")]] decltype(PMPI_Rput) MPI_Rput;
 
 extern "C" int PMPI_Rput_c(const void *origin_addr, MPI_Count origin_count,
     MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count,
     MPI_Datatype target_datatype, MPI_Win win, MPI_Request *request) {
-  return not_yet(Fn::Rput_c);
+  Entry entry(Fn::Rput_c, NoLock{});
+  const datatype::Type* origin_datatype_p = abi::type(origin_datatype);
+  const datatype::Type* target_datatype_p = abi::type(target_datatype);
+  rma::Window* win_p = entry.window(win);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::window(win_p, win, "win");
+    if (!e) e = check::buffer(origin_addr, origin_count, origin_datatype_p, origin_datatype,
+        "origin_addr, origin_count, origin_datatype");
+    if (!e) e = check::rank(target_rank, *win_p, "target_rank");
+    if (!e) e = check::count(target_count, "target_count");
+    if (!e) e = check::type(target_datatype_p, target_datatype, "target_datatype");
+    if (!e) e = check::given(request, "request");
+  }
+  if (!e) e = rma::rput({origin_addr, origin_count, origin_datatype_p}, {target_rank, target_disp,
+      target_count, target_datatype_p}, *win_p, request);
+  return e ? entry.raise(win_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Rput_c")]] decltype(PMPI_Rput_c) MPI_Rput_c;
 
 extern "C" int PMPI_Win_allocate(MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm,
     void *baseptr, MPI_Win *win) {
-  return not_yet(Fn::Win_allocate, comm);
+  Entry entry(Fn::Win_allocate, comm);
+  object::Info* info_p = entry.info(info);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::info(info_p, info, "info");
+    if (!e) e = check::given(baseptr, "baseptr");
+    if (!e) e = check::given(win, "win");
+    if (!e) e = check::intra(*comm_p, "comm");
+  }
+  if (!e) e = rma::allocate(entry.rank().windows, {size, disp_unit, info_p}, *comm_p, baseptr,
+      win);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Win_allocate")]]
     decltype(PMPI_Win_allocate) MPI_Win_allocate;
 
 extern "C" int PMPI_Win_allocate_c(MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI_Comm comm,
     void *baseptr, MPI_Win *win) {
-  return not_yet(Fn::Win_allocate_c, comm);
+  Entry entry(Fn::Win_allocate_c, comm);
+  object::Info* info_p = entry.info(info);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::info(info_p, info, "info");
+    if (!e) e = check::given(baseptr, "baseptr");
+    if (!e) e = check::given(win, "win");
+    if (!e) e = check::intra(*comm_p, "comm");
+  }
+  if (!e) e = rma::allocate(entry.rank().windows, {size, disp_unit, info_p}, *comm_p, baseptr,
+      win);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Win_allocate_c")]]
     decltype(PMPI_Win_allocate_c) MPI_Win_allocate_c;
 
 extern "C" int PMPI_Win_allocate_shared(MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm,
     void *baseptr, MPI_Win *win) {
-  return not_yet(Fn::Win_allocate_shared, comm);
+  Entry entry(Fn::Win_allocate_shared, comm);
+  object::Info* info_p = entry.info(info);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::info(info_p, info, "info");
+    if (!e) e = check::given(baseptr, "baseptr");
+    if (!e) e = check::given(win, "win");
+    if (!e) e = check::intra(*comm_p, "comm");
+  }
+  if (!e) e = rma::allocate_shared(entry.rank().windows, {size, disp_unit, info_p}, *comm_p,
+      baseptr, win);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Win_allocate_shared")]]
     decltype(PMPI_Win_allocate_shared) MPI_Win_allocate_shared;
 
 extern "C" int PMPI_Win_allocate_shared_c(MPI_Aint size, MPI_Aint disp_unit, MPI_Info info,
     MPI_Comm comm, void *baseptr, MPI_Win *win) {
-  return not_yet(Fn::Win_allocate_shared_c, comm);
+  Entry entry(Fn::Win_allocate_shared_c, comm);
+  object::Info* info_p = entry.info(info);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::info(info_p, info, "info");
+    if (!e) e = check::given(baseptr, "baseptr");
+    if (!e) e = check::given(win, "win");
+    if (!e) e = check::intra(*comm_p, "comm");
+  }
+  if (!e) e = rma::allocate_shared(entry.rank().windows, {size, disp_unit, info_p}, *comm_p,
+      baseptr, win);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Win_allocate_shared_c")]]
     decltype(PMPI_Win_allocate_shared_c) MPI_Win_allocate_shared_c;
 
 extern "C" int PMPI_Win_attach(MPI_Win win, void *base, MPI_Aint size) {
-  return not_yet(Fn::Win_attach);
+  Entry entry(Fn::Win_attach, win);
+  rma::Window* win_p = entry.window(win);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::window(win_p, win, "win");
+    if (!e) e = check::memory(base, size, "base");
+  }
+  if (!e) e = rma::attach(*win_p, base, size);
+  return e ? entry.raise(win_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Win_attach")]] decltype(PMPI_Win_attach) MPI_Win_attach;
 
 extern "C" int PMPI_Win_complete(MPI_Win win) {
-  return not_yet(Fn::Win_complete);
+  Entry entry(Fn::Win_complete, win);
+  rma::Window* win_p = entry.window(win);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::window(win_p, win, "win");
+  }
+  if (!e) e = rma::complete(*win_p);
+  return e ? entry.raise(win_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Win_complete")]]
     decltype(PMPI_Win_complete) MPI_Win_complete;
 
 extern "C" int PMPI_Win_create(void *base, MPI_Aint size, int disp_unit, MPI_Info info,
     MPI_Comm comm, MPI_Win *win) {
-  return not_yet(Fn::Win_create, comm);
+  Entry entry(Fn::Win_create, comm);
+  object::Info* info_p = entry.info(info);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::info(info_p, info, "info");
+    if (!e) e = check::given(win, "win");
+    if (!e) e = check::intra(*comm_p, "comm");
+  }
+  if (!e) e = rma::create(entry.rank().windows, base, {size, disp_unit, info_p}, *comm_p, win);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Win_create")]] decltype(PMPI_Win_create) MPI_Win_create;
 
 extern "C" int PMPI_Win_create_c(void *base, MPI_Aint size, MPI_Aint disp_unit, MPI_Info info,
     MPI_Comm comm, MPI_Win *win) {
-  return not_yet(Fn::Win_create_c, comm);
+  Entry entry(Fn::Win_create_c, comm);
+  object::Info* info_p = entry.info(info);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::info(info_p, info, "info");
+    if (!e) e = check::given(win, "win");
+    if (!e) e = check::intra(*comm_p, "comm");
+  }
+  if (!e) e = rma::create(entry.rank().windows, base, {size, disp_unit, info_p}, *comm_p, win);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Win_create_c")]]
     decltype(PMPI_Win_create_c) MPI_Win_create_c;
 
 extern "C" int PMPI_Win_create_dynamic(MPI_Info info, MPI_Comm comm, MPI_Win *win) {
-  return not_yet(Fn::Win_create_dynamic, comm);
+  Entry entry(Fn::Win_create_dynamic, comm);
+  object::Info* info_p = entry.info(info);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::info(info_p, info, "info");
+    if (!e) e = check::given(win, "win");
+    if (!e) e = check::intra(*comm_p, "comm");
+  }
+  if (!e) e = rma::create_dynamic(entry.rank().windows, info_p, *comm_p, win);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Win_create_dynamic")]]
     decltype(PMPI_Win_create_dynamic) MPI_Win_create_dynamic;
 
 extern "C" int PMPI_Win_detach(MPI_Win win, const void *base) {
-  return not_yet(Fn::Win_detach);
+  Entry entry(Fn::Win_detach, win);
+  rma::Window* win_p = entry.window(win);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::window(win_p, win, "win");
+  }
+  if (!e) e = rma::detach(*win_p, base);
+  return e ? entry.raise(win_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Win_detach")]] decltype(PMPI_Win_detach) MPI_Win_detach;
 
 extern "C" int PMPI_Win_fence(int assert, MPI_Win win) {
-  return not_yet(Fn::Win_fence);
+  Entry entry(Fn::Win_fence, win);
+  rma::Window* win_p = entry.window(win);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::window(win_p, win, "win");
+  }
+  if (!e) e = rma::fence(*win_p, assert);
+  return e ? entry.raise(win_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Win_fence")]] decltype(PMPI_Win_fence) MPI_Win_fence;
 
 extern "C" int PMPI_Win_flush(int rank, MPI_Win win) {
-  return not_yet(Fn::Win_flush);
+  Entry entry(Fn::Win_flush, win);
+  rma::Window* win_p = entry.window(win);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::window(win_p, win, "win");
+    if (!e) e = check::rank(rank, *win_p, "rank");
+  }
+  if (!e) e = rma::flush(*win_p, rank);
+  return e ? entry.raise(win_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Win_flush")]] decltype(PMPI_Win_flush) MPI_Win_flush;
 
 extern "C" int PMPI_Win_flush_all(MPI_Win win) {
-  return not_yet(Fn::Win_flush_all);
+  Entry entry(Fn::Win_flush_all, win);
+  rma::Window* win_p = entry.window(win);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::window(win_p, win, "win");
+  }
+  if (!e) e = rma::flush_all(*win_p);
+  return e ? entry.raise(win_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Win_flush_all")]]
     decltype(PMPI_Win_flush_all) MPI_Win_flush_all;
 
 extern "C" int PMPI_Win_flush_local(int rank, MPI_Win win) {
-  return not_yet(Fn::Win_flush_local);
+  Entry entry(Fn::Win_flush_local, win);
+  rma::Window* win_p = entry.window(win);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::window(win_p, win, "win");
+    if (!e) e = check::rank(rank, *win_p, "rank");
+  }
+  if (!e) e = rma::flush(*win_p, rank);
+  return e ? entry.raise(win_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Win_flush_local")]]
     decltype(PMPI_Win_flush_local) MPI_Win_flush_local;
 
 extern "C" int PMPI_Win_flush_local_all(MPI_Win win) {
-  return not_yet(Fn::Win_flush_local_all);
+  Entry entry(Fn::Win_flush_local_all, win);
+  rma::Window* win_p = entry.window(win);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::window(win_p, win, "win");
+  }
+  if (!e) e = rma::flush_all(*win_p);
+  return e ? entry.raise(win_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Win_flush_local_all")]]
     decltype(PMPI_Win_flush_local_all) MPI_Win_flush_local_all;
 
 extern "C" int PMPI_Win_free(MPI_Win *win) {
-  return not_yet(Fn::Win_free);
+  Entry entry(Fn::Win_free, handle_at(win));
+  rma::Window* win_p = entry.window(handle_at(win));
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::window(win_p, handle_at(win), "win");
+  }
+  if (!e) e = rma::free(entry.rank().windows, *win_p, win);
+  return e ? entry.raise(win_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Win_free")]] decltype(PMPI_Win_free) MPI_Win_free;
 
 extern "C" int PMPI_Win_get_group(MPI_Win win, MPI_Group *group) {
-  return not_yet(Fn::Win_get_group);
+  Entry entry(Fn::Win_get_group);
+  rma::Window* win_p = entry.window(win);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::window(win_p, win, "win");
+    if (!e) e = check::given(group, "group");
+  }
+  if (!e) e = (rma::get_group(*win_p, group), ok);
+  return e ? entry.raise(win_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Win_get_group")]]
     decltype(PMPI_Win_get_group) MPI_Win_get_group;
 
 extern "C" int PMPI_Win_get_info(MPI_Win win, MPI_Info *info_used) {
-  return not_yet(Fn::Win_get_info);
+  Entry entry(Fn::Win_get_info);
+  rma::Window* win_p = entry.window(win);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::window(win_p, win, "win");
+    if (!e) e = check::given(info_used, "info_used");
+  }
+  if (!e) e = rma::get_hints(*win_p, info_used);
+  return e ? entry.raise(win_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Win_get_info")]]
     decltype(PMPI_Win_get_info) MPI_Win_get_info;
 
 extern "C" int PMPI_Win_lock(int lock_type, int rank, int assert, MPI_Win win) {
-  return not_yet(Fn::Win_lock);
+  Entry entry(Fn::Win_lock, win);
+  rma::Window* win_p = entry.window(win);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::window(win_p, win, "win");
+    if (!e) e = check::rank(rank, *win_p, "rank");
+  }
+  if (!e) e = rma::lock(*win_p, lock_type, rank, assert);
+  return e ? entry.raise(win_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Win_lock")]] decltype(PMPI_Win_lock) MPI_Win_lock;
 
 extern "C" int PMPI_Win_lock_all(int assert, MPI_Win win) {
-  return not_yet(Fn::Win_lock_all);
+  Entry entry(Fn::Win_lock_all, win);
+  rma::Window* win_p = entry.window(win);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::window(win_p, win, "win");
+  }
+  if (!e) e = rma::lock_all(*win_p, assert);
+  return e ? entry.raise(win_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Win_lock_all")]]
     decltype(PMPI_Win_lock_all) MPI_Win_lock_all;
 
 extern "C" int PMPI_Win_post(MPI_Group group, int assert, MPI_Win win) {
-  return not_yet(Fn::Win_post);
+  Entry entry(Fn::Win_post, win);
+  object::Group* group_p = entry.group(group);
+  rma::Window* win_p = entry.window(win);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::window(win_p, win, "win");
+    if (!e) e = check::group(group_p, group, "group");
+  }
+  if (!e) e = rma::post(*win_p, *group_p, assert);
+  return e ? entry.raise(win_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Win_post")]] decltype(PMPI_Win_post) MPI_Win_post;
 
 extern "C" int PMPI_Win_set_info(MPI_Win win, MPI_Info info) {
-  return not_yet(Fn::Win_set_info);
+  Entry entry(Fn::Win_set_info);
+  rma::Window* win_p = entry.window(win);
+  object::Info* info_p = entry.info(info);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::window(win_p, win, "win");
+    if (!e) e = check::info(info_p, info, "info");
+  }
+  if (!e) e = rma::set_hints(*win_p, info_p);
+  return e ? entry.raise(win_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Win_set_info")]]
     decltype(PMPI_Win_set_info) MPI_Win_set_info;
 
 extern "C" int PMPI_Win_shared_query(MPI_Win win, int rank, MPI_Aint *size, int *disp_unit,
     void *baseptr) {
-  return not_yet(Fn::Win_shared_query);
+  Entry entry(Fn::Win_shared_query);
+  rma::Window* win_p = entry.window(win);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::window(win_p, win, "win");
+    if (!e && !(rank == MPI_PROC_NULL)) e = check::rank(rank, *win_p, "rank");
+    if (!e) e = check::given(size, "size");
+    if (!e) e = check::given(disp_unit, "disp_unit");
+    if (!e) e = check::given(baseptr, "baseptr");
+  }
+  if (!e) e = rma::shared_query(*win_p, rank, into(size), into(disp_unit), baseptr);
+  return e ? entry.raise(win_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Win_shared_query")]]
     decltype(PMPI_Win_shared_query) MPI_Win_shared_query;
 
 extern "C" int PMPI_Win_shared_query_c(MPI_Win win, int rank, MPI_Aint *size, MPI_Aint *disp_unit,
     void *baseptr) {
-  return not_yet(Fn::Win_shared_query_c);
+  Entry entry(Fn::Win_shared_query_c);
+  rma::Window* win_p = entry.window(win);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::window(win_p, win, "win");
+    if (!e && !(rank == MPI_PROC_NULL)) e = check::rank(rank, *win_p, "rank");
+    if (!e) e = check::given(size, "size");
+    if (!e) e = check::given(disp_unit, "disp_unit");
+    if (!e) e = check::given(baseptr, "baseptr");
+  }
+  if (!e) e = rma::shared_query(*win_p, rank, into(size), into(disp_unit), baseptr);
+  return e ? entry.raise(win_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Win_shared_query_c")]]
     decltype(PMPI_Win_shared_query_c) MPI_Win_shared_query_c;
 
 extern "C" int PMPI_Win_start(MPI_Group group, int assert, MPI_Win win) {
-  return not_yet(Fn::Win_start);
+  Entry entry(Fn::Win_start, win);
+  object::Group* group_p = entry.group(group);
+  rma::Window* win_p = entry.window(win);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::window(win_p, win, "win");
+    if (!e) e = check::group(group_p, group, "group");
+  }
+  if (!e) e = rma::start(*win_p, *group_p, assert);
+  return e ? entry.raise(win_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Win_start")]] decltype(PMPI_Win_start) MPI_Win_start;
 
 extern "C" int PMPI_Win_sync(MPI_Win win) {
-  return not_yet(Fn::Win_sync);
+  Entry entry(Fn::Win_sync, win);
+  rma::Window* win_p = entry.window(win);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::window(win_p, win, "win");
+  }
+  if (!e) e = rma::sync(*win_p);
+  return e ? entry.raise(win_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Win_sync")]] decltype(PMPI_Win_sync) MPI_Win_sync;
 
 extern "C" int PMPI_Win_test(MPI_Win win, int *flag) {
-  return not_yet(Fn::Win_test);
+  Entry entry(Fn::Win_test, win);
+  rma::Window* win_p = entry.window(win);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::window(win_p, win, "win");
+    if (!e) e = check::given(flag, "flag");
+  }
+  if (!e) e = rma::test(*win_p, flag);
+  return e ? entry.raise(win_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Win_test")]] decltype(PMPI_Win_test) MPI_Win_test;
 
 extern "C" int PMPI_Win_unlock(int rank, MPI_Win win) {
-  return not_yet(Fn::Win_unlock);
+  Entry entry(Fn::Win_unlock, win);
+  rma::Window* win_p = entry.window(win);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::window(win_p, win, "win");
+    if (!e) e = check::rank(rank, *win_p, "rank");
+  }
+  if (!e) e = rma::unlock(*win_p, rank);
+  return e ? entry.raise(win_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Win_unlock")]] decltype(PMPI_Win_unlock) MPI_Win_unlock;
 
 extern "C" int PMPI_Win_unlock_all(MPI_Win win) {
-  return not_yet(Fn::Win_unlock_all);
+  Entry entry(Fn::Win_unlock_all, win);
+  rma::Window* win_p = entry.window(win);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::window(win_p, win, "win");
+  }
+  if (!e) e = rma::unlock_all(*win_p);
+  return e ? entry.raise(win_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Win_unlock_all")]]
     decltype(PMPI_Win_unlock_all) MPI_Win_unlock_all;
 
 extern "C" int PMPI_Win_wait(MPI_Win win) {
-  return not_yet(Fn::Win_wait);
+  Entry entry(Fn::Win_wait, win);
+  rma::Window* win_p = entry.window(win);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::window(win_p, win, "win");
+  }
+  if (!e) e = rma::wait(*win_p);
+  return e ? entry.raise(win_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Win_wait")]] decltype(PMPI_Win_wait) MPI_Win_wait;

@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Accumulation. Each element is changed as one, whoever else accumulates there: by the processor
+// (element.h), or while the origin holds the target's word `accumulates`. Which of the two it is
+// depends on the window, the type and the address alone, so all origins do the same. The word is
+// held for some kilobytes at a time, for as long as copying them takes, and nobody waits under it.
+#include <algorithm>
+#include <cstring>
+
+#include "memory/peer.h"
+#include "object/op.h"
+#include "rma/access.h"
+#include "rma/element.h"
+#include "sync/backoff.h"
+#include "sync/wait.h"
+
+namespace weft::rma {
+namespace {
+
+using datatype::data_bytes;
+using datatype::span_of;
+using datatype::stride_of;
+
+class Alone {
+ public:
+  explicit Alone(Words& words) : word_(words.accumulates) {
+    for (int looks = 0; word_.load() != 0 || word_.exchange(1) != 0;)
+      if (++looks % lock_looks == 0)
+        weft::sync::yield();
+      else
+        weft::sync::pause();
+  }
+  ~Alone() { word_.store(0); }
+  Alone(const Alone&) = delete;
+  Alone& operator=(const Alone&) = delete;
+
+ private:
+  std::atomic<std::uint32_t>& word_;
+};
+
+/// Elements one after the other, as in a C array.
+struct Stretch {
+  std::byte* at = nullptr;
+  std::int64_t n = 0;
+};
+
+/// The elements of a buffer from the k-th on.
+Stretch stretch(const ConstBuffer& b, Basic basic, std::int64_t total, std::int64_t k) {
+  const std::int64_t data = data_bytes(basic);
+  auto* base = static_cast<std::byte*>(const_cast<void*>(b.data));
+  if (b.type->predefined) return {base + k * b.type->extent, total - k};
+  if (b.type->dense) return {base + b.type->true_lb + k * data, total - k};
+  iovec piece{};
+  std::int64_t bytes = 0;
+  datatype::runs(b, k * data, &piece, 1, &bytes);
+  // A pair with a gap is not one piece, or not as long as the distance to the next.
+  const bool gap = data != stride_of(basic);
+  return {static_cast<std::byte*>(piece.iov_base), gap ? 1 : bytes / data};
+}
+
+struct What {
+  Operation op;
+  Basic basic;
+  /// Bytes from the first to the last of n elements.
+  std::size_t bytes(std::int64_t n) const {
+    return static_cast<std::size_t>((n - 1) * stride_of(basic) + span_of(basic));
+  }
+  /// As the distance of elements is.
+  bool is_aligned(const void* at) const {
+    const auto stride = static_cast<std::uintptr_t>(stride_of(basic));
+    return reinterpret_cast<std::uintptr_t>(at) % (stride & -stride) == 0;
+  }
+};
+
+/// In memory that nobody else accumulates in meanwhile; elements of at most locked_bytes.
+void change(const What& what, void* target, const void* in, void* out, std::int64_t n) {
+  if (out != nullptr) std::memcpy(out, target, what.bytes(n));
+  if (what.op == Operation::replace) {
+    std::memcpy(target, in, what.bytes(n));
+  } else if (what.op != Operation::no_op) {
+    if (what.is_aligned(target) && what.is_aligned(in))
+      return datatype::reduce(what.op, what.basic, in, target, n);
+    alignas(64) std::byte left[locked_bytes + 64], right[locked_bytes + 64];
+    std::memcpy(left, in, what.bytes(n));
+    std::memcpy(right, target, what.bytes(n));
+    datatype::reduce(what.op, what.basic, left, right, n);
+    std::memcpy(target, right, what.bytes(n));
+  }
+}
+
+/// The same in another process.
+Err change_there(const What& what, const Target& target, std::uint64_t at, const void* in,
+                 void* out, std::int64_t n) {
+  alignas(64) std::byte room[locked_bytes + 64];
+  const std::size_t bytes = what.bytes(n);
+  const bool has_gaps = data_bytes(what.basic) != stride_of(what.basic);
+  if (what.op != Operation::replace || out != nullptr || has_gaps)
+    if (!memory::read_peer(target.pid, at, room, bytes)) return kernel_failed(target);
+  change(what, room, in, out, n);
+  if (what.op == Operation::no_op) return ok;
+  return memory::write_peer(target.pid, room, at, bytes) ? ok : kernel_failed(target);
+}
+
+Err change_alone(const What& what, const Reached& to, std::byte* target, const std::byte* in,
+                 std::byte* out, std::int64_t n) {
+  const std::int64_t stride = stride_of(what.basic);
+  const std::int64_t most = std::max<std::int64_t>(1, locked_bytes / stride);
+  for (std::int64_t i = 0; i < n; i += most) {
+    const std::int64_t now = std::min(most, n - i);
+    const std::byte* const from = in != nullptr ? in + i * stride : nullptr;
+    std::byte* const result = out != nullptr ? out + i * stride : nullptr;
+    const Alone alone(*to.target->words);
+    if (to.direct)
+      change(what, target + i * stride, from, result, now);
+    else
+      WEFT_TRY(change_there(what, *to.target, reinterpret_cast<std::uint64_t>(target + i * stride),
+                            from, result, now));
+  }
+  return ok;
+}
+
+Err change_any(const Window& win, const What& what, const Reached& to, std::byte* target,
+               const std::byte* in, std::byte* out, std::int64_t n) {
+  if (!win.direct || !is_changed_at_once(what.basic, target))
+    return change_alone(what, to, target, in, out, n);
+  accumulate_at_once(what.op, what.basic, {target, in, out, n});
+  return ok;
+}
+
+/// The one basic type of an argument.
+Err basic_of(const Type& type, const char* name, Basic* out) {
+  *out = type.basic;
+  if (type.basic != Basic::none) return ok;
+  return fail(MPI_ERR_TYPE,
+              "%s is made of different basic types; accumulation takes types that are all of one",
+              name);
+}
+
+Err check_same(const Type& other, Basic basic, const char* name) {
+  Basic its;
+  WEFT_TRY(basic_of(other, name, &its));
+  if (its == basic) return ok;
+  return fail(MPI_ERR_TYPE, "%s and target_datatype are made of different basic types", name);
+}
+
+Err check_operation(const object::Op& op, const Type& type, std::int64_t count) {
+  if (op.operation == Operation::user)
+    return fail(MPI_ERR_OP,
+                "op is an operation of the program's own; accumulation takes predefined ones only");
+  if (count == 0 || datatype::is_defined(op.operation, type.basic)) return ok;
+  const char* name = datatype::predefined_name(type);
+  return fail(MPI_ERR_OP, "%s is not defined for %s (see MPI-5.0 section 6.9.2)",
+              object::name_of(op.operation),
+              name != nullptr ? name : "the basic type of the target");
+}
+
+/// `from` or `result` may have no data.
+Err run(const ConstBuffer* from, const Buffer* result, const Place& place, const object::Op& op,
+        Window& win) {
+  if (place.rank == MPI_PROC_NULL) return check_epoch(win, place.rank, false);
+  Basic basic = Basic::none;
+  WEFT_TRY(basic_of(*place.type, "target_datatype", &basic));
+  WEFT_TRY(check_operation(op, *place.type, place.count));
+  if (from != nullptr) WEFT_TRY(check_same(*from->type, basic, "origin_datatype"));
+  if (result != nullptr) WEFT_TRY(check_same(*result->type, basic, "result_datatype"));
+  Reached to;
+  WEFT_TRY(reach(win, place, &to));
+  const std::int64_t data = data_bytes(basic), room = to.buffer.bytes();
+  const std::int64_t bytes = from != nullptr ? from->bytes() : room;
+  if (bytes > room || (result != nullptr && result->bytes() < bytes))
+    return fail(MPI_ERR_TRUNCATE,
+                "the origin has %lld bytes of data, the target %lld%s: their counts and datatypes "
+                "must say the same",
+                static_cast<long long>(bytes), static_cast<long long>(room),
+                result != nullptr ? ", the result fewer" : "");
+  const std::int64_t n = bytes / data;
+  const What what{op.operation, basic};
+  for (std::int64_t k = 0; k < n;) {
+    const Stretch target = stretch(to.buffer, basic, n, k);
+    Stretch in{nullptr, n}, out{nullptr, n};
+    if (from != nullptr) in = stretch(*from, basic, n, k);
+    if (result != nullptr) out = stretch(*result, basic, n, k);
+    const std::int64_t now = std::min({target.n, in.n, out.n});
+    WEFT_TRY(change_any(win, what, to, target.at, in.at, out.at, now));
+    k += now;
+  }
+  return ok;
+}
+
+/// Types of which MPI_Compare_and_swap compares elements (§12.3.4).
+bool is_comparable(Basic basic) {
+  using enum Basic;
+  return (basic >= i8 && basic <= i128) || (basic >= logical1 && basic <= boolean) ||
+         basic == byte || basic == character;
+}
+
+template <class T>
+void swap_at_once(void* target, const void* from, const void* compare, void* result) {
+  T expected, next;
+  std::memcpy(&expected, compare, sizeof(T));
+  std::memcpy(&next, from, sizeof(T));
+  std::atomic_ref<T>(*static_cast<T*>(target)).compare_exchange_strong(expected, next);
+  std::memcpy(result, &expected, sizeof(T));
+}
+
+Err swap_alone(const Reached& to, const void* from, const void* compare, void* result,
+               std::size_t bytes) {
+  const Alone alone(*to.target->words);
+  const auto at = reinterpret_cast<std::uint64_t>(to.buffer.data);
+  std::byte old[32];
+  if (to.direct)
+    std::memcpy(old, to.buffer.data, bytes);
+  else if (!memory::read_peer(to.target->pid, at, old, bytes))
+    return kernel_failed(*to.target);
+  if (std::memcmp(old, compare, bytes) == 0) {
+    if (to.direct)
+      std::memcpy(to.buffer.data, from, bytes);
+    else if (!memory::write_peer(to.target->pid, from, at, bytes))
+      return kernel_failed(*to.target);
+  }
+  std::memcpy(result, old, bytes);
+  return ok;
+}
+
+}  // namespace
+
+Err accumulate(const ConstBuffer& from, const Place& to, const object::Op& op, Window& win) {
+  return run(&from, nullptr, to, op, win);
+}
+
+Err get_accumulate(const ConstBuffer& from, const Buffer& result, const Place& to,
+                   const object::Op& op, Window& win) {
+  // What the origin passes besides is ignored (§12.3.4).
+  const bool reads = op.operation == Operation::no_op;
+  return run(reads ? nullptr : &from, &result, to, op, win);
+}
+
+Err fetch_and_op(const void* from, void* result, const Place& to, const object::Op& op,
+                 Window& win) {
+  if (!to.type->predefined)
+    return fail(MPI_ERR_TYPE, "datatype is derived; MPI_Fetch_and_op takes predefined ones only");
+  return get_accumulate({from, 1, to.type}, {result, 1, to.type}, to, op, win);
+}
+
+Err compare_and_swap(const void* from, const void* compare, void* result, const Place& to,
+                     Window& win) {
+  if (!to.type->predefined || !is_comparable(to.type->basic)) {
+    const char* name = datatype::predefined_name(*to.type);
+    return fail(
+        MPI_ERR_TYPE,
+        "datatype is %s; MPI_Compare_and_swap takes predefined integers, logicals and bytes",
+        name != nullptr ? name : "derived");
+  }
+  Reached there;
+  WEFT_TRY(reach(win, to, &there));
+  if (there.target == nullptr) return ok;
+  void* const at = there.buffer.data;
+  if (!win.direct || !is_changed_at_once(to.type->basic, at))
+    return swap_alone(there, from, compare, result, static_cast<std::size_t>(to.type->size));
+  switch (to.type->size) {
+    case 1:
+      swap_at_once<std::uint8_t>(at, from, compare, result);
+      break;
+    case 2:
+      swap_at_once<std::uint16_t>(at, from, compare, result);
+      break;
+    case 4:
+      swap_at_once<std::uint32_t>(at, from, compare, result);
+      break;
+    default:
+      swap_at_once<std::uint64_t>(at, from, compare, result);
+      break;
+  }
+  return ok;
+}
+
+}  // namespace weft::rma
