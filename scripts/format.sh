@@ -12,6 +12,6 @@ if ! command -v "$tool" >/dev/null; then
 fi
 options=(-i)
 [ "${1:-}" = --check ] && options=(--dry-run --Werror)
-find src launch tools tests bench examples include/weft -type f \
+find src fortran launch tools tests bench examples include/weft -type f \
   \( -name '*.cc' -o -name '*.h' -o -name '*.c' \) -not -path '*/gen/*' -print0 2>/dev/null |
   xargs -0 -r -P "$(nproc)" -n 16 "$tool" "${options[@]}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bindgen: writes mpi.h, the C entry points and the coverage tables from spec/.
+"""bindgen: writes mpi.h, the entry points for C and Fortran and the coverage tables from spec/.
 
   python3 tools/bindgen           write all generated files
   python3 tools/bindgen --check   write nothing; fail if a generated file is not up to date
@@ -12,6 +12,7 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 from coverage import coverage_md, readme  # noqa: E402
+from fortran_text import fortran_files  # noqa: E402
 from header import mpi_h  # noqa: E402
 from spec import Spec, SpecError  # noqa: E402
 from stubs import stub_files  # noqa: E402
@@ -24,6 +25,7 @@ def generate(root):
     spec = Spec(root / "spec")
     files = {"include/mpi.h": mpi_h(spec), "docs/coverage.md": coverage_md(spec)}
     files.update({f"src/abi/gen/{name}": text for name, text in stub_files(spec).items()})
+    files.update(fortran_files(spec))
     if (root / "README.md").exists():
         files["README.md"] = readme((root / "README.md").read_text(), spec)
     return files

@@ -183,18 +183,20 @@ class Spec:
             param.constants = callbacks.get(param.function + "*", 0)
         self.types = [line for _, line in lines_of(folder / "types.txt")]
         self.functions = {f.name: f for c in self.chapters for f in c.functions}
-        self.defaults = {}
-        self.read_overlay(folder / "overlay.toml")
-
-    def read_overlay(self, path):
-        if not path.exists():
-            return
-        with open(path, "rb") as file:
-            overlay = tomllib.load(file)
+        overlay = self.read_entries(folder / "overlay.toml")
         self.defaults = overlay.pop("chapter", {})
+        self.read_overlay(overlay)
+        self.fortran = self.read_entries(folder / "fortran.toml")
+
+    def read_entries(self, path):
+        """{function: what a table says of it}"""
+        entries = tomllib.loads(path.read_text() if path.exists() else "")
+        for name in entries.keys() - self.functions.keys() - {"chapter"}:
+            raise SpecError(f"{path}: MPI_{name} is no function of the standard")
+        return entries
+
+    def read_overlay(self, overlay):
         for name, entry in overlay.items():
-            if name not in self.functions:
-                raise SpecError(f"{path}: MPI_{name} is no function of the standard")
             self.functions[name].overlay = entry
         for name, function in self.functions.items():  # the forms of a collective share checks
             shared = {k: v for k, v in function.overlay.items()

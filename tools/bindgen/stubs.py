@@ -18,10 +18,11 @@ HANDLES = {
     "GROUP": ("entry.group", "object::Group*"),
     "INFO": ("entry.info", "object::Info*"),
     "ERRHANDLER": ("entry.errhandler", "object::Errhandler*"),
+    "WINDOW": ("entry.window", "rma::Window*"),
 }
 
 # Checks of one scalar input argument by kind. {p} the converted pointer, {a} the argument, {t} what
-# they all end with, {comm} the communicator's pointer (the check is left out where there is none).
+# they all end with, {comm} the communicator's or the window's pointer (the check is left out where there is none).
 CHECKS = {
     "COMMUNICATOR": "check::comm({p}, {a}, \"{a}\")",
     "OPERATION": "check::op({p}, {a}, \"{a}\")",
@@ -29,6 +30,7 @@ CHECKS = {
     "INFO": "check::info({p}, {a}, \"{a}\")",
     "ERRHANDLER": "check::errhandler({p}, {a}, \"{a}\")",
     "DATATYPE": "check::type({p}, {a}, \"{a}\")",
+    "WINDOW": "check::window({p}, {a}, \"{a}\")",
     "REQUEST": "check::request({a}, \"{a}\")",
     "DEST": "check::dest({a}, *{comm}, \"{a}\")",
     "SOURCE": "check::source({a}, *{comm}, \"{a}\")",
@@ -85,13 +87,11 @@ class Stub:
         self.f, self.name, self.large = function, name, large
         self.params = function.form_params(large)
         self.overlay = {**defaults, **function.overlay}
-        self.handles = {p.name: p for p in self.params if p.kind.name in HANDLES and not p.length
-                        and p.direction == "in"}
-        inout = [p for p in self.params if p.kind.name in HANDLES and p.direction == "inout"]
-        self.handles.update({p.name: p for p in inout})
-        comms = [p.name for p in self.params
-                 if p.kind.name == "COMMUNICATOR" and p.name in self.handles]
-        self.comm = comms[0] if comms else ""
+        self.handles = {p.name: p for direction in ("in", "inout") for p in self.params if p.kind.name in HANDLES
+                        and p.direction == direction and (direction == "inout" or not p.length)}
+        self.comm, self.win = (next((p.name for p in self.handles.values() if p.kind.name == kind), "")
+                               for kind in ("COMMUNICATOR", "WINDOW"))
+        self.object = self.comm or self.win
         self.raises = self.overlay.get("errors") != "none"
         self.tail = "".join(f", {cls}" for cls in [self.overlay.get("pointers")] if cls)
         self.root = next((p.name for p in self.params if p.kind.name == "ROOT"), "")
@@ -142,12 +142,12 @@ class Stub:
     def check(self, p):
         """The check of one argument, or ''."""
         tail = f'"{p.name}"{self.tail}'
-        values = dict(a=p.name, p=f"{p.name}_p", comm=f"{self.comm}_p", t=tail)
+        values = dict(a=p.name, p=f"{p.name}_p", comm=f"{self.object}_p", t=tail)
         if p.direction == "in" and not p.length:
             if p.function:
                 return f'check::function({p.name}, {p.constants}, "{p.name}")'
             text = CHECKS.get(p.kind.name, "")
-            if "{comm}" in text and not self.comm:
+            if "{comm}" in text and not self.object:
                 return ""
             return text.format(**values)
         if p.name in self.handles:  # inout: the handle it points to
@@ -166,7 +166,7 @@ class Stub:
     def checks(self):
         """(check, at the root only? None: everywhere, parameter) of all arguments."""
         unchecked = set(self.overlay.get("unchecked", []))
-        first = [p for p in self.params if p.kind.name in ("COMMUNICATOR", "ROOT")]
+        first = [p for p in self.params if p.kind.name in ("COMMUNICATOR", "ROOT") or p is self.handles.get(self.win)]
         first.sort(key=lambda p: p.kind.name == "ROOT")
         buffers, counts, displs, bound = [], [], [], set()
         rest = []
@@ -190,7 +190,7 @@ class Stub:
             else:
                 is_op = p.kind.name == "OPERATION"
                 rest.append((self.check(p), p.root or ("all" if is_op else None), p))
-                if is_op and len(bound) == 1:
+                if is_op and len(bound) == 1 and self.overlay.get("op_types", True):
                     rest.append((f"check::op_defined({p.name}_p, {bound.copy().pop()}_p)", "all", p))
         rest += [(f'check::given({b.name}, "{b.name}"{self.tail})', None, b) for b in buffers]
         out = [(self.check(p), None, p) for p in first if p.name not in unchecked] + rest
@@ -230,16 +230,16 @@ class Stub:
         """What the entry finds the lock to take by (src/abi/entry.h), with a comma in front."""
         if self.overlay.get("anytime"):
             return ", When::always"
-        communicates = self.overlay["call"].startswith(("pt2pt::", "coll::", "world::"))
+        communicates = self.overlay["call"].startswith(("pt2pt::", "coll::", "world::", "rma::"))
         lock = self.overlay.get("lock", "context" if communicates else "objects")
         if lock != "context":
             return {"objects": "", "first": ", FirstContext{}", "none": ", NoLock{}"}[lock]
-        if self.comm:
-            inout = self.handles[self.comm].direction == "inout"
+        if self.object:
+            inout = self.handles[self.object].direction == "inout"
             tags = [p.name for p in self.params if p.kind.name in ("TAG", "RECV_TAG")
                     and self.overlay["call"].startswith("pt2pt::")]
             return "".join(f", {a}" for a in
-                           [f"handle_at({self.comm})" if inout else self.comm] + tags)
+                           [f"handle_at({self.object})" if inout else self.object] + tags)
         for p in self.params:
             if p.kind.name in ("REQUEST", "MESSAGE") and p.direction != "out" or p in self.several():
                 length = f", {p.length[0]}" if p.length else ""
@@ -251,7 +251,7 @@ class Stub:
         return [p for p in self.params if p.kind.name == "REQUEST" and p.length]
 
     def checked_call(self):
-        errors = f"{self.comm}_p, " if self.comm and self.raises else ""
+        errors = f"{self.object}_p, " if self.object and self.raises else ""
         if self.raises and "errors" in self.overlay:
             errors = "errors, "
             yield f"auto* errors = {self.expand(self.overlay['errors'])};"
