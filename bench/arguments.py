@@ -20,6 +20,8 @@ EPILOG = """examples:
   weft bench idle --rows packing,halo
   weft bench progress --rows isend,iallreduce
   weft bench progress --rows network,caches
+  weft bench network
+  weft bench network --rows lat,rate --hosts a,b
   weft bench channels --figures
   weft bench collectives --regret --rows allreduce,bcast"""
 TOO_LARGE = ("bw_32t", "bw_64t")  # not in threads/main.c
@@ -80,7 +82,7 @@ def make_parser(description, programs):
                         help="messages (with barrier, allreduce, start-up), all collectives, datatypes,\n"
                              "messages between several threads of two ranks, packing with idle threads, channels,\n"
                              "nonblocking operations behind a computation (on this node, by TCP), a computation\n"
-                             "beside copies\n"
+                             "beside copies, messages and collectives between two nodes by TCP\n"
                              "(default: %(default)s)")
     parser.add_argument("--weft", default="build/release", metavar="DIR",
                         help="build or installed tree of weft (default: this one)")
@@ -89,11 +91,14 @@ def make_parser(description, programs):
     parser.add_argument("--only", metavar="NAMES", type=names, help="libraries, e.g. weft-process,mpich")
     parser.add_argument("--rows", metavar="ROWS", type=names,
                         help="some rows only, e.g. lat,bw or bcast,reduce;\nidle: packing, halo, multigrid, messages;\n"
-                             "progress: isend, irecv, ... (on this node), network, caches")
+                             "progress: isend, irecv, ... (on this node), network, caches;\n"
+                             "network: lat, bw, rate, barrier, bcast, reduce, allreduce, alltoall")
+    parser.add_argument("--hosts", metavar="A,B", type=names,
+                        help="for `weft bench network`: the nodes (default: this machine pretends to be two)")
     parser.add_argument("--ranks", metavar="N,N", type=counts(1, 4096),
                         help="(default: 2,4,8; --figures: 2,4,... up to all CPUs; --regret: all CPUs)")
-    parser.add_argument("--threads", default="1,2,4,8", metavar="N,N", type=counts(1, 64),
-                        help="of each rank, for `weft bench threads` (default: %(default)s)")
+    parser.add_argument("--threads", metavar="N,N", type=counts(1, 64),
+                        help="of each rank, for `weft bench threads` (default: 1,2,4,8) and `network` (1,2,4)")
     parser.add_argument("--rounds", metavar="N", type=whole(1, 10000),
                         help="(default: 11; --figures and --regret: 5; threads and idle: 3)")
     parser.add_argument("--batches", metavar="N", type=whole(1, 101), default=11, help="(default: %(default)s)")
@@ -145,6 +150,9 @@ def parse(description, programs, words=None):
     args = parser.parse_args(words)
     args.parser = parser
     args.sizes = None
+    args.threads = args.threads or ([1, 2, 4] if args.what == "network" else [1, 2, 4, 8])
+    if args.hosts and args.what != "network":
+        parser.error("--hosts goes with `weft bench network`")
     extra = args.figures or args.regret
     if args.regret and args.what != "collectives" or args.figures and args.what not in ("collectives", "threads", "channels"):
         parser.error("--regret goes with `weft bench collectives`, --figures with collectives, threads and channels")

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import jobs as job_lists
 import libraries
+import network_jobs
 
 OPERATIONS = ("isend", "irecv", "ialltoall", "iallreduce", "ibcast", "iallgather")  # on this node
 ROWS = (*OPERATIONS, "network", "caches")  # what --rows names
@@ -20,10 +21,6 @@ THEIRS = {"mpich": {"MPICH_ASYNC_PROGRESS": 1}, "impi": {"I_MPI_ASYNC_PROGRESS":
 SIZES = (4 << 10, 64 << 10, 512 << 10, 2 << 20, 8 << 20)
 NETWORK_SIZES = (64 << 10, 2 << 20)
 NETWORK_PRODUCT_US = 800  # for each million bytes: longer than a message takes
-# Intel MPI: by the libfabric of the system.
-NETWORK = {"mpich": {"MPIR_CVAR_NOLOCAL": 1, "MPIR_CVAR_CH4_NETMOD": "ofi", "FI_PROVIDER": "tcp"},
-           "openmpi": {"OMPI_MCA_pml": "ob1", "OMPI_MCA_btl": "self,tcp"},
-           "impi": {"I_MPI_FABRICS": "ofi", "FI_PROVIDER": "tcp"}}
 
 
 def wants(args, part):
@@ -60,13 +57,6 @@ def plan(args, libs, work, source):
                     ["-r", ",".join(rows)] if rows else [])
 
 
-def by_network(library):
-    """The library with two processes of this machine that have nothing but TCP between them."""
-    if not library.name.startswith("weft"):
-        return job_lists.with_variables(library, **NETWORK[library.name])
-    return dataclasses.replace(library, launch=lambda ranks, fits: [*library.launch(ranks, fits), "--pretend-nodes", 2])
-
-
 def has_siblings():
     """Do cores have several hardware threads?"""
     found = Path(f"/sys/devices/system/cpu/cpu{min(os.sched_getaffinity(0))}/topology/thread_siblings_list")
@@ -83,7 +73,7 @@ def network_ways():
 
 
 def network_plan(args, libs, work, source):
-    there = [by_network(library) for library in libs]
+    there = [network_jobs.by_network(library) for library in libs]
     return all_ways(args, there, libraries.build(there, source, work), network_ways(), NETWORK_SIZES,
                     ["-p", NETWORK_PRODUCT_US])
 
@@ -91,7 +81,7 @@ def network_plan(args, libs, work, source):
 def network_settings(libs):
     """{library: what it was told so that it takes TCP}"""
     return {library.name: "--pretend-nodes 2" if library.name.startswith("weft") else
-            " ".join(f"{name}={value}" for name, value in NETWORK[library.name].items()) for library in libs}
+            " ".join(f"{name}={value}" for name, value in network_jobs.NETWORK[library.name].items()) for library in libs}
 
 
 def cache_plan(args, libs, work, source):

@@ -22,6 +22,8 @@ import idle_jobs
 import jobs as job_lists
 import libraries
 import measure
+import network_jobs
+import network_report
 import progress_figures
 import progress_jobs
 import regret
@@ -33,7 +35,8 @@ import thread_locks
 HERE = Path(__file__).resolve().parent
 PROGRAMS = {"messages": "p2p_coll/main.c", "collectives": "collectives/main.c",
             "datatypes": "datatypes/main.c", "threads": "threads/main.c",
-            "idle": "idle/main.c", "channels": "channels/main.c", "progress": "progress/main.c"}
+            "idle": "idle/main.c", "channels": "channels/main.c", "progress": "progress/main.c",
+            "network": "p2p_coll/main.c"}
 NOT_KEPT = ("weft", "peers", "out", "parser", "files", "name", "every_size")  # options that change no sample
 
 
@@ -71,6 +74,8 @@ def show(path, args):
         progress_figures.print_report(found)
     elif kind == "progress caches":
         cache_figures.print_report(found)
+    elif kind == "network":
+        network_report.print_report(found)
     elif kind == "locks":
         thread_locks.print_tables(found)
     else:
@@ -144,6 +149,11 @@ def run(args):
         arguments.check_rows(args, dict.fromkeys(progress_jobs.ROWS, 0))
         parts = progress_figures.measure_parts(args, libs, work, HERE / "progress")
         return [path for end, found in parts for path in results.save(found, out, args.name + end)]
+    if args.what == "network":
+        arguments.check_rows(args, dict.fromkeys(network_jobs.PARTS, 0))
+        found = job_lists.take(network_jobs.plan(args, libs, work, HERE), args)
+        found.more = {"settings": network_jobs.settings(libs, args)}
+        return results.save(found, out, args.name)
     programs = libraries.build(libs, HERE / PROGRAMS[args.what], work)
     arguments.check_rows(args, measure.known_rows(libs[0], programs[libs[0].name]))
     if args.regret:

@@ -39,6 +39,30 @@ message(STATUS "version ${MPI_C_VERSION}")
 """
 
 
+HAS_FORTRAN = shutil.which("gfortran") and "WEFT_SANITIZE:STRING=\n" in (BUILD / "CMakeCache.txt").read_text()
+FORTRAN_PROGRAM = """
+program user
+  use mpi_f08
+  implicit none
+  integer :: rank, size
+  call MPI_Init()
+  call MPI_Comm_rank(MPI_COMM_WORLD, rank)
+  call MPI_Comm_size(MPI_COMM_WORLD, size)
+  print '(A,I0,A,I0)', 'rank ', rank, ' of ', size
+  call MPI_Finalize()
+end program
+"""
+FORTRAN_PROJECT = """
+cmake_minimum_required(VERSION 3.18)
+project(user LANGUAGES C Fortran)
+set(MPI_DETERMINE_Fortran_CAPABILITIES TRUE)
+find_package(MPI REQUIRED COMPONENTS Fortran)
+add_executable(user user.f90)
+target_link_libraries(user MPI::MPI_Fortran)
+message(STATUS "has ${MPI_Fortran_HAVE_F77_HEADER} ${MPI_Fortran_HAVE_F90_MODULE} ${MPI_Fortran_HAVE_F08_MODULE}")
+"""
+
+
 def run(*command, **options):
     """stdout of a command; its whole output in the failure if it fails."""
     done = subprocess.run([str(word) for word in command], capture_output=True, text=True,
@@ -54,7 +78,7 @@ def words_of(text):
 
 
 def clean_environment():
-    hidden = ("LD_LIBRARY_PATH", "LIBRARY_PATH", "CPATH", "WEFT_CC", "WEFT_CXX", "WEFT_JOB")
+    hidden = ("LD_LIBRARY_PATH", "LIBRARY_PATH", "CPATH", "WEFT_CC", "WEFT_CXX", "WEFT_FC", "MPICH_FC", "OMPI_FC", "WEFT_JOB")
     env = {key: value for key, value in os.environ.items() if key not in hidden}
     env["ASAN_OPTIONS"] = "detect_leaks=0"
     return env
@@ -82,7 +106,9 @@ class Install(unittest.TestCase):
             self.assertEqual(sorted(out.splitlines()), ["rank 0 of 2", "rank 1 of 2"], mode)
 
     def test_everything_is_there(self):
-        for name in ("bin/mpicc", "bin/mpicxx", "bin/mpic++", "bin/mpiexec", "bin/mpirun",
+        for name in ("bin/mpicc", "bin/mpicxx", "bin/mpic++", "bin/mpifort", "bin/mpif90", "bin/mpif77",
+                     "bin/mpiexec", "bin/mpirun", "include/mpif.h", f"{LIBDIR}/libmpifort_abi.so.1",
+                     "share/weft/fortran/mpi_f08.f90",
                      "bin/weft", "include/mpi.h", f"{LIBDIR}/libmpi_abi.so",
                      f"{LIBDIR}/libmpi_abi.so.1", f"{LIBDIR}/pkgconfig/mpi.pc",
                      f"{LIBDIR}/pkgconfig/weft.pc", "share/doc/weft/launching.md"):
@@ -176,6 +202,33 @@ class Install(unittest.TestCase):
             run("cmake", "--build", build)
             for name in ("user_c", "user_cxx"):
                 self.try_program(build / name)
+
+    @unittest.skipUnless(HAS_FORTRAN, "no gfortran, or a sanitizer's build")
+    def test_fortran(self):
+        """mpifort in both steps, all interfaces for CMake, modules for a compiler that weft's build did not know."""
+        (self.folder / "user.f90").write_text(FORTRAN_PROGRAM)
+        mpifort = self.prefix / "bin/mpifort"
+        run(mpifort, "-c", "user.f90", "-o", "user_f.o", cwd=self.folder)
+        run(mpifort, "user_f.o", "-o", "user_f", cwd=self.folder)
+        self.try_program(self.folder / "user_f")
+        self.assertIn("-lmpifort_abi -lmpi_abi", run(mpifort, "-showme:link"))
+        with self.assertRaisesRegex(AssertionError, "default integers of 8 bytes"):
+            run(mpifort, "-fdefault-integer-8", "-c", "user.f90", cwd=self.folder)
+        project = self.folder / "fortran"
+        project.mkdir()
+        (project / "CMakeLists.txt").write_text(FORTRAN_PROJECT)
+        (project / "user.f90").write_text(FORTRAN_PROGRAM)
+        out = run("cmake", "-S", project, "-B", project / "build", f"-DMPI_Fortran_COMPILER={mpifort}")
+        self.assertIn("has TRUE TRUE TRUE", out)
+        run("cmake", "--build", project / "build")
+        self.try_program(project / "build/user")
+        compiler = self.folder / "another"
+        compiler.write_text('#!/bin/sh\n[ "$1" != --version ] || { echo Another 1.0; exit; }\nexec gfortran "$@"\n')
+        compiler.chmod(0o755)
+        cache = self.folder / "cache"
+        run("env", f"XDG_CACHE_HOME={cache}", mpifort, f"-fc={compiler}", "user.f90", "-o", "by another", cwd=self.folder)
+        self.try_program(self.folder / "by another")
+        self.assertEqual(len(list(cache.glob("weft/mpifort/Another-1.0-*/mpi_f08.mod"))), 1)
 
     def test_pkg_config(self):
         env = f"PKG_CONFIG_PATH={self.prefix}/{LIBDIR}/pkgconfig"

@@ -22,7 +22,8 @@ from roff import Page, add_markdown, sections  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LAUNCHING = ROOT / "docs/launching.md"
-OTHER_NAMES = {"man1/mpirun.1": "man1/mpiexec.1", "man1/mpicxx.1": "man1/mpicc.1", "man1/mpic++.1": "man1/mpicc.1"}
+OTHER_NAMES = {"man1/mpirun.1": "man1/mpiexec.1", "man1/mpicxx.1": "man1/mpicc.1", "man1/mpic++.1": "man1/mpicc.1",
+               "man1/mpifort.1": "man1/mpicc.1", "man1/mpif90.1": "man1/mpicc.1"}
 
 
 class Programs:
@@ -97,7 +98,7 @@ def mpiexec_page(programs, info):
 def mpicc_page(programs, info):
     said = parse(programs.ask("mpicc", "-help"))
     page = Page("mpicc", 1, info["weft"]["version"])
-    add_head(page, ["mpicc", "mpicxx", "mpic++"], said)
+    add_head(page, ["mpicc", "mpicxx", "mpic++", "mpifort", "mpif90"], said)
     add_options(page, said, ())
     see_also(page, "mpiexec1", "weft1")
     return page

@@ -55,7 +55,8 @@ class Pages(unittest.TestCase):
             made = {path.relative_to(folder): path.read_text() for path in Path(folder).rglob("*.[17]")}
         there = {path.relative_to(MAN): path.read_text() for path in MAN.rglob("*.[17]")}
         self.assertEqual(made, there)
-        self.assertEqual(sorted(map(str, there)), ["man1/mpic++.1", "man1/mpicc.1", "man1/mpicxx.1", "man1/mpiexec.1", "man1/mpirun.1",
+        self.assertEqual(sorted(map(str, there)), ["man1/mpic++.1", "man1/mpicc.1", "man1/mpicxx.1", "man1/mpiexec.1", "man1/mpif90.1",
+                                                   "man1/mpifort.1", "man1/mpirun.1",
                                                    "man1/weft.1", "man7/weft-params.7"])
 
     def test_tables_of_the_docs_are_up_to_date(self):
@@ -106,7 +107,7 @@ class Pages(unittest.TestCase):
 
     @unittest.skipUnless(shutil.which("man"), "man is not installed")
     def test_man_finds_them_by_every_name(self):
-        for name, page in (("mpiexec", "mpiexec"), ("mpirun", "mpiexec"), ("mpicc", "mpicc"), ("mpicxx", "mpicc"), ("mpic++", "mpicc"),
+        for name, page in (("mpiexec", "mpiexec"), ("mpirun", "mpiexec"), ("mpicc", "mpicc"), ("mpicxx", "mpicc"), ("mpic++", "mpicc"), ("mpifort", "mpicc"),
                            ("weft", "weft"), ("weft-params", "weft-params")):
             done = subprocess.run(["man", "-M", MAN, "--warnings", "-P", "cat", name], capture_output=True, text=True, env=os.environ | {"MANWIDTH": "100"})
             self.assertEqual((done.returncode, done.stderr), (0, ""), name)
