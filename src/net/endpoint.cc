@@ -140,8 +140,11 @@ Err Endpoint::open_rooms(const Rooms& rooms) {
   const int receives = std::min(rooms.receives, static_cast<int>(site_.info.rx_attr->size));
   const int sends = std::min(rooms.sends, static_cast<int>(site_.info.tx_attr->size));
   const int all = receives + sends;
+  receives_ = static_cast<std::size_t>(receives);
   room_bytes_ = rounded(rooms.room_bytes, 64);
-  const std::size_t bytes = rounded(room_bytes_ * static_cast<std::size_t>(all), page_bytes);
+  send_bytes_ = rooms.send_bytes > 0 ? rounded(rooms.send_bytes, 64) : room_bytes_;
+  const std::size_t bytes =
+      rounded(room_bytes_ * receives_ + send_bytes_ * static_cast<std::size_t>(sends), page_bytes);
   rooms_ = {static_cast<std::byte*>(std::aligned_alloc(page_bytes, bytes)), std::free};
   if (rooms_ == nullptr)
     return fail(MPI_ERR_OTHER, "no memory for the %zu bytes of an endpoint's buffers", bytes);
@@ -185,6 +188,18 @@ void Endpoint::remove_peer(Peer peer) {
   fi_av_remove(peers_, &address, 1, 0);
 }
 
+std::byte* Endpoint::bytes_of(int room) {
+  const auto n = static_cast<std::size_t>(room);
+  const std::size_t sends = n - std::min(n, receives_);
+  return rooms_.get() + (n - sends) * room_bytes_ + sends * send_bytes_;
+}
+
+/// Of one to send.
+int Endpoint::room_of(const std::byte* bytes) const {
+  const auto at = static_cast<std::size_t>(bytes - rooms_.get()) - receives_ * room_bytes_;
+  return static_cast<int>(receives_ + at / send_bytes_);
+}
+
 std::byte* Endpoint::reserve() {
   if (free_.empty()) return nullptr;
   std::byte* room = bytes_of(free_.back());
@@ -193,7 +208,7 @@ std::byte* Endpoint::reserve() {
 }
 
 void Endpoint::discard(std::byte* room) {
-  free_.push_back(static_cast<int>(static_cast<std::size_t>(room - rooms_.get()) / room_bytes_));
+  free_.push_back(room_of(room));
 }
 
 Result<bool> Endpoint::posted(ssize_t rc, const char* what) {
@@ -204,11 +219,22 @@ Result<bool> Endpoint::posted(ssize_t rc, const char* what) {
   return true;
 }
 
-Result<bool> Endpoint::commit(std::byte* room, std::size_t bytes, Peer to) {
-  Operation& operation = operations_[static_cast<std::size_t>(room - rooms_.get()) / room_bytes_];
+Result<bool> Endpoint::commit(std::byte* room, std::size_t bytes, Peer to,
+                              std::span<const std::byte> behind) {
+  Operation& operation = operations_[static_cast<std::size_t>(room_of(room))];
   operation.peer = to;
-  return posted(fi_send(endpoint_, room, bytes, rooms_registered_.descriptor(), to, &operation),
-                "a message");
+  operation.what = behind.empty() ? Operation::What::send : Operation::What::lent;
+  if (behind.empty())
+    return posted(fi_send(endpoint_, room, bytes, rooms_registered_.descriptor(), to, &operation),
+                  "a message");
+  const iovec parts[] = {{room, bytes}, {const_cast<std::byte*>(behind.data()), behind.size()}};
+  void* none[] = {nullptr, nullptr};
+  return posted(fi_sendv(endpoint_, parts, none, 2, to, &operation), "a message");
+}
+
+/// From memory that is not registered.
+bool Endpoint::borrows() const {
+  return !site_.registers_own && site_.info.tx_attr->iov_limit >= 2;
 }
 
 /// Where the provider lets one choose: none that a stranger guesses, nor who has seen others, if
@@ -303,6 +329,11 @@ void Endpoint::complete(const fi_cq_msg_entry& entry, Listener& listener) {
       --on_their_way_;
       free_.push_back(operation.room);
       return;
+    case Operation::What::lent:
+      --on_their_way_;
+      listener.returned(bytes_of(operation.room));
+      free_.push_back(operation.room);
+      return;
     case Operation::What::transfer:
       --on_their_way_;
       listener.finished(operation, ok);
@@ -322,6 +353,7 @@ Err Endpoint::complete_failed(Listener& listener) {
       to_post_.push_back(operation.room);
       break;
     case Operation::What::send:
+    case Operation::What::lent:
       --on_their_way_;
       free_.push_back(operation.room);
       listener.lost(operation.peer, lost_peer("a message", error.err));

@@ -42,12 +42,13 @@ struct Rooms {
   int receives = 32;               // posted, for messages that nobody waits for yet
   int sends = 32;                  // on their way at a time
   std::size_t room_bytes = 16384;  // the longest message
+  std::size_t send_bytes = 0;      // of it in a room to send, the rest lies elsewhere; 0: all
 };
 
 /// A transfer on its way. The caller keeps it, at one place, until it is finished.
 struct Operation {
   std::uint64_t scratch[8];  // libfabric's, while it is on its way
-  enum class What : std::uint8_t { receive, send, transfer } what = What::transfer;
+  enum class What : std::uint8_t { receive, send, lent, transfer } what = What::transfer;
   int room = 0;
   Peer peer = 0;
 };
@@ -57,6 +58,8 @@ class Listener {
  public:
   /// A message; its bytes are there, and may be written, during the call.
   virtual void received(std::span<std::byte> message) = 0;
+  /// What was sent behind this room has left, and may be written.
+  virtual void returned(std::byte* room) = 0;
   /// A transfer is over; an error names what went wrong.
   virtual void finished(Operation& operation, Err err) = 0;
   /// A message to `peer` did not arrive: it is dead or cannot be reached.
@@ -87,12 +90,15 @@ class Endpoint {
   Result<Peer> add_peer(const Address& address);
   void remove_peer(Peer peer);
 
-  /// A room for a message of up to room_bytes(), or null while all are on their way.
+  /// A room for a message of up to send_bytes(), or null while all are on their way.
   std::byte* reserve();
-  /// Sends the first `bytes` of it. If false, or on error, the room is still the caller's.
-  Result<bool> commit(std::byte* room, std::size_t bytes, Peer to);
+  /// Sends the first `bytes` of it, and behind them, if borrows(), what lies elsewhere until it is
+  /// returned(). If false, or on error, the room is still the caller's.
+  Result<bool> commit(std::byte* room, std::size_t bytes, Peer to,
+                      std::span<const std::byte> behind = {});
   void discard(std::byte* room);
-  std::size_t room_bytes() const { return room_bytes_; }
+  std::size_t send_bytes() const { return send_bytes_; }
+  bool borrows() const;
 
   bool reaches_memory() const { return reaches_memory_; }
   std::size_t longest_transfer_bytes() const { return longest_transfer_bytes_; }
@@ -136,9 +142,8 @@ class Endpoint {
   std::uint64_t next_key();
   void complete(const fi_cq_msg_entry& entry, Listener& listener);
   Err complete_failed(Listener& listener);
-  std::byte* bytes_of(int room) {
-    return rooms_.get() + static_cast<std::size_t>(room) * room_bytes_;
-  }
+  std::byte* bytes_of(int room);
+  int room_of(const std::byte* bytes) const;
 
   Site site_;
   fid_domain* domain_ = nullptr;
@@ -150,7 +155,8 @@ class Endpoint {
   bool reaches_memory_ = false;
   std::size_t longest_transfer_bytes_ = 0;
 
-  std::size_t room_bytes_ = 0;
+  std::size_t room_bytes_ = 0, send_bytes_ = 0;
+  std::size_t receives_ = 0;
   std::unique_ptr<std::byte[], void (*)(void*)> rooms_{nullptr, nullptr};  // receives, then sends
   Registration rooms_registered_;
   std::vector<Operation> operations_;  // of each room

@@ -50,17 +50,22 @@ std::size_t padded(std::size_t bytes) {
   return (bytes + sizeof(wire::Cell) - 1) / sizeof(wire::Cell) * sizeof(wire::Cell);
 }
 
-/// Of a packet whose first cell is not sealed. Any length, also one that its cells do not have.
-std::uint64_t seal_of(const HashKey& key, std::span<const std::byte> packet, std::uint64_t number) {
+/// What a seal covers of a packet. Any length, also one that its cells do not have.
+std::span<const std::byte> covered(std::span<const std::byte> packet) {
   const auto& first = *reinterpret_cast<const wire::Cell*>(packet.data());
   const bool is_row = packet.size() > sizeof first + wire::payload_behind(first);
-  const std::size_t covered = is_row ? packet.size() : std::min(packet.size(), sealed_bytes);
+  return is_row ? packet : packet.first(std::min(packet.size(), sealed_bytes));
+}
+
+/// Of a packet of so many bytes whose first cell is not sealed.
+std::uint64_t seal_of(const HashKey& key, std::span<const std::byte> what, std::size_t bytes,
+                      std::uint64_t number) {
   SipState state(key);
   state.add(number);
-  state.add(packet.size());
-  for (std::size_t at = 0; at < covered; at += sizeof(std::uint64_t)) {
+  state.add(bytes);
+  for (std::size_t at = 0; at < what.size(); at += sizeof(std::uint64_t)) {
     std::uint64_t word = 0;
-    std::memcpy(&word, packet.data() + at, std::min(sizeof word, covered - at));
+    std::memcpy(&word, what.data() + at, std::min(sizeof word, what.size() - at));
     state.add(word);
   }
   return state.end() >> 16;
@@ -81,13 +86,16 @@ std::uint64_t whole_number(std::uint32_t low, std::uint64_t next) {
 
 Result<std::unique_ptr<Lane>> Lane::open(Plan plan) {
   std::unique_ptr<Lane> lane(new Lane(std::move(plan)));
-  Result<std::unique_ptr<Endpoint>> endpoint =
-      lane->plan_.fabric.endpoint({.receives = rooms_to_receive,
-                                   .sends = rooms_to_send,
-                                   .room_bytes = sizeof(wire::Cell) + lane->plan_.payload_max});
+  const std::uint32_t payload_max = lane->plan_.payload_max;
+  Result<std::unique_ptr<Endpoint>> endpoint = lane->plan_.fabric.endpoint(
+      {.receives = rooms_to_receive,
+       .sends = rooms_to_send,
+       .room_bytes = sizeof(wire::Cell) + std::max(payload_max, lent_bytes),
+       .send_bytes = sizeof(wire::Cell) + payload_max});
   if (!endpoint) return endpoint.err;
   lane->endpoint_ = std::move(endpoint.value);
-  lane->most_in_row_ = std::min(row_bytes, lane->endpoint_->room_bytes());
+  lane->most_in_row_ = std::min(row_bytes, lane->endpoint_->send_bytes());
+  if (lane->endpoint_->borrows()) lane->lent_max_ = lent_bytes;
   lane->address_ = as_text(lane->endpoint_->address());
   const int fd = lane->endpoint_->wait_fd();
   if (fd >= 0) WEFT_TRY(lane->plan_.watcher.add(fd, lane->plan_.sleeper));
@@ -156,6 +164,19 @@ void Lane::send(wire::Cell* cell, std::uint32_t payload_bytes, int world_rank) {
   to.row_bytes = padded(bytes);
 }
 
+void Lane::send_from(wire::Cell* cell, std::span<const std::byte> payload, int world_rank,
+                     void (*finished)(void* state), void* state) {
+  To& to = to_.find(world_rank)->second;
+  post_row(to);
+  new (cell + 1) Lender{finished, state};
+  seal_and_post(to, reinterpret_cast<std::byte*>(cell), sizeof *cell, payload);
+}
+
+void Lane::returned(std::byte* room) {
+  const Lender lender = *reinterpret_cast<const Lender*>(room + sizeof(wire::Cell));
+  lender.finished(lender.state);
+}
+
 /// What is there of it.
 void Lane::post_row(To& to) {
   if (to.row == nullptr) return;
@@ -171,20 +192,29 @@ void Lane::end_row() {
   rows_.clear();
 }
 
-void Lane::seal_and_post(To& to, std::byte* packet, std::size_t bytes) {
+void Lane::seal_and_post(To& to, std::byte* packet, std::size_t bytes,
+                         std::span<const std::byte> behind) {
   ++to.since_look;
   auto& cell = *reinterpret_cast<wire::Cell*>(packet);
   cell.turn.store(static_cast<std::uint32_t>(++to.sent), std::memory_order_relaxed);
   set_seal(cell, 0);
-  set_seal(cell, seal_of(to.key, {packet, bytes}, to.sent));
-  const Waiting sealed{&cell, bytes, to.peer};
+  std::byte together[sealed_bytes];
+  std::span<const std::byte> what = covered({packet, bytes});
+  if (!behind.empty()) {
+    const std::size_t more = std::min(behind.size(), sizeof together - sizeof cell);
+    std::memcpy(together, packet, sizeof cell);
+    std::memcpy(together + sizeof cell, behind.data(), more);
+    what = {together, sizeof cell + more};
+  }
+  set_seal(cell, seal_of(to.key, what, bytes + behind.size(), to.sent));
+  const Waiting sealed{&cell, bytes, to.peer, behind};
   if (!waiting_.empty() || !post(sealed)) waiting_.push_back(sealed);
 }
 
 /// False: there is no space now.
 bool Lane::post(const Waiting& packet) {
   auto* const room = reinterpret_cast<std::byte*>(packet.cell);
-  const Result<bool> posted = endpoint_->commit(room, packet.bytes, packet.peer);
+  const Result<bool> posted = endpoint_->commit(room, packet.bytes, packet.peer, packet.behind);
   if (posted) return posted.value;
   endpoint_->discard(room);
   lost(packet.peer, posted.err);
@@ -328,7 +358,7 @@ Lane::From* Lane::sender_of(std::span<std::byte> packet, std::uint64_t* number) 
   *number = whole_number(cell.turn.load(std::memory_order_relaxed), taken + 1);
   const std::uint64_t seal = std::uint64_t{cell.units} << 32 | cell.unit;
   set_seal(cell, 0);
-  if (seal != seal_of(key, packet, *number)) return nullptr;
+  if (seal != seal_of(key, covered(packet), packet.size(), *number)) return nullptr;
   return known != from_.end() ? &known->second
                               : &(from_[rank] = {.key = key, .taken = 0, .early = {}});
 }

@@ -58,8 +58,11 @@ class Lane final : public wire::Network, private Listener {
 
   void meet(int world_rank) override { plan_.find(world_rank); }
   std::uint32_t payload_max() const override { return plan_.payload_max; }
+  std::uint32_t lent_max() const override { return lent_max_; }
   wire::Cell* take(int world_rank, std::uint32_t payload_bytes) override;
   void send(wire::Cell* cell, std::uint32_t payload_bytes, int world_rank) override;
+  void send_from(wire::Cell* cell, std::span<const std::byte> payload, int world_rank,
+                 void (*finished)(void* state), void* state) override;
   void begin_row() override { in_row_ = true; }
   void end_row() override;
   bool show(std::uint32_t name, std::span<const std::byte> memory, wire::Place* out) override;
@@ -79,6 +82,12 @@ class Lane final : public wire::Network, private Listener {
     wire::Cell* cell;
     std::size_t bytes;
     Peer peer;
+    std::span<const std::byte> behind;
+  };
+  /// Who lends what is sent behind a cell; lies behind that cell meanwhile.
+  struct Lender {
+    void (*finished)(void* state);
+    void* state;
   };
   explicit Lane(Plan plan) : plan_(std::move(plan)) {}
   /// Memory of a peer that is being read.
@@ -123,7 +132,8 @@ class Lane final : public wire::Network, private Listener {
   };
   To* find(int world_rank);
   void post_row(To& to);
-  void seal_and_post(To& to, std::byte* packet, std::size_t bytes);
+  void seal_and_post(To& to, std::byte* packet, std::size_t bytes,
+                     std::span<const std::byte> behind = {});
   bool post(const Waiting& packet);
   bool post_waiting();
   void ask(To& to);
@@ -136,6 +146,7 @@ class Lane final : public wire::Network, private Listener {
   From* sender_of(std::span<std::byte> packet, std::uint64_t* number);
   void hand_over(std::span<std::byte> packet);
   void received(std::span<std::byte> packet) override;
+  void returned(std::byte* room) override;
   void finished(Operation& operation, Err err) override;
   void lost(Peer peer, Err err) override;
 
@@ -147,6 +158,7 @@ class Lane final : public wire::Network, private Listener {
   std::deque<Waiting> waiting_;
   bool in_row_ = false;
   std::size_t most_in_row_ = 0;
+  std::uint32_t lent_max_ = 0;
   std::vector<To*> rows_;    // that have a packet which may get more
   std::uint64_t looks_ = 1;  // so far
   std::vector<To*> held_up_;

@@ -73,6 +73,7 @@ struct P2p : Request, Outgoing, Posted {
   std::int64_t seen_ns = 0;  // at this time
   std::int64_t total = 0;    // bytes that will cross
   std::int64_t moved = 0;    // bytes that crossed in pieces
+  int lent = 0;              // pieces that a network sends from the buffer now
   std::uint64_t cookie = 0;  // of a large send: the receiver's name for its request
   // Requests that belong together while they are under way. MPI_Isendrecv is three: its send and
   // its receive (the halves) point at the whole, the whole at those halves of its own context. A

@@ -49,6 +49,13 @@ class Lane {
       return send(claim), false;
     return here_.commit(claim);
   }
+  /// To another node: publish it with a payload that lies elsewhere (wire/network.h).
+  void send_from(const shm::Claim& claim, std::span<const std::byte> payload,
+                 void (*finished)(void* state), void* state) {
+    away_->network.send_from(claim.cell, payload, world_rank_, finished, state);
+  }
+  /// Bytes of such a payload; 0: on this node, or it has to be copied.
+  std::uint32_t lent_max() const { return away_ != nullptr ? away_->network.lent_max() : 0; }
   void fetch_ahead(const shm::Claim& last) { here_.fetch_ahead(last); }
   bool asks_first() const { return here_.asks_first(); }
   bool is_in_wait() const { return here_.is_in_wait(); }

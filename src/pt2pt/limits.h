@@ -27,11 +27,12 @@ inline constexpr std::int64_t eager_in_process = 32 << 10;
 /// cores, 2026-11-22, asking and not: 64 KiB there and back 1.78 and 1.60 us, a window of 16
 /// messages of 256 KiB 8.0 and 6.1 us each.
 inline constexpr std::int64_t eager_between_processes = 256 << 10;
-/// To other nodes: what is one packet. Longer messages are read by their receivers, without a copy.
-/// Tried, tcp of libfabric 2.5 over loopback, a busy machine, 2026-11-24, us pushed and read,
-/// medians of 3: 64 KiB there and an answer 280, 289, in a window of 16 219, 150; 32 KiB 160, 212
-/// and 117, 102. To be measured where it is quiet.
-inline constexpr std::int64_t eager_to_other_nodes = 32 << 10;
+/// To other nodes: what is two packets. Longer messages are read by their receivers, without a copy
+/// but after an answer. Measured, tcp of libfabric 2.5 over loopback, 2-core EPYC (family 26), a
+/// busy machine, 2026-11-24, us pushed and read, the least of 3: half of a round trip of 64 KiB 17,
+/// 33, of 128 KiB 47, 77, of 256 KiB 61, 54; CPU time of a message in a window of 16, both ranks:
+/// 64 KiB 28, 40, 128 KiB 55, 62, 256 KiB 103, 100.
+inline constexpr std::int64_t eager_to_other_nodes = 128 << 10;
 /// One of so many pieces tells what a line of a cold fragment costs, of a reader near and far; the
 /// newest counts half. A reader is far if a line costs so much more than one from memory
 /// (write_piece has the figures).

@@ -139,10 +139,54 @@ void begin_piece(Engine& e, P2p& send, const shm::Claim& claim, std::int64_t n) 
   send.moved += n;
 }
 
+namespace {
+
+/// In as few pieces as may be, all about as long; whole lines.
+std::int64_t piece_of(std::int64_t bytes, std::int64_t most) {
+  const std::int64_t pieces = (bytes + most - 1) / most;
+  return ((bytes + pieces - 1) / pieces + 63) / 64 * 64;
+}
+
+void end_push(Engine& e, Peer& peer, P2p& send) {
+  if (send.cookie != 0) {
+    end_offer(e, peer, send.job);
+  } else {
+    ++e.counters->messages_sent;
+  }
+  if (!send.recalled) [[likely]]
+    complete(send, MPI_SUCCESS);
+  else if (!std::exchange(send.offered, false))  // else the answer is on its way
+    recall(e, peer, send);
+}
+
+void piece_has_left(void* state) {
+  auto& send = *static_cast<P2p*>(state);
+  if (--send.lent > 0 || send.moved < send.total) return;
+  end_push(*send.engine, send.engine->peer(send.peer), send);
+}
+
+/// To another node, from where it lies.
+[[gnu::cold]] bool push_from_memory(Engine& e, Peer& peer, P2p& send) {
+  const std::int64_t piece = piece_of(send.total, peer.lane.lent_max());
+  while (send.moved < send.total) {
+    if (e.visited && e.contexts->sole.is_wanted()) return false;  // its rank goes on
+    const std::byte* const from = datatype::block(send.buffer) + send.moved;
+    const std::int64_t n = std::min(piece, send.total - send.moved);
+    shm::Claim claim;
+    if (!claim_piece(e, peer, static_cast<std::uint32_t>(n), &claim)) return false;
+    begin_piece(e, send, claim, n);
+    ++send.lent;
+    peer.lane.send_from(claim, {from, static_cast<std::size_t>(n)}, piece_has_left, &send);
+  }
+  return true;
+}
+
+}  // namespace
+
 bool push_pieces(Engine& e, Peer& peer, P2p& send) {
-  const std::int64_t pieces = (send.total + e.piece_max - 1) / e.piece_max;
-  // All are about as long; whole lines.
-  const std::int64_t piece = ((send.total + pieces - 1) / pieces + 63) / 64 * 64;
+  if (peer.lane.lent_max() > 0 && send.buffer.type->dense) [[unlikely]]
+    return push_from_memory(e, peer, send);
+  const std::int64_t piece = piece_of(send.total, e.piece_max);
   while (send.moved < send.total) {
     if (e.visited && e.contexts->sole.is_wanted()) return false;  // its rank goes on
     const std::int64_t left = send.total - send.moved;
@@ -160,15 +204,7 @@ bool push_pieces(Engine& e, Peer& peer, P2p& send) {
     e.counters->bytes_copied += static_cast<std::uint64_t>(n);
     if (peer.lane.commit(claim)) ++e.counters->wakes;
   }
-  if (send.cookie != 0) {
-    end_offer(e, peer, send.job);
-  } else {
-    ++e.counters->messages_sent;
-  }
-  if (!send.recalled) [[likely]]
-    complete(send, MPI_SUCCESS);
-  else if (!std::exchange(send.offered, false))  // else the answer is on its way
-    recall(e, peer, send);
+  end_push(e, peer, send);
   return true;
 }
 

@@ -25,12 +25,18 @@ class Network {
   virtual void meet(int world_rank) = 0;
   /// Bytes that may follow a cell.
   virtual std::uint32_t payload_max() const = 0;
-  /// A cell for a rank to be filled, with room for so much payload behind it. nullptr: there is
+  /// Bytes that may follow a cell from where they lie; 0: they have to be copied behind it.
+  virtual std::uint32_t lent_max() const = 0;
+  /// A cell for a rank to be filled, with so much payload behind it. nullptr: there is
   /// none now, several short ones are better sent together, or the rank has not opened its end yet;
   /// look() helps.
   virtual Cell* take(int world_rank, std::uint32_t payload_bytes) = 0;
   /// Send what was taken, in order with all that was sent to this rank before.
   virtual void send(Cell* cell, std::uint32_t payload_bytes, int world_rank) = 0;
+  /// The same, of which the payload stays where it lies, as it is, until look() says
+  /// `finished(state)`.
+  virtual void send_from(Cell* cell, std::span<const std::byte> payload, int world_rank,
+                         void (*finished)(void* state), void* state) = 0;
   /// What is sent from here on leaves at end_row() at the latest; short ones of one rank together.
   virtual void begin_row() = 0;
   virtual void end_row() = 0;

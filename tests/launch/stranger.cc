@@ -23,6 +23,7 @@ using namespace weft;
 
 struct Deaf : net::Listener {
   void received(std::span<std::byte>) override {}
+  void returned(std::byte*) override {}
   void finished(net::Operation&, Err) override {}
   void lost(net::Peer, Err) override {}
 };
@@ -62,7 +63,7 @@ int main(int argc, char** argv) {
   for (; std::chrono::steady_clock::now() < end && (said < 300 || !endpoint.is_idle());) {
     if (std::byte* room = said < 300 ? endpoint.reserve() : nullptr) {
       const Result<bool> sent =
-          endpoint.commit(room, say(room, endpoint.room_bytes(), said, random), peer.value);
+          endpoint.commit(room, say(room, endpoint.send_bytes(), said, random), peer.value);
       if (!sent || !sent.value) endpoint.discard(room);
       if (sent && sent.value) ++said;
     }

@@ -35,6 +35,7 @@ struct Heard : Listener {
   void received(std::span<std::byte> message) override {
     messages.emplace_back(reinterpret_cast<const char*>(message.data()), message.size());
   }
+  void returned(std::byte*) override { ++lent_back; }
   void finished(Operation& operation, Err err) override {
     ++transfers;
     if (err) errors.push_back(words(err));
@@ -46,7 +47,7 @@ struct Heard : Listener {
   }
   std::vector<std::string> messages, errors;
   std::vector<Peer> lost_peers;
-  int transfers = 0;
+  int transfers = 0, lent_back = 0;
 };
 
 struct Side {
@@ -148,6 +149,35 @@ TEST_P(Providers, RoomsAreFewAndComeBack) {
     a.endpoint->discard(room);
   }
   EXPECT_NE(a.endpoint->reserve(), nullptr);
+}
+
+TEST_P(Providers, SendsWhatLiesElsewhere) {
+  open({.receives = 4, .sends = 3, .room_bytes = 8192, .send_bytes = 256});
+  if (!a.endpoint->borrows()) GTEST_SKIP() << "memory has to be registered";
+  const std::string behind(8000, 'b');
+  std::vector<std::string> sent;
+  int lent = 0;
+  for (std::size_t i = 0; i < 100; ++i) {
+    const std::string head(i % 190 + 1, static_cast<char>('c' + i % 20));
+    const bool lends = i % 3 != 0;
+    ASSERT_TRUE(until({&a, &b}, [&] {
+      std::byte* room = a.endpoint->reserve();
+      if (room == nullptr) return false;
+      std::memcpy(room, head.data(), head.size());
+      const Result<bool> posted = a.endpoint->commit(
+          room, head.size(), a.peer,
+          lends ? std::as_bytes(std::span(behind)) : std::span<const std::byte>());
+      EXPECT_FALSE(posted.err) << words(posted.err);
+      if (!posted.value) a.endpoint->discard(room);
+      return posted.value;
+    }));
+    sent.push_back(lends ? head + behind : head);
+    lent += lends ? 1 : 0;
+  }
+  ASSERT_TRUE(until({&a, &b}, [&] { return b.heard.messages.size() == sent.size(); }));
+  EXPECT_EQ(b.heard.messages, sent);
+  ASSERT_TRUE(until({&a, &b}, [&] { return a.endpoint->is_idle(); }));
+  EXPECT_EQ(a.heard.lent_back, lent);
 }
 
 TEST_P(Providers, WhatFitsNoRoomIsDroppedAndCounted) {

@@ -21,6 +21,7 @@ constexpr std::uint32_t payload_max = 32 << 10;
 
 struct Deaf : Listener {
   void received(std::span<std::byte>) override {}
+  void returned(std::byte*) override {}
   void finished(Operation&, Err) override {}
   void lost(Peer, Err) override {}
 };
@@ -77,6 +78,18 @@ struct LaneTest : testing::TestWithParam<const char*> {
     std::memcpy(static_cast<void*>(cell + 1), text.data(), text.size());
     ranks[from].lane->send(cell, cell->piece, to);
     return cell;
+  }
+  /// The payload stays in `text` until `back` is counted up.
+  bool lend(int from, int to, const std::string& text, int* back) {
+    wire::Cell* cell = ranks[from].lane->take(to, static_cast<std::uint32_t>(text.size()));
+    if (cell == nullptr) return false;
+    cell->what = wire::What::ring_data;
+    cell->sender = static_cast<std::uint32_t>(from);
+    cell->piece = static_cast<std::uint32_t>(text.size());
+    ranks[from].lane->send_from(
+        cell, std::as_bytes(std::span(text)), to, [](void* count) { ++*static_cast<int*>(count); },
+        back);
+    return true;
   }
   bool send(int from, int to, const std::string& text) { return put(from, to, text) != nullptr; }
   /// The same; returns the packet as it goes out. Its room is not used again so soon.
@@ -150,6 +163,33 @@ TEST_P(LaneTest, packets_come_whole_and_in_order) {
   })) << lost;
   for (int i = 0; i < packets; ++i) EXPECT_EQ(ranks[1].heard[static_cast<std::size_t>(i)], text(i));
   ASSERT_TRUE(until([&] { return ranks[0].lane->is_idle(); }));
+}
+
+TEST_P(LaneTest, payloads_that_are_lent_come_whole_and_in_order) {
+  const std::uint32_t most = ranks[0].lane->lent_max();
+  if (most == 0) GTEST_SKIP() << "memory has to be registered";
+  EXPECT_GT(most, payload_max);
+  constexpr std::size_t packets = 200;
+  std::vector<std::string> texts;
+  for (std::size_t i = 0; i < packets; ++i)
+    texts.emplace_back(i % 3 == 0   ? most - i
+                       : i % 3 == 1 ? payload_max + i
+                                    : i + 1,
+                       static_cast<char>('a' + i % 26));
+  std::size_t sent = 0;
+  int back = 0, lent = 0;
+  ASSERT_TRUE(until([&] {
+    while (sent < packets) {
+      const bool lends = sent % 3 != 2;
+      if (!(lends ? lend(0, 1, texts[sent], &back) : send(0, 1, texts[sent]))) break;
+      lent += lends ? 1 : 0;
+      ++sent;
+    }
+    return ranks[1].heard.size() == packets && ranks[0].lane->is_idle();
+  })) << lost;
+  EXPECT_EQ(ranks[1].heard, texts);
+  EXPECT_EQ(back, lent);
+  EXPECT_EQ(ranks[1].dropped, 0u);
 }
 
 TEST_P(LaneTest, packets_of_strangers_are_dropped) {

@@ -37,6 +37,7 @@ class TestNetwork : public wire::Network {
 
   void meet(int) override {}
   std::uint32_t payload_max() const override { return Packet::most; }
+  std::uint32_t lent_max() const override { return lends ? Packet::most : 0; }
   void begin_row() override {}
   void end_row() override {}
   wire::Cell* take(int, std::uint32_t) override {
@@ -48,6 +49,12 @@ class TestNetwork : public wire::Network {
   void send(wire::Cell* cell, std::uint32_t, int world_rank) override {
     const std::lock_guard guard(wires_.mutex);
     wires_.to[static_cast<std::size_t>(world_rank)].emplace_back(reinterpret_cast<Packet*>(cell));
+  }
+  void send_from(wire::Cell* cell, std::span<const std::byte> payload, int world_rank,
+                 void (*finished)(void* state), void* state) override {
+    std::memcpy(static_cast<void*>(cell + 1), payload.data(), payload.size());
+    send(cell, static_cast<std::uint32_t>(payload.size()), world_rank);
+    lent.push_back({finished, state});
   }
   bool show(std::uint32_t name, std::span<const std::byte> memory, wire::Place* out) override {
     if (!reaches_memory) return false;
@@ -72,6 +79,11 @@ class TestNetwork : public wire::Network {
                   reading.memory.size());
       reading.finished(reading.state);
     }
+    for (; !keeps_lent && !lent.empty(); any = true) {
+      const Lent back = lent.front();
+      lent.pop_front();
+      back.finished(back.state);
+    }
     for (PacketPtr packet = next(); packet != nullptr; packet = next()) {
       arrived(state, *reinterpret_cast<const wire::Cell*>(packet->bytes));
       any = true;
@@ -82,7 +94,13 @@ class TestNetwork : public wire::Network {
   std::int64_t nap_ns() const override { return 100'000; }
   bool is_idle() const override { return readings_.empty(); }
 
-  bool reaches_memory = false, refuses_reads = false;
+  struct Lent {
+    void (*finished)(void* state);
+    void* state;
+  };
+  bool reaches_memory = false, refuses_reads = false, lends = false;
+  bool keeps_lent = false;  // what is sent does not leave
+  std::deque<Lent> lent;
   std::set<std::uint32_t> shown;
 
  private:
