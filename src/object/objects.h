@@ -81,8 +81,8 @@ struct Attributes {
 struct Topology;  // Cartesian, graph or distributed graph (object/topology.h)
 
 struct Comm : Object {
-  /// Four message spaces: context for point-to-point, + 1 for the collectives, + 2 and + 3 for
-  /// construction (world/comms.h).
+  /// Message spaces: context for point-to-point, + 1 for the collectives, + 2 and + 3 for
+  /// construction (world/comms.h), + 4 and + 5 for partitioned communication.
   std::uint64_t context = 0;
   std::int32_t rank = 0;    // of the owning rank in `group`
   Group* group = nullptr;   // local group
@@ -98,6 +98,7 @@ struct Comm : Object {
   std::string name;
   std::uint32_t constructions = 0;  // collective constructions begun on it, the same at all members
   std::uint32_t operations = 0;     // collectives by messages begun on it, likewise; the next's tag
+  std::uint32_t partitions = 0;     // messages of partitioned sends made on it; the next's tag
   std::uint32_t users = 0;          // operations that keep it, unless by_tag; under `engine`'s lock
   std::int32_t orphans = 0;  // operations under way whose requests the user has freed; atomic
   bool threads = false;      // several threads of the rank may use it at once

@@ -24,8 +24,11 @@ using object::Request;
 
 enum class Mode : std::uint8_t { standard, synchronous, buffered, ready };
 
-/// Which of a communicator's two message spaces: the user's, or the collectives'.
-enum class Space : std::uint8_t { user = 0, collective = 1 };
+/// Which of a communicator's message spaces: the user's, the collectives', or those of partitioned
+/// communication (partitioned.h). Between them lie the two of construction (world/comms.h).
+enum class Space : std::uint8_t { user = 0, collective = 1, plan = 4, partition = 5 };
+/// The number of a communicator is a multiple of this; its spaces follow.
+inline constexpr std::uint32_t spaces = 8;
 
 // Blocking and nonblocking (MPI-5.0 §3.2, §3.4, §3.7). `*out` is the new request's handle.
 Err send(const ConstBuffer& what, int dest, int tag, Comm& comm, Mode mode = Mode::standard);

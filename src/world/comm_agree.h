@@ -20,8 +20,10 @@ using Members = std::vector<std::int32_t>;  // world ranks
 
 /// Contexts below this one are fixed: MPI_COMM_WORLD, MPI_COMM_SELF, constructions without a
 /// parent.
-inline constexpr std::uint64_t world_context = 0, self_context = 4, groups_context = 8,
-                               first_context = 12, contexts_per_comm = 4;
+inline constexpr std::uint64_t contexts_per_comm = pt2pt::spaces, world_context = 0,
+                               self_context = contexts_per_comm,
+                               groups_context = 2 * contexts_per_comm,
+                               first_context = 3 * contexts_per_comm;
 
 enum class Among : std::uint8_t { all = 1, some = 2 };  // collective over the parent, or part of it
 

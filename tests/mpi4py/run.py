@@ -22,8 +22,7 @@ QUICK = {1: ["attributes", "cco_buf", "comm", "datatype", "doc", "environ", "err
          2: ["cco_nb_buf", "cco_ngh_buf", "cco_pr_vec", "p2p", "request", "rma$", "threads", "ulfm", "win"],
          4: ["cco_buf", "cco_ngh_obj", "cco_obj", "cco_vec_inter", "comm_", "msgzero", "p2p_buf_matched", "p2p_obj$", "util_pkl5", "win"]}
 # What weft does not have yet: whole modules, and tests of others. mpi4py itself skips more where it notices.
-NO_MODULE = {"p2p_buf_part": "partitioned communication",
-             "file": "files", "io": "files", "session": "sessions",
+NO_MODULE = {"file": "files", "io": "files", "session": "sessions",
              "spawn": "dynamic processes", "dynproc": "dynamic processes", "util_pool": "dynamic processes"}
 NO_TEST = {"test_objmodel.*.testSafeFreeCreated": "files"}
 STARTED_BY_US = ("datatype", "errhandler", "exceptions", "subclass")  # why: see suite.py
