@@ -36,3 +36,4 @@
 #include "world/comms.h"
 #include "world/rank.h"
 #include "world/requests.h"
+#include "world/session.h"

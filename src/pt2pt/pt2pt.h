@@ -77,13 +77,15 @@ Err get_status_some(std::span<const MPI_Request> requests, int* outcount, int* i
 Err request_free(MPI_Request* request);
 Err cancel(MPI_Request* request);
 
-// Buffered mode (§3.6). `comm` null: the buffer of the process (rank).
-Err buffer_attach(Engine& engine, Comm* comm, void* buffer, std::int64_t size);
-Err buffer_detach(Engine& engine, Comm* comm, void* buffer_address, std::int64_t* size);
-Err buffer_flush(Engine& engine, Comm* comm);
-Err buffer_iflush(Engine& engine, Comm* comm, MPI_Request* out);
-/// The communicator is about to be destroyed.
-void forget_buffer(Engine& engine, const Comm& comm);
+// Buffered mode (§3.6), for the buffer of a communicator, a session, or the process (rank).
+struct BufferOwner;  // contexts.h
+Err buffer_attach(Engine& engine, const BufferOwner& owner, void* buffer, std::int64_t size);
+Err buffer_detach(Engine& engine, const BufferOwner& owner, void* buffer_address,
+                  std::int64_t* size);
+Err buffer_flush(Engine& engine, const BufferOwner& owner);
+Err buffer_iflush(Engine& engine, const BufferOwner& owner, MPI_Request* out);
+/// It is about to be destroyed.
+void forget_buffer(Engine& engine, const BufferOwner& owner);
 
 // For the collectives: messages of the collective space. `tag` is any non-negative int that keeps
 // concurrent operations of one communicator apart. The Request stays the caller's: finish it with

@@ -84,7 +84,8 @@ Members all_members(const Comm& comm);
 bool is_low_side(const Comm& comm);
 
 /// The parent of constructions from groups alone: where their messages meet; no handle leads to it.
-Comm groups_parent(Rank& rank, object::Errhandler& errhandler);
+/// An error if the session is over that `group` comes from.
+Result<Comm> groups_parent(Rank& rank, const Group& group, object::Errhandler& errhandler);
 /// A tag for the user's string; different strings may share one, if their groups differ.
 int tag_of(const char* stringtag);
 /// MPI_Comm_create on an intercommunicator (comm_inter.cc).
