@@ -230,9 +230,9 @@ extern "C" int PMPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_S
   auto* errors = errhandler_p;
   Err e = entry.status();
   if (entry.checking()) {
+    if (!e) e = check::given(session, "session");
     if (!e) e = check::info(info_p, info, "info");
     if (!e) e = check::errhandler(errhandler_p, errhandler, "errhandler");
-    if (!e) e = check::given(session, "session");
   }
   if (!e) e = world::session_init(entry.rank(), info_p, *errhandler_p, session);
   return e ? entry.raise(errors, e) : MPI_SUCCESS;
