@@ -24,6 +24,8 @@ import libraries
 import measure
 import network_jobs
 import network_report
+import partitioned_jobs
+import partitioned_report
 import progress_figures
 import progress_jobs
 import regret
@@ -36,7 +38,7 @@ HERE = Path(__file__).resolve().parent
 PROGRAMS = {"messages": "p2p_coll/main.c", "collectives": "collectives/main.c",
             "datatypes": "datatypes/main.c", "threads": "threads/main.c",
             "idle": "idle/main.c", "channels": "channels/main.c", "progress": "progress/main.c",
-            "network": "p2p_coll/main.c"}
+            "network": "p2p_coll/main.c", "partitioned": "partitioned/main.c"}
 NOT_KEPT = ("weft", "peers", "out", "parser", "files", "name", "every_size")  # options that change no sample
 
 
@@ -76,6 +78,8 @@ def show(path, args):
         cache_figures.print_report(found)
     elif kind == "network":
         network_report.print_report(found)
+    elif kind == "partitioned":
+        partitioned_report.print_report(found)
     elif kind == "locks":
         thread_locks.print_tables(found)
     else:
@@ -83,7 +87,7 @@ def show(path, args):
             tables.print_every_size(found)
         tables.print_levels(found)
         tables.print_compact(found)
-    if kind != "regret":
+    if kind not in ("regret", "partitioned"):
         plot(path, kind, args)
     return 1 if found.failures else 0
 
@@ -154,6 +158,9 @@ def run(args):
         found = job_lists.take(network_jobs.plan(args, libs, work, HERE), args)
         found.more = {"settings": network_jobs.settings(libs, args)}
         return results.save(found, out, args.name)
+    if args.what == "partitioned":
+        arguments.check_rows(args, dict.fromkeys(partitioned_jobs.ROWS, 2))
+        return results.save(job_lists.take(partitioned_jobs.plan(args, libs, work, HERE), args), out, args.name)
     programs = libraries.build(libs, HERE / PROGRAMS[args.what], work)
     arguments.check_rows(args, measure.known_rows(libs[0], programs[libs[0].name]))
     if args.regret:

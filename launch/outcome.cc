@@ -70,9 +70,13 @@ int guilty_rank(memory::Job& job, const Ended& e) {
   return e.count == 1 ? e.first : -1;
 }
 
+bool is_in_mpi(RankState state) {
+  return state == RankState::initialized || state == RankState::in_session;
+}
+
 bool is_unfinished(memory::Job& job, const Ended& e) {
   for (int r = e.first; r < e.first + e.count; ++r)
-    if (job.entry(r).state.load(std::memory_order_acquire) == RankState::initialized) return true;
+    if (is_in_mpi(job.entry(r).state.load(std::memory_order_acquire))) return true;
   return false;
 }
 
@@ -88,7 +92,7 @@ std::string absence(memory::Job& job, const Ended& e) {
 bool has_finalized(memory::Job& job, const Ended& e) {
   for (int r = e.first; r < e.first + e.count; ++r) {
     const RankState state = job.entry(r).state.load(std::memory_order_acquire);
-    if (state == RankState::started || state == RankState::initialized) return false;
+    if (state == RankState::started || is_in_mpi(state)) return false;
   }
   return true;
 }

@@ -76,6 +76,9 @@ inline Err errhandler(const object::Errhandler* object, MPI_Errhandler handle, c
 inline Err window(const rma::Window* object, MPI_Win handle, const char* name) {
   return object ? ok : bad_handle(MPI_ERR_WIN, handle, "a window", name);
 }
+inline Err session(const object::Session* object, MPI_Session handle, const char* name) {
+  return object ? ok : bad_handle(MPI_ERR_SESSION, handle, "a session", name);
+}
 /// MPI_INFO_NULL is legal (the object is nullptr then) ...
 inline Err info(const object::Info* object, MPI_Info handle, const char* name) {
   if (object || handle == MPI_INFO_NULL) return ok;

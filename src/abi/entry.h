@@ -139,6 +139,7 @@ class Entry {
   const object::Op* op(MPI_Op handle);
   object::Info* info(MPI_Info handle);
   object::Errhandler* errhandler(MPI_Errhandler handle);
+  object::Session* session(MPI_Session handle);
   rma::Window* window(MPI_Win handle);
 
   /// Call the error handler of `comm` (nullptr: of MPI_COMM_SELF). Returns the error code that the
@@ -148,6 +149,7 @@ class Entry {
   /// The same with the error handler of what was to be made; without one that of MPI_COMM_SELF.
   [[gnu::cold]] int raise(object::Errhandler* errhandler, Err error);
   [[gnu::cold]] int raise(rma::Window* win, Err error);
+  [[gnu::cold]] int raise(object::Session* session, Err error);
   /// For calls without an error handler (MPI_T, files): say the sentence, return the class.
   [[gnu::cold]] int returned(Err error);
 
@@ -211,6 +213,9 @@ inline const object::Op* Entry::op(MPI_Op handle) {
 }
 inline object::Info* Entry::info(MPI_Info handle) {
   return status_ ? nullptr : store().info(handle);
+}
+inline object::Session* Entry::session(MPI_Session handle) {
+  return status_ ? nullptr : store().session(handle);
 }
 inline object::Errhandler* Entry::errhandler(MPI_Errhandler handle) {
   return status_ ? nullptr : store().errhandler(handle);

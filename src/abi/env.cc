@@ -35,12 +35,12 @@ void abort(Rank& rank, const object::Comm& comm, int code) {
 }
 
 Err is_initialized(const Rank& rank, int* flag) {
-  *flag = rank.phase.load(std::memory_order_acquire) != Rank::Phase::before_init;
+  *flag = rank.world_model.load(std::memory_order_acquire) != Rank::Phase::before_init;
   return ok;
 }
 
 Err is_finalized(const Rank& rank, int* flag) {
-  *flag = rank.phase.load(std::memory_order_acquire) == Rank::Phase::finalized;
+  *flag = rank.world_model.load(std::memory_order_acquire) == Rank::Phase::finalized;
   return ok;
 }
 

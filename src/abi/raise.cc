@@ -139,9 +139,15 @@ Err Entry::no_rank() const {
 }
 
 Err Entry::wrong_phase() const {
+  const auto world = rank_->world_model.load(std::memory_order_relaxed);
+  if (world == Rank::Phase::finalized)
+    return fail(MPI_ERR_OTHER,
+                "called after MPI_Finalize; nothing that communicates may follow it, unless a "
+                "session is open");
   if (rank_->phase.load(std::memory_order_relaxed) == Rank::Phase::finalized)
     return fail(MPI_ERR_OTHER,
-                "called after MPI_Finalize; nothing that communicates may follow it");
+                "called after the last session was finalized; open one by MPI_Session_init, or "
+                "call MPI_Init");
   return fail(MPI_ERR_OTHER, "called before MPI_Init; call MPI_Init or MPI_Init_thread first");
 }
 
@@ -166,6 +172,16 @@ int Entry::raise(rma::Window* win, Err error) {
     object::retain(*(handler = win->errhandler));
   }
   return call(*handler, rma::handle_of(*win), error);
+}
+
+int Entry::raise(object::Session* session, Err error) {
+  if (session == nullptr || !is_live(session, Kind::session)) return raise(error);
+  object::Errhandler* handler = nullptr;
+  {
+    const sync::Guard guard(store().lock);
+    object::retain(*(handler = session->errhandler));
+  }
+  return call(*handler, object::handle_of(*session), error);
 }
 
 /// What was to be made has no handle yet.

@@ -28,6 +28,7 @@
 #include "object/op.h"
 #include "object/topology.h"
 #include "object/types.h"
+#include "pt2pt/partitioned.h"
 #include "pt2pt/pt2pt.h"
 #include "pt2pt/several_contexts.h"
 #include "rma/access.h"
@@ -35,3 +36,4 @@
 #include "world/comms.h"
 #include "world/rank.h"
 #include "world/requests.h"
+#include "world/session.h"

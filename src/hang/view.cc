@@ -13,6 +13,7 @@ RankView::State state_of(const memory::RankEntry& entry) {
     case memory::RankState::started:
       return RankView::State::not_initialized;
     case memory::RankState::initialized:
+    case memory::RankState::in_session:
       return RankView::State::running;
     default:
       return RankView::State::left;

@@ -36,7 +36,8 @@ enum class RankState : std::uint32_t {
   initialized = 1,
   finalized = 2,
   exited = 3,
-  absent = 4  // ended without MPI_Init (hang/absence.h)
+  absent = 4,     // ended without MPI_Init (hang/absence.h)
+  in_session = 5  // uses MPI by sessions only: need not wait for all ranks
 };
 
 /// Of a host's first rank: how far the host has come. `refused`: it has not begun to run its ranks,

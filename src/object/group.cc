@@ -28,8 +28,17 @@ class Index {
   std::vector<std::pair<std::int32_t, int>> sorted_;
 };
 
-void give(Store& store, std::vector<std::int32_t> members, MPI_Group* out) {
-  *out = members.empty() ? MPI_GROUP_EMPTY : handle_of(*make_group(store, std::move(members)));
+void give(Store& store, std::vector<std::int32_t> members, std::uint32_t session, MPI_Group* out) {
+  *out = MPI_GROUP_EMPTY;
+  if (members.empty()) return;
+  Group* group = make_group(store, std::move(members));
+  group->session = session;
+  *out = handle_of(*group);
+}
+
+/// Groups that are put together are of one session, or of none.
+std::uint32_t session_of(const Group& a, const Group& b) {
+  return a.session != 0 ? a.session : b.session;
 }
 
 /// `chosen[i]` of each listed rank becomes true; every rank must be valid and listed once.
@@ -90,7 +99,7 @@ int rank_in(const Group& group, std::int32_t world_rank) {
 }
 
 void share_group(Store& store, const Group& group, MPI_Group* out) {
-  give(store, group.members, out);
+  give(store, group.members, group.session, out);
 }
 
 Err group_incl(Store& store, const Group& group, std::span<const int> ranks, MPI_Group* out) {
@@ -99,7 +108,7 @@ Err group_incl(Store& store, const Group& group, std::span<const int> ranks, MPI
   std::vector<std::int32_t> members;
   members.reserve(ranks.size());
   for (const int rank : ranks) members.push_back(group.members[static_cast<std::size_t>(rank)]);
-  give(store, std::move(members), out);
+  give(store, std::move(members), group.session, out);
   return ok;
 }
 
@@ -109,7 +118,7 @@ Err group_excl(Store& store, const Group& group, std::span<const int> ranks, MPI
   std::vector<std::int32_t> members;
   for (std::size_t i = 0; i < group.members.size(); ++i)
     if (!chosen[i]) members.push_back(group.members[i]);
-  give(store, std::move(members), out);
+  give(store, std::move(members), group.session, out);
   return ok;
 }
 
@@ -132,7 +141,7 @@ void group_union(Store& store, const Group& a, const Group& b, MPI_Group* out) {
   std::vector<std::int32_t> members = a.members;
   for (const std::int32_t member : b.members)
     if (in_a.find(member) == MPI_UNDEFINED) members.push_back(member);
-  give(store, std::move(members), out);
+  give(store, std::move(members), session_of(a, b), out);
 }
 
 void group_intersection(Store& store, const Group& a, const Group& b, MPI_Group* out) {
@@ -140,7 +149,7 @@ void group_intersection(Store& store, const Group& a, const Group& b, MPI_Group*
   std::vector<std::int32_t> members;
   for (const std::int32_t member : a.members)
     if (in_b.find(member) != MPI_UNDEFINED) members.push_back(member);
-  give(store, std::move(members), out);
+  give(store, std::move(members), session_of(a, b), out);
 }
 
 void group_difference(Store& store, const Group& a, const Group& b, MPI_Group* out) {
@@ -148,7 +157,7 @@ void group_difference(Store& store, const Group& a, const Group& b, MPI_Group* o
   std::vector<std::int32_t> members;
   for (const std::int32_t member : a.members)
     if (in_b.find(member) == MPI_UNDEFINED) members.push_back(member);
-  give(store, std::move(members), out);
+  give(store, std::move(members), session_of(a, b), out);
 }
 
 Err translate_ranks(const Group& from, std::span<const int> ranks, const Group& to, int* out) {

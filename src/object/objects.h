@@ -38,6 +38,7 @@ struct Store;  // object/store.h: the pools and tables of one rank
 /// own.
 struct Group : Object {
   std::vector<std::int32_t> members;  // world ranks, in group order
+  std::uint32_t session = 0;          // that it was derived from, or 0
   std::int32_t rank = MPI_UNDEFINED;  // of the rank that owns the object
   Store* store = nullptr;
   int size() const { return static_cast<int>(members.size()); }
@@ -68,6 +69,15 @@ struct Errhandler : Object {
   Store* store = nullptr;    // null for the predefined ones
 };
 
+/// Opened by MPI_Session_init. Groups and communicators name it by its number, which is given once:
+/// they may be there when it is gone.
+struct Session : Object {
+  std::uint32_t number = 0;
+  std::int32_t thread_level = 0;
+  Errhandler* errhandler = nullptr;
+  Store* store = nullptr;
+};
+
 struct Info : Object {
   std::vector<std::pair<std::string, std::string>> entries;  // in order of insertion
   Store* store = nullptr;                                    // of those with a handle
@@ -81,12 +91,13 @@ struct Attributes {
 struct Topology;  // Cartesian, graph or distributed graph (object/topology.h)
 
 struct Comm : Object {
-  /// Four message spaces: context for point-to-point, + 1 for the collectives, + 2 and + 3 for
-  /// construction (world/comms.h).
+  /// Message spaces: context for point-to-point, + 1 for the collectives, + 2 and + 3 for
+  /// construction (world/comms.h), + 4 and + 5 for partitioned communication.
   std::uint64_t context = 0;
-  std::int32_t rank = 0;    // of the owning rank in `group`
-  Group* group = nullptr;   // local group
-  Group* remote = nullptr;  // remote group of an intercommunicator, else nullptr
+  std::uint32_t session = 0;  // that it was derived from, or 0
+  std::int32_t rank = 0;      // of the owning rank in `group`
+  Group* group = nullptr;     // local group
+  Group* remote = nullptr;    // remote group of an intercommunicator, else nullptr
   pt2pt::Engine* engine = nullptr;
   Rank* owner = nullptr;
   Store* store = nullptr;
@@ -98,6 +109,7 @@ struct Comm : Object {
   std::string name;
   std::uint32_t constructions = 0;  // collective constructions begun on it, the same at all members
   std::uint32_t operations = 0;     // collectives by messages begun on it, likewise; the next's tag
+  std::uint32_t partitions = 0;     // messages of partitioned sends made on it; the next's tag
   std::uint32_t users = 0;          // operations that keep it, unless by_tag; under `engine`'s lock
   std::int32_t orphans = 0;  // operations under way whose requests the user has freed; atomic
   bool threads = false;      // several threads of the rank may use it at once
@@ -114,6 +126,7 @@ struct Comm : Object {
 MPI_Comm handle_of(const Comm& comm);
 MPI_Group handle_of(const Group& group);
 MPI_Op handle_of(const Op& op);
+MPI_Session handle_of(const Session& session);
 MPI_Errhandler handle_of(const Errhandler& errhandler);
 
 /// Keep a communicator alive while an operation uses it, and let it go; under the lock of the

@@ -101,6 +101,10 @@ MPI_Comm handle_of(const Comm& comm) {
   return reinterpret_cast<MPI_Comm>(const_cast<Comm*>(&comm));
 }
 
+MPI_Session handle_of(const Session& session) {
+  return reinterpret_cast<MPI_Session>(const_cast<Session*>(&session));
+}
+
 MPI_Group handle_of(const Group& group) {
   if (group.members.empty()) return MPI_GROUP_EMPTY;
   return reinterpret_cast<MPI_Group>(const_cast<Group*>(&group));

@@ -52,6 +52,7 @@ struct Store {
   Pool<Op, Kind::op> ops;
   Pool<Errhandler, Kind::errhandler> errhandlers;
   Pool<Info, Kind::info> infos;
+  Pool<Session, Kind::session> sessions;
   Pool<Request, Kind::request> requests;  // of collectives and generalized requests
 
   datatype::Context types;
@@ -69,6 +70,8 @@ struct Store {
   ErrorCodes error_codes;
   std::unordered_map<const datatype::Type*, TypeExtra> type_extras;  // of predefined types
   std::unordered_set<void*> memory;                                  // that MPI_Alloc_mem gave
+  std::unordered_map<std::uint32_t, Session*> open_sessions;         // by number
+  std::uint32_t last_session = 0;
   /// A communicator is about to be destroyed: the rooms above free what they keep with it.
   void (*comm_gone)(Comm& comm) = nullptr;
 
@@ -79,6 +82,7 @@ struct Store {
   const Op* op(MPI_Op handle) const;
   Errhandler* errhandler(MPI_Errhandler handle);
   Info* info(MPI_Info handle);
+  Session* session(MPI_Session handle);
   const datatype::Type* type(MPI_Datatype handle) const { return datatype::from_handle(handle); }
 
   Request* create_request();
@@ -113,6 +117,12 @@ inline const Op* Store::op(MPI_Op handle) const {
   if (!is_live(handle, Kind::op)) return nullptr;
   const Op* op = reinterpret_cast<const Op*>(handle);
   return op->freed || op->store != this ? nullptr : op;
+}
+
+inline Session* Store::session(MPI_Session handle) {
+  if (is_constant(handle) || !is_live(handle, Kind::session)) return nullptr;
+  Session* session = reinterpret_cast<Session*>(handle);
+  return session->store == this ? session : nullptr;
 }
 
 inline Info* Store::info(MPI_Info handle) {

@@ -13,16 +13,26 @@ namespace {
 
 constexpr std::int64_t alignment = 16;
 
-/// The buffer that sends on `comm` use; create: make an entry for a communicator without one.
-BufferPool* pool_for(Engine& e, const Comm* comm, bool create) {
+/// The buffer of `owner`; create: make an entry for one without.
+BufferPool* pool_for(Engine& e, const BufferOwner& owner, bool create) {
   Buffers& buffers = e.contexts->buffers;
   const sync::Guard guard(e.contexts->objects);
-  if (comm == nullptr) return &buffers.own;
-  for (auto& entry : buffers.of_comms)
-    if (entry.first == comm) return entry.second;
+  if (owner.is_process()) return &buffers.own;
+  for (auto& entry : buffers.of_others)
+    if (entry.first == owner) return entry.second;
   if (!create) return nullptr;
-  buffers.of_comms.emplace_back(comm, new BufferPool);
-  return buffers.of_comms.back().second;
+  buffers.of_others.emplace_back(owner, new BufferPool);
+  return buffers.of_others.back().second;
+}
+
+/// The buffer that sends on `comm` use: its own, its session's, the process's.
+BufferPool* pool_of_sends(Engine& e, const Comm& comm) {
+  if (BufferPool* pool = pool_for(e, &comm, false); pool != nullptr && pool->attached) return pool;
+  if (comm.session != 0)
+    if (BufferPool* pool = pool_for(e, BufferOwner(comm.session), false);
+        pool != nullptr && pool->attached)
+      return pool;
+  return &e.contexts->buffers.own;
 }
 
 std::byte* take_piece(BufferPool& pool, std::int64_t bytes) {
@@ -80,10 +90,8 @@ void send_piece(Engine& e, P2p& original, BufferPool& pool, std::byte* data, std
 
 /// The buffer that a message is for.
 Err find_pool(Engine& e, const P2p& send, std::int64_t bytes, BufferPool** out) {
-  Buffers& buffers = e.contexts->buffers;
   const sync::Guard guard(e.contexts->objects);
-  BufferPool* pool = pool_for(e, send.comm, false);
-  if (pool == nullptr || !pool->attached) pool = &buffers.own;
+  BufferPool* pool = pool_of_sends(e, *send.comm);
   if (!pool->attached)
     return fail(MPI_ERR_BUFFER,
                 "no buffer is attached for a buffered send of %lld bytes; call "
@@ -155,9 +163,9 @@ Err start_buffered(Engine& e, P2p& send) {
   return ok;
 }
 
-Err buffer_attach(Engine& e, Comm* comm, void* buffer, std::int64_t size) {
+Err buffer_attach(Engine& e, const BufferOwner& owner, void* buffer, std::int64_t size) {
   const sync::Guard guard(e.contexts->objects);
-  BufferPool& pool = *pool_for(e, comm, true);
+  BufferPool& pool = *pool_for(e, owner, true);
   if (pool.attached)
     return fail(MPI_ERR_BUFFER, "a buffer of %lld bytes is attached already; detach it first",
                 static_cast<long long>(pool.size));
@@ -168,16 +176,16 @@ Err buffer_attach(Engine& e, Comm* comm, void* buffer, std::int64_t size) {
   return ok;
 }
 
-Err buffer_flush(Engine& e, Comm* comm) {
-  if (BufferPool* pool = pool_for(e, comm, false))
+Err buffer_flush(Engine& e, const BufferOwner& owner) {
+  if (BufferPool* pool = pool_for(e, owner, false))
     wait_until(e, [pool] { return is_out(*pool); }, {.about = &sent_messages});
   return ok;
 }
 
-Err buffer_iflush(Engine& e, Comm* comm, MPI_Request* out) {
+Err buffer_iflush(Engine& e, const BufferOwner& owner, MPI_Request* out) {
   P2p* request = new_plain_request(e);
   *out = handle_of(request);
-  BufferPool* pool = pool_for(e, comm, false);
+  BufferPool* pool = pool_for(e, owner, false);
   if (pool == nullptr || is_out(*pool)) {
     complete(*request, MPI_SUCCESS);
   } else {
@@ -186,10 +194,10 @@ Err buffer_iflush(Engine& e, Comm* comm, MPI_Request* out) {
   return ok;
 }
 
-Err buffer_detach(Engine& e, Comm* comm, void* buffer_address, std::int64_t* size) {
-  WEFT_TRY(buffer_flush(e, comm));
+Err buffer_detach(Engine& e, const BufferOwner& owner, void* buffer_address, std::int64_t* size) {
+  WEFT_TRY(buffer_flush(e, owner));
   const sync::Guard guard(e.contexts->objects);
-  BufferPool* pool = pool_for(e, comm, false);
+  BufferPool* pool = pool_for(e, owner, false);
   void* base = nullptr;
   *size = 0;
   if (pool != nullptr && pool->attached) {
@@ -201,11 +209,11 @@ Err buffer_detach(Engine& e, Comm* comm, void* buffer_address, std::int64_t* siz
   return ok;
 }
 
-void forget_buffer(Engine& e, const Comm& comm) {
+void forget_buffer(Engine& e, const BufferOwner& owner) {
   Buffers& buffers = e.contexts->buffers;
   const sync::Guard guard(e.contexts->objects);
-  std::erase_if(buffers.of_comms, [&comm](const auto& entry) {
-    if (entry.first != &comm) return false;
+  std::erase_if(buffers.of_others, [&owner](const auto& entry) {
+    if (!(entry.first == owner)) return false;
     delete entry.second;
     return true;
   });

@@ -52,9 +52,22 @@ struct BufferPool {
   std::atomic<std::int64_t> in_flight{0};  // messages not yet sent
 };
 
+/// Whose buffer: a communicator's, a session's (by number), or the process's (neither).
+struct BufferOwner {
+  const object::Comm* comm = nullptr;
+  std::uint32_t session = 0;
+
+  BufferOwner(std::nullptr_t) {}
+  BufferOwner(const object::Comm* of) : comm(of) {}
+  BufferOwner(const object::Session* of) : session(of->number) {}
+  explicit BufferOwner(std::uint32_t number) : session(number) {}
+  bool is_process() const { return comm == nullptr && session == 0; }
+  bool operator==(const BufferOwner&) const = default;
+};
+
 struct Buffers {
   BufferPool own;
-  std::vector<std::pair<const object::Comm*, BufferPool*>> of_comms;
+  std::vector<std::pair<BufferOwner, BufferPool*>> of_others;
 };
 
 /// What the contexts of a rank share.

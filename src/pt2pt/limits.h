@@ -52,6 +52,14 @@ inline constexpr double faster_place = 0.9, changed_line = 1.5;
 inline constexpr float copies_for_telling = 2;
 inline constexpr float first_tell_ns = 10'000, tell_ns_max = 40'000, newest_tell = 0.25f;
 
+// --- partitions (partitioned.cc)
+
+/// Partitions are sent together until they are worth a message: one costs about as much as copying
+/// a quarter of this. Not measured yet (weft bench partitioned does).
+inline constexpr std::int64_t partition_message_min = 16 << 10;
+/// A transfer has at most so many messages, each a request at both ends.
+inline constexpr std::int64_t partition_messages_max = 1 << 10;
+
 // --- single copies (transfer.cc, cancel_send.cc)
 
 /// ns of a sender's line, with what reading the clock takes, from which on it is far: near 45, far

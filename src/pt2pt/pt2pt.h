@@ -24,8 +24,11 @@ using object::Request;
 
 enum class Mode : std::uint8_t { standard, synchronous, buffered, ready };
 
-/// Which of a communicator's two message spaces: the user's, or the collectives'.
-enum class Space : std::uint8_t { user = 0, collective = 1 };
+/// Which of a communicator's message spaces: the user's, the collectives', or those of partitioned
+/// communication (partitioned.h). Between them lie the two of construction (world/comms.h).
+enum class Space : std::uint8_t { user = 0, collective = 1, plan = 4, partition = 5 };
+/// The number of a communicator is a multiple of this; its spaces follow.
+inline constexpr std::uint32_t spaces = 8;
 
 // Blocking and nonblocking (MPI-5.0 §3.2, §3.4, §3.7). `*out` is the new request's handle.
 Err send(const ConstBuffer& what, int dest, int tag, Comm& comm, Mode mode = Mode::standard);
@@ -74,13 +77,15 @@ Err get_status_some(std::span<const MPI_Request> requests, int* outcount, int* i
 Err request_free(MPI_Request* request);
 Err cancel(MPI_Request* request);
 
-// Buffered mode (§3.6). `comm` null: the buffer of the process (rank).
-Err buffer_attach(Engine& engine, Comm* comm, void* buffer, std::int64_t size);
-Err buffer_detach(Engine& engine, Comm* comm, void* buffer_address, std::int64_t* size);
-Err buffer_flush(Engine& engine, Comm* comm);
-Err buffer_iflush(Engine& engine, Comm* comm, MPI_Request* out);
-/// The communicator is about to be destroyed.
-void forget_buffer(Engine& engine, const Comm& comm);
+// Buffered mode (§3.6), for the buffer of a communicator, a session, or the process (rank).
+struct BufferOwner;  // contexts.h
+Err buffer_attach(Engine& engine, const BufferOwner& owner, void* buffer, std::int64_t size);
+Err buffer_detach(Engine& engine, const BufferOwner& owner, void* buffer_address,
+                  std::int64_t* size);
+Err buffer_flush(Engine& engine, const BufferOwner& owner);
+Err buffer_iflush(Engine& engine, const BufferOwner& owner, MPI_Request* out);
+/// It is about to be destroyed.
+void forget_buffer(Engine& engine, const BufferOwner& owner);
 
 // For the collectives: messages of the collective space. `tag` is any non-negative int that keeps
 // concurrent operations of one communicator apart. The Request stays the caller's: finish it with

@@ -24,7 +24,11 @@ using hang::Record;
 using hang::What;
 
 constexpr object::RequestOps no_ops{};
-constexpr std::uint32_t spaces = 4;  // message spaces of a communicator, whose number they divide
+/// Spaces of messages that name ranks of MPI_COMM_WORLD (world::View).
+bool is_construction(std::uint64_t space) {
+  return space > static_cast<std::uint64_t>(Space::collective) &&
+         space < static_cast<std::uint64_t>(Space::plan);
+}
 
 /// The communicator to which messages of `context` belong; nullptr: to none that is complete.
 const Comm* comm_of(const Engine& e, std::uint64_t context) {
@@ -199,16 +203,16 @@ class Writer {
     } else {
       const bool matched = !p.persistent && p.source != MPI_ANY_SOURCE;
       const std::int32_t source = matched ? p.source : p.envelope.source;
-      // Messages of construction name ranks of MPI_COMM_WORLD (world::View).
-      set_peer(need, members, space > 1 ? rank_in(members, source) : source);
+      set_peer(need, members, is_construction(space) ? rank_in(members, source) : source);
     }
     need.comm = name_of(comm, context);
-    need.tag = p.envelope.tag;
+    need.tag =
+        space == static_cast<std::uint64_t>(Space::partition) ? int{MPI_ANY_TAG} : p.envelope.tag;
     need.bytes = p.buffer.bytes();
-    need.what = comm == nullptr || space > 1 ? What::construction
-                : space == 1                 ? What::collective
-                : p.is_send                  ? What::send
-                                             : What::receive;
+    need.what = comm == nullptr || is_construction(space) ? What::construction
+                : space == 1                              ? What::collective
+                : p.is_send                               ? What::send
+                                                          : What::receive;
     if (space == 1) need.number = static_cast<std::uint64_t>(p.envelope.tag);
     std::memcpy(need.call, call_, sizeof call_);
     add(need);

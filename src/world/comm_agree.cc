@@ -172,8 +172,15 @@ Members all_members(const Comm& comm) {
   return members;
 }
 
-Comm groups_parent(Rank& rank, object::Errhandler& errhandler) {
+Result<Comm> groups_parent(Rank& rank, const Group& group, object::Errhandler& errhandler) {
+  if (group.session != 0 && !rank.store.open_sessions.contains(group.session))
+    return fail(MPI_ERR_SESSION,
+                "the group comes from a session that was finalized; take it from one that is open, "
+                "by MPI_Group_from_session_pset");
   Comm parent;
+  parent.kind = Kind::comm;
+  parent.refs = 1;
+  parent.session = group.session;
   parent.context = groups_context;
   parent.engine = &rank.engine;
   parent.owner = &rank;
@@ -194,6 +201,7 @@ Comm* skeleton(const Comm& like) {
   made->engine = &like.owner->engine;  // until it has its number
   made->owner = like.owner;
   made->store = like.store;
+  made->session = like.session;
   made->errhandler = like.errhandler;
   if (made->errhandler != nullptr) object::retain(*made->errhandler);
   return made;
@@ -203,6 +211,8 @@ void complete(Comm& made, Members members, Members remote, std::uint64_t context
   set_context(made, context);
   made.group = object::make_group(*made.store, std::move(members));
   if (!remote.empty()) made.remote = object::make_group(*made.store, std::move(remote));
+  made.group->session = made.session;
+  if (made.remote != nullptr) made.remote->session = made.session;
   made.rank = made.group->rank;
   coll::attach(made);
 }

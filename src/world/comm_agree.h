@@ -20,8 +20,10 @@ using Members = std::vector<std::int32_t>;  // world ranks
 
 /// Contexts below this one are fixed: MPI_COMM_WORLD, MPI_COMM_SELF, constructions without a
 /// parent.
-inline constexpr std::uint64_t world_context = 0, self_context = 4, groups_context = 8,
-                               first_context = 12, contexts_per_comm = 4;
+inline constexpr std::uint64_t contexts_per_comm = pt2pt::spaces, world_context = 0,
+                               self_context = contexts_per_comm,
+                               groups_context = 2 * contexts_per_comm,
+                               first_context = 3 * contexts_per_comm;
 
 enum class Among : std::uint8_t { all = 1, some = 2 };  // collective over the parent, or part of it
 
@@ -82,7 +84,8 @@ Members all_members(const Comm& comm);
 bool is_low_side(const Comm& comm);
 
 /// The parent of constructions from groups alone: where their messages meet; no handle leads to it.
-Comm groups_parent(Rank& rank, object::Errhandler& errhandler);
+/// An error if the session is over that `group` comes from.
+Result<Comm> groups_parent(Rank& rank, const Group& group, object::Errhandler& errhandler);
 /// A tag for the user's string; different strings may share one, if their groups differ.
 int tag_of(const char* stringtag);
 /// MPI_Comm_create on an intercommunicator (comm_inter.cc).

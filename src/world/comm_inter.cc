@@ -111,7 +111,9 @@ Err intercomm_create(Comm& local, int local_leader, Comm* peer, int remote_leade
 
 Err intercomm_create_from_groups(Rank& rank, const FromGroups& args, MPI_Comm* out) {
   *out = MPI_COMM_NULL;
-  Comm parent = groups_parent(rank, args.errhandler);
+  Result<Comm> found = groups_parent(rank, args.local, args.errhandler);
+  if (!found) return found.err;
+  Comm& parent = found.value;
   const int tag = tag_of(args.stringtag);
   View view(parent, Among::all, args.local.members);
   if (view.rank() == MPI_UNDEFINED)

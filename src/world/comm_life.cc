@@ -16,6 +16,7 @@
 #include "world/comm_agree.h"
 #include "world/comms.h"
 #include "world/rank.h"
+#include "world/session.h"
 
 #pragma weak weft_host_arguments
 
@@ -45,19 +46,6 @@ void read_command(object::Start& start, int world_rank) {
   object::set_command(start, static_cast<int>(argv.size()), argv.data());
 }
 
-const char* thread_level_name(int level) {
-  switch (level) {
-    case MPI_THREAD_SINGLE:
-      return "MPI_THREAD_SINGLE";
-    case MPI_THREAD_FUNNELED:
-      return "MPI_THREAD_FUNNELED";
-    case MPI_THREAD_SERIALIZED:
-      return "MPI_THREAD_SERIALIZED";
-    default:
-      return "MPI_THREAD_MULTIPLE";
-  }
-}
-
 Comm* make_predefined(Rank& rank, Members members, std::uint64_t context, const char* name) {
   object::Store& store = rank.store;
   const sync::Guard guard(store.lock);
@@ -80,23 +68,31 @@ Err refuse_predefined(const Comm& comm) {
 
 }  // namespace
 
-Err make_predefined_comms(Rank& rank) {
-  object::Store& store = rank.store;
+namespace {
+void fill_env_info(Rank& rank, const char* thread_level) {
   const memory::RankEntry& entry = rank.entry();
-  const int size = rank.engine.job->size();
+  object::Start start;
+  start.maxprocs = entry.app_size > 0 ? entry.app_size : rank.engine.job->size();
+  read_command(start, rank.world_rank);
+  start.thread_level = thread_level;
+  object::fill_env_info(*rank.store.info_env, start);
+}
+}  // namespace
+
+void prepare_store(Rank& rank) {
+  object::Store& store = rank.store;
   store.world_rank = rank.world_rank;
   store.comm_gone = detach;
-  store.facts.universe_size = size;
-  store.facts.appnum = entry.appnum;
+  store.facts.universe_size = rank.engine.job->size();
+  store.facts.appnum = rank.entry().appnum;
+  fill_env_info(rank, nullptr);
+}
 
-  object::Start start;
-  start.maxprocs = entry.app_size > 0 ? entry.app_size : size;
-  read_command(start, rank.world_rank);
-  start.thread_level = thread_level_name(rank.thread_level);
-  object::fill_env_info(*store.info_env, start);
-
-  Members everybody(static_cast<std::size_t>(size));
-  for (int i = 0; i < size; ++i) everybody[static_cast<std::size_t>(i)] = i;
+Err make_predefined_comms(Rank& rank) {
+  object::Store& store = rank.store;
+  fill_env_info(rank, thread_level_name(rank.thread_level));
+  Members everybody(static_cast<std::size_t>(rank.engine.job->size()));
+  for (std::size_t i = 0; i < everybody.size(); ++i) everybody[i] = static_cast<std::int32_t>(i);
   store.comm_world = make_predefined(rank, std::move(everybody), world_context, "MPI_COMM_WORLD");
   store.comm_self = make_predefined(rank, {rank.world_rank}, self_context, "MPI_COMM_SELF");
   return ok;

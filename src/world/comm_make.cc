@@ -239,8 +239,10 @@ Err adopt_hints(Comm& comm, const Info* info) {
 
 Err comm_create_from_group(Rank& rank, const Group& group, const char* stringtag, const Info* info,
                            Errhandler& errhandler, MPI_Comm* out) {
-  Comm parent = groups_parent(rank, errhandler);
-  WEFT_TRY(comm_create_group(parent, group, tag_of(stringtag), out));
+  *out = MPI_COMM_NULL;
+  Result<Comm> parent = groups_parent(rank, group, errhandler);
+  if (!parent) return parent.err;
+  WEFT_TRY(comm_create_group(parent.value, group, tag_of(stringtag), out));
   Comm* made = rank.store.comm(*out);
   return made != nullptr ? adopt_hints(*made, info) : ok;
 }

@@ -30,6 +30,8 @@ using object::Errhandler;
 using object::Group;
 using object::Info;
 
+/// What objects know of the rank, before there are any.
+void prepare_store(Rank& rank);
 /// MPI_COMM_WORLD and MPI_COMM_SELF at MPI_Init, and their end.
 Err make_predefined_comms(Rank& rank);
 /// First thing in MPI_Finalize: the delete callbacks on MPI_COMM_SELF run while MPI still works.

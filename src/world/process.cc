@@ -123,6 +123,12 @@ Process* make_process() {
   return p;
 }
 
+const char* left_open(const Rank& rank) {
+  return rank.world_model.load(std::memory_order_acquire) == Rank::Phase::initialized
+             ? " without calling MPI_Finalize"
+             : " without finalizing its sessions";
+}
+
 Rank* hosted(int world_rank) {
   Process& p = process();
   const int i = world_rank - p.first;
@@ -201,13 +207,14 @@ extern "C" void weft_host_rank_exited(int world_rank, int status, int how) {
     if (!text.empty()) world::abort_job(rank, 1, text.c_str());
     return;
   }
+  world::end(*rank);
   rank->entry().state.store(memory::RankState::exited, std::memory_order_release);
   const bool left_early = phase == Rank::Phase::initialized;
   if (!left_early && (status == 0 || phase == Rank::Phase::finalized)) return;
   char text[256];
   std::snprintf(text, sizeof text, "weft: rank %d (%s) ended with status %d%s%s", world_rank,
                 program_invocation_short_name, status, how == WEFT_HOST_QUIT ? " by _exit" : "",
-                left_early ? " without calling MPI_Finalize" : "");
+                left_early ? world::left_open(*rank) : "");
   world::abort_job(rank, status != 0 ? status : 1, text);
 }
 

@@ -36,9 +36,16 @@ struct Rank {
 
   world::Process* process = nullptr;
   int world_rank = 0;
-  /// release by init and finalize, acquire by entry points
+  /// Is the library open for somebody: the world model, or a session? It may be again and again.
+  /// release by who opens and closes it, acquire by entry points; likewise the next.
   std::atomic<Phase> phase{Phase::before_init};
-  int thread_level = MPI_THREAD_SINGLE;
+  std::atomic<Phase> world_model{Phase::before_init};  // MPI_Init and MPI_Finalize
+  int users = 0;                         // the world model, and each session; under store.lock
+  int open_level = -1;                   // of threads that the library is open for; -1: not yet
+  int thread_level = MPI_THREAD_SINGLE;  // of the world model
+  bool has_ended = false;                // the network and the thread of weft's own are gone
+  bool told_manager = false;             // another launcher's, that this process is done
+  bool trace_written = false;
   pthread_t main_thread{};
   int tool_inits = 0;  // MPI_T_init_thread calls without their MPI_T_finalize
   Counters counters;
@@ -94,6 +101,16 @@ inline Rank* current_rank() {
 /// MPI_Init_thread and MPI_Finalize (MPI-5.0 §11.2, §11.6).
 Err init(Rank& rank, int required, int* provided);
 Err finalize(Rank& rank);
+
+/// One more user of the library, which is started for the first, and goes on where it was for the
+/// next after a pause; `*level` becomes the one there is, if it is lower. Under the object lock.
+Err add_user(Rank& rank, int* level);
+/// Before a session leaves: if it is the last user, all that was sent has to be out.
+void prepare_to_leave(Rank& rank);
+/// One user less. Local. Under the object lock.
+void drop_user(Rank& rank);
+/// The rank's program ends: what outlasts the last user. Nothing if that has been done.
+void end(Rank& rank);
 
 /// End the whole job: the launcher prints `message` once and exits with `code`. `rank` may be null.
 [[noreturn, gnu::cold]] void abort_job(Rank* rank, int code, const char* message);

@@ -59,6 +59,9 @@ static void clean_up(const Call* c, const Value* a) {
   int bytes;
   if (strstr(c->name, "Buffer_attach")) OK(MPI_Buffer_detach(&buffer_, &bytes));
   if (strstr(c->name, "Comm_attach_buffer")) OK(MPI_Comm_detach_buffer(intra, &buffer_, &bytes));
+  if (strstr(c->name, "Session_attach_buffer"))
+    OK(MPI_Session_detach_buffer(some_session, &buffer_, &bytes));
+  if (strcmp(c->name, "MPI_Session_init") == 0) OK(MPI_Session_finalize(a[2].p));
 }
 
 static void right(const Call* c, Value* a) {

@@ -74,6 +74,7 @@ extern const int call_count;
 extern MPI_Comm intra, cart, graph, dist, inter;
 extern MPI_Info some_info;
 extern MPI_Win some_win;
+extern MPI_Session some_session;
 extern MPI_Group group_of_one, other_group;
 extern MPI_Datatype derived;
 extern int keyval, type_keyval, win_keyval, partner;
@@ -96,8 +97,8 @@ void* variable(long long value);  // its address
 void *own_comm(void), *own_type(void), *own_group(void), *own_info(void), *own_op(void),
     *own_errhandler(void), *own_persistent(void), *own_active(void), *own_grequest(void),
     *own_keyval(void), *own_type_keyval(void), *own_win(void), *own_win_keyval(void),
-    *own_message(void), *own_cvar(void), *own_session(void), *own_pvar(void), *own_memory(void),
-    *null_requests(void), *own_persistents(void);
+    *own_message(void), *own_cvar(void), *own_session(void), *own_mpi_session(void),
+    *own_pvar(void), *own_memory(void), *null_requests(void), *own_persistents(void);
 int own_class(void), own_code(void), own_string(void), attribute(void), type_attribute(void),
     win_attribute(void);
 int bad_handles(Value* out, enum Kind kind);

@@ -11,6 +11,7 @@ MPI_Comm intra, cart, graph, dist, inter = MPI_COMM_NULL;
 MPI_Info some_info;
 MPI_Win some_win = MPI_WIN_NULL;  // on `intra`; its epoch of MPI_Win_lock_all is open
 static long long window_memory[512];
+MPI_Session some_session = MPI_SESSION_NULL;
 MPI_Group group_of_one, other_group;
 MPI_Datatype derived, ints[32];
 int keyval, type_keyval, win_keyval, partner, counter_index;
@@ -72,6 +73,8 @@ OWN(type_keyval, int, MPI_KEYVAL_INVALID,
     MPI_Type_create_keyval(MPI_TYPE_NULL_COPY_FN, MPI_TYPE_NULL_DELETE_FN, &object, NULL))
 OWN(win, MPI_Win, MPI_WIN_NULL,
     MPI_Win_create(zeros, sizeof zeros, 1, MPI_INFO_NULL, intra, &object))
+OWN(mpi_session, MPI_Session, MPI_SESSION_NULL,
+    MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &object))
 OWN(win_keyval, int, MPI_KEYVAL_INVALID,
     MPI_Win_create_keyval(MPI_WIN_NULL_COPY_FN, MPI_WIN_NULL_DELETE_FN, &object, NULL))
 OWN(cvar, MPI_T_cvar_handle, MPI_T_CVAR_HANDLE_NULL,
@@ -316,6 +319,7 @@ static void set_up(void) {
   OK(MPI_Win_create(window_memory, sizeof window_memory, 1, MPI_INFO_NULL, intra, &some_win));
   OK(MPI_Win_set_errhandler(some_win, MPI_ERRORS_RETURN));
   OK(MPI_Win_lock_all(0, some_win));
+  OK(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &some_session));
   OK(MPI_Comm_dup(MPI_COMM_WORLD, &leaf));
   OK(MPI_Comm_group(intra, &group_of_one));
   OK(MPI_Comm_group(MPI_COMM_WORLD, &world));
@@ -353,6 +357,8 @@ static void tear_down(void) {
   OK(MPI_Info_free(&some_info));
   OK(MPI_Win_unlock_all(some_win));
   OK(MPI_Win_free(&some_win));
+  OK(MPI_Session_finalize(&some_session));
+  OK(MPI_Session_finalize(own_mpi_session()));
 }
 
 #endif

@@ -19,6 +19,7 @@ HANDLES = {
     "INFO": ("entry.info", "object::Info*"),
     "ERRHANDLER": ("entry.errhandler", "object::Errhandler*"),
     "WINDOW": ("entry.window", "rma::Window*"),
+    "SESSION": ("entry.session", "object::Session*"),
 }
 
 # Checks of one scalar input argument by kind. {p} the converted pointer, {a} the argument, {t} what
@@ -31,6 +32,7 @@ CHECKS = {
     "ERRHANDLER": "check::errhandler({p}, {a}, \"{a}\")",
     "DATATYPE": "check::type({p}, {a}, \"{a}\")",
     "WINDOW": "check::window({p}, {a}, \"{a}\")",
+    "SESSION": "check::session({p}, {a}, \"{a}\")",
     "REQUEST": "check::request({a}, \"{a}\")",
     "DEST": "check::dest({a}, *{comm}, \"{a}\")",
     "SOURCE": "check::source({a}, *{comm}, \"{a}\")",
@@ -89,8 +91,8 @@ class Stub:
         self.overlay = {**defaults, **function.overlay}
         self.handles = {p.name: p for direction in ("in", "inout") for p in self.params if p.kind.name in HANDLES
                         and p.direction == direction and (direction == "inout" or not p.length)}
-        self.comm, self.win = (next((p.name for p in self.handles.values() if p.kind.name == kind), "")
-                               for kind in ("COMMUNICATOR", "WINDOW"))
+        self.comm, self.win, self.session = (next((p.name for p in self.handles.values() if p.kind.name == kind), "")
+                                             for kind in ("COMMUNICATOR", "WINDOW", "SESSION"))
         self.object = self.comm or self.win
         self.raises = self.overlay.get("errors") != "none"
         self.tail = "".join(f", {cls}" for cls in [self.overlay.get("pointers")] if cls)
@@ -166,7 +168,7 @@ class Stub:
     def checks(self):
         """(check, at the root only? None: everywhere, parameter) of all arguments."""
         unchecked = set(self.overlay.get("unchecked", []))
-        first = [p for p in self.params if p.kind.name in ("COMMUNICATOR", "ROOT") or p is self.handles.get(self.win)]
+        first = [p for p in self.params if p.kind.name in ("COMMUNICATOR", "ROOT", "SESSION") or p is self.handles.get(self.win)]
         first.sort(key=lambda p: p.kind.name == "ROOT")
         buffers, counts, displs, bound = [], [], [], set()
         rest = []
@@ -251,7 +253,7 @@ class Stub:
         return [p for p in self.params if p.kind.name == "REQUEST" and p.length]
 
     def checked_call(self):
-        errors = f"{self.object}_p, " if self.object and self.raises else ""
+        errors = f"{self.object or self.session}_p, " if (self.object or self.session) and self.raises else ""
         if self.raises and "errors" in self.overlay:
             errors = "errors, "
             yield f"auto* errors = {self.expand(self.overlay['errors'])};"

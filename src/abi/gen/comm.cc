@@ -453,7 +453,16 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Group_free")]] decltype(PMPI_Group_free
 
 extern "C" int PMPI_Group_from_session_pset(MPI_Session session, const char *pset_name,
     MPI_Group *newgroup) {
-  return not_yet(Fn::Group_from_session_pset);
+  Entry entry(Fn::Group_from_session_pset);
+  object::Session* session_p = entry.session(session);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::session(session_p, session, "session");
+    if (!e) e = check::given(pset_name, "pset_name");
+    if (!e) e = check::given(newgroup, "newgroup");
+  }
+  if (!e) e = world::group_from_pset(entry.rank(), *session_p, pset_name, newgroup);
+  return e ? entry.raise(session_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Group_from_session_pset")]]
     decltype(PMPI_Group_from_session_pset) MPI_Group_from_session_pset;

@@ -235,7 +235,14 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Remove_error_string")]]
     decltype(PMPI_Remove_error_string) MPI_Remove_error_string;
 
 extern "C" int PMPI_Session_call_errhandler(MPI_Session session, int errorcode) {
-  return not_yet(Fn::Session_call_errhandler);
+  Entry entry(Fn::Session_call_errhandler);
+  object::Session* session_p = entry.session(session);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::session(session_p, session, "session");
+  }
+  if (!e) e = call_errhandler(entry, *session_p, errorcode);
+  return e ? entry.raise(session_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Session_call_errhandler")]]
     decltype(PMPI_Session_call_errhandler) MPI_Session_call_errhandler;
@@ -256,13 +263,30 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Session_create_errhandler")]]
     decltype(PMPI_Session_create_errhandler) MPI_Session_create_errhandler;
 
 extern "C" int PMPI_Session_get_errhandler(MPI_Session session, MPI_Errhandler *errhandler) {
-  return not_yet(Fn::Session_get_errhandler);
+  Entry entry(Fn::Session_get_errhandler);
+  object::Session* session_p = entry.session(session);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::session(session_p, session, "session");
+    if (!e) e = check::given(errhandler, "errhandler");
+  }
+  if (!e) e = (object::get_errhandler(*session_p->errhandler, errhandler), ok);
+  return e ? entry.raise(session_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Session_get_errhandler")]]
     decltype(PMPI_Session_get_errhandler) MPI_Session_get_errhandler;
 
 extern "C" int PMPI_Session_set_errhandler(MPI_Session session, MPI_Errhandler errhandler) {
-  return not_yet(Fn::Session_set_errhandler);
+  Entry entry(Fn::Session_set_errhandler);
+  object::Session* session_p = entry.session(session);
+  object::Errhandler* errhandler_p = entry.errhandler(errhandler);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::session(session_p, session, "session");
+    if (!e) e = check::errhandler(errhandler_p, errhandler, "errhandler");
+  }
+  if (!e) e = object::set_errhandler(&session_p->errhandler, Handler::session_user, *errhandler_p);
+  return e ? entry.raise(session_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Session_set_errhandler")]]
     decltype(PMPI_Session_set_errhandler) MPI_Session_set_errhandler;

@@ -8,48 +8,140 @@ using namespace weft;
 using namespace weft::abi;
 
 extern "C" int PMPI_Parrived(MPI_Request request, int partition, int *flag) {
-  return not_yet(Fn::Parrived);
+  Entry entry(Fn::Parrived, NoLock{});
+  auto* errors = comm_of(&request);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::request(request, "request");
+    if (!e) e = check::given(flag, "flag");
+  }
+  if (!e) e = pt2pt::parrived(request, partition, flag);
+  return e ? entry.raise(errors, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Parrived")]] decltype(PMPI_Parrived) MPI_Parrived;
 
 extern "C" int PMPI_Pready(int partition, MPI_Request request) {
-  return not_yet(Fn::Pready);
+  Entry entry(Fn::Pready, NoLock{});
+  auto* errors = comm_of(&request);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::request(request, "request");
+    if (!e) e = check::request_given(request, "request");
+  }
+  if (!e) e = pt2pt::pready(request, partition, partition);
+  return e ? entry.raise(errors, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Pready")]] decltype(PMPI_Pready) MPI_Pready;
 
 extern "C" int PMPI_Pready_list(int length, const int array_of_partitions[], MPI_Request request) {
-  return not_yet(Fn::Pready_list);
+  Entry entry(Fn::Pready_list, NoLock{});
+  auto* errors = comm_of(&request);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::length(length, "length");
+    if (!e) e = check::array(array_of_partitions, length, "array_of_partitions");
+    if (!e) e = check::request(request, "request");
+    if (!e) e = check::request_given(request, "request");
+  }
+  if (!e) e = pt2pt::pready_list(request, {array_of_partitions, size(length)});
+  return e ? entry.raise(errors, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Pready_list")]] decltype(PMPI_Pready_list) MPI_Pready_list;
 
 extern "C" int PMPI_Pready_range(int partition_low, int partition_high, MPI_Request request) {
-  return not_yet(Fn::Pready_range);
+  Entry entry(Fn::Pready_range, NoLock{});
+  auto* errors = comm_of(&request);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::request(request, "request");
+    if (!e) e = check::request_given(request, "request");
+  }
+  if (!e) e = pt2pt::pready(request, partition_low, partition_high);
+  return e ? entry.raise(errors, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Pready_range")]]
     decltype(PMPI_Pready_range) MPI_Pready_range;
 
 extern "C" int PMPI_Precv_init(void *buf, int partitions, int count, MPI_Datatype datatype,
     int source, int tag, MPI_Comm comm, MPI_Info info, MPI_Request *request) {
-  return not_yet(Fn::Precv_init, comm);
+  Entry entry(Fn::Precv_init, comm, tag);
+  const datatype::Type* datatype_p = abi::type(datatype);
+  object::Comm* comm_p = entry.comm(comm);
+  object::Info* info_p = entry.info(info);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::buffer(buf, count, datatype_p, datatype, "buf, count, datatype");
+    if (!e) e = check::dest(source, *comm_p, "source");
+    if (!e) e = check::tag(tag, "tag");
+    if (!e) e = check::info(info_p, info, "info");
+    if (!e) e = check::given(request, "request");
+  }
+  if (!e) e = pt2pt::precv_init({buf, count, datatype_p}, partitions, source, tag, *comm_p,
+      request);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Precv_init")]] decltype(PMPI_Precv_init) MPI_Precv_init;
 
 extern "C" int PMPI_Precv_init_c(void *buf, int partitions, MPI_Count count, MPI_Datatype datatype,
     int source, int tag, MPI_Comm comm, MPI_Info info, MPI_Request *request) {
-  return not_yet(Fn::Precv_init_c, comm);
+  Entry entry(Fn::Precv_init_c, comm, tag);
+  const datatype::Type* datatype_p = abi::type(datatype);
+  object::Comm* comm_p = entry.comm(comm);
+  object::Info* info_p = entry.info(info);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::buffer(buf, count, datatype_p, datatype, "buf, count, datatype");
+    if (!e) e = check::dest(source, *comm_p, "source");
+    if (!e) e = check::tag(tag, "tag");
+    if (!e) e = check::info(info_p, info, "info");
+    if (!e) e = check::given(request, "request");
+  }
+  if (!e) e = pt2pt::precv_init({buf, count, datatype_p}, partitions, source, tag, *comm_p,
+      request);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Precv_init_c")]]
     decltype(PMPI_Precv_init_c) MPI_Precv_init_c;
 
 extern "C" int PMPI_Psend_init(const void *buf, int partitions, int count, MPI_Datatype datatype,
     int dest, int tag, MPI_Comm comm, MPI_Info info, MPI_Request *request) {
-  return not_yet(Fn::Psend_init, comm);
+  Entry entry(Fn::Psend_init, comm, tag);
+  const datatype::Type* datatype_p = abi::type(datatype);
+  object::Comm* comm_p = entry.comm(comm);
+  object::Info* info_p = entry.info(info);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::buffer(buf, count, datatype_p, datatype, "buf, count, datatype");
+    if (!e) e = check::dest(dest, *comm_p, "dest");
+    if (!e) e = check::tag(tag, "tag");
+    if (!e) e = check::info(info_p, info, "info");
+    if (!e) e = check::given(request, "request");
+  }
+  if (!e) e = pt2pt::psend_init({buf, count, datatype_p}, partitions, dest, tag, *comm_p, request);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Psend_init")]] decltype(PMPI_Psend_init) MPI_Psend_init;
 
 extern "C" int PMPI_Psend_init_c(const void *buf, int partitions, MPI_Count count,
     MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Info info, MPI_Request *request) {
-  return not_yet(Fn::Psend_init_c, comm);
+  Entry entry(Fn::Psend_init_c, comm, tag);
+  const datatype::Type* datatype_p = abi::type(datatype);
+  object::Comm* comm_p = entry.comm(comm);
+  object::Info* info_p = entry.info(info);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::buffer(buf, count, datatype_p, datatype, "buf, count, datatype");
+    if (!e) e = check::dest(dest, *comm_p, "dest");
+    if (!e) e = check::tag(tag, "tag");
+    if (!e) e = check::info(info_p, info, "info");
+    if (!e) e = check::given(request, "request");
+  }
+  if (!e) e = pt2pt::psend_init({buf, count, datatype_p}, partitions, dest, tag, *comm_p, request);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Psend_init_c")]]
     decltype(PMPI_Psend_init_c) MPI_Psend_init_c;

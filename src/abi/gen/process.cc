@@ -147,39 +147,95 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Publish_name")]]
     decltype(PMPI_Publish_name) MPI_Publish_name;
 
 extern "C" int PMPI_Session_finalize(MPI_Session *session) {
-  return not_yet(Fn::Session_finalize);
+  Entry entry(Fn::Session_finalize, NoLock{});
+  object::Session* session_p = entry.session(handle_at(session));
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::session(session_p, handle_at(session), "session");
+  }
+  if (!e) e = world::session_finalize(entry.rank(), *session_p, session);
+  return e ? entry.raise(session_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Session_finalize")]]
     decltype(PMPI_Session_finalize) MPI_Session_finalize;
 
 extern "C" int PMPI_Session_get_info(MPI_Session session, MPI_Info *info_used) {
-  return not_yet(Fn::Session_get_info);
+  Entry entry(Fn::Session_get_info);
+  object::Session* session_p = entry.session(session);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::session(session_p, session, "session");
+    if (!e) e = check::given(info_used, "info_used");
+  }
+  if (!e) e = world::session_info(entry.rank(), *session_p, info_used);
+  return e ? entry.raise(session_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Session_get_info")]]
     decltype(PMPI_Session_get_info) MPI_Session_get_info;
 
 extern "C" int PMPI_Session_get_nth_pset(MPI_Session session, MPI_Info info, int n, int *pset_len,
     char *pset_name) {
-  return not_yet(Fn::Session_get_nth_pset);
+  Entry entry(Fn::Session_get_nth_pset, NoLock{});
+  object::Session* session_p = entry.session(session);
+  object::Info* info_p = entry.info(info);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::session(session_p, session, "session");
+    if (!e) e = check::info(info_p, info, "info");
+    if (!e) e = check::given(pset_len, "pset_len");
+    if (!e && !(pset_len != nullptr && *pset_len == 0)) e = check::given(pset_name, "pset_name");
+  }
+  if (!e) e = world::nth_pset(n, pset_len, pset_name);
+  return e ? entry.raise(session_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Session_get_nth_pset")]]
     decltype(PMPI_Session_get_nth_pset) MPI_Session_get_nth_pset;
 
 extern "C" int PMPI_Session_get_num_psets(MPI_Session session, MPI_Info info, int *npset_names) {
-  return not_yet(Fn::Session_get_num_psets);
+  Entry entry(Fn::Session_get_num_psets, NoLock{});
+  object::Session* session_p = entry.session(session);
+  object::Info* info_p = entry.info(info);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::session(session_p, session, "session");
+    if (!e) e = check::info(info_p, info, "info");
+    if (!e) e = check::given(npset_names, "npset_names");
+  }
+  if (!e) e = store(npset_names, world::pset_count);
+  return e ? entry.raise(session_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Session_get_num_psets")]]
     decltype(PMPI_Session_get_num_psets) MPI_Session_get_num_psets;
 
 extern "C" int PMPI_Session_get_pset_info(MPI_Session session, const char *pset_name,
     MPI_Info *info) {
-  return not_yet(Fn::Session_get_pset_info);
+  Entry entry(Fn::Session_get_pset_info);
+  object::Session* session_p = entry.session(session);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::session(session_p, session, "session");
+    if (!e) e = check::given(pset_name, "pset_name");
+    if (!e) e = check::given(info, "info");
+  }
+  if (!e) e = world::pset_info(entry.rank(), pset_name, info);
+  return e ? entry.raise(session_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Session_get_pset_info")]]
     decltype(PMPI_Session_get_pset_info) MPI_Session_get_pset_info;
 
 extern "C" int PMPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Session *session) {
-  return not_yet(Fn::Session_init, errhandler);
+  Entry entry(Fn::Session_init, When::always);
+  object::Info* info_p = entry.info(info);
+  object::Errhandler* errhandler_p = entry.errhandler(errhandler);
+  auto* errors = errhandler_p;
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::given(session, "session");
+    if (!e) e = check::info(info_p, info, "info");
+    if (!e) e = check::errhandler(errhandler_p, errhandler, "errhandler");
+  }
+  if (!e) e = world::session_init(entry.rank(), info_p, *errhandler_p, session);
+  return e ? entry.raise(errors, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Session_init")]]
     decltype(PMPI_Session_init) MPI_Session_init;

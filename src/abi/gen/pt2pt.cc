@@ -1097,38 +1097,89 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Sendrecv_replace_c")]]
     decltype(PMPI_Sendrecv_replace_c) MPI_Sendrecv_replace_c;
 
 extern "C" int PMPI_Session_attach_buffer(MPI_Session session, void *buffer, int size) {
-  return not_yet(Fn::Session_attach_buffer);
+  Entry entry(Fn::Session_attach_buffer, FirstContext{});
+  object::Session* session_p = entry.session(session);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::session(session_p, session, "session");
+    if (!e) e = check::count(size, "size");
+    if (!e && !(buffer == MPI_BUFFER_AUTOMATIC)) e = check::memory(buffer, size, "buffer");
+  }
+  if (!e) e = pt2pt::buffer_attach(entry.engine(), session_p, buffer, size);
+  return e ? entry.raise(session_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Session_attach_buffer")]]
     decltype(PMPI_Session_attach_buffer) MPI_Session_attach_buffer;
 
 extern "C" int PMPI_Session_attach_buffer_c(MPI_Session session, void *buffer, MPI_Count size) {
-  return not_yet(Fn::Session_attach_buffer_c);
+  Entry entry(Fn::Session_attach_buffer_c, FirstContext{});
+  object::Session* session_p = entry.session(session);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::session(session_p, session, "session");
+    if (!e) e = check::count(size, "size");
+    if (!e && !(buffer == MPI_BUFFER_AUTOMATIC)) e = check::memory(buffer, size, "buffer");
+  }
+  if (!e) e = pt2pt::buffer_attach(entry.engine(), session_p, buffer, size);
+  return e ? entry.raise(session_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Session_attach_buffer_c")]]
     decltype(PMPI_Session_attach_buffer_c) MPI_Session_attach_buffer_c;
 
 extern "C" int PMPI_Session_detach_buffer(MPI_Session session, void *buffer_addr, int *size) {
-  return not_yet(Fn::Session_detach_buffer);
+  Entry entry(Fn::Session_detach_buffer, FirstContext{});
+  object::Session* session_p = entry.session(session);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::session(session_p, session, "session");
+    if (!e) e = check::given(buffer_addr, "buffer_addr");
+    if (!e) e = check::given(size, "size");
+  }
+  if (!e) e = pt2pt::buffer_detach(entry.engine(), session_p, buffer_addr, into(size));
+  return e ? entry.raise(session_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Session_detach_buffer")]]
     decltype(PMPI_Session_detach_buffer) MPI_Session_detach_buffer;
 
 extern "C" int PMPI_Session_detach_buffer_c(MPI_Session session, void *buffer_addr,
     MPI_Count *size) {
-  return not_yet(Fn::Session_detach_buffer_c);
+  Entry entry(Fn::Session_detach_buffer_c, FirstContext{});
+  object::Session* session_p = entry.session(session);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::session(session_p, session, "session");
+    if (!e) e = check::given(buffer_addr, "buffer_addr");
+    if (!e) e = check::given(size, "size");
+  }
+  if (!e) e = pt2pt::buffer_detach(entry.engine(), session_p, buffer_addr, into(size));
+  return e ? entry.raise(session_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Session_detach_buffer_c")]]
     decltype(PMPI_Session_detach_buffer_c) MPI_Session_detach_buffer_c;
 
 extern "C" int PMPI_Session_flush_buffer(MPI_Session session) {
-  return not_yet(Fn::Session_flush_buffer);
+  Entry entry(Fn::Session_flush_buffer, FirstContext{});
+  object::Session* session_p = entry.session(session);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::session(session_p, session, "session");
+  }
+  if (!e) e = pt2pt::buffer_flush(entry.engine(), session_p);
+  return e ? entry.raise(session_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Session_flush_buffer")]]
     decltype(PMPI_Session_flush_buffer) MPI_Session_flush_buffer;
 
 extern "C" int PMPI_Session_iflush_buffer(MPI_Session session, MPI_Request *request) {
-  return not_yet(Fn::Session_iflush_buffer);
+  Entry entry(Fn::Session_iflush_buffer, FirstContext{});
+  object::Session* session_p = entry.session(session);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::session(session_p, session, "session");
+    if (!e) e = check::given(request, "request");
+  }
+  if (!e) e = pt2pt::buffer_iflush(entry.engine(), session_p, request);
+  return e ? entry.raise(session_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Session_iflush_buffer")]]
     decltype(PMPI_Session_iflush_buffer) MPI_Session_iflush_buffer;
