@@ -178,7 +178,9 @@ class Schedule {
 
   /// Emit to find out what is done, not to do it (walk.h): nothing will be read or written, so
   /// there is no memory. Until clear().
-  void imagine() { imagined_ = std::int64_t{1} << 43; }
+  void imagine() { imagined_ = first_imagined; }
+  /// Of the memory that there would be.
+  std::int64_t imagined_bytes() const { return imagined_ > 0 ? imagined_ - first_imagined : 0; }
 
   std::byte* bytes(std::int64_t n);
   /// Room for buffers to show.
@@ -192,6 +194,7 @@ class Schedule {
 
  private:
   friend class Executor;
+  static constexpr std::int64_t first_imagined = std::int64_t{1} << 43;
   int rank_of(int peer) const {
     return among_.empty() ? peer : among_[static_cast<std::size_t>(peer)];
   }

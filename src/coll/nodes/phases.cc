@@ -36,11 +36,28 @@ void Phases::add_price(const model::Machine& x, const Way& way, const Case& c, b
                  price_of(x, way, call, c.bytes, reach).seconds());
 }
 
+void Phases::mark(const Way& way, const Case& c, double share) {
+  NodePhases& marked = *at_.marked;
+  double& seconds = marked.seconds[{&way, c.bytes}];
+  if (seconds == 0)
+    seconds = price_of(at_.cluster.on_node.machine, way, explained[family(c.call)], c.bytes,
+                       at_.site->direct())
+                  .seconds();
+  s_.next_round();
+  marked.marks.push_back({s_.steps().size(), share * seconds});
+}
+
 void Phases::on_node(const Operation& o, Case c) {
   if (alone()) return;
   c.call = o.call;
   c.boards = at_.site != nullptr;
+  if (at_.marked != nullptr && !at_.marked->asked.empty()) {
+    c.asked = find_way(c.call, at_.marked->asked);
+    if (c.asked != nullptr && is_legal(*c.asked, c)) return mark(*c.asked, c, 1);
+    c.asked = nullptr;
+  }
   const Way* way = &choose(at_.cluster.on_node, c);
+  if (at_.marked != nullptr) return mark(*way, c, 1);
   if (at_.price != nullptr)
     return add_price(at_.cluster.on_node.machine, *way, c, at_.site->direct());
   if (way->place == Place::board && at_.site == nullptr) {  // there was room for one before
@@ -90,7 +107,9 @@ void Phases::between_parts(int parts, const Operation& o, Case c) {
 }
 
 void Phases::meet() {
-  if (alone() || at_.site == nullptr || at_.site->direct() || at_.price != nullptr) return;
+  if (alone() || at_.marked != nullptr || at_.site == nullptr || at_.site->direct() ||
+      at_.price != nullptr)
+    return;
   s_.next_round();
   s_.stage(stage_++);
   s_.signal(1);
@@ -106,6 +125,8 @@ void Phases::arrive() {
   if (at_.price != nullptr)
     return add_price(at_.cluster.on_node.machine, *find_way(Call::barrier, "tree"),
                      {.call = Call::barrier}, true);
+  if (at_.marked != nullptr)
+    return mark(*find_way(Call::barrier, "tree"), {.call = Call::barrier}, 0.5);
   s_.next_round();
   s_.stage(stage_++);
   if (at_.site != nullptr) {
@@ -121,6 +142,8 @@ void Phases::arrive() {
 
 void Phases::leave() {
   if (alone() || at_.price != nullptr) return;  // arrive() has priced both
+  if (at_.marked != nullptr)
+    return mark(*find_way(Call::barrier, "tree"), {.call = Call::barrier}, 0.5);
   s_.next_round();
   s_.stage(stage_++);
   if (at_.site != nullptr) {

@@ -13,6 +13,10 @@
 // With `Phases::priced` nothing is emitted by a phase; its price is added up.
 #pragma once
 
+#include <map>
+#include <string_view>
+#include <utility>
+
 #include "coll/boards/node.h"
 #include "coll/choose.h"
 #include "coll/nodes/nodes.h"
@@ -32,12 +36,25 @@ struct Cluster {
   Choices on_node, between;
 };
 
+/// For who replays what leaders do between nodes (cluster/): phases on a node are not emitted, but
+/// where they are in the schedule is marked, and what they cost by the walk.
+struct NodePhases {
+  struct Mark {
+    std::size_t step;  // before it
+    double seconds;
+  };
+  std::vector<Mark> marks;                                        // of the schedule being emitted
+  std::string_view asked = {};                                    // a way, where it can be gone
+  std::map<std::pair<const Way*, std::int64_t>, double> seconds;  // by way and bytes
+};
+
 /// What an algorithm across nodes knows when it emits.
 struct Across {
   Cluster& cluster;
   int rank;                            // of the communicator
   const Site* site;                    // of this rank's node; null: it has no board
   model::Prediction* price = nullptr;  // add it up, emit no phase
+  NodePhases* marked = nullptr;        // emit phases between nodes only
   const Nodes& nodes() const { return cluster.nodes; }
 };
 
@@ -78,6 +95,8 @@ class Phases {
     return node == root_node() ? root_ : members.front();
   }
   void add_price(const model::Machine& x, const Way& way, const Case& c, bool reach);
+  /// A phase on this node, or `share` of one.
+  void mark(const Way& way, const Case& c, double share);
   template <class RankOf>
   void by_messages(const Operation& o, Case c, const model::Machine& x, RankOf&& rank_of);
 
