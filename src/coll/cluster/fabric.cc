@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/params.h"
+#include "coll/limits.h"
 
 namespace weft::coll {
 namespace {
@@ -24,8 +25,9 @@ bool take_numbers(std::string_view text, std::int64_t* radix, std::int64_t* tape
       return false;
     }
   }
-  if (*radix < 4 || *radix > 1024) {
-    *why = "radix is 4 to 1024, ports of a switch";
+  if (*radix < least_radix || *radix > most_radix) {
+    *why = "radix is " + std::to_string(least_radix) + " to " + std::to_string(most_radix) +
+           ", ports of a switch";
     return false;
   }
   if (taper != nullptr && (*taper < 1 || *taper > *radix / 2)) {

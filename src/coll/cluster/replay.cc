@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/assert.h"
+#include "coll/limits.h"
 
 namespace weft::coll {
 namespace {
@@ -35,8 +36,12 @@ bool Replay::add(const Schedule& schedule, const std::vector<NodePhases::Mark>& 
   bool has_messages = false;
   auto mark = marks.begin();
   const auto take_marks = [&](std::size_t step) {
-    for (; mark != marks.end() && mark->step == step; ++mark)
-      ops_.push_back({.at = mark->seconds, .kind = Kind::phase, .ends_round = true});
+    for (; mark != marks.end() && mark->step == step; ++mark) {
+      const bool beside = mark->beside && ops_.size() > index(begin);
+      // In the round of the step before, which may end it.
+      ops_.insert(ops_.end() - (beside ? 1 : 0),
+                  {.at = mark->seconds, .kind = Kind::phase, .ends_round = !beside});
+    }
   };
   const std::vector<Step>& steps = schedule.steps();
   for (std::size_t i = 0; i < steps.size(); ++i) {
@@ -66,7 +71,7 @@ bool Replay::add(const Schedule& schedule, const std::vector<NodePhases::Mark>& 
   Rank& added = ranks_.emplace_back();
   added.begin = added.next = begin;
   added.end = static_cast<std::int32_t>(ops_.size());
-  return std::ssize(ops_) <= most_steps;
+  return std::ssize(ops_) <= replayed_steps_max;
 }
 
 void Replay::match_one(std::int32_t rank,
@@ -160,7 +165,6 @@ void Replay::join_phase(std::int32_t rank, const Op& op) {
   Node& node = nodes_[index(node_of(rank))];
   Rank& me = ranks_[index(rank)];
   node.phase = std::max(node.phase, me.now);
-  ++me.next;
   if (++node.come < node.replayed) return;
   const double over = node.phase + op.at;
   node.come = 0;
@@ -173,9 +177,9 @@ void Replay::join_phase(std::int32_t rank, const Op& op) {
     }
 }
 
-bool Replay::begin_round(std::int32_t rank) {
+void Replay::begin_round(std::int32_t rank) {
   Rank& me = ranks_[index(rank)];
-  me.round_end = me.next;
+  me.round_end = me.local = me.next;
   me.missing = 0;
   do
     me.missing +=
@@ -184,8 +188,17 @@ bool Replay::begin_round(std::int32_t rank) {
   me.in_round = true;
   for (std::int32_t i = me.next; i < me.round_end; ++i)
     if (ops_[index(i)].kind == Kind::send) send(rank, i);
-  for (std::int32_t i = me.next; i < me.round_end; ++i)
-    if (ops_[index(i)].kind == Kind::work) me.now += ops_[index(i)].at;
+}
+
+bool Replay::go_on_in_round(std::int32_t rank) {
+  Rank& me = ranks_[index(rank)];
+  while (me.local < me.round_end) {
+    const Op& op = ops_[index(me.local++)];
+    if (op.kind == Kind::work) me.now += op.at;
+    if (op.kind != Kind::phase) continue;
+    join_phase(rank, op);
+    return false;
+  }
   me.waits = me.missing > 0;
   return !me.waits;
 }
@@ -202,13 +215,15 @@ void Replay::end_round(std::int32_t rank) {
 
 void Replay::go_on(std::int32_t rank) {
   Rank& me = ranks_[index(rank)];
-  if (me.in_round) end_round(rank);
-  while (me.next < me.end) {
+  for (;;) {
+    if (me.in_round) {
+      if (!go_on_in_round(rank)) return;
+      end_round(rank);
+    }
+    if (me.next == me.end) return;
     if (!events_.empty() && events_.top().at < me.now)  // others are first
       return events_.push({me.now, rank});
-    if (const Op& op = ops_[index(me.next)]; op.kind == Kind::phase) return join_phase(rank, op);
-    if (!begin_round(rank)) return;
-    end_round(rank);
+    begin_round(rank);
   }
 }
 

@@ -34,9 +34,8 @@ class Replay {
          const Fabric& fabric, int nodes, int each);
 
   /// The next rank's schedule, which is not needed any more afterwards; ranks in order. False:
-  /// there are more than most_steps.
+  /// there are more than replayed_steps_max.
   bool add(const Schedule& schedule, const std::vector<NodePhases::Mark>& marks);
-  static constexpr std::int64_t most_steps = 48 << 20;
 
   struct Result {
     double median = 0, longest = 0;                // s, of the ranks that were replayed
@@ -60,7 +59,7 @@ class Replay {
   struct Rank {
     double now = 0;
     std::int32_t begin = 0, end = 0, next = 0;
-    std::int32_t round_end = 0, missing = 0;  // receives of the round
+    std::int32_t local = 0, round_end = 0, missing = 0;  // of the round: receives
     bool in_round = false, waits = false;
   };
   struct Node {
@@ -82,8 +81,9 @@ class Replay {
   void match();
   void match_one(std::int32_t rank, const std::vector<std::pair<std::int32_t, std::int32_t>>& sent);
   void go_on(std::int32_t rank);
-  /// False: it waits.
-  bool begin_round(std::int32_t rank);
+  void begin_round(std::int32_t rank);
+  /// What it does itself, then its messages. False: it waits.
+  bool go_on_in_round(std::int32_t rank);
   void end_round(std::int32_t rank);
   void join_phase(std::int32_t rank, const Op& op);
   void send(std::int32_t rank, std::int32_t op);

@@ -6,6 +6,7 @@
 #include "coll/block/steps.h"
 #include "coll/boards/board.h"
 #include "coll/choose.h"
+#include "coll/limits.h"
 #include "coll/walk.h"
 #include "memory/job.h"
 #include "net/limits.h"
@@ -84,7 +85,7 @@ bool is_hopeless(const Declared& cluster, const Way& way, Emitter& emitter) {
         std::min(node * cluster.each() + (leaders ? 0 : cluster.each() / 2), cluster.ranks() - 1));
     least = std::min(least, static_cast<std::int64_t>(emitter.schedule.steps().size()));
   }
-  return least > 2 * Replay::most_steps / many;
+  return least > 2 * replayed_steps_max / many;
 }
 
 }  // namespace
@@ -127,7 +128,6 @@ WireUp wire_up(const Declared& cluster, int width, std::int64_t address_bytes) {
   // An agent says hello, gets its order, says that it has begun, sends its ranks' addresses in two
   // frames and gets those of all others; each frame passes the agents between (launch/branches.h).
   constexpr int frames_up = 4, frames_down = 2;
-  constexpr std::int64_t head_bytes = 16;  // of a frame, and of a rank's text in it
   const std::int64_t nodes = cluster.nodes, ranks = cluster.ranks(), each = cluster.each();
   WireUp out;
   // A row is cut into `width` parts, the first host of each is one deeper, what is behind goes on.
@@ -145,7 +145,7 @@ WireUp wire_up(const Declared& cluster, int width, std::int64_t address_bytes) {
       if (size > 1) rows.push_back({size - 1, row.depth + 1});
     }
   }
-  const std::int64_t text = address_bytes + head_bytes;
+  const std::int64_t text = address_bytes + frame_head_bytes;
   out.first_bytes = nodes * (ranks - each) * text;
   out.node_messages = frames_up + frames_down;
   out.node_bytes = ranks * text;
