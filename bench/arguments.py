@@ -22,6 +22,7 @@ EPILOG = """examples:
   weft bench progress --rows network,caches
   weft bench network
   weft bench network --rows lat,rate --hosts a,b
+  weft bench composition
   weft bench channels --figures
   weft bench collectives --regret --rows allreduce,bcast"""
 TOO_LARGE = ("bw_32t", "bw_64t")  # not in threads/main.c
@@ -82,7 +83,8 @@ def make_parser(description, programs):
                         help="messages (with barrier, allreduce, start-up), all collectives, datatypes,\n"
                              "messages between several threads of two ranks, packing with idle threads, channels,\n"
                              "nonblocking operations behind a computation (on this node, by TCP), a computation\n"
-                             "beside copies, messages and collectives between two nodes by TCP\n"
+                             "beside copies, messages and collectives between two nodes by TCP,\n"
+                             "collectives over many nodes (composition: simulated)\n"
                              "(default: %(default)s)")
     parser.add_argument("--weft", default="build/release", metavar="DIR",
                         help="build or installed tree of weft (default: this one)")
