@@ -10,9 +10,10 @@ from matplotlib import pyplot  # noqa: E402
 import results  # noqa: E402
 from plot import COLORS  # noqa: E402
 
-NAMES = {"measured": "measured (lines with dots)", "modelled": "modelled (dashed)", "counted": "counted (squares)"}
+NAMES = {"measured": "measured (lines with dots)", "modelled": "modelled (dashed)", "counted": "counted (squares)",
+         "simulated": "simulated (dotted)"}
 CATEGORIES = ("way", "shape", "part", "size")  # x is a word
-STYLE = {"measured": ("-", "o"), "modelled": ("--", ""), "counted": ("", "s")}
+STYLE = {"measured": ("-", "o"), "modelled": ("--", ""), "counted": ("", "s"), "simulated": (":", ".")}
 
 
 def beside(axes, figure):
@@ -87,8 +88,10 @@ def main(source, picture):
         panel(axes[at // columns][at % columns], figure)
     for spare in range(len(figures), rows * columns):
         axes[spare // columns][spare % columns].axis("off")
-    drawing.suptitle(f"{about['cpu']}, {about['cpus']} CPUs, {about['date'][:10]}; measured: medians and quartiles "
-                     f"of {found.more['rounds']} rounds; figures of {found.more['paper']} in shape\n{found.fullest().title()}", fontsize=10)
+    measured = f"; measured: medians and quartiles of {found.more['rounds']} rounds" if found.more["rounds"] else ""
+    where = f"{about['cpu']}, {about['cpus']} CPUs, " if measured else "nothing is measured, "
+    drawing.suptitle(f"{where}{about['date'][:10]}{measured}; figures of {found.more['paper']} in shape\n{found.fullest().title()}",
+                     fontsize=10)
     drawing.tight_layout(rect=(0, 0, 1, 0.98))
     drawing.savefig(picture, dpi=100)
 

@@ -16,6 +16,7 @@ import arguments
 import cache_figures
 import channel_figures
 import channel_jobs
+import composition_figures
 import figures
 import idle_figures
 import idle_jobs
@@ -38,13 +39,13 @@ HERE = Path(__file__).resolve().parent
 PROGRAMS = {"messages": "p2p_coll/main.c", "collectives": "collectives/main.c",
             "datatypes": "datatypes/main.c", "threads": "threads/main.c",
             "idle": "idle/main.c", "channels": "channels/main.c", "progress": "progress/main.c",
-            "network": "p2p_coll/main.c", "partitioned": "partitioned/main.c"}
+            "network": "p2p_coll/main.c", "partitioned": "partitioned/main.c", "composition": None}
 NOT_KEPT = ("weft", "peers", "out", "parser", "files", "name", "every_size")  # options that change no sample
 
 
 def plot(path, kind, args):
     """A picture beside the samples, by the Python that `peers` installed."""
-    drawn = ("figures", "thread figures", "channel figures", "idle", "progress", "progress network", "progress caches")
+    drawn = ("figures", "thread figures", "channel figures", "idle", "progress", "progress network", "progress caches", "composition")
     script = {**dict.fromkeys(drawn, "plot_figures.py"), "locks": "plot_threads.py"}.get(kind, "plot.py")
     plotter = Path(args.peers).resolve() / "plot/bin/python"
     python = plotter if plotter.exists() else sys.executable
@@ -76,6 +77,8 @@ def show(path, args):
         progress_figures.print_report(found)
     elif kind == "progress caches":
         cache_figures.print_report(found)
+    elif kind == "composition":
+        composition_figures.print_report(found)
     elif kind == "network":
         network_report.print_report(found)
     elif kind == "partitioned":
@@ -116,7 +119,7 @@ def describe(args, libs):
     about = {"kind": kind_of(args), **measure.machine()}
     about["libraries"] = {library.name: library.version for library in libs}
     about["options"] = {key: value for key, value in vars(args).items() if key not in NOT_KEPT}
-    if about["load_before"] > 0.3:
+    if about["load_before"] > 0.3 and args.what != "composition":
         print(f"bench: other work is running here (load {about['load_before']:.2f}): "
               "times will be noise", file=sys.stderr)
     return about
@@ -141,6 +144,8 @@ def run(args):
     libs = choose_libraries(args)
     args.about = describe(args, libs)
     out, work = make_folders(args)
+    if args.what == "composition":
+        return results.save(composition_figures.simulate_curves(args, args.about), out, args.name)
     if args.what == "idle":
         arguments.check_rows(args, dict.fromkeys(idle_jobs.PARTS, 0))
         return results.save(idle_figures.measure_curves(args, libs, work), out, args.name)

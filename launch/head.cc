@@ -21,6 +21,7 @@
 #include "branches.h"
 #include "child.h"
 #include "frames.h"
+#include "network_profile.h"
 #include "order.h"
 #include "output.h"
 #include "packing.h"
@@ -103,6 +104,7 @@ class Head : public Branches::Listener {
   Output output_;
   Branches branches_;
   std::vector<Agent> agents_;
+  std::vector<std::pair<std::string, std::string>> network_variables_;  // of all ranks
   HashKey secret_{};
   std::vector<std::string> addresses_;  // by rank
   std::size_t told_ = 0;                // how many of them there are
@@ -159,6 +161,11 @@ void Head::start_all() {
 
 /// All agents have answered: their ranks may start.
 void Head::give_orders() {
+  const auto is_like_the_first = [&](const Agent& other) {
+    return other.hello->network == agents_.front().hello->network;
+  };
+  network_variables_ =
+      network_variables(std::all_of(agents_.begin(), agents_.end(), is_like_the_first));
   for (Agent& agent : agents_) {
     agent.has_order = true;
     branches_.send(agent.node, FrameKind::order, write_order(order_for(agent)));
@@ -176,6 +183,8 @@ Order Head::order_for(const Agent& agent) const {
   }
   for (char** e = environ; e != nullptr && *e != nullptr; ++e)
     if (!is_of_a_host(*e)) order.environment.emplace_back(*e);
+  for (const auto& [name, value] : network_variables_)
+    order.environment.push_back(name + "=" + value);
   char* const directory = getcwd(nullptr, 0);
   order.directory = directory != nullptr ? directory : "/";
   free(directory);

@@ -5,6 +5,7 @@
 // (the job's life); for several hosts head.h and agent.h.
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -13,6 +14,7 @@
 #include "agent.h"
 #include "debug_directory.h"
 #include "head.h"
+#include "network_profile.h"
 #include "run.h"
 #include "supervisor.h"
 
@@ -81,6 +83,9 @@ int main(int argc, char** argv) {
     for (const std::string& note : options.notes) std::fprintf(stderr, "%s\n", note.c_str());
     for (const Runnable& runnable : runnables)
       if (!runnable.note.empty()) std::fprintf(stderr, "%s\n", runnable.note.c_str());
+    if (options.pretended_nodes > 1)
+      for (const auto& [name, value] : network_variables(true))
+        setenv(name.c_str(), value.c_str(), 1);
     const DebugDirectory debug_directory(options.debug);
     Context context{options, runnables, debug_directory};
     return supervise(work, &context);

@@ -2,6 +2,7 @@
 #include "plan.h"
 
 #include <sched.h>
+#include <stdlib.h>
 
 #include <algorithm>
 
@@ -62,6 +63,10 @@ class Planner {
     out.env = Environment::inherited(program.inherit.value_or(options_.inherit));
     for (const auto& [name, value] : options_.env) out.env.set(name, value);
     for (const auto& [name, value] : program.env) out.env.set(name, value);
+    if (job_.nodes() > 1)  // all ranks must have them
+      for (const char* name : network_price_variables)
+        if (const char* value = getenv(name); value != nullptr && out.env.get(name) == nullptr)
+          out.env.set(name, value);
     for (const char* name : size_variables) out.env.set(name, std::to_string(options_.ranks()));
     for (const char* name : local_size_variables) out.env.set(name, std::to_string(here_.count));
     for (const char* name : rank_variables) out.env.unset(name);

@@ -40,27 +40,27 @@ constexpr ParamDef table[] = {
     {P::coll_allgather, "coll.allgather", ParamType::integer, "auto", "", 0, 7,
      "the way of every allgather that can go it",
      "auto,slots,direct,strips,bruck,ring,exchange,nodes"},
-    {P::coll_allreduce, "coll.allreduce", ParamType::integer, "auto", "", 0, 17,
+    {P::coll_allreduce, "coll.allreduce", ParamType::integer, "auto", "", 0, 18,
      "the way of every allreduce that can go it",
      "auto,slots,direct,strips,recursive_doubling,rabenseifner,ordered,tree,tree_one_stage,"
      "tiled_naive,tiled_cyclic,tiled_hierarchical,dissemination,tree_3,tree_4,tree_8,nodes,nodes_"
-     "parts"},
+     "parts,nodes_segments"},
     {P::coll_alltoall, "coll.alltoall", ParamType::integer, "auto", "", 0, 7,
      "the way of every alltoall that can go it",
      "auto,slots,direct,strips,bruck,pairwise,exchange,nodes"},
     {P::coll_barrier, "coll.barrier", ParamType::integer, "auto", "", 0, 4,
      "the way of every barrier that can go it", "auto,slots,dissemination,tree,nodes"},
-    {P::coll_bcast, "coll.bcast", ParamType::integer, "auto", "", 0, 11,
+    {P::coll_bcast, "coll.bcast", ParamType::integer, "auto", "", 0, 12,
      "the way of every bcast that can go it",
      "auto,slots,direct,pieces,binomial,scatter_allgather,one_stage,two_stage,tree,tree_2,tree_8,"
-     "nodes"},
+     "nodes,nodes_segments"},
     {P::coll_gather, "coll.gather", ParamType::integer, "auto", "", 0, 8,
      "the way of every gather that can go it",
      "auto,slots,direct,pieces,binomial,linear,exchange,two_stage,nodes"},
-    {P::coll_reduce, "coll.reduce", ParamType::integer, "auto", "", 0, 13,
+    {P::coll_reduce, "coll.reduce", ParamType::integer, "auto", "", 0, 14,
      "the way of every reduce that can go it",
      "auto,slots,direct,strips,binomial,ordered,tree,tiled_naive,tiled_cyclic,tiled_hierarchical,"
-     "tree_3,tree_4,tree_8,nodes"},
+     "tree_3,tree_4,tree_8,nodes,nodes_segments"},
     {P::coll_reduce_scatter, "coll.reduce_scatter", ParamType::integer, "auto", "", 0, 8,
      "the way of every reduce_scatter that can go it",
      "auto,slots,direct,strips,rooted,pairwise,ordered,exchange,nodes"},
@@ -73,7 +73,8 @@ constexpr ParamDef table[] = {
     {P::memory_cma, "memory.cma", ParamType::boolean, "1", "", 0, 1,
      "let processes read each other's memory in one copy (process_vm_readv) where permitted"},
     {P::net_bandwidth, "net.bandwidth", ParamType::integer, "1000", "MB/s", 1, big,
-     "what leads out of a node, for the cost model (weft docs collectives); the same on all ranks"},
+     "what leads out of a node, for the cost model (weft docs cost-model); the same on all ranks; "
+     "where it is not set, what weft tune --net has measured"},
     {P::net_gap, "net.gap", ParamType::integer, "3000", "ns", 0, big,
      "that a message between nodes keeps what leads out of one, beside its bytes; as "
      "net.bandwidth"},

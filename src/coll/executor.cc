@@ -304,14 +304,12 @@ bool Executor::advance(Schedule& s, object::Comm& comm) {
     s.open_ = true;
   }
   for (;;) {
+    if (!run_steps(s, comm)) return false;
     for (const object::Request* request : s.pending_)
       if (!request->done) return false;
     finish_round(s, comm);
-    if (s.next_ == s.posted_) {
-      if (s.next_ == s.steps_.size()) break;
-      post_messages(s, comm);
-    }
-    if (!run_steps(s, comm)) return false;
+    if (s.next_ == s.steps_.size()) break;
+    post_messages(s, comm);
   }
   if (s.open_) {
     s.boards_->finish(s.number_);
@@ -356,7 +354,7 @@ pt2pt::About Executor::about(const Schedule& s, const object::Comm& comm) {
 
 Err Executor::run(Schedule& s, object::Comm& comm) {
   while (!advance(s, comm)) {
-    if (!s.pending_.empty()) {
+    if (s.next_ == s.posted_ && !s.pending_.empty()) {
       pt2pt::wait_for_all(s.pending_);
       continue;
     }

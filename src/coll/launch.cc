@@ -183,6 +183,13 @@ std::optional<Site> take_board(Schedule& s, const Operation& o, const Case& c, C
   return Site{state.ground, boards->areas(number), {state.here.rank, state.here.size()}};
 }
 
+/// Of an allgatherv, where all ranks know all.
+std::int64_t mean_block(const Blocks& blocks, int ranks) {
+  std::int64_t total = 0;
+  for (int i = 0; i < ranks; ++i) total += blocks[i].bytes();
+  return total / ranks;
+}
+
 }  // namespace
 
 Err run_schedule(const Operation& o, Case c, Comm& comm, const How& how, const Signature& mine,
@@ -194,6 +201,7 @@ Err run_schedule(const Operation& o, Case c, Comm& comm, const How& how, const S
     c.across = cluster->nodes.most() > 1;
     c.rows = cluster->nodes.in_rows();
     c.blocks = std::int64_t{cluster->nodes.most()} * comm.size();
+    if (o.call == Call::allgatherv) c.bytes = mean_block(*o.to, comm.size());
   }
   c.boards = boards != nullptr && cluster == nullptr;
   c.reach = c.boards && boards->direct();

@@ -115,4 +115,20 @@ inline constexpr int walked_across = 256;
 inline constexpr std::int64_t leader_blocks_max = 32 << 10;
 inline constexpr std::int64_t walked_bytes_across = 64 << 20;
 
+// --- across nodes (nodes/)
+
+// Segments of a vector, of which one is between nodes while others are on them. A shorter one costs
+// as much as its messages' latency; more would need phases of a board that it does not have.
+inline constexpr std::int64_t least_segment = 32 << 10;
+inline constexpr int most_segments = 64;
+
+// --- declared clusters (cluster/)
+
+// Steps that are replayed: 1.5 GiB.
+inline constexpr std::int64_t replayed_steps_max = 48 << 20;
+// Ports of a switch.
+inline constexpr std::int64_t least_radix = 4, most_radix = 1024;
+// In front of a frame between agents, and of a rank's addresses in it.
+inline constexpr std::int64_t frame_head_bytes = 16;
+
 }  // namespace weft::coll

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdlib>
+#include <utility>
 
 #include "base/assert.h"
 #include "coll/boards/board.h"
@@ -216,7 +217,12 @@ ConstBuffer* Schedule::views(std::int64_t n) {
   return reinterpret_cast<ConstBuffer*>(scratch_.take(n * std::int64_t{sizeof(ConstBuffer)}));
 }
 
+void Schedule::flush_beside() {
+  if (beside_ != nullptr) std::exchange(beside_, nullptr)(beside_state_);
+}
+
 void Schedule::next_round() {
+  if (!steps_.empty() && !steps_.back().ends_round) flush_beside();
   if (!steps_.empty()) steps_.back().ends_round = true;
 }
 

@@ -7,7 +7,8 @@
 //
 // Rules of a round: its messages are posted first, receives before sends, each kind in the order of
 // the steps; then its local steps run in order while the messages travel, so they must not touch
-// what the same round receives. The next round starts when everything is done. All messages of a
+// what the same round receives or sends; they may wait for phases. The next round starts when
+// everything is done. All messages of a
 // schedule have one tag: between two ranks they match in the order in which both sides emitted
 // them.
 #pragma once
@@ -116,7 +117,8 @@ class Scratch {
 
 class Schedule {
  public:
-  /// Phases of a stage: a vector of 64 GiB in strips of an area, in each of four stages.
+  /// Phases of a stage: a vector of 64 GiB in strips of an area, in each of four stages. Of a
+  /// vector that goes in segments there are more stages, and as many phases less in each.
   static constexpr int stage_bits = 22;
 
   Schedule() = default;
@@ -140,6 +142,13 @@ class Schedule {
   void among(std::span<const std::int32_t> ranks) { among_ = ranks; }
   /// The steps so far come before the steps to follow. No effect twice in a row.
   void next_round();
+  /// At the end of the next round `emit` adds steps to it, that are done while its messages travel;
+  /// if there is none, flush_beside() has them added then.
+  void beside(void (*emit)(void* state), void* state) {
+    beside_ = emit;
+    beside_state_ = state;
+  }
+  void flush_beside();
 
   /// What this is (signature.h); at a board all ranks that are awaited have the same.
   void note(std::uint64_t note) { note_ = note; }
@@ -149,7 +158,9 @@ class Schedule {
     number_ = number;
   }
   /// Phases are counted from 0 again, behind those of the stages before.
-  void stage(int number) { first_phase_ = static_cast<std::int64_t>(number) << stage_bits; }
+  void stage(int number, int bits = stage_bits) {
+    first_phase_ = static_cast<std::int64_t>(number) << bits;
+  }
   /// Let others read these buffers from the next signal on; as long as the schedule runs.
   void show(int what, std::span<const ConstBuffer> views);
   void signal(std::int64_t phase);
@@ -178,7 +189,9 @@ class Schedule {
 
   /// Emit to find out what is done, not to do it (walk.h): nothing will be read or written, so
   /// there is no memory. Until clear().
-  void imagine() { imagined_ = std::int64_t{1} << 43; }
+  void imagine() { imagined_ = first_imagined; }
+  /// Of the memory that there would be.
+  std::int64_t imagined_bytes() const { return imagined_ > 0 ? imagined_ - first_imagined : 0; }
 
   std::byte* bytes(std::int64_t n);
   /// Room for buffers to show.
@@ -192,6 +205,7 @@ class Schedule {
 
  private:
   friend class Executor;
+  static constexpr std::int64_t first_imagined = std::int64_t{1} << 43;
   int rank_of(int peer) const {
     return among_.empty() ? peer : among_[static_cast<std::size_t>(peer)];
   }
@@ -204,6 +218,8 @@ class Schedule {
   std::int64_t length_ = 0;
   std::int64_t first_phase_ = 0;  // of the stage
   std::span<const std::int32_t> among_;
+  void (*beside_)(void* state) = nullptr;  // for the end of the next round
+  void* beside_state_ = nullptr;
   bool owns_boards_ = false;   // of a persistent operation: one board, used again at each start
   std::int64_t imagined_ = 0;  // the end of the memory that is not there; 0: there is
 

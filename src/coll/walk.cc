@@ -212,12 +212,17 @@ bool Walk::await(int rank, int peer, std::int64_t phase) {
   return true;
 }
 
-void Walk::pass(Clock& clock, double& free, double lines) const {
+void Walk::leave_node(Clock& clock, double& free, double lines) const {
   // Where one rank stands for all, the others of its node send at the same time.
-  const double takes = (x_.network.gap + x_.network.line * lines) * (alike_ ? here_ : 1);
-  const double begin = alike_ ? clock.now : std::max(clock.now, free);
-  free = begin + takes;
-  clock.add(network, free - clock.now);
+  const double takes = x_.network.takes(lines) * (alike_ ? here_ : 1);
+  free = (alike_ ? clock.now : std::max(clock.now, free)) + takes;
+  clock.add(network, free + x_.network.latency - clock.now);
+}
+
+void Walk::enter_node(Clock& clock, const Clock& arrived, double& free, double lines) const {
+  // It comes in as it has gone out, bytes behind bytes; behind what came before.
+  free = std::max(arrived.now, alike_ ? 0 : free + x_.network.takes(lines));
+  if (free > clock.now) clock.add(network, free - clock.now);
 }
 
 constexpr std::int64_t any_message = -1;
@@ -251,9 +256,7 @@ void Walk::post_round(int rank) {
     const double lines = lines_of(step.count * step.type->size);
     sent_.push_back({rank, lines, me.clock, -1});
     if (are_apart(rank, step.peer)) {
-      Clock& at = sent_.back().at;
-      pass(at, out_[index(rank / here_)], lines);
-      at.add(network, x_.network.latency);
+      leave_node(sent_.back().at, out_[index(rank / here_)], lines);
     }
     (other.inbox < 0 ? other.inbox : sent_[index(other.inbox_end)].next) = number;
     other.inbox_end = number;
@@ -281,7 +284,7 @@ bool Walk::receive(int rank, const Step& step) {
   me.clock.follow(message.at);
   add(me, software, x_.message / 2);
   if (are_apart(rank, step.peer)) {
-    pass(me.clock, in_[index(rank / here_)], message.lines);
+    enter_node(me.clock, message.at, in_[index(rank / here_)], message.lines);
     add(me, copying, x_.copy * message.lines);
     return true;
   }

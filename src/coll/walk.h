@@ -150,8 +150,11 @@ class Walk {
     if (share_ > 1) me.clock.add(turns, share_ * x_.turn);
   }
   bool are_apart(int a, int b) const { return a / here_ != b / here_; }
-  /// A message goes through what leads out of a node, or into one, when those before are through.
-  void pass(Clock& clock, double& free, double lines) const;
+  /// A message goes through what leads out of a node when those before are through, and comes there
+  /// a latency later.
+  void leave_node(Clock& clock, double& free, double lines) const;
+  /// It has `arrived`, if what leads into the node is free for it.
+  void enter_node(Clock& clock, const Clock& arrived, double& free, double lines) const;
   int level_of(int a, int b) const;
   int part_of(int level, int rank) const { return rank / size_[level + 1]; }
   double latency(int level, int a, int b) const;

@@ -104,7 +104,7 @@ constexpr Way allgathers[] = {
     uniform_only(alike(by_messages("bruck", allgather<allgather_bruck, Position>))),
     by_messages("ring", allgather<allgather_ring, Position>),
     alike(at_board("exchange", allgather<allgather_exchange, Site>)),
-    uniform_only(in_phases("nodes", allgather<allgather_nodes, Across>)),
+    in_phases("nodes", allgather<allgather_nodes, Across>),
 };
 
 constexpr Way allreduces[] = {
@@ -129,6 +129,7 @@ constexpr Way allreduces[] = {
     commutative_only(only_if_asked(at_board("tree_8", allreduce<allreduce_tree, Site, 8>))),
     commutative_only(in_phases("nodes", allreduce<allreduce_nodes, Across>)),
     commutative_only(in_phases("nodes_parts", allreduce<allreduce_parts, Across>)),
+    commutative_only(in_phases("nodes_segments", allreduce<allreduce_segments, Across>)),
 };
 
 constexpr Way alltoalls[] = {
@@ -160,6 +161,7 @@ constexpr Way bcasts[] = {
     only_if_asked(at_board("tree_2", bcast<bcast_tree, Site, 2>)),
     only_if_asked(at_board("tree_8", bcast<bcast_tree, Site, 8>)),
     in_phases("nodes", bcast<bcast_nodes, Across>),
+    in_phases("nodes_segments", bcast<bcast_segments, Across>),
 };
 
 constexpr Way gathers[] = {
@@ -187,6 +189,7 @@ constexpr Way reduces[] = {
     commutative_only(at_board("tree_4", reduce<reduce_tree, Site, 4>)),
     only_if_asked(commutative_only(at_board("tree_8", reduce<reduce_tree, Site, 8>))),
     commutative_only(in_phases("nodes", reduce<reduce_nodes, Across>)),
+    commutative_only(in_phases("nodes_segments", reduce<reduce_segments, Across>)),
 };
 
 constexpr Way reduce_scatters[] = {

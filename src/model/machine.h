@@ -97,13 +97,15 @@ std::string doubts_about(const Parameters& prices);
 /// own, in buffers of which not all fits.
 enum class Others { in_cache, in_memory };
 
-/// What a message between nodes costs, by LogGP: s until its first byte comes, s and s per line
-/// that it keeps what leads out of a node, and into one. The same on all nodes, so that all ranks
-/// choose alike.
+/// What a message between nodes costs, by LogGP: s on its way, s and s per line that it keeps what
+/// leads out of a node, and, a latency later, what leads into one. The same on all nodes, so that
+/// all ranks choose alike.
 ///
 /// source   Alexandrov, Ionescu, Schauser, Scheiman: LogGP, JPDC 44(1), 1997
 struct Network {
   double latency = 0, gap = 0, line = 0;
+  /// s that one message of so many lines keeps a link to itself.
+  double takes(double lines) const { return gap + line * lines; }
 };
 
 /// The prices between the ranks of one communicator: levels from the inside out, each with how many

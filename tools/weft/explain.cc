@@ -7,6 +7,7 @@
 
 #include "base/params.h"
 #include "info.h"
+#include "launch/network_profile.h"
 #include "launch/plan.h"
 #include "launch/tuning.h"
 #include "topo/table.h"
@@ -54,6 +55,7 @@ struct Case {
   Machine machine;
   topo::Topology node;
   launch::Tuning tuning;
+  std::string network;  // where its prices come from
   int ranks = 0;
 };
 
@@ -88,7 +90,7 @@ std::string take(const Question& q, Case* out) {
     if (out->ranks < q.nodes)
       return "--nodes: every node has a rank at least; say how many with -n";
     out->machine = model::machine_across(q.nodes, (out->ranks + q.nodes - 1) / q.nodes,
-                                         model::network_of(params));
+                                         launch::network_prices(false, &out->network));
     out->tuning.prices.measured = false;  // each node chooses between its ranks by its own
     return "";
   }
@@ -148,6 +150,7 @@ Json machine_as_json(const Case& c) {
           {"cache_bytes_per_rank", c.machine.cache_lines * model::line_bytes},
           {"turn_ns", c.machine.turn * 1e9},
           {"nodes", c.machine.nodes},
+          {"network", c.network},
           {"latency_ns", c.machine.network.latency * 1e9},
           {"gap_ns", c.machine.network.gap * 1e9},
           {"network_ns_per_line", c.machine.network.line * 1e9},

@@ -38,8 +38,8 @@ struct Measured {
   std::int64_t bytes;  // as the cost formulas count them
   double us;
 };
-/// Runs bench/collectives here with mpiexec, once for each of `ways`; a row of sizes for each.
-/// Empty with a sentence in `problem` if it cannot.
+/// Runs bench/collectives here with mpiexec, on so many (pretended) nodes, once for each of `ways`;
+/// a row of sizes for each. Empty with a sentence in `problem` if it cannot.
 std::vector<std::vector<Measured>> measure_collective(const Question& question,
                                                       const std::string& call, int ranks,
                                                       const std::vector<std::string>& ways,

@@ -122,9 +122,11 @@ std::string explanation_as_text(const Json& a) {
               : "\n");
   if (machine["nodes"] > 1)
     out += line(
-        "nodes:   %d; a message takes %.1f us, %.1f us each one after the other, and %.0f MB/s",
+        "nodes:   %d; a message takes %.1f us, %.1f us each one after the other, and %.0f MB/s "
+        "(%s)",
         machine["nodes"].get<int>(), machine["latency_ns"].get<double>() / 1e3,
-        machine["gap_ns"].get<double>() / 1e3, 64e3 / machine["network_ns_per_line"].get<double>());
+        machine["gap_ns"].get<double>() / 1e3, 64e3 / machine["network_ns_per_line"].get<double>(),
+        text_of(machine["network"]).c_str());
   const double cache = machine["cache_bytes_per_rank"];
   out += cache > 0 ? line("caches:  a rank has %.0f KiB; a line from memory and back %.1f ns",
                           cache / 1024, machine["memory_ns_per_line"].get<double>())

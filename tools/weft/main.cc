@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The `weft` command: what is installed and what it is like here (info, docs), what this machine
-// costs (tune), why a collective goes the way it does (explain), how weft compares (bench).
+// costs (tune), why a collective goes the way it does (explain), what it would take on a cluster
+// (simulate), how weft compares (bench).
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -18,7 +19,9 @@
 #include "explain.h"
 #include "info.h"
 #include "launch/tuning.h"
+#include "simulate.h"
 #include "tune.h"
+#include "tune_net.h"
 
 namespace {
 
@@ -32,8 +35,10 @@ constexpr const char* examples =
     "take\n"
     "  weft docs hangs                      what to do when nobody moves\n"
     "  weft tune                            measure this machine once, for the cost model\n"
+    "  mpiexec -H a,b weft tune --net       and what messages between two hosts cost\n"
     "  weft explain allreduce --bytes 16k   ways it could go, their costs, and the one taken\n"
     "  weft explain bcast -n 32 --topology \"pack:4 core:8 pu:1\"\n"
+    "  weft simulate allreduce --nodes 1024 --ppn 16   what it would take on such a cluster\n"
     "  weft bench --quick                   compare with the MPI libraries that are there\n"
     "  mpicc hello.c -o hello && mpiexec -n 4 ./hello\n"
     "  mpiexec --ranks=thread -n 4 ./hello  the same program, ranks as threads\n";
@@ -64,6 +69,13 @@ int show_networks(bool json) {
 }
 
 enum class Tune { measure, show, reset };
+
+int run_tune_net(Tune what) {
+  using namespace weft::tool;
+  return what == Tune::show    ? show_network()
+         : what == Tune::reset ? forget_network()
+                               : tune_network();
+}
 
 int run_tune(Tune what) {
   using namespace weft;
@@ -133,13 +145,15 @@ int run_bench(const std::vector<std::string>& words) {
 /// The options of all commands, and what was chosen.
 struct Commands {
   CLI::App app{"weft: an MPI library for many-core nodes", "weft"};
-  CLI::App *info, *docs, *tune, *explain, *bench;
+  CLI::App *info, *docs, *tune, *explain, *simulate, *bench;
   bool json = false, markdown = false, net = false, show = false, reset = false;
   std::string page;
   weft::tool::Question question;
+  weft::tool::Experiment experiment;
 
   Commands();
   void add_explain();
+  void add_simulate();
   /// What CLI11 cannot see; throws as it does.
   void check() const;
   int run();
@@ -157,9 +171,11 @@ Commands::Commands() {
   docs->add_option("page", page, "such as launching, hangs, coverage")->option_text(" ");
   tune = app.add_subcommand(
       "tune", "measure what memory accesses between this machine's cores cost (under a second)");
+  tune->add_flag("--net", net, "what messages between nodes cost: mpiexec -H a,b weft tune --net");
   tune->add_flag("--show", show, "the values in effect");
   tune->add_flag("--reset", reset, "forget what was measured");
   add_explain();
+  add_simulate();
   bench = app.add_subcommand("bench", "compare with other MPI libraries (weft bench --help)");
   bench->set_help_flag();
   bench->prefix_command();
@@ -196,23 +212,62 @@ void Commands::add_explain() {
   text("--plot", question.plot, "FILE", "draw costs over size into this picture");
 }
 
+void Commands::add_simulate() {
+  simulate = app.add_subcommand(
+      "simulate", "what collectives would take on a cluster of which there is only a description");
+  weft::tool::Experiment& e = experiment;
+  const auto text = [&](const char* name, std::string& value, const char* what, const char* help) {
+    return simulate->add_option(name, value, help)->option_text(what);
+  };
+  text("collective", e.collective, " ", "allreduce, or several: bcast,reduce; or all")->required();
+  simulate->add_option("--nodes", e.nodes, "nodes of the cluster (2)")
+      ->option_text("N")
+      ->check(CLI::Range(1, 65536));
+  simulate->add_option("--ppn", e.each, "ranks on each, 1 to 4096 (one per core)")
+      ->option_text("N")
+      ->check(CLI::Range(1, 4096));
+  text("--bytes", e.bytes, "SIZES", "as for explain, several (8,64KiB,1MiB)");
+  text("--machine", e.machine, "MACHINE", "a node, e.g. \"pack:2 core:8 pu:1\" (this machine)");
+  text("--network", e.network, "PRICES",
+       "latency=12us,gap=3us,bandwidth=1000MB/s,hop=100ns (as a job here; weft tune --net)");
+  text("--fabric", e.fabric, "LINKS",
+       "full, fat-tree:radix=36,taper=2 or dragonfly:radix=64 (full)");
+  text("--ranks", e.mode, "HOW", "process or thread (process)")
+      ->check(CLI::IsMember({"process", "thread"}));
+  text("--way", e.way, "WAY", "this way only (all that weft considers)");
+  text("--on-node", e.on_node, "WAY",
+       "of the phases on nodes, where it can be gone (the cheapest)");
+  simulate->add_flag("--compare", e.compare,
+                     "also run it, on pretended nodes of this machine, size by size");
+  simulate->add_flag("--json", e.json, "everything, as JSON");
+}
+
 void Commands::check() const {
   if (json && markdown) throw CLI::ValidationError("--json and --markdown exclude each other");
   if (net && markdown) throw CLI::ValidationError("--net and --markdown exclude each other");
   if (show && reset) throw CLI::ValidationError("--show and --reset exclude each other");
-  for (const char* name : {"--bytes", "--topology", "--plot", "collective"})
-    if (const CLI::Option* option = explain->get_option(name);
-        option->count() > 0 && option->as<std::string>().empty())
-      throw CLI::ValidationError(std::string(name) +
-                                 " needs a value, but it was given an empty one");
+  const auto refuse_empty = [](const CLI::App& command, std::initializer_list<const char*> names) {
+    for (const char* name : names)
+      if (const CLI::Option* option = command.get_option(name);
+          option->count() > 0 && option->as<std::string>().empty())
+        throw CLI::ValidationError(std::string(name) +
+                                   " needs a value, but it was given an empty one");
+  };
+  refuse_empty(*explain, {"--bytes", "--topology", "--plot", "collective"});
+  refuse_empty(*simulate, {"--bytes", "--machine", "--network", "--fabric", "--way", "--on-node",
+                           "collective"});
 }
 
 int Commands::run() {
   if (*info && net) return show_networks(json);
   if (*info) return show_info(json ? "json" : markdown ? "markdown" : "text");
   if (*docs) return weft::tool::show_docs(prefix(), page);
-  if (*tune) return run_tune(show ? Tune::show : reset ? Tune::reset : Tune::measure);
+  if (*tune) {
+    const Tune what = show ? Tune::show : reset ? Tune::reset : Tune::measure;
+    return net ? run_tune_net(what) : run_tune(what);
+  }
   if (*explain) return weft::tool::explain(question, prefix());
+  if (*simulate) return weft::tool::simulate(experiment, prefix());
   if (*bench) return run_bench(bench->remaining());
   std::cout << app.help();
   return 0;

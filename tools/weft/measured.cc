@@ -106,8 +106,9 @@ std::vector<std::vector<Measured>> measure_collective(const Question& q, const s
   for (int round = 0; round < rounds; ++round)
     for (std::size_t i = 0; i < ways.size(); ++i) {
       std::string text;
-      if (run({"env", variable + "=" + ways[i], prefix / "bin/mpiexec", "--ranks=" + q.mode, "-n",
-               std::to_string(ranks), program, "-r", call, "-b", "5", "-l", "0.05"},
+      if (run({"env", variable + "=" + ways[i], prefix / "bin/mpiexec", "--ranks=" + q.mode,
+               "--pretend-nodes", std::to_string(q.nodes), "-n", std::to_string(ranks), program,
+               "-r", call, "-b", "5", "-l", "0.05"},
               &text) != 0) {
         *problem = "the measuring program failed:\n" + text;
         return {};

@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "info.h"
+#include "launch/network_profile.h"
 #include "net/fabric.h"
 
 namespace weft::tool {
@@ -38,6 +39,21 @@ Json try_it(const net::Wish& wish) {
           {"sleeps", endpoint.value->wait_fd() >= 0}};
 }
 
+/// What a job would count with, between hosts and on one machine.
+Json prices() {
+  Json out = Json::array();
+  for (const bool loopback : {false, true}) {
+    std::string source;
+    const model::Network x = launch::network_prices(loopback, &source);
+    out.push_back({{"nodes", launch::network_key(loopback)},
+                   {"latency_ns", x.latency * 1e9},
+                   {"gap_ns", x.gap * 1e9},
+                   {"bandwidth_mb_s", model::line_bytes / x.line / 1e6},
+                   {"source", source}});
+  }
+  return out;
+}
+
 }  // namespace
 
 Json collect_networks() {
@@ -59,6 +75,7 @@ Json collect_networks() {
   return {{"libfabric", std::to_string(version >> 16) + "." + std::to_string(version & 0xffff)},
           {"asked", asked},
           {"offers", offers},
+          {"prices", prices()},
           {"taken", try_it(wish)}};
 }
 
@@ -85,6 +102,15 @@ std::string networks_as_text(const Json& networks) {
     std::snprintf(line, sizeof line, "%s %-14s %-14s %s\n", offer["verdict"] == "taken" ? "*" : " ",
                   offer["provider"].get<std::string>().c_str(), interface.c_str(),
                   offer["verdict"].get<std::string>().c_str());
+    out += line;
+  }
+  out += "\nwhat messages between nodes cost, by which collectives choose (weft tune --net)\n";
+  for (const Json& row : networks["prices"]) {
+    char line[400];
+    std::snprintf(line, sizeof line, "  %s: latency %.0f ns, gap %.0f ns, %.0f MB/s; %s\n",
+                  row["nodes"].get<std::string>().c_str(), row["latency_ns"].get<double>(),
+                  row["gap_ns"].get<double>(), row["bandwidth_mb_s"].get<double>(),
+                  row["source"].get<std::string>().c_str());
     out += line;
   }
   return out;

@@ -240,6 +240,121 @@ class Weft(unittest.TestCase):
             self.assertIn(text, done.stderr)
             self.assertEqual(done.stdout, "")
 
+    def test_tune_net_gives_jobs_what_it_has_measured(self):
+        mpiexec = Path(WEFT).with_name("mpiexec")
+        names = ["WEFT_NET_LATENCY", "WEFT_NET_GAP", "WEFT_NET_BANDWIDTH"]
+
+        def run(*words, **variables):
+            env = {key: value for key, value in os.environ.items() if not key.startswith("WEFT_")}
+            return subprocess.run([mpiexec, *words], capture_output=True, text=True, timeout=60, env={**env, **variables})
+
+        def told(*words, **variables):
+            script = ["sh", "-c", "echo " + " ".join(f"{name}=${name}" for name in names)]
+            done = run("--pretend-nodes", "2", "-n", "2", *words, *script, **variables)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            lines = set(done.stdout.splitlines())
+            self.assertEqual(len(lines), 1, lines)  # the same on both nodes
+            return dict(pair.split("=") for pair in lines.pop().split()), done.stderr
+
+        with tempfile.TemporaryDirectory() as cache:
+            home = {"XDG_CACHE_HOME": cache}
+            self.assertEqual(set(told(**home)[0].values()), {""})
+            done = run("--pretend-nodes", "2", "-n", "3", WEFT, "tune", "--net", **home)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertRegex(done.stdout, r"between .* for jobs on nodes of one machine:\n  latency \d+ ns, gap \d+ ns a message, bandwidth \d+ MB/s")
+            path = Path(cache) / "weft/networks.json"
+            kept = json.loads(path.read_text())["networks"]["nodes of one machine"]
+            self.assertGreater(kept["bandwidth"], 1)
+            self.assertGreater(kept["latency"] + kept["gap"], 0)
+            values, _ = told(**home)
+            self.assertEqual([int(values[name]) for name in names], [kept["latency"], kept["gap"], kept["bandwidth"]])
+            self.assertEqual(told("-envnone", **home)[0], values)  # all ranks of a job have to have the same
+            self.assertEqual(told(**home, WEFT_NET_GAP="77")[0]["WEFT_NET_GAP"], "77")
+            self.assertEqual(set(told(**home, WEFT_NET_PROVIDER="tcp;ofi_rxm")[0].values()), {""})  # another network
+            shown = weft("tune", "--net", "--show", **home).stdout
+            self.assertIn(f"latency {kept['latency']} ns", shown)
+            self.assertIn("hosts: not measured", shown)
+            prices = json.loads(weft("info", "--net", "--json", **home).stdout)["prices"]
+            self.assertAlmostEqual(prices[1]["latency_ns"], kept["latency"])
+            self.assertEqual(prices[0]["latency_ns"], 12000)
+            path.write_text(path.read_text().replace('"bandwidth"', '"width"'))
+            values, complaint = told(**home)
+            self.assertEqual(set(values.values()), {""})
+            self.assertIn("it is damaged: `nodes of one machine` lacks", complaint)
+            path.write_text("no JSON")
+            self.assertIn("it is damaged: no JSON object", told(**home)[1])
+            self.assertIn("removed", weft("tune", "--net", "--reset", **home).stdout)
+            self.assertFalse(path.exists())
+
+    def test_tune_net_needs_two_nodes(self):
+        done = weft("tune", "--net")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("this job is on one; start it as a job: `mpiexec -H a,b weft tune --net`", done.stderr)
+
+    def test_simulate_counts_and_marks_what_weft_takes(self):
+        words = ["simulate", "allreduce", "--nodes", "8", "--ppn", "4", "--bytes", "8,1MiB", "--machine", "pack:2 core:2 pu:1"]
+        done = weft(*words)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("simulated: 32 ranks on 8 nodes, 4 each", done.stdout)
+        self.assertIn("allreduce of 1 MiB, simulated; > is what weft takes", done.stdout)
+        answer = json.loads(weft(*words, "--json").stdout)
+        self.assertEqual(answer["label"], "simulated")
+        for size in (8, 1 << 20):
+            rows = {row["way"]: row for row in answer["rows"] if row["bytes"] == size}
+            taken = json.loads(weft("explain", "allreduce", "-n", "32", "--nodes", "8", "--bytes", str(size), "--json").stdout)["chosen"]
+            self.assertEqual([way for way, row in rows.items() if row["chosen"]], [taken])
+            self.assertLessEqual(rows["nodes"]["median_us"], rows["nodes"]["us"])
+        self.assertLessEqual(rows["nodes"]["node_bytes"], 2 * size * 7 // 8)
+        self.assertEqual(rows["recursive_doubling"]["node_bytes"], 4 * 3 * size)
+        self.assertGreater(rows["nodes"]["memory_per_rank"], 0)
+        self.assertGreater(answer["wire_up"]["memory_per_rank"], 0)
+
+    def test_simulate_knows_networks_and_fabrics(self):
+        def us(*more):
+            words = ["simulate", "alltoall", "--nodes", "32", "--ppn", "1", "--bytes", "64KiB", "--way", "pairwise", "--json"]
+            done = weft(*words, *more)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            return json.loads(done.stdout)["rows"][0]["us"]
+        usual = us()
+        self.assertLess(us("--network", "bandwidth=10GB/s,latency=1us"), usual / 4)
+        self.assertGreater(us("--network", "gap=1ms"), usual)
+        self.assertGreater(us("--fabric", "fat-tree:radix=8,taper=4"), 1.5 * usual)
+        self.assertGreater(us("--fabric", "dragonfly:radix=8"), 0.99 * usual)
+
+    def test_simulate_scales(self):
+        done = weft("simulate", "allreduce,barrier", "--nodes", "6250", "--ppn", "16", "--bytes", "8", "--machine", "pack:2 core:8 pu:1",
+                    "--ranks", "thread", "--fabric", "fat-tree:radix=36", "--json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        answer = json.loads(done.stdout)
+        self.assertEqual(answer["cluster"]["ranks"], 100000)
+        self.assertTrue(all(row["simulated"] for row in answer["rows"]))
+        far = weft("simulate", "alltoall", "--nodes", "6250", "--ppn", "16", "--bytes", "8", "--way", "pairwise")
+        self.assertIn("too many steps to replay", far.stdout)
+
+    def test_simulate_compares_with_runs(self):
+        done = weft("simulate", "barrier", "--nodes", "2", "--ppn", "2", "--compare", "--way", "nodes")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stdout, r"measured / simulated: median [\d.]+, [\d.]+ to [\d.]+, 1 rows")
+
+    def test_simulate_says_what_is_wrong(self):
+        for words, text in ((["alreduce"], "there is no collective `alreduce`; known: all, allgather"),
+                            (["bcast", "--bytes", "8,16q"], "--bytes 16q is no size"), (["bcast", "--bytes", ""], "needs a value"),
+                            (["bcast", "--nodes", "0"], "range 1 to 65536"), (["bcast", "--ppn", "5000"], "range 1 to 4096"),
+                            (["bcast", "--nodes", "65536", "--ppn", "64"], "a cluster 262144"),
+                            (["bcast", "--nodes", "1", "--ppn", "1"], "at least 2 ranks"),
+                            (["bcast", "--network", "latency=fast"], "`latency=fast` is not understood"),
+                            (["bcast", "--network", "bandwidth=0"], "`bandwidth=0` is not understood"),
+                            (["bcast", "--network", "delay=1us"], "`delay=1us` is not understood"),
+                            (["bcast", "--fabric", "torus"], "`torus` is no fabric"), (["bcast", "--fabric", "fat-tree:radix=3"], "radix is 4 to 1024"),
+                            (["bcast", "--way", "slots"], "--way slots is no way of that"), (["bcast", "--on-node", "ring"], "--on-node ring is no way"),
+                            (["bcast", "--machine", "pak:3"], "does not understand"), (["bcast", "--ranks", "threads"], "threads not in"),
+                            (["bcast", "--compare", "--fabric", "dragonfly"], "cannot be measured")):
+            with self.subTest(words=words):
+                done = weft("simulate", *words)
+                self.assertEqual(done.returncode, 2, done.stderr)
+                self.assertIn(text, done.stderr)
+                self.assertEqual(done.stdout, "")
+
     def test_every_option_refuses_bad_values(self):
         for words, text in ((["info", "--json", "--markdown"], "exclude each other"), (["tune", "--show", "--reset"], "exclude each other"),
                             (["tune", "now"], "not expected: now"), (["info", "all"], "not expected: all"), (["explain"], "collective is required"),

@@ -13,7 +13,7 @@ namespace weft::coll {
 // moves.cc
 void barrier_nodes(Schedule& s, const Across& at);
 void bcast_nodes(Schedule& s, const Buffer& buffer, int root, const Across& at);
-/// Uniform blocks only, these four.
+/// Uniform blocks only, these four; but allgather any.
 void gather_nodes(Schedule& s, const ConstBuffer& send, const Blocks& recv, int root,
                   const Across& at);
 void scatter_nodes(Schedule& s, const Blocks& send, const Buffer& recv, int root, const Across& at);
@@ -29,5 +29,11 @@ void allreduce_parts(Schedule& s, const Operands& x, const Across& at);
 void reduce_scatter_nodes(Schedule& s, const Operands& x, const Parts& parts, const Across& at);
 void scan_nodes(Schedule& s, const Operands& x, const Across& at);
 void exscan_nodes(Schedule& s, const Operands& x, const Across& at);
+
+// segments.cc: long vectors, of which one segment is between nodes while others are on them
+void bcast_segments(Schedule& s, const Buffer& buffer, int root, const Across& at);
+/// Commutative operations only, these two.
+void reduce_segments(Schedule& s, const Operands& x, int root, const Across& at);
+void allreduce_segments(Schedule& s, const Operands& x, const Across& at);
 
 }  // namespace weft::coll

@@ -15,8 +15,10 @@
 // collective
 //          operation performance, IPDPS 2000; Traeff, Rougier: MPI collectives and datatypes for
 //          hierarchical all-to-all communication, EuroMPI 2014
-// legal    any root, counts, types; uniform blocks; MPI_IN_PLACE; ranks may lie on nodes as they
-//          like: what does not follow each other is packed at leaders
+// legal    any root, counts, types; uniform blocks, but allgather any; MPI_IN_PLACE; ranks may lie
+//          on nodes as they like: what does not follow each other is packed at leaders. Of the
+//          other v forms nobody but the root, or the rank itself, knows what a leader would have
+//          to: messages that told it would be as many as those that are saved
 #include "coll/nodes/algorithms.h"
 
 namespace weft::coll {
@@ -181,7 +183,111 @@ void scatter_nodes(Schedule& s, const Blocks& send, const Buffer& recv, int root
   here(blocks.of_ranks(phases.node()), n);
 }
 
+namespace {
+
+/// Blocks of any sizes, which all ranks know, packed node by node; where they lie so, there.
+class PackedBlocks {
+ public:
+  PackedBlocks(Schedule& s, const Nodes& nodes, const Blocks& blocks)
+      : s_(s), nodes_(nodes), blocks_(blocks) {
+    for (int i = 0; i < nodes.count(); ++i) {
+      node_begins_.push_back(total_);
+      for (const int rank : nodes.members(i)) {
+        counts_.push_back(blocks[rank].bytes());
+        begins_.push_back(total_);
+        total_ += counts_.back();
+      }
+      node_counts_.push_back(total_ - node_begins_.back());
+    }
+    data_ = place();
+    is_there = data_ != nullptr;
+    if (!is_there) data_ = s.bytes(total_);
+  }
+  Blocks of_nodes() const { return of(node_counts_, node_begins_, 0); }
+  Blocks of_ranks(int node) const { return of(counts_, begins_, first(node)); }
+  Buffer whole() const { return as_bytes(data_, total_); }
+  Buffer of_rank(int rank) const {
+    const std::size_t i = first(nodes_.node_of(rank)) + at(nodes_.place_of(rank));
+    return as_bytes(data_ + begins_[i], counts_[i]);
+  }
+  std::int64_t mean() const { return total_ / nodes_.ranks(); }
+  void unpack() {
+    if (is_there) return;
+    s_.next_round();
+    for (int rank = 0; rank < nodes_.ranks(); ++rank) s_.copy(of_rank(rank), blocks_[rank]);
+  }
+
+ private:
+  static std::size_t at(int i) { return static_cast<std::size_t>(i); }
+  std::size_t first(int node) const {
+    std::size_t before = 0;
+    for (int i = 0; i < node; ++i) before += at(nodes_.size_of(i));
+    return before;
+  }
+  Blocks of(const std::vector<std::int64_t>& counts, const std::vector<std::int64_t>& begins,
+            std::size_t from) const {
+    return Blocks(
+        VBuffer{data_, {counts.data() + from, true}, {begins.data() + from, true}, &byte_type()});
+  }
+  /// Where the blocks are one behind the other; null: they are not.
+  std::byte* place() const {
+    std::byte* found = nullptr;
+    std::size_t i = 0;
+    for (int node = 0; node < nodes_.count(); ++node)
+      for (const int rank : nodes_.members(node)) {
+        const Buffer block = blocks_[rank];
+        const std::size_t number = i++;
+        if (counts_[number] == 0) continue;
+        if (!block.type->dense) return nullptr;
+        std::byte* const begin =
+            static_cast<std::byte*>(block.data) + block.type->true_lb - begins_[number];
+        if (found != nullptr && begin != found) return nullptr;
+        found = begin;
+      }
+    return found;
+  }
+
+  Schedule& s_;
+  const Nodes& nodes_;
+  const Blocks& blocks_;
+  std::vector<std::int64_t> counts_, begins_;  // of ranks, node by node
+  std::vector<std::int64_t> node_counts_, node_begins_;
+  std::int64_t total_ = 0;
+  std::byte* data_ = nullptr;
+
+ public:
+  bool is_there = false;
+};
+
+void allgather_uneven(Schedule& s, const ConstBuffer& send, const Blocks& recv, const Across& at) {
+  Phases phases(s, at);
+  PackedBlocks blocks(s, at.nodes(), recv);
+  const ConstBuffer mine = contribution(send, recv[at.rank]);
+  const Case on_node{.bytes = blocks.mean(), .uniform = false};
+  const Blocks here = blocks.of_ranks(phases.node());
+  if (phases.alone()) {
+    if (!is_in_place(send.data) || !blocks.is_there) s.copy(mine, here[0]);
+  } else {
+    const bool is_there = phases.leads() && is_in_place(send.data) && blocks.is_there;
+    phases.on_node({.call = Call::gatherv,
+                    .root = phases.leader_place(),
+                    .send = is_there ? ConstBuffer(in_place) : mine,
+                    .to = phases.leads() ? &here : &no_blocks()},
+                   on_node);
+  }
+  const Blocks of_nodes = blocks.of_nodes();
+  phases.between({.call = Call::allgatherv, .send = in_place, .to = &of_nodes},
+                 {.bytes = blocks.mean() * at.nodes().most(), .uniform = false});
+  const Buffer whole = blocks.whole();
+  phases.on_node({.call = Call::bcast, .root = phases.leader_place(), .buffer = whole},
+                 {.bytes = whole.bytes()});
+  blocks.unpack();
+}
+
+}  // namespace
+
 void allgather_nodes(Schedule& s, const ConstBuffer& send, const Blocks& recv, const Across& at) {
+  if (!recv.is_uniform()) return allgather_uneven(s, send, recv, at);
   Phases phases(s, at);
   const int p = at.nodes().ranks();
   const std::int64_t n = recv[0].bytes();

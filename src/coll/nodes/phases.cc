@@ -27,8 +27,21 @@ Nodes nodes_of(const object::Comm& comm) {
 Cluster::Cluster(Nodes of_ranks, const model::Machine& node, const model::Machine& all)
     : nodes(std::move(of_ranks)), on_node{.machine = node}, between{.machine = of_leaders(all)} {}
 
-Phases::Phases(Schedule& s, const Across& at, int root)
-    : s_(s), at_(at), root_(root), node_(at.nodes().node_of(at.rank)) {}
+Phases::Phases(Schedule& s, const Across& at, int root, int stages)
+    : s_(s),
+      at_(at),
+      root_(root),
+      node_(at.nodes().node_of(at.rank)),
+      stage_bits_(phase_bits - log2_ceil(stages)) {}
+
+void Phases::begin_stage() {
+  if (!is_beside_) s_.next_round();
+  s_.stage(stage_++, stage_bits_);
+}
+
+void Phases::end_stage() {
+  if (!is_beside_) s_.next_round();
+}
 
 void Phases::add_price(const model::Machine& x, const Way& way, const Case& c, bool reach) {
   const Call call = explained[family(c.call)];
@@ -36,19 +49,36 @@ void Phases::add_price(const model::Machine& x, const Way& way, const Case& c, b
                  price_of(x, way, call, c.bytes, reach).seconds());
 }
 
+void Phases::mark(const Way& way, const Case& c, int of) {
+  NodePhases& marked = *at_.marked;
+  double& seconds = marked.seconds[{&way, c.bytes}];
+  if (seconds == 0)
+    seconds = price_of(at_.cluster.on_node.machine, way, explained[family(c.call)], c.bytes,
+                       at_.site->direct())
+                  .seconds();
+  if (!is_beside_) s_.next_round();
+  marked.marks.push_back({s_.steps().size(), seconds / of, is_beside_});
+}
+
 void Phases::on_node(const Operation& o, Case c) {
   if (alone()) return;
   c.call = o.call;
   c.boards = at_.site != nullptr;
+  c.reach = c.boards && at_.site->direct();
+  if (at_.marked != nullptr && !at_.marked->asked.empty()) {
+    c.asked = find_way(c.call, at_.marked->asked);
+    if (c.asked != nullptr && is_legal(*c.asked, c)) return mark(*c.asked, c);
+    c.asked = nullptr;
+  }
   const Way* way = &choose(at_.cluster.on_node, c);
+  if (at_.marked != nullptr) return mark(*way, c);
   if (at_.price != nullptr)
     return add_price(at_.cluster.on_node.machine, *way, c, at_.site->direct());
   if (way->place == Place::board && at_.site == nullptr) {  // there was room for one before
     Choices without{.machine = at_.cluster.on_node.machine};
     way = &choose(without, c);
   }
-  s_.next_round();
-  s_.stage(stage_++);
+  begin_stage();
   if (way->place == Place::board) {
     way->at_board(s_, o, *at_.site);
   } else {
@@ -56,7 +86,7 @@ void Phases::on_node(const Operation& o, Case c) {
     way->by_messages(s_, o, {place(), here()});
     s_.among({});
   }
-  s_.next_round();
+  end_stage();
 }
 
 template <class RankOf>
@@ -90,15 +120,16 @@ void Phases::between_parts(int parts, const Operation& o, Case c) {
 }
 
 void Phases::meet() {
-  if (alone() || at_.site == nullptr || at_.site->direct() || at_.price != nullptr) return;
-  s_.next_round();
-  s_.stage(stage_++);
+  if (alone() || at_.marked != nullptr || at_.site == nullptr || at_.site->direct() ||
+      at_.price != nullptr)
+    return;
+  begin_stage();
   s_.signal(1);
   for (int i = 0; i < here(); ++i)
     if (i != place()) s_.wake(i);
   for (int i = 0; i < here(); ++i)
     if (i != place()) s_.await_phase(i, 1);
-  s_.next_round();
+  end_stage();
 }
 
 void Phases::arrive() {
@@ -106,8 +137,9 @@ void Phases::arrive() {
   if (at_.price != nullptr)
     return add_price(at_.cluster.on_node.machine, *find_way(Call::barrier, "tree"),
                      {.call = Call::barrier}, true);
-  s_.next_round();
-  s_.stage(stage_++);
+  if (at_.marked != nullptr)
+    return mark(*find_way(Call::barrier, "tree"), {.call = Call::barrier}, 2);
+  begin_stage();
   if (at_.site != nullptr) {
     barrier_arrive(s_, *at_.site);
   } else if (!leads()) {
@@ -121,8 +153,9 @@ void Phases::arrive() {
 
 void Phases::leave() {
   if (alone() || at_.price != nullptr) return;  // arrive() has priced both
-  s_.next_round();
-  s_.stage(stage_++);
+  if (at_.marked != nullptr)
+    return mark(*find_way(Call::barrier, "tree"), {.call = Call::barrier}, 2);
+  begin_stage();
   if (at_.site != nullptr) {
     barrier_leave(s_, *at_.site);
   } else if (!leads()) {

@@ -13,6 +13,10 @@
 // With `Phases::priced` nothing is emitted by a phase; its price is added up.
 #pragma once
 
+#include <map>
+#include <string_view>
+#include <utility>
+
 #include "coll/boards/node.h"
 #include "coll/choose.h"
 #include "coll/nodes/nodes.h"
@@ -32,12 +36,26 @@ struct Cluster {
   Choices on_node, between;
 };
 
+/// For who replays what leaders do between nodes (cluster/): phases on a node are not emitted, but
+/// where they are in the schedule is marked, and what they cost by the walk.
+struct NodePhases {
+  struct Mark {
+    std::size_t step;  // before it
+    double seconds;
+    bool beside;  // while the messages of the step before travel
+  };
+  std::vector<Mark> marks;                                        // of the schedule being emitted
+  std::string_view asked = {};                                    // a way, where it can be gone
+  std::map<std::pair<const Way*, std::int64_t>, double> seconds;  // by way and bytes
+};
+
 /// What an algorithm across nodes knows when it emits.
 struct Across {
   Cluster& cluster;
   int rank;                            // of the communicator
   const Site* site;                    // of this rank's node; null: it has no board
   model::Prediction* price = nullptr;  // add it up, emit no phase
+  NodePhases* marked = nullptr;        // emit phases between nodes only
   const Nodes& nodes() const { return cluster.nodes; }
 };
 
@@ -45,7 +63,9 @@ class Phases {
  public:
   /// `root` leads its node, of the others the first rank does; or (last_leads) of each the last.
   static constexpr int last_leads = -1;
-  Phases(Schedule& s, const Across& at, int root = 0);
+  static constexpr int usual_stages = 4;
+  /// `stages`: how often ranks of the node do something together, at most.
+  Phases(Schedule& s, const Across& at, int root = 0, int stages = usual_stages);
 
   bool leads() const { return at_.rank == leader(node_); }
   /// Is this rank the only one of its node?
@@ -61,6 +81,23 @@ class Phases {
   void on_node(const Operation& o, Case c);
   /// What leaders do; nodes are counted.
   void between(const Operation& o, Case c);
+  /// The same; while the leader's first messages travel, it does what `here` emits: phases on the
+  /// node, that touch other data. At a board only, which messages of the node would not be.
+  template <class Here>
+  void between_beside(const Operation& o, Case c, Here here) {
+    if (!leads() || at_.site == nullptr || !c.plain) {
+      here();
+      return between(o, c);
+    }
+    const auto emit = [](void* state) { (*static_cast<Here*>(state))(); };
+    s_.next_round();
+    s_.beside(emit, &here);
+    is_beside_ = true;
+    between(o, c);
+    s_.flush_beside();
+    is_beside_ = false;
+    s_.next_round();
+  }
   /// What the first `parts` ranks of each node do, each with those of the same place on the other
   /// nodes.
   void between_parts(int parts, const Operation& o, Case c);
@@ -78,13 +115,20 @@ class Phases {
     return node == root_node() ? root_ : members.front();
   }
   void add_price(const model::Machine& x, const Way& way, const Case& c, bool reach);
+  /// A phase on this node, or one of several parts.
+  void mark(const Way& way, const Case& c, int of = 1);
+  /// What is emitted next is a stage of its own.
+  void begin_stage();
+  void end_stage();
   template <class RankOf>
   void by_messages(const Operation& o, Case c, const model::Machine& x, RankOf&& rank_of);
 
   Schedule& s_;
   const Across& at_;
   const int root_, node_;
+  const int stage_bits_;
   int stage_ = 0;
+  bool is_beside_ = false;  // steps go to a round that is not theirs alone
 };
 
 /// What a way in phases costs; the same on all ranks.
