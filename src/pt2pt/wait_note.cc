@@ -214,6 +214,15 @@ class Writer {
     add(need);
   }
 
+  static void name_window(char (&to)[hang::call_bytes], const About& about) {
+    copy_name(to, sizeof to, about.window_call);
+    const std::size_t length = std::strlen(to);
+    if (*about.window == 0) return;
+    copy_name(to + length, sizeof to - length, " for ");
+    const std::size_t more = std::strlen(to);
+    copy_name(to + more, sizeof to - more, about.window);
+  }
+
   void add(const About& about) {
     if (about.what == What::other) return add_sends(about.comm);
     Need need;
@@ -221,6 +230,7 @@ class Writer {
     need.tag = about.tag;
     need.number = about.number;
     std::memcpy(need.call, call_, sizeof call_);
+    if (about.window != nullptr) name_window(need.call, about);
     need.comm = name_of(about.comm, about.comm->context);
     const std::vector<std::int32_t>& members = about.comm->peers();
     if (about.lacks == nullptr) {
