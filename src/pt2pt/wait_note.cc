@@ -269,7 +269,7 @@ class Writer {
 std::uint64_t done_so_far(const Engine& e) {
   const Counters& c = *e.counters;
   return c.messages_sent + c.messages_received + c.bytes_copied + c.copies_helped + c.unexpected +
-         c.coll_copies + c.coll_steps + c.coll_phases;
+         c.coll_copies + c.coll_steps + c.coll_phases + c.rma_messages + c.rma_served;
 }
 
 /// Those of `handles` that are not of `home`, whose lock is held, context by context. A lock that

@@ -13,6 +13,7 @@
 // and all of a shared window.
 #include <algorithm>
 #include <atomic>
+#include <cstdio>
 #include <utility>
 #include <vector>
 
@@ -52,6 +53,36 @@ void await(Window& win, int rank, const char* call, Done&& done) {
   pt2pt::wait_until(win.engine(), done, {.one_is_enough = rank == MPI_ANY_SOURCE, .about = &about});
 }
 
+/// The same for an answer of a rank on another node, which it gives in any MPI call: nobody is stuck
+/// because that rank waits.
+template <class Done>
+void await_answer(Window& win, const Remote& r, const char* to, Done&& done) {
+  if (done()) return;
+  char call[hang::call_bytes];
+  std::snprintf(call, sizeof call, "answer to %s by %d", to, r.rank);
+  await(win, MPI_ANY_SOURCE, call, done);
+}
+
+/// Wait for the turn of a ticket, and say who holds the lock.
+template <class Done>
+void await_turn(Window& win, Target& target, Done&& done) {
+  if (done()) return;
+  const auto holds = [](const void* words, int rank) {
+    // relaxed: for a report
+    return static_cast<const Words*>(words)->holder.load(std::memory_order_relaxed) ==
+           static_cast<std::uint32_t>(rank) + 1;
+  };
+  const bool is_known = target.words->holder.load(std::memory_order_relaxed) != 0;
+  const pt2pt::About about{.what = hang::What::window,
+                           .comm = &win.comm,
+                           .rank = MPI_ANY_SOURCE,
+                           .window = win.name.c_str(),
+                           .window_call = "MPI_Win_unlock",
+                           .lacks = is_known ? +holds : nullptr,
+                           .object = target.words};
+  pt2pt::wait_until(win.engine(), done, {.one_is_enough = true, .about = &about});
+}
+
 /// Until this rank's operations on all of `remotes` are over: here, or also there.
 enum class Over { here, there };
 template <class Remotes>
@@ -60,8 +91,8 @@ void await_all(Window& win, const Remotes& remotes, Over where) {
   for (Remote* r : remotes)
     if (there) ask_whether_done(win, *r);
   for (Remote* r : remotes)
-    await(win, r->rank, "part in operations",
-          [r, there] { return there ? is_done_there(*r) : is_done_here(*r); });
+    await_answer(win, *r, "operations",
+                 [r, there] { return there ? is_done_there(*r) : is_done_here(*r); });
 }
 
 std::vector<Remote*> all_remotes(Window& win) {
@@ -149,16 +180,23 @@ std::atomic<std::uint32_t>& turn_of(Target& target, bool shared) {
   return shared ? target.words->readers : target.words->writers;
 }
 /// The turn of a ticket has come.
-void use_ticket(Window& win, Target& target, std::uint32_t ticket, bool shared) {
+void use_ticket(Window& win, Target& target, std::uint32_t ticket, bool shared, int who) {
   // Nobody else is there: all later tickets still wait, and they are fewer than there are places.
   std::uint32_t mine = static_cast<std::uint32_t>(win.my_index) + 1;
   place_of(win, target, ticket).compare_exchange_strong(mine, 0);
-  if (!shared) return;
+  if (!shared) {
+    // relaxed: for a report
+    target.words->holder.store(static_cast<std::uint32_t>(who) + 1, std::memory_order_relaxed);
+    return;
+  }
   target.words->readers.fetch_add(1);
   ring_next(win, target);
 }
 void give_back(Window& win, Target& target, bool shared) {
-  if (!shared) target.words->readers.fetch_add(1);
+  if (!shared) {
+    target.words->holder.store(0, std::memory_order_relaxed);  // for a report
+    target.words->readers.fetch_add(1);
+  }
   target.words->writers.fetch_add(1);
   ring_next(win, target);
 }
@@ -172,9 +210,9 @@ void acquire(Window& win, Target& target, Held how) {
                        target.words->next.compare_exchange_strong(ticket, ticket + 1);
   if (!is_free) {
     ticket = take_ticket(win, target);
-    await(win, MPI_ANY_SOURCE, "MPI_Win_unlock", [&] { return turn.load() == ticket; });
+    await_turn(win, target, [&] { return turn.load() == ticket; });
   }
-  if (!is_free || shared) use_ticket(win, target, ticket, shared);
+  use_ticket(win, target, ticket, shared, win.me());
   target.held = how;
 }
 
@@ -182,7 +220,7 @@ void ask_for_lock(Window& win, Remote& r, Held how) {
   r.granted = false;
   r.asked = true;
   send(win, r.world_rank, {.kind = Kind::lock, .number = how == Held::shared ? 1U : 0U});
-  await(win, r.rank, "MPI_Win_unlock", [&r] { return r.granted; });
+  await_answer(win, r, "MPI_Win_lock", [&r] { return r.granted; });
   r.asked = false;
   r.held = how;
 }
@@ -210,7 +248,7 @@ void release_away(Window& win, const std::vector<Remote*>& remotes) {
   for (Remote* r : remotes) {
     if (r->held == Held::unchecked || r->held == Held::no) continue;
     const std::uint64_t issued = r->issued;
-    await(win, r->rank, "part in MPI_Win_unlock", [r] { return r->granted; });
+    await_answer(win, *r, "MPI_Win_unlock", [r] { return r->granted; });
     r->confirmed = std::max(r->confirmed, issued);  // the answer came behind them
     r->held = Held::no;
   }
@@ -288,7 +326,7 @@ void lock_lazily(Window& win, Target& target) {
 void lock_lazily(Window& win, Remote& remote) {
   if (win.epoch != Epoch::lock_all || win.unchecked || remote.held != Held::no) return;
   if (remote.asked)  // by another thread
-    await(win, remote.rank, "MPI_Win_unlock", [&remote] { return remote.held != Held::no; });
+    await_answer(win, remote, "MPI_Win_lock", [&remote] { return remote.held != Held::no; });
   else
     ask_for_lock(win, remote, Held::shared);
 }
@@ -304,7 +342,7 @@ bool grant_locks(Window& win) {
     if (turn_of(mine, first.shared).load() != win.lock_ticket) return false;
     win.has_lock_ticket = false;
     win.lock_requests.pop_front();
-    use_ticket(win, mine, win.lock_ticket, first.shared);
+    use_ticket(win, mine, win.lock_ticket, first.shared, first.rank);
     send(win, win.away(first.rank).world_rank, {.kind = Kind::granted}, {}, Order::urgent);
   }
   return true;

@@ -46,6 +46,8 @@ struct alignas(64) Words {
   // The lock of passive synchronization, granted in the order of tickets: a reader's turn is when
   // `readers` has come to its ticket, a writer's when `writers` has.
   std::atomic<std::uint32_t> next, readers, writers;
+  /// The member that holds the lock alone, plus 1; for reports only.
+  std::atomic<std::uint32_t> holder;
   /// 1: somebody accumulates what no processor's instruction does at once.
   alignas(64) std::atomic<std::uint32_t> accumulates;
   /// MPI_Win_complete calls for this member, ever.
