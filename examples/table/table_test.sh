@@ -8,7 +8,7 @@ build=$1
 for mode in process thread; do
   for where in "-n 1" "-n 3" "-n 4 --pretend-nodes=2"; do
     # shellcheck disable=SC2086
-    out=$("$build/bin/mpiexec" --ranks=$mode $where "$build/examples/table" -w 2000 -v 300 </dev/null)
+    out=$("$build/bin/mpiexec" --ranks=$mode $where "$build/examples/table" -w 400 -v 80 </dev/null)
     grep -q "^table: . ranks x .*: ok$" <<<"$out" || { echo "wrong: --ranks=$mode $where: $out"; exit 1; }
     echo "$mode: $out"
   done

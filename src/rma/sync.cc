@@ -53,8 +53,8 @@ void await(Window& win, int rank, const char* call, Done&& done) {
   pt2pt::wait_until(win.engine(), done, {.one_is_enough = rank == MPI_ANY_SOURCE, .about = &about});
 }
 
-/// The same for an answer of a rank on another node, which it gives in any MPI call: nobody is stuck
-/// because that rank waits.
+/// The same for an answer of a rank on another node, which it gives in any MPI call: nobody is
+/// stuck because that rank waits.
 template <class Done>
 void await_answer(Window& win, const Remote& r, const char* to, Done&& done) {
   if (done()) return;
