@@ -459,7 +459,7 @@ Err take_error(Window& win) {
       return fail(
           error,
           "an operation on rank %d of the window, which is on another node, left the memory "
-          "that is attached there; it was not done",
+          "that is attached there; what left it was not done",
           rank);
   return ok;
 }
