@@ -20,6 +20,7 @@ EPILOG = """examples:
   weft bench idle --rows packing,halo
   weft bench progress --rows isend,iallreduce
   weft bench progress --rows network,caches
+  weft bench rma --ranks 2
   weft bench network
   weft bench network --rows lat,rate --hosts a,b
   weft bench partitioned
@@ -82,6 +83,7 @@ def make_parser(description, programs):
                                      formatter_class=argparse.RawTextHelpFormatter, allow_abbrev=False)
     parser.add_argument("what", nargs="?", default="messages", choices=programs,
                         help="messages (with barrier, allreduce, start-up), all collectives, datatypes,\n"
+                             "one-sided communication (rma),\n"
                              "messages between several threads of two ranks, packing with idle threads, channels,\n"
                              "nonblocking operations behind a computation (on this node, by TCP), a computation\n"
                              "beside copies, messages and collectives between two nodes by TCP, one buffer of\n"
@@ -95,7 +97,8 @@ def make_parser(description, programs):
     parser.add_argument("--rows", metavar="ROWS", type=names,
                         help="some rows only, e.g. lat,bw or bcast,reduce;\nidle: packing, halo, multigrid, messages;\n"
                              "progress: isend, irecv, ... (on this node), network, caches;\n"
-                             "network: lat, bw, rate, barrier, bcast, reduce, allreduce, alltoall")
+                             "network: lat, bw, rate, barrier, bcast, reduce, allreduce, alltoall,\n"
+                             "put, get, fetch_and_op")
     parser.add_argument("--hosts", metavar="A,B", type=names,
                         help="for `weft bench network`: the nodes (default: this machine pretends to be two)")
     parser.add_argument("--ranks", metavar="N,N", type=counts(1, 4096),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `weft bench network` runs: messages, messages of several threads, and collectives between two nodes, which this
+"""What `weft bench network` runs: messages, messages of several threads, collectives and one-sided operations between two nodes, which this
 machine pretends to be or --hosts names; by TCP, with weft and the other libraries in turns, beside libfabric's own
 ping-pong. Those that use libfabric use the same one, and the same provider: MPICH's package has one, else it is the
 system's."""
@@ -18,7 +18,8 @@ NETWORK = {"mpich": {"MPIR_CVAR_NOLOCAL": 1, "MPIR_CVAR_CH4_NETMOD": "ofi", "FI_
 MESSAGES = ("lat", "bw")  # of p2p_coll/main.c
 RATE = "rate"             # of threads/main.c, with each number of threads
 COLLECTIVES = ("barrier", "bcast", "reduce", "allreduce", "alltoall")
-PARTS = (*MESSAGES, RATE, *COLLECTIVES)  # what --rows names
+ONE_SIDED = ("put", "get", "fetch_and_op")  # of rma/main.c
+PARTS = (*MESSAGES, RATE, *COLLECTIVES, *ONE_SIDED)  # what --rows names
 MOST_BYTES = 1 << 20
 OWN = "fi_pingpong"  # libfabric's
 OWN_SIZES = (8, 64, 1024, 8192, 16384, 65536, 262144, 1 << 20)  # those of lat
@@ -105,6 +106,7 @@ def plan(args, libs, work, here):
     wanted = args.rows.split(",") if args.rows else PARTS
     messages = ",".join(row for row in MESSAGES if row in wanted)
     rates = ",".join(f"{RATE}_{n}t" for n in args.threads) if RATE in wanted else ""
+    one_sided = ",".join(row for row in ONE_SIDED if row in wanted)
     collectives = ",".join(row for row in COLLECTIVES if row in wanted)
     usual = ["-b", str(args.batches), "-t", str(args.batch_ms), "-l", str(args.limit_s), "-m", str(MOST_BYTES)]
     usual += ["-s", args.sizes] if args.sizes else []
@@ -124,6 +126,7 @@ def plan(args, libs, work, here):
         args.about["libraries"][OWN] = own.library.version
         jobs.append(own)
     add("threads/main.c", rates, 2, [] if args.sizes else ["-s", "8"], pinned=False)
+    add("rma/main.c", one_sided, 2)
     for ranks in args.ranks:
         if ranks > 2:
             add("collectives/main.c", collectives, ranks)

@@ -38,7 +38,7 @@ import thread_locks
 HERE = Path(__file__).resolve().parent
 PROGRAMS = {"messages": "p2p_coll/main.c", "collectives": "collectives/main.c",
             "datatypes": "datatypes/main.c", "threads": "threads/main.c",
-            "idle": "idle/main.c", "channels": "channels/main.c", "progress": "progress/main.c",
+            "rma": "rma/main.c", "idle": "idle/main.c", "channels": "channels/main.c", "progress": "progress/main.c",
             "network": "p2p_coll/main.c", "partitioned": "partitioned/main.c", "composition": None}
 NOT_KEPT = ("weft", "peers", "out", "parser", "files", "name", "every_size")  # options that change no sample
 

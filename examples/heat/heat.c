@@ -8,7 +8,10 @@
    run: every point is computed by the same operations, and the largest change does not depend on an
    order. The checksum of the field shows it.
 
-     heat [-n points] [-s steps] [-o picture.png] [-q] */
+   With -w each rank puts its border where its neighbours have their halo (MPI_Put), in an epoch of
+   MPI_Win_post and MPI_Win_start with them alone; the inside is computed before the epoch ends.
+
+     heat [-n points] [-s steps] [-o picture.png] [-q] [-w] */
 #include <math.h>
 #include <mpi.h>
 #include <stdint.h>
@@ -29,6 +32,16 @@ struct block {
   double *now, *next;     /* (rows + 2) x (cols + 2) */
   unsigned char* is_held; /* points of fixed temperature */
   MPI_Datatype column;
+  /* With a window: it has two fields, of which `now` is one; and what there is to know of the
+     neighbours' halos. */
+  MPI_Win win;
+  int field; /* 0 or 1 */
+  MPI_Group neighbors;
+  struct {
+    MPI_Aint first, points; /* where the halo begins in a field, and how many points a field has */
+    int count;
+    MPI_Datatype type;
+  } halo_of[4];
 };
 
 static size_t at(const struct block* b, int row, int col) {
@@ -62,7 +75,43 @@ static double held_at(int n, int row, int col) {
   return row == n - 1 ? 0.6 : -1;
 }
 
-static struct block make_block(int n, int rank, int size) {
+/* The halo that neighbor d has where this block is. */
+static void find_halo(struct block* b, int n, int d, int rows, int cols) {
+  int unused, height, width;
+  part_of(n, rows, b->neighbor[d] / cols, &unused, &height);
+  part_of(n, cols, b->neighbor[d] % cols, &unused, &width);
+  const MPI_Aint pitch = width + 2;
+  const MPI_Aint first[4] = {(height + 1) * pitch + 1, 1, pitch + width + 1, pitch};
+  b->halo_of[d].first = first[d]; /* my row is below the halo's owner if that is in the north */
+  b->halo_of[d].points = (height + 2) * pitch;
+  b->halo_of[d].count = d == north || d == south ? b->cols : 1;
+  b->halo_of[d].type = MPI_DOUBLE;
+  if (d == north || d == south) return;
+  MPI_Type_vector(b->rows, 1, (int)pitch, MPI_DOUBLE, &b->halo_of[d].type);
+  MPI_Type_commit(&b->halo_of[d].type);
+}
+
+/* Two fields in a window, and who puts into it. */
+static double* make_window(struct block* b, int n, int size, size_t points) {
+  int rows, cols, ranks[4], count = 0;
+  double* memory;
+  split(size, &rows, &cols);
+  MPI_Win_allocate((MPI_Aint)(2 * points * sizeof *memory), sizeof *memory, MPI_INFO_NULL,
+                   MPI_COMM_WORLD, &memory, &b->win);
+  memset(memory, 0, 2 * points * sizeof *memory);
+  for (int d = 0; d < 4; ++d) {
+    if (b->neighbor[d] == MPI_PROC_NULL) continue;
+    ranks[count++] = b->neighbor[d];
+    find_halo(b, n, d, rows, cols);
+  }
+  MPI_Group world;
+  MPI_Comm_group(MPI_COMM_WORLD, &world);
+  MPI_Group_incl(world, count, ranks, &b->neighbors);
+  MPI_Group_free(&world);
+  return memory;
+}
+
+static struct block make_block(int n, int rank, int size, int one_sided) {
   struct block b;
   int rows, cols;
   split(size, &rows, &cols);
@@ -75,8 +124,15 @@ static struct block make_block(int n, int rank, int size) {
   b.neighbor[east] = c < cols - 1 ? rank + 1 : MPI_PROC_NULL;
 
   const size_t points = at(&b, b.rows + 2, 0);
-  b.now = calloc(points, sizeof *b.now);
-  b.next = calloc(points, sizeof *b.next);
+  b.win = MPI_WIN_NULL;
+  b.field = 0;
+  if (one_sided) {
+    b.now = make_window(&b, n, size, points);
+    b.next = b.now + points;
+  } else {
+    b.now = calloc(points, sizeof *b.now);
+    b.next = calloc(points, sizeof *b.next);
+  }
   b.is_held = calloc(points, 1);
   if (b.now == NULL || b.next == NULL || b.is_held == NULL) {
     fprintf(stderr, "heat: no memory for %d x %d points\n", b.rows, b.cols);
@@ -97,9 +153,17 @@ static struct block make_block(int n, int rank, int size) {
 
 static void free_block(struct block* b) {
   MPI_Type_free(&b->column);
-  free(b->now);
-  free(b->next);
   free(b->is_held);
+  if (b->win == MPI_WIN_NULL) {
+    free(b->now);
+    free(b->next);
+    return;
+  }
+  MPI_Win_free(&b->win);
+  MPI_Group_free(&b->neighbors);
+  for (int d = 0; d < 4; ++d)
+    if (b->neighbor[d] != MPI_PROC_NULL && b->halo_of[d].type != MPI_DOUBLE)
+      MPI_Type_free(&b->halo_of[d].type);
 }
 
 /* Start the exchange of the halo: eight requests. */
@@ -121,6 +185,21 @@ static void start_exchange(struct block* b, MPI_Request requests[8]) {
   for (int d = 0; d < 4; ++d)
     MPI_Isend(side[d].mine, side[d].count, side[d].type, b->neighbor[d], d, MPI_COMM_WORLD,
               &requests[4 + d]);
+}
+
+/* Begin to put the border into the neighbours' halos. */
+static void start_puts(struct block* b) {
+  double* const mine[4] = {&b->now[at(b, 1, 1)], &b->now[at(b, b->rows, 1)], &b->now[at(b, 1, 1)],
+                           &b->now[at(b, 1, b->cols)]};
+  MPI_Win_post(b->neighbors, 0, b->win);
+  MPI_Win_start(b->neighbors, 0, b->win);
+  for (int d = 0; d < 4; ++d) {
+    if (b->neighbor[d] == MPI_PROC_NULL) continue;
+    const int is_row = d == north || d == south;
+    MPI_Put(mine[d], is_row ? b->cols : 1, is_row ? MPI_DOUBLE : b->column, b->neighbor[d],
+            b->field * b->halo_of[d].points + b->halo_of[d].first, b->halo_of[d].count,
+            b->halo_of[d].type, b->win);
+  }
 }
 
 /* One step of the points in rows [r0, r1), columns [c0, c1); returns the largest change. */
@@ -146,9 +225,18 @@ static double step(struct block* b, int r0, int r1, int c0, int c1) {
 /* A whole step: exchange, the inside meanwhile, then the four borders. */
 static double advance(struct block* b) {
   MPI_Request requests[8];
-  start_exchange(b, requests);
+  const int one_sided = b->win != MPI_WIN_NULL;
+  if (one_sided)
+    start_puts(b);
+  else
+    start_exchange(b, requests);
   double largest = step(b, 2, b->rows, 2, b->cols);
-  MPI_Waitall(8, requests, MPI_STATUSES_IGNORE);
+  if (one_sided) {
+    MPI_Win_complete(b->win);
+    MPI_Win_wait(b->win);
+  } else {
+    MPI_Waitall(8, requests, MPI_STATUSES_IGNORE);
+  }
   const int last = b->rows > 1 ? b->rows : 2; /* a block of one row has one border row */
   const double border[4] = {
       step(b, 1, 2, 1, b->cols + 1),
@@ -160,6 +248,7 @@ static double advance(struct block* b) {
   double* old = b->now;
   b->now = b->next;
   b->next = old;
+  b->field = 1 - b->field;
   return largest;
 }
 
@@ -217,22 +306,23 @@ static void write_picture(const char* path, const double* plate, int n) {
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
-  int rank, size, n = 320, steps = 4000, quiet = 0, option;
+  int rank, size, n = 320, steps = 4000, quiet = 0, one_sided = 0, option;
   const char* picture = NULL;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
-  while ((option = getopt(argc, argv, "n:s:o:q")) != -1) {
+  while ((option = getopt(argc, argv, "n:s:o:qw")) != -1) {
     if (option == 'n') n = atoi(optarg);
     if (option == 's') steps = atoi(optarg);
     if (option == 'o') picture = optarg;
     if (option == 'q') quiet = 1;
+    if (option == 'w') one_sided = 1;
   }
   if (n < size || n > 65000 || steps < 1) {
     if (rank == 0) fprintf(stderr, "heat: -n from %d (ranks) to 65000, -s from 1\n", size);
     MPI_Abort(MPI_COMM_WORLD, 2);
   }
 
-  struct block b = make_block(n, rank, size);
+  struct block b = make_block(n, rank, size, one_sided);
   MPI_Barrier(MPI_COMM_WORLD);
   const double start = MPI_Wtime();
   double residual = 0;

@@ -71,6 +71,13 @@ namespace weft {
   X(coll_phases, "phases", "phases this rank has announced in collectives through boards")     \
   X(channel_messages, "messages", "messages sent through channels")                            \
   X(channel_copies, "copies", "copies this rank made of messages in channels")                 \
+  X(rma_puts, "calls", "one-sided puts of this rank")                                          \
+  X(rma_gets, "calls", "one-sided gets of this rank")                                          \
+  X(rma_accumulates, "calls", "accumulations, fetches and swaps of this rank")                 \
+  X(rma_syncs, "calls", "fences, starts, completes, locks, unlocks and flushes of this rank")  \
+  X(rma_away, "calls", "one-sided operations of this rank on ranks of other nodes")            \
+  X(rma_messages, "messages", "messages about windows that this rank sent to other nodes")     \
+  X(rma_served, "messages", "messages about windows that came from other nodes")               \
   X(coll_explored, "calls", "collectives that were timed to find the fastest way")             \
   X(coll_verdicts, "times", "ranks compared the times of ways of a collective and size")       \
   X(coll_changes, "times", "of these, another way was faster and is taken from then on")

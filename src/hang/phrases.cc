@@ -113,7 +113,9 @@ std::string need_text(const Need& need) {
     case What::channel_room:
       return from_text(need) + " to receive from a channel of " + comm_text(need.comm);
     case What::window:
-      return from_text(need) + "'s call on a window of " + comm_text(need.comm);
+      return from_text(need) + "'s " +
+             (need.call[0] != 0 ? need.call : std::string("call on a window")) + " (" +
+             comm_text(need.comm) + ")";
     case What::program:
       return "a call of MPI_Grequest_complete by this rank";
     case What::other:

@@ -66,7 +66,9 @@ struct Need {
   std::uint64_t number = not_counted;  // of a collective, as Begun counts them
   Ranks among;
   std::int32_t spare = 0;
-  char call[call_bytes] = "";  // of a collective by its request: "MPI_Iallreduce"; else empty
+  // Of a collective by its request: "MPI_Iallreduce"; of a window: "MPI_Win_post for halo"; else
+  // empty.
+  char call[call_bytes] = "";
   CommName comm;
 };
 

@@ -135,6 +135,13 @@ struct Peer {
   std::unique_ptr<Borrowed> borrowed;  // null: none so far
 };
 
+/// Who takes what comes from other nodes about windows (room rma), and for how many windows it may.
+struct OneSided {
+  void (*take)(Engine&, void* state, const wire::Cell&) = nullptr;
+  void* state = nullptr;
+  int windows = 0;
+};
+
 struct Engine {
   Contexts* contexts = nullptr;  // of the rank
   int context = 0;               // which of them this is
@@ -207,6 +214,7 @@ struct Engine {
   std::unique_ptr<wire::Network> network;  // null: no rank on another node is reached
   std::unique_ptr<Away> away;              // likewise
   std::vector<Poller> pollers;
+  OneSided one_sided;
   std::int64_t unexpected_bytes = 0;
   std::uint64_t pushed = 0;  // messages in pieces
   std::uint32_t vain_looks = 0;
@@ -366,7 +374,8 @@ void set_needs_progress(Engine& e, bool needs);
 inline bool has_begun(const Engine& e) {
   constexpr std::size_t shared_one = 1;  // Engine::sent
   return e.ending || e.requests.live() > shared_one || !e.busy.empty() || !e.pollers.empty() ||
-         e.offers() > 0 || (e.network != nullptr && !e.network->is_idle());
+         e.offers() > 0 || e.one_sided.windows > 0 ||
+         (e.network != nullptr && !e.network->is_idle());
 }
 inline void leave_context(Engine& e) {
   const bool needs = e.waiters.waiting == 0 && has_begun(e);

@@ -120,6 +120,9 @@ void dispatch(Engine& e, const wire::Cell& cell) {
       return on_recalled(cell);
     case wire::What::back:
       return on_back(e, cell);
+    case wire::What::one_sided:  // else of a window that this rank never made
+      if (e.one_sided.take != nullptr) e.one_sided.take(e, e.one_sided.state, cell);
+      return;
     default:
       return on_message(e, cell);
   }

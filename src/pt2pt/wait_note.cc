@@ -218,6 +218,15 @@ class Writer {
     add(need);
   }
 
+  static void name_window(char (&to)[hang::call_bytes], const About& about) {
+    copy_name(to, sizeof to, about.window_call);
+    const std::size_t length = std::strlen(to);
+    if (*about.window == 0) return;
+    copy_name(to + length, sizeof to - length, " for ");
+    const std::size_t more = std::strlen(to);
+    copy_name(to + more, sizeof to - more, about.window);
+  }
+
   void add(const About& about) {
     if (about.what == What::other) return add_sends(about.comm);
     Need need;
@@ -225,6 +234,7 @@ class Writer {
     need.tag = about.tag;
     need.number = about.number;
     std::memcpy(need.call, call_, sizeof call_);
+    if (about.window != nullptr) name_window(need.call, about);
     need.comm = name_of(about.comm, about.comm->context);
     const std::vector<std::int32_t>& members = about.comm->peers();
     if (about.lacks == nullptr) {
@@ -263,7 +273,7 @@ class Writer {
 std::uint64_t done_so_far(const Engine& e) {
   const Counters& c = *e.counters;
   return c.messages_sent + c.messages_received + c.bytes_copied + c.copies_helped + c.unexpected +
-         c.coll_copies + c.coll_steps + c.coll_phases;
+         c.coll_copies + c.coll_steps + c.coll_phases + c.rma_messages + c.rma_served;
 }
 
 /// Those of `handles` that are not of `home`, whose lock is held, context by context. A lock that

@@ -25,6 +25,8 @@ struct About {
   // Of a collective that is waited for by its request: "allreduce", and whether it is persistent.
   const char* call = nullptr;
   bool persistent = false;
+  const char* window = nullptr;  // of one: its name, and which call of `rank`
+  const char* window_call = "";
   /// Is `rank` one of those whose part is missing?
   bool (*lacks)(const void* object, int rank) = nullptr;
   const void* object = nullptr;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One-sided operations (MPI-5.0 §12.3). All are over when the call returns; those with a request
-// give a complete one. Arguments are checked; MPI_PROC_NULL is a target to which nothing happens.
+// One-sided operations (MPI-5.0 §12.3). On this node they are over when the call returns, and those
+// with a request give a complete one; to other nodes they begin (away.cc). Arguments are checked;
+// MPI_PROC_NULL is a target to which nothing happens.
 #pragma once
 
 #include <mpi.h>
@@ -29,9 +30,11 @@ struct Place {
 
 Err put(const ConstBuffer& from, const Place& to, Window& win);
 Err get(const Buffer& to, const Place& from, Window& win);
-Err accumulate(const ConstBuffer& from, const Place& to, const object::Op& op, Window& win);
+/// `away`: the request of one on a rank of another node, if it is to have one.
+Err accumulate(const ConstBuffer& from, const Place& to, const object::Op& op, Window& win,
+               MPI_Request* away = nullptr);
 Err get_accumulate(const ConstBuffer& from, const Buffer& result, const Place& to,
-                   const object::Op& op, Window& win);
+                   const object::Op& op, Window& win, MPI_Request* away = nullptr);
 Err fetch_and_op(const void* from, void* result, const Place& to, const object::Op& op,
                  Window& win);
 Err compare_and_swap(const void* from, const void* compare, void* result, const Place& to,
@@ -46,6 +49,10 @@ Err rget_accumulate(const ConstBuffer& from, const Buffer& result, const Place& 
                     const object::Op& op, Window& win, MPI_Request* out);
 
 // --- between the files of this room
+
+inline bool is_away(Window& win, int rank) {
+  return win.exchange != nullptr && rank != MPI_PROC_NULL && win.find_near(rank) == nullptr;
+}
 
 /// The memory that an operation touches, checked; `target` is null for MPI_PROC_NULL.
 struct Reached {

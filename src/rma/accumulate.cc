@@ -9,8 +9,8 @@
 
 #include "memory/peer.h"
 #include "object/op.h"
-#include "rma/access.h"
 #include "rma/element.h"
+#include "rma/messages.h"
 #include "sync/backoff.h"
 #include "sync/wait.h"
 
@@ -38,13 +38,8 @@ class Alone {
   std::atomic<std::uint32_t>& word_;
 };
 
-/// Elements one after the other, as in a C array.
-struct Stretch {
-  std::byte* at = nullptr;
-  std::int64_t n = 0;
-};
+}  // namespace
 
-/// The elements of a buffer from the k-th on.
 Stretch stretch(const ConstBuffer& b, Basic basic, std::int64_t total, std::int64_t k) {
   const std::int64_t data = data_bytes(basic);
   auto* base = static_cast<std::byte*>(const_cast<void*>(b.data));
@@ -57,6 +52,8 @@ Stretch stretch(const ConstBuffer& b, Basic basic, std::int64_t total, std::int6
   const bool gap = data != stride_of(basic);
   return {static_cast<std::byte*>(piece.iov_base), gap ? 1 : bytes / data};
 }
+
+namespace {
 
 struct What {
   Operation op;
@@ -154,26 +151,50 @@ Err check_operation(const object::Op& op, const Type& type, std::int64_t count) 
               name != nullptr ? name : "the basic type of the target");
 }
 
+}  // namespace
+
+Err check_lengths(const Accumulation& what, std::int64_t room, std::int64_t* elements) {
+  const bool takes = what.from.type != nullptr, brings = what.result.type != nullptr;
+  const std::int64_t bytes = takes ? what.from.bytes() : room;
+  if (bytes > room || (brings && what.result.bytes() < bytes))
+    return fail(MPI_ERR_TRUNCATE,
+                "the origin has %lld bytes of data, the target %lld%s: their counts and datatypes "
+                "must say the same",
+                static_cast<long long>(bytes), static_cast<long long>(room),
+                brings ? ", the result fewer" : "");
+  *elements = bytes / data_bytes(what.basic);
+  return ok;
+}
+
+void change_own(Window& win, Operation operation, Basic basic, std::byte* target,
+                const std::byte* in, std::byte* out, std::int64_t n) {
+  Reached mine;
+  mine.target = &win.mine();
+  mine.direct = true;
+  // Cannot fail: the memory is this process's.
+  static_cast<void>(change_any(win, {operation, basic}, mine, target, in, out, n));
+}
+
+namespace {
+
 /// `from` or `result` may have no data.
 Err run(const ConstBuffer* from, const Buffer* result, const Place& place, const object::Op& op,
-        Window& win) {
+        Window& win, MPI_Request* away) {
+  count(win, &Counters::rma_accumulates);
   if (place.rank == MPI_PROC_NULL) return check_epoch(win, place.rank, false);
   Basic basic = Basic::none;
   WEFT_TRY(basic_of(*place.type, "target_datatype", &basic));
   WEFT_TRY(check_operation(op, *place.type, place.count));
   if (from != nullptr) WEFT_TRY(check_same(*from->type, basic, "origin_datatype"));
   if (result != nullptr) WEFT_TRY(check_same(*result->type, basic, "result_datatype"));
+  Accumulation all{op.operation, basic, {}, {}};
+  if (from != nullptr) all.from = *from;
+  if (result != nullptr) all.result = *result;
+  if (is_away(win, place.rank)) return accumulate_away(all, place, win, away);
   Reached to;
   WEFT_TRY(reach(win, place, &to));
-  const std::int64_t data = data_bytes(basic), room = to.buffer.bytes();
-  const std::int64_t bytes = from != nullptr ? from->bytes() : room;
-  if (bytes > room || (result != nullptr && result->bytes() < bytes))
-    return fail(MPI_ERR_TRUNCATE,
-                "the origin has %lld bytes of data, the target %lld%s: their counts and datatypes "
-                "must say the same",
-                static_cast<long long>(bytes), static_cast<long long>(room),
-                result != nullptr ? ", the result fewer" : "");
-  const std::int64_t n = bytes / data;
+  std::int64_t n = 0;
+  WEFT_TRY(check_lengths(all, to.buffer.bytes(), &n));
   const What what{op.operation, basic};
   for (std::int64_t k = 0; k < n;) {
     const Stretch target = stretch(to.buffer, basic, n, k);
@@ -222,17 +243,51 @@ Err swap_alone(const Reached& to, const void* from, const void* compare, void* r
   return ok;
 }
 
+Err swap_any(const Window& win, const Reached& to, Basic basic, const void* from,
+             const void* compare, void* result) {
+  void* const at = to.buffer.data;
+  const std::int64_t bytes = data_bytes(basic);
+  if (!win.direct || !is_changed_at_once(basic, at))
+    return swap_alone(to, from, compare, result, static_cast<std::size_t>(bytes));
+  switch (bytes) {
+    case 1:
+      swap_at_once<std::uint8_t>(at, from, compare, result);
+      break;
+    case 2:
+      swap_at_once<std::uint16_t>(at, from, compare, result);
+      break;
+    case 4:
+      swap_at_once<std::uint32_t>(at, from, compare, result);
+      break;
+    default:
+      swap_at_once<std::uint64_t>(at, from, compare, result);
+      break;
+  }
+  return ok;
+}
+
 }  // namespace
 
-Err accumulate(const ConstBuffer& from, const Place& to, const object::Op& op, Window& win) {
-  return run(&from, nullptr, to, op, win);
+void swap_own(Window& win, Basic basic, void* target, const void* from, const void* compare,
+              void* result) {
+  Reached mine;
+  mine.target = &win.mine();
+  mine.buffer.data = target;
+  mine.direct = true;
+  // Cannot fail: the memory is this process's.
+  static_cast<void>(swap_any(win, mine, basic, from, compare, result));
+}
+
+Err accumulate(const ConstBuffer& from, const Place& to, const object::Op& op, Window& win,
+               MPI_Request* away) {
+  return run(&from, nullptr, to, op, win, away);
 }
 
 Err get_accumulate(const ConstBuffer& from, const Buffer& result, const Place& to,
-                   const object::Op& op, Window& win) {
+                   const object::Op& op, Window& win, MPI_Request* away) {
   // What the origin passes besides is ignored (§12.3.4).
   const bool reads = op.operation == Operation::no_op;
-  return run(reads ? nullptr : &from, &result, to, op, win);
+  return run(reads ? nullptr : &from, &result, to, op, win, away);
 }
 
 Err fetch_and_op(const void* from, void* result, const Place& to, const object::Op& op,
@@ -251,27 +306,12 @@ Err compare_and_swap(const void* from, const void* compare, void* result, const 
         "datatype is %s; MPI_Compare_and_swap takes predefined integers, logicals and bytes",
         name != nullptr ? name : "derived");
   }
+  count(win, &Counters::rma_accumulates);
+  if (is_away(win, to.rank)) return swap_away(from, compare, result, to, win);
   Reached there;
   WEFT_TRY(reach(win, to, &there));
   if (there.target == nullptr) return ok;
-  void* const at = there.buffer.data;
-  if (!win.direct || !is_changed_at_once(to.type->basic, at))
-    return swap_alone(there, from, compare, result, static_cast<std::size_t>(to.type->size));
-  switch (to.type->size) {
-    case 1:
-      swap_at_once<std::uint8_t>(at, from, compare, result);
-      break;
-    case 2:
-      swap_at_once<std::uint16_t>(at, from, compare, result);
-      break;
-    case 4:
-      swap_at_once<std::uint32_t>(at, from, compare, result);
-      break;
-    default:
-      swap_at_once<std::uint64_t>(at, from, compare, result);
-      break;
-  }
-  return ok;
+  return swap_any(win, there, to.type->basic, from, compare, result);
 }
 
 }  // namespace weft::rma

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <new>
+#include <utility>
 
 #include "coll/coll.h"
 #include "memory/job.h"
@@ -18,7 +19,7 @@
 #include "object/store.h"
 #include "pt2pt/completion.h"
 #include "pt2pt/engine.h"
-#include "rma/window.h"
+#include "rma/messages.h"
 
 namespace weft::rma {
 namespace {
@@ -61,21 +62,24 @@ constexpr std::size_t to_page(std::size_t at) {
   return (at + memory::page - 1) / memory::page * memory::page;
 }
 
-/// Words and the two arrays of each member, then the memory, each member's at its offset.
+/// Words and the two arrays of each member on this node, then the memory, each member's at its
+/// offset.
 struct Layout {
   std::size_t words_stride = 0, words_bytes = 0, bytes = 0;
   std::vector<std::size_t> offsets;  // of memory; empty if there is none
-  explicit Layout(int n) {
+  explicit Layout(std::size_t n) {
     constexpr std::size_t line = 64;
-    const std::size_t arrays = 2 * sizeof(std::uint32_t) * static_cast<std::size_t>(n);
+    const std::size_t arrays = (n + (n + 1)) * sizeof(std::uint32_t);
     words_stride = sizeof(Words) + (arrays + line - 1) / line * line;
-    bytes = words_bytes = words_stride * static_cast<std::size_t>(n);
+    bytes = words_bytes = words_stride * n;
   }
   /// False: more than an address holds.
-  bool add_memory(const std::vector<Proposal>& members, bool contiguous) {
+  bool add_memory(const std::vector<Proposal>& members, const std::vector<int>& here,
+                  bool contiguous) {
     constexpr std::size_t most = std::size_t{1} << 46;
     bytes = to_page(bytes);
-    for (const Proposal& p : members) {
+    for (const int rank : here) {
+      const Proposal& p = members[static_cast<std::size_t>(rank)];
       offsets.push_back(bytes);
       if (static_cast<std::size_t>(p.size) > most || bytes > most) return false;
       bytes += static_cast<std::size_t>(p.size);
@@ -104,9 +108,31 @@ struct Making {
   const Shape& shape;
   std::uint64_t number;  // of the window among the communicator's constructions
   std::vector<Proposal> members;
+  std::vector<int> here;       // those on this node
+  bool is_on_one_node = true;  // all of them
 
+  void find_those_here();
+  /// Does `yes` hold for all members? They tell each other, if some are on other nodes.
+  Err agreed(bool yes, bool* out);
   Proposal& mine() { return members[static_cast<std::size_t>(comm.rank)]; }
 };
+
+void Making::find_those_here() {
+  pt2pt::Engine& e = *comm.engine;
+  for (int rank = 0; rank < comm.size(); ++rank)
+    if (e.job->are_together(e.world_rank, {comm.group->members[static_cast<std::size_t>(rank)]}))
+      here.push_back(rank);
+  is_on_one_node = static_cast<int>(here.size()) == comm.size();
+}
+
+Err Making::agreed(bool yes, bool* out) {
+  *out = yes;
+  if (is_on_one_node) return ok;
+  std::vector<std::int32_t> all;
+  WEFT_TRY(gather(std::int32_t{yes ? 1 : 0}, &all, comm));
+  *out = std::all_of(all.begin(), all.end(), [](std::int32_t one) { return one != 0; });
+  return ok;
+}
 
 Err agree(Making& m, const Err& wrong, int flavor, void* base) {
   Proposal mine;
@@ -132,28 +158,30 @@ Err agree(Making& m, const Err& wrong, int flavor, void* base) {
                   "the same",
                   rank, m.comm.name.c_str());
   }
-  if (m.comm.engine->reaches(m.comm.group->members)) return ok;
-  return fail(flavor == MPI_WIN_FLAVOR_SHARED ? MPI_ERR_RMA_SHARED : MPI_ERR_UNSUPPORTED_OPERATION,
-              "the ranks of %s are on several nodes, and a window of this version of weft is on "
-              "one: take a communicator made by MPI_Comm_split_type with MPI_COMM_TYPE_SHARED",
+  m.find_those_here();
+  if (m.is_on_one_node || flavor != MPI_WIN_FLAVOR_SHARED) return ok;
+  return fail(MPI_ERR_RMA_SHARED,
+              "the ranks of %s are on several nodes, which share no memory: take a communicator "
+              "made by MPI_Comm_split_type with MPI_COMM_TYPE_SHARED, or MPI_Win_allocate",
               m.comm.name.c_str());
 }
 
 std::uint64_t take_block(Making& m, const Layout& layout, int which) {
-  const auto first = static_cast<std::uint64_t>(m.comm.group->members[0]);
+  const auto first =
+      static_cast<std::uint64_t>(m.comm.group->members[static_cast<std::size_t>(m.here.front())]);
   const std::uint64_t name =
       window_names + 2 * m.number + static_cast<std::uint64_t>(which) + (first << member_shift);
   return m.comm.engine->job->shared_block({m.comm.context, name}, layout.bytes, layout.words_bytes,
-                                          m.comm.size());
+                                          static_cast<int>(m.here.size()));
 }
 
 /// Can this rank reach the private memory of all members? They tell each other.
 Err check_reach(Making& m) {
   pt2pt::Engine& e = *m.comm.engine;
   std::int32_t refused = -1;
-  for (int rank = 0; rank < m.comm.size() && refused < 0; ++rank) {
+  for (const int rank : m.here) {
     const std::int32_t world = m.comm.group->members[static_cast<std::size_t>(rank)];
-    if (e.hosts(world) || !e.job->are_together(e.world_rank, {world})) continue;
+    if (refused >= 0 || e.hosts(world)) continue;
     const std::int32_t pid = e.job->entry(world).pid.load(std::memory_order_relaxed);
     const auto* probe =
         reinterpret_cast<const void*>(m.members[static_cast<std::size_t>(rank)].probe);
@@ -171,15 +199,18 @@ Err check_reach(Making& m) {
   return ok;
 }
 
-Target target_of(Making& m, const Layout& layout, std::byte* block, bool in_block, int rank) {
+Target target_of(Making& m, const Layout& layout, std::byte* block, bool in_block,
+                 std::size_t index) {
   pt2pt::Engine& e = *m.comm.engine;
+  const int rank = m.here[index];
   const auto i = static_cast<std::size_t>(rank);
   const Proposal& p = m.members[i];
-  std::byte* words = block + i * layout.words_stride;
+  std::byte* words = block + index * layout.words_stride;
   Target t;
+  t.rank = rank;
   t.words = reinterpret_cast<Words*>(words);
   t.posted = reinterpret_cast<std::atomic<std::uint32_t>*>(words + sizeof(Words));
-  t.waiting = t.posted + m.comm.size();
+  t.waiting = t.posted + m.here.size();
   t.world_rank = m.comm.group->members[i];
   t.pid = e.job->entry(t.world_rank).pid.load(std::memory_order_relaxed);
   t.same_process = e.hosts(t.world_rank);
@@ -190,12 +221,19 @@ Target target_of(Making& m, const Layout& layout, std::byte* block, bool in_bloc
   if (in_block) {
     // All processes map the job's memory at a page.
     const std::uint64_t at = e.job->offset_of(block);
-    t.here = block + (to_page(at) - at) + layout.offsets[i];
+    t.here = block + (to_page(at) - at) + layout.offsets[index];
     t.address = reinterpret_cast<std::uint64_t>(t.here);
   } else if (t.same_process) {
     t.here = reinterpret_cast<std::byte*>(p.base);
   }
   return t;
+}
+
+bool hosts_those_here(const Making& m) {
+  const pt2pt::Engine& e = *m.comm.engine;
+  return std::all_of(m.here.begin(), m.here.end(), [&](int rank) {
+    return e.hosts(m.comm.group->members[static_cast<std::size_t>(rank)]);
+  });
 }
 
 Window* make(Making& m, const Layout& layout, std::uint64_t block, bool in_block) {
@@ -208,30 +246,50 @@ Window* make(Making& m, const Layout& layout, std::uint64_t block, bool in_block
     m.windows.live.push_back(win);
   }
   object::retain(m.comm);
-  const auto n = static_cast<std::size_t>(m.comm.size());
-  for (int rank = 0; rank < m.comm.size(); ++rank)
-    win->targets.push_back(target_of(m, layout, e.job->at(block), in_block, rank));
-  win->held.assign(n, Held::no);
-  win->posts_seen.assign(n, 0);
-  win->direct = in_block || e.hosts_all(m.comm.group->members);
+  for (std::size_t i = 0; i < m.here.size(); ++i)
+    win->targets.push_back(target_of(m, layout, e.job->at(block), in_block, i));
+  win->my_index =
+      static_cast<int>(std::find(m.here.begin(), m.here.end(), m.comm.rank) - m.here.begin());
+  for (const Proposal& p : m.members) win->extents.push_back({p.size, p.unit});
+  const auto differs = [win](const Extent& e) { return !(e == win->extents[0]); };
+  if (std::none_of(win->extents.begin(), win->extents.end(), differs)) {
+    win->extents.resize(1);
+    win->extents.shrink_to_fit();
+  }
+  win->direct = in_block || hosts_those_here(m);
   win->errhandler = &store.errors_are_fatal;
-  const Target& mine = win->targets[static_cast<std::size_t>(m.comm.rank)];
+  const Target& mine = win->mine();
   win->base = mine.here;
   win->size = mine.bytes;
   win->disp_unit = static_cast<int>(mine.unit);
   win->flavor = static_cast<int>(m.mine().flavor);
   win->no_locks = object::info_flag(m.shape.info, "no_locks", false);
+  win->number = m.number;
+  if (m.is_on_one_node) return win;
+  win->here = m.here;
+  join_exchange(m.windows, *win);
   return win;
+}
+
+/// No rank of another node may ask for what is not there yet.
+Err finish(Making& m, Window& win) {
+  WEFT_TRY(set_hints(win, m.shape.info));
+  return m.is_on_one_node ? ok : coll::barrier(m.comm);
 }
 
 /// Of memory that is not in the job's.
 Err make_private(Making& m, Window** out) {
-  if (!m.comm.engine->hosts_all(m.comm.group->members)) WEFT_TRY(check_reach(m));
-  const Layout layout(m.comm.size());
+  if (!m.is_on_one_node || !hosts_those_here(m)) WEFT_TRY(check_reach(m));
+  const Layout layout(m.here.size());
   const std::uint64_t block = take_block(m, layout, 1);
-  if (block == 0) return no_room(layout.bytes);
+  bool have_all = false;
+  WEFT_TRY(m.agreed(block != 0, &have_all));
+  if (!have_all) {
+    if (block != 0) m.comm.engine->job->leave_shared_block(block);
+    return no_room(layout.bytes);
+  }
   *out = make(m, layout, block, false);
-  return set_hints(**out, m.shape.info);
+  return finish(m, **out);
 }
 
 /// Where a member's memory did not fit into the job's.
@@ -259,18 +317,21 @@ Err allocate_private(Making& m, Window** out) {
 
 Err allocate_any(Windows& windows, int flavor, const Shape& shape, Comm& comm, void* baseptr,
                  MPI_Win* out) {
-  Making m{windows, comm, shape, 0, {}};
+  Making m{windows, comm, shape, 0, {}, {}};
   WEFT_TRY(agree(m, check_shape(shape, &probe_word), flavor, nullptr));
   const bool shared = flavor == MPI_WIN_FLAVOR_SHARED;
   const bool apart = std::all_of(m.members.begin(), m.members.end(),
                                  [](const Proposal& p) { return p.apart != 0; });
-  Layout layout(comm.size());
-  const std::uint64_t block =
-      layout.add_memory(m.members, shared && !apart) ? take_block(m, layout, 0) : 0;
+  Layout layout(m.here.size());
+  std::uint64_t block =
+      layout.add_memory(m.members, m.here, shared && !apart) ? take_block(m, layout, 0) : 0;
+  bool have_all = false;
+  WEFT_TRY(m.agreed(block != 0, &have_all));
+  if (block != 0 && !have_all) comm.engine->job->leave_shared_block(std::exchange(block, 0));
   Window* win = nullptr;
   if (block != 0) {
     win = make(m, layout, block, true);
-    WEFT_TRY(set_hints(*win, shape.info));
+    WEFT_TRY(finish(m, *win));
   } else if (shared) {
     return no_room(layout.bytes);
   } else {
@@ -297,6 +358,7 @@ void drop_pages(const Window& win) {
 void destroy(Windows& windows, Window& win) {
   object::Store& store = *win.comm.store;
   Comm& comm = win.comm;
+  if (win.exchange != nullptr) leave_exchange(win);
   drop_pages(win);
   comm.engine->job->leave_shared_block(win.block);
   if (win.own_memory != nullptr)
@@ -314,7 +376,7 @@ void destroy(Windows& windows, Window& win) {
 }  // namespace
 
 Err create(Windows& windows, void* base, const Shape& shape, Comm& comm, MPI_Win* out) {
-  Making m{windows, comm, shape, 0, {}};
+  Making m{windows, comm, shape, 0, {}, {}};
   WEFT_TRY(agree(m, check_shape(shape, base), MPI_WIN_FLAVOR_CREATE, base));
   Window* win = nullptr;
   WEFT_TRY(make_private(m, &win));
@@ -332,7 +394,7 @@ Err allocate_shared(Windows& windows, const Shape& shape, Comm& comm, void* base
 
 Err create_dynamic(Windows& windows, const Info* info, Comm& comm, MPI_Win* out) {
   const Shape shape{.info = info};
-  Making m{windows, comm, shape, 0, {}};
+  Making m{windows, comm, shape, 0, {}, {}};
   WEFT_TRY(agree(m, ok, MPI_WIN_FLAVOR_DYNAMIC, nullptr));
   Window* win = nullptr;
   WEFT_TRY(make_private(m, &win));
@@ -351,6 +413,7 @@ Err free(Windows& windows, Window& win, MPI_Win* handle) {
     const sync::Away away(win.engine().lock);  // the callbacks may call anything
     WEFT_TRY(object::delete_attributes(*win.comm.store, holder(win)));
   }
+  settle(win);
   barrier(win);
   destroy(windows, win);
   *handle = MPI_WIN_NULL;

@@ -1,41 +1,105 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Synchronization (MPI-5.0 §12.5). Operations are over when their calls return, so what ends an
-// epoch has nothing to wait for but other ranks' calls: their words in shared memory. Who changes a
-// word rings at the mailbox of the rank that may wait for it.
+// Synchronization (MPI-5.0 §12.5). Operations on this node are over when their calls return, so
+// what ends an epoch has nothing to wait for there but other ranks' calls: their words in shared
+// memory. Who changes a word rings at the mailbox of the rank that may wait for it.
+//
+// With members on other nodes the same is said by messages, which the receiver applies to its own
+// words (serve.cc). Messages of a pair of ranks travel in order, so what follows an operation finds
+// it done; only an end of an epoch that tells third ranks (a fence, an unlock) asks first.
 //
 // An epoch of MPI_Win_lock_all costs nothing for targets that are not accessed: each is locked at
 // the first access. What can be accessed without a call is locked at once: the rank's own memory,
 // and all of a shared window.
 #include <algorithm>
 #include <atomic>
+#include <cstdio>
+#include <utility>
+#include <vector>
 
 #include "object/group.h"
 #include "pt2pt/completion.h"
 #include "pt2pt/engine.h"
-#include "rma/window.h"
+#include "rma/messages.h"
 
 namespace weft::rma {
 namespace {
 
 using Epoch = Window::Epoch;
 
-Target& at(Window& win, int rank) {
-  return win.targets[static_cast<std::size_t>(rank)];
+/// This rank's access epoch towards another one.
+Held held(Window& win, int rank) {
+  if (win.unchecked) return Held::unchecked;
+  if (const Target* near = win.near(rank)) return near->held;
+  const auto at = win.remotes.find(rank);
+  return at != win.remotes.end() ? at->second.held : Held::no;
 }
-Held& held(Window& win, int rank) {
-  return win.held[static_cast<std::size_t>(rank)];
-}
-std::size_t index(int rank) {
-  return static_cast<std::size_t>(rank);
+void set_held(Window& win, int rank, Held how) {
+  if (Target* near = win.near(rank))
+    near->held = how;
+  else
+    win.away(rank).held = how;
 }
 
-/// Wait for what rank `rank` does; MPI_ANY_SOURCE: any of the others.
+/// Wait for what rank `rank` does, by `call`; MPI_ANY_SOURCE: any of the others.
 template <class Done>
-void await(Window& win, int rank, Done&& done) {
+void await(Window& win, int rank, const char* call, Done&& done) {
   if (done()) return;
-  const pt2pt::About about{.what = hang::What::window, .comm = &win.comm, .rank = rank};
+  const pt2pt::About about{.what = hang::What::window,
+                           .comm = &win.comm,
+                           .rank = rank,
+                           .window = win.name.c_str(),
+                           .window_call = call};
   pt2pt::wait_until(win.engine(), done, {.one_is_enough = rank == MPI_ANY_SOURCE, .about = &about});
+}
+
+/// The same for an answer of a rank on another node, which it gives in any MPI call: nobody is
+/// stuck because that rank waits.
+template <class Done>
+void await_answer(Window& win, const Remote& r, const char* to, Done&& done) {
+  if (done()) return;
+  char call[hang::call_bytes];
+  std::snprintf(call, sizeof call, "answer to %s by %d", to, r.rank);
+  await(win, MPI_ANY_SOURCE, call, done);
+}
+
+/// Wait for the turn of a ticket, and say who holds the lock.
+template <class Done>
+void await_turn(Window& win, Target& target, Done&& done) {
+  if (done()) return;
+  const auto holds = [](const void* words, int rank) {
+    // relaxed: for a report
+    return static_cast<const Words*>(words)->holder.load(std::memory_order_relaxed) ==
+           static_cast<std::uint32_t>(rank) + 1;
+  };
+  const bool is_known = target.words->holder.load(std::memory_order_relaxed) != 0;
+  const pt2pt::About about{.what = hang::What::window,
+                           .comm = &win.comm,
+                           .rank = MPI_ANY_SOURCE,
+                           .window = win.name.c_str(),
+                           .window_call = "MPI_Win_unlock",
+                           .lacks = is_known ? +holds : nullptr,
+                           .object = target.words};
+  pt2pt::wait_until(win.engine(), done, {.one_is_enough = true, .about = &about});
+}
+
+/// Until this rank's operations on all of `remotes` are over: here, or also there.
+enum class Over { here, there };
+template <class Remotes>
+void await_all(Window& win, const Remotes& remotes, Over where) {
+  const bool there = where == Over::there;
+  for (Remote* r : remotes)
+    if (there) ask_whether_done(win, *r);
+  for (Remote* r : remotes)
+    await_answer(win, *r, "operations",
+                 [r, there] { return there ? is_done_there(*r) : is_done_here(*r); });
+}
+
+std::vector<Remote*> all_remotes(Window& win) {
+  std::vector<Remote*> all;
+  for (auto& [rank, remote] : win.remotes)
+    if (!is_done_there(remote)) all.push_back(&remote);
+  return all;
 }
 
 /// A look at other ranks' doing: messages go on, too, and a crowded core is given away now and
@@ -90,46 +154,106 @@ Err check_assert(int assert, int allowed, const char* names) {
 
 // --- locks
 
+/// Places for tickets that wait: see Target::waiting.
+std::uint32_t places(const Window& win) {
+  return static_cast<std::uint32_t>(win.targets.size()) + 1;
+}
+std::atomic<std::uint32_t>& place_of(const Window& win, Target& target, std::uint32_t ticket) {
+  return target.waiting[ticket % places(win)];
+}
+
 /// Wake who waits for the turns that have come.
 void ring_next(Window& win, Target& target) {
-  const auto n = static_cast<std::uint32_t>(win.members());
   const std::uint32_t turns[] = {target.words->readers.load(), target.words->writers.load()};
   for (const std::uint32_t turn : turns)
-    if (const std::uint32_t who = target.waiting[turn % n].load(); who != 0)
-      at(win, static_cast<int>(who) - 1).mailbox.ring();
+    if (const std::uint32_t who = place_of(win, target, turn).load(); who != 0)
+      win.targets[who - 1].mailbox.ring();
+}
+
+/// Take a ticket, and say that this rank waits with it.
+std::uint32_t take_ticket(Window& win, Target& target) {
+  const std::uint32_t ticket = target.words->next.fetch_add(1);
+  place_of(win, target, ticket).store(static_cast<std::uint32_t>(win.my_index) + 1);
+  return ticket;
+}
+std::atomic<std::uint32_t>& turn_of(Target& target, bool shared) {
+  return shared ? target.words->readers : target.words->writers;
+}
+/// The turn of a ticket has come.
+void use_ticket(Window& win, Target& target, std::uint32_t ticket, bool shared, int who) {
+  // Nobody else is there: all later tickets still wait, and they are fewer than there are places.
+  std::uint32_t mine = static_cast<std::uint32_t>(win.my_index) + 1;
+  place_of(win, target, ticket).compare_exchange_strong(mine, 0);
+  if (!shared) {
+    // relaxed: for a report
+    target.words->holder.store(static_cast<std::uint32_t>(who) + 1, std::memory_order_relaxed);
+    return;
+  }
+  target.words->readers.fetch_add(1);
+  ring_next(win, target);
+}
+void give_back(Window& win, Target& target, bool shared) {
+  if (!shared) {
+    target.words->holder.store(0, std::memory_order_relaxed);  // for a report
+    target.words->readers.fetch_add(1);
+  }
+  target.words->writers.fetch_add(1);
+  ring_next(win, target);
+}
+
+void acquire(Window& win, Target& target, Held how) {
+  const bool shared = how == Held::shared;
+  std::atomic<std::uint32_t>& turn = turn_of(target, shared);
+  std::uint32_t ticket = turn.load();
+  // Free: nobody has to know.
+  const bool is_free = target.words->next.load() == ticket &&
+                       target.words->next.compare_exchange_strong(ticket, ticket + 1);
+  if (!is_free) {
+    ticket = take_ticket(win, target);
+    await_turn(win, target, [&] { return turn.load() == ticket; });
+  }
+  use_ticket(win, target, ticket, shared, win.me());
+  target.held = how;
+}
+
+void ask_for_lock(Window& win, Remote& r, Held how) {
+  r.granted = false;
+  r.asked = true;
+  send(win, r.world_rank, {.kind = Kind::lock, .number = how == Held::shared ? 1U : 0U});
+  await_answer(win, r, "MPI_Win_lock", [&r] { return r.granted; });
+  r.asked = false;
+  r.held = how;
 }
 
 void acquire(Window& win, int rank, Held how) {
-  Target& target = at(win, rank);
-  Words& words = *target.words;
-  const bool shared = how == Held::shared;
-  std::atomic<std::uint32_t>& turn = shared ? words.readers : words.writers;
-  const std::uint32_t ticket = words.next.fetch_add(1);
-  if (turn.load() != ticket) {
-    const auto me = static_cast<std::uint32_t>(win.me()) + 1;
-    std::atomic<std::uint32_t>& slot =
-        target.waiting[ticket % static_cast<std::uint32_t>(win.members())];
-    slot.store(me);
-    await(win, MPI_ANY_SOURCE, [&] { return turn.load() == ticket; });
-    std::uint32_t mine = me;
-    slot.compare_exchange_strong(mine, 0);  // unless a later ticket has it already
-  }
-  if (shared) {
-    words.readers.fetch_add(1);
-    ring_next(win, target);
-  }
-  held(win, rank) = how;
+  if (Target* near = win.near(rank))
+    acquire(win, *near, how);
+  else
+    ask_for_lock(win, win.away(rank), how);
 }
 
-void release(Window& win, int rank) {
-  Target& target = at(win, rank);
-  const Held how = held(win, rank);
-  held(win, rank) = Held::no;
-  if (how == Held::exclusive) target.words->readers.fetch_add(1);
-  if (how == Held::exclusive || how == Held::shared) {
-    target.words->writers.fetch_add(1);
-    ring_next(win, target);
+void release(Window& win, Target& target) {
+  const Held how = std::exchange(target.held, Held::no);
+  if (how == Held::exclusive || how == Held::shared) give_back(win, target, how == Held::shared);
+}
+
+/// All that this rank has done is done there, then the locks are given back.
+void release_away(Window& win, const std::vector<Remote*>& remotes) {
+  await_all(win, remotes, Over::here);
+  for (Remote* r : remotes) {
+    if (r->held == Held::unchecked || r->held == Held::no) continue;
+    r->granted = false;
+    send(win, r->world_rank, {.kind = Kind::unlock, .number = r->held == Held::shared ? 1U : 0U});
   }
+  for (Remote* r : remotes) {
+    if (r->held == Held::unchecked || r->held == Held::no) continue;
+    const std::uint64_t issued = r->issued;
+    await_answer(win, *r, "MPI_Win_unlock", [r] { return r->granted; });
+    r->confirmed = std::max(r->confirmed, issued);  // the answer came behind them
+    r->held = Held::no;
+  }
+  await_all(win, remotes, Over::there);
+  for (Remote* r : remotes) r->held = Held::no;
 }
 
 Err check_locks(const Window& win) {
@@ -164,7 +288,7 @@ Err translate(const Window& win, const object::Group& group, std::vector<int>* o
 
 /// All members of `exposed_to` have called MPI_Win_complete.
 bool is_exposure_over(Window& win) {
-  const std::uint32_t now = at(win, win.me()).words->completed.load();
+  const std::uint32_t now = win.mine().words->completed.load();
   return static_cast<std::int32_t>(now - win.completions) >= 0;
 }
 
@@ -173,21 +297,59 @@ bool is_exposure_over(Window& win) {
 void barrier(Window& win) {
   const int n = win.members();
   const std::uint32_t number = ++win.barriers;
-  Words& mine = *at(win, win.me()).words;
+  Words& mine = *win.mine().words;
   for (int k = 0, distance = 1; distance < n; ++k, distance *= 2) {
-    Target& to = at(win, (win.me() + distance) % n);
-    to.words->arrived[k].store(number);
-    to.mailbox.ring();
+    const int rank = (win.me() + distance) % n;
+    if (Target* to = win.near(rank)) {
+      to->words->arrived[k].store(number);
+      to->mailbox.ring();
+    } else {
+      send(win, win.away(rank).world_rank,
+           {.kind = Kind::arrive, .number = number, .name = static_cast<std::uint32_t>(k)});
+    }
     // Who comes from there may be one barrier ahead.
-    await(win, (win.me() - distance + n) % n,
+    await(win, (win.me() - distance + n) % n, "MPI_Win_fence or MPI_Win_free",
           [&] { return static_cast<std::int32_t>(mine.arrived[k].load() - number) >= 0; });
   }
 }
 
-void lock_lazily(Window& win, int rank) {
-  if (win.epoch != Epoch::lock_all || held(win, rank) != Held::no) return;
+void settle(Window& win) {
+  await_all(win, all_remotes(win), Over::there);
+}
+
+void lock_lazily(Window& win, Target& target) {
+  if (win.epoch != Epoch::lock_all || win.unchecked || target.held != Held::no) return;
   const pt2pt::Inside inside(win.engine());
-  if (held(win, rank) == Held::no) acquire(win, rank, Held::shared);
+  if (target.held == Held::no) acquire(win, target, Held::shared);
+}
+
+void lock_lazily(Window& win, Remote& remote) {
+  if (win.epoch != Epoch::lock_all || win.unchecked || remote.held != Held::no) return;
+  if (remote.asked)  // by another thread
+    await_answer(win, remote, "MPI_Win_lock", [&remote] { return remote.held != Held::no; });
+  else
+    ask_for_lock(win, remote, Held::shared);
+}
+
+bool grant_locks(Window& win) {
+  Target& mine = win.mine();
+  while (!win.lock_requests.empty()) {
+    const LockRequest first = win.lock_requests.front();
+    if (!win.has_lock_ticket) win.lock_ticket = take_ticket(win, mine);
+    win.has_lock_ticket = true;
+    // The ticket is in its place before this look, and who changes the turn looks there after it
+    // (ring_next); so either this look finds the turn, or this rank is woken and looks again.
+    if (turn_of(mine, first.shared).load() != win.lock_ticket) return false;
+    win.has_lock_ticket = false;
+    win.lock_requests.pop_front();
+    use_ticket(win, mine, win.lock_ticket, first.shared, first.rank);
+    send(win, win.away(first.rank).world_rank, {.kind = Kind::granted}, {}, Order::urgent);
+  }
+  return true;
+}
+
+void give_lock_back(Window& win, bool shared) {
+  give_back(win, win.mine(), shared);
 }
 
 Err check_epoch(Window& win, int rank, bool passive) {
@@ -230,11 +392,13 @@ Err fence(Window& win, int assert) {
     return fail(MPI_ERR_RMA_SYNC,
                 "assert has MPI_MODE_NOPRECEDE, but this rank has accessed the window since the "
                 "last fence");
+  count(win, &Counters::rma_syncs);
   std::atomic_thread_fence(std::memory_order_seq_cst);
+  await_all(win, all_remotes(win), Over::there);
   barrier(win);
   win.epoch = (assert& MPI_MODE_NOSUCCEED) != 0 ? Epoch::none : Epoch::fence;
   win.used = false;
-  return ok;
+  return take_error(win);
 }
 
 Err post(Window& win, const object::Group& group, int assert) {
@@ -247,23 +411,41 @@ Err post(Window& win, const object::Group& group, int assert) {
   win.exposed = true;
   win.completions += static_cast<std::uint32_t>(win.exposed_to.size());
   for (const int rank : win.exposed_to) {
-    Target& to = at(win, rank);
-    to.posted[index(win.me())].fetch_add(1);
-    to.mailbox.ring();
+    if (Target* to = win.near(rank)) {
+      to->posted[win.my_index].fetch_add(1);
+      to->mailbox.ring();
+    } else {
+      send(win, win.away(rank).world_rank, {.kind = Kind::post});
+    }
   }
   return ok;
 }
+
+namespace {
+
+void await_post(Window& win, int rank) {
+  if (Target* from = win.near(rank)) {
+    const std::uint32_t number = ++from->posts_seen;
+    const std::atomic<std::uint32_t>& posted = win.mine().posted[from - win.targets.data()];
+    return await(win, rank, "MPI_Win_post",
+                 [&] { return static_cast<std::int32_t>(posted.load() - number) >= 0; });
+  }
+  Remote& r = win.away(rank);
+  const std::uint32_t number = ++r.posts_seen;
+  await(win, rank, "MPI_Win_post",
+        [&] { return static_cast<std::int32_t>(r.posts - number) >= 0; });
+}
+
+}  // namespace
 
 Err start(Window& win, const object::Group& group, int assert) {
   WEFT_TRY(check_assert(assert, MPI_MODE_NOCHECK, "MPI_MODE_NOCHECK"));
   WEFT_TRY(check_free(win));
   WEFT_TRY(translate(win, group, &win.group));
-  Target& me = at(win, win.me());
+  count(win, &Counters::rma_syncs);
   for (const int rank : win.group) {
-    const std::uint32_t number = ++win.posts_seen[index(rank)];
-    const std::atomic<std::uint32_t>& posted = me.posted[index(rank)];
-    await(win, rank, [&] { return static_cast<std::int32_t>(posted.load() - number) >= 0; });
-    held(win, rank) = Held::started;
+    await_post(win, rank);
+    set_held(win, rank, Held::started);
   }
   win.epoch = Epoch::started;
   return ok;
@@ -271,20 +453,28 @@ Err start(Window& win, const object::Group& group, int assert) {
 
 Err complete(Window& win) {
   WEFT_TRY(check_is(win, Epoch::started, "MPI_Win_start"));
+  count(win, &Counters::rma_syncs);
   for (const int rank : win.group) {
-    held(win, rank) = Held::no;
-    Target& to = at(win, rank);
-    to.words->completed.fetch_add(1);
-    to.mailbox.ring();
+    set_held(win, rank, Held::no);
+    if (Target* to = win.near(rank)) {
+      to->words->completed.fetch_add(1);
+      to->mailbox.ring();
+    } else {
+      // It comes behind all that was pushed; what is read from here has to be over.
+      Remote& r = win.away(rank);
+      await(win, rank, "part in operations", [&r] { return is_done_here(r); });
+      send(win, r.world_rank, {.kind = Kind::complete});
+    }
   }
   win.epoch = Epoch::none;
-  return ok;
+  return take_error(win);
 }
 
 Err wait(Window& win) {
   if (!win.exposed)
     return fail(MPI_ERR_RMA_SYNC, "no exposure epoch is open: MPI_Win_post begins one");
-  await(win, MPI_ANY_SOURCE, [&] { return is_exposure_over(win); });
+  await(win, win.exposed_to.size() == 1 ? win.exposed_to[0] : MPI_ANY_SOURCE, "MPI_Win_complete",
+        [&] { return is_exposure_over(win); });
   win.exposed = false;
   return ok;
 }
@@ -316,10 +506,11 @@ Err lock(Window& win, int type, int rank, int assert) {
   }
   if (held(win, rank) != Held::no)
     return fail(MPI_ERR_RMA_SYNC, "rank %d of the window is locked by this rank already", rank);
+  count(win, &Counters::rma_syncs);
   win.epoch = Epoch::locks;
   ++win.locks;
   if ((assert& MPI_MODE_NOCHECK) != 0)
-    held(win, rank) = Held::unchecked;
+    set_held(win, rank, Held::unchecked);
   else
     acquire(win, rank, type == MPI_LOCK_SHARED ? Held::shared : Held::exclusive);
   return ok;
@@ -331,10 +522,16 @@ Err unlock(Window& win, int rank) {
   else
     WEFT_TRY(check_locked(win, rank));
   std::atomic_thread_fence(std::memory_order_seq_cst);
-  if (rank != MPI_PROC_NULL) release(win, rank);
+  count(win, &Counters::rma_syncs);
+  if (rank != MPI_PROC_NULL) {
+    if (Target* near = win.near(rank))
+      release(win, *near);
+    else
+      release_away(win, {&win.away(rank)});
+  }
   if (--win.locks == 0) win.epoch = Epoch::none;
   look(win);
-  return ok;
+  return take_error(win);
 }
 
 Err lock_all(Window& win, int assert) {
@@ -343,35 +540,72 @@ Err lock_all(Window& win, int assert) {
   WEFT_TRY(check_free(win));
   win.epoch = Epoch::lock_all;
   if ((assert& MPI_MODE_NOCHECK) != 0) {
-    std::fill(win.held.begin(), win.held.end(), Held::unchecked);
+    win.unchecked = true;
     return ok;
   }
-  for (int rank = 0; rank < win.members(); ++rank)
-    if (rank == win.me() || win.flavor == MPI_WIN_FLAVOR_SHARED) acquire(win, rank, Held::shared);
+  for (Target& target : win.targets)
+    if (target.rank == win.me() || win.flavor == MPI_WIN_FLAVOR_SHARED)
+      acquire(win, target, Held::shared);
   return ok;
 }
 
 Err unlock_all(Window& win) {
   WEFT_TRY(check_is(win, Epoch::lock_all, "MPI_Win_lock_all"));
+  count(win, &Counters::rma_syncs);
   std::atomic_thread_fence(std::memory_order_seq_cst);
-  for (int rank = 0; rank < win.members(); ++rank)
-    if (held(win, rank) != Held::no) release(win, rank);
+  std::vector<Remote*> remotes;
+  for (auto& [rank, remote] : win.remotes)
+    if (remote.held != Held::no || !is_done_there(remote)) remotes.push_back(&remote);
+  release_away(win, remotes);
+  for (Target& target : win.targets)
+    if (target.held != Held::no) release(win, target);
+  win.unchecked = false;
   win.epoch = Epoch::none;
   look(win);
-  return ok;
+  return take_error(win);
 }
 
-Err flush(Window& win, int rank) {
+namespace {
+
+Err flush_some(Window& win, const std::vector<Remote*>& remotes, Over where) {
+  count(win, &Counters::rma_syncs);
+  if (remotes.empty()) {
+    look(win);
+    return ok;
+  }
+  await_all(win, remotes, where);
+  if (where == Over::here) look(win);  // there may have been nothing to wait for
+  return take_error(win);
+}
+
+Err flush_one(Window& win, int rank, Over where) {
   WEFT_TRY(check_passive(win));
   if (rank != MPI_PROC_NULL && win.epoch == Epoch::locks) WEFT_TRY(check_locked(win, rank));
-  look(win);
-  return ok;
+  if (is_away(win, rank)) return flush_some(win, {&win.away(rank)}, where);
+  return flush_some(win, {}, where);
+}
+
+Err flush_any(Window& win, Over where) {
+  WEFT_TRY(check_passive(win));
+  return flush_some(win, all_remotes(win), where);
+}
+
+}  // namespace
+
+Err flush(Window& win, int rank) {
+  return flush_one(win, rank, Over::there);
+}
+
+Err flush_local(Window& win, int rank) {
+  return flush_one(win, rank, Over::here);
 }
 
 Err flush_all(Window& win) {
-  WEFT_TRY(check_passive(win));
-  look(win);
-  return ok;
+  return flush_any(win, Over::there);
+}
+
+Err flush_local_all(Window& win) {
+  return flush_any(win, Over::here);
 }
 
 Err sync(Window& win) {

@@ -13,7 +13,7 @@
 
 #include "memory/peer.h"
 #include "pt2pt/engine.h"
-#include "rma/access.h"
+#include "rma/messages.h"
 
 namespace weft::rma {
 namespace {
@@ -36,23 +36,24 @@ bool span_of(std::int64_t count, const Type& type, Span* out) {
   return true;
 }
 
-Err out_of_window(const Place& place, const Target& t, const char* what) {
+Err out_of_window(const Place& place, const Extent& e, const char* what) {
   const char* type = datatype::predefined_name(*place.type);
   return fail(MPI_ERR_RMA_RANGE,
               "target_disp %lld (units of %lld bytes) and %lld elements of %s (%lld bytes each) "
               "leave the window of rank %d, which has %s",
-              static_cast<long long>(place.disp), static_cast<long long>(t.unit),
+              static_cast<long long>(place.disp), static_cast<long long>(e.unit),
               static_cast<long long>(place.count), type != nullptr ? type : "a derived type",
               static_cast<long long>(place.type->extent), place.rank, what);
 }
 
-Err out_of_window(const Place& place, const Target& t) {
+Err out_of_window(const Place& place, const Extent& e) {
   char bytes[40];
-  std::snprintf(bytes, sizeof bytes, "%lld bytes", static_cast<long long>(t.bytes));
-  return out_of_window(place, t, bytes);
+  std::snprintf(bytes, sizeof bytes, "%lld bytes", static_cast<long long>(e.bytes));
+  return out_of_window(place, e, bytes);
 }
 
-/// Is [begin, end) attached, as far as one can know?
+}  // namespace
+
 bool is_attached(const Words& words, std::uint64_t begin, std::uint64_t end) {
   if (words.unlisted.load() > 0) return true;
   while (begin < end) {
@@ -66,16 +67,21 @@ bool is_attached(const Words& words, std::uint64_t begin, std::uint64_t end) {
   return true;
 }
 
-Err check_inside(const Window& win, const Place& place, const Target& t, std::int64_t* offset) {
+namespace {
+
+/// `words`: of a member on this node; a dynamic window's on another one looks itself.
+Err check_inside(const Window& win, const Place& place, const Words* words, std::int64_t* offset) {
   Span span{};
   const bool dynamic = win.flavor == MPI_WIN_FLAVOR_DYNAMIC;
+  const Extent t = win.extent(place.rank);
   if (__builtin_mul_overflow(place.disp, dynamic ? 1 : t.unit, offset) ||
       !span_of(place.count, *place.type, &span) ||
       __builtin_add_overflow(span.begin, *offset, &span.begin) ||
       __builtin_add_overflow(span.end, *offset, &span.end))
     return out_of_window(place, t);
   if (!dynamic) return span.begin >= 0 && span.end <= t.bytes ? ok : out_of_window(place, t);
-  return is_attached(*t.words, static_cast<std::uint64_t>(span.begin),
+  if (words == nullptr) return ok;
+  return is_attached(*words, static_cast<std::uint64_t>(span.begin),
                      static_cast<std::uint64_t>(span.end))
              ? ok
              : out_of_window(place, t, "no memory attached there");
@@ -113,12 +119,6 @@ Err by_kernel(const ConstBuffer& here, const ConstBuffer& there, std::int64_t by
   return ok;
 }
 
-Err truncated(std::int64_t sent, std::int64_t room, const char* from, const char* to) {
-  return fail(MPI_ERR_TRUNCATE,
-              "the %s's count and datatype are %lld bytes, but the %s's only %lld", from,
-              static_cast<long long>(sent), to, static_cast<long long>(room));
-}
-
 Err give_request(Window& win, MPI_Request* out) {
   *out = reinterpret_cast<MPI_Request>(static_cast<object::Request*>(win.engine().sent));
   return ok;
@@ -128,7 +128,36 @@ Err check_passive(Window& win, int rank) {
   return check_epoch(win, rank, true);
 }
 
+/// What can be known of a place without its target.
+Err check_place(const Window& win, const Place& place) {
+  if (!place.type->committed)
+    return fail(MPI_ERR_TYPE, "target_datatype is not committed: call MPI_Type_commit first");
+  if (place.disp < 0 && win.flavor != MPI_WIN_FLAVOR_DYNAMIC)
+    return fail(MPI_ERR_DISP, "target_disp is %lld; expected 0 or more",
+                static_cast<long long>(place.disp));
+  return ok;
+}
+
 }  // namespace
+
+Err truncated(std::int64_t sent, std::int64_t room, const char* from, const char* to) {
+  return fail(MPI_ERR_TRUNCATE,
+              "the %s's count and datatype are %lld bytes, but the %s's only %lld", from,
+              static_cast<long long>(sent), to, static_cast<long long>(room));
+}
+
+Err reach_away(Window& win, const Place& place, bool passive, Pending* out) {
+  WEFT_TRY(check_epoch(win, place.rank, passive));
+  WEFT_TRY(check_place(win, place));
+  std::int64_t offset = 0;
+  if (place.count > 0 && place.type->size > 0) WEFT_TRY(check_inside(win, place, nullptr, &offset));
+  out->win = &win;
+  out->to = &win.away(place.rank);
+  out->there = {reinterpret_cast<const void*>(far_base + static_cast<std::uint64_t>(offset)),
+                place.count, place.type};
+  lock_lazily(win, *out->to);
+  return ok;
+}
 
 Err kernel_failed(const Target& target) {
   if (errno == EFAULT)
@@ -159,15 +188,11 @@ Err kernel_get(const Buffer& to, const Reached& from, std::int64_t bytes) {
 Err reach(Window& win, const Place& place, Reached* out) {
   WEFT_TRY(check_epoch(win, place.rank, false));
   if (place.rank == MPI_PROC_NULL) return ok;
-  if (!place.type->committed)
-    return fail(MPI_ERR_TYPE, "target_datatype is not committed: call MPI_Type_commit first");
-  if (place.disp < 0 && win.flavor != MPI_WIN_FLAVOR_DYNAMIC)
-    return fail(MPI_ERR_DISP, "target_disp is %lld; expected 0 or more",
-                static_cast<long long>(place.disp));
-  Target& t = win.targets[static_cast<std::size_t>(place.rank)];
+  WEFT_TRY(check_place(win, place));
+  Target& t = *win.near(place.rank);
   std::int64_t offset = 0;
-  if (place.count > 0 && place.type->size > 0) WEFT_TRY(check_inside(win, place, t, &offset));
-  lock_lazily(win, place.rank);
+  if (place.count > 0 && place.type->size > 0) WEFT_TRY(check_inside(win, place, t.words, &offset));
+  lock_lazily(win, t);
   out->target = &t;
   out->direct = t.here != nullptr || t.same_process;
   const std::uint64_t base =
@@ -205,7 +230,16 @@ bool put_word(const ConstBuffer& from, const Buffer& to, std::int64_t bytes) {
 
 }  // namespace
 
+void store(std::byte* to, const std::byte* from, std::int64_t bytes) {
+  if (store_word<std::uint8_t>(to, from, bytes) || store_word<std::uint16_t>(to, from, bytes) ||
+      store_word<std::uint32_t>(to, from, bytes) || store_word<std::uint64_t>(to, from, bytes))
+    return;
+  std::memcpy(to, from, static_cast<std::size_t>(bytes));
+}
+
 Err put(const ConstBuffer& from, const Place& to, Window& win) {
+  count(win, &Counters::rma_puts);
+  if (is_away(win, to.rank)) return put_away(from, to, win, nullptr);
   Reached there;
   WEFT_TRY(reach(win, to, &there));
   if (there.target == nullptr) return ok;
@@ -219,6 +253,8 @@ Err put(const ConstBuffer& from, const Place& to, Window& win) {
 }
 
 Err get(const Buffer& to, const Place& from, Window& win) {
+  count(win, &Counters::rma_gets);
+  if (is_away(win, from.rank)) return get_away(to, from, win, nullptr);
   Reached there;
   WEFT_TRY(reach(win, from, &there));
   if (there.target == nullptr) return ok;
@@ -230,12 +266,14 @@ Err get(const Buffer& to, const Place& from, Window& win) {
 }
 
 Err rput(const ConstBuffer& from, const Place& to, Window& win, MPI_Request* out) {
+  if (is_away(win, to.rank)) return put_away(from, to, win, out);
   WEFT_TRY(check_passive(win, to.rank));
   WEFT_TRY(put(from, to, win));
   return give_request(win, out);
 }
 
 Err rget(const Buffer& to, const Place& from, Window& win, MPI_Request* out) {
+  if (is_away(win, from.rank)) return get_away(to, from, win, out);
   WEFT_TRY(check_passive(win, from.rank));
   WEFT_TRY(get(to, from, win));
   return give_request(win, out);
@@ -243,6 +281,7 @@ Err rget(const Buffer& to, const Place& from, Window& win, MPI_Request* out) {
 
 Err raccumulate(const ConstBuffer& from, const Place& to, const object::Op& op, Window& win,
                 MPI_Request* out) {
+  if (is_away(win, to.rank)) return accumulate(from, to, op, win, out);
   WEFT_TRY(check_passive(win, to.rank));
   WEFT_TRY(accumulate(from, to, op, win));
   return give_request(win, out);
@@ -250,6 +289,7 @@ Err raccumulate(const ConstBuffer& from, const Place& to, const object::Op& op, 
 
 Err rget_accumulate(const ConstBuffer& from, const Buffer& result, const Place& to,
                     const object::Op& op, Window& win, MPI_Request* out) {
+  if (is_away(win, to.rank)) return get_accumulate(from, result, to, op, win, out);
   WEFT_TRY(check_passive(win, to.rank));
   WEFT_TRY(get_accumulate(from, result, to, op, win));
   return give_request(win, out);

@@ -56,6 +56,20 @@ constexpr Hint known_hints[] = {{"no_locks", "false"},
 
 }  // namespace
 
+Target* Window::find_near(int rank) {
+  if (here.empty()) return &targets[static_cast<std::size_t>(rank)];
+  const auto at = std::lower_bound(here.begin(), here.end(), rank);
+  return at != here.end() && *at == rank ? &targets[static_cast<std::size_t>(at - here.begin())]
+                                         : nullptr;
+}
+
+Remote& Window::away(int rank) {
+  Remote& remote = remotes[rank];
+  remote.rank = rank;
+  remote.world_rank = comm.group->members[static_cast<std::size_t>(rank)];
+  return remote;
+}
+
 Err attach(Window& win, void* base, std::int64_t bytes) {
   WEFT_TRY(check_dynamic(win, true));
   if (bytes < 0)
@@ -72,7 +86,7 @@ Err attach(Window& win, void* base, std::int64_t bytes) {
                   static_cast<unsigned long long>(other_end - other),
                   reinterpret_cast<void*>(other));
   win.attached.emplace_back(begin, end);
-  if (bytes > 0) list(*win.targets[static_cast<std::size_t>(win.me())].words, begin, end);
+  if (bytes > 0) list(*win.mine().words, begin, end);
   return ok;
 }
 
@@ -83,7 +97,7 @@ Err detach(Window& win, const void* base) {
                                [&](const auto& region) { return region.first == begin; });
   if (at == win.attached.end())
     return fail(MPI_ERR_RMA_ATTACH, "no memory that begins at %p is attached to the window", base);
-  if (at->second > begin) unlist(*win.targets[static_cast<std::size_t>(win.me())].words, begin);
+  if (at->second > begin) unlist(*win.mine().words, begin);
   win.attached.erase(at);
   return ok;
 }
@@ -92,7 +106,7 @@ Err shared_query(Window& win, int rank, std::int64_t* bytes, std::int64_t* unit,
   WEFT_TRY(check_dynamic(win, false));
   const Target* found = nullptr;
   if (rank != MPI_PROC_NULL)
-    found = &win.targets[static_cast<std::size_t>(rank)];
+    found = win.near(rank);
   else
     for (const Target& target : win.targets)
       if (found == nullptr && target.bytes > 0) found = &target;

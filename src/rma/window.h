@@ -5,21 +5,27 @@
 // asks the kernel to copy where it is another process's. So a target has no part in it, and every
 // operation is over when its call returns; what waits is synchronization alone (sync.cc).
 //
-// One block of the job's memory holds the Words of every member, and the memory of windows that
-// weft allocates. It goes when all have left it.
+// One block of the job's memory holds the Words of every member on this node, and the memory of
+// windows that weft allocates. It goes when all of them have left it. Members on other nodes are
+// reached by messages (messages.h); who they are for is kept from the first one on (Remote).
 #pragma once
 
 #include <mpi.h>
 
 #include <atomic>
 #include <cstdint>
+#include <deque>
+#include <memory>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
+#include "base/counters.h"
 #include "base/err.h"
 #include "base/pool.h"
 #include "object/attribute.h"
 #include "object/objects.h"
+#include "pt2pt/engine.h"
 #include "rma/limits.h"
 #include "shm/mailbox.h"
 
@@ -33,13 +39,15 @@ struct Region {
   std::atomic<std::uint64_t> begin, end;
 };
 
-/// What all may change about one member. Zero at the start. Two arrays with an entry for each
-/// member follow: see Target. All accesses are sequentially consistent: a waker changes a word and
+/// What all on its node may change about one member. Zero at the start. Two arrays follow: see
+/// Target. All accesses are sequentially consistent: a waker changes a word and
 /// then looks who sleeps, a sleeper says so and then looks at the word.
 struct alignas(64) Words {
   // The lock of passive synchronization, granted in the order of tickets: a reader's turn is when
   // `readers` has come to its ticket, a writer's when `writers` has.
   std::atomic<std::uint32_t> next, readers, writers;
+  /// The member that holds the lock alone, plus 1; for reports only.
+  std::atomic<std::uint32_t> holder;
   /// 1: somebody accumulates what no processor's instruction does at once.
   alignas(64) std::atomic<std::uint32_t> accumulates;
   /// MPI_Win_complete calls for this member, ever.
@@ -51,13 +59,23 @@ struct alignas(64) Words {
   std::atomic<std::uint32_t> unlisted;
 };
 
-/// A member of a window as another one sees it.
+/// An access epoch towards one target.
+enum class Held : std::uint8_t { no, shared, exclusive, unchecked, started };
+
+/// A member on the same node as another one there sees it.
 struct Target {
+  int rank = 0;  // in the window
   Words* words = nullptr;
-  std::atomic<std::uint32_t>* posted = nullptr;   // by member: MPI_Win_post calls for this one
-  std::atomic<std::uint32_t>* waiting = nullptr;  // ticket modulo size: who waits with it, plus 1
-  std::byte* here = nullptr;                      // its memory; null: only the kernel reaches it
-  std::uint64_t address = 0;                      // the same in its own process
+  // By member of this node: MPI_Win_post calls for this one; and how many this rank has seen.
+  std::atomic<std::uint32_t>* posted = nullptr;
+  std::uint32_t posts_seen = 0;
+  // By ticket modulo their number: who waits with it, as an index of this node's members plus 1.
+  // Tickets that wait follow each other. Each member of this node has one at most, and the target
+  // one more for the ranks of other nodes; so there are that many places.
+  std::atomic<std::uint32_t>* waiting = nullptr;
+  Held held = Held::no;
+  std::byte* here = nullptr;  // its memory; null: only the kernel reaches it
+  std::uint64_t address = 0;  // the same in its own process
   std::int64_t bytes = 0;
   std::int64_t unit = 1;
   std::int32_t pid = 0;
@@ -66,8 +84,34 @@ struct Target {
   shm::View mailbox;  // to ring at
 };
 
-/// An access epoch towards one target.
-enum class Held : std::uint8_t { no, shared, exclusive, unchecked, started };
+/// What a member's displacements mean.
+struct Extent {
+  std::int64_t bytes = 0, unit = 1;
+  bool operator==(const Extent&) const = default;
+};
+
+/// A member on another node to which this rank has spoken. Under the lock of the context.
+struct Remote {
+  int rank = 0;
+  std::int32_t world_rank = 0;
+  Held held = Held::no;
+  bool asked = false;    // a thread waits for the lock
+  bool granted = false;  // the lock that was asked for; after MPI_Win_unlock: it is given back
+  int pending = 0;       // operations that are not over at this end
+  // Operations with an effect there, and up to which one it is known to be done.
+  std::uint64_t issued = 0, confirmed = 0;
+  // MPI_Win_post calls for this rank, and how many it has seen.
+  std::uint32_t posts = 0, posts_seen = 0;
+  int error = 0;  // class of what it has refused; told by the next synchronization
+};
+
+/// A lock that a rank of another node has asked this one for.
+struct LockRequest {
+  int rank;
+  bool shared;
+};
+
+struct Exchange;  // messages.h
 
 struct Window : Object {
   Window(Comm& comm, std::uint64_t block) : comm(comm), block(block) {}
@@ -83,8 +127,11 @@ struct Window : Object {
   MPI_Aint size = 0;
   int disp_unit = 1, flavor = 0, model = MPI_WIN_UNIFIED;
 
-  std::vector<Target> targets;
-  bool direct = false;  // all members' memory is here for all of them
+  std::vector<Target> targets;  // the members on this node
+  std::vector<int> here;        // their ranks, in order; empty if all members are here
+  int my_index = 0;             // in targets
+  std::vector<Extent> extents;  // by member; one if all have the same
+  bool direct = false;          // the memory of all on this node is here for all of them
   bool no_locks = false;
   std::byte* own_memory = nullptr;  // made for this window beside the job's memory
   std::vector<std::pair<std::uint64_t, std::uint64_t>> attached;  // begin, end
@@ -92,21 +139,45 @@ struct Window : Object {
   // Access epochs. Fence: opened by a fence that does not exclude it.
   enum class Epoch : std::uint8_t { none, fence, started, locks, lock_all };
   Epoch epoch = Epoch::none;
-  bool used = false;                      // the fence's epoch has had an operation
-  int locks = 0;                          // targets that are locked, each by itself
-  std::vector<Held> held;                 // by target
-  std::vector<int> group;                 // of MPI_Win_start
-  std::vector<std::uint32_t> posts_seen;  // by target
+  bool used = false;       // the fence's epoch has had an operation
+  int locks = 0;           // targets that are locked, each by itself
+  bool unchecked = false;  // MPI_Win_lock_all with MPI_MODE_NOCHECK
+  std::vector<int> group;  // of MPI_Win_start
   // Exposure epoch.
   bool exposed = false;
   std::vector<int> exposed_to;
   std::uint32_t completions = 0;  // that end it, or ended the last
   std::uint32_t barriers = 0;
 
+  // Members on other nodes.
+  Exchange* exchange = nullptr;  // null: there are none
+  std::uint64_t number = 0;      // of the window among the communicator's constructions
+  std::unordered_map<int, Remote> remotes;
+  std::deque<LockRequest> lock_requests;  // the first one has a ticket
+  std::uint32_t lock_ticket = 0;
+  bool has_lock_ticket = false;
+
+  /// A member on this node; null: it is on another one.
+  Target* near(int rank) {
+    if (here.empty()) return &targets[static_cast<std::size_t>(rank)];
+    return find_near(rank);
+  }
+  Target* find_near(int rank);
+  Target& mine() { return targets[static_cast<std::size_t>(my_index)]; }
+  /// A member on another node. With the context's lock.
+  Remote& away(int rank);
+  const Extent& extent(int rank) const {
+    return extents[extents.size() == 1 ? 0 : static_cast<std::size_t>(rank)];
+  }
   int members() const { return comm.size(); }
   int me() const { return comm.rank; }
   pt2pt::Engine& engine() { return *comm.engine; }
 };
+
+/// By any thread.
+inline void count(Window& win, std::uint64_t Counters::*counter) {
+  count_one(win.comm.engine->counters->*counter);
+}
 
 inline MPI_Win handle_of(const Window& win) {
   return reinterpret_cast<MPI_Win>(const_cast<Window*>(&win));
@@ -119,6 +190,7 @@ inline object::Holder holder(Window& win) {
 struct Windows {
   Pool<Window, Kind::win> pool;
   std::vector<Window*> live;
+  std::vector<std::shared_ptr<Exchange>> exchanges;  // by context; null: none so far
 };
 
 // --- making (create.cc); collective over `comm`. `info` may be null.
@@ -159,11 +231,20 @@ Err lock_all(Window& win, int assert);
 Err unlock_all(Window& win);
 Err flush(Window& win, int rank);
 Err flush_all(Window& win);
+Err flush_local(Window& win, int rank);
+Err flush_local_all(Window& win);
 Err sync(Window& win);
 /// Until all members have come here.
 void barrier(Window& win);
+/// Until all operations of this rank are done.
+void settle(Window& win);
 /// With MPI_Win_lock_all targets are locked as they are accessed first.
-void lock_lazily(Window& win, int rank);
+void lock_lazily(Window& win, Target& target);
+void lock_lazily(Window& win, Remote& remote);  // with the context's lock
+/// What a rank of another node asks of this one (messages.h): go on with the locks, true when there
+/// is nothing left to grant; and one is given back.
+bool grant_locks(Window& win);
+void give_lock_back(Window& win, bool shared);
 /// Is there an epoch in which this rank may access `rank`? `passive`: one by locks.
 Err check_epoch(Window& win, int rank, bool passive);
 

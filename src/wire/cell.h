@@ -27,6 +27,7 @@ enum class What : std::uint8_t {
                 // number) unless it is matched, and answer (cookie)
   recalled,     // receiver -> sender: the answer to `cookie` (bytes: 1, it is given up)
   back,         // receiver -> sender: these fragments have been read (fragments)
+  one_sided,    // to another node, about a window (rma/messages.h)
 };
 
 /// Who a message is from and for (MPI-5.0 §3.2.3); the match is on these three.
@@ -65,7 +66,8 @@ static_assert(sizeof(Cell) == 64);
 /// Bytes that follow the cell in a packet.
 inline std::uint32_t payload_behind(const Cell& cell) {
   const bool has = cell.what == What::ring_data || cell.what == What::more_data ||
-                   cell.what == What::staged_data || cell.what == What::offer;
+                   cell.what == What::staged_data || cell.what == What::offer ||
+                   cell.what == What::one_sided;
   return has ? cell.piece : 0;
 }
 

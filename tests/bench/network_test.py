@@ -33,7 +33,7 @@ def plan(**more):
 class Plan(unittest.TestCase):
     def test_has_all_parts(self):
         by = {(str(job.program), job.ranks): job for job in plan() if job.series == "weft-process"}
-        self.assertEqual(sorted(by), [("collectives", 4), ("p2p_coll", 2), ("threads", 2)])
+        self.assertEqual(sorted(by), [("collectives", 4), ("p2p_coll", 2), ("rma", 2), ("threads", 2)])
         self.assertIn("rate_1t,rate_2t", by["threads", 2].options)
         self.assertIn("--pretend-nodes", by["p2p_coll", 2].library.command(2, "x"))
         self.assertEqual([job.series for job in plan() if job.ranks == 2].count("fi_pingpong"), 1)

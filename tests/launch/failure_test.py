@@ -81,6 +81,17 @@ class Failure(harness.Case):
                 time.sleep(0.05)
                 self.assertEqual(self.marked(), {}, f"round {round}")
 
+    def test_target_of_an_epoch(self):
+        """A target that is killed inside an epoch ends the job, on one node and on two; nobody waits for it."""
+        for mode in MODES:
+            for nodes in (1, 2):
+                for how in ("fence", "start", "lock", "flush"):
+                    with self.subTest(mode=mode, nodes=nodes, how=how):
+                        result = self.mpiexec(f"--ranks={mode}", f"--pretend-nodes={nodes}", "-n", 2, program("window_dies"), how)
+                        self.assertEqual(result.code, 128 + signal.SIGKILL, result.err)
+                        self.one_message(result, "window_dies", "signal 9 ")
+                        self.assertEqual(result.out, "")
+
     def start(self, *words, before="", blocked=None):
         shell = ["/bin/sh", "-c", before + ' exec "$@"', "sh"] if before else []
         block = (lambda: signal.pthread_sigmask(signal.SIG_BLOCK, {blocked})) if blocked else None

@@ -19,7 +19,8 @@ HERE = Path(__file__).resolve().parent / "hang"
 LIMIT = {"WEFT_SYNC_HANG_SECONDS": "1"}
 WRONG = {"receive_circle": 3, "send_circle": 2, "missing_rank": 3, "wrong_tag": 2, "wrong_comm": 2, "ssend_to_self": 1, "channel_circle": 2,
          "mutex": 2, "finished_rank": 2, "different_collectives": 2, "waitall": 2, "isendrecv": 3, "nonblocking": 3, "grequest": 2,
-         "waitany_many": 2, "waitsome_across": 2, "many_threads": 2, "create_group": 3}
+         "waitany_many": 2, "waitsome_across": 2, "many_threads": 2, "create_group": 3,
+         "window_wait": 2, "window_lock": 2, "window_post": 2}
 # In the block, ranks in different collectives notice it; messages compare nothing.
 SETTINGS = {"different_collectives": {"WEFT_COLL_SHARED_MAX": "0"}}
 MULTIPLE = {"mutex", "waitsome_across", "many_threads"}  # with MPI_THREAD_MULTIPLE

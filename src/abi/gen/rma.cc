@@ -669,7 +669,7 @@ extern "C" int PMPI_Win_flush_local(int rank, MPI_Win win) {
     if (!e) e = check::window(win_p, win, "win");
     if (!e) e = check::rank(rank, *win_p, "rank");
   }
-  if (!e) e = rma::flush(*win_p, rank);
+  if (!e) e = rma::flush_local(*win_p, rank);
   return e ? entry.raise(win_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Win_flush_local")]]
@@ -682,7 +682,7 @@ extern "C" int PMPI_Win_flush_local_all(MPI_Win win) {
   if (entry.checking()) {
     if (!e) e = check::window(win_p, win, "win");
   }
-  if (!e) e = rma::flush_all(*win_p);
+  if (!e) e = rma::flush_local_all(*win_p);
   return e ? entry.raise(win_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Win_flush_local_all")]]

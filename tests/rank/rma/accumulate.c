@@ -213,10 +213,13 @@ static void swaps(int which) {
     const T zero = 0, five = 5, six = 6;                                                   \
     T old = 9;                                                                             \
     OK(MPI_Compare_and_swap(&five, &zero, &old, mpi_type, to, f.bases[to] + (at), f.win)); \
+    OK(MPI_Win_flush(to, f.win));                                                          \
     EQ(old, 0);                                                                            \
     OK(MPI_Compare_and_swap(&six, &zero, &old, mpi_type, to, f.bases[to] + (at), f.win));  \
+    OK(MPI_Win_flush(to, f.win));                                                          \
     EQ(old, 5);                                                                            \
     OK(MPI_Compare_and_swap(&zero, &five, &old, mpi_type, to, f.bases[to] + (at), f.win)); \
+    OK(MPI_Win_flush(to, f.win));                                                          \
     EQ(old, 5);                                                                            \
   } while (0)
   SWAP(char, MPI_INT8_T, 1);

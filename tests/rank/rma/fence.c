@@ -10,24 +10,26 @@ static void all_to_all(int which) {
   Flavored f = open_window(which, size * (MPI_Aint)sizeof(int));
   int* memory = (int*)f.memory;
   OK(MPI_Win_fence(MPI_MODE_NOPRECEDE, f.win));
+  int* values = alloc((size_t)size * sizeof(int));
   for (int to = 0; to < size; ++to) {
-    const int value = 1000 * rank + to;
-    OK(MPI_Put(&value, 1, MPI_INT, to, f.bases[to] + rank * (int)sizeof(int), 1, MPI_INT, f.win));
+    const MPI_Aint at = f.bases[to] + rank * (int)sizeof(int);
+    values[to] = 1000 * rank + to;
+    OK(MPI_Put(&values[to], 1, MPI_INT, to, at, 1, MPI_INT, f.win));
   }
   OK(MPI_Win_fence(0, f.win));
   for (int from = 0; from < size; ++from) EQ(memory[from], 1000 * from + rank);
-  int* got = alloc((size_t)size * sizeof(int));
-  for (int from = 0; from < size; ++from) {
-    OK(MPI_Get(got, size, MPI_INT, from, f.bases[from], size, MPI_INT, f.win));
-    for (int i = 0; i < size; ++i) EQ(got[i], 1000 * i + from);
-  }
+  int* got = alloc((size_t)(size * size) * sizeof(int));
+  for (int from = 0; from < size; ++from)
+    OK(MPI_Get(&got[from * size], size, MPI_INT, from, f.bases[from], size, MPI_INT, f.win));
   OK(MPI_Win_fence(0, f.win));
+  for (int i = 0; i < size * size; ++i) EQ(got[i], 1000 * (i % size) + i / size);
   const int one = 1;
   for (int to = 0; to < size; ++to)
     OK(MPI_Accumulate(&one, 1, MPI_INT, to, f.bases[to], 1, MPI_INT, MPI_SUM, f.win));
   OK(MPI_Win_fence(MPI_MODE_NOSUCCEED, f.win));
   EQ(memory[0], rank + size);
   free(got);
+  free(values);
   close_window(&f);
 }
 
@@ -50,8 +52,8 @@ static void typed(int which) {
   OK(MPI_Win_fence(0, f.win));
   for (int i = 0; i < rows; ++i) CHECK(memory[i] == 10000 * from + 100 * i + 3, "%g", memory[i]);
   OK(MPI_Get(&back[0][5], 1, column, to, f.bases[to], rows, MPI_DOUBLE, f.win));
-  for (int i = 0; i < rows; ++i) CHECK(back[i][5] == mine[i][3], "%g", back[i][5]);
   OK(MPI_Win_fence(0, f.win));
+  for (int i = 0; i < rows; ++i) CHECK(back[i][5] == mine[i][3], "%g", back[i][5]);
   OK(MPI_Put(mine, 6, MPI_DOUBLE, to, f.bases[to] + 16 * (int)sizeof(double), 1, pairs, f.win));
   OK(MPI_Win_fence(0, f.win));
   const int where[] = {4, 5, 0, 1, 8, 9};
@@ -82,8 +84,8 @@ static void long_blocks(int which) {
   FILLED(f.memory, bytes, (unsigned)from);
   memset(data, 0, bytes);
   OK(MPI_Get_c(data, bytes, MPI_BYTE, to, f.bases[to], bytes, MPI_BYTE, f.win));
-  FILLED(data, bytes, (unsigned)rank);
   OK(MPI_Win_fence(MPI_MODE_NOSUCCEED, f.win));
+  FILLED(data, bytes, (unsigned)rank);
   free(data);
   close_window(&f);
 }

@@ -9,6 +9,18 @@ enum { flavors = 4 };
 static const int flavor_names[flavors] = {MPI_WIN_FLAVOR_CREATE, MPI_WIN_FLAVOR_ALLOCATE,
                                           MPI_WIN_FLAVOR_SHARED, MPI_WIN_FLAVOR_DYNAMIC};
 
+// How many nodes the ranks are on. With several a target on another node has a part in operations,
+// and no memory is shared.
+CHECK_UNUSED static int node_count(void) {
+  const char* text = getenv("TEST_NODES");
+  return text != NULL ? atoi(text) : 1;
+}
+// Does a target that is not in MPI delay nobody?
+CHECK_UNUSED static int targets_may_compute(void) {
+  const char* progress = getenv("WEFT_PROGRESS");
+  return node_count() == 1 || (progress != NULL && strcmp(progress, "rank") == 0);
+}
+
 typedef struct {
   MPI_Win win;
   int flavor;
@@ -18,6 +30,7 @@ typedef struct {
 
 CHECK_UNUSED static Flavored open_window(int which, MPI_Aint bytes) {
   Flavored f = {MPI_WIN_NULL, flavor_names[which % flavors], NULL, NULL};
+  if (f.flavor == MPI_WIN_FLAVOR_SHARED && node_count() > 1) f.flavor = MPI_WIN_FLAVOR_ALLOCATE;
   f.bases = alloc((size_t)size * sizeof *f.bases);
   MPI_Aint base = 0;
   switch (f.flavor) {

@@ -159,7 +159,7 @@ int main(int argc, char** argv) {
     exclusive(which);
     readers(which);
     lock_all(which);
-    computing_target(which);
+    if (targets_may_compute()) computing_target(which);
     polling(which);
   }
   return finish();

@@ -56,43 +56,57 @@ static int value_of(const Step* s, int step, int i) {
   return s->origin * 1000003 + step * 1009 + i * 17;
 }
 
+// What an operation reads and writes until its epoch is over.
+typedef struct {
+  int mine[cells], old[cells * 3], expected[cells], count, stride;
+} Kept;
+static Kept kept[steps];
+static int kept_count;
+
 static void do_step(const Step* s, int step, const Flavored* f) {
+  Kept* const k = &kept[kept_count++];
+  const int n = s->count, to = s->target, fetches = s->kind == 1 || s->kind == 2 || s->kind == 4;
   MPI_Datatype spread;
-  OK(MPI_Type_vector(s->count, 1, s->stride, MPI_INT, &spread));
+  OK(MPI_Type_vector(n, 1, s->stride, MPI_INT, &spread));
   OK(MPI_Type_commit(&spread));
-  int mine[cells], old[cells * 3], expected[cells];
-  for (int i = 0; i < s->count; ++i) mine[i] = value_of(s, step, i);
-  for (int i = 0; i < cells * 3; ++i) old[i] = -1;
-  int* const where = &reference[part(s->target, s->origin) + s->disp];
-  for (int i = 0; i < s->count; ++i) expected[i] = where[i * s->stride];
-  const MPI_Aint at = f->bases[s->target] + (s->origin * cells + s->disp) * (MPI_Aint)sizeof(int);
-  const int n = s->count, to = s->target;
+  for (int i = 0; i < n; ++i) k->mine[i] = value_of(s, step, i);
+  for (int i = 0; i < cells * 3; ++i) k->old[i] = -1;
+  int* const where = &reference[part(to, s->origin) + s->disp];
+  for (int i = 0; i < n; ++i) k->expected[i] = where[i * s->stride];
+  k->count = fetches ? n : 0;
+  k->stride = s->kind == 2 ? s->stride : 1;
+  const MPI_Aint at = f->bases[to] + (s->origin * cells + s->disp) * (MPI_Aint)sizeof(int);
+  const MPI_Op op = ops[s->op];
   switch (s->kind) {
     case 0:
-      OK(MPI_Put(mine, n, MPI_INT, to, at, 1, spread, f->win));
+      OK(MPI_Put(k->mine, n, MPI_INT, to, at, 1, spread, f->win));
       break;
     case 1:
-      OK(MPI_Get(old, n, MPI_INT, to, at, 1, spread, f->win));
-      for (int i = 0; i < n; ++i) EQ(old[i], expected[i]);
+      OK(MPI_Get(k->old, n, MPI_INT, to, at, 1, spread, f->win));
       break;
     case 2:
-      OK(MPI_Get(old, 1, spread, to, at, 1, spread, f->win));
-      for (int i = 0; i < n; ++i) EQ(old[i * s->stride], expected[i]);
+      OK(MPI_Get(k->old, 1, spread, to, at, 1, spread, f->win));
       break;
     case 3:
-      OK(MPI_Accumulate(mine, n, MPI_INT, to, at, 1, spread, ops[s->op], f->win));
+      OK(MPI_Accumulate(k->mine, n, MPI_INT, to, at, 1, spread, op, f->win));
       break;
     case 4:
-      OK(MPI_Get_accumulate(mine, n, MPI_INT, old, n, MPI_INT, to, at, 1, spread, ops[s->op],
+      OK(MPI_Get_accumulate(k->mine, n, MPI_INT, k->old, n, MPI_INT, to, at, 1, spread, op,
                             f->win));
-      for (int i = 0; i < n; ++i) EQ(old[i], expected[i]);
       break;
     default: {
       const MPI_Aint sums = f->bases[to] + (size * cells + s->disp % shared_cells) * 4;
-      OK(MPI_Accumulate(mine, 1, MPI_INT, to, sums, 1, MPI_INT, MPI_SUM, f->win));
+      OK(MPI_Accumulate(k->mine, 1, MPI_INT, to, sums, 1, MPI_INT, MPI_SUM, f->win));
     }
   }
   OK(MPI_Type_free(&spread));
+}
+
+// The epoch is over: what came back?
+static void check_kept(void) {
+  for (const Kept* k = kept; k < kept + kept_count; ++k)
+    for (int i = 0; i < k->count; ++i) EQ(k->old[i * k->stride], k->expected[i]);
+  kept_count = 0;
 }
 
 static void do_reference(const Step* s, int step) {
@@ -132,6 +146,7 @@ static void epoch(int kind, const Flavored* f, MPI_Group world, int first, int c
     OK(MPI_Win_wait(f->win));
   }
   if (kind == 3) OK(MPI_Win_unlock_all(f->win));
+  check_kept();
   OK(MPI_Barrier(MPI_COMM_WORLD));
 }
 

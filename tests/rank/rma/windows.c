@@ -194,8 +194,10 @@ int main(int argc, char** argv) {
   start(&argc, &argv);
   for (int which = 0; which < flavors; ++which) attributes(which);
   hints();
-  shared(0);
-  shared(1);
+  if (node_count() == 1) {
+    shared(0);
+    shared(1);
+  }
   parts();
   own();
   for (int i = 0; i < 300; ++i) {
