@@ -20,6 +20,7 @@
 #include "parallel/openmp/call.h"
 #include "pt2pt/completion.h"
 #include "world/comms.h"
+#include "world/connected.h"
 #include "world/network.h"
 #include "world/rank.h"
 #include "world/stats.h"
@@ -146,6 +147,8 @@ Err init(Rank& rank, int required, int* provided) {
   rank.contexts.has_background = progress::is_wanted(
       params, entry.seat, rank.process->job->header(), parallel::openmp::threads());
   rank.engine.open(*rank.process->job, rank.world_rank, params, rank.counters, rank.contexts);
+  // No two ranks that have had this place give a communicator the same number.
+  rank.contexts.numbers = std::uint64_t{entry.incarnation & 0xffff} << 20;
   if (required == MPI_THREAD_MULTIPLE || rank.contexts.has_background) open_contexts(rank);
   for (pt2pt::Engine* e : rank.contexts.engines) {
     e->first_here = rank.process->first;
@@ -163,7 +166,7 @@ Err init(Rank& rank, int required, int* provided) {
   rank.engine.framed = framed ? pt2pt::Engine::Framed::yes : pt2pt::Engine::Framed::no;
   // seq_cst: before the look for those who will never come; pairs with hang/absence.cc
   entry.state.store(memory::RankState::initialized, std::memory_order_seq_cst);
-  if (const std::string text = hang::absence(*rank.process->job, rank.world_rank); !text.empty())
+  if (const std::string text = hang::absence(*rank.process->job, rank.world_rank, true); !text.empty())
     abort_job(&rank, 1, text.c_str());
   memory::await_addresses(*rank.process->job);
   if (rank.contexts.has_background)
@@ -175,6 +178,7 @@ Err init(Rank& rank, int required, int* provided) {
 
 Err finalize(Rank& rank) {
   WEFT_TRY(delete_self_attributes(rank));
+  close_ports(rank);
   channel::free_all(rank.channels);
   rma::free_all(rank.windows);
   rank.process->progress_threads.stop(rank.charge);
@@ -185,6 +189,7 @@ Err finalize(Rank& rank) {
     e->ending = true;
   }
   for (pt2pt::Engine* e : rank.contexts.engines) finish_sending(*e);
+  leave_connected(rank);
   {
     const sync::Guard guard(rank.engine.lock);
     WEFT_TRY(coll::barrier(*rank.store.comm_world));
