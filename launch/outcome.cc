@@ -24,8 +24,7 @@ std::string process(const Ended& e) {
 
 std::string who(memory::Job& job, const Ended& e, int rank) {
   const memory::World world = job.world_of(e.first);
-  const std::string of =
-      " of " + std::to_string(world.size) + (world.first > 0 ? " spawned" : "");
+  const std::string of = " of " + std::to_string(world.size) + (world.first > 0 ? " spawned" : "");
   if (rank >= 0) return "weft: rank " + std::to_string(rank - world.first) + of + process(e);
   if (e.count == 1) return who(job, e, e.first);
   return "weft: the process of ranks " + std::to_string(e.first - world.first) + "-" +

@@ -91,8 +91,7 @@ class Planner {
   Process rank(Process process, int r) const {
     process.first = r;
     process.env.set("WEFT_JOB", job_variable(r, 1));
-    for (const char* name : rank_variables)
-      process.env.set(name, std::to_string(r - world_.first));
+    for (const char* name : rank_variables) process.env.set(name, std::to_string(r - world_.first));
     for (const char* name : local_rank_variables)
       process.env.set(name, std::to_string(r - here_.first));
     const topo::Slice* own = slice(r);

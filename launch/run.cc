@@ -11,6 +11,7 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -72,6 +73,8 @@ class Run {
         spawns_(job) {}
 
   int operator()();
+  /// From now on process `pid` belongs to the job, too.
+  void attend(pid_t pid);
 
  private:
   enum class Stage { running, asked, killed };
@@ -87,7 +90,8 @@ class Run {
   };
 
   void start_all();
-  /// What became of it: the end of the sentence "... cannot be started: ", and the exit code for it.
+  /// What became of it: the end of the sentence "... cannot be started: ", and the exit code for
+  /// it.
   struct Trouble {
     int exit_code = 0;
     std::string text;
@@ -99,6 +103,7 @@ class Run {
   void serve(std::uint64_t at);
   void take_spawned_end(const Process& process);
   void forget_spawned();
+  void take_attended_end();
   bool open_streams(const Process& process, Streams* streams);
 
   void poll_once();
@@ -140,6 +145,8 @@ class Run {
   std::vector<Child> children_;  // as plan_.processes
   std::size_t running_ = 0;
   std::optional<rlimit> user_files_;
+  pid_t attended_ = 0;     // a program that was started alone; not ours to wait for,
+  int attended_end_ = -1;  // but this (a pidfd) becomes readable when it ends; then -1
   Orders spawns_;
   std::vector<Spawned> spawned_;  // that run
 
@@ -215,7 +222,7 @@ bool Run::start(std::size_t index, Trouble* trouble) {
     s.env = env.data();
     s.directory = process.directory.empty() ? nullptr : process.directory.c_str();
     s.cpus = process.cpus;
-    s.in = streams.in >= 0       ? streams.in
+    s.in = streams.in >= 0      ? streams.in
            : process.is_spawned ? input_.for_others()
                                 : input_.for_ranks(process.first, process.count);
     s.out = streams.out[0];
@@ -302,6 +309,23 @@ void Run::take_spawned_end(const Process& process) {
   spawned_.erase(whose);
 }
 
+void Run::attend(pid_t pid) {
+  attended_ = pid;
+  attended_end_ = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
+  if (attended_end_ < 0)
+    throw Failure{
+        1, std::string("weft: mpiexec cannot attend a program: pidfd_open: ") + strerror(errno)};
+}
+
+/// What it has spawned and not said goodbye to ends with it.
+void Run::take_attended_end() {
+  close(attended_end_);
+  attended_end_ = -1;
+  // acquire: pairs with MPI_Finalize
+  const memory::RankState state = job_.entry(0).state.load(std::memory_order_acquire);
+  if (state != memory::RankState::finalized) end_job(1, "");
+}
+
 /// Any number of ranks may be spawned, one after the other.
 void Run::forget_spawned() {
   while (!children_.empty() && plan_.processes.back().is_spawned && !children_.back().running) {
@@ -330,6 +354,7 @@ void Run::start_all() {
 void Run::signal_all(int signal) {
   for (const Child& child : children_)
     if (child.running) signal_process(child.pid, signal);
+  if (attended_end_ >= 0) kill(attended_, signal);
 }
 
 void Run::end_job(int exit_code, const std::string& message, bool is_consequence) {
@@ -556,8 +581,11 @@ timespec Run::wait_time() const {
 
 void Run::poll_once() {
   input_.see_to_terminal();
-  std::vector<pollfd> fds{
-      {orders_, POLLIN, 0}, input_.wants_read(), input_.wants_write(), {spawns_.fd(), POLLIN, 0}};
+  std::vector<pollfd> fds{{orders_, POLLIN, 0},
+                          input_.wants_read(),
+                          input_.wants_write(),
+                          {spawns_.fd(), POLLIN, 0},
+                          {attended_end_, POLLIN, 0}};
   const std::size_t others = fds.size();
   output_.watch(fds);
   const timespec limit = wait_time();
@@ -571,6 +599,7 @@ void Run::poll_once() {
     output_.serve(fds.data() + others);
     if (fds[0].revents != 0) take_orders();
     if (fds[3].revents != 0) serve_orders();
+    if (fds[4].revents != 0) take_attended_end();
   }
   take_ends();
   check_clocks();
@@ -600,7 +629,7 @@ int Run::operator()() {
     deadline_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(
                                    std::chrono::duration<double>(options_.timeout_s));
   start_all();
-  while (running_ > 0) {
+  while (running_ > 0 || attended_end_ >= 0) {
     release_input();
     poll_once();
   }
@@ -615,6 +644,13 @@ int Run::operator()() {
 int run(const Options& options, Plan& plan, memory::Job& job, int orders, const sigset_t& mask,
         const Upstream* upstream) {
   return Run(options, plan, job, orders, mask, upstream)();
+}
+
+int attend(const Options& options, memory::Job& job, pid_t pid, int orders, const sigset_t& mask) {
+  Plan none;
+  Run run(options, none, job, orders, mask, nullptr);
+  run.attend(pid);
+  return run();
 }
 
 }  // namespace weft::launch

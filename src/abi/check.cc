@@ -255,8 +255,7 @@ Err types(const MPI_Datatype* array, std::int64_t count, const char* name) {
 }
 
 Err commands(char* const* array, int count, const char* name) {
-  if (count < 1)
-    return fail(MPI_ERR_ARG, "count is %d; expected at least one command", count);
+  if (count < 1) return fail(MPI_ERR_ARG, "count is %d; expected at least one command", count);
   if (!is_address(array)) return bad_pointer(array, name);
   for (int i = 0; i < count; ++i)
     if (!is_address(array[i])) return bad_pointer(array[i], element_name(name, i).text);

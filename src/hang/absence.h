@@ -14,7 +14,8 @@ namespace weft::hang {
 /// A rank ended without MPI_Init. By its launcher or host, which then asks absence().
 void mark_absent(memory::Job& job, int world_rank);
 
-/// One sentence that names those of `rank`'s world who have left and those who have called MPI_Init;
+/// One sentence that names those of `rank`'s world who have left and those who have called
+/// MPI_Init;
 /// "" while there are not both. A rank asks when its state says that it has called it: so of two
 /// that do not go together the later one learns it. Costs a load while nobody is absent. With
 /// `calls_init` the sentence is about the rank's call, else about those who have left.

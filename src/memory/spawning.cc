@@ -55,9 +55,8 @@ class Words {
 Result<std::uint64_t> give_order(Job& job, const OrderText& text) {
   const std::string words = packed(text.commands);
   const std::size_t members_bytes = text.parents.size() * sizeof(std::int32_t);
-  const std::uint64_t at =
-      job.shared_block({text.number, order_block},
-                       sizeof(Order) + members_bytes + words.size(), sizeof(Order), 2);
+  const std::uint64_t at = job.shared_block(
+      {text.number, order_block}, sizeof(Order) + members_bytes + words.size(), sizeof(Order), 2);
   if (at == 0) return fail(MPI_ERR_NO_MEM, "no shared memory is left for an order of ranks");
   Order& order = order_at(job, at);
   order.by = text.by;

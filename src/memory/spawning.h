@@ -30,10 +30,10 @@ struct Command {
 struct Order {
   enum class State : std::uint32_t { given, refused, started };
   std::atomic<State> state;
-  std::uint64_t next;   // in the stack
-  std::int32_t by;      // the rank that asks
-  std::int32_t ranks;   // to be started
-  std::int32_t first;   // answer: the place of the first of them
+  std::uint64_t next;  // in the stack
+  std::int32_t by;     // the rank that asks
+  std::int32_t ranks;  // to be started
+  std::int32_t first;  // answer: the place of the first of them
   std::int32_t parents;
   std::uint64_t world, link;  // numbers of MPI_COMM_WORLD, and of the way to the parents
   std::uint64_t members, text, text_bytes;  // offsets in the job's memory

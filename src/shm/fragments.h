@@ -26,8 +26,8 @@
 
 namespace weft::shm {
 
-/// Where a context's fragments are, and how many there is room for: for whoever has the rank's place
-/// after it, since memory that was added to the job stays.
+/// Where a context's fragments are, and how many there is room for: for whoever has the rank's
+/// place after it, since memory that was added to the job stays.
 struct Lasting {
   std::uint64_t *start = nullptr, *count = nullptr;
 };

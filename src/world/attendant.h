@@ -12,7 +12,12 @@ struct Rank;
 
 namespace weft::world {
 
+struct Process;
+
 /// Somebody takes this job's orders from now on; or an error says why not.
+/// By a thread that holds the lock of the rank's first context.
 Err call_launcher(Rank& rank);
+/// The one that this process has started.
+bool launcher_has_ended(Process& process);
 
 }  // namespace weft::world

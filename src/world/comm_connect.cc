@@ -192,8 +192,9 @@ Result<Remote> call_port(Rank& rank, Comm& comm, const char* name) {
   const Result<Port> port = port_of(*rank.process->job, name);
   if (!port) return port.err;
   if (object::rank_in(*comm.group, port.value.rank) != MPI_UNDEFINED)
-    return fail(MPI_ERR_PORT, "port_name was opened by a process of comm; the two groups that "
-                              "connect must not have a process in common");
+    return fail(MPI_ERR_PORT,
+                "port_name was opened by a process of comm; the two groups that "
+                "connect must not have a process in common");
   Comm parent = groups_parent(rank, *comm.errhandler);
   meet_members(parent, {port.value.rank});
   View view(parent, Among::some, {rank.world_rank, port.value.rank});
@@ -281,8 +282,9 @@ Err comm_join(Rank& rank, int fd, MPI_Comm* out) {
   WEFT_TRY(move_all(e, fd, POLLOUT, sizeof mine, [&](std::size_t done) {
     return send(fd, from + done, sizeof mine - done, MSG_NOSIGNAL);
   }));
-  WEFT_TRY(move_all(e, fd, POLLIN, sizeof theirs,
-                    [&](std::size_t done) { return recv(fd, to + done, sizeof theirs - done, 0); }));
+  WEFT_TRY(move_all(e, fd, POLLIN, sizeof theirs, [&](std::size_t done) {
+    return recv(fd, to + done, sizeof theirs - done, 0);
+  }));
   if (std::memcmp(&mine.identity, &theirs.identity, sizeof mine.identity) != 0)
     return fail(MPI_ERR_UNSUPPORTED_OPERATION,
                 "the process at the other end of fd is not of this job; only jobs that one mpiexec "

@@ -59,8 +59,8 @@ Result<int> soft_number(const std::string& soft, int most) {
 
 Err check_mode(const std::string& mode) {
   if (mode.empty() || mode == "process" || mode == "thread" || mode == "auto") return ok;
-  return fail(MPI_ERR_INFO_VALUE,
-              "info key weft_ranks is \"%s\"; expected process, thread or auto", mode.c_str());
+  return fail(MPI_ERR_INFO_VALUE, "info key weft_ranks is \"%s\"; expected process, thread or auto",
+              mode.c_str());
 }
 
 /// The launcher runs on one host, under several names.
@@ -107,15 +107,19 @@ Result<memory::Command> command_of(const Program& program) {
   return out;
 }
 
-Err check_job(Rank& rank) {
+Err check_job(Comm& comm) {
+  Rank& rank = *comm.owner;
   memory::Job& job = *rank.process->job;
   if (job.nodes() > 1)
     return fail(MPI_ERR_UNSUPPORTED_OPERATION,
                 "ranks can be spawned in jobs on one node only; this one has %d", job.nodes());
   if (rank.process->manager != nullptr)
-    return fail(MPI_ERR_UNSUPPORTED_OPERATION,
-                "this job was started by another process manager, by which weft cannot spawn; start "
-                "it with weft's mpiexec");
+    return fail(
+        MPI_ERR_UNSUPPORTED_OPERATION,
+        "this job was started by another process manager, by which weft cannot spawn; start "
+        "it with weft's mpiexec");
+  const sync::Away away(comm.engine->lock);  // one context's lock at a time
+  const pt2pt::Inside inside(rank.engine);
   return call_launcher(rank);
 }
 
@@ -134,7 +138,9 @@ Err order(Comm& comm, const std::vector<memory::Command>& commands, Answer& answ
   const auto is_answered = [&] {
     return given.state.load(std::memory_order_acquire) != Order::State::given;
   };
-  look_until(e, is_answered);
+  look_until(e, [&] { return is_answered() || launcher_has_ended(*comm.owner->process); });
+  if (!is_answered())
+    return fail(MPI_ERR_SPAWN, "the mpiexec that this program has started has ended");
   answer.first = given.first;
   answer.ranks = given.ranks;
   const bool is_refused = given.state.load(std::memory_order_acquire) == Order::State::refused;
@@ -160,7 +166,7 @@ Err ask(Comm& comm, std::span<const Program> programs, Answer& answer, std::vect
   }
   if (commands.empty())
     return fail(MPI_ERR_SPAWN, "info key soft allows no number of processes but 0");
-  WEFT_TRY(check_job(*comm.owner));
+  WEFT_TRY(check_job(comm));
   WEFT_TRY(order(comm, commands, answer));
   codes = done;
   return ok;

@@ -49,8 +49,7 @@ bool is_connection(const Comm& comm) {
   const Rank& rank = *comm.owner;
   const auto foreign = [&rank](std::int32_t other) { return is_foreign(rank, other); };
   const auto has = [&](const Group* group) {
-    return group != nullptr &&
-           std::any_of(group->members.begin(), group->members.end(), foreign);
+    return group != nullptr && std::any_of(group->members.begin(), group->members.end(), foreign);
   };
   return has(comm.group) || has(comm.remote);
 }

@@ -166,7 +166,8 @@ Err init(Rank& rank, int required, int* provided) {
   rank.engine.framed = framed ? pt2pt::Engine::Framed::yes : pt2pt::Engine::Framed::no;
   // seq_cst: before the look for those who will never come; pairs with hang/absence.cc
   entry.state.store(memory::RankState::initialized, std::memory_order_seq_cst);
-  if (const std::string text = hang::absence(*rank.process->job, rank.world_rank, true); !text.empty())
+  if (const std::string text = hang::absence(*rank.process->job, rank.world_rank, true);
+      !text.empty())
     abort_job(&rank, 1, text.c_str());
   memory::await_addresses(*rank.process->job);
   if (rank.contexts.has_background)

@@ -207,7 +207,8 @@ extern "C" void weft_host_rank_exited(int world_rank, int status, int how) {
   if (!left_early && (status == 0 || phase == Rank::Phase::finalized)) return;
   char text[256];
   std::snprintf(text, sizeof text, "weft: rank %d (%s) ended with status %d%s%s",
-                world_rank - rank->process->world.first, program_invocation_short_name, status, how == WEFT_HOST_QUIT ? " by _exit" : "",
+                world_rank - rank->process->world.first, program_invocation_short_name, status,
+                how == WEFT_HOST_QUIT ? " by _exit" : "",
                 left_early ? " without calling MPI_Finalize" : "");
   world::abort_job(rank, status != 0 ? status : 1, text);
 }

@@ -33,7 +33,7 @@ int main(int argc, char** argv) {
   for (int i = 0; i < 2; ++i) OK(MPI_Info_create(&infos[i]));
   OK(MPI_Info_set(infos[0], "wdir", "/"));
   OK(MPI_Info_set(infos[1], "soft", "1:9:2,11"));  // the most of 4: 3
-  char program[4096];  // from another directory, too
+  char program[4096];                              // from another directory, too
   CHECK(realpath(argv[0], program) != NULL, "%s is nowhere", argv[0]);
   char* commands[] = {program, program};
   char two[] = "two", nothing[] = "";
