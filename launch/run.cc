@@ -272,6 +272,7 @@ void Run::serve(std::uint64_t at) {
   std::string why;
   try {
     Plan plan = plan_order(options_, memory::commands_of(job_, order), *world, job_, "");
+    if (plan.processes.empty()) throw Failure{1, "its order to spawn ranks cannot be read"};
     for (Process& process : plan.processes) plan_.processes.push_back(std::move(process));
   } catch (const Failure& failure) {
     why = failure.text.substr(failure.text.starts_with("weft: ") ? 6 : 0);

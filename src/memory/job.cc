@@ -261,7 +261,7 @@ void clear(int fd, std::byte* at, std::uint64_t offset, std::size_t bytes) {
 void Job::occupy(World world) {
   for (int r = world.first; r < world.end(); ++r) {
     RankEntry& rank = entry(r);
-    const std::uint32_t before = rank.incarnation;
+    const std::uint32_t before = rank.incarnation.load(std::memory_order_relaxed);
     const bool is_first = r >= used();
     if (!is_first) {
       clear(fd_, waits(r), offset_of(waits(r)), rank_waits_bytes);
@@ -277,7 +277,7 @@ void Job::occupy(World world) {
     }
     new (&rank) RankEntry{};
     rank.world = world;
-    rank.incarnation = is_first ? 0 : before + 1;
+    rank.incarnation.store(is_first ? 0 : before + 1, std::memory_order_relaxed);
   }
   // release: the entries; pairs with used()
   if (world.end() > used())

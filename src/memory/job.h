@@ -56,10 +56,10 @@ struct World {
 
 /// What everybody may know about a rank. Written by the rank itself unless it says otherwise.
 struct alignas(64) RankEntry {
-  std::int32_t appnum;            // launcher: which of the `:` separated programs
-  std::int32_t app_size;          // launcher: ranks of that program
-  World world;                    // launcher: of a spawned rank; no size: those of the start
-  std::uint32_t incarnation;      // launcher: how many ranks had this place before
+  std::int32_t appnum;    // launcher: which of the `:` separated programs
+  std::int32_t app_size;  // launcher: ranks of that program
+  World world;            // launcher: of a spawned rank; no size: those of the start
+  std::atomic<std::uint32_t> incarnation;  // launcher: how many ranks had this place before
   std::uint64_t order;            // launcher: where the order to spawn it is; 0: there is none
   topo::SeatRecord seat;          // launcher: of its progress thread
   std::atomic<std::int32_t> pid;  // process that hosts the rank; 0 before it attached

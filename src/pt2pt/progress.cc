@@ -420,10 +420,14 @@ void Engine::share(bool several_may_wait) {
 void Engine::meet(const std::vector<std::int32_t>& ranks) {
   for (const std::int32_t rank : ranks) {
     Peer& p = peers[static_cast<std::size_t>(rank)];
-    if (!p.lane.is_open() || p.incarnation == job->entry(rank).incarnation) continue;
+    const std::uint32_t now = job->entry(rank).incarnation;
+    if (!p.lane.is_open() || p.incarnation == now) {
+      p.incarnation = now;
+      continue;
+    }
     WEFT_ASSERT(!p.is_busy);  // what was sent to it has arrived: it has left since
     std::destroy_at(&p);
-    std::construct_at(&p);
+    std::construct_at(&p)->incarnation = now;
   }
 }
 

@@ -115,9 +115,12 @@ Err make_predefined_comms(Rank& rank) {
   const std::uint64_t context = order != nullptr ? order->world : world_context;
   store.comm_world = make_predefined(rank, everybody, {}, context, "MPI_COMM_WORLD");
   store.comm_self = make_predefined(rank, {rank.world_rank}, {}, self_context, "MPI_COMM_SELF");
-  if (order != nullptr)
-    rank.parent = make_predefined(rank, everybody, memory::parents_of(job, *order), order->link,
-                                  "MPI_COMM_PARENT");
+  if (order != nullptr) {
+    Members parents = memory::parents_of(job, *order);
+    for (pt2pt::Engine* e : rank.contexts.engines) e->meet(parents);
+    rank.parent =
+        make_predefined(rank, everybody, std::move(parents), order->link, "MPI_COMM_PARENT");
+  }
   return ok;
 }
 

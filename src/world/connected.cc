@@ -28,7 +28,9 @@ Members connected_ranks(Rank& rank) {
   return out;
 }
 
-bool is_leaving(const memory::RankEntry& entry) {
+/// `incarnation`: of the rank that is meant. Another one has its place once it has ended.
+bool is_leaving(const memory::RankEntry& entry, std::uint32_t incarnation) {
+  if (entry.incarnation != incarnation) return true;
   // acquire: pairs with leave_connected(), MPI_Finalize and the launcher
   const memory::RankState state = entry.state.load(std::memory_order_acquire);
   if (state != memory::RankState::started && state != memory::RankState::initialized) return true;
@@ -60,7 +62,10 @@ void leave_connected(Rank& rank) {
   rank.entry().leaving.store(1, std::memory_order_release);
   if (others.empty()) return;
   const auto all_leave = [&] {
-    std::erase_if(others, [&](std::int32_t r) { return is_leaving(rank.process->job->entry(r)); });
+    std::erase_if(others, [&](std::int32_t r) {
+      return is_leaving(rank.process->job->entry(r),
+                        rank.engine.peers[static_cast<std::size_t>(r)].incarnation);
+    });
     for (pt2pt::Engine* e : rank.contexts.engines) {
       if (e == &rank.engine) continue;
       const sync::Away away(rank.engine.lock);
