@@ -25,6 +25,8 @@ namespace {
 
 using memory::Order;
 
+constexpr int most_ranks = 65536;  // of a job
+
 /// What the root tells the others.
 struct Answer {
   std::int32_t error = MPI_SUCCESS;
@@ -82,8 +84,6 @@ Err check_host(const std::string& hosts) {
 
 Result<memory::Command> command_of(const Program& program) {
   memory::Command out;
-  if (program.maxprocs < 1)
-    return fail(MPI_ERR_ARG, "maxprocs is %d; expected at least 1", program.maxprocs);
   if (*program.command == 0)
     return fail(MPI_ERR_ARG, "the command is empty; expected the name of a program");
   out.ranks = program.maxprocs;
@@ -152,9 +152,14 @@ Err order(Comm& comm, const std::vector<memory::Command>& commands, Answer& answ
 /// The root. `codes`: one for each process that was asked for.
 Err ask(Comm& comm, std::span<const Program> programs, Answer& answer, std::vector<int>& codes) {
   std::vector<memory::Command> commands;
-  for (const Program& program : programs)
-    codes.insert(codes.end(), static_cast<std::size_t>(std::max(program.maxprocs, 0)),
-                 MPI_ERR_SPAWN);
+  std::int64_t sum = 0;
+  for (const Program& program : programs) {
+    sum += program.maxprocs;
+    if (program.maxprocs < 1 || sum > most_ranks)
+      return fail(MPI_ERR_ARG, "maxprocs is %d; expected at least 1, and at most %d in all",
+                  program.maxprocs, most_ranks);
+  }
+  codes.assign(static_cast<std::size_t>(sum), MPI_ERR_SPAWN);
   std::int64_t behind = 0;
   std::vector<int> done = codes;
   for (const Program& program : programs) {
