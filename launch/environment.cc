@@ -15,6 +15,7 @@ constexpr const char* foreign[] = {
     "WEFT_HOST_CPUS",
     "WEFT_HOST_OMP",
     "WEFT_HOST_LOCAL",
+    "WEFT_HOST_WORLD",
     "WEFT_HOST_DIR",
     "WEFT_HOST_TOOLS",
     "WEFT_HOST_USER_PRELOAD",

@@ -16,6 +16,7 @@ constexpr std::size_t debuggers_max = 8;
 
 /// The limit as the ranks have it: -x and -genv set it for them only.
 std::int64_t limit_of(const Plan& plan, memory::Job& job) {
+  if (plan.processes.empty()) return 0;      // its ranks look themselves
   if (job.header().promised != 0) return 0;  // what ranks on other hosts wait for is not known
   std::int64_t seconds = 0;
   const char* given = plan.processes.at(0).env.get(limit_name);
@@ -34,7 +35,7 @@ std::vector<std::string> programs_of(const Plan& plan) {
 
 Hangs::Hangs(const Plan& plan, memory::Job& job)
     : job_(job), watch_(job, limit_of(plan, job)), symbols_(programs_of(plan), true) {
-  job.header().watched = 1;
+  if (!plan.processes.empty()) job.header().watched = 1;
 }
 
 std::string Hangs::look() {

@@ -23,11 +23,12 @@ std::string process(const Ended& e) {
 }
 
 std::string who(memory::Job& job, const Ended& e, int rank) {
-  const std::string of = " of " + std::to_string(job.size());
-  if (rank >= 0) return "weft: rank " + std::to_string(rank) + of + process(e);
+  const memory::World world = job.world_of(e.first);
+  const std::string of = " of " + std::to_string(world.size) + (world.first > 0 ? " spawned" : "");
+  if (rank >= 0) return "weft: rank " + std::to_string(rank - world.first) + of + process(e);
   if (e.count == 1) return who(job, e, e.first);
-  return "weft: the process of ranks " + std::to_string(e.first) + "-" +
-         std::to_string(e.first + e.count - 1) + of + process(e);
+  return "weft: the process of ranks " + std::to_string(e.first - world.first) + "-" +
+         std::to_string(e.first - world.first + e.count - 1) + of + process(e);
 }
 
 std::string signal_text(int signal) {
@@ -85,7 +86,7 @@ std::string absence(memory::Job& job, const Ended& e) {
   for (int r = e.first; r < e.first + e.count; ++r)
     if (job.entry(r).state.load(std::memory_order_acquire) == RankState::started)
       hang::mark_absent(job, r);
-  const std::string text = hang::absence(job);
+  const std::string text = hang::absence(job, e.first);
   return text.empty() ? "" : text + process(e);
 }
 
@@ -105,7 +106,7 @@ int exit_code_of(int status) {
 
 Outcome judge(memory::Job& job, const Ended& e) {
   for (const std::uint32_t lost_peer : {0u, 1u})
-    for (int r = 0; r < job.size(); ++r) {
+    for (int r = 0; r < job.used(); ++r) {
       const RankEntry& entry = job.entry(r);
       // acquire: the text was written before (pairs with the release of the rank that aborts)
       if (entry.aborted.load(std::memory_order_acquire) != 0 &&

@@ -33,6 +33,17 @@ class Planner {
         debug_directory_(debug_directory),
         places_(place_ranks(options, as_threads, job)) {}
 
+  /// For spawned ranks.
+  Planner(const Options& options, const Spawn& spawn, memory::Job& job,
+          const std::string& debug_directory)
+      : options_(options),
+        job_(job),
+        debug_directory_(debug_directory),
+        here_{spawn.world.first, spawn.world.size},
+        world_(spawn.world),
+        behind_(spawn.first),
+        next_(spawn.first) {}
+
   /// The next program of the job; of its ranks those are planned that run on this host.
   void add(const Program& program, const Runnable& runnable, int appnum, Plan& plan) {
     Process base = common(program, runnable);
@@ -67,7 +78,7 @@ class Planner {
       for (const char* name : network_price_variables)
         if (const char* value = getenv(name); value != nullptr && out.env.get(name) == nullptr)
           out.env.set(name, value);
-    for (const char* name : size_variables) out.env.set(name, std::to_string(options_.ranks()));
+    for (const char* name : size_variables) out.env.set(name, std::to_string(world_.size));
     for (const char* name : local_size_variables) out.env.set(name, std::to_string(here_.count));
     for (const char* name : rank_variables) out.env.unset(name);
     for (const char* name : local_rank_variables) out.env.unset(name);
@@ -85,7 +96,7 @@ class Planner {
   Process rank(Process process, int r) const {
     process.first = r;
     process.env.set("WEFT_JOB", job_variable(r, 1));
-    for (const char* name : rank_variables) process.env.set(name, std::to_string(r));
+    for (const char* name : rank_variables) process.env.set(name, std::to_string(r - world_.first));
     for (const char* name : local_rank_variables)
       process.env.set(name, std::to_string(r - here_.first));
     const topo::Slice* own = slice(r);
@@ -109,6 +120,7 @@ class Planner {
     if (options_.input.rank != 0)
       process.env.set("WEFT_HOST_STDIN", std::to_string(options_.input.rank));
     if (here_.first > 0) process.env.set("WEFT_HOST_LOCAL", std::to_string(here_.first));
+    if (world_.first > 0) process.env.set("WEFT_HOST_WORLD", std::to_string(world_.first));
     make_host_command(process, options_, debug_directory_);
     // The same for all ranks; their places differ, and the host sets them.
     set_openmp(process.env, nullptr, threads_per_rank(slice(next_)));
@@ -133,6 +145,7 @@ class Planner {
   Places places_;
   const int usable_ = usable_cpus();
   const Ranks here_ = options_.here();
+  const memory::World world_{0, options_.ranks()};
   int behind_ = 0;  // the first rank of the next program
   int next_ = 0;
 };
@@ -161,6 +174,15 @@ std::vector<Process> as_processes(const Options& options, const Process& host, m
     planner.add(options.programs[i], {host.program, false, ""}, static_cast<int>(i), plan);
   const auto begin = plan.processes.begin() + (host.first - options.here().first);
   return {begin, begin + host.count};
+}
+
+Plan make_spawned_plan(const Options& options, const Runnable& runnable, const Spawn& spawn,
+                       memory::Job& job, const std::string& debug_directory) {
+  Plan plan;
+  Planner(options, spawn, job, debug_directory)
+      .add(options.programs[0], runnable, spawn.appnum, plan);
+  for (Process& process : plan.processes) process.is_spawned = true;
+  return plan;
 }
 
 Plan make_plan(const Options& options, const std::vector<Runnable>& runnables, memory::Job& job,

@@ -25,6 +25,7 @@ struct Process {
   Environment env;
   std::vector<int> cpus;  // empty: not bound
   bool is_host = false;   // of ranks as threads
+  bool is_spawned = false;
 };
 
 struct Plan {
@@ -38,6 +39,16 @@ int usable_cpus();
 /// `debug_directory` is where a rank host keeps its files with --debug, else empty.
 Plan make_plan(const Options& options, const std::vector<Runnable>& runnables, memory::Job& job,
                const std::string& debug_directory);
+
+/// Ranks that a rank spawns: the first one's place, the world they belong to, which of its programs
+/// theirs is.
+struct Spawn {
+  int first = 0;
+  memory::World world;
+  int appnum = 0;
+};
+Plan make_spawned_plan(const Options& options, const Runnable& runnable, const Spawn& spawn,
+                       memory::Job& job, const std::string& debug_directory);
 
 /// The ranks of `host`, a process of a plan that was made with the same options, as processes.
 std::vector<Process> as_processes(const Options& options, const Process& host, memory::Job& job);

@@ -11,6 +11,7 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -25,6 +26,7 @@
 #include "hangs.h"
 #include "input.h"
 #include "order.h"
+#include "orders.h"
 #include "outcome.h"
 #include "output.h"
 #include "packing.h"
@@ -67,9 +69,12 @@ class Run {
         mask_(mask),
         hangs_(plan, job),
         input_(options.input, terminal_),
-        output_(terminal_, options, upstream) {}
+        output_(terminal_, options, upstream),
+        spawns_(job) {}
 
   int operator()();
+  /// From now on process `pid` belongs to the job, too.
+  void attend(pid_t pid);
 
  private:
   enum class Stage { running, asked, killed };
@@ -85,7 +90,20 @@ class Run {
   };
 
   void start_all();
+  /// What became of it: the end of the sentence "... cannot be started: ", and the exit code for
+  /// it.
+  struct Trouble {
+    int exit_code = 0;
+    std::string text;
+  };
   bool start(std::size_t index);
+  bool start(std::size_t index, Trouble* trouble);
+
+  void serve_orders();
+  void serve(std::uint64_t at);
+  void take_spawned_end(const Process& process);
+  void forget_spawned();
+  void take_attended_end();
   bool open_streams(const Process& process, Streams* streams);
 
   void poll_once();
@@ -127,6 +145,10 @@ class Run {
   std::vector<Child> children_;  // as plan_.processes
   std::size_t running_ = 0;
   std::optional<rlimit> user_files_;
+  pid_t attended_ = 0;     // a program that was started alone; not ours to wait for,
+  int attended_end_ = -1;  // but this (a pidfd) becomes readable when it ends; then -1
+  Orders spawns_;
+  std::vector<Spawned> spawned_;  // that run
 
   Stage stage_ = Stage::running;
   bool hurry_ = false;  // interrupted or out of time: do not wait long for a slow reader
@@ -170,6 +192,15 @@ void hand_over(const std::vector<int>& streams, const char* variable, Process& p
 }
 
 bool Run::start(std::size_t index) {
+  Trouble trouble;
+  if (start(index, &trouble)) return true;
+  const Process& process = plan_.processes[index];
+  end_job(trouble.exit_code, "weft: rank " + std::to_string(process.first) + " (" + process.name +
+                                 ") cannot be started: " + trouble.text);
+  return false;
+}
+
+bool Run::start(std::size_t index, Trouble* trouble) {
   Process& process = plan_.processes[index];
   Streams streams;
   pid_t pid = -1;
@@ -191,7 +222,9 @@ bool Run::start(std::size_t index) {
     s.env = env.data();
     s.directory = process.directory.empty() ? nullptr : process.directory.c_str();
     s.cpus = process.cpus;
-    s.in = streams.in >= 0 ? streams.in : input_.for_ranks(process.first, process.count);
+    s.in = streams.in >= 0      ? streams.in
+           : process.is_spawned ? input_.for_others()
+                                : input_.for_ranks(process.first, process.count);
     s.out = streams.out[0];
     s.err = streams.err[0];
     s.inherited = inherited;
@@ -208,13 +241,99 @@ bool Run::start(std::size_t index) {
     ++running_;
     return true;
   }
-  end_job(
+  *trouble = {
       step == "execve" ? (error == ENOENT ? 127 : 126) : 1,
-      "weft: rank " + std::to_string(process.first) + " (" + process.name +
-          ") cannot be started: " + step + ": " + strerror(error) +
+      step + ": " + strerror(error) +
           (error == ENOEXEC ? " (neither a program for this processor nor a script with a #! line)"
-                            : limit_behind(error)));
+                            : limit_behind(error))};
   return false;
+}
+
+/// Ranks that ranks spawn. Orders of a job that ends are not served: who gave them ends, too.
+void Run::serve_orders() {
+  for (const std::uint64_t at : spawns_.take())
+    if (stage_ == Stage::running) serve(at);
+}
+
+void Run::serve(std::uint64_t at) {
+  memory::Order& order = memory::order_at(job_, at);
+  const auto refuse = [&](const std::string& why) {
+    memory::refuse(order, why);
+    memory::leave_order(job_, at);
+  };
+  const std::optional<memory::World> world = spawns_.reserve(order.ranks);
+  if (!world)
+    return refuse("there are no " + std::to_string(order.ranks) +
+                  " places in a row for more ranks, of " +
+                  std::to_string(job_.places() - job_.size()) +
+                  "; set WEFT_SPAWN_PLACES=NUMBER where mpiexec is called");
+  for (int r = world->first; r < world->end(); ++r) job_.entry(r).order = at;
+  const std::size_t first = plan_.processes.size();
+  std::string why;
+  try {
+    Plan plan = plan_order(options_, memory::commands_of(job_, order), *world, job_, "");
+    if (plan.processes.empty()) throw Failure{1, "its order to spawn ranks cannot be read"};
+    for (Process& process : plan.processes) plan_.processes.push_back(std::move(process));
+  } catch (const Failure& failure) {
+    why = failure.text.substr(failure.text.starts_with("weft: ") ? 6 : 0);
+  }
+  children_.resize(plan_.processes.size());
+  spawned_.push_back({*world, at, 0});
+  for (std::size_t i = first; i < plan_.processes.size() && why.empty(); ++i) {
+    Trouble trouble;
+    if (start(i, &trouble))
+      ++spawned_.back().running;
+    else
+      why = plan_.processes[i].name + " cannot be started: " + trouble.text;
+  }
+  if (why.empty()) return memory::confirm(order, world->first);
+  for (std::size_t i = first; i < children_.size(); ++i) {
+    if (!children_[i].running) continue;
+    children_[i].running = false;  // how it ends is nobody's business
+    --running_;
+    signal_process(children_[i].pid, SIGKILL);
+    waitpid(children_[i].pid, nullptr, 0);
+  }
+  spawns_.free(*world);
+  spawned_.pop_back();
+  refuse(why);
+}
+
+/// The last of them gives their places back.
+void Run::take_spawned_end(const Process& process) {
+  const auto whose = std::find_if(spawned_.begin(), spawned_.end(), [&](const Spawned& s) {
+    return process.first >= s.world.first && process.first < s.world.end();
+  });
+  if (whose == spawned_.end() || --whose->running > 0) return;
+  memory::leave_order(job_, whose->order);
+  spawns_.free(whose->world);
+  spawned_.erase(whose);
+}
+
+void Run::attend(pid_t pid) {
+  attended_ = pid;
+  attended_end_ = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
+  if (attended_end_ < 0)
+    throw Failure{
+        1, std::string("weft: mpiexec cannot attend a program: pidfd_open: ") + strerror(errno)};
+}
+
+/// What it has spawned and not said goodbye to ends with it.
+void Run::take_attended_end() {
+  close(attended_end_);
+  attended_end_ = -1;
+  // acquire: pairs with MPI_Finalize
+  const memory::RankState state = job_.entry(0).state.load(std::memory_order_acquire);
+  if (state != memory::RankState::finalized) end_job(1, "");
+}
+
+/// Any number of ranks may be spawned, one after the other.
+void Run::forget_spawned() {
+  while (!children_.empty() && plan_.processes.back().is_spawned && !children_.back().running) {
+    children_.pop_back();
+    plan_.processes.pop_back();
+  }
+  output_.has_streams();
 }
 
 /// Starting thousands takes seconds. An order to end in the meantime ends the job: the rest would
@@ -236,6 +355,7 @@ void Run::start_all() {
 void Run::signal_all(int signal) {
   for (const Child& child : children_)
     if (child.running) signal_process(child.pid, signal);
+  if (attended_end_ >= 0) kill(attended_, signal);
 }
 
 void Run::end_job(int exit_code, const std::string& message, bool is_consequence) {
@@ -364,14 +484,14 @@ void Run::take_end(std::size_t index, int status) {
   } else if (outcome.end_job) {
     end_job(outcome.exit_code, nobody_reads ? "" : outcome.message, outcome.is_consequence);
   } else {
-    if (upstream_ != nullptr) note_who_left(process);
+    if (upstream_ != nullptr && !process.is_spawned) note_who_left(process);
     if (exit_code_ == 0) exit_code_ = outcome.exit_code;
   }
 }
 
 /// A host whose ranks have not begun; processes may take their place.
 bool Run::may_be_replaced(const Process& process) {
-  if (!process.is_host || options_.mode != RankMode::automatic) return false;
+  if (process.is_spawned || !process.is_host || options_.mode != RankMode::automatic) return false;
   return job_.entry(process.first).hosting.load(std::memory_order_relaxed) !=
          memory::Hosting::begun;
 }
@@ -420,7 +540,11 @@ void Run::take_ends() {
   // Of several that ended together, one that died of a signal is the likely cause.
   std::stable_partition(ended.begin(), ended.end(),
                         [](const auto& e) { return WIFSIGNALED(e.second); });
-  for (const auto& [index, end] : ended) take_end(index, end);
+  for (const auto& [index, end] : ended) {
+    take_end(index, end);
+    if (plan_.processes[index].is_spawned) take_spawned_end(plan_.processes[index]);
+  }
+  if (!ended.empty()) forget_spawned();
 }
 
 void Run::check_clocks() {
@@ -458,7 +582,11 @@ timespec Run::wait_time() const {
 
 void Run::poll_once() {
   input_.see_to_terminal();
-  std::vector<pollfd> fds{{orders_, POLLIN, 0}, input_.wants_read(), input_.wants_write()};
+  std::vector<pollfd> fds{{orders_, POLLIN, 0},
+                          input_.wants_read(),
+                          input_.wants_write(),
+                          {spawns_.fd(), POLLIN, 0},
+                          {attended_end_, POLLIN, 0}};
   const std::size_t others = fds.size();
   output_.watch(fds);
   const timespec limit = wait_time();
@@ -471,6 +599,8 @@ void Run::poll_once() {
     input_.serve(fds[2].revents);
     output_.serve(fds.data() + others);
     if (fds[0].revents != 0) take_orders();
+    if (fds[3].revents != 0) serve_orders();
+    if (fds[4].revents != 0) take_attended_end();
   }
   take_ends();
   check_clocks();
@@ -500,7 +630,7 @@ int Run::operator()() {
     deadline_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(
                                    std::chrono::duration<double>(options_.timeout_s));
   start_all();
-  while (running_ > 0) {
+  while (running_ > 0 || attended_end_ >= 0) {
     release_input();
     poll_once();
   }
@@ -515,6 +645,13 @@ int Run::operator()() {
 int run(const Options& options, Plan& plan, memory::Job& job, int orders, const sigset_t& mask,
         const Upstream* upstream) {
   return Run(options, plan, job, orders, mask, upstream)();
+}
+
+int attend(const Options& options, memory::Job& job, pid_t pid, int orders, const sigset_t& mask) {
+  Plan none;
+  Run run(options, none, job, orders, mask, nullptr);
+  run.attend(pid);
+  return run();
 }
 
 }  // namespace weft::launch

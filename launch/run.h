@@ -21,4 +21,8 @@ inline constexpr char order_to_end = 0;
 int run(const Options& options, Plan& plan, memory::Job& job, int orders, const sigset_t& mask,
         const Upstream* upstream = nullptr);
 
+/// For a program that was started alone, process `pid`, whose job this is: start what it spawns,
+/// until it and all of that have ended.
+int attend(const Options& options, memory::Job& job, pid_t pid, int orders, const sigset_t& mask);
+
 }  // namespace weft::launch

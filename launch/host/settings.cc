@@ -81,6 +81,8 @@ std::string Settings::read(int argc, char** argv) {
     reader = std::atoi(text.c_str());
   if (const std::string text = value_of("WEFT_HOST_LOCAL"); !text.empty())
     first_local = std::atoi(text.c_str());
+  if (const std::string text = value_of("WEFT_HOST_WORLD"); !text.empty())
+    first_of_world = std::atoi(text.c_str());
   openmp = value_of("WEFT_HOST_OMP") == "1";
   directory = value_of("WEFT_HOST_DIR");
   tools = split(value_of("WEFT_HOST_TOOLS"), ':');
@@ -106,7 +108,7 @@ std::vector<char*> rank_environment(const Settings& settings, int rank, const st
     out.push_back(strdup((std::string(name) + "=" + std::to_string(number)).c_str()));
   };
   if (settings.job_descriptor >= 0) {
-    for (const char* name : launch::rank_variables) add(name, rank);
+    for (const char* name : launch::rank_variables) add(name, rank - settings.first_of_world);
     for (const char* name : launch::local_rank_variables) add(name, rank - settings.first_local);
   }
   const auto list = parse_cpus(cpus);

@@ -19,6 +19,7 @@ struct Settings {
   int job_descriptor = -1;             // WEFT_JOB=<fd>,<first>,<count>; -1: no launcher
   int first_rank = 0, rank_count = 1;
   int reader = 0;                  // WEFT_HOST_STDIN: the rank that reads stdin; -1: none, -2: all
+  int first_of_world = 0;          // WEFT_HOST_WORLD: the first of the ranks' MPI_COMM_WORLD
   int first_local = 0;             // WEFT_HOST_LOCAL: the first rank of the job on this host
   std::vector<int> out, err;       // WEFT_HOST_STDOUT, _STDERR: one descriptor per rank, or none
   std::vector<std::string> cpus;   // WEFT_HOST_CPUS: one cpulist per rank, or none

@@ -254,6 +254,21 @@ Err types(const MPI_Datatype* array, std::int64_t count, const char* name) {
   return ok;
 }
 
+Err commands(char* const* array, int count, const char* name) {
+  if (count < 1) return fail(MPI_ERR_ARG, "count is %d; expected at least one command", count);
+  if (!is_address(array)) return bad_pointer(array, name);
+  for (int i = 0; i < count; ++i)
+    if (!is_address(array[i])) return bad_pointer(array[i], element_name(name, i).text);
+  return ok;
+}
+
+Err infos(const MPI_Info* array, int count, object::Store& store, const char* name) {
+  if (!is_address(array)) return bad_pointer(array, name);
+  for (int i = 0; i < count; ++i)
+    WEFT_TRY(info(store.info(array[i]), array[i], element_name(name, i).text));
+  return ok;
+}
+
 Err buffers(const void* data, coll::Counts counts, const Type* type, MPI_Datatype handle,
             std::int64_t blocks, const char* names) {
   if (!is_address(counts.data) && blocks > 0) return bad_pointer(counts.data, nth(names, 1).text);

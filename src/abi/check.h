@@ -153,6 +153,11 @@ Err function(Function* pointer, std::uintptr_t constants, const char* name) {
              : bad_pointer(reinterpret_cast<void*>(at), name);
 }
 
+/// At least one, and none of them null.
+Err commands(char* const* array, int count, const char* name);
+/// Each one an info object, or MPI_INFO_NULL.
+Err infos(const MPI_Info* array, int count, object::Store& store, const char* name);
+
 /// Shorter than MPI_MAX_STRINGTAG_LEN?
 Err string_tag(const char* text, const char* name);
 

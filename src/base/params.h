@@ -53,6 +53,7 @@ enum class P : int {
   shm_ring_cells,
   shm_ring_bytes,
   shm_fragment_bytes,
+  spawn_places,
   sync_spin_us,
   sync_yield_us,
   sync_lock,

@@ -16,25 +16,28 @@ void mark_absent(memory::Job& job, int world_rank) {
   job.header().absent.fetch_add(1, std::memory_order_seq_cst);
 }
 
-std::string absence(memory::Job& job, int caller) {
+std::string absence(memory::Job& job, int rank, bool calls_init) {
   if (job.header().absent.load(std::memory_order_seq_cst) == 0) return "";
+  const memory::World world = job.world_of(rank);
   std::vector<std::int32_t> left, waiting;
-  for (int r = 0; r < job.size(); ++r) {
+  for (int r = world.first; r < world.end(); ++r) {
     const RankState state = job.entry(r).state.load(std::memory_order_seq_cst);
-    if (state == RankState::absent) left.push_back(r);
-    if (state == RankState::initialized) waiting.push_back(r);
+    if (state == RankState::absent) left.push_back(r - world.first);
+    if (state == RankState::initialized) waiting.push_back(r - world.first);
   }
   if (left.empty() || waiting.empty()) return "";
   const std::string who = ranks_text(left);
-  if (caller >= 0)
+  const char* which = world.first > 0 ? " spawned" : "";
+  if (calls_init)
     return text(
-        "weft: rank %d called MPI_Init, but %s of %d had ended without it; all ranks of a "
+        "weft: rank %d called MPI_Init, but %s of %d%s had ended without it; all ranks of a "
         "job must call it",
-        caller, who.c_str(), job.size());
+        rank - world.first, who.c_str(), world.size, which);
   return text(
-      "weft: %s of %d ended without calling MPI_Init, which %s %s called; all ranks of a job "
+      "weft: %s of %d%s ended without calling MPI_Init, which %s %s called; all ranks of a job "
       "must call it",
-      who.c_str(), job.size(), ranks_text(waiting).c_str(), waiting.size() == 1 ? "has" : "have");
+      who.c_str(), world.size, which, ranks_text(waiting).c_str(),
+      waiting.size() == 1 ? "has" : "have");
 }
 
 }  // namespace weft::hang

@@ -14,10 +14,11 @@ namespace weft::hang {
 /// A rank ended without MPI_Init. By its launcher or host, which then asks absence().
 void mark_absent(memory::Job& job, int world_rank);
 
-/// One sentence that names those who have left and those who have called MPI_Init; "" while there
-/// are not both. A rank asks when its state says that it has called it: so of two that do not go
-/// together the later one learns it. Costs a load while nobody is absent. `caller`: a rank whose
-/// call of MPI_Init the sentence is to be about; -1: about those who have left.
-std::string absence(memory::Job& job, int caller = -1);
+/// One sentence that names those of `rank`'s world who have left and those who have called
+/// MPI_Init;
+/// "" while there are not both. A rank asks when its state says that it has called it: so of two
+/// that do not go together the later one learns it. Costs a load while nobody is absent. With
+/// `calls_init` the sentence is about the rank's call, else about those who have left.
+std::string absence(memory::Job& job, int rank, bool calls_init = false);
 
 }  // namespace weft::hang

@@ -56,8 +56,9 @@ bool make_safe(Record& record, std::int32_t ranks) {
 JobView look_at(memory::Job& job, std::int64_t now_ns) {
   JobView view;
   view.now_ns = now_ns;
-  view.ranks.resize(static_cast<std::size_t>(job.size()));
-  for (int r = 0; r < job.size(); ++r) {
+  const int ranks = job.used();
+  view.ranks.resize(static_cast<std::size_t>(ranks));
+  for (int r = 0; r < ranks; ++r) {
     RankView& rank = view.ranks[static_cast<std::size_t>(r)];
     rank.state = state_of(job.entry(r));
     rank.pid = job.entry(r).pid.load(std::memory_order_relaxed);
@@ -70,7 +71,7 @@ JobView look_at(memory::Job& job, std::int64_t now_ns) {
     for (const Slot& slot :
          std::span(notes.slot).first(std::min<std::size_t>(used, Board::slots))) {
       Thread thread;
-      if (slot.read(&thread.record, &thread.looks) && make_safe(thread.record, job.size()))
+      if (slot.read(&thread.record, &thread.looks) && make_safe(thread.record, ranks))
         rank.threads.push_back(thread);
     }
   }

@@ -16,6 +16,8 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <iterator>
+#include <new>
 
 #include "base/assert.h"
 #include "base/limits.h"
@@ -76,11 +78,11 @@ class HeapGuard {
 JobLayout job_layout(const JobHeader& h) {
   JobLayout at{};
   at.entries = round_up(sizeof(JobHeader));
-  at.hierarchy = at.entries + h.nranks * sizeof(RankEntry);
-  at.nodes = at.hierarchy + topo::HierarchyTable::bytes(h.nranks);
-  at.waits = round_up(at.nodes + h.nranks * sizeof(std::int32_t));
-  at.areas = at.waits + h.nranks * rank_waits_bytes;
-  at.heap = round_up(at.areas + std::size_t{h.nranks} * h.contexts * h.area_bytes);
+  at.hierarchy = at.entries + h.places * sizeof(RankEntry);
+  at.nodes = at.hierarchy + topo::HierarchyTable::bytes(h.places);
+  at.waits = round_up(at.nodes + h.places * sizeof(std::int32_t));
+  at.areas = at.waits + h.places * rank_waits_bytes;
+  at.heap = round_up(at.areas + std::size_t{h.places} * h.contexts * h.area_bytes);
   at.total = at.heap + h.heap_bytes;
   return at;
 }
@@ -93,6 +95,16 @@ std::size_t heap_size(int nranks) {
   rlimit limit{};
   if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return wanted;
   return std::min(wanted, static_cast<std::size_t>(limit.rlim_cur) / 8 / page * page);
+}
+
+/// Address space only, like the heap.
+std::uint32_t spare_places(const JobHeader& h, const Params& params) {
+  const auto wanted = static_cast<std::uint64_t>(params.integer(P::spawn_places));
+  rlimit limit{};
+  if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
+    return static_cast<std::uint32_t>(wanted);
+  const std::uint64_t each = rank_waits_bytes + std::uint64_t{h.contexts} * h.area_bytes;
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(wanted, limit.rlim_cur / 8 / each));
 }
 
 }  // namespace
@@ -112,6 +124,9 @@ Result<Job*> Job::create(int nranks, int cpus, const Params& params,
   h.nodes = 1;
   if (!node_of.empty())
     h.nodes = static_cast<std::uint32_t>(*std::max_element(node_of.begin(), node_of.end()) + 1);
+  const Result<HashKey> identity = random_key();
+  if (!identity) return identity.err;
+  h.identity = identity.value;
   if (h.nodes > 1) {
     const Result<HashKey> secret = random_key();
     if (!secret) return secret.err;
@@ -125,6 +140,9 @@ Result<Job*> Job::create(int nranks, int cpus, const Params& params,
   h.contexts = static_cast<std::uint32_t>(
       std::bit_ceil(static_cast<std::uint64_t>(params.integer(P::pt2pt_contexts))));
   h.area_bytes = round_up(area_control_bytes + std::size_t{h.ring_cells} * 64 + h.ring_bytes);
+  h.places = h.nranks;
+  if (node_of.empty()) h.places += spare_places(h, params);
+  h.used = h.nranks;
   h.heap_bytes = heap_size(nranks);
   const int fd = memfd_create("weft-job", MFD_CLOEXEC);
   if (fd < 0)
@@ -224,6 +242,48 @@ RankEntry& Job::entry(int world_rank) {
   return reinterpret_cast<RankEntry*>(at(job_layout(header()).entries))[world_rank];
 }
 
+World Job::world_of(int rank) {
+  const World& spawned = entry(rank).world;
+  return spawned.size > 0 ? spawned : World{0, size()};
+}
+
+namespace {
+
+/// Zero again, and no memory any more.
+void clear(int fd, std::byte* at, std::uint64_t offset, std::size_t bytes) {
+  if (fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset),
+                static_cast<off_t>(bytes)) != 0)
+    std::memset(at, 0, bytes);
+}
+
+}  // namespace
+
+void Job::occupy(World world) {
+  for (int r = world.first; r < world.end(); ++r) {
+    RankEntry& rank = entry(r);
+    const std::uint32_t before = rank.incarnation.load(std::memory_order_relaxed);
+    const bool is_first = r >= used();
+    if (!is_first) {
+      clear(fd_, waits(r), offset_of(waits(r)), rank_waits_bytes);
+      for (std::uint32_t c = 0; c < header().contexts; ++c) {
+        std::byte* const at = area(r, static_cast<int>(c));
+        std::byte lasting[area_lasting_bytes];
+        std::memcpy(lasting, at + area_lasting_at, sizeof lasting);
+        clear(fd_, at, offset_of(at), header().area_bytes);
+        const auto is_zero = [](std::byte b) { return b == std::byte{0}; };
+        if (!std::all_of(std::begin(lasting), std::end(lasting), is_zero))
+          std::memcpy(at + area_lasting_at, lasting, sizeof lasting);
+      }
+    }
+    new (&rank) RankEntry{};
+    rank.world = world;
+    rank.incarnation.store(is_first ? 0 : before + 1, std::memory_order_relaxed);
+  }
+  // release: the entries; pairs with used()
+  if (world.end() > used())
+    header().used.store(static_cast<std::uint32_t>(world.end()), std::memory_order_release);
+}
+
 int Job::node_of(int world_rank) {
   return reinterpret_cast<const std::int32_t*>(at(job_layout(header()).nodes))[world_rank];
 }
@@ -311,9 +371,10 @@ std::uint64_t Job::find_locked(BlockName name) {
   return block;
 }
 
-bool Job::has_shared_block(BlockName name) {
+std::uint64_t Job::find_shared_block(BlockName name) {
   HeapGuard guard(header());
-  return find_locked(name) != 0;
+  const std::uint64_t block = find_locked(name);
+  return block != 0 ? block + sizeof(SharedHead) : 0;
 }
 
 void Job::leave_shared_block(std::uint64_t offset) {

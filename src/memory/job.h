@@ -13,6 +13,10 @@
 // under its number in the world. Of a rank on another node there is its entry; the rest is never
 // touched, and so takes no memory. Nodes that are only pretended share one file.
 //
+// On one node there is room for more ranks than a job starts with: places for those that it spawns
+// (spawning.h). A rank's number in the job is its place; its MPI_COMM_WORLD is some of them in a
+// row. A place is used again when its rank has ended.
+//
 // A process learns its place from WEFT_JOB=<fd>,<first rank>,<count>: it hosts the world ranks
 // first .. first+count-1 (count > 1: ranks as threads).
 #pragma once
@@ -44,13 +48,24 @@ enum class RankState : std::uint32_t {
 /// and if it ends, the message says why it cannot.
 enum class Hosting : std::uint32_t { unknown = 0, refused = 1, begun = 2 };
 
+/// Ranks that began together, and have one MPI_COMM_WORLD.
+struct World {
+  std::int32_t first = 0, size = 0;
+  std::int32_t end() const { return first + size; }
+  bool operator==(const World&) const = default;
+};
+
 /// What everybody may know about a rank. Written by the rank itself unless it says otherwise.
 struct alignas(64) RankEntry {
-  std::int32_t appnum;            // launcher: which of the `:` separated programs
-  std::int32_t app_size;          // launcher: ranks of that program
+  std::int32_t appnum;    // launcher: which of the `:` separated programs
+  std::int32_t app_size;  // launcher: ranks of that program
+  World world;            // launcher: of a spawned rank; no size: those of the start
+  std::atomic<std::uint32_t> incarnation;  // launcher: how many ranks had this place before
+  std::uint64_t order;            // launcher: where the order to spawn it is; 0: there is none
   topo::SeatRecord seat;          // launcher: of its progress thread
   std::atomic<std::int32_t> pid;  // process that hosts the rank; 0 before it attached
   std::atomic<RankState> state;
+  std::atomic<std::uint32_t> leaving;  // 1: MPI_Finalize; it sends to no other world any more
   std::atomic<std::int32_t> contexts;  // communication contexts that the rank has opened
   // Where in the job's memory a text has their addresses in a network; 0: they have none yet.
   std::atomic<std::uint64_t> addresses;
@@ -67,12 +82,14 @@ struct alignas(64) RankEntry {
 struct JobHeader {
   static constexpr std::uint64_t magic_value = 0x31304a5446455745;  // "EWEFTJ01"
   std::uint64_t magic;
-  std::uint32_t nranks;
+  std::uint32_t nranks;      // that the job starts with
+  std::uint32_t places;      // for them, and for those they spawn
   std::uint32_t cpus;        // CPUs that the job may use (for the waiting policy)
   std::uint32_t nodes;       // that the job runs on
   std::uint32_t sharing;     // ranks of the job that share these CPUs
   std::uint32_t loopback;    // 1: all nodes are this machine, and so is the network between them
   HashKey secret;            // that packets between nodes prove
+  HashKey identity;          // of the job: its ports begin with it
   std::uint64_t area_bytes;  // size of the area of a rank's context
   std::uint64_t heap_bytes;
   std::uint32_t ring_cells;
@@ -85,6 +102,11 @@ struct JobHeader {
   std::atomic<std::uint32_t> absent;        // ranks that ended without MPI_Init
   std::atomic<std::uint32_t> told;          // ranks of this node that told their addresses
   std::atomic<std::uint32_t> promised;      // 1: those of other nodes are to come (addresses.h)
+  std::atomic<std::uint32_t> used;          // launcher: places that have had a rank
+  std::atomic<std::uint32_t> takes_orders;  // 1: a launcher starts what ranks spawn
+  std::atomic<std::uint32_t> order_count;   // orders given (spawning.h)
+  std::atomic<std::uint64_t> orders;        // the newest that was not taken
+  std::atomic<std::uint32_t> ports;         // that were opened
   std::uint64_t heap_state[64];             // memory/job.cc
   // What memory costs here, by the launcher: a model::Parameters. Zero: not known.
   alignas(64) std::byte prices[price_bytes];
@@ -106,7 +128,7 @@ JobLayout job_layout(const JobHeader& header);
 class Job {
  public:
   /// Launcher (or a program started alone): make the memory file for `nranks` ranks and map it.
-  /// `node_of`: each rank's node; empty: all are on one.
+  /// `node_of`: each rank's node; empty: all are on one, and may spawn others.
   static Result<Job*> create(int nranks, int cpus, const Params& params,
                              const std::vector<std::int32_t>& node_of = {});
   /// Rank: map an inherited or opened memory file and check that it is a weft job.
@@ -114,7 +136,13 @@ class Job {
   ~Job();
 
   JobHeader& header() { return *static_cast<JobHeader*>(base_); }
+  /// Ranks that the job started with; places for ranks; those that have had one.
   int size() const { return static_cast<int>(static_cast<const JobHeader*>(base_)->nranks); }
+  int places() const { return static_cast<int>(static_cast<const JobHeader*>(base_)->places); }
+  int used() {
+    return static_cast<int>(header().used.load(std::memory_order_acquire));  // pairs with occupy()
+  }
+  World world_of(int rank);
   /// Ranks of the job that share this node's CPUs and caches.
   int sharing() const { return static_cast<int>(static_cast<const JobHeader*>(base_)->sharing); }
   int nodes() const { return static_cast<int>(static_cast<const JobHeader*>(base_)->nodes); }
@@ -138,6 +166,9 @@ class Job {
   }
   int fd() const { return fd_; }
 
+  /// Launcher: places in a row for spawned ranks become as if nobody had been there.
+  void occupy(World world);
+
   /// `bytes` more, zero, until the job ends; `align`: a line, or a power of two up to a page. Their
   /// offset; 0: the system has no more, errno says why.
   std::uint64_t extend(std::size_t bytes, std::size_t align = 64);
@@ -147,7 +178,9 @@ class Job {
   /// it is 0 for all of them, however much is free when they ask; each asks once. It goes when all
   /// have left it (or been refused); the name may be used again then.
   std::uint64_t shared_block(BlockName name, std::size_t bytes, std::size_t zeroed, int users);
-  bool has_shared_block(BlockName name);
+  bool has_shared_block(BlockName name) { return find_shared_block(name) != 0; }
+  /// One that is there, for who does not leave it; 0: there is none.
+  std::uint64_t find_shared_block(BlockName name);
   /// Under the heap's lock, so that everybody's accesses are before those of the next users.
   void leave_shared_block(std::uint64_t offset);
 

@@ -16,6 +16,8 @@ inline constexpr std::size_t page = 4 << 10;
 
 /// In front of a context's rings: its mailbox's control lines and copy jobs (shm/mailbox.h).
 inline constexpr std::size_t area_control_bytes = 64 << 10;
+/// Of that, what outlives the rank: where memory is that it added (shm/mailbox.h).
+inline constexpr std::size_t area_lasting_at = 128, area_lasting_bytes = 192;
 /// What a rank's waiting threads note (hang/record.h); memory only where there is a note.
 inline constexpr std::size_t rank_waits_bytes = 600 << 10;
 /// For the node's prices (model/machine.h), with room to spare.

@@ -124,9 +124,11 @@ struct Peer {
   OutgoingQueue queue;   // messages, in order
   OutgoingQueue urgent;  // notices and staged pieces, of messages that are matched; goes first
   Link<Peer> busy_link;
-  bool is_busy = false;        // in Engine::busy
-  bool leaves = false;         // to this rank what it sends, as far as one knows
-  float line_ns = 0;           // that a line which the peer has written takes to come, about
+  bool is_busy = false;           // in Engine::busy
+  bool is_foreign = false;        // of another MPI_COMM_WORLD
+  std::uint32_t incarnation = 0;  // of the place's rank that this is about
+  bool leaves = false;            // to this rank what it sends, as far as one knows
+  float line_ns = 0;              // that a line which the peer has written takes to come, about
   std::uint64_t received = 0;  // messages that this rank had received when it last sent to the peer
   std::int64_t copied_ns = 0;  // when it had last copied a message of its own
   std::int64_t eager_max = 0;  // at least the engine's
@@ -228,6 +230,8 @@ struct Engine {
   /// Join the job. Sends to ranks that have not joined yet are fine: their mailbox is there.
   void open(memory::Job& job, int world_rank, const Params& params, Counters& counters,
             Contexts& contexts);
+  /// Ranks of other worlds: forget who had their places before.
+  void meet(const std::vector<std::int32_t>& ranks);
   /// Reach ranks on other nodes.
   void open(std::unique_ptr<wire::Network> network);
   /// More copy jobs, when all are in use. False: there is no memory, errno says why.

@@ -74,7 +74,8 @@ void keep(Engine& e, Peer& peer, std::uint32_t name) {
 }  // namespace
 
 bool claim_long_piece(Engine& e, Peer& peer, std::uint32_t bytes, shm::Claim* out) {
-  if (peer.lane.is_away()) return peer.lane.claim(bytes, out);
+  // A foreign rank may end before this one, with fragments that it has.
+  if (peer.lane.is_away() || peer.is_foreign) return peer.lane.claim(bytes, out);
   const bool is_long = bytes >= long_piece;
   const bool answers = peer.borrowed != nullptr && peer.borrowed->fragments.has_one();
   const bool lends = (is_long || peer.lent < unanswered) && e.fragments.has_one();

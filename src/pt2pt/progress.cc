@@ -185,7 +185,8 @@ bool shares_core(memory::Job& job, int rank) {
   const int core = node.level_named("Core");
   const int mine = core < 0 ? -1 : node.group_of(core, rank);
   if (mine < 0) return false;
-  for (int other = 0; other < job.size(); ++other)
+  const memory::World world = job.world_of(rank);
+  for (int other = world.first; other < world.end(); ++other)
     if (other != rank && node.group_of(core, other) == mine) return true;
   return false;
 }
@@ -361,7 +362,7 @@ void Engine::open(memory::Job& the_job, int rank, const Params& the_params, Coun
   delegates_always = params->integer(P::pt2pt_delegate_min) >= 0;
   const model::Parameters known = prices();
   bulk_bytes = model::bulk_bytes(known, the_job.sharing());
-  fragments.open(the_job, fragment_room(*this));
+  fragments.open(the_job, fragment_room(*this), inbox.lasting());
   memory_line_ns = known.memory.b * 1e9;
   eager_max = params->integer(P::pt2pt_eager_max);
   if (eager_max < 0) eager_max = eager_in_process;
@@ -375,7 +376,7 @@ void Engine::open(memory::Job& the_job, int rank, const Params& the_params, Coun
   // What ranks on other nodes wait for is not seen.
   if (h.watched == 0 && h.nodes == 1 && hang::limit_ns(*params) > 0)
     watch = std::make_unique<hang::Watch>(the_job, hang::limit_ns(*params));
-  peers = std::vector<Peer>(h.nranks);
+  peers = std::vector<Peer>(h.places);
   add_jobs(shm::Mailbox::jobs);
   make_shared_request(*this);
   memory::permit_peers();
@@ -419,8 +420,24 @@ void Engine::share(bool several_may_wait) {
   waiters.most_servers = static_cast<int>(params->integer(P::sync_servers));
 }
 
+void Engine::meet(const std::vector<std::int32_t>& ranks) {
+  for (const std::int32_t rank : ranks) {
+    Peer& p = peers[static_cast<std::size_t>(rank)];
+    const std::uint32_t now = job->entry(rank).incarnation;
+    if (!p.lane.is_open() || p.incarnation == now) {
+      p.incarnation = now;
+      continue;
+    }
+    WEFT_ASSERT(!p.is_busy);  // what was sent to it has arrived: it has left since
+    std::destroy_at(&p);
+    std::construct_at(&p)->incarnation = now;
+  }
+}
+
 void Engine::open_peer(Peer& p, std::int32_t rank) {
   p.world_rank = rank;
+  p.is_foreign = job->world_of(rank) != job->world_of(world_rank);
+  p.incarnation = job->entry(rank).incarnation;
   const bool chosen = params->integer(P::pt2pt_eager_max) >= 0;
   if (job->nodes() > 1 && job->node_of(rank) != job->node_of(world_rank)) [[unlikely]] {
     p.lane.open(*away, rank);

@@ -26,6 +26,12 @@
 
 namespace weft::shm {
 
+/// Where a context's fragments are, and how many there is room for: for whoever has the rank's
+/// place after it, since memory that was added to the job stays.
+struct Lasting {
+  std::uint64_t *start = nullptr, *count = nullptr;
+};
+
 /// The fragments of a context. A fragment's name is the number of its first page in the job's
 /// memory, the same in all processes; 0 is none.
 class Fragments {
@@ -33,8 +39,9 @@ class Fragments {
   static constexpr std::size_t bytes = fragment_bytes;
 
   /// `room`: bytes of all of them; memory is used as they are.
-  void open(memory::Job& job, std::int64_t room) {
+  void open(memory::Job& job, std::int64_t room, Lasting lasting = {}) {
     job_ = &job;
+    lasting_ = lasting;
     count_ = static_cast<std::uint32_t>(room / static_cast<std::int64_t>(bytes));
   }
   std::uint32_t count() const { return count_; }
@@ -77,6 +84,7 @@ class Fragments {
   [[gnu::cold]] void reserve();
 
   memory::Job* job_ = nullptr;
+  Lasting lasting_;
   std::uint32_t count_ = 0;
   std::uint32_t first_ = 0;  // the first one's name; all follow it
   // At home, in the order in which they are taken: a circle of `count_`, from `next_` on. Warm ones

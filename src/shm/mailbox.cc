@@ -58,6 +58,7 @@ CopyJob& View::added_job(std::uint32_t index) const {
 
 bool View::add_jobs(int block) const {
   if (block >= Mailbox::job_blocks) return errno = ENOMEM, false;
+  if (box->added_jobs[block] != 0) return true;  // by who had this place before
   const std::uint64_t at =
       memory_->extend(std::size_t{Mailbox::jobs_in_block(block)} * sizeof(CopyJob));
   box->added_jobs[block] = at;

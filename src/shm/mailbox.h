@@ -20,6 +20,7 @@
 #include <cstdint>
 
 #include "memory/job.h"
+#include "shm/fragments.h"
 #include "shm/limits.h"
 #include "sync/wait.h"
 #include "wire/cell.h"
@@ -68,6 +69,8 @@ struct Mailbox {
   // block is written before the first offer that names a job in it (Outbox::commit publishes it).
   static constexpr int job_blocks = 22;
   alignas(64) std::uint64_t added_jobs[job_blocks];
+  // Where its fragments are, and how many. This line's memory is for the next owner, too.
+  std::uint64_t fragments, fragment_count;
   // line 5: whoever has such news while the mailbox is watched
   alignas(64) std::atomic<std::uint32_t> rung;
 
@@ -79,6 +82,8 @@ struct Mailbox {
   static constexpr std::uint32_t jobs_in_block(int block) { return first_block << block; }
 };
 static_assert(sizeof(Mailbox) <= Mailbox::jobs_at);
+static_assert(offsetof(Mailbox, added_jobs) == memory::area_lasting_at &&
+              offsetof(Mailbox, rung) == memory::area_lasting_at + memory::area_lasting_bytes);
 
 /// Where a mailbox's parts are; the same arithmetic for its owner and for senders.
 struct View {
@@ -270,6 +275,8 @@ class Inbox {
   /// Add block `block` to this rank's copy jobs: Mailbox::jobs_in_block(block) of them. False:
   /// there is no memory, errno says why.
   bool add_jobs(int block) { return at_.add_jobs(block); }
+  /// Of the rank's context, as long as its place is there (Fragments::open).
+  Lasting lasting() { return {&at_.box->fragments, &at_.box->fragment_count}; }
   /// Largest payload a single message may carry through the ring.
   std::uint32_t payload_max() const {
     return std::min(Claim::payload_max, at_.unit_count * 64 / 8);

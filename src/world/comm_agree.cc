@@ -57,6 +57,15 @@ View::View(const Comm& parent, Among among, Members members) {
   comm_.store = parent.store;
 }
 
+Err View::tell(const void* data, std::size_t bytes, int to, int tag) {
+  return send(*this, data, bytes, to, tag);
+}
+
+Err View::receive_from_any(void* data, std::size_t bytes, int tag) {
+  const pt2pt::Buffer into{data, static_cast<std::int64_t>(bytes), &datatype::byte_type()};
+  return finish(pt2pt::post_recv(into, MPI_ANY_SOURCE, tag, comm_));
+}
+
 pt2pt::Request* View::post_send(const void* data, std::size_t bytes, int to, int tag) {
   return pt2pt::post_send({data, static_cast<std::int64_t>(bytes), &datatype::byte_type()}, to, tag,
                           comm_);

@@ -46,6 +46,10 @@ class View {
   /// Trade `bytes` bytes with another member.
   Err exchange(const void* mine, void* theirs, std::size_t bytes, int with, int tag);
 
+  /// Blocking, between two that need not be members of both views.
+  Err tell(const void* data, std::size_t bytes, int to, int tag);
+  Err receive_from_any(void* data, std::size_t bytes, int tag);
+
   /// To or from another member, nonblocking.
   pt2pt::Request* post_send(const void* data, std::size_t bytes, int to, int tag);
   pt2pt::Request* post_recv(void* data, std::size_t bytes, int from, int tag);
@@ -90,6 +94,17 @@ Result<Comm> groups_parent(Rank& rank, const Group& group, object::Errhandler& e
 int tag_of(const char* stringtag);
 /// MPI_Comm_create on an intercommunicator (comm_inter.cc).
 Err create_intercomm_part(Comm& comm, const Group& group, MPI_Comm* out);
+
+/// The other side of an intercommunicator to be.
+struct Remote {
+  Members members;
+  std::uint64_t context = 0;
+};
+/// Leaders: trade groups through `peer`'s space of construction.
+Result<Remote> meet(const Comm& peer, const Group& local, std::int32_t remote_leader, int tag);
+/// The leader (rank `root` of `view`) tells its group about the other side, or that there is none.
+Err spread(View& view, int root, int tag, Result<Remote>& remote);
+Comm* make_inter(const Comm& like, const Group& local, Remote remote);
 
 /// What a new communicator takes over from `like`: engine, owner, store and error handler.
 Comm* skeleton(const Comm& like);

@@ -10,6 +10,7 @@
 #include "pt2pt/completion.h"
 #include "world/comm_agree.h"
 #include "world/comms.h"
+#include "world/connected.h"
 #include "world/rank.h"
 
 namespace weft::world {
@@ -21,17 +22,13 @@ struct Side {
   std::uint64_t context = 0;  // of the first, once it has taken one
 };
 
-struct Remote {
-  Members members;
-  std::uint64_t context = 0;
-};
-
 Err overlap() {
   return fail(MPI_ERR_COMM,
               "the two groups of an intercommunicator must not have a process in common");
 }
 
-/// Leaders: trade groups through `peer`'s space of construction.
+}  // namespace
+
 Result<Remote> meet(const Comm& peer, const Group& local, std::int32_t remote_leader, int tag) {
   const std::int32_t me = peer.store->world_rank;
   if (remote_leader == me) return overlap();
@@ -56,7 +53,6 @@ Result<Remote> meet(const Comm& peer, const Group& local, std::int32_t remote_le
   return Remote{std::move(got), pair.rank() == 0 ? mine.context : theirs.context};
 }
 
-/// The leader (rank `root` of `view`) tells its group about the other side, or that there is none.
 Err spread(View& view, int root, int tag, Result<Remote>& remote) {
   Side side;
   if (view.rank() == root && remote)
@@ -79,8 +75,6 @@ Comm* make_inter(const Comm& like, const Group& local, Remote remote) {
   complete(*made, local.members, std::move(remote.members), remote.context);
   return made;
 }
-
-}  // namespace
 
 Err intercomm_create(Comm& local, int local_leader, Comm* peer, int remote_leader, int tag,
                      MPI_Comm* out) {
@@ -105,6 +99,7 @@ Err intercomm_create(Comm& local, int local_leader, Comm* peer, int remote_leade
   }
   View view(local, Among::all, local.group->members);
   WEFT_TRY(spread(view, local_leader, construction, remote));
+  meet_members(local, remote.value.members);
   *out = object::handle_of(*make_inter(local, *local.group, std::move(remote.value)));
   return ok;
 }

@@ -4,17 +4,21 @@
 // flight keeps the object until it is done (object::release).
 #include <stdio.h>
 
+#include <algorithm>
 #include <cstring>
+#include <numeric>
 
 #pragma GCC visibility push(default)
 #include "weft/host.h"
 #pragma GCC visibility pop
 #include "coll/coll.h"
+#include "memory/spawning.h"
 #include "object/attribute.h"
 #include "object/group.h"
 #include "object/info.h"
 #include "world/comm_agree.h"
 #include "world/comms.h"
+#include "world/connected.h"
 #include "world/rank.h"
 #include "world/session.h"
 
@@ -46,7 +50,14 @@ void read_command(object::Start& start, int world_rank) {
   object::set_command(start, static_cast<int>(argv.size()), argv.data());
 }
 
-Comm* make_predefined(Rank& rank, Members members, std::uint64_t context, const char* name) {
+Members members_of(const memory::World& world) {
+  Members out(static_cast<std::size_t>(world.size));
+  std::iota(out.begin(), out.end(), world.first);
+  return out;
+}
+
+Comm* make_predefined(Rank& rank, Members members, Members remote, std::uint64_t context,
+                      const char* name) {
   object::Store& store = rank.store;
   const sync::Guard guard(store.lock);
   Comm* comm = store.comms.create();
@@ -56,7 +67,7 @@ Comm* make_predefined(Rank& rank, Members members, std::uint64_t context, const 
   comm->store = &store;
   comm->errhandler = &store.errors_are_fatal;
   comm->name = name;
-  complete(*comm, std::move(members), {}, context);
+  complete(*comm, std::move(members), std::move(remote), context);
   return comm;
 }
 
@@ -72,7 +83,7 @@ namespace {
 void fill_env_info(Rank& rank, const char* thread_level) {
   const memory::RankEntry& entry = rank.entry();
   object::Start start;
-  start.maxprocs = entry.app_size > 0 ? entry.app_size : rank.engine.job->size();
+  start.maxprocs = entry.app_size > 0 ? entry.app_size : rank.process->world.size;
   read_command(start, rank.world_rank);
   start.thread_level = thread_level;
   object::fill_env_info(*rank.store.info_env, start);
@@ -81,20 +92,34 @@ void fill_env_info(Rank& rank, const char* thread_level) {
 
 void prepare_store(Rank& rank) {
   object::Store& store = rank.store;
+  const int size = rank.process->world.size;
+  memory::Job& job = *rank.engine.job;
   store.world_rank = rank.world_rank;
   store.comm_gone = detach;
-  store.facts.universe_size = rank.engine.job->size();
+  // As many ranks as there are CPUs, if it may spawn so many.
+  const int spare = job.places() - job.size();
+  store.facts.universe_size =
+      std::max(size, std::min(static_cast<int>(job.header().cpus), size + spare));
   store.facts.appnum = rank.entry().appnum;
   fill_env_info(rank, nullptr);
 }
 
 Err make_predefined_comms(Rank& rank) {
   object::Store& store = rank.store;
+  memory::Job& job = *rank.engine.job;
+  const memory::RankEntry& entry = rank.entry();
   fill_env_info(rank, thread_level_name(rank.thread_level));
-  Members everybody(static_cast<std::size_t>(rank.engine.job->size()));
-  for (std::size_t i = 0; i < everybody.size(); ++i) everybody[i] = static_cast<std::int32_t>(i);
-  store.comm_world = make_predefined(rank, std::move(everybody), world_context, "MPI_COMM_WORLD");
-  store.comm_self = make_predefined(rank, {rank.world_rank}, self_context, "MPI_COMM_SELF");
+  const Members everybody = members_of(rank.process->world);
+  const memory::Order* order = entry.order != 0 ? &memory::order_at(job, entry.order) : nullptr;
+  const std::uint64_t context = order != nullptr ? order->world : world_context;
+  store.comm_world = make_predefined(rank, everybody, {}, context, "MPI_COMM_WORLD");
+  store.comm_self = make_predefined(rank, {rank.world_rank}, {}, self_context, "MPI_COMM_SELF");
+  if (order != nullptr) {
+    Members parents = memory::parents_of(job, *order);
+    for (pt2pt::Engine* e : rank.contexts.engines) e->meet(parents);
+    rank.parent =
+        make_predefined(rank, everybody, std::move(parents), order->link, "MPI_COMM_PARENT");
+  }
   return ok;
 }
 
@@ -118,6 +143,7 @@ Err comm_free(Comm& comm, MPI_Comm* handle) {
     const sync::Away away(comm.engine->lock);  // the callbacks may call anything
     WEFT_TRY(object::delete_attributes(*comm.store, object::holder(comm)));
   }
+  if (comm.owner->parent == &comm) comm.owner->parent = nullptr;
   comm.freed = true;
   object::give_up(comm);
   *handle = MPI_COMM_NULL;
@@ -129,6 +155,8 @@ Err comm_disconnect(Comm& comm, MPI_Comm* handle) {
   // What the user still holds is complete or inactive (§11.10.4, as in MPI_Finalize).
   const pt2pt::About about{.comm = &comm};
   pt2pt::wait_until(*comm.engine, [&] { return object::orphans_of(comm) == 0; }, {.about = &about});
+  // Who has left may end, and another rank have its place.
+  if (is_connection(comm)) WEFT_TRY(coll::barrier(comm));
   return comm_free(comm, handle);
 }
 

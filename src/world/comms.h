@@ -75,6 +75,40 @@ Err intercomm_create_from_groups(Rank& rank, const FromGroups& args, MPI_Comm* o
 Err comm_free(Comm& comm, MPI_Comm* handle);
 Err comm_disconnect(Comm& comm, MPI_Comm* handle);
 
+// Other worlds (comm_spawn.cc, comm_connect.cc).
+/// What to spawn; significant at the root. `info` may be null.
+struct Program {
+  const char* command;
+  char** argv;
+  int maxprocs;
+  const Info* info;
+};
+struct Programs {
+  int count;
+  char** commands;
+  char*** argvs;
+  const int* maxprocs;
+  const MPI_Info* infos;
+};
+Err comm_spawn(Comm& comm, std::span<const Program> programs, int root, MPI_Comm* out,
+               int* errcodes);
+inline Err comm_spawn(Comm& comm, const Program& program, int root, MPI_Comm* out, int* errcodes) {
+  return comm_spawn(comm, std::span(&program, 1), root, out, errcodes);
+}
+Err comm_spawn_multiple(Comm& comm, const Programs& programs, int root, MPI_Comm* out,
+                        int* errcodes);
+Err comm_get_parent(Rank& rank, MPI_Comm* out);
+Err open_port(Rank& rank, char* name);
+Err close_port(Rank& rank, const char* name);
+/// In MPI_Finalize: those that are still open.
+void close_ports(Rank& rank);
+Err publish_name(Rank& rank, const char* service, const char* port);
+Err lookup_name(Rank& rank, const char* service, char* port);
+Err unpublish_name(Rank& rank, const char* service, const char* port);
+Err comm_accept(Comm& comm, const char* port, int root, MPI_Comm* out);
+Err comm_connect(Comm& comm, const char* port, int root, MPI_Comm* out);
+Err comm_join(Rank& rank, int fd, MPI_Comm* out);
+
 // With a topology (comm_topology.cc).
 Err cart_create(Comm& comm, std::span<const int> dims, const int* periods, bool reorder,
                 MPI_Comm* out);

@@ -25,6 +25,7 @@
 #include "parallel/openmp/call.h"
 #include "pt2pt/completion.h"
 #include "world/comms.h"
+#include "world/connected.h"
 #include "world/network.h"
 #include "world/rank.h"
 #include "world/stats.h"
@@ -182,6 +183,8 @@ Err start(Rank& rank, int level) {
   rank.contexts.has_background = progress::is_wanted(
       params, entry.seat, rank.process->job->header(), parallel::openmp::threads());
   rank.engine.open(*rank.process->job, rank.world_rank, params, rank.counters, rank.contexts);
+  // No two ranks that have had this place give a communicator the same number.
+  rank.contexts.numbers = std::uint64_t{entry.incarnation & 0xffff} << 20;
   if (level == MPI_THREAD_MULTIPLE || rank.contexts.has_background) open_contexts(rank);
   tell_contexts(rank);
   open_jobs(rank);
@@ -215,6 +218,7 @@ void tell_state(Rank& rank, memory::RankState state) {
 
 /// What ends with the world model, or with the last session.
 void free_what_is_left(Rank& rank) {
+  close_ports(rank);
   channel::free_all(rank.channels);
   rma::free_all(rank.windows);
 }
@@ -229,6 +233,7 @@ Err end_world(Rank& rank, bool is_last) {
   // What sessions have under way need not end.
   if (is_last)
     for (pt2pt::Engine* e : rank.contexts.engines) finish_sending(*e);
+  leave_connected(rank);
   {
     const sync::Guard guard(rank.engine.lock);
     WEFT_TRY(coll::barrier(*rank.store.comm_world));
@@ -297,7 +302,8 @@ Err init(Rank& rank, int required, int* provided) {
   rank.main_thread = pthread_self();
   WEFT_TRY(make_predefined_comms(rank));
   tell_state(rank, memory::RankState::initialized);
-  if (const std::string text = hang::absence(*rank.process->job, rank.world_rank); !text.empty())
+  if (const std::string text = hang::absence(*rank.process->job, rank.world_rank, true);
+      !text.empty())
     abort_job(&rank, 1, text.c_str());
   rank.world_model.store(Rank::Phase::initialized, std::memory_order_release);
   return ok;

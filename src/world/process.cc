@@ -113,6 +113,7 @@ Process* make_process() {
   const Placement at = place(p->params, &p->manager);
   p->job = at.job;
   p->first = at.first;
+  p->world = at.job->world_of(at.first);
   p->threads = at.count > 1;
   p->cpus = allowed_cpus();
   for (int i = 0; i < at.count; ++i) {
@@ -203,7 +204,7 @@ extern "C" void weft_host_rank_exited(int world_rank, int status, int how) {
   const auto phase = rank->phase.load(std::memory_order_acquire);
   if (phase == Rank::Phase::before_init && status == 0) {
     hang::mark_absent(*rank->process->job, world_rank);
-    const std::string text = hang::absence(*rank->process->job);
+    const std::string text = hang::absence(*rank->process->job, world_rank);
     if (!text.empty()) world::abort_job(rank, 1, text.c_str());
     return;
   }
@@ -212,8 +213,9 @@ extern "C" void weft_host_rank_exited(int world_rank, int status, int how) {
   const bool left_early = phase == Rank::Phase::initialized;
   if (!left_early && (status == 0 || phase == Rank::Phase::finalized)) return;
   char text[256];
-  std::snprintf(text, sizeof text, "weft: rank %d (%s) ended with status %d%s%s", world_rank,
-                program_invocation_short_name, status, how == WEFT_HOST_QUIT ? " by _exit" : "",
+  std::snprintf(text, sizeof text, "weft: rank %d (%s) ended with status %d%s%s",
+                world_rank - rank->process->world.first, program_invocation_short_name, status,
+                how == WEFT_HOST_QUIT ? " by _exit" : "",
                 left_early ? world::left_open(*rank) : "");
   world::abort_job(rank, status != 0 ? status : 1, text);
 }

@@ -59,6 +59,8 @@ struct Rank {
     Counters counters;
     pt2pt::Engine engine;
   };
+  object::Comm* parent = nullptr;              // the way to who spawned this rank
+  std::vector<std::uint32_t> ports;            // that it has opened; under store.lock
   std::vector<std::unique_ptr<Context>> more;  // beyond the first, with MPI_THREAD_MULTIPLE
 
   progress::Charge charge{contexts};  // of a progress thread, if there is one
@@ -74,9 +76,11 @@ namespace world {
 struct Process {
   Params params;
   memory::Job* job = nullptr;
-  int first = 0;         // world rank of ranks[0]
+  int first = 0;         // place of ranks[0]
+  memory::World world;   // its ranks' MPI_COMM_WORLD: places in a row
   int cpus = 1;          // that the process may use
   bool threads = false;  // ranks as threads: a thread belongs to a rank only if it was attached
+  int launcher = -1;     // ends when the mpiexec ends that this process has started
   bool under_mpiexec = false;                // weft's: it tells the user why a rank aborted
   std::unique_ptr<wireup::Manager> manager;  // another launcher's, if one of them started us
   std::mutex asks_manager;                   // one thread at a time

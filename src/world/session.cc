@@ -41,7 +41,8 @@ Result<Members> members_of(const Rank& rank, std::string_view name) {
   const int me = rank.world_rank;
   const topo::Hierarchy hierarchy = job.hierarchy();
   Members members;
-  for (int r = 0; r < job.size(); ++r) {
+  const memory::World& world = rank.process->world;
+  for (int r = world.first; r < world.end(); ++r) {
     const bool on_node = job.node_of(r) == job.node_of(me);
     const bool is_in[pset_count] = {true, r == me, on_node,
                                     on_node && share_socket(hierarchy, me, r)};

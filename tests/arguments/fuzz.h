@@ -98,7 +98,8 @@ void *own_comm(void), *own_type(void), *own_group(void), *own_info(void), *own_o
     *own_errhandler(void), *own_persistent(void), *own_active(void), *own_grequest(void),
     *own_keyval(void), *own_type_keyval(void), *own_win(void), *own_win_keyval(void),
     *own_message(void), *own_cvar(void), *own_session(void), *own_mpi_session(void),
-    *own_pvar(void), *own_memory(void), *null_requests(void), *own_persistents(void);
+    *own_pvar(void), *own_memory(void), *null_requests(void), *null_infos(void),
+    *own_persistents(void);
 int own_class(void), own_code(void), own_string(void), attribute(void), type_attribute(void),
     win_attribute(void);
 int bad_handles(Value* out, enum Kind kind);

@@ -93,6 +93,11 @@ void* null_requests(void) {
   for (int i = 0; i < 32; ++i) requests[i] = MPI_REQUEST_NULL;
   return requests;
 }
+void* null_infos(void) {
+  static MPI_Info infos[32];
+  for (int i = 0; i < 32; ++i) infos[i] = MPI_INFO_NULL;
+  return infos;
+}
 void* own_message(void) {
   static MPI_Message message;
   message = MPI_MESSAGE_NO_PROC;

@@ -18,12 +18,11 @@ VERSION, MPICH_VERSION = "4.1.2", "5.0.2"
 SKIP = 77
 # Number of processes: patterns of modules. Alone what needs no partner; with partners what differs then.
 QUICK = {1: ["attributes", "cco_buf", "comm", "datatype", "doc", "environ", "err", "exc", "grequest", "group", "handle", "info",
-             "mpiabi", "msgspec", "objmodel", "op", "package", "pickle", "rma", "session", "status", "subclass", "win"],
-         2: ["cco_nb_buf", "cco_ngh_buf", "cco_pr_vec", "p2p", "request", "rma$", "threads", "ulfm", "win"],
+             "mpiabi", "msgspec", "objmodel", "op", "package", "pickle", "rma", "session", "spawn", "status", "subclass", "util_pool", "win"],
+         2: ["cco_nb_buf", "cco_ngh_buf", "cco_pr_vec", "dynproc", "p2p", "request", "rma$", "spawn", "threads", "ulfm", "win"],
          4: ["cco_buf", "cco_ngh_obj", "cco_obj", "cco_vec_inter", "comm_", "msgzero", "p2p_buf_matched", "p2p_obj$", "util_pkl5", "win"]}
 # What weft does not have yet: whole modules, and tests of others. mpi4py itself skips more where it notices.
-NO_MODULE = {"file": "files", "io": "files",
-             "spawn": "dynamic processes", "dynproc": "dynamic processes", "util_pool": "dynamic processes"}
+NO_MODULE = {"file": "files", "io": "files"}
 NO_TEST = {"test_objmodel.*.testSafeFreeCreated": "files"}
 STARTED_BY_US = ("datatype", "errhandler", "exceptions", "subclass")  # why: see suite.py
 

@@ -20,19 +20,51 @@ extern "C" int PMPI_Abort(MPI_Comm comm, int errorcode) {
 extern "C" [[gnu::weak, gnu::alias("PMPI_Abort")]] decltype(PMPI_Abort) MPI_Abort;
 
 extern "C" int PMPI_Close_port(const char *port_name) {
-  return not_yet(Fn::Close_port);
+  Entry entry(Fn::Close_port);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::given(port_name, "port_name");
+  }
+  if (!e) e = world::close_port(entry.rank(), port_name);
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Close_port")]] decltype(PMPI_Close_port) MPI_Close_port;
 
 extern "C" int PMPI_Comm_accept(const char *port_name, MPI_Info info, int root, MPI_Comm comm,
     MPI_Comm *newcomm) {
-  return not_yet(Fn::Comm_accept, comm);
+  Entry entry(Fn::Comm_accept, comm);
+  object::Info* info_p = entry.info(info);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::given(newcomm, "newcomm");
+    if (!e) e = check::root(root, *comm_p, "root");
+    if (!e && check::at_root(*comm_p, root)) e = check::given(port_name, "port_name");
+    if (!e && check::at_root(*comm_p, root)) e = check::info(info_p, info, "info");
+    if (!e) e = check::intra(*comm_p, "comm");
+  }
+  if (!e) e = world::comm_accept(*comm_p, port_name, root, newcomm);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Comm_accept")]] decltype(PMPI_Comm_accept) MPI_Comm_accept;
 
 extern "C" int PMPI_Comm_connect(const char *port_name, MPI_Info info, int root, MPI_Comm comm,
     MPI_Comm *newcomm) {
-  return not_yet(Fn::Comm_connect, comm);
+  Entry entry(Fn::Comm_connect, comm);
+  object::Info* info_p = entry.info(info);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::given(newcomm, "newcomm");
+    if (!e) e = check::root(root, *comm_p, "root");
+    if (!e && check::at_root(*comm_p, root)) e = check::given(port_name, "port_name");
+    if (!e && check::at_root(*comm_p, root)) e = check::info(info_p, info, "info");
+    if (!e) e = check::intra(*comm_p, "comm");
+  }
+  if (!e) e = world::comm_connect(*comm_p, port_name, root, newcomm);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Comm_connect")]]
     decltype(PMPI_Comm_connect) MPI_Comm_connect;
@@ -56,27 +88,69 @@ extern "C" int PMPI_Comm_get_parent(MPI_Comm *parent) {
   if (entry.checking()) {
     if (!e) e = check::given(parent, "parent");
   }
-  if (!e) e = store(parent, MPI_COMM_NULL);
+  if (!e) e = world::comm_get_parent(entry.rank(), parent);
   return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Comm_get_parent")]]
     decltype(PMPI_Comm_get_parent) MPI_Comm_get_parent;
 
 extern "C" int PMPI_Comm_join(int fd, MPI_Comm *intercomm) {
-  return not_yet(Fn::Comm_join);
+  Entry entry(Fn::Comm_join, FirstContext{});
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::given(intercomm, "intercomm");
+  }
+  if (!e) e = world::comm_join(entry.rank(), fd, intercomm);
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Comm_join")]] decltype(PMPI_Comm_join) MPI_Comm_join;
 
 extern "C" int PMPI_Comm_spawn(const char *command, char **argv, int maxprocs, MPI_Info info,
     int root, MPI_Comm comm, MPI_Comm *intercomm, int array_of_errcodes[]) {
-  return not_yet(Fn::Comm_spawn, comm);
+  Entry entry(Fn::Comm_spawn, comm);
+  object::Info* info_p = entry.info(info);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::given(intercomm, "intercomm");
+    if (!e) e = check::root(root, *comm_p, "root");
+    if (!e && check::at_root(*comm_p, root)) e = check::given(command, "command");
+    if (!e && check::at_root(*comm_p, root)) e = check::info(info_p, info, "info");
+    if (!e) e = check::intra(*comm_p, "comm");
+    if (!e) e = check::optional(array_of_errcodes, "array_of_errcodes");
+    if (!e && check::at_root(*comm_p, root)) e = check::optional(argv, "argv");
+  }
+  if (!e) e = world::comm_spawn(*comm_p, {command, argv, maxprocs, info_p}, root, intercomm,
+      array_of_errcodes);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Comm_spawn")]] decltype(PMPI_Comm_spawn) MPI_Comm_spawn;
 
 extern "C" int PMPI_Comm_spawn_multiple(int count, char **array_of_commands,
     char **array_of_argv[], const int array_of_maxprocs[], const MPI_Info array_of_info[],
     int root, MPI_Comm comm, MPI_Comm *intercomm, int array_of_errcodes[]) {
-  return not_yet(Fn::Comm_spawn_multiple, comm);
+  Entry entry(Fn::Comm_spawn_multiple, comm);
+  object::Comm* comm_p = entry.comm(comm);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::comm(comm_p, comm, "comm");
+    if (!e) e = check::given(intercomm, "intercomm");
+    if (!e) e = check::root(root, *comm_p, "root");
+    if (!e && check::at_root(*comm_p, root)) e = check::length(count, "count");
+    if (!e && check::at_root(*comm_p, root)) e = check::array(array_of_maxprocs, count,
+        "array_of_maxprocs");
+    if (!e) e = check::intra(*comm_p, "comm");
+    if (!e) e = check::optional(array_of_errcodes, "array_of_errcodes");
+    if (!e && check::at_root(*comm_p, root)) e = check::optional(array_of_argv, "array_of_argv");
+    if (!e && check::at_root(*comm_p, root)) e = check::commands(array_of_commands, count,
+        "array_of_commands");
+    if (!e && check::at_root(*comm_p, root)) e = check::infos(array_of_info, count, *comm_p->store,
+        "array_of_info");
+  }
+  if (!e) e = world::comm_spawn_multiple(*comm_p, {count, array_of_commands, array_of_argv,
+      array_of_maxprocs, array_of_info}, root, intercomm, array_of_errcodes);
+  return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Comm_spawn_multiple")]]
     decltype(PMPI_Comm_spawn_multiple) MPI_Comm_spawn_multiple;
@@ -131,17 +205,43 @@ extern "C" int PMPI_Initialized(int *flag) {
 extern "C" [[gnu::weak, gnu::alias("PMPI_Initialized")]] decltype(PMPI_Initialized) MPI_Initialized;
 
 extern "C" int PMPI_Lookup_name(const char *service_name, MPI_Info info, char *port_name) {
-  return not_yet(Fn::Lookup_name);
+  Entry entry(Fn::Lookup_name);
+  object::Info* info_p = entry.info(info);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::given(service_name, "service_name");
+    if (!e) e = check::info(info_p, info, "info");
+    if (!e) e = check::given(port_name, "port_name");
+  }
+  if (!e) e = world::lookup_name(entry.rank(), service_name, port_name);
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Lookup_name")]] decltype(PMPI_Lookup_name) MPI_Lookup_name;
 
 extern "C" int PMPI_Open_port(MPI_Info info, char *port_name) {
-  return not_yet(Fn::Open_port);
+  Entry entry(Fn::Open_port);
+  object::Info* info_p = entry.info(info);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::info(info_p, info, "info");
+    if (!e) e = check::given(port_name, "port_name");
+  }
+  if (!e) e = world::open_port(entry.rank(), port_name);
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Open_port")]] decltype(PMPI_Open_port) MPI_Open_port;
 
 extern "C" int PMPI_Publish_name(const char *service_name, MPI_Info info, const char *port_name) {
-  return not_yet(Fn::Publish_name);
+  Entry entry(Fn::Publish_name);
+  object::Info* info_p = entry.info(info);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::given(service_name, "service_name");
+    if (!e) e = check::info(info_p, info, "info");
+    if (!e) e = check::given(port_name, "port_name");
+  }
+  if (!e) e = world::publish_name(entry.rank(), service_name, port_name);
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Publish_name")]]
     decltype(PMPI_Publish_name) MPI_Publish_name;
@@ -242,7 +342,16 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Session_init")]]
 
 extern "C" int PMPI_Unpublish_name(const char *service_name, MPI_Info info,
     const char *port_name) {
-  return not_yet(Fn::Unpublish_name);
+  Entry entry(Fn::Unpublish_name);
+  object::Info* info_p = entry.info(info);
+  Err e = entry.status();
+  if (entry.checking()) {
+    if (!e) e = check::given(service_name, "service_name");
+    if (!e) e = check::info(info_p, info, "info");
+    if (!e) e = check::given(port_name, "port_name");
+  }
+  if (!e) e = world::unpublish_name(entry.rank(), service_name, port_name);
+  return e ? entry.raise(e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Unpublish_name")]]
     decltype(PMPI_Unpublish_name) MPI_Unpublish_name;

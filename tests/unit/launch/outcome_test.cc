@@ -58,14 +58,14 @@ TEST_F(OutcomeTest, ARankWithoutMpiInitAmongOthersThatCalledItEndsTheJob) {
 }
 
 TEST_F(OutcomeTest, ALaterMpiInitFindsOutWhoHasLeft) {
-  EXPECT_EQ(hang::absence(*job), "");
+  EXPECT_EQ(hang::absence(*job, 0), "");
   EXPECT_FALSE(end_of(1, exited(0)).end_job);
   EXPECT_FALSE(end_of(3, exited(0)).end_job);
-  EXPECT_EQ(hang::absence(*job), "");
+  EXPECT_EQ(hang::absence(*job, 0), "");
   job->entry(0).state.store(RankState::initialized);
   job->entry(2).state.store(RankState::initialized);
   EXPECT_EQ(
-      hang::absence(*job),
+      hang::absence(*job, 0),
       "weft: ranks 1 and 3 of 4 ended without calling MPI_Init, which ranks 0 and 2 have called; "
       "all ranks of a job must call it");
 }

@@ -24,6 +24,7 @@ void run_ranks_at(int n, Body body, LevelOf level_of, const char* machine = null
   ASSERT_FALSE(job.err);
   const std::unique_ptr<memory::Job> owner(job.value);
   process.job = job.value;
+  process.world = {0, n};
   if (machine != nullptr) {
     const Result<topo::Topology> node = topo::Topology::synthetic(machine);
     ASSERT_TRUE(node);

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Who starts the ranks that a job spawns: the mpiexec that started the job. A program that was
+// started alone starts one of its own when it spawns for the first time.
+#pragma once
+
+#include "base/err.h"
+
+namespace weft {
+struct Rank;
+}
+
+namespace weft::world {
+
+struct Process;
+
+/// Somebody takes this job's orders from now on; or an error says why not.
+/// By a thread that holds the lock of the rank's first context.
+Err call_launcher(Rank& rank);
+/// The one that this process has started.
+bool launcher_has_ended(Process& process);
+
+}  // namespace weft::world

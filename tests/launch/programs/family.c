@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// family WHAT [MODE]: a rank spawns two of this program; then one of the family does something
+// while the others wait for it. WHAT: hello, kill (a child), abort (a child), parent (it is
+// killed), silent (a child ends without MPI), leave (parents end, children go on), fail (a child
+// returns 7).
+#include <mpi.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char* what;
+
+static int is(const char* word) {
+  return strcmp(what, word) == 0;
+}
+
+static int child(MPI_Comm parents, int rank) {
+  int token = 0;
+  MPI_Barrier(parents);
+  printf("child %d with %s\n", rank, what);
+  fflush(stdout);
+  if (rank == 1 && is("kill")) kill(getpid(), SIGKILL);
+  if (rank == 1 && is("abort")) MPI_Abort(MPI_COMM_WORLD, 42);
+  if (is("kill") || is("abort") || is("parent"))
+    MPI_Recv(&token, 1, MPI_INT, 0, 0, parents, MPI_STATUS_IGNORE);
+  MPI_Comm_disconnect(&parents);
+  if (is("leave")) usleep(300000);
+  MPI_Finalize();
+  if (is("leave")) printf("child %d is the last\n", rank);
+  return rank == 1 && is("fail") ? 7 : 0;
+}
+
+int main(int argc, char** argv) {
+  int rank, token = 0;
+  MPI_Comm parents, children;
+  if (argc < 2) return 97;
+  what = argv[1];
+  if (is("quiet")) return 0;  // a child that is no MPI program
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_get_parent(&parents);
+  if (parents != MPI_COMM_NULL) return child(parents, rank);
+  char word[16];
+  snprintf(word, sizeof word, "%s", is("silent") ? "quiet" : what);
+  char* words[] = {word, NULL};
+  MPI_Info info;
+  MPI_Info_create(&info);
+  if (argc > 2) MPI_Info_set(info, "weft_ranks", argv[2]);
+  MPI_Comm_spawn(argv[0], words, 2, info, 0, MPI_COMM_WORLD, &children, MPI_ERRCODES_IGNORE);
+  MPI_Info_free(&info);
+  if (is("silent")) return MPI_Finalize();
+  MPI_Barrier(children);
+  printf("parent %d of %s\n", rank, what);
+  fflush(stdout);
+  if (is("parent") && rank == 0) kill(getpid(), SIGKILL);
+  if (is("kill") || is("abort") || is("parent"))
+    MPI_Recv(&token, 1, MPI_INT, 0, 0, children, MPI_STATUS_IGNORE);
+  MPI_Comm_disconnect(&children);
+  return MPI_Finalize();
+}

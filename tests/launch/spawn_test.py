@@ -1,0 +1,99 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Spawned ranks from the outside: their output, how they end and what that means for the job, and programs that were
+started alone. Nothing may be left behind (harness)."""
+import time
+
+import harness
+from harness import MODES, PATIENCE, program
+
+
+class Spawn(harness.Case):
+    def family(self, mode, children, what, n=2, **options):
+        words = [program("family"), what] + ([children] if children else [])
+        return self.mpiexec(f"--ranks={mode}", "-n", n, *words, **options)
+
+    def each(self):
+        return [(mode, children) for mode in MODES for children in MODES]
+
+    def test_output_goes_where_the_jobs_does(self):
+        for mode, children in self.each():
+            result = self.ok(self.family(mode, children, "hello"))
+            self.assertEqual(sorted(result.out.splitlines()),
+                             ["child 0 with hello", "child 1 with hello", "parent 0 of hello", "parent 1 of hello"])
+            self.assertEqual(result.err, "")
+
+    def test_a_killed_child_ends_the_job(self):
+        for mode, children in self.each():
+            result = self.family(mode, children, "kill")
+            self.assertEqual(result.code, 137, f"{mode} {children}\n{result.err}")
+            self.assertIn("2 spawned", result.err)
+            self.assertIn("signal 9", result.err)
+            self.assertEqual(len(result.err.splitlines()), 1, result.err)
+            self.assertLess(result.seconds, 2 * PATIENCE)
+
+    def test_an_abort_of_a_child_is_the_jobs(self):
+        for mode, children in self.each():
+            result = self.family(mode, children, "abort")
+            self.assertEqual(result.code, 42, f"{mode} {children}\n{result.err}")
+            self.assertEqual(len(result.err.splitlines()), 1, result.err)
+
+    def test_a_killed_parent_ends_its_children(self):
+        for mode, children in self.each():
+            result = self.family(mode, children, "parent")
+            self.assertEqual(result.code, 137, f"{mode} {children}\n{result.err}")
+            self.assertEqual(len(result.err.splitlines()), 1, result.err)
+
+    def test_a_child_that_is_no_mpi_program(self):
+        for mode, children in self.each():
+            self.ok(self.family(mode, children, "silent"))
+
+    def test_children_may_outlive_their_parents(self):
+        for mode, children in self.each():
+            result = self.ok(self.family(mode, children, "leave"))
+            self.assertEqual(sum("is the last" in line for line in result.out.splitlines()), 2, result.out)
+
+    def test_the_exit_code_of_a_child_counts(self):
+        for mode, children in self.each():
+            self.assertEqual(self.family(mode, children, "fail").code, 7)
+
+    def test_tags_and_a_timeout(self):
+        result = self.ok(self.mpiexec("-l", "-n", 1, program("family"), "hello"))
+        self.assertIn("[1] child 0 with hello", result.out)
+        result = self.mpiexec("--timeout", 1, "-n", 1, program("family"), "leave", env={"WEFT_SPAWN_PLACES": "1"})
+        self.assertEqual(result.code, 53)
+        self.assertIn("WEFT_SPAWN_PLACES", result.err)
+
+
+class Alone(harness.Case):
+    """Programs that were started without mpiexec start one when they spawn."""
+
+    def alone(self, what, *mode):
+        return self.run_command([program("family"), what, *mode])
+
+    def test_it_works(self):
+        for mode in MODES:
+            result = self.ok(self.alone("hello", mode))
+            self.assertEqual(sorted(result.out.splitlines()), ["child 0 with hello", "child 1 with hello", "parent 0 of hello"])
+            self.assertEqual(result.err, "")
+            self.ok(self.alone("leave", mode))
+            self.ok(self.alone("silent", mode))
+
+    def test_a_killed_child_ends_it(self):
+        for mode in MODES:
+            result = self.alone("kill", mode)
+            self.assertNotEqual(result.code, 0)
+            self.assertIn("signal 9", result.err)
+
+    def test_children_end_with_it(self):
+        for mode in MODES:
+            result = self.alone("parent", mode)
+            self.assertEqual(result.code, -9)
+            deadline = time.monotonic() + 3 * PATIENCE
+            while self.marked() and time.monotonic() < deadline:
+                time.sleep(0.02)
+            self.assertEqual(self.marked(), {})
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// MPI_Comm_join: ranks 0 and 1 of the world have a socket, the others look on; what is no socket is
+// refused.
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "../check.h"
+
+// One end at rank 0, the other at rank 1.
+static int make_end(void) {
+  struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+  socklen_t length = sizeof at;
+  const int own = socket(AF_INET, SOCK_STREAM, 0);
+  if (rank == 0) {
+    CHECK(bind(own, (struct sockaddr*)&at, length) == 0 && listen(own, 1) == 0, "no socket");
+    getsockname(own, (struct sockaddr*)&at, &length);
+    OK(MPI_Send(&at.sin_port, 1, MPI_UINT16_T, 1, 0, MPI_COMM_WORLD));
+    const int end = accept(own, NULL, NULL);
+    close(own);
+    return end;
+  }
+  OK(MPI_Recv(&at.sin_port, 1, MPI_UINT16_T, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+  CHECK(connect(own, (struct sockaddr*)&at, length) == 0, "no connection");
+  return own;
+}
+
+int main(int argc, char** argv) {
+  start(&argc, &argv);
+  MPI_Comm inter = MPI_COMM_WORLD;
+  int cls = -1;
+  OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
+  OK(MPI_Error_class(MPI_Comm_join(-1, &inter), &cls));
+  EQ(cls, MPI_ERR_ARG);
+  for (int time = 0; time < 2 && size > 1 && rank < 2; ++time) {
+    const int end = make_end();
+    int n = -1, got = -1;
+    char byte = (char)rank;
+    OK(MPI_Comm_join(end, &inter));
+    OK(MPI_Comm_remote_size(inter, &n));
+    EQ(n, 1);
+    OK(MPI_Sendrecv(&rank, 1, MPI_INT, 0, 0, &got, 1, MPI_INT, 0, 0, inter, MPI_STATUS_IGNORE));
+    EQ(got, 1 - rank);
+    // The socket is the user's again.
+    EQ(write(end, &byte, 1), 1);
+    EQ(read(end, &byte, 1), 1);
+    EQ(byte, 1 - rank);
+    OK(MPI_Comm_disconnect(&inter));
+    close(end);
+  }
+  return finish();
+}
