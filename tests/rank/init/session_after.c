@@ -2,6 +2,8 @@
 // A program of the world model that opens its first session late: while the model is there, with
 // more threads than that asked for, or after MPI_Finalize. And ranks that never use MPI do not harm
 // those that open sessions of their own.
+#include <dirent.h>
+
 #include "../check.h"
 
 static void one(const char* set, const char* tag) {
@@ -27,13 +29,25 @@ static void one(const char* set, const char* tag) {
   OK(MPI_Session_finalize(&session));
 }
 
+static int descriptors(void) {
+  int n = 0;
+  DIR* all = opendir("/proc/self/fd");
+  if (all == NULL) DIE("cannot look at /proc/self/fd");
+  while (readdir(all) != NULL) ++n;
+  closedir(all);
+  return n;
+}
+
 // All ranks but the first leave at once; it uses itself alone.
 static int alone(void) {
   const char* number = getenv("WEFT_RANK");
   if (number != NULL && atoi(number) != 0) return 0;
   rank = 0;
   size = number != NULL ? atoi(getenv("WEFT_SIZE")) : 1;
+  one("mpi://SELF", "weft.test.alone");
+  const int before = descriptors();
   for (int i = 0; i < 50; ++i) one("mpi://SELF", "weft.test.alone");
+  if (size == 1) EQ(descriptors(), before);  // else other ranks of the process may close theirs
   return verdict();
 }
 
