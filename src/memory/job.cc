@@ -20,6 +20,7 @@
 #include <new>
 
 #include "base/assert.h"
+#include "base/clock.h"
 #include "base/limits.h"
 
 namespace weft::memory {
@@ -124,9 +125,12 @@ Result<Job*> Job::create(int nranks, int cpus, const Params& params,
   h.nodes = 1;
   if (!node_of.empty())
     h.nodes = static_cast<std::uint32_t>(*std::max_element(node_of.begin(), node_of.end()) + 1);
+  // No secret: where the system has no random numbers, what differs between jobs will do.
   const Result<HashKey> identity = random_key();
-  if (!identity) return identity.err;
-  h.identity = identity.value;
+  h.identity =
+      identity
+          ? identity.value
+          : HashKey{{static_cast<std::uint64_t>(now_ns()), static_cast<std::uint64_t>(getpid())}};
   if (h.nodes > 1) {
     const Result<HashKey> secret = random_key();
     if (!secret) return secret.err;

@@ -5,6 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+// Errors of files are returned.
+static int refused(int error) {
+  char text[MPI_MAX_ERROR_STRING];
+  int length = 0;
+  MPI_Error_string(error, text, &length);
+  fprintf(stderr, "%s\n", text);
+  return error != MPI_SUCCESS;
+}
+
 int main(int argc, char** argv) {
   int rank, value[4] = {1, 2, 3, 4};
   double d[2] = {0, 0}, e[2];
@@ -14,7 +23,7 @@ int main(int argc, char** argv) {
   if (strcmp(what, "early") == 0) MPI_Send(value, 1, MPI_INT, 0, 0, MPI_COMM_WORLD);
   MPI_File file;
   if (strcmp(what, "unsupported") == 0)
-    MPI_File_open(MPI_COMM_SELF, "x", MPI_MODE_RDONLY, MPI_INFO_NULL, &file);
+    return refused(MPI_File_open(MPI_COMM_SELF, "x", MPI_MODE_RDONLY, MPI_INFO_NULL, &file));
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Type_contiguous(2, MPI_INT, &open);

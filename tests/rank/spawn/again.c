@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // again JOBS [MODE]: spawned jobs one after the other, which leave no descriptor and no process.
-// Some say goodbye by MPI_Comm_disconnect, others by MPI_Comm_free, or leave it to MPI_Finalize.
+// Some say goodbye by MPI_Comm_disconnect, others by MPI_Comm_free.
 #include <dirent.h>
 #include <unistd.h>
 
@@ -20,7 +20,7 @@ int main(int argc, char** argv) {
     const int job = atoi(argv[1]);
     OK(MPI_Bcast(&value, 1, MPI_INT, 0, parents));
     EQ(value, job);
-    if (job % 2 == 0) OK(MPI_Comm_disconnect(&parents));
+    OK(job % 2 == 0 ? MPI_Comm_disconnect(&parents) : MPI_Comm_free(&parents));
     return finish_child();
   }
   const int jobs = atoi(argv[1]);
@@ -30,7 +30,6 @@ int main(int argc, char** argv) {
     snprintf(number, sizeof number, "%d", job);
     MPI_Comm children = spawn(argv[0], number, 1 + job % 2, argc > 2 ? argv[2] : "");
     OK(MPI_Bcast(&job, 1, MPI_INT, rank == 0 ? MPI_ROOT : MPI_PROC_NULL, children));
-    // Who waits in MPI_Finalize for the parents needs them to let go.
     OK(job % 2 == 0 ? MPI_Comm_disconnect(&children) : MPI_Comm_free(&children));
     if (job == 4) before = descriptors();
   }
