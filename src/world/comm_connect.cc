@@ -179,7 +179,9 @@ Result<Remote> await_caller(Rank& rank, Comm& comm, const char* name) {
     return fail(MPI_ERR_PORT,
                 "port_name was opened by another process; the root of MPI_Comm_accept must have "
                 "opened it");
-  Comm parent = groups_parent(rank, *comm.errhandler);
+  Result<Comm> found = groups_parent(rank, *comm.group, *comm.errhandler);
+  if (!found) return found.err;
+  Comm& parent = found.value;
   View view(parent, Among::some, {rank.world_rank});
   std::int32_t caller = -1;
   WEFT_TRY(view.receive_from_any(&caller, sizeof caller, port.value.tag()));
@@ -195,7 +197,9 @@ Result<Remote> call_port(Rank& rank, Comm& comm, const char* name) {
     return fail(MPI_ERR_PORT,
                 "port_name was opened by a process of comm; the two groups that "
                 "connect must not have a process in common");
-  Comm parent = groups_parent(rank, *comm.errhandler);
+  Result<Comm> found = groups_parent(rank, *comm.group, *comm.errhandler);
+  if (!found) return found.err;
+  Comm& parent = found.value;
   meet_members(parent, {port.value.rank});
   View view(parent, Among::some, {rank.world_rank, port.value.rank});
   const std::int32_t own = rank.world_rank;
@@ -292,7 +296,9 @@ Err comm_join(Rank& rank, int fd, MPI_Comm* out) {
   if (theirs.rank == mine.rank || theirs.rank < 0 || theirs.rank >= job.places())
     return fail(MPI_ERR_ARG, "both ends of fd are this process's; expected those of two");
   Comm& self = *rank.store.comm_self;
-  Comm parent = groups_parent(rank, *self.errhandler);
+  Result<Comm> found = groups_parent(rank, *self.group, *self.errhandler);
+  if (!found) return found.err;
+  Comm& parent = found.value;
   meet_members(parent, {theirs.rank});
   Result<Remote> remote = meet(parent, *self.group, theirs.rank, tag_of("MPI_Comm_join"));
   if (!remote) return remote.err;
