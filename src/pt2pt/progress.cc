@@ -59,7 +59,8 @@ void keep_unexpected(Engine& e, const wire::Cell& cell) {
   } else {
     m->bytes = static_cast<std::int64_t>(cell.bytes);
     m->heap = e.payloads.take(cell.bytes);
-    if (cell.piece < cell.bytes) m->order = cell.cookie;
+    const bool is_lent = cell.piece > e.piece_max;
+    if (cell.piece < cell.bytes || is_lent) m->order = cell.cookie;
     keep_piece(e, *m, cell);
     e.unexpected_bytes += m->bytes;
     e.counters->unexpected_peak_bytes =

@@ -59,7 +59,7 @@ class Slurm(harness.ClusterCase):
         files = [f"--{what}={cls.folder}/{name}" for what, name in (("key-file", "key"), ("socket", "munge.sock"), ("pid-file", "munge.pid"),
                                                                     ("log-file", "munge.log"), ("seed-file", "seed"))]
         subprocess.run(["munged", "--force", *files], check=True, stderr=subprocess.DEVNULL)
-        cls.addClassCleanup(lambda: os.kill(int((cls.folder / "munge.pid").read_text()), signal.SIGTERM))
+        cls.addClassCleanup(cls.end_munge, int((cls.folder / "munge.pid").read_text()))
         variable = f"SLURM_CONF={cls.folder}/slurm.conf"
         cls.daemons = [subprocess.Popen([*cls.words, "exec", host, f"exec env {variable} {daemon} -D"], stdin=subprocess.DEVNULL,
                                         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -77,6 +77,13 @@ class Slurm(harness.ClusterCase):
         super().tearDownClass()
         for daemon in cls.daemons:
             daemon.wait()
+
+    @classmethod
+    def end_munge(cls, pid):
+        os.kill(pid, signal.SIGTERM)
+        deadline = time.monotonic() + 10 * PATIENCE  # it writes its seed
+        while Path(f"/proc/{pid}").exists() and time.monotonic() < deadline:
+            time.sleep(0.05)
 
     @classmethod
     def at_head(cls, command, timeout=60):

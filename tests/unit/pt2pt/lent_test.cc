@@ -4,6 +4,7 @@
 // doing one step at a time.
 #include <gtest/gtest.h>
 
+#include <utility>
 #include <vector>
 
 #include "datatype/api.h"
@@ -80,9 +81,10 @@ TEST_F(Lent, is_over_when_the_last_piece_has_left) {
 }
 
 TEST_F(Lent, is_cancelled_before_or_after_it_has_left) {
-  for (const bool has_left : {false, true}) {
+  for (const auto& [n, has_left] : {std::pair(most, false), std::pair(most, true),
+                                    std::pair(3 * most, false), std::pair(3 * most, true)}) {
     network.keeps_lent = !has_left;
-    send(3 * most);
+    send(n);
     turns();
     ASSERT_FALSE(cancel(&sending));
     turns();
