@@ -106,6 +106,7 @@ int bad_handles(Value* out, enum Kind kind);
 // Callbacks.
 void reduce_fn(void*, void*, int*, MPI_Datatype*);
 void handler_fn(void*, int*, ...);
+int copy_attr_fn(void*, int, void*, void*, void*, int*), delete_attr_fn(void*, int, void*, void*);
 int query_fn(void*, MPI_Status*), free_fn(void*), cancel_fn(void*, int);
 
 #endif

@@ -141,6 +141,15 @@ void reduce_fn(void* in, void* inout, int* n, MPI_Datatype* type) {
 void handler_fn(void* object, int* code, ...) {
   (void)object, (void)code;
 }
+int copy_attr_fn(void* object, int keyval, void* extra, void* in, void* out, int* flag) {
+  (void)object, (void)keyval, (void)extra, (void)in, (void)out;
+  *flag = 0;
+  return MPI_SUCCESS;
+}
+int delete_attr_fn(void* object, int keyval, void* attribute, void* extra) {
+  (void)object, (void)keyval, (void)attribute, (void)extra;
+  return MPI_SUCCESS;
+}
 int query_fn(void* state, MPI_Status* status) {
   (void)state;
   status->MPI_SOURCE = MPI_UNDEFINED, status->MPI_TAG = MPI_UNDEFINED;
