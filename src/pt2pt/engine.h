@@ -128,6 +128,7 @@ struct Peer {
   bool is_foreign = false;        // of another MPI_COMM_WORLD
   std::uint32_t incarnation = 0;  // of the place's rank that this is about
   bool leaves = false;            // to this rank what it sends, as far as one knows
+  bool is_held_back = false;      // in Engine::held_back
   float line_ns = 0;              // that a line which the peer has written takes to come, about
   std::uint64_t received = 0;  // messages that this rank had received when it last sent to the peer
   std::int64_t copied_ns = 0;  // when it had last copied a message of its own
@@ -218,7 +219,8 @@ struct Engine {
   std::vector<Poller> pollers;
   OneSided one_sided;
   std::int64_t unexpected_bytes = 0;
-  std::uint64_t pushed = 0;  // messages in pieces
+  std::vector<Peer*> held_back;  // on other nodes: were told to ask first
+  std::uint64_t pushed = 0;      // messages in pieces
   std::uint32_t vain_looks = 0;
   std::uint32_t bias = 0;                   // parameter sync.bias
   Waiters waiters;                          // threads of this rank, if it has several
@@ -268,6 +270,10 @@ bool push_pieces(Engine& e, Peer& peer, P2p& send);
 /// The header of the next `n` bytes of a message, and that they are under way.
 void begin_piece(Engine& e, P2p& send, const shm::Claim& claim, std::int64_t n);
 void start_send(Engine& e, P2p& send);
+
+// --- too much that nobody has asked for (recv.cc) -----------------------------------------------
+/// All senders offer from now on, those on other nodes as they send more.
+void hold_back(Engine& e, Peer& sender);
 
 // --- where pieces lie (fragments.cc) ------------------------------------------------------------
 /// Room for a piece: in a fragment, or in the peer's ring. False: there is none now.

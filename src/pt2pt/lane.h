@@ -15,8 +15,8 @@ namespace weft::pt2pt {
 /// What all lanes of a context to other nodes share.
 struct Away {
   wire::Network& network;
-  shm::Mailbox full{};  // nobody writes it
-  shm::CopyJob job{};   // of whom no memory is in reach
+  shm::Mailbox full{}, asking{};  // nobody writes them; this one says: ask first
+  shm::CopyJob job{};             // of whom no memory is in reach
 };
 
 /// To one peer. Guarded by the context's lock.
@@ -58,6 +58,8 @@ class Lane {
   std::uint32_t lent_max() const { return away_ != nullptr ? away_->network.lent_max() : 0; }
   void fetch_ahead(const shm::Claim& last) { here_.fetch_ahead(last); }
   bool asks_first() const { return here_.asks_first(); }
+  /// A rank on another node has told so.
+  void ask_first(bool yes) { here_.open_full(yes ? away_->asking : away_->full); }
   bool is_in_wait() const { return here_.is_in_wait(); }
   bool ring() { return here_.ring(); }
   void knock() {

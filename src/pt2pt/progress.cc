@@ -65,7 +65,7 @@ void keep_unexpected(Engine& e, const wire::Cell& cell) {
     e.unexpected_bytes += m->bytes;
     e.counters->unexpected_peak_bytes =
         std::max(e.counters->unexpected_peak_bytes, static_cast<std::uint64_t>(e.unexpected_bytes));
-    if (e.unexpected_bytes > e.unexpected_max) e.inbox.ask_first(true);
+    if (e.unexpected_bytes > e.unexpected_max) hold_back(e, e.peer(m->sender));
   }
   e.matcher.arrive(*m);
 }
@@ -121,6 +121,8 @@ void dispatch(Engine& e, const wire::Cell& cell) {
       return on_recalled(cell);
     case wire::What::back:
       return on_back(e, cell);
+    case wire::What::ask_first:
+      return e.peer(static_cast<std::int32_t>(cell.sender)).lane.ask_first(cell.bytes != 0);
     case wire::What::one_sided:  // else of a window that this rank never made
       if (e.one_sided.take != nullptr) e.one_sided.take(e, e.one_sided.state, cell);
       return;
@@ -387,6 +389,7 @@ void Engine::open(memory::Job& the_job, int rank, const Params& the_params, Coun
 void Engine::open(std::unique_ptr<wire::Network> the_network) {
   network = std::move(the_network);
   away.reset(new Away{*network});
+  away->asking.asks_first.store(1, std::memory_order_relaxed);  // nobody else has it
   piece_max = std::min<std::int64_t>(piece_max, network->payload_max());
 }
 

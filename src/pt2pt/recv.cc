@@ -23,7 +23,24 @@ void init_recv(P2p& recv, Engine& e, const Buffer& into, int source, int tag, Co
   e.counters->past_caches += static_cast<std::uint64_t>(bytes);
 }
 
+void let_push(Engine& e) {
+  e.inbox.ask_first(false);
+  for (Peer* peer : e.held_back) {
+    peer->is_held_back = false;
+    tell(e, *peer, {.what = wire::What::ask_first, .bytes = 0});
+  }
+  e.held_back.clear();
+}
+
 }  // namespace
+
+void hold_back(Engine& e, Peer& sender) {
+  e.inbox.ask_first(true);
+  if (!sender.lane.is_away() || sender.is_held_back) return;
+  sender.is_held_back = true;
+  e.held_back.push_back(&sender);
+  tell(e, sender, {.what = wire::What::ask_first, .bytes = 1});
+}
 
 Err truncated(const wire::Envelope& from, std::int64_t bytes, std::int64_t room) {
   return fail(MPI_ERR_TRUNCATE,
@@ -86,7 +103,7 @@ void free_kept(Engine& e, Arrived& message) {
     e.payloads.give(message.heap, static_cast<std::size_t>(message.bytes));
     message.heap = nullptr;
     e.unexpected_bytes -= message.bytes;
-    if (e.unexpected_bytes <= e.unexpected_max / 2) e.inbox.ask_first(false);
+    if (e.unexpected_bytes <= e.unexpected_max / 2) let_push(e);
   }
   e.arrived.destroy(&message);
 }

@@ -27,6 +27,8 @@ enum class What : std::uint8_t {
                 // number) unless it is matched, and answer (cookie)
   recalled,     // receiver -> sender: the answer to `cookie` (bytes: 1, it is given up)
   back,         // receiver -> sender: these fragments have been read (fragments)
+  ask_first,    // receiver -> sender on another node: offer messages, do not push (bytes: 1), or
+                // push them again (0)
   one_sided,    // to another node, about a window (rma/messages.h)
 };
 
