@@ -213,7 +213,8 @@ void acquire(Window& win, Target& target, Held how) {
     await_turn(win, target, [&] { return turn.load() == ticket; });
   }
   use_ticket(win, target, ticket, shared, win.me());
-  target.held = how;
+  // release: it is locked; pairs with lock_lazily()
+  std::atomic_ref(target.held).store(how, std::memory_order_release);
 }
 
 void ask_for_lock(Window& win, Remote& r, Held how) {
@@ -317,8 +318,11 @@ void settle(Window& win) {
   await_all(win, all_remotes(win), Over::there);
 }
 
+/// Of several threads the first locks; those that follow take no lock of the rank's.
 void lock_lazily(Window& win, Target& target) {
-  if (win.epoch != Epoch::lock_all || win.unchecked || target.held != Held::no) return;
+  if (win.epoch != Epoch::lock_all || win.unchecked) return;
+  // acquire: pairs with acquire()
+  if (std::atomic_ref(target.held).load(std::memory_order_acquire) != Held::no) return;
   const pt2pt::Inside inside(win.engine());
   if (target.held == Held::no) acquire(win, target, Held::shared);
 }

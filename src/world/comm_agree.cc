@@ -181,8 +181,15 @@ Members all_members(const Comm& comm) {
   return members;
 }
 
+namespace {
+bool is_open(Rank& rank, std::uint32_t session) {
+  const sync::Guard guard(rank.store.lock);
+  return rank.store.open_sessions.contains(session);
+}
+}  // namespace
+
 Result<Comm> groups_parent(Rank& rank, const Group& group, object::Errhandler& errhandler) {
-  if (group.session != 0 && !rank.store.open_sessions.contains(group.session))
+  if (group.session != 0 && !is_open(rank, group.session))
     return fail(MPI_ERR_SESSION,
                 "the group comes from a session that was finalized; take it from one that is open, "
                 "by MPI_Group_from_session_pset");
