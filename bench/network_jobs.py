@@ -81,7 +81,7 @@ def own_rows(text):
     """Of fi_pingpong's tables: bytes, ..., us of a transfer."""
     units = {"": 1, "k": 1 << 10, "m": 1 << 20}
     found = []
-    for number, unit, us in re.findall(r"(?m)^(\d+)([km]?)\s+\d+\s+=\d+\s+\S+\s+\S+\s+\S+\s+([\d.]+)\s+\S+$", text):
+    for number, unit, us in re.findall(r"(?m)^(\d+)([km]?)\s+\d+[km]?\s+=\d+[km]?\s+\S+\s+\S+\s+\S+\s+([\d.]+)\s+\S+$", text):
         found.append({"row": "lat", "bytes": int(number) * units[unit], "us": [float(us)]})
     if not found:
         raise ValueError(f"fi_pingpong said nothing that is known: {text[-200:]!r}")

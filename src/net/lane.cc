@@ -87,10 +87,11 @@ std::uint64_t whole_number(std::uint32_t low, std::uint64_t next) {
 Result<std::unique_ptr<Lane>> Lane::open(Plan plan) {
   std::unique_ptr<Lane> lane(new Lane(std::move(plan)));
   const std::uint32_t payload_max = lane->plan_.payload_max;
+  const bool may_borrow = !lane->plan_.fabric.offer().registers_own;
   Result<std::unique_ptr<Endpoint>> endpoint = lane->plan_.fabric.endpoint(
       {.receives = rooms_to_receive,
        .sends = rooms_to_send,
-       .room_bytes = sizeof(wire::Cell) + std::max(payload_max, lent_bytes),
+       .room_bytes = sizeof(wire::Cell) + std::max(payload_max, may_borrow ? lent_bytes : 0),
        .send_bytes = sizeof(wire::Cell) + payload_max});
   if (!endpoint) return endpoint.err;
   lane->endpoint_ = std::move(endpoint.value);

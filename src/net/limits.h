@@ -9,11 +9,12 @@
 namespace weft::net {
 
 /// Packets of an endpoint that may come before anybody looks, and that may be on their way. What
-/// finds no room waits at its sender, so there are no more than one look takes.
-inline constexpr int rooms_to_receive = 16, rooms_to_send = 32;
-/// A packet whose payload is sent from where it lies: few packets, as each takes some us, and
-/// little memory for those that come. Measured: see limits.h of pt2pt.
-inline constexpr std::uint32_t lent_bytes = 64 << 10;
+/// finds no room waits at its sender. Measured, 2-core EPYC (family 26), 2026-11-24: messages of 8
+/// bytes in a row 0.81 us with 16 rooms, 0.80 with 8.
+inline constexpr int rooms_to_receive = 8, rooms_to_send = 32;
+/// A packet whose payload is sent from where it lies, at most: all that is pushed (limits.h of
+/// pt2pt). Rooms take memory as far as something has come.
+inline constexpr std::uint32_t lent_bytes = 256 << 10;
 /// Where a provider has no descriptor to wait for, a thread that sleeps looks now and then: after
 /// this part of the time in which nothing has come, so that it is late by no more. A look takes
 /// some us, so waiting takes about a hundredth of a core soon.

@@ -58,7 +58,7 @@ class Report(unittest.TestCase):
     def test_table_of_libfabric(self):
         text = "bytes   #sent   #ack     total       time     MB/sec    usec/xfer   Mxfers/sec\n" \
                "64      200     =200     25k         0.01s      5.00      12.50       0.08\n" \
-               "1m      200     =200     400m        1s        53.23     900.25       0.00\n"
+               "1m      2k      =2k      400m        1s        53.23     900.25       0.00\n"
         self.assertEqual(network_jobs.own_rows(text), [{"row": "lat", "bytes": 64, "us": [12.5]}, {"row": "lat", "bytes": 1 << 20, "us": [900.25]}])
         with self.assertRaises(ValueError):
             network_jobs.own_rows("no such provider")

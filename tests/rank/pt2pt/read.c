@@ -114,7 +114,7 @@ int main(int argc, char** argv) {
   look_around();
   open_counter("net_reads", MPI_T_PVAR_CLASS_COUNTER);
   for (int early = 0; early < 2; ++early) {
-    round_trip(200000, 200000, early);
+    round_trip(300000, 300000, early);
     round_trip(piece, piece, early);
     round_trip(piece + 1, 2 * piece, early);
     round_trip(3 * piece - 1, 3 * piece - 1, early);
