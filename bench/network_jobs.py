@@ -14,11 +14,12 @@ import libraries
 # Two processes of this machine that have nothing but TCP between them.
 NETWORK = {"mpich": {"MPIR_CVAR_NOLOCAL": 1, "MPIR_CVAR_CH4_NETMOD": "ofi", "FI_PROVIDER": "tcp"},
            "openmpi": {"OMPI_MCA_pml": "ob1", "OMPI_MCA_btl": "self,tcp"},
-           "impi": {"I_MPI_FABRICS": "ofi", "FI_PROVIDER": "tcp"}}
+           "impi": {"I_MPI_FABRICS": "ofi", "FI_PROVIDER": "tcp", "I_MPI_COLL_INTRANODE": "pt2pt"}}
 MESSAGES = ("lat", "bw")  # of p2p_coll/main.c
 RATE = "rate"             # of threads/main.c, with each number of threads
 COLLECTIVES = ("barrier", "bcast", "reduce", "allreduce", "alltoall")
 ONE_SIDED = ("put", "get", "fetch_and_op")  # of rma/main.c
+BY_MEMORY = "openmpi"     # on one machine its windows are in shared memory, whatever its network is
 PARTS = (*MESSAGES, RATE, *COLLECTIVES, *ONE_SIDED)  # what --rows names
 MOST_BYTES = 1 << 20
 OWN = "fi_pingpong"  # libfabric's
@@ -112,11 +113,13 @@ def plan(args, libs, work, here):
     usual += ["-s", args.sizes] if args.sizes else []
     jobs = []
 
-    def add(source, rows, ranks, more=(), pinned=True):
+    def add(source, rows, ranks, more=(), pinned=True, but=None):
         if not rows:
             return
         programs = libraries.build(libs, here / source, work, ("-O2", "-pthread"))
         for library in libs:
+            if library.name == but:
+                continue
             args.about["libraries"][library.name] = library.version
             jobs.append(job_lists.Job(library.name, placed(library, args, ranks), ranks, programs[library.name], rows,
                                       [*usual, "-r", rows, *more], pinned=pinned))
@@ -126,7 +129,7 @@ def plan(args, libs, work, here):
         args.about["libraries"][OWN] = own.library.version
         jobs.append(own)
     add("threads/main.c", rates, 2, [] if args.sizes else ["-s", "8"], pinned=False)
-    add("rma/main.c", one_sided, 2)
+    add("rma/main.c", one_sided, 2, but=None if args.hosts else BY_MEMORY)
     for ranks in args.ranks:
         if ranks > 2:
             add("collectives/main.c", collectives, ranks)
