@@ -95,6 +95,12 @@ void await_all(Window& win, const Remotes& remotes, Over where) {
                  [r, there] { return there ? is_done_there(*r) : is_done_here(*r); });
 }
 
+/// What ends the epoch says that operations are done; so none of those that follow has to ask.
+void expect_no_question(Remote& r) {
+  if (r.since > 0) r.usual = 0;
+  r.since = 0;
+}
+
 std::vector<Remote*> all_remotes(Window& win) {
   std::vector<Remote*> all;
   for (auto& [rank, remote] : win.remotes)
@@ -242,6 +248,7 @@ void release(Window& win, Target& target) {
 void release_away(Window& win, const std::vector<Remote*>& remotes) {
   await_all(win, remotes, Over::here);
   for (Remote* r : remotes) {
+    expect_no_question(*r);
     if (r->held == Held::unchecked || r->held == Held::no) continue;
     r->granted = false;
     send(win, r->world_rank, {.kind = Kind::unlock, .number = r->held == Held::shared ? 1U : 0U});
@@ -466,6 +473,7 @@ Err complete(Window& win) {
     } else {
       // It comes behind all that was pushed; what is read from here has to be over.
       Remote& r = win.away(rank);
+      expect_no_question(r);
       await(win, rank, "part in operations", [&r] { return is_done_here(r); });
       send(win, r.world_rank, {.kind = Kind::complete});
     }
