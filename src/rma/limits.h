@@ -16,6 +16,10 @@ inline constexpr int listed_regions = 32;
 inline constexpr int kernel_pieces = 64;
 /// Bytes that are accumulated between two system calls, and while others wait for the lock.
 inline constexpr std::int64_t locked_bytes = std::int64_t{8} << 10;
+/// From so many bytes on elements are accumulated together, with nobody else beside, not one by one;
+/// and so many at a time while others wait. Measured: see docs/one-sided.md, "Accumulation".
+inline constexpr std::int64_t bulk_bytes = std::int64_t{16} << 10;
+inline constexpr std::int64_t bulk_at_once_bytes = std::int64_t{256} << 10;
 /// Looks at a taken lock of accumulation before the core is given away: it is held for as long as
 /// locked_bytes take.
 inline constexpr int lock_looks = 100;
