@@ -6,10 +6,11 @@
 // held for some kilobytes at a time, for as long as copying them takes, and nobody waits under it.
 //
 // Many elements in a row are changed without the processor's atomic instructions, some ns each, by
-// whoever has made sure that nobody else changes one meanwhile: it says `in_bulk` at the target, and
-// waits until no member is `changing` any. Those say so and then look; store and load of both sides
-// must not change places, and the few use no fence: the one with many runs one on every thread
-// (membarrier), as a sleeper does (sync/wait.h).
+// whoever holds the target's word and has made sure that nobody changes one meanwhile: it says
+// `in_bulk` at the target, and waits until no member is `changing` any. Those say so and then look;
+// store and load of both sides must not change places, and the few use no fence: the one with many
+// runs one on every thread (membarrier), as a sleeper does (sync/wait.h). It stays so, so that the
+// next one with many need not ask again, until one with few takes it back, while it holds the word.
 #include <algorithm>
 #include <cstring>
 
@@ -47,30 +48,24 @@ class Alone {
 /// A thread that changes elements by atomic instructions.
 class Changing {
  public:
-  Changing(Window& win, const Words& target) : mine_(win.mine().words->changing) {
+  Changing(Window& win, Words& target) : mine_(win.mine().words->changing) {
     const pt2pt::Engine& e = win.engine();
     shares_ = e.among_threads || e.contexts->has_background;
-    for (int looks = 0;;) {
+    for (;;) {
       add(1);
       // The compiler must not change their places; the other side's membarrier keeps the processor
-      // from doing so. acquire: pairs with ~Bulk()
+      // from doing so. acquire: pairs with the store below
       std::atomic_signal_fence(std::memory_order_seq_cst);
       if (target.in_bulk.load(std::memory_order_acquire) == 0) [[likely]]
         return;
       add(-1);
-      while (target.in_bulk.load(std::memory_order_relaxed) != 0) look_away(&looks);
+      const Alone alone(target);
+      target.in_bulk.store(0, std::memory_order_release);
     }
   }
   ~Changing() { add(-1); }
   Changing(const Changing&) = delete;
   Changing& operator=(const Changing&) = delete;
-
-  static void look_away(int* looks) {
-    if (++*looks % lock_looks == 0)
-      weft::sync::yield();
-    else
-      weft::sync::pause();
-  }
 
  private:
   /// release: what was changed before; pairs with Bulk()
@@ -88,22 +83,23 @@ class Changing {
 /// The only thread that changes elements of a target.
 class Bulk {
  public:
-  Bulk(Window& win, Words& target) : alone_(target), target_(target) {
+  Bulk(Window& win, Words& target) : alone_(target) {
+    // relaxed: it changes under the word only
+    if (target.in_bulk.load(std::memory_order_relaxed) != 0) return;
     target.in_bulk.store(1, std::memory_order_seq_cst);
     weft::sync::fence_everywhere();
     int looks = 0;
     for (const Target& member : win.targets)
       // acquire: pairs with Changing::add()
       while (member.words->changing.load(std::memory_order_acquire) != 0)
-        Changing::look_away(&looks);
+        if (++looks % lock_looks == 0)
+          weft::sync::yield();
+        else
+          weft::sync::pause();
   }
-  ~Bulk() { target_.in_bulk.store(0, std::memory_order_release); }
-  Bulk(const Bulk&) = delete;
-  Bulk& operator=(const Bulk&) = delete;
 
  private:
   const Alone alone_;
-  Words& target_;
 };
 
 }  // namespace
@@ -185,8 +181,10 @@ Err change_alone(const What& what, const Reached& to, std::byte* target, const s
 }
 
 /// Of elements that the processor can change one by one.
-bool pays_in_bulk(Window& win, const What& what, const std::byte* in, std::int64_t n) {
-  return n * stride_of(what.basic) >= bulk_bytes && what.op != Operation::no_op &&
+bool pays_in_bulk(Window& win, const What& what, const Words& words, const std::byte* in,
+                  std::int64_t n) {
+  const bool is_in_bulk = words.in_bulk.load(std::memory_order_relaxed) != 0;
+  return n * stride_of(what.basic) >= (is_in_bulk ? more_bulk_bytes : bulk_bytes) && what.op != Operation::no_op &&
          what.is_aligned(in) && win.engine().policy.membarrier;
 }
 
@@ -204,7 +202,7 @@ Err change_any(Window& win, const What& what, const Reached& to, std::byte* targ
                const std::byte* in, std::byte* out, std::int64_t n) {
   if (!win.direct || !is_changed_at_once(what.basic, target))
     return change_alone(what, to, target, in, out, n);
-  if (pays_in_bulk(win, what, in, n)) {
+  if (pays_in_bulk(win, what, *to.target->words, in, n)) {
     change_in_bulk(win, what, *to.target->words, target, in, out, n);
     return ok;
   }

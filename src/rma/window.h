@@ -161,6 +161,7 @@ struct Window : Object {
   std::vector<int> exposed_to;
   std::uint32_t completions = 0;  // that end it, or ended the last
   std::uint32_t barriers = 0;
+  std::uint32_t ends = 0;  // of operations: see look_at_end()
 
   // Members on other nodes.
   Exchange* exchange = nullptr;  // null: there are none
