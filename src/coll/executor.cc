@@ -269,6 +269,9 @@ bool Executor::run_steps(Schedule& s, object::Comm& comm) {
         if (!agrees(s, step.peer, comm)) [[unlikely]]
           return true;
         break;
+      case What::later:  // alone in its round
+        s.emit_behind(s.next_);
+        break;
       case What::expect:
         if (!fits(s, step, comm)) [[unlikely]]
           return true;
