@@ -42,7 +42,7 @@ Blocks ImaginedCall::uneven(const Buffer& each) const {
   return Blocks(VBuffer{each.data, {counts.data(), true}, {displacements.data(), true}, each.type});
 }
 
-ImaginedCall::ImaginedCall(Call call, std::int64_t n, int p, bool uniform)
+ImaginedCall::ImaginedCall(Call call, std::int64_t n, int p, bool uniform, int root)
     : send(as_bytes(imagined(to_send), n)),
       recv(as_bytes(imagined(to_receive), n)),
       counts(rows(uniform ? 0 : p, n, 0)),
@@ -52,7 +52,7 @@ ImaginedCall::ImaginedCall(Call call, std::int64_t n, int p, bool uniform)
       operands{send.data, recv.data, n, &byte_type(), object::predefined_op(MPI_SUM)},
       each((n + p - 1) / p),
       operation{.call = call,
-                .root = 0,
+                .root = root,
                 .send = send,
                 .buffer = recv,
                 .from = &from,
@@ -400,7 +400,8 @@ void Walk::go_on(int rank) {
 }
 
 void Walk::emit(const Way& way, Call call, std::int64_t n, std::int64_t of, int rank) {
-  const ImaginedCall imagined_call(call, n, p_);
+  // A tree from the first rank on would follow the nodes; roots lie anywhere.
+  const ImaginedCall imagined_call(call, n, p_, true, x_.nodes > 1 ? here_ / 2 : 0);
   const Operation& o = imagined_call.operation;
   const Site site{ground_, areas_, {rank, p_}};
   if (way.place == Place::board)

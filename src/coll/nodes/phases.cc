@@ -210,7 +210,9 @@ model::Prediction price_across(Choices& choices, const Way& way, const Case& c) 
   const ImaginedCall imagined(call, c.bytes, p, c.uniform);
   way.at_nodes(s, imagined.operation, {*choices.priced, rank, &site, &out});
   constexpr double least_lines = 8;
-  const model::Machine own = x.holding_lines(footprint(call, p, c.bytes), model::Others::in_memory);
+  // What a leader packs and receives lies beside its own buffers.
+  const double held = footprint(call, p, c.bytes) + model::lines_of(s.imagined_bytes());
+  const model::Machine own = x.holding_lines(held, model::Others::in_memory);
   double beside = 0;
   for (const Step& step : s.steps()) {
     const double lines = std::max(least_lines, model::lines_of(step.count * step.type->size));
