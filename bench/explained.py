@@ -22,8 +22,9 @@ def tune(prefix, folder):
     print(done.stdout.rstrip(), done.stderr.rstrip(), sep="\n", file=sys.stderr)
 
 
-def tune_net(prefix):
-    """Measures what messages between pretended nodes cost, for this run only; after tune()."""
+def tune_net(prefix, folder):
+    """Measures what messages between pretended nodes cost, for this run only."""
+    os.environ["XDG_CACHE_HOME"] = str((folder / "cache").resolve())
     binaries = Path(prefix).resolve() / "bin"
     done = subprocess.run([binaries / "mpiexec", "--pretend-nodes", "2", "-n", "2", binaries / "weft", "tune", "--net"], capture_output=True, text=True)
     print(done.stdout.rstrip(), done.stderr.rstrip(), sep="\n", file=sys.stderr)

@@ -165,8 +165,12 @@ def run(args):
         return results.save(regret.measure_ways(args, libs, programs["weft-thread"], work), out, args.name)
     if args.what == "network":
         arguments.check_rows(args, dict.fromkeys(network_jobs.PARTS, 0))
+        prices = ""
+        if not args.hosts and any(library.name.startswith("weft") for library in libs):
+            explained.tune_net(args.weft, work)
+            prices = explained.network_prices(args.weft)[1]
         found = job_lists.take(network_jobs.plan(args, libs, work, HERE), args)
-        found.more = {"settings": network_jobs.settings(libs, args)}
+        found.more = {"settings": network_jobs.settings(libs, args), "prices": prices}
         return results.save(found, out, args.name)
     if args.what == "partitioned":
         arguments.check_rows(args, dict.fromkeys(partitioned_jobs.ROWS, 2))
