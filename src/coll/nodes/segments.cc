@@ -92,7 +92,7 @@ void price(const Across& at, int segments, int rounds, One&& one, Whole&& whole)
   // 2026-11-24): allreduce 353 us in one, 700 in segments, where the walk said they were faster.
   const model::Machine& x = at.cluster.between.machine;
   const double carried = std::max(0.0, 1 - x.memory.b / x.network.line);
-  const double hidden = std::min(on_node, carried * between / std::max(rounds, 1));
+  const double hidden = std::min(on_node, carried * first.between / std::max(rounds, 1));
   at.price->add("other segments", "their phases, of which the first round between nodes hides some",
                 (segments - 1) * (all - hidden));
   at.price->add("meetings", "a + b of each rank", 2 * segments * meeting);
