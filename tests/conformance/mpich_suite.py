@@ -8,6 +8,9 @@ each once, against the standard ABI. Left out: languages other than C, and what 
 its reason. Lines that differ only in another library's variables run once. A test passes as the suite defines it: it ends
 with 0 and prints " No Errors" and nothing else, unless its line says that an error is expected.
 
+With --nodes 2 the ranks of a job are in equal rows on so many nodes, which this machine pretends to be, or (--agent) on hosts n1, n2
+that the launch agent reaches (scripts/cluster); known.txt then also lists what is about one node (`one-node: reason`).
+
 To compare with another library of the standard ABI, run the same programs on it:
   LD_LIBRARY_PATH=<its lib> mpich_suite.py --mpiexec <its mpiexec> --plain-launcher --mpicc <weft's> --folder <the same>
 """
@@ -99,13 +102,13 @@ class Line:
         return self.title(), *(pair for pair in self.env.items() if not pair[0].startswith("MPIR_"))
 
 
-def read_known():
-    """known.txt: `folder/name  reason`; the tests that are left out, and why."""
+def read_known(nodes):
+    """known.txt: `folder/name  reason`; the tests that are left out, and why. `one-node: reason`: with several nodes only."""
     known = {}
     path = HERE / "known.txt"
     for line in path.read_text().splitlines() if path.exists() else []:
         words = line.split("#")[0].split(None, 1)
-        if len(words) == 2:
+        if len(words) == 2 and (nodes > 1 or not words[1].startswith("one-node:")):
             known[words[0]] = words[1]
     return known
 
@@ -213,8 +216,15 @@ def verdict(check, code, text):
     return f"exit code {code}" if code else ""
 
 
+def launcher(mode, options):
+    command = [options.mpiexec] + ([] if options.plain_launcher else [f"--ranks={mode}"])
+    if options.agent:
+        return [*command, "--launch-agent", options.agent, "-H", ",".join(f"n{i + 1}" for i in range(options.nodes))]
+    return [*command, f"--pretend-nodes={options.nodes}"] if options.nodes > 1 else command
+
+
 def execute(line, mode, binary, options):
-    command = [options.mpiexec] + ([] if options.plain_launcher else [f"--ranks={mode}"]) + ["-n", str(line.ranks), str(binary), *line.args]
+    command = launcher(mode, options) + ["-n", str(line.ranks), str(binary), *line.args]
     begin, limit = time.monotonic(), min(line.limit, options.limit)
     code, text = call(command, dict(os.environ, **line.env), options.source / "test" / "mpi" / line.folder, limit)
     why = f"no end after {limit:g} s" if code == NO_END and line.check != "TestErrFatal" else verdict(line.check, code, text)
@@ -232,6 +242,8 @@ def main():
     parser.add_argument("--most-ranks", type=int, default=16)
     parser.add_argument("--most-memory", type=float, default=4, help="of a test that names what it needs, in GB")
     parser.add_argument("--limit", type=float, default=60, help="seconds for one test at most")
+    parser.add_argument("--nodes", type=int, default=1, metavar="N", help="the ranks are on so many nodes; only tests of as many ranks")
+    parser.add_argument("--agent", metavar="COMMAND", help="with --nodes: on hosts n1 to nN, reached by this launch agent")
     parser.add_argument("--jobs", "-j", type=int, default=1)
     parser.add_argument("--results", type=Path, help="write one line per test to this file")
     parser.add_argument("--all", action="store_true", help="run what known.txt lists, too")
@@ -246,12 +258,12 @@ def main():
         parser.error("--mpiexec: no such program")
     source = options.source / "test" / "mpi"
     builder = Builder(source, options.folder.resolve(), options.mpicc)
-    known, work, counts = {} if options.all else read_known(), [], collections.defaultdict(collections.Counter)
+    known, work, counts = {} if options.all else read_known(options.nodes), [], collections.defaultdict(collections.Counter)
     modes = ["process"] if options.plain_launcher else ["process", "thread"] if options.mode == "both" else [options.mode]
     for line in read_lines(source, FOLDERS):
         if options.names and not any(re.search(pattern, line.title()) for pattern in options.names):
             continue
-        if line.path() in known or line.ranks > options.most_ranks or line.memory > options.most_memory:
+        if line.path() in known or not options.nodes <= line.ranks <= options.most_ranks or line.memory > options.most_memory:
             for mode in modes:
                 counts[line.folder, mode]["skipped"] += 1
             continue
