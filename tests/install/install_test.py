@@ -268,6 +268,8 @@ class Install(unittest.TestCase):
         (self.folder / "size.f90").write_text(INTEGER_SIZE)
         run("env", cache, f"WEFT_FC={eight}", self.prefix / "bin/mpifort", "-i8", "size.f90", "-o", "size8", cwd=self.folder)
         self.assertEqual(run(self.folder / "size8").split(), ["8", "8", "8"])
+        folder = run("env", cache, weft, "fortran", "--compiler", "gfortran", "--integer-8").strip()
+        self.assertTrue(Path(folder, "mpi_f08.mod").exists())
         done = subprocess.run([weft, "fortran", "--compiler", "no-such"], capture_output=True, text=True)
         self.assertEqual(done.returncode, 1)
         self.assertIn("there is no Fortran compiler 'no-such'", done.stderr)
@@ -275,6 +277,7 @@ class Install(unittest.TestCase):
     def test_pkg_config(self):
         env = f"PKG_CONFIG_PATH={self.prefix}/{LIBDIR}/pkgconfig"
         self.assertEqual(run("env", env, "pkg-config", "--modversion", "mpi").strip(), "5.0")
+        self.assertIn("-lmpifort_abi -lmpi_abi", run("env", env, "pkg-config", "--libs", "mpi-fort"))
         flags = run("env", env, "pkg-config", "--cflags", "--libs", "weft")
         self.assertIn("-lmpi_abi", flags)
         run("sh", "-c", f"cc user.c -o 'by pkg-config' {flags}", cwd=self.folder)

@@ -50,6 +50,10 @@ build_modules() {
   cp "$sources"/*.f90 "$work"
   # The forms with large counts are then the same as those without.
   [ -z "$i8" ] || sed -i '/^ *! large counts$/,/^ *END SUBROUTINE$/d' "$work/mpi_f08.f90"
+  # Of whoever asks for 8 bytes without compiling (weft fortran) the option may be another compiler's.
+  if ! (cd "$work" && $compiler $eight -c mpi.f90) >"$work/log" 2>&1; then
+    [ -z "$i8" ] || eight=-fdefault-integer-8
+  fi
   if ! (cd "$work" && $compiler $eight -c mpi.f90) >"$work/log" 2>&1; then
     echo "mpifort: $compiler cannot compile $sources/mpi.f90:" >&2
     head -20 "$work/log" >&2
