@@ -113,7 +113,7 @@ Err shared_query(Window& win, int rank, std::int64_t* bytes, std::int64_t* unit,
   void* base = nullptr;
   *bytes = 0;
   *unit = found != nullptr ? found->unit : 1;
-  if (found != nullptr && found->here != nullptr) {
+  if (found != nullptr && found->here != nullptr && found->bytes > 0) {
     base = found->here;
     *bytes = found->bytes;
   }

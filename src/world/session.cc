@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "world/session.h"
 
+#include <strings.h>
+
 #include <algorithm>
 #include <cstring>
 #include <string>
@@ -32,7 +34,11 @@ bool share_socket(const topo::Hierarchy& hierarchy, int a, int b) {
 /// The ranks of a process set that the caller is in, in order.
 Result<Members> members_of(const Rank& rank, std::string_view name) {
   memory::Job& job = *rank.process->job;
-  const auto at = std::find(std::begin(psets), std::end(psets), name) - std::begin(psets);
+  // Scheme and authority of a URI know no case (RFC 3986), and the names have nothing else.
+  const auto is_it = [name](std::string_view known) {
+    return known.size() == name.size() && strncasecmp(known.data(), name.data(), name.size()) == 0;
+  };
+  const auto at = std::find_if(std::begin(psets), std::end(psets), is_it) - std::begin(psets);
   if (at == pset_count)
     return fail(MPI_ERR_ARG,
                 "there is no process set \"%.*s\"; MPI_Session_get_nth_pset gives the names of "

@@ -26,8 +26,9 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 FOLDERS = ["attr", "coll", "comm", "datatype", "errhan", "errors/attr", "errors/coll", "errors/comm", "errors/datatype", "errors/group",
-           "errors/pt2pt", "errors/topo", "group", "info", "init", "mpi_t", "pt2pt", "topo", "threads/pt2pt", "threads/comm", "threads/init",
-           "threads/coll", "threads/mpi_t"]
+           "errors/pt2pt", "errors/rma", "errors/session", "errors/spawn", "errors/topo", "group", "info", "init", "mpi_t", "part", "pt2pt", "rma",
+           "session", "spawn", "topo", "threads/pt2pt", "threads/comm", "threads/init", "threads/coll", "threads/mpi_t", "threads/part", "threads/rma",
+           "threads/spawn"]
 NO_END = 124
 CONFIG = """
 #define HAVE_STDARG_H 1
@@ -40,6 +41,7 @@ CONFIG = """
 #define HAVE_SYS_TYPES_H 1
 #define HAVE_PTHREAD_H 1
 #define HAVE_PTHREAD_BARRIER_INIT 1
+#define HAVE_MPI_WIN_CREATE 1
 #define HAVE_STRDUP 1
 #define HAVE_USLEEP 1
 #define HAVE_MEMSET 1
@@ -158,9 +160,10 @@ class Builder:
     def rules(self, line):
         """The sources and macros of a program whose Makefile.am names them."""
         text = (self.source / line.folder / "Makefile.am").read_text().replace("\\\n", " ")
-        sources = re.search(rf"^{line.name}_SOURCES\s*=\s*(\S+\.c(?:[ \t]+\S+\.c)*)\s*$", text, re.M)
+        sources = re.search(rf"^{line.name}_SOURCES\s*=(.*)$", text, re.M)
+        sources = [word for word in sources[1].split() if word.endswith(".c")] if sources else []
         macros = re.search(rf"^{line.name}_CPPFLAGS\s*=(.*)$", text, re.M)
-        return sources[1].split() if sources else [f"{line.name}.c"], re.findall(r"-D\S+", macros[1]) if macros else []
+        return sources or [f"{line.name}.c"], re.findall(r"-D\S+", macros[1]) if macros else []
 
     def program(self, line):
         sources, macros = self.rules(line)
@@ -214,9 +217,11 @@ def verdict(check, code, text):
 
 
 def execute(line, mode, binary, options):
-    command = [options.mpiexec] + ([] if options.plain_launcher else [f"--ranks={mode}"]) + ["-n", str(line.ranks), str(binary), *line.args]
+    own = [] if options.plain_launcher else [f"--ranks={mode}"] + (["--pretend-nodes", str(options.nodes)] if options.nodes > 1 else [])
     begin, limit = time.monotonic(), min(line.limit, options.limit)
-    code, text = call(command, dict(os.environ, **line.env), options.source / "test" / "mpi" / line.folder, limit)
+    # Who spawns itself does so as ./name.
+    folder = binary.parent if "spawn" in line.folder else options.source / "test" / "mpi" / line.folder
+    code, text = call([options.mpiexec, *own, "-n", str(line.ranks), str(binary), *line.args], dict(os.environ, **line.env), folder, limit)
     why = f"no end after {limit:g} s" if code == NO_END and line.check != "TestErrFatal" else verdict(line.check, code, text)
     return why, text, time.monotonic() - begin
 
@@ -229,6 +234,7 @@ def main():
     parser.add_argument("--mpicc", required=True)
     parser.add_argument("--folder", type=Path, required=True, help="where the programs are built")
     parser.add_argument("--mode", choices=("process", "thread", "both"), default="both")
+    parser.add_argument("--nodes", type=int, default=1, help="that weft is to pretend; leaves out tests of fewer ranks")
     parser.add_argument("--most-ranks", type=int, default=16)
     parser.add_argument("--most-memory", type=float, default=4, help="of a test that names what it needs, in GB")
     parser.add_argument("--limit", type=float, default=60, help="seconds for one test at most")
@@ -251,7 +257,7 @@ def main():
     for line in read_lines(source, FOLDERS):
         if options.names and not any(re.search(pattern, line.title()) for pattern in options.names):
             continue
-        if line.path() in known or line.ranks > options.most_ranks or line.memory > options.most_memory:
+        if line.path() in known or not options.nodes <= line.ranks <= options.most_ranks or line.memory > options.most_memory:
             for mode in modes:
                 counts[line.folder, mode]["skipped"] += 1
             continue
