@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <span>
 
 #include "base/params.h"
 #include "hang/site.h"
@@ -80,16 +81,38 @@ bool joins(Note& known, const Note& mine, const Range& range) {
   return true;
 }
 
+std::span<Note> notes_of(Book& book) {
+  return {book.notes, book.used};
+}
+
+/// In place of one that is over, or of the oldest.
 void write_down(Book& book, const Note& mine, const Range& range) {
-  Note* free = nullptr;
-  for (Note& n : book.notes) {
-    const bool live = is_live(book, n, mine.fences);
-    if (live && joins(n, mine, range)) return;
-    if (!live && free == nullptr) free = &n;
+  Note* at = nullptr;
+  if (book.used < compared_notes) {
+    at = &book.notes[book.used++];
+  } else {
+    at = &book.notes[book.next++ % compared_notes];
   }
-  if (free == nullptr) free = &book.notes[book.next++ % compared_notes];
-  *free = mine;
-  free->range = range;
+  *at = mine;
+  at->range = range;
+}
+
+/// Keep those that may still be of an epoch.
+void tidy(Book& book, std::uint32_t fences) {
+  std::uint32_t kept = 0;
+  for (Note& n : notes_of(book)) {
+    if (!is_live(book, n, fences)) continue;
+    if (&book.notes[kept] != &n) book.notes[kept] = n;
+    ++kept;
+  }
+  book.used = kept;
+}
+
+Range hull_of(const Visit& visit) {
+  Range all = visit.range[0];
+  for (std::uint32_t i = 1; i < visit.ranges; ++i)
+    all = {std::min(all.begin, visit.range[i].begin), std::max(all.end, visit.range[i].end)};
+  return all;
 }
 
 /// What is wrong with an access, if anything; it is written down if nothing is.
@@ -99,10 +122,17 @@ Answer enter(Book& book, Visit& visit) {
   mine.exposure = book.exposure;
   if (by_locks(mine.epoch) && book.exposed) return {.wrong = Wrong::exposed, .range = {}, .other = {}};
   if (says_no_put(book, mine)) return {.wrong = Wrong::not_posted_so, .range = {}, .other = {}};
-  for (const Note& n : book.notes) {
-    if (n.origin == mine.origin || !is_live(book, n, mine.fences)) continue;
+  if (book.used == compared_notes) tidy(book, mine.fences);
+  const Range hull = hull_of(visit);
+  bool is_known = false;
+  for (Note& n : notes_of(book)) {
+    if (n.origin == mine.origin) {
+      is_known |= visit.ranges == 1 && is_live(book, n, mine.fences) && joins(n, mine, hull);
+      continue;
+    }
+    if (!is_live(book, n, mine.fences)) continue;
     if (!are_of_one_kind(n, mine)) return {.wrong = Wrong::epochs, .range = {}, .other = n};
-    if (go_together(n, mine)) continue;
+    if (go_together(n, mine) || !overlap(n.range, hull)) continue;
     for (std::uint32_t i = 0; i < visit.ranges; ++i)
       if (overlap(n.range, visit.range[i]))
         return {.wrong = Wrong::overlap,
@@ -110,16 +140,20 @@ Answer enter(Book& book, Visit& visit) {
                           std::min(n.range.end, visit.range[i].end)},
                 .other = n};
   }
-  for (std::uint32_t i = 0; visit.is_kept && i < visit.ranges; ++i)
+  for (std::uint32_t i = 0; visit.is_kept && !is_known && i < visit.ranges; ++i)
     write_down(book, mine, visit.range[i]);
   return {};
 }
 
 void take_out(Book& book, int origin, Forget which) {
   const Open open(book);
-  for (Note& n : book.notes)
+  bool any = false;
+  for (Note& n : notes_of(book)) {
     if (n.origin == origin && by_locks(n.epoch) && (which == Forget::all || n.brings))
       n.does = Does::nothing;
+    any |= n.does != Does::nothing;
+  }
+  if (!any) book.used = 0;
 }
 
 // --- what an origin asks on another node
@@ -191,6 +225,7 @@ std::string window_text(const Window& win) {
 }
 
 Err say(Window& win, const Note& mine, int target, const Answer& a) {
+  if (a.wrong == Wrong::nothing) return ok;
   const std::string own = sentence_about(win, mine);
   switch (a.wrong) {
     case Wrong::nothing:

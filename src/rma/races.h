@@ -75,6 +75,7 @@ struct Answer {
 /// Of one member; zero at the start.
 struct Book {
   std::atomic<std::uint32_t> held;  // somebody reads or writes what follows
+  std::uint32_t used;               // entries, from the first on
   std::uint32_t next;               // the entry that goes if there is no room
   std::uint32_t exposure;           // MPI_Win_post calls
   bool exposed, no_put, fence_no_put;

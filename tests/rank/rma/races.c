@@ -83,6 +83,7 @@ static void in_fences(void) {
   }
   OK(MPI_Win_fence(MPI_MODE_NOPUT, f.win));
   if (rank == 0) CONFLICT(put_by_this_one(to, 0, 1), "MPI_MODE_NOPUT");
+  turn();
   OK(get_by_this_one(to, 0, 1));
   OK(MPI_Win_fence(MPI_MODE_NOSUCCEED, f.win));
 }
