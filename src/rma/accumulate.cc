@@ -183,11 +183,20 @@ void change_own(Window& win, Operation operation, Basic basic, std::byte* target
 
 namespace {
 
+/// Then the types may be anything.
+bool has_no_data(const Place& place, const ConstBuffer* from) {
+  return (place.count == 0 || place.type->size == 0) && (from == nullptr || from->bytes() == 0);
+}
+
 /// `from` or `result` may have no data.
 Err run(const ConstBuffer* from, const Buffer* result, const Place& place, const object::Op& op,
         Window& win, MPI_Request* away) {
   count(win, &Counters::rma_accumulates);
   if (place.rank == MPI_PROC_NULL) return check_epoch(win, place.rank, false);
+  if (has_no_data(place, from)) {
+    if (away != nullptr) *away = pt2pt::handle_of(win.engine().sent);
+    return check_epoch(win, place.rank, away != nullptr);
+  }
   Basic basic = Basic::none;
   WEFT_TRY(basic_of(*place.type, "target_datatype", &basic));
   WEFT_TRY(check_operation(op, *place.type, place.count));

@@ -57,9 +57,11 @@ Result<Members> members_of(const Rank& rank, std::string_view name) {
   return members;
 }
 
-Result<int> level_of(const object::Info* info) {
+Result<int> level_of(const Rank& rank, const object::Info* info) {
   const std::string* wanted = object::info_find(info, level_key);
-  if (wanted == nullptr) return int{MPI_THREAD_SINGLE};
+  // acquire: pairs with MPI_Init
+  const bool has_world = rank.world_model.load(std::memory_order_acquire) == Rank::Phase::initialized;
+  if (wanted == nullptr) return has_world ? rank.thread_level : int{MPI_THREAD_SINGLE};
   for (const int level : levels)
     if (*wanted == thread_level_name(level)) return level;
   return fail(MPI_ERR_INFO_VALUE,
@@ -101,7 +103,7 @@ const char* thread_level_name(int level) {
 Err session_init(Rank& rank, const object::Info* info, object::Errhandler& errhandler,
                  MPI_Session* out) {
   *out = MPI_SESSION_NULL;
-  const Result<int> wanted = level_of(info);
+  const Result<int> wanted = level_of(rank, info);
   if (!wanted) return wanted.err;
   object::Errhandler* handler = nullptr;
   WEFT_TRY(object::set_errhandler(&handler, object::Errhandler::What::session_user, errhandler));
