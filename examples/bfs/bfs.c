@@ -305,10 +305,11 @@ static int64_t run(vertex root, struct courier* courier) {
     printf(
         "bfs: %d ranks x %d threads, %s: from %lld: %lld vertices, %lld edges in %.6f s, %.3g "
         "TEPS: %s\n",
-        g.size, g.threads, g.one_sided  ? "one-sided"
+        g.size, g.threads,
+        g.one_sided  ? "one-sided"
         : g.blocking ? "blocking"
-                     : "nonblocking", (long long)root,
-        (long long)visited, (long long)edges, seconds, (double)edges / seconds,
+                     : "nonblocking",
+        (long long)root, (long long)visited, (long long)edges, seconds, (double)edges / seconds,
         wrong ? "WRONG" : "ok");
   return wrong;
 }
@@ -329,10 +330,10 @@ int main(int argc, char** argv) {
   }
   if (provided < MPI_THREAD_MULTIPLE || g.scale < 1 || g.scale > 24 || g.threads < 1 ||
       g.threads > most_threads || (g.blocking && (g.threads % 2 || g.one_sided))) {
-    fprintf(
-        stderr,
-        "bfs: needs MPI_THREAD_MULTIPLE, scale 1 to 24, 1 to %d threads (an even number with -b, not with -o)\n",
-        most_threads);
+    fprintf(stderr,
+            "bfs: needs MPI_THREAD_MULTIPLE, scale 1 to 24, 1 to %d threads (an even number with "
+            "-b, not with -o)\n",
+            most_threads);
     MPI_Abort(MPI_COMM_WORLD, 1);
   }
   g.vertices = (vertex)1 << g.scale;

@@ -99,10 +99,10 @@ bool Trace::write(const char* path, int world_rank) const {
       notes[thread] = &e;
       continue;
     }
-    std::fprintf(
-        file, ",\n{\"name\":\"%s\",\"ph\":\"X\",\"pid\":%d,\"tid\":%zu,\"ts\":%.3f,\"dur\":%.3f",
-        e.name, world_rank, thread, static_cast<double>(e.begin_ns) / 1e3,
-        static_cast<double>(e.end_ns - e.begin_ns) / 1e3);
+    std::fprintf(file,
+                 ",\n{\"name\":\"%s\",\"ph\":\"X\",\"pid\":%d,\"tid\":%zu,\"ts\":%.3f,\"dur\":%.3f",
+                 e.name, world_rank, thread, static_cast<double>(e.begin_ns) / 1e3,
+                 static_cast<double>(e.end_ns - e.begin_ns) / 1e3);
     // What was noted inside of a call belongs to it; a wait inside of it ends before, and is none.
     const Event* const note = notes[thread];
     if (note != nullptr && std::strncmp(e.name, "MPI_", 4) == 0) {

@@ -29,8 +29,8 @@ class Trace {
   /// `name` is a constant.
   void add(const char* name, std::uint64_t begin_ns) {
     // relaxed: hands out places; they are read when all threads are done
-    events_[count_.fetch_add(1, std::memory_order_relaxed) % capacity] = {begin_ns, now_ns(), name,
-                                                                          pthread_self(), {}};
+    events_[count_.fetch_add(1, std::memory_order_relaxed) % capacity] = {
+        begin_ns, now_ns(), name, pthread_self(), {}};
   }
 
   /// What an MPI call of one-sided communication is about; shown with the call's bar.

@@ -121,9 +121,9 @@ Err change_any(const Window& win, const What& what, const Reached& to, std::byte
                const std::byte* in, std::byte* out, std::int64_t n) {
   // Bytes that are read or replaced are what programs make of larger things: they are moved as one.
   // That goes with what the processor does to single ones.
-  const bool as_one = n > 1 && data_bytes(what.basic) == 1 &&
-                      (what.op == Operation::no_op ||
-                       (what.op == Operation::replace && out == nullptr));
+  const bool as_one =
+      n > 1 && data_bytes(what.basic) == 1 &&
+      (what.op == Operation::no_op || (what.op == Operation::replace && out == nullptr));
   if (!win.direct || as_one || !is_changed_at_once(what.basic, target))
     return change_alone(what, to, target, in, out, n);
   accumulate_at_once(what.op, what.basic, {target, in, out, n});

@@ -120,7 +120,8 @@ Answer enter(Book& book, Visit& visit) {
   Note& mine = visit.note;
   const Open open(book);
   mine.exposure = book.exposure;
-  if (by_locks(mine.epoch) && book.exposed) return {.wrong = Wrong::exposed, .range = {}, .other = {}};
+  if (by_locks(mine.epoch) && book.exposed)
+    return {.wrong = Wrong::exposed, .range = {}, .other = {}};
   if (says_no_put(book, mine)) return {.wrong = Wrong::not_posted_so, .range = {}, .other = {}};
   if (book.used == compared_notes) tidy(book, mine.fences);
   const Range hull = hull_of(visit);
@@ -179,8 +180,8 @@ Answer ask(Window& win, Remote& r, Kind kind, const T* what, std::size_t bytes, 
                            .rank = MPI_ANY_SOURCE,
                            .window = win.name.c_str(),
                            .window_call = call};
-  pt2pt::wait_until(
-      win.engine(), [&] { return asking.answered; }, {.one_is_enough = true, .about = &about});
+  pt2pt::wait_until(win.engine(), [&] { return asking.answered; },
+                    {.one_is_enough = true, .about = &about});
   return asking.answer;
 }
 
@@ -305,10 +306,9 @@ Err compare_near(Window& win, const Doing& doing, const Place& place) {
   WEFT_TRY(reach(win, place, &to));
   if (place.count == 0 || place.type->size == 0) return ok;
   const Target& t = *to.target;
-  const std::uint64_t base =
-      win.flavor == MPI_WIN_FLAVOR_DYNAMIC ? 0
-      : t.here != nullptr                  ? reinterpret_cast<std::uint64_t>(t.here)
-                                           : t.address;
+  const std::uint64_t base = win.flavor == MPI_WIN_FLAVOR_DYNAMIC ? 0
+                             : t.here != nullptr ? reinterpret_cast<std::uint64_t>(t.here)
+                                                 : t.address;
   Visit visit;
   visit.note = note_of(win, doing);
   visit.is_kept = doing.is_kept;
@@ -475,7 +475,8 @@ Err check_unchecked_lock(Window& win, int rank) {
 
 void serve_visit(Window& win, const wire::Cell& cell) {
   Visit visit;
-  std::memcpy(static_cast<void*>(&visit), &cell + 1, std::min<std::size_t>(cell.piece, sizeof visit));
+  std::memcpy(static_cast<void*>(&visit), &cell + 1,
+              std::min<std::size_t>(cell.piece, sizeof visit));
   const Answer answer = enter(*win.mine().book, visit);
   send(win, static_cast<std::int32_t>(cell.sender), {.kind = Kind::seen, .cookie = cell.cookie},
        std::as_bytes(std::span(&answer, 1)), Order::urgent);

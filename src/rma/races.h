@@ -61,9 +61,9 @@ struct Visit {
 
 enum class Wrong : std::uint32_t {
   nothing,
-  overlap,      // with `other`
-  epochs,       // `other` is in an epoch of another kind
-  exposed,      // locked, while the target has an epoch of MPI_Win_post
+  overlap,       // with `other`
+  epochs,        // `other` is in an epoch of another kind
+  exposed,       // locked, while the target has an epoch of MPI_Win_post
   not_posted_so  // the target has said MPI_MODE_NOPUT
 };
 struct Answer {

@@ -83,8 +83,8 @@ struct Target {
   std::int32_t pid = 0;
   std::int32_t world_rank = 0;
   bool same_process = false;
-  shm::View mailbox;      // to ring at
-  Book* book = nullptr;   // null unless accesses are compared
+  shm::View mailbox;     // to ring at
+  Book* book = nullptr;  // null unless accesses are compared
 };
 
 /// What a member's displacements mean.
@@ -141,7 +141,7 @@ struct Window : Object {
   /// There is nothing to look at beside: no member on another node, no comparison, no trace. So
   /// calls ask one question for all three.
   bool is_simple = true;
-  bool is_compared = false;  // WEFT_ABI_CHECK=full: see races.h
+  bool is_compared = false;         // WEFT_ABI_CHECK=full: see races.h
   std::byte* own_memory = nullptr;  // made for this window beside the job's memory
   std::vector<std::pair<std::uint64_t, std::uint64_t>> attached;  // begin, end
 
@@ -203,7 +203,7 @@ struct Windows {
   Pool<Window, Kind::win> pool;
   std::vector<Window*> live;
   std::vector<std::shared_ptr<Exchange>> exchanges;  // by context; null: none so far
-  std::shared_ptr<Sites> sites;  // null: no window's accesses are compared
+  std::shared_ptr<Sites> sites;                      // null: no window's accesses are compared
 };
 
 // --- making (create.cc); collective over `comm`. `info` may be null.

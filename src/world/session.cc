@@ -60,7 +60,8 @@ Result<Members> members_of(const Rank& rank, std::string_view name) {
 Result<int> level_of(const Rank& rank, const object::Info* info) {
   const std::string* wanted = object::info_find(info, level_key);
   // acquire: pairs with MPI_Init
-  const bool has_world = rank.world_model.load(std::memory_order_acquire) == Rank::Phase::initialized;
+  const bool has_world =
+      rank.world_model.load(std::memory_order_acquire) == Rank::Phase::initialized;
   if (wanted == nullptr) return has_world ? rank.thread_level : int{MPI_THREAD_SINGLE};
   for (const int level : levels)
     if (*wanted == thread_level_name(level)) return level;

@@ -154,8 +154,9 @@ int main(int argc, char** argv) {
   CHECK(grown <= 640, "%ld KiB more are resident after %d of %s", grown, n, kind);
   CHECK(file_kib <= 320, "the job's file has %ld KiB more after %d of %s", file_kib, n, kind);
   if (rank == 0 && getenv("TEST_SAY") != NULL)
-    printf("%s, %d: %+ld KiB of the job's file, %+ld KiB resident, %+ld descriptors, %+ld processes\n",
-           kind, n, file_kib, grown,
-           last.descriptors - first.descriptors, last.processes - first.processes);
+    printf(
+        "%s, %d: %+ld KiB of the job's file, %+ld KiB resident, %+ld descriptors, %+ld processes\n",
+        kind, n, file_kib, grown, last.descriptors - first.descriptors,
+        last.processes - first.processes);
   return finish();
 }

@@ -15,10 +15,10 @@ static int class_of(int code) {
 static void says(const char* words) {
   CHECK(strstr(text, words) != NULL, "\"%s\" does not say \"%s\"", text, words);
 }
-#define CONFLICT(call, words)                     \
-  do {                                            \
-    EQ(class_of(call), MPI_ERR_RMA_CONFLICT);     \
-    says(words);                                  \
+#define CONFLICT(call, words)                 \
+  do {                                        \
+    EQ(class_of(call), MPI_ERR_RMA_CONFLICT); \
+    says(words);                              \
   } while (0)
 
 static MPI_Comm comm;
@@ -26,7 +26,9 @@ static Flavored f;
 static int cell[8];
 
 // One after the other: what rank 0 has done is known when rank 1 begins.
-static void turn(void) { OK(MPI_Barrier(comm)); }
+static void turn(void) {
+  OK(MPI_Barrier(comm));
+}
 
 __attribute__((noinline)) static int put_by_this_one(int to, int at, int n) {
   return MPI_Put(cell, n, MPI_INT, to, f.bases[to] + at * (MPI_Aint)sizeof(int), n, MPI_INT, f.win);
