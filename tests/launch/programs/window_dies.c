@@ -58,7 +58,7 @@ int main(int argc, char** argv) {
   }
   if (is("complete")) {
     MPI_Win_start(target, 0, win);
-    MPI_Accumulate(data, bytes, MPI_BYTE, last, 0, bytes, MPI_BYTE, MPI_SUM, win);
+    MPI_Accumulate(data, bytes, MPI_BYTE, last, 0, bytes, MPI_BYTE, MPI_BXOR, win);
     MPI_Win_complete(win);
     MPI_Win_free(&win);
   }
