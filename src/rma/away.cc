@@ -12,6 +12,7 @@
 #include "object/objects.h"
 #include "pt2pt/completion.h"
 #include "rma/messages.h"
+#include "rma/races.h"
 
 namespace weft::rma {
 namespace {
@@ -437,6 +438,8 @@ void take_answer(Window& win, Kind kind, const wire::Cell& cell) {
     case Kind::granted:
       from.granted = true;
       return;
+    case Kind::seen:
+      return take_seen(cell);
     default:  // refused
       from.error = static_cast<int>(cell.bytes);
       if (p == nullptr) return;
