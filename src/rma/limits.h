@@ -30,4 +30,10 @@ inline constexpr int lock_looks = 100;
 /// 2026-11-24: put and flush 0.74 us if each counts.
 inline constexpr std::uint32_t ends_per_look = 16;
 
+// Of accesses that are compared (races.h): those that a target remembers; the pieces of one, of
+// more it is not compared; and the bytes of a call site's name.
+inline constexpr int compared_notes = 1024;
+inline constexpr int compared_ranges = 48;
+inline constexpr int compared_text = 48;
+
 }  // namespace weft::rma
