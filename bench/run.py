@@ -17,6 +17,7 @@ import cache_figures
 import channel_figures
 import channel_jobs
 import composition_figures
+import explained
 import figures
 import fortran_jobs
 import fortran_report
@@ -162,10 +163,18 @@ def run(args):
         arguments.check_rows(args, dict.fromkeys(progress_jobs.ROWS, 0))
         parts = progress_figures.measure_parts(args, libs, work, HERE / "progress")
         return [path for end, found in parts for path in results.save(found, out, args.name + end)]
+    if args.what == "network" and args.regret:
+        arguments.check_rows(args, dict.fromkeys(explained.COLLECTIVES, 0))
+        programs = libraries.build(libs, HERE / PROGRAMS["collectives"], work)
+        return results.save(regret.measure_ways(args, libs, programs["weft-thread"], work), out, args.name)
     if args.what == "network":
         arguments.check_rows(args, dict.fromkeys(network_jobs.PARTS, 0))
+        prices = ""
+        if not args.hosts and any(library.name.startswith("weft") for library in libs):
+            explained.tune_net(args.weft, work)
+            prices = explained.network_prices(args.weft)[1]
         found = job_lists.take(network_jobs.plan(args, libs, work, HERE), args)
-        found.more = {"settings": network_jobs.settings(libs, args)}
+        found.more = {"settings": network_jobs.settings(libs, args), "prices": prices}
         return results.save(found, out, args.name)
     if args.what == "partitioned":
         arguments.check_rows(args, dict.fromkeys(partitioned_jobs.ROWS, 2))
