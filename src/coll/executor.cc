@@ -9,6 +9,7 @@
 #include "base/copy.h"
 #include "coll/block/shared.h"
 #include "coll/boards/node.h"
+#include "coll/nodes/phases.h"
 #include "coll/signature.h"
 #include "coll/state.h"
 #include "coll/wait.h"
@@ -27,6 +28,17 @@ void count_read(const Step& step, object::Comm& comm) {
   (step.what == What::fold ? c.coll_lines_folded : c.coll_lines_copied)[level] += (bytes + 63) / 64;
   c.coll_bytes[level] += bytes;
   ++c.coll_steps;
+}
+
+/// What leaves the node.
+void count_sent(const Step& step, object::Comm& comm) {
+  const NodeState* node = comm.coll->node;
+  if (node == nullptr || node->cluster == nullptr) return;
+  const Nodes& nodes = node->cluster->nodes;
+  if (nodes.node_of(step.peer) == nodes.node_of(comm.rank)) return;
+  Counters& c = *comm.engine->counters;
+  ++c.coll_net_messages;
+  c.coll_net_bytes += static_cast<std::uint64_t>(step.count * step.type->size);
 }
 
 /// Who has that place at the board, in the communicator.
@@ -109,8 +121,10 @@ void Executor::post_messages(Schedule& s, object::Comm& comm) {
     if (const Step& step = s.steps_[i]; step.what == What::recv)
       s.pending_.push_back(pt2pt::post_recv(step.target(), step.peer, s.tag_, comm));
   for (std::size_t i = begin; i < end; ++i)
-    if (const Step& step = s.steps_[i]; step.what == What::send)
+    if (const Step& step = s.steps_[i]; step.what == What::send) {
+      count_sent(step, comm);
       s.pending_.push_back(pt2pt::post_send(step.source(), step.peer, s.tag_, comm));
+    }
   s.posted_ = end;
 }
 
@@ -290,6 +304,9 @@ bool Executor::run_steps(Schedule& s, object::Comm& comm) {
                  is_lost(s, comm);
         if (!agrees(s, step.peer, comm)) [[unlikely]]
           return true;
+        break;
+      case What::later:  // alone in its round
+        s.emit_behind(s.next_);
         break;
       case What::expect:
         if (!fits(s, step, comm)) [[unlikely]]

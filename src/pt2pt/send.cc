@@ -284,7 +284,6 @@ Request* post_send(const ConstBuffer& what, int dest, int tag, Comm& comm) {
   P2p* send = e.requests.create();
   send->engine = &e;
   send->comm = &comm;
-  send->comm = &comm;
   send->is_send = true;
   send->buffer = writable(what);
   send->envelope = envelope_of(comm, tag, Space::collective);

@@ -13,6 +13,7 @@
 #include "pt2pt/completion.h"
 #include "pt2pt/deaths.h"
 #include "rma/messages.h"
+#include "rma/races.h"
 
 namespace weft::rma {
 namespace {
@@ -438,6 +439,8 @@ void take_answer(Window& win, Kind kind, const wire::Cell& cell) {
     case Kind::granted:
       from.granted = true;
       return;
+    case Kind::seen:
+      return take_seen(cell);
     default:  // refused
       from.error = static_cast<int>(cell.bytes);
       if (p == nullptr) return;

@@ -97,10 +97,12 @@ void prepare_store(Rank& rank) {
   memory::Job& job = *rank.engine.job;
   store.world_rank = rank.world_rank;
   store.comm_gone = detach;
-  // As many ranks as there are CPUs, if it may spawn so many.
+  // As many ranks as there are CPUs, if it may spawn so many. Ranks that were spawned do not know
+  // how many others there are.
   const int spare = job.places() - job.size();
+  const bool is_spawned = rank.process->world.first != 0;
   store.facts.universe_size =
-      std::max(size, std::min(static_cast<int>(job.header().cpus), size + spare));
+      is_spawned ? 0 : std::max(size, std::min(static_cast<int>(job.header().cpus), size + spare));
   store.facts.appnum = rank.entry().appnum;
   fill_env_info(rank, nullptr);
 }
