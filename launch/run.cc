@@ -491,9 +491,11 @@ void Run::take_end(std::size_t index, int status) {
   }
 }
 
-/// If all others want to. Those of other hosts are asked; one that does not ends the job.
+/// If all others want to. Those of other hosts are asked; one that does not ends the job. A
+/// parent's death also ends its children.
 bool Run::go_on_without(const Process& process, const Outcome& outcome) {
-  if (process.is_spawned || (running_ == 0 && upstream_ == nullptr)) return false;
+  if (process.is_spawned || !spawned_.empty() || (running_ == 0 && upstream_ == nullptr))
+    return false;
   const Ranks here = options_.here();
   const auto is_here = [](const void* ranks, int rank) {
     const Ranks& all = *static_cast<const Ranks*>(ranks);
