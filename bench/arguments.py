@@ -26,6 +26,7 @@ EPILOG = """examples:
   weft bench network --regret --rows alltoall,allreduce
   weft bench partitioned
   weft bench composition
+  weft bench fortran
   weft bench channels --figures
   weft bench collectives --regret --rows allreduce,bcast"""
 TOO_LARGE = ("bw_32t", "bw_64t")  # not in threads/main.c
@@ -88,7 +89,8 @@ def make_parser(description, programs):
                              "messages between several threads of two ranks, packing with idle threads, channels,\n"
                              "nonblocking operations behind a computation (on this node, by TCP), a computation\n"
                              "beside copies, messages and collectives between two nodes by TCP, one buffer of\n"
-                             "several threads in partitions, collectives over many nodes (composition: simulated)\n"
+                             "several threads in partitions, collectives over many nodes (composition: simulated),\n"
+                             "calls in Fortran beside C\n"
                              "(default: %(default)s)")
     parser.add_argument("--weft", default="build/release", metavar="DIR",
                         help="build or installed tree of weft (default: this one)")

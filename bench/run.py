@@ -19,6 +19,8 @@ import channel_jobs
 import composition_figures
 import explained
 import figures
+import fortran_jobs
+import fortran_report
 import idle_figures
 import idle_jobs
 import jobs as job_lists
@@ -40,7 +42,7 @@ HERE = Path(__file__).resolve().parent
 PROGRAMS = {"messages": "p2p_coll/main.c", "collectives": "collectives/main.c",
             "datatypes": "datatypes/main.c", "threads": "threads/main.c",
             "rma": "rma/main.c", "idle": "idle/main.c", "channels": "channels/main.c", "progress": "progress/main.c",
-            "network": "p2p_coll/main.c", "partitioned": "partitioned/main.c", "composition": None}
+            "network": "p2p_coll/main.c", "partitioned": "partitioned/main.c", "fortran": "fortran/main.c", "composition": None}
 NOT_KEPT = ("weft", "peers", "out", "parser", "files", "name", "every_size")  # options that change no sample
 
 
@@ -84,6 +86,8 @@ def show(path, args):
         network_report.print_report(found)
     elif kind == "partitioned":
         partitioned_report.print_report(found)
+    elif kind == "fortran":
+        fortran_report.print_report(found)
     elif kind == "locks":
         thread_locks.print_tables(found)
     else:
@@ -97,7 +101,7 @@ def show(path, args):
 
 
 def choose_libraries(args):
-    libs = libraries.weft(args.weft) + libraries.peers(args.peers)
+    libs = fortran_jobs.choose(args) if args.what == "fortran" else libraries.weft(args.weft) + libraries.peers(args.peers)
     arguments.check_libraries(args, [library.name for library in libs])
     if args.only:
         libs = [library for library in libs if library.name in args.only.split(",")]
@@ -175,6 +179,9 @@ def run(args):
     if args.what == "partitioned":
         arguments.check_rows(args, dict.fromkeys(partitioned_jobs.ROWS, 2))
         return results.save(job_lists.take(partitioned_jobs.plan(args, libs, work, HERE), args), out, args.name)
+    if args.what == "fortran":
+        arguments.check_rows(args, dict.fromkeys(fortran_jobs.ROWS, 0))
+        return results.save(job_lists.take(fortran_jobs.plan(args, libs, work, HERE), args), out, args.name)
     programs = libraries.build(libs, HERE / PROGRAMS[args.what], work)
     arguments.check_rows(args, measure.known_rows(libs[0], programs[libs[0].name]))
     if args.regret:
