@@ -11,6 +11,7 @@
 
 #include "object/objects.h"
 #include "pt2pt/completion.h"
+#include "pt2pt/deaths.h"
 #include "rma/messages.h"
 #include "rma/races.h"
 
@@ -457,6 +458,7 @@ void ask_whether_done(Window& win, Remote& remote) {
 }
 
 Err take_error(Window& win) {
+  WEFT_TRY(pt2pt::died_if_any(win.comm));
   for (auto& [rank, remote] : win.remotes)
     if (const int error = std::exchange(remote.error, 0); error != 0)
       return fail(

@@ -19,6 +19,7 @@
 
 #include "object/group.h"
 #include "pt2pt/completion.h"
+#include "pt2pt/deaths.h"
 #include "pt2pt/engine.h"
 #include "rma/messages.h"
 #include "rma/races.h"
@@ -42,7 +43,9 @@ void set_held(Window& win, int rank, Held how) {
     win.away(rank).held = how;
 }
 
-/// Wait for what rank `rank` does, by `call`; MPI_ANY_SOURCE: any of the others.
+/// Wait for what rank `rank` does, by `call`; MPI_ANY_SOURCE: any of the others. Or
+/// until somebody of the window is dead: then nothing is waited for any more, and take_error() says
+/// it.
 template <class Done>
 void await(Window& win, int rank, const char* call, Done&& done) {
   if (done()) return;
@@ -51,7 +54,8 @@ void await(Window& win, int rank, const char* call, Done&& done) {
                            .rank = rank,
                            .window = win.name.c_str(),
                            .window_call = call};
-  pt2pt::wait_until(win.engine(), done, {.one_is_enough = rank == MPI_ANY_SOURCE, .about = &about});
+  pt2pt::wait_until(win.engine(), done, {.one_is_enough = rank == MPI_ANY_SOURCE, .about = &about},
+                    [&win] { return pt2pt::dead_member(win.comm) >= 0; });
 }
 
 /// The same for an answer of a rank on another node, which it gives in any MPI call: nobody is
@@ -81,7 +85,8 @@ void await_turn(Window& win, Target& target, Done&& done) {
                            .window_call = "MPI_Win_unlock",
                            .lacks = is_known ? +holds : nullptr,
                            .object = target.words};
-  pt2pt::wait_until(win.engine(), done, {.one_is_enough = true, .about = &about});
+  pt2pt::wait_until(win.engine(), done, {.one_is_enough = true, .about = &about},
+                    [&win] { return pt2pt::dead_member(win.comm) >= 0; });
 }
 
 /// Until this rank's operations on all of `remotes` are over: here, or also there.
@@ -533,7 +538,7 @@ Err wait(Window& win) {
   await(win, win.exposed_to.size() == 1 ? win.exposed_to[0] : MPI_ANY_SOURCE, "MPI_Win_complete",
         [&] { return is_exposure_over(win); });
   end_exposure(win);
-  return ok;
+  return pt2pt::died_if_any(win.comm);
 }
 
 Err test(Window& win, int* flag) {

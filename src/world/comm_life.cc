@@ -14,6 +14,7 @@
 #include "coll/coll.h"
 #include "memory/spawning.h"
 #include "object/attribute.h"
+#include "object/errors.h"
 #include "object/group.h"
 #include "object/info.h"
 #include "world/comm_agree.h"
@@ -122,6 +123,15 @@ Err make_predefined_comms(Rank& rank) {
     rank.parent =
         make_predefined(rank, everybody, std::move(parents), order->link, "MPI_COMM_PARENT");
   }
+  return ok;
+}
+
+Err set_errhandler(Comm& comm, Errhandler& errhandler) {
+  using What = Errhandler::What;
+  WEFT_TRY(object::set_errhandler(&comm.errhandler, What::comm_user, errhandler));
+  const bool returns = errhandler.what != What::fatal && errhandler.what != What::abort;
+  if (&comm == comm.store->comm_world)
+    comm.owner->entry().survives.store(returns ? 1 : 0, std::memory_order_relaxed);
   return ok;
 }
 
