@@ -77,6 +77,7 @@ namespace weft {
   X(rma_syncs, "calls", "fences, starts, completes, locks, unlocks and flushes of this rank")      \
   X(rma_epochs, "epochs", "access epochs of this rank that have ended; of a fence if it was used") \
   X(rma_away, "calls", "one-sided operations of this rank on ranks of other nodes")                \
+  X(rma_reached, "calls", "of these, by the network's own remote reads and writes")                \
   X(rma_messages, "messages", "messages about windows that this rank sent to other nodes")         \
   X(rma_served, "messages", "messages about windows that came from other nodes")                   \
   X(coll_net_messages, "messages", "messages that collectives sent to ranks on other nodes")       \

@@ -101,6 +101,8 @@ class Endpoint {
   bool borrows() const;
 
   bool reaches_memory() const { return reaches_memory_; }
+  /// Does that take no part of the target's, so that one that computes delays nobody?
+  bool works_alone() const;
   std::size_t longest_transfer_bytes() const { return longest_transfer_bytes_; }
   /// `memory` stays where it is until the Registration ends, which is before the Endpoint does.
   Result<Registration> enroll(std::span<std::byte> memory, Use use);

@@ -263,17 +263,48 @@ void Lane::hide(std::uint32_t name) {
   if (name < shown_.size()) shown_[name] = Registration();
 }
 
+bool Lane::open_memory(std::span<std::byte> memory, wire::Place* out) {
+  if (!endpoint_->reaches_memory()) return false;
+  Result<Registration> made = endpoint_->enroll(memory, Use::peers);
+  if (!made) return false;
+  const Remote place = made.value.remote();
+  *out = {.address = place.address, .key = place.key, .bytes = memory.size()};
+  opened_.push_back(std::move(made.value));
+  return true;
+}
+
+void Lane::close_memory(std::uint64_t key) {
+  std::erase_if(opened_, [key](const Registration& r) { return r.remote().key == key; });
+}
+
 bool Lane::read(std::span<std::byte> memory, int world_rank, const wire::Place& from,
                 void (*finished)(void* state), void* state) {
+  return reach({.memory = memory,
+                .there = {.address = from.address, .key = from.key},
+                .own = {},
+                .finished = finished,
+                .state = state},
+               world_rank);
+}
+
+bool Lane::write(std::span<const std::byte> memory, int world_rank, const wire::Place& to,
+                 void (*finished)(void* state), void* state) {
+  return reach({.writes = true,
+                .memory = {const_cast<std::byte*>(memory.data()), memory.size()},
+                .there = {.address = to.address, .key = to.key},
+                .own = {},
+                .finished = finished,
+                .state = state},
+               world_rank);
+}
+
+bool Lane::reach(Reading&& what, int world_rank) {
   To* const to = find(world_rank);
   if (to == nullptr || !endpoint_->reaches_memory()) return false;
-  Result<Registration> own = endpoint_->enroll(memory, Use::own);
+  Result<Registration> own = endpoint_->enroll(what.memory, Use::own);
   if (!own) return false;
-  readings_.push_back({.memory = memory,
-                       .from = {.address = from.address, .key = from.key},
-                       .own = std::move(own.value),
-                       .finished = finished,
-                       .state = state});
+  what.own = std::move(own.value);
+  readings_.push_back(std::move(what));
   Reading& reading = readings_.back();
   reading.self = std::prev(readings_.end());
   to->readings.push_back(&reading);
@@ -302,9 +333,11 @@ bool Lane::ask_piece(To& to) {
   piece.reading = &reading;
   piece.to = &to;
   piece.bytes = bytes;
+  const std::span<std::byte> here = reading.memory.subspan(at, bytes);
+  const Remote there{.address = reading.there.address + at, .key = reading.there.key};
   const Result<bool> asked =
-      endpoint_->read(piece, reading.memory.subspan(at, bytes), reading.own, to.peer,
-                      {.address = reading.from.address + at, .key = reading.from.key});
+      reading.writes ? endpoint_->write(piece, here, reading.own, to.peer, there)
+                     : endpoint_->read(piece, here, reading.own, to.peer, there);
   if (!asked) {
     to.readings.clear();
     lost(to.peer, asked.err);

@@ -28,6 +28,7 @@
 #include "base/keyed_hash.h"
 #include "net/endpoint.h"
 #include "net/fabric.h"
+#include "net/limits.h"
 #include "net/watcher.h"
 #include "wire/network.h"
 
@@ -69,6 +70,11 @@ class Lane final : public wire::Network, private Listener {
   void hide(std::uint32_t name) override;
   bool read(std::span<std::byte> memory, int world_rank, const wire::Place& from,
             void (*finished)(void* state), void* state) override;
+  bool open_memory(std::span<std::byte> memory, wire::Place* out) override;
+  void close_memory(std::uint64_t key) override;
+  std::int64_t reach_min() const override { return endpoint_->works_alone() ? 1 : reached_bytes; }
+  bool write(std::span<const std::byte> memory, int world_rank, const wire::Place& to,
+             void (*finished)(void* state), void* state) override;
   void abandon(int world_rank) override;
   bool look(void (*arrived)(void* state, const wire::Cell& cell), void* state) override;
   bool is_idle() const override {
@@ -93,10 +99,11 @@ class Lane final : public wire::Network, private Listener {
     const To* to;
   };
   explicit Lane(Plan plan) : plan_(std::move(plan)) {}
-  /// Memory of a peer that is being read.
+  /// Memory of a peer that is being read, or written.
   struct Reading {
-    std::span<std::byte> memory;
-    Remote from;
+    bool writes = false;
+    std::span<std::byte> memory;  // here; who writes does not change it
+    Remote there;
     Registration own;
     std::size_t asked_bytes = 0, here_bytes = 0;
     void (*finished)(void* state);
@@ -140,6 +147,7 @@ class Lane final : public wire::Network, private Listener {
                      std::span<const std::byte> behind = {});
   bool post(const Waiting& packet);
   bool post_waiting();
+  bool reach(Reading&& what, int world_rank);
   void ask(To& to);
   bool ask_piece(To& to);
   void ask_held_up();
@@ -167,6 +175,7 @@ class Lane final : public wire::Network, private Listener {
   std::uint64_t looks_ = 1;  // so far
   std::vector<To*> held_up_;
   std::vector<Registration> shown_;  // by name
+  std::vector<Registration> opened_;
   std::list<Reading> readings_;
   std::deque<Piece> pieces_;
   std::vector<Piece*> spare_;

@@ -27,6 +27,11 @@ inline constexpr int most_in_vain = 8;
 /// 2026-11-24: 2 MiB in pieces of 64 KiB 720 us, of 256 KiB 440, of 1 MiB 380, in one 330.
 inline constexpr std::size_t read_piece_bytes = 1 << 20, reads_ahead_bytes = 2 << 20;
 
+/// A put or get of so many bytes goes by the provider's remote memory where the target's end has to
+/// be driven by the target all the same: shorter ones are as fast in a packet, and are words that
+/// are stored at once.
+inline constexpr std::int64_t reached_bytes = 4 << 10;
+
 /// Short packets to one rank between two looks; what comes then waits for the next look, to travel
 /// together. A halo has no more for a neighbour. Packets of several cells are no longer than
 /// row_bytes: their seal covers all of them, at some ns for 8 bytes.

@@ -143,7 +143,15 @@ void Charge::judge() {
 }
 
 void Charge::pause_longer() {
-  pause_ns_ = std::min(2 * pause_ns_, longest_pause_ns);
+  pause_ns_ = std::min(2 * pause_ns_, longest_pause());
+}
+
+std::int64_t Charge::longest_pause() const {
+  const bool has_windows =
+      std::any_of(all_.engines.begin(), all_.engines.end(), [](const Engine* e) {
+        return e->one_sided.windows.load(std::memory_order_relaxed) > 0;
+      });
+  return has_windows ? longest_pause_of_windows_ns : longest_pause_ns;
 }
 
 Charge::Sleep Charge::stay_out() {
@@ -156,7 +164,7 @@ Charge::Sleep Charge::stay_out() {
 
 Charge::Sleep Charge::after_back() {
   wake();
-  if (!is_lazy()) return sleep(At::away, Rests::until_told, longest_pause_ns);
+  if (!is_lazy()) return sleep(At::away, Rests::until_told, longest_pause());
   if (nature_.is_apart)
     return sleep(At::aside, Rests::watches, pause_ns_);  // to look is cheap there
   pause_longer();
@@ -198,7 +206,7 @@ TraceSpan Charge::traced() const {
 Charge::Sleep Charge::visit() {
   if (somebody_waits()) return rest();
   if (!has_begun()) {
-    if (!is_lazy() || pause_ns_ == longest_pause_ns) return rest();
+    if (!is_lazy() || pause_ns_ >= longest_pause()) return rest();
     all_.sole.leave_visit();
     return stay_out();
   }

@@ -104,6 +104,7 @@ class Charge {
   void found_away(bool long_enough);
   bool is_lazy() const { return !nature_.is_apart || in_vain_ > most_in_vain; }
   void pause_longer();
+  std::int64_t longest_pause() const;
   /// With the context: a look. True if it found something.
   bool step(pt2pt::Engine& e);
   bool look();

@@ -10,6 +10,8 @@ namespace weft::progress {
 /// A rank that calls MPI again within this time comes and goes, and its thread leaves it alone; one
 /// that is away for longer will often be. While it comes and goes, twice as long each time.
 inline constexpr std::int64_t first_pause_ns = 20'000, longest_pause_ns = 2'000'000;
+/// Where windows are over several nodes, others wait for what it finds: it is no later than this.
+inline constexpr std::int64_t longest_pause_of_windows_ns = 100'000;
 /// To tell the thread takes the rank some us, which is measured as it happens. That is worth it if
 /// the rank stays away for so many times as long. If so many times in a row it did not, it need not
 /// tell any more; the thread looks now and then whether that has changed.

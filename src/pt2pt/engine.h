@@ -144,7 +144,8 @@ struct Peer {
 struct OneSided {
   void (*take)(Engine&, void* state, const wire::Cell&) = nullptr;
   void* state = nullptr;
-  int windows = 0;
+  // relaxed: a progress thread asks only how long to sleep
+  std::atomic<int> windows{0};
 };
 
 struct Engine {
@@ -403,7 +404,7 @@ void set_needs_progress(Engine& e, bool needs);
 inline bool has_begun(const Engine& e) {
   constexpr std::size_t shared_one = 1;  // Engine::sent
   return e.ending || e.requests.live() > shared_one || !e.busy.empty() || !e.pollers.empty() ||
-         e.offers() > 0 || e.one_sided.windows > 0 ||
+         e.offers() > 0 || e.one_sided.windows.load(std::memory_order_relaxed) > 0 ||
          (e.network != nullptr && !e.network->is_idle());
 }
 inline void leave_context(Engine& e) {
@@ -512,9 +513,18 @@ void wait_until(Engine& e, Done&& done, const Awaited& awaited = {}) {
   for (;;) {
     const auto next = waiter.step(spinning);
     e.lock.spent(&Counters::sync_ns);
+    const std::uint64_t served = e.counters->rma_served;
     progress(e);
     if (done()) break;
-    if (next == sync::Waiter::Next::may_park) park(e, waiter, done, awaited, note);
+    if (e.counters->rma_served != served) [[unlikely]] {
+      waiter.found();  // others work on this rank's memory
+      continue;
+    }
+    if (next != sync::Waiter::Next::may_park) continue;
+    park(e, waiter, done, awaited, note);
+    // What woke it may be another rank's access to memory here, of which nothing else is seen.
+    if (e.network != nullptr) [[unlikely]]
+      waiter.found();
   }
   if (waiter.parks() > 0 &&
       e.contexts->background_rests.load(std::memory_order_seq_cst) == Contexts::Rests::until_back)

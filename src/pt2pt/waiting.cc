@@ -235,11 +235,20 @@ void Server::serve() {
   while (!me_.done()) {
     const auto next = step();
     const bool news = e_.inbox.poll() != nullptr;
+    const std::uint64_t served = e_.counters->rma_served;
     look_for(e_, me_.awaited);
     const bool found = ask_watchers_rung_for(e_);
     if (me_.done()) break;
+    if (e_.counters->rma_served != served) [[unlikely]] {
+      waiter_.found();  // others work on this rank's memory
+      continue;
+    }
     if (!news && !found) ++e_.counters->lock_in_vain;
-    if (next == sync::Waiter::Next::may_park) sleep_at_mailbox(e_, me_, waiter_);
+    if (next != sync::Waiter::Next::may_park) continue;
+    sleep_at_mailbox(e_, me_, waiter_);
+    // What woke it may be another rank's access to memory here, of which nothing else is seen.
+    if (e_.network != nullptr) [[unlikely]]
+      waiter_.found();
   }
 }
 

@@ -4,6 +4,13 @@
 // (element.h), or while the origin holds the target's word `accumulates`. Which of the two it is
 // depends on the window, the type and the address alone, so all origins do the same. The word is
 // held for some kilobytes at a time, for as long as copying them takes, and nobody waits under it.
+//
+// Many elements in a row are changed without the processor's atomic instructions, some ns each, by
+// whoever holds the target's word and has made sure that nobody changes one meanwhile: it says
+// `in_bulk` at the target, and waits until no member is `changing` any. Those say so and then look;
+// store and load of both sides must not change places, and the few use no fence: the one with many
+// runs one on every thread (membarrier), as a sleeper does (sync/wait.h). It stays so, so that the
+// next one with many need not ask again, until one with few takes it back, while it holds the word.
 #include <algorithm>
 #include <cstring>
 
@@ -37,6 +44,63 @@ class Alone {
 
  private:
   std::atomic<std::uint32_t>& word_;
+};
+
+/// A thread that changes elements by atomic instructions.
+class Changing {
+ public:
+  Changing(Window& win, Words& target) : mine_(win.mine().words->changing) {
+    const pt2pt::Engine& e = win.engine();
+    shares_ = e.among_threads || e.contexts->has_background;
+    for (;;) {
+      add(1);
+      // The compiler must not change their places; the other side's membarrier keeps the processor
+      // from doing so. acquire: pairs with the store below
+      std::atomic_signal_fence(std::memory_order_seq_cst);
+      if (target.in_bulk.load(std::memory_order_acquire) == 0) [[likely]]
+        return;
+      add(-1);
+      const Alone alone(target);
+      target.in_bulk.store(0, std::memory_order_release);
+    }
+  }
+  ~Changing() { add(-1); }
+  Changing(const Changing&) = delete;
+  Changing& operator=(const Changing&) = delete;
+
+ private:
+  /// release: what was changed before; pairs with Bulk()
+  void add(int n) {
+    const auto by = static_cast<std::uint32_t>(n);
+    if (shares_)
+      mine_.fetch_add(by, std::memory_order_release);
+    else
+      mine_.store(mine_.load(std::memory_order_relaxed) + by, std::memory_order_release);
+  }
+  std::atomic<std::uint32_t>& mine_;
+  bool shares_ = false;  // with other threads of this rank
+};
+
+/// The only thread that changes elements of a target.
+class Bulk {
+ public:
+  Bulk(Window& win, Words& target) : alone_(target) {
+    // relaxed: it changes under the word only
+    if (target.in_bulk.load(std::memory_order_relaxed) != 0) return;
+    target.in_bulk.store(1, std::memory_order_seq_cst);
+    weft::sync::fence_everywhere();
+    int looks = 0;
+    for (const Target& member : win.targets)
+      // acquire: pairs with Changing::add()
+      while (member.words->changing.load(std::memory_order_acquire) != 0)
+        if (++looks % lock_looks == 0)
+          weft::sync::yield();
+        else
+          weft::sync::pause();
+  }
+
+ private:
+  const Alone alone_;
 };
 
 }  // namespace
@@ -117,7 +181,25 @@ Err change_alone(const What& what, const Reached& to, std::byte* target, const s
   return ok;
 }
 
-Err change_any(const Window& win, const What& what, const Reached& to, std::byte* target,
+/// Of elements that the processor can change one by one.
+bool pays_in_bulk(Window& win, const What& what, const Words& words, const std::byte* in,
+                  std::int64_t n) {
+  const bool is_in_bulk = words.in_bulk.load(std::memory_order_relaxed) != 0;
+  return n * stride_of(what.basic) >= (is_in_bulk ? more_bulk_bytes : bulk_bytes) && what.op != Operation::no_op &&
+         what.is_aligned(in) && win.engine().policy.membarrier;
+}
+
+void change_in_bulk(Window& win, const What& what, Words& words, std::byte* target,
+                    const std::byte* in, std::byte* out, std::int64_t n) {
+  const std::int64_t stride = stride_of(what.basic), most = bulk_at_once_bytes / stride;
+  for (std::int64_t i = 0; i < n; i += most) {
+    const Bulk bulk(win, words);
+    change(what, target + i * stride, in + i * stride, out != nullptr ? out + i * stride : nullptr,
+           std::min(most, n - i));
+  }
+}
+
+Err change_any(Window& win, const What& what, const Reached& to, std::byte* target,
                const std::byte* in, std::byte* out, std::int64_t n) {
   // Bytes that are read or replaced are what programs make of larger things: they are moved as one.
   // That goes with what the processor does to single ones.
@@ -126,6 +208,11 @@ Err change_any(const Window& win, const What& what, const Reached& to, std::byte
       (what.op == Operation::no_op || (what.op == Operation::replace && out == nullptr));
   if (!win.direct || as_one || !is_changed_at_once(what.basic, target))
     return change_alone(what, to, target, in, out, n);
+  if (pays_in_bulk(win, what, *to.target->words, in, n)) {
+    change_in_bulk(win, what, *to.target->words, target, in, out, n);
+    return ok;
+  }
+  const Changing changing(win, *to.target->words);
   accumulate_at_once(what.op, what.basic, {target, in, out, n});
   return ok;
 }
@@ -268,12 +355,13 @@ Err swap_alone(const Reached& to, const void* from, const void* compare, void* r
   return ok;
 }
 
-Err swap_any(const Window& win, const Reached& to, Basic basic, const void* from,
+Err swap_any(Window& win, const Reached& to, Basic basic, const void* from,
              const void* compare, void* result) {
   void* const at = to.buffer.data;
   const std::int64_t bytes = data_bytes(basic);
   if (!win.direct || !is_changed_at_once(basic, at))
     return swap_alone(to, from, compare, result, static_cast<std::size_t>(bytes));
+  const Changing changing(win, *to.target->words);
   switch (bytes) {
     case 1:
       swap_at_once<std::uint8_t>(at, from, compare, result);

@@ -38,7 +38,7 @@ std::int64_t room_beside(const Engine& e, int runs) {
 // --- the life of a Pending
 
 bool is_answered(const Pending& p) {
-  return p.what != Kind::put && (p.what != Kind::accumulate || p.answers);
+  return p.reaches || (p.what != Kind::put && (p.what != Kind::accumulate || p.answers));
 }
 
 void end(Pending& p, int error) {
@@ -46,7 +46,8 @@ void end(Pending& p, int error) {
   if (p.name != Pending::none) pt2pt::end_offer(e, e.peer(p.to->world_rank), p.name);
   --p.to->pending;
   // Messages travel in order: what was asked for before an answered one is done, too.
-  if (is_answered(p) && error == 0) p.to->confirmed = std::max(p.to->confirmed, p.number);
+  if (is_answered(p) && !p.reaches && error == 0)
+    p.to->confirmed = std::max(p.to->confirmed, p.number);
   if (error != 0) p.to->error = error;
   if (p.from.type != nullptr) datatype::release(*p.from.type);
   if (p.result.type != nullptr) datatype::release(*p.result.type);
@@ -74,11 +75,14 @@ struct Piece {
   Head head;
   Run runs[runs_max];
   std::size_t data_bytes = 0;  // behind the runs
+  bool is_last = true;         // of the operation
   std::size_t before() const { return sizeof head + head.runs * sizeof(Run); }
 };
 
 bool claim_piece(Engine& e, Peer& peer, const Pending& p, const Piece& piece, shm::Claim* out) {
-  const Says says{.kind = p.what, .cookie = cookie_of(p)};
+  const Says says{.kind = p.what,
+                  .number = p.asks && piece.is_last ? p.number : 0,
+                  .cookie = cookie_of(p)};
   if (!claim(e, peer, says, *p.win, static_cast<std::uint32_t>(piece.before() + piece.data_bytes),
              out))
     return false;
@@ -117,6 +121,7 @@ bool push_bytes(Engine& e, Peer& peer, Pending& p) {
     std::int64_t bytes = 0;
     Piece piece = next_bytes(e, p, &bytes);
     if (puts) piece.data_bytes = static_cast<std::size_t>(bytes);
+    piece.is_last = p.pushed + bytes == p.total;
     shm::Claim room;
     if (!claim_piece(e, peer, p, piece, &room)) return false;
     if (puts) datatype::pack(p.from, p.pushed, behind(room) + piece.before(), bytes);
@@ -171,7 +176,8 @@ void write_elements(const Pending& p, std::int64_t first, std::int64_t n, std::b
 bool push_elements(Engine& e, Peer& peer, Pending& p) {
   while (p.pushed < p.total) {
     std::int64_t n = 0;
-    const Piece piece = next_elements(e, p, &n);
+    Piece piece = next_elements(e, p, &n);
+    piece.is_last = p.pushed + n == p.total;
     shm::Claim room;
     if (!claim_piece(e, peer, p, piece, &room)) return false;
     if (p.from.type != nullptr) write_elements(p, p.pushed, n, behind(room) + piece.before());
@@ -195,6 +201,51 @@ bool push_swap(Engine& e, Peer& peer, Pending& p) {
   commit_piece(e, peer, room);
   p.pushed = p.total;
   return true;
+}
+
+// --- by the network's own reads and writes
+
+void on_reached(void* state) {
+  end(*static_cast<Pending*>(state), 0);
+}
+
+/// Begin it; false: go by messages.
+bool reach_memory(Pending& p, Pending** kept) {
+  Engine& e = p.win->engine();
+  Remote& to = *p.to;
+  const auto at = static_cast<std::uint64_t>(from_base(datatype::block(p.there)));
+  const auto bytes = static_cast<std::size_t>(p.total);
+  const wire::Place there{.address = to.place.address + at, .key = to.place.key, .bytes = bytes};
+  p.reaches = true;
+  *kept = keep(p);
+  const bool puts = p.what == Kind::put;
+  const bool begun =
+      puts ? e.network->write({static_cast<const std::byte*>(datatype::block(p.from)), bytes},
+                              to.world_rank, there, on_reached, *kept)
+           : e.network->read({static_cast<std::byte*>(datatype::block(p.result)), bytes},
+                             to.world_rank, there, on_reached, *kept);
+  if (begun) {
+    ++e.counters->rma_reached;
+    return true;
+  }
+  to.opens = Remote::Opens::no;
+  end(**kept, 0);
+  p.reaches = false;
+  return false;
+}
+
+/// Does this put or get go from memory to memory, as far as it is known where the target's lies?
+/// Asks with the first one, which goes by messages.
+bool may_reach(const Pending& p, const Type& here, const Type& there) {
+  Remote& to = *p.to;
+  const bool fits = here.dense && there.dense && p.win->flavor != MPI_WIN_FLAVOR_DYNAMIC &&
+                    p.total >= p.win->engine().network->reach_min();
+  if (!fits) return false;
+  if (to.opens == Remote::Opens::unknown) {
+    to.opens = Remote::Opens::asked;
+    send(*p.win, to.world_rank, {.kind = Kind::open});
+  }
+  return to.opens == Remote::Opens::yes;
 }
 
 bool push_in_pieces(Engine& e, Peer& peer, Pending& p) {
@@ -264,6 +315,10 @@ void start(Pending& p, MPI_Request* out) {
   ++e.counters->rma_away;
   if (p.what != Kind::get && p.what != Kind::get_long) ++p.to->issued;
   p.number = p.to->issued;
+  if (!is_answered(p) && ++p.to->since == p.to->usual) {
+    p.asks = true;
+    p.to->asked_for = p.number;
+  }
   p.push = push_kept;
   const bool at_once = !is_answered(p) && peer.queue.empty() && push(e, peer, p);
   if (at_once) {
@@ -280,6 +335,18 @@ void start(Pending& p, MPI_Request* out) {
     return;
   }
   pt2pt::enqueue(e, peer, peer.queue, *kept);
+}
+
+/// From memory to memory. False: it is still to be done.
+bool start_reaching(Pending& p, MPI_Request* out) {
+  Engine& e = p.win->engine();
+  Pending* kept = nullptr;
+  if (!reach_memory(p, &kept)) return false;
+  ++e.counters->rma_away;
+  if (out == nullptr) return true;
+  kept->request = pt2pt::new_plain_request(e);
+  *out = pt2pt::handle_of(kept->request);
+  return true;
 }
 
 Err nothing_to_do(Window& win, MPI_Request* out) {
@@ -302,7 +369,9 @@ Err put_away(const ConstBuffer& from, const Place& to, Window& win, MPI_Request*
   p.total = from.bytes();
   if (p.total > p.there.bytes()) return truncated(p.total, p.there.bytes(), "origin", "target");
   if (p.total == 0) return nothing_to_do(win, out);
-  p.what = is_long(win, p.total, *from.type, *to.type) ? Kind::put_long : Kind::put;
+  p.what = Kind::put;
+  if (may_reach(p, *from.type, *to.type) && start_reaching(p, out)) return ok;
+  if (is_long(win, p.total, *from.type, *to.type)) p.what = Kind::put_long;
   start(p, out);
   return ok;
 }
@@ -315,7 +384,9 @@ Err get_away(const Buffer& to, const Place& from, Window& win, MPI_Request* out)
   p.total = p.there.bytes();
   if (p.total > to.bytes()) return truncated(p.total, to.bytes(), "target", "origin");
   if (p.total == 0) return nothing_to_do(win, out);
-  p.what = is_long(win, p.total, *to.type, *from.type) ? Kind::get_long : Kind::get;
+  p.what = Kind::get;
+  if (may_reach(p, *to.type, *from.type) && start_reaching(p, out)) return ok;
+  if (is_long(win, p.total, *to.type, *from.type)) p.what = Kind::get_long;
   start(p, out);
   return ok;
 }
@@ -430,6 +501,10 @@ void take_answer(Window& win, Kind kind, const wire::Cell& cell) {
       return take_data(*p, cell);
     case Kind::shown:
       return take_shown(*p, cell);
+    case Kind::opened:
+      std::memcpy(&from.place, &cell + 1, sizeof from.place);
+      from.opens = from.place.bytes > 0 ? Remote::Opens::yes : Remote::Opens::no;
+      return;
     case Kind::again:
       return begin_again(*p);
     case Kind::done:
@@ -453,7 +528,9 @@ void take_answer(Window& win, Kind kind, const wire::Cell& cell) {
 }
 
 void ask_whether_done(Window& win, Remote& remote) {
-  if (remote.confirmed == remote.issued) return;
+  if (remote.since > 0) remote.usual = std::exchange(remote.since, 0);
+  if (std::max(remote.confirmed, remote.asked_for) == remote.issued) return;
+  remote.asked_for = remote.issued;
   send(win, remote.world_rank, {.kind = Kind::flush, .number = remote.issued});
 }
 

@@ -80,19 +80,21 @@ void join_exchange(Windows& windows, Window& win) {
     std::shared_ptr<Exchange>& mine = windows.exchanges[context];
     if (mine == nullptr) {
       mine = std::make_shared<Exchange>(e);
-      e.one_sided = {.take = take, .state = mine.get()};
+      e.one_sided.take = take;
+      e.one_sided.state = mine.get();
     }
     win.exchange = mine.get();
   }
   win.exchange->windows[{win.comm.context, win.number}] = &win;
-  ++e.one_sided.windows;
+  e.one_sided.windows.fetch_add(1, std::memory_order_relaxed);
 }
 
 void leave_exchange(Window& win) {
   Exchange& x = *win.exchange;
   std::erase(x.locking, &win);
   x.windows.erase({win.comm.context, win.number});
-  --x.engine.one_sided.windows;
+  x.engine.one_sided.windows.fetch_sub(1, std::memory_order_relaxed);
+  if (win.opened.bytes > 0) x.engine.network->close_memory(win.opened.key);
 }
 
 void poll_locks(Window& win) {

@@ -26,13 +26,14 @@ namespace weft::rma {
 
 enum class Kind : std::uint8_t {
   // Requests. Operations have a Head and runs behind the cell, and what follows them.
-  put,         // data
+  put,         // (number) data; with a number: answered by `done`
   put_long,    // wire::Place: the target reads it from there
   get,         //
   get_long,    // the target shows its memory
-  accumulate,  // elements, if the operation takes any; answered by `data` if Head::answers
+  accumulate,  // the same with elements, if the operation takes any; `data` if Head::answers
   swap,        // new element, element to compare with; answered by `data`
   hide,        // nobody reads what was shown any more (name)
+  open,        // where is the target's memory? Answered by `opened`
   // Synchronization, without anything behind the cell.
   flush,     // (number) answered by `done`
   lock,      // (number: 1, shared) answered by `granted`
@@ -46,6 +47,7 @@ enum class Kind : std::uint8_t {
   // Answers, to `cookie`, which is the Pending.
   data,     // (number: from which byte or element on)
   shown,    // (name) wire::Place: the origin reads it from there
+  opened,   // wire::Place: the origin reads and writes it there
   done,     // all of it is; without a cookie: of all up to `number`
   again,    // memory cannot be read from afar: in pieces, please
   granted,  //
@@ -105,6 +107,8 @@ struct Pending : Object, pt2pt::Outgoing {
   datatype::Operation operation{};
   datatype::Basic basic{};
   bool answers = false;  // brings data back
+  bool reaches = false;  // by the network's own reads and writes: no message
+  bool asks = false;     // the target is to say when it is done
   ConstBuffer from{};    // no type: none
   Buffer result{};
   const void* compare = nullptr;

@@ -69,6 +69,20 @@ void serve_put(Window& win, const wire::Cell& cell) {
   }
 }
 
+/// An origin that has to know that this is done asks with it.
+void say_done(Window& win, const wire::Cell& cell) {
+  if (cell.bytes != 0) answer(win, cell, {.kind = Kind::done, .number = cell.bytes});
+}
+
+/// This rank's memory for the network's own reads and writes: from the first question on, until the
+/// window is freed.
+void serve_open(Window& win, const wire::Cell& cell) {
+  if (win.opened.bytes == 0 && win.size > 0 && win.flavor != MPI_WIN_FLAVOR_DYNAMIC)
+    static_cast<void>(win.engine().network->open_memory(
+        {static_cast<std::byte*>(win.base), static_cast<std::size_t>(win.size)}, &win.opened));
+  answer(win, cell, {.kind = Kind::opened}, std::as_bytes(std::span(&win.opened, 1)));
+}
+
 void serve_get(Window& win, const wire::Cell& cell) {
   const Body body = body_of(cell);
   if (!are_inside(win, body, 1, 0)) return refuse(win, cell);
@@ -215,7 +229,8 @@ void serve(Window& win, Kind kind, const wire::Cell& cell) {
   Words& mine = *win.mine().words;
   switch (kind) {
     case Kind::put:
-      return serve_put(win, cell);
+      serve_put(win, cell);
+      return say_done(win, cell);
     case Kind::put_long:
       return serve_put_long(win, cell);
     case Kind::get:
@@ -223,7 +238,10 @@ void serve(Window& win, Kind kind, const wire::Cell& cell) {
     case Kind::get_long:
       return serve_get_long(win, cell);
     case Kind::accumulate:
-      return serve_accumulate(win, cell);
+      serve_accumulate(win, cell);
+      return say_done(win, cell);
+    case Kind::open:
+      return serve_open(win, cell);
     case Kind::swap:
       return serve_swap(win, cell);
     case Kind::hide:

@@ -101,6 +101,12 @@ void await_all(Window& win, const Remotes& remotes, Over where) {
                  [r, there] { return there ? is_done_there(*r) : is_done_here(*r); });
 }
 
+/// What ends the epoch says that operations are done; so none of those that follow has to ask.
+void expect_no_question(Remote& r) {
+  if (r.since > 0) r.usual = 0;
+  r.since = 0;
+}
+
 std::vector<Remote*> all_remotes(Window& win) {
   std::vector<Remote*> all;
   for (auto& [rank, remote] : win.remotes)
@@ -114,6 +120,13 @@ void look(Window& win) {
   std::atomic_thread_fence(std::memory_order_seq_cst);
   pt2pt::progress(win.engine());
   pt2pt::looked_in_vain(win.engine());
+}
+
+/// The same where operations end: they are no waiting, as a rule.
+void look_at_end(Window& win) {
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  pt2pt::progress(win.engine());
+  if (++win.ends % ends_per_look == 0) pt2pt::looked_in_vain(win.engine());
 }
 
 const char* words_for(const Window& win) {
@@ -248,6 +261,7 @@ void release(Window& win, Target& target) {
 void release_away(Window& win, const std::vector<Remote*>& remotes) {
   await_all(win, remotes, Over::here);
   for (Remote* r : remotes) {
+    expect_no_question(*r);
     if (r->held == Held::unchecked || r->held == Held::no) continue;
     r->granted = false;
     send(win, r->world_rank, {.kind = Kind::unlock, .number = r->held == Held::shared ? 1U : 0U});
@@ -513,6 +527,7 @@ Err complete(Window& win) {
     } else {
       // It comes behind all that was pushed; what is read from here has to be over.
       Remote& r = win.away(rank);
+      expect_no_question(r);
       await(win, rank, "part in operations", [&r] { return is_done_here(r); });
       send(win, r.world_rank, {.kind = Kind::complete});
     }
@@ -613,7 +628,7 @@ Err unlock(Window& win, int rank) {
       release_away(win, {&win.away(rank)});
   }
   if (--win.locks == 0) win.epoch = Epoch::none;
-  look(win);
+  look_at_end(win);
   return take_error(win);
 }
 
@@ -655,7 +670,7 @@ namespace {
 Err flush_some(Window& win, const std::vector<Remote*>& remotes, Over where) {
   count(win, &Counters::rma_syncs);
   if (remotes.empty()) {
-    look(win);
+    look_at_end(win);
     return ok;
   }
   await_all(win, remotes, where);

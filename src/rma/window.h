@@ -28,6 +28,7 @@
 #include "pt2pt/engine.h"
 #include "rma/limits.h"
 #include "shm/mailbox.h"
+#include "wire/network.h"
 
 namespace weft::rma {
 
@@ -50,6 +51,11 @@ struct alignas(64) Words {
   std::atomic<std::uint32_t> holder;
   /// 1: somebody accumulates what no processor's instruction does at once.
   alignas(64) std::atomic<std::uint32_t> accumulates;
+  /// 1: somebody who holds that word accumulates so much that the processor does it at once for
+  /// many elements, so nobody else may do so for one (accumulate.cc).
+  std::atomic<std::uint32_t> in_bulk;
+  /// How many threads of this member are changing elements somewhere in the window.
+  alignas(64) std::atomic<std::uint32_t> changing;
   /// MPI_Win_complete calls for this member, ever.
   alignas(64) std::atomic<std::uint32_t> completed;
   /// The number of the last barrier in which round k has reached this member.
@@ -102,8 +108,15 @@ struct Remote {
   bool visited = false;  // its book has accesses of this rank's (races.h)
   bool granted = false;  // the lock that was asked for; after MPI_Win_unlock: it is given back
   int pending = 0;       // operations that are not over at this end
-  // Operations with an effect there, and up to which one it is known to be done.
-  std::uint64_t issued = 0, confirmed = 0;
+  // Operations with an effect there, up to which one it is known to be done, and up to which that
+  // has been asked.
+  std::uint64_t issued = 0, confirmed = 0, asked_for = 0;
+  // Operations since this rank last had to know, and how many they were then: the next one of that
+  // number asks itself.
+  int since = 0, usual = 1;
+  // Its memory, for the network's own reads and writes.
+  enum class Opens : std::uint8_t { unknown, asked, no, yes } opens = Opens::unknown;
+  wire::Place place{};
   // MPI_Win_post calls for this rank, and how many it has seen.
   std::uint32_t posts = 0, posts_seen = 0;
   int error = 0;  // class of what it has refused; told by the next synchronization
@@ -157,6 +170,7 @@ struct Window : Object {
   std::vector<int> exposed_to;
   std::uint32_t completions = 0;  // that end it, or ended the last
   std::uint32_t barriers = 0;
+  std::uint32_t ends = 0;  // of operations: see look_at_end()
   std::uint32_t fences = 0;  // if accesses are compared
 
   Sites* sites = nullptr;  // if accesses are compared
@@ -165,6 +179,7 @@ struct Window : Object {
   Exchange* exchange = nullptr;  // null: there are none
   std::uint64_t number = 0;      // of the window among the communicator's constructions
   std::unordered_map<int, Remote> remotes;
+  wire::Place opened{};  // this rank's memory for ranks of other nodes; no bytes: it is not open
   std::deque<LockRequest> lock_requests;  // the first one has a ticket
   std::uint32_t lock_ticket = 0;
   bool has_lock_ticket = false;

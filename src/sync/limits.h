@@ -30,5 +30,7 @@ inline constexpr std::uint32_t lock_patience = 2000;
 /// 64 bytes, 4 and 16 threads in pairs on 2 CPUs: 0.13 us per message with 0 to 100 looks, 0.2 to
 /// 0.35 us with 2000 (bench threads, 2026-11-22).
 inline constexpr std::uint32_t little_patience = 50;
+/// Of a CPU at a time, of a thread of weft's own: the least that Linux gives (sched/fair.c).
+inline constexpr std::uint64_t slice_ns = 100'000;
 
 }  // namespace weft::sync

@@ -4,12 +4,36 @@
 #include <errno.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
 
+#include "sync/limits.h"
+
 namespace weft::sync {
 namespace {
+
+/// As the kernel has it (sched_setattr(2)); glibc before 2.41 has no name for it.
+struct SchedAttributes {
+  std::uint32_t size, policy;
+  std::uint64_t flags;
+  std::int32_t nice;
+  std::uint32_t priority;
+  std::uint64_t runtime, deadline, period;
+};
+
+/// Ask for the CPU often and for short, as a thread does that mostly sleeps: when woken it then
+/// gets the CPU at once from a rank that computes there, not at the end of that one's slice (3 ms).
+/// Linux before 6.12 does not listen.
+void ask_for_short_slices() {
+  SchedAttributes mine{};
+  if (syscall(SYS_sched_getattr, 0, &mine, sizeof mine, 0) != 0 || mine.policy != SCHED_OTHER)
+    return;
+  mine.runtime = slice_ns;
+  syscall(SYS_sched_setattr, 0, &mine, 0);
+}
 
 /// A set for any number of CPUs.
 class CpuSet {
@@ -44,6 +68,7 @@ constexpr std::size_t most_letters = 15;  // the kernel's
 
 void* Thread::main(void* thread) {
   Thread& me = *static_cast<Thread*>(thread);
+  ask_for_short_slices();
   me.task_.run(me, me.task_.state);
   return nullptr;
 }

@@ -77,6 +77,13 @@ class Waiter {
            ++helped_ > 0;
   }
   bool is_yielding() const { return yielding_; }
+  /// A look found something, if not what is waited for: where one thing comes others do, so spin
+  /// again before giving the core away.
+  void found() {
+    yielding_ = false;
+    looks_ = 0;
+    started_ns_ = 0;
+  }
 
   void announce(ParkWord& word) {
     word.store(1, std::memory_order_seq_cst);

@@ -12,10 +12,10 @@
 
 namespace weft::wire {
 
-/// Memory of a rank as ranks on other nodes name it, to read it; travels behind an offer.
+/// Memory of a rank as ranks on other nodes name it, to reach it; travels behind an offer.
 struct Place {
   std::uint64_t address, key;
-  std::uint64_t bytes;  // 0: it cannot be read
+  std::uint64_t bytes;  // 0: it cannot be reached
 };
 
 class Network {
@@ -44,6 +44,16 @@ class Network {
   /// cannot.
   virtual bool show(std::uint32_t name, std::span<const std::byte> memory, Place* out) = 0;
   virtual void hide(std::uint32_t name) = 0;
+  /// Let other ranks read and write this memory, until close_memory() of the same key. False: they
+  /// cannot.
+  virtual bool open_memory(std::span<std::byte> memory, Place* out) = 0;
+  virtual void close_memory(std::uint64_t key) = 0;
+  /// From so many bytes on that is better than to send them behind a cell.
+  virtual std::int64_t reach_min() const = 0;
+  /// Write where another rank lets one. look() says `finished(state)` when all of it is there.
+  /// False: this memory cannot be written from.
+  virtual bool write(std::span<const std::byte> memory, int world_rank, const Place& to,
+                     void (*finished)(void* state), void* state) = 0;
   /// Read what another rank shows. look() says `finished(state)` when all of it is here; if the
   /// rank dies meanwhile the job ends. False: this memory cannot be read into.
   virtual bool read(std::span<std::byte> memory, int world_rank, const Place& from,

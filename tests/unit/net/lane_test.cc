@@ -350,6 +350,52 @@ TEST_P(LaneTest, memory_that_is_hidden_is_not_read) {
   EXPECT_EQ(here[0], std::byte{0});
 }
 
+/// Of a window: by several pieces, at any place in it.
+TEST_P(LaneTest, memory_that_is_open_is_written_and_read) {
+  constexpr std::size_t bytes = (3 << 20) + 5, offset = 77;
+  std::vector<std::byte> there(bytes + 2 * offset), here(bytes), back(bytes);
+  for (std::size_t at = 0; at < bytes; ++at) here[at] = static_cast<std::byte>(at * 5 + at / 251);
+  wire::Place place;
+  ASSERT_TRUE(ranks[0].lane->open_memory(there, &place));
+  EXPECT_EQ(place.bytes, there.size());
+  place.address += offset;
+  int finished = 0;
+  const auto count = [](void* n) { ++*static_cast<int*>(n); };
+  ASSERT_TRUE(ranks[1].lane->write(here, 0, place, count, &finished));
+  ASSERT_TRUE(until([&] { return finished == 1; })) << lost;
+  EXPECT_TRUE(std::equal(here.begin(), here.end(), there.begin() + offset));
+  EXPECT_EQ(there[offset - 1], std::byte{0});
+  EXPECT_EQ(there[offset + bytes], std::byte{0});
+  ASSERT_TRUE(ranks[1].lane->read(back, 0, place, count, &finished));
+  ASSERT_TRUE(until([&] { return finished == 2; })) << lost;
+  EXPECT_EQ(back, here);
+}
+
+TEST_P(LaneTest, memory_that_is_closed_is_not_written) {
+  std::vector<std::byte> there(1000), here(1000, std::byte{1});
+  wire::Place place;
+  bool finished = false;
+  ASSERT_TRUE(ranks[0].lane->open_memory(there, &place));
+  ranks[0].lane->close_memory(place.key);
+  ASSERT_TRUE(ranks[1].lane->write(
+      here, 0, place, [](void* flag) { *static_cast<bool*>(flag) = true; }, &finished));
+  EXPECT_FALSE(until([&] { return finished || !lost.empty(); }) && finished);
+  EXPECT_NE(lost, "");
+  EXPECT_EQ(there[0], std::byte{0});
+}
+
+TEST_P(LaneTest, memory_that_is_only_shown_is_not_written) {
+  std::vector<std::byte> there(1000), here(1000, std::byte{1});
+  wire::Place place;
+  bool finished = false;
+  ASSERT_TRUE(ranks[0].lane->show(5, there, &place));
+  ASSERT_TRUE(ranks[1].lane->write(
+      here, 0, place, [](void* flag) { *static_cast<bool*>(flag) = true; }, &finished));
+  EXPECT_FALSE(until([&] { return finished || !lost.empty(); }) && finished);
+  EXPECT_NE(lost, "");
+  EXPECT_EQ(there[0], std::byte{0});
+}
+
 /// With two descriptors of which one is no use, libfabric 1.17's net is woken as others are.
 TEST_P(LaneTest, no_provider_of_sockets_needs_naps) {
   for (int i = 0; i < 20; ++i) {

@@ -71,6 +71,13 @@ class TestNetwork : public wire::Network {
     readings_.push_back({memory, from, finished, state});
     return true;
   }
+  bool open_memory(std::span<std::byte>, wire::Place*) override { return false; }
+  void close_memory(std::uint64_t) override {}
+  std::int64_t reach_min() const override { return 1; }
+  bool write(std::span<const std::byte>, int, const wire::Place&, void (*)(void*),
+             void*) override {
+    return false;
+  }
   bool look(void (*arrived)(void* state, const wire::Cell& cell), void* state) override {
     bool any = false;
     for (; !readings_.empty(); any = true) {
