@@ -42,8 +42,12 @@ enum class FrameKind : std::uint8_t {
   grow = 18,     // to an agent: it is to start these (Growth)
   lost = 19,     // from an agent, of one that it has started (Loss)
   noise = 20,    // and what its command said beside
+  // both ways
+  died = 21,  // ranks, which the others may go on without (Death)
+  look = 22,  // to an agent: what do its ranks wait for? (far_hangs.h)
+  seen = 23,  // from an agent: that
 };
-inline constexpr std::uint8_t last_frame_kind = 20;
+inline constexpr std::uint8_t last_frame_kind = 23;
 
 /// Bytes of output (or input) that are on their way before the other side says that it has taken
 /// some: a slow reader holds back what is read from the ranks, and never what ends the job.

@@ -9,6 +9,7 @@
 
 #include "memory/addresses.h"
 #include "net/lane.h"
+#include "shm/deaths.h"
 #include "world/rank.h"
 
 namespace weft::world {
@@ -51,9 +52,15 @@ std::string own_host() {
   return name.empty() ? "a host without a name" : name;
 }
 
-/// MPI has no way to go on without a rank that others send to.
+/// The job ends, unless this rank wants to go on.
 void give_up(Rank& rank, int lost_rank, Err err) {
   char text[memory::message_bytes];
+  // relaxed: it is about now
+  if (lost_rank >= 0 && rank.entry().survives.load(std::memory_order_relaxed) != 0) {
+    std::snprintf(text, sizeof text, "rank %d on %s cannot be reached: %s", lost_rank,
+                  host_of(*rank.process, lost_rank).c_str(), last_error_text(err.cls));
+    return shm::mark_dead(*rank.process->job, {lost_rank, 1}, text);
+  }
   rank.entry().lost_peer.store(1, std::memory_order_relaxed);  // released by abort_job()
   if (lost_rank >= 0)
     std::snprintf(text, sizeof text, "weft: rank %d on %s cannot reach rank %d on %s: %s",
