@@ -63,9 +63,15 @@ std::uint64_t seal_of(const HashKey& key, std::span<const std::byte> what, std::
   SipState state(key);
   state.add(number);
   state.add(bytes);
-  for (std::size_t at = 0; at < what.size(); at += sizeof(std::uint64_t)) {
-    std::uint64_t word = 0;
-    std::memcpy(&word, what.data() + at, std::min(sizeof word, what.size() - at));
+  std::uint64_t word = 0;
+  std::size_t at = 0;
+  for (; at + sizeof word <= what.size(); at += sizeof word) {
+    std::memcpy(&word, what.data() + at, sizeof word);
+    state.add(word);
+  }
+  if (at < what.size()) {
+    word = 0;
+    std::memcpy(&word, what.data() + at, what.size() - at);
     state.add(word);
   }
   return state.end() >> 16;
@@ -120,7 +126,11 @@ HashKey Lane::key_of(int from, const std::string& there, int to, const std::stri
 }
 
 Lane::To* Lane::find(int world_rank) {
-  if (const auto at = to_.find(world_rank); at != to_.end()) return &at->second;
+  if (world_rank == last_to_) return last_;
+  if (const auto at = to_.find(world_rank); at != to_.end()) {
+    last_to_ = world_rank;
+    return last_ = &at->second;
+  }
   const std::string text = address_of(world_rank);
   if (text.empty()) return nullptr;
   const Result<Peer> peer = endpoint_->add_peer(from_text(text));
@@ -150,7 +160,7 @@ wire::Cell* Lane::take(int world_rank, std::uint32_t payload_bytes) {
 }
 
 void Lane::send(wire::Cell* cell, std::uint32_t payload_bytes, int world_rank) {
-  To& to = to_.find(world_rank)->second;
+  To& to = *find(world_rank);
   auto* const at = reinterpret_cast<std::byte*>(cell);
   const std::size_t bytes = sizeof(wire::Cell) + payload_bytes;
   if (to.row != nullptr && at == to.row + to.row_bytes) {
@@ -167,7 +177,7 @@ void Lane::send(wire::Cell* cell, std::uint32_t payload_bytes, int world_rank) {
 
 void Lane::send_from(wire::Cell* cell, std::span<const std::byte> payload, int world_rank,
                      void (*finished)(void* state), void* state) {
-  To& to = to_.find(world_rank)->second;
+  To& to = *find(world_rank);
   post_row(to);
   new (cell + 1) Lender{finished, state, &to};
   seal_and_post(to, reinterpret_cast<std::byte*>(cell), sizeof *cell, payload);

@@ -166,6 +166,8 @@ class Lane final : public wire::Network, private Listener {
   std::unique_ptr<Endpoint> endpoint_;
   std::string address_;
   std::unordered_map<int, To> to_;  // by world rank
+  int last_to_ = nobody;            // whom something was last sent to,
+  To* last_ = nullptr;              // of to_
   std::unordered_map<int, From> from_;
   std::deque<Waiting> waiting_;
   bool in_row_ = false;
