@@ -30,6 +30,7 @@
 #include "packing.h"
 #include "pulse.h"
 #include "run.h"
+#include "spawned_here.h"
 #include "supervisor.h"
 
 extern char** environ;
@@ -123,7 +124,8 @@ class Agent : public Branches::Listener {
   Options options_;
   std::vector<Runnable> runnables_;
   std::unique_ptr<DebugDirectory> debug_directory_;
-  memory::Job* job_ = nullptr;   // of the process, until it ends
+  memory::Job* job_ = nullptr;  // of the process, until it ends
+  std::optional<SpawnedHere> spawned_;
   std::vector<bool> passed_on_;  // addresses of this host's ranks
   std::size_t has_passed_on_ = 0;
 
@@ -190,6 +192,14 @@ void forget_environment() {
   for (const std::string& name : names) unsetenv(name.c_str());
 }
 
+/// The same for all agents, and tells nothing of the secret.
+HashKey identity_of(const HashKey& secret) {
+  const auto half = [&](std::string_view name) {
+    return keyed_hash(secret, std::as_bytes(std::span(name)));
+  };
+  return {{half("identity 0"), half("identity 1")}};
+}
+
 void Agent::begin(const Order& order) {
   has_begun_ = true;
   options_ = order.options;
@@ -203,6 +213,11 @@ void Agent::begin(const Order& order) {
     if (!job) throw Failure{1, std::string("weft: ") + last_error_text(job.err.cls)};
     job_ = job.value;
     job_->header().secret = order.secret;
+    job_->header().identity = identity_of(order.secret);
+    job_->header().apart = job_->nodes() > 1 ? 1 : 0;
+    spawned_.emplace(options_, *job_, [this](FrameKind kind, std::string_view payload) {
+      head_.send(kind, payload);
+    });
     job_->header().loopback = options_.loopback();
     job_->header().sharing = static_cast<std::uint32_t>(order.sharing);
     if (job_->nodes() > 1) memory::promise_addresses(*job_);
@@ -217,7 +232,7 @@ void Agent::begin(const Order& order) {
     for (int* fd : {&input_.read, &output_.pipe.write, &errors_.pipe.write, &notes_.pipe.write})
       close_end(*fd);
     if (job_->nodes() > 1) listen_for_tellers();
-    head_.send(FrameKind::begun);
+    head_.send(FrameKind::begun, packed(std::int32_t{job_->places()}));
   } catch (const Failure& failure) {
     fail(failure.exit_code, failure.text);
   }
@@ -266,6 +281,7 @@ void Agent::pass_addresses_on() {
   eventfd_t count = 0;
   eventfd_read(tellers_, &count);
   const Ranks here = options_.here();
+  if (spawned_) spawned_->look();
   Addresses told;
   for (int r = here.first; r < here.end(); ++r) {
     if (passed_on_[static_cast<std::size_t>(r - here.first)]) continue;
@@ -346,6 +362,18 @@ void Agent::take(const Frame& frame) {
       untaken_ -= bytes;
       return;
     }
+    case FrameKind::place:
+    case FrameKind::answer:
+    case FrameKind::withdraw:
+    case FrameKind::reached:
+    case FrameKind::vacate:
+    case FrameKind::told:
+    case FrameKind::leaving:
+      if (!spawned_) throw Failure{1, "ranks that are spawned before there is a job"};
+      return spawned_->take(frame);
+    case FrameKind::dismiss:
+      begun();
+      return order(order_to_leave);
     case FrameKind::beat:
       return;
     case FrameKind::grow:
@@ -387,6 +415,7 @@ void Agent::pass_notes_on() {
     while (source->pipe.read >= 0 && untaken_ < window_bytes && poll(&more, 1, 0) > 0)
       pass_on(*source);
   }
+  if (spawned_) spawned_->look();  // before who has left has ended, and others get the places
   pass_on(notes_);
 }
 

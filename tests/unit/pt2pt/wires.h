@@ -36,6 +36,7 @@ class TestNetwork : public wire::Network {
   TestNetwork(Wires& wires, int me) : wires_(wires), me_(me) {}
 
   void meet(int) override {}
+  void forget(int) override {}
   std::uint32_t payload_max() const override { return Packet::most; }
   std::uint32_t lent_max() const override { return lends ? Packet::most : 0; }
   void begin_row() override {}
