@@ -23,8 +23,10 @@ EPILOG = """examples:
   weft bench rma --ranks 2
   weft bench network
   weft bench network --rows lat,rate --hosts a,b
+  weft bench network --regret --rows alltoall,allreduce
   weft bench partitioned
   weft bench composition
+  weft bench fortran
   weft bench channels --figures
   weft bench collectives --regret --rows allreduce,bcast"""
 TOO_LARGE = ("bw_32t", "bw_64t")  # not in threads/main.c
@@ -87,7 +89,8 @@ def make_parser(description, programs):
                              "messages between several threads of two ranks, packing with idle threads, channels,\n"
                              "nonblocking operations behind a computation (on this node, by TCP), a computation\n"
                              "beside copies, messages and collectives between two nodes by TCP, one buffer of\n"
-                             "several threads in partitions, collectives over many nodes (composition: simulated)\n"
+                             "several threads in partitions, collectives over many nodes (composition: simulated),\n"
+                             "calls in Fortran beside C\n"
                              "(default: %(default)s)")
     parser.add_argument("--weft", default="build/release", metavar="DIR",
                         help="build or installed tree of weft (default: this one)")
@@ -121,7 +124,7 @@ def make_parser(description, programs):
                              "5 rounds (2 minutes on 2 CPUs), with --quick 3 short ones (a minute); with threads:\n"
                              "where the threads' time goes, BFS and HPCCG, by lock; with channels: a farm and a stencil")
     parser.add_argument("--regret", action="store_true",
-                        help="with collectives: weft's choice of ways against the fastest way, measured")
+                        help="with collectives, and with network: weft's choice of ways against the fastest way, measured")
     parser.add_argument("--quick", action="store_true", help="3 rounds of 5 short batches; idle: 2 rounds")
     parser.add_argument("--every-size", action="store_true", help="also print the times of every size")
     parser.add_argument("--name", metavar="NAME", type=file_name,
@@ -157,11 +160,11 @@ def parse(description, programs, words=None):
     args.parser = parser
     args.sizes = None
     args.threads = args.threads or ([1, 2, 4] if args.what == "network" else [1, 2, 4, 8])
-    if args.hosts and args.what != "network":
-        parser.error("--hosts goes with `weft bench network`")
+    if args.hosts and (args.what != "network" or args.regret):
+        parser.error("--hosts goes with `weft bench network`, without --regret")
     extra = args.figures or args.regret
-    if args.regret and args.what != "collectives" or args.figures and args.what not in ("collectives", "threads", "channels"):
-        parser.error("--regret goes with `weft bench collectives`, --figures with collectives, threads and channels")
+    if args.regret and args.what not in ("collectives", "network") or args.figures and args.what not in ("collectives", "threads", "channels"):
+        parser.error("--regret goes with `weft bench collectives` and `network`, --figures with collectives, threads and channels")
     if args.untouched and (extra or args.what == "datatypes"):
         parser.error("--untouched goes with messages, collectives and threads, without --figures and --regret")
     if args.what == "idle" and args.ranks:
@@ -176,7 +179,8 @@ def parse(description, programs, words=None):
         few = 3 if args.what in ("threads", "idle", "progress") else 5 if extra else 0
         args.rounds = (2 if args.what == "idle" else 3) if args.quick else few or 11
     cpus = len(os.sched_getaffinity(0))
-    usual = rank_counts(cpus) if args.figures else [cpus] if args.regret else [2, 4, 8]
+    few = [4] if args.what == "network" else [cpus]
+    usual = rank_counts(cpus) if args.figures else few if args.regret else [2, 4, 8]
     args.ranks = args.ranks or usual
     args.name = args.name or args.what + "-untouched" * args.untouched + "-figures" * args.figures + "-regret" * args.regret
     if args.what == "threads":

@@ -22,6 +22,23 @@ def tune(prefix, folder):
     print(done.stdout.rstrip(), done.stderr.rstrip(), sep="\n", file=sys.stderr)
 
 
+def tune_net(prefix, folder):
+    """Measures what messages between pretended nodes cost, for this run only."""
+    os.environ["XDG_CACHE_HOME"] = str((folder / "cache").resolve())
+    binaries = Path(prefix).resolve() / "bin"
+    done = subprocess.run([binaries / "mpiexec", "--pretend-nodes", "2", "-n", "2", binaries / "weft", "tune", "--net"], capture_output=True, text=True)
+    print(done.stdout.rstrip(), done.stderr.rstrip(), sep="\n", file=sys.stderr)
+
+
+def network_prices(prefix):
+    """What a job on nodes of one machine counts with, as variables, and in words."""
+    done = subprocess.run([Path(prefix).resolve() / "bin/weft", "info", "--net", "--json"], capture_output=True, text=True)
+    row = next(row for row in json.loads(done.stdout)["prices"] if "machine" in row["nodes"])
+    values = {"WEFT_NET_LATENCY": round(row["latency_ns"]), "WEFT_NET_GAP": round(row["gap_ns"]), "WEFT_NET_BANDWIDTH": round(row["bandwidth_mb_s"])}
+    words = f"network: latency {row['latency_ns']:.0f} ns, gap {row['gap_ns']:.0f} ns, {row['bandwidth_mb_s']:.0f} MB/s ({row['source']})"
+    return {name: str(value) for name, value in values.items()}, words
+
+
 def tune_in(state, prefix, folder, explained):
     """Tunes again until the prices are those of the state in which the samples were taken; says how it went."""
     if not state.line_ns:
@@ -39,15 +56,17 @@ def tune_in(state, prefix, folder, explained):
 class Explained:
     """What `weft explain` says, asked once each."""
 
-    def __init__(self, prefix):
+    def __init__(self, prefix, nodes=1, env=None):
         self.weft, self.answers = Path(prefix).resolve() / "bin/weft", {}
+        self.nodes, self.env = nodes, env or {}
 
     def ask(self, call, ranks, mode="thread", topology=None, way=None):
         key = (call, ranks, mode, topology, way)
         if key not in self.answers:
             words = [self.weft, "explain", call, "-n", str(ranks), "--ranks", mode, "--json"]
             words += ["--topology", topology] if topology else []
-            env = {**os.environ, f"WEFT_COLL_{call.upper()}": way} if way else os.environ
+            words += ["--nodes", str(self.nodes)] if self.nodes > 1 else []
+            env = {**os.environ, **self.env, **({f"WEFT_COLL_{call.upper()}": way} if way else {})}
             done = subprocess.run(words, capture_output=True, text=True, env=env)
             if done.returncode != 0:
                 sys.exit(f"bench: {done.stderr.strip()}")

@@ -38,6 +38,8 @@ def print_report(results):
     for name, lines in results.more.get("settings", {}).items():
         for line in lines:
             print(f"  {name:14}{line}")
+    if results.more.get("prices"):
+        print(f"weft chooses by what `weft tune --net` has measured before; {results.more['prices']}")
     mpi = without(results, OWN)
     tables.print_every_size(mpi)
     tables.print_compact(mpi)

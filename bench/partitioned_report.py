@@ -30,7 +30,9 @@ def print_report(results):
                      for row in (PARTITIONED, *OTHERS))
             print(f"  {name:16}" + "".join(shown))
         for name in names:
-            others = [median(by_round) for (_, row), by_round in cells.items() if row in OTHERS]
+            # Its own other ways, and the peers': not those of weft's other rank mode.
+            others = [median(by_round) for (who, row), by_round in cells.items()
+                      if row in OTHERS and (who == name or not who.startswith("weft"))]
             peers = [median(by_round) for (who, row), by_round in cells.items()
                      if row == PARTITIONED and not who.startswith("weft")]
             if not name.startswith("weft") or (name, PARTITIONED) not in cells or not others:

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How much slower what weft takes is than the fastest way it has: `weft bench collectives --regret`."""
+"""How much slower what weft takes is than the fastest way it has: `weft bench collectives --regret`, and between two
+pretended nodes `weft bench network --regret`."""
 import statistics
 
 import explained
 import jobs
+import network_jobs
 
 
 def cases_of(args, libs):
@@ -16,16 +18,22 @@ def cases_of(args, libs):
 def measure_ways(args, libs, program, work):
     """Every way of every collective, in both modes: results whose `more` has a row for each size."""
     explained.tune(args.weft, work)
-    weft = explained.Explained(args.weft)
+    across = args.what == "network"
+    notes, prices = [], {}
+    if across:
+        explained.tune_net(args.weft, work)
+        prices, words = explained.network_prices(args.weft)
+        notes.append(words)
+    weft = explained.Explained(args.weft, 2 if across else 1, prices)
     cases, todo = cases_of(args, libs), []
     for mode, ranks, call in cases:
         library = next(lib for lib in libs if lib.name == f"weft-{mode}")
         for way in weft.ways(call, ranks, mode):
-            todo.append(jobs.Job(f"{mode} {way}", jobs.with_variables(library, **{
-                f"WEFT_COLL_{call.upper()}": way}), ranks, program, call))
+            told = jobs.with_variables(library, **{f"WEFT_COLL_{call.upper()}": way}, **prices)
+            todo.append(jobs.Job(f"{mode} {way}", network_jobs.by_network(told) if across else told, ranks, program, call))
     found = jobs.take(todo, args)
     state = found.fullest()
-    notes = explained.tune_in(state, args.weft, work, weft)
+    notes += [] if across else explained.tune_in(state, args.weft, work, weft)
     found.more = {"notes": notes, "machine": weft.ask("allreduce", args.ranks[0])["machine"], "rounds": args.rounds,
                   "rows": [row for case in cases for row in compare(case, state, weft)]}
     return found

@@ -17,7 +17,10 @@ import cache_figures
 import channel_figures
 import channel_jobs
 import composition_figures
+import explained
 import figures
+import fortran_jobs
+import fortran_report
 import idle_figures
 import idle_jobs
 import jobs as job_lists
@@ -39,7 +42,7 @@ HERE = Path(__file__).resolve().parent
 PROGRAMS = {"messages": "p2p_coll/main.c", "collectives": "collectives/main.c",
             "datatypes": "datatypes/main.c", "threads": "threads/main.c",
             "rma": "rma/main.c", "idle": "idle/main.c", "channels": "channels/main.c", "progress": "progress/main.c",
-            "network": "p2p_coll/main.c", "partitioned": "partitioned/main.c", "composition": None}
+            "network": "p2p_coll/main.c", "partitioned": "partitioned/main.c", "fortran": "fortran/main.c", "composition": None}
 NOT_KEPT = ("weft", "peers", "out", "parser", "files", "name", "every_size")  # options that change no sample
 
 
@@ -83,6 +86,8 @@ def show(path, args):
         network_report.print_report(found)
     elif kind == "partitioned":
         partitioned_report.print_report(found)
+    elif kind == "fortran":
+        fortran_report.print_report(found)
     elif kind == "locks":
         thread_locks.print_tables(found)
     else:
@@ -96,7 +101,7 @@ def show(path, args):
 
 
 def choose_libraries(args):
-    libs = libraries.weft(args.weft) + libraries.peers(args.peers)
+    libs = fortran_jobs.choose(args) if args.what == "fortran" else libraries.weft(args.weft) + libraries.peers(args.peers)
     arguments.check_libraries(args, [library.name for library in libs])
     if args.only:
         libs = [library for library in libs if library.name in args.only.split(",")]
@@ -158,14 +163,25 @@ def run(args):
         arguments.check_rows(args, dict.fromkeys(progress_jobs.ROWS, 0))
         parts = progress_figures.measure_parts(args, libs, work, HERE / "progress")
         return [path for end, found in parts for path in results.save(found, out, args.name + end)]
+    if args.what == "network" and args.regret:
+        arguments.check_rows(args, dict.fromkeys(explained.COLLECTIVES, 0))
+        programs = libraries.build(libs, HERE / PROGRAMS["collectives"], work)
+        return results.save(regret.measure_ways(args, libs, programs["weft-thread"], work), out, args.name)
     if args.what == "network":
         arguments.check_rows(args, dict.fromkeys(network_jobs.PARTS, 0))
+        prices = ""
+        if not args.hosts and any(library.name.startswith("weft") for library in libs):
+            explained.tune_net(args.weft, work)
+            prices = explained.network_prices(args.weft)[1]
         found = job_lists.take(network_jobs.plan(args, libs, work, HERE), args)
-        found.more = {"settings": network_jobs.settings(libs, args)}
+        found.more = {"settings": network_jobs.settings(libs, args), "prices": prices}
         return results.save(found, out, args.name)
     if args.what == "partitioned":
         arguments.check_rows(args, dict.fromkeys(partitioned_jobs.ROWS, 2))
         return results.save(job_lists.take(partitioned_jobs.plan(args, libs, work, HERE), args), out, args.name)
+    if args.what == "fortran":
+        arguments.check_rows(args, dict.fromkeys(fortran_jobs.ROWS, 0))
+        return results.save(job_lists.take(fortran_jobs.plan(args, libs, work, HERE), args), out, args.name)
     programs = libraries.build(libs, HERE / PROGRAMS[args.what], work)
     arguments.check_rows(args, measure.known_rows(libs[0], programs[libs[0].name]))
     if args.regret:

@@ -43,13 +43,14 @@ static int place_of(table* t, procedure* p) {
   }
 
 static void call_user(procedure* p, void* in, void* inout, void* length, MPI_Datatype* type) {
-  int datatype = Datatype_out(*type);
-  ((void (*)(void*, void*, void*, int*))p)(in, inout, length, &datatype);
+  integer datatype = Datatype_out(*type);
+  ((void (*)(void*, void*, void*, integer*))p)(in, inout, length, &datatype);
 }
 static table user_function_table, user_function_c_table;
 #define USER(sort, n)                                                              \
   static void sort##_##n(void* in, void* inout, int* length, MPI_Datatype* type) { \
-    call_user(atomic_load(&sort##_table.at[PLACE(n)]), in, inout, length, type);   \
+    integer n_items = *length;                                                     \
+    call_user(atomic_load(&sort##_table.at[PLACE(n)]), in, inout, &n_items, type); \
   }
 #define USER_C(sort, n)                                                                  \
   static void sort##_##n(void* in, void* inout, MPI_Count* length, MPI_Datatype* type) { \
@@ -60,12 +61,12 @@ REPEAT(USER_C, user_function_c)
 FUNCTIONS(user_function, MPI_User_function)
 FUNCTIONS(user_function_c, MPI_User_function_c)
 
-static void call_handler(procedure* p, int handle, int* code) {
-  ((void (*)(int*, int*))p)(&handle, code);
+static void call_handler(procedure* p, integer handle, integer code) {
+  ((void (*)(integer*, integer*))p)(&handle, &code);
 }
 #define HANDLER(sort, n, type, name)                                                  \
   static void sort##_##n(type* handle, int* code, ...) {                              \
-    call_handler(atomic_load(&sort##_table.at[PLACE(n)]), name##_out(*handle), code); \
+    call_handler(atomic_load(&sort##_table.at[PLACE(n)]), name##_out(*handle), *code); \
   }
 #define COMM_HANDLER(sort, n) HANDLER(sort, n, MPI_Comm, Comm)
 #define FILE_HANDLER(sort, n) HANDLER(sort, n, MPI_File, File)
@@ -89,26 +90,27 @@ struct state* new_state(procedure* first, procedure* second, procedure* third, M
   return state;
 }
 
-// Attributes are integers of MPI_ADDRESS_KIND in Fortran, kept as the address that C knows.
-typedef void copy_procedure(int*, int*, MPI_Aint*, MPI_Aint*, MPI_Aint*, int*, int*);
-typedef void delete_procedure(int*, int*, MPI_Aint*, MPI_Aint*, int*);
+// Attributes are integers of MPI_ADDRESS_KIND in Fortran.
+typedef void copy_procedure(integer*, integer*, MPI_Aint*, MPI_Aint*, MPI_Aint*, integer*, integer*);
+typedef void delete_procedure(integer*, integer*, MPI_Aint*, MPI_Aint*, integer*);
 #define ATTRIBUTES(type, word, name)                                                              \
   int word##_copied(type h, int keyval, void* extra, void* in, void* out, int* flag) {            \
     struct state* state = extra;                                                                  \
-    int handle = name##_out(h), e = MPI_SUCCESS;                                                  \
-    MPI_Aint value_in = (MPI_Aint)in, value_out = 0;                                              \
-    ((copy_procedure*)state->first)(&handle, &keyval, &state->extra, &value_in, &value_out, flag, \
+    integer handle = name##_out(h), key = keyval, copy = 0, e = MPI_SUCCESS;                      \
+    MPI_Aint value_in = attribute_value(in), value_out = 0;                                              \
+    ((copy_procedure*)state->first)(&handle, &key, &state->extra, &value_in, &value_out, &copy,   \
                                     &e);                                                          \
-    *flag = *flag != 0;                                                                           \
-    *(void**)out = (void*)value_out;                                                              \
-    return e;                                                                                     \
+    *flag = logical_in(copy);                                                                     \
+    if (*flag) *(void**)out = attribute_in(value_out);                                            \
+    return in_c(e);                                                                               \
   }                                                                                               \
   int word##_deleted(type h, int keyval, void* value, void* extra) {                              \
     struct state* state = extra;                                                                  \
-    int handle = name##_out(h), e = MPI_SUCCESS;                                                  \
-    MPI_Aint old = (MPI_Aint)value;                                                               \
-    ((delete_procedure*)state->second)(&handle, &keyval, &old, &state->extra, &e);                \
-    return e;                                                                                     \
+    integer handle = name##_out(h), key = keyval, e = MPI_SUCCESS;                                \
+    MPI_Aint old = attribute_value(value);                                                               \
+    ((delete_procedure*)state->second)(&handle, &key, &old, &state->extra, &e);                   \
+    if (e == MPI_SUCCESS) free_attribute(value);                                                  \
+    return in_c(e);                                                                               \
   }
 ATTRIBUTES(MPI_Comm, comm, Comm)
 ATTRIBUTES(MPI_Datatype, type, Datatype)
@@ -117,61 +119,68 @@ ATTRIBUTES(MPI_Win, win, Win)
 // Those of MPI_KEYVAL_CREATE take default integers.
 int old_copied(MPI_Comm comm, int keyval, void* extra, void* in, void* out, int* flag) {
   struct state* state = extra;
-  int handle = Comm_out(comm), e = MPI_SUCCESS;
-  int own = (int)state->extra, value_in = (int)(MPI_Aint)in, value_out = 0;
-  ((void (*)(int*, int*, int*, int*, int*, int*, int*))state->first)(
-      &handle, &keyval, &own, &value_in, &value_out, flag, &e);
-  *flag = *flag != 0;
-  *(void**)out = (void*)(MPI_Aint)value_out;
-  return e;
+  integer handle = Comm_out(comm), key = keyval, copy = 0, e = MPI_SUCCESS;
+  integer own = (integer)state->extra, value_in = (integer)attribute_value(in), value_out = 0;
+  ((void (*)(integer*, integer*, integer*, integer*, integer*, integer*, integer*))state->first)(
+      &handle, &key, &own, &value_in, &value_out, &copy, &e);
+  *flag = logical_in(copy);
+  if (*flag) *(void**)out = attribute_in(value_out);
+  return in_c(e);
 }
 int old_deleted(MPI_Comm comm, int keyval, void* value, void* extra) {
   struct state* state = extra;
-  int handle = Comm_out(comm), e = MPI_SUCCESS, own = (int)state->extra, old = (int)(MPI_Aint)value;
-  ((void (*)(int*, int*, int*, int*, int*))state->second)(&handle, &keyval, &old, &own, &e);
-  return e;
+  integer handle = Comm_out(comm), key = keyval, e = MPI_SUCCESS, own = (integer)state->extra;
+  integer old = (integer)attribute_value(value);
+  ((void (*)(integer*, integer*, integer*, integer*, integer*))state->second)(&handle, &key, &old,
+                                                                              &own, &e);
+  if (e == MPI_SUCCESS) free_attribute(value);
+  return in_c(e);
 }
 
 int request_queried(void* extra, MPI_Status* status) {
   struct state* state = extra;
-  int e = MPI_SUCCESS;
-  ((void (*)(MPI_Aint*, MPI_Status*, int*))state->first)(&state->extra, status, &e);
-  return e;
+  integer e = MPI_SUCCESS, fields[8];
+  for (int i = 0; i < 8; ++i) fields[i] = ((const int*)status)[i];
+  ((void (*)(MPI_Aint*, integer*, integer*))state->first)(&state->extra, fields, &e);
+  for (int i = 0; i < 8; ++i) ((int*)status)[i] = (int)fields[i];
+  return in_c(e);
 }
 int request_freed(void* extra) {
   struct state* state = extra;
-  int e = MPI_SUCCESS;
-  ((void (*)(MPI_Aint*, int*))state->second)(&state->extra, &e);
+  integer e = MPI_SUCCESS;
+  ((void (*)(MPI_Aint*, integer*))state->second)(&state->extra, &e);
   free(state);
-  return e;
+  return in_c(e);
 }
 int request_cancelled(void* extra, int complete) {
   struct state* state = extra;
-  int e = MPI_SUCCESS;
-  ((void (*)(MPI_Aint*, int*, int*))state->third)(&state->extra, &complete, &e);
-  return e;
+  integer e = MPI_SUCCESS, is_complete = complete != 0;
+  ((void (*)(MPI_Aint*, integer*, integer*))state->third)(&state->extra, &is_complete, &e);
+  return in_c(e);
 }
 
 static int converted(procedure* p, void* buf, MPI_Datatype type, void* count, void* file,
                      MPI_Offset position, struct state* state) {
-  int e = MPI_SUCCESS, datatype = Datatype_out(type);
-  ((void (*)(void*, int*, void*, void*, MPI_Offset*, MPI_Aint*, int*))p)(
+  integer e = MPI_SUCCESS, datatype = Datatype_out(type);
+  ((void (*)(void*, integer*, void*, void*, MPI_Offset*, MPI_Aint*, integer*))p)(
       buf, &datatype, count, file, &position, &state->extra, &e);
-  return e;
+  return in_c(e);
 }
-#define CONVERSION(name, which, count_type)                                                    \
-  int name(void* buf, MPI_Datatype type, count_type count, void* file, MPI_Offset position,    \
-           void* state) {                                                                      \
-    return converted(((struct state*)state)->which, buf, type, &count, file, position, state); \
+#define CONVERSION(name, which, count_type, fortran_type)                                  \
+  int name(void* buf, MPI_Datatype type, count_type count, void* file, MPI_Offset position, \
+           void* state) {                                                                   \
+    fortran_type n = count;                                                                 \
+    return converted(((struct state*)state)->which, buf, type, &n, file, position, state);  \
   }
-CONVERSION(data_read, first, int)
-CONVERSION(data_written, second, int)
-CONVERSION(data_read_c, first, MPI_Count)
-CONVERSION(data_written_c, second, MPI_Count)
+CONVERSION(data_read, first, int, integer)
+CONVERSION(data_written, second, int, integer)
+CONVERSION(data_read_c, first, MPI_Count, MPI_Count)
+CONVERSION(data_written_c, second, MPI_Count, MPI_Count)
 
 int data_extent(MPI_Datatype type, MPI_Aint* extent, void* extra) {
   struct state* state = extra;
-  int e = MPI_SUCCESS, datatype = Datatype_out(type);
-  ((void (*)(int*, MPI_Aint*, MPI_Aint*, int*))state->third)(&datatype, extent, &state->extra, &e);
-  return e;
+  integer e = MPI_SUCCESS, datatype = Datatype_out(type);
+  ((void (*)(integer*, MPI_Aint*, MPI_Aint*, integer*))state->third)(&datatype, extent,
+                                                                     &state->extra, &e);
+  return in_c(e);
 }

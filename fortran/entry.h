@@ -18,6 +18,13 @@
 #define F_PREFIX "mpi_"
 #endif
 
+// The form whose counts are default integers: where these have 8 bytes, the large form.
+#ifdef MPIFORT_I8
+#define MC(name) M(name##_c)
+#else
+#define MC(name) M(name)
+#endif
+
 // Another name of an entry point: mpi_f08 calls the same code where its arguments lie in memory as
 // those of mpi do.
 #define SAME_AS(name, old) \

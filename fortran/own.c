@@ -5,9 +5,9 @@
 #include "support.h"
 
 #define SIZEOF(prefix, n)                                                             \
-  void mpifort_##prefix##_sizeof_##n(const struct array* x, int* size, int* ierror);  \
-  void mpifort_##prefix##_sizeof_##n(const struct array* x, int* size, int* ierror) { \
-    *size = (int)x->elem_len;                                                         \
+  void mpifort_##prefix##_sizeof_##n(const struct array* x, integer* size, integer* ierror);  \
+  void mpifort_##prefix##_sizeof_##n(const struct array* x, integer* size, integer* ierror) { \
+    *size = (integer)x->elem_len;                                                         \
     if (ierror != NULL) *ierror = MPI_SUCCESS;                                        \
   }
 #define SIZEOFS(n) SIZEOF(mpi, n) SIZEOF(pmpi, n)
@@ -26,10 +26,10 @@ SIZEOFS(11);
 SIZEOFS(12);
 
 #define COMPARE(type)                                    \
-  int mpifort_##type##_eq_(const int* a, const int* b) { \
+  integer mpifort_##type##_eq_(const integer* a, const integer* b) { \
     return *a == *b;                                     \
   }                                                      \
-  int mpifort_##type##_ne_(const int* a, const int* b) { \
+  integer mpifort_##type##_ne_(const integer* a, const integer* b) { \
     return *a != *b;                                     \
   }
 COMPARE(comm);
@@ -44,29 +44,29 @@ COMPARE(request);
 COMPARE(session);
 COMPARE(win);
 
-#define ATTRIBUTES(word, integer)                                                                  \
-  void mpi_##word##dup_fn_(int* h, int* key, integer* extra, integer* in, integer* out, int* flag, \
-                           int* ierror) {                                                          \
+#define ATTRIBUTES(word, value_type)                                                                  \
+  void mpi_##word##dup_fn_(integer* h, integer* key, value_type* extra, value_type* in, value_type* out, integer* flag, \
+                           integer* ierror) {                                                          \
     (void)h, (void)key, (void)extra;                                                               \
     *out = *in;                                                                                    \
     *flag = 1;                                                                                     \
     *ierror = MPI_SUCCESS;                                                                         \
   }                                                                                                \
-  void mpi_##word##null_copy_fn_(int* h, int* key, integer* extra, integer* in, integer* out,      \
-                                 int* flag, int* ierror) {                                         \
+  void mpi_##word##null_copy_fn_(integer* h, integer* key, value_type* extra, value_type* in, value_type* out,      \
+                                 integer* flag, integer* ierror) {                                         \
     (void)h, (void)key, (void)extra, (void)in, (void)out;                                          \
     *flag = 0;                                                                                     \
     *ierror = MPI_SUCCESS;                                                                         \
   }                                                                                                \
-  void mpi_##word##null_delete_fn_(int* h, int* key, integer* value, integer* extra,               \
-                                   int* ierror) {                                                  \
+  void mpi_##word##null_delete_fn_(integer* h, integer* key, value_type* value, value_type* extra,               \
+                                   integer* ierror) {                                                  \
     (void)h, (void)key, (void)value, (void)extra;                                                  \
     *ierror = MPI_SUCCESS;                                                                         \
   }
 ATTRIBUTES(comm_, MPI_Aint);
 ATTRIBUTES(type_, MPI_Aint);
 ATTRIBUTES(win_, MPI_Aint);
-ATTRIBUTES(, int);
+ATTRIBUTES(, integer);
 
 // Never called: MPI_Register_datarep knows their addresses.
 void mpi_conversion_fn_null_(void) {}

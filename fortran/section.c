@@ -8,26 +8,48 @@
 
 #include "support.h"
 
-int is_contiguous(const struct array* array) {
-  ptrdiff_t expected = (ptrdiff_t)array->elem_len;
+MPI_Count contiguous_elements(const struct array* array) {
+  MPI_Count n = 1;
   for (int d = 0; d < array->rank; ++d) {
     const struct array_dim* dim = &array->dim[d];
-    if (dim->extent == 0) return 1;
-    if (dim->extent != 1 && dim->stride_bytes != expected) return 0;
-    if (dim->extent < 0) return 1;  // assumed size: the last dimension has no end
-    expected *= dim->extent;
+    if (dim->extent == 0) return 0;
+    if (dim->extent != 1 && dim->stride_bytes != n * (MPI_Count)array->elem_len) return -1;
+    if (dim->extent < 0 || (dim->extent == 1 && d + 1 == array->rank)) return no_end;
+    n *= dim->extent;
   }
-  return 1;
+  return n;
 }
 
 // The sentence, then the error handler of the communicator.
-static int refuse(MPI_Comm comm, int code, const char* call, const char* name, const char* why) {
+static int fail(MPI_Comm comm, int code, const char* call, const char* sentence) {
   int rank = -1;
   PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  fprintf(stderr, "mpifort: rank %d: %s: %s is a section of an array that is not contiguous; %s\n",
-          rank, call, name, why);
+  fprintf(stderr, "mpifort: rank %d: %s: %s\n", rank, call, sentence);
   PMPI_Comm_call_errhandler(comm == MPI_COMM_NULL ? MPI_COMM_SELF : comm, code);
   return code;
+}
+static int refuse(MPI_Comm comm, int code, const char* call, const char* name, const char* why) {
+  char sentence[256];
+  snprintf(sentence, sizeof sentence, "%s is a section of an array that is not contiguous; %s", name,
+           why);
+  return fail(comm, code, call, sentence);
+}
+
+// Of types that a program made only the library knows what they touch.
+int check_room(MPI_Count elements, const struct array* array, MPI_Count count, MPI_Datatype type,
+               MPI_Comm comm, const char* call, const char* name) {
+  MPI_Count size = 0;
+  const MPI_Count has = elements * (MPI_Count)array->elem_len;
+  if ((uintptr_t)type >= 4096 || type == MPI_DATATYPE_NULL || PMPI_Type_size_c(type, &size) ||
+      size <= 0 || count <= has / size)
+    return MPI_SUCCESS;
+  char sentence[256];
+  snprintf(sentence, sizeof sentence,
+           "%s is an array of %lld bytes (%lld elements of %lld), too short for a count of %lld items "
+           "of %lld bytes",
+           name, (long long)has, (long long)elements, (long long)array->elem_len, (long long)count,
+           (long long)size);
+  return fail(comm, MPI_ERR_COUNT, call, sentence);
 }
 
 int refuse_section(const struct array* array, MPI_Comm comm, const char* call, const char* name) {

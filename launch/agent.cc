@@ -24,12 +24,15 @@
 #include "branches.h"
 #include "child.h"
 #include "debug_directory.h"
+#include "far_hangs.h"
 #include "frames.h"
 #include "memory/addresses.h"
 #include "order.h"
+#include "outcome.h"
 #include "packing.h"
 #include "pulse.h"
 #include "run.h"
+#include "shm/deaths.h"
 #include "spawned_here.h"
 #include "supervisor.h"
 
@@ -99,6 +102,8 @@ class Agent : public Branches::Listener {
   void listen_for_tellers();
   void pass_addresses_on();
   void learn(const Addresses& all);
+  void learn(const Death& death);
+  void look(const Look& look);
 
   void poll_once();
   void pass_on(Source& source);
@@ -129,6 +134,7 @@ class Agent : public Branches::Listener {
   std::vector<bool> passed_on_;  // addresses of this host's ranks
   std::size_t has_passed_on_ = 0;
 
+  std::optional<hang::Symbols> symbols_;
   std::optional<Branches> below_;
   std::optional<Worker> worker_;
   bool has_begun_ = false;
@@ -310,6 +316,31 @@ void Agent::learn(const Addresses& all) {
   memory::all_addresses_known(*job_);
 }
 
+/// Of ranks of other hosts.
+void Agent::learn(const Death& death) {
+  const memory::World dead{death.first, death.count};
+  if (job_ == nullptr || dead.first < 0 || dead.size < 1 || dead.end() > job_->size())
+    throw Failure{1, "ranks that died, which there are not"};
+  const Ranks here = options_.here();
+  const auto is_here = [](const void* ranks, int rank) {
+    const Ranks& all = *static_cast<const Ranks*>(ranks);
+    return rank >= all.first && rank < all.end();
+  };
+  if (!shm::all_survive(*job_, dead, is_here, &here))
+    return fail(death.reason.exit_code, death.reason.text);
+  shm::mark_dead(*job_, dead, how_it_died(death.reason.text, ""));
+}
+
+void Agent::look(const Look& look) {
+  if (job_ == nullptr) return;  // it is about to fail
+  if (!symbols_) {
+    std::vector<std::string> programs;
+    for (const Runnable& runnable : runnables_) programs.push_back(runnable.path);
+    symbols_.emplace(std::move(programs), true);
+  }
+  head_.send(FrameKind::seen, packed(answer(look, *job_, options_.here(), *symbols_)));
+}
+
 void Agent::order(char what) {
   if (worker_ && worker_->orders >= 0 && write(worker_->orders, &what, 1) < 0) return;  // it ends
 }
@@ -337,6 +368,11 @@ void Agent::take(const Frame& frame) {
       return begin(read_order(frame.payload));
     case FrameKind::addresses:
       return learn(unpacked<Addresses>(frame.payload));
+    case FrameKind::died:
+      begun();
+      return learn(unpacked<Death>(frame.payload));
+    case FrameKind::look:
+      return look(unpacked<Look>(frame.payload));
     case FrameKind::input:
       begun();
       if (input_.write >= 0) input_queue_ += frame.payload;

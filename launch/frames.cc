@@ -30,6 +30,7 @@ std::size_t most_bytes(FrameKind kind) {
     case FrameKind::failed:
     case FrameKind::lost:
     case FrameKind::noise:
+    case FrameKind::died:
       return piece_bytes;
     case FrameKind::addresses:
     case FrameKind::spawn:
@@ -38,6 +39,8 @@ std::size_t most_bytes(FrameKind kind) {
     case FrameKind::leaving:
     case FrameKind::order:
     case FrameKind::grow:
+    case FrameKind::look:
+    case FrameKind::seen:
       return std::size_t{64} << 20;
     case FrameKind::relayed:
       return (std::size_t{64} << 20) + 64;  // its wrapping

@@ -20,9 +20,11 @@
 #include "base/clock.h"
 #include "branches.h"
 #include "child.h"
+#include "far_hangs.h"
 #include "frames.h"
 #include "network_profile.h"
 #include "order.h"
+#include "outcome.h"
 #include "output.h"
 #include "packing.h"
 #include "remote.h"
@@ -40,6 +42,7 @@ using std::chrono::milliseconds;
 constexpr milliseconds to_end{1500};         // for agents to end their ranks
 constexpr milliseconds to_leave{300};        // for agents, when the user wants an end at once
 constexpr milliseconds for_the_cause{400};   // to come, when a host says that another is silent
+constexpr milliseconds to_refuse{400};       // for agents whose ranks cannot go on without others
 constexpr milliseconds terminal_check{250};  // is the terminal ours again?
 constexpr milliseconds before_leaving{500};  // nobody reads what we say, and the user wants an end
 constexpr std::time_t forever_s = 1 << 30;
@@ -89,6 +92,9 @@ class Head : public Branches::Listener {
   void take_hello(Agent& agent, Hello hello);
   void take_addresses(Agent& agent, const Addresses& told);
   void take_left(std::int32_t rank);
+  void take_death(const Death& death);
+  void look_for_hangs(bool by_user);
+  void take_seen(const Agent& agent, const Seen& seen);
   void check_absence();
   void pay(Agent& agent);
   void take_ends();
@@ -100,6 +106,7 @@ class Head : public Branches::Listener {
 
   void fail(int exit_code, const std::string& text);
   void fail_as_suspected();
+  void say_who_died(Clock::time_point now);
   void kill_all();
   void kill_late();
   void finish_output();
@@ -131,7 +138,9 @@ class Head : public Branches::Listener {
     Reason reason;
     Clock::time_point until;
   };
+  std::optional<FarHangs> hangs_;       // from the order on
   std::optional<Suspected> suspected_;  // a reason, unless a better one comes
+  std::vector<Suspected> survived_;     // deaths, unless somebody refuses to go on without them
 };
 
 Growth Head::growth(const Options& options) {
@@ -179,6 +188,7 @@ void Head::give_orders() {
     agent.has_order = true;
     branches_.send(agent.node, FrameKind::order, write_order(order_for(agent)));
   }
+  hangs_.emplace(options_, agents_.size());
 }
 
 Order Head::order_for(const Agent& agent) const {
@@ -238,6 +248,32 @@ void Head::take_left(std::int32_t rank) {
   check_absence();
 }
 
+/// Agents mark the ranks as dead, or refuse.
+void Head::take_death(const Death& death) {
+  if (is_ending_) return;
+  if (exit_code_ == 0) exit_code_ = death.reason.exit_code;
+  for (Agent& other : agents_) {
+    const bool is_its =
+        death.first < other.ranks.end() && other.ranks.first < death.first + death.count;
+    if (!other.is_over && !is_its) branches_.send(other.node, FrameKind::died, packed(death));
+  }
+  survived_.push_back({death.reason, Clock::now() + to_refuse});
+}
+
+void Head::look_for_hangs(bool by_user) {
+  if (!hangs_ || is_ending_) return;
+  const std::string look = packed(hangs_->ask(by_user));
+  for (const Agent& agent : agents_)
+    if (!agent.is_over) branches_.send(agent.node, FrameKind::look, look);
+}
+
+void Head::take_seen(const Agent& agent, const Seen& seen) {
+  const std::string report = hangs_->take(static_cast<std::size_t>(agent.node), agent.ranks, seen);
+  if (report.empty() || is_ending_) return;
+  if (hangs_->is_hang() && options_.on_hang == OnHang::abort) return fail(125, report);
+  output_.say(report);
+}
+
 /// Ranks that have called MPI_Init would wait for ever for those that never will.
 void Head::check_absence() {
   if (left_early_.empty() || told_ == 0) return;
@@ -289,6 +325,15 @@ void Head::take(Agent& agent, const Frame& frame) {
       if (!suspected_) suspected_ = {reason, Clock::now() + for_the_cause};
       return;
     }
+    case FrameKind::died: {
+      const auto death = unpacked<Death>(frame.payload);
+      if (death.first < agent.ranks.first || death.count < 1 ||
+          death.first + death.count > agent.ranks.end())
+        throw Failure{1, "ranks that died, which it does not have"};
+      return take_death(death);
+    }
+    case FrameKind::seen:
+      return take_seen(agent, unpacked<Seen>(frame.payload));
     case FrameKind::begun:
       return spawner_.begun(unpacked<std::int32_t>(frame.payload));
     case FrameKind::spawn:
@@ -313,6 +358,7 @@ void Head::take(Agent& agent, const Frame& frame) {
     case FrameKind::finished: {
       const auto code = unpacked<std::int32_t>(frame.payload);
       agent.is_over = true;
+      if (hangs_) hangs_->leave(static_cast<std::size_t>(agent.node), agent.ranks);
       if (exit_code_ == 0 && !is_ending_) exit_code_ = code;
       return;
     }
@@ -333,11 +379,19 @@ void Head::noise(int node, std::string_view text) {
 void Head::lost(int node, const Loss& loss) {
   const auto first = agents_.begin() + node;
   const auto count = std::clamp<std::ptrdiff_t>(loss.count, 1, agents_.end() - first);
-  std::for_each(first, first + count, [](Agent& agent) { agent.is_over = true; });
+  std::for_each(first, first + count, [this](Agent& agent) {
+    agent.is_over = true;
+    if (hangs_) hangs_->leave(static_cast<std::size_t>(agent.node), agent.ranks);
+  });
   const Ranks ranks{first->ranks.first, (first + count - 1)->ranks.end() - first->ranks.first};
-  fail(1, "weft: host " + first->host->name +
-              (first->hello ? " is lost, and with it " + ranks.text() : " cannot be used") + ": " +
-              loss.how);
+  const std::string text =
+      "weft: host " + first->host->name +
+      (first->hello ? " is lost, and with it " + ranks.text() : " cannot be used") + ": " +
+      loss.how;
+  const bool others_remain = std::any_of(agents_.begin(), agents_.end(),
+                                         [](const Agent& agent) { return !agent.is_over; });
+  if (!first->has_order || !others_remain) return fail(1, text);
+  take_death({ranks.first, ranks.count, {1, text, false}});
 }
 
 Head::Agent* Head::reader() {
@@ -371,6 +425,7 @@ void Head::fail(int exit_code, const std::string& text) {
   if (is_ending_) return;
   is_ending_ = true;
   suspected_.reset();
+  survived_.clear();
   exit_code_ = exit_code;
   if (!text.empty()) output_.say(text);
   kill_at_ = Clock::now() + to_end;
@@ -387,6 +442,13 @@ void Head::fail_as_suspected() {
     fail(128 + interrupted_, "");
   else
     fail(reason.exit_code, reason.text);
+}
+
+void Head::say_who_died(Clock::time_point now) {
+  while (!survived_.empty() && now >= survived_.front().until) {
+    output_.say(survived_.front().reason.text + others_go_on);
+    survived_.erase(survived_.begin());
+  }
 }
 
 void Head::kill_all() {
@@ -431,6 +493,7 @@ void Head::take_orders() {
     }
     if (ends) interrupted_ = signal;
     if (signal == SIGWINCH) continue;
+    if (signal == SIGUSR1) look_for_hangs(true);
     for (Agent& agent : agents_)
       if (agent.has_order && !agent.is_over)
         branches_.send(agent.node, FrameKind::signal, packed(signal));
@@ -446,6 +509,8 @@ void Head::check_clocks() {
   const Clock::time_point now = Clock::now();
   branches_.check_clocks();
   if (suspected_ && now >= suspected_->until) fail_as_suspected();
+  say_who_died(now);
+  if (hangs_ && hangs_->next_ns() > 0 && now_ns() >= hangs_->next_ns()) look_for_hangs(false);
   if (kill_at_ && now >= *kill_at_) kill_late();
   if (deadline_ && now >= *deadline_) {
     deadline_.reset();
@@ -465,6 +530,9 @@ timespec Head::wait_time() const {
   consider(deadline_);
   consider(kill_at_);
   if (suspected_) consider(suspected_->until);
+  if (!survived_.empty()) consider(survived_.front().until);
+  if (hangs_ && hangs_->next_ns() > 0 && !is_ending_)
+    consider(Clock::time_point(std::chrono::nanoseconds(hangs_->next_ns())));
   consider(branches_.next());
   if (wants_input() && is_in_background()) consider(Clock::now() + terminal_check);
   if (!next && left_) next = Clock::now() + before_leaving;
@@ -513,6 +581,7 @@ int Head::operator()() {
   start_all();
   while (!branches_.all_have_ended()) poll_once();
   fail_as_suspected();
+  say_who_died(Clock::time_point::max());
   deadline_.reset();
   finish_output();
   return exit_code_ == 0 && output_.is_lost() ? 1 : exit_code_;

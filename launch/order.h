@@ -47,6 +47,13 @@ struct Reason {
   bool is_consequence = false;  // of what another host may have to say (outcome.h)
 };
 
+/// Ranks that died. Who does not want to go on without them says that the job fails, for the
+/// reason.
+struct Death {
+  std::int32_t first = 0, count = 0;
+  Reason reason;
+};
+
 template <class A>
 void fields(A& a, Hello& h) {
   a(h.version, h.kernel, h.network);
@@ -55,6 +62,11 @@ void fields(A& a, Hello& h) {
 template <class A>
 void fields(A& a, Reason& r) {
   a(r.exit_code, r.text, r.is_consequence);
+}
+
+template <class A>
+void fields(A& a, Death& d) {
+  a(d.first, d.count, d.reason);
 }
 
 }  // namespace weft::launch

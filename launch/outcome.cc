@@ -104,6 +104,12 @@ int exit_code_of(int status) {
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
+std::string how_it_died(const std::string& message, const std::string& host) {
+  std::string out = message.substr(message.starts_with("weft: ") ? 6 : 0);
+  if (!host.empty() && out.find(" on " + host) == out.npos) out += ", on " + host;
+  return out;
+}
+
 Outcome judge(memory::Job& job, const Ended& e) {
   for (const std::uint32_t lost_peer : {0u, 1u})
     for (int r = 0; r < job.used(); ++r) {
@@ -118,12 +124,13 @@ Outcome judge(memory::Job& job, const Ended& e) {
   if (WIFSIGNALED(e.status)) {
     const int own = rank >= 0 ? job.entry(rank).signal.load(std::memory_order_relaxed) : 0;
     const int signal = own != 0 ? own : WTERMSIG(e.status);
-    return {true, 128 + signal, who(job, e, rank) + " " + signal_text(signal), false};
+    return {true, 128 + signal, who(job, e, rank) + " " + signal_text(signal), false, true};
   }
   if (is_unfinished(job, e) && (e.others_running || code != 0))
     return {true, code != 0 ? code : 1,
             who(job, e, rank) + " exited with code " + std::to_string(code) +
-                " before it called MPI_Finalize"};
+                " before it called MPI_Finalize",
+            false, true};
   if (code != 0 && e.others_running && !has_finalized(job, e))
     return {true, code,
             who(job, e, rank) + " exited with code " + std::to_string(code) +

@@ -28,10 +28,18 @@ struct Outcome {
   std::string message;  // empty: nothing to say
   // A rank of another host did not answer any more: why, is known there, if anywhere.
   bool is_consequence = false;
+  // Ranks died that nobody asked to end: others may go on without them (shm/deaths.h).
+  bool is_death = false;
 };
 
 /// Judge the end of a process that nobody asked to end.
 Outcome judge(memory::Job& job, const Ended& ended);
+
+/// What others say of ranks that died there, from what mpiexec says: without its name, with the
+/// host's.
+std::string how_it_died(const std::string& message, const std::string& host);
+/// Behind what mpiexec says, if they do.
+inline constexpr const char* others_go_on = "; the others go on, as their errors return";
 
 /// The exit code a shell would give for a waitpid status.
 int exit_code_of(int status);

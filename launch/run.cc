@@ -30,6 +30,7 @@
 #include "outcome.h"
 #include "output.h"
 #include "packing.h"
+#include "shm/deaths.h"
 #include "spawn_frames.h"
 #include "supervisor.h"
 
@@ -134,6 +135,7 @@ class Run {
   template <class T>
   void note(FrameKind kind, const T& value);
   void note_who_left(const Process& process);
+  bool go_on_without(const Process& process, const Outcome& outcome);
   void kill_job();
   void finish_output();
 
@@ -518,10 +520,8 @@ void Run::take_orders() {
 }
 
 void Run::take_user_signal() {
-  // Of ranks elsewhere the job's memory here knows nothing.
-  if (upstream_ != nullptr)
-    output_.say("weft: " + options_.here().text() + " on " + options_.host().name + ":");
-  output_.say(hangs_.look_now());
+  // Of ranks elsewhere the job's memory here knows nothing: mpiexec asks all agents.
+  if (upstream_ == nullptr) output_.say(hangs_.look_now());
   for (const Child& child : children_)
     if (child.running && handles_signal(child.pid, SIGUSR1)) signal_process(child.pid, SIGUSR1);
 }
@@ -569,12 +569,37 @@ void Run::take_end(std::size_t index, int status) {
   if (by_user) {
     exit_code_ = exit_code_of(status);
     if (!kill_at_) kill_at_ = Clock::now() + after_interrupt;
+  } else if (outcome.is_death && !nobody_reads && go_on_without(process, outcome)) {
+    if (exit_code_ == 0) exit_code_ = outcome.exit_code;
   } else if (outcome.end_job) {
     end_job(outcome.exit_code, nobody_reads ? "" : outcome.message, outcome.is_consequence);
   } else {
     if (upstream_ != nullptr && !process.is_spawned) note_who_left(process);
     if (exit_code_ == 0) exit_code_ = outcome.exit_code;
   }
+}
+
+/// If all others want to. Those of other hosts are asked; one that does not ends the job.
+bool Run::go_on_without(const Process& process, const Outcome& outcome) {
+  if (process.is_spawned || (running_ == 0 && upstream_ == nullptr)) return false;
+  const Ranks here = options_.here();
+  const auto is_here = [](const void* ranks, int rank) {
+    const Ranks& all = *static_cast<const Ranks*>(ranks);
+    return rank >= all.first && rank < all.end();
+  };
+  const memory::World dead{process.first, process.count};
+  if (!shm::all_survive(job_, dead, is_here, &here)) return false;
+  const std::string text = outcome.message.substr(0, longest_reason);
+  char own[256] = "";
+  if (options_.hosts.empty()) gethostname(own, sizeof own - 1);
+  shm::mark_dead(job_, dead,
+                 how_it_died(text, options_.hosts.empty() ? own : options_.host().name));
+  output_.drain();
+  if (upstream_ != nullptr)
+    note(FrameKind::died, Death{dead.first, dead.size, {outcome.exit_code, text, false}});
+  else
+    output_.say(text + others_go_on);
+  return true;
 }
 
 /// A host whose ranks have not begun; processes may take their place.

@@ -6,7 +6,9 @@
      blocking      threads in pairs: one sends (MPI_Send), the other receives (MPI_Recv)
      nonblocking   every thread sends (MPI_Isend) and receives (MPI_Irecv, MPI_Test) by turns
 
-     bfs [-s scale: 2^scale vertices] [-e edges per vertex] [-t threads] [-r searches] [-b]
+     one-sided     every thread tells the owners by MPI_Accumulate; a fence ends the level (-o)
+
+     bfs [-s scale: 2^scale vertices] [-e edges per vertex] [-t threads] [-r searches] [-b | -o]
 
    Every tree is checked: levels, tree edges, and that no edge leaves what was visited. */
 #include <mpi.h>
@@ -22,7 +24,7 @@ enum { most_threads = 64, chunk = 256, words = 2 * chunk + 1 };
 typedef int64_t vertex;
 
 static struct {
-  int scale, edge_factor, threads, searches, blocking;
+  int scale, edge_factor, threads, searches, blocking, one_sided;
   int rank, size;
   vertex vertices, mine; /* in all, and of this rank: local i is vertex i * size + rank */
   vertex *begin, *end;   /* neighbours of local i: end[begin[i]] to end[begin[i + 1]] */
@@ -33,6 +35,10 @@ static struct {
   _Atomic vertex next_count;
   int depth;
   pthread_barrier_t gate;
+  /* One-sided: for each vertex of this rank the least claim so far, which is level * vertices +
+     parent, so the first level wins; what this rank's vertices of a level claim; and who is new. */
+  MPI_Win win;
+  vertex *claim, *key;
 } g;
 
 /* --- the graph ------------------------------------------------------------------------------- */
@@ -180,9 +186,29 @@ static void expand(struct courier* c, int lanes) {
     if (to != g.rank) send(c, to);
 }
 
+/* The owner of a neighbour has no part in it. A key stays as it is until the fence. */
+static void claim(int part, int parts) {
+  for (vertex k = g.frontier_count * part / parts; k < g.frontier_count * (part + 1) / parts; ++k) {
+    const vertex u = g.frontier[k], i = u / g.size;
+    g.key[k] = (g.depth + 1) * g.vertices + u;
+    for (vertex e = g.begin[i]; e < g.begin[i + 1]; ++e)
+      MPI_Accumulate(&g.key[k], 1, MPI_INT64_T, (int)(g.end[e] % g.size), g.end[e] / g.size, 1,
+                     MPI_INT64_T, MPI_MIN, g.win);
+  }
+}
+
+/* After the level's fence: this rank's vertices that were claimed in it. */
+static void take_claims(void) {
+  for (vertex i = 0; i < g.mine; ++i)
+    if (g.claim[i] / g.vertices == g.depth + 1 && g.parent[i] < 0)
+      visit(i * g.size + g.rank, g.claim[i] % g.vertices);
+}
+
 static void level(struct courier* c) {
   c->lasts = 0;
-  if (g.blocking && c->me % 2) { /* the receiver of a pair */
+  if (g.one_sided) {
+    claim(c->me, g.threads);
+  } else if (g.blocking && c->me % 2) { /* the receiver of a pair */
     while (c->lasts < g.size - 1) {
       MPI_Recv(c->in, words, MPI_INT64_T, MPI_ANY_SOURCE, c->lane, MPI_COMM_WORLD,
                MPI_STATUS_IGNORE);
@@ -208,6 +234,10 @@ static void* search(void* argument) {
     level(c);
     pthread_barrier_wait(&g.gate);
     if (c->me == 0) {
+      if (g.one_sided) {
+        MPI_Win_fence(0, g.win);
+        take_claims();
+      }
       int64_t here = g.next_count, all = 0;
       vertex* free_one = g.frontier;
       MPI_Allreduce(&here, &all, 1, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD);
@@ -251,6 +281,7 @@ static int64_t check(vertex root, int64_t* visited, int64_t* edges) {
 static int64_t run(vertex root, struct courier* courier) {
   int64_t visited, edges;
   for (vertex i = 0; i < g.mine; ++i) g.parent[i] = -1;
+  for (vertex i = 0; g.one_sided && i < g.mine; ++i) g.claim[i] = INT64_MAX;
   g.depth = 0;
   g.frontier_count = root % g.size == g.rank;
   if (g.frontier_count) {
@@ -258,7 +289,10 @@ static int64_t run(vertex root, struct courier* courier) {
     g.parent[root / g.size] = root;
     g.level[root / g.size] = 0;
   }
-  MPI_Barrier(MPI_COMM_WORLD);
+  if (g.one_sided)
+    MPI_Win_fence(0, g.win);
+  else
+    MPI_Barrier(MPI_COMM_WORLD);
   const double begin = MPI_Wtime();
   for (int t = 1; t < g.threads; ++t)
     if (pthread_create(&courier[t].thread, NULL, search, &courier[t]) != 0)
@@ -271,8 +305,11 @@ static int64_t run(vertex root, struct courier* courier) {
     printf(
         "bfs: %d ranks x %d threads, %s: from %lld: %lld vertices, %lld edges in %.6f s, %.3g "
         "TEPS: %s\n",
-        g.size, g.threads, g.blocking ? "blocking" : "nonblocking", (long long)root,
-        (long long)visited, (long long)edges, seconds, (double)edges / seconds,
+        g.size, g.threads,
+        g.one_sided  ? "one-sided"
+        : g.blocking ? "blocking"
+                     : "nonblocking",
+        (long long)root, (long long)visited, (long long)edges, seconds, (double)edges / seconds,
         wrong ? "WRONG" : "ok");
   return wrong;
 }
@@ -283,19 +320,20 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &g.rank);
   MPI_Comm_size(MPI_COMM_WORLD, &g.size);
   g.scale = 12, g.edge_factor = 16, g.threads = 4, g.searches = 4;
-  while ((option = getopt(argc, argv, "s:e:t:r:b")) != -1) {
+  while ((option = getopt(argc, argv, "s:e:t:r:bo")) != -1) {
     if (option == 's') g.scale = atoi(optarg);
     if (option == 'e') g.edge_factor = atoi(optarg);
     if (option == 't') g.threads = atoi(optarg);
     if (option == 'r') g.searches = atoi(optarg);
     if (option == 'b') g.blocking = 1;
+    if (option == 'o') g.one_sided = 1;
   }
   if (provided < MPI_THREAD_MULTIPLE || g.scale < 1 || g.scale > 24 || g.threads < 1 ||
-      g.threads > most_threads || (g.blocking && g.threads % 2)) {
-    fprintf(
-        stderr,
-        "bfs: needs MPI_THREAD_MULTIPLE, scale 1 to 24, 1 to %d threads (an even number with -b)\n",
-        most_threads);
+      g.threads > most_threads || (g.blocking && (g.threads % 2 || g.one_sided))) {
+    fprintf(stderr,
+            "bfs: needs MPI_THREAD_MULTIPLE, scale 1 to 24, 1 to %d threads (an even number with "
+            "-b, not with -o)\n",
+            most_threads);
     MPI_Abort(MPI_COMM_WORLD, 1);
   }
   g.vertices = (vertex)1 << g.scale;
@@ -305,6 +343,11 @@ int main(int argc, char** argv) {
   g.level = memory(sizeof *g.level * (size_t)g.mine);
   g.frontier = memory(sizeof(vertex) * (size_t)g.mine);
   g.next = memory(sizeof(vertex) * (size_t)g.mine);
+  if (g.one_sided) {
+    MPI_Win_allocate((MPI_Aint)(sizeof(vertex) * (size_t)g.mine), sizeof(vertex), MPI_INFO_NULL,
+                     MPI_COMM_WORLD, &g.claim, &g.win);
+    g.key = memory(sizeof(vertex) * (size_t)g.mine);
+  }
   pthread_barrier_init(&g.gate, NULL, (unsigned)g.threads);
   struct courier* courier = memory(sizeof *courier * (size_t)g.threads);
   for (int t = 0; t < g.threads; ++t) {
@@ -322,7 +365,11 @@ int main(int argc, char** argv) {
   }
   for (int t = 0; t < g.threads; ++t) free(courier[t].out), free(courier[t].sending);
   free(courier), free(g.begin), free(g.end), free(g.level), free(g.frontier), free(g.next);
-  free((void*)g.parent);
+  free((void*)g.parent), free(g.key);
+  if (g.one_sided) {
+    MPI_Win_fence(MPI_MODE_NOSUCCEED, g.win);
+    MPI_Win_free(&g.win);
+  }
   MPI_Finalize();
   return wrong != 0;
 }

@@ -4,84 +4,85 @@
 // and as pmpi_*_ over PMPI_*.
 #include "entry.h"
 
-void F(bsend)(void* buf, int* count, int* datatype, int* dest, int* tag, int* comm, int* ierror) {
-  const int e = M(Bsend)(c_address(buf), *count, Datatype_in(*datatype), *dest, *tag,
+void F(bsend)(void* buf, integer* count, integer* datatype, integer* dest, integer* tag,
+    integer* comm, integer* ierror) {
+  const int e = MC(Bsend)(c_address(buf), *count, Datatype_in(*datatype), in_c(*dest), in_c(*tag),
       Comm_in(*comm));
   if (ierror != NULL) *ierror = e;
 }
-void F(bsend_f08ts)(const struct array* buf, int* count, int* datatype, int* dest, int* tag,
-    int* comm, int* ierror) {
+void F(bsend_f08ts)(const struct array* buf, integer* count, integer* datatype, integer* dest,
+    integer* tag, integer* comm, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view buf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&buf_c, buf, *count, Datatype_in(*datatype), Comm_in(*comm),
       "MPI_Bsend", "buf");
-  if (e == MPI_SUCCESS) e = M(Bsend)(buf_c.address, (int)buf_c.count, buf_c.type, *dest, *tag,
-      Comm_in(*comm));
+  if (e == MPI_SUCCESS) e = MC(Bsend)(buf_c.address, (integer)buf_c.count, buf_c.type, in_c(*dest),
+      in_c(*tag), Comm_in(*comm));
   end_view(&buf_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(bsend_c_f08ts)(const struct array* buf, MPI_Count* count, int* datatype, int* dest,
-    int* tag, int* comm, int* ierror) {
+void F(bsend_c_f08ts)(const struct array* buf, MPI_Count* count, integer* datatype, integer* dest,
+    integer* tag, integer* comm, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view buf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&buf_c, buf, *count, Datatype_in(*datatype), Comm_in(*comm),
       "MPI_Bsend_c", "buf");
-  if (e == MPI_SUCCESS) e = M(Bsend_c)(buf_c.address, buf_c.count, buf_c.type, *dest, *tag,
-      Comm_in(*comm));
+  if (e == MPI_SUCCESS) e = M(Bsend_c)(buf_c.address, buf_c.count, buf_c.type, in_c(*dest),
+      in_c(*tag), Comm_in(*comm));
   end_view(&buf_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(bsend_init)(void* buf, int* count, int* datatype, int* dest, int* tag, int* comm,
-    int* request, int* ierror) {
+void F(bsend_init)(void* buf, integer* count, integer* datatype, integer* dest, integer* tag,
+    integer* comm, integer* request, integer* ierror) {
   MPI_Request request_c = MPI_REQUEST_NULL;
-  const int e = M(Bsend_init)(c_address(buf), *count, Datatype_in(*datatype), *dest, *tag,
-      Comm_in(*comm), &request_c);
+  const int e = MC(Bsend_init)(c_address(buf), *count, Datatype_in(*datatype), in_c(*dest),
+      in_c(*tag), Comm_in(*comm), &request_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
-void F(bsend_init_f08ts)(const struct array* buf, int* count, int* datatype, int* dest, int* tag,
-    int* comm, int* request, int* ierror) {
+void F(bsend_init_f08ts)(const struct array* buf, integer* count, integer* datatype, integer* dest,
+    integer* tag, integer* comm, integer* request, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view buf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&buf_c, buf, *count, Datatype_in(*datatype), Comm_in(*comm),
       "MPI_Bsend_init", "buf");
   MPI_Request request_c = MPI_REQUEST_NULL;
-  if (e == MPI_SUCCESS) e = M(Bsend_init)(buf_c.address, (int)buf_c.count, buf_c.type, *dest, *tag,
-      Comm_in(*comm), &request_c);
+  if (e == MPI_SUCCESS) e = MC(Bsend_init)(buf_c.address, (integer)buf_c.count, buf_c.type,
+      in_c(*dest), in_c(*tag), Comm_in(*comm), &request_c);
   end_view(&buf_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(bsend_init_c_f08ts)(const struct array* buf, MPI_Count* count, int* datatype, int* dest,
-    int* tag, int* comm, int* request, int* ierror) {
+void F(bsend_init_c_f08ts)(const struct array* buf, MPI_Count* count, integer* datatype,
+    integer* dest, integer* tag, integer* comm, integer* request, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view buf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&buf_c, buf, *count, Datatype_in(*datatype), Comm_in(*comm),
       "MPI_Bsend_init_c", "buf");
   MPI_Request request_c = MPI_REQUEST_NULL;
-  if (e == MPI_SUCCESS) e = M(Bsend_init_c)(buf_c.address, buf_c.count, buf_c.type, *dest, *tag,
-      Comm_in(*comm), &request_c);
+  if (e == MPI_SUCCESS) e = M(Bsend_init_c)(buf_c.address, buf_c.count, buf_c.type, in_c(*dest),
+      in_c(*tag), Comm_in(*comm), &request_c);
   end_view(&buf_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(buffer_attach)(void* buffer, int* size, int* ierror) {
-  const int e = M(Buffer_attach)(c_address(buffer), *size);
+void F(buffer_attach)(void* buffer, integer* size, integer* ierror) {
+  const int e = MC(Buffer_attach)(c_address(buffer), *size);
   if (ierror != NULL) *ierror = e;
 }
-void F(buffer_attach_f08ts)(const struct array* buffer, int* size, int* ierror) {
+void F(buffer_attach_f08ts)(const struct array* buffer, integer* size, integer* ierror) {
   int e = MPI_SUCCESS;
   void* buffer_c;
   if (e == MPI_SUCCESS) e = plain(&buffer_c, buffer, MPI_COMM_SELF, "MPI_Buffer_attach", "buffer");
-  if (e == MPI_SUCCESS) e = M(Buffer_attach)(buffer_c, *size);
+  if (e == MPI_SUCCESS) e = MC(Buffer_attach)(buffer_c, *size);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(buffer_attach_c_f08ts)(const struct array* buffer, MPI_Count* size, int* ierror) {
+void F(buffer_attach_c_f08ts)(const struct array* buffer, MPI_Count* size, integer* ierror) {
   int e = MPI_SUCCESS;
   void* buffer_c;
   if (e == MPI_SUCCESS) e = plain(&buffer_c, buffer, MPI_COMM_SELF, "MPI_Buffer_attach_c",
@@ -90,28 +91,28 @@ void F(buffer_attach_c_f08ts)(const struct array* buffer, MPI_Count* size, int* 
   if (ierror != NULL) *ierror = e;
 }
 
-void F(buffer_detach)(void** buffer_addr, int* size, int* ierror) {
+void F(buffer_detach)(void** buffer_addr, integer* size, integer* ierror) {
   void* unused;
-  const int e = M(Buffer_detach)(&unused, size);
+  const int e = MC(Buffer_detach)(&unused, size);
   if (ierror != NULL) *ierror = e;
 }
-void F(buffer_detach_f08)(void** buffer_addr, int* size, int* ierror) {
-  const int e = M(Buffer_detach)(buffer_addr, size);
+void F(buffer_detach_f08)(void** buffer_addr, integer* size, integer* ierror) {
+  const int e = MC(Buffer_detach)(buffer_addr, size);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(buffer_detach_c_f08)(void** buffer_addr, MPI_Count* size, int* ierror) {
+void F(buffer_detach_c_f08)(void** buffer_addr, MPI_Count* size, integer* ierror) {
   const int e = M(Buffer_detach_c)(buffer_addr, size);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(buffer_flush)(int* ierror) {
+void F(buffer_flush)(integer* ierror) {
   const int e = M(Buffer_flush)();
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(buffer_flush_f08, buffer_flush);
 
-void F(buffer_iflush)(int* request, int* ierror) {
+void F(buffer_iflush)(integer* request, integer* ierror) {
   MPI_Request request_c = MPI_REQUEST_NULL;
   const int e = M(Buffer_iflush)(&request_c);
   *request = Request_out(request_c);
@@ -119,7 +120,7 @@ void F(buffer_iflush)(int* request, int* ierror) {
 }
 SAME_AS(buffer_iflush_f08, buffer_iflush);
 
-void F(cancel)(int* request, int* ierror) {
+void F(cancel)(integer* request, integer* ierror) {
   MPI_Request request_c = Request_in(*request);
   const int e = M(Cancel)(&request_c);
   *request = Request_out(request_c);
@@ -127,21 +128,22 @@ void F(cancel)(int* request, int* ierror) {
 }
 SAME_AS(cancel_f08, cancel);
 
-void F(comm_attach_buffer)(int* comm, void* buffer, int* size, int* ierror) {
-  const int e = M(Comm_attach_buffer)(Comm_in(*comm), c_address(buffer), *size);
+void F(comm_attach_buffer)(integer* comm, void* buffer, integer* size, integer* ierror) {
+  const int e = MC(Comm_attach_buffer)(Comm_in(*comm), c_address(buffer), *size);
   if (ierror != NULL) *ierror = e;
 }
-void F(comm_attach_buffer_f08ts)(int* comm, const struct array* buffer, int* size, int* ierror) {
+void F(comm_attach_buffer_f08ts)(integer* comm, const struct array* buffer, integer* size,
+    integer* ierror) {
   int e = MPI_SUCCESS;
   void* buffer_c;
   if (e == MPI_SUCCESS) e = plain(&buffer_c, buffer, Comm_in(*comm), "MPI_Comm_attach_buffer",
       "buffer");
-  if (e == MPI_SUCCESS) e = M(Comm_attach_buffer)(Comm_in(*comm), buffer_c, *size);
+  if (e == MPI_SUCCESS) e = MC(Comm_attach_buffer)(Comm_in(*comm), buffer_c, *size);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(comm_attach_buffer_c_f08ts)(int* comm, const struct array* buffer, MPI_Count* size,
-    int* ierror) {
+void F(comm_attach_buffer_c_f08ts)(integer* comm, const struct array* buffer, MPI_Count* size,
+    integer* ierror) {
   int e = MPI_SUCCESS;
   void* buffer_c;
   if (e == MPI_SUCCESS) e = plain(&buffer_c, buffer, Comm_in(*comm), "MPI_Comm_attach_buffer_c",
@@ -150,28 +152,29 @@ void F(comm_attach_buffer_c_f08ts)(int* comm, const struct array* buffer, MPI_Co
   if (ierror != NULL) *ierror = e;
 }
 
-void F(comm_detach_buffer)(int* comm, void** buffer_addr, int* size, int* ierror) {
+void F(comm_detach_buffer)(integer* comm, void** buffer_addr, integer* size, integer* ierror) {
   void* unused;
-  const int e = M(Comm_detach_buffer)(Comm_in(*comm), &unused, size);
+  const int e = MC(Comm_detach_buffer)(Comm_in(*comm), &unused, size);
   if (ierror != NULL) *ierror = e;
 }
-void F(comm_detach_buffer_f08)(int* comm, void** buffer_addr, int* size, int* ierror) {
-  const int e = M(Comm_detach_buffer)(Comm_in(*comm), buffer_addr, size);
+void F(comm_detach_buffer_f08)(integer* comm, void** buffer_addr, integer* size, integer* ierror) {
+  const int e = MC(Comm_detach_buffer)(Comm_in(*comm), buffer_addr, size);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(comm_detach_buffer_c_f08)(int* comm, void** buffer_addr, MPI_Count* size, int* ierror) {
+void F(comm_detach_buffer_c_f08)(integer* comm, void** buffer_addr, MPI_Count* size,
+    integer* ierror) {
   const int e = M(Comm_detach_buffer_c)(Comm_in(*comm), buffer_addr, size);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(comm_flush_buffer)(int* comm, int* ierror) {
+void F(comm_flush_buffer)(integer* comm, integer* ierror) {
   const int e = M(Comm_flush_buffer)(Comm_in(*comm));
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(comm_flush_buffer_f08, comm_flush_buffer);
 
-void F(comm_iflush_buffer)(int* comm, int* request, int* ierror) {
+void F(comm_iflush_buffer)(integer* comm, integer* request, integer* ierror) {
   MPI_Request request_c = MPI_REQUEST_NULL;
   const int e = M(Comm_iflush_buffer)(Comm_in(*comm), &request_c);
   *request = Request_out(request_c);
@@ -179,80 +182,93 @@ void F(comm_iflush_buffer)(int* comm, int* request, int* ierror) {
 }
 SAME_AS(comm_iflush_buffer_f08, comm_iflush_buffer);
 
-void F(get_count)(MPI_Status* status, int* datatype, int* count, int* ierror) {
-  const int e = M(Get_count)(status, Datatype_in(*datatype), count);
+void F(get_count)(integer* status, integer* datatype, integer* count, integer* ierror) {
+  struct statuses status_c;
+  statuses_in(&status_c, status, 1);
+  const int e = MC(Get_count)(status_c.at, Datatype_in(*datatype), count);
+  free_statuses(&status_c);
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(get_count_f08, get_count);
 
-void F(get_count_c_f08)(MPI_Status* status, int* datatype, MPI_Count* count, int* ierror) {
-  const int e = M(Get_count_c)(status, Datatype_in(*datatype), count);
+void F(get_count_c_f08)(integer* status, integer* datatype, MPI_Count* count, integer* ierror) {
+  struct statuses status_c;
+  statuses_in(&status_c, status, 1);
+  const int e = M(Get_count_c)(status_c.at, Datatype_in(*datatype), count);
+  free_statuses(&status_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(ibsend)(void* buf, int* count, int* datatype, int* dest, int* tag, int* comm, int* request,
-    int* ierror) {
+void F(ibsend)(void* buf, integer* count, integer* datatype, integer* dest, integer* tag,
+    integer* comm, integer* request, integer* ierror) {
   MPI_Request request_c = MPI_REQUEST_NULL;
-  const int e = M(Ibsend)(c_address(buf), *count, Datatype_in(*datatype), *dest, *tag,
+  const int e = MC(Ibsend)(c_address(buf), *count, Datatype_in(*datatype), in_c(*dest), in_c(*tag),
       Comm_in(*comm), &request_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
-void F(ibsend_f08ts)(const struct array* buf, int* count, int* datatype, int* dest, int* tag,
-    int* comm, int* request, int* ierror) {
+void F(ibsend_f08ts)(const struct array* buf, integer* count, integer* datatype, integer* dest,
+    integer* tag, integer* comm, integer* request, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view buf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&buf_c, buf, *count, Datatype_in(*datatype), Comm_in(*comm),
       "MPI_Ibsend", "buf");
   MPI_Request request_c = MPI_REQUEST_NULL;
-  if (e == MPI_SUCCESS) e = M(Ibsend)(buf_c.address, (int)buf_c.count, buf_c.type, *dest, *tag,
-      Comm_in(*comm), &request_c);
+  if (e == MPI_SUCCESS) e = MC(Ibsend)(buf_c.address, (integer)buf_c.count, buf_c.type,
+      in_c(*dest), in_c(*tag), Comm_in(*comm), &request_c);
   end_view(&buf_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(ibsend_c_f08ts)(const struct array* buf, MPI_Count* count, int* datatype, int* dest,
-    int* tag, int* comm, int* request, int* ierror) {
+void F(ibsend_c_f08ts)(const struct array* buf, MPI_Count* count, integer* datatype, integer* dest,
+    integer* tag, integer* comm, integer* request, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view buf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&buf_c, buf, *count, Datatype_in(*datatype), Comm_in(*comm),
       "MPI_Ibsend_c", "buf");
   MPI_Request request_c = MPI_REQUEST_NULL;
-  if (e == MPI_SUCCESS) e = M(Ibsend_c)(buf_c.address, buf_c.count, buf_c.type, *dest, *tag,
-      Comm_in(*comm), &request_c);
+  if (e == MPI_SUCCESS) e = M(Ibsend_c)(buf_c.address, buf_c.count, buf_c.type, in_c(*dest),
+      in_c(*tag), Comm_in(*comm), &request_c);
   end_view(&buf_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(improbe)(int* source, int* tag, int* comm, int* flag, int* message, MPI_Status* status,
-    int* ierror) {
+void F(improbe)(integer* source, integer* tag, integer* comm, integer* flag, integer* message,
+    integer* status, integer* ierror) {
+  int flag_c = 0;
   MPI_Message message_c = MPI_MESSAGE_NULL;
-  const int e = M(Improbe)(*source, *tag, Comm_in(*comm), flag, &message_c, status_at(status));
-  if (e == MPI_SUCCESS) *flag = *flag != 0;
+  struct statuses status_c;
+  statuses_in(&status_c, status, 1);
+  const int e = M(Improbe)(in_c(*source), in_c(*tag), Comm_in(*comm), &flag_c, &message_c,
+      status_c.at);
+  if (e == MPI_SUCCESS) *flag = flag_c != 0;
   *message = Message_out(message_c);
+  statuses_out(&status_c, status, 1);
+  free_statuses(&status_c);
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(improbe_f08, improbe);
 
-void F(imrecv)(void* buf, int* count, int* datatype, int* message, int* request, int* ierror) {
+void F(imrecv)(void* buf, integer* count, integer* datatype, integer* message, integer* request,
+    integer* ierror) {
   MPI_Message message_c = Message_in(*message);
   MPI_Request request_c = MPI_REQUEST_NULL;
-  const int e = M(Imrecv)(c_address(buf), *count, Datatype_in(*datatype), &message_c, &request_c);
+  const int e = MC(Imrecv)(c_address(buf), *count, Datatype_in(*datatype), &message_c, &request_c);
   *message = Message_out(message_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
-void F(imrecv_f08ts)(const struct array* buf, int* count, int* datatype, int* message,
-    int* request, int* ierror) {
+void F(imrecv_f08ts)(const struct array* buf, integer* count, integer* datatype, integer* message,
+    integer* request, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view buf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&buf_c, buf, *count, Datatype_in(*datatype), MPI_COMM_SELF,
       "MPI_Imrecv", "buf");
   MPI_Message message_c = Message_in(*message);
   MPI_Request request_c = MPI_REQUEST_NULL;
-  if (e == MPI_SUCCESS) e = M(Imrecv)(buf_c.address, (int)buf_c.count, buf_c.type, &message_c,
+  if (e == MPI_SUCCESS) e = MC(Imrecv)(buf_c.address, (integer)buf_c.count, buf_c.type, &message_c,
       &request_c);
   end_view(&buf_c);
   *message = Message_out(message_c);
@@ -260,8 +276,8 @@ void F(imrecv_f08ts)(const struct array* buf, int* count, int* datatype, int* me
   if (ierror != NULL) *ierror = e;
 }
 
-void F(imrecv_c_f08ts)(const struct array* buf, MPI_Count* count, int* datatype, int* message,
-    int* request, int* ierror) {
+void F(imrecv_c_f08ts)(const struct array* buf, MPI_Count* count, integer* datatype,
+    integer* message, integer* request, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view buf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&buf_c, buf, *count, Datatype_in(*datatype), MPI_COMM_SELF,
@@ -276,134 +292,141 @@ void F(imrecv_c_f08ts)(const struct array* buf, MPI_Count* count, int* datatype,
   if (ierror != NULL) *ierror = e;
 }
 
-void F(iprobe)(int* source, int* tag, int* comm, int* flag, MPI_Status* status, int* ierror) {
-  const int e = M(Iprobe)(*source, *tag, Comm_in(*comm), flag, status_at(status));
-  if (e == MPI_SUCCESS) *flag = *flag != 0;
+void F(iprobe)(integer* source, integer* tag, integer* comm, integer* flag, integer* status,
+    integer* ierror) {
+  int flag_c = 0;
+  struct statuses status_c;
+  statuses_in(&status_c, status, 1);
+  const int e = M(Iprobe)(in_c(*source), in_c(*tag), Comm_in(*comm), &flag_c, status_c.at);
+  if (e == MPI_SUCCESS) *flag = flag_c != 0;
+  statuses_out(&status_c, status, 1);
+  free_statuses(&status_c);
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(iprobe_f08, iprobe);
 
-void F(irecv)(void* buf, int* count, int* datatype, int* source, int* tag, int* comm, int* request,
-    int* ierror) {
+void F(irecv)(void* buf, integer* count, integer* datatype, integer* source, integer* tag,
+    integer* comm, integer* request, integer* ierror) {
   MPI_Request request_c = MPI_REQUEST_NULL;
-  const int e = M(Irecv)(c_address(buf), *count, Datatype_in(*datatype), *source, *tag,
-      Comm_in(*comm), &request_c);
+  const int e = MC(Irecv)(c_address(buf), *count, Datatype_in(*datatype), in_c(*source),
+      in_c(*tag), Comm_in(*comm), &request_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
-void F(irecv_f08ts)(const struct array* buf, int* count, int* datatype, int* source, int* tag,
-    int* comm, int* request, int* ierror) {
+void F(irecv_f08ts)(const struct array* buf, integer* count, integer* datatype, integer* source,
+    integer* tag, integer* comm, integer* request, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view buf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&buf_c, buf, *count, Datatype_in(*datatype), Comm_in(*comm),
       "MPI_Irecv", "buf");
   MPI_Request request_c = MPI_REQUEST_NULL;
-  if (e == MPI_SUCCESS) e = M(Irecv)(buf_c.address, (int)buf_c.count, buf_c.type, *source, *tag,
-      Comm_in(*comm), &request_c);
+  if (e == MPI_SUCCESS) e = MC(Irecv)(buf_c.address, (integer)buf_c.count, buf_c.type,
+      in_c(*source), in_c(*tag), Comm_in(*comm), &request_c);
   end_view(&buf_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(irecv_c_f08ts)(const struct array* buf, MPI_Count* count, int* datatype, int* source,
-    int* tag, int* comm, int* request, int* ierror) {
+void F(irecv_c_f08ts)(const struct array* buf, MPI_Count* count, integer* datatype,
+    integer* source, integer* tag, integer* comm, integer* request, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view buf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&buf_c, buf, *count, Datatype_in(*datatype), Comm_in(*comm),
       "MPI_Irecv_c", "buf");
   MPI_Request request_c = MPI_REQUEST_NULL;
-  if (e == MPI_SUCCESS) e = M(Irecv_c)(buf_c.address, buf_c.count, buf_c.type, *source, *tag,
-      Comm_in(*comm), &request_c);
+  if (e == MPI_SUCCESS) e = M(Irecv_c)(buf_c.address, buf_c.count, buf_c.type, in_c(*source),
+      in_c(*tag), Comm_in(*comm), &request_c);
   end_view(&buf_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(irsend)(void* buf, int* count, int* datatype, int* dest, int* tag, int* comm, int* request,
-    int* ierror) {
+void F(irsend)(void* buf, integer* count, integer* datatype, integer* dest, integer* tag,
+    integer* comm, integer* request, integer* ierror) {
   MPI_Request request_c = MPI_REQUEST_NULL;
-  const int e = M(Irsend)(c_address(buf), *count, Datatype_in(*datatype), *dest, *tag,
+  const int e = MC(Irsend)(c_address(buf), *count, Datatype_in(*datatype), in_c(*dest), in_c(*tag),
       Comm_in(*comm), &request_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
-void F(irsend_f08ts)(const struct array* buf, int* count, int* datatype, int* dest, int* tag,
-    int* comm, int* request, int* ierror) {
+void F(irsend_f08ts)(const struct array* buf, integer* count, integer* datatype, integer* dest,
+    integer* tag, integer* comm, integer* request, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view buf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&buf_c, buf, *count, Datatype_in(*datatype), Comm_in(*comm),
       "MPI_Irsend", "buf");
   MPI_Request request_c = MPI_REQUEST_NULL;
-  if (e == MPI_SUCCESS) e = M(Irsend)(buf_c.address, (int)buf_c.count, buf_c.type, *dest, *tag,
-      Comm_in(*comm), &request_c);
+  if (e == MPI_SUCCESS) e = MC(Irsend)(buf_c.address, (integer)buf_c.count, buf_c.type,
+      in_c(*dest), in_c(*tag), Comm_in(*comm), &request_c);
   end_view(&buf_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(irsend_c_f08ts)(const struct array* buf, MPI_Count* count, int* datatype, int* dest,
-    int* tag, int* comm, int* request, int* ierror) {
+void F(irsend_c_f08ts)(const struct array* buf, MPI_Count* count, integer* datatype, integer* dest,
+    integer* tag, integer* comm, integer* request, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view buf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&buf_c, buf, *count, Datatype_in(*datatype), Comm_in(*comm),
       "MPI_Irsend_c", "buf");
   MPI_Request request_c = MPI_REQUEST_NULL;
-  if (e == MPI_SUCCESS) e = M(Irsend_c)(buf_c.address, buf_c.count, buf_c.type, *dest, *tag,
-      Comm_in(*comm), &request_c);
+  if (e == MPI_SUCCESS) e = M(Irsend_c)(buf_c.address, buf_c.count, buf_c.type, in_c(*dest),
+      in_c(*tag), Comm_in(*comm), &request_c);
   end_view(&buf_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(isend)(void* buf, int* count, int* datatype, int* dest, int* tag, int* comm, int* request,
-    int* ierror) {
+void F(isend)(void* buf, integer* count, integer* datatype, integer* dest, integer* tag,
+    integer* comm, integer* request, integer* ierror) {
   MPI_Request request_c = MPI_REQUEST_NULL;
-  const int e = M(Isend)(c_address(buf), *count, Datatype_in(*datatype), *dest, *tag,
+  const int e = MC(Isend)(c_address(buf), *count, Datatype_in(*datatype), in_c(*dest), in_c(*tag),
       Comm_in(*comm), &request_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
-void F(isend_f08ts)(const struct array* buf, int* count, int* datatype, int* dest, int* tag,
-    int* comm, int* request, int* ierror) {
+void F(isend_f08ts)(const struct array* buf, integer* count, integer* datatype, integer* dest,
+    integer* tag, integer* comm, integer* request, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view buf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&buf_c, buf, *count, Datatype_in(*datatype), Comm_in(*comm),
       "MPI_Isend", "buf");
   MPI_Request request_c = MPI_REQUEST_NULL;
-  if (e == MPI_SUCCESS) e = M(Isend)(buf_c.address, (int)buf_c.count, buf_c.type, *dest, *tag,
-      Comm_in(*comm), &request_c);
+  if (e == MPI_SUCCESS) e = MC(Isend)(buf_c.address, (integer)buf_c.count, buf_c.type, in_c(*dest),
+      in_c(*tag), Comm_in(*comm), &request_c);
   end_view(&buf_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(isend_c_f08ts)(const struct array* buf, MPI_Count* count, int* datatype, int* dest,
-    int* tag, int* comm, int* request, int* ierror) {
+void F(isend_c_f08ts)(const struct array* buf, MPI_Count* count, integer* datatype, integer* dest,
+    integer* tag, integer* comm, integer* request, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view buf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&buf_c, buf, *count, Datatype_in(*datatype), Comm_in(*comm),
       "MPI_Isend_c", "buf");
   MPI_Request request_c = MPI_REQUEST_NULL;
-  if (e == MPI_SUCCESS) e = M(Isend_c)(buf_c.address, buf_c.count, buf_c.type, *dest, *tag,
-      Comm_in(*comm), &request_c);
+  if (e == MPI_SUCCESS) e = M(Isend_c)(buf_c.address, buf_c.count, buf_c.type, in_c(*dest),
+      in_c(*tag), Comm_in(*comm), &request_c);
   end_view(&buf_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(isendrecv)(void* sendbuf, int* sendcount, int* sendtype, int* dest, int* sendtag,
-    void* recvbuf, int* recvcount, int* recvtype, int* source, int* recvtag, int* comm,
-    int* request, int* ierror) {
+void F(isendrecv)(void* sendbuf, integer* sendcount, integer* sendtype, integer* dest,
+    integer* sendtag, void* recvbuf, integer* recvcount, integer* recvtype, integer* source,
+    integer* recvtag, integer* comm, integer* request, integer* ierror) {
   MPI_Request request_c = MPI_REQUEST_NULL;
-  const int e = M(Isendrecv)(c_address(sendbuf), *sendcount, Datatype_in(*sendtype), *dest,
-      *sendtag, c_address(recvbuf), *recvcount, Datatype_in(*recvtype), *source, *recvtag,
-      Comm_in(*comm), &request_c);
+  const int e = MC(Isendrecv)(c_address(sendbuf), *sendcount, Datatype_in(*sendtype), in_c(*dest),
+      in_c(*sendtag), c_address(recvbuf), *recvcount, Datatype_in(*recvtype), in_c(*source),
+      in_c(*recvtag), Comm_in(*comm), &request_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
-void F(isendrecv_f08ts)(const struct array* sendbuf, int* sendcount, int* sendtype, int* dest,
-    int* sendtag, const struct array* recvbuf, int* recvcount, int* recvtype, int* source,
-    int* recvtag, int* comm, int* request, int* ierror) {
+void F(isendrecv_f08ts)(const struct array* sendbuf, integer* sendcount, integer* sendtype,
+    integer* dest, integer* sendtag, const struct array* recvbuf, integer* recvcount,
+    integer* recvtype, integer* source, integer* recvtag, integer* comm, integer* request,
+    integer* ierror) {
   int e = MPI_SUCCESS;
   struct view sendbuf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&sendbuf_c, sendbuf, *sendcount, Datatype_in(*sendtype),
@@ -412,18 +435,19 @@ void F(isendrecv_f08ts)(const struct array* sendbuf, int* sendcount, int* sendty
   if (e == MPI_SUCCESS) e = view_of(&recvbuf_c, recvbuf, *recvcount, Datatype_in(*recvtype),
       Comm_in(*comm), "MPI_Isendrecv", "recvbuf");
   MPI_Request request_c = MPI_REQUEST_NULL;
-  if (e == MPI_SUCCESS) e = M(Isendrecv)(sendbuf_c.address, (int)sendbuf_c.count, sendbuf_c.type,
-      *dest, *sendtag, recvbuf_c.address, (int)recvbuf_c.count, recvbuf_c.type, *source,
-      *recvtag, Comm_in(*comm), &request_c);
+  if (e == MPI_SUCCESS) e = MC(Isendrecv)(sendbuf_c.address, (integer)sendbuf_c.count,
+      sendbuf_c.type, in_c(*dest), in_c(*sendtag), recvbuf_c.address, (integer)recvbuf_c.count,
+      recvbuf_c.type, in_c(*source), in_c(*recvtag), Comm_in(*comm), &request_c);
   end_view(&sendbuf_c);
   end_view(&recvbuf_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(isendrecv_c_f08ts)(const struct array* sendbuf, MPI_Count* sendcount, int* sendtype,
-    int* dest, int* sendtag, const struct array* recvbuf, MPI_Count* recvcount, int* recvtype,
-    int* source, int* recvtag, int* comm, int* request, int* ierror) {
+void F(isendrecv_c_f08ts)(const struct array* sendbuf, MPI_Count* sendcount, integer* sendtype,
+    integer* dest, integer* sendtag, const struct array* recvbuf, MPI_Count* recvcount,
+    integer* recvtype, integer* source, integer* recvtag, integer* comm, integer* request,
+    integer* ierror) {
   int e = MPI_SUCCESS;
   struct view sendbuf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&sendbuf_c, sendbuf, *sendcount, Datatype_in(*sendtype),
@@ -433,203 +457,238 @@ void F(isendrecv_c_f08ts)(const struct array* sendbuf, MPI_Count* sendcount, int
       Comm_in(*comm), "MPI_Isendrecv_c", "recvbuf");
   MPI_Request request_c = MPI_REQUEST_NULL;
   if (e == MPI_SUCCESS) e = M(Isendrecv_c)(sendbuf_c.address, sendbuf_c.count, sendbuf_c.type,
-      *dest, *sendtag, recvbuf_c.address, recvbuf_c.count, recvbuf_c.type, *source, *recvtag,
-      Comm_in(*comm), &request_c);
+      in_c(*dest), in_c(*sendtag), recvbuf_c.address, recvbuf_c.count, recvbuf_c.type,
+      in_c(*source), in_c(*recvtag), Comm_in(*comm), &request_c);
   end_view(&sendbuf_c);
   end_view(&recvbuf_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(isendrecv_replace)(void* buf, int* count, int* datatype, int* dest, int* sendtag,
-    int* source, int* recvtag, int* comm, int* request, int* ierror) {
+void F(isendrecv_replace)(void* buf, integer* count, integer* datatype, integer* dest,
+    integer* sendtag, integer* source, integer* recvtag, integer* comm, integer* request,
+    integer* ierror) {
   MPI_Request request_c = MPI_REQUEST_NULL;
-  const int e = M(Isendrecv_replace)(c_address(buf), *count, Datatype_in(*datatype), *dest,
-      *sendtag, *source, *recvtag, Comm_in(*comm), &request_c);
+  const int e = MC(Isendrecv_replace)(c_address(buf), *count, Datatype_in(*datatype), in_c(*dest),
+      in_c(*sendtag), in_c(*source), in_c(*recvtag), Comm_in(*comm), &request_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
-void F(isendrecv_replace_f08ts)(const struct array* buf, int* count, int* datatype, int* dest,
-    int* sendtag, int* source, int* recvtag, int* comm, int* request, int* ierror) {
+void F(isendrecv_replace_f08ts)(const struct array* buf, integer* count, integer* datatype,
+    integer* dest, integer* sendtag, integer* source, integer* recvtag, integer* comm,
+    integer* request, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view buf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&buf_c, buf, *count, Datatype_in(*datatype), Comm_in(*comm),
       "MPI_Isendrecv_replace", "buf");
   MPI_Request request_c = MPI_REQUEST_NULL;
-  if (e == MPI_SUCCESS) e = M(Isendrecv_replace)(buf_c.address, (int)buf_c.count, buf_c.type,
-      *dest, *sendtag, *source, *recvtag, Comm_in(*comm), &request_c);
+  if (e == MPI_SUCCESS) e = MC(Isendrecv_replace)(buf_c.address, (integer)buf_c.count, buf_c.type,
+      in_c(*dest), in_c(*sendtag), in_c(*source), in_c(*recvtag), Comm_in(*comm), &request_c);
   end_view(&buf_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(isendrecv_replace_c_f08ts)(const struct array* buf, MPI_Count* count, int* datatype,
-    int* dest, int* sendtag, int* source, int* recvtag, int* comm, int* request, int* ierror) {
+void F(isendrecv_replace_c_f08ts)(const struct array* buf, MPI_Count* count, integer* datatype,
+    integer* dest, integer* sendtag, integer* source, integer* recvtag, integer* comm,
+    integer* request, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view buf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&buf_c, buf, *count, Datatype_in(*datatype), Comm_in(*comm),
       "MPI_Isendrecv_replace_c", "buf");
   MPI_Request request_c = MPI_REQUEST_NULL;
-  if (e == MPI_SUCCESS) e = M(Isendrecv_replace_c)(buf_c.address, buf_c.count, buf_c.type, *dest,
-      *sendtag, *source, *recvtag, Comm_in(*comm), &request_c);
+  if (e == MPI_SUCCESS) e = M(Isendrecv_replace_c)(buf_c.address, buf_c.count, buf_c.type,
+      in_c(*dest), in_c(*sendtag), in_c(*source), in_c(*recvtag), Comm_in(*comm), &request_c);
   end_view(&buf_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(issend)(void* buf, int* count, int* datatype, int* dest, int* tag, int* comm, int* request,
-    int* ierror) {
+void F(issend)(void* buf, integer* count, integer* datatype, integer* dest, integer* tag,
+    integer* comm, integer* request, integer* ierror) {
   MPI_Request request_c = MPI_REQUEST_NULL;
-  const int e = M(Issend)(c_address(buf), *count, Datatype_in(*datatype), *dest, *tag,
+  const int e = MC(Issend)(c_address(buf), *count, Datatype_in(*datatype), in_c(*dest), in_c(*tag),
       Comm_in(*comm), &request_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
-void F(issend_f08ts)(const struct array* buf, int* count, int* datatype, int* dest, int* tag,
-    int* comm, int* request, int* ierror) {
+void F(issend_f08ts)(const struct array* buf, integer* count, integer* datatype, integer* dest,
+    integer* tag, integer* comm, integer* request, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view buf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&buf_c, buf, *count, Datatype_in(*datatype), Comm_in(*comm),
       "MPI_Issend", "buf");
   MPI_Request request_c = MPI_REQUEST_NULL;
-  if (e == MPI_SUCCESS) e = M(Issend)(buf_c.address, (int)buf_c.count, buf_c.type, *dest, *tag,
-      Comm_in(*comm), &request_c);
+  if (e == MPI_SUCCESS) e = MC(Issend)(buf_c.address, (integer)buf_c.count, buf_c.type,
+      in_c(*dest), in_c(*tag), Comm_in(*comm), &request_c);
   end_view(&buf_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(issend_c_f08ts)(const struct array* buf, MPI_Count* count, int* datatype, int* dest,
-    int* tag, int* comm, int* request, int* ierror) {
+void F(issend_c_f08ts)(const struct array* buf, MPI_Count* count, integer* datatype, integer* dest,
+    integer* tag, integer* comm, integer* request, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view buf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&buf_c, buf, *count, Datatype_in(*datatype), Comm_in(*comm),
       "MPI_Issend_c", "buf");
   MPI_Request request_c = MPI_REQUEST_NULL;
-  if (e == MPI_SUCCESS) e = M(Issend_c)(buf_c.address, buf_c.count, buf_c.type, *dest, *tag,
-      Comm_in(*comm), &request_c);
+  if (e == MPI_SUCCESS) e = M(Issend_c)(buf_c.address, buf_c.count, buf_c.type, in_c(*dest),
+      in_c(*tag), Comm_in(*comm), &request_c);
   end_view(&buf_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(mprobe)(int* source, int* tag, int* comm, int* message, MPI_Status* status, int* ierror) {
+void F(mprobe)(integer* source, integer* tag, integer* comm, integer* message, integer* status,
+    integer* ierror) {
   MPI_Message message_c = MPI_MESSAGE_NULL;
-  const int e = M(Mprobe)(*source, *tag, Comm_in(*comm), &message_c, status_at(status));
+  struct statuses status_c;
+  statuses_in(&status_c, status, 1);
+  const int e = M(Mprobe)(in_c(*source), in_c(*tag), Comm_in(*comm), &message_c, status_c.at);
   *message = Message_out(message_c);
+  statuses_out(&status_c, status, 1);
+  free_statuses(&status_c);
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(mprobe_f08, mprobe);
 
-void F(mrecv)(void* buf, int* count, int* datatype, int* message, MPI_Status* status,
-    int* ierror) {
+void F(mrecv)(void* buf, integer* count, integer* datatype, integer* message, integer* status,
+    integer* ierror) {
   MPI_Message message_c = Message_in(*message);
-  const int e = M(Mrecv)(c_address(buf), *count, Datatype_in(*datatype), &message_c,
-      status_at(status));
+  struct statuses status_c;
+  statuses_in(&status_c, status, 1);
+  const int e = MC(Mrecv)(c_address(buf), *count, Datatype_in(*datatype), &message_c, status_c.at);
   *message = Message_out(message_c);
+  statuses_out(&status_c, status, 1);
+  free_statuses(&status_c);
   if (ierror != NULL) *ierror = e;
 }
-void F(mrecv_f08ts)(const struct array* buf, int* count, int* datatype, int* message,
-    MPI_Status* status, int* ierror) {
+void F(mrecv_f08ts)(const struct array* buf, integer* count, integer* datatype, integer* message,
+    integer* status, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view buf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&buf_c, buf, *count, Datatype_in(*datatype), MPI_COMM_SELF,
       "MPI_Mrecv", "buf");
   MPI_Message message_c = Message_in(*message);
-  if (e == MPI_SUCCESS) e = M(Mrecv)(buf_c.address, (int)buf_c.count, buf_c.type, &message_c,
-      status_at(status));
+  struct statuses status_c;
+  statuses_in(&status_c, status, 1);
+  if (e == MPI_SUCCESS) e = MC(Mrecv)(buf_c.address, (integer)buf_c.count, buf_c.type, &message_c,
+      status_c.at);
   end_view(&buf_c);
   *message = Message_out(message_c);
+  statuses_out(&status_c, status, 1);
+  free_statuses(&status_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(mrecv_c_f08ts)(const struct array* buf, MPI_Count* count, int* datatype, int* message,
-    MPI_Status* status, int* ierror) {
+void F(mrecv_c_f08ts)(const struct array* buf, MPI_Count* count, integer* datatype,
+    integer* message, integer* status, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view buf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&buf_c, buf, *count, Datatype_in(*datatype), MPI_COMM_SELF,
       "MPI_Mrecv_c", "buf");
   MPI_Message message_c = Message_in(*message);
+  struct statuses status_c;
+  statuses_in(&status_c, status, 1);
   if (e == MPI_SUCCESS) e = M(Mrecv_c)(buf_c.address, buf_c.count, buf_c.type, &message_c,
-      status_at(status));
+      status_c.at);
   end_view(&buf_c);
   *message = Message_out(message_c);
+  statuses_out(&status_c, status, 1);
+  free_statuses(&status_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(probe)(int* source, int* tag, int* comm, MPI_Status* status, int* ierror) {
-  const int e = M(Probe)(*source, *tag, Comm_in(*comm), status_at(status));
+void F(probe)(integer* source, integer* tag, integer* comm, integer* status, integer* ierror) {
+  struct statuses status_c;
+  statuses_in(&status_c, status, 1);
+  const int e = M(Probe)(in_c(*source), in_c(*tag), Comm_in(*comm), status_c.at);
+  statuses_out(&status_c, status, 1);
+  free_statuses(&status_c);
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(probe_f08, probe);
 
-void F(recv)(void* buf, int* count, int* datatype, int* source, int* tag, int* comm,
-    MPI_Status* status, int* ierror) {
-  const int e = M(Recv)(c_address(buf), *count, Datatype_in(*datatype), *source, *tag,
-      Comm_in(*comm), status_at(status));
+void F(recv)(void* buf, integer* count, integer* datatype, integer* source, integer* tag,
+    integer* comm, integer* status, integer* ierror) {
+  struct statuses status_c;
+  statuses_in(&status_c, status, 1);
+  const int e = MC(Recv)(c_address(buf), *count, Datatype_in(*datatype), in_c(*source), in_c(*tag),
+      Comm_in(*comm), status_c.at);
+  statuses_out(&status_c, status, 1);
+  free_statuses(&status_c);
   if (ierror != NULL) *ierror = e;
 }
-void F(recv_f08ts)(const struct array* buf, int* count, int* datatype, int* source, int* tag,
-    int* comm, MPI_Status* status, int* ierror) {
+void F(recv_f08ts)(const struct array* buf, integer* count, integer* datatype, integer* source,
+    integer* tag, integer* comm, integer* status, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view buf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&buf_c, buf, *count, Datatype_in(*datatype), Comm_in(*comm),
       "MPI_Recv", "buf");
-  if (e == MPI_SUCCESS) e = M(Recv)(buf_c.address, (int)buf_c.count, buf_c.type, *source, *tag,
-      Comm_in(*comm), status_at(status));
+  struct statuses status_c;
+  statuses_in(&status_c, status, 1);
+  if (e == MPI_SUCCESS) e = MC(Recv)(buf_c.address, (integer)buf_c.count, buf_c.type,
+      in_c(*source), in_c(*tag), Comm_in(*comm), status_c.at);
   end_view(&buf_c);
+  statuses_out(&status_c, status, 1);
+  free_statuses(&status_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(recv_c_f08ts)(const struct array* buf, MPI_Count* count, int* datatype, int* source,
-    int* tag, int* comm, MPI_Status* status, int* ierror) {
+void F(recv_c_f08ts)(const struct array* buf, MPI_Count* count, integer* datatype, integer* source,
+    integer* tag, integer* comm, integer* status, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view buf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&buf_c, buf, *count, Datatype_in(*datatype), Comm_in(*comm),
       "MPI_Recv_c", "buf");
-  if (e == MPI_SUCCESS) e = M(Recv_c)(buf_c.address, buf_c.count, buf_c.type, *source, *tag,
-      Comm_in(*comm), status_at(status));
+  struct statuses status_c;
+  statuses_in(&status_c, status, 1);
+  if (e == MPI_SUCCESS) e = M(Recv_c)(buf_c.address, buf_c.count, buf_c.type, in_c(*source),
+      in_c(*tag), Comm_in(*comm), status_c.at);
   end_view(&buf_c);
+  statuses_out(&status_c, status, 1);
+  free_statuses(&status_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(recv_init)(void* buf, int* count, int* datatype, int* source, int* tag, int* comm,
-    int* request, int* ierror) {
+void F(recv_init)(void* buf, integer* count, integer* datatype, integer* source, integer* tag,
+    integer* comm, integer* request, integer* ierror) {
   MPI_Request request_c = MPI_REQUEST_NULL;
-  const int e = M(Recv_init)(c_address(buf), *count, Datatype_in(*datatype), *source, *tag,
-      Comm_in(*comm), &request_c);
+  const int e = MC(Recv_init)(c_address(buf), *count, Datatype_in(*datatype), in_c(*source),
+      in_c(*tag), Comm_in(*comm), &request_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
-void F(recv_init_f08ts)(const struct array* buf, int* count, int* datatype, int* source, int* tag,
-    int* comm, int* request, int* ierror) {
+void F(recv_init_f08ts)(const struct array* buf, integer* count, integer* datatype,
+    integer* source, integer* tag, integer* comm, integer* request, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view buf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&buf_c, buf, *count, Datatype_in(*datatype), Comm_in(*comm),
       "MPI_Recv_init", "buf");
   MPI_Request request_c = MPI_REQUEST_NULL;
-  if (e == MPI_SUCCESS) e = M(Recv_init)(buf_c.address, (int)buf_c.count, buf_c.type, *source,
-      *tag, Comm_in(*comm), &request_c);
+  if (e == MPI_SUCCESS) e = MC(Recv_init)(buf_c.address, (integer)buf_c.count, buf_c.type,
+      in_c(*source), in_c(*tag), Comm_in(*comm), &request_c);
   end_view(&buf_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(recv_init_c_f08ts)(const struct array* buf, MPI_Count* count, int* datatype, int* source,
-    int* tag, int* comm, int* request, int* ierror) {
+void F(recv_init_c_f08ts)(const struct array* buf, MPI_Count* count, integer* datatype,
+    integer* source, integer* tag, integer* comm, integer* request, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view buf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&buf_c, buf, *count, Datatype_in(*datatype), Comm_in(*comm),
       "MPI_Recv_init_c", "buf");
   MPI_Request request_c = MPI_REQUEST_NULL;
-  if (e == MPI_SUCCESS) e = M(Recv_init_c)(buf_c.address, buf_c.count, buf_c.type, *source, *tag,
-      Comm_in(*comm), &request_c);
+  if (e == MPI_SUCCESS) e = M(Recv_init_c)(buf_c.address, buf_c.count, buf_c.type, in_c(*source),
+      in_c(*tag), Comm_in(*comm), &request_c);
   end_view(&buf_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(request_free)(int* request, int* ierror) {
+void F(request_free)(integer* request, integer* ierror) {
   MPI_Request request_c = Request_in(*request);
   const int e = M(Request_free)(&request_c);
   *request = Request_out(request_c);
@@ -637,192 +696,224 @@ void F(request_free)(int* request, int* ierror) {
 }
 SAME_AS(request_free_f08, request_free);
 
-void F(request_get_status)(int* request, int* flag, MPI_Status* status, int* ierror) {
-  const int e = M(Request_get_status)(Request_in(*request), flag, status_at(status));
-  if (e == MPI_SUCCESS) *flag = *flag != 0;
+void F(request_get_status)(integer* request, integer* flag, integer* status, integer* ierror) {
+  int flag_c = 0;
+  struct statuses status_c;
+  statuses_in(&status_c, status, 1);
+  const int e = M(Request_get_status)(Request_in(*request), &flag_c, status_c.at);
+  if (e == MPI_SUCCESS) *flag = flag_c != 0;
+  statuses_out(&status_c, status, 1);
+  free_statuses(&status_c);
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(request_get_status_f08, request_get_status);
 
-void F(request_get_status_all)(int* count, int* array_of_requests, int* flag,
-    MPI_Status* array_of_statuses, int* ierror) {
+void F(request_get_status_all)(integer* count, integer* array_of_requests, integer* flag,
+    integer* array_of_statuses, integer* ierror) {
   struct handles array_of_requests_c;
-  Request_array(&array_of_requests_c, array_of_requests, *count, 1);
-  const int e = M(Request_get_status_all)(*count, (MPI_Request*)array_of_requests_c.at, flag,
-      status_at(array_of_statuses));
+  Request_array(&array_of_requests_c, array_of_requests, in_c(*count), 1);
+  int flag_c = 0;
+  struct statuses array_of_statuses_c;
+  statuses_in(&array_of_statuses_c, array_of_statuses, in_c(*count));
+  const int e = M(Request_get_status_all)(in_c(*count), (MPI_Request*)array_of_requests_c.at,
+      &flag_c, array_of_statuses_c.at);
   free_handles(&array_of_requests_c);
-  if (e == MPI_SUCCESS) *flag = *flag != 0;
+  if (e == MPI_SUCCESS) *flag = flag_c != 0;
+  statuses_out(&array_of_statuses_c, array_of_statuses, in_c(*count));
+  free_statuses(&array_of_statuses_c);
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(request_get_status_all_f08, request_get_status_all);
 
-void F(request_get_status_any)(int* count, int* array_of_requests, int* index, int* flag,
-    MPI_Status* status, int* ierror) {
+void F(request_get_status_any)(integer* count, integer* array_of_requests, integer* index,
+    integer* flag, integer* status, integer* ierror) {
   struct handles array_of_requests_c;
-  Request_array(&array_of_requests_c, array_of_requests, *count, 1);
+  Request_array(&array_of_requests_c, array_of_requests, in_c(*count), 1);
   int index_c = MPI_UNDEFINED;
-  const int e = M(Request_get_status_any)(*count, (MPI_Request*)array_of_requests_c.at, &index_c,
-      flag, status_at(status));
+  int flag_c = 0;
+  struct statuses status_c;
+  statuses_in(&status_c, status, 1);
+  const int e = M(Request_get_status_any)(in_c(*count), (MPI_Request*)array_of_requests_c.at,
+      &index_c, &flag_c, status_c.at);
   free_handles(&array_of_requests_c);
   *index = index_out(index_c);
-  if (e == MPI_SUCCESS) *flag = *flag != 0;
+  if (e == MPI_SUCCESS) *flag = flag_c != 0;
+  statuses_out(&status_c, status, 1);
+  free_statuses(&status_c);
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(request_get_status_any_f08, request_get_status_any);
 
-void F(request_get_status_some)(int* incount, int* array_of_requests, int* outcount,
-    int* array_of_indices, MPI_Status* array_of_statuses, int* ierror) {
+void F(request_get_status_some)(integer* incount, integer* array_of_requests, integer* outcount,
+    integer* array_of_indices, integer* array_of_statuses, integer* ierror) {
   struct handles array_of_requests_c;
-  Request_array(&array_of_requests_c, array_of_requests, *incount, 1);
-  const int e = M(Request_get_status_some)(*incount, (MPI_Request*)array_of_requests_c.at,
-      outcount, array_of_indices, status_at(array_of_statuses));
+  Request_array(&array_of_requests_c, array_of_requests, in_c(*incount), 1);
+  int outcount_c = (int)*outcount;
+  struct ints array_of_indices_c;
+  ints_in(&array_of_indices_c, array_of_indices, in_c(*incount));
+  struct statuses array_of_statuses_c;
+  statuses_in(&array_of_statuses_c, array_of_statuses, in_c(*incount));
+  const int e = M(Request_get_status_some)(in_c(*incount), (MPI_Request*)array_of_requests_c.at,
+      &outcount_c, array_of_indices_c.at, array_of_statuses_c.at);
   free_handles(&array_of_requests_c);
-  indices_out(array_of_indices, e, outcount);
+  *outcount = outcount_c;
+  indices_out(array_of_indices_c.at, e, outcount_c);
+  ints_out(&array_of_indices_c, array_of_indices, in_c(*incount));
+  free_ints(&array_of_indices_c);
+  statuses_out(&array_of_statuses_c, array_of_statuses, in_c(*incount));
+  free_statuses(&array_of_statuses_c);
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(request_get_status_some_f08, request_get_status_some);
 
-void F(rsend)(void* buf, int* count, int* datatype, int* dest, int* tag, int* comm, int* ierror) {
-  const int e = M(Rsend)(c_address(buf), *count, Datatype_in(*datatype), *dest, *tag,
+void F(rsend)(void* buf, integer* count, integer* datatype, integer* dest, integer* tag,
+    integer* comm, integer* ierror) {
+  const int e = MC(Rsend)(c_address(buf), *count, Datatype_in(*datatype), in_c(*dest), in_c(*tag),
       Comm_in(*comm));
   if (ierror != NULL) *ierror = e;
 }
-void F(rsend_f08ts)(const struct array* buf, int* count, int* datatype, int* dest, int* tag,
-    int* comm, int* ierror) {
+void F(rsend_f08ts)(const struct array* buf, integer* count, integer* datatype, integer* dest,
+    integer* tag, integer* comm, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view buf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&buf_c, buf, *count, Datatype_in(*datatype), Comm_in(*comm),
       "MPI_Rsend", "buf");
-  if (e == MPI_SUCCESS) e = M(Rsend)(buf_c.address, (int)buf_c.count, buf_c.type, *dest, *tag,
-      Comm_in(*comm));
+  if (e == MPI_SUCCESS) e = MC(Rsend)(buf_c.address, (integer)buf_c.count, buf_c.type, in_c(*dest),
+      in_c(*tag), Comm_in(*comm));
   end_view(&buf_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(rsend_c_f08ts)(const struct array* buf, MPI_Count* count, int* datatype, int* dest,
-    int* tag, int* comm, int* ierror) {
+void F(rsend_c_f08ts)(const struct array* buf, MPI_Count* count, integer* datatype, integer* dest,
+    integer* tag, integer* comm, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view buf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&buf_c, buf, *count, Datatype_in(*datatype), Comm_in(*comm),
       "MPI_Rsend_c", "buf");
-  if (e == MPI_SUCCESS) e = M(Rsend_c)(buf_c.address, buf_c.count, buf_c.type, *dest, *tag,
-      Comm_in(*comm));
+  if (e == MPI_SUCCESS) e = M(Rsend_c)(buf_c.address, buf_c.count, buf_c.type, in_c(*dest),
+      in_c(*tag), Comm_in(*comm));
   end_view(&buf_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(rsend_init)(void* buf, int* count, int* datatype, int* dest, int* tag, int* comm,
-    int* request, int* ierror) {
+void F(rsend_init)(void* buf, integer* count, integer* datatype, integer* dest, integer* tag,
+    integer* comm, integer* request, integer* ierror) {
   MPI_Request request_c = MPI_REQUEST_NULL;
-  const int e = M(Rsend_init)(c_address(buf), *count, Datatype_in(*datatype), *dest, *tag,
-      Comm_in(*comm), &request_c);
+  const int e = MC(Rsend_init)(c_address(buf), *count, Datatype_in(*datatype), in_c(*dest),
+      in_c(*tag), Comm_in(*comm), &request_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
-void F(rsend_init_f08ts)(const struct array* buf, int* count, int* datatype, int* dest, int* tag,
-    int* comm, int* request, int* ierror) {
+void F(rsend_init_f08ts)(const struct array* buf, integer* count, integer* datatype, integer* dest,
+    integer* tag, integer* comm, integer* request, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view buf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&buf_c, buf, *count, Datatype_in(*datatype), Comm_in(*comm),
       "MPI_Rsend_init", "buf");
   MPI_Request request_c = MPI_REQUEST_NULL;
-  if (e == MPI_SUCCESS) e = M(Rsend_init)(buf_c.address, (int)buf_c.count, buf_c.type, *dest, *tag,
-      Comm_in(*comm), &request_c);
+  if (e == MPI_SUCCESS) e = MC(Rsend_init)(buf_c.address, (integer)buf_c.count, buf_c.type,
+      in_c(*dest), in_c(*tag), Comm_in(*comm), &request_c);
   end_view(&buf_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(rsend_init_c_f08ts)(const struct array* buf, MPI_Count* count, int* datatype, int* dest,
-    int* tag, int* comm, int* request, int* ierror) {
+void F(rsend_init_c_f08ts)(const struct array* buf, MPI_Count* count, integer* datatype,
+    integer* dest, integer* tag, integer* comm, integer* request, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view buf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&buf_c, buf, *count, Datatype_in(*datatype), Comm_in(*comm),
       "MPI_Rsend_init_c", "buf");
   MPI_Request request_c = MPI_REQUEST_NULL;
-  if (e == MPI_SUCCESS) e = M(Rsend_init_c)(buf_c.address, buf_c.count, buf_c.type, *dest, *tag,
-      Comm_in(*comm), &request_c);
+  if (e == MPI_SUCCESS) e = M(Rsend_init_c)(buf_c.address, buf_c.count, buf_c.type, in_c(*dest),
+      in_c(*tag), Comm_in(*comm), &request_c);
   end_view(&buf_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(send)(void* buf, int* count, int* datatype, int* dest, int* tag, int* comm, int* ierror) {
-  const int e = M(Send)(c_address(buf), *count, Datatype_in(*datatype), *dest, *tag,
+void F(send)(void* buf, integer* count, integer* datatype, integer* dest, integer* tag,
+    integer* comm, integer* ierror) {
+  const int e = MC(Send)(c_address(buf), *count, Datatype_in(*datatype), in_c(*dest), in_c(*tag),
       Comm_in(*comm));
   if (ierror != NULL) *ierror = e;
 }
-void F(send_f08ts)(const struct array* buf, int* count, int* datatype, int* dest, int* tag,
-    int* comm, int* ierror) {
+void F(send_f08ts)(const struct array* buf, integer* count, integer* datatype, integer* dest,
+    integer* tag, integer* comm, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view buf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&buf_c, buf, *count, Datatype_in(*datatype), Comm_in(*comm),
       "MPI_Send", "buf");
-  if (e == MPI_SUCCESS) e = M(Send)(buf_c.address, (int)buf_c.count, buf_c.type, *dest, *tag,
-      Comm_in(*comm));
+  if (e == MPI_SUCCESS) e = MC(Send)(buf_c.address, (integer)buf_c.count, buf_c.type, in_c(*dest),
+      in_c(*tag), Comm_in(*comm));
   end_view(&buf_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(send_c_f08ts)(const struct array* buf, MPI_Count* count, int* datatype, int* dest, int* tag,
-    int* comm, int* ierror) {
+void F(send_c_f08ts)(const struct array* buf, MPI_Count* count, integer* datatype, integer* dest,
+    integer* tag, integer* comm, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view buf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&buf_c, buf, *count, Datatype_in(*datatype), Comm_in(*comm),
       "MPI_Send_c", "buf");
-  if (e == MPI_SUCCESS) e = M(Send_c)(buf_c.address, buf_c.count, buf_c.type, *dest, *tag,
-      Comm_in(*comm));
+  if (e == MPI_SUCCESS) e = M(Send_c)(buf_c.address, buf_c.count, buf_c.type, in_c(*dest),
+      in_c(*tag), Comm_in(*comm));
   end_view(&buf_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(send_init)(void* buf, int* count, int* datatype, int* dest, int* tag, int* comm,
-    int* request, int* ierror) {
+void F(send_init)(void* buf, integer* count, integer* datatype, integer* dest, integer* tag,
+    integer* comm, integer* request, integer* ierror) {
   MPI_Request request_c = MPI_REQUEST_NULL;
-  const int e = M(Send_init)(c_address(buf), *count, Datatype_in(*datatype), *dest, *tag,
-      Comm_in(*comm), &request_c);
+  const int e = MC(Send_init)(c_address(buf), *count, Datatype_in(*datatype), in_c(*dest),
+      in_c(*tag), Comm_in(*comm), &request_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
-void F(send_init_f08ts)(const struct array* buf, int* count, int* datatype, int* dest, int* tag,
-    int* comm, int* request, int* ierror) {
+void F(send_init_f08ts)(const struct array* buf, integer* count, integer* datatype, integer* dest,
+    integer* tag, integer* comm, integer* request, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view buf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&buf_c, buf, *count, Datatype_in(*datatype), Comm_in(*comm),
       "MPI_Send_init", "buf");
   MPI_Request request_c = MPI_REQUEST_NULL;
-  if (e == MPI_SUCCESS) e = M(Send_init)(buf_c.address, (int)buf_c.count, buf_c.type, *dest, *tag,
-      Comm_in(*comm), &request_c);
+  if (e == MPI_SUCCESS) e = MC(Send_init)(buf_c.address, (integer)buf_c.count, buf_c.type,
+      in_c(*dest), in_c(*tag), Comm_in(*comm), &request_c);
   end_view(&buf_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(send_init_c_f08ts)(const struct array* buf, MPI_Count* count, int* datatype, int* dest,
-    int* tag, int* comm, int* request, int* ierror) {
+void F(send_init_c_f08ts)(const struct array* buf, MPI_Count* count, integer* datatype,
+    integer* dest, integer* tag, integer* comm, integer* request, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view buf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&buf_c, buf, *count, Datatype_in(*datatype), Comm_in(*comm),
       "MPI_Send_init_c", "buf");
   MPI_Request request_c = MPI_REQUEST_NULL;
-  if (e == MPI_SUCCESS) e = M(Send_init_c)(buf_c.address, buf_c.count, buf_c.type, *dest, *tag,
-      Comm_in(*comm), &request_c);
+  if (e == MPI_SUCCESS) e = M(Send_init_c)(buf_c.address, buf_c.count, buf_c.type, in_c(*dest),
+      in_c(*tag), Comm_in(*comm), &request_c);
   end_view(&buf_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(sendrecv)(void* sendbuf, int* sendcount, int* sendtype, int* dest, int* sendtag,
-    void* recvbuf, int* recvcount, int* recvtype, int* source, int* recvtag, int* comm,
-    MPI_Status* status, int* ierror) {
-  const int e = M(Sendrecv)(c_address(sendbuf), *sendcount, Datatype_in(*sendtype), *dest,
-      *sendtag, c_address(recvbuf), *recvcount, Datatype_in(*recvtype), *source, *recvtag,
-      Comm_in(*comm), status_at(status));
+void F(sendrecv)(void* sendbuf, integer* sendcount, integer* sendtype, integer* dest,
+    integer* sendtag, void* recvbuf, integer* recvcount, integer* recvtype, integer* source,
+    integer* recvtag, integer* comm, integer* status, integer* ierror) {
+  struct statuses status_c;
+  statuses_in(&status_c, status, 1);
+  const int e = MC(Sendrecv)(c_address(sendbuf), *sendcount, Datatype_in(*sendtype), in_c(*dest),
+      in_c(*sendtag), c_address(recvbuf), *recvcount, Datatype_in(*recvtype), in_c(*source),
+      in_c(*recvtag), Comm_in(*comm), status_c.at);
+  statuses_out(&status_c, status, 1);
+  free_statuses(&status_c);
   if (ierror != NULL) *ierror = e;
 }
-void F(sendrecv_f08ts)(const struct array* sendbuf, int* sendcount, int* sendtype, int* dest,
-    int* sendtag, const struct array* recvbuf, int* recvcount, int* recvtype, int* source,
-    int* recvtag, int* comm, MPI_Status* status, int* ierror) {
+void F(sendrecv_f08ts)(const struct array* sendbuf, integer* sendcount, integer* sendtype,
+    integer* dest, integer* sendtag, const struct array* recvbuf, integer* recvcount,
+    integer* recvtype, integer* source, integer* recvtag, integer* comm, integer* status,
+    integer* ierror) {
   int e = MPI_SUCCESS;
   struct view sendbuf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&sendbuf_c, sendbuf, *sendcount, Datatype_in(*sendtype),
@@ -830,17 +921,22 @@ void F(sendrecv_f08ts)(const struct array* sendbuf, int* sendcount, int* sendtyp
   struct view recvbuf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&recvbuf_c, recvbuf, *recvcount, Datatype_in(*recvtype),
       Comm_in(*comm), "MPI_Sendrecv", "recvbuf");
-  if (e == MPI_SUCCESS) e = M(Sendrecv)(sendbuf_c.address, (int)sendbuf_c.count, sendbuf_c.type,
-      *dest, *sendtag, recvbuf_c.address, (int)recvbuf_c.count, recvbuf_c.type, *source,
-      *recvtag, Comm_in(*comm), status_at(status));
+  struct statuses status_c;
+  statuses_in(&status_c, status, 1);
+  if (e == MPI_SUCCESS) e = MC(Sendrecv)(sendbuf_c.address, (integer)sendbuf_c.count,
+      sendbuf_c.type, in_c(*dest), in_c(*sendtag), recvbuf_c.address, (integer)recvbuf_c.count,
+      recvbuf_c.type, in_c(*source), in_c(*recvtag), Comm_in(*comm), status_c.at);
   end_view(&sendbuf_c);
   end_view(&recvbuf_c);
+  statuses_out(&status_c, status, 1);
+  free_statuses(&status_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(sendrecv_c_f08ts)(const struct array* sendbuf, MPI_Count* sendcount, int* sendtype,
-    int* dest, int* sendtag, const struct array* recvbuf, MPI_Count* recvcount, int* recvtype,
-    int* source, int* recvtag, int* comm, MPI_Status* status, int* ierror) {
+void F(sendrecv_c_f08ts)(const struct array* sendbuf, MPI_Count* sendcount, integer* sendtype,
+    integer* dest, integer* sendtag, const struct array* recvbuf, MPI_Count* recvcount,
+    integer* recvtype, integer* source, integer* recvtag, integer* comm, integer* status,
+    integer* ierror) {
   int e = MPI_SUCCESS;
   struct view sendbuf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&sendbuf_c, sendbuf, *sendcount, Datatype_in(*sendtype),
@@ -848,61 +944,79 @@ void F(sendrecv_c_f08ts)(const struct array* sendbuf, MPI_Count* sendcount, int*
   struct view recvbuf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&recvbuf_c, recvbuf, *recvcount, Datatype_in(*recvtype),
       Comm_in(*comm), "MPI_Sendrecv_c", "recvbuf");
+  struct statuses status_c;
+  statuses_in(&status_c, status, 1);
   if (e == MPI_SUCCESS) e = M(Sendrecv_c)(sendbuf_c.address, sendbuf_c.count, sendbuf_c.type,
-      *dest, *sendtag, recvbuf_c.address, recvbuf_c.count, recvbuf_c.type, *source, *recvtag,
-      Comm_in(*comm), status_at(status));
+      in_c(*dest), in_c(*sendtag), recvbuf_c.address, recvbuf_c.count, recvbuf_c.type,
+      in_c(*source), in_c(*recvtag), Comm_in(*comm), status_c.at);
   end_view(&sendbuf_c);
   end_view(&recvbuf_c);
+  statuses_out(&status_c, status, 1);
+  free_statuses(&status_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(sendrecv_replace)(void* buf, int* count, int* datatype, int* dest, int* sendtag,
-    int* source, int* recvtag, int* comm, MPI_Status* status, int* ierror) {
-  const int e = M(Sendrecv_replace)(c_address(buf), *count, Datatype_in(*datatype), *dest,
-      *sendtag, *source, *recvtag, Comm_in(*comm), status_at(status));
+void F(sendrecv_replace)(void* buf, integer* count, integer* datatype, integer* dest,
+    integer* sendtag, integer* source, integer* recvtag, integer* comm, integer* status,
+    integer* ierror) {
+  struct statuses status_c;
+  statuses_in(&status_c, status, 1);
+  const int e = MC(Sendrecv_replace)(c_address(buf), *count, Datatype_in(*datatype), in_c(*dest),
+      in_c(*sendtag), in_c(*source), in_c(*recvtag), Comm_in(*comm), status_c.at);
+  statuses_out(&status_c, status, 1);
+  free_statuses(&status_c);
   if (ierror != NULL) *ierror = e;
 }
-void F(sendrecv_replace_f08ts)(const struct array* buf, int* count, int* datatype, int* dest,
-    int* sendtag, int* source, int* recvtag, int* comm, MPI_Status* status, int* ierror) {
+void F(sendrecv_replace_f08ts)(const struct array* buf, integer* count, integer* datatype,
+    integer* dest, integer* sendtag, integer* source, integer* recvtag, integer* comm,
+    integer* status, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view buf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&buf_c, buf, *count, Datatype_in(*datatype), Comm_in(*comm),
       "MPI_Sendrecv_replace", "buf");
-  if (e == MPI_SUCCESS) e = M(Sendrecv_replace)(buf_c.address, (int)buf_c.count, buf_c.type, *dest,
-      *sendtag, *source, *recvtag, Comm_in(*comm), status_at(status));
+  struct statuses status_c;
+  statuses_in(&status_c, status, 1);
+  if (e == MPI_SUCCESS) e = MC(Sendrecv_replace)(buf_c.address, (integer)buf_c.count, buf_c.type,
+      in_c(*dest), in_c(*sendtag), in_c(*source), in_c(*recvtag), Comm_in(*comm), status_c.at);
   end_view(&buf_c);
+  statuses_out(&status_c, status, 1);
+  free_statuses(&status_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(sendrecv_replace_c_f08ts)(const struct array* buf, MPI_Count* count, int* datatype,
-    int* dest, int* sendtag, int* source, int* recvtag, int* comm, MPI_Status* status,
-    int* ierror) {
+void F(sendrecv_replace_c_f08ts)(const struct array* buf, MPI_Count* count, integer* datatype,
+    integer* dest, integer* sendtag, integer* source, integer* recvtag, integer* comm,
+    integer* status, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view buf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&buf_c, buf, *count, Datatype_in(*datatype), Comm_in(*comm),
       "MPI_Sendrecv_replace_c", "buf");
-  if (e == MPI_SUCCESS) e = M(Sendrecv_replace_c)(buf_c.address, buf_c.count, buf_c.type, *dest,
-      *sendtag, *source, *recvtag, Comm_in(*comm), status_at(status));
+  struct statuses status_c;
+  statuses_in(&status_c, status, 1);
+  if (e == MPI_SUCCESS) e = M(Sendrecv_replace_c)(buf_c.address, buf_c.count, buf_c.type,
+      in_c(*dest), in_c(*sendtag), in_c(*source), in_c(*recvtag), Comm_in(*comm), status_c.at);
   end_view(&buf_c);
+  statuses_out(&status_c, status, 1);
+  free_statuses(&status_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(session_attach_buffer)(int* session, void* buffer, int* size, int* ierror) {
-  const int e = M(Session_attach_buffer)(Session_in(*session), c_address(buffer), *size);
+void F(session_attach_buffer)(integer* session, void* buffer, integer* size, integer* ierror) {
+  const int e = MC(Session_attach_buffer)(Session_in(*session), c_address(buffer), *size);
   if (ierror != NULL) *ierror = e;
 }
-void F(session_attach_buffer_f08ts)(int* session, const struct array* buffer, int* size,
-    int* ierror) {
+void F(session_attach_buffer_f08ts)(integer* session, const struct array* buffer, integer* size,
+    integer* ierror) {
   int e = MPI_SUCCESS;
   void* buffer_c;
   if (e == MPI_SUCCESS) e = plain(&buffer_c, buffer, MPI_COMM_SELF, "MPI_Session_attach_buffer",
       "buffer");
-  if (e == MPI_SUCCESS) e = M(Session_attach_buffer)(Session_in(*session), buffer_c, *size);
+  if (e == MPI_SUCCESS) e = MC(Session_attach_buffer)(Session_in(*session), buffer_c, *size);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(session_attach_buffer_c_f08ts)(int* session, const struct array* buffer, MPI_Count* size,
-    int* ierror) {
+void F(session_attach_buffer_c_f08ts)(integer* session, const struct array* buffer,
+    MPI_Count* size, integer* ierror) {
   int e = MPI_SUCCESS;
   void* buffer_c;
   if (e == MPI_SUCCESS) e = plain(&buffer_c, buffer, MPI_COMM_SELF, "MPI_Session_attach_buffer_c",
@@ -911,29 +1025,31 @@ void F(session_attach_buffer_c_f08ts)(int* session, const struct array* buffer, 
   if (ierror != NULL) *ierror = e;
 }
 
-void F(session_detach_buffer)(int* session, void** buffer_addr, int* size, int* ierror) {
+void F(session_detach_buffer)(integer* session, void** buffer_addr, integer* size,
+    integer* ierror) {
   void* unused;
-  const int e = M(Session_detach_buffer)(Session_in(*session), &unused, size);
+  const int e = MC(Session_detach_buffer)(Session_in(*session), &unused, size);
   if (ierror != NULL) *ierror = e;
 }
-void F(session_detach_buffer_f08)(int* session, void** buffer_addr, int* size, int* ierror) {
-  const int e = M(Session_detach_buffer)(Session_in(*session), buffer_addr, size);
+void F(session_detach_buffer_f08)(integer* session, void** buffer_addr, integer* size,
+    integer* ierror) {
+  const int e = MC(Session_detach_buffer)(Session_in(*session), buffer_addr, size);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(session_detach_buffer_c_f08)(int* session, void** buffer_addr, MPI_Count* size,
-    int* ierror) {
+void F(session_detach_buffer_c_f08)(integer* session, void** buffer_addr, MPI_Count* size,
+    integer* ierror) {
   const int e = M(Session_detach_buffer_c)(Session_in(*session), buffer_addr, size);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(session_flush_buffer)(int* session, int* ierror) {
+void F(session_flush_buffer)(integer* session, integer* ierror) {
   const int e = M(Session_flush_buffer)(Session_in(*session));
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(session_flush_buffer_f08, session_flush_buffer);
 
-void F(session_iflush_buffer)(int* session, int* request, int* ierror) {
+void F(session_iflush_buffer)(integer* session, integer* request, integer* ierror) {
   MPI_Request request_c = MPI_REQUEST_NULL;
   const int e = M(Session_iflush_buffer)(Session_in(*session), &request_c);
   *request = Request_out(request_c);
@@ -941,72 +1057,73 @@ void F(session_iflush_buffer)(int* session, int* request, int* ierror) {
 }
 SAME_AS(session_iflush_buffer_f08, session_iflush_buffer);
 
-void F(ssend)(void* buf, int* count, int* datatype, int* dest, int* tag, int* comm, int* ierror) {
-  const int e = M(Ssend)(c_address(buf), *count, Datatype_in(*datatype), *dest, *tag,
+void F(ssend)(void* buf, integer* count, integer* datatype, integer* dest, integer* tag,
+    integer* comm, integer* ierror) {
+  const int e = MC(Ssend)(c_address(buf), *count, Datatype_in(*datatype), in_c(*dest), in_c(*tag),
       Comm_in(*comm));
   if (ierror != NULL) *ierror = e;
 }
-void F(ssend_f08ts)(const struct array* buf, int* count, int* datatype, int* dest, int* tag,
-    int* comm, int* ierror) {
+void F(ssend_f08ts)(const struct array* buf, integer* count, integer* datatype, integer* dest,
+    integer* tag, integer* comm, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view buf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&buf_c, buf, *count, Datatype_in(*datatype), Comm_in(*comm),
       "MPI_Ssend", "buf");
-  if (e == MPI_SUCCESS) e = M(Ssend)(buf_c.address, (int)buf_c.count, buf_c.type, *dest, *tag,
-      Comm_in(*comm));
+  if (e == MPI_SUCCESS) e = MC(Ssend)(buf_c.address, (integer)buf_c.count, buf_c.type, in_c(*dest),
+      in_c(*tag), Comm_in(*comm));
   end_view(&buf_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(ssend_c_f08ts)(const struct array* buf, MPI_Count* count, int* datatype, int* dest,
-    int* tag, int* comm, int* ierror) {
+void F(ssend_c_f08ts)(const struct array* buf, MPI_Count* count, integer* datatype, integer* dest,
+    integer* tag, integer* comm, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view buf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&buf_c, buf, *count, Datatype_in(*datatype), Comm_in(*comm),
       "MPI_Ssend_c", "buf");
-  if (e == MPI_SUCCESS) e = M(Ssend_c)(buf_c.address, buf_c.count, buf_c.type, *dest, *tag,
-      Comm_in(*comm));
+  if (e == MPI_SUCCESS) e = M(Ssend_c)(buf_c.address, buf_c.count, buf_c.type, in_c(*dest),
+      in_c(*tag), Comm_in(*comm));
   end_view(&buf_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(ssend_init)(void* buf, int* count, int* datatype, int* dest, int* tag, int* comm,
-    int* request, int* ierror) {
+void F(ssend_init)(void* buf, integer* count, integer* datatype, integer* dest, integer* tag,
+    integer* comm, integer* request, integer* ierror) {
   MPI_Request request_c = MPI_REQUEST_NULL;
-  const int e = M(Ssend_init)(c_address(buf), *count, Datatype_in(*datatype), *dest, *tag,
-      Comm_in(*comm), &request_c);
+  const int e = MC(Ssend_init)(c_address(buf), *count, Datatype_in(*datatype), in_c(*dest),
+      in_c(*tag), Comm_in(*comm), &request_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
-void F(ssend_init_f08ts)(const struct array* buf, int* count, int* datatype, int* dest, int* tag,
-    int* comm, int* request, int* ierror) {
+void F(ssend_init_f08ts)(const struct array* buf, integer* count, integer* datatype, integer* dest,
+    integer* tag, integer* comm, integer* request, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view buf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&buf_c, buf, *count, Datatype_in(*datatype), Comm_in(*comm),
       "MPI_Ssend_init", "buf");
   MPI_Request request_c = MPI_REQUEST_NULL;
-  if (e == MPI_SUCCESS) e = M(Ssend_init)(buf_c.address, (int)buf_c.count, buf_c.type, *dest, *tag,
-      Comm_in(*comm), &request_c);
+  if (e == MPI_SUCCESS) e = MC(Ssend_init)(buf_c.address, (integer)buf_c.count, buf_c.type,
+      in_c(*dest), in_c(*tag), Comm_in(*comm), &request_c);
   end_view(&buf_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(ssend_init_c_f08ts)(const struct array* buf, MPI_Count* count, int* datatype, int* dest,
-    int* tag, int* comm, int* request, int* ierror) {
+void F(ssend_init_c_f08ts)(const struct array* buf, MPI_Count* count, integer* datatype,
+    integer* dest, integer* tag, integer* comm, integer* request, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view buf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&buf_c, buf, *count, Datatype_in(*datatype), Comm_in(*comm),
       "MPI_Ssend_init_c", "buf");
   MPI_Request request_c = MPI_REQUEST_NULL;
-  if (e == MPI_SUCCESS) e = M(Ssend_init_c)(buf_c.address, buf_c.count, buf_c.type, *dest, *tag,
-      Comm_in(*comm), &request_c);
+  if (e == MPI_SUCCESS) e = M(Ssend_init_c)(buf_c.address, buf_c.count, buf_c.type, in_c(*dest),
+      in_c(*tag), Comm_in(*comm), &request_c);
   end_view(&buf_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(start)(int* request, int* ierror) {
+void F(start)(integer* request, integer* ierror) {
   MPI_Request request_c = Request_in(*request);
   const int e = M(Start)(&request_c);
   *request = Request_out(request_c);
@@ -1014,221 +1131,304 @@ void F(start)(int* request, int* ierror) {
 }
 SAME_AS(start_f08, start);
 
-void F(startall)(int* count, int* array_of_requests, int* ierror) {
+void F(startall)(integer* count, integer* array_of_requests, integer* ierror) {
   struct handles array_of_requests_c;
-  Request_array(&array_of_requests_c, array_of_requests, *count, 1);
-  const int e = M(Startall)(*count, (MPI_Request*)array_of_requests_c.at);
-  Request_array_out(&array_of_requests_c, array_of_requests, *count, 1);
+  Request_array(&array_of_requests_c, array_of_requests, in_c(*count), 1);
+  const int e = M(Startall)(in_c(*count), (MPI_Request*)array_of_requests_c.at);
+  Request_array_out(&array_of_requests_c, array_of_requests, in_c(*count), 1);
   free_handles(&array_of_requests_c);
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(startall_f08, startall);
 
-void F(status_get_error)(MPI_Status* status, int* err, int* ierror) {
-  const int e = M(Status_get_error)(status, err);
+void F(status_get_error)(integer* status, integer* err, integer* ierror) {
+  struct statuses status_c;
+  statuses_in(&status_c, status, 1);
+  int err_c = (int)*err;
+  const int e = M(Status_get_error)(status_c.at, &err_c);
+  free_statuses(&status_c);
+  *err = err_c;
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(status_get_error_f08, status_get_error);
 
-void F(status_get_source)(MPI_Status* status, int* source, int* ierror) {
-  const int e = M(Status_get_source)(status, source);
+void F(status_get_source)(integer* status, integer* source, integer* ierror) {
+  struct statuses status_c;
+  statuses_in(&status_c, status, 1);
+  int source_c = (int)*source;
+  const int e = M(Status_get_source)(status_c.at, &source_c);
+  free_statuses(&status_c);
+  *source = source_c;
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(status_get_source_f08, status_get_source);
 
-void F(status_get_tag)(MPI_Status* status, int* tag, int* ierror) {
-  const int e = M(Status_get_tag)(status, tag);
+void F(status_get_tag)(integer* status, integer* tag, integer* ierror) {
+  struct statuses status_c;
+  statuses_in(&status_c, status, 1);
+  int tag_c = (int)*tag;
+  const int e = M(Status_get_tag)(status_c.at, &tag_c);
+  free_statuses(&status_c);
+  *tag = tag_c;
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(status_get_tag_f08, status_get_tag);
 
-void F(test)(int* request, int* flag, MPI_Status* status, int* ierror) {
+void F(test)(integer* request, integer* flag, integer* status, integer* ierror) {
   MPI_Request request_c = Request_in(*request);
-  const int e = M(Test)(&request_c, flag, status_at(status));
+  int flag_c = 0;
+  struct statuses status_c;
+  statuses_in(&status_c, status, 1);
+  const int e = M(Test)(&request_c, &flag_c, status_c.at);
   *request = Request_out(request_c);
-  if (e == MPI_SUCCESS) *flag = *flag != 0;
+  if (e == MPI_SUCCESS) *flag = flag_c != 0;
+  statuses_out(&status_c, status, 1);
+  free_statuses(&status_c);
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(test_f08, test);
 
-void F(test_cancelled)(MPI_Status* status, int* flag, int* ierror) {
-  const int e = M(Test_cancelled)(status, flag);
-  if (e == MPI_SUCCESS) *flag = *flag != 0;
+void F(test_cancelled)(integer* status, integer* flag, integer* ierror) {
+  struct statuses status_c;
+  statuses_in(&status_c, status, 1);
+  int flag_c = 0;
+  const int e = M(Test_cancelled)(status_c.at, &flag_c);
+  free_statuses(&status_c);
+  if (e == MPI_SUCCESS) *flag = flag_c != 0;
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(test_cancelled_f08, test_cancelled);
 
-void F(testall)(int* count, int* array_of_requests, int* flag, MPI_Status* array_of_statuses,
-    int* ierror) {
+void F(testall)(integer* count, integer* array_of_requests, integer* flag,
+    integer* array_of_statuses, integer* ierror) {
   struct handles array_of_requests_c;
-  Request_array(&array_of_requests_c, array_of_requests, *count, 1);
-  const int e = M(Testall)(*count, (MPI_Request*)array_of_requests_c.at, flag,
-      status_at(array_of_statuses));
-  Request_array_out(&array_of_requests_c, array_of_requests, *count, 1);
+  Request_array(&array_of_requests_c, array_of_requests, in_c(*count), 1);
+  int flag_c = 0;
+  struct statuses array_of_statuses_c;
+  statuses_in(&array_of_statuses_c, array_of_statuses, in_c(*count));
+  const int e = M(Testall)(in_c(*count), (MPI_Request*)array_of_requests_c.at, &flag_c,
+      array_of_statuses_c.at);
+  Request_array_out(&array_of_requests_c, array_of_requests, in_c(*count), 1);
   free_handles(&array_of_requests_c);
-  if (e == MPI_SUCCESS) *flag = *flag != 0;
+  if (e == MPI_SUCCESS) *flag = flag_c != 0;
+  statuses_out(&array_of_statuses_c, array_of_statuses, in_c(*count));
+  free_statuses(&array_of_statuses_c);
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(testall_f08, testall);
 
-void F(testany)(int* count, int* array_of_requests, int* index, int* flag, MPI_Status* status,
-    int* ierror) {
+void F(testany)(integer* count, integer* array_of_requests, integer* index, integer* flag,
+    integer* status, integer* ierror) {
   struct handles array_of_requests_c;
-  Request_array(&array_of_requests_c, array_of_requests, *count, 1);
+  Request_array(&array_of_requests_c, array_of_requests, in_c(*count), 1);
   int index_c = MPI_UNDEFINED;
-  const int e = M(Testany)(*count, (MPI_Request*)array_of_requests_c.at, &index_c, flag,
-      status_at(status));
-  Request_array_out(&array_of_requests_c, array_of_requests, *count, 1);
+  int flag_c = 0;
+  struct statuses status_c;
+  statuses_in(&status_c, status, 1);
+  const int e = M(Testany)(in_c(*count), (MPI_Request*)array_of_requests_c.at, &index_c, &flag_c,
+      status_c.at);
+  Request_array_out(&array_of_requests_c, array_of_requests, in_c(*count), 1);
   free_handles(&array_of_requests_c);
   *index = index_out(index_c);
-  if (e == MPI_SUCCESS) *flag = *flag != 0;
+  if (e == MPI_SUCCESS) *flag = flag_c != 0;
+  statuses_out(&status_c, status, 1);
+  free_statuses(&status_c);
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(testany_f08, testany);
 
-void F(testsome)(int* incount, int* array_of_requests, int* outcount, int* array_of_indices,
-    MPI_Status* array_of_statuses, int* ierror) {
+void F(testsome)(integer* incount, integer* array_of_requests, integer* outcount,
+    integer* array_of_indices, integer* array_of_statuses, integer* ierror) {
   struct handles array_of_requests_c;
-  Request_array(&array_of_requests_c, array_of_requests, *incount, 1);
-  const int e = M(Testsome)(*incount, (MPI_Request*)array_of_requests_c.at, outcount,
-      array_of_indices, status_at(array_of_statuses));
-  Request_array_out(&array_of_requests_c, array_of_requests, *incount, 1);
+  Request_array(&array_of_requests_c, array_of_requests, in_c(*incount), 1);
+  int outcount_c = (int)*outcount;
+  struct ints array_of_indices_c;
+  ints_in(&array_of_indices_c, array_of_indices, in_c(*incount));
+  struct statuses array_of_statuses_c;
+  statuses_in(&array_of_statuses_c, array_of_statuses, in_c(*incount));
+  const int e = M(Testsome)(in_c(*incount), (MPI_Request*)array_of_requests_c.at, &outcount_c,
+      array_of_indices_c.at, array_of_statuses_c.at);
+  Request_array_out(&array_of_requests_c, array_of_requests, in_c(*incount), 1);
   free_handles(&array_of_requests_c);
-  indices_out(array_of_indices, e, outcount);
+  *outcount = outcount_c;
+  indices_out(array_of_indices_c.at, e, outcount_c);
+  ints_out(&array_of_indices_c, array_of_indices, in_c(*incount));
+  free_ints(&array_of_indices_c);
+  statuses_out(&array_of_statuses_c, array_of_statuses, in_c(*incount));
+  free_statuses(&array_of_statuses_c);
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(testsome_f08, testsome);
 
-void F(wait)(int* request, MPI_Status* status, int* ierror) {
+void F(wait)(integer* request, integer* status, integer* ierror) {
   MPI_Request request_c = Request_in(*request);
-  const int e = M(Wait)(&request_c, status_at(status));
+  struct statuses status_c;
+  statuses_in(&status_c, status, 1);
+  const int e = M(Wait)(&request_c, status_c.at);
   *request = Request_out(request_c);
+  statuses_out(&status_c, status, 1);
+  free_statuses(&status_c);
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(wait_f08, wait);
 
-void F(waitall)(int* count, int* array_of_requests, MPI_Status* array_of_statuses, int* ierror) {
+void F(waitall)(integer* count, integer* array_of_requests, integer* array_of_statuses,
+    integer* ierror) {
   struct handles array_of_requests_c;
-  Request_array(&array_of_requests_c, array_of_requests, *count, 1);
-  const int e = M(Waitall)(*count, (MPI_Request*)array_of_requests_c.at,
-      status_at(array_of_statuses));
-  Request_array_out(&array_of_requests_c, array_of_requests, *count, 1);
+  Request_array(&array_of_requests_c, array_of_requests, in_c(*count), 1);
+  struct statuses array_of_statuses_c;
+  statuses_in(&array_of_statuses_c, array_of_statuses, in_c(*count));
+  const int e = M(Waitall)(in_c(*count), (MPI_Request*)array_of_requests_c.at,
+      array_of_statuses_c.at);
+  Request_array_out(&array_of_requests_c, array_of_requests, in_c(*count), 1);
   free_handles(&array_of_requests_c);
+  statuses_out(&array_of_statuses_c, array_of_statuses, in_c(*count));
+  free_statuses(&array_of_statuses_c);
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(waitall_f08, waitall);
 
-void F(waitany)(int* count, int* array_of_requests, int* index, MPI_Status* status, int* ierror) {
+void F(waitany)(integer* count, integer* array_of_requests, integer* index, integer* status,
+    integer* ierror) {
   struct handles array_of_requests_c;
-  Request_array(&array_of_requests_c, array_of_requests, *count, 1);
+  Request_array(&array_of_requests_c, array_of_requests, in_c(*count), 1);
   int index_c = MPI_UNDEFINED;
-  const int e = M(Waitany)(*count, (MPI_Request*)array_of_requests_c.at, &index_c,
-      status_at(status));
-  Request_array_out(&array_of_requests_c, array_of_requests, *count, 1);
+  struct statuses status_c;
+  statuses_in(&status_c, status, 1);
+  const int e = M(Waitany)(in_c(*count), (MPI_Request*)array_of_requests_c.at, &index_c,
+      status_c.at);
+  Request_array_out(&array_of_requests_c, array_of_requests, in_c(*count), 1);
   free_handles(&array_of_requests_c);
   *index = index_out(index_c);
+  statuses_out(&status_c, status, 1);
+  free_statuses(&status_c);
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(waitany_f08, waitany);
 
-void F(waitsome)(int* incount, int* array_of_requests, int* outcount, int* array_of_indices,
-    MPI_Status* array_of_statuses, int* ierror) {
+void F(waitsome)(integer* incount, integer* array_of_requests, integer* outcount,
+    integer* array_of_indices, integer* array_of_statuses, integer* ierror) {
   struct handles array_of_requests_c;
-  Request_array(&array_of_requests_c, array_of_requests, *incount, 1);
-  const int e = M(Waitsome)(*incount, (MPI_Request*)array_of_requests_c.at, outcount,
-      array_of_indices, status_at(array_of_statuses));
-  Request_array_out(&array_of_requests_c, array_of_requests, *incount, 1);
+  Request_array(&array_of_requests_c, array_of_requests, in_c(*incount), 1);
+  int outcount_c = (int)*outcount;
+  struct ints array_of_indices_c;
+  ints_in(&array_of_indices_c, array_of_indices, in_c(*incount));
+  struct statuses array_of_statuses_c;
+  statuses_in(&array_of_statuses_c, array_of_statuses, in_c(*incount));
+  const int e = M(Waitsome)(in_c(*incount), (MPI_Request*)array_of_requests_c.at, &outcount_c,
+      array_of_indices_c.at, array_of_statuses_c.at);
+  Request_array_out(&array_of_requests_c, array_of_requests, in_c(*incount), 1);
   free_handles(&array_of_requests_c);
-  indices_out(array_of_indices, e, outcount);
+  *outcount = outcount_c;
+  indices_out(array_of_indices_c.at, e, outcount_c);
+  ints_out(&array_of_indices_c, array_of_indices, in_c(*incount));
+  free_ints(&array_of_indices_c);
+  statuses_out(&array_of_statuses_c, array_of_statuses, in_c(*incount));
+  free_statuses(&array_of_statuses_c);
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(waitsome_f08, waitsome);
 
-void F(parrived)(int* request, int* partition, int* flag, int* ierror) {
-  const int e = M(Parrived)(Request_in(*request), *partition, flag);
-  if (e == MPI_SUCCESS) *flag = *flag != 0;
+void F(parrived)(integer* request, integer* partition, integer* flag, integer* ierror) {
+  int flag_c = 0;
+  const int e = M(Parrived)(Request_in(*request), in_c(*partition), &flag_c);
+  if (e == MPI_SUCCESS) *flag = flag_c != 0;
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(parrived_f08, parrived);
 
-void F(pready)(int* partition, int* request, int* ierror) {
-  const int e = M(Pready)(*partition, Request_in(*request));
+void F(pready)(integer* partition, integer* request, integer* ierror) {
+  const int e = M(Pready)(in_c(*partition), Request_in(*request));
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(pready_f08, pready);
 
-void F(pready_list)(int* length, int* array_of_partitions, int* request, int* ierror) {
-  const int e = M(Pready_list)(*length, array_of_partitions, Request_in(*request));
+void F(pready_list)(integer* length, integer* array_of_partitions, integer* request,
+    integer* ierror) {
+  struct ints array_of_partitions_c;
+  ints_in(&array_of_partitions_c, array_of_partitions, in_c(*length));
+  const int e = M(Pready_list)(in_c(*length), array_of_partitions_c.at, Request_in(*request));
+  free_ints(&array_of_partitions_c);
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(pready_list_f08, pready_list);
 
-void F(pready_range)(int* partition_low, int* partition_high, int* request, int* ierror) {
-  const int e = M(Pready_range)(*partition_low, *partition_high, Request_in(*request));
+void F(pready_range)(integer* partition_low, integer* partition_high, integer* request,
+    integer* ierror) {
+  const int e = M(Pready_range)(in_c(*partition_low), in_c(*partition_high), Request_in(*request));
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(pready_range_f08, pready_range);
 
-void F(precv_init)(void* buf, int* partitions, int* count, int* datatype, int* source, int* tag,
-    int* comm, int* info, int* request, int* ierror) {
+void F(precv_init)(void* buf, integer* partitions, integer* count, integer* datatype,
+    integer* source, integer* tag, integer* comm, integer* info, integer* request,
+    integer* ierror) {
   MPI_Request request_c = MPI_REQUEST_NULL;
-  const int e = M(Precv_init)(c_address(buf), *partitions, *count, Datatype_in(*datatype), *source,
-      *tag, Comm_in(*comm), Info_in(*info), &request_c);
+  const int e = MC(Precv_init)(c_address(buf), in_c(*partitions), *count, Datatype_in(*datatype),
+      in_c(*source), in_c(*tag), Comm_in(*comm), Info_in(*info), &request_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
-void F(precv_init_f08ts)(const struct array* buf, int* partitions, int* count, int* datatype,
-    int* source, int* tag, int* comm, int* info, int* request, int* ierror) {
+void F(precv_init_f08ts)(const struct array* buf, integer* partitions, integer* count,
+    integer* datatype, integer* source, integer* tag, integer* comm, integer* info,
+    integer* request, integer* ierror) {
   int e = MPI_SUCCESS;
   void* buf_c;
   if (e == MPI_SUCCESS) e = plain(&buf_c, buf, Comm_in(*comm), "MPI_Precv_init", "buf");
   MPI_Request request_c = MPI_REQUEST_NULL;
-  if (e == MPI_SUCCESS) e = M(Precv_init)(buf_c, *partitions, *count, Datatype_in(*datatype),
-      *source, *tag, Comm_in(*comm), Info_in(*info), &request_c);
+  if (e == MPI_SUCCESS) e = MC(Precv_init)(buf_c, in_c(*partitions), *count,
+      Datatype_in(*datatype), in_c(*source), in_c(*tag), Comm_in(*comm), Info_in(*info),
+      &request_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(precv_init_c_f08ts)(const struct array* buf, int* partitions, MPI_Count* count,
-    int* datatype, int* source, int* tag, int* comm, int* info, int* request, int* ierror) {
+void F(precv_init_c_f08ts)(const struct array* buf, integer* partitions, MPI_Count* count,
+    integer* datatype, integer* source, integer* tag, integer* comm, integer* info,
+    integer* request, integer* ierror) {
   int e = MPI_SUCCESS;
   void* buf_c;
   if (e == MPI_SUCCESS) e = plain(&buf_c, buf, Comm_in(*comm), "MPI_Precv_init_c", "buf");
   MPI_Request request_c = MPI_REQUEST_NULL;
-  if (e == MPI_SUCCESS) e = M(Precv_init_c)(buf_c, *partitions, *count, Datatype_in(*datatype),
-      *source, *tag, Comm_in(*comm), Info_in(*info), &request_c);
+  if (e == MPI_SUCCESS) e = M(Precv_init_c)(buf_c, in_c(*partitions), *count,
+      Datatype_in(*datatype), in_c(*source), in_c(*tag), Comm_in(*comm), Info_in(*info),
+      &request_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(psend_init)(void* buf, int* partitions, int* count, int* datatype, int* dest, int* tag,
-    int* comm, int* info, int* request, int* ierror) {
+void F(psend_init)(void* buf, integer* partitions, integer* count, integer* datatype,
+    integer* dest, integer* tag, integer* comm, integer* info, integer* request, integer* ierror) {
   MPI_Request request_c = MPI_REQUEST_NULL;
-  const int e = M(Psend_init)(c_address(buf), *partitions, *count, Datatype_in(*datatype), *dest,
-      *tag, Comm_in(*comm), Info_in(*info), &request_c);
+  const int e = MC(Psend_init)(c_address(buf), in_c(*partitions), *count, Datatype_in(*datatype),
+      in_c(*dest), in_c(*tag), Comm_in(*comm), Info_in(*info), &request_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
-void F(psend_init_f08ts)(const struct array* buf, int* partitions, int* count, int* datatype,
-    int* dest, int* tag, int* comm, int* info, int* request, int* ierror) {
+void F(psend_init_f08ts)(const struct array* buf, integer* partitions, integer* count,
+    integer* datatype, integer* dest, integer* tag, integer* comm, integer* info, integer* request,
+    integer* ierror) {
   int e = MPI_SUCCESS;
   void* buf_c;
   if (e == MPI_SUCCESS) e = plain(&buf_c, buf, Comm_in(*comm), "MPI_Psend_init", "buf");
   MPI_Request request_c = MPI_REQUEST_NULL;
-  if (e == MPI_SUCCESS) e = M(Psend_init)(buf_c, *partitions, *count, Datatype_in(*datatype),
-      *dest, *tag, Comm_in(*comm), Info_in(*info), &request_c);
+  if (e == MPI_SUCCESS) e = MC(Psend_init)(buf_c, in_c(*partitions), *count,
+      Datatype_in(*datatype), in_c(*dest), in_c(*tag), Comm_in(*comm), Info_in(*info),
+      &request_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(psend_init_c_f08ts)(const struct array* buf, int* partitions, MPI_Count* count,
-    int* datatype, int* dest, int* tag, int* comm, int* info, int* request, int* ierror) {
+void F(psend_init_c_f08ts)(const struct array* buf, integer* partitions, MPI_Count* count,
+    integer* datatype, integer* dest, integer* tag, integer* comm, integer* info, integer* request,
+    integer* ierror) {
   int e = MPI_SUCCESS;
   void* buf_c;
   if (e == MPI_SUCCESS) e = plain(&buf_c, buf, Comm_in(*comm), "MPI_Psend_init_c", "buf");
   MPI_Request request_c = MPI_REQUEST_NULL;
-  if (e == MPI_SUCCESS) e = M(Psend_init_c)(buf_c, *partitions, *count, Datatype_in(*datatype),
-      *dest, *tag, Comm_in(*comm), Info_in(*info), &request_c);
+  if (e == MPI_SUCCESS) e = M(Psend_init_c)(buf_c, in_c(*partitions), *count,
+      Datatype_in(*datatype), in_c(*dest), in_c(*tag), Comm_in(*comm), Info_in(*info),
+      &request_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
@@ -1243,48 +1443,56 @@ MPI_Aint F(aint_diff)(MPI_Aint* addr1, MPI_Aint* addr2) {
 }
 SAME_AS(aint_diff_f08, aint_diff);
 
-void F(get_address)(void* location, MPI_Aint* address, int* ierror) {
+void F(get_address)(void* location, MPI_Aint* address, integer* ierror) {
   const int e = M(Get_address)(c_address(location), address);
   if (ierror != NULL) *ierror = e;
 }
-void F(get_address_f08ts)(const struct array* location, MPI_Aint* address, int* ierror) {
+void F(get_address_f08ts)(const struct array* location, MPI_Aint* address, integer* ierror) {
   const int e = M(Get_address)(c_address(location->base_addr), address);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(get_elements)(MPI_Status* status, int* datatype, int* count, int* ierror) {
-  const int e = M(Get_elements)(status, Datatype_in(*datatype), count);
+void F(get_elements)(integer* status, integer* datatype, integer* count, integer* ierror) {
+  struct statuses status_c;
+  statuses_in(&status_c, status, 1);
+  const int e = MC(Get_elements)(status_c.at, Datatype_in(*datatype), count);
+  free_statuses(&status_c);
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(get_elements_f08, get_elements);
 
-void F(get_elements_c_f08)(MPI_Status* status, int* datatype, MPI_Count* count, int* ierror) {
-  const int e = M(Get_elements_c)(status, Datatype_in(*datatype), count);
+void F(get_elements_c_f08)(integer* status, integer* datatype, MPI_Count* count, integer* ierror) {
+  struct statuses status_c;
+  statuses_in(&status_c, status, 1);
+  const int e = M(Get_elements_c)(status_c.at, Datatype_in(*datatype), count);
+  free_statuses(&status_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(pack)(void* inbuf, int* incount, int* datatype, void* outbuf, int* outsize, int* position,
-    int* comm, int* ierror) {
-  const int e = M(Pack)(c_address(inbuf), *incount, Datatype_in(*datatype), c_address(outbuf),
+void F(pack)(void* inbuf, integer* incount, integer* datatype, void* outbuf, integer* outsize,
+    integer* position, integer* comm, integer* ierror) {
+  const int e = MC(Pack)(c_address(inbuf), *incount, Datatype_in(*datatype), c_address(outbuf),
       *outsize, position, Comm_in(*comm));
   if (ierror != NULL) *ierror = e;
 }
-void F(pack_f08ts)(const struct array* inbuf, int* incount, int* datatype,
-    const struct array* outbuf, int* outsize, int* position, int* comm, int* ierror) {
+void F(pack_f08ts)(const struct array* inbuf, integer* incount, integer* datatype,
+    const struct array* outbuf, integer* outsize, integer* position, integer* comm,
+    integer* ierror) {
   int e = MPI_SUCCESS;
   struct view inbuf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&inbuf_c, inbuf, *incount, Datatype_in(*datatype),
       Comm_in(*comm), "MPI_Pack", "inbuf");
   void* outbuf_c;
   if (e == MPI_SUCCESS) e = plain(&outbuf_c, outbuf, Comm_in(*comm), "MPI_Pack", "outbuf");
-  if (e == MPI_SUCCESS) e = M(Pack)(inbuf_c.address, (int)inbuf_c.count, inbuf_c.type, outbuf_c,
-      *outsize, position, Comm_in(*comm));
+  if (e == MPI_SUCCESS) e = MC(Pack)(inbuf_c.address, (integer)inbuf_c.count, inbuf_c.type,
+      outbuf_c, *outsize, position, Comm_in(*comm));
   end_view(&inbuf_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(pack_c_f08ts)(const struct array* inbuf, MPI_Count* incount, int* datatype,
-    const struct array* outbuf, MPI_Count* outsize, MPI_Count* position, int* comm, int* ierror) {
+void F(pack_c_f08ts)(const struct array* inbuf, MPI_Count* incount, integer* datatype,
+    const struct array* outbuf, MPI_Count* outsize, MPI_Count* position, integer* comm,
+    integer* ierror) {
   int e = MPI_SUCCESS;
   struct view inbuf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&inbuf_c, inbuf, *incount, Datatype_in(*datatype),
@@ -1297,83 +1505,85 @@ void F(pack_c_f08ts)(const struct array* inbuf, MPI_Count* incount, int* datatyp
   if (ierror != NULL) *ierror = e;
 }
 
-void F(pack_external)(char* datarep, void* inbuf, int* incount, int* datatype, void* outbuf,
-    MPI_Aint* outsize, MPI_Aint* position, int* ierror, size_t datarep_length) {
+void F(pack_external)(char* datarep, void* inbuf, integer* incount, integer* datatype,
+    void* outbuf, MPI_Aint* outsize, MPI_Aint* position, integer* ierror, size_t datarep_length) {
   struct text datarep_c;
-  const int e = M(Pack_external)(text_in(&datarep_c, datarep, datarep_length, 0), c_address(inbuf),
-      *incount, Datatype_in(*datatype), c_address(outbuf), *outsize, position);
+  text_in(&datarep_c, datarep, datarep_length, 0);
+  const int e = MC(Pack_external)(datarep_c.chars, c_address(inbuf), *incount,
+      Datatype_in(*datatype), c_address(outbuf), *outsize, position);
   free_text(&datarep_c);
   if (ierror != NULL) *ierror = e;
 }
-void F(pack_external_f08ts)(const struct array* datarep, const struct array* inbuf, int* incount,
-    int* datatype, const struct array* outbuf, MPI_Aint* outsize, MPI_Aint* position,
-    int* ierror) {
+void F(pack_external_f08ts)(const struct array* datarep, const struct array* inbuf,
+    integer* incount, integer* datatype, const struct array* outbuf, MPI_Aint* outsize,
+    MPI_Aint* position, integer* ierror) {
   int e = MPI_SUCCESS;
   struct text datarep_c;
+  text_in(&datarep_c, datarep->base_addr, datarep->elem_len, 0);
   struct view inbuf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&inbuf_c, inbuf, *incount, Datatype_in(*datatype),
       MPI_COMM_SELF, "MPI_Pack_external", "inbuf");
   void* outbuf_c;
   if (e == MPI_SUCCESS) e = plain(&outbuf_c, outbuf, MPI_COMM_SELF, "MPI_Pack_external", "outbuf");
-  if (e == MPI_SUCCESS) e = M(Pack_external)(text_in(&datarep_c, datarep->base_addr,
-      datarep->elem_len, 0), inbuf_c.address, (int)inbuf_c.count, inbuf_c.type, outbuf_c,
-      *outsize, position);
+  if (e == MPI_SUCCESS) e = MC(Pack_external)(datarep_c.chars, inbuf_c.address,
+      (integer)inbuf_c.count, inbuf_c.type, outbuf_c, *outsize, position);
   free_text(&datarep_c);
   end_view(&inbuf_c);
   if (ierror != NULL) *ierror = e;
 }
 
 void F(pack_external_c_f08ts)(const struct array* datarep, const struct array* inbuf,
-    MPI_Count* incount, int* datatype, const struct array* outbuf, MPI_Count* outsize,
-    MPI_Count* position, int* ierror) {
+    MPI_Count* incount, integer* datatype, const struct array* outbuf, MPI_Count* outsize,
+    MPI_Count* position, integer* ierror) {
   int e = MPI_SUCCESS;
   struct text datarep_c;
+  text_in(&datarep_c, datarep->base_addr, datarep->elem_len, 0);
   struct view inbuf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&inbuf_c, inbuf, *incount, Datatype_in(*datatype),
       MPI_COMM_SELF, "MPI_Pack_external_c", "inbuf");
   void* outbuf_c;
   if (e == MPI_SUCCESS) e = plain(&outbuf_c, outbuf, MPI_COMM_SELF, "MPI_Pack_external_c",
       "outbuf");
-  if (e == MPI_SUCCESS) e = M(Pack_external_c)(text_in(&datarep_c, datarep->base_addr,
-      datarep->elem_len, 0), inbuf_c.address, inbuf_c.count, inbuf_c.type, outbuf_c, *outsize,
-      position);
+  if (e == MPI_SUCCESS) e = M(Pack_external_c)(datarep_c.chars, inbuf_c.address, inbuf_c.count,
+      inbuf_c.type, outbuf_c, *outsize, position);
   free_text(&datarep_c);
   end_view(&inbuf_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(pack_external_size)(char* datarep, int* incount, int* datatype, MPI_Aint* size, int* ierror,
-    size_t datarep_length) {
+void F(pack_external_size)(char* datarep, integer* incount, integer* datatype, MPI_Aint* size,
+    integer* ierror, size_t datarep_length) {
   struct text datarep_c;
-  const int e = M(Pack_external_size)(text_in(&datarep_c, datarep, datarep_length, 0), *incount,
-      Datatype_in(*datatype), size);
+  text_in(&datarep_c, datarep, datarep_length, 0);
+  const int e = MC(Pack_external_size)(datarep_c.chars, *incount, Datatype_in(*datatype), size);
   free_text(&datarep_c);
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(pack_external_size_f08, pack_external_size);
 
-void F(pack_external_size_c_f08)(char* datarep, MPI_Count* incount, int* datatype, MPI_Count* size,
-    int* ierror, size_t datarep_length) {
+void F(pack_external_size_c_f08)(char* datarep, MPI_Count* incount, integer* datatype,
+    MPI_Count* size, integer* ierror, size_t datarep_length) {
   struct text datarep_c;
-  const int e = M(Pack_external_size_c)(text_in(&datarep_c, datarep, datarep_length, 0), *incount,
-      Datatype_in(*datatype), size);
+  text_in(&datarep_c, datarep, datarep_length, 0);
+  const int e = M(Pack_external_size_c)(datarep_c.chars, *incount, Datatype_in(*datatype), size);
   free_text(&datarep_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(pack_size)(int* incount, int* datatype, int* comm, int* size, int* ierror) {
-  const int e = M(Pack_size)(*incount, Datatype_in(*datatype), Comm_in(*comm), size);
+void F(pack_size)(integer* incount, integer* datatype, integer* comm, integer* size,
+    integer* ierror) {
+  const int e = MC(Pack_size)(*incount, Datatype_in(*datatype), Comm_in(*comm), size);
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(pack_size_f08, pack_size);
 
-void F(pack_size_c_f08)(MPI_Count* incount, int* datatype, int* comm, MPI_Count* size,
-    int* ierror) {
+void F(pack_size_c_f08)(MPI_Count* incount, integer* datatype, integer* comm, MPI_Count* size,
+    integer* ierror) {
   const int e = M(Pack_size_c)(*incount, Datatype_in(*datatype), Comm_in(*comm), size);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(type_commit)(int* datatype, int* ierror) {
+void F(type_commit)(integer* datatype, integer* ierror) {
   MPI_Datatype datatype_c = Datatype_in(*datatype);
   const int e = M(Type_commit)(&datatype_c);
   *datatype = Datatype_out(datatype_c);
@@ -1381,54 +1591,82 @@ void F(type_commit)(int* datatype, int* ierror) {
 }
 SAME_AS(type_commit_f08, type_commit);
 
-void F(type_contiguous)(int* count, int* oldtype, int* newtype, int* ierror) {
+void F(type_contiguous)(integer* count, integer* oldtype, integer* newtype, integer* ierror) {
   MPI_Datatype newtype_c = MPI_DATATYPE_NULL;
-  const int e = M(Type_contiguous)(*count, Datatype_in(*oldtype), &newtype_c);
+  const int e = M(Type_contiguous)(in_c(*count), Datatype_in(*oldtype), &newtype_c);
   *newtype = Datatype_out(newtype_c);
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(type_contiguous_f08, type_contiguous);
 
-void F(type_contiguous_c_f08)(MPI_Count* count, int* oldtype, int* newtype, int* ierror) {
+void F(type_contiguous_c_f08)(MPI_Count* count, integer* oldtype, integer* newtype,
+    integer* ierror) {
   MPI_Datatype newtype_c = MPI_DATATYPE_NULL;
   const int e = M(Type_contiguous_c)(*count, Datatype_in(*oldtype), &newtype_c);
   *newtype = Datatype_out(newtype_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(type_create_darray)(int* size, int* rank, int* ndims, int* array_of_gsizes,
-    int* array_of_distribs, int* array_of_dargs, int* array_of_psizes, int* order, int* oldtype,
-    int* newtype, int* ierror) {
+void F(type_create_darray)(integer* size, integer* rank, integer* ndims, integer* array_of_gsizes,
+    integer* array_of_distribs, integer* array_of_dargs, integer* array_of_psizes, integer* order,
+    integer* oldtype, integer* newtype, integer* ierror) {
+  struct ints array_of_gsizes_c;
+  ints_in(&array_of_gsizes_c, array_of_gsizes, in_c(*ndims));
+  struct ints array_of_distribs_c;
+  ints_in(&array_of_distribs_c, array_of_distribs, in_c(*ndims));
+  struct ints array_of_dargs_c;
+  ints_in(&array_of_dargs_c, array_of_dargs, in_c(*ndims));
+  struct ints array_of_psizes_c;
+  ints_in(&array_of_psizes_c, array_of_psizes, in_c(*ndims));
   MPI_Datatype newtype_c = MPI_DATATYPE_NULL;
-  const int e = M(Type_create_darray)(*size, *rank, *ndims, array_of_gsizes, array_of_distribs,
-      array_of_dargs, array_of_psizes, *order, Datatype_in(*oldtype), &newtype_c);
+  const int e = M(Type_create_darray)(in_c(*size), in_c(*rank), in_c(*ndims), array_of_gsizes_c.at,
+      array_of_distribs_c.at, array_of_dargs_c.at, array_of_psizes_c.at, in_c(*order),
+      Datatype_in(*oldtype), &newtype_c);
+  free_ints(&array_of_gsizes_c);
+  free_ints(&array_of_distribs_c);
+  free_ints(&array_of_dargs_c);
+  free_ints(&array_of_psizes_c);
   *newtype = Datatype_out(newtype_c);
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(type_create_darray_f08, type_create_darray);
 
-void F(type_create_darray_c_f08)(int* size, int* rank, int* ndims, MPI_Count* array_of_gsizes,
-    int* array_of_distribs, int* array_of_dargs, int* array_of_psizes, int* order, int* oldtype,
-    int* newtype, int* ierror) {
+void F(type_create_darray_c_f08)(integer* size, integer* rank, integer* ndims,
+    MPI_Count* array_of_gsizes, integer* array_of_distribs, integer* array_of_dargs,
+    integer* array_of_psizes, integer* order, integer* oldtype, integer* newtype,
+    integer* ierror) {
+  struct ints array_of_distribs_c;
+  ints_in(&array_of_distribs_c, array_of_distribs, in_c(*ndims));
+  struct ints array_of_dargs_c;
+  ints_in(&array_of_dargs_c, array_of_dargs, in_c(*ndims));
+  struct ints array_of_psizes_c;
+  ints_in(&array_of_psizes_c, array_of_psizes, in_c(*ndims));
   MPI_Datatype newtype_c = MPI_DATATYPE_NULL;
-  const int e = M(Type_create_darray_c)(*size, *rank, *ndims, array_of_gsizes, array_of_distribs,
-      array_of_dargs, array_of_psizes, *order, Datatype_in(*oldtype), &newtype_c);
+  const int e = M(Type_create_darray_c)(in_c(*size), in_c(*rank), in_c(*ndims), array_of_gsizes,
+      array_of_distribs_c.at, array_of_dargs_c.at, array_of_psizes_c.at, in_c(*order),
+      Datatype_in(*oldtype), &newtype_c);
+  free_ints(&array_of_distribs_c);
+  free_ints(&array_of_dargs_c);
+  free_ints(&array_of_psizes_c);
   *newtype = Datatype_out(newtype_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(type_create_hindexed)(int* count, int* array_of_blocklengths,
-    MPI_Aint* array_of_displacements, int* oldtype, int* newtype, int* ierror) {
+void F(type_create_hindexed)(integer* count, integer* array_of_blocklengths,
+    MPI_Aint* array_of_displacements, integer* oldtype, integer* newtype, integer* ierror) {
+  struct ints array_of_blocklengths_c;
+  ints_in(&array_of_blocklengths_c, array_of_blocklengths, in_c(*count));
   MPI_Datatype newtype_c = MPI_DATATYPE_NULL;
-  const int e = M(Type_create_hindexed)(*count, array_of_blocklengths, array_of_displacements,
-      Datatype_in(*oldtype), &newtype_c);
+  const int e = M(Type_create_hindexed)(in_c(*count), array_of_blocklengths_c.at,
+      array_of_displacements, Datatype_in(*oldtype), &newtype_c);
+  free_ints(&array_of_blocklengths_c);
   *newtype = Datatype_out(newtype_c);
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(type_create_hindexed_f08, type_create_hindexed);
 
 void F(type_create_hindexed_c_f08)(MPI_Count* count, MPI_Count* array_of_blocklengths,
-    MPI_Count* array_of_displacements, int* oldtype, int* newtype, int* ierror) {
+    MPI_Count* array_of_displacements, integer* oldtype, integer* newtype, integer* ierror) {
   MPI_Datatype newtype_c = MPI_DATATYPE_NULL;
   const int e = M(Type_create_hindexed_c)(*count, array_of_blocklengths, array_of_displacements,
       Datatype_in(*oldtype), &newtype_c);
@@ -1436,18 +1674,18 @@ void F(type_create_hindexed_c_f08)(MPI_Count* count, MPI_Count* array_of_blockle
   if (ierror != NULL) *ierror = e;
 }
 
-void F(type_create_hindexed_block)(int* count, int* blocklength, MPI_Aint* array_of_displacements,
-    int* oldtype, int* newtype, int* ierror) {
+void F(type_create_hindexed_block)(integer* count, integer* blocklength,
+    MPI_Aint* array_of_displacements, integer* oldtype, integer* newtype, integer* ierror) {
   MPI_Datatype newtype_c = MPI_DATATYPE_NULL;
-  const int e = M(Type_create_hindexed_block)(*count, *blocklength, array_of_displacements,
-      Datatype_in(*oldtype), &newtype_c);
+  const int e = M(Type_create_hindexed_block)(in_c(*count), in_c(*blocklength),
+      array_of_displacements, Datatype_in(*oldtype), &newtype_c);
   *newtype = Datatype_out(newtype_c);
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(type_create_hindexed_block_f08, type_create_hindexed_block);
 
 void F(type_create_hindexed_block_c_f08)(MPI_Count* count, MPI_Count* blocklength,
-    MPI_Count* array_of_displacements, int* oldtype, int* newtype, int* ierror) {
+    MPI_Count* array_of_displacements, integer* oldtype, integer* newtype, integer* ierror) {
   MPI_Datatype newtype_c = MPI_DATATYPE_NULL;
   const int e = M(Type_create_hindexed_block_c)(*count, *blocklength, array_of_displacements,
       Datatype_in(*oldtype), &newtype_c);
@@ -1455,18 +1693,18 @@ void F(type_create_hindexed_block_c_f08)(MPI_Count* count, MPI_Count* blocklengt
   if (ierror != NULL) *ierror = e;
 }
 
-void F(type_create_hvector)(int* count, int* blocklength, MPI_Aint* stride, int* oldtype,
-    int* newtype, int* ierror) {
+void F(type_create_hvector)(integer* count, integer* blocklength, MPI_Aint* stride,
+    integer* oldtype, integer* newtype, integer* ierror) {
   MPI_Datatype newtype_c = MPI_DATATYPE_NULL;
-  const int e = M(Type_create_hvector)(*count, *blocklength, *stride, Datatype_in(*oldtype),
-      &newtype_c);
+  const int e = M(Type_create_hvector)(in_c(*count), in_c(*blocklength), *stride,
+      Datatype_in(*oldtype), &newtype_c);
   *newtype = Datatype_out(newtype_c);
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(type_create_hvector_f08, type_create_hvector);
 
 void F(type_create_hvector_c_f08)(MPI_Count* count, MPI_Count* blocklength, MPI_Count* stride,
-    int* oldtype, int* newtype, int* ierror) {
+    integer* oldtype, integer* newtype, integer* ierror) {
   MPI_Datatype newtype_c = MPI_DATATYPE_NULL;
   const int e = M(Type_create_hvector_c)(*count, *blocklength, *stride, Datatype_in(*oldtype),
       &newtype_c);
@@ -1474,18 +1712,21 @@ void F(type_create_hvector_c_f08)(MPI_Count* count, MPI_Count* blocklength, MPI_
   if (ierror != NULL) *ierror = e;
 }
 
-void F(type_create_indexed_block)(int* count, int* blocklength, int* array_of_displacements,
-    int* oldtype, int* newtype, int* ierror) {
+void F(type_create_indexed_block)(integer* count, integer* blocklength,
+    integer* array_of_displacements, integer* oldtype, integer* newtype, integer* ierror) {
+  struct ints array_of_displacements_c;
+  ints_in(&array_of_displacements_c, array_of_displacements, in_c(*count));
   MPI_Datatype newtype_c = MPI_DATATYPE_NULL;
-  const int e = M(Type_create_indexed_block)(*count, *blocklength, array_of_displacements,
-      Datatype_in(*oldtype), &newtype_c);
+  const int e = M(Type_create_indexed_block)(in_c(*count), in_c(*blocklength),
+      array_of_displacements_c.at, Datatype_in(*oldtype), &newtype_c);
+  free_ints(&array_of_displacements_c);
   *newtype = Datatype_out(newtype_c);
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(type_create_indexed_block_f08, type_create_indexed_block);
 
 void F(type_create_indexed_block_c_f08)(MPI_Count* count, MPI_Count* blocklength,
-    MPI_Count* array_of_displacements, int* oldtype, int* newtype, int* ierror) {
+    MPI_Count* array_of_displacements, integer* oldtype, integer* newtype, integer* ierror) {
   MPI_Datatype newtype_c = MPI_DATATYPE_NULL;
   const int e = M(Type_create_indexed_block_c)(*count, *blocklength, array_of_displacements,
       Datatype_in(*oldtype), &newtype_c);
@@ -1493,8 +1734,8 @@ void F(type_create_indexed_block_c_f08)(MPI_Count* count, MPI_Count* blocklength
   if (ierror != NULL) *ierror = e;
 }
 
-void F(type_create_resized)(int* oldtype, MPI_Aint* lb, MPI_Aint* extent, int* newtype,
-    int* ierror) {
+void F(type_create_resized)(integer* oldtype, MPI_Aint* lb, MPI_Aint* extent, integer* newtype,
+    integer* ierror) {
   MPI_Datatype newtype_c = MPI_DATATYPE_NULL;
   const int e = M(Type_create_resized)(Datatype_in(*oldtype), *lb, *extent, &newtype_c);
   *newtype = Datatype_out(newtype_c);
@@ -1503,13 +1744,16 @@ void F(type_create_resized)(int* oldtype, MPI_Aint* lb, MPI_Aint* extent, int* n
 SAME_AS(type_create_resized_f08, type_create_resized);
 
 
-void F(type_create_struct)(int* count, int* array_of_blocklengths,
-    MPI_Aint* array_of_displacements, int* array_of_types, int* newtype, int* ierror) {
+void F(type_create_struct)(integer* count, integer* array_of_blocklengths,
+    MPI_Aint* array_of_displacements, integer* array_of_types, integer* newtype, integer* ierror) {
+  struct ints array_of_blocklengths_c;
+  ints_in(&array_of_blocklengths_c, array_of_blocklengths, in_c(*count));
   struct handles array_of_types_c;
-  Datatype_array(&array_of_types_c, array_of_types, *count, 1);
+  Datatype_array(&array_of_types_c, array_of_types, in_c(*count), 1);
   MPI_Datatype newtype_c = MPI_DATATYPE_NULL;
-  const int e = M(Type_create_struct)(*count, array_of_blocklengths, array_of_displacements,
-      (MPI_Datatype*)array_of_types_c.at, &newtype_c);
+  const int e = M(Type_create_struct)(in_c(*count), array_of_blocklengths_c.at,
+      array_of_displacements, (MPI_Datatype*)array_of_types_c.at, &newtype_c);
+  free_ints(&array_of_blocklengths_c);
   free_handles(&array_of_types_c);
   *newtype = Datatype_out(newtype_c);
   if (ierror != NULL) *ierror = e;
@@ -1517,9 +1761,10 @@ void F(type_create_struct)(int* count, int* array_of_blocklengths,
 SAME_AS(type_create_struct_f08, type_create_struct);
 
 void F(type_create_struct_c_f08)(MPI_Count* count, MPI_Count* array_of_blocklengths,
-    MPI_Count* array_of_displacements, int* array_of_types, int* newtype, int* ierror) {
+    MPI_Count* array_of_displacements, integer* array_of_types, integer* newtype,
+    integer* ierror) {
   struct handles array_of_types_c;
-  Datatype_array(&array_of_types_c, array_of_types, *count, 1);
+  Datatype_array(&array_of_types_c, array_of_types, in_c(*count), 1);
   MPI_Datatype newtype_c = MPI_DATATYPE_NULL;
   const int e = M(Type_create_struct_c)(*count, array_of_blocklengths, array_of_displacements,
       (MPI_Datatype*)array_of_types_c.at, &newtype_c);
@@ -1528,27 +1773,37 @@ void F(type_create_struct_c_f08)(MPI_Count* count, MPI_Count* array_of_blockleng
   if (ierror != NULL) *ierror = e;
 }
 
-void F(type_create_subarray)(int* ndims, int* array_of_sizes, int* array_of_subsizes,
-    int* array_of_starts, int* order, int* oldtype, int* newtype, int* ierror) {
+void F(type_create_subarray)(integer* ndims, integer* array_of_sizes, integer* array_of_subsizes,
+    integer* array_of_starts, integer* order, integer* oldtype, integer* newtype,
+    integer* ierror) {
+  struct ints array_of_sizes_c;
+  ints_in(&array_of_sizes_c, array_of_sizes, in_c(*ndims));
+  struct ints array_of_subsizes_c;
+  ints_in(&array_of_subsizes_c, array_of_subsizes, in_c(*ndims));
+  struct ints array_of_starts_c;
+  ints_in(&array_of_starts_c, array_of_starts, in_c(*ndims));
   MPI_Datatype newtype_c = MPI_DATATYPE_NULL;
-  const int e = M(Type_create_subarray)(*ndims, array_of_sizes, array_of_subsizes, array_of_starts,
-      *order, Datatype_in(*oldtype), &newtype_c);
+  const int e = M(Type_create_subarray)(in_c(*ndims), array_of_sizes_c.at, array_of_subsizes_c.at,
+      array_of_starts_c.at, in_c(*order), Datatype_in(*oldtype), &newtype_c);
+  free_ints(&array_of_sizes_c);
+  free_ints(&array_of_subsizes_c);
+  free_ints(&array_of_starts_c);
   *newtype = Datatype_out(newtype_c);
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(type_create_subarray_f08, type_create_subarray);
 
-void F(type_create_subarray_c_f08)(int* ndims, MPI_Count* array_of_sizes,
-    MPI_Count* array_of_subsizes, MPI_Count* array_of_starts, int* order, int* oldtype,
-    int* newtype, int* ierror) {
+void F(type_create_subarray_c_f08)(integer* ndims, MPI_Count* array_of_sizes,
+    MPI_Count* array_of_subsizes, MPI_Count* array_of_starts, integer* order, integer* oldtype,
+    integer* newtype, integer* ierror) {
   MPI_Datatype newtype_c = MPI_DATATYPE_NULL;
-  const int e = M(Type_create_subarray_c)(*ndims, array_of_sizes, array_of_subsizes,
-      array_of_starts, *order, Datatype_in(*oldtype), &newtype_c);
+  const int e = M(Type_create_subarray_c)(in_c(*ndims), array_of_sizes, array_of_subsizes,
+      array_of_starts, in_c(*order), Datatype_in(*oldtype), &newtype_c);
   *newtype = Datatype_out(newtype_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(type_dup)(int* oldtype, int* newtype, int* ierror) {
+void F(type_dup)(integer* oldtype, integer* newtype, integer* ierror) {
   MPI_Datatype newtype_c = MPI_DATATYPE_NULL;
   const int e = M(Type_dup)(Datatype_in(*oldtype), &newtype_c);
   *newtype = Datatype_out(newtype_c);
@@ -1556,7 +1811,7 @@ void F(type_dup)(int* oldtype, int* newtype, int* ierror) {
 }
 SAME_AS(type_dup_f08, type_dup);
 
-void F(type_free)(int* datatype, int* ierror) {
+void F(type_free)(integer* datatype, integer* ierror) {
   MPI_Datatype datatype_c = Datatype_in(*datatype);
   const int e = M(Type_free)(&datatype_c);
   *datatype = Datatype_out(datatype_c);
@@ -1564,64 +1819,87 @@ void F(type_free)(int* datatype, int* ierror) {
 }
 SAME_AS(type_free_f08, type_free);
 
-void F(type_get_contents)(int* datatype, int* max_integers, int* max_addresses, int* max_datatypes,
-    int* array_of_integers, MPI_Aint* array_of_addresses, int* array_of_datatypes, int* ierror) {
+void F(type_get_contents)(integer* datatype, integer* max_integers, integer* max_addresses,
+    integer* max_datatypes, integer* array_of_integers, MPI_Aint* array_of_addresses,
+    integer* array_of_datatypes, integer* ierror) {
+  struct ints array_of_integers_c;
+  ints_in(&array_of_integers_c, array_of_integers, in_c(*max_integers));
   struct handles array_of_datatypes_c;
-  Datatype_array(&array_of_datatypes_c, array_of_datatypes, *max_datatypes, 0);
-  const int e = M(Type_get_contents)(Datatype_in(*datatype), *max_integers, *max_addresses,
-      *max_datatypes, array_of_integers, array_of_addresses,
+  Datatype_array(&array_of_datatypes_c, array_of_datatypes, in_c(*max_datatypes), 0);
+  const int e = M(Type_get_contents)(Datatype_in(*datatype), in_c(*max_integers),
+      in_c(*max_addresses), in_c(*max_datatypes), array_of_integers_c.at, array_of_addresses,
       (MPI_Datatype*)array_of_datatypes_c.at);
-  Datatype_array_out(&array_of_datatypes_c, array_of_datatypes, *max_datatypes, e == MPI_SUCCESS);
+  ints_out(&array_of_integers_c, array_of_integers, in_c(*max_integers));
+  free_ints(&array_of_integers_c);
+  Datatype_array_out(&array_of_datatypes_c, array_of_datatypes, in_c(*max_datatypes),
+      e == MPI_SUCCESS);
   free_handles(&array_of_datatypes_c);
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(type_get_contents_f08, type_get_contents);
 
-void F(type_get_contents_c_f08)(int* datatype, MPI_Count* max_integers, MPI_Count* max_addresses,
-    MPI_Count* max_large_counts, MPI_Count* max_datatypes, int* array_of_integers,
-    MPI_Aint* array_of_addresses, MPI_Count* array_of_large_counts, int* array_of_datatypes,
-    int* ierror) {
+void F(type_get_contents_c_f08)(integer* datatype, MPI_Count* max_integers,
+    MPI_Count* max_addresses, MPI_Count* max_large_counts, MPI_Count* max_datatypes,
+    integer* array_of_integers, MPI_Aint* array_of_addresses, MPI_Count* array_of_large_counts,
+    integer* array_of_datatypes, integer* ierror) {
+  struct ints array_of_integers_c;
+  ints_in(&array_of_integers_c, array_of_integers, in_c(*max_integers));
   struct handles array_of_datatypes_c;
-  Datatype_array(&array_of_datatypes_c, array_of_datatypes, *max_datatypes, 0);
+  Datatype_array(&array_of_datatypes_c, array_of_datatypes, in_c(*max_datatypes), 0);
   const int e = M(Type_get_contents_c)(Datatype_in(*datatype), *max_integers, *max_addresses,
-      *max_large_counts, *max_datatypes, array_of_integers, array_of_addresses,
+      *max_large_counts, *max_datatypes, array_of_integers_c.at, array_of_addresses,
       array_of_large_counts, (MPI_Datatype*)array_of_datatypes_c.at);
-  Datatype_array_out(&array_of_datatypes_c, array_of_datatypes, *max_datatypes, e == MPI_SUCCESS);
+  ints_out(&array_of_integers_c, array_of_integers, in_c(*max_integers));
+  free_ints(&array_of_integers_c);
+  Datatype_array_out(&array_of_datatypes_c, array_of_datatypes, in_c(*max_datatypes),
+      e == MPI_SUCCESS);
   free_handles(&array_of_datatypes_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(type_get_envelope)(int* datatype, int* num_integers, int* num_addresses, int* num_datatypes,
-    int* combiner, int* ierror) {
-  const int e = M(Type_get_envelope)(Datatype_in(*datatype), num_integers, num_addresses,
-      num_datatypes, combiner);
+void F(type_get_envelope)(integer* datatype, integer* num_integers, integer* num_addresses,
+    integer* num_datatypes, integer* combiner, integer* ierror) {
+  int num_integers_c = (int)*num_integers;
+  int num_addresses_c = (int)*num_addresses;
+  int num_datatypes_c = (int)*num_datatypes;
+  int combiner_c = (int)*combiner;
+  const int e = M(Type_get_envelope)(Datatype_in(*datatype), &num_integers_c, &num_addresses_c,
+      &num_datatypes_c, &combiner_c);
+  *num_integers = num_integers_c;
+  *num_addresses = num_addresses_c;
+  *num_datatypes = num_datatypes_c;
+  *combiner = combiner_c;
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(type_get_envelope_f08, type_get_envelope);
 
-void F(type_get_envelope_c_f08)(int* datatype, MPI_Count* num_integers, MPI_Count* num_addresses,
-    MPI_Count* num_large_counts, MPI_Count* num_datatypes, int* combiner, int* ierror) {
+void F(type_get_envelope_c_f08)(integer* datatype, MPI_Count* num_integers,
+    MPI_Count* num_addresses, MPI_Count* num_large_counts, MPI_Count* num_datatypes,
+    integer* combiner, integer* ierror) {
+  int combiner_c = (int)*combiner;
   const int e = M(Type_get_envelope_c)(Datatype_in(*datatype), num_integers, num_addresses,
-      num_large_counts, num_datatypes, combiner);
+      num_large_counts, num_datatypes, &combiner_c);
+  *combiner = combiner_c;
   if (ierror != NULL) *ierror = e;
 }
 
-void F(type_get_extent)(int* datatype, MPI_Aint* lb, MPI_Aint* extent, int* ierror) {
+void F(type_get_extent)(integer* datatype, MPI_Aint* lb, MPI_Aint* extent, integer* ierror) {
   const int e = M(Type_get_extent)(Datatype_in(*datatype), lb, extent);
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(type_get_extent_f08, type_get_extent);
 
 
-void F(type_get_true_extent)(int* datatype, MPI_Aint* true_lb, MPI_Aint* true_extent,
-    int* ierror) {
+void F(type_get_true_extent)(integer* datatype, MPI_Aint* true_lb, MPI_Aint* true_extent,
+    integer* ierror) {
   const int e = M(Type_get_true_extent)(Datatype_in(*datatype), true_lb, true_extent);
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(type_get_true_extent_f08, type_get_true_extent);
 
 
-void F(type_get_value_index)(int* value_type, int* index_type, int* pair_type, int* ierror) {
+void F(type_get_value_index)(integer* value_type, integer* index_type, integer* pair_type,
+    integer* ierror) {
   MPI_Datatype pair_type_c = MPI_DATATYPE_NULL;
   const int e = M(Type_get_value_index)(Datatype_in(*value_type), Datatype_in(*index_type),
       &pair_type_c);
@@ -1630,18 +1908,24 @@ void F(type_get_value_index)(int* value_type, int* index_type, int* pair_type, i
 }
 SAME_AS(type_get_value_index_f08, type_get_value_index);
 
-void F(type_indexed)(int* count, int* array_of_blocklengths, int* array_of_displacements,
-    int* oldtype, int* newtype, int* ierror) {
+void F(type_indexed)(integer* count, integer* array_of_blocklengths,
+    integer* array_of_displacements, integer* oldtype, integer* newtype, integer* ierror) {
+  struct ints array_of_blocklengths_c;
+  ints_in(&array_of_blocklengths_c, array_of_blocklengths, in_c(*count));
+  struct ints array_of_displacements_c;
+  ints_in(&array_of_displacements_c, array_of_displacements, in_c(*count));
   MPI_Datatype newtype_c = MPI_DATATYPE_NULL;
-  const int e = M(Type_indexed)(*count, array_of_blocklengths, array_of_displacements,
-      Datatype_in(*oldtype), &newtype_c);
+  const int e = M(Type_indexed)(in_c(*count), array_of_blocklengths_c.at,
+      array_of_displacements_c.at, Datatype_in(*oldtype), &newtype_c);
+  free_ints(&array_of_blocklengths_c);
+  free_ints(&array_of_displacements_c);
   *newtype = Datatype_out(newtype_c);
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(type_indexed_f08, type_indexed);
 
 void F(type_indexed_c_f08)(MPI_Count* count, MPI_Count* array_of_blocklengths,
-    MPI_Count* array_of_displacements, int* oldtype, int* newtype, int* ierror) {
+    MPI_Count* array_of_displacements, integer* oldtype, integer* newtype, integer* ierror) {
   MPI_Datatype newtype_c = MPI_DATATYPE_NULL;
   const int e = M(Type_indexed_c)(*count, array_of_blocklengths, array_of_displacements,
       Datatype_in(*oldtype), &newtype_c);
@@ -1649,56 +1933,59 @@ void F(type_indexed_c_f08)(MPI_Count* count, MPI_Count* array_of_blocklengths,
   if (ierror != NULL) *ierror = e;
 }
 
-void F(type_size)(int* datatype, int* size, int* ierror) {
-  const int e = M(Type_size)(Datatype_in(*datatype), size);
+void F(type_size)(integer* datatype, integer* size, integer* ierror) {
+  const int e = MC(Type_size)(Datatype_in(*datatype), size);
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(type_size_f08, type_size);
 
-void F(type_size_c_f08)(int* datatype, MPI_Count* size, int* ierror) {
+void F(type_size_c_f08)(integer* datatype, MPI_Count* size, integer* ierror) {
   const int e = M(Type_size_c)(Datatype_in(*datatype), size);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(type_vector)(int* count, int* blocklength, int* stride, int* oldtype, int* newtype,
-    int* ierror) {
+void F(type_vector)(integer* count, integer* blocklength, integer* stride, integer* oldtype,
+    integer* newtype, integer* ierror) {
   MPI_Datatype newtype_c = MPI_DATATYPE_NULL;
-  const int e = M(Type_vector)(*count, *blocklength, *stride, Datatype_in(*oldtype), &newtype_c);
+  const int e = M(Type_vector)(in_c(*count), in_c(*blocklength), in_c(*stride),
+      Datatype_in(*oldtype), &newtype_c);
   *newtype = Datatype_out(newtype_c);
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(type_vector_f08, type_vector);
 
 void F(type_vector_c_f08)(MPI_Count* count, MPI_Count* blocklength, MPI_Count* stride,
-    int* oldtype, int* newtype, int* ierror) {
+    integer* oldtype, integer* newtype, integer* ierror) {
   MPI_Datatype newtype_c = MPI_DATATYPE_NULL;
   const int e = M(Type_vector_c)(*count, *blocklength, *stride, Datatype_in(*oldtype), &newtype_c);
   *newtype = Datatype_out(newtype_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(unpack)(void* inbuf, int* insize, int* position, void* outbuf, int* outcount, int* datatype,
-    int* comm, int* ierror) {
-  const int e = M(Unpack)(c_address(inbuf), *insize, position, c_address(outbuf), *outcount,
+void F(unpack)(void* inbuf, integer* insize, integer* position, void* outbuf, integer* outcount,
+    integer* datatype, integer* comm, integer* ierror) {
+  const int e = MC(Unpack)(c_address(inbuf), *insize, position, c_address(outbuf), *outcount,
       Datatype_in(*datatype), Comm_in(*comm));
   if (ierror != NULL) *ierror = e;
 }
-void F(unpack_f08ts)(const struct array* inbuf, int* insize, int* position,
-    const struct array* outbuf, int* outcount, int* datatype, int* comm, int* ierror) {
+void F(unpack_f08ts)(const struct array* inbuf, integer* insize, integer* position,
+    const struct array* outbuf, integer* outcount, integer* datatype, integer* comm,
+    integer* ierror) {
   int e = MPI_SUCCESS;
   void* inbuf_c;
   if (e == MPI_SUCCESS) e = plain(&inbuf_c, inbuf, Comm_in(*comm), "MPI_Unpack", "inbuf");
   struct view outbuf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&outbuf_c, outbuf, *outcount, Datatype_in(*datatype),
       Comm_in(*comm), "MPI_Unpack", "outbuf");
-  if (e == MPI_SUCCESS) e = M(Unpack)(inbuf_c, *insize, position, outbuf_c.address,
-      (int)outbuf_c.count, outbuf_c.type, Comm_in(*comm));
+  if (e == MPI_SUCCESS) e = MC(Unpack)(inbuf_c, *insize, position, outbuf_c.address,
+      (integer)outbuf_c.count, outbuf_c.type, Comm_in(*comm));
   end_view(&outbuf_c);
   if (ierror != NULL) *ierror = e;
 }
 
 void F(unpack_c_f08ts)(const struct array* inbuf, MPI_Count* insize, MPI_Count* position,
-    const struct array* outbuf, MPI_Count* outcount, int* datatype, int* comm, int* ierror) {
+    const struct array* outbuf, MPI_Count* outcount, integer* datatype, integer* comm,
+    integer* ierror) {
   int e = MPI_SUCCESS;
   void* inbuf_c;
   if (e == MPI_SUCCESS) e = plain(&inbuf_c, inbuf, Comm_in(*comm), "MPI_Unpack_c", "inbuf");
@@ -1712,26 +1999,27 @@ void F(unpack_c_f08ts)(const struct array* inbuf, MPI_Count* insize, MPI_Count* 
 }
 
 void F(unpack_external)(char* datarep, void* inbuf, MPI_Aint* insize, MPI_Aint* position,
-    void* outbuf, int* outcount, int* datatype, int* ierror, size_t datarep_length) {
+    void* outbuf, integer* outcount, integer* datatype, integer* ierror, size_t datarep_length) {
   struct text datarep_c;
-  const int e = M(Unpack_external)(text_in(&datarep_c, datarep, datarep_length, 0),
-      c_address(inbuf), *insize, position, c_address(outbuf), *outcount, Datatype_in(*datatype));
+  text_in(&datarep_c, datarep, datarep_length, 0);
+  const int e = MC(Unpack_external)(datarep_c.chars, c_address(inbuf), *insize, position,
+      c_address(outbuf), *outcount, Datatype_in(*datatype));
   free_text(&datarep_c);
   if (ierror != NULL) *ierror = e;
 }
 void F(unpack_external_f08ts)(const struct array* datarep, const struct array* inbuf,
-    MPI_Aint* insize, MPI_Aint* position, const struct array* outbuf, int* outcount, int* datatype,
-    int* ierror) {
+    MPI_Aint* insize, MPI_Aint* position, const struct array* outbuf, integer* outcount,
+    integer* datatype, integer* ierror) {
   int e = MPI_SUCCESS;
   struct text datarep_c;
+  text_in(&datarep_c, datarep->base_addr, datarep->elem_len, 0);
   void* inbuf_c;
   if (e == MPI_SUCCESS) e = plain(&inbuf_c, inbuf, MPI_COMM_SELF, "MPI_Unpack_external", "inbuf");
   struct view outbuf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&outbuf_c, outbuf, *outcount, Datatype_in(*datatype),
       MPI_COMM_SELF, "MPI_Unpack_external", "outbuf");
-  if (e == MPI_SUCCESS) e = M(Unpack_external)(text_in(&datarep_c, datarep->base_addr,
-      datarep->elem_len, 0), inbuf_c, *insize, position, outbuf_c.address, (int)outbuf_c.count,
-      outbuf_c.type);
+  if (e == MPI_SUCCESS) e = MC(Unpack_external)(datarep_c.chars, inbuf_c, *insize, position,
+      outbuf_c.address, (integer)outbuf_c.count, outbuf_c.type);
   free_text(&datarep_c);
   end_view(&outbuf_c);
   if (ierror != NULL) *ierror = e;
@@ -1739,31 +2027,32 @@ void F(unpack_external_f08ts)(const struct array* datarep, const struct array* i
 
 void F(unpack_external_c_f08ts)(const struct array* datarep, const struct array* inbuf,
     MPI_Count* insize, MPI_Count* position, const struct array* outbuf, MPI_Count* outcount,
-    int* datatype, int* ierror) {
+    integer* datatype, integer* ierror) {
   int e = MPI_SUCCESS;
   struct text datarep_c;
+  text_in(&datarep_c, datarep->base_addr, datarep->elem_len, 0);
   void* inbuf_c;
   if (e == MPI_SUCCESS) e = plain(&inbuf_c, inbuf, MPI_COMM_SELF, "MPI_Unpack_external_c",
       "inbuf");
   struct view outbuf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&outbuf_c, outbuf, *outcount, Datatype_in(*datatype),
       MPI_COMM_SELF, "MPI_Unpack_external_c", "outbuf");
-  if (e == MPI_SUCCESS) e = M(Unpack_external_c)(text_in(&datarep_c, datarep->base_addr,
-      datarep->elem_len, 0), inbuf_c, *insize, position, outbuf_c.address, outbuf_c.count,
-      outbuf_c.type);
+  if (e == MPI_SUCCESS) e = M(Unpack_external_c)(datarep_c.chars, inbuf_c, *insize, position,
+      outbuf_c.address, outbuf_c.count, outbuf_c.type);
   free_text(&datarep_c);
   end_view(&outbuf_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(allgather)(void* sendbuf, int* sendcount, int* sendtype, void* recvbuf, int* recvcount,
-    int* recvtype, int* comm, int* ierror) {
-  const int e = M(Allgather)(c_address(sendbuf), *sendcount, Datatype_in(*sendtype),
+void F(allgather)(void* sendbuf, integer* sendcount, integer* sendtype, void* recvbuf,
+    integer* recvcount, integer* recvtype, integer* comm, integer* ierror) {
+  const int e = MC(Allgather)(c_address(sendbuf), *sendcount, Datatype_in(*sendtype),
       c_address(recvbuf), *recvcount, Datatype_in(*recvtype), Comm_in(*comm));
   if (ierror != NULL) *ierror = e;
 }
-void F(allgather_f08ts)(const struct array* sendbuf, int* sendcount, int* sendtype,
-    const struct array* recvbuf, int* recvcount, int* recvtype, int* comm, int* ierror) {
+void F(allgather_f08ts)(const struct array* sendbuf, integer* sendcount, integer* sendtype,
+    const struct array* recvbuf, integer* recvcount, integer* recvtype, integer* comm,
+    integer* ierror) {
   int e = MPI_SUCCESS;
   struct view sendbuf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&sendbuf_c, sendbuf, *sendcount, Datatype_in(*sendtype),
@@ -1771,15 +2060,16 @@ void F(allgather_f08ts)(const struct array* sendbuf, int* sendcount, int* sendty
   struct image recvbuf_c = {0};
   if (e == MPI_SUCCESS) e = image_of(&recvbuf_c, recvbuf, Comm_in(*comm), "MPI_Allgather",
       "recvbuf");
-  if (e == MPI_SUCCESS) e = M(Allgather)(sendbuf_c.address, (int)sendbuf_c.count, sendbuf_c.type,
-      recvbuf_c.address, *recvcount, Datatype_in(*recvtype), Comm_in(*comm));
+  if (e == MPI_SUCCESS) e = MC(Allgather)(sendbuf_c.address, (integer)sendbuf_c.count,
+      sendbuf_c.type, recvbuf_c.address, *recvcount, Datatype_in(*recvtype), Comm_in(*comm));
   end_view(&sendbuf_c);
   end_image(&recvbuf_c, recvbuf, 1);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(allgather_c_f08ts)(const struct array* sendbuf, MPI_Count* sendcount, int* sendtype,
-    const struct array* recvbuf, MPI_Count* recvcount, int* recvtype, int* comm, int* ierror) {
+void F(allgather_c_f08ts)(const struct array* sendbuf, MPI_Count* sendcount, integer* sendtype,
+    const struct array* recvbuf, MPI_Count* recvcount, integer* recvtype, integer* comm,
+    integer* ierror) {
   int e = MPI_SUCCESS;
   struct view sendbuf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&sendbuf_c, sendbuf, *sendcount, Datatype_in(*sendtype),
@@ -1794,18 +2084,19 @@ void F(allgather_c_f08ts)(const struct array* sendbuf, MPI_Count* sendcount, int
   if (ierror != NULL) *ierror = e;
 }
 
-void F(allgather_init)(void* sendbuf, int* sendcount, int* sendtype, void* recvbuf, int* recvcount,
-    int* recvtype, int* comm, int* info, int* request, int* ierror) {
+void F(allgather_init)(void* sendbuf, integer* sendcount, integer* sendtype, void* recvbuf,
+    integer* recvcount, integer* recvtype, integer* comm, integer* info, integer* request,
+    integer* ierror) {
   MPI_Request request_c = MPI_REQUEST_NULL;
-  const int e = M(Allgather_init)(c_address(sendbuf), *sendcount, Datatype_in(*sendtype),
+  const int e = MC(Allgather_init)(c_address(sendbuf), *sendcount, Datatype_in(*sendtype),
       c_address(recvbuf), *recvcount, Datatype_in(*recvtype), Comm_in(*comm), Info_in(*info),
       &request_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
-void F(allgather_init_f08ts)(const struct array* sendbuf, int* sendcount, int* sendtype,
-    const struct array* recvbuf, int* recvcount, int* recvtype, int* comm, int* info, int* request,
-    int* ierror) {
+void F(allgather_init_f08ts)(const struct array* sendbuf, integer* sendcount, integer* sendtype,
+    const struct array* recvbuf, integer* recvcount, integer* recvtype, integer* comm,
+    integer* info, integer* request, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view sendbuf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&sendbuf_c, sendbuf, *sendcount, Datatype_in(*sendtype),
@@ -1814,7 +2105,7 @@ void F(allgather_init_f08ts)(const struct array* sendbuf, int* sendcount, int* s
   if (e == MPI_SUCCESS) e = plain(&recvbuf_c, recvbuf, Comm_in(*comm), "MPI_Allgather_init",
       "recvbuf");
   MPI_Request request_c = MPI_REQUEST_NULL;
-  if (e == MPI_SUCCESS) e = M(Allgather_init)(sendbuf_c.address, (int)sendbuf_c.count,
+  if (e == MPI_SUCCESS) e = MC(Allgather_init)(sendbuf_c.address, (integer)sendbuf_c.count,
       sendbuf_c.type, recvbuf_c, *recvcount, Datatype_in(*recvtype), Comm_in(*comm),
       Info_in(*info), &request_c);
   end_view(&sendbuf_c);
@@ -1822,9 +2113,9 @@ void F(allgather_init_f08ts)(const struct array* sendbuf, int* sendcount, int* s
   if (ierror != NULL) *ierror = e;
 }
 
-void F(allgather_init_c_f08ts)(const struct array* sendbuf, MPI_Count* sendcount, int* sendtype,
-    const struct array* recvbuf, MPI_Count* recvcount, int* recvtype, int* comm, int* info,
-    int* request, int* ierror) {
+void F(allgather_init_c_f08ts)(const struct array* sendbuf, MPI_Count* sendcount,
+    integer* sendtype, const struct array* recvbuf, MPI_Count* recvcount, integer* recvtype,
+    integer* comm, integer* info, integer* request, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view sendbuf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&sendbuf_c, sendbuf, *sendcount, Datatype_in(*sendtype),
@@ -1840,15 +2131,15 @@ void F(allgather_init_c_f08ts)(const struct array* sendbuf, MPI_Count* sendcount
   if (ierror != NULL) *ierror = e;
 }
 
-void F(allgatherv)(void* sendbuf, int* sendcount, int* sendtype, void* recvbuf, int* recvcounts,
-    int* displs, int* recvtype, int* comm, int* ierror) {
-  const int e = M(Allgatherv)(c_address(sendbuf), *sendcount, Datatype_in(*sendtype),
+void F(allgatherv)(void* sendbuf, integer* sendcount, integer* sendtype, void* recvbuf,
+    integer* recvcounts, integer* displs, integer* recvtype, integer* comm, integer* ierror) {
+  const int e = MC(Allgatherv)(c_address(sendbuf), *sendcount, Datatype_in(*sendtype),
       c_address(recvbuf), recvcounts, displs, Datatype_in(*recvtype), Comm_in(*comm));
   if (ierror != NULL) *ierror = e;
 }
-void F(allgatherv_f08ts)(const struct array* sendbuf, int* sendcount, int* sendtype,
-    const struct array* recvbuf, int* recvcounts, int* displs, int* recvtype, int* comm,
-    int* ierror) {
+void F(allgatherv_f08ts)(const struct array* sendbuf, integer* sendcount, integer* sendtype,
+    const struct array* recvbuf, integer* recvcounts, integer* displs, integer* recvtype,
+    integer* comm, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view sendbuf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&sendbuf_c, sendbuf, *sendcount, Datatype_in(*sendtype),
@@ -1856,16 +2147,17 @@ void F(allgatherv_f08ts)(const struct array* sendbuf, int* sendcount, int* sendt
   struct image recvbuf_c = {0};
   if (e == MPI_SUCCESS) e = image_of(&recvbuf_c, recvbuf, Comm_in(*comm), "MPI_Allgatherv",
       "recvbuf");
-  if (e == MPI_SUCCESS) e = M(Allgatherv)(sendbuf_c.address, (int)sendbuf_c.count, sendbuf_c.type,
-      recvbuf_c.address, recvcounts, displs, Datatype_in(*recvtype), Comm_in(*comm));
+  if (e == MPI_SUCCESS) e = MC(Allgatherv)(sendbuf_c.address, (integer)sendbuf_c.count,
+      sendbuf_c.type, recvbuf_c.address, recvcounts, displs, Datatype_in(*recvtype),
+      Comm_in(*comm));
   end_view(&sendbuf_c);
   end_image(&recvbuf_c, recvbuf, 1);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(allgatherv_c_f08ts)(const struct array* sendbuf, MPI_Count* sendcount, int* sendtype,
-    const struct array* recvbuf, MPI_Count* recvcounts, MPI_Aint* displs, int* recvtype, int* comm,
-    int* ierror) {
+void F(allgatherv_c_f08ts)(const struct array* sendbuf, MPI_Count* sendcount, integer* sendtype,
+    const struct array* recvbuf, MPI_Count* recvcounts, MPI_Aint* displs, integer* recvtype,
+    integer* comm, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view sendbuf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&sendbuf_c, sendbuf, *sendcount, Datatype_in(*sendtype),
@@ -1880,18 +2172,19 @@ void F(allgatherv_c_f08ts)(const struct array* sendbuf, MPI_Count* sendcount, in
   if (ierror != NULL) *ierror = e;
 }
 
-void F(allgatherv_init)(void* sendbuf, int* sendcount, int* sendtype, void* recvbuf,
-    int* recvcounts, int* displs, int* recvtype, int* comm, int* info, int* request, int* ierror) {
+void F(allgatherv_init)(void* sendbuf, integer* sendcount, integer* sendtype, void* recvbuf,
+    integer* recvcounts, integer* displs, integer* recvtype, integer* comm, integer* info,
+    integer* request, integer* ierror) {
   MPI_Request request_c = MPI_REQUEST_NULL;
-  const int e = M(Allgatherv_init)(c_address(sendbuf), *sendcount, Datatype_in(*sendtype),
+  const int e = MC(Allgatherv_init)(c_address(sendbuf), *sendcount, Datatype_in(*sendtype),
       c_address(recvbuf), recvcounts, displs, Datatype_in(*recvtype), Comm_in(*comm),
       Info_in(*info), &request_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
-void F(allgatherv_init_f08ts)(const struct array* sendbuf, int* sendcount, int* sendtype,
-    const struct array* recvbuf, int* recvcounts, int* displs, int* recvtype, int* comm, int* info,
-    int* request, int* ierror) {
+void F(allgatherv_init_f08ts)(const struct array* sendbuf, integer* sendcount, integer* sendtype,
+    const struct array* recvbuf, integer* recvcounts, integer* displs, integer* recvtype,
+    integer* comm, integer* info, integer* request, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view sendbuf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&sendbuf_c, sendbuf, *sendcount, Datatype_in(*sendtype),
@@ -1900,7 +2193,7 @@ void F(allgatherv_init_f08ts)(const struct array* sendbuf, int* sendcount, int* 
   if (e == MPI_SUCCESS) e = plain(&recvbuf_c, recvbuf, Comm_in(*comm), "MPI_Allgatherv_init",
       "recvbuf");
   MPI_Request request_c = MPI_REQUEST_NULL;
-  if (e == MPI_SUCCESS) e = M(Allgatherv_init)(sendbuf_c.address, (int)sendbuf_c.count,
+  if (e == MPI_SUCCESS) e = MC(Allgatherv_init)(sendbuf_c.address, (integer)sendbuf_c.count,
       sendbuf_c.type, recvbuf_c, recvcounts, displs, Datatype_in(*recvtype), Comm_in(*comm),
       Info_in(*info), &request_c);
   end_view(&sendbuf_c);
@@ -1908,9 +2201,9 @@ void F(allgatherv_init_f08ts)(const struct array* sendbuf, int* sendcount, int* 
   if (ierror != NULL) *ierror = e;
 }
 
-void F(allgatherv_init_c_f08ts)(const struct array* sendbuf, MPI_Count* sendcount, int* sendtype,
-    const struct array* recvbuf, MPI_Count* recvcounts, MPI_Aint* displs, int* recvtype, int* comm,
-    int* info, int* request, int* ierror) {
+void F(allgatherv_init_c_f08ts)(const struct array* sendbuf, MPI_Count* sendcount,
+    integer* sendtype, const struct array* recvbuf, MPI_Count* recvcounts, MPI_Aint* displs,
+    integer* recvtype, integer* comm, integer* info, integer* request, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view sendbuf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&sendbuf_c, sendbuf, *sendcount, Datatype_in(*sendtype),
@@ -1927,14 +2220,14 @@ void F(allgatherv_init_c_f08ts)(const struct array* sendbuf, MPI_Count* sendcoun
   if (ierror != NULL) *ierror = e;
 }
 
-void F(allreduce)(void* sendbuf, void* recvbuf, int* count, int* datatype, int* op, int* comm,
-    int* ierror) {
-  const int e = M(Allreduce)(c_address(sendbuf), c_address(recvbuf), *count,
+void F(allreduce)(void* sendbuf, void* recvbuf, integer* count, integer* datatype, integer* op,
+    integer* comm, integer* ierror) {
+  const int e = MC(Allreduce)(c_address(sendbuf), c_address(recvbuf), *count,
       Datatype_in(*datatype), Op_in(*op), Comm_in(*comm));
   if (ierror != NULL) *ierror = e;
 }
-void F(allreduce_f08ts)(const struct array* sendbuf, const struct array* recvbuf, int* count,
-    int* datatype, int* op, int* comm, int* ierror) {
+void F(allreduce_f08ts)(const struct array* sendbuf, const struct array* recvbuf, integer* count,
+    integer* datatype, integer* op, integer* comm, integer* ierror) {
   int e = MPI_SUCCESS;
   struct image sendbuf_c = {0};
   if (e == MPI_SUCCESS) e = image_of(&sendbuf_c, sendbuf, Comm_in(*comm), "MPI_Allreduce",
@@ -1942,7 +2235,7 @@ void F(allreduce_f08ts)(const struct array* sendbuf, const struct array* recvbuf
   struct image recvbuf_c = {0};
   if (e == MPI_SUCCESS) e = image_of(&recvbuf_c, recvbuf, Comm_in(*comm), "MPI_Allreduce",
       "recvbuf");
-  if (e == MPI_SUCCESS) e = M(Allreduce)(sendbuf_c.address, recvbuf_c.address, *count,
+  if (e == MPI_SUCCESS) e = MC(Allreduce)(sendbuf_c.address, recvbuf_c.address, *count,
       Datatype_in(*datatype), Op_in(*op), Comm_in(*comm));
   end_image(&sendbuf_c, sendbuf, 0);
   end_image(&recvbuf_c, recvbuf, 1);
@@ -1950,7 +2243,7 @@ void F(allreduce_f08ts)(const struct array* sendbuf, const struct array* recvbuf
 }
 
 void F(allreduce_c_f08ts)(const struct array* sendbuf, const struct array* recvbuf,
-    MPI_Count* count, int* datatype, int* op, int* comm, int* ierror) {
+    MPI_Count* count, integer* datatype, integer* op, integer* comm, integer* ierror) {
   int e = MPI_SUCCESS;
   struct image sendbuf_c = {0};
   if (e == MPI_SUCCESS) e = image_of(&sendbuf_c, sendbuf, Comm_in(*comm), "MPI_Allreduce_c",
@@ -1965,16 +2258,17 @@ void F(allreduce_c_f08ts)(const struct array* sendbuf, const struct array* recvb
   if (ierror != NULL) *ierror = e;
 }
 
-void F(allreduce_init)(void* sendbuf, void* recvbuf, int* count, int* datatype, int* op, int* comm,
-    int* info, int* request, int* ierror) {
+void F(allreduce_init)(void* sendbuf, void* recvbuf, integer* count, integer* datatype,
+    integer* op, integer* comm, integer* info, integer* request, integer* ierror) {
   MPI_Request request_c = MPI_REQUEST_NULL;
-  const int e = M(Allreduce_init)(c_address(sendbuf), c_address(recvbuf), *count,
+  const int e = MC(Allreduce_init)(c_address(sendbuf), c_address(recvbuf), *count,
       Datatype_in(*datatype), Op_in(*op), Comm_in(*comm), Info_in(*info), &request_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
-void F(allreduce_init_f08ts)(const struct array* sendbuf, const struct array* recvbuf, int* count,
-    int* datatype, int* op, int* comm, int* info, int* request, int* ierror) {
+void F(allreduce_init_f08ts)(const struct array* sendbuf, const struct array* recvbuf,
+    integer* count, integer* datatype, integer* op, integer* comm, integer* info, integer* request,
+    integer* ierror) {
   int e = MPI_SUCCESS;
   void* sendbuf_c;
   if (e == MPI_SUCCESS) e = plain(&sendbuf_c, sendbuf, Comm_in(*comm), "MPI_Allreduce_init",
@@ -1983,14 +2277,15 @@ void F(allreduce_init_f08ts)(const struct array* sendbuf, const struct array* re
   if (e == MPI_SUCCESS) e = plain(&recvbuf_c, recvbuf, Comm_in(*comm), "MPI_Allreduce_init",
       "recvbuf");
   MPI_Request request_c = MPI_REQUEST_NULL;
-  if (e == MPI_SUCCESS) e = M(Allreduce_init)(sendbuf_c, recvbuf_c, *count, Datatype_in(*datatype),
-      Op_in(*op), Comm_in(*comm), Info_in(*info), &request_c);
+  if (e == MPI_SUCCESS) e = MC(Allreduce_init)(sendbuf_c, recvbuf_c, *count,
+      Datatype_in(*datatype), Op_in(*op), Comm_in(*comm), Info_in(*info), &request_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
 
 void F(allreduce_init_c_f08ts)(const struct array* sendbuf, const struct array* recvbuf,
-    MPI_Count* count, int* datatype, int* op, int* comm, int* info, int* request, int* ierror) {
+    MPI_Count* count, integer* datatype, integer* op, integer* comm, integer* info,
+    integer* request, integer* ierror) {
   int e = MPI_SUCCESS;
   void* sendbuf_c;
   if (e == MPI_SUCCESS) e = plain(&sendbuf_c, sendbuf, Comm_in(*comm), "MPI_Allreduce_init_c",
@@ -2005,14 +2300,15 @@ void F(allreduce_init_c_f08ts)(const struct array* sendbuf, const struct array* 
   if (ierror != NULL) *ierror = e;
 }
 
-void F(alltoall)(void* sendbuf, int* sendcount, int* sendtype, void* recvbuf, int* recvcount,
-    int* recvtype, int* comm, int* ierror) {
-  const int e = M(Alltoall)(c_address(sendbuf), *sendcount, Datatype_in(*sendtype),
+void F(alltoall)(void* sendbuf, integer* sendcount, integer* sendtype, void* recvbuf,
+    integer* recvcount, integer* recvtype, integer* comm, integer* ierror) {
+  const int e = MC(Alltoall)(c_address(sendbuf), *sendcount, Datatype_in(*sendtype),
       c_address(recvbuf), *recvcount, Datatype_in(*recvtype), Comm_in(*comm));
   if (ierror != NULL) *ierror = e;
 }
-void F(alltoall_f08ts)(const struct array* sendbuf, int* sendcount, int* sendtype,
-    const struct array* recvbuf, int* recvcount, int* recvtype, int* comm, int* ierror) {
+void F(alltoall_f08ts)(const struct array* sendbuf, integer* sendcount, integer* sendtype,
+    const struct array* recvbuf, integer* recvcount, integer* recvtype, integer* comm,
+    integer* ierror) {
   int e = MPI_SUCCESS;
   struct image sendbuf_c = {0};
   if (e == MPI_SUCCESS) e = image_of(&sendbuf_c, sendbuf, Comm_in(*comm), "MPI_Alltoall",
@@ -2020,15 +2316,16 @@ void F(alltoall_f08ts)(const struct array* sendbuf, int* sendcount, int* sendtyp
   struct image recvbuf_c = {0};
   if (e == MPI_SUCCESS) e = image_of(&recvbuf_c, recvbuf, Comm_in(*comm), "MPI_Alltoall",
       "recvbuf");
-  if (e == MPI_SUCCESS) e = M(Alltoall)(sendbuf_c.address, *sendcount, Datatype_in(*sendtype),
+  if (e == MPI_SUCCESS) e = MC(Alltoall)(sendbuf_c.address, *sendcount, Datatype_in(*sendtype),
       recvbuf_c.address, *recvcount, Datatype_in(*recvtype), Comm_in(*comm));
   end_image(&sendbuf_c, sendbuf, 0);
   end_image(&recvbuf_c, recvbuf, 1);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(alltoall_c_f08ts)(const struct array* sendbuf, MPI_Count* sendcount, int* sendtype,
-    const struct array* recvbuf, MPI_Count* recvcount, int* recvtype, int* comm, int* ierror) {
+void F(alltoall_c_f08ts)(const struct array* sendbuf, MPI_Count* sendcount, integer* sendtype,
+    const struct array* recvbuf, MPI_Count* recvcount, integer* recvtype, integer* comm,
+    integer* ierror) {
   int e = MPI_SUCCESS;
   struct image sendbuf_c = {0};
   if (e == MPI_SUCCESS) e = image_of(&sendbuf_c, sendbuf, Comm_in(*comm), "MPI_Alltoall_c",
@@ -2043,18 +2340,19 @@ void F(alltoall_c_f08ts)(const struct array* sendbuf, MPI_Count* sendcount, int*
   if (ierror != NULL) *ierror = e;
 }
 
-void F(alltoall_init)(void* sendbuf, int* sendcount, int* sendtype, void* recvbuf, int* recvcount,
-    int* recvtype, int* comm, int* info, int* request, int* ierror) {
+void F(alltoall_init)(void* sendbuf, integer* sendcount, integer* sendtype, void* recvbuf,
+    integer* recvcount, integer* recvtype, integer* comm, integer* info, integer* request,
+    integer* ierror) {
   MPI_Request request_c = MPI_REQUEST_NULL;
-  const int e = M(Alltoall_init)(c_address(sendbuf), *sendcount, Datatype_in(*sendtype),
+  const int e = MC(Alltoall_init)(c_address(sendbuf), *sendcount, Datatype_in(*sendtype),
       c_address(recvbuf), *recvcount, Datatype_in(*recvtype), Comm_in(*comm), Info_in(*info),
       &request_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
-void F(alltoall_init_f08ts)(const struct array* sendbuf, int* sendcount, int* sendtype,
-    const struct array* recvbuf, int* recvcount, int* recvtype, int* comm, int* info, int* request,
-    int* ierror) {
+void F(alltoall_init_f08ts)(const struct array* sendbuf, integer* sendcount, integer* sendtype,
+    const struct array* recvbuf, integer* recvcount, integer* recvtype, integer* comm,
+    integer* info, integer* request, integer* ierror) {
   int e = MPI_SUCCESS;
   void* sendbuf_c;
   if (e == MPI_SUCCESS) e = plain(&sendbuf_c, sendbuf, Comm_in(*comm), "MPI_Alltoall_init",
@@ -2063,15 +2361,15 @@ void F(alltoall_init_f08ts)(const struct array* sendbuf, int* sendcount, int* se
   if (e == MPI_SUCCESS) e = plain(&recvbuf_c, recvbuf, Comm_in(*comm), "MPI_Alltoall_init",
       "recvbuf");
   MPI_Request request_c = MPI_REQUEST_NULL;
-  if (e == MPI_SUCCESS) e = M(Alltoall_init)(sendbuf_c, *sendcount, Datatype_in(*sendtype),
+  if (e == MPI_SUCCESS) e = MC(Alltoall_init)(sendbuf_c, *sendcount, Datatype_in(*sendtype),
       recvbuf_c, *recvcount, Datatype_in(*recvtype), Comm_in(*comm), Info_in(*info), &request_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(alltoall_init_c_f08ts)(const struct array* sendbuf, MPI_Count* sendcount, int* sendtype,
-    const struct array* recvbuf, MPI_Count* recvcount, int* recvtype, int* comm, int* info,
-    int* request, int* ierror) {
+void F(alltoall_init_c_f08ts)(const struct array* sendbuf, MPI_Count* sendcount, integer* sendtype,
+    const struct array* recvbuf, MPI_Count* recvcount, integer* recvtype, integer* comm,
+    integer* info, integer* request, integer* ierror) {
   int e = MPI_SUCCESS;
   void* sendbuf_c;
   if (e == MPI_SUCCESS) e = plain(&sendbuf_c, sendbuf, Comm_in(*comm), "MPI_Alltoall_init_c",
@@ -2086,15 +2384,16 @@ void F(alltoall_init_c_f08ts)(const struct array* sendbuf, MPI_Count* sendcount,
   if (ierror != NULL) *ierror = e;
 }
 
-void F(alltoallv)(void* sendbuf, int* sendcounts, int* sdispls, int* sendtype, void* recvbuf,
-    int* recvcounts, int* rdispls, int* recvtype, int* comm, int* ierror) {
-  const int e = M(Alltoallv)(c_address(sendbuf), sendcounts, sdispls, Datatype_in(*sendtype),
+void F(alltoallv)(void* sendbuf, integer* sendcounts, integer* sdispls, integer* sendtype,
+    void* recvbuf, integer* recvcounts, integer* rdispls, integer* recvtype, integer* comm,
+    integer* ierror) {
+  const int e = MC(Alltoallv)(c_address(sendbuf), sendcounts, sdispls, Datatype_in(*sendtype),
       c_address(recvbuf), recvcounts, rdispls, Datatype_in(*recvtype), Comm_in(*comm));
   if (ierror != NULL) *ierror = e;
 }
-void F(alltoallv_f08ts)(const struct array* sendbuf, int* sendcounts, int* sdispls, int* sendtype,
-    const struct array* recvbuf, int* recvcounts, int* rdispls, int* recvtype, int* comm,
-    int* ierror) {
+void F(alltoallv_f08ts)(const struct array* sendbuf, integer* sendcounts, integer* sdispls,
+    integer* sendtype, const struct array* recvbuf, integer* recvcounts, integer* rdispls,
+    integer* recvtype, integer* comm, integer* ierror) {
   int e = MPI_SUCCESS;
   struct image sendbuf_c = {0};
   if (e == MPI_SUCCESS) e = image_of(&sendbuf_c, sendbuf, Comm_in(*comm), "MPI_Alltoallv",
@@ -2102,7 +2401,7 @@ void F(alltoallv_f08ts)(const struct array* sendbuf, int* sendcounts, int* sdisp
   struct image recvbuf_c = {0};
   if (e == MPI_SUCCESS) e = image_of(&recvbuf_c, recvbuf, Comm_in(*comm), "MPI_Alltoallv",
       "recvbuf");
-  if (e == MPI_SUCCESS) e = M(Alltoallv)(sendbuf_c.address, sendcounts, sdispls,
+  if (e == MPI_SUCCESS) e = MC(Alltoallv)(sendbuf_c.address, sendcounts, sdispls,
       Datatype_in(*sendtype), recvbuf_c.address, recvcounts, rdispls, Datatype_in(*recvtype),
       Comm_in(*comm));
   end_image(&sendbuf_c, sendbuf, 0);
@@ -2111,8 +2410,8 @@ void F(alltoallv_f08ts)(const struct array* sendbuf, int* sendcounts, int* sdisp
 }
 
 void F(alltoallv_c_f08ts)(const struct array* sendbuf, MPI_Count* sendcounts, MPI_Aint* sdispls,
-    int* sendtype, const struct array* recvbuf, MPI_Count* recvcounts, MPI_Aint* rdispls,
-    int* recvtype, int* comm, int* ierror) {
+    integer* sendtype, const struct array* recvbuf, MPI_Count* recvcounts, MPI_Aint* rdispls,
+    integer* recvtype, integer* comm, integer* ierror) {
   int e = MPI_SUCCESS;
   struct image sendbuf_c = {0};
   if (e == MPI_SUCCESS) e = image_of(&sendbuf_c, sendbuf, Comm_in(*comm), "MPI_Alltoallv_c",
@@ -2128,19 +2427,19 @@ void F(alltoallv_c_f08ts)(const struct array* sendbuf, MPI_Count* sendcounts, MP
   if (ierror != NULL) *ierror = e;
 }
 
-void F(alltoallv_init)(void* sendbuf, int* sendcounts, int* sdispls, int* sendtype, void* recvbuf,
-    int* recvcounts, int* rdispls, int* recvtype, int* comm, int* info, int* request,
-    int* ierror) {
+void F(alltoallv_init)(void* sendbuf, integer* sendcounts, integer* sdispls, integer* sendtype,
+    void* recvbuf, integer* recvcounts, integer* rdispls, integer* recvtype, integer* comm,
+    integer* info, integer* request, integer* ierror) {
   MPI_Request request_c = MPI_REQUEST_NULL;
-  const int e = M(Alltoallv_init)(c_address(sendbuf), sendcounts, sdispls, Datatype_in(*sendtype),
+  const int e = MC(Alltoallv_init)(c_address(sendbuf), sendcounts, sdispls, Datatype_in(*sendtype),
       c_address(recvbuf), recvcounts, rdispls, Datatype_in(*recvtype), Comm_in(*comm),
       Info_in(*info), &request_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
-void F(alltoallv_init_f08ts)(const struct array* sendbuf, int* sendcounts, int* sdispls,
-    int* sendtype, const struct array* recvbuf, int* recvcounts, int* rdispls, int* recvtype,
-    int* comm, int* info, int* request, int* ierror) {
+void F(alltoallv_init_f08ts)(const struct array* sendbuf, integer* sendcounts, integer* sdispls,
+    integer* sendtype, const struct array* recvbuf, integer* recvcounts, integer* rdispls,
+    integer* recvtype, integer* comm, integer* info, integer* request, integer* ierror) {
   int e = MPI_SUCCESS;
   void* sendbuf_c;
   if (e == MPI_SUCCESS) e = plain(&sendbuf_c, sendbuf, Comm_in(*comm), "MPI_Alltoallv_init",
@@ -2149,7 +2448,7 @@ void F(alltoallv_init_f08ts)(const struct array* sendbuf, int* sendcounts, int* 
   if (e == MPI_SUCCESS) e = plain(&recvbuf_c, recvbuf, Comm_in(*comm), "MPI_Alltoallv_init",
       "recvbuf");
   MPI_Request request_c = MPI_REQUEST_NULL;
-  if (e == MPI_SUCCESS) e = M(Alltoallv_init)(sendbuf_c, sendcounts, sdispls,
+  if (e == MPI_SUCCESS) e = MC(Alltoallv_init)(sendbuf_c, sendcounts, sdispls,
       Datatype_in(*sendtype), recvbuf_c, recvcounts, rdispls, Datatype_in(*recvtype),
       Comm_in(*comm), Info_in(*info), &request_c);
   *request = Request_out(request_c);
@@ -2157,8 +2456,9 @@ void F(alltoallv_init_f08ts)(const struct array* sendbuf, int* sendcounts, int* 
 }
 
 void F(alltoallv_init_c_f08ts)(const struct array* sendbuf, MPI_Count* sendcounts,
-    MPI_Aint* sdispls, int* sendtype, const struct array* recvbuf, MPI_Count* recvcounts,
-    MPI_Aint* rdispls, int* recvtype, int* comm, int* info, int* request, int* ierror) {
+    MPI_Aint* sdispls, integer* sendtype, const struct array* recvbuf, MPI_Count* recvcounts,
+    MPI_Aint* rdispls, integer* recvtype, integer* comm, integer* info, integer* request,
+    integer* ierror) {
   int e = MPI_SUCCESS;
   void* sendbuf_c;
   if (e == MPI_SUCCESS) e = plain(&sendbuf_c, sendbuf, Comm_in(*comm), "MPI_Alltoallv_init_c",
@@ -2174,8 +2474,9 @@ void F(alltoallv_init_c_f08ts)(const struct array* sendbuf, MPI_Count* sendcount
   if (ierror != NULL) *ierror = e;
 }
 
-void F(alltoallw)(void* sendbuf, int* sendcounts, int* sdispls, int* sendtypes, void* recvbuf,
-    int* recvcounts, int* rdispls, int* recvtypes, int* comm, int* ierror) {
+void F(alltoallw)(void* sendbuf, integer* sendcounts, integer* sdispls, integer* sendtypes,
+    void* recvbuf, integer* recvcounts, integer* rdispls, integer* recvtypes, integer* comm,
+    integer* ierror) {
   int targets = 0, sources = 0;
   peers(Comm_in(*comm), 0, &targets, &sources);
   if (c_address(sendbuf) == MPI_IN_PLACE) targets = 0;
@@ -2183,16 +2484,16 @@ void F(alltoallw)(void* sendbuf, int* sendcounts, int* sdispls, int* sendtypes, 
   Datatype_array(&sendtypes_c, sendtypes, targets, 1);
   struct handles recvtypes_c;
   Datatype_array(&recvtypes_c, recvtypes, sources, 1);
-  const int e = M(Alltoallw)(c_address(sendbuf), sendcounts, sdispls,
+  const int e = MC(Alltoallw)(c_address(sendbuf), sendcounts, sdispls,
       (MPI_Datatype*)sendtypes_c.at, c_address(recvbuf), recvcounts, rdispls,
       (MPI_Datatype*)recvtypes_c.at, Comm_in(*comm));
   free_handles(&sendtypes_c);
   free_handles(&recvtypes_c);
   if (ierror != NULL) *ierror = e;
 }
-void F(alltoallw_f08ts)(const struct array* sendbuf, int* sendcounts, int* sdispls, int* sendtypes,
-    const struct array* recvbuf, int* recvcounts, int* rdispls, int* recvtypes, int* comm,
-    int* ierror) {
+void F(alltoallw_f08ts)(const struct array* sendbuf, integer* sendcounts, integer* sdispls,
+    integer* sendtypes, const struct array* recvbuf, integer* recvcounts, integer* rdispls,
+    integer* recvtypes, integer* comm, integer* ierror) {
   int e = MPI_SUCCESS;
   struct image sendbuf_c = {0};
   if (e == MPI_SUCCESS) e = image_of(&sendbuf_c, sendbuf, Comm_in(*comm), "MPI_Alltoallw",
@@ -2207,7 +2508,7 @@ void F(alltoallw_f08ts)(const struct array* sendbuf, int* sendcounts, int* sdisp
       "recvbuf");
   struct handles recvtypes_c;
   Datatype_array(&recvtypes_c, recvtypes, sources, 1);
-  if (e == MPI_SUCCESS) e = M(Alltoallw)(sendbuf_c.address, sendcounts, sdispls,
+  if (e == MPI_SUCCESS) e = MC(Alltoallw)(sendbuf_c.address, sendcounts, sdispls,
       (MPI_Datatype*)sendtypes_c.at, recvbuf_c.address, recvcounts, rdispls,
       (MPI_Datatype*)recvtypes_c.at, Comm_in(*comm));
   end_image(&sendbuf_c, sendbuf, 0);
@@ -2218,8 +2519,8 @@ void F(alltoallw_f08ts)(const struct array* sendbuf, int* sendcounts, int* sdisp
 }
 
 void F(alltoallw_c_f08ts)(const struct array* sendbuf, MPI_Count* sendcounts, MPI_Aint* sdispls,
-    int* sendtypes, const struct array* recvbuf, MPI_Count* recvcounts, MPI_Aint* rdispls,
-    int* recvtypes, int* comm, int* ierror) {
+    integer* sendtypes, const struct array* recvbuf, MPI_Count* recvcounts, MPI_Aint* rdispls,
+    integer* recvtypes, integer* comm, integer* ierror) {
   int e = MPI_SUCCESS;
   struct image sendbuf_c = {0};
   if (e == MPI_SUCCESS) e = image_of(&sendbuf_c, sendbuf, Comm_in(*comm), "MPI_Alltoallw_c",
@@ -2244,22 +2545,22 @@ void F(alltoallw_c_f08ts)(const struct array* sendbuf, MPI_Count* sendcounts, MP
   if (ierror != NULL) *ierror = e;
 }
 
-void F(alltoallw_init)(void* sendbuf, int* sendcounts, int* sdispls, int* sendtypes, void* recvbuf,
-    int* recvcounts, int* rdispls, int* recvtypes, int* comm, int* info, int* request,
-    int* ierror) {
+void F(alltoallw_init)(void* sendbuf, integer* sendcounts, integer* sdispls, integer* sendtypes,
+    void* recvbuf, integer* recvcounts, integer* rdispls, integer* recvtypes, integer* comm,
+    integer* info, integer* request, integer* ierror) {
   int targets = 0, sources = 0;
   peers(Comm_in(*comm), 0, &targets, &sources);
   if (c_address(sendbuf) == MPI_IN_PLACE) targets = 0;
   MPI_Request request_c = MPI_REQUEST_NULL;
-  const int e = M(Alltoallw_init)(c_address(sendbuf), sendcounts, sdispls, kept_types(sendtypes,
+  const int e = MC(Alltoallw_init)(c_address(sendbuf), sendcounts, sdispls, kept_types(sendtypes,
       targets), c_address(recvbuf), recvcounts, rdispls, kept_types(recvtypes, sources),
       Comm_in(*comm), Info_in(*info), &request_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
-void F(alltoallw_init_f08ts)(const struct array* sendbuf, int* sendcounts, int* sdispls,
-    int* sendtypes, const struct array* recvbuf, int* recvcounts, int* rdispls, int* recvtypes,
-    int* comm, int* info, int* request, int* ierror) {
+void F(alltoallw_init_f08ts)(const struct array* sendbuf, integer* sendcounts, integer* sdispls,
+    integer* sendtypes, const struct array* recvbuf, integer* recvcounts, integer* rdispls,
+    integer* recvtypes, integer* comm, integer* info, integer* request, integer* ierror) {
   int e = MPI_SUCCESS;
   void* sendbuf_c;
   if (e == MPI_SUCCESS) e = plain(&sendbuf_c, sendbuf, Comm_in(*comm), "MPI_Alltoallw_init",
@@ -2271,16 +2572,17 @@ void F(alltoallw_init_f08ts)(const struct array* sendbuf, int* sendcounts, int* 
   if (e == MPI_SUCCESS) e = plain(&recvbuf_c, recvbuf, Comm_in(*comm), "MPI_Alltoallw_init",
       "recvbuf");
   MPI_Request request_c = MPI_REQUEST_NULL;
-  if (e == MPI_SUCCESS) e = M(Alltoallw_init)(sendbuf_c, sendcounts, sdispls, kept_types(sendtypes,
-      targets), recvbuf_c, recvcounts, rdispls, kept_types(recvtypes, sources), Comm_in(*comm),
-      Info_in(*info), &request_c);
+  if (e == MPI_SUCCESS) e = MC(Alltoallw_init)(sendbuf_c, sendcounts, sdispls,
+      kept_types(sendtypes, targets), recvbuf_c, recvcounts, rdispls, kept_types(recvtypes,
+      sources), Comm_in(*comm), Info_in(*info), &request_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
 
 void F(alltoallw_init_c_f08ts)(const struct array* sendbuf, MPI_Count* sendcounts,
-    MPI_Aint* sdispls, int* sendtypes, const struct array* recvbuf, MPI_Count* recvcounts,
-    MPI_Aint* rdispls, int* recvtypes, int* comm, int* info, int* request, int* ierror) {
+    MPI_Aint* sdispls, integer* sendtypes, const struct array* recvbuf, MPI_Count* recvcounts,
+    MPI_Aint* rdispls, integer* recvtypes, integer* comm, integer* info, integer* request,
+    integer* ierror) {
   int e = MPI_SUCCESS;
   void* sendbuf_c;
   if (e == MPI_SUCCESS) e = plain(&sendbuf_c, sendbuf, Comm_in(*comm), "MPI_Alltoallw_init_c",
@@ -2299,13 +2601,13 @@ void F(alltoallw_init_c_f08ts)(const struct array* sendbuf, MPI_Count* sendcount
   if (ierror != NULL) *ierror = e;
 }
 
-void F(barrier)(int* comm, int* ierror) {
+void F(barrier)(integer* comm, integer* ierror) {
   const int e = M(Barrier)(Comm_in(*comm));
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(barrier_f08, barrier);
 
-void F(barrier_init)(int* comm, int* info, int* request, int* ierror) {
+void F(barrier_init)(integer* comm, integer* info, integer* request, integer* ierror) {
   MPI_Request request_c = MPI_REQUEST_NULL;
   const int e = M(Barrier_init)(Comm_in(*comm), Info_in(*info), &request_c);
   *request = Request_out(request_c);
@@ -2313,84 +2615,86 @@ void F(barrier_init)(int* comm, int* info, int* request, int* ierror) {
 }
 SAME_AS(barrier_init_f08, barrier_init);
 
-void F(bcast)(void* buffer, int* count, int* datatype, int* root, int* comm, int* ierror) {
-  const int e = M(Bcast)(c_address(buffer), *count, Datatype_in(*datatype), *root, Comm_in(*comm));
+void F(bcast)(void* buffer, integer* count, integer* datatype, integer* root, integer* comm,
+    integer* ierror) {
+  const int e = MC(Bcast)(c_address(buffer), *count, Datatype_in(*datatype), in_c(*root),
+      Comm_in(*comm));
   if (ierror != NULL) *ierror = e;
 }
-void F(bcast_f08ts)(const struct array* buffer, int* count, int* datatype, int* root, int* comm,
-    int* ierror) {
+void F(bcast_f08ts)(const struct array* buffer, integer* count, integer* datatype, integer* root,
+    integer* comm, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view buffer_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&buffer_c, buffer, *count, Datatype_in(*datatype),
       Comm_in(*comm), "MPI_Bcast", "buffer");
-  if (e == MPI_SUCCESS) e = M(Bcast)(buffer_c.address, (int)buffer_c.count, buffer_c.type, *root,
-      Comm_in(*comm));
+  if (e == MPI_SUCCESS) e = MC(Bcast)(buffer_c.address, (integer)buffer_c.count, buffer_c.type,
+      in_c(*root), Comm_in(*comm));
   end_view(&buffer_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(bcast_c_f08ts)(const struct array* buffer, MPI_Count* count, int* datatype, int* root,
-    int* comm, int* ierror) {
+void F(bcast_c_f08ts)(const struct array* buffer, MPI_Count* count, integer* datatype,
+    integer* root, integer* comm, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view buffer_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&buffer_c, buffer, *count, Datatype_in(*datatype),
       Comm_in(*comm), "MPI_Bcast_c", "buffer");
-  if (e == MPI_SUCCESS) e = M(Bcast_c)(buffer_c.address, buffer_c.count, buffer_c.type, *root,
-      Comm_in(*comm));
+  if (e == MPI_SUCCESS) e = M(Bcast_c)(buffer_c.address, buffer_c.count, buffer_c.type,
+      in_c(*root), Comm_in(*comm));
   end_view(&buffer_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(bcast_init)(void* buffer, int* count, int* datatype, int* root, int* comm, int* info,
-    int* request, int* ierror) {
+void F(bcast_init)(void* buffer, integer* count, integer* datatype, integer* root, integer* comm,
+    integer* info, integer* request, integer* ierror) {
   MPI_Request request_c = MPI_REQUEST_NULL;
-  const int e = M(Bcast_init)(c_address(buffer), *count, Datatype_in(*datatype), *root,
+  const int e = MC(Bcast_init)(c_address(buffer), *count, Datatype_in(*datatype), in_c(*root),
       Comm_in(*comm), Info_in(*info), &request_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
-void F(bcast_init_f08ts)(const struct array* buffer, int* count, int* datatype, int* root,
-    int* comm, int* info, int* request, int* ierror) {
+void F(bcast_init_f08ts)(const struct array* buffer, integer* count, integer* datatype,
+    integer* root, integer* comm, integer* info, integer* request, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view buffer_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&buffer_c, buffer, *count, Datatype_in(*datatype),
       Comm_in(*comm), "MPI_Bcast_init", "buffer");
   MPI_Request request_c = MPI_REQUEST_NULL;
-  if (e == MPI_SUCCESS) e = M(Bcast_init)(buffer_c.address, (int)buffer_c.count, buffer_c.type,
-      *root, Comm_in(*comm), Info_in(*info), &request_c);
+  if (e == MPI_SUCCESS) e = MC(Bcast_init)(buffer_c.address, (integer)buffer_c.count,
+      buffer_c.type, in_c(*root), Comm_in(*comm), Info_in(*info), &request_c);
   end_view(&buffer_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(bcast_init_c_f08ts)(const struct array* buffer, MPI_Count* count, int* datatype, int* root,
-    int* comm, int* info, int* request, int* ierror) {
+void F(bcast_init_c_f08ts)(const struct array* buffer, MPI_Count* count, integer* datatype,
+    integer* root, integer* comm, integer* info, integer* request, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view buffer_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&buffer_c, buffer, *count, Datatype_in(*datatype),
       Comm_in(*comm), "MPI_Bcast_init_c", "buffer");
   MPI_Request request_c = MPI_REQUEST_NULL;
-  if (e == MPI_SUCCESS) e = M(Bcast_init_c)(buffer_c.address, buffer_c.count, buffer_c.type, *root,
-      Comm_in(*comm), Info_in(*info), &request_c);
+  if (e == MPI_SUCCESS) e = M(Bcast_init_c)(buffer_c.address, buffer_c.count, buffer_c.type,
+      in_c(*root), Comm_in(*comm), Info_in(*info), &request_c);
   end_view(&buffer_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(exscan)(void* sendbuf, void* recvbuf, int* count, int* datatype, int* op, int* comm,
-    int* ierror) {
-  const int e = M(Exscan)(c_address(sendbuf), c_address(recvbuf), *count, Datatype_in(*datatype),
+void F(exscan)(void* sendbuf, void* recvbuf, integer* count, integer* datatype, integer* op,
+    integer* comm, integer* ierror) {
+  const int e = MC(Exscan)(c_address(sendbuf), c_address(recvbuf), *count, Datatype_in(*datatype),
       Op_in(*op), Comm_in(*comm));
   if (ierror != NULL) *ierror = e;
 }
-void F(exscan_f08ts)(const struct array* sendbuf, const struct array* recvbuf, int* count,
-    int* datatype, int* op, int* comm, int* ierror) {
+void F(exscan_f08ts)(const struct array* sendbuf, const struct array* recvbuf, integer* count,
+    integer* datatype, integer* op, integer* comm, integer* ierror) {
   int e = MPI_SUCCESS;
   struct image sendbuf_c = {0};
   if (e == MPI_SUCCESS) e = image_of(&sendbuf_c, sendbuf, Comm_in(*comm), "MPI_Exscan", "sendbuf");
   struct image recvbuf_c = {0};
   if (e == MPI_SUCCESS) e = image_of(&recvbuf_c, recvbuf, Comm_in(*comm), "MPI_Exscan", "recvbuf");
-  if (e == MPI_SUCCESS) e = M(Exscan)(sendbuf_c.address, recvbuf_c.address, *count,
+  if (e == MPI_SUCCESS) e = MC(Exscan)(sendbuf_c.address, recvbuf_c.address, *count,
       Datatype_in(*datatype), Op_in(*op), Comm_in(*comm));
   end_image(&sendbuf_c, sendbuf, 0);
   end_image(&recvbuf_c, recvbuf, 1);
@@ -2398,7 +2702,7 @@ void F(exscan_f08ts)(const struct array* sendbuf, const struct array* recvbuf, i
 }
 
 void F(exscan_c_f08ts)(const struct array* sendbuf, const struct array* recvbuf, MPI_Count* count,
-    int* datatype, int* op, int* comm, int* ierror) {
+    integer* datatype, integer* op, integer* comm, integer* ierror) {
   int e = MPI_SUCCESS;
   struct image sendbuf_c = {0};
   if (e == MPI_SUCCESS) e = image_of(&sendbuf_c, sendbuf, Comm_in(*comm), "MPI_Exscan_c",
@@ -2413,16 +2717,17 @@ void F(exscan_c_f08ts)(const struct array* sendbuf, const struct array* recvbuf,
   if (ierror != NULL) *ierror = e;
 }
 
-void F(exscan_init)(void* sendbuf, void* recvbuf, int* count, int* datatype, int* op, int* comm,
-    int* info, int* request, int* ierror) {
+void F(exscan_init)(void* sendbuf, void* recvbuf, integer* count, integer* datatype, integer* op,
+    integer* comm, integer* info, integer* request, integer* ierror) {
   MPI_Request request_c = MPI_REQUEST_NULL;
-  const int e = M(Exscan_init)(c_address(sendbuf), c_address(recvbuf), *count,
+  const int e = MC(Exscan_init)(c_address(sendbuf), c_address(recvbuf), *count,
       Datatype_in(*datatype), Op_in(*op), Comm_in(*comm), Info_in(*info), &request_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
-void F(exscan_init_f08ts)(const struct array* sendbuf, const struct array* recvbuf, int* count,
-    int* datatype, int* op, int* comm, int* info, int* request, int* ierror) {
+void F(exscan_init_f08ts)(const struct array* sendbuf, const struct array* recvbuf, integer* count,
+    integer* datatype, integer* op, integer* comm, integer* info, integer* request,
+    integer* ierror) {
   int e = MPI_SUCCESS;
   void* sendbuf_c;
   if (e == MPI_SUCCESS) e = plain(&sendbuf_c, sendbuf, Comm_in(*comm), "MPI_Exscan_init",
@@ -2431,14 +2736,15 @@ void F(exscan_init_f08ts)(const struct array* sendbuf, const struct array* recvb
   if (e == MPI_SUCCESS) e = plain(&recvbuf_c, recvbuf, Comm_in(*comm), "MPI_Exscan_init",
       "recvbuf");
   MPI_Request request_c = MPI_REQUEST_NULL;
-  if (e == MPI_SUCCESS) e = M(Exscan_init)(sendbuf_c, recvbuf_c, *count, Datatype_in(*datatype),
+  if (e == MPI_SUCCESS) e = MC(Exscan_init)(sendbuf_c, recvbuf_c, *count, Datatype_in(*datatype),
       Op_in(*op), Comm_in(*comm), Info_in(*info), &request_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
 
 void F(exscan_init_c_f08ts)(const struct array* sendbuf, const struct array* recvbuf,
-    MPI_Count* count, int* datatype, int* op, int* comm, int* info, int* request, int* ierror) {
+    MPI_Count* count, integer* datatype, integer* op, integer* comm, integer* info,
+    integer* request, integer* ierror) {
   int e = MPI_SUCCESS;
   void* sendbuf_c;
   if (e == MPI_SUCCESS) e = plain(&sendbuf_c, sendbuf, Comm_in(*comm), "MPI_Exscan_init_c",
@@ -2453,30 +2759,30 @@ void F(exscan_init_c_f08ts)(const struct array* sendbuf, const struct array* rec
   if (ierror != NULL) *ierror = e;
 }
 
-void F(gather)(void* sendbuf, int* sendcount, int* sendtype, void* recvbuf, int* recvcount,
-    int* recvtype, int* root, int* comm, int* ierror) {
-  const int e = M(Gather)(c_address(sendbuf), *sendcount, Datatype_in(*sendtype),
-      c_address(recvbuf), *recvcount, Datatype_in(*recvtype), *root, Comm_in(*comm));
+void F(gather)(void* sendbuf, integer* sendcount, integer* sendtype, void* recvbuf,
+    integer* recvcount, integer* recvtype, integer* root, integer* comm, integer* ierror) {
+  const int e = MC(Gather)(c_address(sendbuf), *sendcount, Datatype_in(*sendtype),
+      c_address(recvbuf), *recvcount, Datatype_in(*recvtype), in_c(*root), Comm_in(*comm));
   if (ierror != NULL) *ierror = e;
 }
-void F(gather_f08ts)(const struct array* sendbuf, int* sendcount, int* sendtype,
-    const struct array* recvbuf, int* recvcount, int* recvtype, int* root, int* comm,
-    int* ierror) {
+void F(gather_f08ts)(const struct array* sendbuf, integer* sendcount, integer* sendtype,
+    const struct array* recvbuf, integer* recvcount, integer* recvtype, integer* root,
+    integer* comm, integer* ierror) {
   int e = MPI_SUCCESS;
   struct image sendbuf_c = {0};
   if (e == MPI_SUCCESS) e = image_of(&sendbuf_c, sendbuf, Comm_in(*comm), "MPI_Gather", "sendbuf");
   struct image recvbuf_c = {0};
   if (e == MPI_SUCCESS) e = image_of(&recvbuf_c, recvbuf, Comm_in(*comm), "MPI_Gather", "recvbuf");
-  if (e == MPI_SUCCESS) e = M(Gather)(sendbuf_c.address, *sendcount, Datatype_in(*sendtype),
-      recvbuf_c.address, *recvcount, Datatype_in(*recvtype), *root, Comm_in(*comm));
+  if (e == MPI_SUCCESS) e = MC(Gather)(sendbuf_c.address, *sendcount, Datatype_in(*sendtype),
+      recvbuf_c.address, *recvcount, Datatype_in(*recvtype), in_c(*root), Comm_in(*comm));
   end_image(&sendbuf_c, sendbuf, 0);
   end_image(&recvbuf_c, recvbuf, 1);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(gather_c_f08ts)(const struct array* sendbuf, MPI_Count* sendcount, int* sendtype,
-    const struct array* recvbuf, MPI_Count* recvcount, int* recvtype, int* root, int* comm,
-    int* ierror) {
+void F(gather_c_f08ts)(const struct array* sendbuf, MPI_Count* sendcount, integer* sendtype,
+    const struct array* recvbuf, MPI_Count* recvcount, integer* recvtype, integer* root,
+    integer* comm, integer* ierror) {
   int e = MPI_SUCCESS;
   struct image sendbuf_c = {0};
   if (e == MPI_SUCCESS) e = image_of(&sendbuf_c, sendbuf, Comm_in(*comm), "MPI_Gather_c",
@@ -2485,24 +2791,25 @@ void F(gather_c_f08ts)(const struct array* sendbuf, MPI_Count* sendcount, int* s
   if (e == MPI_SUCCESS) e = image_of(&recvbuf_c, recvbuf, Comm_in(*comm), "MPI_Gather_c",
       "recvbuf");
   if (e == MPI_SUCCESS) e = M(Gather_c)(sendbuf_c.address, *sendcount, Datatype_in(*sendtype),
-      recvbuf_c.address, *recvcount, Datatype_in(*recvtype), *root, Comm_in(*comm));
+      recvbuf_c.address, *recvcount, Datatype_in(*recvtype), in_c(*root), Comm_in(*comm));
   end_image(&sendbuf_c, sendbuf, 0);
   end_image(&recvbuf_c, recvbuf, 1);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(gather_init)(void* sendbuf, int* sendcount, int* sendtype, void* recvbuf, int* recvcount,
-    int* recvtype, int* root, int* comm, int* info, int* request, int* ierror) {
+void F(gather_init)(void* sendbuf, integer* sendcount, integer* sendtype, void* recvbuf,
+    integer* recvcount, integer* recvtype, integer* root, integer* comm, integer* info,
+    integer* request, integer* ierror) {
   MPI_Request request_c = MPI_REQUEST_NULL;
-  const int e = M(Gather_init)(c_address(sendbuf), *sendcount, Datatype_in(*sendtype),
-      c_address(recvbuf), *recvcount, Datatype_in(*recvtype), *root, Comm_in(*comm),
+  const int e = MC(Gather_init)(c_address(sendbuf), *sendcount, Datatype_in(*sendtype),
+      c_address(recvbuf), *recvcount, Datatype_in(*recvtype), in_c(*root), Comm_in(*comm),
       Info_in(*info), &request_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
-void F(gather_init_f08ts)(const struct array* sendbuf, int* sendcount, int* sendtype,
-    const struct array* recvbuf, int* recvcount, int* recvtype, int* root, int* comm, int* info,
-    int* request, int* ierror) {
+void F(gather_init_f08ts)(const struct array* sendbuf, integer* sendcount, integer* sendtype,
+    const struct array* recvbuf, integer* recvcount, integer* recvtype, integer* root,
+    integer* comm, integer* info, integer* request, integer* ierror) {
   int e = MPI_SUCCESS;
   void* sendbuf_c;
   if (e == MPI_SUCCESS) e = plain(&sendbuf_c, sendbuf, Comm_in(*comm), "MPI_Gather_init",
@@ -2511,16 +2818,16 @@ void F(gather_init_f08ts)(const struct array* sendbuf, int* sendcount, int* send
   if (e == MPI_SUCCESS) e = plain(&recvbuf_c, recvbuf, Comm_in(*comm), "MPI_Gather_init",
       "recvbuf");
   MPI_Request request_c = MPI_REQUEST_NULL;
-  if (e == MPI_SUCCESS) e = M(Gather_init)(sendbuf_c, *sendcount, Datatype_in(*sendtype),
-      recvbuf_c, *recvcount, Datatype_in(*recvtype), *root, Comm_in(*comm), Info_in(*info),
+  if (e == MPI_SUCCESS) e = MC(Gather_init)(sendbuf_c, *sendcount, Datatype_in(*sendtype),
+      recvbuf_c, *recvcount, Datatype_in(*recvtype), in_c(*root), Comm_in(*comm), Info_in(*info),
       &request_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(gather_init_c_f08ts)(const struct array* sendbuf, MPI_Count* sendcount, int* sendtype,
-    const struct array* recvbuf, MPI_Count* recvcount, int* recvtype, int* root, int* comm,
-    int* info, int* request, int* ierror) {
+void F(gather_init_c_f08ts)(const struct array* sendbuf, MPI_Count* sendcount, integer* sendtype,
+    const struct array* recvbuf, MPI_Count* recvcount, integer* recvtype, integer* root,
+    integer* comm, integer* info, integer* request, integer* ierror) {
   int e = MPI_SUCCESS;
   void* sendbuf_c;
   if (e == MPI_SUCCESS) e = plain(&sendbuf_c, sendbuf, Comm_in(*comm), "MPI_Gather_init_c",
@@ -2530,21 +2837,23 @@ void F(gather_init_c_f08ts)(const struct array* sendbuf, MPI_Count* sendcount, i
       "recvbuf");
   MPI_Request request_c = MPI_REQUEST_NULL;
   if (e == MPI_SUCCESS) e = M(Gather_init_c)(sendbuf_c, *sendcount, Datatype_in(*sendtype),
-      recvbuf_c, *recvcount, Datatype_in(*recvtype), *root, Comm_in(*comm), Info_in(*info),
+      recvbuf_c, *recvcount, Datatype_in(*recvtype), in_c(*root), Comm_in(*comm), Info_in(*info),
       &request_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(gatherv)(void* sendbuf, int* sendcount, int* sendtype, void* recvbuf, int* recvcounts,
-    int* displs, int* recvtype, int* root, int* comm, int* ierror) {
-  const int e = M(Gatherv)(c_address(sendbuf), *sendcount, Datatype_in(*sendtype),
-      c_address(recvbuf), recvcounts, displs, Datatype_in(*recvtype), *root, Comm_in(*comm));
+void F(gatherv)(void* sendbuf, integer* sendcount, integer* sendtype, void* recvbuf,
+    integer* recvcounts, integer* displs, integer* recvtype, integer* root, integer* comm,
+    integer* ierror) {
+  const int e = MC(Gatherv)(c_address(sendbuf), *sendcount, Datatype_in(*sendtype),
+      c_address(recvbuf), recvcounts, displs, Datatype_in(*recvtype), in_c(*root),
+      Comm_in(*comm));
   if (ierror != NULL) *ierror = e;
 }
-void F(gatherv_f08ts)(const struct array* sendbuf, int* sendcount, int* sendtype,
-    const struct array* recvbuf, int* recvcounts, int* displs, int* recvtype, int* root, int* comm,
-    int* ierror) {
+void F(gatherv_f08ts)(const struct array* sendbuf, integer* sendcount, integer* sendtype,
+    const struct array* recvbuf, integer* recvcounts, integer* displs, integer* recvtype,
+    integer* root, integer* comm, integer* ierror) {
   int e = MPI_SUCCESS;
   struct image sendbuf_c = {0};
   if (e == MPI_SUCCESS) e = image_of(&sendbuf_c, sendbuf, Comm_in(*comm), "MPI_Gatherv",
@@ -2552,16 +2861,17 @@ void F(gatherv_f08ts)(const struct array* sendbuf, int* sendcount, int* sendtype
   struct image recvbuf_c = {0};
   if (e == MPI_SUCCESS) e = image_of(&recvbuf_c, recvbuf, Comm_in(*comm), "MPI_Gatherv",
       "recvbuf");
-  if (e == MPI_SUCCESS) e = M(Gatherv)(sendbuf_c.address, *sendcount, Datatype_in(*sendtype),
-      recvbuf_c.address, recvcounts, displs, Datatype_in(*recvtype), *root, Comm_in(*comm));
+  if (e == MPI_SUCCESS) e = MC(Gatherv)(sendbuf_c.address, *sendcount, Datatype_in(*sendtype),
+      recvbuf_c.address, recvcounts, displs, Datatype_in(*recvtype), in_c(*root),
+      Comm_in(*comm));
   end_image(&sendbuf_c, sendbuf, 0);
   end_image(&recvbuf_c, recvbuf, 1);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(gatherv_c_f08ts)(const struct array* sendbuf, MPI_Count* sendcount, int* sendtype,
-    const struct array* recvbuf, MPI_Count* recvcounts, MPI_Aint* displs, int* recvtype, int* root,
-    int* comm, int* ierror) {
+void F(gatherv_c_f08ts)(const struct array* sendbuf, MPI_Count* sendcount, integer* sendtype,
+    const struct array* recvbuf, MPI_Count* recvcounts, MPI_Aint* displs, integer* recvtype,
+    integer* root, integer* comm, integer* ierror) {
   int e = MPI_SUCCESS;
   struct image sendbuf_c = {0};
   if (e == MPI_SUCCESS) e = image_of(&sendbuf_c, sendbuf, Comm_in(*comm), "MPI_Gatherv_c",
@@ -2570,24 +2880,26 @@ void F(gatherv_c_f08ts)(const struct array* sendbuf, MPI_Count* sendcount, int* 
   if (e == MPI_SUCCESS) e = image_of(&recvbuf_c, recvbuf, Comm_in(*comm), "MPI_Gatherv_c",
       "recvbuf");
   if (e == MPI_SUCCESS) e = M(Gatherv_c)(sendbuf_c.address, *sendcount, Datatype_in(*sendtype),
-      recvbuf_c.address, recvcounts, displs, Datatype_in(*recvtype), *root, Comm_in(*comm));
+      recvbuf_c.address, recvcounts, displs, Datatype_in(*recvtype), in_c(*root),
+      Comm_in(*comm));
   end_image(&sendbuf_c, sendbuf, 0);
   end_image(&recvbuf_c, recvbuf, 1);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(gatherv_init)(void* sendbuf, int* sendcount, int* sendtype, void* recvbuf, int* recvcounts,
-    int* displs, int* recvtype, int* root, int* comm, int* info, int* request, int* ierror) {
+void F(gatherv_init)(void* sendbuf, integer* sendcount, integer* sendtype, void* recvbuf,
+    integer* recvcounts, integer* displs, integer* recvtype, integer* root, integer* comm,
+    integer* info, integer* request, integer* ierror) {
   MPI_Request request_c = MPI_REQUEST_NULL;
-  const int e = M(Gatherv_init)(c_address(sendbuf), *sendcount, Datatype_in(*sendtype),
-      c_address(recvbuf), recvcounts, displs, Datatype_in(*recvtype), *root, Comm_in(*comm),
-      Info_in(*info), &request_c);
+  const int e = MC(Gatherv_init)(c_address(sendbuf), *sendcount, Datatype_in(*sendtype),
+      c_address(recvbuf), recvcounts, displs, Datatype_in(*recvtype), in_c(*root),
+      Comm_in(*comm), Info_in(*info), &request_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
-void F(gatherv_init_f08ts)(const struct array* sendbuf, int* sendcount, int* sendtype,
-    const struct array* recvbuf, int* recvcounts, int* displs, int* recvtype, int* root, int* comm,
-    int* info, int* request, int* ierror) {
+void F(gatherv_init_f08ts)(const struct array* sendbuf, integer* sendcount, integer* sendtype,
+    const struct array* recvbuf, integer* recvcounts, integer* displs, integer* recvtype,
+    integer* root, integer* comm, integer* info, integer* request, integer* ierror) {
   int e = MPI_SUCCESS;
   void* sendbuf_c;
   if (e == MPI_SUCCESS) e = plain(&sendbuf_c, sendbuf, Comm_in(*comm), "MPI_Gatherv_init",
@@ -2596,16 +2908,16 @@ void F(gatherv_init_f08ts)(const struct array* sendbuf, int* sendcount, int* sen
   if (e == MPI_SUCCESS) e = plain(&recvbuf_c, recvbuf, Comm_in(*comm), "MPI_Gatherv_init",
       "recvbuf");
   MPI_Request request_c = MPI_REQUEST_NULL;
-  if (e == MPI_SUCCESS) e = M(Gatherv_init)(sendbuf_c, *sendcount, Datatype_in(*sendtype),
-      recvbuf_c, recvcounts, displs, Datatype_in(*recvtype), *root, Comm_in(*comm),
+  if (e == MPI_SUCCESS) e = MC(Gatherv_init)(sendbuf_c, *sendcount, Datatype_in(*sendtype),
+      recvbuf_c, recvcounts, displs, Datatype_in(*recvtype), in_c(*root), Comm_in(*comm),
       Info_in(*info), &request_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(gatherv_init_c_f08ts)(const struct array* sendbuf, MPI_Count* sendcount, int* sendtype,
-    const struct array* recvbuf, MPI_Count* recvcounts, MPI_Aint* displs, int* recvtype, int* root,
-    int* comm, int* info, int* request, int* ierror) {
+void F(gatherv_init_c_f08ts)(const struct array* sendbuf, MPI_Count* sendcount, integer* sendtype,
+    const struct array* recvbuf, MPI_Count* recvcounts, MPI_Aint* displs, integer* recvtype,
+    integer* root, integer* comm, integer* info, integer* request, integer* ierror) {
   int e = MPI_SUCCESS;
   void* sendbuf_c;
   if (e == MPI_SUCCESS) e = plain(&sendbuf_c, sendbuf, Comm_in(*comm), "MPI_Gatherv_init_c",
@@ -2615,23 +2927,23 @@ void F(gatherv_init_c_f08ts)(const struct array* sendbuf, MPI_Count* sendcount, 
       "recvbuf");
   MPI_Request request_c = MPI_REQUEST_NULL;
   if (e == MPI_SUCCESS) e = M(Gatherv_init_c)(sendbuf_c, *sendcount, Datatype_in(*sendtype),
-      recvbuf_c, recvcounts, displs, Datatype_in(*recvtype), *root, Comm_in(*comm),
+      recvbuf_c, recvcounts, displs, Datatype_in(*recvtype), in_c(*root), Comm_in(*comm),
       Info_in(*info), &request_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(iallgather)(void* sendbuf, int* sendcount, int* sendtype, void* recvbuf, int* recvcount,
-    int* recvtype, int* comm, int* request, int* ierror) {
+void F(iallgather)(void* sendbuf, integer* sendcount, integer* sendtype, void* recvbuf,
+    integer* recvcount, integer* recvtype, integer* comm, integer* request, integer* ierror) {
   MPI_Request request_c = MPI_REQUEST_NULL;
-  const int e = M(Iallgather)(c_address(sendbuf), *sendcount, Datatype_in(*sendtype),
+  const int e = MC(Iallgather)(c_address(sendbuf), *sendcount, Datatype_in(*sendtype),
       c_address(recvbuf), *recvcount, Datatype_in(*recvtype), Comm_in(*comm), &request_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
-void F(iallgather_f08ts)(const struct array* sendbuf, int* sendcount, int* sendtype,
-    const struct array* recvbuf, int* recvcount, int* recvtype, int* comm, int* request,
-    int* ierror) {
+void F(iallgather_f08ts)(const struct array* sendbuf, integer* sendcount, integer* sendtype,
+    const struct array* recvbuf, integer* recvcount, integer* recvtype, integer* comm,
+    integer* request, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view sendbuf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&sendbuf_c, sendbuf, *sendcount, Datatype_in(*sendtype),
@@ -2640,16 +2952,16 @@ void F(iallgather_f08ts)(const struct array* sendbuf, int* sendcount, int* sendt
   if (e == MPI_SUCCESS) e = plain(&recvbuf_c, recvbuf, Comm_in(*comm), "MPI_Iallgather",
       "recvbuf");
   MPI_Request request_c = MPI_REQUEST_NULL;
-  if (e == MPI_SUCCESS) e = M(Iallgather)(sendbuf_c.address, (int)sendbuf_c.count, sendbuf_c.type,
-      recvbuf_c, *recvcount, Datatype_in(*recvtype), Comm_in(*comm), &request_c);
+  if (e == MPI_SUCCESS) e = MC(Iallgather)(sendbuf_c.address, (integer)sendbuf_c.count,
+      sendbuf_c.type, recvbuf_c, *recvcount, Datatype_in(*recvtype), Comm_in(*comm), &request_c);
   end_view(&sendbuf_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(iallgather_c_f08ts)(const struct array* sendbuf, MPI_Count* sendcount, int* sendtype,
-    const struct array* recvbuf, MPI_Count* recvcount, int* recvtype, int* comm, int* request,
-    int* ierror) {
+void F(iallgather_c_f08ts)(const struct array* sendbuf, MPI_Count* sendcount, integer* sendtype,
+    const struct array* recvbuf, MPI_Count* recvcount, integer* recvtype, integer* comm,
+    integer* request, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view sendbuf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&sendbuf_c, sendbuf, *sendcount, Datatype_in(*sendtype),
@@ -2665,18 +2977,19 @@ void F(iallgather_c_f08ts)(const struct array* sendbuf, MPI_Count* sendcount, in
   if (ierror != NULL) *ierror = e;
 }
 
-void F(iallgatherv)(void* sendbuf, int* sendcount, int* sendtype, void* recvbuf, int* recvcounts,
-    int* displs, int* recvtype, int* comm, int* request, int* ierror) {
+void F(iallgatherv)(void* sendbuf, integer* sendcount, integer* sendtype, void* recvbuf,
+    integer* recvcounts, integer* displs, integer* recvtype, integer* comm, integer* request,
+    integer* ierror) {
   MPI_Request request_c = MPI_REQUEST_NULL;
-  const int e = M(Iallgatherv)(c_address(sendbuf), *sendcount, Datatype_in(*sendtype),
+  const int e = MC(Iallgatherv)(c_address(sendbuf), *sendcount, Datatype_in(*sendtype),
       c_address(recvbuf), recvcounts, displs, Datatype_in(*recvtype), Comm_in(*comm),
       &request_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
-void F(iallgatherv_f08ts)(const struct array* sendbuf, int* sendcount, int* sendtype,
-    const struct array* recvbuf, int* recvcounts, int* displs, int* recvtype, int* comm,
-    int* request, int* ierror) {
+void F(iallgatherv_f08ts)(const struct array* sendbuf, integer* sendcount, integer* sendtype,
+    const struct array* recvbuf, integer* recvcounts, integer* displs, integer* recvtype,
+    integer* comm, integer* request, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view sendbuf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&sendbuf_c, sendbuf, *sendcount, Datatype_in(*sendtype),
@@ -2685,16 +2998,17 @@ void F(iallgatherv_f08ts)(const struct array* sendbuf, int* sendcount, int* send
   if (e == MPI_SUCCESS) e = plain(&recvbuf_c, recvbuf, Comm_in(*comm), "MPI_Iallgatherv",
       "recvbuf");
   MPI_Request request_c = MPI_REQUEST_NULL;
-  if (e == MPI_SUCCESS) e = M(Iallgatherv)(sendbuf_c.address, (int)sendbuf_c.count, sendbuf_c.type,
-      recvbuf_c, recvcounts, displs, Datatype_in(*recvtype), Comm_in(*comm), &request_c);
+  if (e == MPI_SUCCESS) e = MC(Iallgatherv)(sendbuf_c.address, (integer)sendbuf_c.count,
+      sendbuf_c.type, recvbuf_c, recvcounts, displs, Datatype_in(*recvtype), Comm_in(*comm),
+      &request_c);
   end_view(&sendbuf_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(iallgatherv_c_f08ts)(const struct array* sendbuf, MPI_Count* sendcount, int* sendtype,
-    const struct array* recvbuf, MPI_Count* recvcounts, MPI_Aint* displs, int* recvtype, int* comm,
-    int* request, int* ierror) {
+void F(iallgatherv_c_f08ts)(const struct array* sendbuf, MPI_Count* sendcount, integer* sendtype,
+    const struct array* recvbuf, MPI_Count* recvcounts, MPI_Aint* displs, integer* recvtype,
+    integer* comm, integer* request, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view sendbuf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&sendbuf_c, sendbuf, *sendcount, Datatype_in(*sendtype),
@@ -2710,16 +3024,16 @@ void F(iallgatherv_c_f08ts)(const struct array* sendbuf, MPI_Count* sendcount, i
   if (ierror != NULL) *ierror = e;
 }
 
-void F(iallreduce)(void* sendbuf, void* recvbuf, int* count, int* datatype, int* op, int* comm,
-    int* request, int* ierror) {
+void F(iallreduce)(void* sendbuf, void* recvbuf, integer* count, integer* datatype, integer* op,
+    integer* comm, integer* request, integer* ierror) {
   MPI_Request request_c = MPI_REQUEST_NULL;
-  const int e = M(Iallreduce)(c_address(sendbuf), c_address(recvbuf), *count,
+  const int e = MC(Iallreduce)(c_address(sendbuf), c_address(recvbuf), *count,
       Datatype_in(*datatype), Op_in(*op), Comm_in(*comm), &request_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
-void F(iallreduce_f08ts)(const struct array* sendbuf, const struct array* recvbuf, int* count,
-    int* datatype, int* op, int* comm, int* request, int* ierror) {
+void F(iallreduce_f08ts)(const struct array* sendbuf, const struct array* recvbuf, integer* count,
+    integer* datatype, integer* op, integer* comm, integer* request, integer* ierror) {
   int e = MPI_SUCCESS;
   void* sendbuf_c;
   if (e == MPI_SUCCESS) e = plain(&sendbuf_c, sendbuf, Comm_in(*comm), "MPI_Iallreduce",
@@ -2728,14 +3042,15 @@ void F(iallreduce_f08ts)(const struct array* sendbuf, const struct array* recvbu
   if (e == MPI_SUCCESS) e = plain(&recvbuf_c, recvbuf, Comm_in(*comm), "MPI_Iallreduce",
       "recvbuf");
   MPI_Request request_c = MPI_REQUEST_NULL;
-  if (e == MPI_SUCCESS) e = M(Iallreduce)(sendbuf_c, recvbuf_c, *count, Datatype_in(*datatype),
+  if (e == MPI_SUCCESS) e = MC(Iallreduce)(sendbuf_c, recvbuf_c, *count, Datatype_in(*datatype),
       Op_in(*op), Comm_in(*comm), &request_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
 
 void F(iallreduce_c_f08ts)(const struct array* sendbuf, const struct array* recvbuf,
-    MPI_Count* count, int* datatype, int* op, int* comm, int* request, int* ierror) {
+    MPI_Count* count, integer* datatype, integer* op, integer* comm, integer* request,
+    integer* ierror) {
   int e = MPI_SUCCESS;
   void* sendbuf_c;
   if (e == MPI_SUCCESS) e = plain(&sendbuf_c, sendbuf, Comm_in(*comm), "MPI_Iallreduce_c",
@@ -2750,32 +3065,32 @@ void F(iallreduce_c_f08ts)(const struct array* sendbuf, const struct array* recv
   if (ierror != NULL) *ierror = e;
 }
 
-void F(ialltoall)(void* sendbuf, int* sendcount, int* sendtype, void* recvbuf, int* recvcount,
-    int* recvtype, int* comm, int* request, int* ierror) {
+void F(ialltoall)(void* sendbuf, integer* sendcount, integer* sendtype, void* recvbuf,
+    integer* recvcount, integer* recvtype, integer* comm, integer* request, integer* ierror) {
   MPI_Request request_c = MPI_REQUEST_NULL;
-  const int e = M(Ialltoall)(c_address(sendbuf), *sendcount, Datatype_in(*sendtype),
+  const int e = MC(Ialltoall)(c_address(sendbuf), *sendcount, Datatype_in(*sendtype),
       c_address(recvbuf), *recvcount, Datatype_in(*recvtype), Comm_in(*comm), &request_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
-void F(ialltoall_f08ts)(const struct array* sendbuf, int* sendcount, int* sendtype,
-    const struct array* recvbuf, int* recvcount, int* recvtype, int* comm, int* request,
-    int* ierror) {
+void F(ialltoall_f08ts)(const struct array* sendbuf, integer* sendcount, integer* sendtype,
+    const struct array* recvbuf, integer* recvcount, integer* recvtype, integer* comm,
+    integer* request, integer* ierror) {
   int e = MPI_SUCCESS;
   void* sendbuf_c;
   if (e == MPI_SUCCESS) e = plain(&sendbuf_c, sendbuf, Comm_in(*comm), "MPI_Ialltoall", "sendbuf");
   void* recvbuf_c;
   if (e == MPI_SUCCESS) e = plain(&recvbuf_c, recvbuf, Comm_in(*comm), "MPI_Ialltoall", "recvbuf");
   MPI_Request request_c = MPI_REQUEST_NULL;
-  if (e == MPI_SUCCESS) e = M(Ialltoall)(sendbuf_c, *sendcount, Datatype_in(*sendtype), recvbuf_c,
+  if (e == MPI_SUCCESS) e = MC(Ialltoall)(sendbuf_c, *sendcount, Datatype_in(*sendtype), recvbuf_c,
       *recvcount, Datatype_in(*recvtype), Comm_in(*comm), &request_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(ialltoall_c_f08ts)(const struct array* sendbuf, MPI_Count* sendcount, int* sendtype,
-    const struct array* recvbuf, MPI_Count* recvcount, int* recvtype, int* comm, int* request,
-    int* ierror) {
+void F(ialltoall_c_f08ts)(const struct array* sendbuf, MPI_Count* sendcount, integer* sendtype,
+    const struct array* recvbuf, MPI_Count* recvcount, integer* recvtype, integer* comm,
+    integer* request, integer* ierror) {
   int e = MPI_SUCCESS;
   void* sendbuf_c;
   if (e == MPI_SUCCESS) e = plain(&sendbuf_c, sendbuf, Comm_in(*comm), "MPI_Ialltoall_c",
@@ -2790,18 +3105,19 @@ void F(ialltoall_c_f08ts)(const struct array* sendbuf, MPI_Count* sendcount, int
   if (ierror != NULL) *ierror = e;
 }
 
-void F(ialltoallv)(void* sendbuf, int* sendcounts, int* sdispls, int* sendtype, void* recvbuf,
-    int* recvcounts, int* rdispls, int* recvtype, int* comm, int* request, int* ierror) {
+void F(ialltoallv)(void* sendbuf, integer* sendcounts, integer* sdispls, integer* sendtype,
+    void* recvbuf, integer* recvcounts, integer* rdispls, integer* recvtype, integer* comm,
+    integer* request, integer* ierror) {
   MPI_Request request_c = MPI_REQUEST_NULL;
-  const int e = M(Ialltoallv)(c_address(sendbuf), sendcounts, sdispls, Datatype_in(*sendtype),
+  const int e = MC(Ialltoallv)(c_address(sendbuf), sendcounts, sdispls, Datatype_in(*sendtype),
       c_address(recvbuf), recvcounts, rdispls, Datatype_in(*recvtype), Comm_in(*comm),
       &request_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
-void F(ialltoallv_f08ts)(const struct array* sendbuf, int* sendcounts, int* sdispls, int* sendtype,
-    const struct array* recvbuf, int* recvcounts, int* rdispls, int* recvtype, int* comm,
-    int* request, int* ierror) {
+void F(ialltoallv_f08ts)(const struct array* sendbuf, integer* sendcounts, integer* sdispls,
+    integer* sendtype, const struct array* recvbuf, integer* recvcounts, integer* rdispls,
+    integer* recvtype, integer* comm, integer* request, integer* ierror) {
   int e = MPI_SUCCESS;
   void* sendbuf_c;
   if (e == MPI_SUCCESS) e = plain(&sendbuf_c, sendbuf, Comm_in(*comm), "MPI_Ialltoallv",
@@ -2810,15 +3126,15 @@ void F(ialltoallv_f08ts)(const struct array* sendbuf, int* sendcounts, int* sdis
   if (e == MPI_SUCCESS) e = plain(&recvbuf_c, recvbuf, Comm_in(*comm), "MPI_Ialltoallv",
       "recvbuf");
   MPI_Request request_c = MPI_REQUEST_NULL;
-  if (e == MPI_SUCCESS) e = M(Ialltoallv)(sendbuf_c, sendcounts, sdispls, Datatype_in(*sendtype),
+  if (e == MPI_SUCCESS) e = MC(Ialltoallv)(sendbuf_c, sendcounts, sdispls, Datatype_in(*sendtype),
       recvbuf_c, recvcounts, rdispls, Datatype_in(*recvtype), Comm_in(*comm), &request_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
 
 void F(ialltoallv_c_f08ts)(const struct array* sendbuf, MPI_Count* sendcounts, MPI_Aint* sdispls,
-    int* sendtype, const struct array* recvbuf, MPI_Count* recvcounts, MPI_Aint* rdispls,
-    int* recvtype, int* comm, int* request, int* ierror) {
+    integer* sendtype, const struct array* recvbuf, MPI_Count* recvcounts, MPI_Aint* rdispls,
+    integer* recvtype, integer* comm, integer* request, integer* ierror) {
   int e = MPI_SUCCESS;
   void* sendbuf_c;
   if (e == MPI_SUCCESS) e = plain(&sendbuf_c, sendbuf, Comm_in(*comm), "MPI_Ialltoallv_c",
@@ -2833,21 +3149,22 @@ void F(ialltoallv_c_f08ts)(const struct array* sendbuf, MPI_Count* sendcounts, M
   if (ierror != NULL) *ierror = e;
 }
 
-void F(ialltoallw)(void* sendbuf, int* sendcounts, int* sdispls, int* sendtypes, void* recvbuf,
-    int* recvcounts, int* rdispls, int* recvtypes, int* comm, int* request, int* ierror) {
+void F(ialltoallw)(void* sendbuf, integer* sendcounts, integer* sdispls, integer* sendtypes,
+    void* recvbuf, integer* recvcounts, integer* rdispls, integer* recvtypes, integer* comm,
+    integer* request, integer* ierror) {
   int targets = 0, sources = 0;
   peers(Comm_in(*comm), 0, &targets, &sources);
   if (c_address(sendbuf) == MPI_IN_PLACE) targets = 0;
   MPI_Request request_c = MPI_REQUEST_NULL;
-  const int e = M(Ialltoallw)(c_address(sendbuf), sendcounts, sdispls, kept_types(sendtypes,
+  const int e = MC(Ialltoallw)(c_address(sendbuf), sendcounts, sdispls, kept_types(sendtypes,
       targets), c_address(recvbuf), recvcounts, rdispls, kept_types(recvtypes, sources),
       Comm_in(*comm), &request_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
-void F(ialltoallw_f08ts)(const struct array* sendbuf, int* sendcounts, int* sdispls,
-    int* sendtypes, const struct array* recvbuf, int* recvcounts, int* rdispls, int* recvtypes,
-    int* comm, int* request, int* ierror) {
+void F(ialltoallw_f08ts)(const struct array* sendbuf, integer* sendcounts, integer* sdispls,
+    integer* sendtypes, const struct array* recvbuf, integer* recvcounts, integer* rdispls,
+    integer* recvtypes, integer* comm, integer* request, integer* ierror) {
   int e = MPI_SUCCESS;
   void* sendbuf_c;
   if (e == MPI_SUCCESS) e = plain(&sendbuf_c, sendbuf, Comm_in(*comm), "MPI_Ialltoallw",
@@ -2859,7 +3176,7 @@ void F(ialltoallw_f08ts)(const struct array* sendbuf, int* sendcounts, int* sdis
   if (e == MPI_SUCCESS) e = plain(&recvbuf_c, recvbuf, Comm_in(*comm), "MPI_Ialltoallw",
       "recvbuf");
   MPI_Request request_c = MPI_REQUEST_NULL;
-  if (e == MPI_SUCCESS) e = M(Ialltoallw)(sendbuf_c, sendcounts, sdispls, kept_types(sendtypes,
+  if (e == MPI_SUCCESS) e = MC(Ialltoallw)(sendbuf_c, sendcounts, sdispls, kept_types(sendtypes,
       targets), recvbuf_c, recvcounts, rdispls, kept_types(recvtypes, sources), Comm_in(*comm),
       &request_c);
   *request = Request_out(request_c);
@@ -2867,8 +3184,8 @@ void F(ialltoallw_f08ts)(const struct array* sendbuf, int* sendcounts, int* sdis
 }
 
 void F(ialltoallw_c_f08ts)(const struct array* sendbuf, MPI_Count* sendcounts, MPI_Aint* sdispls,
-    int* sendtypes, const struct array* recvbuf, MPI_Count* recvcounts, MPI_Aint* rdispls,
-    int* recvtypes, int* comm, int* request, int* ierror) {
+    integer* sendtypes, const struct array* recvbuf, MPI_Count* recvcounts, MPI_Aint* rdispls,
+    integer* recvtypes, integer* comm, integer* request, integer* ierror) {
   int e = MPI_SUCCESS;
   void* sendbuf_c;
   if (e == MPI_SUCCESS) e = plain(&sendbuf_c, sendbuf, Comm_in(*comm), "MPI_Ialltoallw_c",
@@ -2887,7 +3204,7 @@ void F(ialltoallw_c_f08ts)(const struct array* sendbuf, MPI_Count* sendcounts, M
   if (ierror != NULL) *ierror = e;
 }
 
-void F(ibarrier)(int* comm, int* request, int* ierror) {
+void F(ibarrier)(integer* comm, integer* request, integer* ierror) {
   MPI_Request request_c = MPI_REQUEST_NULL;
   const int e = M(Ibarrier)(Comm_in(*comm), &request_c);
   *request = Request_out(request_c);
@@ -2895,66 +3212,66 @@ void F(ibarrier)(int* comm, int* request, int* ierror) {
 }
 SAME_AS(ibarrier_f08, ibarrier);
 
-void F(ibcast)(void* buffer, int* count, int* datatype, int* root, int* comm, int* request,
-    int* ierror) {
+void F(ibcast)(void* buffer, integer* count, integer* datatype, integer* root, integer* comm,
+    integer* request, integer* ierror) {
   MPI_Request request_c = MPI_REQUEST_NULL;
-  const int e = M(Ibcast)(c_address(buffer), *count, Datatype_in(*datatype), *root, Comm_in(*comm),
-      &request_c);
+  const int e = MC(Ibcast)(c_address(buffer), *count, Datatype_in(*datatype), in_c(*root),
+      Comm_in(*comm), &request_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
-void F(ibcast_f08ts)(const struct array* buffer, int* count, int* datatype, int* root, int* comm,
-    int* request, int* ierror) {
+void F(ibcast_f08ts)(const struct array* buffer, integer* count, integer* datatype, integer* root,
+    integer* comm, integer* request, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view buffer_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&buffer_c, buffer, *count, Datatype_in(*datatype),
       Comm_in(*comm), "MPI_Ibcast", "buffer");
   MPI_Request request_c = MPI_REQUEST_NULL;
-  if (e == MPI_SUCCESS) e = M(Ibcast)(buffer_c.address, (int)buffer_c.count, buffer_c.type, *root,
-      Comm_in(*comm), &request_c);
+  if (e == MPI_SUCCESS) e = MC(Ibcast)(buffer_c.address, (integer)buffer_c.count, buffer_c.type,
+      in_c(*root), Comm_in(*comm), &request_c);
   end_view(&buffer_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(ibcast_c_f08ts)(const struct array* buffer, MPI_Count* count, int* datatype, int* root,
-    int* comm, int* request, int* ierror) {
+void F(ibcast_c_f08ts)(const struct array* buffer, MPI_Count* count, integer* datatype,
+    integer* root, integer* comm, integer* request, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view buffer_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&buffer_c, buffer, *count, Datatype_in(*datatype),
       Comm_in(*comm), "MPI_Ibcast_c", "buffer");
   MPI_Request request_c = MPI_REQUEST_NULL;
-  if (e == MPI_SUCCESS) e = M(Ibcast_c)(buffer_c.address, buffer_c.count, buffer_c.type, *root,
-      Comm_in(*comm), &request_c);
+  if (e == MPI_SUCCESS) e = M(Ibcast_c)(buffer_c.address, buffer_c.count, buffer_c.type,
+      in_c(*root), Comm_in(*comm), &request_c);
   end_view(&buffer_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(iexscan)(void* sendbuf, void* recvbuf, int* count, int* datatype, int* op, int* comm,
-    int* request, int* ierror) {
+void F(iexscan)(void* sendbuf, void* recvbuf, integer* count, integer* datatype, integer* op,
+    integer* comm, integer* request, integer* ierror) {
   MPI_Request request_c = MPI_REQUEST_NULL;
-  const int e = M(Iexscan)(c_address(sendbuf), c_address(recvbuf), *count, Datatype_in(*datatype),
+  const int e = MC(Iexscan)(c_address(sendbuf), c_address(recvbuf), *count, Datatype_in(*datatype),
       Op_in(*op), Comm_in(*comm), &request_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
-void F(iexscan_f08ts)(const struct array* sendbuf, const struct array* recvbuf, int* count,
-    int* datatype, int* op, int* comm, int* request, int* ierror) {
+void F(iexscan_f08ts)(const struct array* sendbuf, const struct array* recvbuf, integer* count,
+    integer* datatype, integer* op, integer* comm, integer* request, integer* ierror) {
   int e = MPI_SUCCESS;
   void* sendbuf_c;
   if (e == MPI_SUCCESS) e = plain(&sendbuf_c, sendbuf, Comm_in(*comm), "MPI_Iexscan", "sendbuf");
   void* recvbuf_c;
   if (e == MPI_SUCCESS) e = plain(&recvbuf_c, recvbuf, Comm_in(*comm), "MPI_Iexscan", "recvbuf");
   MPI_Request request_c = MPI_REQUEST_NULL;
-  if (e == MPI_SUCCESS) e = M(Iexscan)(sendbuf_c, recvbuf_c, *count, Datatype_in(*datatype),
+  if (e == MPI_SUCCESS) e = MC(Iexscan)(sendbuf_c, recvbuf_c, *count, Datatype_in(*datatype),
       Op_in(*op), Comm_in(*comm), &request_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
 
 void F(iexscan_c_f08ts)(const struct array* sendbuf, const struct array* recvbuf, MPI_Count* count,
-    int* datatype, int* op, int* comm, int* request, int* ierror) {
+    integer* datatype, integer* op, integer* comm, integer* request, integer* ierror) {
   int e = MPI_SUCCESS;
   void* sendbuf_c;
   if (e == MPI_SUCCESS) e = plain(&sendbuf_c, sendbuf, Comm_in(*comm), "MPI_Iexscan_c", "sendbuf");
@@ -2967,17 +3284,19 @@ void F(iexscan_c_f08ts)(const struct array* sendbuf, const struct array* recvbuf
   if (ierror != NULL) *ierror = e;
 }
 
-void F(igather)(void* sendbuf, int* sendcount, int* sendtype, void* recvbuf, int* recvcount,
-    int* recvtype, int* root, int* comm, int* request, int* ierror) {
+void F(igather)(void* sendbuf, integer* sendcount, integer* sendtype, void* recvbuf,
+    integer* recvcount, integer* recvtype, integer* root, integer* comm, integer* request,
+    integer* ierror) {
   MPI_Request request_c = MPI_REQUEST_NULL;
-  const int e = M(Igather)(c_address(sendbuf), *sendcount, Datatype_in(*sendtype),
-      c_address(recvbuf), *recvcount, Datatype_in(*recvtype), *root, Comm_in(*comm), &request_c);
+  const int e = MC(Igather)(c_address(sendbuf), *sendcount, Datatype_in(*sendtype),
+      c_address(recvbuf), *recvcount, Datatype_in(*recvtype), in_c(*root), Comm_in(*comm),
+      &request_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
-void F(igather_f08ts)(const struct array* sendbuf, int* sendcount, int* sendtype,
-    const struct array* recvbuf, int* recvcount, int* recvtype, int* root, int* comm, int* request,
-    int* ierror) {
+void F(igather_f08ts)(const struct array* sendbuf, integer* sendcount, integer* sendtype,
+    const struct array* recvbuf, integer* recvcount, integer* recvtype, integer* root,
+    integer* comm, integer* request, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view sendbuf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&sendbuf_c, sendbuf, *sendcount, Datatype_in(*sendtype),
@@ -2985,16 +3304,17 @@ void F(igather_f08ts)(const struct array* sendbuf, int* sendcount, int* sendtype
   void* recvbuf_c;
   if (e == MPI_SUCCESS) e = plain(&recvbuf_c, recvbuf, Comm_in(*comm), "MPI_Igather", "recvbuf");
   MPI_Request request_c = MPI_REQUEST_NULL;
-  if (e == MPI_SUCCESS) e = M(Igather)(sendbuf_c.address, (int)sendbuf_c.count, sendbuf_c.type,
-      recvbuf_c, *recvcount, Datatype_in(*recvtype), *root, Comm_in(*comm), &request_c);
+  if (e == MPI_SUCCESS) e = MC(Igather)(sendbuf_c.address, (integer)sendbuf_c.count,
+      sendbuf_c.type, recvbuf_c, *recvcount, Datatype_in(*recvtype), in_c(*root), Comm_in(*comm),
+      &request_c);
   end_view(&sendbuf_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(igather_c_f08ts)(const struct array* sendbuf, MPI_Count* sendcount, int* sendtype,
-    const struct array* recvbuf, MPI_Count* recvcount, int* recvtype, int* root, int* comm,
-    int* request, int* ierror) {
+void F(igather_c_f08ts)(const struct array* sendbuf, MPI_Count* sendcount, integer* sendtype,
+    const struct array* recvbuf, MPI_Count* recvcount, integer* recvtype, integer* root,
+    integer* comm, integer* request, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view sendbuf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&sendbuf_c, sendbuf, *sendcount, Datatype_in(*sendtype),
@@ -3003,24 +3323,25 @@ void F(igather_c_f08ts)(const struct array* sendbuf, MPI_Count* sendcount, int* 
   if (e == MPI_SUCCESS) e = plain(&recvbuf_c, recvbuf, Comm_in(*comm), "MPI_Igather_c", "recvbuf");
   MPI_Request request_c = MPI_REQUEST_NULL;
   if (e == MPI_SUCCESS) e = M(Igather_c)(sendbuf_c.address, sendbuf_c.count, sendbuf_c.type,
-      recvbuf_c, *recvcount, Datatype_in(*recvtype), *root, Comm_in(*comm), &request_c);
+      recvbuf_c, *recvcount, Datatype_in(*recvtype), in_c(*root), Comm_in(*comm), &request_c);
   end_view(&sendbuf_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(igatherv)(void* sendbuf, int* sendcount, int* sendtype, void* recvbuf, int* recvcounts,
-    int* displs, int* recvtype, int* root, int* comm, int* request, int* ierror) {
+void F(igatherv)(void* sendbuf, integer* sendcount, integer* sendtype, void* recvbuf,
+    integer* recvcounts, integer* displs, integer* recvtype, integer* root, integer* comm,
+    integer* request, integer* ierror) {
   MPI_Request request_c = MPI_REQUEST_NULL;
-  const int e = M(Igatherv)(c_address(sendbuf), *sendcount, Datatype_in(*sendtype),
-      c_address(recvbuf), recvcounts, displs, Datatype_in(*recvtype), *root, Comm_in(*comm),
-      &request_c);
+  const int e = MC(Igatherv)(c_address(sendbuf), *sendcount, Datatype_in(*sendtype),
+      c_address(recvbuf), recvcounts, displs, Datatype_in(*recvtype), in_c(*root),
+      Comm_in(*comm), &request_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
-void F(igatherv_f08ts)(const struct array* sendbuf, int* sendcount, int* sendtype,
-    const struct array* recvbuf, int* recvcounts, int* displs, int* recvtype, int* root, int* comm,
-    int* request, int* ierror) {
+void F(igatherv_f08ts)(const struct array* sendbuf, integer* sendcount, integer* sendtype,
+    const struct array* recvbuf, integer* recvcounts, integer* displs, integer* recvtype,
+    integer* root, integer* comm, integer* request, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view sendbuf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&sendbuf_c, sendbuf, *sendcount, Datatype_in(*sendtype),
@@ -3028,16 +3349,17 @@ void F(igatherv_f08ts)(const struct array* sendbuf, int* sendcount, int* sendtyp
   void* recvbuf_c;
   if (e == MPI_SUCCESS) e = plain(&recvbuf_c, recvbuf, Comm_in(*comm), "MPI_Igatherv", "recvbuf");
   MPI_Request request_c = MPI_REQUEST_NULL;
-  if (e == MPI_SUCCESS) e = M(Igatherv)(sendbuf_c.address, (int)sendbuf_c.count, sendbuf_c.type,
-      recvbuf_c, recvcounts, displs, Datatype_in(*recvtype), *root, Comm_in(*comm), &request_c);
+  if (e == MPI_SUCCESS) e = MC(Igatherv)(sendbuf_c.address, (integer)sendbuf_c.count,
+      sendbuf_c.type, recvbuf_c, recvcounts, displs, Datatype_in(*recvtype), in_c(*root),
+      Comm_in(*comm), &request_c);
   end_view(&sendbuf_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(igatherv_c_f08ts)(const struct array* sendbuf, MPI_Count* sendcount, int* sendtype,
-    const struct array* recvbuf, MPI_Count* recvcounts, MPI_Aint* displs, int* recvtype, int* root,
-    int* comm, int* request, int* ierror) {
+void F(igatherv_c_f08ts)(const struct array* sendbuf, MPI_Count* sendcount, integer* sendtype,
+    const struct array* recvbuf, MPI_Count* recvcounts, MPI_Aint* displs, integer* recvtype,
+    integer* root, integer* comm, integer* request, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view sendbuf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&sendbuf_c, sendbuf, *sendcount, Datatype_in(*sendtype),
@@ -3047,36 +3369,39 @@ void F(igatherv_c_f08ts)(const struct array* sendbuf, MPI_Count* sendcount, int*
       "recvbuf");
   MPI_Request request_c = MPI_REQUEST_NULL;
   if (e == MPI_SUCCESS) e = M(Igatherv_c)(sendbuf_c.address, sendbuf_c.count, sendbuf_c.type,
-      recvbuf_c, recvcounts, displs, Datatype_in(*recvtype), *root, Comm_in(*comm), &request_c);
+      recvbuf_c, recvcounts, displs, Datatype_in(*recvtype), in_c(*root), Comm_in(*comm),
+      &request_c);
   end_view(&sendbuf_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(ireduce)(void* sendbuf, void* recvbuf, int* count, int* datatype, int* op, int* root,
-    int* comm, int* request, int* ierror) {
+void F(ireduce)(void* sendbuf, void* recvbuf, integer* count, integer* datatype, integer* op,
+    integer* root, integer* comm, integer* request, integer* ierror) {
   MPI_Request request_c = MPI_REQUEST_NULL;
-  const int e = M(Ireduce)(c_address(sendbuf), c_address(recvbuf), *count, Datatype_in(*datatype),
-      Op_in(*op), *root, Comm_in(*comm), &request_c);
+  const int e = MC(Ireduce)(c_address(sendbuf), c_address(recvbuf), *count, Datatype_in(*datatype),
+      Op_in(*op), in_c(*root), Comm_in(*comm), &request_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
-void F(ireduce_f08ts)(const struct array* sendbuf, const struct array* recvbuf, int* count,
-    int* datatype, int* op, int* root, int* comm, int* request, int* ierror) {
+void F(ireduce_f08ts)(const struct array* sendbuf, const struct array* recvbuf, integer* count,
+    integer* datatype, integer* op, integer* root, integer* comm, integer* request,
+    integer* ierror) {
   int e = MPI_SUCCESS;
   void* sendbuf_c;
   if (e == MPI_SUCCESS) e = plain(&sendbuf_c, sendbuf, Comm_in(*comm), "MPI_Ireduce", "sendbuf");
   void* recvbuf_c;
   if (e == MPI_SUCCESS) e = plain(&recvbuf_c, recvbuf, Comm_in(*comm), "MPI_Ireduce", "recvbuf");
   MPI_Request request_c = MPI_REQUEST_NULL;
-  if (e == MPI_SUCCESS) e = M(Ireduce)(sendbuf_c, recvbuf_c, *count, Datatype_in(*datatype),
-      Op_in(*op), *root, Comm_in(*comm), &request_c);
+  if (e == MPI_SUCCESS) e = MC(Ireduce)(sendbuf_c, recvbuf_c, *count, Datatype_in(*datatype),
+      Op_in(*op), in_c(*root), Comm_in(*comm), &request_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
 
 void F(ireduce_c_f08ts)(const struct array* sendbuf, const struct array* recvbuf, MPI_Count* count,
-    int* datatype, int* op, int* root, int* comm, int* request, int* ierror) {
+    integer* datatype, integer* op, integer* root, integer* comm, integer* request,
+    integer* ierror) {
   int e = MPI_SUCCESS;
   void* sendbuf_c;
   if (e == MPI_SUCCESS) e = plain(&sendbuf_c, sendbuf, Comm_in(*comm), "MPI_Ireduce_c", "sendbuf");
@@ -3084,21 +3409,22 @@ void F(ireduce_c_f08ts)(const struct array* sendbuf, const struct array* recvbuf
   if (e == MPI_SUCCESS) e = plain(&recvbuf_c, recvbuf, Comm_in(*comm), "MPI_Ireduce_c", "recvbuf");
   MPI_Request request_c = MPI_REQUEST_NULL;
   if (e == MPI_SUCCESS) e = M(Ireduce_c)(sendbuf_c, recvbuf_c, *count, Datatype_in(*datatype),
-      Op_in(*op), *root, Comm_in(*comm), &request_c);
+      Op_in(*op), in_c(*root), Comm_in(*comm), &request_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(ireduce_scatter)(void* sendbuf, void* recvbuf, int* recvcounts, int* datatype, int* op,
-    int* comm, int* request, int* ierror) {
+void F(ireduce_scatter)(void* sendbuf, void* recvbuf, integer* recvcounts, integer* datatype,
+    integer* op, integer* comm, integer* request, integer* ierror) {
   MPI_Request request_c = MPI_REQUEST_NULL;
-  const int e = M(Ireduce_scatter)(c_address(sendbuf), c_address(recvbuf), recvcounts,
+  const int e = MC(Ireduce_scatter)(c_address(sendbuf), c_address(recvbuf), recvcounts,
       Datatype_in(*datatype), Op_in(*op), Comm_in(*comm), &request_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
 void F(ireduce_scatter_f08ts)(const struct array* sendbuf, const struct array* recvbuf,
-    int* recvcounts, int* datatype, int* op, int* comm, int* request, int* ierror) {
+    integer* recvcounts, integer* datatype, integer* op, integer* comm, integer* request,
+    integer* ierror) {
   int e = MPI_SUCCESS;
   void* sendbuf_c;
   if (e == MPI_SUCCESS) e = plain(&sendbuf_c, sendbuf, Comm_in(*comm), "MPI_Ireduce_scatter",
@@ -3107,14 +3433,15 @@ void F(ireduce_scatter_f08ts)(const struct array* sendbuf, const struct array* r
   if (e == MPI_SUCCESS) e = plain(&recvbuf_c, recvbuf, Comm_in(*comm), "MPI_Ireduce_scatter",
       "recvbuf");
   MPI_Request request_c = MPI_REQUEST_NULL;
-  if (e == MPI_SUCCESS) e = M(Ireduce_scatter)(sendbuf_c, recvbuf_c, recvcounts,
+  if (e == MPI_SUCCESS) e = MC(Ireduce_scatter)(sendbuf_c, recvbuf_c, recvcounts,
       Datatype_in(*datatype), Op_in(*op), Comm_in(*comm), &request_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
 
 void F(ireduce_scatter_c_f08ts)(const struct array* sendbuf, const struct array* recvbuf,
-    MPI_Count* recvcounts, int* datatype, int* op, int* comm, int* request, int* ierror) {
+    MPI_Count* recvcounts, integer* datatype, integer* op, integer* comm, integer* request,
+    integer* ierror) {
   int e = MPI_SUCCESS;
   void* sendbuf_c;
   if (e == MPI_SUCCESS) e = plain(&sendbuf_c, sendbuf, Comm_in(*comm), "MPI_Ireduce_scatter_c",
@@ -3129,16 +3456,17 @@ void F(ireduce_scatter_c_f08ts)(const struct array* sendbuf, const struct array*
   if (ierror != NULL) *ierror = e;
 }
 
-void F(ireduce_scatter_block)(void* sendbuf, void* recvbuf, int* recvcount, int* datatype, int* op,
-    int* comm, int* request, int* ierror) {
+void F(ireduce_scatter_block)(void* sendbuf, void* recvbuf, integer* recvcount, integer* datatype,
+    integer* op, integer* comm, integer* request, integer* ierror) {
   MPI_Request request_c = MPI_REQUEST_NULL;
-  const int e = M(Ireduce_scatter_block)(c_address(sendbuf), c_address(recvbuf), *recvcount,
+  const int e = MC(Ireduce_scatter_block)(c_address(sendbuf), c_address(recvbuf), *recvcount,
       Datatype_in(*datatype), Op_in(*op), Comm_in(*comm), &request_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
 void F(ireduce_scatter_block_f08ts)(const struct array* sendbuf, const struct array* recvbuf,
-    int* recvcount, int* datatype, int* op, int* comm, int* request, int* ierror) {
+    integer* recvcount, integer* datatype, integer* op, integer* comm, integer* request,
+    integer* ierror) {
   int e = MPI_SUCCESS;
   void* sendbuf_c;
   if (e == MPI_SUCCESS) e = plain(&sendbuf_c, sendbuf, Comm_in(*comm), "MPI_Ireduce_scatter_block",
@@ -3147,14 +3475,15 @@ void F(ireduce_scatter_block_f08ts)(const struct array* sendbuf, const struct ar
   if (e == MPI_SUCCESS) e = plain(&recvbuf_c, recvbuf, Comm_in(*comm), "MPI_Ireduce_scatter_block",
       "recvbuf");
   MPI_Request request_c = MPI_REQUEST_NULL;
-  if (e == MPI_SUCCESS) e = M(Ireduce_scatter_block)(sendbuf_c, recvbuf_c, *recvcount,
+  if (e == MPI_SUCCESS) e = MC(Ireduce_scatter_block)(sendbuf_c, recvbuf_c, *recvcount,
       Datatype_in(*datatype), Op_in(*op), Comm_in(*comm), &request_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
 
 void F(ireduce_scatter_block_c_f08ts)(const struct array* sendbuf, const struct array* recvbuf,
-    MPI_Count* recvcount, int* datatype, int* op, int* comm, int* request, int* ierror) {
+    MPI_Count* recvcount, integer* datatype, integer* op, integer* comm, integer* request,
+    integer* ierror) {
   int e = MPI_SUCCESS;
   void* sendbuf_c;
   if (e == MPI_SUCCESS) e = plain(&sendbuf_c, sendbuf, Comm_in(*comm),
@@ -3169,30 +3498,30 @@ void F(ireduce_scatter_block_c_f08ts)(const struct array* sendbuf, const struct 
   if (ierror != NULL) *ierror = e;
 }
 
-void F(iscan)(void* sendbuf, void* recvbuf, int* count, int* datatype, int* op, int* comm,
-    int* request, int* ierror) {
+void F(iscan)(void* sendbuf, void* recvbuf, integer* count, integer* datatype, integer* op,
+    integer* comm, integer* request, integer* ierror) {
   MPI_Request request_c = MPI_REQUEST_NULL;
-  const int e = M(Iscan)(c_address(sendbuf), c_address(recvbuf), *count, Datatype_in(*datatype),
+  const int e = MC(Iscan)(c_address(sendbuf), c_address(recvbuf), *count, Datatype_in(*datatype),
       Op_in(*op), Comm_in(*comm), &request_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
-void F(iscan_f08ts)(const struct array* sendbuf, const struct array* recvbuf, int* count,
-    int* datatype, int* op, int* comm, int* request, int* ierror) {
+void F(iscan_f08ts)(const struct array* sendbuf, const struct array* recvbuf, integer* count,
+    integer* datatype, integer* op, integer* comm, integer* request, integer* ierror) {
   int e = MPI_SUCCESS;
   void* sendbuf_c;
   if (e == MPI_SUCCESS) e = plain(&sendbuf_c, sendbuf, Comm_in(*comm), "MPI_Iscan", "sendbuf");
   void* recvbuf_c;
   if (e == MPI_SUCCESS) e = plain(&recvbuf_c, recvbuf, Comm_in(*comm), "MPI_Iscan", "recvbuf");
   MPI_Request request_c = MPI_REQUEST_NULL;
-  if (e == MPI_SUCCESS) e = M(Iscan)(sendbuf_c, recvbuf_c, *count, Datatype_in(*datatype),
+  if (e == MPI_SUCCESS) e = MC(Iscan)(sendbuf_c, recvbuf_c, *count, Datatype_in(*datatype),
       Op_in(*op), Comm_in(*comm), &request_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
 
 void F(iscan_c_f08ts)(const struct array* sendbuf, const struct array* recvbuf, MPI_Count* count,
-    int* datatype, int* op, int* comm, int* request, int* ierror) {
+    integer* datatype, integer* op, integer* comm, integer* request, integer* ierror) {
   int e = MPI_SUCCESS;
   void* sendbuf_c;
   if (e == MPI_SUCCESS) e = plain(&sendbuf_c, sendbuf, Comm_in(*comm), "MPI_Iscan_c", "sendbuf");
@@ -3205,17 +3534,19 @@ void F(iscan_c_f08ts)(const struct array* sendbuf, const struct array* recvbuf, 
   if (ierror != NULL) *ierror = e;
 }
 
-void F(iscatter)(void* sendbuf, int* sendcount, int* sendtype, void* recvbuf, int* recvcount,
-    int* recvtype, int* root, int* comm, int* request, int* ierror) {
+void F(iscatter)(void* sendbuf, integer* sendcount, integer* sendtype, void* recvbuf,
+    integer* recvcount, integer* recvtype, integer* root, integer* comm, integer* request,
+    integer* ierror) {
   MPI_Request request_c = MPI_REQUEST_NULL;
-  const int e = M(Iscatter)(c_address(sendbuf), *sendcount, Datatype_in(*sendtype),
-      c_address(recvbuf), *recvcount, Datatype_in(*recvtype), *root, Comm_in(*comm), &request_c);
+  const int e = MC(Iscatter)(c_address(sendbuf), *sendcount, Datatype_in(*sendtype),
+      c_address(recvbuf), *recvcount, Datatype_in(*recvtype), in_c(*root), Comm_in(*comm),
+      &request_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
-void F(iscatter_f08ts)(const struct array* sendbuf, int* sendcount, int* sendtype,
-    const struct array* recvbuf, int* recvcount, int* recvtype, int* root, int* comm, int* request,
-    int* ierror) {
+void F(iscatter_f08ts)(const struct array* sendbuf, integer* sendcount, integer* sendtype,
+    const struct array* recvbuf, integer* recvcount, integer* recvtype, integer* root,
+    integer* comm, integer* request, integer* ierror) {
   int e = MPI_SUCCESS;
   void* sendbuf_c;
   if (e == MPI_SUCCESS) e = plain(&sendbuf_c, sendbuf, Comm_in(*comm), "MPI_Iscatter", "sendbuf");
@@ -3223,17 +3554,17 @@ void F(iscatter_f08ts)(const struct array* sendbuf, int* sendcount, int* sendtyp
   if (e == MPI_SUCCESS) e = view_of(&recvbuf_c, recvbuf, *recvcount, Datatype_in(*recvtype),
       Comm_in(*comm), "MPI_Iscatter", "recvbuf");
   MPI_Request request_c = MPI_REQUEST_NULL;
-  if (e == MPI_SUCCESS) e = M(Iscatter)(sendbuf_c, *sendcount, Datatype_in(*sendtype),
-      recvbuf_c.address, (int)recvbuf_c.count, recvbuf_c.type, *root, Comm_in(*comm),
+  if (e == MPI_SUCCESS) e = MC(Iscatter)(sendbuf_c, *sendcount, Datatype_in(*sendtype),
+      recvbuf_c.address, (integer)recvbuf_c.count, recvbuf_c.type, in_c(*root), Comm_in(*comm),
       &request_c);
   end_view(&recvbuf_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(iscatter_c_f08ts)(const struct array* sendbuf, MPI_Count* sendcount, int* sendtype,
-    const struct array* recvbuf, MPI_Count* recvcount, int* recvtype, int* root, int* comm,
-    int* request, int* ierror) {
+void F(iscatter_c_f08ts)(const struct array* sendbuf, MPI_Count* sendcount, integer* sendtype,
+    const struct array* recvbuf, MPI_Count* recvcount, integer* recvtype, integer* root,
+    integer* comm, integer* request, integer* ierror) {
   int e = MPI_SUCCESS;
   void* sendbuf_c;
   if (e == MPI_SUCCESS) e = plain(&sendbuf_c, sendbuf, Comm_in(*comm), "MPI_Iscatter_c",
@@ -3243,23 +3574,26 @@ void F(iscatter_c_f08ts)(const struct array* sendbuf, MPI_Count* sendcount, int*
       Comm_in(*comm), "MPI_Iscatter_c", "recvbuf");
   MPI_Request request_c = MPI_REQUEST_NULL;
   if (e == MPI_SUCCESS) e = M(Iscatter_c)(sendbuf_c, *sendcount, Datatype_in(*sendtype),
-      recvbuf_c.address, recvbuf_c.count, recvbuf_c.type, *root, Comm_in(*comm), &request_c);
+      recvbuf_c.address, recvbuf_c.count, recvbuf_c.type, in_c(*root), Comm_in(*comm),
+      &request_c);
   end_view(&recvbuf_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(iscatterv)(void* sendbuf, int* sendcounts, int* displs, int* sendtype, void* recvbuf,
-    int* recvcount, int* recvtype, int* root, int* comm, int* request, int* ierror) {
+void F(iscatterv)(void* sendbuf, integer* sendcounts, integer* displs, integer* sendtype,
+    void* recvbuf, integer* recvcount, integer* recvtype, integer* root, integer* comm,
+    integer* request, integer* ierror) {
   MPI_Request request_c = MPI_REQUEST_NULL;
-  const int e = M(Iscatterv)(c_address(sendbuf), sendcounts, displs, Datatype_in(*sendtype),
-      c_address(recvbuf), *recvcount, Datatype_in(*recvtype), *root, Comm_in(*comm), &request_c);
+  const int e = MC(Iscatterv)(c_address(sendbuf), sendcounts, displs, Datatype_in(*sendtype),
+      c_address(recvbuf), *recvcount, Datatype_in(*recvtype), in_c(*root), Comm_in(*comm),
+      &request_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
-void F(iscatterv_f08ts)(const struct array* sendbuf, int* sendcounts, int* displs, int* sendtype,
-    const struct array* recvbuf, int* recvcount, int* recvtype, int* root, int* comm, int* request,
-    int* ierror) {
+void F(iscatterv_f08ts)(const struct array* sendbuf, integer* sendcounts, integer* displs,
+    integer* sendtype, const struct array* recvbuf, integer* recvcount, integer* recvtype,
+    integer* root, integer* comm, integer* request, integer* ierror) {
   int e = MPI_SUCCESS;
   void* sendbuf_c;
   if (e == MPI_SUCCESS) e = plain(&sendbuf_c, sendbuf, Comm_in(*comm), "MPI_Iscatterv", "sendbuf");
@@ -3267,8 +3601,8 @@ void F(iscatterv_f08ts)(const struct array* sendbuf, int* sendcounts, int* displ
   if (e == MPI_SUCCESS) e = view_of(&recvbuf_c, recvbuf, *recvcount, Datatype_in(*recvtype),
       Comm_in(*comm), "MPI_Iscatterv", "recvbuf");
   MPI_Request request_c = MPI_REQUEST_NULL;
-  if (e == MPI_SUCCESS) e = M(Iscatterv)(sendbuf_c, sendcounts, displs, Datatype_in(*sendtype),
-      recvbuf_c.address, (int)recvbuf_c.count, recvbuf_c.type, *root, Comm_in(*comm),
+  if (e == MPI_SUCCESS) e = MC(Iscatterv)(sendbuf_c, sendcounts, displs, Datatype_in(*sendtype),
+      recvbuf_c.address, (integer)recvbuf_c.count, recvbuf_c.type, in_c(*root), Comm_in(*comm),
       &request_c);
   end_view(&recvbuf_c);
   *request = Request_out(request_c);
@@ -3276,8 +3610,8 @@ void F(iscatterv_f08ts)(const struct array* sendbuf, int* sendcounts, int* displ
 }
 
 void F(iscatterv_c_f08ts)(const struct array* sendbuf, MPI_Count* sendcounts, MPI_Aint* displs,
-    int* sendtype, const struct array* recvbuf, MPI_Count* recvcount, int* recvtype, int* root,
-    int* comm, int* request, int* ierror) {
+    integer* sendtype, const struct array* recvbuf, MPI_Count* recvcount, integer* recvtype,
+    integer* root, integer* comm, integer* request, integer* ierror) {
   int e = MPI_SUCCESS;
   void* sendbuf_c;
   if (e == MPI_SUCCESS) e = plain(&sendbuf_c, sendbuf, Comm_in(*comm), "MPI_Iscatterv_c",
@@ -3287,20 +3621,22 @@ void F(iscatterv_c_f08ts)(const struct array* sendbuf, MPI_Count* sendcounts, MP
       Comm_in(*comm), "MPI_Iscatterv_c", "recvbuf");
   MPI_Request request_c = MPI_REQUEST_NULL;
   if (e == MPI_SUCCESS) e = M(Iscatterv_c)(sendbuf_c, sendcounts, displs, Datatype_in(*sendtype),
-      recvbuf_c.address, recvbuf_c.count, recvbuf_c.type, *root, Comm_in(*comm), &request_c);
+      recvbuf_c.address, recvbuf_c.count, recvbuf_c.type, in_c(*root), Comm_in(*comm),
+      &request_c);
   end_view(&recvbuf_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(op_commutative)(int* op, int* commute, int* ierror) {
-  const int e = M(Op_commutative)(Op_in(*op), commute);
-  if (e == MPI_SUCCESS) *commute = *commute != 0;
+void F(op_commutative)(integer* op, integer* commute, integer* ierror) {
+  int commute_c = 0;
+  const int e = M(Op_commutative)(Op_in(*op), &commute_c);
+  if (e == MPI_SUCCESS) *commute = commute_c != 0;
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(op_commutative_f08, op_commutative);
 
-void F(op_free)(int* op, int* ierror) {
+void F(op_free)(integer* op, integer* ierror) {
   MPI_Op op_c = Op_in(*op);
   const int e = M(Op_free)(&op_c);
   *op = Op_out(op_c);
@@ -3308,28 +3644,28 @@ void F(op_free)(int* op, int* ierror) {
 }
 SAME_AS(op_free_f08, op_free);
 
-void F(reduce)(void* sendbuf, void* recvbuf, int* count, int* datatype, int* op, int* root,
-    int* comm, int* ierror) {
-  const int e = M(Reduce)(c_address(sendbuf), c_address(recvbuf), *count, Datatype_in(*datatype),
-      Op_in(*op), *root, Comm_in(*comm));
+void F(reduce)(void* sendbuf, void* recvbuf, integer* count, integer* datatype, integer* op,
+    integer* root, integer* comm, integer* ierror) {
+  const int e = MC(Reduce)(c_address(sendbuf), c_address(recvbuf), *count, Datatype_in(*datatype),
+      Op_in(*op), in_c(*root), Comm_in(*comm));
   if (ierror != NULL) *ierror = e;
 }
-void F(reduce_f08ts)(const struct array* sendbuf, const struct array* recvbuf, int* count,
-    int* datatype, int* op, int* root, int* comm, int* ierror) {
+void F(reduce_f08ts)(const struct array* sendbuf, const struct array* recvbuf, integer* count,
+    integer* datatype, integer* op, integer* root, integer* comm, integer* ierror) {
   int e = MPI_SUCCESS;
   struct image sendbuf_c = {0};
   if (e == MPI_SUCCESS) e = image_of(&sendbuf_c, sendbuf, Comm_in(*comm), "MPI_Reduce", "sendbuf");
   struct image recvbuf_c = {0};
   if (e == MPI_SUCCESS) e = image_of(&recvbuf_c, recvbuf, Comm_in(*comm), "MPI_Reduce", "recvbuf");
-  if (e == MPI_SUCCESS) e = M(Reduce)(sendbuf_c.address, recvbuf_c.address, *count,
-      Datatype_in(*datatype), Op_in(*op), *root, Comm_in(*comm));
+  if (e == MPI_SUCCESS) e = MC(Reduce)(sendbuf_c.address, recvbuf_c.address, *count,
+      Datatype_in(*datatype), Op_in(*op), in_c(*root), Comm_in(*comm));
   end_image(&sendbuf_c, sendbuf, 0);
   end_image(&recvbuf_c, recvbuf, 1);
   if (ierror != NULL) *ierror = e;
 }
 
 void F(reduce_c_f08ts)(const struct array* sendbuf, const struct array* recvbuf, MPI_Count* count,
-    int* datatype, int* op, int* root, int* comm, int* ierror) {
+    integer* datatype, integer* op, integer* root, integer* comm, integer* ierror) {
   int e = MPI_SUCCESS;
   struct image sendbuf_c = {0};
   if (e == MPI_SUCCESS) e = image_of(&sendbuf_c, sendbuf, Comm_in(*comm), "MPI_Reduce_c",
@@ -3338,22 +3674,24 @@ void F(reduce_c_f08ts)(const struct array* sendbuf, const struct array* recvbuf,
   if (e == MPI_SUCCESS) e = image_of(&recvbuf_c, recvbuf, Comm_in(*comm), "MPI_Reduce_c",
       "recvbuf");
   if (e == MPI_SUCCESS) e = M(Reduce_c)(sendbuf_c.address, recvbuf_c.address, *count,
-      Datatype_in(*datatype), Op_in(*op), *root, Comm_in(*comm));
+      Datatype_in(*datatype), Op_in(*op), in_c(*root), Comm_in(*comm));
   end_image(&sendbuf_c, sendbuf, 0);
   end_image(&recvbuf_c, recvbuf, 1);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(reduce_init)(void* sendbuf, void* recvbuf, int* count, int* datatype, int* op, int* root,
-    int* comm, int* info, int* request, int* ierror) {
+void F(reduce_init)(void* sendbuf, void* recvbuf, integer* count, integer* datatype, integer* op,
+    integer* root, integer* comm, integer* info, integer* request, integer* ierror) {
   MPI_Request request_c = MPI_REQUEST_NULL;
-  const int e = M(Reduce_init)(c_address(sendbuf), c_address(recvbuf), *count,
-      Datatype_in(*datatype), Op_in(*op), *root, Comm_in(*comm), Info_in(*info), &request_c);
+  const int e = MC(Reduce_init)(c_address(sendbuf), c_address(recvbuf), *count,
+      Datatype_in(*datatype), Op_in(*op), in_c(*root), Comm_in(*comm), Info_in(*info),
+      &request_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
-void F(reduce_init_f08ts)(const struct array* sendbuf, const struct array* recvbuf, int* count,
-    int* datatype, int* op, int* root, int* comm, int* info, int* request, int* ierror) {
+void F(reduce_init_f08ts)(const struct array* sendbuf, const struct array* recvbuf, integer* count,
+    integer* datatype, integer* op, integer* root, integer* comm, integer* info, integer* request,
+    integer* ierror) {
   int e = MPI_SUCCESS;
   void* sendbuf_c;
   if (e == MPI_SUCCESS) e = plain(&sendbuf_c, sendbuf, Comm_in(*comm), "MPI_Reduce_init",
@@ -3362,15 +3700,15 @@ void F(reduce_init_f08ts)(const struct array* sendbuf, const struct array* recvb
   if (e == MPI_SUCCESS) e = plain(&recvbuf_c, recvbuf, Comm_in(*comm), "MPI_Reduce_init",
       "recvbuf");
   MPI_Request request_c = MPI_REQUEST_NULL;
-  if (e == MPI_SUCCESS) e = M(Reduce_init)(sendbuf_c, recvbuf_c, *count, Datatype_in(*datatype),
-      Op_in(*op), *root, Comm_in(*comm), Info_in(*info), &request_c);
+  if (e == MPI_SUCCESS) e = MC(Reduce_init)(sendbuf_c, recvbuf_c, *count, Datatype_in(*datatype),
+      Op_in(*op), in_c(*root), Comm_in(*comm), Info_in(*info), &request_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
 
 void F(reduce_init_c_f08ts)(const struct array* sendbuf, const struct array* recvbuf,
-    MPI_Count* count, int* datatype, int* op, int* root, int* comm, int* info, int* request,
-    int* ierror) {
+    MPI_Count* count, integer* datatype, integer* op, integer* root, integer* comm, integer* info,
+    integer* request, integer* ierror) {
   int e = MPI_SUCCESS;
   void* sendbuf_c;
   if (e == MPI_SUCCESS) e = plain(&sendbuf_c, sendbuf, Comm_in(*comm), "MPI_Reduce_init_c",
@@ -3380,26 +3718,26 @@ void F(reduce_init_c_f08ts)(const struct array* sendbuf, const struct array* rec
       "recvbuf");
   MPI_Request request_c = MPI_REQUEST_NULL;
   if (e == MPI_SUCCESS) e = M(Reduce_init_c)(sendbuf_c, recvbuf_c, *count, Datatype_in(*datatype),
-      Op_in(*op), *root, Comm_in(*comm), Info_in(*info), &request_c);
+      Op_in(*op), in_c(*root), Comm_in(*comm), Info_in(*info), &request_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(reduce_local)(void* inbuf, void* inoutbuf, int* count, int* datatype, int* op,
-    int* ierror) {
-  const int e = M(Reduce_local)(c_address(inbuf), c_address(inoutbuf), *count,
+void F(reduce_local)(void* inbuf, void* inoutbuf, integer* count, integer* datatype, integer* op,
+    integer* ierror) {
+  const int e = MC(Reduce_local)(c_address(inbuf), c_address(inoutbuf), *count,
       Datatype_in(*datatype), Op_in(*op));
   if (ierror != NULL) *ierror = e;
 }
-void F(reduce_local_f08ts)(const struct array* inbuf, const struct array* inoutbuf, int* count,
-    int* datatype, int* op, int* ierror) {
+void F(reduce_local_f08ts)(const struct array* inbuf, const struct array* inoutbuf, integer* count,
+    integer* datatype, integer* op, integer* ierror) {
   int e = MPI_SUCCESS;
   struct image inbuf_c = {0};
   if (e == MPI_SUCCESS) e = image_of(&inbuf_c, inbuf, MPI_COMM_SELF, "MPI_Reduce_local", "inbuf");
   struct image inoutbuf_c = {0};
   if (e == MPI_SUCCESS) e = image_of(&inoutbuf_c, inoutbuf, MPI_COMM_SELF, "MPI_Reduce_local",
       "inoutbuf");
-  if (e == MPI_SUCCESS) e = M(Reduce_local)(inbuf_c.address, inoutbuf_c.address, *count,
+  if (e == MPI_SUCCESS) e = MC(Reduce_local)(inbuf_c.address, inoutbuf_c.address, *count,
       Datatype_in(*datatype), Op_in(*op));
   end_image(&inbuf_c, inbuf, 0);
   end_image(&inoutbuf_c, inoutbuf, 1);
@@ -3407,7 +3745,7 @@ void F(reduce_local_f08ts)(const struct array* inbuf, const struct array* inoutb
 }
 
 void F(reduce_local_c_f08ts)(const struct array* inbuf, const struct array* inoutbuf,
-    MPI_Count* count, int* datatype, int* op, int* ierror) {
+    MPI_Count* count, integer* datatype, integer* op, integer* ierror) {
   int e = MPI_SUCCESS;
   struct image inbuf_c = {0};
   if (e == MPI_SUCCESS) e = image_of(&inbuf_c, inbuf, MPI_COMM_SELF, "MPI_Reduce_local_c",
@@ -3422,14 +3760,14 @@ void F(reduce_local_c_f08ts)(const struct array* inbuf, const struct array* inou
   if (ierror != NULL) *ierror = e;
 }
 
-void F(reduce_scatter)(void* sendbuf, void* recvbuf, int* recvcounts, int* datatype, int* op,
-    int* comm, int* ierror) {
-  const int e = M(Reduce_scatter)(c_address(sendbuf), c_address(recvbuf), recvcounts,
+void F(reduce_scatter)(void* sendbuf, void* recvbuf, integer* recvcounts, integer* datatype,
+    integer* op, integer* comm, integer* ierror) {
+  const int e = MC(Reduce_scatter)(c_address(sendbuf), c_address(recvbuf), recvcounts,
       Datatype_in(*datatype), Op_in(*op), Comm_in(*comm));
   if (ierror != NULL) *ierror = e;
 }
 void F(reduce_scatter_f08ts)(const struct array* sendbuf, const struct array* recvbuf,
-    int* recvcounts, int* datatype, int* op, int* comm, int* ierror) {
+    integer* recvcounts, integer* datatype, integer* op, integer* comm, integer* ierror) {
   int e = MPI_SUCCESS;
   struct image sendbuf_c = {0};
   if (e == MPI_SUCCESS) e = image_of(&sendbuf_c, sendbuf, Comm_in(*comm), "MPI_Reduce_scatter",
@@ -3437,7 +3775,7 @@ void F(reduce_scatter_f08ts)(const struct array* sendbuf, const struct array* re
   struct image recvbuf_c = {0};
   if (e == MPI_SUCCESS) e = image_of(&recvbuf_c, recvbuf, Comm_in(*comm), "MPI_Reduce_scatter",
       "recvbuf");
-  if (e == MPI_SUCCESS) e = M(Reduce_scatter)(sendbuf_c.address, recvbuf_c.address, recvcounts,
+  if (e == MPI_SUCCESS) e = MC(Reduce_scatter)(sendbuf_c.address, recvbuf_c.address, recvcounts,
       Datatype_in(*datatype), Op_in(*op), Comm_in(*comm));
   end_image(&sendbuf_c, sendbuf, 0);
   end_image(&recvbuf_c, recvbuf, 1);
@@ -3445,7 +3783,7 @@ void F(reduce_scatter_f08ts)(const struct array* sendbuf, const struct array* re
 }
 
 void F(reduce_scatter_c_f08ts)(const struct array* sendbuf, const struct array* recvbuf,
-    MPI_Count* recvcounts, int* datatype, int* op, int* comm, int* ierror) {
+    MPI_Count* recvcounts, integer* datatype, integer* op, integer* comm, integer* ierror) {
   int e = MPI_SUCCESS;
   struct image sendbuf_c = {0};
   if (e == MPI_SUCCESS) e = image_of(&sendbuf_c, sendbuf, Comm_in(*comm), "MPI_Reduce_scatter_c",
@@ -3460,14 +3798,14 @@ void F(reduce_scatter_c_f08ts)(const struct array* sendbuf, const struct array* 
   if (ierror != NULL) *ierror = e;
 }
 
-void F(reduce_scatter_block)(void* sendbuf, void* recvbuf, int* recvcount, int* datatype, int* op,
-    int* comm, int* ierror) {
-  const int e = M(Reduce_scatter_block)(c_address(sendbuf), c_address(recvbuf), *recvcount,
+void F(reduce_scatter_block)(void* sendbuf, void* recvbuf, integer* recvcount, integer* datatype,
+    integer* op, integer* comm, integer* ierror) {
+  const int e = MC(Reduce_scatter_block)(c_address(sendbuf), c_address(recvbuf), *recvcount,
       Datatype_in(*datatype), Op_in(*op), Comm_in(*comm));
   if (ierror != NULL) *ierror = e;
 }
 void F(reduce_scatter_block_f08ts)(const struct array* sendbuf, const struct array* recvbuf,
-    int* recvcount, int* datatype, int* op, int* comm, int* ierror) {
+    integer* recvcount, integer* datatype, integer* op, integer* comm, integer* ierror) {
   int e = MPI_SUCCESS;
   struct image sendbuf_c = {0};
   if (e == MPI_SUCCESS) e = image_of(&sendbuf_c, sendbuf, Comm_in(*comm),
@@ -3475,7 +3813,7 @@ void F(reduce_scatter_block_f08ts)(const struct array* sendbuf, const struct arr
   struct image recvbuf_c = {0};
   if (e == MPI_SUCCESS) e = image_of(&recvbuf_c, recvbuf, Comm_in(*comm),
       "MPI_Reduce_scatter_block", "recvbuf");
-  if (e == MPI_SUCCESS) e = M(Reduce_scatter_block)(sendbuf_c.address, recvbuf_c.address,
+  if (e == MPI_SUCCESS) e = MC(Reduce_scatter_block)(sendbuf_c.address, recvbuf_c.address,
       *recvcount, Datatype_in(*datatype), Op_in(*op), Comm_in(*comm));
   end_image(&sendbuf_c, sendbuf, 0);
   end_image(&recvbuf_c, recvbuf, 1);
@@ -3483,7 +3821,7 @@ void F(reduce_scatter_block_f08ts)(const struct array* sendbuf, const struct arr
 }
 
 void F(reduce_scatter_block_c_f08ts)(const struct array* sendbuf, const struct array* recvbuf,
-    MPI_Count* recvcount, int* datatype, int* op, int* comm, int* ierror) {
+    MPI_Count* recvcount, integer* datatype, integer* op, integer* comm, integer* ierror) {
   int e = MPI_SUCCESS;
   struct image sendbuf_c = {0};
   if (e == MPI_SUCCESS) e = image_of(&sendbuf_c, sendbuf, Comm_in(*comm),
@@ -3498,16 +3836,18 @@ void F(reduce_scatter_block_c_f08ts)(const struct array* sendbuf, const struct a
   if (ierror != NULL) *ierror = e;
 }
 
-void F(reduce_scatter_block_init)(void* sendbuf, void* recvbuf, int* recvcount, int* datatype,
-    int* op, int* comm, int* info, int* request, int* ierror) {
+void F(reduce_scatter_block_init)(void* sendbuf, void* recvbuf, integer* recvcount,
+    integer* datatype, integer* op, integer* comm, integer* info, integer* request,
+    integer* ierror) {
   MPI_Request request_c = MPI_REQUEST_NULL;
-  const int e = M(Reduce_scatter_block_init)(c_address(sendbuf), c_address(recvbuf), *recvcount,
+  const int e = MC(Reduce_scatter_block_init)(c_address(sendbuf), c_address(recvbuf), *recvcount,
       Datatype_in(*datatype), Op_in(*op), Comm_in(*comm), Info_in(*info), &request_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
 void F(reduce_scatter_block_init_f08ts)(const struct array* sendbuf, const struct array* recvbuf,
-    int* recvcount, int* datatype, int* op, int* comm, int* info, int* request, int* ierror) {
+    integer* recvcount, integer* datatype, integer* op, integer* comm, integer* info,
+    integer* request, integer* ierror) {
   int e = MPI_SUCCESS;
   void* sendbuf_c;
   if (e == MPI_SUCCESS) e = plain(&sendbuf_c, sendbuf, Comm_in(*comm),
@@ -3516,15 +3856,15 @@ void F(reduce_scatter_block_init_f08ts)(const struct array* sendbuf, const struc
   if (e == MPI_SUCCESS) e = plain(&recvbuf_c, recvbuf, Comm_in(*comm),
       "MPI_Reduce_scatter_block_init", "recvbuf");
   MPI_Request request_c = MPI_REQUEST_NULL;
-  if (e == MPI_SUCCESS) e = M(Reduce_scatter_block_init)(sendbuf_c, recvbuf_c, *recvcount,
+  if (e == MPI_SUCCESS) e = MC(Reduce_scatter_block_init)(sendbuf_c, recvbuf_c, *recvcount,
       Datatype_in(*datatype), Op_in(*op), Comm_in(*comm), Info_in(*info), &request_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
 
 void F(reduce_scatter_block_init_c_f08ts)(const struct array* sendbuf, const struct array* recvbuf,
-    MPI_Count* recvcount, int* datatype, int* op, int* comm, int* info, int* request,
-    int* ierror) {
+    MPI_Count* recvcount, integer* datatype, integer* op, integer* comm, integer* info,
+    integer* request, integer* ierror) {
   int e = MPI_SUCCESS;
   void* sendbuf_c;
   if (e == MPI_SUCCESS) e = plain(&sendbuf_c, sendbuf, Comm_in(*comm),
@@ -3539,16 +3879,17 @@ void F(reduce_scatter_block_init_c_f08ts)(const struct array* sendbuf, const str
   if (ierror != NULL) *ierror = e;
 }
 
-void F(reduce_scatter_init)(void* sendbuf, void* recvbuf, int* recvcounts, int* datatype, int* op,
-    int* comm, int* info, int* request, int* ierror) {
+void F(reduce_scatter_init)(void* sendbuf, void* recvbuf, integer* recvcounts, integer* datatype,
+    integer* op, integer* comm, integer* info, integer* request, integer* ierror) {
   MPI_Request request_c = MPI_REQUEST_NULL;
-  const int e = M(Reduce_scatter_init)(c_address(sendbuf), c_address(recvbuf), recvcounts,
+  const int e = MC(Reduce_scatter_init)(c_address(sendbuf), c_address(recvbuf), recvcounts,
       Datatype_in(*datatype), Op_in(*op), Comm_in(*comm), Info_in(*info), &request_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
 void F(reduce_scatter_init_f08ts)(const struct array* sendbuf, const struct array* recvbuf,
-    int* recvcounts, int* datatype, int* op, int* comm, int* info, int* request, int* ierror) {
+    integer* recvcounts, integer* datatype, integer* op, integer* comm, integer* info,
+    integer* request, integer* ierror) {
   int e = MPI_SUCCESS;
   void* sendbuf_c;
   if (e == MPI_SUCCESS) e = plain(&sendbuf_c, sendbuf, Comm_in(*comm), "MPI_Reduce_scatter_init",
@@ -3557,15 +3898,15 @@ void F(reduce_scatter_init_f08ts)(const struct array* sendbuf, const struct arra
   if (e == MPI_SUCCESS) e = plain(&recvbuf_c, recvbuf, Comm_in(*comm), "MPI_Reduce_scatter_init",
       "recvbuf");
   MPI_Request request_c = MPI_REQUEST_NULL;
-  if (e == MPI_SUCCESS) e = M(Reduce_scatter_init)(sendbuf_c, recvbuf_c, recvcounts,
+  if (e == MPI_SUCCESS) e = MC(Reduce_scatter_init)(sendbuf_c, recvbuf_c, recvcounts,
       Datatype_in(*datatype), Op_in(*op), Comm_in(*comm), Info_in(*info), &request_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
 
 void F(reduce_scatter_init_c_f08ts)(const struct array* sendbuf, const struct array* recvbuf,
-    MPI_Count* recvcounts, int* datatype, int* op, int* comm, int* info, int* request,
-    int* ierror) {
+    MPI_Count* recvcounts, integer* datatype, integer* op, integer* comm, integer* info,
+    integer* request, integer* ierror) {
   int e = MPI_SUCCESS;
   void* sendbuf_c;
   if (e == MPI_SUCCESS) e = plain(&sendbuf_c, sendbuf, Comm_in(*comm), "MPI_Reduce_scatter_init_c",
@@ -3580,20 +3921,20 @@ void F(reduce_scatter_init_c_f08ts)(const struct array* sendbuf, const struct ar
   if (ierror != NULL) *ierror = e;
 }
 
-void F(scan)(void* sendbuf, void* recvbuf, int* count, int* datatype, int* op, int* comm,
-    int* ierror) {
-  const int e = M(Scan)(c_address(sendbuf), c_address(recvbuf), *count, Datatype_in(*datatype),
+void F(scan)(void* sendbuf, void* recvbuf, integer* count, integer* datatype, integer* op,
+    integer* comm, integer* ierror) {
+  const int e = MC(Scan)(c_address(sendbuf), c_address(recvbuf), *count, Datatype_in(*datatype),
       Op_in(*op), Comm_in(*comm));
   if (ierror != NULL) *ierror = e;
 }
-void F(scan_f08ts)(const struct array* sendbuf, const struct array* recvbuf, int* count,
-    int* datatype, int* op, int* comm, int* ierror) {
+void F(scan_f08ts)(const struct array* sendbuf, const struct array* recvbuf, integer* count,
+    integer* datatype, integer* op, integer* comm, integer* ierror) {
   int e = MPI_SUCCESS;
   struct image sendbuf_c = {0};
   if (e == MPI_SUCCESS) e = image_of(&sendbuf_c, sendbuf, Comm_in(*comm), "MPI_Scan", "sendbuf");
   struct image recvbuf_c = {0};
   if (e == MPI_SUCCESS) e = image_of(&recvbuf_c, recvbuf, Comm_in(*comm), "MPI_Scan", "recvbuf");
-  if (e == MPI_SUCCESS) e = M(Scan)(sendbuf_c.address, recvbuf_c.address, *count,
+  if (e == MPI_SUCCESS) e = MC(Scan)(sendbuf_c.address, recvbuf_c.address, *count,
       Datatype_in(*datatype), Op_in(*op), Comm_in(*comm));
   end_image(&sendbuf_c, sendbuf, 0);
   end_image(&recvbuf_c, recvbuf, 1);
@@ -3601,7 +3942,7 @@ void F(scan_f08ts)(const struct array* sendbuf, const struct array* recvbuf, int
 }
 
 void F(scan_c_f08ts)(const struct array* sendbuf, const struct array* recvbuf, MPI_Count* count,
-    int* datatype, int* op, int* comm, int* ierror) {
+    integer* datatype, integer* op, integer* comm, integer* ierror) {
   int e = MPI_SUCCESS;
   struct image sendbuf_c = {0};
   if (e == MPI_SUCCESS) e = image_of(&sendbuf_c, sendbuf, Comm_in(*comm), "MPI_Scan_c", "sendbuf");
@@ -3614,30 +3955,32 @@ void F(scan_c_f08ts)(const struct array* sendbuf, const struct array* recvbuf, M
   if (ierror != NULL) *ierror = e;
 }
 
-void F(scan_init)(void* sendbuf, void* recvbuf, int* count, int* datatype, int* op, int* comm,
-    int* info, int* request, int* ierror) {
+void F(scan_init)(void* sendbuf, void* recvbuf, integer* count, integer* datatype, integer* op,
+    integer* comm, integer* info, integer* request, integer* ierror) {
   MPI_Request request_c = MPI_REQUEST_NULL;
-  const int e = M(Scan_init)(c_address(sendbuf), c_address(recvbuf), *count,
+  const int e = MC(Scan_init)(c_address(sendbuf), c_address(recvbuf), *count,
       Datatype_in(*datatype), Op_in(*op), Comm_in(*comm), Info_in(*info), &request_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
-void F(scan_init_f08ts)(const struct array* sendbuf, const struct array* recvbuf, int* count,
-    int* datatype, int* op, int* comm, int* info, int* request, int* ierror) {
+void F(scan_init_f08ts)(const struct array* sendbuf, const struct array* recvbuf, integer* count,
+    integer* datatype, integer* op, integer* comm, integer* info, integer* request,
+    integer* ierror) {
   int e = MPI_SUCCESS;
   void* sendbuf_c;
   if (e == MPI_SUCCESS) e = plain(&sendbuf_c, sendbuf, Comm_in(*comm), "MPI_Scan_init", "sendbuf");
   void* recvbuf_c;
   if (e == MPI_SUCCESS) e = plain(&recvbuf_c, recvbuf, Comm_in(*comm), "MPI_Scan_init", "recvbuf");
   MPI_Request request_c = MPI_REQUEST_NULL;
-  if (e == MPI_SUCCESS) e = M(Scan_init)(sendbuf_c, recvbuf_c, *count, Datatype_in(*datatype),
+  if (e == MPI_SUCCESS) e = MC(Scan_init)(sendbuf_c, recvbuf_c, *count, Datatype_in(*datatype),
       Op_in(*op), Comm_in(*comm), Info_in(*info), &request_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
 
 void F(scan_init_c_f08ts)(const struct array* sendbuf, const struct array* recvbuf,
-    MPI_Count* count, int* datatype, int* op, int* comm, int* info, int* request, int* ierror) {
+    MPI_Count* count, integer* datatype, integer* op, integer* comm, integer* info,
+    integer* request, integer* ierror) {
   int e = MPI_SUCCESS;
   void* sendbuf_c;
   if (e == MPI_SUCCESS) e = plain(&sendbuf_c, sendbuf, Comm_in(*comm), "MPI_Scan_init_c",
@@ -3652,15 +3995,15 @@ void F(scan_init_c_f08ts)(const struct array* sendbuf, const struct array* recvb
   if (ierror != NULL) *ierror = e;
 }
 
-void F(scatter)(void* sendbuf, int* sendcount, int* sendtype, void* recvbuf, int* recvcount,
-    int* recvtype, int* root, int* comm, int* ierror) {
-  const int e = M(Scatter)(c_address(sendbuf), *sendcount, Datatype_in(*sendtype),
-      c_address(recvbuf), *recvcount, Datatype_in(*recvtype), *root, Comm_in(*comm));
+void F(scatter)(void* sendbuf, integer* sendcount, integer* sendtype, void* recvbuf,
+    integer* recvcount, integer* recvtype, integer* root, integer* comm, integer* ierror) {
+  const int e = MC(Scatter)(c_address(sendbuf), *sendcount, Datatype_in(*sendtype),
+      c_address(recvbuf), *recvcount, Datatype_in(*recvtype), in_c(*root), Comm_in(*comm));
   if (ierror != NULL) *ierror = e;
 }
-void F(scatter_f08ts)(const struct array* sendbuf, int* sendcount, int* sendtype,
-    const struct array* recvbuf, int* recvcount, int* recvtype, int* root, int* comm,
-    int* ierror) {
+void F(scatter_f08ts)(const struct array* sendbuf, integer* sendcount, integer* sendtype,
+    const struct array* recvbuf, integer* recvcount, integer* recvtype, integer* root,
+    integer* comm, integer* ierror) {
   int e = MPI_SUCCESS;
   struct image sendbuf_c = {0};
   if (e == MPI_SUCCESS) e = image_of(&sendbuf_c, sendbuf, Comm_in(*comm), "MPI_Scatter",
@@ -3668,16 +4011,16 @@ void F(scatter_f08ts)(const struct array* sendbuf, int* sendcount, int* sendtype
   struct image recvbuf_c = {0};
   if (e == MPI_SUCCESS) e = image_of(&recvbuf_c, recvbuf, Comm_in(*comm), "MPI_Scatter",
       "recvbuf");
-  if (e == MPI_SUCCESS) e = M(Scatter)(sendbuf_c.address, *sendcount, Datatype_in(*sendtype),
-      recvbuf_c.address, *recvcount, Datatype_in(*recvtype), *root, Comm_in(*comm));
+  if (e == MPI_SUCCESS) e = MC(Scatter)(sendbuf_c.address, *sendcount, Datatype_in(*sendtype),
+      recvbuf_c.address, *recvcount, Datatype_in(*recvtype), in_c(*root), Comm_in(*comm));
   end_image(&sendbuf_c, sendbuf, 0);
   end_image(&recvbuf_c, recvbuf, 1);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(scatter_c_f08ts)(const struct array* sendbuf, MPI_Count* sendcount, int* sendtype,
-    const struct array* recvbuf, MPI_Count* recvcount, int* recvtype, int* root, int* comm,
-    int* ierror) {
+void F(scatter_c_f08ts)(const struct array* sendbuf, MPI_Count* sendcount, integer* sendtype,
+    const struct array* recvbuf, MPI_Count* recvcount, integer* recvtype, integer* root,
+    integer* comm, integer* ierror) {
   int e = MPI_SUCCESS;
   struct image sendbuf_c = {0};
   if (e == MPI_SUCCESS) e = image_of(&sendbuf_c, sendbuf, Comm_in(*comm), "MPI_Scatter_c",
@@ -3686,24 +4029,25 @@ void F(scatter_c_f08ts)(const struct array* sendbuf, MPI_Count* sendcount, int* 
   if (e == MPI_SUCCESS) e = image_of(&recvbuf_c, recvbuf, Comm_in(*comm), "MPI_Scatter_c",
       "recvbuf");
   if (e == MPI_SUCCESS) e = M(Scatter_c)(sendbuf_c.address, *sendcount, Datatype_in(*sendtype),
-      recvbuf_c.address, *recvcount, Datatype_in(*recvtype), *root, Comm_in(*comm));
+      recvbuf_c.address, *recvcount, Datatype_in(*recvtype), in_c(*root), Comm_in(*comm));
   end_image(&sendbuf_c, sendbuf, 0);
   end_image(&recvbuf_c, recvbuf, 1);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(scatter_init)(void* sendbuf, int* sendcount, int* sendtype, void* recvbuf, int* recvcount,
-    int* recvtype, int* root, int* comm, int* info, int* request, int* ierror) {
+void F(scatter_init)(void* sendbuf, integer* sendcount, integer* sendtype, void* recvbuf,
+    integer* recvcount, integer* recvtype, integer* root, integer* comm, integer* info,
+    integer* request, integer* ierror) {
   MPI_Request request_c = MPI_REQUEST_NULL;
-  const int e = M(Scatter_init)(c_address(sendbuf), *sendcount, Datatype_in(*sendtype),
-      c_address(recvbuf), *recvcount, Datatype_in(*recvtype), *root, Comm_in(*comm),
+  const int e = MC(Scatter_init)(c_address(sendbuf), *sendcount, Datatype_in(*sendtype),
+      c_address(recvbuf), *recvcount, Datatype_in(*recvtype), in_c(*root), Comm_in(*comm),
       Info_in(*info), &request_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
-void F(scatter_init_f08ts)(const struct array* sendbuf, int* sendcount, int* sendtype,
-    const struct array* recvbuf, int* recvcount, int* recvtype, int* root, int* comm, int* info,
-    int* request, int* ierror) {
+void F(scatter_init_f08ts)(const struct array* sendbuf, integer* sendcount, integer* sendtype,
+    const struct array* recvbuf, integer* recvcount, integer* recvtype, integer* root,
+    integer* comm, integer* info, integer* request, integer* ierror) {
   int e = MPI_SUCCESS;
   void* sendbuf_c;
   if (e == MPI_SUCCESS) e = plain(&sendbuf_c, sendbuf, Comm_in(*comm), "MPI_Scatter_init",
@@ -3712,16 +4056,16 @@ void F(scatter_init_f08ts)(const struct array* sendbuf, int* sendcount, int* sen
   if (e == MPI_SUCCESS) e = plain(&recvbuf_c, recvbuf, Comm_in(*comm), "MPI_Scatter_init",
       "recvbuf");
   MPI_Request request_c = MPI_REQUEST_NULL;
-  if (e == MPI_SUCCESS) e = M(Scatter_init)(sendbuf_c, *sendcount, Datatype_in(*sendtype),
-      recvbuf_c, *recvcount, Datatype_in(*recvtype), *root, Comm_in(*comm), Info_in(*info),
+  if (e == MPI_SUCCESS) e = MC(Scatter_init)(sendbuf_c, *sendcount, Datatype_in(*sendtype),
+      recvbuf_c, *recvcount, Datatype_in(*recvtype), in_c(*root), Comm_in(*comm), Info_in(*info),
       &request_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(scatter_init_c_f08ts)(const struct array* sendbuf, MPI_Count* sendcount, int* sendtype,
-    const struct array* recvbuf, MPI_Count* recvcount, int* recvtype, int* root, int* comm,
-    int* info, int* request, int* ierror) {
+void F(scatter_init_c_f08ts)(const struct array* sendbuf, MPI_Count* sendcount, integer* sendtype,
+    const struct array* recvbuf, MPI_Count* recvcount, integer* recvtype, integer* root,
+    integer* comm, integer* info, integer* request, integer* ierror) {
   int e = MPI_SUCCESS;
   void* sendbuf_c;
   if (e == MPI_SUCCESS) e = plain(&sendbuf_c, sendbuf, Comm_in(*comm), "MPI_Scatter_init_c",
@@ -3731,21 +4075,22 @@ void F(scatter_init_c_f08ts)(const struct array* sendbuf, MPI_Count* sendcount, 
       "recvbuf");
   MPI_Request request_c = MPI_REQUEST_NULL;
   if (e == MPI_SUCCESS) e = M(Scatter_init_c)(sendbuf_c, *sendcount, Datatype_in(*sendtype),
-      recvbuf_c, *recvcount, Datatype_in(*recvtype), *root, Comm_in(*comm), Info_in(*info),
+      recvbuf_c, *recvcount, Datatype_in(*recvtype), in_c(*root), Comm_in(*comm), Info_in(*info),
       &request_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(scatterv)(void* sendbuf, int* sendcounts, int* displs, int* sendtype, void* recvbuf,
-    int* recvcount, int* recvtype, int* root, int* comm, int* ierror) {
-  const int e = M(Scatterv)(c_address(sendbuf), sendcounts, displs, Datatype_in(*sendtype),
-      c_address(recvbuf), *recvcount, Datatype_in(*recvtype), *root, Comm_in(*comm));
+void F(scatterv)(void* sendbuf, integer* sendcounts, integer* displs, integer* sendtype,
+    void* recvbuf, integer* recvcount, integer* recvtype, integer* root, integer* comm,
+    integer* ierror) {
+  const int e = MC(Scatterv)(c_address(sendbuf), sendcounts, displs, Datatype_in(*sendtype),
+      c_address(recvbuf), *recvcount, Datatype_in(*recvtype), in_c(*root), Comm_in(*comm));
   if (ierror != NULL) *ierror = e;
 }
-void F(scatterv_f08ts)(const struct array* sendbuf, int* sendcounts, int* displs, int* sendtype,
-    const struct array* recvbuf, int* recvcount, int* recvtype, int* root, int* comm,
-    int* ierror) {
+void F(scatterv_f08ts)(const struct array* sendbuf, integer* sendcounts, integer* displs,
+    integer* sendtype, const struct array* recvbuf, integer* recvcount, integer* recvtype,
+    integer* root, integer* comm, integer* ierror) {
   int e = MPI_SUCCESS;
   struct image sendbuf_c = {0};
   if (e == MPI_SUCCESS) e = image_of(&sendbuf_c, sendbuf, Comm_in(*comm), "MPI_Scatterv",
@@ -3753,8 +4098,8 @@ void F(scatterv_f08ts)(const struct array* sendbuf, int* sendcounts, int* displs
   struct image recvbuf_c = {0};
   if (e == MPI_SUCCESS) e = image_of(&recvbuf_c, recvbuf, Comm_in(*comm), "MPI_Scatterv",
       "recvbuf");
-  if (e == MPI_SUCCESS) e = M(Scatterv)(sendbuf_c.address, sendcounts, displs,
-      Datatype_in(*sendtype), recvbuf_c.address, *recvcount, Datatype_in(*recvtype), *root,
+  if (e == MPI_SUCCESS) e = MC(Scatterv)(sendbuf_c.address, sendcounts, displs,
+      Datatype_in(*sendtype), recvbuf_c.address, *recvcount, Datatype_in(*recvtype), in_c(*root),
       Comm_in(*comm));
   end_image(&sendbuf_c, sendbuf, 0);
   end_image(&recvbuf_c, recvbuf, 1);
@@ -3762,8 +4107,8 @@ void F(scatterv_f08ts)(const struct array* sendbuf, int* sendcounts, int* displs
 }
 
 void F(scatterv_c_f08ts)(const struct array* sendbuf, MPI_Count* sendcounts, MPI_Aint* displs,
-    int* sendtype, const struct array* recvbuf, MPI_Count* recvcount, int* recvtype, int* root,
-    int* comm, int* ierror) {
+    integer* sendtype, const struct array* recvbuf, MPI_Count* recvcount, integer* recvtype,
+    integer* root, integer* comm, integer* ierror) {
   int e = MPI_SUCCESS;
   struct image sendbuf_c = {0};
   if (e == MPI_SUCCESS) e = image_of(&sendbuf_c, sendbuf, Comm_in(*comm), "MPI_Scatterv_c",
@@ -3772,25 +4117,26 @@ void F(scatterv_c_f08ts)(const struct array* sendbuf, MPI_Count* sendcounts, MPI
   if (e == MPI_SUCCESS) e = image_of(&recvbuf_c, recvbuf, Comm_in(*comm), "MPI_Scatterv_c",
       "recvbuf");
   if (e == MPI_SUCCESS) e = M(Scatterv_c)(sendbuf_c.address, sendcounts, displs,
-      Datatype_in(*sendtype), recvbuf_c.address, *recvcount, Datatype_in(*recvtype), *root,
+      Datatype_in(*sendtype), recvbuf_c.address, *recvcount, Datatype_in(*recvtype), in_c(*root),
       Comm_in(*comm));
   end_image(&sendbuf_c, sendbuf, 0);
   end_image(&recvbuf_c, recvbuf, 1);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(scatterv_init)(void* sendbuf, int* sendcounts, int* displs, int* sendtype, void* recvbuf,
-    int* recvcount, int* recvtype, int* root, int* comm, int* info, int* request, int* ierror) {
+void F(scatterv_init)(void* sendbuf, integer* sendcounts, integer* displs, integer* sendtype,
+    void* recvbuf, integer* recvcount, integer* recvtype, integer* root, integer* comm,
+    integer* info, integer* request, integer* ierror) {
   MPI_Request request_c = MPI_REQUEST_NULL;
-  const int e = M(Scatterv_init)(c_address(sendbuf), sendcounts, displs, Datatype_in(*sendtype),
-      c_address(recvbuf), *recvcount, Datatype_in(*recvtype), *root, Comm_in(*comm),
+  const int e = MC(Scatterv_init)(c_address(sendbuf), sendcounts, displs, Datatype_in(*sendtype),
+      c_address(recvbuf), *recvcount, Datatype_in(*recvtype), in_c(*root), Comm_in(*comm),
       Info_in(*info), &request_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
-void F(scatterv_init_f08ts)(const struct array* sendbuf, int* sendcounts, int* displs,
-    int* sendtype, const struct array* recvbuf, int* recvcount, int* recvtype, int* root,
-    int* comm, int* info, int* request, int* ierror) {
+void F(scatterv_init_f08ts)(const struct array* sendbuf, integer* sendcounts, integer* displs,
+    integer* sendtype, const struct array* recvbuf, integer* recvcount, integer* recvtype,
+    integer* root, integer* comm, integer* info, integer* request, integer* ierror) {
   int e = MPI_SUCCESS;
   void* sendbuf_c;
   if (e == MPI_SUCCESS) e = plain(&sendbuf_c, sendbuf, Comm_in(*comm), "MPI_Scatterv_init",
@@ -3799,16 +4145,16 @@ void F(scatterv_init_f08ts)(const struct array* sendbuf, int* sendcounts, int* d
   if (e == MPI_SUCCESS) e = plain(&recvbuf_c, recvbuf, Comm_in(*comm), "MPI_Scatterv_init",
       "recvbuf");
   MPI_Request request_c = MPI_REQUEST_NULL;
-  if (e == MPI_SUCCESS) e = M(Scatterv_init)(sendbuf_c, sendcounts, displs, Datatype_in(*sendtype),
-      recvbuf_c, *recvcount, Datatype_in(*recvtype), *root, Comm_in(*comm), Info_in(*info),
-      &request_c);
+  if (e == MPI_SUCCESS) e = MC(Scatterv_init)(sendbuf_c, sendcounts, displs,
+      Datatype_in(*sendtype), recvbuf_c, *recvcount, Datatype_in(*recvtype), in_c(*root),
+      Comm_in(*comm), Info_in(*info), &request_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
 
 void F(scatterv_init_c_f08ts)(const struct array* sendbuf, MPI_Count* sendcounts, MPI_Aint* displs,
-    int* sendtype, const struct array* recvbuf, MPI_Count* recvcount, int* recvtype, int* root,
-    int* comm, int* info, int* request, int* ierror) {
+    integer* sendtype, const struct array* recvbuf, MPI_Count* recvcount, integer* recvtype,
+    integer* root, integer* comm, integer* info, integer* request, integer* ierror) {
   int e = MPI_SUCCESS;
   void* sendbuf_c;
   if (e == MPI_SUCCESS) e = plain(&sendbuf_c, sendbuf, Comm_in(*comm), "MPI_Scatterv_init_c",
@@ -3818,19 +4164,21 @@ void F(scatterv_init_c_f08ts)(const struct array* sendbuf, MPI_Count* sendcounts
       "recvbuf");
   MPI_Request request_c = MPI_REQUEST_NULL;
   if (e == MPI_SUCCESS) e = M(Scatterv_init_c)(sendbuf_c, sendcounts, displs,
-      Datatype_in(*sendtype), recvbuf_c, *recvcount, Datatype_in(*recvtype), *root,
+      Datatype_in(*sendtype), recvbuf_c, *recvcount, Datatype_in(*recvtype), in_c(*root),
       Comm_in(*comm), Info_in(*info), &request_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(comm_compare)(int* comm1, int* comm2, int* result, int* ierror) {
-  const int e = M(Comm_compare)(Comm_in(*comm1), Comm_in(*comm2), result);
+void F(comm_compare)(integer* comm1, integer* comm2, integer* result, integer* ierror) {
+  int result_c = (int)*result;
+  const int e = M(Comm_compare)(Comm_in(*comm1), Comm_in(*comm2), &result_c);
+  *result = result_c;
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(comm_compare_f08, comm_compare);
 
-void F(comm_create)(int* comm, int* group, int* newcomm, int* ierror) {
+void F(comm_create)(integer* comm, integer* group, integer* newcomm, integer* ierror) {
   MPI_Comm newcomm_c = MPI_COMM_NULL;
   const int e = M(Comm_create)(Comm_in(*comm), Group_in(*group), &newcomm_c);
   *newcomm = Comm_out(newcomm_c);
@@ -3838,33 +4186,35 @@ void F(comm_create)(int* comm, int* group, int* newcomm, int* ierror) {
 }
 SAME_AS(comm_create_f08, comm_create);
 
-void F(comm_create_from_group)(int* group, char* stringtag, int* info, int* errhandler,
-    int* newcomm, int* ierror, size_t stringtag_length) {
+void F(comm_create_from_group)(integer* group, char* stringtag, integer* info, integer* errhandler,
+    integer* newcomm, integer* ierror, size_t stringtag_length) {
   struct text stringtag_c;
+  text_in(&stringtag_c, stringtag, stringtag_length, 0);
   MPI_Comm newcomm_c = MPI_COMM_NULL;
-  const int e = M(Comm_create_from_group)(Group_in(*group), text_in(&stringtag_c, stringtag,
-      stringtag_length, 0), Info_in(*info), Errhandler_in(*errhandler), &newcomm_c);
+  const int e = M(Comm_create_from_group)(Group_in(*group), stringtag_c.chars, Info_in(*info),
+      Errhandler_in(*errhandler), &newcomm_c);
   free_text(&stringtag_c);
   *newcomm = Comm_out(newcomm_c);
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(comm_create_from_group_f08, comm_create_from_group);
 
-void F(comm_create_group)(int* comm, int* group, int* tag, int* newcomm, int* ierror) {
+void F(comm_create_group)(integer* comm, integer* group, integer* tag, integer* newcomm,
+    integer* ierror) {
   MPI_Comm newcomm_c = MPI_COMM_NULL;
-  const int e = M(Comm_create_group)(Comm_in(*comm), Group_in(*group), *tag, &newcomm_c);
+  const int e = M(Comm_create_group)(Comm_in(*comm), Group_in(*group), in_c(*tag), &newcomm_c);
   *newcomm = Comm_out(newcomm_c);
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(comm_create_group_f08, comm_create_group);
 
-void F(comm_delete_attr)(int* comm, int* comm_keyval, int* ierror) {
-  const int e = M(Comm_delete_attr)(Comm_in(*comm), *comm_keyval);
+void F(comm_delete_attr)(integer* comm, integer* comm_keyval, integer* ierror) {
+  const int e = M(Comm_delete_attr)(Comm_in(*comm), in_c(*comm_keyval));
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(comm_delete_attr_f08, comm_delete_attr);
 
-void F(comm_dup)(int* comm, int* newcomm, int* ierror) {
+void F(comm_dup)(integer* comm, integer* newcomm, integer* ierror) {
   MPI_Comm newcomm_c = MPI_COMM_NULL;
   const int e = M(Comm_dup)(Comm_in(*comm), &newcomm_c);
   *newcomm = Comm_out(newcomm_c);
@@ -3872,7 +4222,7 @@ void F(comm_dup)(int* comm, int* newcomm, int* ierror) {
 }
 SAME_AS(comm_dup_f08, comm_dup);
 
-void F(comm_dup_with_info)(int* comm, int* info, int* newcomm, int* ierror) {
+void F(comm_dup_with_info)(integer* comm, integer* info, integer* newcomm, integer* ierror) {
   MPI_Comm newcomm_c = MPI_COMM_NULL;
   const int e = M(Comm_dup_with_info)(Comm_in(*comm), Info_in(*info), &newcomm_c);
   *newcomm = Comm_out(newcomm_c);
@@ -3880,7 +4230,7 @@ void F(comm_dup_with_info)(int* comm, int* info, int* newcomm, int* ierror) {
 }
 SAME_AS(comm_dup_with_info_f08, comm_dup_with_info);
 
-void F(comm_free)(int* comm, int* ierror) {
+void F(comm_free)(integer* comm, integer* ierror) {
   MPI_Comm comm_c = Comm_in(*comm);
   const int e = M(Comm_free)(&comm_c);
   *comm = Comm_out(comm_c);
@@ -3888,23 +4238,27 @@ void F(comm_free)(int* comm, int* ierror) {
 }
 SAME_AS(comm_free_f08, comm_free);
 
-void F(comm_free_keyval)(int* comm_keyval, int* ierror) {
-  const int e = M(Comm_free_keyval)(comm_keyval);
+void F(comm_free_keyval)(integer* comm_keyval, integer* ierror) {
+  int comm_keyval_c = (int)*comm_keyval;
+  const int e = M(Comm_free_keyval)(&comm_keyval_c);
+  *comm_keyval = comm_keyval_c;
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(comm_free_keyval_f08, comm_free_keyval);
 
-void F(comm_get_attr)(int* comm, int* comm_keyval, MPI_Aint* attribute_val, int* flag,
-    int* ierror) {
+void F(comm_get_attr)(integer* comm, integer* comm_keyval, MPI_Aint* attribute_val, integer* flag,
+    integer* ierror) {
   void* attribute_val_c = NULL;
-  const int e = M(Comm_get_attr)(Comm_in(*comm), *comm_keyval, &attribute_val_c, flag);
-  if (e == MPI_SUCCESS && *flag) *attribute_val = attribute_out(*comm_keyval, attribute_val_c);
-  if (e == MPI_SUCCESS) *flag = *flag != 0;
+  int flag_c = 0;
+  const int e = M(Comm_get_attr)(Comm_in(*comm), in_c(*comm_keyval), &attribute_val_c, &flag_c);
+  if (e == MPI_SUCCESS && flag_c) *attribute_val = attribute_out(in_c(*comm_keyval),
+      attribute_val_c);
+  if (e == MPI_SUCCESS) *flag = flag_c != 0;
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(comm_get_attr_f08, comm_get_attr);
 
-void F(comm_get_info)(int* comm, int* info_used, int* ierror) {
+void F(comm_get_info)(integer* comm, integer* info_used, integer* ierror) {
   MPI_Info info_used_c = MPI_INFO_NULL;
   const int e = M(Comm_get_info)(Comm_in(*comm), &info_used_c);
   *info_used = Info_out(info_used_c);
@@ -3912,16 +4266,18 @@ void F(comm_get_info)(int* comm, int* info_used, int* ierror) {
 }
 SAME_AS(comm_get_info_f08, comm_get_info);
 
-void F(comm_get_name)(int* comm, char* comm_name, int* resultlen, int* ierror,
+void F(comm_get_name)(integer* comm, char* comm_name, integer* resultlen, integer* ierror,
     size_t comm_name_length) {
   char comm_name_c[MPI_MAX_LIBRARY_VERSION_STRING] = "";
-  const int e = M(Comm_get_name)(Comm_in(*comm), comm_name_c, resultlen);
+  int resultlen_c = (int)*resultlen;
+  const int e = M(Comm_get_name)(Comm_in(*comm), comm_name_c, &resultlen_c);
   if (e == MPI_SUCCESS) text_out(comm_name, comm_name_length, comm_name_c);
+  *resultlen = resultlen_c;
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(comm_get_name_f08, comm_get_name);
 
-void F(comm_group)(int* comm, int* group, int* ierror) {
+void F(comm_group)(integer* comm, integer* group, integer* ierror) {
   MPI_Group group_c = MPI_GROUP_NULL;
   const int e = M(Comm_group)(Comm_in(*comm), &group_c);
   *group = Group_out(group_c);
@@ -3929,7 +4285,7 @@ void F(comm_group)(int* comm, int* group, int* ierror) {
 }
 SAME_AS(comm_group_f08, comm_group);
 
-void F(comm_idup)(int* comm, int* newcomm, int* request, int* ierror) {
+void F(comm_idup)(integer* comm, integer* newcomm, integer* request, integer* ierror) {
   MPI_Comm newcomm_c = MPI_COMM_NULL;
   MPI_Request request_c = MPI_REQUEST_NULL;
   const int e = M(Comm_idup)(Comm_in(*comm), &newcomm_c, &request_c);
@@ -3939,7 +4295,8 @@ void F(comm_idup)(int* comm, int* newcomm, int* request, int* ierror) {
 }
 SAME_AS(comm_idup_f08, comm_idup);
 
-void F(comm_idup_with_info)(int* comm, int* info, int* newcomm, int* request, int* ierror) {
+void F(comm_idup_with_info)(integer* comm, integer* info, integer* newcomm, integer* request,
+    integer* ierror) {
   MPI_Comm newcomm_c = MPI_COMM_NULL;
   MPI_Request request_c = MPI_REQUEST_NULL;
   const int e = M(Comm_idup_with_info)(Comm_in(*comm), Info_in(*info), &newcomm_c, &request_c);
@@ -3949,13 +4306,15 @@ void F(comm_idup_with_info)(int* comm, int* info, int* newcomm, int* request, in
 }
 SAME_AS(comm_idup_with_info_f08, comm_idup_with_info);
 
-void F(comm_rank)(int* comm, int* rank, int* ierror) {
-  const int e = M(Comm_rank)(Comm_in(*comm), rank);
+void F(comm_rank)(integer* comm, integer* rank, integer* ierror) {
+  int rank_c = (int)*rank;
+  const int e = M(Comm_rank)(Comm_in(*comm), &rank_c);
+  *rank = rank_c;
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(comm_rank_f08, comm_rank);
 
-void F(comm_remote_group)(int* comm, int* group, int* ierror) {
+void F(comm_remote_group)(integer* comm, integer* group, integer* ierror) {
   MPI_Group group_c = MPI_GROUP_NULL;
   const int e = M(Comm_remote_group)(Comm_in(*comm), &group_c);
   *group = Group_out(group_c);
@@ -3963,70 +4322,82 @@ void F(comm_remote_group)(int* comm, int* group, int* ierror) {
 }
 SAME_AS(comm_remote_group_f08, comm_remote_group);
 
-void F(comm_remote_size)(int* comm, int* size, int* ierror) {
-  const int e = M(Comm_remote_size)(Comm_in(*comm), size);
+void F(comm_remote_size)(integer* comm, integer* size, integer* ierror) {
+  int size_c = (int)*size;
+  const int e = M(Comm_remote_size)(Comm_in(*comm), &size_c);
+  *size = size_c;
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(comm_remote_size_f08, comm_remote_size);
 
-void F(comm_set_attr)(int* comm, int* comm_keyval, MPI_Aint* attribute_val, int* ierror) {
-  const int e = M(Comm_set_attr)(Comm_in(*comm), *comm_keyval, (void*)(MPI_Aint)*attribute_val);
+void F(comm_set_attr)(integer* comm, integer* comm_keyval, MPI_Aint* attribute_val,
+    integer* ierror) {
+  void* const attribute_val_c = attribute_in(*attribute_val);
+  const int e = M(Comm_set_attr)(Comm_in(*comm), in_c(*comm_keyval), attribute_val_c);
+  if (e != MPI_SUCCESS) free_attribute(attribute_val_c);
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(comm_set_attr_f08, comm_set_attr);
 
-void F(comm_set_info)(int* comm, int* info, int* ierror) {
+void F(comm_set_info)(integer* comm, integer* info, integer* ierror) {
   const int e = M(Comm_set_info)(Comm_in(*comm), Info_in(*info));
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(comm_set_info_f08, comm_set_info);
 
-void F(comm_set_name)(int* comm, char* comm_name, int* ierror, size_t comm_name_length) {
+void F(comm_set_name)(integer* comm, char* comm_name, integer* ierror, size_t comm_name_length) {
   struct text comm_name_c;
-  const int e = M(Comm_set_name)(Comm_in(*comm), text_in(&comm_name_c, comm_name, comm_name_length,
-      0));
+  text_in(&comm_name_c, comm_name, comm_name_length, 0);
+  const int e = M(Comm_set_name)(Comm_in(*comm), comm_name_c.chars);
   free_text(&comm_name_c);
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(comm_set_name_f08, comm_set_name);
 
-void F(comm_size)(int* comm, int* size, int* ierror) {
-  const int e = M(Comm_size)(Comm_in(*comm), size);
+void F(comm_size)(integer* comm, integer* size, integer* ierror) {
+  int size_c = (int)*size;
+  const int e = M(Comm_size)(Comm_in(*comm), &size_c);
+  *size = size_c;
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(comm_size_f08, comm_size);
 
-void F(comm_split)(int* comm, int* color, int* key, int* newcomm, int* ierror) {
+void F(comm_split)(integer* comm, integer* color, integer* key, integer* newcomm,
+    integer* ierror) {
   MPI_Comm newcomm_c = MPI_COMM_NULL;
-  const int e = M(Comm_split)(Comm_in(*comm), *color, *key, &newcomm_c);
+  const int e = M(Comm_split)(Comm_in(*comm), in_c(*color), in_c(*key), &newcomm_c);
   *newcomm = Comm_out(newcomm_c);
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(comm_split_f08, comm_split);
 
-void F(comm_split_type)(int* comm, int* split_type, int* key, int* info, int* newcomm,
-    int* ierror) {
+void F(comm_split_type)(integer* comm, integer* split_type, integer* key, integer* info,
+    integer* newcomm, integer* ierror) {
   MPI_Comm newcomm_c = MPI_COMM_NULL;
-  const int e = M(Comm_split_type)(Comm_in(*comm), *split_type, *key, Info_in(*info), &newcomm_c);
+  const int e = M(Comm_split_type)(Comm_in(*comm), in_c(*split_type), in_c(*key), Info_in(*info),
+      &newcomm_c);
   *newcomm = Comm_out(newcomm_c);
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(comm_split_type_f08, comm_split_type);
 
-void F(comm_test_inter)(int* comm, int* flag, int* ierror) {
-  const int e = M(Comm_test_inter)(Comm_in(*comm), flag);
-  if (e == MPI_SUCCESS) *flag = *flag != 0;
+void F(comm_test_inter)(integer* comm, integer* flag, integer* ierror) {
+  int flag_c = 0;
+  const int e = M(Comm_test_inter)(Comm_in(*comm), &flag_c);
+  if (e == MPI_SUCCESS) *flag = flag_c != 0;
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(comm_test_inter_f08, comm_test_inter);
 
-void F(group_compare)(int* group1, int* group2, int* result, int* ierror) {
-  const int e = M(Group_compare)(Group_in(*group1), Group_in(*group2), result);
+void F(group_compare)(integer* group1, integer* group2, integer* result, integer* ierror) {
+  int result_c = (int)*result;
+  const int e = M(Group_compare)(Group_in(*group1), Group_in(*group2), &result_c);
+  *result = result_c;
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(group_compare_f08, group_compare);
 
-void F(group_difference)(int* group1, int* group2, int* newgroup, int* ierror) {
+void F(group_difference)(integer* group1, integer* group2, integer* newgroup, integer* ierror) {
   MPI_Group newgroup_c = MPI_GROUP_NULL;
   const int e = M(Group_difference)(Group_in(*group1), Group_in(*group2), &newgroup_c);
   *newgroup = Group_out(newgroup_c);
@@ -4034,15 +4405,19 @@ void F(group_difference)(int* group1, int* group2, int* newgroup, int* ierror) {
 }
 SAME_AS(group_difference_f08, group_difference);
 
-void F(group_excl)(int* group, int* n, int* ranks, int* newgroup, int* ierror) {
+void F(group_excl)(integer* group, integer* n, integer* ranks, integer* newgroup,
+    integer* ierror) {
+  struct ints ranks_c;
+  ints_in(&ranks_c, ranks, in_c(*n));
   MPI_Group newgroup_c = MPI_GROUP_NULL;
-  const int e = M(Group_excl)(Group_in(*group), *n, ranks, &newgroup_c);
+  const int e = M(Group_excl)(Group_in(*group), in_c(*n), ranks_c.at, &newgroup_c);
+  free_ints(&ranks_c);
   *newgroup = Group_out(newgroup_c);
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(group_excl_f08, group_excl);
 
-void F(group_free)(int* group, int* ierror) {
+void F(group_free)(integer* group, integer* ierror) {
   MPI_Group group_c = Group_in(*group);
   const int e = M(Group_free)(&group_c);
   *group = Group_out(group_c);
@@ -4050,27 +4425,31 @@ void F(group_free)(int* group, int* ierror) {
 }
 SAME_AS(group_free_f08, group_free);
 
-void F(group_from_session_pset)(int* session, char* pset_name, int* newgroup, int* ierror,
-    size_t pset_name_length) {
+void F(group_from_session_pset)(integer* session, char* pset_name, integer* newgroup,
+    integer* ierror, size_t pset_name_length) {
   struct text pset_name_c;
+  text_in(&pset_name_c, pset_name, pset_name_length, 0);
   MPI_Group newgroup_c = MPI_GROUP_NULL;
-  const int e = M(Group_from_session_pset)(Session_in(*session), text_in(&pset_name_c, pset_name,
-      pset_name_length, 0), &newgroup_c);
+  const int e = M(Group_from_session_pset)(Session_in(*session), pset_name_c.chars, &newgroup_c);
   free_text(&pset_name_c);
   *newgroup = Group_out(newgroup_c);
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(group_from_session_pset_f08, group_from_session_pset);
 
-void F(group_incl)(int* group, int* n, int* ranks, int* newgroup, int* ierror) {
+void F(group_incl)(integer* group, integer* n, integer* ranks, integer* newgroup,
+    integer* ierror) {
+  struct ints ranks_c;
+  ints_in(&ranks_c, ranks, in_c(*n));
   MPI_Group newgroup_c = MPI_GROUP_NULL;
-  const int e = M(Group_incl)(Group_in(*group), *n, ranks, &newgroup_c);
+  const int e = M(Group_incl)(Group_in(*group), in_c(*n), ranks_c.at, &newgroup_c);
+  free_ints(&ranks_c);
   *newgroup = Group_out(newgroup_c);
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(group_incl_f08, group_incl);
 
-void F(group_intersection)(int* group1, int* group2, int* newgroup, int* ierror) {
+void F(group_intersection)(integer* group1, integer* group2, integer* newgroup, integer* ierror) {
   MPI_Group newgroup_c = MPI_GROUP_NULL;
   const int e = M(Group_intersection)(Group_in(*group1), Group_in(*group2), &newgroup_c);
   *newgroup = Group_out(newgroup_c);
@@ -4078,42 +4457,64 @@ void F(group_intersection)(int* group1, int* group2, int* newgroup, int* ierror)
 }
 SAME_AS(group_intersection_f08, group_intersection);
 
-void F(group_range_excl)(int* group, int* n, int* ranges, int* newgroup, int* ierror) {
+void F(group_range_excl)(integer* group, integer* n, integer* ranges, integer* newgroup,
+    integer* ierror) {
+  struct ints ranges_c;
+  ints_in(&ranges_c, ranges, 3 * in_c(*n));
   MPI_Group newgroup_c = MPI_GROUP_NULL;
-  const int e = M(Group_range_excl)(Group_in(*group), *n, (int (*)[3])ranges, &newgroup_c);
+  const int e = M(Group_range_excl)(Group_in(*group), in_c(*n), (int (*)[3])ranges_c.at,
+      &newgroup_c);
+  free_ints(&ranges_c);
   *newgroup = Group_out(newgroup_c);
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(group_range_excl_f08, group_range_excl);
 
-void F(group_range_incl)(int* group, int* n, int* ranges, int* newgroup, int* ierror) {
+void F(group_range_incl)(integer* group, integer* n, integer* ranges, integer* newgroup,
+    integer* ierror) {
+  struct ints ranges_c;
+  ints_in(&ranges_c, ranges, 3 * in_c(*n));
   MPI_Group newgroup_c = MPI_GROUP_NULL;
-  const int e = M(Group_range_incl)(Group_in(*group), *n, (int (*)[3])ranges, &newgroup_c);
+  const int e = M(Group_range_incl)(Group_in(*group), in_c(*n), (int (*)[3])ranges_c.at,
+      &newgroup_c);
+  free_ints(&ranges_c);
   *newgroup = Group_out(newgroup_c);
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(group_range_incl_f08, group_range_incl);
 
-void F(group_rank)(int* group, int* rank, int* ierror) {
-  const int e = M(Group_rank)(Group_in(*group), rank);
+void F(group_rank)(integer* group, integer* rank, integer* ierror) {
+  int rank_c = (int)*rank;
+  const int e = M(Group_rank)(Group_in(*group), &rank_c);
+  *rank = rank_c;
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(group_rank_f08, group_rank);
 
-void F(group_size)(int* group, int* size, int* ierror) {
-  const int e = M(Group_size)(Group_in(*group), size);
+void F(group_size)(integer* group, integer* size, integer* ierror) {
+  int size_c = (int)*size;
+  const int e = M(Group_size)(Group_in(*group), &size_c);
+  *size = size_c;
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(group_size_f08, group_size);
 
-void F(group_translate_ranks)(int* group1, int* n, int* ranks1, int* group2, int* ranks2,
-    int* ierror) {
-  const int e = M(Group_translate_ranks)(Group_in(*group1), *n, ranks1, Group_in(*group2), ranks2);
+void F(group_translate_ranks)(integer* group1, integer* n, integer* ranks1, integer* group2,
+    integer* ranks2, integer* ierror) {
+  struct ints ranks1_c;
+  ints_in(&ranks1_c, ranks1, in_c(*n));
+  struct ints ranks2_c;
+  ints_in(&ranks2_c, ranks2, in_c(*n));
+  const int e = M(Group_translate_ranks)(Group_in(*group1), in_c(*n), ranks1_c.at,
+      Group_in(*group2), ranks2_c.at);
+  free_ints(&ranks1_c);
+  ints_out(&ranks2_c, ranks2, in_c(*n));
+  free_ints(&ranks2_c);
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(group_translate_ranks_f08, group_translate_ranks);
 
-void F(group_union)(int* group1, int* group2, int* newgroup, int* ierror) {
+void F(group_union)(integer* group1, integer* group2, integer* newgroup, integer* ierror) {
   MPI_Group newgroup_c = MPI_GROUP_NULL;
   const int e = M(Group_union)(Group_in(*group1), Group_in(*group2), &newgroup_c);
   *newgroup = Group_out(newgroup_c);
@@ -4121,278 +4522,438 @@ void F(group_union)(int* group1, int* group2, int* newgroup, int* ierror) {
 }
 SAME_AS(group_union_f08, group_union);
 
-void F(intercomm_create)(int* local_comm, int* local_leader, int* peer_comm, int* remote_leader,
-    int* tag, int* newintercomm, int* ierror) {
+void F(intercomm_create)(integer* local_comm, integer* local_leader, integer* peer_comm,
+    integer* remote_leader, integer* tag, integer* newintercomm, integer* ierror) {
   MPI_Comm newintercomm_c = MPI_COMM_NULL;
-  const int e = M(Intercomm_create)(Comm_in(*local_comm), *local_leader, Comm_in(*peer_comm),
-      *remote_leader, *tag, &newintercomm_c);
+  const int e = M(Intercomm_create)(Comm_in(*local_comm), in_c(*local_leader), Comm_in(*peer_comm),
+      in_c(*remote_leader), in_c(*tag), &newintercomm_c);
   *newintercomm = Comm_out(newintercomm_c);
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(intercomm_create_f08, intercomm_create);
 
-void F(intercomm_create_from_groups)(int* local_group, int* local_leader, int* remote_group,
-    int* remote_leader, char* stringtag, int* info, int* errhandler, int* newintercomm,
-    int* ierror, size_t stringtag_length) {
+void F(intercomm_create_from_groups)(integer* local_group, integer* local_leader,
+    integer* remote_group, integer* remote_leader, char* stringtag, integer* info,
+    integer* errhandler, integer* newintercomm, integer* ierror, size_t stringtag_length) {
   struct text stringtag_c;
+  text_in(&stringtag_c, stringtag, stringtag_length, 0);
   MPI_Comm newintercomm_c = MPI_COMM_NULL;
-  const int e = M(Intercomm_create_from_groups)(Group_in(*local_group), *local_leader,
-      Group_in(*remote_group), *remote_leader, text_in(&stringtag_c, stringtag, stringtag_length,
-      0), Info_in(*info), Errhandler_in(*errhandler), &newintercomm_c);
+  const int e = M(Intercomm_create_from_groups)(Group_in(*local_group), in_c(*local_leader),
+      Group_in(*remote_group), in_c(*remote_leader), stringtag_c.chars, Info_in(*info),
+      Errhandler_in(*errhandler), &newintercomm_c);
   free_text(&stringtag_c);
   *newintercomm = Comm_out(newintercomm_c);
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(intercomm_create_from_groups_f08, intercomm_create_from_groups);
 
-void F(intercomm_merge)(int* intercomm, int* high, int* newintracomm, int* ierror) {
+void F(intercomm_merge)(integer* intercomm, integer* high, integer* newintracomm,
+    integer* ierror) {
   MPI_Comm newintracomm_c = MPI_COMM_NULL;
-  const int e = M(Intercomm_merge)(Comm_in(*intercomm), *high, &newintracomm_c);
+  const int e = M(Intercomm_merge)(Comm_in(*intercomm), logical_in(*high), &newintracomm_c);
   *newintracomm = Comm_out(newintracomm_c);
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(intercomm_merge_f08, intercomm_merge);
 
-void F(type_delete_attr)(int* datatype, int* type_keyval, int* ierror) {
-  const int e = M(Type_delete_attr)(Datatype_in(*datatype), *type_keyval);
+void F(type_delete_attr)(integer* datatype, integer* type_keyval, integer* ierror) {
+  const int e = M(Type_delete_attr)(Datatype_in(*datatype), in_c(*type_keyval));
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(type_delete_attr_f08, type_delete_attr);
 
-void F(type_free_keyval)(int* type_keyval, int* ierror) {
-  const int e = M(Type_free_keyval)(type_keyval);
+void F(type_free_keyval)(integer* type_keyval, integer* ierror) {
+  int type_keyval_c = (int)*type_keyval;
+  const int e = M(Type_free_keyval)(&type_keyval_c);
+  *type_keyval = type_keyval_c;
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(type_free_keyval_f08, type_free_keyval);
 
-void F(type_get_attr)(int* datatype, int* type_keyval, MPI_Aint* attribute_val, int* flag,
-    int* ierror) {
+void F(type_get_attr)(integer* datatype, integer* type_keyval, MPI_Aint* attribute_val,
+    integer* flag, integer* ierror) {
   void* attribute_val_c = NULL;
-  const int e = M(Type_get_attr)(Datatype_in(*datatype), *type_keyval, &attribute_val_c, flag);
-  if (e == MPI_SUCCESS && *flag) *attribute_val = attribute_out(*type_keyval, attribute_val_c);
-  if (e == MPI_SUCCESS) *flag = *flag != 0;
+  int flag_c = 0;
+  const int e = M(Type_get_attr)(Datatype_in(*datatype), in_c(*type_keyval), &attribute_val_c,
+      &flag_c);
+  if (e == MPI_SUCCESS && flag_c) *attribute_val = attribute_out(in_c(*type_keyval),
+      attribute_val_c);
+  if (e == MPI_SUCCESS) *flag = flag_c != 0;
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(type_get_attr_f08, type_get_attr);
 
-void F(type_get_name)(int* datatype, char* type_name, int* resultlen, int* ierror,
+void F(type_get_name)(integer* datatype, char* type_name, integer* resultlen, integer* ierror,
     size_t type_name_length) {
   char type_name_c[MPI_MAX_LIBRARY_VERSION_STRING] = "";
-  const int e = M(Type_get_name)(Datatype_in(*datatype), type_name_c, resultlen);
+  int resultlen_c = (int)*resultlen;
+  const int e = M(Type_get_name)(Datatype_in(*datatype), type_name_c, &resultlen_c);
   if (e == MPI_SUCCESS) text_out(type_name, type_name_length, type_name_c);
+  *resultlen = resultlen_c;
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(type_get_name_f08, type_get_name);
 
-void F(type_set_attr)(int* datatype, int* type_keyval, MPI_Aint* attribute_val, int* ierror) {
-  const int e = M(Type_set_attr)(Datatype_in(*datatype), *type_keyval,
-      (void*)(MPI_Aint)*attribute_val);
+void F(type_set_attr)(integer* datatype, integer* type_keyval, MPI_Aint* attribute_val,
+    integer* ierror) {
+  void* const attribute_val_c = attribute_in(*attribute_val);
+  const int e = M(Type_set_attr)(Datatype_in(*datatype), in_c(*type_keyval), attribute_val_c);
+  if (e != MPI_SUCCESS) free_attribute(attribute_val_c);
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(type_set_attr_f08, type_set_attr);
 
-void F(type_set_name)(int* datatype, char* type_name, int* ierror, size_t type_name_length) {
+void F(type_set_name)(integer* datatype, char* type_name, integer* ierror,
+    size_t type_name_length) {
   struct text type_name_c;
-  const int e = M(Type_set_name)(Datatype_in(*datatype), text_in(&type_name_c, type_name,
-      type_name_length, 0));
+  text_in(&type_name_c, type_name, type_name_length, 0);
+  const int e = M(Type_set_name)(Datatype_in(*datatype), type_name_c.chars);
   free_text(&type_name_c);
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(type_set_name_f08, type_set_name);
 
-void F(win_delete_attr)(int* win, int* win_keyval, int* ierror) {
-  const int e = M(Win_delete_attr)(Win_in(*win), *win_keyval);
+void F(win_delete_attr)(integer* win, integer* win_keyval, integer* ierror) {
+  const int e = M(Win_delete_attr)(Win_in(*win), in_c(*win_keyval));
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(win_delete_attr_f08, win_delete_attr);
 
-void F(win_free_keyval)(int* win_keyval, int* ierror) {
-  const int e = M(Win_free_keyval)(win_keyval);
+void F(win_free_keyval)(integer* win_keyval, integer* ierror) {
+  int win_keyval_c = (int)*win_keyval;
+  const int e = M(Win_free_keyval)(&win_keyval_c);
+  *win_keyval = win_keyval_c;
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(win_free_keyval_f08, win_free_keyval);
 
-void F(win_get_attr)(int* win, int* win_keyval, MPI_Aint* attribute_val, int* flag, int* ierror) {
+void F(win_get_attr)(integer* win, integer* win_keyval, MPI_Aint* attribute_val, integer* flag,
+    integer* ierror) {
   void* attribute_val_c = NULL;
-  const int e = M(Win_get_attr)(Win_in(*win), *win_keyval, &attribute_val_c, flag);
-  if (e == MPI_SUCCESS && *flag) *attribute_val = attribute_out(*win_keyval, attribute_val_c);
-  if (e == MPI_SUCCESS) *flag = *flag != 0;
+  int flag_c = 0;
+  const int e = M(Win_get_attr)(Win_in(*win), in_c(*win_keyval), &attribute_val_c, &flag_c);
+  if (e == MPI_SUCCESS && flag_c) *attribute_val = attribute_out(in_c(*win_keyval),
+      attribute_val_c);
+  if (e == MPI_SUCCESS) *flag = flag_c != 0;
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(win_get_attr_f08, win_get_attr);
 
-void F(win_get_name)(int* win, char* win_name, int* resultlen, int* ierror,
+void F(win_get_name)(integer* win, char* win_name, integer* resultlen, integer* ierror,
     size_t win_name_length) {
   char win_name_c[MPI_MAX_LIBRARY_VERSION_STRING] = "";
-  const int e = M(Win_get_name)(Win_in(*win), win_name_c, resultlen);
+  int resultlen_c = (int)*resultlen;
+  const int e = M(Win_get_name)(Win_in(*win), win_name_c, &resultlen_c);
   if (e == MPI_SUCCESS) text_out(win_name, win_name_length, win_name_c);
+  *resultlen = resultlen_c;
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(win_get_name_f08, win_get_name);
 
-void F(win_set_attr)(int* win, int* win_keyval, MPI_Aint* attribute_val, int* ierror) {
-  const int e = M(Win_set_attr)(Win_in(*win), *win_keyval, (void*)(MPI_Aint)*attribute_val);
+void F(win_set_attr)(integer* win, integer* win_keyval, MPI_Aint* attribute_val, integer* ierror) {
+  void* const attribute_val_c = attribute_in(*attribute_val);
+  const int e = M(Win_set_attr)(Win_in(*win), in_c(*win_keyval), attribute_val_c);
+  if (e != MPI_SUCCESS) free_attribute(attribute_val_c);
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(win_set_attr_f08, win_set_attr);
 
-void F(win_set_name)(int* win, char* win_name, int* ierror, size_t win_name_length) {
+void F(win_set_name)(integer* win, char* win_name, integer* ierror, size_t win_name_length) {
   struct text win_name_c;
-  const int e = M(Win_set_name)(Win_in(*win), text_in(&win_name_c, win_name, win_name_length, 0));
+  text_in(&win_name_c, win_name, win_name_length, 0);
+  const int e = M(Win_set_name)(Win_in(*win), win_name_c.chars);
   free_text(&win_name_c);
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(win_set_name_f08, win_set_name);
 
-void F(cart_coords)(int* comm, int* rank, int* maxdims, int* coords, int* ierror) {
-  const int e = M(Cart_coords)(Comm_in(*comm), *rank, *maxdims, coords);
+void F(cart_coords)(integer* comm, integer* rank, integer* maxdims, integer* coords,
+    integer* ierror) {
+  struct ints coords_c;
+  ints_in(&coords_c, coords, in_c(*maxdims));
+  const int e = M(Cart_coords)(Comm_in(*comm), in_c(*rank), in_c(*maxdims), coords_c.at);
+  ints_out(&coords_c, coords, in_c(*maxdims));
+  free_ints(&coords_c);
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(cart_coords_f08, cart_coords);
 
-void F(cart_create)(int* comm_old, int* ndims, int* dims, int* periods, int* reorder,
-    int* comm_cart, int* ierror) {
+void F(cart_create)(integer* comm_old, integer* ndims, integer* dims, integer* periods,
+    integer* reorder, integer* comm_cart, integer* ierror) {
+  struct ints dims_c;
+  ints_in(&dims_c, dims, in_c(*ndims));
+  struct ints periods_c;
+  logicals_in(&periods_c, periods, in_c(*ndims));
   MPI_Comm comm_cart_c = MPI_COMM_NULL;
-  const int e = M(Cart_create)(Comm_in(*comm_old), *ndims, dims, periods, *reorder, &comm_cart_c);
+  const int e = M(Cart_create)(Comm_in(*comm_old), in_c(*ndims), dims_c.at, periods_c.at,
+      logical_in(*reorder), &comm_cart_c);
+  free_ints(&dims_c);
+  free_ints(&periods_c);
   *comm_cart = Comm_out(comm_cart_c);
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(cart_create_f08, cart_create);
 
-void F(cart_get)(int* comm, int* maxdims, int* dims, int* periods, int* coords, int* ierror) {
-  const int e = M(Cart_get)(Comm_in(*comm), *maxdims, dims, periods, coords);
+void F(cart_get)(integer* comm, integer* maxdims, integer* dims, integer* periods, integer* coords,
+    integer* ierror) {
+  struct ints dims_c;
+  ints_in(&dims_c, dims, in_c(*maxdims));
+  struct ints periods_c;
+  logicals_in(&periods_c, periods, in_c(*maxdims));
+  struct ints coords_c;
+  ints_in(&coords_c, coords, in_c(*maxdims));
+  const int e = M(Cart_get)(Comm_in(*comm), in_c(*maxdims), dims_c.at, periods_c.at, coords_c.at);
+  ints_out(&dims_c, dims, in_c(*maxdims));
+  free_ints(&dims_c);
+  if (e == MPI_SUCCESS) logicals_out(&periods_c, periods, in_c(*maxdims));
+  free_ints(&periods_c);
+  ints_out(&coords_c, coords, in_c(*maxdims));
+  free_ints(&coords_c);
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(cart_get_f08, cart_get);
 
-void F(cart_map)(int* comm, int* ndims, int* dims, int* periods, int* newrank, int* ierror) {
-  const int e = M(Cart_map)(Comm_in(*comm), *ndims, dims, periods, newrank);
+void F(cart_map)(integer* comm, integer* ndims, integer* dims, integer* periods, integer* newrank,
+    integer* ierror) {
+  struct ints dims_c;
+  ints_in(&dims_c, dims, in_c(*ndims));
+  struct ints periods_c;
+  logicals_in(&periods_c, periods, in_c(*ndims));
+  int newrank_c = (int)*newrank;
+  const int e = M(Cart_map)(Comm_in(*comm), in_c(*ndims), dims_c.at, periods_c.at, &newrank_c);
+  free_ints(&dims_c);
+  free_ints(&periods_c);
+  *newrank = newrank_c;
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(cart_map_f08, cart_map);
 
-void F(cart_rank)(int* comm, int* coords, int* rank, int* ierror) {
-  const int e = M(Cart_rank)(Comm_in(*comm), coords, rank);
+void F(cart_rank)(integer* comm, integer* coords, integer* rank, integer* ierror) {
+  struct ints coords_c;
+  ints_in(&coords_c, coords, dimensions(Comm_in(*comm)));
+  int rank_c = (int)*rank;
+  const int e = M(Cart_rank)(Comm_in(*comm), coords_c.at, &rank_c);
+  free_ints(&coords_c);
+  *rank = rank_c;
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(cart_rank_f08, cart_rank);
 
-void F(cart_shift)(int* comm, int* direction, int* disp, int* rank_source, int* rank_dest,
-    int* ierror) {
-  const int e = M(Cart_shift)(Comm_in(*comm), *direction, *disp, rank_source, rank_dest);
+void F(cart_shift)(integer* comm, integer* direction, integer* disp, integer* rank_source,
+    integer* rank_dest, integer* ierror) {
+  int rank_source_c = (int)*rank_source;
+  int rank_dest_c = (int)*rank_dest;
+  const int e = M(Cart_shift)(Comm_in(*comm), in_c(*direction), in_c(*disp), &rank_source_c,
+      &rank_dest_c);
+  *rank_source = rank_source_c;
+  *rank_dest = rank_dest_c;
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(cart_shift_f08, cart_shift);
 
-void F(cart_sub)(int* comm, int* remain_dims, int* newcomm, int* ierror) {
+void F(cart_sub)(integer* comm, integer* remain_dims, integer* newcomm, integer* ierror) {
+  struct ints remain_dims_c;
+  logicals_in(&remain_dims_c, remain_dims, dimensions(Comm_in(*comm)));
   MPI_Comm newcomm_c = MPI_COMM_NULL;
-  const int e = M(Cart_sub)(Comm_in(*comm), remain_dims, &newcomm_c);
+  const int e = M(Cart_sub)(Comm_in(*comm), remain_dims_c.at, &newcomm_c);
+  free_ints(&remain_dims_c);
   *newcomm = Comm_out(newcomm_c);
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(cart_sub_f08, cart_sub);
 
-void F(cartdim_get)(int* comm, int* ndims, int* ierror) {
-  const int e = M(Cartdim_get)(Comm_in(*comm), ndims);
+void F(cartdim_get)(integer* comm, integer* ndims, integer* ierror) {
+  int ndims_c = (int)*ndims;
+  const int e = M(Cartdim_get)(Comm_in(*comm), &ndims_c);
+  *ndims = ndims_c;
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(cartdim_get_f08, cartdim_get);
 
-void F(dims_create)(int* nnodes, int* ndims, int* dims, int* ierror) {
-  const int e = M(Dims_create)(*nnodes, *ndims, dims);
+void F(dims_create)(integer* nnodes, integer* ndims, integer* dims, integer* ierror) {
+  struct ints dims_c;
+  ints_in(&dims_c, dims, in_c(*ndims));
+  const int e = M(Dims_create)(in_c(*nnodes), in_c(*ndims), dims_c.at);
+  ints_out(&dims_c, dims, in_c(*ndims));
+  free_ints(&dims_c);
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(dims_create_f08, dims_create);
 
-void F(dist_graph_create)(int* comm_old, int* n, int* sources, int* degrees, int* destinations,
-    int* weights, int* info, int* reorder, int* comm_dist_graph, int* ierror) {
+void F(dist_graph_create)(integer* comm_old, integer* n, integer* sources, integer* degrees,
+    integer* destinations, integer* weights, integer* info, integer* reorder,
+    integer* comm_dist_graph, integer* ierror) {
+  struct ints sources_c;
+  ints_in(&sources_c, sources, in_c(*n));
+  struct ints degrees_c;
+  ints_in(&degrees_c, degrees, in_c(*n));
+  struct ints destinations_c;
+  ints_in(&destinations_c, destinations, sum_of(degrees, in_c(*n)));
+  struct ints weights_c;
+  ints_in(&weights_c, weights, sum_of(degrees, in_c(*n)));
   MPI_Comm comm_dist_graph_c = MPI_COMM_NULL;
-  const int e = M(Dist_graph_create)(Comm_in(*comm_old), *n, sources, degrees, destinations,
-      c_address(weights), Info_in(*info), *reorder, &comm_dist_graph_c);
+  const int e = M(Dist_graph_create)(Comm_in(*comm_old), in_c(*n), sources_c.at, degrees_c.at,
+      destinations_c.at, weights_c.at, Info_in(*info), logical_in(*reorder), &comm_dist_graph_c);
+  free_ints(&sources_c);
+  free_ints(&degrees_c);
+  free_ints(&destinations_c);
+  free_ints(&weights_c);
   *comm_dist_graph = Comm_out(comm_dist_graph_c);
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(dist_graph_create_f08, dist_graph_create);
 
-void F(dist_graph_create_adjacent)(int* comm_old, int* indegree, int* sources, int* sourceweights,
-    int* outdegree, int* destinations, int* destweights, int* info, int* reorder,
-    int* comm_dist_graph, int* ierror) {
+void F(dist_graph_create_adjacent)(integer* comm_old, integer* indegree, integer* sources,
+    integer* sourceweights, integer* outdegree, integer* destinations, integer* destweights,
+    integer* info, integer* reorder, integer* comm_dist_graph, integer* ierror) {
+  struct ints sources_c;
+  ints_in(&sources_c, sources, in_c(*indegree));
+  struct ints sourceweights_c;
+  ints_in(&sourceweights_c, sourceweights, in_c(*indegree));
+  struct ints destinations_c;
+  ints_in(&destinations_c, destinations, in_c(*outdegree));
+  struct ints destweights_c;
+  ints_in(&destweights_c, destweights, in_c(*outdegree));
   MPI_Comm comm_dist_graph_c = MPI_COMM_NULL;
-  const int e = M(Dist_graph_create_adjacent)(Comm_in(*comm_old), *indegree, sources,
-      c_address(sourceweights), *outdegree, destinations, c_address(destweights), Info_in(*info),
-      *reorder, &comm_dist_graph_c);
+  const int e = M(Dist_graph_create_adjacent)(Comm_in(*comm_old), in_c(*indegree), sources_c.at,
+      sourceweights_c.at, in_c(*outdegree), destinations_c.at, destweights_c.at, Info_in(*info),
+      logical_in(*reorder), &comm_dist_graph_c);
+  free_ints(&sources_c);
+  free_ints(&sourceweights_c);
+  free_ints(&destinations_c);
+  free_ints(&destweights_c);
   *comm_dist_graph = Comm_out(comm_dist_graph_c);
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(dist_graph_create_adjacent_f08, dist_graph_create_adjacent);
 
-void F(dist_graph_neighbors)(int* comm, int* maxindegree, int* sources, int* sourceweights,
-    int* maxoutdegree, int* destinations, int* destweights, int* ierror) {
-  const int e = M(Dist_graph_neighbors)(Comm_in(*comm), *maxindegree, sources,
-      c_address(sourceweights), *maxoutdegree, destinations, c_address(destweights));
+void F(dist_graph_neighbors)(integer* comm, integer* maxindegree, integer* sources,
+    integer* sourceweights, integer* maxoutdegree, integer* destinations, integer* destweights,
+    integer* ierror) {
+  struct ints sources_c;
+  ints_in(&sources_c, sources, in_c(*maxindegree));
+  struct ints sourceweights_c;
+  ints_in(&sourceweights_c, sourceweights, in_c(*maxindegree));
+  struct ints destinations_c;
+  ints_in(&destinations_c, destinations, in_c(*maxoutdegree));
+  struct ints destweights_c;
+  ints_in(&destweights_c, destweights, in_c(*maxoutdegree));
+  const int e = M(Dist_graph_neighbors)(Comm_in(*comm), in_c(*maxindegree), sources_c.at,
+      sourceweights_c.at, in_c(*maxoutdegree), destinations_c.at, destweights_c.at);
+  ints_out(&sources_c, sources, in_c(*maxindegree));
+  free_ints(&sources_c);
+  ints_out(&sourceweights_c, sourceweights, in_c(*maxindegree));
+  free_ints(&sourceweights_c);
+  ints_out(&destinations_c, destinations, in_c(*maxoutdegree));
+  free_ints(&destinations_c);
+  ints_out(&destweights_c, destweights, in_c(*maxoutdegree));
+  free_ints(&destweights_c);
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(dist_graph_neighbors_f08, dist_graph_neighbors);
 
-void F(dist_graph_neighbors_count)(int* comm, int* indegree, int* outdegree, int* weighted,
-    int* ierror) {
-  const int e = M(Dist_graph_neighbors_count)(Comm_in(*comm), indegree, outdegree, weighted);
-  if (e == MPI_SUCCESS) *weighted = *weighted != 0;
+void F(dist_graph_neighbors_count)(integer* comm, integer* indegree, integer* outdegree,
+    integer* weighted, integer* ierror) {
+  int indegree_c = (int)*indegree;
+  int outdegree_c = (int)*outdegree;
+  int weighted_c = 0;
+  const int e = M(Dist_graph_neighbors_count)(Comm_in(*comm), &indegree_c, &outdegree_c,
+      &weighted_c);
+  *indegree = indegree_c;
+  *outdegree = outdegree_c;
+  if (e == MPI_SUCCESS) *weighted = weighted_c != 0;
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(dist_graph_neighbors_count_f08, dist_graph_neighbors_count);
 
-void F(graph_create)(int* comm_old, int* nnodes, int* index, int* edges, int* reorder,
-    int* comm_graph, int* ierror) {
+void F(graph_create)(integer* comm_old, integer* nnodes, integer* index, integer* edges,
+    integer* reorder, integer* comm_graph, integer* ierror) {
+  struct ints index_c;
+  ints_in(&index_c, index, in_c(*nnodes));
+  struct ints edges_c;
+  ints_in(&edges_c, edges, last_of(index, in_c(*nnodes)));
   MPI_Comm comm_graph_c = MPI_COMM_NULL;
-  const int e = M(Graph_create)(Comm_in(*comm_old), *nnodes, index, edges, *reorder,
-      &comm_graph_c);
+  const int e = M(Graph_create)(Comm_in(*comm_old), in_c(*nnodes), index_c.at, edges_c.at,
+      logical_in(*reorder), &comm_graph_c);
+  free_ints(&index_c);
+  free_ints(&edges_c);
   *comm_graph = Comm_out(comm_graph_c);
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(graph_create_f08, graph_create);
 
-void F(graph_get)(int* comm, int* maxindex, int* maxedges, int* index, int* edges, int* ierror) {
-  const int e = M(Graph_get)(Comm_in(*comm), *maxindex, *maxedges, index, edges);
+void F(graph_get)(integer* comm, integer* maxindex, integer* maxedges, integer* index,
+    integer* edges, integer* ierror) {
+  struct ints index_c;
+  ints_in(&index_c, index, in_c(*maxindex));
+  struct ints edges_c;
+  ints_in(&edges_c, edges, in_c(*maxedges));
+  const int e = M(Graph_get)(Comm_in(*comm), in_c(*maxindex), in_c(*maxedges), index_c.at,
+      edges_c.at);
+  ints_out(&index_c, index, in_c(*maxindex));
+  free_ints(&index_c);
+  ints_out(&edges_c, edges, in_c(*maxedges));
+  free_ints(&edges_c);
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(graph_get_f08, graph_get);
 
-void F(graph_map)(int* comm, int* nnodes, int* index, int* edges, int* newrank, int* ierror) {
-  const int e = M(Graph_map)(Comm_in(*comm), *nnodes, index, edges, newrank);
+void F(graph_map)(integer* comm, integer* nnodes, integer* index, integer* edges, integer* newrank,
+    integer* ierror) {
+  struct ints index_c;
+  ints_in(&index_c, index, in_c(*nnodes));
+  struct ints edges_c;
+  ints_in(&edges_c, edges, last_of(index, in_c(*nnodes)));
+  int newrank_c = (int)*newrank;
+  const int e = M(Graph_map)(Comm_in(*comm), in_c(*nnodes), index_c.at, edges_c.at, &newrank_c);
+  free_ints(&index_c);
+  free_ints(&edges_c);
+  *newrank = newrank_c;
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(graph_map_f08, graph_map);
 
-void F(graph_neighbors)(int* comm, int* rank, int* maxneighbors, int* neighbors, int* ierror) {
-  const int e = M(Graph_neighbors)(Comm_in(*comm), *rank, *maxneighbors, neighbors);
+void F(graph_neighbors)(integer* comm, integer* rank, integer* maxneighbors, integer* neighbors,
+    integer* ierror) {
+  struct ints neighbors_c;
+  ints_in(&neighbors_c, neighbors, in_c(*maxneighbors));
+  const int e = M(Graph_neighbors)(Comm_in(*comm), in_c(*rank), in_c(*maxneighbors),
+      neighbors_c.at);
+  ints_out(&neighbors_c, neighbors, in_c(*maxneighbors));
+  free_ints(&neighbors_c);
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(graph_neighbors_f08, graph_neighbors);
 
-void F(graph_neighbors_count)(int* comm, int* rank, int* nneighbors, int* ierror) {
-  const int e = M(Graph_neighbors_count)(Comm_in(*comm), *rank, nneighbors);
+void F(graph_neighbors_count)(integer* comm, integer* rank, integer* nneighbors, integer* ierror) {
+  int nneighbors_c = (int)*nneighbors;
+  const int e = M(Graph_neighbors_count)(Comm_in(*comm), in_c(*rank), &nneighbors_c);
+  *nneighbors = nneighbors_c;
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(graph_neighbors_count_f08, graph_neighbors_count);
 
-void F(graphdims_get)(int* comm, int* nnodes, int* nedges, int* ierror) {
-  const int e = M(Graphdims_get)(Comm_in(*comm), nnodes, nedges);
+void F(graphdims_get)(integer* comm, integer* nnodes, integer* nedges, integer* ierror) {
+  int nnodes_c = (int)*nnodes;
+  int nedges_c = (int)*nedges;
+  const int e = M(Graphdims_get)(Comm_in(*comm), &nnodes_c, &nedges_c);
+  *nnodes = nnodes_c;
+  *nedges = nedges_c;
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(graphdims_get_f08, graphdims_get);
 
-void F(ineighbor_allgather)(void* sendbuf, int* sendcount, int* sendtype, void* recvbuf,
-    int* recvcount, int* recvtype, int* comm, int* request, int* ierror) {
+void F(ineighbor_allgather)(void* sendbuf, integer* sendcount, integer* sendtype, void* recvbuf,
+    integer* recvcount, integer* recvtype, integer* comm, integer* request, integer* ierror) {
   MPI_Request request_c = MPI_REQUEST_NULL;
-  const int e = M(Ineighbor_allgather)(c_address(sendbuf), *sendcount, Datatype_in(*sendtype),
+  const int e = MC(Ineighbor_allgather)(c_address(sendbuf), *sendcount, Datatype_in(*sendtype),
       c_address(recvbuf), *recvcount, Datatype_in(*recvtype), Comm_in(*comm), &request_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
-void F(ineighbor_allgather_f08ts)(const struct array* sendbuf, int* sendcount, int* sendtype,
-    const struct array* recvbuf, int* recvcount, int* recvtype, int* comm, int* request,
-    int* ierror) {
+void F(ineighbor_allgather_f08ts)(const struct array* sendbuf, integer* sendcount,
+    integer* sendtype, const struct array* recvbuf, integer* recvcount, integer* recvtype,
+    integer* comm, integer* request, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view sendbuf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&sendbuf_c, sendbuf, *sendcount, Datatype_in(*sendtype),
@@ -4401,7 +4962,7 @@ void F(ineighbor_allgather_f08ts)(const struct array* sendbuf, int* sendcount, i
   if (e == MPI_SUCCESS) e = plain(&recvbuf_c, recvbuf, Comm_in(*comm), "MPI_Ineighbor_allgather",
       "recvbuf");
   MPI_Request request_c = MPI_REQUEST_NULL;
-  if (e == MPI_SUCCESS) e = M(Ineighbor_allgather)(sendbuf_c.address, (int)sendbuf_c.count,
+  if (e == MPI_SUCCESS) e = MC(Ineighbor_allgather)(sendbuf_c.address, (integer)sendbuf_c.count,
       sendbuf_c.type, recvbuf_c, *recvcount, Datatype_in(*recvtype), Comm_in(*comm), &request_c);
   end_view(&sendbuf_c);
   *request = Request_out(request_c);
@@ -4409,8 +4970,8 @@ void F(ineighbor_allgather_f08ts)(const struct array* sendbuf, int* sendcount, i
 }
 
 void F(ineighbor_allgather_c_f08ts)(const struct array* sendbuf, MPI_Count* sendcount,
-    int* sendtype, const struct array* recvbuf, MPI_Count* recvcount, int* recvtype, int* comm,
-    int* request, int* ierror) {
+    integer* sendtype, const struct array* recvbuf, MPI_Count* recvcount, integer* recvtype,
+    integer* comm, integer* request, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view sendbuf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&sendbuf_c, sendbuf, *sendcount, Datatype_in(*sendtype),
@@ -4426,18 +4987,19 @@ void F(ineighbor_allgather_c_f08ts)(const struct array* sendbuf, MPI_Count* send
   if (ierror != NULL) *ierror = e;
 }
 
-void F(ineighbor_allgatherv)(void* sendbuf, int* sendcount, int* sendtype, void* recvbuf,
-    int* recvcounts, int* displs, int* recvtype, int* comm, int* request, int* ierror) {
+void F(ineighbor_allgatherv)(void* sendbuf, integer* sendcount, integer* sendtype, void* recvbuf,
+    integer* recvcounts, integer* displs, integer* recvtype, integer* comm, integer* request,
+    integer* ierror) {
   MPI_Request request_c = MPI_REQUEST_NULL;
-  const int e = M(Ineighbor_allgatherv)(c_address(sendbuf), *sendcount, Datatype_in(*sendtype),
+  const int e = MC(Ineighbor_allgatherv)(c_address(sendbuf), *sendcount, Datatype_in(*sendtype),
       c_address(recvbuf), recvcounts, displs, Datatype_in(*recvtype), Comm_in(*comm),
       &request_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
-void F(ineighbor_allgatherv_f08ts)(const struct array* sendbuf, int* sendcount, int* sendtype,
-    const struct array* recvbuf, int* recvcounts, int* displs, int* recvtype, int* comm,
-    int* request, int* ierror) {
+void F(ineighbor_allgatherv_f08ts)(const struct array* sendbuf, integer* sendcount,
+    integer* sendtype, const struct array* recvbuf, integer* recvcounts, integer* displs,
+    integer* recvtype, integer* comm, integer* request, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view sendbuf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&sendbuf_c, sendbuf, *sendcount, Datatype_in(*sendtype),
@@ -4446,7 +5008,7 @@ void F(ineighbor_allgatherv_f08ts)(const struct array* sendbuf, int* sendcount, 
   if (e == MPI_SUCCESS) e = plain(&recvbuf_c, recvbuf, Comm_in(*comm), "MPI_Ineighbor_allgatherv",
       "recvbuf");
   MPI_Request request_c = MPI_REQUEST_NULL;
-  if (e == MPI_SUCCESS) e = M(Ineighbor_allgatherv)(sendbuf_c.address, (int)sendbuf_c.count,
+  if (e == MPI_SUCCESS) e = MC(Ineighbor_allgatherv)(sendbuf_c.address, (integer)sendbuf_c.count,
       sendbuf_c.type, recvbuf_c, recvcounts, displs, Datatype_in(*recvtype), Comm_in(*comm),
       &request_c);
   end_view(&sendbuf_c);
@@ -4455,8 +5017,8 @@ void F(ineighbor_allgatherv_f08ts)(const struct array* sendbuf, int* sendcount, 
 }
 
 void F(ineighbor_allgatherv_c_f08ts)(const struct array* sendbuf, MPI_Count* sendcount,
-    int* sendtype, const struct array* recvbuf, MPI_Count* recvcounts, MPI_Aint* displs,
-    int* recvtype, int* comm, int* request, int* ierror) {
+    integer* sendtype, const struct array* recvbuf, MPI_Count* recvcounts, MPI_Aint* displs,
+    integer* recvtype, integer* comm, integer* request, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view sendbuf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&sendbuf_c, sendbuf, *sendcount, Datatype_in(*sendtype),
@@ -4473,17 +5035,17 @@ void F(ineighbor_allgatherv_c_f08ts)(const struct array* sendbuf, MPI_Count* sen
   if (ierror != NULL) *ierror = e;
 }
 
-void F(ineighbor_alltoall)(void* sendbuf, int* sendcount, int* sendtype, void* recvbuf,
-    int* recvcount, int* recvtype, int* comm, int* request, int* ierror) {
+void F(ineighbor_alltoall)(void* sendbuf, integer* sendcount, integer* sendtype, void* recvbuf,
+    integer* recvcount, integer* recvtype, integer* comm, integer* request, integer* ierror) {
   MPI_Request request_c = MPI_REQUEST_NULL;
-  const int e = M(Ineighbor_alltoall)(c_address(sendbuf), *sendcount, Datatype_in(*sendtype),
+  const int e = MC(Ineighbor_alltoall)(c_address(sendbuf), *sendcount, Datatype_in(*sendtype),
       c_address(recvbuf), *recvcount, Datatype_in(*recvtype), Comm_in(*comm), &request_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
-void F(ineighbor_alltoall_f08ts)(const struct array* sendbuf, int* sendcount, int* sendtype,
-    const struct array* recvbuf, int* recvcount, int* recvtype, int* comm, int* request,
-    int* ierror) {
+void F(ineighbor_alltoall_f08ts)(const struct array* sendbuf, integer* sendcount,
+    integer* sendtype, const struct array* recvbuf, integer* recvcount, integer* recvtype,
+    integer* comm, integer* request, integer* ierror) {
   int e = MPI_SUCCESS;
   void* sendbuf_c;
   if (e == MPI_SUCCESS) e = plain(&sendbuf_c, sendbuf, Comm_in(*comm), "MPI_Ineighbor_alltoall",
@@ -4492,15 +5054,15 @@ void F(ineighbor_alltoall_f08ts)(const struct array* sendbuf, int* sendcount, in
   if (e == MPI_SUCCESS) e = plain(&recvbuf_c, recvbuf, Comm_in(*comm), "MPI_Ineighbor_alltoall",
       "recvbuf");
   MPI_Request request_c = MPI_REQUEST_NULL;
-  if (e == MPI_SUCCESS) e = M(Ineighbor_alltoall)(sendbuf_c, *sendcount, Datatype_in(*sendtype),
+  if (e == MPI_SUCCESS) e = MC(Ineighbor_alltoall)(sendbuf_c, *sendcount, Datatype_in(*sendtype),
       recvbuf_c, *recvcount, Datatype_in(*recvtype), Comm_in(*comm), &request_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
 
 void F(ineighbor_alltoall_c_f08ts)(const struct array* sendbuf, MPI_Count* sendcount,
-    int* sendtype, const struct array* recvbuf, MPI_Count* recvcount, int* recvtype, int* comm,
-    int* request, int* ierror) {
+    integer* sendtype, const struct array* recvbuf, MPI_Count* recvcount, integer* recvtype,
+    integer* comm, integer* request, integer* ierror) {
   int e = MPI_SUCCESS;
   void* sendbuf_c;
   if (e == MPI_SUCCESS) e = plain(&sendbuf_c, sendbuf, Comm_in(*comm), "MPI_Ineighbor_alltoall_c",
@@ -4515,19 +5077,19 @@ void F(ineighbor_alltoall_c_f08ts)(const struct array* sendbuf, MPI_Count* sendc
   if (ierror != NULL) *ierror = e;
 }
 
-void F(ineighbor_alltoallv)(void* sendbuf, int* sendcounts, int* sdispls, int* sendtype,
-    void* recvbuf, int* recvcounts, int* rdispls, int* recvtype, int* comm, int* request,
-    int* ierror) {
+void F(ineighbor_alltoallv)(void* sendbuf, integer* sendcounts, integer* sdispls,
+    integer* sendtype, void* recvbuf, integer* recvcounts, integer* rdispls, integer* recvtype,
+    integer* comm, integer* request, integer* ierror) {
   MPI_Request request_c = MPI_REQUEST_NULL;
-  const int e = M(Ineighbor_alltoallv)(c_address(sendbuf), sendcounts, sdispls,
+  const int e = MC(Ineighbor_alltoallv)(c_address(sendbuf), sendcounts, sdispls,
       Datatype_in(*sendtype), c_address(recvbuf), recvcounts, rdispls, Datatype_in(*recvtype),
       Comm_in(*comm), &request_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
-void F(ineighbor_alltoallv_f08ts)(const struct array* sendbuf, int* sendcounts, int* sdispls,
-    int* sendtype, const struct array* recvbuf, int* recvcounts, int* rdispls, int* recvtype,
-    int* comm, int* request, int* ierror) {
+void F(ineighbor_alltoallv_f08ts)(const struct array* sendbuf, integer* sendcounts,
+    integer* sdispls, integer* sendtype, const struct array* recvbuf, integer* recvcounts,
+    integer* rdispls, integer* recvtype, integer* comm, integer* request, integer* ierror) {
   int e = MPI_SUCCESS;
   void* sendbuf_c;
   if (e == MPI_SUCCESS) e = plain(&sendbuf_c, sendbuf, Comm_in(*comm), "MPI_Ineighbor_alltoallv",
@@ -4536,7 +5098,7 @@ void F(ineighbor_alltoallv_f08ts)(const struct array* sendbuf, int* sendcounts, 
   if (e == MPI_SUCCESS) e = plain(&recvbuf_c, recvbuf, Comm_in(*comm), "MPI_Ineighbor_alltoallv",
       "recvbuf");
   MPI_Request request_c = MPI_REQUEST_NULL;
-  if (e == MPI_SUCCESS) e = M(Ineighbor_alltoallv)(sendbuf_c, sendcounts, sdispls,
+  if (e == MPI_SUCCESS) e = MC(Ineighbor_alltoallv)(sendbuf_c, sendcounts, sdispls,
       Datatype_in(*sendtype), recvbuf_c, recvcounts, rdispls, Datatype_in(*recvtype),
       Comm_in(*comm), &request_c);
   *request = Request_out(request_c);
@@ -4544,8 +5106,8 @@ void F(ineighbor_alltoallv_f08ts)(const struct array* sendbuf, int* sendcounts, 
 }
 
 void F(ineighbor_alltoallv_c_f08ts)(const struct array* sendbuf, MPI_Count* sendcounts,
-    MPI_Aint* sdispls, int* sendtype, const struct array* recvbuf, MPI_Count* recvcounts,
-    MPI_Aint* rdispls, int* recvtype, int* comm, int* request, int* ierror) {
+    MPI_Aint* sdispls, integer* sendtype, const struct array* recvbuf, MPI_Count* recvcounts,
+    MPI_Aint* rdispls, integer* recvtype, integer* comm, integer* request, integer* ierror) {
   int e = MPI_SUCCESS;
   void* sendbuf_c;
   if (e == MPI_SUCCESS) e = plain(&sendbuf_c, sendbuf, Comm_in(*comm), "MPI_Ineighbor_alltoallv_c",
@@ -4561,22 +5123,22 @@ void F(ineighbor_alltoallv_c_f08ts)(const struct array* sendbuf, MPI_Count* send
   if (ierror != NULL) *ierror = e;
 }
 
-void F(ineighbor_alltoallw)(void* sendbuf, int* sendcounts, MPI_Aint* sdispls, int* sendtypes,
-    void* recvbuf, int* recvcounts, MPI_Aint* rdispls, int* recvtypes, int* comm, int* request,
-    int* ierror) {
+void F(ineighbor_alltoallw)(void* sendbuf, integer* sendcounts, MPI_Aint* sdispls,
+    integer* sendtypes, void* recvbuf, integer* recvcounts, MPI_Aint* rdispls, integer* recvtypes,
+    integer* comm, integer* request, integer* ierror) {
   int targets = 0, sources = 0;
   peers(Comm_in(*comm), 1, &targets, &sources);
   if (c_address(sendbuf) == MPI_IN_PLACE) targets = 0;
   MPI_Request request_c = MPI_REQUEST_NULL;
-  const int e = M(Ineighbor_alltoallw)(c_address(sendbuf), sendcounts, sdispls,
+  const int e = MC(Ineighbor_alltoallw)(c_address(sendbuf), sendcounts, sdispls,
       kept_types(sendtypes, targets), c_address(recvbuf), recvcounts, rdispls,
       kept_types(recvtypes, sources), Comm_in(*comm), &request_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
-void F(ineighbor_alltoallw_f08ts)(const struct array* sendbuf, int* sendcounts, MPI_Aint* sdispls,
-    int* sendtypes, const struct array* recvbuf, int* recvcounts, MPI_Aint* rdispls,
-    int* recvtypes, int* comm, int* request, int* ierror) {
+void F(ineighbor_alltoallw_f08ts)(const struct array* sendbuf, integer* sendcounts,
+    MPI_Aint* sdispls, integer* sendtypes, const struct array* recvbuf, integer* recvcounts,
+    MPI_Aint* rdispls, integer* recvtypes, integer* comm, integer* request, integer* ierror) {
   int e = MPI_SUCCESS;
   void* sendbuf_c;
   if (e == MPI_SUCCESS) e = plain(&sendbuf_c, sendbuf, Comm_in(*comm), "MPI_Ineighbor_alltoallw",
@@ -4588,7 +5150,7 @@ void F(ineighbor_alltoallw_f08ts)(const struct array* sendbuf, int* sendcounts, 
   if (e == MPI_SUCCESS) e = plain(&recvbuf_c, recvbuf, Comm_in(*comm), "MPI_Ineighbor_alltoallw",
       "recvbuf");
   MPI_Request request_c = MPI_REQUEST_NULL;
-  if (e == MPI_SUCCESS) e = M(Ineighbor_alltoallw)(sendbuf_c, sendcounts, sdispls,
+  if (e == MPI_SUCCESS) e = MC(Ineighbor_alltoallw)(sendbuf_c, sendcounts, sdispls,
       kept_types(sendtypes, targets), recvbuf_c, recvcounts, rdispls, kept_types(recvtypes,
       sources), Comm_in(*comm), &request_c);
   *request = Request_out(request_c);
@@ -4596,8 +5158,8 @@ void F(ineighbor_alltoallw_f08ts)(const struct array* sendbuf, int* sendcounts, 
 }
 
 void F(ineighbor_alltoallw_c_f08ts)(const struct array* sendbuf, MPI_Count* sendcounts,
-    MPI_Aint* sdispls, int* sendtypes, const struct array* recvbuf, MPI_Count* recvcounts,
-    MPI_Aint* rdispls, int* recvtypes, int* comm, int* request, int* ierror) {
+    MPI_Aint* sdispls, integer* sendtypes, const struct array* recvbuf, MPI_Count* recvcounts,
+    MPI_Aint* rdispls, integer* recvtypes, integer* comm, integer* request, integer* ierror) {
   int e = MPI_SUCCESS;
   void* sendbuf_c;
   if (e == MPI_SUCCESS) e = plain(&sendbuf_c, sendbuf, Comm_in(*comm), "MPI_Ineighbor_alltoallw_c",
@@ -4616,14 +5178,15 @@ void F(ineighbor_alltoallw_c_f08ts)(const struct array* sendbuf, MPI_Count* send
   if (ierror != NULL) *ierror = e;
 }
 
-void F(neighbor_allgather)(void* sendbuf, int* sendcount, int* sendtype, void* recvbuf,
-    int* recvcount, int* recvtype, int* comm, int* ierror) {
-  const int e = M(Neighbor_allgather)(c_address(sendbuf), *sendcount, Datatype_in(*sendtype),
+void F(neighbor_allgather)(void* sendbuf, integer* sendcount, integer* sendtype, void* recvbuf,
+    integer* recvcount, integer* recvtype, integer* comm, integer* ierror) {
+  const int e = MC(Neighbor_allgather)(c_address(sendbuf), *sendcount, Datatype_in(*sendtype),
       c_address(recvbuf), *recvcount, Datatype_in(*recvtype), Comm_in(*comm));
   if (ierror != NULL) *ierror = e;
 }
-void F(neighbor_allgather_f08ts)(const struct array* sendbuf, int* sendcount, int* sendtype,
-    const struct array* recvbuf, int* recvcount, int* recvtype, int* comm, int* ierror) {
+void F(neighbor_allgather_f08ts)(const struct array* sendbuf, integer* sendcount,
+    integer* sendtype, const struct array* recvbuf, integer* recvcount, integer* recvtype,
+    integer* comm, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view sendbuf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&sendbuf_c, sendbuf, *sendcount, Datatype_in(*sendtype),
@@ -4631,7 +5194,7 @@ void F(neighbor_allgather_f08ts)(const struct array* sendbuf, int* sendcount, in
   struct image recvbuf_c = {0};
   if (e == MPI_SUCCESS) e = image_of(&recvbuf_c, recvbuf, Comm_in(*comm), "MPI_Neighbor_allgather",
       "recvbuf");
-  if (e == MPI_SUCCESS) e = M(Neighbor_allgather)(sendbuf_c.address, (int)sendbuf_c.count,
+  if (e == MPI_SUCCESS) e = MC(Neighbor_allgather)(sendbuf_c.address, (integer)sendbuf_c.count,
       sendbuf_c.type, recvbuf_c.address, *recvcount, Datatype_in(*recvtype), Comm_in(*comm));
   end_view(&sendbuf_c);
   end_image(&recvbuf_c, recvbuf, 1);
@@ -4639,8 +5202,8 @@ void F(neighbor_allgather_f08ts)(const struct array* sendbuf, int* sendcount, in
 }
 
 void F(neighbor_allgather_c_f08ts)(const struct array* sendbuf, MPI_Count* sendcount,
-    int* sendtype, const struct array* recvbuf, MPI_Count* recvcount, int* recvtype, int* comm,
-    int* ierror) {
+    integer* sendtype, const struct array* recvbuf, MPI_Count* recvcount, integer* recvtype,
+    integer* comm, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view sendbuf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&sendbuf_c, sendbuf, *sendcount, Datatype_in(*sendtype),
@@ -4655,18 +5218,19 @@ void F(neighbor_allgather_c_f08ts)(const struct array* sendbuf, MPI_Count* sendc
   if (ierror != NULL) *ierror = e;
 }
 
-void F(neighbor_allgather_init)(void* sendbuf, int* sendcount, int* sendtype, void* recvbuf,
-    int* recvcount, int* recvtype, int* comm, int* info, int* request, int* ierror) {
+void F(neighbor_allgather_init)(void* sendbuf, integer* sendcount, integer* sendtype,
+    void* recvbuf, integer* recvcount, integer* recvtype, integer* comm, integer* info,
+    integer* request, integer* ierror) {
   MPI_Request request_c = MPI_REQUEST_NULL;
-  const int e = M(Neighbor_allgather_init)(c_address(sendbuf), *sendcount, Datatype_in(*sendtype),
+  const int e = MC(Neighbor_allgather_init)(c_address(sendbuf), *sendcount, Datatype_in(*sendtype),
       c_address(recvbuf), *recvcount, Datatype_in(*recvtype), Comm_in(*comm), Info_in(*info),
       &request_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
-void F(neighbor_allgather_init_f08ts)(const struct array* sendbuf, int* sendcount, int* sendtype,
-    const struct array* recvbuf, int* recvcount, int* recvtype, int* comm, int* info, int* request,
-    int* ierror) {
+void F(neighbor_allgather_init_f08ts)(const struct array* sendbuf, integer* sendcount,
+    integer* sendtype, const struct array* recvbuf, integer* recvcount, integer* recvtype,
+    integer* comm, integer* info, integer* request, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view sendbuf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&sendbuf_c, sendbuf, *sendcount, Datatype_in(*sendtype),
@@ -4675,17 +5239,17 @@ void F(neighbor_allgather_init_f08ts)(const struct array* sendbuf, int* sendcoun
   if (e == MPI_SUCCESS) e = plain(&recvbuf_c, recvbuf, Comm_in(*comm),
       "MPI_Neighbor_allgather_init", "recvbuf");
   MPI_Request request_c = MPI_REQUEST_NULL;
-  if (e == MPI_SUCCESS) e = M(Neighbor_allgather_init)(sendbuf_c.address, (int)sendbuf_c.count,
-      sendbuf_c.type, recvbuf_c, *recvcount, Datatype_in(*recvtype), Comm_in(*comm),
-      Info_in(*info), &request_c);
+  if (e == MPI_SUCCESS) e = MC(Neighbor_allgather_init)(sendbuf_c.address,
+      (integer)sendbuf_c.count, sendbuf_c.type, recvbuf_c, *recvcount, Datatype_in(*recvtype),
+      Comm_in(*comm), Info_in(*info), &request_c);
   end_view(&sendbuf_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
 
 void F(neighbor_allgather_init_c_f08ts)(const struct array* sendbuf, MPI_Count* sendcount,
-    int* sendtype, const struct array* recvbuf, MPI_Count* recvcount, int* recvtype, int* comm,
-    int* info, int* request, int* ierror) {
+    integer* sendtype, const struct array* recvbuf, MPI_Count* recvcount, integer* recvtype,
+    integer* comm, integer* info, integer* request, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view sendbuf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&sendbuf_c, sendbuf, *sendcount, Datatype_in(*sendtype),
@@ -4702,15 +5266,15 @@ void F(neighbor_allgather_init_c_f08ts)(const struct array* sendbuf, MPI_Count* 
   if (ierror != NULL) *ierror = e;
 }
 
-void F(neighbor_allgatherv)(void* sendbuf, int* sendcount, int* sendtype, void* recvbuf,
-    int* recvcounts, int* displs, int* recvtype, int* comm, int* ierror) {
-  const int e = M(Neighbor_allgatherv)(c_address(sendbuf), *sendcount, Datatype_in(*sendtype),
+void F(neighbor_allgatherv)(void* sendbuf, integer* sendcount, integer* sendtype, void* recvbuf,
+    integer* recvcounts, integer* displs, integer* recvtype, integer* comm, integer* ierror) {
+  const int e = MC(Neighbor_allgatherv)(c_address(sendbuf), *sendcount, Datatype_in(*sendtype),
       c_address(recvbuf), recvcounts, displs, Datatype_in(*recvtype), Comm_in(*comm));
   if (ierror != NULL) *ierror = e;
 }
-void F(neighbor_allgatherv_f08ts)(const struct array* sendbuf, int* sendcount, int* sendtype,
-    const struct array* recvbuf, int* recvcounts, int* displs, int* recvtype, int* comm,
-    int* ierror) {
+void F(neighbor_allgatherv_f08ts)(const struct array* sendbuf, integer* sendcount,
+    integer* sendtype, const struct array* recvbuf, integer* recvcounts, integer* displs,
+    integer* recvtype, integer* comm, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view sendbuf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&sendbuf_c, sendbuf, *sendcount, Datatype_in(*sendtype),
@@ -4718,7 +5282,7 @@ void F(neighbor_allgatherv_f08ts)(const struct array* sendbuf, int* sendcount, i
   struct image recvbuf_c = {0};
   if (e == MPI_SUCCESS) e = image_of(&recvbuf_c, recvbuf, Comm_in(*comm),
       "MPI_Neighbor_allgatherv", "recvbuf");
-  if (e == MPI_SUCCESS) e = M(Neighbor_allgatherv)(sendbuf_c.address, (int)sendbuf_c.count,
+  if (e == MPI_SUCCESS) e = MC(Neighbor_allgatherv)(sendbuf_c.address, (integer)sendbuf_c.count,
       sendbuf_c.type, recvbuf_c.address, recvcounts, displs, Datatype_in(*recvtype),
       Comm_in(*comm));
   end_view(&sendbuf_c);
@@ -4727,8 +5291,8 @@ void F(neighbor_allgatherv_f08ts)(const struct array* sendbuf, int* sendcount, i
 }
 
 void F(neighbor_allgatherv_c_f08ts)(const struct array* sendbuf, MPI_Count* sendcount,
-    int* sendtype, const struct array* recvbuf, MPI_Count* recvcounts, MPI_Aint* displs,
-    int* recvtype, int* comm, int* ierror) {
+    integer* sendtype, const struct array* recvbuf, MPI_Count* recvcounts, MPI_Aint* displs,
+    integer* recvtype, integer* comm, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view sendbuf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&sendbuf_c, sendbuf, *sendcount, Datatype_in(*sendtype),
@@ -4744,18 +5308,19 @@ void F(neighbor_allgatherv_c_f08ts)(const struct array* sendbuf, MPI_Count* send
   if (ierror != NULL) *ierror = e;
 }
 
-void F(neighbor_allgatherv_init)(void* sendbuf, int* sendcount, int* sendtype, void* recvbuf,
-    int* recvcounts, int* displs, int* recvtype, int* comm, int* info, int* request, int* ierror) {
+void F(neighbor_allgatherv_init)(void* sendbuf, integer* sendcount, integer* sendtype,
+    void* recvbuf, integer* recvcounts, integer* displs, integer* recvtype, integer* comm,
+    integer* info, integer* request, integer* ierror) {
   MPI_Request request_c = MPI_REQUEST_NULL;
-  const int e = M(Neighbor_allgatherv_init)(c_address(sendbuf), *sendcount, Datatype_in(*sendtype),
-      c_address(recvbuf), recvcounts, displs, Datatype_in(*recvtype), Comm_in(*comm),
-      Info_in(*info), &request_c);
+  const int e = MC(Neighbor_allgatherv_init)(c_address(sendbuf), *sendcount,
+      Datatype_in(*sendtype), c_address(recvbuf), recvcounts, displs, Datatype_in(*recvtype),
+      Comm_in(*comm), Info_in(*info), &request_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
-void F(neighbor_allgatherv_init_f08ts)(const struct array* sendbuf, int* sendcount, int* sendtype,
-    const struct array* recvbuf, int* recvcounts, int* displs, int* recvtype, int* comm, int* info,
-    int* request, int* ierror) {
+void F(neighbor_allgatherv_init_f08ts)(const struct array* sendbuf, integer* sendcount,
+    integer* sendtype, const struct array* recvbuf, integer* recvcounts, integer* displs,
+    integer* recvtype, integer* comm, integer* info, integer* request, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view sendbuf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&sendbuf_c, sendbuf, *sendcount, Datatype_in(*sendtype),
@@ -4764,17 +5329,17 @@ void F(neighbor_allgatherv_init_f08ts)(const struct array* sendbuf, int* sendcou
   if (e == MPI_SUCCESS) e = plain(&recvbuf_c, recvbuf, Comm_in(*comm),
       "MPI_Neighbor_allgatherv_init", "recvbuf");
   MPI_Request request_c = MPI_REQUEST_NULL;
-  if (e == MPI_SUCCESS) e = M(Neighbor_allgatherv_init)(sendbuf_c.address, (int)sendbuf_c.count,
-      sendbuf_c.type, recvbuf_c, recvcounts, displs, Datatype_in(*recvtype), Comm_in(*comm),
-      Info_in(*info), &request_c);
+  if (e == MPI_SUCCESS) e = MC(Neighbor_allgatherv_init)(sendbuf_c.address,
+      (integer)sendbuf_c.count, sendbuf_c.type, recvbuf_c, recvcounts, displs,
+      Datatype_in(*recvtype), Comm_in(*comm), Info_in(*info), &request_c);
   end_view(&sendbuf_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
 
 void F(neighbor_allgatherv_init_c_f08ts)(const struct array* sendbuf, MPI_Count* sendcount,
-    int* sendtype, const struct array* recvbuf, MPI_Count* recvcounts, MPI_Aint* displs,
-    int* recvtype, int* comm, int* info, int* request, int* ierror) {
+    integer* sendtype, const struct array* recvbuf, MPI_Count* recvcounts, MPI_Aint* displs,
+    integer* recvtype, integer* comm, integer* info, integer* request, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view sendbuf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&sendbuf_c, sendbuf, *sendcount, Datatype_in(*sendtype),
@@ -4791,14 +5356,15 @@ void F(neighbor_allgatherv_init_c_f08ts)(const struct array* sendbuf, MPI_Count*
   if (ierror != NULL) *ierror = e;
 }
 
-void F(neighbor_alltoall)(void* sendbuf, int* sendcount, int* sendtype, void* recvbuf,
-    int* recvcount, int* recvtype, int* comm, int* ierror) {
-  const int e = M(Neighbor_alltoall)(c_address(sendbuf), *sendcount, Datatype_in(*sendtype),
+void F(neighbor_alltoall)(void* sendbuf, integer* sendcount, integer* sendtype, void* recvbuf,
+    integer* recvcount, integer* recvtype, integer* comm, integer* ierror) {
+  const int e = MC(Neighbor_alltoall)(c_address(sendbuf), *sendcount, Datatype_in(*sendtype),
       c_address(recvbuf), *recvcount, Datatype_in(*recvtype), Comm_in(*comm));
   if (ierror != NULL) *ierror = e;
 }
-void F(neighbor_alltoall_f08ts)(const struct array* sendbuf, int* sendcount, int* sendtype,
-    const struct array* recvbuf, int* recvcount, int* recvtype, int* comm, int* ierror) {
+void F(neighbor_alltoall_f08ts)(const struct array* sendbuf, integer* sendcount, integer* sendtype,
+    const struct array* recvbuf, integer* recvcount, integer* recvtype, integer* comm,
+    integer* ierror) {
   int e = MPI_SUCCESS;
   struct image sendbuf_c = {0};
   if (e == MPI_SUCCESS) e = image_of(&sendbuf_c, sendbuf, Comm_in(*comm), "MPI_Neighbor_alltoall",
@@ -4806,7 +5372,7 @@ void F(neighbor_alltoall_f08ts)(const struct array* sendbuf, int* sendcount, int
   struct image recvbuf_c = {0};
   if (e == MPI_SUCCESS) e = image_of(&recvbuf_c, recvbuf, Comm_in(*comm), "MPI_Neighbor_alltoall",
       "recvbuf");
-  if (e == MPI_SUCCESS) e = M(Neighbor_alltoall)(sendbuf_c.address, *sendcount,
+  if (e == MPI_SUCCESS) e = MC(Neighbor_alltoall)(sendbuf_c.address, *sendcount,
       Datatype_in(*sendtype), recvbuf_c.address, *recvcount, Datatype_in(*recvtype),
       Comm_in(*comm));
   end_image(&sendbuf_c, sendbuf, 0);
@@ -4814,8 +5380,9 @@ void F(neighbor_alltoall_f08ts)(const struct array* sendbuf, int* sendcount, int
   if (ierror != NULL) *ierror = e;
 }
 
-void F(neighbor_alltoall_c_f08ts)(const struct array* sendbuf, MPI_Count* sendcount, int* sendtype,
-    const struct array* recvbuf, MPI_Count* recvcount, int* recvtype, int* comm, int* ierror) {
+void F(neighbor_alltoall_c_f08ts)(const struct array* sendbuf, MPI_Count* sendcount,
+    integer* sendtype, const struct array* recvbuf, MPI_Count* recvcount, integer* recvtype,
+    integer* comm, integer* ierror) {
   int e = MPI_SUCCESS;
   struct image sendbuf_c = {0};
   if (e == MPI_SUCCESS) e = image_of(&sendbuf_c, sendbuf, Comm_in(*comm),
@@ -4831,18 +5398,19 @@ void F(neighbor_alltoall_c_f08ts)(const struct array* sendbuf, MPI_Count* sendco
   if (ierror != NULL) *ierror = e;
 }
 
-void F(neighbor_alltoall_init)(void* sendbuf, int* sendcount, int* sendtype, void* recvbuf,
-    int* recvcount, int* recvtype, int* comm, int* info, int* request, int* ierror) {
+void F(neighbor_alltoall_init)(void* sendbuf, integer* sendcount, integer* sendtype, void* recvbuf,
+    integer* recvcount, integer* recvtype, integer* comm, integer* info, integer* request,
+    integer* ierror) {
   MPI_Request request_c = MPI_REQUEST_NULL;
-  const int e = M(Neighbor_alltoall_init)(c_address(sendbuf), *sendcount, Datatype_in(*sendtype),
+  const int e = MC(Neighbor_alltoall_init)(c_address(sendbuf), *sendcount, Datatype_in(*sendtype),
       c_address(recvbuf), *recvcount, Datatype_in(*recvtype), Comm_in(*comm), Info_in(*info),
       &request_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
-void F(neighbor_alltoall_init_f08ts)(const struct array* sendbuf, int* sendcount, int* sendtype,
-    const struct array* recvbuf, int* recvcount, int* recvtype, int* comm, int* info, int* request,
-    int* ierror) {
+void F(neighbor_alltoall_init_f08ts)(const struct array* sendbuf, integer* sendcount,
+    integer* sendtype, const struct array* recvbuf, integer* recvcount, integer* recvtype,
+    integer* comm, integer* info, integer* request, integer* ierror) {
   int e = MPI_SUCCESS;
   void* sendbuf_c;
   if (e == MPI_SUCCESS) e = plain(&sendbuf_c, sendbuf, Comm_in(*comm),
@@ -4851,7 +5419,7 @@ void F(neighbor_alltoall_init_f08ts)(const struct array* sendbuf, int* sendcount
   if (e == MPI_SUCCESS) e = plain(&recvbuf_c, recvbuf, Comm_in(*comm),
       "MPI_Neighbor_alltoall_init", "recvbuf");
   MPI_Request request_c = MPI_REQUEST_NULL;
-  if (e == MPI_SUCCESS) e = M(Neighbor_alltoall_init)(sendbuf_c, *sendcount,
+  if (e == MPI_SUCCESS) e = MC(Neighbor_alltoall_init)(sendbuf_c, *sendcount,
       Datatype_in(*sendtype), recvbuf_c, *recvcount, Datatype_in(*recvtype), Comm_in(*comm),
       Info_in(*info), &request_c);
   *request = Request_out(request_c);
@@ -4859,8 +5427,8 @@ void F(neighbor_alltoall_init_f08ts)(const struct array* sendbuf, int* sendcount
 }
 
 void F(neighbor_alltoall_init_c_f08ts)(const struct array* sendbuf, MPI_Count* sendcount,
-    int* sendtype, const struct array* recvbuf, MPI_Count* recvcount, int* recvtype, int* comm,
-    int* info, int* request, int* ierror) {
+    integer* sendtype, const struct array* recvbuf, MPI_Count* recvcount, integer* recvtype,
+    integer* comm, integer* info, integer* request, integer* ierror) {
   int e = MPI_SUCCESS;
   void* sendbuf_c;
   if (e == MPI_SUCCESS) e = plain(&sendbuf_c, sendbuf, Comm_in(*comm),
@@ -4876,16 +5444,17 @@ void F(neighbor_alltoall_init_c_f08ts)(const struct array* sendbuf, MPI_Count* s
   if (ierror != NULL) *ierror = e;
 }
 
-void F(neighbor_alltoallv)(void* sendbuf, int* sendcounts, int* sdispls, int* sendtype,
-    void* recvbuf, int* recvcounts, int* rdispls, int* recvtype, int* comm, int* ierror) {
-  const int e = M(Neighbor_alltoallv)(c_address(sendbuf), sendcounts, sdispls,
+void F(neighbor_alltoallv)(void* sendbuf, integer* sendcounts, integer* sdispls, integer* sendtype,
+    void* recvbuf, integer* recvcounts, integer* rdispls, integer* recvtype, integer* comm,
+    integer* ierror) {
+  const int e = MC(Neighbor_alltoallv)(c_address(sendbuf), sendcounts, sdispls,
       Datatype_in(*sendtype), c_address(recvbuf), recvcounts, rdispls, Datatype_in(*recvtype),
       Comm_in(*comm));
   if (ierror != NULL) *ierror = e;
 }
-void F(neighbor_alltoallv_f08ts)(const struct array* sendbuf, int* sendcounts, int* sdispls,
-    int* sendtype, const struct array* recvbuf, int* recvcounts, int* rdispls, int* recvtype,
-    int* comm, int* ierror) {
+void F(neighbor_alltoallv_f08ts)(const struct array* sendbuf, integer* sendcounts,
+    integer* sdispls, integer* sendtype, const struct array* recvbuf, integer* recvcounts,
+    integer* rdispls, integer* recvtype, integer* comm, integer* ierror) {
   int e = MPI_SUCCESS;
   struct image sendbuf_c = {0};
   if (e == MPI_SUCCESS) e = image_of(&sendbuf_c, sendbuf, Comm_in(*comm), "MPI_Neighbor_alltoallv",
@@ -4893,7 +5462,7 @@ void F(neighbor_alltoallv_f08ts)(const struct array* sendbuf, int* sendcounts, i
   struct image recvbuf_c = {0};
   if (e == MPI_SUCCESS) e = image_of(&recvbuf_c, recvbuf, Comm_in(*comm), "MPI_Neighbor_alltoallv",
       "recvbuf");
-  if (e == MPI_SUCCESS) e = M(Neighbor_alltoallv)(sendbuf_c.address, sendcounts, sdispls,
+  if (e == MPI_SUCCESS) e = MC(Neighbor_alltoallv)(sendbuf_c.address, sendcounts, sdispls,
       Datatype_in(*sendtype), recvbuf_c.address, recvcounts, rdispls, Datatype_in(*recvtype),
       Comm_in(*comm));
   end_image(&sendbuf_c, sendbuf, 0);
@@ -4902,8 +5471,8 @@ void F(neighbor_alltoallv_f08ts)(const struct array* sendbuf, int* sendcounts, i
 }
 
 void F(neighbor_alltoallv_c_f08ts)(const struct array* sendbuf, MPI_Count* sendcounts,
-    MPI_Aint* sdispls, int* sendtype, const struct array* recvbuf, MPI_Count* recvcounts,
-    MPI_Aint* rdispls, int* recvtype, int* comm, int* ierror) {
+    MPI_Aint* sdispls, integer* sendtype, const struct array* recvbuf, MPI_Count* recvcounts,
+    MPI_Aint* rdispls, integer* recvtype, integer* comm, integer* ierror) {
   int e = MPI_SUCCESS;
   struct image sendbuf_c = {0};
   if (e == MPI_SUCCESS) e = image_of(&sendbuf_c, sendbuf, Comm_in(*comm),
@@ -4919,19 +5488,20 @@ void F(neighbor_alltoallv_c_f08ts)(const struct array* sendbuf, MPI_Count* sendc
   if (ierror != NULL) *ierror = e;
 }
 
-void F(neighbor_alltoallv_init)(void* sendbuf, int* sendcounts, int* sdispls, int* sendtype,
-    void* recvbuf, int* recvcounts, int* rdispls, int* recvtype, int* comm, int* info,
-    int* request, int* ierror) {
+void F(neighbor_alltoallv_init)(void* sendbuf, integer* sendcounts, integer* sdispls,
+    integer* sendtype, void* recvbuf, integer* recvcounts, integer* rdispls, integer* recvtype,
+    integer* comm, integer* info, integer* request, integer* ierror) {
   MPI_Request request_c = MPI_REQUEST_NULL;
-  const int e = M(Neighbor_alltoallv_init)(c_address(sendbuf), sendcounts, sdispls,
+  const int e = MC(Neighbor_alltoallv_init)(c_address(sendbuf), sendcounts, sdispls,
       Datatype_in(*sendtype), c_address(recvbuf), recvcounts, rdispls, Datatype_in(*recvtype),
       Comm_in(*comm), Info_in(*info), &request_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
-void F(neighbor_alltoallv_init_f08ts)(const struct array* sendbuf, int* sendcounts, int* sdispls,
-    int* sendtype, const struct array* recvbuf, int* recvcounts, int* rdispls, int* recvtype,
-    int* comm, int* info, int* request, int* ierror) {
+void F(neighbor_alltoallv_init_f08ts)(const struct array* sendbuf, integer* sendcounts,
+    integer* sdispls, integer* sendtype, const struct array* recvbuf, integer* recvcounts,
+    integer* rdispls, integer* recvtype, integer* comm, integer* info, integer* request,
+    integer* ierror) {
   int e = MPI_SUCCESS;
   void* sendbuf_c;
   if (e == MPI_SUCCESS) e = plain(&sendbuf_c, sendbuf, Comm_in(*comm),
@@ -4940,7 +5510,7 @@ void F(neighbor_alltoallv_init_f08ts)(const struct array* sendbuf, int* sendcoun
   if (e == MPI_SUCCESS) e = plain(&recvbuf_c, recvbuf, Comm_in(*comm),
       "MPI_Neighbor_alltoallv_init", "recvbuf");
   MPI_Request request_c = MPI_REQUEST_NULL;
-  if (e == MPI_SUCCESS) e = M(Neighbor_alltoallv_init)(sendbuf_c, sendcounts, sdispls,
+  if (e == MPI_SUCCESS) e = MC(Neighbor_alltoallv_init)(sendbuf_c, sendcounts, sdispls,
       Datatype_in(*sendtype), recvbuf_c, recvcounts, rdispls, Datatype_in(*recvtype),
       Comm_in(*comm), Info_in(*info), &request_c);
   *request = Request_out(request_c);
@@ -4948,8 +5518,9 @@ void F(neighbor_alltoallv_init_f08ts)(const struct array* sendbuf, int* sendcoun
 }
 
 void F(neighbor_alltoallv_init_c_f08ts)(const struct array* sendbuf, MPI_Count* sendcounts,
-    MPI_Aint* sdispls, int* sendtype, const struct array* recvbuf, MPI_Count* recvcounts,
-    MPI_Aint* rdispls, int* recvtype, int* comm, int* info, int* request, int* ierror) {
+    MPI_Aint* sdispls, integer* sendtype, const struct array* recvbuf, MPI_Count* recvcounts,
+    MPI_Aint* rdispls, integer* recvtype, integer* comm, integer* info, integer* request,
+    integer* ierror) {
   int e = MPI_SUCCESS;
   void* sendbuf_c;
   if (e == MPI_SUCCESS) e = plain(&sendbuf_c, sendbuf, Comm_in(*comm),
@@ -4965,8 +5536,9 @@ void F(neighbor_alltoallv_init_c_f08ts)(const struct array* sendbuf, MPI_Count* 
   if (ierror != NULL) *ierror = e;
 }
 
-void F(neighbor_alltoallw)(void* sendbuf, int* sendcounts, MPI_Aint* sdispls, int* sendtypes,
-    void* recvbuf, int* recvcounts, MPI_Aint* rdispls, int* recvtypes, int* comm, int* ierror) {
+void F(neighbor_alltoallw)(void* sendbuf, integer* sendcounts, MPI_Aint* sdispls,
+    integer* sendtypes, void* recvbuf, integer* recvcounts, MPI_Aint* rdispls, integer* recvtypes,
+    integer* comm, integer* ierror) {
   int targets = 0, sources = 0;
   peers(Comm_in(*comm), 1, &targets, &sources);
   if (c_address(sendbuf) == MPI_IN_PLACE) targets = 0;
@@ -4974,16 +5546,16 @@ void F(neighbor_alltoallw)(void* sendbuf, int* sendcounts, MPI_Aint* sdispls, in
   Datatype_array(&sendtypes_c, sendtypes, targets, 1);
   struct handles recvtypes_c;
   Datatype_array(&recvtypes_c, recvtypes, sources, 1);
-  const int e = M(Neighbor_alltoallw)(c_address(sendbuf), sendcounts, sdispls,
+  const int e = MC(Neighbor_alltoallw)(c_address(sendbuf), sendcounts, sdispls,
       (MPI_Datatype*)sendtypes_c.at, c_address(recvbuf), recvcounts, rdispls,
       (MPI_Datatype*)recvtypes_c.at, Comm_in(*comm));
   free_handles(&sendtypes_c);
   free_handles(&recvtypes_c);
   if (ierror != NULL) *ierror = e;
 }
-void F(neighbor_alltoallw_f08ts)(const struct array* sendbuf, int* sendcounts, MPI_Aint* sdispls,
-    int* sendtypes, const struct array* recvbuf, int* recvcounts, MPI_Aint* rdispls,
-    int* recvtypes, int* comm, int* ierror) {
+void F(neighbor_alltoallw_f08ts)(const struct array* sendbuf, integer* sendcounts,
+    MPI_Aint* sdispls, integer* sendtypes, const struct array* recvbuf, integer* recvcounts,
+    MPI_Aint* rdispls, integer* recvtypes, integer* comm, integer* ierror) {
   int e = MPI_SUCCESS;
   struct image sendbuf_c = {0};
   if (e == MPI_SUCCESS) e = image_of(&sendbuf_c, sendbuf, Comm_in(*comm), "MPI_Neighbor_alltoallw",
@@ -4998,7 +5570,7 @@ void F(neighbor_alltoallw_f08ts)(const struct array* sendbuf, int* sendcounts, M
       "recvbuf");
   struct handles recvtypes_c;
   Datatype_array(&recvtypes_c, recvtypes, sources, 1);
-  if (e == MPI_SUCCESS) e = M(Neighbor_alltoallw)(sendbuf_c.address, sendcounts, sdispls,
+  if (e == MPI_SUCCESS) e = MC(Neighbor_alltoallw)(sendbuf_c.address, sendcounts, sdispls,
       (MPI_Datatype*)sendtypes_c.at, recvbuf_c.address, recvcounts, rdispls,
       (MPI_Datatype*)recvtypes_c.at, Comm_in(*comm));
   end_image(&sendbuf_c, sendbuf, 0);
@@ -5009,8 +5581,8 @@ void F(neighbor_alltoallw_f08ts)(const struct array* sendbuf, int* sendcounts, M
 }
 
 void F(neighbor_alltoallw_c_f08ts)(const struct array* sendbuf, MPI_Count* sendcounts,
-    MPI_Aint* sdispls, int* sendtypes, const struct array* recvbuf, MPI_Count* recvcounts,
-    MPI_Aint* rdispls, int* recvtypes, int* comm, int* ierror) {
+    MPI_Aint* sdispls, integer* sendtypes, const struct array* recvbuf, MPI_Count* recvcounts,
+    MPI_Aint* rdispls, integer* recvtypes, integer* comm, integer* ierror) {
   int e = MPI_SUCCESS;
   struct image sendbuf_c = {0};
   if (e == MPI_SUCCESS) e = image_of(&sendbuf_c, sendbuf, Comm_in(*comm),
@@ -5035,22 +5607,23 @@ void F(neighbor_alltoallw_c_f08ts)(const struct array* sendbuf, MPI_Count* sendc
   if (ierror != NULL) *ierror = e;
 }
 
-void F(neighbor_alltoallw_init)(void* sendbuf, int* sendcounts, MPI_Aint* sdispls, int* sendtypes,
-    void* recvbuf, int* recvcounts, MPI_Aint* rdispls, int* recvtypes, int* comm, int* info,
-    int* request, int* ierror) {
+void F(neighbor_alltoallw_init)(void* sendbuf, integer* sendcounts, MPI_Aint* sdispls,
+    integer* sendtypes, void* recvbuf, integer* recvcounts, MPI_Aint* rdispls, integer* recvtypes,
+    integer* comm, integer* info, integer* request, integer* ierror) {
   int targets = 0, sources = 0;
   peers(Comm_in(*comm), 1, &targets, &sources);
   if (c_address(sendbuf) == MPI_IN_PLACE) targets = 0;
   MPI_Request request_c = MPI_REQUEST_NULL;
-  const int e = M(Neighbor_alltoallw_init)(c_address(sendbuf), sendcounts, sdispls,
+  const int e = MC(Neighbor_alltoallw_init)(c_address(sendbuf), sendcounts, sdispls,
       kept_types(sendtypes, targets), c_address(recvbuf), recvcounts, rdispls,
       kept_types(recvtypes, sources), Comm_in(*comm), Info_in(*info), &request_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
-void F(neighbor_alltoallw_init_f08ts)(const struct array* sendbuf, int* sendcounts,
-    MPI_Aint* sdispls, int* sendtypes, const struct array* recvbuf, int* recvcounts,
-    MPI_Aint* rdispls, int* recvtypes, int* comm, int* info, int* request, int* ierror) {
+void F(neighbor_alltoallw_init_f08ts)(const struct array* sendbuf, integer* sendcounts,
+    MPI_Aint* sdispls, integer* sendtypes, const struct array* recvbuf, integer* recvcounts,
+    MPI_Aint* rdispls, integer* recvtypes, integer* comm, integer* info, integer* request,
+    integer* ierror) {
   int e = MPI_SUCCESS;
   void* sendbuf_c;
   if (e == MPI_SUCCESS) e = plain(&sendbuf_c, sendbuf, Comm_in(*comm),
@@ -5062,7 +5635,7 @@ void F(neighbor_alltoallw_init_f08ts)(const struct array* sendbuf, int* sendcoun
   if (e == MPI_SUCCESS) e = plain(&recvbuf_c, recvbuf, Comm_in(*comm),
       "MPI_Neighbor_alltoallw_init", "recvbuf");
   MPI_Request request_c = MPI_REQUEST_NULL;
-  if (e == MPI_SUCCESS) e = M(Neighbor_alltoallw_init)(sendbuf_c, sendcounts, sdispls,
+  if (e == MPI_SUCCESS) e = MC(Neighbor_alltoallw_init)(sendbuf_c, sendcounts, sdispls,
       kept_types(sendtypes, targets), recvbuf_c, recvcounts, rdispls, kept_types(recvtypes,
       sources), Comm_in(*comm), Info_in(*info), &request_c);
   *request = Request_out(request_c);
@@ -5070,8 +5643,9 @@ void F(neighbor_alltoallw_init_f08ts)(const struct array* sendbuf, int* sendcoun
 }
 
 void F(neighbor_alltoallw_init_c_f08ts)(const struct array* sendbuf, MPI_Count* sendcounts,
-    MPI_Aint* sdispls, int* sendtypes, const struct array* recvbuf, MPI_Count* recvcounts,
-    MPI_Aint* rdispls, int* recvtypes, int* comm, int* info, int* request, int* ierror) {
+    MPI_Aint* sdispls, integer* sendtypes, const struct array* recvbuf, MPI_Count* recvcounts,
+    MPI_Aint* rdispls, integer* recvtypes, integer* comm, integer* info, integer* request,
+    integer* ierror) {
   int e = MPI_SUCCESS;
   void* sendbuf_c;
   if (e == MPI_SUCCESS) e = plain(&sendbuf_c, sendbuf, Comm_in(*comm),
@@ -5090,46 +5664,53 @@ void F(neighbor_alltoallw_init_c_f08ts)(const struct array* sendbuf, MPI_Count* 
   if (ierror != NULL) *ierror = e;
 }
 
-void F(topo_test)(int* comm, int* status, int* ierror) {
-  const int e = M(Topo_test)(Comm_in(*comm), status);
+void F(topo_test)(integer* comm, integer* status, integer* ierror) {
+  int status_c = (int)*status;
+  const int e = M(Topo_test)(Comm_in(*comm), &status_c);
+  *status = status_c;
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(topo_test_f08, topo_test);
 
-void F(add_error_class)(int* errorclass, int* ierror) {
-  const int e = M(Add_error_class)(errorclass);
+void F(add_error_class)(integer* errorclass, integer* ierror) {
+  int errorclass_c = (int)*errorclass;
+  const int e = M(Add_error_class)(&errorclass_c);
+  *errorclass = errorclass_c;
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(add_error_class_f08, add_error_class);
 
-void F(add_error_code)(int* errorclass, int* errorcode, int* ierror) {
-  const int e = M(Add_error_code)(*errorclass, errorcode);
+void F(add_error_code)(integer* errorclass, integer* errorcode, integer* ierror) {
+  int errorcode_c = (int)*errorcode;
+  const int e = M(Add_error_code)(in_c(*errorclass), &errorcode_c);
+  *errorcode = errorcode_c;
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(add_error_code_f08, add_error_code);
 
-void F(add_error_string)(int* errorcode, char* string, int* ierror, size_t string_length) {
+void F(add_error_string)(integer* errorcode, char* string, integer* ierror, size_t string_length) {
   struct text string_c;
-  const int e = M(Add_error_string)(*errorcode, text_in(&string_c, string, string_length, 0));
+  text_in(&string_c, string, string_length, 0);
+  const int e = M(Add_error_string)(in_c(*errorcode), string_c.chars);
   free_text(&string_c);
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(add_error_string_f08, add_error_string);
 
-void F(alloc_mem)(MPI_Aint* size, int* info, void** baseptr, int* ierror) {
+void F(alloc_mem)(MPI_Aint* size, integer* info, void** baseptr, integer* ierror) {
   const int e = M(Alloc_mem)(*size, Info_in(*info), baseptr);
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(alloc_mem_cptr, alloc_mem);
 SAME_AS(alloc_mem_f08, alloc_mem);
 
-void F(comm_call_errhandler)(int* comm, int* errorcode, int* ierror) {
-  const int e = M(Comm_call_errhandler)(Comm_in(*comm), *errorcode);
+void F(comm_call_errhandler)(integer* comm, integer* errorcode, integer* ierror) {
+  const int e = M(Comm_call_errhandler)(Comm_in(*comm), in_c(*errorcode));
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(comm_call_errhandler_f08, comm_call_errhandler);
 
-void F(comm_get_errhandler)(int* comm, int* errhandler, int* ierror) {
+void F(comm_get_errhandler)(integer* comm, integer* errhandler, integer* ierror) {
   MPI_Errhandler errhandler_c = MPI_ERRHANDLER_NULL;
   const int e = M(Comm_get_errhandler)(Comm_in(*comm), &errhandler_c);
   *errhandler = Errhandler_out(errhandler_c);
@@ -5137,13 +5718,13 @@ void F(comm_get_errhandler)(int* comm, int* errhandler, int* ierror) {
 }
 SAME_AS(comm_get_errhandler_f08, comm_get_errhandler);
 
-void F(comm_set_errhandler)(int* comm, int* errhandler, int* ierror) {
+void F(comm_set_errhandler)(integer* comm, integer* errhandler, integer* ierror) {
   const int e = M(Comm_set_errhandler)(Comm_in(*comm), Errhandler_in(*errhandler));
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(comm_set_errhandler_f08, comm_set_errhandler);
 
-void F(errhandler_free)(int* errhandler, int* ierror) {
+void F(errhandler_free)(integer* errhandler, integer* ierror) {
   MPI_Errhandler errhandler_c = Errhandler_in(*errhandler);
   const int e = M(Errhandler_free)(&errhandler_c);
   *errhandler = Errhandler_out(errhandler_c);
@@ -5151,31 +5732,35 @@ void F(errhandler_free)(int* errhandler, int* ierror) {
 }
 SAME_AS(errhandler_free_f08, errhandler_free);
 
-void F(error_class)(int* errorcode, int* errorclass, int* ierror) {
-  const int e = M(Error_class)(*errorcode, errorclass);
+void F(error_class)(integer* errorcode, integer* errorclass, integer* ierror) {
+  int errorclass_c = (int)*errorclass;
+  const int e = M(Error_class)(in_c(*errorcode), &errorclass_c);
+  *errorclass = errorclass_c;
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(error_class_f08, error_class);
 
-void F(error_string)(int* errorcode, char* string, int* resultlen, int* ierror,
+void F(error_string)(integer* errorcode, char* string, integer* resultlen, integer* ierror,
     size_t string_length) {
   char string_c[MPI_MAX_LIBRARY_VERSION_STRING] = "";
-  const int e = M(Error_string)(*errorcode, string_c, resultlen);
+  int resultlen_c = (int)*resultlen;
+  const int e = M(Error_string)(in_c(*errorcode), string_c, &resultlen_c);
   if (e == MPI_SUCCESS) text_out(string, string_length, string_c);
+  *resultlen = resultlen_c;
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(error_string_f08, error_string);
 
-void F(free_mem)(void* base, int* ierror) {
+void F(free_mem)(void* base, integer* ierror) {
   const int e = M(Free_mem)(c_address(base));
   if (ierror != NULL) *ierror = e;
 }
-void F(free_mem_f08ts)(const struct array* base, int* ierror) {
+void F(free_mem_f08ts)(const struct array* base, integer* ierror) {
   const int e = M(Free_mem)(c_address(base->base_addr));
   if (ierror != NULL) *ierror = e;
 }
 
-void F(get_hw_resource_info)(int* hw_info, int* ierror) {
+void F(get_hw_resource_info)(integer* hw_info, integer* ierror) {
   MPI_Info hw_info_c = MPI_INFO_NULL;
   const int e = M(Get_hw_resource_info)(&hw_info_c);
   *hw_info = Info_out(hw_info_c);
@@ -5183,53 +5768,62 @@ void F(get_hw_resource_info)(int* hw_info, int* ierror) {
 }
 SAME_AS(get_hw_resource_info_f08, get_hw_resource_info);
 
-void F(get_library_version)(char* version, int* resultlen, int* ierror, size_t version_length) {
+void F(get_library_version)(char* version, integer* resultlen, integer* ierror,
+    size_t version_length) {
   char version_c[MPI_MAX_LIBRARY_VERSION_STRING] = "";
-  const int e = M(Get_library_version)(version_c, resultlen);
+  int resultlen_c = (int)*resultlen;
+  const int e = M(Get_library_version)(version_c, &resultlen_c);
   if (e == MPI_SUCCESS) text_out(version, version_length, version_c);
+  *resultlen = resultlen_c;
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(get_library_version_f08, get_library_version);
 
-void F(get_processor_name)(char* name, int* resultlen, int* ierror, size_t name_length) {
+void F(get_processor_name)(char* name, integer* resultlen, integer* ierror, size_t name_length) {
   char name_c[MPI_MAX_LIBRARY_VERSION_STRING] = "";
-  const int e = M(Get_processor_name)(name_c, resultlen);
+  int resultlen_c = (int)*resultlen;
+  const int e = M(Get_processor_name)(name_c, &resultlen_c);
   if (e == MPI_SUCCESS) text_out(name, name_length, name_c);
+  *resultlen = resultlen_c;
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(get_processor_name_f08, get_processor_name);
 
-void F(get_version)(int* version, int* subversion, int* ierror) {
-  const int e = M(Get_version)(version, subversion);
+void F(get_version)(integer* version, integer* subversion, integer* ierror) {
+  int version_c = (int)*version;
+  int subversion_c = (int)*subversion;
+  const int e = M(Get_version)(&version_c, &subversion_c);
+  *version = version_c;
+  *subversion = subversion_c;
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(get_version_f08, get_version);
 
-void F(remove_error_class)(int* errorclass, int* ierror) {
-  const int e = M(Remove_error_class)(*errorclass);
+void F(remove_error_class)(integer* errorclass, integer* ierror) {
+  const int e = M(Remove_error_class)(in_c(*errorclass));
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(remove_error_class_f08, remove_error_class);
 
-void F(remove_error_code)(int* errorcode, int* ierror) {
-  const int e = M(Remove_error_code)(*errorcode);
+void F(remove_error_code)(integer* errorcode, integer* ierror) {
+  const int e = M(Remove_error_code)(in_c(*errorcode));
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(remove_error_code_f08, remove_error_code);
 
-void F(remove_error_string)(int* errorcode, int* ierror) {
-  const int e = M(Remove_error_string)(*errorcode);
+void F(remove_error_string)(integer* errorcode, integer* ierror) {
+  const int e = M(Remove_error_string)(in_c(*errorcode));
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(remove_error_string_f08, remove_error_string);
 
-void F(session_call_errhandler)(int* session, int* errorcode, int* ierror) {
-  const int e = M(Session_call_errhandler)(Session_in(*session), *errorcode);
+void F(session_call_errhandler)(integer* session, integer* errorcode, integer* ierror) {
+  const int e = M(Session_call_errhandler)(Session_in(*session), in_c(*errorcode));
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(session_call_errhandler_f08, session_call_errhandler);
 
-void F(session_get_errhandler)(int* session, int* errhandler, int* ierror) {
+void F(session_get_errhandler)(integer* session, integer* errhandler, integer* ierror) {
   MPI_Errhandler errhandler_c = MPI_ERRHANDLER_NULL;
   const int e = M(Session_get_errhandler)(Session_in(*session), &errhandler_c);
   *errhandler = Errhandler_out(errhandler_c);
@@ -5237,19 +5831,19 @@ void F(session_get_errhandler)(int* session, int* errhandler, int* ierror) {
 }
 SAME_AS(session_get_errhandler_f08, session_get_errhandler);
 
-void F(session_set_errhandler)(int* session, int* errhandler, int* ierror) {
+void F(session_set_errhandler)(integer* session, integer* errhandler, integer* ierror) {
   const int e = M(Session_set_errhandler)(Session_in(*session), Errhandler_in(*errhandler));
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(session_set_errhandler_f08, session_set_errhandler);
 
-void F(win_call_errhandler)(int* win, int* errorcode, int* ierror) {
-  const int e = M(Win_call_errhandler)(Win_in(*win), *errorcode);
+void F(win_call_errhandler)(integer* win, integer* errorcode, integer* ierror) {
+  const int e = M(Win_call_errhandler)(Win_in(*win), in_c(*errorcode));
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(win_call_errhandler_f08, win_call_errhandler);
 
-void F(win_get_errhandler)(int* win, int* errhandler, int* ierror) {
+void F(win_get_errhandler)(integer* win, integer* errhandler, integer* ierror) {
   MPI_Errhandler errhandler_c = MPI_ERRHANDLER_NULL;
   const int e = M(Win_get_errhandler)(Win_in(*win), &errhandler_c);
   *errhandler = Errhandler_out(errhandler_c);
@@ -5257,7 +5851,7 @@ void F(win_get_errhandler)(int* win, int* errhandler, int* ierror) {
 }
 SAME_AS(win_get_errhandler_f08, win_get_errhandler);
 
-void F(win_set_errhandler)(int* win, int* errhandler, int* ierror) {
+void F(win_set_errhandler)(integer* win, integer* errhandler, integer* ierror) {
   const int e = M(Win_set_errhandler)(Win_in(*win), Errhandler_in(*errhandler));
   if (ierror != NULL) *ierror = e;
 }
@@ -5273,7 +5867,7 @@ double F(wtime)(void) {
 }
 SAME_AS(wtime_f08, wtime);
 
-void F(info_create)(int* info, int* ierror) {
+void F(info_create)(integer* info, integer* ierror) {
   MPI_Info info_c = MPI_INFO_NULL;
   const int e = M(Info_create)(&info_c);
   *info = Info_out(info_c);
@@ -5281,15 +5875,16 @@ void F(info_create)(int* info, int* ierror) {
 }
 SAME_AS(info_create_f08, info_create);
 
-void F(info_delete)(int* info, char* key, int* ierror, size_t key_length) {
+void F(info_delete)(integer* info, char* key, integer* ierror, size_t key_length) {
   struct text key_c;
-  const int e = M(Info_delete)(Info_in(*info), text_in(&key_c, key, key_length, 1));
+  text_in(&key_c, key, key_length, 1);
+  const int e = M(Info_delete)(Info_in(*info), key_c.chars);
   free_text(&key_c);
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(info_delete_f08, info_delete);
 
-void F(info_dup)(int* info, int* newinfo, int* ierror) {
+void F(info_dup)(integer* info, integer* newinfo, integer* ierror) {
   MPI_Info newinfo_c = MPI_INFO_NULL;
   const int e = M(Info_dup)(Info_in(*info), &newinfo_c);
   *newinfo = Info_out(newinfo_c);
@@ -5297,7 +5892,7 @@ void F(info_dup)(int* info, int* newinfo, int* ierror) {
 }
 SAME_AS(info_dup_f08, info_dup);
 
-void F(info_free)(int* info, int* ierror) {
+void F(info_free)(integer* info, integer* ierror) {
   MPI_Info info_c = Info_in(*info);
   const int e = M(Info_free)(&info_c);
   *info = Info_out(info_c);
@@ -5305,71 +5900,77 @@ void F(info_free)(int* info, int* ierror) {
 }
 SAME_AS(info_free_f08, info_free);
 
-void F(info_get_nkeys)(int* info, int* nkeys, int* ierror) {
-  const int e = M(Info_get_nkeys)(Info_in(*info), nkeys);
+void F(info_get_nkeys)(integer* info, integer* nkeys, integer* ierror) {
+  int nkeys_c = (int)*nkeys;
+  const int e = M(Info_get_nkeys)(Info_in(*info), &nkeys_c);
+  *nkeys = nkeys_c;
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(info_get_nkeys_f08, info_get_nkeys);
 
-void F(info_get_nthkey)(int* info, int* n, char* key, int* ierror, size_t key_length) {
+void F(info_get_nthkey)(integer* info, integer* n, char* key, integer* ierror, size_t key_length) {
   char key_c[MPI_MAX_LIBRARY_VERSION_STRING] = "";
-  const int e = M(Info_get_nthkey)(Info_in(*info), *n, key_c);
+  const int e = M(Info_get_nthkey)(Info_in(*info), in_c(*n), key_c);
   if (e == MPI_SUCCESS) text_out(key, key_length, key_c);
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(info_get_nthkey_f08, info_get_nthkey);
 
-void F(info_set)(int* info, char* key, char* value, int* ierror, size_t key_length,
+void F(info_set)(integer* info, char* key, char* value, integer* ierror, size_t key_length,
     size_t value_length) {
   struct text key_c;
+  text_in(&key_c, key, key_length, 1);
   struct text value_c;
-  const int e = M(Info_set)(Info_in(*info), text_in(&key_c, key, key_length, 1), text_in(&value_c,
-      value, value_length, 1));
+  text_in(&value_c, value, value_length, 1);
+  const int e = M(Info_set)(Info_in(*info), key_c.chars, value_c.chars);
   free_text(&key_c);
   free_text(&value_c);
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(info_set_f08, info_set);
 
-void F(abort)(int* comm, int* errorcode, int* ierror) {
-  const int e = M(Abort)(Comm_in(*comm), *errorcode);
+void F(abort)(integer* comm, integer* errorcode, integer* ierror) {
+  const int e = M(Abort)(Comm_in(*comm), in_c(*errorcode));
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(abort_f08, abort);
 
-void F(close_port)(char* port_name, int* ierror, size_t port_name_length) {
+void F(close_port)(char* port_name, integer* ierror, size_t port_name_length) {
   struct text port_name_c;
-  const int e = M(Close_port)(text_in(&port_name_c, port_name, port_name_length, 0));
+  text_in(&port_name_c, port_name, port_name_length, 0);
+  const int e = M(Close_port)(port_name_c.chars);
   free_text(&port_name_c);
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(close_port_f08, close_port);
 
-void F(comm_accept)(char* port_name, int* info, int* root, int* comm, int* newcomm, int* ierror,
-    size_t port_name_length) {
+void F(comm_accept)(char* port_name, integer* info, integer* root, integer* comm, integer* newcomm,
+    integer* ierror, size_t port_name_length) {
   struct text port_name_c;
+  text_in(&port_name_c, port_name, port_name_length, 0);
   MPI_Comm newcomm_c = MPI_COMM_NULL;
-  const int e = M(Comm_accept)(text_in(&port_name_c, port_name, port_name_length, 0),
-      Info_in(*info), *root, Comm_in(*comm), &newcomm_c);
+  const int e = M(Comm_accept)(port_name_c.chars, Info_in(*info), in_c(*root), Comm_in(*comm),
+      &newcomm_c);
   free_text(&port_name_c);
   *newcomm = Comm_out(newcomm_c);
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(comm_accept_f08, comm_accept);
 
-void F(comm_connect)(char* port_name, int* info, int* root, int* comm, int* newcomm, int* ierror,
-    size_t port_name_length) {
+void F(comm_connect)(char* port_name, integer* info, integer* root, integer* comm,
+    integer* newcomm, integer* ierror, size_t port_name_length) {
   struct text port_name_c;
+  text_in(&port_name_c, port_name, port_name_length, 0);
   MPI_Comm newcomm_c = MPI_COMM_NULL;
-  const int e = M(Comm_connect)(text_in(&port_name_c, port_name, port_name_length, 0),
-      Info_in(*info), *root, Comm_in(*comm), &newcomm_c);
+  const int e = M(Comm_connect)(port_name_c.chars, Info_in(*info), in_c(*root), Comm_in(*comm),
+      &newcomm_c);
   free_text(&port_name_c);
   *newcomm = Comm_out(newcomm_c);
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(comm_connect_f08, comm_connect);
 
-void F(comm_disconnect)(int* comm, int* ierror) {
+void F(comm_disconnect)(integer* comm, integer* ierror) {
   MPI_Comm comm_c = Comm_in(*comm);
   const int e = M(Comm_disconnect)(&comm_c);
   *comm = Comm_out(comm_c);
@@ -5377,7 +5978,7 @@ void F(comm_disconnect)(int* comm, int* ierror) {
 }
 SAME_AS(comm_disconnect_f08, comm_disconnect);
 
-void F(comm_get_parent)(int* parent, int* ierror) {
+void F(comm_get_parent)(integer* parent, integer* ierror) {
   MPI_Comm parent_c = MPI_COMM_NULL;
   const int e = M(Comm_get_parent)(&parent_c);
   *parent = Comm_out(parent_c);
@@ -5385,47 +5986,49 @@ void F(comm_get_parent)(int* parent, int* ierror) {
 }
 SAME_AS(comm_get_parent_f08, comm_get_parent);
 
-void F(comm_join)(int* fd, int* intercomm, int* ierror) {
+void F(comm_join)(integer* fd, integer* intercomm, integer* ierror) {
   MPI_Comm intercomm_c = MPI_COMM_NULL;
-  const int e = M(Comm_join)(*fd, &intercomm_c);
+  const int e = M(Comm_join)(in_c(*fd), &intercomm_c);
   *intercomm = Comm_out(intercomm_c);
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(comm_join_f08, comm_join);
 
-void F(finalize)(int* ierror) {
+void F(finalize)(integer* ierror) {
   const int e = M(Finalize)();
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(finalize_f08, finalize);
 
-void F(finalized)(int* flag, int* ierror) {
-  const int e = M(Finalized)(flag);
-  if (e == MPI_SUCCESS) *flag = *flag != 0;
+void F(finalized)(integer* flag, integer* ierror) {
+  int flag_c = 0;
+  const int e = M(Finalized)(&flag_c);
+  if (e == MPI_SUCCESS) *flag = flag_c != 0;
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(finalized_f08, finalized);
 
-void F(initialized)(int* flag, int* ierror) {
-  const int e = M(Initialized)(flag);
-  if (e == MPI_SUCCESS) *flag = *flag != 0;
+void F(initialized)(integer* flag, integer* ierror) {
+  int flag_c = 0;
+  const int e = M(Initialized)(&flag_c);
+  if (e == MPI_SUCCESS) *flag = flag_c != 0;
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(initialized_f08, initialized);
 
-void F(lookup_name)(char* service_name, int* info, char* port_name, int* ierror,
+void F(lookup_name)(char* service_name, integer* info, char* port_name, integer* ierror,
     size_t service_name_length, size_t port_name_length) {
   struct text service_name_c;
+  text_in(&service_name_c, service_name, service_name_length, 0);
   char port_name_c[MPI_MAX_LIBRARY_VERSION_STRING] = "";
-  const int e = M(Lookup_name)(text_in(&service_name_c, service_name, service_name_length, 0),
-      Info_in(*info), port_name_c);
+  const int e = M(Lookup_name)(service_name_c.chars, Info_in(*info), port_name_c);
   free_text(&service_name_c);
   if (e == MPI_SUCCESS) text_out(port_name, port_name_length, port_name_c);
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(lookup_name_f08, lookup_name);
 
-void F(open_port)(int* info, char* port_name, int* ierror, size_t port_name_length) {
+void F(open_port)(integer* info, char* port_name, integer* ierror, size_t port_name_length) {
   char port_name_c[MPI_MAX_LIBRARY_VERSION_STRING] = "";
   const int e = M(Open_port)(Info_in(*info), port_name_c);
   if (e == MPI_SUCCESS) text_out(port_name, port_name_length, port_name_c);
@@ -5433,19 +6036,20 @@ void F(open_port)(int* info, char* port_name, int* ierror, size_t port_name_leng
 }
 SAME_AS(open_port_f08, open_port);
 
-void F(publish_name)(char* service_name, int* info, char* port_name, int* ierror,
+void F(publish_name)(char* service_name, integer* info, char* port_name, integer* ierror,
     size_t service_name_length, size_t port_name_length) {
   struct text service_name_c;
+  text_in(&service_name_c, service_name, service_name_length, 0);
   struct text port_name_c;
-  const int e = M(Publish_name)(text_in(&service_name_c, service_name, service_name_length, 0),
-      Info_in(*info), text_in(&port_name_c, port_name, port_name_length, 0));
+  text_in(&port_name_c, port_name, port_name_length, 0);
+  const int e = M(Publish_name)(service_name_c.chars, Info_in(*info), port_name_c.chars);
   free_text(&service_name_c);
   free_text(&port_name_c);
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(publish_name_f08, publish_name);
 
-void F(session_finalize)(int* session, int* ierror) {
+void F(session_finalize)(integer* session, integer* ierror) {
   MPI_Session session_c = Session_in(*session);
   const int e = M(Session_finalize)(&session_c);
   *session = Session_out(session_c);
@@ -5453,7 +6057,7 @@ void F(session_finalize)(int* session, int* ierror) {
 }
 SAME_AS(session_finalize_f08, session_finalize);
 
-void F(session_get_info)(int* session, int* info_used, int* ierror) {
+void F(session_get_info)(integer* session, integer* info_used, integer* ierror) {
   MPI_Info info_used_c = MPI_INFO_NULL;
   const int e = M(Session_get_info)(Session_in(*session), &info_used_c);
   *info_used = Info_out(info_used_c);
@@ -5461,25 +6065,28 @@ void F(session_get_info)(int* session, int* info_used, int* ierror) {
 }
 SAME_AS(session_get_info_f08, session_get_info);
 
-void F(session_get_num_psets)(int* session, int* info, int* npset_names, int* ierror) {
-  const int e = M(Session_get_num_psets)(Session_in(*session), Info_in(*info), npset_names);
+void F(session_get_num_psets)(integer* session, integer* info, integer* npset_names,
+    integer* ierror) {
+  int npset_names_c = (int)*npset_names;
+  const int e = M(Session_get_num_psets)(Session_in(*session), Info_in(*info), &npset_names_c);
+  *npset_names = npset_names_c;
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(session_get_num_psets_f08, session_get_num_psets);
 
-void F(session_get_pset_info)(int* session, char* pset_name, int* info, int* ierror,
+void F(session_get_pset_info)(integer* session, char* pset_name, integer* info, integer* ierror,
     size_t pset_name_length) {
   struct text pset_name_c;
+  text_in(&pset_name_c, pset_name, pset_name_length, 0);
   MPI_Info info_c = MPI_INFO_NULL;
-  const int e = M(Session_get_pset_info)(Session_in(*session), text_in(&pset_name_c, pset_name,
-      pset_name_length, 0), &info_c);
+  const int e = M(Session_get_pset_info)(Session_in(*session), pset_name_c.chars, &info_c);
   free_text(&pset_name_c);
   *info = Info_out(info_c);
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(session_get_pset_info_f08, session_get_pset_info);
 
-void F(session_init)(int* info, int* errhandler, int* session, int* ierror) {
+void F(session_init)(integer* info, integer* errhandler, integer* session, integer* ierror) {
   MPI_Session session_c = MPI_SESSION_NULL;
   const int e = M(Session_init)(Info_in(*info), Errhandler_in(*errhandler), &session_c);
   *session = Session_out(session_c);
@@ -5487,63 +6094,66 @@ void F(session_init)(int* info, int* errhandler, int* session, int* ierror) {
 }
 SAME_AS(session_init_f08, session_init);
 
-void F(unpublish_name)(char* service_name, int* info, char* port_name, int* ierror,
+void F(unpublish_name)(char* service_name, integer* info, char* port_name, integer* ierror,
     size_t service_name_length, size_t port_name_length) {
   struct text service_name_c;
+  text_in(&service_name_c, service_name, service_name_length, 0);
   struct text port_name_c;
-  const int e = M(Unpublish_name)(text_in(&service_name_c, service_name, service_name_length, 0),
-      Info_in(*info), text_in(&port_name_c, port_name, port_name_length, 0));
+  text_in(&port_name_c, port_name, port_name_length, 0);
+  const int e = M(Unpublish_name)(service_name_c.chars, Info_in(*info), port_name_c.chars);
   free_text(&service_name_c);
   free_text(&port_name_c);
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(unpublish_name_f08, unpublish_name);
 
-void F(accumulate)(void* origin_addr, int* origin_count, int* origin_datatype, int* target_rank,
-    MPI_Aint* target_disp, int* target_count, int* target_datatype, int* op, int* win,
-    int* ierror) {
-  const int e = M(Accumulate)(c_address(origin_addr), *origin_count, Datatype_in(*origin_datatype),
-      *target_rank, *target_disp, *target_count, Datatype_in(*target_datatype), Op_in(*op),
-      Win_in(*win));
+void F(accumulate)(void* origin_addr, integer* origin_count, integer* origin_datatype,
+    integer* target_rank, MPI_Aint* target_disp, integer* target_count, integer* target_datatype,
+    integer* op, integer* win, integer* ierror) {
+  const int e = MC(Accumulate)(c_address(origin_addr), *origin_count,
+      Datatype_in(*origin_datatype), in_c(*target_rank), *target_disp, *target_count,
+      Datatype_in(*target_datatype), Op_in(*op), Win_in(*win));
   if (ierror != NULL) *ierror = e;
 }
-void F(accumulate_f08ts)(const struct array* origin_addr, int* origin_count, int* origin_datatype,
-    int* target_rank, MPI_Aint* target_disp, int* target_count, int* target_datatype, int* op,
-    int* win, int* ierror) {
+void F(accumulate_f08ts)(const struct array* origin_addr, integer* origin_count,
+    integer* origin_datatype, integer* target_rank, MPI_Aint* target_disp, integer* target_count,
+    integer* target_datatype, integer* op, integer* win, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view origin_addr_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&origin_addr_c, origin_addr, *origin_count,
       Datatype_in(*origin_datatype), MPI_COMM_SELF, "MPI_Accumulate", "origin_addr");
-  if (e == MPI_SUCCESS) e = M(Accumulate)(origin_addr_c.address, (int)origin_addr_c.count,
-      origin_addr_c.type, *target_rank, *target_disp, *target_count,
+  if (e == MPI_SUCCESS) e = MC(Accumulate)(origin_addr_c.address, (integer)origin_addr_c.count,
+      origin_addr_c.type, in_c(*target_rank), *target_disp, *target_count,
       Datatype_in(*target_datatype), Op_in(*op), Win_in(*win));
   end_view(&origin_addr_c);
   if (ierror != NULL) *ierror = e;
 }
 
 void F(accumulate_c_f08ts)(const struct array* origin_addr, MPI_Count* origin_count,
-    int* origin_datatype, int* target_rank, MPI_Aint* target_disp, MPI_Count* target_count,
-    int* target_datatype, int* op, int* win, int* ierror) {
+    integer* origin_datatype, integer* target_rank, MPI_Aint* target_disp, MPI_Count* target_count,
+    integer* target_datatype, integer* op, integer* win, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view origin_addr_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&origin_addr_c, origin_addr, *origin_count,
       Datatype_in(*origin_datatype), MPI_COMM_SELF, "MPI_Accumulate_c", "origin_addr");
   if (e == MPI_SUCCESS) e = M(Accumulate_c)(origin_addr_c.address, origin_addr_c.count,
-      origin_addr_c.type, *target_rank, *target_disp, *target_count,
+      origin_addr_c.type, in_c(*target_rank), *target_disp, *target_count,
       Datatype_in(*target_datatype), Op_in(*op), Win_in(*win));
   end_view(&origin_addr_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(compare_and_swap)(void* origin_addr, void* compare_addr, void* result_addr, int* datatype,
-    int* target_rank, MPI_Aint* target_disp, int* win, int* ierror) {
+void F(compare_and_swap)(void* origin_addr, void* compare_addr, void* result_addr,
+    integer* datatype, integer* target_rank, MPI_Aint* target_disp, integer* win,
+    integer* ierror) {
   const int e = M(Compare_and_swap)(c_address(origin_addr), c_address(compare_addr),
-      c_address(result_addr), Datatype_in(*datatype), *target_rank, *target_disp, Win_in(*win));
+      c_address(result_addr), Datatype_in(*datatype), in_c(*target_rank), *target_disp,
+      Win_in(*win));
   if (ierror != NULL) *ierror = e;
 }
 void F(compare_and_swap_f08ts)(const struct array* origin_addr, const struct array* compare_addr,
-    const struct array* result_addr, int* datatype, int* target_rank, MPI_Aint* target_disp,
-    int* win, int* ierror) {
+    const struct array* result_addr, integer* datatype, integer* target_rank,
+    MPI_Aint* target_disp, integer* win, integer* ierror) {
   int e = MPI_SUCCESS;
   void* origin_addr_c;
   if (e == MPI_SUCCESS) e = plain(&origin_addr_c, origin_addr, MPI_COMM_SELF,
@@ -5555,18 +6165,19 @@ void F(compare_and_swap_f08ts)(const struct array* origin_addr, const struct arr
   if (e == MPI_SUCCESS) e = plain(&result_addr_c, result_addr, MPI_COMM_SELF,
       "MPI_Compare_and_swap", "result_addr");
   if (e == MPI_SUCCESS) e = M(Compare_and_swap)(origin_addr_c, compare_addr_c, result_addr_c,
-      Datatype_in(*datatype), *target_rank, *target_disp, Win_in(*win));
+      Datatype_in(*datatype), in_c(*target_rank), *target_disp, Win_in(*win));
   if (ierror != NULL) *ierror = e;
 }
 
-void F(fetch_and_op)(void* origin_addr, void* result_addr, int* datatype, int* target_rank,
-    MPI_Aint* target_disp, int* op, int* win, int* ierror) {
+void F(fetch_and_op)(void* origin_addr, void* result_addr, integer* datatype, integer* target_rank,
+    MPI_Aint* target_disp, integer* op, integer* win, integer* ierror) {
   const int e = M(Fetch_and_op)(c_address(origin_addr), c_address(result_addr),
-      Datatype_in(*datatype), *target_rank, *target_disp, Op_in(*op), Win_in(*win));
+      Datatype_in(*datatype), in_c(*target_rank), *target_disp, Op_in(*op), Win_in(*win));
   if (ierror != NULL) *ierror = e;
 }
 void F(fetch_and_op_f08ts)(const struct array* origin_addr, const struct array* result_addr,
-    int* datatype, int* target_rank, MPI_Aint* target_disp, int* op, int* win, int* ierror) {
+    integer* datatype, integer* target_rank, MPI_Aint* target_disp, integer* op, integer* win,
+    integer* ierror) {
   int e = MPI_SUCCESS;
   void* origin_addr_c;
   if (e == MPI_SUCCESS) e = plain(&origin_addr_c, origin_addr, MPI_COMM_SELF, "MPI_Fetch_and_op",
@@ -5575,58 +6186,60 @@ void F(fetch_and_op_f08ts)(const struct array* origin_addr, const struct array* 
   if (e == MPI_SUCCESS) e = plain(&result_addr_c, result_addr, MPI_COMM_SELF, "MPI_Fetch_and_op",
       "result_addr");
   if (e == MPI_SUCCESS) e = M(Fetch_and_op)(origin_addr_c, result_addr_c, Datatype_in(*datatype),
-      *target_rank, *target_disp, Op_in(*op), Win_in(*win));
+      in_c(*target_rank), *target_disp, Op_in(*op), Win_in(*win));
   if (ierror != NULL) *ierror = e;
 }
 
-void F(get)(void* origin_addr, int* origin_count, int* origin_datatype, int* target_rank,
-    MPI_Aint* target_disp, int* target_count, int* target_datatype, int* win, int* ierror) {
-  const int e = M(Get)(c_address(origin_addr), *origin_count, Datatype_in(*origin_datatype),
-      *target_rank, *target_disp, *target_count, Datatype_in(*target_datatype), Win_in(*win));
+void F(get)(void* origin_addr, integer* origin_count, integer* origin_datatype,
+    integer* target_rank, MPI_Aint* target_disp, integer* target_count, integer* target_datatype,
+    integer* win, integer* ierror) {
+  const int e = MC(Get)(c_address(origin_addr), *origin_count, Datatype_in(*origin_datatype),
+      in_c(*target_rank), *target_disp, *target_count, Datatype_in(*target_datatype),
+      Win_in(*win));
   if (ierror != NULL) *ierror = e;
 }
-void F(get_f08ts)(const struct array* origin_addr, int* origin_count, int* origin_datatype,
-    int* target_rank, MPI_Aint* target_disp, int* target_count, int* target_datatype, int* win,
-    int* ierror) {
+void F(get_f08ts)(const struct array* origin_addr, integer* origin_count, integer* origin_datatype,
+    integer* target_rank, MPI_Aint* target_disp, integer* target_count, integer* target_datatype,
+    integer* win, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view origin_addr_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&origin_addr_c, origin_addr, *origin_count,
       Datatype_in(*origin_datatype), MPI_COMM_SELF, "MPI_Get", "origin_addr");
-  if (e == MPI_SUCCESS) e = M(Get)(origin_addr_c.address, (int)origin_addr_c.count,
-      origin_addr_c.type, *target_rank, *target_disp, *target_count,
+  if (e == MPI_SUCCESS) e = MC(Get)(origin_addr_c.address, (integer)origin_addr_c.count,
+      origin_addr_c.type, in_c(*target_rank), *target_disp, *target_count,
       Datatype_in(*target_datatype), Win_in(*win));
   end_view(&origin_addr_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(get_c_f08ts)(const struct array* origin_addr, MPI_Count* origin_count, int* origin_datatype,
-    int* target_rank, MPI_Aint* target_disp, MPI_Count* target_count, int* target_datatype,
-    int* win, int* ierror) {
+void F(get_c_f08ts)(const struct array* origin_addr, MPI_Count* origin_count,
+    integer* origin_datatype, integer* target_rank, MPI_Aint* target_disp, MPI_Count* target_count,
+    integer* target_datatype, integer* win, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view origin_addr_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&origin_addr_c, origin_addr, *origin_count,
       Datatype_in(*origin_datatype), MPI_COMM_SELF, "MPI_Get_c", "origin_addr");
   if (e == MPI_SUCCESS) e = M(Get_c)(origin_addr_c.address, origin_addr_c.count,
-      origin_addr_c.type, *target_rank, *target_disp, *target_count,
+      origin_addr_c.type, in_c(*target_rank), *target_disp, *target_count,
       Datatype_in(*target_datatype), Win_in(*win));
   end_view(&origin_addr_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(get_accumulate)(void* origin_addr, int* origin_count, int* origin_datatype,
-    void* result_addr, int* result_count, int* result_datatype, int* target_rank,
-    MPI_Aint* target_disp, int* target_count, int* target_datatype, int* op, int* win,
-    int* ierror) {
-  const int e = M(Get_accumulate)(c_address(origin_addr), *origin_count,
+void F(get_accumulate)(void* origin_addr, integer* origin_count, integer* origin_datatype,
+    void* result_addr, integer* result_count, integer* result_datatype, integer* target_rank,
+    MPI_Aint* target_disp, integer* target_count, integer* target_datatype, integer* op,
+    integer* win, integer* ierror) {
+  const int e = MC(Get_accumulate)(c_address(origin_addr), *origin_count,
       Datatype_in(*origin_datatype), c_address(result_addr), *result_count,
-      Datatype_in(*result_datatype), *target_rank, *target_disp, *target_count,
+      Datatype_in(*result_datatype), in_c(*target_rank), *target_disp, *target_count,
       Datatype_in(*target_datatype), Op_in(*op), Win_in(*win));
   if (ierror != NULL) *ierror = e;
 }
-void F(get_accumulate_f08ts)(const struct array* origin_addr, int* origin_count,
-    int* origin_datatype, const struct array* result_addr, int* result_count, int* result_datatype,
-    int* target_rank, MPI_Aint* target_disp, int* target_count, int* target_datatype, int* op,
-    int* win, int* ierror) {
+void F(get_accumulate_f08ts)(const struct array* origin_addr, integer* origin_count,
+    integer* origin_datatype, const struct array* result_addr, integer* result_count,
+    integer* result_datatype, integer* target_rank, MPI_Aint* target_disp, integer* target_count,
+    integer* target_datatype, integer* op, integer* win, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view origin_addr_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&origin_addr_c, origin_addr, *origin_count,
@@ -5634,19 +6247,19 @@ void F(get_accumulate_f08ts)(const struct array* origin_addr, int* origin_count,
   struct view result_addr_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&result_addr_c, result_addr, *result_count,
       Datatype_in(*result_datatype), MPI_COMM_SELF, "MPI_Get_accumulate", "result_addr");
-  if (e == MPI_SUCCESS) e = M(Get_accumulate)(origin_addr_c.address, (int)origin_addr_c.count,
-      origin_addr_c.type, result_addr_c.address, (int)result_addr_c.count, result_addr_c.type,
-      *target_rank, *target_disp, *target_count, Datatype_in(*target_datatype), Op_in(*op),
-      Win_in(*win));
+  if (e == MPI_SUCCESS) e = MC(Get_accumulate)(origin_addr_c.address, (integer)origin_addr_c.count,
+      origin_addr_c.type, result_addr_c.address, (integer)result_addr_c.count,
+      result_addr_c.type, in_c(*target_rank), *target_disp, *target_count,
+      Datatype_in(*target_datatype), Op_in(*op), Win_in(*win));
   end_view(&origin_addr_c);
   end_view(&result_addr_c);
   if (ierror != NULL) *ierror = e;
 }
 
 void F(get_accumulate_c_f08ts)(const struct array* origin_addr, MPI_Count* origin_count,
-    int* origin_datatype, const struct array* result_addr, MPI_Count* result_count,
-    int* result_datatype, int* target_rank, MPI_Aint* target_disp, MPI_Count* target_count,
-    int* target_datatype, int* op, int* win, int* ierror) {
+    integer* origin_datatype, const struct array* result_addr, MPI_Count* result_count,
+    integer* result_datatype, integer* target_rank, MPI_Aint* target_disp, MPI_Count* target_count,
+    integer* target_datatype, integer* op, integer* win, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view origin_addr_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&origin_addr_c, origin_addr, *origin_count,
@@ -5656,67 +6269,69 @@ void F(get_accumulate_c_f08ts)(const struct array* origin_addr, MPI_Count* origi
       Datatype_in(*result_datatype), MPI_COMM_SELF, "MPI_Get_accumulate_c", "result_addr");
   if (e == MPI_SUCCESS) e = M(Get_accumulate_c)(origin_addr_c.address, origin_addr_c.count,
       origin_addr_c.type, result_addr_c.address, result_addr_c.count, result_addr_c.type,
-      *target_rank, *target_disp, *target_count, Datatype_in(*target_datatype), Op_in(*op),
+      in_c(*target_rank), *target_disp, *target_count, Datatype_in(*target_datatype), Op_in(*op),
       Win_in(*win));
   end_view(&origin_addr_c);
   end_view(&result_addr_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(put)(void* origin_addr, int* origin_count, int* origin_datatype, int* target_rank,
-    MPI_Aint* target_disp, int* target_count, int* target_datatype, int* win, int* ierror) {
-  const int e = M(Put)(c_address(origin_addr), *origin_count, Datatype_in(*origin_datatype),
-      *target_rank, *target_disp, *target_count, Datatype_in(*target_datatype), Win_in(*win));
+void F(put)(void* origin_addr, integer* origin_count, integer* origin_datatype,
+    integer* target_rank, MPI_Aint* target_disp, integer* target_count, integer* target_datatype,
+    integer* win, integer* ierror) {
+  const int e = MC(Put)(c_address(origin_addr), *origin_count, Datatype_in(*origin_datatype),
+      in_c(*target_rank), *target_disp, *target_count, Datatype_in(*target_datatype),
+      Win_in(*win));
   if (ierror != NULL) *ierror = e;
 }
-void F(put_f08ts)(const struct array* origin_addr, int* origin_count, int* origin_datatype,
-    int* target_rank, MPI_Aint* target_disp, int* target_count, int* target_datatype, int* win,
-    int* ierror) {
+void F(put_f08ts)(const struct array* origin_addr, integer* origin_count, integer* origin_datatype,
+    integer* target_rank, MPI_Aint* target_disp, integer* target_count, integer* target_datatype,
+    integer* win, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view origin_addr_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&origin_addr_c, origin_addr, *origin_count,
       Datatype_in(*origin_datatype), MPI_COMM_SELF, "MPI_Put", "origin_addr");
-  if (e == MPI_SUCCESS) e = M(Put)(origin_addr_c.address, (int)origin_addr_c.count,
-      origin_addr_c.type, *target_rank, *target_disp, *target_count,
+  if (e == MPI_SUCCESS) e = MC(Put)(origin_addr_c.address, (integer)origin_addr_c.count,
+      origin_addr_c.type, in_c(*target_rank), *target_disp, *target_count,
       Datatype_in(*target_datatype), Win_in(*win));
   end_view(&origin_addr_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(put_c_f08ts)(const struct array* origin_addr, MPI_Count* origin_count, int* origin_datatype,
-    int* target_rank, MPI_Aint* target_disp, MPI_Count* target_count, int* target_datatype,
-    int* win, int* ierror) {
+void F(put_c_f08ts)(const struct array* origin_addr, MPI_Count* origin_count,
+    integer* origin_datatype, integer* target_rank, MPI_Aint* target_disp, MPI_Count* target_count,
+    integer* target_datatype, integer* win, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view origin_addr_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&origin_addr_c, origin_addr, *origin_count,
       Datatype_in(*origin_datatype), MPI_COMM_SELF, "MPI_Put_c", "origin_addr");
   if (e == MPI_SUCCESS) e = M(Put_c)(origin_addr_c.address, origin_addr_c.count,
-      origin_addr_c.type, *target_rank, *target_disp, *target_count,
+      origin_addr_c.type, in_c(*target_rank), *target_disp, *target_count,
       Datatype_in(*target_datatype), Win_in(*win));
   end_view(&origin_addr_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(raccumulate)(void* origin_addr, int* origin_count, int* origin_datatype, int* target_rank,
-    MPI_Aint* target_disp, int* target_count, int* target_datatype, int* op, int* win,
-    int* request, int* ierror) {
+void F(raccumulate)(void* origin_addr, integer* origin_count, integer* origin_datatype,
+    integer* target_rank, MPI_Aint* target_disp, integer* target_count, integer* target_datatype,
+    integer* op, integer* win, integer* request, integer* ierror) {
   MPI_Request request_c = MPI_REQUEST_NULL;
-  const int e = M(Raccumulate)(c_address(origin_addr), *origin_count,
-      Datatype_in(*origin_datatype), *target_rank, *target_disp, *target_count,
+  const int e = MC(Raccumulate)(c_address(origin_addr), *origin_count,
+      Datatype_in(*origin_datatype), in_c(*target_rank), *target_disp, *target_count,
       Datatype_in(*target_datatype), Op_in(*op), Win_in(*win), &request_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
-void F(raccumulate_f08ts)(const struct array* origin_addr, int* origin_count, int* origin_datatype,
-    int* target_rank, MPI_Aint* target_disp, int* target_count, int* target_datatype, int* op,
-    int* win, int* request, int* ierror) {
+void F(raccumulate_f08ts)(const struct array* origin_addr, integer* origin_count,
+    integer* origin_datatype, integer* target_rank, MPI_Aint* target_disp, integer* target_count,
+    integer* target_datatype, integer* op, integer* win, integer* request, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view origin_addr_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&origin_addr_c, origin_addr, *origin_count,
       Datatype_in(*origin_datatype), MPI_COMM_SELF, "MPI_Raccumulate", "origin_addr");
   MPI_Request request_c = MPI_REQUEST_NULL;
-  if (e == MPI_SUCCESS) e = M(Raccumulate)(origin_addr_c.address, (int)origin_addr_c.count,
-      origin_addr_c.type, *target_rank, *target_disp, *target_count,
+  if (e == MPI_SUCCESS) e = MC(Raccumulate)(origin_addr_c.address, (integer)origin_addr_c.count,
+      origin_addr_c.type, in_c(*target_rank), *target_disp, *target_count,
       Datatype_in(*target_datatype), Op_in(*op), Win_in(*win), &request_c);
   end_view(&origin_addr_c);
   *request = Request_out(request_c);
@@ -5724,41 +6339,41 @@ void F(raccumulate_f08ts)(const struct array* origin_addr, int* origin_count, in
 }
 
 void F(raccumulate_c_f08ts)(const struct array* origin_addr, MPI_Count* origin_count,
-    int* origin_datatype, int* target_rank, MPI_Aint* target_disp, MPI_Count* target_count,
-    int* target_datatype, int* op, int* win, int* request, int* ierror) {
+    integer* origin_datatype, integer* target_rank, MPI_Aint* target_disp, MPI_Count* target_count,
+    integer* target_datatype, integer* op, integer* win, integer* request, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view origin_addr_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&origin_addr_c, origin_addr, *origin_count,
       Datatype_in(*origin_datatype), MPI_COMM_SELF, "MPI_Raccumulate_c", "origin_addr");
   MPI_Request request_c = MPI_REQUEST_NULL;
   if (e == MPI_SUCCESS) e = M(Raccumulate_c)(origin_addr_c.address, origin_addr_c.count,
-      origin_addr_c.type, *target_rank, *target_disp, *target_count,
+      origin_addr_c.type, in_c(*target_rank), *target_disp, *target_count,
       Datatype_in(*target_datatype), Op_in(*op), Win_in(*win), &request_c);
   end_view(&origin_addr_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(rget)(void* origin_addr, int* origin_count, int* origin_datatype, int* target_rank,
-    MPI_Aint* target_disp, int* target_count, int* target_datatype, int* win, int* request,
-    int* ierror) {
+void F(rget)(void* origin_addr, integer* origin_count, integer* origin_datatype,
+    integer* target_rank, MPI_Aint* target_disp, integer* target_count, integer* target_datatype,
+    integer* win, integer* request, integer* ierror) {
   MPI_Request request_c = MPI_REQUEST_NULL;
-  const int e = M(Rget)(c_address(origin_addr), *origin_count, Datatype_in(*origin_datatype),
-      *target_rank, *target_disp, *target_count, Datatype_in(*target_datatype), Win_in(*win),
-      &request_c);
+  const int e = MC(Rget)(c_address(origin_addr), *origin_count, Datatype_in(*origin_datatype),
+      in_c(*target_rank), *target_disp, *target_count, Datatype_in(*target_datatype),
+      Win_in(*win), &request_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
-void F(rget_f08ts)(const struct array* origin_addr, int* origin_count, int* origin_datatype,
-    int* target_rank, MPI_Aint* target_disp, int* target_count, int* target_datatype, int* win,
-    int* request, int* ierror) {
+void F(rget_f08ts)(const struct array* origin_addr, integer* origin_count,
+    integer* origin_datatype, integer* target_rank, MPI_Aint* target_disp, integer* target_count,
+    integer* target_datatype, integer* win, integer* request, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view origin_addr_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&origin_addr_c, origin_addr, *origin_count,
       Datatype_in(*origin_datatype), MPI_COMM_SELF, "MPI_Rget", "origin_addr");
   MPI_Request request_c = MPI_REQUEST_NULL;
-  if (e == MPI_SUCCESS) e = M(Rget)(origin_addr_c.address, (int)origin_addr_c.count,
-      origin_addr_c.type, *target_rank, *target_disp, *target_count,
+  if (e == MPI_SUCCESS) e = MC(Rget)(origin_addr_c.address, (integer)origin_addr_c.count,
+      origin_addr_c.type, in_c(*target_rank), *target_disp, *target_count,
       Datatype_in(*target_datatype), Win_in(*win), &request_c);
   end_view(&origin_addr_c);
   *request = Request_out(request_c);
@@ -5766,37 +6381,37 @@ void F(rget_f08ts)(const struct array* origin_addr, int* origin_count, int* orig
 }
 
 void F(rget_c_f08ts)(const struct array* origin_addr, MPI_Count* origin_count,
-    int* origin_datatype, int* target_rank, MPI_Aint* target_disp, MPI_Count* target_count,
-    int* target_datatype, int* win, int* request, int* ierror) {
+    integer* origin_datatype, integer* target_rank, MPI_Aint* target_disp, MPI_Count* target_count,
+    integer* target_datatype, integer* win, integer* request, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view origin_addr_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&origin_addr_c, origin_addr, *origin_count,
       Datatype_in(*origin_datatype), MPI_COMM_SELF, "MPI_Rget_c", "origin_addr");
   MPI_Request request_c = MPI_REQUEST_NULL;
   if (e == MPI_SUCCESS) e = M(Rget_c)(origin_addr_c.address, origin_addr_c.count,
-      origin_addr_c.type, *target_rank, *target_disp, *target_count,
+      origin_addr_c.type, in_c(*target_rank), *target_disp, *target_count,
       Datatype_in(*target_datatype), Win_in(*win), &request_c);
   end_view(&origin_addr_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(rget_accumulate)(void* origin_addr, int* origin_count, int* origin_datatype,
-    void* result_addr, int* result_count, int* result_datatype, int* target_rank,
-    MPI_Aint* target_disp, int* target_count, int* target_datatype, int* op, int* win,
-    int* request, int* ierror) {
+void F(rget_accumulate)(void* origin_addr, integer* origin_count, integer* origin_datatype,
+    void* result_addr, integer* result_count, integer* result_datatype, integer* target_rank,
+    MPI_Aint* target_disp, integer* target_count, integer* target_datatype, integer* op,
+    integer* win, integer* request, integer* ierror) {
   MPI_Request request_c = MPI_REQUEST_NULL;
-  const int e = M(Rget_accumulate)(c_address(origin_addr), *origin_count,
+  const int e = MC(Rget_accumulate)(c_address(origin_addr), *origin_count,
       Datatype_in(*origin_datatype), c_address(result_addr), *result_count,
-      Datatype_in(*result_datatype), *target_rank, *target_disp, *target_count,
+      Datatype_in(*result_datatype), in_c(*target_rank), *target_disp, *target_count,
       Datatype_in(*target_datatype), Op_in(*op), Win_in(*win), &request_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
-void F(rget_accumulate_f08ts)(const struct array* origin_addr, int* origin_count,
-    int* origin_datatype, const struct array* result_addr, int* result_count, int* result_datatype,
-    int* target_rank, MPI_Aint* target_disp, int* target_count, int* target_datatype, int* op,
-    int* win, int* request, int* ierror) {
+void F(rget_accumulate_f08ts)(const struct array* origin_addr, integer* origin_count,
+    integer* origin_datatype, const struct array* result_addr, integer* result_count,
+    integer* result_datatype, integer* target_rank, MPI_Aint* target_disp, integer* target_count,
+    integer* target_datatype, integer* op, integer* win, integer* request, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view origin_addr_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&origin_addr_c, origin_addr, *origin_count,
@@ -5805,10 +6420,10 @@ void F(rget_accumulate_f08ts)(const struct array* origin_addr, int* origin_count
   if (e == MPI_SUCCESS) e = view_of(&result_addr_c, result_addr, *result_count,
       Datatype_in(*result_datatype), MPI_COMM_SELF, "MPI_Rget_accumulate", "result_addr");
   MPI_Request request_c = MPI_REQUEST_NULL;
-  if (e == MPI_SUCCESS) e = M(Rget_accumulate)(origin_addr_c.address, (int)origin_addr_c.count,
-      origin_addr_c.type, result_addr_c.address, (int)result_addr_c.count, result_addr_c.type,
-      *target_rank, *target_disp, *target_count, Datatype_in(*target_datatype), Op_in(*op),
-      Win_in(*win), &request_c);
+  if (e == MPI_SUCCESS) e = MC(Rget_accumulate)(origin_addr_c.address,
+      (integer)origin_addr_c.count, origin_addr_c.type, result_addr_c.address,
+      (integer)result_addr_c.count, result_addr_c.type, in_c(*target_rank), *target_disp,
+      *target_count, Datatype_in(*target_datatype), Op_in(*op), Win_in(*win), &request_c);
   end_view(&origin_addr_c);
   end_view(&result_addr_c);
   *request = Request_out(request_c);
@@ -5816,9 +6431,9 @@ void F(rget_accumulate_f08ts)(const struct array* origin_addr, int* origin_count
 }
 
 void F(rget_accumulate_c_f08ts)(const struct array* origin_addr, MPI_Count* origin_count,
-    int* origin_datatype, const struct array* result_addr, MPI_Count* result_count,
-    int* result_datatype, int* target_rank, MPI_Aint* target_disp, MPI_Count* target_count,
-    int* target_datatype, int* op, int* win, int* request, int* ierror) {
+    integer* origin_datatype, const struct array* result_addr, MPI_Count* result_count,
+    integer* result_datatype, integer* target_rank, MPI_Aint* target_disp, MPI_Count* target_count,
+    integer* target_datatype, integer* op, integer* win, integer* request, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view origin_addr_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&origin_addr_c, origin_addr, *origin_count,
@@ -5829,7 +6444,7 @@ void F(rget_accumulate_c_f08ts)(const struct array* origin_addr, MPI_Count* orig
   MPI_Request request_c = MPI_REQUEST_NULL;
   if (e == MPI_SUCCESS) e = M(Rget_accumulate_c)(origin_addr_c.address, origin_addr_c.count,
       origin_addr_c.type, result_addr_c.address, result_addr_c.count, result_addr_c.type,
-      *target_rank, *target_disp, *target_count, Datatype_in(*target_datatype), Op_in(*op),
+      in_c(*target_rank), *target_disp, *target_count, Datatype_in(*target_datatype), Op_in(*op),
       Win_in(*win), &request_c);
   end_view(&origin_addr_c);
   end_view(&result_addr_c);
@@ -5837,26 +6452,26 @@ void F(rget_accumulate_c_f08ts)(const struct array* origin_addr, MPI_Count* orig
   if (ierror != NULL) *ierror = e;
 }
 
-void F(rput)(void* origin_addr, int* origin_count, int* origin_datatype, int* target_rank,
-    MPI_Aint* target_disp, int* target_count, int* target_datatype, int* win, int* request,
-    int* ierror) {
+void F(rput)(void* origin_addr, integer* origin_count, integer* origin_datatype,
+    integer* target_rank, MPI_Aint* target_disp, integer* target_count, integer* target_datatype,
+    integer* win, integer* request, integer* ierror) {
   MPI_Request request_c = MPI_REQUEST_NULL;
-  const int e = M(Rput)(c_address(origin_addr), *origin_count, Datatype_in(*origin_datatype),
-      *target_rank, *target_disp, *target_count, Datatype_in(*target_datatype), Win_in(*win),
-      &request_c);
+  const int e = MC(Rput)(c_address(origin_addr), *origin_count, Datatype_in(*origin_datatype),
+      in_c(*target_rank), *target_disp, *target_count, Datatype_in(*target_datatype),
+      Win_in(*win), &request_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
-void F(rput_f08ts)(const struct array* origin_addr, int* origin_count, int* origin_datatype,
-    int* target_rank, MPI_Aint* target_disp, int* target_count, int* target_datatype, int* win,
-    int* request, int* ierror) {
+void F(rput_f08ts)(const struct array* origin_addr, integer* origin_count,
+    integer* origin_datatype, integer* target_rank, MPI_Aint* target_disp, integer* target_count,
+    integer* target_datatype, integer* win, integer* request, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view origin_addr_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&origin_addr_c, origin_addr, *origin_count,
       Datatype_in(*origin_datatype), MPI_COMM_SELF, "MPI_Rput", "origin_addr");
   MPI_Request request_c = MPI_REQUEST_NULL;
-  if (e == MPI_SUCCESS) e = M(Rput)(origin_addr_c.address, (int)origin_addr_c.count,
-      origin_addr_c.type, *target_rank, *target_disp, *target_count,
+  if (e == MPI_SUCCESS) e = MC(Rput)(origin_addr_c.address, (integer)origin_addr_c.count,
+      origin_addr_c.type, in_c(*target_rank), *target_disp, *target_count,
       Datatype_in(*target_datatype), Win_in(*win), &request_c);
   end_view(&origin_addr_c);
   *request = Request_out(request_c);
@@ -5864,25 +6479,25 @@ void F(rput_f08ts)(const struct array* origin_addr, int* origin_count, int* orig
 }
 
 void F(rput_c_f08ts)(const struct array* origin_addr, MPI_Count* origin_count,
-    int* origin_datatype, int* target_rank, MPI_Aint* target_disp, MPI_Count* target_count,
-    int* target_datatype, int* win, int* request, int* ierror) {
+    integer* origin_datatype, integer* target_rank, MPI_Aint* target_disp, MPI_Count* target_count,
+    integer* target_datatype, integer* win, integer* request, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view origin_addr_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&origin_addr_c, origin_addr, *origin_count,
       Datatype_in(*origin_datatype), MPI_COMM_SELF, "MPI_Rput_c", "origin_addr");
   MPI_Request request_c = MPI_REQUEST_NULL;
   if (e == MPI_SUCCESS) e = M(Rput_c)(origin_addr_c.address, origin_addr_c.count,
-      origin_addr_c.type, *target_rank, *target_disp, *target_count,
+      origin_addr_c.type, in_c(*target_rank), *target_disp, *target_count,
       Datatype_in(*target_datatype), Win_in(*win), &request_c);
   end_view(&origin_addr_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(win_allocate)(MPI_Aint* size, int* disp_unit, int* info, int* comm, void** baseptr,
-    int* win, int* ierror) {
+void F(win_allocate)(MPI_Aint* size, integer* disp_unit, integer* info, integer* comm,
+    void** baseptr, integer* win, integer* ierror) {
   MPI_Win win_c = MPI_WIN_NULL;
-  const int e = M(Win_allocate)(*size, *disp_unit, Info_in(*info), Comm_in(*comm), baseptr,
+  const int e = MC(Win_allocate)(*size, *disp_unit, Info_in(*info), Comm_in(*comm), baseptr,
       &win_c);
   *win = Win_out(win_c);
   if (ierror != NULL) *ierror = e;
@@ -5890,8 +6505,8 @@ void F(win_allocate)(MPI_Aint* size, int* disp_unit, int* info, int* comm, void*
 SAME_AS(win_allocate_cptr, win_allocate);
 SAME_AS(win_allocate_f08, win_allocate);
 
-void F(win_allocate_c_f08)(MPI_Aint* size, MPI_Aint* disp_unit, int* info, int* comm,
-    void** baseptr, int* win, int* ierror) {
+void F(win_allocate_c_f08)(MPI_Aint* size, MPI_Aint* disp_unit, integer* info, integer* comm,
+    void** baseptr, integer* win, integer* ierror) {
   MPI_Win win_c = MPI_WIN_NULL;
   const int e = M(Win_allocate_c)(*size, *disp_unit, Info_in(*info), Comm_in(*comm), baseptr,
       &win_c);
@@ -5899,10 +6514,10 @@ void F(win_allocate_c_f08)(MPI_Aint* size, MPI_Aint* disp_unit, int* info, int* 
   if (ierror != NULL) *ierror = e;
 }
 
-void F(win_allocate_shared)(MPI_Aint* size, int* disp_unit, int* info, int* comm, void** baseptr,
-    int* win, int* ierror) {
+void F(win_allocate_shared)(MPI_Aint* size, integer* disp_unit, integer* info, integer* comm,
+    void** baseptr, integer* win, integer* ierror) {
   MPI_Win win_c = MPI_WIN_NULL;
-  const int e = M(Win_allocate_shared)(*size, *disp_unit, Info_in(*info), Comm_in(*comm), baseptr,
+  const int e = MC(Win_allocate_shared)(*size, *disp_unit, Info_in(*info), Comm_in(*comm), baseptr,
       &win_c);
   *win = Win_out(win_c);
   if (ierror != NULL) *ierror = e;
@@ -5910,8 +6525,8 @@ void F(win_allocate_shared)(MPI_Aint* size, int* disp_unit, int* info, int* comm
 SAME_AS(win_allocate_shared_cptr, win_allocate_shared);
 SAME_AS(win_allocate_shared_f08, win_allocate_shared);
 
-void F(win_allocate_shared_c_f08)(MPI_Aint* size, MPI_Aint* disp_unit, int* info, int* comm,
-    void** baseptr, int* win, int* ierror) {
+void F(win_allocate_shared_c_f08)(MPI_Aint* size, MPI_Aint* disp_unit, integer* info,
+    integer* comm, void** baseptr, integer* win, integer* ierror) {
   MPI_Win win_c = MPI_WIN_NULL;
   const int e = M(Win_allocate_shared_c)(*size, *disp_unit, Info_in(*info), Comm_in(*comm),
       baseptr, &win_c);
@@ -5919,11 +6534,11 @@ void F(win_allocate_shared_c_f08)(MPI_Aint* size, MPI_Aint* disp_unit, int* info
   if (ierror != NULL) *ierror = e;
 }
 
-void F(win_attach)(int* win, void* base, MPI_Aint* size, int* ierror) {
+void F(win_attach)(integer* win, void* base, MPI_Aint* size, integer* ierror) {
   const int e = M(Win_attach)(Win_in(*win), c_address(base), *size);
   if (ierror != NULL) *ierror = e;
 }
-void F(win_attach_f08ts)(int* win, const struct array* base, MPI_Aint* size, int* ierror) {
+void F(win_attach_f08ts)(integer* win, const struct array* base, MPI_Aint* size, integer* ierror) {
   int e = MPI_SUCCESS;
   void* base_c;
   if (e == MPI_SUCCESS) e = plain(&base_c, base, MPI_COMM_SELF, "MPI_Win_attach", "base");
@@ -5931,34 +6546,34 @@ void F(win_attach_f08ts)(int* win, const struct array* base, MPI_Aint* size, int
   if (ierror != NULL) *ierror = e;
 }
 
-void F(win_complete)(int* win, int* ierror) {
+void F(win_complete)(integer* win, integer* ierror) {
   const int e = M(Win_complete)(Win_in(*win));
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(win_complete_f08, win_complete);
 
-void F(win_create)(void* base, MPI_Aint* size, int* disp_unit, int* info, int* comm, int* win,
-    int* ierror) {
+void F(win_create)(void* base, MPI_Aint* size, integer* disp_unit, integer* info, integer* comm,
+    integer* win, integer* ierror) {
   MPI_Win win_c = MPI_WIN_NULL;
-  const int e = M(Win_create)(c_address(base), *size, *disp_unit, Info_in(*info), Comm_in(*comm),
+  const int e = MC(Win_create)(c_address(base), *size, *disp_unit, Info_in(*info), Comm_in(*comm),
       &win_c);
   *win = Win_out(win_c);
   if (ierror != NULL) *ierror = e;
 }
-void F(win_create_f08ts)(const struct array* base, MPI_Aint* size, int* disp_unit, int* info,
-    int* comm, int* win, int* ierror) {
+void F(win_create_f08ts)(const struct array* base, MPI_Aint* size, integer* disp_unit,
+    integer* info, integer* comm, integer* win, integer* ierror) {
   int e = MPI_SUCCESS;
   void* base_c;
   if (e == MPI_SUCCESS) e = plain(&base_c, base, Comm_in(*comm), "MPI_Win_create", "base");
   MPI_Win win_c = MPI_WIN_NULL;
-  if (e == MPI_SUCCESS) e = M(Win_create)(base_c, *size, *disp_unit, Info_in(*info),
+  if (e == MPI_SUCCESS) e = MC(Win_create)(base_c, *size, *disp_unit, Info_in(*info),
       Comm_in(*comm), &win_c);
   *win = Win_out(win_c);
   if (ierror != NULL) *ierror = e;
 }
 
 void F(win_create_c_f08ts)(const struct array* base, MPI_Aint* size, MPI_Aint* disp_unit,
-    int* info, int* comm, int* win, int* ierror) {
+    integer* info, integer* comm, integer* win, integer* ierror) {
   int e = MPI_SUCCESS;
   void* base_c;
   if (e == MPI_SUCCESS) e = plain(&base_c, base, Comm_in(*comm), "MPI_Win_create_c", "base");
@@ -5969,7 +6584,7 @@ void F(win_create_c_f08ts)(const struct array* base, MPI_Aint* size, MPI_Aint* d
   if (ierror != NULL) *ierror = e;
 }
 
-void F(win_create_dynamic)(int* info, int* comm, int* win, int* ierror) {
+void F(win_create_dynamic)(integer* info, integer* comm, integer* win, integer* ierror) {
   MPI_Win win_c = MPI_WIN_NULL;
   const int e = M(Win_create_dynamic)(Info_in(*info), Comm_in(*comm), &win_c);
   *win = Win_out(win_c);
@@ -5977,11 +6592,11 @@ void F(win_create_dynamic)(int* info, int* comm, int* win, int* ierror) {
 }
 SAME_AS(win_create_dynamic_f08, win_create_dynamic);
 
-void F(win_detach)(int* win, void* base, int* ierror) {
+void F(win_detach)(integer* win, void* base, integer* ierror) {
   const int e = M(Win_detach)(Win_in(*win), c_address(base));
   if (ierror != NULL) *ierror = e;
 }
-void F(win_detach_f08ts)(int* win, const struct array* base, int* ierror) {
+void F(win_detach_f08ts)(integer* win, const struct array* base, integer* ierror) {
   int e = MPI_SUCCESS;
   void* base_c;
   if (e == MPI_SUCCESS) e = plain(&base_c, base, MPI_COMM_SELF, "MPI_Win_detach", "base");
@@ -5989,37 +6604,37 @@ void F(win_detach_f08ts)(int* win, const struct array* base, int* ierror) {
   if (ierror != NULL) *ierror = e;
 }
 
-void F(win_fence)(int* assert, int* win, int* ierror) {
-  const int e = M(Win_fence)(*assert, Win_in(*win));
+void F(win_fence)(integer* assert, integer* win, integer* ierror) {
+  const int e = M(Win_fence)(in_c(*assert), Win_in(*win));
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(win_fence_f08, win_fence);
 
-void F(win_flush)(int* rank, int* win, int* ierror) {
-  const int e = M(Win_flush)(*rank, Win_in(*win));
+void F(win_flush)(integer* rank, integer* win, integer* ierror) {
+  const int e = M(Win_flush)(in_c(*rank), Win_in(*win));
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(win_flush_f08, win_flush);
 
-void F(win_flush_all)(int* win, int* ierror) {
+void F(win_flush_all)(integer* win, integer* ierror) {
   const int e = M(Win_flush_all)(Win_in(*win));
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(win_flush_all_f08, win_flush_all);
 
-void F(win_flush_local)(int* rank, int* win, int* ierror) {
-  const int e = M(Win_flush_local)(*rank, Win_in(*win));
+void F(win_flush_local)(integer* rank, integer* win, integer* ierror) {
+  const int e = M(Win_flush_local)(in_c(*rank), Win_in(*win));
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(win_flush_local_f08, win_flush_local);
 
-void F(win_flush_local_all)(int* win, int* ierror) {
+void F(win_flush_local_all)(integer* win, integer* ierror) {
   const int e = M(Win_flush_local_all)(Win_in(*win));
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(win_flush_local_all_f08, win_flush_local_all);
 
-void F(win_free)(int* win, int* ierror) {
+void F(win_free)(integer* win, integer* ierror) {
   MPI_Win win_c = Win_in(*win);
   const int e = M(Win_free)(&win_c);
   *win = Win_out(win_c);
@@ -6027,7 +6642,7 @@ void F(win_free)(int* win, int* ierror) {
 }
 SAME_AS(win_free_f08, win_free);
 
-void F(win_get_group)(int* win, int* group, int* ierror) {
+void F(win_get_group)(integer* win, integer* group, integer* ierror) {
   MPI_Group group_c = MPI_GROUP_NULL;
   const int e = M(Win_get_group)(Win_in(*win), &group_c);
   *group = Group_out(group_c);
@@ -6035,7 +6650,7 @@ void F(win_get_group)(int* win, int* group, int* ierror) {
 }
 SAME_AS(win_get_group_f08, win_get_group);
 
-void F(win_get_info)(int* win, int* info_used, int* ierror) {
+void F(win_get_info)(integer* win, integer* info_used, integer* ierror) {
   MPI_Info info_used_c = MPI_INFO_NULL;
   const int e = M(Win_get_info)(Win_in(*win), &info_used_c);
   *info_used = Info_out(info_used_c);
@@ -6043,143 +6658,172 @@ void F(win_get_info)(int* win, int* info_used, int* ierror) {
 }
 SAME_AS(win_get_info_f08, win_get_info);
 
-void F(win_lock)(int* lock_type, int* rank, int* assert, int* win, int* ierror) {
-  const int e = M(Win_lock)(*lock_type, *rank, *assert, Win_in(*win));
+void F(win_lock)(integer* lock_type, integer* rank, integer* assert, integer* win,
+    integer* ierror) {
+  const int e = M(Win_lock)(in_c(*lock_type), in_c(*rank), in_c(*assert), Win_in(*win));
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(win_lock_f08, win_lock);
 
-void F(win_lock_all)(int* assert, int* win, int* ierror) {
-  const int e = M(Win_lock_all)(*assert, Win_in(*win));
+void F(win_lock_all)(integer* assert, integer* win, integer* ierror) {
+  const int e = M(Win_lock_all)(in_c(*assert), Win_in(*win));
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(win_lock_all_f08, win_lock_all);
 
-void F(win_post)(int* group, int* assert, int* win, int* ierror) {
-  const int e = M(Win_post)(Group_in(*group), *assert, Win_in(*win));
+void F(win_post)(integer* group, integer* assert, integer* win, integer* ierror) {
+  const int e = M(Win_post)(Group_in(*group), in_c(*assert), Win_in(*win));
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(win_post_f08, win_post);
 
-void F(win_set_info)(int* win, int* info, int* ierror) {
+void F(win_set_info)(integer* win, integer* info, integer* ierror) {
   const int e = M(Win_set_info)(Win_in(*win), Info_in(*info));
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(win_set_info_f08, win_set_info);
 
-void F(win_shared_query)(int* win, int* rank, MPI_Aint* size, int* disp_unit, void** baseptr,
-    int* ierror) {
-  const int e = M(Win_shared_query)(Win_in(*win), *rank, size, disp_unit, baseptr);
+void F(win_shared_query)(integer* win, integer* rank, MPI_Aint* size, integer* disp_unit,
+    void** baseptr, integer* ierror) {
+  const int e = MC(Win_shared_query)(Win_in(*win), in_c(*rank), size, disp_unit, baseptr);
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(win_shared_query_cptr, win_shared_query);
 SAME_AS(win_shared_query_f08, win_shared_query);
 
-void F(win_shared_query_c_f08)(int* win, int* rank, MPI_Aint* size, MPI_Aint* disp_unit,
-    void** baseptr, int* ierror) {
-  const int e = M(Win_shared_query_c)(Win_in(*win), *rank, size, disp_unit, baseptr);
+void F(win_shared_query_c_f08)(integer* win, integer* rank, MPI_Aint* size, MPI_Aint* disp_unit,
+    void** baseptr, integer* ierror) {
+  const int e = M(Win_shared_query_c)(Win_in(*win), in_c(*rank), size, disp_unit, baseptr);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(win_start)(int* group, int* assert, int* win, int* ierror) {
-  const int e = M(Win_start)(Group_in(*group), *assert, Win_in(*win));
+void F(win_start)(integer* group, integer* assert, integer* win, integer* ierror) {
+  const int e = M(Win_start)(Group_in(*group), in_c(*assert), Win_in(*win));
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(win_start_f08, win_start);
 
-void F(win_sync)(int* win, int* ierror) {
+void F(win_sync)(integer* win, integer* ierror) {
   const int e = M(Win_sync)(Win_in(*win));
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(win_sync_f08, win_sync);
 
-void F(win_test)(int* win, int* flag, int* ierror) {
-  const int e = M(Win_test)(Win_in(*win), flag);
-  if (e == MPI_SUCCESS) *flag = *flag != 0;
+void F(win_test)(integer* win, integer* flag, integer* ierror) {
+  int flag_c = 0;
+  const int e = M(Win_test)(Win_in(*win), &flag_c);
+  if (e == MPI_SUCCESS) *flag = flag_c != 0;
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(win_test_f08, win_test);
 
-void F(win_unlock)(int* rank, int* win, int* ierror) {
-  const int e = M(Win_unlock)(*rank, Win_in(*win));
+void F(win_unlock)(integer* rank, integer* win, integer* ierror) {
+  const int e = M(Win_unlock)(in_c(*rank), Win_in(*win));
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(win_unlock_f08, win_unlock);
 
-void F(win_unlock_all)(int* win, int* ierror) {
+void F(win_unlock_all)(integer* win, integer* ierror) {
   const int e = M(Win_unlock_all)(Win_in(*win));
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(win_unlock_all_f08, win_unlock_all);
 
-void F(win_wait)(int* win, int* ierror) {
+void F(win_wait)(integer* win, integer* ierror) {
   const int e = M(Win_wait)(Win_in(*win));
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(win_wait_f08, win_wait);
 
-void F(grequest_complete)(int* request, int* ierror) {
+void F(grequest_complete)(integer* request, integer* ierror) {
   const int e = M(Grequest_complete)(Request_in(*request));
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(grequest_complete_f08, grequest_complete);
 
-void F(is_thread_main)(int* flag, int* ierror) {
-  const int e = M(Is_thread_main)(flag);
-  if (e == MPI_SUCCESS) *flag = *flag != 0;
+void F(is_thread_main)(integer* flag, integer* ierror) {
+  int flag_c = 0;
+  const int e = M(Is_thread_main)(&flag_c);
+  if (e == MPI_SUCCESS) *flag = flag_c != 0;
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(is_thread_main_f08, is_thread_main);
 
-void F(query_thread)(int* provided, int* ierror) {
-  const int e = M(Query_thread)(provided);
+void F(query_thread)(integer* provided, integer* ierror) {
+  int provided_c = (int)*provided;
+  const int e = M(Query_thread)(&provided_c);
+  *provided = provided_c;
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(query_thread_f08, query_thread);
 
-void F(status_set_cancelled)(MPI_Status* status, int* flag, int* ierror) {
-  const int e = M(Status_set_cancelled)(status, *flag);
+void F(status_set_cancelled)(integer* status, integer* flag, integer* ierror) {
+  struct statuses status_c;
+  statuses_in(&status_c, status, 1);
+  const int e = M(Status_set_cancelled)(status_c.at, logical_in(*flag));
+  statuses_out(&status_c, status, 1);
+  free_statuses(&status_c);
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(status_set_cancelled_f08, status_set_cancelled);
 
-void F(status_set_elements)(MPI_Status* status, int* datatype, int* count, int* ierror) {
-  const int e = M(Status_set_elements)(status, Datatype_in(*datatype), *count);
+void F(status_set_elements)(integer* status, integer* datatype, integer* count, integer* ierror) {
+  struct statuses status_c;
+  statuses_in(&status_c, status, 1);
+  const int e = MC(Status_set_elements)(status_c.at, Datatype_in(*datatype), *count);
+  statuses_out(&status_c, status, 1);
+  free_statuses(&status_c);
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(status_set_elements_f08, status_set_elements);
 
-void F(status_set_elements_c_f08)(MPI_Status* status, int* datatype, MPI_Count* count,
-    int* ierror) {
-  const int e = M(Status_set_elements_c)(status, Datatype_in(*datatype), *count);
+void F(status_set_elements_c_f08)(integer* status, integer* datatype, MPI_Count* count,
+    integer* ierror) {
+  struct statuses status_c;
+  statuses_in(&status_c, status, 1);
+  const int e = M(Status_set_elements_c)(status_c.at, Datatype_in(*datatype), *count);
+  statuses_out(&status_c, status, 1);
+  free_statuses(&status_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(status_set_error)(MPI_Status* status, int* err, int* ierror) {
-  const int e = M(Status_set_error)(status, *err);
+void F(status_set_error)(integer* status, integer* err, integer* ierror) {
+  struct statuses status_c;
+  statuses_in(&status_c, status, 1);
+  const int e = M(Status_set_error)(status_c.at, in_c(*err));
+  statuses_out(&status_c, status, 1);
+  free_statuses(&status_c);
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(status_set_error_f08, status_set_error);
 
-void F(status_set_source)(MPI_Status* status, int* source, int* ierror) {
-  const int e = M(Status_set_source)(status, *source);
+void F(status_set_source)(integer* status, integer* source, integer* ierror) {
+  struct statuses status_c;
+  statuses_in(&status_c, status, 1);
+  const int e = M(Status_set_source)(status_c.at, in_c(*source));
+  statuses_out(&status_c, status, 1);
+  free_statuses(&status_c);
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(status_set_source_f08, status_set_source);
 
-void F(status_set_tag)(MPI_Status* status, int* tag, int* ierror) {
-  const int e = M(Status_set_tag)(status, *tag);
+void F(status_set_tag)(integer* status, integer* tag, integer* ierror) {
+  struct statuses status_c;
+  statuses_in(&status_c, status, 1);
+  const int e = M(Status_set_tag)(status_c.at, in_c(*tag));
+  statuses_out(&status_c, status, 1);
+  free_statuses(&status_c);
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(status_set_tag_f08, status_set_tag);
 
-void F(file_call_errhandler)(int* fh, int* errorcode, int* ierror) {
-  const int e = M(File_call_errhandler)(File_in(*fh), *errorcode);
+void F(file_call_errhandler)(integer* fh, integer* errorcode, integer* ierror) {
+  const int e = M(File_call_errhandler)(File_in(*fh), in_c(*errorcode));
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(file_call_errhandler_f08, file_call_errhandler);
 
-void F(file_close)(int* fh, int* ierror) {
+void F(file_close)(integer* fh, integer* ierror) {
   MPI_File fh_c = File_in(*fh);
   const int e = M(File_close)(&fh_c);
   *fh = File_out(fh_c);
@@ -6187,34 +6831,38 @@ void F(file_close)(int* fh, int* ierror) {
 }
 SAME_AS(file_close_f08, file_close);
 
-void F(file_delete)(char* filename, int* info, int* ierror, size_t filename_length) {
+void F(file_delete)(char* filename, integer* info, integer* ierror, size_t filename_length) {
   struct text filename_c;
-  const int e = M(File_delete)(text_in(&filename_c, filename, filename_length, 0), Info_in(*info));
+  text_in(&filename_c, filename, filename_length, 0);
+  const int e = M(File_delete)(filename_c.chars, Info_in(*info));
   free_text(&filename_c);
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(file_delete_f08, file_delete);
 
-void F(file_get_amode)(int* fh, int* amode, int* ierror) {
-  const int e = M(File_get_amode)(File_in(*fh), amode);
+void F(file_get_amode)(integer* fh, integer* amode, integer* ierror) {
+  int amode_c = (int)*amode;
+  const int e = M(File_get_amode)(File_in(*fh), &amode_c);
+  *amode = amode_c;
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(file_get_amode_f08, file_get_amode);
 
-void F(file_get_atomicity)(int* fh, int* flag, int* ierror) {
-  const int e = M(File_get_atomicity)(File_in(*fh), flag);
-  if (e == MPI_SUCCESS) *flag = *flag != 0;
+void F(file_get_atomicity)(integer* fh, integer* flag, integer* ierror) {
+  int flag_c = 0;
+  const int e = M(File_get_atomicity)(File_in(*fh), &flag_c);
+  if (e == MPI_SUCCESS) *flag = flag_c != 0;
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(file_get_atomicity_f08, file_get_atomicity);
 
-void F(file_get_byte_offset)(int* fh, MPI_Offset* offset, MPI_Offset* disp, int* ierror) {
+void F(file_get_byte_offset)(integer* fh, MPI_Offset* offset, MPI_Offset* disp, integer* ierror) {
   const int e = M(File_get_byte_offset)(File_in(*fh), *offset, disp);
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(file_get_byte_offset_f08, file_get_byte_offset);
 
-void F(file_get_errhandler)(int* file, int* errhandler, int* ierror) {
+void F(file_get_errhandler)(integer* file, integer* errhandler, integer* ierror) {
   MPI_Errhandler errhandler_c = MPI_ERRHANDLER_NULL;
   const int e = M(File_get_errhandler)(File_in(*file), &errhandler_c);
   *errhandler = Errhandler_out(errhandler_c);
@@ -6222,7 +6870,7 @@ void F(file_get_errhandler)(int* file, int* errhandler, int* ierror) {
 }
 SAME_AS(file_get_errhandler_f08, file_get_errhandler);
 
-void F(file_get_group)(int* fh, int* group, int* ierror) {
+void F(file_get_group)(integer* fh, integer* group, integer* ierror) {
   MPI_Group group_c = MPI_GROUP_NULL;
   const int e = M(File_get_group)(File_in(*fh), &group_c);
   *group = Group_out(group_c);
@@ -6230,7 +6878,7 @@ void F(file_get_group)(int* fh, int* group, int* ierror) {
 }
 SAME_AS(file_get_group_f08, file_get_group);
 
-void F(file_get_info)(int* fh, int* info_used, int* ierror) {
+void F(file_get_info)(integer* fh, integer* info_used, integer* ierror) {
   MPI_Info info_used_c = MPI_INFO_NULL;
   const int e = M(File_get_info)(File_in(*fh), &info_used_c);
   *info_used = Info_out(info_used_c);
@@ -6238,33 +6886,33 @@ void F(file_get_info)(int* fh, int* info_used, int* ierror) {
 }
 SAME_AS(file_get_info_f08, file_get_info);
 
-void F(file_get_position)(int* fh, MPI_Offset* offset, int* ierror) {
+void F(file_get_position)(integer* fh, MPI_Offset* offset, integer* ierror) {
   const int e = M(File_get_position)(File_in(*fh), offset);
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(file_get_position_f08, file_get_position);
 
-void F(file_get_position_shared)(int* fh, MPI_Offset* offset, int* ierror) {
+void F(file_get_position_shared)(integer* fh, MPI_Offset* offset, integer* ierror) {
   const int e = M(File_get_position_shared)(File_in(*fh), offset);
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(file_get_position_shared_f08, file_get_position_shared);
 
-void F(file_get_size)(int* fh, MPI_Offset* size, int* ierror) {
+void F(file_get_size)(integer* fh, MPI_Offset* size, integer* ierror) {
   const int e = M(File_get_size)(File_in(*fh), size);
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(file_get_size_f08, file_get_size);
 
-void F(file_get_type_extent)(int* fh, int* datatype, MPI_Aint* extent, int* ierror) {
+void F(file_get_type_extent)(integer* fh, integer* datatype, MPI_Aint* extent, integer* ierror) {
   const int e = M(File_get_type_extent)(File_in(*fh), Datatype_in(*datatype), extent);
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(file_get_type_extent_f08, file_get_type_extent);
 
 
-void F(file_get_view)(int* fh, MPI_Offset* disp, int* etype, int* filetype, char* datarep,
-    int* ierror, size_t datarep_length) {
+void F(file_get_view)(integer* fh, MPI_Offset* disp, integer* etype, integer* filetype,
+    char* datarep, integer* ierror, size_t datarep_length) {
   MPI_Datatype etype_c = MPI_DATATYPE_NULL;
   MPI_Datatype filetype_c = MPI_DATATYPE_NULL;
   char datarep_c[MPI_MAX_LIBRARY_VERSION_STRING] = "";
@@ -6276,29 +6924,30 @@ void F(file_get_view)(int* fh, MPI_Offset* disp, int* etype, int* filetype, char
 }
 SAME_AS(file_get_view_f08, file_get_view);
 
-void F(file_iread)(int* fh, void* buf, int* count, int* datatype, int* request, int* ierror) {
+void F(file_iread)(integer* fh, void* buf, integer* count, integer* datatype, integer* request,
+    integer* ierror) {
   MPI_Request request_c = MPI_REQUEST_NULL;
-  const int e = M(File_iread)(File_in(*fh), c_address(buf), *count, Datatype_in(*datatype),
+  const int e = MC(File_iread)(File_in(*fh), c_address(buf), *count, Datatype_in(*datatype),
       &request_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
-void F(file_iread_f08ts)(int* fh, const struct array* buf, int* count, int* datatype, int* request,
-    int* ierror) {
+void F(file_iread_f08ts)(integer* fh, const struct array* buf, integer* count, integer* datatype,
+    integer* request, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view buf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&buf_c, buf, *count, Datatype_in(*datatype), MPI_COMM_SELF,
       "MPI_File_iread", "buf");
   MPI_Request request_c = MPI_REQUEST_NULL;
-  if (e == MPI_SUCCESS) e = M(File_iread)(File_in(*fh), buf_c.address, (int)buf_c.count,
+  if (e == MPI_SUCCESS) e = MC(File_iread)(File_in(*fh), buf_c.address, (integer)buf_c.count,
       buf_c.type, &request_c);
   end_view(&buf_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(file_iread_c_f08ts)(int* fh, const struct array* buf, MPI_Count* count, int* datatype,
-    int* request, int* ierror) {
+void F(file_iread_c_f08ts)(integer* fh, const struct array* buf, MPI_Count* count,
+    integer* datatype, integer* request, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view buf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&buf_c, buf, *count, Datatype_in(*datatype), MPI_COMM_SELF,
@@ -6311,29 +6960,30 @@ void F(file_iread_c_f08ts)(int* fh, const struct array* buf, MPI_Count* count, i
   if (ierror != NULL) *ierror = e;
 }
 
-void F(file_iread_all)(int* fh, void* buf, int* count, int* datatype, int* request, int* ierror) {
+void F(file_iread_all)(integer* fh, void* buf, integer* count, integer* datatype, integer* request,
+    integer* ierror) {
   MPI_Request request_c = MPI_REQUEST_NULL;
-  const int e = M(File_iread_all)(File_in(*fh), c_address(buf), *count, Datatype_in(*datatype),
+  const int e = MC(File_iread_all)(File_in(*fh), c_address(buf), *count, Datatype_in(*datatype),
       &request_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
-void F(file_iread_all_f08ts)(int* fh, const struct array* buf, int* count, int* datatype,
-    int* request, int* ierror) {
+void F(file_iread_all_f08ts)(integer* fh, const struct array* buf, integer* count,
+    integer* datatype, integer* request, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view buf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&buf_c, buf, *count, Datatype_in(*datatype), MPI_COMM_SELF,
       "MPI_File_iread_all", "buf");
   MPI_Request request_c = MPI_REQUEST_NULL;
-  if (e == MPI_SUCCESS) e = M(File_iread_all)(File_in(*fh), buf_c.address, (int)buf_c.count,
+  if (e == MPI_SUCCESS) e = MC(File_iread_all)(File_in(*fh), buf_c.address, (integer)buf_c.count,
       buf_c.type, &request_c);
   end_view(&buf_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(file_iread_all_c_f08ts)(int* fh, const struct array* buf, MPI_Count* count, int* datatype,
-    int* request, int* ierror) {
+void F(file_iread_all_c_f08ts)(integer* fh, const struct array* buf, MPI_Count* count,
+    integer* datatype, integer* request, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view buf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&buf_c, buf, *count, Datatype_in(*datatype), MPI_COMM_SELF,
@@ -6346,30 +6996,30 @@ void F(file_iread_all_c_f08ts)(int* fh, const struct array* buf, MPI_Count* coun
   if (ierror != NULL) *ierror = e;
 }
 
-void F(file_iread_at)(int* fh, MPI_Offset* offset, void* buf, int* count, int* datatype,
-    int* request, int* ierror) {
+void F(file_iread_at)(integer* fh, MPI_Offset* offset, void* buf, integer* count,
+    integer* datatype, integer* request, integer* ierror) {
   MPI_Request request_c = MPI_REQUEST_NULL;
-  const int e = M(File_iread_at)(File_in(*fh), *offset, c_address(buf), *count,
+  const int e = MC(File_iread_at)(File_in(*fh), *offset, c_address(buf), *count,
       Datatype_in(*datatype), &request_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
-void F(file_iread_at_f08ts)(int* fh, MPI_Offset* offset, const struct array* buf, int* count,
-    int* datatype, int* request, int* ierror) {
+void F(file_iread_at_f08ts)(integer* fh, MPI_Offset* offset, const struct array* buf,
+    integer* count, integer* datatype, integer* request, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view buf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&buf_c, buf, *count, Datatype_in(*datatype), MPI_COMM_SELF,
       "MPI_File_iread_at", "buf");
   MPI_Request request_c = MPI_REQUEST_NULL;
-  if (e == MPI_SUCCESS) e = M(File_iread_at)(File_in(*fh), *offset, buf_c.address,
-      (int)buf_c.count, buf_c.type, &request_c);
+  if (e == MPI_SUCCESS) e = MC(File_iread_at)(File_in(*fh), *offset, buf_c.address,
+      (integer)buf_c.count, buf_c.type, &request_c);
   end_view(&buf_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(file_iread_at_c_f08ts)(int* fh, MPI_Offset* offset, const struct array* buf,
-    MPI_Count* count, int* datatype, int* request, int* ierror) {
+void F(file_iread_at_c_f08ts)(integer* fh, MPI_Offset* offset, const struct array* buf,
+    MPI_Count* count, integer* datatype, integer* request, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view buf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&buf_c, buf, *count, Datatype_in(*datatype), MPI_COMM_SELF,
@@ -6382,30 +7032,30 @@ void F(file_iread_at_c_f08ts)(int* fh, MPI_Offset* offset, const struct array* b
   if (ierror != NULL) *ierror = e;
 }
 
-void F(file_iread_at_all)(int* fh, MPI_Offset* offset, void* buf, int* count, int* datatype,
-    int* request, int* ierror) {
+void F(file_iread_at_all)(integer* fh, MPI_Offset* offset, void* buf, integer* count,
+    integer* datatype, integer* request, integer* ierror) {
   MPI_Request request_c = MPI_REQUEST_NULL;
-  const int e = M(File_iread_at_all)(File_in(*fh), *offset, c_address(buf), *count,
+  const int e = MC(File_iread_at_all)(File_in(*fh), *offset, c_address(buf), *count,
       Datatype_in(*datatype), &request_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
-void F(file_iread_at_all_f08ts)(int* fh, MPI_Offset* offset, const struct array* buf, int* count,
-    int* datatype, int* request, int* ierror) {
+void F(file_iread_at_all_f08ts)(integer* fh, MPI_Offset* offset, const struct array* buf,
+    integer* count, integer* datatype, integer* request, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view buf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&buf_c, buf, *count, Datatype_in(*datatype), MPI_COMM_SELF,
       "MPI_File_iread_at_all", "buf");
   MPI_Request request_c = MPI_REQUEST_NULL;
-  if (e == MPI_SUCCESS) e = M(File_iread_at_all)(File_in(*fh), *offset, buf_c.address,
-      (int)buf_c.count, buf_c.type, &request_c);
+  if (e == MPI_SUCCESS) e = MC(File_iread_at_all)(File_in(*fh), *offset, buf_c.address,
+      (integer)buf_c.count, buf_c.type, &request_c);
   end_view(&buf_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(file_iread_at_all_c_f08ts)(int* fh, MPI_Offset* offset, const struct array* buf,
-    MPI_Count* count, int* datatype, int* request, int* ierror) {
+void F(file_iread_at_all_c_f08ts)(integer* fh, MPI_Offset* offset, const struct array* buf,
+    MPI_Count* count, integer* datatype, integer* request, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view buf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&buf_c, buf, *count, Datatype_in(*datatype), MPI_COMM_SELF,
@@ -6418,30 +7068,30 @@ void F(file_iread_at_all_c_f08ts)(int* fh, MPI_Offset* offset, const struct arra
   if (ierror != NULL) *ierror = e;
 }
 
-void F(file_iread_shared)(int* fh, void* buf, int* count, int* datatype, int* request,
-    int* ierror) {
+void F(file_iread_shared)(integer* fh, void* buf, integer* count, integer* datatype,
+    integer* request, integer* ierror) {
   MPI_Request request_c = MPI_REQUEST_NULL;
-  const int e = M(File_iread_shared)(File_in(*fh), c_address(buf), *count, Datatype_in(*datatype),
+  const int e = MC(File_iread_shared)(File_in(*fh), c_address(buf), *count, Datatype_in(*datatype),
       &request_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
-void F(file_iread_shared_f08ts)(int* fh, const struct array* buf, int* count, int* datatype,
-    int* request, int* ierror) {
+void F(file_iread_shared_f08ts)(integer* fh, const struct array* buf, integer* count,
+    integer* datatype, integer* request, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view buf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&buf_c, buf, *count, Datatype_in(*datatype), MPI_COMM_SELF,
       "MPI_File_iread_shared", "buf");
   MPI_Request request_c = MPI_REQUEST_NULL;
-  if (e == MPI_SUCCESS) e = M(File_iread_shared)(File_in(*fh), buf_c.address, (int)buf_c.count,
-      buf_c.type, &request_c);
+  if (e == MPI_SUCCESS) e = MC(File_iread_shared)(File_in(*fh), buf_c.address,
+      (integer)buf_c.count, buf_c.type, &request_c);
   end_view(&buf_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(file_iread_shared_c_f08ts)(int* fh, const struct array* buf, MPI_Count* count,
-    int* datatype, int* request, int* ierror) {
+void F(file_iread_shared_c_f08ts)(integer* fh, const struct array* buf, MPI_Count* count,
+    integer* datatype, integer* request, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view buf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&buf_c, buf, *count, Datatype_in(*datatype), MPI_COMM_SELF,
@@ -6454,29 +7104,30 @@ void F(file_iread_shared_c_f08ts)(int* fh, const struct array* buf, MPI_Count* c
   if (ierror != NULL) *ierror = e;
 }
 
-void F(file_iwrite)(int* fh, void* buf, int* count, int* datatype, int* request, int* ierror) {
+void F(file_iwrite)(integer* fh, void* buf, integer* count, integer* datatype, integer* request,
+    integer* ierror) {
   MPI_Request request_c = MPI_REQUEST_NULL;
-  const int e = M(File_iwrite)(File_in(*fh), c_address(buf), *count, Datatype_in(*datatype),
+  const int e = MC(File_iwrite)(File_in(*fh), c_address(buf), *count, Datatype_in(*datatype),
       &request_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
-void F(file_iwrite_f08ts)(int* fh, const struct array* buf, int* count, int* datatype,
-    int* request, int* ierror) {
+void F(file_iwrite_f08ts)(integer* fh, const struct array* buf, integer* count, integer* datatype,
+    integer* request, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view buf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&buf_c, buf, *count, Datatype_in(*datatype), MPI_COMM_SELF,
       "MPI_File_iwrite", "buf");
   MPI_Request request_c = MPI_REQUEST_NULL;
-  if (e == MPI_SUCCESS) e = M(File_iwrite)(File_in(*fh), buf_c.address, (int)buf_c.count,
+  if (e == MPI_SUCCESS) e = MC(File_iwrite)(File_in(*fh), buf_c.address, (integer)buf_c.count,
       buf_c.type, &request_c);
   end_view(&buf_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(file_iwrite_c_f08ts)(int* fh, const struct array* buf, MPI_Count* count, int* datatype,
-    int* request, int* ierror) {
+void F(file_iwrite_c_f08ts)(integer* fh, const struct array* buf, MPI_Count* count,
+    integer* datatype, integer* request, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view buf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&buf_c, buf, *count, Datatype_in(*datatype), MPI_COMM_SELF,
@@ -6489,29 +7140,30 @@ void F(file_iwrite_c_f08ts)(int* fh, const struct array* buf, MPI_Count* count, 
   if (ierror != NULL) *ierror = e;
 }
 
-void F(file_iwrite_all)(int* fh, void* buf, int* count, int* datatype, int* request, int* ierror) {
+void F(file_iwrite_all)(integer* fh, void* buf, integer* count, integer* datatype,
+    integer* request, integer* ierror) {
   MPI_Request request_c = MPI_REQUEST_NULL;
-  const int e = M(File_iwrite_all)(File_in(*fh), c_address(buf), *count, Datatype_in(*datatype),
+  const int e = MC(File_iwrite_all)(File_in(*fh), c_address(buf), *count, Datatype_in(*datatype),
       &request_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
-void F(file_iwrite_all_f08ts)(int* fh, const struct array* buf, int* count, int* datatype,
-    int* request, int* ierror) {
+void F(file_iwrite_all_f08ts)(integer* fh, const struct array* buf, integer* count,
+    integer* datatype, integer* request, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view buf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&buf_c, buf, *count, Datatype_in(*datatype), MPI_COMM_SELF,
       "MPI_File_iwrite_all", "buf");
   MPI_Request request_c = MPI_REQUEST_NULL;
-  if (e == MPI_SUCCESS) e = M(File_iwrite_all)(File_in(*fh), buf_c.address, (int)buf_c.count,
+  if (e == MPI_SUCCESS) e = MC(File_iwrite_all)(File_in(*fh), buf_c.address, (integer)buf_c.count,
       buf_c.type, &request_c);
   end_view(&buf_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(file_iwrite_all_c_f08ts)(int* fh, const struct array* buf, MPI_Count* count, int* datatype,
-    int* request, int* ierror) {
+void F(file_iwrite_all_c_f08ts)(integer* fh, const struct array* buf, MPI_Count* count,
+    integer* datatype, integer* request, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view buf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&buf_c, buf, *count, Datatype_in(*datatype), MPI_COMM_SELF,
@@ -6524,30 +7176,30 @@ void F(file_iwrite_all_c_f08ts)(int* fh, const struct array* buf, MPI_Count* cou
   if (ierror != NULL) *ierror = e;
 }
 
-void F(file_iwrite_at)(int* fh, MPI_Offset* offset, void* buf, int* count, int* datatype,
-    int* request, int* ierror) {
+void F(file_iwrite_at)(integer* fh, MPI_Offset* offset, void* buf, integer* count,
+    integer* datatype, integer* request, integer* ierror) {
   MPI_Request request_c = MPI_REQUEST_NULL;
-  const int e = M(File_iwrite_at)(File_in(*fh), *offset, c_address(buf), *count,
+  const int e = MC(File_iwrite_at)(File_in(*fh), *offset, c_address(buf), *count,
       Datatype_in(*datatype), &request_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
-void F(file_iwrite_at_f08ts)(int* fh, MPI_Offset* offset, const struct array* buf, int* count,
-    int* datatype, int* request, int* ierror) {
+void F(file_iwrite_at_f08ts)(integer* fh, MPI_Offset* offset, const struct array* buf,
+    integer* count, integer* datatype, integer* request, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view buf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&buf_c, buf, *count, Datatype_in(*datatype), MPI_COMM_SELF,
       "MPI_File_iwrite_at", "buf");
   MPI_Request request_c = MPI_REQUEST_NULL;
-  if (e == MPI_SUCCESS) e = M(File_iwrite_at)(File_in(*fh), *offset, buf_c.address,
-      (int)buf_c.count, buf_c.type, &request_c);
+  if (e == MPI_SUCCESS) e = MC(File_iwrite_at)(File_in(*fh), *offset, buf_c.address,
+      (integer)buf_c.count, buf_c.type, &request_c);
   end_view(&buf_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(file_iwrite_at_c_f08ts)(int* fh, MPI_Offset* offset, const struct array* buf,
-    MPI_Count* count, int* datatype, int* request, int* ierror) {
+void F(file_iwrite_at_c_f08ts)(integer* fh, MPI_Offset* offset, const struct array* buf,
+    MPI_Count* count, integer* datatype, integer* request, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view buf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&buf_c, buf, *count, Datatype_in(*datatype), MPI_COMM_SELF,
@@ -6560,30 +7212,30 @@ void F(file_iwrite_at_c_f08ts)(int* fh, MPI_Offset* offset, const struct array* 
   if (ierror != NULL) *ierror = e;
 }
 
-void F(file_iwrite_at_all)(int* fh, MPI_Offset* offset, void* buf, int* count, int* datatype,
-    int* request, int* ierror) {
+void F(file_iwrite_at_all)(integer* fh, MPI_Offset* offset, void* buf, integer* count,
+    integer* datatype, integer* request, integer* ierror) {
   MPI_Request request_c = MPI_REQUEST_NULL;
-  const int e = M(File_iwrite_at_all)(File_in(*fh), *offset, c_address(buf), *count,
+  const int e = MC(File_iwrite_at_all)(File_in(*fh), *offset, c_address(buf), *count,
       Datatype_in(*datatype), &request_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
-void F(file_iwrite_at_all_f08ts)(int* fh, MPI_Offset* offset, const struct array* buf, int* count,
-    int* datatype, int* request, int* ierror) {
+void F(file_iwrite_at_all_f08ts)(integer* fh, MPI_Offset* offset, const struct array* buf,
+    integer* count, integer* datatype, integer* request, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view buf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&buf_c, buf, *count, Datatype_in(*datatype), MPI_COMM_SELF,
       "MPI_File_iwrite_at_all", "buf");
   MPI_Request request_c = MPI_REQUEST_NULL;
-  if (e == MPI_SUCCESS) e = M(File_iwrite_at_all)(File_in(*fh), *offset, buf_c.address,
-      (int)buf_c.count, buf_c.type, &request_c);
+  if (e == MPI_SUCCESS) e = MC(File_iwrite_at_all)(File_in(*fh), *offset, buf_c.address,
+      (integer)buf_c.count, buf_c.type, &request_c);
   end_view(&buf_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(file_iwrite_at_all_c_f08ts)(int* fh, MPI_Offset* offset, const struct array* buf,
-    MPI_Count* count, int* datatype, int* request, int* ierror) {
+void F(file_iwrite_at_all_c_f08ts)(integer* fh, MPI_Offset* offset, const struct array* buf,
+    MPI_Count* count, integer* datatype, integer* request, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view buf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&buf_c, buf, *count, Datatype_in(*datatype), MPI_COMM_SELF,
@@ -6596,30 +7248,30 @@ void F(file_iwrite_at_all_c_f08ts)(int* fh, MPI_Offset* offset, const struct arr
   if (ierror != NULL) *ierror = e;
 }
 
-void F(file_iwrite_shared)(int* fh, void* buf, int* count, int* datatype, int* request,
-    int* ierror) {
+void F(file_iwrite_shared)(integer* fh, void* buf, integer* count, integer* datatype,
+    integer* request, integer* ierror) {
   MPI_Request request_c = MPI_REQUEST_NULL;
-  const int e = M(File_iwrite_shared)(File_in(*fh), c_address(buf), *count, Datatype_in(*datatype),
-      &request_c);
+  const int e = MC(File_iwrite_shared)(File_in(*fh), c_address(buf), *count,
+      Datatype_in(*datatype), &request_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
-void F(file_iwrite_shared_f08ts)(int* fh, const struct array* buf, int* count, int* datatype,
-    int* request, int* ierror) {
+void F(file_iwrite_shared_f08ts)(integer* fh, const struct array* buf, integer* count,
+    integer* datatype, integer* request, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view buf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&buf_c, buf, *count, Datatype_in(*datatype), MPI_COMM_SELF,
       "MPI_File_iwrite_shared", "buf");
   MPI_Request request_c = MPI_REQUEST_NULL;
-  if (e == MPI_SUCCESS) e = M(File_iwrite_shared)(File_in(*fh), buf_c.address, (int)buf_c.count,
-      buf_c.type, &request_c);
+  if (e == MPI_SUCCESS) e = MC(File_iwrite_shared)(File_in(*fh), buf_c.address,
+      (integer)buf_c.count, buf_c.type, &request_c);
   end_view(&buf_c);
   *request = Request_out(request_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(file_iwrite_shared_c_f08ts)(int* fh, const struct array* buf, MPI_Count* count,
-    int* datatype, int* request, int* ierror) {
+void F(file_iwrite_shared_c_f08ts)(integer* fh, const struct array* buf, MPI_Count* count,
+    integer* datatype, integer* request, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view buf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&buf_c, buf, *count, Datatype_in(*datatype), MPI_COMM_SELF,
@@ -6632,102 +7284,129 @@ void F(file_iwrite_shared_c_f08ts)(int* fh, const struct array* buf, MPI_Count* 
   if (ierror != NULL) *ierror = e;
 }
 
-void F(file_open)(int* comm, char* filename, int* amode, int* info, int* fh, int* ierror,
-    size_t filename_length) {
+void F(file_open)(integer* comm, char* filename, integer* amode, integer* info, integer* fh,
+    integer* ierror, size_t filename_length) {
   struct text filename_c;
+  text_in(&filename_c, filename, filename_length, 0);
   MPI_File fh_c = MPI_FILE_NULL;
-  const int e = M(File_open)(Comm_in(*comm), text_in(&filename_c, filename, filename_length, 0),
-      *amode, Info_in(*info), &fh_c);
+  const int e = M(File_open)(Comm_in(*comm), filename_c.chars, in_c(*amode), Info_in(*info),
+      &fh_c);
   free_text(&filename_c);
   *fh = File_out(fh_c);
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(file_open_f08, file_open);
 
-void F(file_preallocate)(int* fh, MPI_Offset* size, int* ierror) {
+void F(file_preallocate)(integer* fh, MPI_Offset* size, integer* ierror) {
   const int e = M(File_preallocate)(File_in(*fh), *size);
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(file_preallocate_f08, file_preallocate);
 
-void F(file_read)(int* fh, void* buf, int* count, int* datatype, MPI_Status* status, int* ierror) {
-  const int e = M(File_read)(File_in(*fh), c_address(buf), *count, Datatype_in(*datatype),
-      status_at(status));
+void F(file_read)(integer* fh, void* buf, integer* count, integer* datatype, integer* status,
+    integer* ierror) {
+  struct statuses status_c;
+  statuses_in(&status_c, status, 1);
+  const int e = MC(File_read)(File_in(*fh), c_address(buf), *count, Datatype_in(*datatype),
+      status_c.at);
+  statuses_out(&status_c, status, 1);
+  free_statuses(&status_c);
   if (ierror != NULL) *ierror = e;
 }
-void F(file_read_f08ts)(int* fh, const struct array* buf, int* count, int* datatype,
-    MPI_Status* status, int* ierror) {
+void F(file_read_f08ts)(integer* fh, const struct array* buf, integer* count, integer* datatype,
+    integer* status, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view buf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&buf_c, buf, *count, Datatype_in(*datatype), MPI_COMM_SELF,
       "MPI_File_read", "buf");
-  if (e == MPI_SUCCESS) e = M(File_read)(File_in(*fh), buf_c.address, (int)buf_c.count, buf_c.type,
-      status_at(status));
+  struct statuses status_c;
+  statuses_in(&status_c, status, 1);
+  if (e == MPI_SUCCESS) e = MC(File_read)(File_in(*fh), buf_c.address, (integer)buf_c.count,
+      buf_c.type, status_c.at);
   end_view(&buf_c);
+  statuses_out(&status_c, status, 1);
+  free_statuses(&status_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(file_read_c_f08ts)(int* fh, const struct array* buf, MPI_Count* count, int* datatype,
-    MPI_Status* status, int* ierror) {
+void F(file_read_c_f08ts)(integer* fh, const struct array* buf, MPI_Count* count,
+    integer* datatype, integer* status, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view buf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&buf_c, buf, *count, Datatype_in(*datatype), MPI_COMM_SELF,
       "MPI_File_read_c", "buf");
+  struct statuses status_c;
+  statuses_in(&status_c, status, 1);
   if (e == MPI_SUCCESS) e = M(File_read_c)(File_in(*fh), buf_c.address, buf_c.count, buf_c.type,
-      status_at(status));
+      status_c.at);
   end_view(&buf_c);
+  statuses_out(&status_c, status, 1);
+  free_statuses(&status_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(file_read_all)(int* fh, void* buf, int* count, int* datatype, MPI_Status* status,
-    int* ierror) {
-  const int e = M(File_read_all)(File_in(*fh), c_address(buf), *count, Datatype_in(*datatype),
-      status_at(status));
+void F(file_read_all)(integer* fh, void* buf, integer* count, integer* datatype, integer* status,
+    integer* ierror) {
+  struct statuses status_c;
+  statuses_in(&status_c, status, 1);
+  const int e = MC(File_read_all)(File_in(*fh), c_address(buf), *count, Datatype_in(*datatype),
+      status_c.at);
+  statuses_out(&status_c, status, 1);
+  free_statuses(&status_c);
   if (ierror != NULL) *ierror = e;
 }
-void F(file_read_all_f08ts)(int* fh, const struct array* buf, int* count, int* datatype,
-    MPI_Status* status, int* ierror) {
+void F(file_read_all_f08ts)(integer* fh, const struct array* buf, integer* count,
+    integer* datatype, integer* status, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view buf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&buf_c, buf, *count, Datatype_in(*datatype), MPI_COMM_SELF,
       "MPI_File_read_all", "buf");
-  if (e == MPI_SUCCESS) e = M(File_read_all)(File_in(*fh), buf_c.address, (int)buf_c.count,
-      buf_c.type, status_at(status));
+  struct statuses status_c;
+  statuses_in(&status_c, status, 1);
+  if (e == MPI_SUCCESS) e = MC(File_read_all)(File_in(*fh), buf_c.address, (integer)buf_c.count,
+      buf_c.type, status_c.at);
   end_view(&buf_c);
+  statuses_out(&status_c, status, 1);
+  free_statuses(&status_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(file_read_all_c_f08ts)(int* fh, const struct array* buf, MPI_Count* count, int* datatype,
-    MPI_Status* status, int* ierror) {
+void F(file_read_all_c_f08ts)(integer* fh, const struct array* buf, MPI_Count* count,
+    integer* datatype, integer* status, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view buf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&buf_c, buf, *count, Datatype_in(*datatype), MPI_COMM_SELF,
       "MPI_File_read_all_c", "buf");
+  struct statuses status_c;
+  statuses_in(&status_c, status, 1);
   if (e == MPI_SUCCESS) e = M(File_read_all_c)(File_in(*fh), buf_c.address, buf_c.count,
-      buf_c.type, status_at(status));
+      buf_c.type, status_c.at);
   end_view(&buf_c);
+  statuses_out(&status_c, status, 1);
+  free_statuses(&status_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(file_read_all_begin)(int* fh, void* buf, int* count, int* datatype, int* ierror) {
-  const int e = M(File_read_all_begin)(File_in(*fh), c_address(buf), *count,
+void F(file_read_all_begin)(integer* fh, void* buf, integer* count, integer* datatype,
+    integer* ierror) {
+  const int e = MC(File_read_all_begin)(File_in(*fh), c_address(buf), *count,
       Datatype_in(*datatype));
   if (ierror != NULL) *ierror = e;
 }
-void F(file_read_all_begin_f08ts)(int* fh, const struct array* buf, int* count, int* datatype,
-    int* ierror) {
+void F(file_read_all_begin_f08ts)(integer* fh, const struct array* buf, integer* count,
+    integer* datatype, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view buf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&buf_c, buf, *count, Datatype_in(*datatype), MPI_COMM_SELF,
       "MPI_File_read_all_begin", "buf");
-  if (e == MPI_SUCCESS) e = M(File_read_all_begin)(File_in(*fh), buf_c.address, (int)buf_c.count,
-      buf_c.type);
+  if (e == MPI_SUCCESS) e = MC(File_read_all_begin)(File_in(*fh), buf_c.address,
+      (integer)buf_c.count, buf_c.type);
   end_view(&buf_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(file_read_all_begin_c_f08ts)(int* fh, const struct array* buf, MPI_Count* count,
-    int* datatype, int* ierror) {
+void F(file_read_all_begin_c_f08ts)(integer* fh, const struct array* buf, MPI_Count* count,
+    integer* datatype, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view buf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&buf_c, buf, *count, Datatype_in(*datatype), MPI_COMM_SELF,
@@ -6738,96 +7417,128 @@ void F(file_read_all_begin_c_f08ts)(int* fh, const struct array* buf, MPI_Count*
   if (ierror != NULL) *ierror = e;
 }
 
-void F(file_read_all_end)(int* fh, void* buf, MPI_Status* status, int* ierror) {
-  const int e = M(File_read_all_end)(File_in(*fh), c_address(buf), status_at(status));
+void F(file_read_all_end)(integer* fh, void* buf, integer* status, integer* ierror) {
+  struct statuses status_c;
+  statuses_in(&status_c, status, 1);
+  const int e = M(File_read_all_end)(File_in(*fh), c_address(buf), status_c.at);
+  statuses_out(&status_c, status, 1);
+  free_statuses(&status_c);
   if (ierror != NULL) *ierror = e;
 }
-void F(file_read_all_end_f08ts)(int* fh, const struct array* buf, MPI_Status* status,
-    int* ierror) {
-  const int e = M(File_read_all_end)(File_in(*fh), c_address(buf->base_addr), status_at(status));
+void F(file_read_all_end_f08ts)(integer* fh, const struct array* buf, integer* status,
+    integer* ierror) {
+  struct statuses status_c;
+  statuses_in(&status_c, status, 1);
+  const int e = M(File_read_all_end)(File_in(*fh), c_address(buf->base_addr), status_c.at);
+  statuses_out(&status_c, status, 1);
+  free_statuses(&status_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(file_read_at)(int* fh, MPI_Offset* offset, void* buf, int* count, int* datatype,
-    MPI_Status* status, int* ierror) {
-  const int e = M(File_read_at)(File_in(*fh), *offset, c_address(buf), *count,
-      Datatype_in(*datatype), status_at(status));
+void F(file_read_at)(integer* fh, MPI_Offset* offset, void* buf, integer* count, integer* datatype,
+    integer* status, integer* ierror) {
+  struct statuses status_c;
+  statuses_in(&status_c, status, 1);
+  const int e = MC(File_read_at)(File_in(*fh), *offset, c_address(buf), *count,
+      Datatype_in(*datatype), status_c.at);
+  statuses_out(&status_c, status, 1);
+  free_statuses(&status_c);
   if (ierror != NULL) *ierror = e;
 }
-void F(file_read_at_f08ts)(int* fh, MPI_Offset* offset, const struct array* buf, int* count,
-    int* datatype, MPI_Status* status, int* ierror) {
+void F(file_read_at_f08ts)(integer* fh, MPI_Offset* offset, const struct array* buf,
+    integer* count, integer* datatype, integer* status, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view buf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&buf_c, buf, *count, Datatype_in(*datatype), MPI_COMM_SELF,
       "MPI_File_read_at", "buf");
-  if (e == MPI_SUCCESS) e = M(File_read_at)(File_in(*fh), *offset, buf_c.address, (int)buf_c.count,
-      buf_c.type, status_at(status));
+  struct statuses status_c;
+  statuses_in(&status_c, status, 1);
+  if (e == MPI_SUCCESS) e = MC(File_read_at)(File_in(*fh), *offset, buf_c.address,
+      (integer)buf_c.count, buf_c.type, status_c.at);
   end_view(&buf_c);
+  statuses_out(&status_c, status, 1);
+  free_statuses(&status_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(file_read_at_c_f08ts)(int* fh, MPI_Offset* offset, const struct array* buf,
-    MPI_Count* count, int* datatype, MPI_Status* status, int* ierror) {
+void F(file_read_at_c_f08ts)(integer* fh, MPI_Offset* offset, const struct array* buf,
+    MPI_Count* count, integer* datatype, integer* status, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view buf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&buf_c, buf, *count, Datatype_in(*datatype), MPI_COMM_SELF,
       "MPI_File_read_at_c", "buf");
+  struct statuses status_c;
+  statuses_in(&status_c, status, 1);
   if (e == MPI_SUCCESS) e = M(File_read_at_c)(File_in(*fh), *offset, buf_c.address, buf_c.count,
-      buf_c.type, status_at(status));
+      buf_c.type, status_c.at);
   end_view(&buf_c);
+  statuses_out(&status_c, status, 1);
+  free_statuses(&status_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(file_read_at_all)(int* fh, MPI_Offset* offset, void* buf, int* count, int* datatype,
-    MPI_Status* status, int* ierror) {
-  const int e = M(File_read_at_all)(File_in(*fh), *offset, c_address(buf), *count,
-      Datatype_in(*datatype), status_at(status));
+void F(file_read_at_all)(integer* fh, MPI_Offset* offset, void* buf, integer* count,
+    integer* datatype, integer* status, integer* ierror) {
+  struct statuses status_c;
+  statuses_in(&status_c, status, 1);
+  const int e = MC(File_read_at_all)(File_in(*fh), *offset, c_address(buf), *count,
+      Datatype_in(*datatype), status_c.at);
+  statuses_out(&status_c, status, 1);
+  free_statuses(&status_c);
   if (ierror != NULL) *ierror = e;
 }
-void F(file_read_at_all_f08ts)(int* fh, MPI_Offset* offset, const struct array* buf, int* count,
-    int* datatype, MPI_Status* status, int* ierror) {
+void F(file_read_at_all_f08ts)(integer* fh, MPI_Offset* offset, const struct array* buf,
+    integer* count, integer* datatype, integer* status, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view buf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&buf_c, buf, *count, Datatype_in(*datatype), MPI_COMM_SELF,
       "MPI_File_read_at_all", "buf");
-  if (e == MPI_SUCCESS) e = M(File_read_at_all)(File_in(*fh), *offset, buf_c.address,
-      (int)buf_c.count, buf_c.type, status_at(status));
+  struct statuses status_c;
+  statuses_in(&status_c, status, 1);
+  if (e == MPI_SUCCESS) e = MC(File_read_at_all)(File_in(*fh), *offset, buf_c.address,
+      (integer)buf_c.count, buf_c.type, status_c.at);
   end_view(&buf_c);
+  statuses_out(&status_c, status, 1);
+  free_statuses(&status_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(file_read_at_all_c_f08ts)(int* fh, MPI_Offset* offset, const struct array* buf,
-    MPI_Count* count, int* datatype, MPI_Status* status, int* ierror) {
+void F(file_read_at_all_c_f08ts)(integer* fh, MPI_Offset* offset, const struct array* buf,
+    MPI_Count* count, integer* datatype, integer* status, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view buf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&buf_c, buf, *count, Datatype_in(*datatype), MPI_COMM_SELF,
       "MPI_File_read_at_all_c", "buf");
+  struct statuses status_c;
+  statuses_in(&status_c, status, 1);
   if (e == MPI_SUCCESS) e = M(File_read_at_all_c)(File_in(*fh), *offset, buf_c.address,
-      buf_c.count, buf_c.type, status_at(status));
+      buf_c.count, buf_c.type, status_c.at);
   end_view(&buf_c);
+  statuses_out(&status_c, status, 1);
+  free_statuses(&status_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(file_read_at_all_begin)(int* fh, MPI_Offset* offset, void* buf, int* count, int* datatype,
-    int* ierror) {
-  const int e = M(File_read_at_all_begin)(File_in(*fh), *offset, c_address(buf), *count,
+void F(file_read_at_all_begin)(integer* fh, MPI_Offset* offset, void* buf, integer* count,
+    integer* datatype, integer* ierror) {
+  const int e = MC(File_read_at_all_begin)(File_in(*fh), *offset, c_address(buf), *count,
       Datatype_in(*datatype));
   if (ierror != NULL) *ierror = e;
 }
-void F(file_read_at_all_begin_f08ts)(int* fh, MPI_Offset* offset, const struct array* buf,
-    int* count, int* datatype, int* ierror) {
+void F(file_read_at_all_begin_f08ts)(integer* fh, MPI_Offset* offset, const struct array* buf,
+    integer* count, integer* datatype, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view buf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&buf_c, buf, *count, Datatype_in(*datatype), MPI_COMM_SELF,
       "MPI_File_read_at_all_begin", "buf");
-  if (e == MPI_SUCCESS) e = M(File_read_at_all_begin)(File_in(*fh), *offset, buf_c.address,
-      (int)buf_c.count, buf_c.type);
+  if (e == MPI_SUCCESS) e = MC(File_read_at_all_begin)(File_in(*fh), *offset, buf_c.address,
+      (integer)buf_c.count, buf_c.type);
   end_view(&buf_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(file_read_at_all_begin_c_f08ts)(int* fh, MPI_Offset* offset, const struct array* buf,
-    MPI_Count* count, int* datatype, int* ierror) {
+void F(file_read_at_all_begin_c_f08ts)(integer* fh, MPI_Offset* offset, const struct array* buf,
+    MPI_Count* count, integer* datatype, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view buf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&buf_c, buf, *count, Datatype_in(*datatype), MPI_COMM_SELF,
@@ -6838,66 +7549,86 @@ void F(file_read_at_all_begin_c_f08ts)(int* fh, MPI_Offset* offset, const struct
   if (ierror != NULL) *ierror = e;
 }
 
-void F(file_read_at_all_end)(int* fh, void* buf, MPI_Status* status, int* ierror) {
-  const int e = M(File_read_at_all_end)(File_in(*fh), c_address(buf), status_at(status));
+void F(file_read_at_all_end)(integer* fh, void* buf, integer* status, integer* ierror) {
+  struct statuses status_c;
+  statuses_in(&status_c, status, 1);
+  const int e = M(File_read_at_all_end)(File_in(*fh), c_address(buf), status_c.at);
+  statuses_out(&status_c, status, 1);
+  free_statuses(&status_c);
   if (ierror != NULL) *ierror = e;
 }
-void F(file_read_at_all_end_f08ts)(int* fh, const struct array* buf, MPI_Status* status,
-    int* ierror) {
-  const int e = M(File_read_at_all_end)(File_in(*fh), c_address(buf->base_addr),
-      status_at(status));
+void F(file_read_at_all_end_f08ts)(integer* fh, const struct array* buf, integer* status,
+    integer* ierror) {
+  struct statuses status_c;
+  statuses_in(&status_c, status, 1);
+  const int e = M(File_read_at_all_end)(File_in(*fh), c_address(buf->base_addr), status_c.at);
+  statuses_out(&status_c, status, 1);
+  free_statuses(&status_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(file_read_ordered)(int* fh, void* buf, int* count, int* datatype, MPI_Status* status,
-    int* ierror) {
-  const int e = M(File_read_ordered)(File_in(*fh), c_address(buf), *count, Datatype_in(*datatype),
-      status_at(status));
+void F(file_read_ordered)(integer* fh, void* buf, integer* count, integer* datatype,
+    integer* status, integer* ierror) {
+  struct statuses status_c;
+  statuses_in(&status_c, status, 1);
+  const int e = MC(File_read_ordered)(File_in(*fh), c_address(buf), *count, Datatype_in(*datatype),
+      status_c.at);
+  statuses_out(&status_c, status, 1);
+  free_statuses(&status_c);
   if (ierror != NULL) *ierror = e;
 }
-void F(file_read_ordered_f08ts)(int* fh, const struct array* buf, int* count, int* datatype,
-    MPI_Status* status, int* ierror) {
+void F(file_read_ordered_f08ts)(integer* fh, const struct array* buf, integer* count,
+    integer* datatype, integer* status, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view buf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&buf_c, buf, *count, Datatype_in(*datatype), MPI_COMM_SELF,
       "MPI_File_read_ordered", "buf");
-  if (e == MPI_SUCCESS) e = M(File_read_ordered)(File_in(*fh), buf_c.address, (int)buf_c.count,
-      buf_c.type, status_at(status));
+  struct statuses status_c;
+  statuses_in(&status_c, status, 1);
+  if (e == MPI_SUCCESS) e = MC(File_read_ordered)(File_in(*fh), buf_c.address,
+      (integer)buf_c.count, buf_c.type, status_c.at);
   end_view(&buf_c);
+  statuses_out(&status_c, status, 1);
+  free_statuses(&status_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(file_read_ordered_c_f08ts)(int* fh, const struct array* buf, MPI_Count* count,
-    int* datatype, MPI_Status* status, int* ierror) {
+void F(file_read_ordered_c_f08ts)(integer* fh, const struct array* buf, MPI_Count* count,
+    integer* datatype, integer* status, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view buf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&buf_c, buf, *count, Datatype_in(*datatype), MPI_COMM_SELF,
       "MPI_File_read_ordered_c", "buf");
+  struct statuses status_c;
+  statuses_in(&status_c, status, 1);
   if (e == MPI_SUCCESS) e = M(File_read_ordered_c)(File_in(*fh), buf_c.address, buf_c.count,
-      buf_c.type, status_at(status));
+      buf_c.type, status_c.at);
   end_view(&buf_c);
+  statuses_out(&status_c, status, 1);
+  free_statuses(&status_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(file_read_ordered_begin)(int* fh, void* buf, int* count, int* datatype, int* ierror) {
-  const int e = M(File_read_ordered_begin)(File_in(*fh), c_address(buf), *count,
+void F(file_read_ordered_begin)(integer* fh, void* buf, integer* count, integer* datatype,
+    integer* ierror) {
+  const int e = MC(File_read_ordered_begin)(File_in(*fh), c_address(buf), *count,
       Datatype_in(*datatype));
   if (ierror != NULL) *ierror = e;
 }
-void F(file_read_ordered_begin_f08ts)(int* fh, const struct array* buf, int* count, int* datatype,
-    int* ierror) {
+void F(file_read_ordered_begin_f08ts)(integer* fh, const struct array* buf, integer* count,
+    integer* datatype, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view buf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&buf_c, buf, *count, Datatype_in(*datatype), MPI_COMM_SELF,
       "MPI_File_read_ordered_begin", "buf");
-  if (e == MPI_SUCCESS) e = M(File_read_ordered_begin)(File_in(*fh), buf_c.address,
-      (int)buf_c.count, buf_c.type);
+  if (e == MPI_SUCCESS) e = MC(File_read_ordered_begin)(File_in(*fh), buf_c.address,
+      (integer)buf_c.count, buf_c.type);
   end_view(&buf_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(file_read_ordered_begin_c_f08ts)(int* fh, const struct array* buf, MPI_Count* count,
-    int* datatype, int* ierror) {
+void F(file_read_ordered_begin_c_f08ts)(integer* fh, const struct array* buf, MPI_Count* count,
+    integer* datatype, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view buf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&buf_c, buf, *count, Datatype_in(*datatype), MPI_COMM_SELF,
@@ -6908,178 +7639,223 @@ void F(file_read_ordered_begin_c_f08ts)(int* fh, const struct array* buf, MPI_Co
   if (ierror != NULL) *ierror = e;
 }
 
-void F(file_read_ordered_end)(int* fh, void* buf, MPI_Status* status, int* ierror) {
-  const int e = M(File_read_ordered_end)(File_in(*fh), c_address(buf), status_at(status));
+void F(file_read_ordered_end)(integer* fh, void* buf, integer* status, integer* ierror) {
+  struct statuses status_c;
+  statuses_in(&status_c, status, 1);
+  const int e = M(File_read_ordered_end)(File_in(*fh), c_address(buf), status_c.at);
+  statuses_out(&status_c, status, 1);
+  free_statuses(&status_c);
   if (ierror != NULL) *ierror = e;
 }
-void F(file_read_ordered_end_f08ts)(int* fh, const struct array* buf, MPI_Status* status,
-    int* ierror) {
-  const int e = M(File_read_ordered_end)(File_in(*fh), c_address(buf->base_addr),
-      status_at(status));
+void F(file_read_ordered_end_f08ts)(integer* fh, const struct array* buf, integer* status,
+    integer* ierror) {
+  struct statuses status_c;
+  statuses_in(&status_c, status, 1);
+  const int e = M(File_read_ordered_end)(File_in(*fh), c_address(buf->base_addr), status_c.at);
+  statuses_out(&status_c, status, 1);
+  free_statuses(&status_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(file_read_shared)(int* fh, void* buf, int* count, int* datatype, MPI_Status* status,
-    int* ierror) {
-  const int e = M(File_read_shared)(File_in(*fh), c_address(buf), *count, Datatype_in(*datatype),
-      status_at(status));
+void F(file_read_shared)(integer* fh, void* buf, integer* count, integer* datatype,
+    integer* status, integer* ierror) {
+  struct statuses status_c;
+  statuses_in(&status_c, status, 1);
+  const int e = MC(File_read_shared)(File_in(*fh), c_address(buf), *count, Datatype_in(*datatype),
+      status_c.at);
+  statuses_out(&status_c, status, 1);
+  free_statuses(&status_c);
   if (ierror != NULL) *ierror = e;
 }
-void F(file_read_shared_f08ts)(int* fh, const struct array* buf, int* count, int* datatype,
-    MPI_Status* status, int* ierror) {
+void F(file_read_shared_f08ts)(integer* fh, const struct array* buf, integer* count,
+    integer* datatype, integer* status, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view buf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&buf_c, buf, *count, Datatype_in(*datatype), MPI_COMM_SELF,
       "MPI_File_read_shared", "buf");
-  if (e == MPI_SUCCESS) e = M(File_read_shared)(File_in(*fh), buf_c.address, (int)buf_c.count,
-      buf_c.type, status_at(status));
+  struct statuses status_c;
+  statuses_in(&status_c, status, 1);
+  if (e == MPI_SUCCESS) e = MC(File_read_shared)(File_in(*fh), buf_c.address, (integer)buf_c.count,
+      buf_c.type, status_c.at);
   end_view(&buf_c);
+  statuses_out(&status_c, status, 1);
+  free_statuses(&status_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(file_read_shared_c_f08ts)(int* fh, const struct array* buf, MPI_Count* count, int* datatype,
-    MPI_Status* status, int* ierror) {
+void F(file_read_shared_c_f08ts)(integer* fh, const struct array* buf, MPI_Count* count,
+    integer* datatype, integer* status, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view buf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&buf_c, buf, *count, Datatype_in(*datatype), MPI_COMM_SELF,
       "MPI_File_read_shared_c", "buf");
+  struct statuses status_c;
+  statuses_in(&status_c, status, 1);
   if (e == MPI_SUCCESS) e = M(File_read_shared_c)(File_in(*fh), buf_c.address, buf_c.count,
-      buf_c.type, status_at(status));
+      buf_c.type, status_c.at);
   end_view(&buf_c);
+  statuses_out(&status_c, status, 1);
+  free_statuses(&status_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(file_seek)(int* fh, MPI_Offset* offset, int* whence, int* ierror) {
-  const int e = M(File_seek)(File_in(*fh), *offset, *whence);
+void F(file_seek)(integer* fh, MPI_Offset* offset, integer* whence, integer* ierror) {
+  const int e = M(File_seek)(File_in(*fh), *offset, in_c(*whence));
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(file_seek_f08, file_seek);
 
-void F(file_seek_shared)(int* fh, MPI_Offset* offset, int* whence, int* ierror) {
-  const int e = M(File_seek_shared)(File_in(*fh), *offset, *whence);
+void F(file_seek_shared)(integer* fh, MPI_Offset* offset, integer* whence, integer* ierror) {
+  const int e = M(File_seek_shared)(File_in(*fh), *offset, in_c(*whence));
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(file_seek_shared_f08, file_seek_shared);
 
-void F(file_set_atomicity)(int* fh, int* flag, int* ierror) {
-  const int e = M(File_set_atomicity)(File_in(*fh), *flag);
+void F(file_set_atomicity)(integer* fh, integer* flag, integer* ierror) {
+  const int e = M(File_set_atomicity)(File_in(*fh), logical_in(*flag));
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(file_set_atomicity_f08, file_set_atomicity);
 
-void F(file_set_errhandler)(int* file, int* errhandler, int* ierror) {
+void F(file_set_errhandler)(integer* file, integer* errhandler, integer* ierror) {
   const int e = M(File_set_errhandler)(File_in(*file), Errhandler_in(*errhandler));
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(file_set_errhandler_f08, file_set_errhandler);
 
-void F(file_set_info)(int* fh, int* info, int* ierror) {
+void F(file_set_info)(integer* fh, integer* info, integer* ierror) {
   const int e = M(File_set_info)(File_in(*fh), Info_in(*info));
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(file_set_info_f08, file_set_info);
 
-void F(file_set_size)(int* fh, MPI_Offset* size, int* ierror) {
+void F(file_set_size)(integer* fh, MPI_Offset* size, integer* ierror) {
   const int e = M(File_set_size)(File_in(*fh), *size);
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(file_set_size_f08, file_set_size);
 
-void F(file_set_view)(int* fh, MPI_Offset* disp, int* etype, int* filetype, char* datarep,
-    int* info, int* ierror, size_t datarep_length) {
+void F(file_set_view)(integer* fh, MPI_Offset* disp, integer* etype, integer* filetype,
+    char* datarep, integer* info, integer* ierror, size_t datarep_length) {
   struct text datarep_c;
+  text_in(&datarep_c, datarep, datarep_length, 0);
   const int e = M(File_set_view)(File_in(*fh), *disp, Datatype_in(*etype), Datatype_in(*filetype),
-      text_in(&datarep_c, datarep, datarep_length, 0), Info_in(*info));
+      datarep_c.chars, Info_in(*info));
   free_text(&datarep_c);
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(file_set_view_f08, file_set_view);
 
-void F(file_sync)(int* fh, int* ierror) {
+void F(file_sync)(integer* fh, integer* ierror) {
   const int e = M(File_sync)(File_in(*fh));
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(file_sync_f08, file_sync);
 
-void F(file_write)(int* fh, void* buf, int* count, int* datatype, MPI_Status* status,
-    int* ierror) {
-  const int e = M(File_write)(File_in(*fh), c_address(buf), *count, Datatype_in(*datatype),
-      status_at(status));
+void F(file_write)(integer* fh, void* buf, integer* count, integer* datatype, integer* status,
+    integer* ierror) {
+  struct statuses status_c;
+  statuses_in(&status_c, status, 1);
+  const int e = MC(File_write)(File_in(*fh), c_address(buf), *count, Datatype_in(*datatype),
+      status_c.at);
+  statuses_out(&status_c, status, 1);
+  free_statuses(&status_c);
   if (ierror != NULL) *ierror = e;
 }
-void F(file_write_f08ts)(int* fh, const struct array* buf, int* count, int* datatype,
-    MPI_Status* status, int* ierror) {
+void F(file_write_f08ts)(integer* fh, const struct array* buf, integer* count, integer* datatype,
+    integer* status, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view buf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&buf_c, buf, *count, Datatype_in(*datatype), MPI_COMM_SELF,
       "MPI_File_write", "buf");
-  if (e == MPI_SUCCESS) e = M(File_write)(File_in(*fh), buf_c.address, (int)buf_c.count,
-      buf_c.type, status_at(status));
+  struct statuses status_c;
+  statuses_in(&status_c, status, 1);
+  if (e == MPI_SUCCESS) e = MC(File_write)(File_in(*fh), buf_c.address, (integer)buf_c.count,
+      buf_c.type, status_c.at);
   end_view(&buf_c);
+  statuses_out(&status_c, status, 1);
+  free_statuses(&status_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(file_write_c_f08ts)(int* fh, const struct array* buf, MPI_Count* count, int* datatype,
-    MPI_Status* status, int* ierror) {
+void F(file_write_c_f08ts)(integer* fh, const struct array* buf, MPI_Count* count,
+    integer* datatype, integer* status, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view buf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&buf_c, buf, *count, Datatype_in(*datatype), MPI_COMM_SELF,
       "MPI_File_write_c", "buf");
+  struct statuses status_c;
+  statuses_in(&status_c, status, 1);
   if (e == MPI_SUCCESS) e = M(File_write_c)(File_in(*fh), buf_c.address, buf_c.count, buf_c.type,
-      status_at(status));
+      status_c.at);
   end_view(&buf_c);
+  statuses_out(&status_c, status, 1);
+  free_statuses(&status_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(file_write_all)(int* fh, void* buf, int* count, int* datatype, MPI_Status* status,
-    int* ierror) {
-  const int e = M(File_write_all)(File_in(*fh), c_address(buf), *count, Datatype_in(*datatype),
-      status_at(status));
+void F(file_write_all)(integer* fh, void* buf, integer* count, integer* datatype, integer* status,
+    integer* ierror) {
+  struct statuses status_c;
+  statuses_in(&status_c, status, 1);
+  const int e = MC(File_write_all)(File_in(*fh), c_address(buf), *count, Datatype_in(*datatype),
+      status_c.at);
+  statuses_out(&status_c, status, 1);
+  free_statuses(&status_c);
   if (ierror != NULL) *ierror = e;
 }
-void F(file_write_all_f08ts)(int* fh, const struct array* buf, int* count, int* datatype,
-    MPI_Status* status, int* ierror) {
+void F(file_write_all_f08ts)(integer* fh, const struct array* buf, integer* count,
+    integer* datatype, integer* status, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view buf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&buf_c, buf, *count, Datatype_in(*datatype), MPI_COMM_SELF,
       "MPI_File_write_all", "buf");
-  if (e == MPI_SUCCESS) e = M(File_write_all)(File_in(*fh), buf_c.address, (int)buf_c.count,
-      buf_c.type, status_at(status));
+  struct statuses status_c;
+  statuses_in(&status_c, status, 1);
+  if (e == MPI_SUCCESS) e = MC(File_write_all)(File_in(*fh), buf_c.address, (integer)buf_c.count,
+      buf_c.type, status_c.at);
   end_view(&buf_c);
+  statuses_out(&status_c, status, 1);
+  free_statuses(&status_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(file_write_all_c_f08ts)(int* fh, const struct array* buf, MPI_Count* count, int* datatype,
-    MPI_Status* status, int* ierror) {
+void F(file_write_all_c_f08ts)(integer* fh, const struct array* buf, MPI_Count* count,
+    integer* datatype, integer* status, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view buf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&buf_c, buf, *count, Datatype_in(*datatype), MPI_COMM_SELF,
       "MPI_File_write_all_c", "buf");
+  struct statuses status_c;
+  statuses_in(&status_c, status, 1);
   if (e == MPI_SUCCESS) e = M(File_write_all_c)(File_in(*fh), buf_c.address, buf_c.count,
-      buf_c.type, status_at(status));
+      buf_c.type, status_c.at);
   end_view(&buf_c);
+  statuses_out(&status_c, status, 1);
+  free_statuses(&status_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(file_write_all_begin)(int* fh, void* buf, int* count, int* datatype, int* ierror) {
-  const int e = M(File_write_all_begin)(File_in(*fh), c_address(buf), *count,
+void F(file_write_all_begin)(integer* fh, void* buf, integer* count, integer* datatype,
+    integer* ierror) {
+  const int e = MC(File_write_all_begin)(File_in(*fh), c_address(buf), *count,
       Datatype_in(*datatype));
   if (ierror != NULL) *ierror = e;
 }
-void F(file_write_all_begin_f08ts)(int* fh, const struct array* buf, int* count, int* datatype,
-    int* ierror) {
+void F(file_write_all_begin_f08ts)(integer* fh, const struct array* buf, integer* count,
+    integer* datatype, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view buf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&buf_c, buf, *count, Datatype_in(*datatype), MPI_COMM_SELF,
       "MPI_File_write_all_begin", "buf");
-  if (e == MPI_SUCCESS) e = M(File_write_all_begin)(File_in(*fh), buf_c.address, (int)buf_c.count,
-      buf_c.type);
+  if (e == MPI_SUCCESS) e = MC(File_write_all_begin)(File_in(*fh), buf_c.address,
+      (integer)buf_c.count, buf_c.type);
   end_view(&buf_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(file_write_all_begin_c_f08ts)(int* fh, const struct array* buf, MPI_Count* count,
-    int* datatype, int* ierror) {
+void F(file_write_all_begin_c_f08ts)(integer* fh, const struct array* buf, MPI_Count* count,
+    integer* datatype, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view buf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&buf_c, buf, *count, Datatype_in(*datatype), MPI_COMM_SELF,
@@ -7090,96 +7866,128 @@ void F(file_write_all_begin_c_f08ts)(int* fh, const struct array* buf, MPI_Count
   if (ierror != NULL) *ierror = e;
 }
 
-void F(file_write_all_end)(int* fh, void* buf, MPI_Status* status, int* ierror) {
-  const int e = M(File_write_all_end)(File_in(*fh), c_address(buf), status_at(status));
+void F(file_write_all_end)(integer* fh, void* buf, integer* status, integer* ierror) {
+  struct statuses status_c;
+  statuses_in(&status_c, status, 1);
+  const int e = M(File_write_all_end)(File_in(*fh), c_address(buf), status_c.at);
+  statuses_out(&status_c, status, 1);
+  free_statuses(&status_c);
   if (ierror != NULL) *ierror = e;
 }
-void F(file_write_all_end_f08ts)(int* fh, const struct array* buf, MPI_Status* status,
-    int* ierror) {
-  const int e = M(File_write_all_end)(File_in(*fh), c_address(buf->base_addr), status_at(status));
+void F(file_write_all_end_f08ts)(integer* fh, const struct array* buf, integer* status,
+    integer* ierror) {
+  struct statuses status_c;
+  statuses_in(&status_c, status, 1);
+  const int e = M(File_write_all_end)(File_in(*fh), c_address(buf->base_addr), status_c.at);
+  statuses_out(&status_c, status, 1);
+  free_statuses(&status_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(file_write_at)(int* fh, MPI_Offset* offset, void* buf, int* count, int* datatype,
-    MPI_Status* status, int* ierror) {
-  const int e = M(File_write_at)(File_in(*fh), *offset, c_address(buf), *count,
-      Datatype_in(*datatype), status_at(status));
+void F(file_write_at)(integer* fh, MPI_Offset* offset, void* buf, integer* count,
+    integer* datatype, integer* status, integer* ierror) {
+  struct statuses status_c;
+  statuses_in(&status_c, status, 1);
+  const int e = MC(File_write_at)(File_in(*fh), *offset, c_address(buf), *count,
+      Datatype_in(*datatype), status_c.at);
+  statuses_out(&status_c, status, 1);
+  free_statuses(&status_c);
   if (ierror != NULL) *ierror = e;
 }
-void F(file_write_at_f08ts)(int* fh, MPI_Offset* offset, const struct array* buf, int* count,
-    int* datatype, MPI_Status* status, int* ierror) {
+void F(file_write_at_f08ts)(integer* fh, MPI_Offset* offset, const struct array* buf,
+    integer* count, integer* datatype, integer* status, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view buf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&buf_c, buf, *count, Datatype_in(*datatype), MPI_COMM_SELF,
       "MPI_File_write_at", "buf");
-  if (e == MPI_SUCCESS) e = M(File_write_at)(File_in(*fh), *offset, buf_c.address,
-      (int)buf_c.count, buf_c.type, status_at(status));
+  struct statuses status_c;
+  statuses_in(&status_c, status, 1);
+  if (e == MPI_SUCCESS) e = MC(File_write_at)(File_in(*fh), *offset, buf_c.address,
+      (integer)buf_c.count, buf_c.type, status_c.at);
   end_view(&buf_c);
+  statuses_out(&status_c, status, 1);
+  free_statuses(&status_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(file_write_at_c_f08ts)(int* fh, MPI_Offset* offset, const struct array* buf,
-    MPI_Count* count, int* datatype, MPI_Status* status, int* ierror) {
+void F(file_write_at_c_f08ts)(integer* fh, MPI_Offset* offset, const struct array* buf,
+    MPI_Count* count, integer* datatype, integer* status, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view buf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&buf_c, buf, *count, Datatype_in(*datatype), MPI_COMM_SELF,
       "MPI_File_write_at_c", "buf");
+  struct statuses status_c;
+  statuses_in(&status_c, status, 1);
   if (e == MPI_SUCCESS) e = M(File_write_at_c)(File_in(*fh), *offset, buf_c.address, buf_c.count,
-      buf_c.type, status_at(status));
+      buf_c.type, status_c.at);
   end_view(&buf_c);
+  statuses_out(&status_c, status, 1);
+  free_statuses(&status_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(file_write_at_all)(int* fh, MPI_Offset* offset, void* buf, int* count, int* datatype,
-    MPI_Status* status, int* ierror) {
-  const int e = M(File_write_at_all)(File_in(*fh), *offset, c_address(buf), *count,
-      Datatype_in(*datatype), status_at(status));
+void F(file_write_at_all)(integer* fh, MPI_Offset* offset, void* buf, integer* count,
+    integer* datatype, integer* status, integer* ierror) {
+  struct statuses status_c;
+  statuses_in(&status_c, status, 1);
+  const int e = MC(File_write_at_all)(File_in(*fh), *offset, c_address(buf), *count,
+      Datatype_in(*datatype), status_c.at);
+  statuses_out(&status_c, status, 1);
+  free_statuses(&status_c);
   if (ierror != NULL) *ierror = e;
 }
-void F(file_write_at_all_f08ts)(int* fh, MPI_Offset* offset, const struct array* buf, int* count,
-    int* datatype, MPI_Status* status, int* ierror) {
+void F(file_write_at_all_f08ts)(integer* fh, MPI_Offset* offset, const struct array* buf,
+    integer* count, integer* datatype, integer* status, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view buf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&buf_c, buf, *count, Datatype_in(*datatype), MPI_COMM_SELF,
       "MPI_File_write_at_all", "buf");
-  if (e == MPI_SUCCESS) e = M(File_write_at_all)(File_in(*fh), *offset, buf_c.address,
-      (int)buf_c.count, buf_c.type, status_at(status));
+  struct statuses status_c;
+  statuses_in(&status_c, status, 1);
+  if (e == MPI_SUCCESS) e = MC(File_write_at_all)(File_in(*fh), *offset, buf_c.address,
+      (integer)buf_c.count, buf_c.type, status_c.at);
   end_view(&buf_c);
+  statuses_out(&status_c, status, 1);
+  free_statuses(&status_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(file_write_at_all_c_f08ts)(int* fh, MPI_Offset* offset, const struct array* buf,
-    MPI_Count* count, int* datatype, MPI_Status* status, int* ierror) {
+void F(file_write_at_all_c_f08ts)(integer* fh, MPI_Offset* offset, const struct array* buf,
+    MPI_Count* count, integer* datatype, integer* status, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view buf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&buf_c, buf, *count, Datatype_in(*datatype), MPI_COMM_SELF,
       "MPI_File_write_at_all_c", "buf");
+  struct statuses status_c;
+  statuses_in(&status_c, status, 1);
   if (e == MPI_SUCCESS) e = M(File_write_at_all_c)(File_in(*fh), *offset, buf_c.address,
-      buf_c.count, buf_c.type, status_at(status));
+      buf_c.count, buf_c.type, status_c.at);
   end_view(&buf_c);
+  statuses_out(&status_c, status, 1);
+  free_statuses(&status_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(file_write_at_all_begin)(int* fh, MPI_Offset* offset, void* buf, int* count, int* datatype,
-    int* ierror) {
-  const int e = M(File_write_at_all_begin)(File_in(*fh), *offset, c_address(buf), *count,
+void F(file_write_at_all_begin)(integer* fh, MPI_Offset* offset, void* buf, integer* count,
+    integer* datatype, integer* ierror) {
+  const int e = MC(File_write_at_all_begin)(File_in(*fh), *offset, c_address(buf), *count,
       Datatype_in(*datatype));
   if (ierror != NULL) *ierror = e;
 }
-void F(file_write_at_all_begin_f08ts)(int* fh, MPI_Offset* offset, const struct array* buf,
-    int* count, int* datatype, int* ierror) {
+void F(file_write_at_all_begin_f08ts)(integer* fh, MPI_Offset* offset, const struct array* buf,
+    integer* count, integer* datatype, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view buf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&buf_c, buf, *count, Datatype_in(*datatype), MPI_COMM_SELF,
       "MPI_File_write_at_all_begin", "buf");
-  if (e == MPI_SUCCESS) e = M(File_write_at_all_begin)(File_in(*fh), *offset, buf_c.address,
-      (int)buf_c.count, buf_c.type);
+  if (e == MPI_SUCCESS) e = MC(File_write_at_all_begin)(File_in(*fh), *offset, buf_c.address,
+      (integer)buf_c.count, buf_c.type);
   end_view(&buf_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(file_write_at_all_begin_c_f08ts)(int* fh, MPI_Offset* offset, const struct array* buf,
-    MPI_Count* count, int* datatype, int* ierror) {
+void F(file_write_at_all_begin_c_f08ts)(integer* fh, MPI_Offset* offset, const struct array* buf,
+    MPI_Count* count, integer* datatype, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view buf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&buf_c, buf, *count, Datatype_in(*datatype), MPI_COMM_SELF,
@@ -7190,66 +7998,86 @@ void F(file_write_at_all_begin_c_f08ts)(int* fh, MPI_Offset* offset, const struc
   if (ierror != NULL) *ierror = e;
 }
 
-void F(file_write_at_all_end)(int* fh, void* buf, MPI_Status* status, int* ierror) {
-  const int e = M(File_write_at_all_end)(File_in(*fh), c_address(buf), status_at(status));
+void F(file_write_at_all_end)(integer* fh, void* buf, integer* status, integer* ierror) {
+  struct statuses status_c;
+  statuses_in(&status_c, status, 1);
+  const int e = M(File_write_at_all_end)(File_in(*fh), c_address(buf), status_c.at);
+  statuses_out(&status_c, status, 1);
+  free_statuses(&status_c);
   if (ierror != NULL) *ierror = e;
 }
-void F(file_write_at_all_end_f08ts)(int* fh, const struct array* buf, MPI_Status* status,
-    int* ierror) {
-  const int e = M(File_write_at_all_end)(File_in(*fh), c_address(buf->base_addr),
-      status_at(status));
+void F(file_write_at_all_end_f08ts)(integer* fh, const struct array* buf, integer* status,
+    integer* ierror) {
+  struct statuses status_c;
+  statuses_in(&status_c, status, 1);
+  const int e = M(File_write_at_all_end)(File_in(*fh), c_address(buf->base_addr), status_c.at);
+  statuses_out(&status_c, status, 1);
+  free_statuses(&status_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(file_write_ordered)(int* fh, void* buf, int* count, int* datatype, MPI_Status* status,
-    int* ierror) {
-  const int e = M(File_write_ordered)(File_in(*fh), c_address(buf), *count, Datatype_in(*datatype),
-      status_at(status));
+void F(file_write_ordered)(integer* fh, void* buf, integer* count, integer* datatype,
+    integer* status, integer* ierror) {
+  struct statuses status_c;
+  statuses_in(&status_c, status, 1);
+  const int e = MC(File_write_ordered)(File_in(*fh), c_address(buf), *count,
+      Datatype_in(*datatype), status_c.at);
+  statuses_out(&status_c, status, 1);
+  free_statuses(&status_c);
   if (ierror != NULL) *ierror = e;
 }
-void F(file_write_ordered_f08ts)(int* fh, const struct array* buf, int* count, int* datatype,
-    MPI_Status* status, int* ierror) {
+void F(file_write_ordered_f08ts)(integer* fh, const struct array* buf, integer* count,
+    integer* datatype, integer* status, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view buf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&buf_c, buf, *count, Datatype_in(*datatype), MPI_COMM_SELF,
       "MPI_File_write_ordered", "buf");
-  if (e == MPI_SUCCESS) e = M(File_write_ordered)(File_in(*fh), buf_c.address, (int)buf_c.count,
-      buf_c.type, status_at(status));
+  struct statuses status_c;
+  statuses_in(&status_c, status, 1);
+  if (e == MPI_SUCCESS) e = MC(File_write_ordered)(File_in(*fh), buf_c.address,
+      (integer)buf_c.count, buf_c.type, status_c.at);
   end_view(&buf_c);
+  statuses_out(&status_c, status, 1);
+  free_statuses(&status_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(file_write_ordered_c_f08ts)(int* fh, const struct array* buf, MPI_Count* count,
-    int* datatype, MPI_Status* status, int* ierror) {
+void F(file_write_ordered_c_f08ts)(integer* fh, const struct array* buf, MPI_Count* count,
+    integer* datatype, integer* status, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view buf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&buf_c, buf, *count, Datatype_in(*datatype), MPI_COMM_SELF,
       "MPI_File_write_ordered_c", "buf");
+  struct statuses status_c;
+  statuses_in(&status_c, status, 1);
   if (e == MPI_SUCCESS) e = M(File_write_ordered_c)(File_in(*fh), buf_c.address, buf_c.count,
-      buf_c.type, status_at(status));
+      buf_c.type, status_c.at);
   end_view(&buf_c);
+  statuses_out(&status_c, status, 1);
+  free_statuses(&status_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(file_write_ordered_begin)(int* fh, void* buf, int* count, int* datatype, int* ierror) {
-  const int e = M(File_write_ordered_begin)(File_in(*fh), c_address(buf), *count,
+void F(file_write_ordered_begin)(integer* fh, void* buf, integer* count, integer* datatype,
+    integer* ierror) {
+  const int e = MC(File_write_ordered_begin)(File_in(*fh), c_address(buf), *count,
       Datatype_in(*datatype));
   if (ierror != NULL) *ierror = e;
 }
-void F(file_write_ordered_begin_f08ts)(int* fh, const struct array* buf, int* count, int* datatype,
-    int* ierror) {
+void F(file_write_ordered_begin_f08ts)(integer* fh, const struct array* buf, integer* count,
+    integer* datatype, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view buf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&buf_c, buf, *count, Datatype_in(*datatype), MPI_COMM_SELF,
       "MPI_File_write_ordered_begin", "buf");
-  if (e == MPI_SUCCESS) e = M(File_write_ordered_begin)(File_in(*fh), buf_c.address,
-      (int)buf_c.count, buf_c.type);
+  if (e == MPI_SUCCESS) e = MC(File_write_ordered_begin)(File_in(*fh), buf_c.address,
+      (integer)buf_c.count, buf_c.type);
   end_view(&buf_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(file_write_ordered_begin_c_f08ts)(int* fh, const struct array* buf, MPI_Count* count,
-    int* datatype, int* ierror) {
+void F(file_write_ordered_begin_c_f08ts)(integer* fh, const struct array* buf, MPI_Count* count,
+    integer* datatype, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view buf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&buf_c, buf, *count, Datatype_in(*datatype), MPI_COMM_SELF,
@@ -7260,166 +8088,206 @@ void F(file_write_ordered_begin_c_f08ts)(int* fh, const struct array* buf, MPI_C
   if (ierror != NULL) *ierror = e;
 }
 
-void F(file_write_ordered_end)(int* fh, void* buf, MPI_Status* status, int* ierror) {
-  const int e = M(File_write_ordered_end)(File_in(*fh), c_address(buf), status_at(status));
+void F(file_write_ordered_end)(integer* fh, void* buf, integer* status, integer* ierror) {
+  struct statuses status_c;
+  statuses_in(&status_c, status, 1);
+  const int e = M(File_write_ordered_end)(File_in(*fh), c_address(buf), status_c.at);
+  statuses_out(&status_c, status, 1);
+  free_statuses(&status_c);
   if (ierror != NULL) *ierror = e;
 }
-void F(file_write_ordered_end_f08ts)(int* fh, const struct array* buf, MPI_Status* status,
-    int* ierror) {
-  const int e = M(File_write_ordered_end)(File_in(*fh), c_address(buf->base_addr),
-      status_at(status));
+void F(file_write_ordered_end_f08ts)(integer* fh, const struct array* buf, integer* status,
+    integer* ierror) {
+  struct statuses status_c;
+  statuses_in(&status_c, status, 1);
+  const int e = M(File_write_ordered_end)(File_in(*fh), c_address(buf->base_addr), status_c.at);
+  statuses_out(&status_c, status, 1);
+  free_statuses(&status_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(file_write_shared)(int* fh, void* buf, int* count, int* datatype, MPI_Status* status,
-    int* ierror) {
-  const int e = M(File_write_shared)(File_in(*fh), c_address(buf), *count, Datatype_in(*datatype),
-      status_at(status));
+void F(file_write_shared)(integer* fh, void* buf, integer* count, integer* datatype,
+    integer* status, integer* ierror) {
+  struct statuses status_c;
+  statuses_in(&status_c, status, 1);
+  const int e = MC(File_write_shared)(File_in(*fh), c_address(buf), *count, Datatype_in(*datatype),
+      status_c.at);
+  statuses_out(&status_c, status, 1);
+  free_statuses(&status_c);
   if (ierror != NULL) *ierror = e;
 }
-void F(file_write_shared_f08ts)(int* fh, const struct array* buf, int* count, int* datatype,
-    MPI_Status* status, int* ierror) {
+void F(file_write_shared_f08ts)(integer* fh, const struct array* buf, integer* count,
+    integer* datatype, integer* status, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view buf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&buf_c, buf, *count, Datatype_in(*datatype), MPI_COMM_SELF,
       "MPI_File_write_shared", "buf");
-  if (e == MPI_SUCCESS) e = M(File_write_shared)(File_in(*fh), buf_c.address, (int)buf_c.count,
-      buf_c.type, status_at(status));
+  struct statuses status_c;
+  statuses_in(&status_c, status, 1);
+  if (e == MPI_SUCCESS) e = MC(File_write_shared)(File_in(*fh), buf_c.address,
+      (integer)buf_c.count, buf_c.type, status_c.at);
   end_view(&buf_c);
+  statuses_out(&status_c, status, 1);
+  free_statuses(&status_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(file_write_shared_c_f08ts)(int* fh, const struct array* buf, MPI_Count* count,
-    int* datatype, MPI_Status* status, int* ierror) {
+void F(file_write_shared_c_f08ts)(integer* fh, const struct array* buf, MPI_Count* count,
+    integer* datatype, integer* status, integer* ierror) {
   int e = MPI_SUCCESS;
   struct view buf_c = {0};
   if (e == MPI_SUCCESS) e = view_of(&buf_c, buf, *count, Datatype_in(*datatype), MPI_COMM_SELF,
       "MPI_File_write_shared_c", "buf");
+  struct statuses status_c;
+  statuses_in(&status_c, status, 1);
   if (e == MPI_SUCCESS) e = M(File_write_shared_c)(File_in(*fh), buf_c.address, buf_c.count,
-      buf_c.type, status_at(status));
+      buf_c.type, status_c.at);
   end_view(&buf_c);
+  statuses_out(&status_c, status, 1);
+  free_statuses(&status_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(attr_delete)(int* comm, int* keyval, int* ierror) {
-  const int e = M(Attr_delete)(Comm_in(*comm), *keyval);
+void F(attr_delete)(integer* comm, integer* keyval, integer* ierror) {
+  const int e = M(Attr_delete)(Comm_in(*comm), in_c(*keyval));
   if (ierror != NULL) *ierror = e;
 }
 
-void F(attr_get)(int* comm, int* keyval, int* attribute_val, int* flag, int* ierror) {
+void F(attr_get)(integer* comm, integer* keyval, integer* attribute_val, integer* flag,
+    integer* ierror) {
   void* attribute_val_c = NULL;
-  const int e = M(Attr_get)(Comm_in(*comm), *keyval, &attribute_val_c, flag);
-  if (e == MPI_SUCCESS && *flag) *attribute_val = (int)attribute_out(*keyval, attribute_val_c);
-  if (e == MPI_SUCCESS) *flag = *flag != 0;
+  int flag_c = 0;
+  const int e = M(Attr_get)(Comm_in(*comm), in_c(*keyval), &attribute_val_c, &flag_c);
+  if (e == MPI_SUCCESS && flag_c) *attribute_val = (int)attribute_out(in_c(*keyval),
+      attribute_val_c);
+  if (e == MPI_SUCCESS) *flag = flag_c != 0;
   if (ierror != NULL) *ierror = e;
 }
 
-void F(attr_put)(int* comm, int* keyval, int* attribute_val, int* ierror) {
-  const int e = M(Attr_put)(Comm_in(*comm), *keyval, (void*)(MPI_Aint)*attribute_val);
+void F(attr_put)(integer* comm, integer* keyval, integer* attribute_val, integer* ierror) {
+  void* const attribute_val_c = attribute_in(*attribute_val);
+  const int e = M(Attr_put)(Comm_in(*comm), in_c(*keyval), attribute_val_c);
+  if (e != MPI_SUCCESS) free_attribute(attribute_val_c);
   if (ierror != NULL) *ierror = e;
 }
 
-void F(get_elements_x)(MPI_Status* status, int* datatype, MPI_Count* count, int* ierror) {
-  const int e = M(Get_elements_x)(status, Datatype_in(*datatype), count);
+void F(get_elements_x)(integer* status, integer* datatype, MPI_Count* count, integer* ierror) {
+  struct statuses status_c;
+  statuses_in(&status_c, status, 1);
+  const int e = M(Get_elements_x)(status_c.at, Datatype_in(*datatype), count);
+  free_statuses(&status_c);
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(get_elements_x_f08, get_elements_x);
 
-void F(info_get)(int* info, char* key, int* valuelen, char* value, int* flag, int* ierror,
-    size_t key_length, size_t value_length) {
+void F(info_get)(integer* info, char* key, integer* valuelen, char* value, integer* flag,
+    integer* ierror, size_t key_length, size_t value_length) {
   struct text key_c;
+  text_in(&key_c, key, key_length, 1);
   char value_c[MPI_MAX_LIBRARY_VERSION_STRING] = "";
-  const int e = M(Info_get)(Info_in(*info), text_in(&key_c, key, key_length, 1),
-      c_length(*valuelen), value_c, flag);
+  int flag_c = 0;
+  const int e = M(Info_get)(Info_in(*info), key_c.chars, c_length(*valuelen), value_c, &flag_c);
   free_text(&key_c);
-  if (e == MPI_SUCCESS && *flag) text_out(value, value_length, value_c);
-  if (e == MPI_SUCCESS) *flag = *flag != 0;
+  if (e == MPI_SUCCESS && flag_c) text_out(value, value_length, value_c);
+  if (e == MPI_SUCCESS) *flag = flag_c != 0;
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(info_get_f08, info_get);
 
-void F(info_get_valuelen)(int* info, char* key, int* valuelen, int* flag, int* ierror,
-    size_t key_length) {
+void F(info_get_valuelen)(integer* info, char* key, integer* valuelen, integer* flag,
+    integer* ierror, size_t key_length) {
   struct text key_c;
-  const int e = M(Info_get_valuelen)(Info_in(*info), text_in(&key_c, key, key_length, 1), valuelen,
-      flag);
+  text_in(&key_c, key, key_length, 1);
+  int valuelen_c = (int)*valuelen;
+  int flag_c = 0;
+  const int e = M(Info_get_valuelen)(Info_in(*info), key_c.chars, &valuelen_c, &flag_c);
   free_text(&key_c);
-  if (e == MPI_SUCCESS) *flag = *flag != 0;
+  *valuelen = valuelen_c;
+  if (e == MPI_SUCCESS) *flag = flag_c != 0;
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(info_get_valuelen_f08, info_get_valuelen);
 
-void F(keyval_free)(int* keyval, int* ierror) {
-  const int e = M(Keyval_free)(keyval);
+void F(keyval_free)(integer* keyval, integer* ierror) {
+  int keyval_c = (int)*keyval;
+  const int e = M(Keyval_free)(&keyval_c);
+  *keyval = keyval_c;
   if (ierror != NULL) *ierror = e;
 }
 
-void F(status_set_elements_x)(MPI_Status* status, int* datatype, MPI_Count* count, int* ierror) {
-  const int e = M(Status_set_elements_x)(status, Datatype_in(*datatype), *count);
+void F(status_set_elements_x)(integer* status, integer* datatype, MPI_Count* count,
+    integer* ierror) {
+  struct statuses status_c;
+  statuses_in(&status_c, status, 1);
+  const int e = M(Status_set_elements_x)(status_c.at, Datatype_in(*datatype), *count);
+  statuses_out(&status_c, status, 1);
+  free_statuses(&status_c);
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(status_set_elements_x_f08, status_set_elements_x);
 
-void F(type_get_extent_x)(int* datatype, MPI_Count* lb, MPI_Count* extent, int* ierror) {
+void F(type_get_extent_x)(integer* datatype, MPI_Count* lb, MPI_Count* extent, integer* ierror) {
   const int e = M(Type_get_extent_x)(Datatype_in(*datatype), lb, extent);
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(type_get_extent_x_f08, type_get_extent_x);
 
-void F(type_get_true_extent_x)(int* datatype, MPI_Count* true_lb, MPI_Count* true_extent,
-    int* ierror) {
+void F(type_get_true_extent_x)(integer* datatype, MPI_Count* true_lb, MPI_Count* true_extent,
+    integer* ierror) {
   const int e = M(Type_get_true_extent_x)(Datatype_in(*datatype), true_lb, true_extent);
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(type_get_true_extent_x_f08, type_get_true_extent_x);
 
-void F(type_size_x)(int* datatype, MPI_Count* size, int* ierror) {
+void F(type_size_x)(integer* datatype, MPI_Count* size, integer* ierror) {
   const int e = M(Type_size_x)(Datatype_in(*datatype), size);
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(type_size_x_f08, type_size_x);
 
-void F(type_create_f90_complex)(int* p, int* r, int* newtype, int* ierror) {
+void F(type_create_f90_complex)(integer* p, integer* r, integer* newtype, integer* ierror) {
   MPI_Datatype newtype_c = MPI_DATATYPE_NULL;
-  const int e = M(Type_create_f90_complex)(*p, *r, &newtype_c);
+  const int e = M(Type_create_f90_complex)(in_c(*p), in_c(*r), &newtype_c);
   *newtype = Datatype_out(newtype_c);
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(type_create_f90_complex_f08, type_create_f90_complex);
 
-void F(type_create_f90_integer)(int* r, int* newtype, int* ierror) {
+void F(type_create_f90_integer)(integer* r, integer* newtype, integer* ierror) {
   MPI_Datatype newtype_c = MPI_DATATYPE_NULL;
-  const int e = M(Type_create_f90_integer)(*r, &newtype_c);
+  const int e = M(Type_create_f90_integer)(in_c(*r), &newtype_c);
   *newtype = Datatype_out(newtype_c);
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(type_create_f90_integer_f08, type_create_f90_integer);
 
-void F(type_create_f90_real)(int* p, int* r, int* newtype, int* ierror) {
+void F(type_create_f90_real)(integer* p, integer* r, integer* newtype, integer* ierror) {
   MPI_Datatype newtype_c = MPI_DATATYPE_NULL;
-  const int e = M(Type_create_f90_real)(*p, *r, &newtype_c);
+  const int e = M(Type_create_f90_real)(in_c(*p), in_c(*r), &newtype_c);
   *newtype = Datatype_out(newtype_c);
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(type_create_f90_real_f08, type_create_f90_real);
 
-void F(type_match_size)(int* typeclass, int* size, int* datatype, int* ierror) {
+void F(type_match_size)(integer* typeclass, integer* size, integer* datatype, integer* ierror) {
   MPI_Datatype datatype_c = MPI_DATATYPE_NULL;
-  const int e = M(Type_match_size)(*typeclass, *size, &datatype_c);
+  const int e = M(Type_match_size)(in_c(*typeclass), in_c(*size), &datatype_c);
   *datatype = Datatype_out(datatype_c);
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(type_match_size_f08, type_match_size);
 
-void F(abi_get_fortran_booleans)(int* logical_size, void* logical_true, void* logical_false,
-    int* is_set, int* ierror) {
-  const int e = M(Abi_get_fortran_booleans)(*logical_size, logical_true, logical_false, is_set);
-  if (e == MPI_SUCCESS) *is_set = *is_set != 0;
+void F(abi_get_fortran_booleans)(integer* logical_size, void* logical_true, void* logical_false,
+    integer* is_set, integer* ierror) {
+  int is_set_c = 0;
+  const int e = M(Abi_get_fortran_booleans)(in_c(*logical_size), logical_true, logical_false,
+      &is_set_c);
+  if (e == MPI_SUCCESS) *is_set = is_set_c != 0;
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(abi_get_fortran_booleans_f08, abi_get_fortran_booleans);
 
-void F(abi_get_fortran_info)(int* info, int* ierror) {
+void F(abi_get_fortran_info)(integer* info, integer* ierror) {
   MPI_Info info_c = MPI_INFO_NULL;
   const int e = M(Abi_get_fortran_info)(&info_c);
   *info = Info_out(info_c);
@@ -7427,7 +8295,7 @@ void F(abi_get_fortran_info)(int* info, int* ierror) {
 }
 SAME_AS(abi_get_fortran_info_f08, abi_get_fortran_info);
 
-void F(abi_get_info)(int* info, int* ierror) {
+void F(abi_get_info)(integer* info, integer* ierror) {
   MPI_Info info_c = MPI_INFO_NULL;
   const int e = M(Abi_get_info)(&info_c);
   *info = Info_out(info_c);
@@ -7435,20 +8303,24 @@ void F(abi_get_info)(int* info, int* ierror) {
 }
 SAME_AS(abi_get_info_f08, abi_get_info);
 
-void F(abi_get_version)(int* abi_major, int* abi_minor, int* ierror) {
-  const int e = M(Abi_get_version)(abi_major, abi_minor);
+void F(abi_get_version)(integer* abi_major, integer* abi_minor, integer* ierror) {
+  int abi_major_c = (int)*abi_major;
+  int abi_minor_c = (int)*abi_minor;
+  const int e = M(Abi_get_version)(&abi_major_c, &abi_minor_c);
+  *abi_major = abi_major_c;
+  *abi_minor = abi_minor_c;
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(abi_get_version_f08, abi_get_version);
 
-void F(abi_set_fortran_booleans)(int* logical_size, void* logical_true, void* logical_false,
-    int* ierror) {
-  const int e = M(Abi_set_fortran_booleans)(*logical_size, logical_true, logical_false);
+void F(abi_set_fortran_booleans)(integer* logical_size, void* logical_true, void* logical_false,
+    integer* ierror) {
+  const int e = M(Abi_set_fortran_booleans)(in_c(*logical_size), logical_true, logical_false);
   if (ierror != NULL) *ierror = e;
 }
 SAME_AS(abi_set_fortran_booleans_f08, abi_set_fortran_booleans);
 
-void F(abi_set_fortran_info)(int* info, int* ierror) {
+void F(abi_set_fortran_info)(integer* info, integer* ierror) {
   const int e = M(Abi_set_fortran_info)(Info_in(*info));
   if (ierror != NULL) *ierror = e;
 }

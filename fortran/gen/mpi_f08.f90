@@ -11,7 +11,7 @@ MODULE mpi_f08
   INTEGER,PARAMETER::MPI_ADDRESS_KIND=8
   INTEGER,PARAMETER::MPI_COUNT_KIND=8
   INTEGER,PARAMETER::MPI_OFFSET_KIND=8
-  INTEGER,PARAMETER::MPI_INTEGER_KIND=4
+  INTEGER,PARAMETER::MPI_INTEGER_KIND=KIND(0)
   INTEGER,PARAMETER::MPI_STATUS_SIZE=8
   INTEGER,PARAMETER::MPI_SOURCE=1
   INTEGER,PARAMETER::MPI_TAG=2
@@ -75,8 +75,8 @@ MODULE mpi_f08
   TYPE(MPI_Datatype), PARAMETER :: MPI_DOUBLE = MPI_Datatype(532)
   TYPE(MPI_Datatype), PARAMETER :: MPI_C_DOUBLE_COMPLEX = MPI_Datatype(534)
   TYPE(MPI_Datatype), PARAMETER :: MPI_CXX_DOUBLE_COMPLEX = MPI_Datatype(535)
-  TYPE(MPI_Datatype), PARAMETER :: MPI_LOGICAL = MPI_Datatype(536)
-  TYPE(MPI_Datatype), PARAMETER :: MPI_INTEGER = MPI_Datatype(537)
+  TYPE(MPI_Datatype), PARAMETER :: MPI_LOGICAL = MPI_Datatype(536+192*(KIND(0)/8))
+  TYPE(MPI_Datatype), PARAMETER :: MPI_INTEGER = MPI_Datatype(537+192*(KIND(0)/8))
   TYPE(MPI_Datatype), PARAMETER :: MPI_REAL = MPI_Datatype(538)
   TYPE(MPI_Datatype), PARAMETER :: MPI_COMPLEX = MPI_Datatype(539)
   TYPE(MPI_Datatype), PARAMETER :: MPI_DOUBLE_PRECISION = MPI_Datatype(540)
@@ -564,6 +564,7 @@ MODULE mpi_f08
       TYPE(MPI_Comm), INTENT(IN) :: comm
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_Bsend_c_f08ts(buf, count, datatype, dest, tag, comm, ierror) BIND(C, NAME="mpi_bsend_c_f08ts_")
       IMPORT
       TYPE(*), DIMENSION(..), INTENT(IN) :: buf
@@ -588,6 +589,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_Bsend_init_c_f08ts(buf, count, datatype, dest, tag, comm, request, ierror) BIND(C, &
       NAME="mpi_bsend_init_c_f08ts_")
       IMPORT
@@ -608,6 +610,7 @@ MODULE mpi_f08
       INTEGER, INTENT(IN) :: size
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_Buffer_attach_c_f08ts(buffer, size, ierror) BIND(C, NAME="mpi_buffer_attach_c_f08ts_")
       IMPORT
       TYPE(*), DIMENSION(..), ASYNCHRONOUS :: buffer
@@ -622,6 +625,7 @@ MODULE mpi_f08
       INTEGER, INTENT(OUT) :: size
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_Buffer_detach_c_f08(buffer_addr, size, ierror)
       IMPORT
       TYPE(C_PTR), INTENT(OUT) :: buffer_addr
@@ -657,6 +661,7 @@ MODULE mpi_f08
       INTEGER, INTENT(IN) :: size
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_Comm_attach_buffer_c_f08ts(comm, buffer, size, ierror) BIND(C, &
       NAME="mpi_comm_attach_buffer_c_f08ts_")
       IMPORT
@@ -674,6 +679,7 @@ MODULE mpi_f08
       INTEGER, INTENT(OUT) :: size
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_Comm_detach_buffer_c_f08(comm, buffer_addr, size, ierror)
       IMPORT
       TYPE(MPI_Comm), INTENT(IN) :: comm
@@ -705,6 +711,7 @@ MODULE mpi_f08
       INTEGER, INTENT(OUT) :: count
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_Get_count_c_f08(status, datatype, count, ierror)
       IMPORT
       TYPE(MPI_Status), INTENT(IN) :: status
@@ -726,6 +733,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_Ibsend_c_f08ts(buf, count, datatype, dest, tag, comm, request, ierror) BIND(C, &
       NAME="mpi_ibsend_c_f08ts_")
       IMPORT
@@ -761,6 +769,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_Imrecv_c_f08ts(buf, count, datatype, message, request, ierror) BIND(C, NAME="mpi_imrecv_c_f08ts_")
       IMPORT
       TYPE(*), DIMENSION(..), ASYNCHRONOUS :: buf
@@ -795,6 +804,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_Irecv_c_f08ts(buf, count, datatype, source, tag, comm, request, ierror) BIND(C, &
       NAME="mpi_irecv_c_f08ts_")
       IMPORT
@@ -821,6 +831,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_Irsend_c_f08ts(buf, count, datatype, dest, tag, comm, request, ierror) BIND(C, &
       NAME="mpi_irsend_c_f08ts_")
       IMPORT
@@ -847,6 +858,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_Isend_c_f08ts(buf, count, datatype, dest, tag, comm, request, ierror) BIND(C, &
       NAME="mpi_isend_c_f08ts_")
       IMPORT
@@ -878,6 +890,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_Isendrecv_c_f08ts(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, &
       source, recvtag, comm, request, ierror) BIND(C, NAME="mpi_isendrecv_c_f08ts_")
       IMPORT
@@ -911,6 +924,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_Isendrecv_replace_c_f08ts(buf, count, datatype, dest, sendtag, source, recvtag, comm, &
       request, ierror) BIND(C, NAME="mpi_isendrecv_replace_c_f08ts_")
       IMPORT
@@ -939,6 +953,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_Issend_c_f08ts(buf, count, datatype, dest, tag, comm, request, ierror) BIND(C, &
       NAME="mpi_issend_c_f08ts_")
       IMPORT
@@ -973,6 +988,7 @@ MODULE mpi_f08
       TYPE(MPI_Status) :: status
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_Mrecv_c_f08ts(buf, count, datatype, message, status, ierror) BIND(C, NAME="mpi_mrecv_c_f08ts_")
       IMPORT
       TYPE(*), DIMENSION(..) :: buf
@@ -1005,6 +1021,7 @@ MODULE mpi_f08
       TYPE(MPI_Status) :: status
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_Recv_c_f08ts(buf, count, datatype, source, tag, comm, status, ierror) BIND(C, &
       NAME="mpi_recv_c_f08ts_")
       IMPORT
@@ -1031,6 +1048,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_Recv_init_c_f08ts(buf, count, datatype, source, tag, comm, request, ierror) BIND(C, &
       NAME="mpi_recv_init_c_f08ts_")
       IMPORT
@@ -1104,6 +1122,7 @@ MODULE mpi_f08
       TYPE(MPI_Comm), INTENT(IN) :: comm
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_Rsend_c_f08ts(buf, count, datatype, dest, tag, comm, ierror) BIND(C, NAME="mpi_rsend_c_f08ts_")
       IMPORT
       TYPE(*), DIMENSION(..), INTENT(IN) :: buf
@@ -1128,6 +1147,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_Rsend_init_c_f08ts(buf, count, datatype, dest, tag, comm, request, ierror) BIND(C, &
       NAME="mpi_rsend_init_c_f08ts_")
       IMPORT
@@ -1152,6 +1172,7 @@ MODULE mpi_f08
       TYPE(MPI_Comm), INTENT(IN) :: comm
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_Send_c_f08ts(buf, count, datatype, dest, tag, comm, ierror) BIND(C, NAME="mpi_send_c_f08ts_")
       IMPORT
       TYPE(*), DIMENSION(..), INTENT(IN) :: buf
@@ -1176,6 +1197,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_Send_init_c_f08ts(buf, count, datatype, dest, tag, comm, request, ierror) BIND(C, &
       NAME="mpi_send_init_c_f08ts_")
       IMPORT
@@ -1207,6 +1229,7 @@ MODULE mpi_f08
       TYPE(MPI_Status) :: status
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_Sendrecv_c_f08ts(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, &
       source, recvtag, comm, status, ierror) BIND(C, NAME="mpi_sendrecv_c_f08ts_")
       IMPORT
@@ -1240,6 +1263,7 @@ MODULE mpi_f08
       TYPE(MPI_Status) :: status
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_Sendrecv_replace_c_f08ts(buf, count, datatype, dest, sendtag, source, recvtag, comm, status, &
       ierror) BIND(C, NAME="mpi_sendrecv_replace_c_f08ts_")
       IMPORT
@@ -1264,6 +1288,7 @@ MODULE mpi_f08
       INTEGER, INTENT(IN) :: size
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_Session_attach_buffer_c_f08ts(session, buffer, size, ierror) BIND(C, &
       NAME="mpi_session_attach_buffer_c_f08ts_")
       IMPORT
@@ -1281,6 +1306,7 @@ MODULE mpi_f08
       INTEGER, INTENT(OUT) :: size
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_Session_detach_buffer_c_f08(session, buffer_addr, size, ierror)
       IMPORT
       TYPE(MPI_Session), INTENT(IN) :: session
@@ -1315,6 +1341,7 @@ MODULE mpi_f08
       TYPE(MPI_Comm), INTENT(IN) :: comm
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_Ssend_c_f08ts(buf, count, datatype, dest, tag, comm, ierror) BIND(C, NAME="mpi_ssend_c_f08ts_")
       IMPORT
       TYPE(*), DIMENSION(..), INTENT(IN) :: buf
@@ -1339,6 +1366,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_Ssend_init_c_f08ts(buf, count, datatype, dest, tag, comm, request, ierror) BIND(C, &
       NAME="mpi_ssend_init_c_f08ts_")
       IMPORT
@@ -1528,6 +1556,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_Precv_init_c_f08ts(buf, partitions, count, datatype, source, tag, comm, info, request, &
       ierror) BIND(C, NAME="mpi_precv_init_c_f08ts_")
       IMPORT
@@ -1558,6 +1587,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_Psend_init_c_f08ts(buf, partitions, count, datatype, dest, tag, comm, info, request, &
       ierror) BIND(C, NAME="mpi_psend_init_c_f08ts_")
       IMPORT
@@ -1605,6 +1635,7 @@ MODULE mpi_f08
       INTEGER, INTENT(OUT) :: count
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_Get_elements_c_f08(status, datatype, count, ierror)
       IMPORT
       TYPE(MPI_Status), INTENT(IN) :: status
@@ -1626,6 +1657,7 @@ MODULE mpi_f08
       TYPE(MPI_Comm), INTENT(IN) :: comm
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_Pack_c_f08ts(inbuf, incount, datatype, outbuf, outsize, position, comm, ierror) BIND(C, &
       NAME="mpi_pack_c_f08ts_")
       IMPORT
@@ -1652,6 +1684,7 @@ MODULE mpi_f08
       INTEGER(KIND=MPI_ADDRESS_KIND), INTENT(INOUT) :: position
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_Pack_external_c_f08ts(datarep, inbuf, incount, datatype, outbuf, outsize, position, &
       ierror) BIND(C, NAME="mpi_pack_external_c_f08ts_")
       IMPORT
@@ -1674,6 +1707,7 @@ MODULE mpi_f08
       INTEGER(KIND=MPI_ADDRESS_KIND), INTENT(OUT) :: size
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_Pack_external_size_c_f08(datarep, incount, datatype, size, ierror)
       IMPORT
       CHARACTER(LEN=*), INTENT(IN) :: datarep
@@ -1692,6 +1726,7 @@ MODULE mpi_f08
       INTEGER, INTENT(OUT) :: size
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_Pack_size_c_f08(incount, datatype, comm, size, ierror)
       IMPORT
       INTEGER(KIND=MPI_COUNT_KIND), INTENT(IN) :: incount
@@ -1716,6 +1751,7 @@ MODULE mpi_f08
       TYPE(MPI_Datatype), INTENT(OUT) :: newtype
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_Type_contiguous_c_f08(count, oldtype, newtype, ierror)
       IMPORT
       INTEGER(KIND=MPI_COUNT_KIND), INTENT(IN) :: count
@@ -1740,6 +1776,7 @@ MODULE mpi_f08
       TYPE(MPI_Datatype), INTENT(OUT) :: newtype
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_Type_create_darray_c_f08(size, rank, ndims, array_of_gsizes, array_of_distribs, &
       array_of_dargs, array_of_psizes, order, oldtype, newtype, ierror)
       IMPORT
@@ -1767,6 +1804,7 @@ MODULE mpi_f08
       TYPE(MPI_Datatype), INTENT(OUT) :: newtype
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_Type_create_hindexed_c_f08(count, array_of_blocklengths, array_of_displacements, oldtype, &
       newtype, ierror)
       IMPORT
@@ -1789,6 +1827,7 @@ MODULE mpi_f08
       TYPE(MPI_Datatype), INTENT(OUT) :: newtype
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_Type_create_hindexed_block_c_f08(count, blocklength, array_of_displacements, oldtype, &
       newtype, ierror)
       IMPORT
@@ -1810,6 +1849,7 @@ MODULE mpi_f08
       TYPE(MPI_Datatype), INTENT(OUT) :: newtype
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_Type_create_hvector_c_f08(count, blocklength, stride, oldtype, newtype, ierror)
       IMPORT
       INTEGER(KIND=MPI_COUNT_KIND), INTENT(IN) :: count
@@ -1830,6 +1870,7 @@ MODULE mpi_f08
       TYPE(MPI_Datatype), INTENT(OUT) :: newtype
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_Type_create_indexed_block_c_f08(count, blocklength, array_of_displacements, oldtype, newtype, &
       ierror)
       IMPORT
@@ -1862,6 +1903,7 @@ MODULE mpi_f08
       TYPE(MPI_Datatype), INTENT(OUT) :: newtype
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_Type_create_struct_c_f08(count, array_of_blocklengths, array_of_displacements, &
       array_of_types, newtype, ierror)
       IMPORT
@@ -1886,6 +1928,7 @@ MODULE mpi_f08
       TYPE(MPI_Datatype), INTENT(OUT) :: newtype
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_Type_create_subarray_c_f08(ndims, array_of_sizes, array_of_subsizes, array_of_starts, order, &
       oldtype, newtype, ierror)
       IMPORT
@@ -1952,6 +1995,7 @@ MODULE mpi_f08
       INTEGER, INTENT(OUT) :: combiner
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_Type_get_envelope_c_f08(datatype, num_integers, num_addresses, num_large_counts, &
       num_datatypes, combiner, ierror)
       IMPORT
@@ -2001,6 +2045,7 @@ MODULE mpi_f08
       TYPE(MPI_Datatype), INTENT(OUT) :: newtype
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_Type_indexed_c_f08(count, array_of_blocklengths, array_of_displacements, oldtype, newtype, ierror)
       IMPORT
       INTEGER(KIND=MPI_COUNT_KIND), INTENT(IN) :: count
@@ -2018,6 +2063,7 @@ MODULE mpi_f08
       INTEGER, INTENT(OUT) :: size
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_Type_size_c_f08(datatype, size, ierror)
       IMPORT
       TYPE(MPI_Datatype), INTENT(IN) :: datatype
@@ -2035,6 +2081,7 @@ MODULE mpi_f08
       TYPE(MPI_Datatype), INTENT(OUT) :: newtype
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_Type_vector_c_f08(count, blocklength, stride, oldtype, newtype, ierror)
       IMPORT
       INTEGER(KIND=MPI_COUNT_KIND), INTENT(IN) :: count
@@ -2058,6 +2105,7 @@ MODULE mpi_f08
       TYPE(MPI_Comm), INTENT(IN) :: comm
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_Unpack_c_f08ts(inbuf, insize, position, outbuf, outcount, datatype, comm, ierror) BIND(C, &
       NAME="mpi_unpack_c_f08ts_")
       IMPORT
@@ -2084,6 +2132,7 @@ MODULE mpi_f08
       TYPE(MPI_Datatype), INTENT(IN) :: datatype
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_Unpack_external_c_f08ts(datarep, inbuf, insize, position, outbuf, outcount, datatype, &
       ierror) BIND(C, NAME="mpi_unpack_external_c_f08ts_")
       IMPORT
@@ -2110,6 +2159,7 @@ MODULE mpi_f08
       TYPE(MPI_Comm), INTENT(IN) :: comm
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_Allgather_c_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, &
       ierror) BIND(C, NAME="mpi_allgather_c_f08ts_")
       IMPORT
@@ -2138,6 +2188,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_Allgather_init_c_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, &
       info, request, ierror) BIND(C, NAME="mpi_allgather_init_c_f08ts_")
       IMPORT
@@ -2167,6 +2218,7 @@ MODULE mpi_f08
       TYPE(MPI_Comm), INTENT(IN) :: comm
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_Allgatherv_c_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, &
       ierror) BIND(C, NAME="mpi_allgatherv_c_f08ts_")
       IMPORT
@@ -2197,6 +2249,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_Allgatherv_init_c_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, &
       comm, info, request, ierror) BIND(C, NAME="mpi_allgatherv_init_c_f08ts_")
       IMPORT
@@ -2225,6 +2278,7 @@ MODULE mpi_f08
       TYPE(MPI_Comm), INTENT(IN) :: comm
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_Allreduce_c_f08ts(sendbuf, recvbuf, count, datatype, op, comm, ierror) BIND(C, &
       NAME="mpi_allreduce_c_f08ts_")
       IMPORT
@@ -2251,6 +2305,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_Allreduce_init_c_f08ts(sendbuf, recvbuf, count, datatype, op, comm, info, request, &
       ierror) BIND(C, NAME="mpi_allreduce_init_c_f08ts_")
       IMPORT
@@ -2278,6 +2333,7 @@ MODULE mpi_f08
       TYPE(MPI_Comm), INTENT(IN) :: comm
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_Alltoall_c_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, &
       ierror) BIND(C, NAME="mpi_alltoall_c_f08ts_")
       IMPORT
@@ -2306,6 +2362,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_Alltoall_init_c_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, &
       request, ierror) BIND(C, NAME="mpi_alltoall_init_c_f08ts_")
       IMPORT
@@ -2336,6 +2393,7 @@ MODULE mpi_f08
       TYPE(MPI_Comm), INTENT(IN) :: comm
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_Alltoallv_c_f08ts(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, &
       recvtype, comm, ierror) BIND(C, NAME="mpi_alltoallv_c_f08ts_")
       IMPORT
@@ -2368,6 +2426,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_Alltoallv_init_c_f08ts(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, &
       recvtype, comm, info, request, ierror) BIND(C, NAME="mpi_alltoallv_init_c_f08ts_")
       IMPORT
@@ -2400,6 +2459,7 @@ MODULE mpi_f08
       TYPE(MPI_Comm), INTENT(IN) :: comm
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_Alltoallw_c_f08ts(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, &
       recvtypes, comm, ierror) BIND(C, NAME="mpi_alltoallw_c_f08ts_")
       IMPORT
@@ -2432,6 +2492,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_Alltoallw_init_c_f08ts(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, &
       recvtypes, comm, info, request, ierror) BIND(C, NAME="mpi_alltoallw_init_c_f08ts_")
       IMPORT
@@ -2475,6 +2536,7 @@ MODULE mpi_f08
       TYPE(MPI_Comm), INTENT(IN) :: comm
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_Bcast_c_f08ts(buffer, count, datatype, root, comm, ierror) BIND(C, NAME="mpi_bcast_c_f08ts_")
       IMPORT
       TYPE(*), DIMENSION(..) :: buffer
@@ -2498,6 +2560,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_Bcast_init_c_f08ts(buffer, count, datatype, root, comm, info, request, ierror) BIND(C, &
       NAME="mpi_bcast_init_c_f08ts_")
       IMPORT
@@ -2522,6 +2585,7 @@ MODULE mpi_f08
       TYPE(MPI_Comm), INTENT(IN) :: comm
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_Exscan_c_f08ts(sendbuf, recvbuf, count, datatype, op, comm, ierror) BIND(C, &
       NAME="mpi_exscan_c_f08ts_")
       IMPORT
@@ -2548,6 +2612,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_Exscan_init_c_f08ts(sendbuf, recvbuf, count, datatype, op, comm, info, request, &
       ierror) BIND(C, NAME="mpi_exscan_init_c_f08ts_")
       IMPORT
@@ -2576,6 +2641,7 @@ MODULE mpi_f08
       TYPE(MPI_Comm), INTENT(IN) :: comm
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_Gather_c_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, &
       ierror) BIND(C, NAME="mpi_gather_c_f08ts_")
       IMPORT
@@ -2606,6 +2672,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_Gather_init_c_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, &
       info, request, ierror) BIND(C, NAME="mpi_gather_init_c_f08ts_")
       IMPORT
@@ -2637,6 +2704,7 @@ MODULE mpi_f08
       TYPE(MPI_Comm), INTENT(IN) :: comm
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_Gatherv_c_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, &
       comm, ierror) BIND(C, NAME="mpi_gatherv_c_f08ts_")
       IMPORT
@@ -2669,6 +2737,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_Gatherv_init_c_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, &
       root, comm, info, request, ierror) BIND(C, NAME="mpi_gatherv_init_c_f08ts_")
       IMPORT
@@ -2700,6 +2769,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_Iallgather_c_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request, &
       ierror) BIND(C, NAME="mpi_iallgather_c_f08ts_")
       IMPORT
@@ -2729,6 +2799,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_Iallgatherv_c_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, &
       comm, request, ierror) BIND(C, NAME="mpi_iallgatherv_c_f08ts_")
       IMPORT
@@ -2757,6 +2828,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_Iallreduce_c_f08ts(sendbuf, recvbuf, count, datatype, op, comm, request, ierror) BIND(C, &
       NAME="mpi_iallreduce_c_f08ts_")
       IMPORT
@@ -2784,6 +2856,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_Ialltoall_c_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request, &
       ierror) BIND(C, NAME="mpi_ialltoall_c_f08ts_")
       IMPORT
@@ -2814,6 +2887,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_Ialltoallv_c_f08ts(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, &
       recvtype, comm, request, ierror) BIND(C, NAME="mpi_ialltoallv_c_f08ts_")
       IMPORT
@@ -2846,6 +2920,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_Ialltoallw_c_f08ts(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, &
       recvtypes, comm, request, ierror) BIND(C, NAME="mpi_ialltoallw_c_f08ts_")
       IMPORT
@@ -2882,6 +2957,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_Ibcast_c_f08ts(buffer, count, datatype, root, comm, request, ierror) BIND(C, &
       NAME="mpi_ibcast_c_f08ts_")
       IMPORT
@@ -2907,6 +2983,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_Iexscan_c_f08ts(sendbuf, recvbuf, count, datatype, op, comm, request, ierror) BIND(C, &
       NAME="mpi_iexscan_c_f08ts_")
       IMPORT
@@ -2935,6 +3012,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_Igather_c_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, &
       request, ierror) BIND(C, NAME="mpi_igather_c_f08ts_")
       IMPORT
@@ -2966,6 +3044,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_Igatherv_c_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, &
       comm, request, ierror) BIND(C, NAME="mpi_igatherv_c_f08ts_")
       IMPORT
@@ -2996,6 +3075,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_Ireduce_c_f08ts(sendbuf, recvbuf, count, datatype, op, root, comm, request, ierror) BIND(C, &
       NAME="mpi_ireduce_c_f08ts_")
       IMPORT
@@ -3023,6 +3103,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_Ireduce_scatter_c_f08ts(sendbuf, recvbuf, recvcounts, datatype, op, comm, request, &
       ierror) BIND(C, NAME="mpi_ireduce_scatter_c_f08ts_")
       IMPORT
@@ -3049,6 +3130,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_Ireduce_scatter_block_c_f08ts(sendbuf, recvbuf, recvcount, datatype, op, comm, request, &
       ierror) BIND(C, NAME="mpi_ireduce_scatter_block_c_f08ts_")
       IMPORT
@@ -3075,6 +3157,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_Iscan_c_f08ts(sendbuf, recvbuf, count, datatype, op, comm, request, ierror) BIND(C, &
       NAME="mpi_iscan_c_f08ts_")
       IMPORT
@@ -3103,6 +3186,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_Iscatter_c_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, &
       request, ierror) BIND(C, NAME="mpi_iscatter_c_f08ts_")
       IMPORT
@@ -3134,6 +3218,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_Iscatterv_c_f08ts(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, &
       comm, request, ierror) BIND(C, NAME="mpi_iscatterv_c_f08ts_")
       IMPORT
@@ -3196,6 +3281,7 @@ MODULE mpi_f08
       TYPE(MPI_Comm), INTENT(IN) :: comm
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_Reduce_c_f08ts(sendbuf, recvbuf, count, datatype, op, root, comm, ierror) BIND(C, &
       NAME="mpi_reduce_c_f08ts_")
       IMPORT
@@ -3224,6 +3310,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_Reduce_init_c_f08ts(sendbuf, recvbuf, count, datatype, op, root, comm, info, request, &
       ierror) BIND(C, NAME="mpi_reduce_init_c_f08ts_")
       IMPORT
@@ -3250,6 +3337,7 @@ MODULE mpi_f08
       TYPE(MPI_Op), INTENT(IN) :: op
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_Reduce_local_c_f08ts(inbuf, inoutbuf, count, datatype, op, ierror) BIND(C, &
       NAME="mpi_reduce_local_c_f08ts_")
       IMPORT
@@ -3273,6 +3361,7 @@ MODULE mpi_f08
       TYPE(MPI_Comm), INTENT(IN) :: comm
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_Reduce_scatter_c_f08ts(sendbuf, recvbuf, recvcounts, datatype, op, comm, ierror) BIND(C, &
       NAME="mpi_reduce_scatter_c_f08ts_")
       IMPORT
@@ -3297,6 +3386,7 @@ MODULE mpi_f08
       TYPE(MPI_Comm), INTENT(IN) :: comm
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_Reduce_scatter_block_c_f08ts(sendbuf, recvbuf, recvcount, datatype, op, comm, ierror) BIND(C, &
       NAME="mpi_reduce_scatter_block_c_f08ts_")
       IMPORT
@@ -3323,6 +3413,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_Reduce_scatter_block_init_c_f08ts(sendbuf, recvbuf, recvcount, datatype, op, comm, info, &
       request, ierror) BIND(C, NAME="mpi_reduce_scatter_block_init_c_f08ts_")
       IMPORT
@@ -3351,6 +3442,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_Reduce_scatter_init_c_f08ts(sendbuf, recvbuf, recvcounts, datatype, op, comm, info, request, &
       ierror) BIND(C, NAME="mpi_reduce_scatter_init_c_f08ts_")
       IMPORT
@@ -3376,6 +3468,7 @@ MODULE mpi_f08
       TYPE(MPI_Comm), INTENT(IN) :: comm
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_Scan_c_f08ts(sendbuf, recvbuf, count, datatype, op, comm, ierror) BIND(C, NAME="mpi_scan_c_f08ts_")
       IMPORT
       TYPE(*), DIMENSION(..), INTENT(IN) :: sendbuf
@@ -3401,6 +3494,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_Scan_init_c_f08ts(sendbuf, recvbuf, count, datatype, op, comm, info, request, ierror) BIND(C, &
       NAME="mpi_scan_init_c_f08ts_")
       IMPORT
@@ -3429,6 +3523,7 @@ MODULE mpi_f08
       TYPE(MPI_Comm), INTENT(IN) :: comm
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_Scatter_c_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, &
       ierror) BIND(C, NAME="mpi_scatter_c_f08ts_")
       IMPORT
@@ -3459,6 +3554,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_Scatter_init_c_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, &
       info, request, ierror) BIND(C, NAME="mpi_scatter_init_c_f08ts_")
       IMPORT
@@ -3490,6 +3586,7 @@ MODULE mpi_f08
       TYPE(MPI_Comm), INTENT(IN) :: comm
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_Scatterv_c_f08ts(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, &
       comm, ierror) BIND(C, NAME="mpi_scatterv_c_f08ts_")
       IMPORT
@@ -3522,6 +3619,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_Scatterv_init_c_f08ts(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, &
       root, comm, info, request, ierror) BIND(C, NAME="mpi_scatterv_init_c_f08ts_")
       IMPORT
@@ -4267,6 +4365,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_Ineighbor_allgather_c_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, &
       request, ierror) BIND(C, NAME="mpi_ineighbor_allgather_c_f08ts_")
       IMPORT
@@ -4296,6 +4395,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_Ineighbor_allgatherv_c_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, &
       recvtype, comm, request, ierror) BIND(C, NAME="mpi_ineighbor_allgatherv_c_f08ts_")
       IMPORT
@@ -4325,6 +4425,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_Ineighbor_alltoall_c_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, &
       request, ierror) BIND(C, NAME="mpi_ineighbor_alltoall_c_f08ts_")
       IMPORT
@@ -4355,6 +4456,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_Ineighbor_alltoallv_c_f08ts(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, &
       rdispls, recvtype, comm, request, ierror) BIND(C, NAME="mpi_ineighbor_alltoallv_c_f08ts_")
       IMPORT
@@ -4387,6 +4489,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_Ineighbor_alltoallw_c_f08ts(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, &
       rdispls, recvtypes, comm, request, ierror) BIND(C, NAME="mpi_ineighbor_alltoallw_c_f08ts_")
       IMPORT
@@ -4416,6 +4519,7 @@ MODULE mpi_f08
       TYPE(MPI_Comm), INTENT(IN) :: comm
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_Neighbor_allgather_c_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, &
       ierror) BIND(C, NAME="mpi_neighbor_allgather_c_f08ts_")
       IMPORT
@@ -4444,6 +4548,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_Neighbor_allgather_init_c_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, &
       comm, info, request, ierror) BIND(C, NAME="mpi_neighbor_allgather_init_c_f08ts_")
       IMPORT
@@ -4473,6 +4578,7 @@ MODULE mpi_f08
       TYPE(MPI_Comm), INTENT(IN) :: comm
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_Neighbor_allgatherv_c_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, &
       recvtype, comm, ierror) BIND(C, NAME="mpi_neighbor_allgatherv_c_f08ts_")
       IMPORT
@@ -4503,6 +4609,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_Neighbor_allgatherv_init_c_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, &
       recvtype, comm, info, request, ierror) BIND(C, NAME="mpi_neighbor_allgatherv_init_c_f08ts_")
       IMPORT
@@ -4532,6 +4639,7 @@ MODULE mpi_f08
       TYPE(MPI_Comm), INTENT(IN) :: comm
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_Neighbor_alltoall_c_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, &
       ierror) BIND(C, NAME="mpi_neighbor_alltoall_c_f08ts_")
       IMPORT
@@ -4560,6 +4668,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_Neighbor_alltoall_init_c_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, &
       comm, info, request, ierror) BIND(C, NAME="mpi_neighbor_alltoall_init_c_f08ts_")
       IMPORT
@@ -4590,6 +4699,7 @@ MODULE mpi_f08
       TYPE(MPI_Comm), INTENT(IN) :: comm
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_Neighbor_alltoallv_c_f08ts(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, &
       rdispls, recvtype, comm, ierror) BIND(C, NAME="mpi_neighbor_alltoallv_c_f08ts_")
       IMPORT
@@ -4622,6 +4732,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_Neighbor_alltoallv_init_c_f08ts(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, &
       rdispls, recvtype, comm, info, request, ierror) BIND(C, NAME="mpi_neighbor_alltoallv_init_c_f08ts_")
       IMPORT
@@ -4654,6 +4765,7 @@ MODULE mpi_f08
       TYPE(MPI_Comm), INTENT(IN) :: comm
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_Neighbor_alltoallw_c_f08ts(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, &
       rdispls, recvtypes, comm, ierror) BIND(C, NAME="mpi_neighbor_alltoallw_c_f08ts_")
       IMPORT
@@ -4686,6 +4798,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_Neighbor_alltoallw_init_c_f08ts(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, &
       rdispls, recvtypes, comm, info, request, ierror) BIND(C, NAME="mpi_neighbor_alltoallw_init_c_f08ts_")
       IMPORT
@@ -5234,6 +5347,7 @@ MODULE mpi_f08
       TYPE(MPI_Win), INTENT(IN) :: win
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_Accumulate_c_f08ts(origin_addr, origin_count, origin_datatype, target_rank, target_disp, &
       target_count, target_datatype, op, win, ierror) BIND(C, NAME="mpi_accumulate_c_f08ts_")
       IMPORT
@@ -5291,6 +5405,7 @@ MODULE mpi_f08
       TYPE(MPI_Win), INTENT(IN) :: win
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_Get_c_f08ts(origin_addr, origin_count, origin_datatype, target_rank, target_disp, &
       target_count, target_datatype, win, ierror) BIND(C, NAME="mpi_get_c_f08ts_")
       IMPORT
@@ -5324,6 +5439,7 @@ MODULE mpi_f08
       TYPE(MPI_Win), INTENT(IN) :: win
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_Get_accumulate_c_f08ts(origin_addr, origin_count, origin_datatype, result_addr, result_count, &
       result_datatype, target_rank, target_disp, target_count, target_datatype, op, win, ierror) BIND(C, &
       NAME="mpi_get_accumulate_c_f08ts_")
@@ -5357,6 +5473,7 @@ MODULE mpi_f08
       TYPE(MPI_Win), INTENT(IN) :: win
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_Put_c_f08ts(origin_addr, origin_count, origin_datatype, target_rank, target_disp, &
       target_count, target_datatype, win, ierror) BIND(C, NAME="mpi_put_c_f08ts_")
       IMPORT
@@ -5387,6 +5504,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_Raccumulate_c_f08ts(origin_addr, origin_count, origin_datatype, target_rank, target_disp, &
       target_count, target_datatype, op, win, request, ierror) BIND(C, NAME="mpi_raccumulate_c_f08ts_")
       IMPORT
@@ -5418,6 +5536,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_Rget_c_f08ts(origin_addr, origin_count, origin_datatype, target_rank, target_disp, &
       target_count, target_datatype, win, request, ierror) BIND(C, NAME="mpi_rget_c_f08ts_")
       IMPORT
@@ -5453,6 +5572,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_Rget_accumulate_c_f08ts(origin_addr, origin_count, origin_datatype, result_addr, &
       result_count, result_datatype, target_rank, target_disp, target_count, target_datatype, op, win, request, &
       ierror) BIND(C, NAME="mpi_rget_accumulate_c_f08ts_")
@@ -5488,6 +5608,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_Rput_c_f08ts(origin_addr, origin_count, origin_datatype, target_rank, target_disp, &
       target_count, target_datatype, win, request, ierror) BIND(C, NAME="mpi_rput_c_f08ts_")
       IMPORT
@@ -5514,6 +5635,7 @@ MODULE mpi_f08
       TYPE(MPI_Win), INTENT(OUT) :: win
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_Win_allocate_c_f08(size, disp_unit, info, comm, baseptr, win, ierror)
       IMPORT
       INTEGER(KIND=MPI_ADDRESS_KIND), INTENT(IN) :: size
@@ -5536,6 +5658,7 @@ MODULE mpi_f08
       TYPE(MPI_Win), INTENT(OUT) :: win
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_Win_allocate_shared_c_f08(size, disp_unit, info, comm, baseptr, win, ierror)
       IMPORT
       INTEGER(KIND=MPI_ADDRESS_KIND), INTENT(IN) :: size
@@ -5575,6 +5698,7 @@ MODULE mpi_f08
       TYPE(MPI_Win), INTENT(OUT) :: win
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_Win_create_c_f08ts(base, size, disp_unit, info, comm, win, ierror) BIND(C, &
       NAME="mpi_win_create_c_f08ts_")
       IMPORT
@@ -5710,6 +5834,7 @@ MODULE mpi_f08
       TYPE(C_PTR), INTENT(OUT) :: baseptr
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_Win_shared_query_c_f08(win, rank, size, disp_unit, baseptr, ierror)
       IMPORT
       TYPE(MPI_Win), INTENT(IN) :: win
@@ -5814,6 +5939,7 @@ MODULE mpi_f08
       INTEGER, INTENT(IN) :: count
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_Status_set_elements_c_f08(status, datatype, count, ierror)
       IMPORT
       TYPE(MPI_Status), INTENT(INOUT) :: status
@@ -5980,6 +6106,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_File_iread_c_f08ts(fh, buf, count, datatype, request, ierror) BIND(C, &
       NAME="mpi_file_iread_c_f08ts_")
       IMPORT
@@ -6002,6 +6129,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_File_iread_all_c_f08ts(fh, buf, count, datatype, request, ierror) BIND(C, &
       NAME="mpi_file_iread_all_c_f08ts_")
       IMPORT
@@ -6025,6 +6153,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_File_iread_at_c_f08ts(fh, offset, buf, count, datatype, request, ierror) BIND(C, &
       NAME="mpi_file_iread_at_c_f08ts_")
       IMPORT
@@ -6049,6 +6178,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_File_iread_at_all_c_f08ts(fh, offset, buf, count, datatype, request, ierror) BIND(C, &
       NAME="mpi_file_iread_at_all_c_f08ts_")
       IMPORT
@@ -6072,6 +6202,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_File_iread_shared_c_f08ts(fh, buf, count, datatype, request, ierror) BIND(C, &
       NAME="mpi_file_iread_shared_c_f08ts_")
       IMPORT
@@ -6093,6 +6224,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_File_iwrite_c_f08ts(fh, buf, count, datatype, request, ierror) BIND(C, &
       NAME="mpi_file_iwrite_c_f08ts_")
       IMPORT
@@ -6115,6 +6247,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_File_iwrite_all_c_f08ts(fh, buf, count, datatype, request, ierror) BIND(C, &
       NAME="mpi_file_iwrite_all_c_f08ts_")
       IMPORT
@@ -6138,6 +6271,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_File_iwrite_at_c_f08ts(fh, offset, buf, count, datatype, request, ierror) BIND(C, &
       NAME="mpi_file_iwrite_at_c_f08ts_")
       IMPORT
@@ -6162,6 +6296,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_File_iwrite_at_all_c_f08ts(fh, offset, buf, count, datatype, request, ierror) BIND(C, &
       NAME="mpi_file_iwrite_at_all_c_f08ts_")
       IMPORT
@@ -6185,6 +6320,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_File_iwrite_shared_c_f08ts(fh, buf, count, datatype, request, ierror) BIND(C, &
       NAME="mpi_file_iwrite_shared_c_f08ts_")
       IMPORT
@@ -6225,6 +6361,7 @@ MODULE mpi_f08
       TYPE(MPI_Status) :: status
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_File_read_c_f08ts(fh, buf, count, datatype, status, ierror) BIND(C, NAME="mpi_file_read_c_f08ts_")
       IMPORT
       TYPE(MPI_File), INTENT(IN) :: fh
@@ -6246,6 +6383,7 @@ MODULE mpi_f08
       TYPE(MPI_Status) :: status
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_File_read_all_c_f08ts(fh, buf, count, datatype, status, ierror) BIND(C, &
       NAME="mpi_file_read_all_c_f08ts_")
       IMPORT
@@ -6267,6 +6405,7 @@ MODULE mpi_f08
       TYPE(MPI_Datatype), INTENT(IN) :: datatype
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_File_read_all_begin_c_f08ts(fh, buf, count, datatype, ierror) BIND(C, &
       NAME="mpi_file_read_all_begin_c_f08ts_")
       IMPORT
@@ -6298,6 +6437,7 @@ MODULE mpi_f08
       TYPE(MPI_Status) :: status
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_File_read_at_c_f08ts(fh, offset, buf, count, datatype, status, ierror) BIND(C, &
       NAME="mpi_file_read_at_c_f08ts_")
       IMPORT
@@ -6322,6 +6462,7 @@ MODULE mpi_f08
       TYPE(MPI_Status) :: status
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_File_read_at_all_c_f08ts(fh, offset, buf, count, datatype, status, ierror) BIND(C, &
       NAME="mpi_file_read_at_all_c_f08ts_")
       IMPORT
@@ -6345,6 +6486,7 @@ MODULE mpi_f08
       TYPE(MPI_Datatype), INTENT(IN) :: datatype
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_File_read_at_all_begin_c_f08ts(fh, offset, buf, count, datatype, ierror) BIND(C, &
       NAME="mpi_file_read_at_all_begin_c_f08ts_")
       IMPORT
@@ -6376,6 +6518,7 @@ MODULE mpi_f08
       TYPE(MPI_Status) :: status
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_File_read_ordered_c_f08ts(fh, buf, count, datatype, status, ierror) BIND(C, &
       NAME="mpi_file_read_ordered_c_f08ts_")
       IMPORT
@@ -6397,6 +6540,7 @@ MODULE mpi_f08
       TYPE(MPI_Datatype), INTENT(IN) :: datatype
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_File_read_ordered_begin_c_f08ts(fh, buf, count, datatype, ierror) BIND(C, &
       NAME="mpi_file_read_ordered_begin_c_f08ts_")
       IMPORT
@@ -6428,6 +6572,7 @@ MODULE mpi_f08
       TYPE(MPI_Status) :: status
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_File_read_shared_c_f08ts(fh, buf, count, datatype, status, ierror) BIND(C, &
       NAME="mpi_file_read_shared_c_f08ts_")
       IMPORT
@@ -6518,6 +6663,7 @@ MODULE mpi_f08
       TYPE(MPI_Status) :: status
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_File_write_c_f08ts(fh, buf, count, datatype, status, ierror) BIND(C, &
       NAME="mpi_file_write_c_f08ts_")
       IMPORT
@@ -6540,6 +6686,7 @@ MODULE mpi_f08
       TYPE(MPI_Status) :: status
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_File_write_all_c_f08ts(fh, buf, count, datatype, status, ierror) BIND(C, &
       NAME="mpi_file_write_all_c_f08ts_")
       IMPORT
@@ -6561,6 +6708,7 @@ MODULE mpi_f08
       TYPE(MPI_Datatype), INTENT(IN) :: datatype
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_File_write_all_begin_c_f08ts(fh, buf, count, datatype, ierror) BIND(C, &
       NAME="mpi_file_write_all_begin_c_f08ts_")
       IMPORT
@@ -6592,6 +6740,7 @@ MODULE mpi_f08
       TYPE(MPI_Status) :: status
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_File_write_at_c_f08ts(fh, offset, buf, count, datatype, status, ierror) BIND(C, &
       NAME="mpi_file_write_at_c_f08ts_")
       IMPORT
@@ -6616,6 +6765,7 @@ MODULE mpi_f08
       TYPE(MPI_Status) :: status
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_File_write_at_all_c_f08ts(fh, offset, buf, count, datatype, status, ierror) BIND(C, &
       NAME="mpi_file_write_at_all_c_f08ts_")
       IMPORT
@@ -6639,6 +6789,7 @@ MODULE mpi_f08
       TYPE(MPI_Datatype), INTENT(IN) :: datatype
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_File_write_at_all_begin_c_f08ts(fh, offset, buf, count, datatype, ierror) BIND(C, &
       NAME="mpi_file_write_at_all_begin_c_f08ts_")
       IMPORT
@@ -6671,6 +6822,7 @@ MODULE mpi_f08
       TYPE(MPI_Status) :: status
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_File_write_ordered_c_f08ts(fh, buf, count, datatype, status, ierror) BIND(C, &
       NAME="mpi_file_write_ordered_c_f08ts_")
       IMPORT
@@ -6692,6 +6844,7 @@ MODULE mpi_f08
       TYPE(MPI_Datatype), INTENT(IN) :: datatype
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_File_write_ordered_begin_c_f08ts(fh, buf, count, datatype, ierror) BIND(C, &
       NAME="mpi_file_write_ordered_begin_c_f08ts_")
       IMPORT
@@ -6723,6 +6876,7 @@ MODULE mpi_f08
       TYPE(MPI_Status) :: status
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE MPI_File_write_shared_c_f08ts(fh, buf, count, datatype, status, ierror) BIND(C, &
       NAME="mpi_file_write_shared_c_f08ts_")
       IMPORT
@@ -6928,6 +7082,7 @@ MODULE mpi_f08
       TYPE(MPI_Comm), INTENT(IN) :: comm
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_Bsend_c_f08ts(buf, count, datatype, dest, tag, comm, ierror) BIND(C, NAME="pmpi_bsend_c_f08ts_")
       IMPORT
       TYPE(*), DIMENSION(..), INTENT(IN) :: buf
@@ -6952,6 +7107,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_Bsend_init_c_f08ts(buf, count, datatype, dest, tag, comm, request, ierror) BIND(C, &
       NAME="pmpi_bsend_init_c_f08ts_")
       IMPORT
@@ -6972,6 +7128,7 @@ MODULE mpi_f08
       INTEGER, INTENT(IN) :: size
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_Buffer_attach_c_f08ts(buffer, size, ierror) BIND(C, NAME="pmpi_buffer_attach_c_f08ts_")
       IMPORT
       TYPE(*), DIMENSION(..), ASYNCHRONOUS :: buffer
@@ -6986,6 +7143,7 @@ MODULE mpi_f08
       INTEGER, INTENT(OUT) :: size
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_Buffer_detach_c_f08(buffer_addr, size, ierror)
       IMPORT
       TYPE(C_PTR), INTENT(OUT) :: buffer_addr
@@ -7022,6 +7180,7 @@ MODULE mpi_f08
       INTEGER, INTENT(IN) :: size
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_Comm_attach_buffer_c_f08ts(comm, buffer, size, ierror) BIND(C, &
       NAME="pmpi_comm_attach_buffer_c_f08ts_")
       IMPORT
@@ -7039,6 +7198,7 @@ MODULE mpi_f08
       INTEGER, INTENT(OUT) :: size
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_Comm_detach_buffer_c_f08(comm, buffer_addr, size, ierror)
       IMPORT
       TYPE(MPI_Comm), INTENT(IN) :: comm
@@ -7070,6 +7230,7 @@ MODULE mpi_f08
       INTEGER, INTENT(OUT) :: count
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_Get_count_c_f08(status, datatype, count, ierror)
       IMPORT
       TYPE(MPI_Status), INTENT(IN) :: status
@@ -7091,6 +7252,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_Ibsend_c_f08ts(buf, count, datatype, dest, tag, comm, request, ierror) BIND(C, &
       NAME="pmpi_ibsend_c_f08ts_")
       IMPORT
@@ -7126,6 +7288,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_Imrecv_c_f08ts(buf, count, datatype, message, request, ierror) BIND(C, &
       NAME="pmpi_imrecv_c_f08ts_")
       IMPORT
@@ -7161,6 +7324,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_Irecv_c_f08ts(buf, count, datatype, source, tag, comm, request, ierror) BIND(C, &
       NAME="pmpi_irecv_c_f08ts_")
       IMPORT
@@ -7187,6 +7351,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_Irsend_c_f08ts(buf, count, datatype, dest, tag, comm, request, ierror) BIND(C, &
       NAME="pmpi_irsend_c_f08ts_")
       IMPORT
@@ -7213,6 +7378,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_Isend_c_f08ts(buf, count, datatype, dest, tag, comm, request, ierror) BIND(C, &
       NAME="pmpi_isend_c_f08ts_")
       IMPORT
@@ -7244,6 +7410,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_Isendrecv_c_f08ts(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, &
       source, recvtag, comm, request, ierror) BIND(C, NAME="pmpi_isendrecv_c_f08ts_")
       IMPORT
@@ -7277,6 +7444,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_Isendrecv_replace_c_f08ts(buf, count, datatype, dest, sendtag, source, recvtag, comm, &
       request, ierror) BIND(C, NAME="pmpi_isendrecv_replace_c_f08ts_")
       IMPORT
@@ -7305,6 +7473,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_Issend_c_f08ts(buf, count, datatype, dest, tag, comm, request, ierror) BIND(C, &
       NAME="pmpi_issend_c_f08ts_")
       IMPORT
@@ -7339,6 +7508,7 @@ MODULE mpi_f08
       TYPE(MPI_Status) :: status
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_Mrecv_c_f08ts(buf, count, datatype, message, status, ierror) BIND(C, NAME="pmpi_mrecv_c_f08ts_")
       IMPORT
       TYPE(*), DIMENSION(..) :: buf
@@ -7372,6 +7542,7 @@ MODULE mpi_f08
       TYPE(MPI_Status) :: status
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_Recv_c_f08ts(buf, count, datatype, source, tag, comm, status, ierror) BIND(C, &
       NAME="pmpi_recv_c_f08ts_")
       IMPORT
@@ -7398,6 +7569,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_Recv_init_c_f08ts(buf, count, datatype, source, tag, comm, request, ierror) BIND(C, &
       NAME="pmpi_recv_init_c_f08ts_")
       IMPORT
@@ -7471,6 +7643,7 @@ MODULE mpi_f08
       TYPE(MPI_Comm), INTENT(IN) :: comm
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_Rsend_c_f08ts(buf, count, datatype, dest, tag, comm, ierror) BIND(C, NAME="pmpi_rsend_c_f08ts_")
       IMPORT
       TYPE(*), DIMENSION(..), INTENT(IN) :: buf
@@ -7495,6 +7668,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_Rsend_init_c_f08ts(buf, count, datatype, dest, tag, comm, request, ierror) BIND(C, &
       NAME="pmpi_rsend_init_c_f08ts_")
       IMPORT
@@ -7519,6 +7693,7 @@ MODULE mpi_f08
       TYPE(MPI_Comm), INTENT(IN) :: comm
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_Send_c_f08ts(buf, count, datatype, dest, tag, comm, ierror) BIND(C, NAME="pmpi_send_c_f08ts_")
       IMPORT
       TYPE(*), DIMENSION(..), INTENT(IN) :: buf
@@ -7543,6 +7718,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_Send_init_c_f08ts(buf, count, datatype, dest, tag, comm, request, ierror) BIND(C, &
       NAME="pmpi_send_init_c_f08ts_")
       IMPORT
@@ -7574,6 +7750,7 @@ MODULE mpi_f08
       TYPE(MPI_Status) :: status
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_Sendrecv_c_f08ts(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, &
       source, recvtag, comm, status, ierror) BIND(C, NAME="pmpi_sendrecv_c_f08ts_")
       IMPORT
@@ -7607,6 +7784,7 @@ MODULE mpi_f08
       TYPE(MPI_Status) :: status
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_Sendrecv_replace_c_f08ts(buf, count, datatype, dest, sendtag, source, recvtag, comm, status, &
       ierror) BIND(C, NAME="pmpi_sendrecv_replace_c_f08ts_")
       IMPORT
@@ -7631,6 +7809,7 @@ MODULE mpi_f08
       INTEGER, INTENT(IN) :: size
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_Session_attach_buffer_c_f08ts(session, buffer, size, ierror) BIND(C, &
       NAME="pmpi_session_attach_buffer_c_f08ts_")
       IMPORT
@@ -7648,6 +7827,7 @@ MODULE mpi_f08
       INTEGER, INTENT(OUT) :: size
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_Session_detach_buffer_c_f08(session, buffer_addr, size, ierror)
       IMPORT
       TYPE(MPI_Session), INTENT(IN) :: session
@@ -7682,6 +7862,7 @@ MODULE mpi_f08
       TYPE(MPI_Comm), INTENT(IN) :: comm
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_Ssend_c_f08ts(buf, count, datatype, dest, tag, comm, ierror) BIND(C, NAME="pmpi_ssend_c_f08ts_")
       IMPORT
       TYPE(*), DIMENSION(..), INTENT(IN) :: buf
@@ -7706,6 +7887,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_Ssend_init_c_f08ts(buf, count, datatype, dest, tag, comm, request, ierror) BIND(C, &
       NAME="pmpi_ssend_init_c_f08ts_")
       IMPORT
@@ -7895,6 +8077,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_Precv_init_c_f08ts(buf, partitions, count, datatype, source, tag, comm, info, request, &
       ierror) BIND(C, NAME="pmpi_precv_init_c_f08ts_")
       IMPORT
@@ -7925,6 +8108,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_Psend_init_c_f08ts(buf, partitions, count, datatype, dest, tag, comm, info, request, &
       ierror) BIND(C, NAME="pmpi_psend_init_c_f08ts_")
       IMPORT
@@ -7972,6 +8156,7 @@ MODULE mpi_f08
       INTEGER, INTENT(OUT) :: count
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_Get_elements_c_f08(status, datatype, count, ierror)
       IMPORT
       TYPE(MPI_Status), INTENT(IN) :: status
@@ -7993,6 +8178,7 @@ MODULE mpi_f08
       TYPE(MPI_Comm), INTENT(IN) :: comm
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_Pack_c_f08ts(inbuf, incount, datatype, outbuf, outsize, position, comm, ierror) BIND(C, &
       NAME="pmpi_pack_c_f08ts_")
       IMPORT
@@ -8019,6 +8205,7 @@ MODULE mpi_f08
       INTEGER(KIND=MPI_ADDRESS_KIND), INTENT(INOUT) :: position
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_Pack_external_c_f08ts(datarep, inbuf, incount, datatype, outbuf, outsize, position, &
       ierror) BIND(C, NAME="pmpi_pack_external_c_f08ts_")
       IMPORT
@@ -8041,6 +8228,7 @@ MODULE mpi_f08
       INTEGER(KIND=MPI_ADDRESS_KIND), INTENT(OUT) :: size
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_Pack_external_size_c_f08(datarep, incount, datatype, size, ierror)
       IMPORT
       CHARACTER(LEN=*), INTENT(IN) :: datarep
@@ -8059,6 +8247,7 @@ MODULE mpi_f08
       INTEGER, INTENT(OUT) :: size
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_Pack_size_c_f08(incount, datatype, comm, size, ierror)
       IMPORT
       INTEGER(KIND=MPI_COUNT_KIND), INTENT(IN) :: incount
@@ -8083,6 +8272,7 @@ MODULE mpi_f08
       TYPE(MPI_Datatype), INTENT(OUT) :: newtype
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_Type_contiguous_c_f08(count, oldtype, newtype, ierror)
       IMPORT
       INTEGER(KIND=MPI_COUNT_KIND), INTENT(IN) :: count
@@ -8107,6 +8297,7 @@ MODULE mpi_f08
       TYPE(MPI_Datatype), INTENT(OUT) :: newtype
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_Type_create_darray_c_f08(size, rank, ndims, array_of_gsizes, array_of_distribs, &
       array_of_dargs, array_of_psizes, order, oldtype, newtype, ierror)
       IMPORT
@@ -8134,6 +8325,7 @@ MODULE mpi_f08
       TYPE(MPI_Datatype), INTENT(OUT) :: newtype
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_Type_create_hindexed_c_f08(count, array_of_blocklengths, array_of_displacements, oldtype, &
       newtype, ierror)
       IMPORT
@@ -8156,6 +8348,7 @@ MODULE mpi_f08
       TYPE(MPI_Datatype), INTENT(OUT) :: newtype
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_Type_create_hindexed_block_c_f08(count, blocklength, array_of_displacements, oldtype, &
       newtype, ierror)
       IMPORT
@@ -8177,6 +8370,7 @@ MODULE mpi_f08
       TYPE(MPI_Datatype), INTENT(OUT) :: newtype
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_Type_create_hvector_c_f08(count, blocklength, stride, oldtype, newtype, ierror)
       IMPORT
       INTEGER(KIND=MPI_COUNT_KIND), INTENT(IN) :: count
@@ -8198,6 +8392,7 @@ MODULE mpi_f08
       TYPE(MPI_Datatype), INTENT(OUT) :: newtype
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_Type_create_indexed_block_c_f08(count, blocklength, array_of_displacements, oldtype, &
       newtype, ierror)
       IMPORT
@@ -8230,6 +8425,7 @@ MODULE mpi_f08
       TYPE(MPI_Datatype), INTENT(OUT) :: newtype
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_Type_create_struct_c_f08(count, array_of_blocklengths, array_of_displacements, &
       array_of_types, newtype, ierror)
       IMPORT
@@ -8254,6 +8450,7 @@ MODULE mpi_f08
       TYPE(MPI_Datatype), INTENT(OUT) :: newtype
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_Type_create_subarray_c_f08(ndims, array_of_sizes, array_of_subsizes, array_of_starts, order, &
       oldtype, newtype, ierror)
       IMPORT
@@ -8320,6 +8517,7 @@ MODULE mpi_f08
       INTEGER, INTENT(OUT) :: combiner
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_Type_get_envelope_c_f08(datatype, num_integers, num_addresses, num_large_counts, &
       num_datatypes, combiner, ierror)
       IMPORT
@@ -8369,6 +8567,7 @@ MODULE mpi_f08
       TYPE(MPI_Datatype), INTENT(OUT) :: newtype
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_Type_indexed_c_f08(count, array_of_blocklengths, array_of_displacements, oldtype, newtype, ierror)
       IMPORT
       INTEGER(KIND=MPI_COUNT_KIND), INTENT(IN) :: count
@@ -8386,6 +8585,7 @@ MODULE mpi_f08
       INTEGER, INTENT(OUT) :: size
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_Type_size_c_f08(datatype, size, ierror)
       IMPORT
       TYPE(MPI_Datatype), INTENT(IN) :: datatype
@@ -8403,6 +8603,7 @@ MODULE mpi_f08
       TYPE(MPI_Datatype), INTENT(OUT) :: newtype
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_Type_vector_c_f08(count, blocklength, stride, oldtype, newtype, ierror)
       IMPORT
       INTEGER(KIND=MPI_COUNT_KIND), INTENT(IN) :: count
@@ -8426,6 +8627,7 @@ MODULE mpi_f08
       TYPE(MPI_Comm), INTENT(IN) :: comm
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_Unpack_c_f08ts(inbuf, insize, position, outbuf, outcount, datatype, comm, ierror) BIND(C, &
       NAME="pmpi_unpack_c_f08ts_")
       IMPORT
@@ -8452,6 +8654,7 @@ MODULE mpi_f08
       TYPE(MPI_Datatype), INTENT(IN) :: datatype
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_Unpack_external_c_f08ts(datarep, inbuf, insize, position, outbuf, outcount, datatype, &
       ierror) BIND(C, NAME="pmpi_unpack_external_c_f08ts_")
       IMPORT
@@ -8478,6 +8681,7 @@ MODULE mpi_f08
       TYPE(MPI_Comm), INTENT(IN) :: comm
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_Allgather_c_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, &
       ierror) BIND(C, NAME="pmpi_allgather_c_f08ts_")
       IMPORT
@@ -8506,6 +8710,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_Allgather_init_c_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, &
       info, request, ierror) BIND(C, NAME="pmpi_allgather_init_c_f08ts_")
       IMPORT
@@ -8535,6 +8740,7 @@ MODULE mpi_f08
       TYPE(MPI_Comm), INTENT(IN) :: comm
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_Allgatherv_c_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, &
       comm, ierror) BIND(C, NAME="pmpi_allgatherv_c_f08ts_")
       IMPORT
@@ -8565,6 +8771,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_Allgatherv_init_c_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, &
       comm, info, request, ierror) BIND(C, NAME="pmpi_allgatherv_init_c_f08ts_")
       IMPORT
@@ -8593,6 +8800,7 @@ MODULE mpi_f08
       TYPE(MPI_Comm), INTENT(IN) :: comm
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_Allreduce_c_f08ts(sendbuf, recvbuf, count, datatype, op, comm, ierror) BIND(C, &
       NAME="pmpi_allreduce_c_f08ts_")
       IMPORT
@@ -8619,6 +8827,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_Allreduce_init_c_f08ts(sendbuf, recvbuf, count, datatype, op, comm, info, request, &
       ierror) BIND(C, NAME="pmpi_allreduce_init_c_f08ts_")
       IMPORT
@@ -8646,6 +8855,7 @@ MODULE mpi_f08
       TYPE(MPI_Comm), INTENT(IN) :: comm
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_Alltoall_c_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, &
       ierror) BIND(C, NAME="pmpi_alltoall_c_f08ts_")
       IMPORT
@@ -8674,6 +8884,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_Alltoall_init_c_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, &
       info, request, ierror) BIND(C, NAME="pmpi_alltoall_init_c_f08ts_")
       IMPORT
@@ -8704,6 +8915,7 @@ MODULE mpi_f08
       TYPE(MPI_Comm), INTENT(IN) :: comm
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_Alltoallv_c_f08ts(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, &
       recvtype, comm, ierror) BIND(C, NAME="pmpi_alltoallv_c_f08ts_")
       IMPORT
@@ -8736,6 +8948,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_Alltoallv_init_c_f08ts(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, &
       recvtype, comm, info, request, ierror) BIND(C, NAME="pmpi_alltoallv_init_c_f08ts_")
       IMPORT
@@ -8768,6 +8981,7 @@ MODULE mpi_f08
       TYPE(MPI_Comm), INTENT(IN) :: comm
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_Alltoallw_c_f08ts(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, &
       recvtypes, comm, ierror) BIND(C, NAME="pmpi_alltoallw_c_f08ts_")
       IMPORT
@@ -8800,6 +9014,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_Alltoallw_init_c_f08ts(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, &
       rdispls, recvtypes, comm, info, request, ierror) BIND(C, NAME="pmpi_alltoallw_init_c_f08ts_")
       IMPORT
@@ -8843,6 +9058,7 @@ MODULE mpi_f08
       TYPE(MPI_Comm), INTENT(IN) :: comm
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_Bcast_c_f08ts(buffer, count, datatype, root, comm, ierror) BIND(C, NAME="pmpi_bcast_c_f08ts_")
       IMPORT
       TYPE(*), DIMENSION(..) :: buffer
@@ -8866,6 +9082,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_Bcast_init_c_f08ts(buffer, count, datatype, root, comm, info, request, ierror) BIND(C, &
       NAME="pmpi_bcast_init_c_f08ts_")
       IMPORT
@@ -8891,6 +9108,7 @@ MODULE mpi_f08
       TYPE(MPI_Comm), INTENT(IN) :: comm
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_Exscan_c_f08ts(sendbuf, recvbuf, count, datatype, op, comm, ierror) BIND(C, &
       NAME="pmpi_exscan_c_f08ts_")
       IMPORT
@@ -8917,6 +9135,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_Exscan_init_c_f08ts(sendbuf, recvbuf, count, datatype, op, comm, info, request, &
       ierror) BIND(C, NAME="pmpi_exscan_init_c_f08ts_")
       IMPORT
@@ -8945,6 +9164,7 @@ MODULE mpi_f08
       TYPE(MPI_Comm), INTENT(IN) :: comm
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_Gather_c_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, &
       ierror) BIND(C, NAME="pmpi_gather_c_f08ts_")
       IMPORT
@@ -8975,6 +9195,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_Gather_init_c_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, &
       info, request, ierror) BIND(C, NAME="pmpi_gather_init_c_f08ts_")
       IMPORT
@@ -9006,6 +9227,7 @@ MODULE mpi_f08
       TYPE(MPI_Comm), INTENT(IN) :: comm
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_Gatherv_c_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, &
       comm, ierror) BIND(C, NAME="pmpi_gatherv_c_f08ts_")
       IMPORT
@@ -9038,6 +9260,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_Gatherv_init_c_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, &
       root, comm, info, request, ierror) BIND(C, NAME="pmpi_gatherv_init_c_f08ts_")
       IMPORT
@@ -9069,6 +9292,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_Iallgather_c_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, &
       request, ierror) BIND(C, NAME="pmpi_iallgather_c_f08ts_")
       IMPORT
@@ -9098,6 +9322,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_Iallgatherv_c_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, &
       comm, request, ierror) BIND(C, NAME="pmpi_iallgatherv_c_f08ts_")
       IMPORT
@@ -9126,6 +9351,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_Iallreduce_c_f08ts(sendbuf, recvbuf, count, datatype, op, comm, request, ierror) BIND(C, &
       NAME="pmpi_iallreduce_c_f08ts_")
       IMPORT
@@ -9153,6 +9379,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_Ialltoall_c_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request, &
       ierror) BIND(C, NAME="pmpi_ialltoall_c_f08ts_")
       IMPORT
@@ -9183,6 +9410,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_Ialltoallv_c_f08ts(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, &
       recvtype, comm, request, ierror) BIND(C, NAME="pmpi_ialltoallv_c_f08ts_")
       IMPORT
@@ -9215,6 +9443,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_Ialltoallw_c_f08ts(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, &
       recvtypes, comm, request, ierror) BIND(C, NAME="pmpi_ialltoallw_c_f08ts_")
       IMPORT
@@ -9251,6 +9480,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_Ibcast_c_f08ts(buffer, count, datatype, root, comm, request, ierror) BIND(C, &
       NAME="pmpi_ibcast_c_f08ts_")
       IMPORT
@@ -9276,6 +9506,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_Iexscan_c_f08ts(sendbuf, recvbuf, count, datatype, op, comm, request, ierror) BIND(C, &
       NAME="pmpi_iexscan_c_f08ts_")
       IMPORT
@@ -9304,6 +9535,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_Igather_c_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, &
       request, ierror) BIND(C, NAME="pmpi_igather_c_f08ts_")
       IMPORT
@@ -9335,6 +9567,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_Igatherv_c_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, &
       comm, request, ierror) BIND(C, NAME="pmpi_igatherv_c_f08ts_")
       IMPORT
@@ -9365,6 +9598,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_Ireduce_c_f08ts(sendbuf, recvbuf, count, datatype, op, root, comm, request, ierror) BIND(C, &
       NAME="pmpi_ireduce_c_f08ts_")
       IMPORT
@@ -9392,6 +9626,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_Ireduce_scatter_c_f08ts(sendbuf, recvbuf, recvcounts, datatype, op, comm, request, &
       ierror) BIND(C, NAME="pmpi_ireduce_scatter_c_f08ts_")
       IMPORT
@@ -9418,6 +9653,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_Ireduce_scatter_block_c_f08ts(sendbuf, recvbuf, recvcount, datatype, op, comm, request, &
       ierror) BIND(C, NAME="pmpi_ireduce_scatter_block_c_f08ts_")
       IMPORT
@@ -9444,6 +9680,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_Iscan_c_f08ts(sendbuf, recvbuf, count, datatype, op, comm, request, ierror) BIND(C, &
       NAME="pmpi_iscan_c_f08ts_")
       IMPORT
@@ -9472,6 +9709,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_Iscatter_c_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, &
       request, ierror) BIND(C, NAME="pmpi_iscatter_c_f08ts_")
       IMPORT
@@ -9503,6 +9741,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_Iscatterv_c_f08ts(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, &
       comm, request, ierror) BIND(C, NAME="pmpi_iscatterv_c_f08ts_")
       IMPORT
@@ -9565,6 +9804,7 @@ MODULE mpi_f08
       TYPE(MPI_Comm), INTENT(IN) :: comm
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_Reduce_c_f08ts(sendbuf, recvbuf, count, datatype, op, root, comm, ierror) BIND(C, &
       NAME="pmpi_reduce_c_f08ts_")
       IMPORT
@@ -9593,6 +9833,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_Reduce_init_c_f08ts(sendbuf, recvbuf, count, datatype, op, root, comm, info, request, &
       ierror) BIND(C, NAME="pmpi_reduce_init_c_f08ts_")
       IMPORT
@@ -9619,6 +9860,7 @@ MODULE mpi_f08
       TYPE(MPI_Op), INTENT(IN) :: op
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_Reduce_local_c_f08ts(inbuf, inoutbuf, count, datatype, op, ierror) BIND(C, &
       NAME="pmpi_reduce_local_c_f08ts_")
       IMPORT
@@ -9642,6 +9884,7 @@ MODULE mpi_f08
       TYPE(MPI_Comm), INTENT(IN) :: comm
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_Reduce_scatter_c_f08ts(sendbuf, recvbuf, recvcounts, datatype, op, comm, ierror) BIND(C, &
       NAME="pmpi_reduce_scatter_c_f08ts_")
       IMPORT
@@ -9666,6 +9909,7 @@ MODULE mpi_f08
       TYPE(MPI_Comm), INTENT(IN) :: comm
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_Reduce_scatter_block_c_f08ts(sendbuf, recvbuf, recvcount, datatype, op, comm, &
       ierror) BIND(C, NAME="pmpi_reduce_scatter_block_c_f08ts_")
       IMPORT
@@ -9692,6 +9936,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_Reduce_scatter_block_init_c_f08ts(sendbuf, recvbuf, recvcount, datatype, op, comm, info, &
       request, ierror) BIND(C, NAME="pmpi_reduce_scatter_block_init_c_f08ts_")
       IMPORT
@@ -9720,6 +9965,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_Reduce_scatter_init_c_f08ts(sendbuf, recvbuf, recvcounts, datatype, op, comm, info, request, &
       ierror) BIND(C, NAME="pmpi_reduce_scatter_init_c_f08ts_")
       IMPORT
@@ -9745,6 +9991,7 @@ MODULE mpi_f08
       TYPE(MPI_Comm), INTENT(IN) :: comm
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_Scan_c_f08ts(sendbuf, recvbuf, count, datatype, op, comm, ierror) BIND(C, &
       NAME="pmpi_scan_c_f08ts_")
       IMPORT
@@ -9771,6 +10018,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_Scan_init_c_f08ts(sendbuf, recvbuf, count, datatype, op, comm, info, request, &
       ierror) BIND(C, NAME="pmpi_scan_init_c_f08ts_")
       IMPORT
@@ -9799,6 +10047,7 @@ MODULE mpi_f08
       TYPE(MPI_Comm), INTENT(IN) :: comm
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_Scatter_c_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, &
       ierror) BIND(C, NAME="pmpi_scatter_c_f08ts_")
       IMPORT
@@ -9829,6 +10078,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_Scatter_init_c_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, &
       info, request, ierror) BIND(C, NAME="pmpi_scatter_init_c_f08ts_")
       IMPORT
@@ -9860,6 +10110,7 @@ MODULE mpi_f08
       TYPE(MPI_Comm), INTENT(IN) :: comm
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_Scatterv_c_f08ts(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, &
       comm, ierror) BIND(C, NAME="pmpi_scatterv_c_f08ts_")
       IMPORT
@@ -9892,6 +10143,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_Scatterv_init_c_f08ts(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, &
       root, comm, info, request, ierror) BIND(C, NAME="pmpi_scatterv_init_c_f08ts_")
       IMPORT
@@ -10638,6 +10890,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_Ineighbor_allgather_c_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, &
       comm, request, ierror) BIND(C, NAME="pmpi_ineighbor_allgather_c_f08ts_")
       IMPORT
@@ -10667,6 +10920,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_Ineighbor_allgatherv_c_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, &
       recvtype, comm, request, ierror) BIND(C, NAME="pmpi_ineighbor_allgatherv_c_f08ts_")
       IMPORT
@@ -10696,6 +10950,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_Ineighbor_alltoall_c_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, &
       request, ierror) BIND(C, NAME="pmpi_ineighbor_alltoall_c_f08ts_")
       IMPORT
@@ -10726,6 +10981,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_Ineighbor_alltoallv_c_f08ts(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, &
       rdispls, recvtype, comm, request, ierror) BIND(C, NAME="pmpi_ineighbor_alltoallv_c_f08ts_")
       IMPORT
@@ -10758,6 +11014,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_Ineighbor_alltoallw_c_f08ts(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, &
       rdispls, recvtypes, comm, request, ierror) BIND(C, NAME="pmpi_ineighbor_alltoallw_c_f08ts_")
       IMPORT
@@ -10787,6 +11044,7 @@ MODULE mpi_f08
       TYPE(MPI_Comm), INTENT(IN) :: comm
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_Neighbor_allgather_c_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, &
       ierror) BIND(C, NAME="pmpi_neighbor_allgather_c_f08ts_")
       IMPORT
@@ -10815,6 +11073,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_Neighbor_allgather_init_c_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, &
       comm, info, request, ierror) BIND(C, NAME="pmpi_neighbor_allgather_init_c_f08ts_")
       IMPORT
@@ -10844,6 +11103,7 @@ MODULE mpi_f08
       TYPE(MPI_Comm), INTENT(IN) :: comm
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_Neighbor_allgatherv_c_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, &
       recvtype, comm, ierror) BIND(C, NAME="pmpi_neighbor_allgatherv_c_f08ts_")
       IMPORT
@@ -10874,6 +11134,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_Neighbor_allgatherv_init_c_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, &
       recvtype, comm, info, request, ierror) BIND(C, NAME="pmpi_neighbor_allgatherv_init_c_f08ts_")
       IMPORT
@@ -10903,6 +11164,7 @@ MODULE mpi_f08
       TYPE(MPI_Comm), INTENT(IN) :: comm
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_Neighbor_alltoall_c_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, &
       ierror) BIND(C, NAME="pmpi_neighbor_alltoall_c_f08ts_")
       IMPORT
@@ -10931,6 +11193,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_Neighbor_alltoall_init_c_f08ts(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, &
       comm, info, request, ierror) BIND(C, NAME="pmpi_neighbor_alltoall_init_c_f08ts_")
       IMPORT
@@ -10961,6 +11224,7 @@ MODULE mpi_f08
       TYPE(MPI_Comm), INTENT(IN) :: comm
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_Neighbor_alltoallv_c_f08ts(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, &
       rdispls, recvtype, comm, ierror) BIND(C, NAME="pmpi_neighbor_alltoallv_c_f08ts_")
       IMPORT
@@ -10993,6 +11257,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_Neighbor_alltoallv_init_c_f08ts(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, &
       rdispls, recvtype, comm, info, request, ierror) BIND(C, NAME="pmpi_neighbor_alltoallv_init_c_f08ts_")
       IMPORT
@@ -11025,6 +11290,7 @@ MODULE mpi_f08
       TYPE(MPI_Comm), INTENT(IN) :: comm
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_Neighbor_alltoallw_c_f08ts(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, &
       rdispls, recvtypes, comm, ierror) BIND(C, NAME="pmpi_neighbor_alltoallw_c_f08ts_")
       IMPORT
@@ -11057,6 +11323,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_Neighbor_alltoallw_init_c_f08ts(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, &
       recvcounts, rdispls, recvtypes, comm, info, request, ierror) BIND(C, &
       NAME="pmpi_neighbor_alltoallw_init_c_f08ts_")
@@ -11606,6 +11873,7 @@ MODULE mpi_f08
       TYPE(MPI_Win), INTENT(IN) :: win
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_Accumulate_c_f08ts(origin_addr, origin_count, origin_datatype, target_rank, target_disp, &
       target_count, target_datatype, op, win, ierror) BIND(C, NAME="pmpi_accumulate_c_f08ts_")
       IMPORT
@@ -11663,6 +11931,7 @@ MODULE mpi_f08
       TYPE(MPI_Win), INTENT(IN) :: win
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_Get_c_f08ts(origin_addr, origin_count, origin_datatype, target_rank, target_disp, &
       target_count, target_datatype, win, ierror) BIND(C, NAME="pmpi_get_c_f08ts_")
       IMPORT
@@ -11696,6 +11965,7 @@ MODULE mpi_f08
       TYPE(MPI_Win), INTENT(IN) :: win
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_Get_accumulate_c_f08ts(origin_addr, origin_count, origin_datatype, result_addr, &
       result_count, result_datatype, target_rank, target_disp, target_count, target_datatype, op, win, &
       ierror) BIND(C, NAME="pmpi_get_accumulate_c_f08ts_")
@@ -11729,6 +11999,7 @@ MODULE mpi_f08
       TYPE(MPI_Win), INTENT(IN) :: win
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_Put_c_f08ts(origin_addr, origin_count, origin_datatype, target_rank, target_disp, &
       target_count, target_datatype, win, ierror) BIND(C, NAME="pmpi_put_c_f08ts_")
       IMPORT
@@ -11759,6 +12030,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_Raccumulate_c_f08ts(origin_addr, origin_count, origin_datatype, target_rank, target_disp, &
       target_count, target_datatype, op, win, request, ierror) BIND(C, NAME="pmpi_raccumulate_c_f08ts_")
       IMPORT
@@ -11790,6 +12062,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_Rget_c_f08ts(origin_addr, origin_count, origin_datatype, target_rank, target_disp, &
       target_count, target_datatype, win, request, ierror) BIND(C, NAME="pmpi_rget_c_f08ts_")
       IMPORT
@@ -11825,6 +12098,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_Rget_accumulate_c_f08ts(origin_addr, origin_count, origin_datatype, result_addr, &
       result_count, result_datatype, target_rank, target_disp, target_count, target_datatype, op, win, request, &
       ierror) BIND(C, NAME="pmpi_rget_accumulate_c_f08ts_")
@@ -11860,6 +12134,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_Rput_c_f08ts(origin_addr, origin_count, origin_datatype, target_rank, target_disp, &
       target_count, target_datatype, win, request, ierror) BIND(C, NAME="pmpi_rput_c_f08ts_")
       IMPORT
@@ -11886,6 +12161,7 @@ MODULE mpi_f08
       TYPE(MPI_Win), INTENT(OUT) :: win
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_Win_allocate_c_f08(size, disp_unit, info, comm, baseptr, win, ierror)
       IMPORT
       INTEGER(KIND=MPI_ADDRESS_KIND), INTENT(IN) :: size
@@ -11908,6 +12184,7 @@ MODULE mpi_f08
       TYPE(MPI_Win), INTENT(OUT) :: win
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_Win_allocate_shared_c_f08(size, disp_unit, info, comm, baseptr, win, ierror)
       IMPORT
       INTEGER(KIND=MPI_ADDRESS_KIND), INTENT(IN) :: size
@@ -11947,6 +12224,7 @@ MODULE mpi_f08
       TYPE(MPI_Win), INTENT(OUT) :: win
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_Win_create_c_f08ts(base, size, disp_unit, info, comm, win, ierror) BIND(C, &
       NAME="pmpi_win_create_c_f08ts_")
       IMPORT
@@ -12082,6 +12360,7 @@ MODULE mpi_f08
       TYPE(C_PTR), INTENT(OUT) :: baseptr
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_Win_shared_query_c_f08(win, rank, size, disp_unit, baseptr, ierror)
       IMPORT
       TYPE(MPI_Win), INTENT(IN) :: win
@@ -12186,6 +12465,7 @@ MODULE mpi_f08
       INTEGER, INTENT(IN) :: count
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_Status_set_elements_c_f08(status, datatype, count, ierror)
       IMPORT
       TYPE(MPI_Status), INTENT(INOUT) :: status
@@ -12352,6 +12632,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_File_iread_c_f08ts(fh, buf, count, datatype, request, ierror) BIND(C, &
       NAME="pmpi_file_iread_c_f08ts_")
       IMPORT
@@ -12374,6 +12655,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_File_iread_all_c_f08ts(fh, buf, count, datatype, request, ierror) BIND(C, &
       NAME="pmpi_file_iread_all_c_f08ts_")
       IMPORT
@@ -12397,6 +12679,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_File_iread_at_c_f08ts(fh, offset, buf, count, datatype, request, ierror) BIND(C, &
       NAME="pmpi_file_iread_at_c_f08ts_")
       IMPORT
@@ -12421,6 +12704,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_File_iread_at_all_c_f08ts(fh, offset, buf, count, datatype, request, ierror) BIND(C, &
       NAME="pmpi_file_iread_at_all_c_f08ts_")
       IMPORT
@@ -12444,6 +12728,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_File_iread_shared_c_f08ts(fh, buf, count, datatype, request, ierror) BIND(C, &
       NAME="pmpi_file_iread_shared_c_f08ts_")
       IMPORT
@@ -12466,6 +12751,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_File_iwrite_c_f08ts(fh, buf, count, datatype, request, ierror) BIND(C, &
       NAME="pmpi_file_iwrite_c_f08ts_")
       IMPORT
@@ -12488,6 +12774,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_File_iwrite_all_c_f08ts(fh, buf, count, datatype, request, ierror) BIND(C, &
       NAME="pmpi_file_iwrite_all_c_f08ts_")
       IMPORT
@@ -12511,6 +12798,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_File_iwrite_at_c_f08ts(fh, offset, buf, count, datatype, request, ierror) BIND(C, &
       NAME="pmpi_file_iwrite_at_c_f08ts_")
       IMPORT
@@ -12535,6 +12823,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_File_iwrite_at_all_c_f08ts(fh, offset, buf, count, datatype, request, ierror) BIND(C, &
       NAME="pmpi_file_iwrite_at_all_c_f08ts_")
       IMPORT
@@ -12558,6 +12847,7 @@ MODULE mpi_f08
       TYPE(MPI_Request), INTENT(OUT) :: request
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_File_iwrite_shared_c_f08ts(fh, buf, count, datatype, request, ierror) BIND(C, &
       NAME="pmpi_file_iwrite_shared_c_f08ts_")
       IMPORT
@@ -12598,6 +12888,7 @@ MODULE mpi_f08
       TYPE(MPI_Status) :: status
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_File_read_c_f08ts(fh, buf, count, datatype, status, ierror) BIND(C, &
       NAME="pmpi_file_read_c_f08ts_")
       IMPORT
@@ -12620,6 +12911,7 @@ MODULE mpi_f08
       TYPE(MPI_Status) :: status
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_File_read_all_c_f08ts(fh, buf, count, datatype, status, ierror) BIND(C, &
       NAME="pmpi_file_read_all_c_f08ts_")
       IMPORT
@@ -12641,6 +12933,7 @@ MODULE mpi_f08
       TYPE(MPI_Datatype), INTENT(IN) :: datatype
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_File_read_all_begin_c_f08ts(fh, buf, count, datatype, ierror) BIND(C, &
       NAME="pmpi_file_read_all_begin_c_f08ts_")
       IMPORT
@@ -12672,6 +12965,7 @@ MODULE mpi_f08
       TYPE(MPI_Status) :: status
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_File_read_at_c_f08ts(fh, offset, buf, count, datatype, status, ierror) BIND(C, &
       NAME="pmpi_file_read_at_c_f08ts_")
       IMPORT
@@ -12696,6 +12990,7 @@ MODULE mpi_f08
       TYPE(MPI_Status) :: status
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_File_read_at_all_c_f08ts(fh, offset, buf, count, datatype, status, ierror) BIND(C, &
       NAME="pmpi_file_read_at_all_c_f08ts_")
       IMPORT
@@ -12719,6 +13014,7 @@ MODULE mpi_f08
       TYPE(MPI_Datatype), INTENT(IN) :: datatype
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_File_read_at_all_begin_c_f08ts(fh, offset, buf, count, datatype, ierror) BIND(C, &
       NAME="pmpi_file_read_at_all_begin_c_f08ts_")
       IMPORT
@@ -12751,6 +13047,7 @@ MODULE mpi_f08
       TYPE(MPI_Status) :: status
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_File_read_ordered_c_f08ts(fh, buf, count, datatype, status, ierror) BIND(C, &
       NAME="pmpi_file_read_ordered_c_f08ts_")
       IMPORT
@@ -12772,6 +13069,7 @@ MODULE mpi_f08
       TYPE(MPI_Datatype), INTENT(IN) :: datatype
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_File_read_ordered_begin_c_f08ts(fh, buf, count, datatype, ierror) BIND(C, &
       NAME="pmpi_file_read_ordered_begin_c_f08ts_")
       IMPORT
@@ -12803,6 +13101,7 @@ MODULE mpi_f08
       TYPE(MPI_Status) :: status
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_File_read_shared_c_f08ts(fh, buf, count, datatype, status, ierror) BIND(C, &
       NAME="pmpi_file_read_shared_c_f08ts_")
       IMPORT
@@ -12893,6 +13192,7 @@ MODULE mpi_f08
       TYPE(MPI_Status) :: status
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_File_write_c_f08ts(fh, buf, count, datatype, status, ierror) BIND(C, &
       NAME="pmpi_file_write_c_f08ts_")
       IMPORT
@@ -12915,6 +13215,7 @@ MODULE mpi_f08
       TYPE(MPI_Status) :: status
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_File_write_all_c_f08ts(fh, buf, count, datatype, status, ierror) BIND(C, &
       NAME="pmpi_file_write_all_c_f08ts_")
       IMPORT
@@ -12936,6 +13237,7 @@ MODULE mpi_f08
       TYPE(MPI_Datatype), INTENT(IN) :: datatype
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_File_write_all_begin_c_f08ts(fh, buf, count, datatype, ierror) BIND(C, &
       NAME="pmpi_file_write_all_begin_c_f08ts_")
       IMPORT
@@ -12967,6 +13269,7 @@ MODULE mpi_f08
       TYPE(MPI_Status) :: status
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_File_write_at_c_f08ts(fh, offset, buf, count, datatype, status, ierror) BIND(C, &
       NAME="pmpi_file_write_at_c_f08ts_")
       IMPORT
@@ -12991,6 +13294,7 @@ MODULE mpi_f08
       TYPE(MPI_Status) :: status
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_File_write_at_all_c_f08ts(fh, offset, buf, count, datatype, status, ierror) BIND(C, &
       NAME="pmpi_file_write_at_all_c_f08ts_")
       IMPORT
@@ -13014,6 +13318,7 @@ MODULE mpi_f08
       TYPE(MPI_Datatype), INTENT(IN) :: datatype
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_File_write_at_all_begin_c_f08ts(fh, offset, buf, count, datatype, ierror) BIND(C, &
       NAME="pmpi_file_write_at_all_begin_c_f08ts_")
       IMPORT
@@ -13046,6 +13351,7 @@ MODULE mpi_f08
       TYPE(MPI_Status) :: status
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_File_write_ordered_c_f08ts(fh, buf, count, datatype, status, ierror) BIND(C, &
       NAME="pmpi_file_write_ordered_c_f08ts_")
       IMPORT
@@ -13067,6 +13373,7 @@ MODULE mpi_f08
       TYPE(MPI_Datatype), INTENT(IN) :: datatype
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_File_write_ordered_begin_c_f08ts(fh, buf, count, datatype, ierror) BIND(C, &
       NAME="pmpi_file_write_ordered_begin_c_f08ts_")
       IMPORT
@@ -13098,6 +13405,7 @@ MODULE mpi_f08
       TYPE(MPI_Status) :: status
       INTEGER, OPTIONAL, INTENT(OUT) :: ierror
     END SUBROUTINE
+    ! large counts
     SUBROUTINE PMPI_File_write_shared_c_f08ts(fh, buf, count, datatype, status, ierror) BIND(C, &
       NAME="pmpi_file_write_shared_c_f08ts_")
       IMPORT

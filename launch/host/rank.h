@@ -29,6 +29,9 @@
 
 namespace weft::host {
 
+/// Below a rank's stack: as far as a large array may reach past its end and still be noticed.
+inline constexpr std::size_t stack_guard_bytes = 64 << 20;
+
 /// A private image as it lies in memory. Functions are absolute addresses.
 struct Loaded {
   ElfW(Addr) base = 0, low = 0, high = 0;
@@ -126,6 +129,7 @@ struct Rank {
   char random_state[128] = {};
   struct drand48_data drand48 {};
   alignas(16) std::byte fault_stack[32 * 1024];
+  std::uintptr_t stack_end = 0;  // its lowest address; below lies stack_guard_bytes that cannot be accessed
 
   /// The rank's only object of type T, made when it is first asked for: what a family of functions
   /// keeps between calls.

@@ -128,6 +128,16 @@ void name_thread(const Rank& rank) {
   pthread_setname_np(pthread_self(), (name + number).c_str());
 }
 
+std::uintptr_t find_stack_end() {
+  pthread_attr_t attributes;
+  void* lowest = nullptr;
+  std::size_t bytes = 0;
+  if (pthread_getattr_np(pthread_self(), &attributes) != 0) return 0;
+  pthread_attr_getstack(&attributes, &lowest, &bytes);
+  pthread_attr_destroy(&attributes);
+  return reinterpret_cast<std::uintptr_t>(lowest);
+}
+
 void* rank_thread(void* argument) {
   Rank& rank = *static_cast<Rank*>(argument);
   name_thread(rank);
@@ -144,6 +154,7 @@ void* rank_thread(void* argument) {
   stack.ss_sp = rank.fault_stack;
   stack.ss_size = sizeof rank.fault_stack;
   if (old.ss_flags & SS_DISABLE) sigaltstack(&stack, nullptr);
+  rank.stack_end = find_stack_end();
   rank.members.expect();
   bind(rank);
   run(rank);
@@ -211,6 +222,7 @@ int create(Rank& rank, const std::vector<int>& cpus) {
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
   int e = pthread_attr_setstacksize(&attributes, the_host->stack_bytes);
+  if (e == 0) e = pthread_attr_setguardsize(&attributes, stack_guard_bytes);
   if (e == 0 && !cpus.empty()) {
     cpu_set_t set;
     CPU_ZERO(&set);

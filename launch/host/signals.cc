@@ -179,9 +179,24 @@ void pass_on(int signal, const siginfo_t* info, void* context) {
   if (here) deliver(*current(), signal, &for_here, context);
 }
 
+/// A sentence before what the program's own handler or the launcher says.
+void say_if_stack_is_full(const Rank& rank, const siginfo_t& info) {
+  const std::uintptr_t at = reinterpret_cast<std::uintptr_t>(info.si_addr);
+  if (info.si_code <= 0 || rank.stack_end == 0 || at >= rank.stack_end ||
+      at < rank.stack_end - stack_guard_bytes || syscall(SYS_gettid) != rank.thread_id)
+    return;
+  char text[256];
+  snprintf(text, sizeof text,
+           "weft: rank %d: its stack of %zu KiB is full: large arrays on it, or a recursion without end; "
+           "`ulimit -s` or mpiexec --stack gives it more\n",
+           rank.world, the_host->stack_bytes >> 10);
+  complain(text);
+}
+
 void dispatch(int signal, siginfo_t* info, void* context) {
   const int saved = errno;
   Rank* rank = current();
+  if (rank && signal == SIGSEGV) say_if_stack_is_full(*rank, *info);
   const bool was_passed_on = info->si_code == passed_on;
   if (was_passed_on) {
     info->si_code = info->si_errno;

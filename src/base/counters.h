@@ -75,9 +75,13 @@ namespace weft {
   X(rma_gets, "calls", "one-sided gets of this rank")                                          \
   X(rma_accumulates, "calls", "accumulations, fetches and swaps of this rank")                 \
   X(rma_syncs, "calls", "fences, starts, completes, locks, unlocks and flushes of this rank")  \
+  X(rma_epochs, "epochs",                                                                       \
+    "access epochs of this rank that have ended; of a fence if it was used")                   \
   X(rma_away, "calls", "one-sided operations of this rank on ranks of other nodes")            \
   X(rma_messages, "messages", "messages about windows that this rank sent to other nodes")     \
   X(rma_served, "messages", "messages about windows that came from other nodes")               \
+  X(coll_net_messages, "messages", "messages that collectives sent to ranks on other nodes")     \
+  X(coll_net_bytes, "bytes", "bytes of these")                                                 \
   X(coll_explored, "calls", "collectives that were timed to find the fastest way")             \
   X(coll_verdicts, "times", "ranks compared the times of ways of a collective and size")       \
   X(coll_changes, "times", "of these, another way was faster and is taken from then on")

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <new>
 #include <utility>
+#include <vector>
 
 namespace weft {
 
@@ -119,6 +120,16 @@ class Pool {
 
   std::size_t live() const { return live_; }
 
+  /// Calls look(object) for each that is there; which may destroy it, and no other.
+  template <class Look>
+  void for_each(Look&& look) {
+    for (std::byte* chunk : chunks_)
+      for (std::size_t at = 0; at + stride <= pool_detail::chunk_bytes; at += stride) {
+        auto* object = reinterpret_cast<T*>(chunk + at);
+        if (reinterpret_cast<const Object*>(object)->kind == K) look(*object);
+      }
+  }
+
  private:
   struct Free {
     Kind kind;  // overlays Object::kind, so that a freed handle is recognised
@@ -128,12 +139,14 @@ class Pool {
 
   void refill() {
     auto* chunk = static_cast<std::byte*>(pool_detail::take_chunk());
+    chunks_.push_back(chunk);
     for (std::size_t at = pool_detail::chunk_bytes / stride; at-- > 0;)
       free_ = new (static_cast<void*>(chunk + at * stride)) Free{Kind::dead, 0, free_};
   }
 
   Free* free_ = nullptr;
   std::size_t live_ = 0;
+  std::vector<std::byte*> chunks_;  // that it has taken
 };
 
 }  // namespace weft

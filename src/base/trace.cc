@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstring>
 #include <vector>
 
 namespace weft {
@@ -23,6 +24,29 @@ void write_name(std::FILE* file, const char* what, int rank, std::size_t thread,
   std::fprintf(file,
                "{\"name\":\"%s\",\"ph\":\"M\",\"pid\":%d,\"tid\":%zu,\"args\":{\"%s\":\"%s%zu\"}}",
                what, rank, thread, key, text, number);
+}
+
+/// In quotes, as JSON has it.
+void write_text(std::FILE* file, const char* text) {
+  std::fputc('"', file);
+  for (; *text != 0; ++text) {
+    const auto c = static_cast<unsigned char>(*text);
+    if (c == '"' || c == '\\')
+      std::fprintf(file, "\\%c", c);
+    else if (c < 0x20)
+      std::fprintf(file, "\\u%04x", c);
+    else
+      std::fputc(c, file);
+  }
+  std::fputc('"', file);
+}
+
+void write_note(std::FILE* file, const Trace::Note& note) {
+  std::fputs(",\"args\":{\"window\":", file);
+  write_text(file, note.window);
+  if (note.target >= 0) std::fprintf(file, ",\"target\":%d", note.target);
+  if (note.bytes >= 0) std::fprintf(file, ",\"bytes\":%lld", static_cast<long long>(note.bytes));
+  std::fputs("}", file);
 }
 
 }  // namespace
@@ -58,21 +82,34 @@ bool Trace::write(const char* path, int world_rank) const {
   }
   const char* const own = own_name_.load(std::memory_order_acquire);
   std::vector<pthread_t> threads;
+  std::vector<const Event*> notes;  // by thread: of the call that ends next
   for (std::size_t i = count - kept; i < count; ++i) {
     const Event& e = events_[i % capacity];
     const auto at = std::find(threads.begin(), threads.end(), e.thread);
     const auto thread = static_cast<std::size_t>(at - threads.begin());
     if (at == threads.end()) {
       threads.push_back(e.thread);
+      notes.push_back(nullptr);
       if (own != nullptr && pthread_equal(e.thread, own_) != 0) {
         std::fputs(",\n", file);
         write_name(file, "thread_name", world_rank, thread, "name", own, world_rank);
       }
     }
-    std::fprintf(
-        file, ",\n{\"name\":\"%s\",\"ph\":\"X\",\"pid\":%d,\"tid\":%zu,\"ts\":%.3f,\"dur\":%.3f}",
-        e.name, world_rank, thread, static_cast<double>(e.begin_ns) / 1e3,
-        static_cast<double>(e.end_ns - e.begin_ns) / 1e3);
+    if (e.name == nullptr) {
+      notes[thread] = &e;
+      continue;
+    }
+    std::fprintf(file,
+                 ",\n{\"name\":\"%s\",\"ph\":\"X\",\"pid\":%d,\"tid\":%zu,\"ts\":%.3f,\"dur\":%.3f",
+                 e.name, world_rank, thread, static_cast<double>(e.begin_ns) / 1e3,
+                 static_cast<double>(e.end_ns - e.begin_ns) / 1e3);
+    // What was noted inside of a call belongs to it; a wait inside of it ends before, and is none.
+    const Event* const note = notes[thread];
+    if (note != nullptr && std::strncmp(e.name, "MPI_", 4) == 0) {
+      if (note->begin_ns >= e.begin_ns) write_note(file, note->note);
+      notes[thread] = nullptr;
+    }
+    std::fputs("}", file);
   }
   std::fputs(end, file);
   return std::fclose(file) == 0;  // releases the lock

@@ -11,6 +11,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
+#include <set>
+#include <string>
 
 #include "base/clock.h"
 
@@ -26,8 +29,26 @@ class Trace {
   /// `name` is a constant.
   void add(const char* name, std::uint64_t begin_ns) {
     // relaxed: hands out places; they are read when all threads are done
-    events_[count_.fetch_add(1, std::memory_order_relaxed) % capacity] = {begin_ns, now_ns(), name,
-                                                                          pthread_self()};
+    events_[count_.fetch_add(1, std::memory_order_relaxed) % capacity] = {
+        begin_ns, now_ns(), name, pthread_self(), {}};
+  }
+
+  /// What an MPI call of one-sided communication is about; shown with the call's bar.
+  struct Note {
+    const char* window = nullptr;  // kept
+    std::int32_t target = -1;      // -1: no one rank
+    std::int64_t bytes = -1;       // -1: it is no operation
+  };
+  /// Of the call that the calling thread is in.
+  void note(const Note& note) {
+    // relaxed: as in add()
+    events_[count_.fetch_add(1, std::memory_order_relaxed) % capacity] = {now_ns(), 0, nullptr,
+                                                                          pthread_self(), note};
+  }
+  /// A name that stays as long as the trace does.
+  const char* keep(const std::string& name) {
+    const std::lock_guard guard(names_lock_);
+    return names_.insert(name).first->c_str();
   }
 
   /// All ranks of a job write into one file; world rank 0 makes it when it starts. It is a JSON
@@ -40,11 +61,14 @@ class Trace {
  private:
   struct Event {
     std::uint64_t begin_ns, end_ns;
-    const char* name;
+    const char* name;  // null: a note
     pthread_t thread;
+    Note note{};
   };
   std::unique_ptr<Event[]> events_;
   std::atomic<std::size_t> count_{0};
+  std::mutex names_lock_;
+  std::set<std::string> names_;
   // One thread of weft's own at most. Release: by it; pairs with write().
   pthread_t own_{};
   std::atomic<const char*> own_name_{nullptr};

@@ -15,6 +15,7 @@
 #include "memory/job.h"
 #include "pt2pt/completion.h"
 #include "pt2pt/engine.h"
+#include "shm/deaths.h"
 
 namespace weft::channel {
 namespace {
@@ -28,6 +29,7 @@ bool has_ended(memory::Job& job, int world_rank) {
   // acquire: what it did before; pairs with MPI_Finalize
   const auto state = entry.state.load(std::memory_order_acquire);
   if (state == memory::RankState::finalized || state == memory::RankState::exited) return true;
+  if (shm::is_dead(job, world_rank)) return true;
   const std::int32_t pid = entry.pid.load(std::memory_order_relaxed);
   return pid > 0 && kill(pid, 0) != 0 && errno == ESRCH;
 }

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A buffer that is spread over ranks: block i belongs to rank i. MPI has three forms of it (count;
-// counts and displacements in elements; counts, displacements in bytes and types); algorithms see
-// one.
+// counts and displacements in elements; counts, displacements in bytes and types), algorithms also
+// a list of buffers; they see one.
 #pragma once
+
+#include <span>
 
 #include "coll/coll.h"
 
@@ -17,6 +19,9 @@ class Blocks {
   explicit Blocks(const ConstBuffer& each) : Blocks(writable(each)) {}
   explicit Blocks(const VBuffer& v)
       : form_(Form::v), data_(v.data), type_(v.type), counts_(v.counts), displs_(v.displs) {}
+  /// Block i is each[i], which are there as long as this is used.
+  explicit Blocks(std::span<const Buffer> each)
+      : form_(Form::listed), data_(nullptr), listed_(each.data()) {}
   explicit Blocks(const WBuffer& w)
       : form_(Form::w), data_(w.data), counts_(w.counts), displs_(w.displs), types_(w.types) {}
 
@@ -29,6 +34,8 @@ class Blocks {
         return {at + displs_[i] * type_->extent, counts_[i], type_};
       case Form::w:
         return {at + displs_[i], counts_[i], type_of(types_[i])};
+      case Form::listed:
+        return listed_[i];
     }
     __builtin_unreachable();
   }
@@ -36,7 +43,7 @@ class Blocks {
   bool is_uniform() const { return form_ == Form::uniform; }
 
  private:
-  enum class Form : std::uint8_t { uniform, v, w };
+  enum class Form : std::uint8_t { uniform, v, w, listed };
   static const Type* type_of(MPI_Datatype handle) {
     const Type* type = datatype::predefined(reinterpret_cast<std::uintptr_t>(handle));
     return type != nullptr ? type : reinterpret_cast<const Type*>(handle);
@@ -48,6 +55,7 @@ class Blocks {
   const Type* type_ = nullptr;
   Counts counts_, displs_;
   const MPI_Datatype* types_ = nullptr;
+  const Buffer* listed_ = nullptr;
 };
 
 /// How many elements of a reduction's result go to each rank.

@@ -9,9 +9,11 @@
 #include "base/copy.h"
 #include "coll/block/shared.h"
 #include "coll/boards/node.h"
+#include "coll/nodes/phases.h"
 #include "coll/signature.h"
 #include "coll/state.h"
 #include "coll/wait.h"
+#include "pt2pt/deaths.h"
 
 namespace weft::coll {
 namespace {
@@ -26,6 +28,17 @@ void count_read(const Step& step, object::Comm& comm) {
   (step.what == What::fold ? c.coll_lines_folded : c.coll_lines_copied)[level] += (bytes + 63) / 64;
   c.coll_bytes[level] += bytes;
   ++c.coll_steps;
+}
+
+/// What leaves the node.
+void count_sent(const Step& step, object::Comm& comm) {
+  const NodeState* node = comm.coll->node;
+  if (node == nullptr || node->cluster == nullptr) return;
+  const Nodes& nodes = node->cluster->nodes;
+  if (nodes.node_of(step.peer) == nodes.node_of(comm.rank)) return;
+  Counters& c = *comm.engine->counters;
+  ++c.coll_net_messages;
+  c.coll_net_bytes += static_cast<std::uint64_t>(step.count * step.type->size);
 }
 
 /// Who has that place at the board, in the communicator.
@@ -108,8 +121,10 @@ void Executor::post_messages(Schedule& s, object::Comm& comm) {
     if (const Step& step = s.steps_[i]; step.what == What::recv)
       s.pending_.push_back(pt2pt::post_recv(step.target(), step.peer, s.tag_, comm));
   for (std::size_t i = begin; i < end; ++i)
-    if (const Step& step = s.steps_[i]; step.what == What::send)
+    if (const Step& step = s.steps_[i]; step.what == What::send) {
+      count_sent(step, comm);
       s.pending_.push_back(pt2pt::post_send(step.source(), step.peer, s.tag_, comm));
+    }
   s.posted_ = end;
 }
 
@@ -199,6 +214,8 @@ bool Executor::agrees(Schedule& s, int place, const object::Comm& comm) {
   const int rank = rank_at(comm, place);
   if (theirs == s.note_ && failed == 0) [[likely]]
     return true;
+  if (failed == MPI_ERR_PROC_ABORTED)
+    if (const Err error = pt2pt::died_if_any(comm)) return !end(s, error);
   end(s, theirs != s.note_ ? notes_differ(comm, rank, theirs, s.note_)
                            : fail(failed,
                                   "rank %d of communicator %s found that the ranks do not agree in "
@@ -214,7 +231,25 @@ bool Executor::end(Schedule& s, Err error) {
   return true;
 }
 
+/// Of the ranks that meet at a board one is dead. Where another node has a dead one, those of this
+/// one all go to the end, and what they read of each other stays until then.
+bool Executor::is_deserted(Schedule& s, object::Comm& comm) {
+  if (s.boards_ == nullptr || !shm::has_deaths(*comm.engine->job)) return false;
+  for (const std::int32_t rank : comm.coll->node->here.world)
+    if (shm::is_dead(*comm.engine->job, rank)) return leave(s, pt2pt::died(comm, rank));
+  return false;
+}
+
+/// As end(), also where no board is open.
+bool Executor::leave(Schedule& s, Err error) {
+  if (s.open_) return end(s, error);
+  s.error_ = error;
+  s.next_ = s.posted_ = s.steps_.size();
+  return true;
+}
+
 bool Executor::is_lost(Schedule& s, object::Comm& comm) {
+  if (is_deserted(s, comm)) return true;
   if (!s.open_ || s.next_ == s.posted_) return false;
   const Step& step = s.steps_[s.next_];
   const int rank = step.peer;
@@ -265,9 +300,13 @@ bool Executor::run_steps(Schedule& s, object::Comm& comm) {
         break;
       case What::await:
         if (!s.boards_->has_come(s.number_, step.peer, step.count))
-          return pt2pt::is_about_to_sleep(*comm.engine) && is_lost(s, comm);
+          return (pt2pt::is_about_to_sleep(*comm.engine) || shm::has_deaths(*comm.engine->job)) &&
+                 is_lost(s, comm);
         if (!agrees(s, step.peer, comm)) [[unlikely]]
           return true;
+        break;
+      case What::later:  // alone in its round
+        s.emit_behind(s.next_);
         break;
       case What::expect:
         if (!fits(s, step, comm)) [[unlikely]]
@@ -295,13 +334,17 @@ void Executor::finish_round(Schedule& s, const object::Comm& comm) {
     pt2pt::free_request(request);
   }
   s.pending_.clear();
+  if (!s.error_ && s.posted_ > 0) s.error_ = pt2pt::died_if_any(comm);
 }
 
 bool Executor::advance(Schedule& s, object::Comm& comm) {
   if (s.boards_ != nullptr && !s.open_) {
-    if (!s.boards_->open(s.number_, &s.asked_)) return false;
-    s.boards_->begin(s.number_, s.note_, s.length_);
-    s.open_ = true;
+    if (s.boards_->open(s.number_, &s.asked_)) {
+      s.boards_->begin(s.number_, s.note_, s.length_);
+      s.open_ = true;
+    } else if (!is_deserted(s, comm)) {
+      return false;
+    }
   }
   for (;;) {
     if (!run_steps(s, comm)) return false;

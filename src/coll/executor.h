@@ -56,6 +56,8 @@ class Executor {
   static bool may_go_on(Schedule& schedule);
   /// Can the phase that is awaited not come any more? Then the operation is over.
   static bool is_lost(Schedule& schedule, object::Comm& comm);
+  static bool is_deserted(Schedule& schedule, object::Comm& comm);
+  static bool leave(Schedule& schedule, Err error);
   static bool end(Schedule& schedule, Err error);
   /// Has a rank as much for this one as is expected? If not, the operation is over.
   static bool fits(Schedule& schedule, const Step& step, const object::Comm& comm);

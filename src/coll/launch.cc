@@ -201,7 +201,10 @@ Err run_schedule(const Operation& o, Case c, Comm& comm, const How& how, const S
     c.across = cluster->nodes.most() > 1;
     c.rows = cluster->nodes.in_rows();
     c.blocks = std::int64_t{cluster->nodes.most()} * comm.size();
-    if (o.call == Call::allgatherv) c.bytes = mean_block(*o.to, comm.size());
+    if (o.call == Call::allgatherv)
+      c.bytes = mean_block(*o.to, comm.size());
+    else if (!c.uniform && only_moves_data(o.call))
+      c.bytes = usual_block;
   }
   c.boards = boards != nullptr && cluster == nullptr;
   c.reach = c.boards && boards->direct();

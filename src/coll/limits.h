@@ -117,6 +117,10 @@ inline constexpr std::int64_t walked_bytes_across = 64 << 20;
 
 // --- across nodes (nodes/)
 
+// What a way is priced for where no rank knows how long all blocks are; long ones go by themselves
+// anyway.
+inline constexpr std::int64_t usual_block = 64;
+
 // Segments of a vector, of which one is between nodes while others are on them. A shorter one costs
 // as much as its messages' latency; more would need phases of a board that it does not have.
 inline constexpr std::int64_t least_segment = 32 << 10;

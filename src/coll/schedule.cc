@@ -221,6 +221,23 @@ void Schedule::flush_beside() {
   if (beside_ != nullptr) std::exchange(beside_, nullptr)(beside_state_);
 }
 
+void Schedule::later(std::function<void()> emit) {
+  next_round();
+  if (is_imagined()) return emit();
+  later_ = std::move(emit);
+  steps_.push_back(bare(Step::What::later, -1, nullptr, 0));
+  next_round();
+}
+
+void Schedule::emit_behind(std::size_t at) {
+  if (later_ == nullptr) return;  // a start of a persistent operation, not its first
+  const std::vector<Step> rest(steps_.begin() + static_cast<std::ptrdiff_t>(at) + 1, steps_.end());
+  steps_.erase(steps_.begin() + static_cast<std::ptrdiff_t>(at) + 1, steps_.end());
+  std::exchange(later_, nullptr)();
+  next_round();
+  steps_.insert(steps_.end(), rest.begin(), rest.end());
+}
+
 void Schedule::next_round() {
   if (!steps_.empty() && !steps_.back().ends_round) flush_beside();
   if (!steps_.empty()) steps_.back().ends_round = true;
@@ -242,6 +259,7 @@ void Schedule::clear() {
   owns_boards_ = false;
   length_ = imagined_ = first_phase_ = 0;
   among_ = {};
+  later_ = nullptr;
   next_ = round_ = posted_ = 0;
   error_ = ok;
 }

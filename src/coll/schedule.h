@@ -15,6 +15,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -65,6 +66,7 @@ struct Step {
     give,    // copy all of `from` to a view of `peer`, which expects what the label at `to` says
     fold,    // `count` elements from byte `at` on of a source into `to`
     meet,    // everybody waits for everybody; `bytes` are folded on the way (block/steps.h)
+    later,   // what comes in between is emitted when all before is done, once
   };
   What what;
   bool ends_round;
@@ -150,6 +152,11 @@ class Schedule {
   }
   void flush_beside();
 
+  /// In this place `emit` adds steps when those before are done: what depends on what they have
+  /// brought. It sees bytes only (no types to be kept), and runs once, also for a persistent
+  /// operation. Imagined, it runs at once. Once in a schedule.
+  void later(std::function<void()> emit);
+
   /// What this is (signature.h); at a board all ranks that are awaited have the same.
   void note(std::uint64_t note) { note_ = note; }
   // At a board.
@@ -190,6 +197,7 @@ class Schedule {
   /// Emit to find out what is done, not to do it (walk.h): nothing will be read or written, so
   /// there is no memory. Until clear().
   void imagine() { imagined_ = first_imagined; }
+  bool is_imagined() const { return imagined_ != 0; }
   /// Of the memory that there would be.
   std::int64_t imagined_bytes() const { return imagined_ > 0 ? imagined_ - first_imagined : 0; }
 
@@ -206,6 +214,8 @@ class Schedule {
  private:
   friend class Executor;
   static constexpr std::int64_t first_imagined = std::int64_t{1} << 43;
+  /// The steps that later() has left out, behind step `at`.
+  void emit_behind(std::size_t at);
   int rank_of(int peer) const {
     return among_.empty() ? peer : among_[static_cast<std::size_t>(peer)];
   }
@@ -220,6 +230,7 @@ class Schedule {
   std::span<const std::int32_t> among_;
   void (*beside_)(void* state) = nullptr;  // for the end of the next round
   void* beside_state_ = nullptr;
+  std::function<void()> later_;
   bool owns_boards_ = false;   // of a persistent operation: one board, used again at each start
   std::int64_t imagined_ = 0;  // the end of the memory that is not there; 0: there is
 

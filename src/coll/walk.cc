@@ -30,17 +30,29 @@ std::size_t index(int i) {
   return static_cast<std::size_t>(i);
 }
 
+std::vector<std::int64_t> rows(int count, std::int64_t first, std::int64_t more) {
+  std::vector<std::int64_t> out;
+  for (int i = 0; i < count; ++i) out.push_back(first + i * more);
+  return out;
+}
+
 }  // namespace
 
-ImaginedCall::ImaginedCall(Call call, std::int64_t n, int p)
+Blocks ImaginedCall::uneven(const Buffer& each) const {
+  return Blocks(VBuffer{each.data, {counts.data(), true}, {displacements.data(), true}, each.type});
+}
+
+ImaginedCall::ImaginedCall(Call call, std::int64_t n, int p, bool uniform, int root)
     : send(as_bytes(imagined(to_send), n)),
       recv(as_bytes(imagined(to_receive), n)),
-      from(send),
-      to(recv),
+      counts(rows(uniform ? 0 : p, n, 0)),
+      displacements(rows(uniform ? 0 : p, 0, n)),
+      from(uniform ? Blocks(send) : uneven(send)),
+      to(uniform ? Blocks(recv) : uneven(recv)),
       operands{send.data, recv.data, n, &byte_type(), object::predefined_op(MPI_SUM)},
       each((n + p - 1) / p),
       operation{.call = call,
-                .root = 0,
+                .root = root,
                 .send = send,
                 .buffer = recv,
                 .from = &from,
@@ -388,7 +400,8 @@ void Walk::go_on(int rank) {
 }
 
 void Walk::emit(const Way& way, Call call, std::int64_t n, std::int64_t of, int rank) {
-  const ImaginedCall imagined_call(call, n, p_);
+  // A tree from the first rank on would follow the nodes; roots lie anywhere.
+  const ImaginedCall imagined_call(call, n, p_, true, x_.nodes > 1 ? here_ / 2 : 0);
   const Operation& o = imagined_call.operation;
   const Site site{ground_, areas_, {rank, p_}};
   if (way.place == Place::board)

@@ -33,13 +33,18 @@ namespace weft::coll {
 
 /// A call of `p` ranks with buffers that are not there.
 struct ImaginedCall {
-  ImaginedCall(Call call, std::int64_t bytes, int p);
+  /// `uniform`: blocks of one size, and known to be.
+  ImaginedCall(Call call, std::int64_t bytes, int p, bool uniform = true, int root = 0);
   ImaginedCall(const ImaginedCall&) = delete;
   const Buffer send, recv;
+  const std::vector<std::int64_t> counts, displacements;  // if not uniform
   const Blocks from, to;
   const Operands operands;
   const Parts each;
   const Operation operation;
+
+ private:
+  Blocks uneven(const Buffer& each) const;
 };
 
 class Walk {

@@ -139,7 +139,7 @@ constexpr Way alltoalls[] = {
     uniform_only(alike(by_messages("bruck", alltoall<alltoall_bruck, Position>))),
     alike(by_messages("pairwise", alltoall<alltoall_pairwise, Position>)),
     alike(at_board("exchange", alltoall<alltoall_exchange, Site>)),
-    uniform_only(block_by_block(in_phases("nodes", alltoall<alltoall_nodes, Across>))),
+    block_by_block(in_phases("nodes", alltoall<alltoall_nodes, Across>)),
 };
 
 constexpr Way barriers[] = {
@@ -172,7 +172,7 @@ constexpr Way gathers[] = {
     by_messages("linear", gather<gather_linear, Position>),
     at_board("exchange", gather<gather_exchange, Site>),
     uniform_only(at_board("two_stage", gather<gather_two_stage, Site>)),
-    uniform_only(in_phases("nodes", gather<gather_nodes, Across>)),
+    in_phases("nodes", gather<gather_nodes, Across>),
 };
 
 constexpr Way reduces[] = {
@@ -201,7 +201,7 @@ constexpr Way reduce_scatters[] = {
         alike(by_messages("pairwise", reduce_scatter<reduce_scatter_pairwise, Position>))),
     in_rank_order(alike(by_messages("ordered", reduce_scatter<reduce_scatter_ordered, Position>))),
     commutative_only(alike(at_board("exchange", reduce_scatter<reduce_scatter_exchange, Site>))),
-    commutative_only(rows_only(in_phases("nodes", reduce_scatter<reduce_scatter_nodes, Across>))),
+    commutative_only(in_phases("nodes", reduce_scatter<reduce_scatter_nodes, Across>)),
 };
 
 constexpr Way scans[] = {
@@ -222,7 +222,7 @@ constexpr Way scatters[] = {
     by_messages("linear", scatter<scatter_linear, Position>),
     at_board("exchange", scatter<scatter_exchange, Site>),
     uniform_only(at_board("two_stage", scatter<scatter_two_stage, Site>)),
-    uniform_only(in_phases("nodes", scatter<scatter_nodes, Across>)),
+    in_phases("nodes", scatter<scatter_nodes, Across>),
 };
 
 constexpr std::span<const Way> table[families] = {

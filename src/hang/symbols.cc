@@ -115,6 +115,21 @@ std::string line_at(const std::string& file, std::uint64_t address) {
 
 }  // namespace
 
+std::vector<std::string> programs_of(std::int32_t pid) {
+  char path[64];
+  std::snprintf(path, sizeof path, "/proc/%d/cmdline", pid);
+  std::vector<std::string> words(1);
+  std::FILE* file = std::fopen(path, "re");
+  if (file == nullptr) return {};
+  for (int c = std::fgetc(file); c != EOF; c = std::fgetc(file))
+    if (c != 0)
+      words.back() += static_cast<char>(c);
+    else
+      words.emplace_back();
+  std::fclose(file);
+  return words;
+}
+
 std::string Symbols::file_of(const std::string& mapped) const {
   constexpr const char* in_memory = "/memfd:";
   if (mapped.rfind(in_memory, 0) != 0) return mapped;

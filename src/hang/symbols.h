@@ -11,6 +11,10 @@
 
 namespace weft::hang {
 
+/// Paths that the command line of a process may have named; for a process whose ranks are threads,
+/// which runs copies of its program.
+std::vector<std::string> programs_of(std::int32_t pid);
+
 class Symbols {
  public:
   /// `programs`: paths of programs whose copies run from memory (ranks as threads). `lines`: may

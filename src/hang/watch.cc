@@ -39,8 +39,12 @@ Watch::Watch(memory::Job& job, std::int64_t limit_ns) : job_(job), limit_ns_(lim
   if (limit_ns > 0) next_ns_ = now_ns() + limit_ns;
 }
 
+std::int64_t period_ns(std::int64_t limit_ns) {
+  return std::clamp(limit_ns / 8, shortest_period_ns, longest_period_ns);
+}
+
 /// Of all ranks that hang, every thread that hangs or looks after messages.
-std::vector<Watch::Suspect> Watch::suspects_of(const Finding& f) const {
+std::vector<Suspicion::Suspect> Suspicion::suspects_of(const Finding& f) {
   std::vector<Suspect> out;
   for (std::size_t r = 0; r < f.view.ranks.size(); ++r) {
     const std::vector<bool>& stuck = f.analysis.stuck[r];
@@ -52,10 +56,6 @@ std::vector<Watch::Suspect> Watch::suspects_of(const Finding& f) const {
   return out;
 }
 
-namespace {
-
-/// Wake the thread that sleeps on a park word of its own (shm/mailbox.h). One that is about to
-/// sleep may be missed; it is woken the next time.
 void wake(memory::Job& job, std::uint64_t at) {
   const memory::JobHeader& h = job.header();
   const memory::JobLayout layout = memory::job_layout(h);
@@ -65,40 +65,47 @@ void wake(memory::Job& job, std::uint64_t at) {
   if (word.compare_exchange_strong(itself, 0, std::memory_order_seq_cst)) sync::wake_all(word);
 }
 
-}  // namespace
-
-/// Wake those that have not.
-bool Watch::all_have_looked(const Finding& f) {
+/// Those that have not are to be woken.
+bool Suspicion::all_have_looked(const Finding& f, std::vector<Sleeps>* to_wake) const {
   bool all = true;
   for (const Suspect& s : suspects_)
     for (const Thread& thread : f.view.rank(s.rank).threads) {
       if (thread.record.wait != s.wait || thread.looks >= s.looks + looks_needed) continue;
       all = false;
       if (thread.record.park_at == 0) continue;  // it looks each second
-      wake(job_, thread.record.park_at);
+      to_wake->push_back({s.rank, thread.record.park_at});
     }
   return all;
 }
 
-std::optional<Finding> Watch::look(std::int64_t now_ns) {
-  if (next_ns_ == 0 || now_ns < next_ns_) return {};
-  next_ns_ = now_ns + std::clamp(limit_ns_ / 8, shortest_period_ns, longest_period_ns);
-  Finding f = find(job_, now_ns, limit_ns_);
+bool Suspicion::is_sure(const Finding& f, std::vector<Sleeps>* to_wake) {
+  pause_ns_ = 0;
   const std::vector<Suspect> suspects = suspects_of(f);
   if (suspects.empty() || suspects == said_) {
     suspects_.clear();
-    return {};
+    return false;
   }
   if (suspects != suspects_) {
     suspects_ = suspects;
     patience_ns_ = first_patience_ns;
   }
-  if (!all_have_looked(f)) {
-    next_ns_ = now_ns + patience_ns_;
+  if (!all_have_looked(f, to_wake)) {
+    pause_ns_ = patience_ns_;
     patience_ns_ = std::min(2 * patience_ns_, most_patience_ns);
-    return {};
+    return false;
   }
   said_ = suspects_;
+  return true;
+}
+
+std::optional<Finding> Watch::look(std::int64_t now_ns) {
+  if (next_ns_ == 0 || now_ns < next_ns_) return {};
+  Finding f = find(job_, now_ns, limit_ns_);
+  std::vector<Suspicion::Sleeps> to_wake;
+  const bool is_sure = suspicion_.is_sure(f, &to_wake);
+  for (const Suspicion::Sleeps& each : to_wake) wake(job_, each.park_at);
+  next_ns_ = now_ns + (suspicion_.pause_ns() > 0 ? suspicion_.pause_ns() : period_ns(limit_ns_));
+  if (!is_sure) return {};
   return f;
 }
 

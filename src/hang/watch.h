@@ -32,6 +32,39 @@ struct Finding {
 /// What it looks like now, nothing made sure.
 Finding find_now(memory::Job& job, std::int64_t limit_ns);
 
+/// What a series of findings says: who seems to hang, and whether that is sure.
+class Suspicion {
+ public:
+  /// Who sleeps on a word of the job's memory, and has to look.
+  struct Sleeps {
+    std::int32_t rank;
+    std::uint64_t park_at;
+  };
+  /// Is it a hang that was not found before, and sure? Else `to_wake` are to look, and the next
+  /// finding is to come after pause_ns(); 0: there is no hurry.
+  bool is_sure(const Finding& finding, std::vector<Sleeps>* to_wake);
+  std::int64_t pause_ns() const { return pause_ns_; }
+
+ private:
+  /// A wait of the rank, and how often its thread had looked when it was first suspected.
+  struct Suspect {
+    std::int32_t rank;
+    std::uint64_t wait, looks;
+    bool operator==(const Suspect& o) const { return rank == o.rank && wait == o.wait; }
+  };
+  static std::vector<Suspect> suspects_of(const Finding& finding);
+  bool all_have_looked(const Finding& finding, std::vector<Sleeps>* to_wake) const;
+
+  std::int64_t pause_ns_ = 0, patience_ns_ = 0;
+  std::vector<Suspect> suspects_, said_;
+};
+
+/// Between two findings while all is well.
+std::int64_t period_ns(std::int64_t limit_ns);
+/// Wake the thread that sleeps on a park word of its own (shm/mailbox.h). One that is about to
+/// sleep may be missed; it is woken the next time.
+void wake(memory::Job& job, std::uint64_t park_at);
+
 class Watch {
  public:
   /// `limit_ns`: how long ranks have to have waited; 0: never look.
@@ -47,18 +80,9 @@ class Watch {
   std::int64_t look_and_say();
 
  private:
-  /// A wait of the rank, and how often its thread had looked when it was first suspected.
-  struct Suspect {
-    std::int32_t rank;
-    std::uint64_t wait, looks;
-    bool operator==(const Suspect& o) const { return rank == o.rank && wait == o.wait; }
-  };
-  std::vector<Suspect> suspects_of(const Finding& finding) const;
-  bool all_have_looked(const Finding& finding);
-
   memory::Job& job_;
-  std::int64_t limit_ns_, next_ns_ = 0, patience_ns_ = 0;
-  std::vector<Suspect> suspects_, said_;
+  std::int64_t limit_ns_, next_ns_ = 0;
+  Suspicion suspicion_;
 };
 
 }  // namespace weft::hang

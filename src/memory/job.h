@@ -80,7 +80,11 @@ struct alignas(64) RankEntry {
   // It aborted because another node's rank did not answer: somebody else may know why.
   std::atomic<std::uint32_t> lost_peer;
   std::atomic<std::int32_t> signal;  // a thread rank died by this signal (its process follows)
-  char message[message_bytes];       // why it aborted, one line, shown once by the launcher
+  // Its errors on MPI_COMM_WORLD return: it wants to go on without ranks that die.
+  std::atomic<std::uint32_t> survives;
+  // Whoever learns it (shm/deaths.h): 1, it is no more (release; its message says how that came).
+  std::atomic<std::uint32_t> dead;
+  char message[message_bytes];  // why it aborted, one line, shown once by the launcher
 };
 
 struct JobHeader {
@@ -112,6 +116,7 @@ struct JobHeader {
   std::atomic<std::uint32_t> order_count;   // orders given (spawning.h)
   std::atomic<std::uint64_t> orders;        // the newest that was not taken
   std::atomic<std::uint32_t> ports;         // that were opened
+  std::atomic<std::uint32_t> deaths;        // ranks that died while others go on (shm/deaths.h)
   std::uint64_t heap_state[64];             // memory/job.cc
   // What memory costs here, by the launcher: a model::Parameters. Zero: not known.
   alignas(64) std::byte prices[price_bytes];

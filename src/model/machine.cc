@@ -161,7 +161,10 @@ Network network_of(const Params& params) {
 }
 
 Machine machine_across(int nodes, int most, const Network& network) {
-  constexpr double usual_share = 32768;  // lines of a cache
+  // Lines that a rank, or a leader with the blocks of its node, has near. With twice as many the walk
+  // said 64 us of an alltoall of 64 KiB through leaders, where 229 to 305 were measured (2 pretended
+  // nodes x 2, `weft bench network --regret`, EPYC family 26 model 2, 2026-11-24).
+  constexpr double usual_share = 16384;
   Machine out = priced_by(defaults);
   out.levels = most > 1 ? 1 : 0;
   out.level[0] = defaults.at("L3Cache");

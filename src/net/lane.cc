@@ -184,13 +184,28 @@ void Lane::send_from(wire::Cell* cell, std::span<const std::byte> payload, int w
                      void (*finished)(void* state), void* state) {
   To& to = to_.find(world_rank)->second;
   post_row(to);
-  new (cell + 1) Lender{finished, state};
+  new (cell + 1) Lender{finished, state, &to};
   seal_and_post(to, reinterpret_cast<std::byte*>(cell), sizeof *cell, payload);
 }
 
 void Lane::returned(std::byte* room) {
   const Lender lender = *reinterpret_cast<const Lender*>(room + sizeof(wire::Cell));
-  lender.finished(lender.state);
+  if (!lender.to->is_dead) lender.finished(lender.state);
+}
+
+/// What the provider has of it stays there.
+void Lane::abandon(int world_rank) {
+  const auto at = to_.find(world_rank);
+  if (at == to_.end()) return;
+  To& to = at->second;
+  to.is_dead = true;
+  const auto is_its = [&to](const Waiting& packet) { return packet.peer == to.peer; };
+  for (const Waiting& packet : waiting_)
+    if (is_its(packet)) endpoint_->discard(reinterpret_cast<std::byte*>(packet.cell));
+  std::erase_if(waiting_, is_its);
+  if (to.row != nullptr) endpoint_->discard(to.row);
+  to.row = nullptr;
+  to.readings.clear();
 }
 
 /// What is there of it.
@@ -334,6 +349,7 @@ void Lane::finished(Operation& operation, Err err) {
   To& to = *piece.to;
   spare_.push_back(&piece);
   to.ahead_bytes -= piece.bytes;
+  if (to.is_dead) return;
   if (err) return lost(to.peer, err);
   reading.here_bytes += piece.bytes;
   const bool is_all = reading.here_bytes == reading.memory.size();
@@ -431,7 +447,7 @@ void Lane::received(std::span<std::byte> packet) {
 void Lane::lost(Peer peer, Err err) {
   const auto at = std::find_if(to_.begin(), to_.end(),
                                [peer](const auto& known) { return known.second.peer == peer; });
-  if (at != to_.end()) plan_.lost(at->first, err);  // else it has left, and been forgotten
+  if (at != to_.end() && !at->second.is_dead) plan_.lost(at->first, err);  // else forgotten
 }
 
 bool Lane::naps() const {

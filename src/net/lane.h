@@ -73,6 +73,7 @@ class Lane final : public wire::Network, private Listener {
   void hide(std::uint32_t name) override;
   bool read(std::span<std::byte> memory, int world_rank, const wire::Place& from,
             void (*finished)(void* state), void* state) override;
+  void abandon(int world_rank) override;
   bool look(void (*arrived)(void* state, const wire::Cell& cell), void* state) override;
   bool is_idle() const override {
     return endpoint_->is_idle() && waiting_.empty() && held_up_.empty();
@@ -81,6 +82,7 @@ class Lane final : public wire::Network, private Listener {
   std::int64_t nap_ns() const override { return naps() ? nap_ns_ : 0; }
 
  private:
+  struct To;
   /// Filled, and the provider had no space.
   struct Waiting {
     wire::Cell* cell;
@@ -92,6 +94,7 @@ class Lane final : public wire::Network, private Listener {
   struct Lender {
     void (*finished)(void* state);
     void* state;
+    const To* to;
   };
   explicit Lane(Plan plan) : plan_(std::move(plan)) {}
   /// Memory of a peer that is being read.
@@ -106,6 +109,7 @@ class Lane final : public wire::Network, private Listener {
   };
   struct To {
     Peer peer = 0;
+    bool is_dead = false;
     HashKey key{};
     std::uint64_t sent = 0;         // packets
     std::uint64_t look = 0;         // before which the last ones were sent,

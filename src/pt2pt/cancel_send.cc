@@ -29,7 +29,7 @@ bool claim(shm::CopyJob& job, Claim who) {
 /// By the receiver. What it waits for is the job's line, which the sender has written: the time
 /// tells how far away the sender is.
 bool claim_line(Engine& e, Peer& peer, std::uint32_t index, std::int64_t bytes) {
-  if (peer.lane.is_away()) return true;
+  if (peer.lane.is_away() || peer.is_dead) return true;
   shm::CopyJob& job = peer.lane.job(index);
   if (bytes < e.cooperate_min) return claim(job, receiver);
   const std::int64_t start = now_ns();
@@ -113,6 +113,20 @@ void on_recalled(const wire::Cell& cell) {
   }
   if (send.offered) end_offer(*send.engine, send.engine->peer(send.peer), send.job);
   complete(send, MPI_SUCCESS);
+}
+
+void cancel_unmatched(P2p& send, int error) {
+  Engine& e = *send.engine;
+  Peer& peer = e.peer(send.peer);
+  if (peer.lane.is_away()) {  // its answer completes it
+    send.recalled = true;
+    return recall(e, peer, send);
+  }
+  shm::CopyJob& job = e.inbox.job(send.job);
+  if (!claim(job, canceller)) return;
+  job.request = 0;
+  tell(e, peer, {.what = wire::What::withdraw, .job = send.job, .envelope = send.envelope});
+  complete(send, error);
 }
 
 void cancel_send(P2p& send) {

@@ -104,6 +104,7 @@ bool look_after_others(Engine& e, Others when) {
     }
     other->inbox.hear_knock();
     progress(*other);
+    look_for_deaths(*other, {});
     goes_on |= must_look(*other) || other->inbox.poll() != nullptr;
     if (when == Others::before_sleep) goes_on |= !arm(*other);
     leave_context(*other);

@@ -127,6 +127,8 @@ struct Peer {
   bool is_busy = false;           // in Engine::busy
   bool is_foreign = false;        // of another MPI_COMM_WORLD
   std::uint32_t incarnation = 0;  // of the place's rank that this is about
+  bool is_dead = false;           // and buried (deaths.cc);
+  bool is_gone = false;           // its lane leads nowhere
   bool leaves = false;            // to this rank what it sends, as far as one knows
   bool is_held_back = false;      // in Engine::held_back
   float line_ns = 0;              // that a line which the peer has written takes to come, about
@@ -216,6 +218,8 @@ struct Engine {
   List<P2p, &P2p::copy_link> left;         // receives that are left to their senders, for a while
   std::unique_ptr<wire::Network> network;  // null: no rank on another node is reached
   std::unique_ptr<Away> away;              // likewise
+  std::unique_ptr<wire::Network> nobody;   // of `nowhere`
+  std::unique_ptr<Away> nowhere;           // where dead ranks are; null: there are none
   std::vector<Poller> pollers;
   OneSided one_sided;
   std::int64_t unexpected_bytes = 0;
@@ -354,6 +358,9 @@ bool copy_shown(Engine& e);
 // --- cancelling sends (cancel_send.cc)
 // --------------------------------------------------------------
 void cancel_send(P2p& send);
+/// Of an offered one that is for a rank which may never take it: its request fails, unless it is
+/// matched.
+void cancel_unmatched(P2p& send, int error);
 /// Nobody has claimed the job yet; set before it is offered.
 void open_claim(shm::CopyJob& job);
 /// A receive is about to get the offer of `job`. False: it was cancelled before, the offer is void.
@@ -376,6 +383,18 @@ void leave_queues(Engine& e, Peer& peer);
 /// The same of what nobody has tried to push.
 void add_outgoing(Engine& e, Peer& peer, OutgoingQueue& queue, Outgoing& item);
 void tell(Engine& e, Peer& peer, const Notice& notice);
+/// Outgoing::push of notices.
+bool push_control(Engine& e, Peer& peer, Outgoing& item);
+
+// --- ranks that die (deaths.cc) -----------------------------------------------------------------
+/// End what waits for dead ranks, of all requests and of those that a call is about to sleep for.
+[[gnu::cold]] void look_for_dead(Engine& e, const Awaited& awaited);
+/// The same, before a sleep or after a look in vain.
+inline void look_for_deaths(Engine& e, const Awaited& awaited) {
+  // relaxed: whoever overlooks one is woken
+  if (e.job->header().deaths.load(std::memory_order_relaxed) != 0) [[unlikely]]
+    look_for_dead(e, awaited);
+}
 /// A look (MPI_Test, MPI_Iprobe) found nothing: give the core away now and then if it is wanted.
 void looked_in_vain(Engine& e);
 
@@ -430,6 +449,7 @@ void park(Engine& e, sync::Waiter& waiter, Done&& done, const Awaited& awaited, 
   sync::ParkWord& word = e.inbox.parked();
   waiter.announce(word);
   progress(e);
+  look_for_deaths(e, awaited);
   if (done() || e.inbox.poll() != nullptr) return waiter.retract(word);
   const std::int64_t limit_ns = note.before_sleep(e, awaited);
   if (must_look(e) || !arm(e)) return waiter.retract(word);

@@ -2,6 +2,7 @@
 //
 // Probe and matched probe (MPI-5.0 §3.8.1, §3.8.2). A matched message leaves the queues with
 // MPI_Mprobe and is the object behind MPI_Message until MPI_Mrecv.
+#include "pt2pt/deaths.h"
 #include "pt2pt/engine.h"
 
 namespace weft::pt2pt {
@@ -26,12 +27,14 @@ Arrived* look(int source, int tag, Comm& comm) {
   return find_message(e, wanted(source, tag, comm));
 }
 
+/// nullptr: it cannot come, who would send it is dead.
 Arrived* wait_for_message(int source, int tag, Comm& comm) {
   Engine& e = engine_for(comm, tag);
   Arrived* m = nullptr;
   const About about{.what = hang::What::probe, .comm = &comm, .rank = source, .tag = tag};
-  wait_until(e, [&] { return (m = find_message(e, wanted(source, tag, comm))) != nullptr; },
-             {.about = &about});
+  wait_until(
+      e, [&] { return (m = find_message(e, wanted(source, tag, comm))) != nullptr; },
+      {.about = &about}, [&] { return dead_source(comm, source) >= 0; });
   return m;
 }
 
@@ -54,7 +57,10 @@ Err probe(int source, int tag, Comm& comm, MPI_Status* status) {
     null_status(status);
     return ok;
   }
-  message_status(*wait_for_message(source, tag, comm), status);
+  const Arrived* m = wait_for_message(source, tag, comm);
+  if (m == nullptr) [[unlikely]]
+    return died(comm, dead_source(comm, source));
+  message_status(*m, status);
   return ok;
 }
 
@@ -68,7 +74,8 @@ Err iprobe(int source, int tag, Comm& comm, int* flag, MPI_Status* status) {
   if (m == nullptr) {
     *flag = 0;
     looked_in_vain(engine_for(comm, tag));
-    return ok;
+    const std::int32_t dead = dead_source(comm, source);
+    return dead < 0 ? ok : died(comm, dead);
   }
   message_status(*m, status);
   return ok;
@@ -80,9 +87,12 @@ Err mprobe(int source, int tag, Comm& comm, MPI_Message* message, MPI_Status* st
     *message = MPI_MESSAGE_NO_PROC;
     return ok;
   }
-  while (!take(*wait_for_message(source, tag, comm), comm, message, status)) {
+  for (;;) {
+    Arrived* m = wait_for_message(source, tag, comm);
+    if (m == nullptr) [[unlikely]]
+      return died(comm, dead_source(comm, source));
+    if (take(*m, comm, message, status)) return ok;
   }
-  return ok;
 }
 
 Err improbe(int source, int tag, Comm& comm, int* flag, MPI_Message* message, MPI_Status* status) {
@@ -96,6 +106,8 @@ Err improbe(int source, int tag, Comm& comm, int* flag, MPI_Message* message, MP
   if (m == nullptr || !take(*m, comm, message, status)) {
     *flag = 0;
     looked_in_vain(engine_for(comm, tag));
+    if (const std::int32_t dead = dead_source(comm, source); dead >= 0) [[unlikely]]
+      return died(comm, dead);
   }
   return ok;
 }
@@ -116,7 +128,7 @@ Err mrecv(const Buffer& into, MPI_Message* message, MPI_Status* status) {
   deliver(e, operation, m);
   wait_for(operation);
   object::set_status(status, operation.source, operation.tag, operation.bytes, false);
-  return Err{operation.error};
+  return error_of(operation);
 }
 
 Err imrecv(Engine& e, const Buffer& into, MPI_Message* message, MPI_Request* out) {

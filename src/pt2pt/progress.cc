@@ -169,13 +169,6 @@ bool put_control(Engine& e, Peer& peer, const Notice& notice) {
   return true;
 }
 
-bool push_control(Engine& e, Peer& peer, Outgoing& item) {
-  auto& control = static_cast<Control&>(item);
-  if (!put_control(e, peer, control.notice)) return false;
-  e.controls.destroy(&control);
-  return true;
-}
-
 /// A rank's share of the largest cache, if the launcher has told.
 std::int64_t cached_max_of(const Engine& e, const model::Parameters& prices) {
   const double lines = model::cache_share(prices, e.job->sharing());
@@ -210,7 +203,11 @@ std::int64_t fragment_room(const Engine& e) {
 
 [[gnu::cold, gnu::noinline]] bool look_at_network(Engine& e) {
   return e.network->look(
-      [](void* engine, const wire::Cell& cell) { dispatch(*static_cast<Engine*>(engine), cell); },
+      [](void* engine, const wire::Cell& cell) {
+        Engine& e = *static_cast<Engine*>(engine);
+        // What is on its way when its sender is buried is nobody's.
+        if (!e.peers[cell.sender].is_dead) dispatch(e, cell);
+      },
       &e);
 }
 
@@ -263,6 +260,13 @@ std::int64_t fragment_room(const Engine& e) {
 
 }  // namespace
 
+bool push_control(Engine& e, Peer& peer, Outgoing& item) {
+  auto& control = static_cast<Control&>(item);
+  if (!put_control(e, peer, control.notice)) return false;
+  e.controls.destroy(&control);
+  return true;
+}
+
 bool progress(Engine& e) {
   if (!e.lock.measures()) [[likely]]
     return look(e);
@@ -291,6 +295,7 @@ void wait_for_all(std::span<Request* const> requests) {
 }
 
 void looked_in_vain(Engine& e) {
+  look_for_deaths(e, {});
   const bool wanted = e.policy.crowded || e.waiters.waiting > 0;
   if (!wanted && !e.contexts->several()) return;
   constexpr std::uint32_t looks_per_yield = 8;
@@ -320,6 +325,8 @@ void enqueue(Engine& e, Peer& peer, OutgoingQueue& queue, Outgoing& item) {
 }
 
 void add_outgoing(Engine& e, Peer& peer, OutgoingQueue& queue, Outgoing& item) {
+  if (peer.is_dead) [[unlikely]]
+    return;
   // Not by its queues: drain() may have taken the last one out, whose push adds another.
   if (!std::exchange(peer.is_busy, true)) e.busy.push_back(&peer);
   queue.push_back(&item);
@@ -329,6 +336,8 @@ void add_outgoing(Engine& e, Peer& peer, OutgoingQueue& queue, Outgoing& item) {
 
 void tell(Engine& e, Peer& peer, const Notice& notice) {
   if (peer.urgent.empty() && put_control(e, peer, notice)) return;
+  if (peer.is_dead) [[unlikely]]
+    return;
   Control* control = e.controls.create();
   control->push = push_control;
   control->notice = notice;

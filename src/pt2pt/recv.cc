@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/copy.h"
+#include "pt2pt/deaths.h"
 #include "pt2pt/engine.h"
 
 namespace weft::pt2pt {
@@ -136,7 +137,7 @@ Err recv(const Buffer& into, int source, int tag, Comm& comm, MPI_Status* status
                {.requests = requests, .receive = &operation});
   }
   object::set_status(status, operation.source, operation.tag, operation.bytes, false);
-  return Err{operation.error};
+  return error_of(operation);
 }
 
 Err irecv(const Buffer& into, int source, int tag, Comm& comm, MPI_Request* out) {

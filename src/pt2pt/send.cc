@@ -9,6 +9,7 @@
 
 #include "base/copy.h"
 #include "model/machine.h"
+#include "pt2pt/deaths.h"
 #include "pt2pt/engine.h"
 
 namespace weft::pt2pt {
@@ -221,6 +222,8 @@ void start_send(Engine& e, P2p& send) {
     return add_outgoing(e, peer, peer.queue, send);
   }
   if (peer.queue.empty() && try_send(e, peer, send)) return;
+  if (peer.is_dead) [[unlikely]]
+    return complete(send, died(*send.comm, send.peer).cls);
   enqueue(e, peer, peer.queue, send);
 }
 
@@ -251,7 +254,7 @@ Err send(const ConstBuffer& what, int dest, int tag, Comm& comm, Mode mode) {
   operation.peer = world;
   start_send(e, operation);
   wait_for(operation);
-  return Err{operation.error};
+  return error_of(operation);
 }
 
 Err isend(const ConstBuffer& what, int dest, int tag, Comm& comm, Mode mode, MPI_Request* out) {

@@ -397,7 +397,7 @@ Err no_job(const P2p& send) {
 }  // namespace
 
 void end_offer(Engine& e, Peer& peer, std::uint32_t job) {
-  if (peer.lane.is_away()) [[unlikely]]
+  if (peer.lane.is_away() && e.network != nullptr) [[unlikely]]
     e.network->hide(job);
   e.free_jobs.push_back(job);
 }
@@ -455,6 +455,8 @@ void deliver_offer(Engine& e, P2p& recv, const Offer& offer) {
   if (offer.bytes > room) recv.error = truncated(offer.from, offer.bytes, room).cls;
   ++e.counters->messages_received;
   Peer& peer = e.peer(offer.sender);
+  if (peer.is_dead) [[unlikely]]
+    return complete(recv, MPI_ERR_PROC_ABORTED);
   shm::CopyJob& job = peer.lane.job(offer.job);
   if (recv.total == 0) return finish_copy(e, recv, 0);
   if (peer.lane.is_away() && read_from_afar(e, recv, offer.place)) [[unlikely]]

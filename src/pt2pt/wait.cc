@@ -4,6 +4,8 @@
 // inactive persistent request are complete with the empty status.
 #include "pt2pt/completion.h"
 
+#include "pt2pt/deaths.h"
+
 namespace weft::pt2pt {
 namespace {
 
@@ -61,7 +63,7 @@ Err finish(MPI_Request* handle, MPI_Status* status) {
     if (err) request.error = err.cls;
   }
   fill_status(request, status);
-  const Err err{request.error};
+  const Err err = error_of(request);
   if (request.persistent) {
     request.active = false;
   } else {

@@ -149,6 +149,7 @@ void sleep_at_mailbox(Engine& e, Waiting& me, sync::Waiter& waiter) {
   if (woke_another) e.inbox.wake();
   waiter.barrier();
   look_for(e, me.awaited);
+  look_for_deaths(e, me.awaited);
   const bool news = woke_another || me.done() || ask_watchers(e) || e.inbox.poll() != nullptr;
   const std::int64_t limit_ns = news ? 0 : me.note.before_sleep(e, me.awaited);
   if (news || must_look(e) || !arm(e)) {

@@ -30,7 +30,7 @@ struct Place {
 
 Err put(const ConstBuffer& from, const Place& to, Window& win);
 Err get(const Buffer& to, const Place& from, Window& win);
-/// `away`: the request of one on a rank of another node, if it is to have one.
+/// `away`: the request of one on a rank of another node, if it is to have one (written then only).
 Err accumulate(const ConstBuffer& from, const Place& to, const object::Op& op, Window& win,
                MPI_Request* away = nullptr);
 Err get_accumulate(const ConstBuffer& from, const Buffer& result, const Place& to,

@@ -11,6 +11,7 @@
 #include "object/op.h"
 #include "rma/element.h"
 #include "rma/messages.h"
+#include "rma/races.h"
 #include "sync/backoff.h"
 #include "sync/wait.h"
 
@@ -118,7 +119,12 @@ Err change_alone(const What& what, const Reached& to, std::byte* target, const s
 
 Err change_any(const Window& win, const What& what, const Reached& to, std::byte* target,
                const std::byte* in, std::byte* out, std::int64_t n) {
-  if (!win.direct || !is_changed_at_once(what.basic, target))
+  // Bytes that are read or replaced are what programs make of larger things: they are moved as one.
+  // That goes with what the processor does to single ones.
+  const bool as_one =
+      n > 1 && data_bytes(what.basic) == 1 &&
+      (what.op == Operation::no_op || (what.op == Operation::replace && out == nullptr));
+  if (!win.direct || as_one || !is_changed_at_once(what.basic, target))
     return change_alone(what, to, target, in, out, n);
   accumulate_at_once(what.op, what.basic, {target, in, out, n});
   return ok;
@@ -177,11 +183,20 @@ void change_own(Window& win, Operation operation, Basic basic, std::byte* target
 
 namespace {
 
+/// Then the types may be anything.
+bool has_no_data(const Place& place, const ConstBuffer* from) {
+  return (place.count == 0 || place.type->size == 0) && (from == nullptr || from->bytes() == 0);
+}
+
 /// `from` or `result` may have no data.
 Err run(const ConstBuffer* from, const Buffer* result, const Place& place, const object::Op& op,
         Window& win, MPI_Request* away) {
   count(win, &Counters::rma_accumulates);
   if (place.rank == MPI_PROC_NULL) return check_epoch(win, place.rank, false);
+  if (has_no_data(place, from)) {
+    if (away != nullptr) *away = pt2pt::handle_of(win.engine().sent);
+    return check_epoch(win, place.rank, away != nullptr);
+  }
   Basic basic = Basic::none;
   WEFT_TRY(basic_of(*place.type, "target_datatype", &basic));
   WEFT_TRY(check_operation(op, *place.type, place.count));
@@ -190,7 +205,17 @@ Err run(const ConstBuffer* from, const Buffer* result, const Place& place, const
   Accumulation all{op.operation, basic, {}, {}};
   if (from != nullptr) all.from = *from;
   if (result != nullptr) all.result = *result;
-  if (is_away(win, place.rank)) return accumulate_away(all, place, win, away);
+  if (!win.is_simple) [[unlikely]] {
+    WEFT_TRY(watch(win,
+                   {.does = Does::accumulate,
+                    .type = place.type,
+                    .operation = op.operation,
+                    .brings = result != nullptr,
+                    .is_kept = away == nullptr || result == nullptr,
+                    .passive = away != nullptr},
+                   place));
+    if (is_away(win, place.rank)) return accumulate_away(all, place, win, away);
+  }
   Reached to;
   WEFT_TRY(reach(win, place, &to));
   std::int64_t n = 0;
@@ -307,7 +332,10 @@ Err compare_and_swap(const void* from, const void* compare, void* result, const 
         name != nullptr ? name : "derived");
   }
   count(win, &Counters::rma_accumulates);
-  if (is_away(win, to.rank)) return swap_away(from, compare, result, to, win);
+  if (!win.is_simple) [[unlikely]] {
+    WEFT_TRY(watch(win, {.does = Does::accumulate, .type = to.type, .brings = true}, to));
+    if (is_away(win, to.rank)) return swap_away(from, compare, result, to, win);
+  }
   Reached there;
   WEFT_TRY(reach(win, to, &there));
   if (there.target == nullptr) return ok;

@@ -11,7 +11,9 @@
 
 #include "object/objects.h"
 #include "pt2pt/completion.h"
+#include "pt2pt/deaths.h"
 #include "rma/messages.h"
+#include "rma/races.h"
 
 namespace weft::rma {
 namespace {
@@ -437,6 +439,8 @@ void take_answer(Window& win, Kind kind, const wire::Cell& cell) {
     case Kind::granted:
       from.granted = true;
       return;
+    case Kind::seen:
+      return take_seen(cell);
     default:  // refused
       from.error = static_cast<int>(cell.bytes);
       if (p == nullptr) return;
@@ -454,6 +458,7 @@ void ask_whether_done(Window& win, Remote& remote) {
 }
 
 Err take_error(Window& win) {
+  WEFT_TRY(pt2pt::died_if_any(win.comm));
   for (auto& [rank, remote] : win.remotes)
     if (const int error = std::exchange(remote.error, 0); error != 0)
       return fail(

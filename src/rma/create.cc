@@ -20,6 +20,7 @@
 #include "pt2pt/completion.h"
 #include "pt2pt/engine.h"
 #include "rma/messages.h"
+#include "rma/races.h"
 
 namespace weft::rma {
 namespace {
@@ -62,15 +63,20 @@ constexpr std::size_t to_page(std::size_t at) {
   return (at + memory::page - 1) / memory::page * memory::page;
 }
 
-/// Words and the two arrays of each member on this node, then the memory, each member's at its
-/// offset.
+/// Words, the two arrays, and (if accesses are compared) the book of each member on this node; then
+/// the memory, each member's at its offset.
 struct Layout {
   std::size_t words_stride = 0, words_bytes = 0, bytes = 0;
+  std::size_t book_at = 0;           // from the member's words on; 0: none
   std::vector<std::size_t> offsets;  // of memory; empty if there is none
-  explicit Layout(std::size_t n) {
+  Layout(std::size_t n, bool has_books) {
     constexpr std::size_t line = 64;
     const std::size_t arrays = (n + (n + 1)) * sizeof(std::uint32_t);
     words_stride = sizeof(Words) + (arrays + line - 1) / line * line;
+    if (has_books) {
+      book_at = words_stride;
+      words_stride += (sizeof(Book) + line - 1) / line * line;
+    }
     bytes = words_bytes = words_stride * n;
   }
   /// False: more than an address holds.
@@ -211,6 +217,7 @@ Target target_of(Making& m, const Layout& layout, std::byte* block, bool in_bloc
   t.words = reinterpret_cast<Words*>(words);
   t.posted = reinterpret_cast<std::atomic<std::uint32_t>*>(words + sizeof(Words));
   t.waiting = t.posted + m.here.size();
+  if (layout.book_at != 0) t.book = reinterpret_cast<Book*>(words + layout.book_at);
   t.world_rank = m.comm.group->members[i];
   t.pid = e.job->entry(t.world_rank).pid.load(std::memory_order_relaxed);
   t.same_process = e.hosts(t.world_rank);
@@ -265,6 +272,13 @@ Window* make(Making& m, const Layout& layout, std::uint64_t block, bool in_block
   win->flavor = static_cast<int>(m.mine().flavor);
   win->no_locks = object::info_flag(m.shape.info, "no_locks", false);
   win->number = m.number;
+  win->is_compared = layout.book_at != 0;
+  if (win->is_compared) {
+    const sync::Guard guard(store.lock);
+    if (m.windows.sites == nullptr) m.windows.sites = std::make_shared<Sites>();
+    win->sites = m.windows.sites.get();
+  }
+  win->is_simple = m.is_on_one_node && !win->is_compared && e.trace == nullptr;
   if (m.is_on_one_node) return win;
   win->here = m.here;
   join_exchange(m.windows, *win);
@@ -280,7 +294,7 @@ Err finish(Making& m, Window& win) {
 /// Of memory that is not in the job's.
 Err make_private(Making& m, Window** out) {
   if (!m.is_on_one_node || !hosts_those_here(m)) WEFT_TRY(check_reach(m));
-  const Layout layout(m.here.size());
+  const Layout layout(m.here.size(), are_compared(*m.comm.engine));
   const std::uint64_t block = take_block(m, layout, 1);
   bool have_all = false;
   WEFT_TRY(m.agreed(block != 0, &have_all));
@@ -322,7 +336,7 @@ Err allocate_any(Windows& windows, int flavor, const Shape& shape, Comm& comm, v
   const bool shared = flavor == MPI_WIN_FLAVOR_SHARED;
   const bool apart = std::all_of(m.members.begin(), m.members.end(),
                                  [](const Proposal& p) { return p.apart != 0; });
-  Layout layout(m.here.size());
+  Layout layout(m.here.size(), are_compared(*comm.engine));
   std::uint64_t block =
       layout.add_memory(m.members, m.here, shared && !apart) ? take_block(m, layout, 0) : 0;
   bool have_all = false;
@@ -413,6 +427,7 @@ Err free(Windows& windows, Window& win, MPI_Win* handle) {
     const sync::Away away(win.engine().lock);  // the callbacks may call anything
     WEFT_TRY(object::delete_attributes(*win.comm.store, holder(win)));
   }
+  if (win.is_compared) WEFT_TRY(check_posts(win, "MPI_Win_free"));
   settle(win);
   barrier(win);
   destroy(windows, win);

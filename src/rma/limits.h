@@ -20,4 +20,10 @@ inline constexpr std::int64_t locked_bytes = std::int64_t{8} << 10;
 /// locked_bytes take.
 inline constexpr int lock_looks = 100;
 
+// Of accesses that are compared (races.h): those that a target remembers; the pieces of one, of
+// more it is not compared; and the bytes of a call site's name.
+inline constexpr int compared_notes = 1024;
+inline constexpr int compared_ranges = 48;
+inline constexpr int compared_text = 48;
+
 }  // namespace weft::rma

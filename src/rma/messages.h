@@ -40,12 +40,16 @@ enum class Kind : std::uint8_t {
   post,      // MPI_Win_post for the receiver
   complete,  // MPI_Win_complete by the sender
   arrive,    // at barrier `number`, in round `name`
+  // If accesses are compared (races.h); both answered by `seen`.
+  visit,   // Visit: may this be accessed?
+  forget,  // (number: Forget) accesses are over
   // Answers, to `cookie`, which is the Pending.
   data,     // (number: from which byte or element on)
   shown,    // (name) wire::Place: the origin reads it from there
   done,     // all of it is; without a cookie: of all up to `number`
   again,    // memory cannot be read from afar: in pieces, please
   granted,  //
+  seen,     // Answer
   refused,  // (number: class of error; name: of how many bytes or elements; cookie may be 0)
 };
 

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "rma/messages.h"
+#include "rma/races.h"
 
 namespace weft::rma {
 namespace {
@@ -243,6 +244,10 @@ void serve(Window& win, Kind kind, const wire::Cell& cell) {
     case Kind::complete:
       mine.completed.fetch_add(1);
       return;
+    case Kind::visit:
+      return serve_visit(win, cell);
+    case Kind::forget:
+      return serve_forget(win, cell);
     case Kind::arrive:
       mine.arrived[cell.job].store(static_cast<std::uint32_t>(cell.bytes));
       return;

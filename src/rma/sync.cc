@@ -19,8 +19,10 @@
 
 #include "object/group.h"
 #include "pt2pt/completion.h"
+#include "pt2pt/deaths.h"
 #include "pt2pt/engine.h"
 #include "rma/messages.h"
+#include "rma/races.h"
 
 namespace weft::rma {
 namespace {
@@ -41,7 +43,9 @@ void set_held(Window& win, int rank, Held how) {
     win.away(rank).held = how;
 }
 
-/// Wait for what rank `rank` does, by `call`; MPI_ANY_SOURCE: any of the others.
+/// Wait for what rank `rank` does, by `call`; MPI_ANY_SOURCE: any of the others. Or
+/// until somebody of the window is dead: then nothing is waited for any more, and take_error() says
+/// it.
 template <class Done>
 void await(Window& win, int rank, const char* call, Done&& done) {
   if (done()) return;
@@ -50,7 +54,8 @@ void await(Window& win, int rank, const char* call, Done&& done) {
                            .rank = rank,
                            .window = win.name.c_str(),
                            .window_call = call};
-  pt2pt::wait_until(win.engine(), done, {.one_is_enough = rank == MPI_ANY_SOURCE, .about = &about});
+  pt2pt::wait_until(win.engine(), done, {.one_is_enough = rank == MPI_ANY_SOURCE, .about = &about},
+                    [&win] { return pt2pt::dead_member(win.comm) >= 0; });
 }
 
 /// The same for an answer of a rank on another node, which it gives in any MPI call: nobody is
@@ -80,7 +85,8 @@ void await_turn(Window& win, Target& target, Done&& done) {
                            .window_call = "MPI_Win_unlock",
                            .lacks = is_known ? +holds : nullptr,
                            .object = target.words};
-  pt2pt::wait_until(win.engine(), done, {.one_is_enough = true, .about = &about});
+  pt2pt::wait_until(win.engine(), done, {.one_is_enough = true, .about = &about},
+                    [&win] { return pt2pt::dead_member(win.comm) >= 0; });
 }
 
 /// Until this rank's operations on all of `remotes` are over: here, or also there.
@@ -384,7 +390,26 @@ Err check_epoch(Window& win, int rank, bool passive) {
   return ok;
 }
 
+namespace {
+
+/// For the trace: which window and target this call is about, if the window is not simple.
+void note_call(Window& win, int rank) {
+  if (Trace* const trace = win.engine().trace.get(); trace != nullptr)
+    trace->note({trace->keep(win.name), rank, -1});
+}
+
 // --- active targets
+
+Err before_fence(Window& win, int assert) {
+  note_call(win, -1);
+  if (!win.is_compared) return ok;
+  note_fence(win, assert);
+  const Err e = check_posts(win, "MPI_Win_fence");
+  if (e) win.mine().book->fences.store(win.fences);  // there is none
+  return e;
+}
+
+}  // namespace
 
 Err fence(Window& win, int assert) {
   WEFT_TRY(check_assert(
@@ -398,10 +423,16 @@ Err fence(Window& win, int assert) {
                 "last fence");
   count(win, &Counters::rma_syncs);
   std::atomic_thread_fence(std::memory_order_seq_cst);
-  await_all(win, all_remotes(win), Over::there);
+  if (!win.is_simple) {
+    WEFT_TRY(before_fence(win, assert));
+    await_all(win, all_remotes(win), Over::there);
+  }
   barrier(win);
+  if (win.epoch == Epoch::fence && win.used) count(win, &Counters::rma_epochs);
   win.epoch = (assert& MPI_MODE_NOSUCCEED) != 0 ? Epoch::none : Epoch::fence;
   win.used = false;
+  if (win.is_simple) return ok;
+  if (win.is_compared) WEFT_TRY(check_fence(win, assert));
   return take_error(win);
 }
 
@@ -412,6 +443,10 @@ Err post(Window& win, const object::Group& group, int assert) {
     return fail(MPI_ERR_RMA_SYNC,
                 "an exposure epoch of MPI_Win_post is open: end it with MPI_Win_wait first");
   WEFT_TRY(translate(win, group, &win.exposed_to));
+  if (!win.is_simple) {
+    note_call(win, -1);
+    if (win.is_compared) note_post(win, assert);
+  }
   win.exposed = true;
   win.completions += static_cast<std::uint32_t>(win.exposed_to.size());
   for (const int rank : win.exposed_to) {
@@ -427,17 +462,26 @@ Err post(Window& win, const object::Group& group, int assert) {
 
 namespace {
 
-void await_post(Window& win, int rank) {
+Err await_post(Window& win, int rank, int assert) {
   if (Target* from = win.near(rank)) {
     const std::uint32_t number = ++from->posts_seen;
     const std::atomic<std::uint32_t>& posted = win.mine().posted[from - win.targets.data()];
-    return await(win, rank, "MPI_Win_post",
-                 [&] { return static_cast<std::int32_t>(posted.load() - number) >= 0; });
+    const auto is_there = [&] { return static_cast<std::int32_t>(posted.load() - number) >= 0; };
+    const bool waits = win.is_compared && !is_there();
+    if (waits)
+      if (const Err e = begin_await_post(win, *from, assert)) {
+        --from->posts_seen;
+        return e;
+      }
+    await(win, rank, "MPI_Win_post", is_there);
+    if (waits) end_await_post(win, *from);
+    return ok;
   }
   Remote& r = win.away(rank);
   const std::uint32_t number = ++r.posts_seen;
   await(win, rank, "MPI_Win_post",
         [&] { return static_cast<std::int32_t>(r.posts - number) >= 0; });
+  return ok;
 }
 
 }  // namespace
@@ -447,8 +491,9 @@ Err start(Window& win, const object::Group& group, int assert) {
   WEFT_TRY(check_free(win));
   WEFT_TRY(translate(win, group, &win.group));
   count(win, &Counters::rma_syncs);
+  if (!win.is_simple) note_call(win, -1);
   for (const int rank : win.group) {
-    await_post(win, rank);
+    WEFT_TRY(await_post(win, rank, assert));
     set_held(win, rank, Held::started);
   }
   win.epoch = Epoch::started;
@@ -458,6 +503,8 @@ Err start(Window& win, const object::Group& group, int assert) {
 Err complete(Window& win) {
   WEFT_TRY(check_is(win, Epoch::started, "MPI_Win_start"));
   count(win, &Counters::rma_syncs);
+  count(win, &Counters::rma_epochs);
+  if (!win.is_simple) note_call(win, -1);
   for (const int rank : win.group) {
     set_held(win, rank, Held::no);
     if (Target* to = win.near(rank)) {
@@ -474,13 +521,24 @@ Err complete(Window& win) {
   return take_error(win);
 }
 
+namespace {
+
+void end_exposure(Window& win) {
+  win.exposed = false;
+  if (win.is_simple) return;
+  note_call(win, -1);
+  if (win.is_compared) note_wait(win);
+}
+
+}  // namespace
+
 Err wait(Window& win) {
   if (!win.exposed)
     return fail(MPI_ERR_RMA_SYNC, "no exposure epoch is open: MPI_Win_post begins one");
   await(win, win.exposed_to.size() == 1 ? win.exposed_to[0] : MPI_ANY_SOURCE, "MPI_Win_complete",
         [&] { return is_exposure_over(win); });
-  win.exposed = false;
-  return ok;
+  end_exposure(win);
+  return pt2pt::died_if_any(win.comm);
 }
 
 Err test(Window& win, int* flag) {
@@ -488,13 +546,27 @@ Err test(Window& win, int* flag) {
     return fail(MPI_ERR_RMA_SYNC, "no exposure epoch is open: MPI_Win_post begins one");
   *flag = is_exposure_over(win) ? 1 : 0;
   if (*flag != 0)
-    win.exposed = false;
+    end_exposure(win);
   else
     look(win);
   return ok;
 }
 
 // --- passive targets
+
+namespace {
+
+/// Of one target, or (-1) of all.
+void end_accesses(Window& win, int rank, Forget which) {
+  note_call(win, rank);
+  if (!win.is_compared) return;
+  if (rank == -1)
+    forget_all(win, which);
+  else
+    forget(win, rank, which);
+}
+
+}  // namespace
 
 Err lock(Window& win, int type, int rank, int assert) {
   WEFT_TRY(check_assert(assert, MPI_MODE_NOCHECK, "MPI_MODE_NOCHECK"));
@@ -511,6 +583,11 @@ Err lock(Window& win, int type, int rank, int assert) {
   if (held(win, rank) != Held::no)
     return fail(MPI_ERR_RMA_SYNC, "rank %d of the window is locked by this rank already", rank);
   count(win, &Counters::rma_syncs);
+  if (!win.is_simple) {
+    note_call(win, rank);
+    if (win.is_compared && (assert& MPI_MODE_NOCHECK) != 0)
+      WEFT_TRY(check_unchecked_lock(win, rank));
+  }
   win.epoch = Epoch::locks;
   ++win.locks;
   if ((assert& MPI_MODE_NOCHECK) != 0)
@@ -527,7 +604,9 @@ Err unlock(Window& win, int rank) {
     WEFT_TRY(check_locked(win, rank));
   std::atomic_thread_fence(std::memory_order_seq_cst);
   count(win, &Counters::rma_syncs);
+  if (!win.is_simple) end_accesses(win, rank, Forget::all);
   if (rank != MPI_PROC_NULL) {
+    count(win, &Counters::rma_epochs);
     if (Target* near = win.near(rank))
       release(win, *near);
     else
@@ -556,6 +635,8 @@ Err lock_all(Window& win, int assert) {
 Err unlock_all(Window& win) {
   WEFT_TRY(check_is(win, Epoch::lock_all, "MPI_Win_lock_all"));
   count(win, &Counters::rma_syncs);
+  count(win, &Counters::rma_epochs);
+  if (!win.is_simple) end_accesses(win, -1, Forget::all);
   std::atomic_thread_fence(std::memory_order_seq_cst);
   std::vector<Remote*> remotes;
   for (auto& [rank, remote] : win.remotes)
@@ -582,15 +663,25 @@ Err flush_some(Window& win, const std::vector<Remote*>& remotes, Over where) {
   return take_error(win);
 }
 
+/// What brings data is over with it.
+Forget ended_by(Over where) {
+  return where == Over::there ? Forget::all : Forget::those_that_bring;
+}
+
 Err flush_one(Window& win, int rank, Over where) {
   WEFT_TRY(check_passive(win));
   if (rank != MPI_PROC_NULL && win.epoch == Epoch::locks) WEFT_TRY(check_locked(win, rank));
-  if (is_away(win, rank)) return flush_some(win, {&win.away(rank)}, where);
+  if (!win.is_simple) {
+    end_accesses(win, rank, ended_by(where));
+    if (is_away(win, rank)) return flush_some(win, {&win.away(rank)}, where);
+  }
   return flush_some(win, {}, where);
 }
 
 Err flush_any(Window& win, Over where) {
   WEFT_TRY(check_passive(win));
+  if (win.is_simple) return flush_some(win, {}, where);
+  end_accesses(win, -1, ended_by(where));
   return flush_some(win, all_remotes(win), where);
 }
 

@@ -14,6 +14,7 @@
 #include "memory/peer.h"
 #include "pt2pt/engine.h"
 #include "rma/messages.h"
+#include "rma/races.h"
 
 namespace weft::rma {
 namespace {
@@ -239,7 +240,10 @@ void store(std::byte* to, const std::byte* from, std::int64_t bytes) {
 
 Err put(const ConstBuffer& from, const Place& to, Window& win) {
   count(win, &Counters::rma_puts);
-  if (is_away(win, to.rank)) return put_away(from, to, win, nullptr);
+  if (!win.is_simple) [[unlikely]] {
+    WEFT_TRY(watch(win, {.does = Does::put, .type = to.type}, to));
+    if (is_away(win, to.rank)) return put_away(from, to, win, nullptr);
+  }
   Reached there;
   WEFT_TRY(reach(win, to, &there));
   if (there.target == nullptr) return ok;
@@ -252,9 +256,21 @@ Err put(const ConstBuffer& from, const Place& to, Window& win) {
   return ok;
 }
 
-Err get(const Buffer& to, const Place& from, Window& win) {
+namespace {
+
+/// Of a get with a request a comparison of accesses knows nothing once it has begun: it is over
+/// when the program says so.
+Err get_any(const Buffer& to, const Place& from, Window& win, MPI_Request* out) {
   count(win, &Counters::rma_gets);
-  if (is_away(win, from.rank)) return get_away(to, from, win, nullptr);
+  if (!win.is_simple) [[unlikely]] {
+    WEFT_TRY(watch(win,
+                   {.does = Does::get,
+                    .type = from.type,
+                    .is_kept = out == nullptr,
+                    .passive = out != nullptr},
+                   from));
+    if (is_away(win, from.rank)) return get_away(to, from, win, out);
+  }
   Reached there;
   WEFT_TRY(reach(win, from, &there));
   if (there.target == nullptr) return ok;
@@ -265,17 +281,26 @@ Err get(const Buffer& to, const Place& from, Window& win) {
   return ok;
 }
 
+}  // namespace
+
+Err get(const Buffer& to, const Place& from, Window& win) {
+  return get_any(to, from, win, nullptr);
+}
+
 Err rput(const ConstBuffer& from, const Place& to, Window& win, MPI_Request* out) {
-  if (is_away(win, to.rank)) return put_away(from, to, win, out);
+  if (is_away(win, to.rank)) {
+    WEFT_TRY(watch(win, {.does = Does::put, .type = to.type, .passive = true}, to));
+    return put_away(from, to, win, out);
+  }
   WEFT_TRY(check_passive(win, to.rank));
   WEFT_TRY(put(from, to, win));
   return give_request(win, out);
 }
 
 Err rget(const Buffer& to, const Place& from, Window& win, MPI_Request* out) {
-  if (is_away(win, from.rank)) return get_away(to, from, win, out);
+  if (is_away(win, from.rank)) return get_any(to, from, win, out);
   WEFT_TRY(check_passive(win, from.rank));
-  WEFT_TRY(get(to, from, win));
+  WEFT_TRY(get_any(to, from, win, out));
   return give_request(win, out);
 }
 
@@ -291,7 +316,7 @@ Err rget_accumulate(const ConstBuffer& from, const Buffer& result, const Place& 
                     const object::Op& op, Window& win, MPI_Request* out) {
   if (is_away(win, to.rank)) return get_accumulate(from, result, to, op, win, out);
   WEFT_TRY(check_passive(win, to.rank));
-  WEFT_TRY(get_accumulate(from, result, to, op, win));
+  WEFT_TRY(get_accumulate(from, result, to, op, win, out));
   return give_request(win, out);
 }
 

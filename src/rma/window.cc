@@ -113,7 +113,9 @@ Err shared_query(Window& win, int rank, std::int64_t* bytes, std::int64_t* unit,
   void* base = nullptr;
   *bytes = 0;
   *unit = found != nullptr ? found->unit : 1;
-  if (found != nullptr && found->here != nullptr) {
+  // Contiguous memory has a place for those that have none of it, too.
+  const bool is_anywhere = object::info_flag(win.hints, "alloc_shared_noncontig", false);
+  if (found != nullptr && found->here != nullptr && (found->bytes > 0 || !is_anywhere)) {
     base = found->here;
     *bytes = found->bytes;
   }

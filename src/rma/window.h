@@ -59,6 +59,8 @@ struct alignas(64) Words {
   std::atomic<std::uint32_t> unlisted;
 };
 
+struct Book;  // races.h
+
 /// An access epoch towards one target.
 enum class Held : std::uint8_t { no, shared, exclusive, unchecked, started };
 
@@ -81,7 +83,8 @@ struct Target {
   std::int32_t pid = 0;
   std::int32_t world_rank = 0;
   bool same_process = false;
-  shm::View mailbox;  // to ring at
+  shm::View mailbox;     // to ring at
+  Book* book = nullptr;  // null unless accesses are compared
 };
 
 /// What a member's displacements mean.
@@ -96,6 +99,7 @@ struct Remote {
   std::int32_t world_rank = 0;
   Held held = Held::no;
   bool asked = false;    // a thread waits for the lock
+  bool visited = false;  // its book has accesses of this rank's (races.h)
   bool granted = false;  // the lock that was asked for; after MPI_Win_unlock: it is given back
   int pending = 0;       // operations that are not over at this end
   // Operations with an effect there, and up to which one it is known to be done.
@@ -112,6 +116,7 @@ struct LockRequest {
 };
 
 struct Exchange;  // messages.h
+struct Sites;     // races.h
 
 struct Window : Object {
   Window(Comm& comm, std::uint64_t block) : comm(comm), block(block) {}
@@ -133,6 +138,10 @@ struct Window : Object {
   std::vector<Extent> extents;  // by member; one if all have the same
   bool direct = false;          // the memory of all on this node is here for all of them
   bool no_locks = false;
+  /// There is nothing to look at beside: no member on another node, no comparison, no trace. So
+  /// calls ask one question for all three.
+  bool is_simple = true;
+  bool is_compared = false;         // WEFT_ABI_CHECK=full: see races.h
   std::byte* own_memory = nullptr;  // made for this window beside the job's memory
   std::vector<std::pair<std::uint64_t, std::uint64_t>> attached;  // begin, end
 
@@ -148,6 +157,9 @@ struct Window : Object {
   std::vector<int> exposed_to;
   std::uint32_t completions = 0;  // that end it, or ended the last
   std::uint32_t barriers = 0;
+  std::uint32_t fences = 0;  // if accesses are compared
+
+  Sites* sites = nullptr;  // if accesses are compared
 
   // Members on other nodes.
   Exchange* exchange = nullptr;  // null: there are none
@@ -191,6 +203,7 @@ struct Windows {
   Pool<Window, Kind::win> pool;
   std::vector<Window*> live;
   std::vector<std::shared_ptr<Exchange>> exchanges;  // by context; null: none so far
+  std::shared_ptr<Sites> sites;                      // null: no window's accesses are compared
 };
 
 // --- making (create.cc); collective over `comm`. `info` may be null.

@@ -50,6 +50,8 @@ class Network {
   /// rank dies meanwhile the job ends. False: this memory cannot be read into.
   virtual bool read(std::span<std::byte> memory, int world_rank, const Place& from,
                     void (*finished)(void* state), void* state) = 0;
+  /// The rank is dead: say nothing more of what is on its way to it, or read from it.
+  virtual void abandon(int world_rank) = 0;
   /// Hand each cell that has come to `arrived`, which reads it and its payload before it returns.
   /// True if there was anything to do. Never waits.
   virtual bool look(void (*arrived)(void* state, const Cell& cell), void* state) = 0;

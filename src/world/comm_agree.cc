@@ -14,6 +14,7 @@
 #include "memory/job.h"
 #include "object/group.h"
 #include "object/store.h"
+#include "pt2pt/deaths.h"
 #include "pt2pt/engine.h"
 #include "world/rank.h"
 
@@ -25,7 +26,7 @@ Err finish(pt2pt::Request* request) {
   pt2pt::wait_for(*request);
   const int error = request->error;
   pt2pt::free_request(request);
-  if (error == MPI_SUCCESS) return ok;
+  if (error == MPI_SUCCESS || error == MPI_ERR_PROC_ABORTED) return Err{error};
   return fail(error,
               "the ranks of the new communicator disagree: a message of its construction has an "
               "unexpected length. All of its members must make the same call");
@@ -55,6 +56,10 @@ View::View(const Comm& parent, Among among, Members members) {
   comm_.engine = parent.engine;
   comm_.owner = parent.owner;
   comm_.store = parent.store;
+}
+
+Err View::died() {
+  return pt2pt::died_if_any(comm_);
 }
 
 Err View::tell(const void* data, std::size_t bytes, int to, int tag) {
@@ -237,6 +242,7 @@ Result<Comm*> make(const Comm& like, View& view, int tag, Members members) {
   std::uint64_t context = 0;
   if (view.rank() == 0) context = take_contexts(view.engine(), 1, members);
   WEFT_TRY(view.bcast(&context, sizeof context, tag));
+  WEFT_TRY(view.died());
   Comm* made = skeleton(like);
   complete(*made, std::move(members), {}, context);
   return made;

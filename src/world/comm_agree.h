@@ -38,6 +38,8 @@ class View {
   int rank() const { return group_.rank; }
   int size() const { return group_.size(); }
   pt2pt::Engine& engine() { return *comm_.engine; }
+  /// Is a member dead? A construction that ranks need not notice it in has come to its end.
+  Err died();
 
   /// Blocking; `tag` keeps concurrent constructions apart.
   Err bcast(void* data, std::size_t bytes, int tag, int root = 0);

@@ -92,7 +92,8 @@ Err comm_split_type(Comm& comm, int split_type, int key, Info* info, MPI_Comm* o
   WEFT_TRY(check_types(types));
   memory::Job& job = *comm.owner->process->job;
   const int world_rank = comm.owner->world_rank;
-  int color = MPI_UNDEFINED, level = -1;
+  int color = MPI_UNDEFINED;
+  std::string found;  // by what ranks were divided
   switch (split_type) {
     case MPI_COMM_TYPE_SHARED:
       color = job.node_of(world_rank);
@@ -109,18 +110,19 @@ Err comm_split_type(Comm& comm, int split_type, int key, Info* info, MPI_Comm* o
         if (types[i] != MPI_UNDEFINED) taking_part.push_back(members[i]);
       if (!job.are_together(world_rank, taking_part)) {
         color = job.node_of(world_rank);
+        found = "mpi_shared_memory";
         break;
       }
-      level = dividing_level(job.hierarchy(), taking_part);
+      const int level = dividing_level(job.hierarchy(), taking_part);
+      if (level >= 0) found = resource_name(job.hierarchy(), level);
       color = color_of(job, level, world_rank);
       break;
     }
   }
   WEFT_TRY(comm_split(comm, color, key, out));
   const sync::Guard guard(comm.store->lock);
-  if (level >= 0 && info != nullptr && *out != MPI_COMM_NULL)
-    WEFT_TRY(object::info_set(*info, "mpi_hw_resource_type",
-                              resource_name(job.hierarchy(), level).c_str()));
+  if (!found.empty() && info != nullptr && *out != MPI_COMM_NULL)
+    WEFT_TRY(object::info_set(*info, "mpi_hw_resource_type", found.c_str()));
   return ok;
 }
 

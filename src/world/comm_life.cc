@@ -14,6 +14,7 @@
 #include "coll/coll.h"
 #include "memory/spawning.h"
 #include "object/attribute.h"
+#include "object/errors.h"
 #include "object/group.h"
 #include "object/info.h"
 #include "world/comm_agree.h"
@@ -96,10 +97,12 @@ void prepare_store(Rank& rank) {
   memory::Job& job = *rank.engine.job;
   store.world_rank = rank.world_rank;
   store.comm_gone = detach;
-  // As many ranks as there are CPUs, if it may spawn so many.
+  // As many ranks as there are CPUs, if it may spawn so many. Ranks that were spawned do not know
+  // how many others there are.
   const int spare = job.places() - job.size();
+  const bool is_spawned = rank.process->world.first != 0;
   store.facts.universe_size =
-      std::max(size, std::min(static_cast<int>(job.header().cpus), size + spare));
+      is_spawned ? 0 : std::max(size, std::min(static_cast<int>(job.header().cpus), size + spare));
   store.facts.appnum = rank.entry().appnum;
   fill_env_info(rank, nullptr);
 }
@@ -120,6 +123,15 @@ Err make_predefined_comms(Rank& rank) {
     rank.parent =
         make_predefined(rank, everybody, std::move(parents), order->link, "MPI_COMM_PARENT");
   }
+  return ok;
+}
+
+Err set_errhandler(Comm& comm, Errhandler& errhandler) {
+  using What = Errhandler::What;
+  WEFT_TRY(object::set_errhandler(&comm.errhandler, What::comm_user, errhandler));
+  const bool returns = errhandler.what != What::fatal && errhandler.what != What::abort;
+  if (&comm == comm.store->comm_world)
+    comm.owner->entry().survives.store(returns ? 1 : 0, std::memory_order_relaxed);
   return ok;
 }
 

@@ -34,6 +34,8 @@ using object::Info;
 void prepare_store(Rank& rank);
 /// MPI_COMM_WORLD and MPI_COMM_SELF at MPI_Init, and their end.
 Err make_predefined_comms(Rank& rank);
+/// Of MPI_COMM_WORLD it says whether the rank goes on when others die (memory/job.h).
+Err set_errhandler(Comm& comm, Errhandler& errhandler);
 /// First thing in MPI_Finalize: the delete callbacks on MPI_COMM_SELF run while MPI still works.
 Err delete_self_attributes(Rank& rank);
 /// Last thing in MPI_Finalize.

@@ -24,6 +24,7 @@
 #include "parallel/jobs.h"
 #include "parallel/openmp/call.h"
 #include "pt2pt/completion.h"
+#include "shm/deaths.h"
 #include "world/comms.h"
 #include "world/connected.h"
 #include "world/network.h"
@@ -125,12 +126,26 @@ void say_whether_openmp_fits(const Rank& rank) {
       threads, ranks, cpus, std::max(1, cpus / ranks), fewer_ranks);
 }
 
+constexpr std::int64_t before_leaving_dead_ns = 300'000'000;
+
 /// What was sent in the background must be out before this rank may leave.
 void finish_sending(pt2pt::Engine& e) {
   const sync::Guard guard(e.lock);
-  const auto is_out = [&e] {
-    return e.busy.empty() && e.offers() == 0 && (e.network == nullptr || e.network->is_idle());
+  const std::int64_t begin = now_ns();
+  // What a provider has for ranks that are dead may stay there.
+  const auto is_idle = [&] {
+    return e.network == nullptr || e.network->is_idle() ||
+           (shm::has_deaths(*e.job) && now_ns() - begin > before_leaving_dead_ns);
   };
+  const auto is_out = [&] { return e.busy.empty() && e.offers() == 0 && is_idle(); };
+  if (shm::has_deaths(*e.job)) {  // nothing wakes who waits for that time
+    while (!is_out()) {
+      pt2pt::progress(e);
+      pt2pt::looked_in_vain(e);
+      if (!is_out()) sync::yield();
+    }
+    return;
+  }
   pt2pt::wait_until(e, is_out, {.about = &pt2pt::sent_messages});
 }
 
@@ -236,7 +251,9 @@ Err end_world(Rank& rank, bool is_last) {
   leave_connected(rank);
   {
     const sync::Guard guard(rank.engine.lock);
-    WEFT_TRY(coll::barrier(*rank.store.comm_world));
+    const Err met = coll::barrier(*rank.store.comm_world);
+    // Without ranks that are dead each leaves when its own is done.
+    if (met && !shm::has_deaths(*rank.process->job)) return met;
   }
   if (is_last) {
     finish_sending(rank.engine);
@@ -244,7 +261,9 @@ Err end_world(Rank& rank, bool is_last) {
   }
   {
     const sync::Guard guard(rank.engine.lock);
-    if (rank.process->params.boolean(P::stats)) WEFT_TRY(print_stats(rank, before));
+    const bool all_are_there = !shm::has_deaths(*rank.process->job);
+    if (rank.process->params.boolean(P::stats) && all_are_there)
+      WEFT_TRY(print_stats(rank, before));
   }
   for (pt2pt::Engine* e : rank.contexts.engines) {
     const pt2pt::Inside inside(*e);

@@ -10,6 +10,7 @@
 
 #include "memory/addresses.h"
 #include "net/lane.h"
+#include "shm/deaths.h"
 #include "world/rank.h"
 
 namespace weft::world {
@@ -73,10 +74,16 @@ bool has_left(Rank& rank, int other) {
   return false;
 }
 
-/// MPI has no way to go on without a rank that others send to.
+/// The job ends, unless this rank wants to go on.
 void give_up(Rank& rank, int lost_rank, Err err) {
   if (has_left(rank, lost_rank)) return;
   char text[memory::message_bytes];
+  // relaxed: it is about now
+  if (lost_rank >= 0 && rank.entry().survives.load(std::memory_order_relaxed) != 0) {
+    std::snprintf(text, sizeof text, "rank %d on %s cannot be reached: %s", lost_rank,
+                  host_of(*rank.process, lost_rank).c_str(), last_error_text(err.cls));
+    return shm::mark_dead(*rank.process->job, {lost_rank, 1}, text);
+  }
   rank.entry().lost_peer.store(1, std::memory_order_relaxed);  // released by abort_job()
   if (lost_rank >= 0)
     std::snprintf(text, sizeof text, "weft: rank %d on %s cannot reach rank %d on %s: %s",

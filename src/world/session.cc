@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "world/session.h"
 
+#include <strings.h>
+
 #include <algorithm>
 #include <cstring>
 #include <string>
@@ -32,7 +34,11 @@ bool share_socket(const topo::Hierarchy& hierarchy, int a, int b) {
 /// The ranks of a process set that the caller is in, in order.
 Result<Members> members_of(const Rank& rank, std::string_view name) {
   memory::Job& job = *rank.process->job;
-  const auto at = std::find(std::begin(psets), std::end(psets), name) - std::begin(psets);
+  // Scheme and authority of a URI know no case (RFC 3986), and the names have nothing else.
+  const auto is_it = [name](std::string_view known) {
+    return known.size() == name.size() && strncasecmp(known.data(), name.data(), name.size()) == 0;
+  };
+  const auto at = std::find_if(std::begin(psets), std::end(psets), is_it) - std::begin(psets);
   if (at == pset_count)
     return fail(MPI_ERR_ARG,
                 "there is no process set \"%.*s\"; MPI_Session_get_nth_pset gives the names of "
@@ -51,9 +57,12 @@ Result<Members> members_of(const Rank& rank, std::string_view name) {
   return members;
 }
 
-Result<int> level_of(const object::Info* info) {
+Result<int> level_of(const Rank& rank, const object::Info* info) {
   const std::string* wanted = object::info_find(info, level_key);
-  if (wanted == nullptr) return int{MPI_THREAD_SINGLE};
+  // acquire: pairs with MPI_Init
+  const bool has_world =
+      rank.world_model.load(std::memory_order_acquire) == Rank::Phase::initialized;
+  if (wanted == nullptr) return has_world ? rank.thread_level : int{MPI_THREAD_SINGLE};
   for (const int level : levels)
     if (*wanted == thread_level_name(level)) return level;
   return fail(MPI_ERR_INFO_VALUE,
@@ -95,7 +104,7 @@ const char* thread_level_name(int level) {
 Err session_init(Rank& rank, const object::Info* info, object::Errhandler& errhandler,
                  MPI_Session* out) {
   *out = MPI_SESSION_NULL;
-  const Result<int> wanted = level_of(info);
+  const Result<int> wanted = level_of(rank, info);
   if (!wanted) return wanted.err;
   object::Errhandler* handler = nullptr;
   WEFT_TRY(object::set_errhandler(&handler, object::Errhandler::What::session_user, errhandler));

@@ -171,7 +171,7 @@ class Rules(unittest.TestCase):
         parts = {True: 0, False: 0}
         for path in (ROOT / "tools" / "bindgen").glob("*.py"):
             parts["fortran" in path.name] += len(path.read_text().splitlines())
-        self.assertLessEqual(max(parts.values()), 780, parts)
+        self.assertLessEqual(max(parts.values()), 820, parts)
 
 
 if __name__ == "__main__":

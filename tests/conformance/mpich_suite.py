@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the C tests of MPICH's own test suite (test/mpi of its source tree) on the built weft, as processes and threads.
+"""Runs the tests of MPICH's own test suite (test/mpi of its source tree) on the built weft, as processes and threads.
 
 The suite is not part of this repository: give a checkout with --source (git clone --depth 1 --branch v5.0.1
 https://github.com/pmodels/mpich) or in TEST_MPICH_SOURCE. Its configure is not needed: programs are compiled one by one,
-each once, against the standard ABI. Left out: languages other than C, and what known.txt (next to this file) lists with
+each once, against the standard ABI: those in C, or with --fortran those in Fortran. Left out: C++, and what known.txt (next to this file) lists with
 its reason. Lines that differ only in another library's variables run once. A test passes as the suite defines it: it ends
 with 0 and prints " No Errors" and nothing else, unless its line says that an error is expected.
+
+With --nodes 2 the ranks of a job are in equal rows on so many nodes, which this machine pretends to be, or (--agent) on hosts n1, n2
+that the launch agent reaches (scripts/cluster); known.txt then also lists what is about one node (`one-node: reason`).
 
 To compare with another library of the standard ABI, run the same programs on it:
   LD_LIBRARY_PATH=<its lib> mpich_suite.py --mpiexec <its mpiexec> --plain-launcher --mpicc <weft's> --folder <the same>
@@ -26,8 +29,9 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 FOLDERS = ["attr", "coll", "comm", "datatype", "errhan", "errors/attr", "errors/coll", "errors/comm", "errors/datatype", "errors/group",
-           "errors/pt2pt", "errors/topo", "group", "info", "init", "mpi_t", "pt2pt", "topo", "threads/pt2pt", "threads/comm", "threads/init",
-           "threads/coll", "threads/mpi_t"]
+           "errors/pt2pt", "errors/rma", "errors/session", "errors/spawn", "errors/topo", "group", "info", "init", "mpi_t", "part", "pt2pt", "rma",
+           "session", "spawn", "topo", "threads/pt2pt", "threads/comm", "threads/init", "threads/coll", "threads/mpi_t", "threads/part", "threads/rma",
+           "threads/spawn"]
 NO_END = 124
 CONFIG = """
 #define HAVE_STDARG_H 1
@@ -40,6 +44,7 @@ CONFIG = """
 #define HAVE_SYS_TYPES_H 1
 #define HAVE_PTHREAD_H 1
 #define HAVE_PTHREAD_BARRIER_INIT 1
+#define HAVE_MPI_WIN_CREATE 1
 #define HAVE_STRDUP 1
 #define HAVE_USLEEP 1
 #define HAVE_MEMSET 1
@@ -99,13 +104,13 @@ class Line:
         return self.title(), *(pair for pair in self.env.items() if not pair[0].startswith("MPIR_"))
 
 
-def read_known():
-    """known.txt: `folder/name  reason`; the tests that are left out, and why."""
+def read_known(nodes):
+    """known.txt: `folder/name  reason`; the tests that are left out, and why. `one-node: reason`: with several nodes only."""
     known = {}
     path = HERE / "known.txt"
     for line in path.read_text().splitlines() if path.exists() else []:
         words = line.split("#")[0].split(None, 1)
-        if len(words) == 2:
+        if len(words) == 2 and (nodes > 1 or not words[1].startswith("one-node:")):
             known[words[0]] = words[1]
     return known
 
@@ -119,6 +124,10 @@ def read_lines(source, folders):
                 line = Line(str(path.parent.relative_to(source)), words)
                 lines.setdefault(line.same(), line)
     return list(lines.values())
+
+
+def call_words(words, folder=None):
+    return subprocess.run([str(word) for word in words], capture_output=True, text=True, errors="replace", cwd=folder)
 
 
 class Builder:
@@ -136,13 +145,10 @@ class Builder:
         self.objects = [self.compile(source / "util" / name) for name in helpers]
         self.objects += [self.compile(path) for path in sorted((source / "dtpools" / "src").glob("*.c"))]
 
-    def call(self, words):
-        return subprocess.run([str(word) for word in words], capture_output=True, text=True, errors="replace")
-
     def compile(self, path):
         out = self.folder / (path.name + ".o")
         if not out.exists() or out.stat().st_mtime < path.stat().st_mtime:
-            done = self.call([self.mpicc, *self.flags, "-c", path, "-o", out])
+            done = call_words([self.mpicc, *self.flags, "-c", path, "-o", out])
             if done.returncode:
                 sys.exit(f"cannot compile the suite's {path.name}:\n{done.stderr[:2000]}")
         return out
@@ -152,15 +158,16 @@ class Builder:
         out = self.folder / ("libthreads.a" if threads else "libsingle.a")
         if not out.exists():
             left_out = "mtest_single.c.o" if threads else "mtest_thread.c.o"
-            self.call(["ar", "rcs", out, *(path for path in self.objects if path.name != left_out)])
+            call_words(["ar", "rcs", out, *(path for path in self.objects if path.name != left_out)])
         return out
 
     def rules(self, line):
         """The sources and macros of a program whose Makefile.am names them."""
         text = (self.source / line.folder / "Makefile.am").read_text().replace("\\\n", " ")
-        sources = re.search(rf"^{line.name}_SOURCES\s*=\s*(\S+\.c(?:[ \t]+\S+\.c)*)\s*$", text, re.M)
+        sources = re.search(rf"^{line.name}_SOURCES\s*=(.*)$", text, re.M)
+        sources = [word for word in sources[1].split() if word.endswith(".c")] if sources else []
         macros = re.search(rf"^{line.name}_CPPFLAGS\s*=(.*)$", text, re.M)
-        return sources[1].split() if sources else [f"{line.name}.c"], re.findall(r"-D\S+", macros[1]) if macros else []
+        return sources or [f"{line.name}.c"], re.findall(r"-D\S+", macros[1]) if macros else []
 
     def program(self, line):
         sources, macros = self.rules(line)
@@ -175,7 +182,7 @@ class Builder:
         out.parent.mkdir(parents=True, exist_ok=True)
         threads = line.folder.startswith("threads")
         flags = [*self.flags, *macros, *(["-DMTEST_USE_THREAD"] if threads else []), f"-I{paths[0].parent}"]
-        done = self.call([self.mpicc, *flags, *paths, self.archive(threads), "-o", f"{out}.new", "-lm", "-lpthread"])
+        done = call_words([self.mpicc, *flags, *paths, self.archive(threads), "-o", f"{out}.new", "-lm", "-lpthread"])
         if done.returncode:
             return None, done.stderr[:1500]
         os.rename(f"{out}.new", out)
@@ -213,10 +220,19 @@ def verdict(check, code, text):
     return f"exit code {code}" if code else ""
 
 
-def execute(line, mode, binary, options):
-    command = [options.mpiexec] + ([] if options.plain_launcher else [f"--ranks={mode}"]) + ["-n", str(line.ranks), str(binary), *line.args]
+def launcher(mode, options):
+    command = [options.mpiexec] + ([] if options.plain_launcher else [f"--ranks={mode}"])
+    if options.agent:
+        return [*command, "--launch-agent", options.agent, "-H", ",".join(f"n{i + 1}" for i in range(options.nodes))]
+    return [*command, f"--pretend-nodes={options.nodes}"] if options.nodes > 1 else command
+
+
+def execute(line, mode, binary, options, suite):
+    command = launcher(mode, options) + ["-n", str(line.ranks), str(binary), *line.args]
     begin, limit = time.monotonic(), min(line.limit, options.limit)
-    code, text = call(command, dict(os.environ, **line.env), options.source / "test" / "mpi" / line.folder, limit)
+    # Who spawns itself does so as ./name.
+    folder = binary.parent if options.fortran or "spawn" in line.folder else suite / line.folder
+    code, text = call(command, dict(os.environ, **line.env), folder, limit)
     why = f"no end after {limit:g} s" if code == NO_END and line.check != "TestErrFatal" else verdict(line.check, code, text)
     return why, text, time.monotonic() - begin
 
@@ -227,11 +243,16 @@ def main():
     parser.add_argument("--source", type=Path, default=os.environ.get("TEST_MPICH_SOURCE"), help="MPICH's source tree")
     parser.add_argument("--mpiexec", required=True)
     parser.add_argument("--mpicc", required=True)
+    parser.add_argument("--fortran", action="store_true", help="the tests in Fortran instead of those in C")
+    parser.add_argument("--mpifort", default="mpifort")
+    parser.add_argument("--fortran-flags", default="-fallow-argument-mismatch -fcray-pointer", help="for this Fortran compiler")
     parser.add_argument("--folder", type=Path, required=True, help="where the programs are built")
     parser.add_argument("--mode", choices=("process", "thread", "both"), default="both")
     parser.add_argument("--most-ranks", type=int, default=16)
     parser.add_argument("--most-memory", type=float, default=4, help="of a test that names what it needs, in GB")
     parser.add_argument("--limit", type=float, default=60, help="seconds for one test at most")
+    parser.add_argument("--nodes", type=int, default=1, metavar="N", help="the ranks are on so many nodes; only tests of as many ranks")
+    parser.add_argument("--agent", metavar="COMMAND", help="with --nodes: on hosts n1 to nN, reached by this launch agent")
     parser.add_argument("--jobs", "-j", type=int, default=1)
     parser.add_argument("--results", type=Path, help="write one line per test to this file")
     parser.add_argument("--all", action="store_true", help="run what known.txt lists, too")
@@ -245,13 +266,20 @@ def main():
     if options.mpiexec is None:
         parser.error("--mpiexec: no such program")
     source = options.source / "test" / "mpi"
-    builder = Builder(source, options.folder.resolve(), options.mpicc)
-    known, work, counts = {} if options.all else read_known(), [], collections.defaultdict(collections.Counter)
+    folder = options.folder.resolve()
+    if options.fortran:
+        import mpich_fortran
+        source = mpich_fortran.prepared(source, folder)
+        builder = mpich_fortran.FortranBuilder(source, folder, options.mpicc, options.mpifort, options.fortran_flags.split())
+        tests = mpich_fortran.lines(source)
+    else:
+        builder, tests = Builder(source, folder, options.mpicc), read_lines(source, FOLDERS)
+    known, work, counts = {} if options.all else read_known(options.nodes), [], collections.defaultdict(collections.Counter)
     modes = ["process"] if options.plain_launcher else ["process", "thread"] if options.mode == "both" else [options.mode]
-    for line in read_lines(source, FOLDERS):
+    for line in tests:
         if options.names and not any(re.search(pattern, line.title()) for pattern in options.names):
             continue
-        if line.path() in known or line.ranks > options.most_ranks or line.memory > options.most_memory:
+        if line.path() in known or not options.nodes <= line.ranks <= options.most_ranks or line.memory > options.most_memory:
             for mode in modes:
                 counts[line.folder, mode]["skipped"] += 1
             continue
@@ -260,7 +288,7 @@ def main():
     def one(item):
         line, mode = item
         binary, why = builder.program(line)
-        return (line, mode, *(("does not compile", why, 0.0) if not binary else execute(line, mode, binary, options)))
+        return (line, mode, *(("does not compile", why, 0.0) if not binary else execute(line, mode, binary, options, source)))
 
     results = open(options.results, "w") if options.results else None
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:

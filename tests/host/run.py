@@ -143,8 +143,10 @@ count("segv", "host_exits", 3, r"^weft: rank 1: killed by signal 11 \(SIGSEGV\) 
       status=-signal.SIGSEGV)
 count("segv_hook", "host_exits", 3, r"hook: abort by rank 1 status 139 signal 11", 1, "segv",
       status=-signal.SIGSEGV)
-count("stack_overflow", "host_exits", 3, r"^weft: rank 1: killed by signal 11", 1, "overflow",
+count("stack_overflow", "host_exits", 3, r"^weft: rank 1: (killed by signal 11|its stack of \d+ KiB is full)", 2, "overflow",
       status=-signal.SIGSEGV)
+count("stack_100m_too_small", "host_stack100", 1, r"^weft: rank 0: its stack of 65\d{3} KiB is full", 1,
+      options=["--stack", str(64 << 20)], status=-signal.SIGSEGV)
 
 
 def documented_rows():

@@ -39,6 +39,16 @@ message(STATUS "version ${MPI_C_VERSION}")
 """
 
 
+INTEGER_SIZE = """program size
+use mpi_f08
+integer :: of_integer, of_logical
+call MPI_Init()
+call MPI_Type_size(MPI_INTEGER, of_integer)
+call MPI_Type_size(MPI_LOGICAL, of_logical)
+print *, kind(of_integer), of_integer, of_logical
+call MPI_Finalize()
+end program
+"""
 HAS_FORTRAN = shutil.which("gfortran") and "WEFT_SANITIZE:STRING=\n" in (BUILD / "CMakeCache.txt").read_text()
 FORTRAN_PROGRAM = """
 program user
@@ -212,8 +222,12 @@ class Install(unittest.TestCase):
         run(mpifort, "user_f.o", "-o", "user_f", cwd=self.folder)
         self.try_program(self.folder / "user_f")
         self.assertIn("-lmpifort_abi -lmpi_abi", run(mpifort, "-showme:link"))
-        with self.assertRaisesRegex(AssertionError, "default integers of 8 bytes"):
-            run(mpifort, "-fdefault-integer-8", "-c", "user.f90", cwd=self.folder)
+        run("env", f"XDG_CACHE_HOME={self.folder}/cache8", mpifort, "-fdefault-integer-8", "user.f90", "-o", "user_f8", cwd=self.folder)
+        self.try_program(self.folder / "user_f8")
+        self.assertIn("libmpifort_abi_i8", run("ldd", self.folder / "user_f8"))
+        self.assertIn("-lmpifort_abi_i8 -lmpi_abi", run(mpifort, "-i8", "-showme:link"))
+        with self.assertRaisesRegex(AssertionError, "use -fdefault-integer-8"):
+            run(mpifort, "-finteger-4-integer-8", "-c", "user.f90", cwd=self.folder)
         project = self.folder / "fortran"
         project.mkdir()
         (project / "CMakeLists.txt").write_text(FORTRAN_PROJECT)
@@ -230,9 +244,40 @@ class Install(unittest.TestCase):
         self.try_program(self.folder / "by another")
         self.assertEqual(len(list(cache.glob("weft/mpifort/Another-1.0-*/mpi_f08.mod"))), 1)
 
+    @unittest.skipUnless(HAS_FORTRAN, "no gfortran, or a sanitizer's build")
+    def test_fortran_compilers_that_are_not_here(self):
+        """Stand-ins: one too old for mpi_f08, and one that says -i8 for default integers of 8 bytes."""
+        (self.folder / "old.f90").write_text(FORTRAN_PROGRAM.replace("use mpi_f08", "use mpi"))
+        stand_in = '#!/bin/sh\n[ "$1" != --version ] || { echo NAME 1.0; exit; }\n'
+        old, eight = self.folder / "old fortran", self.folder / "nvfortran"
+        old.write_text(stand_in + 'case " $* " in *mpi_f08*) echo "syntax error" >&2; exit 1 ;; esac\nexec gfortran "$@"\n')
+        eight.write_text(stand_in.replace("NAME", "nvfortran") +
+                         'for word; do shift; [ "$word" != -i8 ] || word=-fdefault-integer-8; set -- "$@" "$word"; done\nexec gfortran "$@"\n')
+        old = old.rename(self.folder / "oldfortran")
+        for path in (old, eight):
+            path.chmod(0o755)
+        weft, cache = self.prefix / "bin/weft", f"XDG_CACHE_HOME={self.folder}/stand-ins"
+        done = subprocess.run(["env", cache, weft, "fortran", "--compiler", old], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("cannot compile the module mpi_f08, which needs TS 29113", done.stderr)
+        self.assertTrue(Path(done.stdout.strip(), "mpi.mod").exists())
+        self.assertFalse(Path(done.stdout.strip(), "mpi_f08.mod").exists())
+        folder = run("env", cache, weft, "fortran", "--compiler", eight, "--integer-8").strip()
+        self.assertTrue(Path(folder, "mpi_f08.mod").exists())
+        self.assertTrue(folder.endswith("-i8"), folder)
+        (self.folder / "size.f90").write_text(INTEGER_SIZE)
+        run("env", cache, f"WEFT_FC={eight}", self.prefix / "bin/mpifort", "-i8", "size.f90", "-o", "size8", cwd=self.folder)
+        self.assertEqual(run(self.folder / "size8").split(), ["8", "8", "8"])
+        folder = run("env", cache, weft, "fortran", "--compiler", "gfortran", "--integer-8").strip()
+        self.assertTrue(Path(folder, "mpi_f08.mod").exists())
+        done = subprocess.run([weft, "fortran", "--compiler", "no-such"], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("there is no Fortran compiler 'no-such'", done.stderr)
+
     def test_pkg_config(self):
         env = f"PKG_CONFIG_PATH={self.prefix}/{LIBDIR}/pkgconfig"
         self.assertEqual(run("env", env, "pkg-config", "--modversion", "mpi").strip(), "5.0")
+        self.assertIn("-lmpifort_abi -lmpi_abi", run("env", env, "pkg-config", "--libs", "mpi-fort"))
         flags = run("env", env, "pkg-config", "--cflags", "--libs", "weft")
         self.assertIn("-lmpi_abi", flags)
         run("sh", "-c", f"cc user.c -o 'by pkg-config' {flags}", cwd=self.folder)

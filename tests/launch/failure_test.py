@@ -85,7 +85,7 @@ class Failure(harness.Case):
         """A target that is killed inside an epoch ends the job, on one node and on two; nobody waits for it."""
         for mode in MODES:
             for nodes in (1, 2):
-                for how in ("fence", "start", "lock", "flush"):
+                for how in ("fence", "start", "complete", "wait", "lock", "unlock", "lock_all", "flush"):
                     with self.subTest(mode=mode, nodes=nodes, how=how):
                         result = self.mpiexec(f"--ranks={mode}", f"--pretend-nodes={nodes}", "-n", 2, program("window_dies"), how)
                         self.assertEqual(result.code, 128 + signal.SIGKILL, result.err)

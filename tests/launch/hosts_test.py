@@ -11,9 +11,11 @@ import tempfile
 import time
 from pathlib import Path
 
+import hang_test
 import harness
 from harness import MODES, PATIENCE, program
 
+HANG = Path(__file__).resolve().parent / "hang"
 AGENT = str(Path(__file__).resolve().parent / "agent_here.sh")
 # What has to be over after a failure; the machine has few cores and much to start.
 SOON = 2 * PATIENCE
@@ -329,6 +331,35 @@ class Hosts(harness.Case):
             self.assertEqual(result.code, 1, text[:40])
             self.one_message(result, "agent")
         self.assertEqual(self.marked(), {})
+
+    def test_a_hang_is_one_report(self):
+        """As on one machine, whatever hosts the ranks are on; the same at once, by SIGUSR1."""
+        for mode, name, where in (("process", "receive_circle", "a:2,b:1"), ("thread", "receive_circle", "a:2,b:1"), ("process", "wrong_tag", "a,b")):
+            golden = (HANG / f"{name}.txt").read_text()
+            with self.subTest(mode=mode, program=name):
+                program_of_hang = str(harness.BUILD / "tests" / "launch" / "hang" / name)
+                result = self.hosts(where, f"--ranks={mode}", "--hang=abort", program_of_hang, env={"WEFT_SYNC_HANG_SECONDS": "1"}, timeout=60)
+                self.assertEqual(result.code, 125, harness.show(result.out, result.err))
+                self.assertEqual(hang_test.normal(result.err), golden)
+        child = self.start("a:2,b:1", str(harness.BUILD / "tests" / "launch" / "hang" / "receive_circle"))
+        time.sleep(3 * PATIENCE)
+        child.send_signal(signal.SIGUSR1)
+        time.sleep(PATIENCE)
+        child.terminate()
+        out, err = child.communicate(timeout=30)
+        self.assertEqual(err.count("rank 0 waits in MPI_Recv"), 1, err)
+        self.assertEqual(err.count("rank 2 waits in MPI_Recv"), 1, err)
+
+
+    def test_ranks_that_wait_leave_the_cpus(self):
+        """8 ranks on 2 hosts: what a process takes of 3 s in which its ranks wait for another host's."""
+        for mode in MODES:
+            with self.subTest(mode=mode):
+                result = self.ok(self.hosts("a:4,b:4", f"--ranks={mode}", program("idle")))
+                cpu_ms, switches = map(float, result.out.split())
+                print(f"{mode}: {cpu_ms} ms of CPU, {switches:.0f} switches", flush=True)
+                self.assertLess(cpu_ms, 150)
+                self.assertLess(switches, 1000)
 
 
 class Tree(Hosts):

@@ -38,6 +38,16 @@ class Trace(harness.Case):
                 ends = [e["ts"] + e["dur"] for e in mine]
                 self.assertEqual(ends, sorted(ends), "events are in the order of their ends")
 
+    def test_windows_and_targets(self):
+        for mode in MODES:
+            spans = [e for e in self.events(mode, 3, BUILD / "tests" / "rank" / "rma" / "fence") if e["ph"] == "X"]
+            puts = [e["args"] for e in spans if e["name"] == "MPI_Put"]
+            self.assertEqual({a["target"] for a in puts if "target" in a}, {0, 1, 2}, mode)  # one goes to MPI_PROC_NULL
+            self.assertTrue(all(a["bytes"] >= 0 and "window" in a for a in puts), mode)
+            fences = [e for e in spans if e["name"] == "MPI_Win_fence"]
+            self.assertTrue(fences and all("window" in e["args"] and "target" not in e["args"] for e in fences), mode)
+            self.assertFalse([e for e in spans if e["name"] in ("MPI_Barrier", "wait") and "args" in e], mode)
+
     def test_waits_lie_within_calls(self):
         for mode in MODES:
             spans = [e for e in self.events(mode, 2, program("late")) if e["ph"] == "X"]

@@ -3,6 +3,8 @@
 """Builds mpi4py from its PyPI source with weft's mpicc (once per build directory) and runs its own test suite, each module
 in a job of its own: the modules and numbers of processes of QUICK, or with --full all modules on 1, 2 and 4 processes.
 
+With --nodes 2 its jobs are on so many pretended nodes: the modules of ACROSS, or with --full all of them, on 2 and 4 processes.
+
 With --foreign mpi4py is built with the mpicc_abi of the mpich wheel instead, and that build runs on weft through
 LD_LIBRARY_PATH. Without PyPI nothing is tested (exit code 77)."""
 import argparse
@@ -21,6 +23,8 @@ QUICK = {1: ["attributes", "cco_buf", "comm", "datatype", "doc", "environ", "err
              "mpiabi", "msgspec", "objmodel", "op", "package", "pickle", "rma", "session", "spawn", "status", "subclass", "util_pool", "win"],
          2: ["cco_nb_buf", "cco_ngh_buf", "cco_pr_vec", "dynproc", "p2p", "request", "rma$", "spawn", "threads", "ulfm", "win"],
          4: ["cco_buf", "cco_ngh_obj", "cco_obj", "cco_vec_inter", "comm_", "msgzero", "p2p_buf_matched", "p2p_obj$", "util_pkl5", "win"]}
+# The same over several nodes, what goes through the network.
+ACROSS = {2: ["p2p_buf$", "cco_nb_buf", "cco_ngh_buf", "threads"], 4: ["cco_buf$", "cco_vec$", "comm$", "p2p_obj$"]}
 # What weft does not have yet: whole modules, and tests of others. mpi4py itself skips more where it notices.
 NO_MODULE = {"file": "files", "io": "files"}
 NO_TEST = {"test_objmodel.*.testSafeFreeCreated": "files"}
@@ -108,6 +112,7 @@ def main():
     parser.add_argument("--folder", type=Path, required=True, help="where the builds are kept")
     parser.add_argument("--foreign", action="store_true", help="build with MPICH's mpicc_abi, run on weft")
     parser.add_argument("--full", action="store_true", help="all modules on 1, 2 and 4 processes")
+    parser.add_argument("--nodes", type=int, default=1, metavar="N", help="this machine pretends to be so many nodes")
     parser.add_argument("--ranks", help="these numbers of processes, as in 1,2,4")
     parser.add_argument("--timeout", type=float, default=300, help="seconds for one module")
     parser.add_argument("modules", nargs="*", help="patterns of modules instead of the usual ones")
@@ -126,8 +131,10 @@ def main():
     text = run([python, "-c", "import mpi4py.MPI as m; print(m.Get_library_version())"], 60, env=env)[1]
     if not text.startswith("weft"):
         sys.exit(f"mpi4py does not run on weft but on {text}")
-    suite = Suite([Path(options.mpiexec).resolve(), "--ranks=process"], python, source, env, options.timeout)
-    wanted = {n: [""] for n in (1, 2, 4)} if options.full else QUICK
+    launch = [Path(options.mpiexec).resolve(), "--ranks=process", *([f"--pretend-nodes={options.nodes}"] if options.nodes > 1 else [])]
+    suite = Suite(launch, python, source, env, options.timeout)
+    usual = QUICK if options.nodes == 1 else ACROSS
+    wanted = {n: [""] for n in (1, 2, 4) if n >= options.nodes} if options.full else usual
     if options.modules or options.ranks:
         ranks = [int(n) for n in (options.ranks or "1,2,4").split(",")]
         wanted = {n: options.modules or wanted.get(n, [""]) for n in ranks}

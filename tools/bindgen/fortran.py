@@ -13,7 +13,7 @@ NULLS = {t: f"MPI_{t.upper()}_NULL" for t in HANDLES.values()}
 
 INTEGERS = {"int": "INTEGER", "MPI_Aint": "INTEGER(KIND=MPI_ADDRESS_KIND)",
             "MPI_Count": "INTEGER(KIND=MPI_COUNT_KIND)", "MPI_Offset": "INTEGER(KIND=MPI_OFFSET_KIND)"}
-C_TYPES = {text: c for c, text in INTEGERS.items()}
+C_TYPES = {text: c for c, text in INTEGERS.items()} | {"INTEGER": "integer"}
 
 
 # In C only: handles of the tool interface have no Fortran form, and the conversions are what Fortran does not need.
@@ -84,6 +84,7 @@ class Procedure:
     result: str     # type of a Fortran function, or ""
     f08: bool       # is it in mpi_f08?
     special: dict   # what spec/fortran.toml says of it
+    wide: tuple = ()  # where default integers have 8 bytes: the arguments that the large form takes as they are
 
     @property
     def chapter(self):
@@ -139,12 +140,26 @@ def forms_of(f, special):
         same = large and not own_name and [eight(a) for a in args] == [eight(a) for a in forms[0].args]
         forms.append(Procedure(name, name if own_name else f.name, large, f, args, result,
                                special.get("f08", True) and not same, special))
+    if len(forms) == 2:
+        small, large = forms
+        makes_type = f.name.startswith("Type_") and any(a.kind == "DATATYPE" and a.direction == "out" for a in small.args)
+        # A type that a large form made has other contents (5.1.13).
+        if len(small.args) == len(large.args) and not makes_type:
+            small.wide = tuple(a.name for a, b in zip(small.args, large.args) if a.base == "INTEGER" and b.base != a.base)
     return forms
+
+
+def same_if_eight(p, forms):
+    """Can this large form not be told from the small one where default integers have 8 bytes? One more integer may
+    be the small form's ierror, which is optional."""
+    def key(q):
+        return [(what, base.replace("INTEGER", "8"), dims) for what, base, dims in map(eight, q.args)]
+    return p.large and p.generic == p.function.name and key(p) in (key(forms[0]), key(forms[0]) + [("integer", "8", False)])
 
 
 def eight(a):
     what, base, dims = a.key()
-    return what, base.replace("MPI_ADDRESS_KIND", "8").replace("MPI_COUNT_KIND", "8").replace("MPI_OFFSET_KIND", "8"), dims
+    return what, base.replace("INTEGER(KIND=MPI_ADDRESS_KIND)", "8").replace("INTEGER(KIND=MPI_COUNT_KIND)", "8").replace("INTEGER(KIND=MPI_OFFSET_KIND)", "8"), dims
 
 
 # How the C value of a string's length becomes Fortran's: without the NUL.

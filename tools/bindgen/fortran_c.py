@@ -66,37 +66,81 @@ class Entry:
 
     # One method for each sort of argument: fills `before`, `call` and `after`.
     def integer(self, a):
-        if a.kind == "INDEX" and a.direction == "out" and self.p.chapter == "pt2pt":
-            if a.dims:  # Waitsome and its like: as many as outcount says
-                self.call[a.name] = a.name
-                self.after.append(f"indices_out({a.name}, e, outcount);")
+        if a.dims:
+            return self.integers(a)
+        if a.base != "INTEGER" or a.name in self.p.wide:
+            if a.kind == "ATTRIBUTE_VAL":
+                self.attribute(a, "")
             else:
-                self.before.append(f"int {a.name}_c = MPI_UNDEFINED;")
-                self.call[a.name] = f"&{a.name}_c"
-                self.after.append(f"*{a.name} = index_out({a.name}_c);")
-        elif a.kind in ("ATTRIBUTE_VAL", "ATTRIBUTE_VAL_10"):
-            if a.direction == "in":
-                self.call[a.name] = f"(void*)(MPI_Aint)*{a.name}"
-            else:
-                keyval = next(b.name for b in self.p.args if b.kind == "KEYVAL")
-                self.before.append(f"void* {a.name}_c = NULL;")
-                self.call[a.name] = f"&{a.name}_c"
-                cast = "(int)" if a.kind.endswith("10") else ""
-                self.after.append(f"if (e == MPI_SUCCESS && *flag) *{a.name} = {cast}attribute_out(*{keyval}, {a.name}_c);")
+                self.call[a.name] = f"*{a.name}" if a.direction == "in" else a.name
+        elif a.kind == "ATTRIBUTE_VAL_10":
+            self.attribute(a, "(int)")
         elif a.kind == "INFO_VALUE_LENGTH" and a.direction == "in":
             self.call[a.name] = f"c_length(*{a.name})"
-        elif a.dims.startswith("3"):
-            self.call[a.name] = f"(int (*)[3]){a.name}"
-        elif a.kind == "WEIGHT" and a.dims:
-            self.call[a.name] = f"c_address({a.name})"
+        elif a.direction == "in":
+            self.call[a.name] = f"in_c(*{a.name})"
+        elif a.kind == "INDEX" and self.p.chapter == "pt2pt":
+            self.before.append(f"int {a.name}_c = MPI_UNDEFINED;")
+            self.call[a.name] = f"&{a.name}_c"
+            self.after.append(f"*{a.name} = index_out({a.name}_c);")
         else:
-            self.call[a.name] = f"*{a.name}" if a.direction == "in" and not a.dims else a.name
+            self.before.append(f"int {a.name}_c = (int)*{a.name};")
+            self.call[a.name] = f"&{a.name}_c"
+            self.after.append(f"*{a.name} = {a.name}_c;")
+
+    def attribute(self, a, cast):
+        if a.direction == "in":
+            self.before.append(f"void* const {a.name}_c = attribute_in(*{a.name});")
+            self.call[a.name] = f"{a.name}_c"
+            self.after.append(f"if (e != MPI_SUCCESS) free_attribute({a.name}_c);")
+            return
+        keyval = next(b.name for b in self.p.args if b.kind == "KEYVAL")
+        self.before.append(f"void* {a.name}_c = NULL;")
+        self.call[a.name] = f"&{a.name}_c"
+        self.after.append(f"if (e == MPI_SUCCESS && flag_c) *{a.name} = {cast}attribute_out(in_c(*{keyval}), {a.name}_c);")
+
+    def integers(self, a):
+        name = a.name
+        if a.base != "INTEGER" or name in self.p.wide:
+            self.call[name] = name
+            return
+        length = self.length(a)
+        self.before.append(f"struct ints {name}_c;")
+        self.before.append(f"ints_in(&{name}_c, {name}, {length});")
+        self.call[name] = f"(int (*)[3]){name}_c.at" if a.dims.startswith("3") else f"{name}_c.at"
+        if a.kind == "INDEX" and a.direction == "out" and self.p.chapter == "pt2pt":  # Waitsome and its like
+            self.after.append(f"indices_out({name}_c.at, e, outcount_c);")
+        if a.direction != "in":
+            self.after.append(f"ints_out(&{name}_c, {name}, {length});")
+        self.after.append(f"free_ints(&{name}_c);")
+
+    def length(self, a):
+        """How many elements an array has."""
+        special = self.p.special.get("lengths", {}).get(a.name)
+        if special:
+            return special.replace("COMM", self.comm)
+        length = f"in_c(*{a.length[0]})"
+        assert a.length[0] != "*", (self.p.name, a.name)
+        return f"3 * {length}" if a.dims.startswith("3") else length
 
     def logical(self, a):
-        scalar_in = a.direction == "in" and not a.dims and a.kind != "LOGICAL_VOID"
-        self.call[a.name] = f"*{a.name}" if scalar_in else a.name
-        if a.direction == "out" and not a.dims and a.kind != "LOGICAL_VOID":
-            self.after.append(f"if (e == MPI_SUCCESS) *{a.name} = *{a.name} != 0;")
+        name = a.name
+        if a.kind == "LOGICAL_VOID":
+            self.call[name] = name
+        elif a.dims:
+            length = self.length(a)
+            self.before.append(f"struct ints {name}_c;")
+            self.before.append(f"logicals_in(&{name}_c, {name}, {length});")
+            self.call[name] = f"{name}_c.at"
+            if a.direction != "in":
+                self.after.append(f"if (e == MPI_SUCCESS) logicals_out(&{name}_c, {name}, {length});")
+            self.after.append(f"free_ints(&{name}_c);")
+        elif a.direction == "in":
+            self.call[name] = f"logical_in(*{name})"
+        else:
+            self.before.append(f"int {name}_c = 0;")
+            self.call[name] = f"&{name}_c"
+            self.after.append(f"if (e == MPI_SUCCESS) *{name} = {name}_c != 0;")
 
     def handle(self, a):
         name = a.name
@@ -111,7 +155,7 @@ class Entry:
         self.after.append(f"*{name} = {a.base}_out({name}_c);")
 
     def handles(self, a):
-        name, length = a.name, f"*{a.length[0]}"
+        name, length = a.name, f"in_c(*{a.length[0]})"
         if a.length[0] == "*":
             length = {"sendtypes": "targets", "recvtypes": "sources"}[name]
             neighbor = str(int("eighbor" in self.p.name))
@@ -131,19 +175,27 @@ class Entry:
         self.after.append(f"free_handles(&{name}_c);")
 
     def status(self, a):
-        self.call[a.name] = f"status_at({a.name})" if a.direction == "out" else a.name
+        name, count = a.name, next((b.name for b in self.p.args if b.name in ("count", "incount")), "")
+        length = f"in_c(*{count})" if a.dims else "1"
+        self.before.append(f"struct statuses {name}_c;")
+        self.before.append(f"statuses_in(&{name}_c, {name}, {length});")
+        self.call[name] = f"{name}_c.at"
+        if a.direction != "in":
+            self.after.append(f"statuses_out(&{name}_c, {name}, {length});")
+        self.after.append(f"free_statuses(&{name}_c);")
 
     def string(self, a):
         name = a.name
         at, length = (f"{name}->base_addr", f"{name}->elem_len") if self.ts else (name, f"{name}_length")
         if a.direction == "in":
             self.before.append(f"struct text {name}_c;")
-            self.call[name] = f"text_in(&{name}_c, {at}, {length}, {int(name in ('key', 'value'))})"
+            self.before.append(f"text_in(&{name}_c, {at}, {length}, {int(name in ('key', 'value'))});")
+            self.call[name] = f"{name}_c.chars"
             self.after.append(f"free_text(&{name}_c);")
         else:
             self.before.append(f"char {name}_c[MPI_MAX_LIBRARY_VERSION_STRING] = \"\";")
             self.call[name] = f"{name}_c"
-            flag = " && *flag" if any(b.what == "logical" and b.direction == "out" for b in self.p.args) else ""
+            flag = " && flag_c" if any(b.what == "logical" and b.direction == "out" for b in self.p.args) else ""
             self.after.append(f"if (e == MPI_SUCCESS{flag}) text_out({at}, {length}, {name}_c);")
 
     def address(self, a):
@@ -188,7 +240,7 @@ class Entry:
                 if not self.ts:
                     lengths.append(f"size_t {a.name}_length")
             elif a.what == "status":
-                out.append(f"MPI_Status* {a.name}")
+                out.append(f"integer* {a.name}")
             elif a.what == "integer":
                 out.append(f"{C_TYPES[a.base]}* {a.name}")
             elif a.what == "address":
@@ -196,9 +248,9 @@ class Entry:
             elif a.kind == "LOGICAL_VOID":
                 out.append(f"void* {a.name}")
             else:
-                out.append(f"int* {a.name}")
+                out.append(f"integer* {a.name}")
         if self.p.has_ierror:
-            out.append("int* ierror")
+            out.append("integer* ierror")
         return ", ".join(out + lengths) or "void"
 
     def text(self):
@@ -206,17 +258,17 @@ class Entry:
         counts = {v[1]: (n, "count") for n, v in self.modes.items() if v[0] == "typed"}
         types = {v[2]: (n, "type") for n, v in self.modes.items() if v[0] == "typed"}
         for name, (buffer, _) in counts.items():
-            self.call[name] = f"{'' if p.large else '(int)'}{buffer}_c.count"
+            self.call[name] = f"{'' if p.large else '(integer)'}{buffer}_c.count"
         for name, (buffer, _) in types.items():
             self.call[name] = f"{buffer}_c.type"
-        call = f"M({p.name})({', '.join(self.call[a.name] for a in p.args)})"
+        call = f"{'MC' if p.wide else 'M'}({p.name})({', '.join(self.call[a.name] for a in p.args)})"
         name = p.name.lower() + ("_f08ts" if self.ts else "_f08" if self.f08 else "")
         if p.result:
             c = "double" if p.result.startswith("DOUBLE") else C_TYPES[p.result]
             lines = [f"{c} F({name})({self.parameters()}) {{", f"  return {call};", "}"]
         else:
             lines = [f"void F({name})({self.parameters()}) {{"]
-            if any("e = " in line or "(e" in line for line in self.before):
+            if any(" e = " in line for line in self.before):
                 body = ["int e = MPI_SUCCESS;"] + self.before + [f"if (e == MPI_SUCCESS) e = {call};"]
             else:
                 body = self.before + [f"const int e = {call};"]

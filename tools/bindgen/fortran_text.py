@@ -3,11 +3,12 @@
 
 import textwrap
 
-from fortran import (HANDLES, INTEGERS, NULL_FUNCTIONS, OLD_FUNCTIONS, SENTINELS, constants, procedures)
+from fortran import (HANDLES, INTEGERS, NULL_FUNCTIONS, OLD_FUNCTIONS, SENTINELS, constants, forms_of, procedures,
+                     same_if_eight)
 from fortran_c import entries_c
 
 KINDS = "".join(f"INTEGER,PARAMETER::{n}={v}\n" for n, v in (
-    ("MPI_ADDRESS_KIND", 8), ("MPI_COUNT_KIND", 8), ("MPI_OFFSET_KIND", 8), ("MPI_INTEGER_KIND", 4),
+    ("MPI_ADDRESS_KIND", 8), ("MPI_COUNT_KIND", 8), ("MPI_OFFSET_KIND", 8), ("MPI_INTEGER_KIND", "KIND(0)"),
     ("MPI_STATUS_SIZE", 8), ("MPI_SOURCE", 1), ("MPI_TAG", 2), ("MPI_ERROR", 3)))
 
 # The types of which MPI_SIZEOF asks. The kinds are selected where the module is compiled.
@@ -30,9 +31,18 @@ def broken(line, indent):
                    for i, part in enumerate(parts)).replace("~", " ")
 
 
+def by_kind(spec):
+    """The constants as texts; the types of default integers and logicals are as large as these are where it is compiled."""
+    values = {name: value for name, _, value in constants(spec)}
+    for name, kind, value in constants(spec):
+        if name in ("MPI_INTEGER", "MPI_LOGICAL"):
+            value = f"{value}+{int(values[name + '8']) - int(value)}*(KIND(0)/8)"
+        yield name, kind, value
+
+
 def integer_constants(spec):
     kinds = {"offset": INTEGERS["MPI_Offset"]}
-    return "".join(f"{kinds.get(kind, 'INTEGER')},PARAMETER::{name}={value}\n" for name, kind, value in constants(spec))
+    return "".join(f"{kinds.get(kind, 'INTEGER')},PARAMETER::{name}={value}\n" for name, kind, value in by_kind(spec))
 
 
 def common(types, common_name="/MPIFORT_SENTINELS/"):
@@ -116,6 +126,8 @@ def body(p, prefix, name, f08, bind=""):
     if p.result:
         head += " RESULT(value)"
     out = broken(head, "    ") + "      IMPORT\n"
+    if f08 and p.large and same_if_eight(p, forms_of(p.function, p.special)):
+        out = f"    ! large counts\n{out}"  # mpifort looks for this comment where default integers are as large
     for a in sorted(p.args, key=lambda a: a.dims not in ("", "*")):  # what a shape names comes before it
         text, directives = declaration(a, p, f08)
         out += "".join(f"{d}\n" for d in directives) + broken(text, "      ")
@@ -271,7 +283,7 @@ def mpi_f08_f90(spec):
     out += ("MODULE mpi_f08\n  USE mpifort_types\n  USE, INTRINSIC :: ISO_C_BINDING, ONLY : C_PTR\n  IMPLICIT NONE\n  PUBLIC\n"
             "  PRIVATE :: C_PTR\n")
     out += indented(KINDS + flags(".TRUE."))
-    for name, kind, value in constants(spec):
+    for name, kind, value in by_kind(spec):
         if kind in HANDLES.values():
             out += f"  TYPE(MPI_{kind}), PARAMETER :: {name} = MPI_{kind}({value})\n"
         else:

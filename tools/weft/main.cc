@@ -2,7 +2,7 @@
 //
 // The `weft` command: what is installed and what it is like here (info, docs), what this machine
 // costs (tune), why a collective goes the way it does (explain), what it would take on a cluster
-// (simulate), how weft compares (bench).
+// (simulate), how weft compares (bench), modules for a Fortran compiler (fortran).
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -39,6 +39,7 @@ constexpr const char* examples =
     "  weft explain allreduce --bytes 16k   ways it could go, their costs, and the one taken\n"
     "  weft explain bcast -n 32 --topology \"pack:4 core:8 pu:1\"\n"
     "  weft simulate allreduce --nodes 1024 --ppn 16   what it would take on such a cluster\n"
+    "  weft fortran --compiler ifx          build MPI's modules for that compiler\n"
     "  weft bench --quick                   compare with the MPI libraries that are there\n"
     "  mpicc hello.c -o hello && mpiexec -n 4 ./hello\n"
     "  mpiexec --ranks=thread -n 4 ./hello  the same program, ranks as threads\n";
@@ -142,12 +143,26 @@ int run_bench(const std::vector<std::string>& words) {
   return 1;
 }
 
+/// Becomes mpifort, which builds what is not there and says where it is.
+int run_fortran(const std::string& compiler, bool integer_8) {
+  const std::string mpifort = (prefix() / "bin/mpifort").string(), choice = "-fc=" + compiler;
+  std::vector<const char*> argv = {mpifort.c_str(), "-showme:modules"};
+  if (!compiler.empty()) argv.push_back(choice.c_str());
+  if (integer_8) argv.push_back("-i8");
+  argv.push_back(nullptr);
+  std::cout.flush();
+  execv(mpifort.c_str(), const_cast<char* const*>(argv.data()));
+  std::fprintf(stderr, "weft fortran needs %s: %s\n", mpifort.c_str(), std::strerror(errno));
+  return 1;
+}
+
 /// The options of all commands, and what was chosen.
 struct Commands {
   CLI::App app{"weft: an MPI library for many-core nodes", "weft"};
-  CLI::App *info, *docs, *tune, *explain, *simulate, *bench;
+  CLI::App *info, *docs, *tune, *explain, *simulate, *bench, *fortran;
   bool json = false, markdown = false, net = false, show = false, reset = false;
-  std::string page;
+  bool integer_8 = false;
+  std::string page, compiler;
   weft::tool::Question question;
   weft::tool::Experiment experiment;
 
@@ -176,6 +191,11 @@ Commands::Commands() {
   tune->add_flag("--reset", reset, "forget what was measured");
   add_explain();
   add_simulate();
+  fortran = app.add_subcommand(
+      "fortran", "build the modules mpi and mpi_f08 for a Fortran compiler, say where they are");
+  fortran->add_option("--compiler", compiler, "such as ifx (default: mpifort's)")
+      ->option_text("NAME");
+  fortran->add_flag("--integer-8", integer_8, "for default integers of 8 bytes");
   bench = app.add_subcommand("bench", "compare with other MPI libraries (weft bench --help)");
   bench->set_help_flag();
   bench->prefix_command();
@@ -268,6 +288,7 @@ int Commands::run() {
   }
   if (*explain) return weft::tool::explain(question, prefix());
   if (*simulate) return weft::tool::simulate(experiment, prefix());
+  if (*fortran) return run_fortran(compiler, integer_8);
   if (*bench) return run_bench(bench->remaining());
   std::cout << app.help();
   return 0;

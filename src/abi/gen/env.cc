@@ -98,7 +98,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Comm_get_errhandler")]]
     decltype(PMPI_Comm_get_errhandler) MPI_Comm_get_errhandler;
 
 extern "C" int PMPI_Comm_set_errhandler(MPI_Comm comm, MPI_Errhandler errhandler) {
-  Entry entry(Fn::Comm_set_errhandler);
+  Entry entry(Fn::Comm_set_errhandler, comm);
   object::Comm* comm_p = entry.comm(comm);
   object::Errhandler* errhandler_p = entry.errhandler(errhandler);
   Err e = entry.status();
@@ -106,7 +106,7 @@ extern "C" int PMPI_Comm_set_errhandler(MPI_Comm comm, MPI_Errhandler errhandler
     if (!e) e = check::comm(comm_p, comm, "comm");
     if (!e) e = check::errhandler(errhandler_p, errhandler, "errhandler");
   }
-  if (!e) e = object::set_errhandler(&comm_p->errhandler, Handler::comm_user, *errhandler_p);
+  if (!e) e = world::set_errhandler(*comm_p, *errhandler_p);
   return e ? entry.raise(comm_p, e) : MPI_SUCCESS;
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Comm_set_errhandler")]]

@@ -77,6 +77,10 @@ std::uint64_t Shared::said_by(int rank) const {
 template <class Done>
 bool Shared::has_parted(const Missing& missing, Done&& done) {
   if (parted_) return true;
+  if (dead_ = pt2pt::dead_member(comm_); dead_ >= 0) [[unlikely]] {
+    wake_all();
+    return parted_ = true;
+  }
   Boards* boards = boards_if_any(comm_);
   const bool awaits_finish = missing.number != 0;
   if (!awaits_finish) say();

@@ -38,6 +38,7 @@
 #include "coll/explore.h"
 #include "coll/signature.h"
 #include "coll/state.h"
+#include "pt2pt/deaths.h"
 #include "pt2pt/engine.h"
 
 namespace weft::coll {
@@ -186,7 +187,7 @@ class Shared {
   void note(Call call, std::int64_t bytes, std::int64_t sent) {
     what_ = note_of(call, sent);
     other_ = expected_ = note_of(call, bytes);
-    parted_ = false;
+    parted_ = dead_ >= 0;
   }
   /// The first place is that of `rank`: of a root that writes, or of the rank behind a root that
   /// does not.
@@ -304,6 +305,7 @@ class Shared {
   Err agreed() const {
     if (all_agree()) [[likely]]
       return ok;
+    if (dead_ >= 0) return pt2pt::died(comm_, dead_);
     return other_ != expected_ ? notes_differ(comm_, other_rank_, other_, expected_)
                                : ended_early(comm_, other_rank_, expected_);
   }
@@ -427,7 +429,8 @@ class Shared {
   std::uint64_t expected_ = 0;   // the others'
   std::uint64_t other_ = 0;      // a different one that it has seen, else the expected one
   int other_rank_ = 0;
-  bool parted_ = false;  // other_rank_ has gone another way
+  bool parted_ = false;     // other_rank_ has gone another way, or somebody is dead:
+  std::int32_t dead_ = -1;  // who, by its rank in the world; the communicator is of no use any more
 };
 
 }  // namespace weft::coll

@@ -50,6 +50,9 @@ void exscan_chain(Schedule& s, const Operands& x, const Site& node);
 // Everybody reads what it is to get from whoever has it; blocks of any sizes and types.
 void gather_exchange(Schedule& s, const ConstBuffer& send, const Blocks& recv, int root,
                      const Site& node);
+/// The same with blocks of one length, which all know, one behind the other at the root's `all`;
+/// not compared.
+void gather_known(Schedule& s, const ConstBuffer& mine, std::byte* all, int root, const Site& node);
 void scatter_exchange(Schedule& s, const Blocks& send, const Buffer& recv, int root,
                       const Site& node);
 /// Uniform blocks only.

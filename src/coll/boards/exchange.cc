@@ -86,7 +86,7 @@ struct Exchange {
     for (int i = 1; i < node.me.size; ++i)
       longest = std::max({longest, sends(other(i)).bytes(), wanted(other(i))});
     for_readers(0, [&](int j) { announced = sends(j).bytes(); });
-    if (common) s.announce(announced);
+    if (common && compared) s.announce(announced);
     for (std::int64_t t = 0, at = 0; at < longest; at += most - (t++ == 0 ? label : 0)) {
       const std::int64_t room = t == 0 ? label : 0, here = most - room;
       if (t >= 2) for_readers(at, [&](int j) { s.await_phase(j, 2 * (t - 2) + 2); });
@@ -184,6 +184,20 @@ void gather_exchange(Schedule& s, const ConstBuffer& send, const Blocks& recv, i
   move(
       s, node, true, [&](int j) { return j == root ? send : nothing(); },
       [&](int j) { return is_root ? recv[j] : as_bytes(static_cast<void*>(nullptr), 0); });
+}
+
+void gather_known(Schedule& s, const ConstBuffer& mine, std::byte* all, int root,
+                  const Site& node) {
+  const bool is_root = node.me.rank == root;
+  const std::int64_t n = mine.bytes();
+  if (is_root) s.copy(mine, as_bytes(all + root * n, n));
+  exchange(
+      s, node, true, [&](int j) { return !is_root && j == root ? mine : nothing(); },
+      [&](int) { return is_root ? n : 0; },
+      [&](int j, const Source& from, std::int64_t at, std::int64_t m) {
+        s.fetch(from, at, m, as_bytes(all + j * n, n));
+      },
+      std::int64_t{sizeof(std::int64_t)});
 }
 
 void scatter_exchange(Schedule& s, const Blocks& send, const Buffer& recv, int root,

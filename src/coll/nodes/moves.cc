@@ -15,10 +15,9 @@
 // collective
 //          operation performance, IPDPS 2000; Traeff, Rougier: MPI collectives and datatypes for
 //          hierarchical all-to-all communication, EuroMPI 2014
-// legal    any root, counts, types; uniform blocks, but allgather any; MPI_IN_PLACE; ranks may lie
-//          on nodes as they like: what does not follow each other is packed at leaders. Of the
-//          other v forms nobody but the root, or the rank itself, knows what a leader would have
-//          to: messages that told it would be as many as those that are saved
+// legal    any root, counts, types; MPI_IN_PLACE; ranks may lie on nodes as they like: what does
+//          not follow each other is packed at leaders. Uniform blocks, but allgather any; the others
+//          have uneven.cc
 #include "coll/nodes/algorithms.h"
 
 namespace weft::coll {
@@ -126,6 +125,7 @@ void bcast_nodes(Schedule& s, const Buffer& buffer, int root, const Across& at) 
 
 void gather_nodes(Schedule& s, const ConstBuffer& send, const Blocks& recv, int root,
                   const Across& at) {
+  if (!recv.is_uniform()) return gatherv_nodes(s, send, recv, root, at);
   Phases phases(s, at, root);
   const Operation to_root{.call = Call::gather, .root = phases.root_node(), .to = &no_blocks()};
   if (at.rank != root) {
@@ -156,6 +156,7 @@ void gather_nodes(Schedule& s, const ConstBuffer& send, const Blocks& recv, int 
 
 void scatter_nodes(Schedule& s, const Blocks& send, const Buffer& recv, int root,
                    const Across& at) {
+  if (!send.is_uniform()) return scatterv_nodes(s, send, recv, root, at);
   Phases phases(s, at, root);
   const Nodes& nodes = at.nodes();
   const auto between = [&](const Blocks& from, const Buffer& to, std::int64_t n) {
@@ -308,6 +309,7 @@ void allgather_nodes(Schedule& s, const ConstBuffer& send, const Blocks& recv, c
 }
 
 void alltoall_nodes(Schedule& s, const Blocks& send, const Blocks& recv, const Across& at) {
+  if (!recv.is_uniform()) return alltoallv_nodes(s, send, recv, at);
   Phases phases(s, at);
   const Nodes& nodes = at.nodes();
   const int p = nodes.ranks(), q = phases.here();

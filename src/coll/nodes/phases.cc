@@ -119,6 +119,29 @@ void Phases::between_parts(int parts, const Operation& o, Case c) {
   });
 }
 
+void Phases::tell(const std::byte* mine, std::byte* all, std::int64_t n) {
+  if (alone()) return;
+  const Way& exchange = *find_way(Call::gather, "exchange");
+  const Case c{.call = Call::gather, .bytes = n};
+  if (at_.price != nullptr) return add_price(at_.cluster.on_node.machine, exchange, c, true);
+  if (at_.marked != nullptr) return mark(exchange, c);
+  begin_stage();
+  if (at_.site != nullptr) {
+    gather_known(s_, as_bytes(mine, n), all, leader_place(), *at_.site);
+  } else if (!leads()) {
+    s_.send(as_bytes(mine, n), leader(node_));
+  } else {
+    for (int i = 0; i < here(); ++i) {
+      const Buffer room = as_bytes(all + i * n, n);
+      if (i == place())
+        s_.copy(as_bytes(mine, n), room);
+      else
+        s_.recv(room, nodes().members(node_)[static_cast<std::size_t>(i)]);
+    }
+  }
+  end_stage();
+}
+
 void Phases::meet() {
   if (alone() || at_.marked != nullptr || at_.site == nullptr || at_.site->direct() ||
       at_.price != nullptr)
@@ -184,10 +207,12 @@ model::Prediction price_across(Choices& choices, const Way& way, const Case& c) 
   out.add("the call", "built in", x.call);
   Schedule s;
   s.imagine();
-  const ImaginedCall imagined(call, c.bytes, p);
+  const ImaginedCall imagined(call, c.bytes, p, c.uniform);
   way.at_nodes(s, imagined.operation, {*choices.priced, rank, &site, &out});
   constexpr double least_lines = 8;
-  const model::Machine own = x.holding_lines(footprint(call, p, c.bytes), model::Others::in_memory);
+  // What a leader packs and receives lies beside its own buffers.
+  const double held = footprint(call, p, c.bytes) + model::lines_of(s.imagined_bytes());
+  const model::Machine own = x.holding_lines(held, model::Others::in_memory);
   double beside = 0;
   for (const Step& step : s.steps()) {
     const double lines = std::max(least_lines, model::lines_of(step.count * step.type->size));

@@ -66,6 +66,14 @@ class Phases {
   static constexpr int usual_stages = 4;
   /// `stages`: how often ranks of the node do something together, at most.
   Phases(Schedule& s, const Across& at, int root = 0, int stages = usual_stages);
+  /// Goes on from where `now` is, when the caller's `at` is gone.
+  Phases(const Phases& now, const Across& at)
+      : s_(now.s_),
+        at_(at),
+        root_(now.root_),
+        node_(now.node_),
+        stage_bits_(now.stage_bits_),
+        stage_(now.stage_) {}
 
   bool leads() const { return at_.rank == leader(node_); }
   /// Is this rank the only one of its node?
@@ -101,6 +109,9 @@ class Phases {
   /// What the first `parts` ranks of each node do, each with those of the same place on the other
   /// nodes.
   void between_parts(int parts, const Operation& o, Case c);
+  /// `n` bytes of each rank of the node, as all of them know, come to `all` of its leader, one
+  /// behind the other.
+  void tell(const std::byte* mine, std::byte* all, std::int64_t n);
   /// Areas are written again from here on; who reads them has to come first.
   void meet();
   /// All ranks of the node tell its leader that they have come; and are told by it to go on.

@@ -15,8 +15,8 @@
 //
 // source   Karonis et al., IPDPS 2000; in parts: Bayatpour et al.: Scalable reduction collectives
 //          with data partitioning-based multi-leader design, SC 2017
-// legal    any root, count, type; MPI_IN_PLACE; operations that commute (scan: any); reduce_scatter
-//          and scan: nodes in rows
+// legal    any root, count, type; MPI_IN_PLACE; operations that commute (scan: any); ranks may lie on
+//          nodes as they like, but scan: nodes in rows
 #include <numeric>
 
 #include "coll/boards/algorithms.h"
@@ -120,20 +120,35 @@ void reduce_scatter_nodes(Schedule& s, const Operands& x, const Parts& parts, co
     reduce_here(phases, all, operand(x), nullptr);
     return here(Blocks(VBuffer{nullptr, {}, {}, x.type}));
   }
-  std::vector<std::int64_t> counts, begins;
+  std::vector<std::int64_t> counts;
   for (int i = 0; i < nodes.count(); ++i) {
-    const int first = nodes.members(i).front();
-    counts.push_back(parts.before(first + nodes.size_of(i)) - parts.before(first));
+    counts.push_back(0);
+    for (const int rank : nodes.members(i)) counts.back() += parts[rank];
   }
   const Parts of_nodes({counts.data(), true});
   const auto between = [&](const Operands& across) {
     phases.between({.call = Call::reduce_scatter, .operands = &across, .parts = &of_nodes}, whole);
   };
-  if (phases.alone()) return between(x);
+  // Parts in the order of nodes.
+  const auto by_node = [&](const void* vector) {
+    if (nodes.in_rows()) return vector;
+    void* const ordered = s.elements(all.count, *x.type);
+    std::int64_t begin = 0;
+    for (int i = 0; i < nodes.count(); ++i)
+      for (const int rank : nodes.members(i)) {
+        s.copy({element(vector, parts.before(rank), *x.type), parts[rank], x.type},
+               {element(ordered, begin, *x.type), parts[rank], x.type});
+        begin += parts[rank];
+      }
+    s.next_round();
+    return static_cast<const void*>(ordered);
+  };
+  if (phases.alone())
+    return nodes.in_rows() ? between(x) : between(with(x, by_node(operand(x)), x.recv));
   void* folded = s.elements(all.count, *x.type);
   reduce_here(phases, all, operand(x), folded);
   void* part = s.elements(counts[static_cast<std::size_t>(phases.node())], *x.type);
-  between(with(all, folded, part));
+  between(with(all, by_node(folded), part));
   std::vector<std::int64_t> of_ranks, at_part;
   std::int64_t begin = 0;
   for (const int rank : nodes.members(phases.node())) {

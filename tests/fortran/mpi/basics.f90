@@ -101,10 +101,10 @@ program basics
   call MPI_Sizeof(z(1), n, ierr)
   call eq(n, 8, 'size of a complex')
   call MPI_Sizeof(me, n, ierr)
-  call eq(n, 4, 'size of an integer')
+  call eq(n, kind(me), 'size of an integer')
 
   ! Memory, by a C_PTR and by an integer.
-  call MPI_Alloc_mem(40_MPI_ADDRESS_KIND, MPI_INFO_NULL, memory, ierr)
+  call MPI_Alloc_mem(int(10 * kind(n), MPI_ADDRESS_KIND), MPI_INFO_NULL, memory, ierr)
   call c_f_pointer(memory, numbers, [10])
   numbers = me
   call MPI_Allreduce(MPI_IN_PLACE, numbers, 10, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, ierr)

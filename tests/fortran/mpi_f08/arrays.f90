@@ -27,7 +27,7 @@ program arrays
   ! A type for each rank, blocking and not.
   allocate (counts(ranks), places(ranks), types(ranks), sent(ranks), received(ranks))
   counts = 1
-  places = [(4 * (i - 1), i = 1, ranks)]
+  places = [(kind(n) * (i - 1), i = 1, ranks)]
   types = MPI_INTEGER
   sent = [(100 * me + i, i = 0, ranks - 1)]
   received = -1
@@ -44,7 +44,7 @@ program arrays
   call yes(all(received == [(1000 * i, i = 0, ranks - 1)]), 'alltoallw in place')
   call MPI_Cart_create(MPI_COMM_WORLD, 1, [ranks], [.true.], .false., ring)
   call MPI_Neighbor_alltoallw(sent(1), [1, 1], [0_MPI_ADDRESS_KIND, 0_MPI_ADDRESS_KIND], [MPI_INTEGER, MPI_INTEGER], got, [1, 1], &
-    [0_MPI_ADDRESS_KIND, 4_MPI_ADDRESS_KIND], [MPI_INTEGER, MPI_INTEGER], ring)
+    [0_MPI_ADDRESS_KIND, int(kind(n), MPI_ADDRESS_KIND)], [MPI_INTEGER, MPI_INTEGER], ring)
   call eq(got(1), 100 * left, 'from the left neighbor')
   call eq(got(2), 100 * right, 'from the right neighbor')
   call MPI_Comm_free(ring)
@@ -114,7 +114,7 @@ program arrays
   call yes(all(got(1:6) == [0, 3, 0, 2, 0, 1]), 'unpacked backwards')
   offsets(1) = 0
   call MPI_Pack_external('external32', got(2:6:2), 3, MPI_INTEGER, packed, 40_MPI_ADDRESS_KIND, offsets(1))
-  call eq(int(offsets(1)), 12, 'bytes in external32')
+  call eq(int(offsets(1)), 3 * kind(n), 'bytes in external32')
 
   ! Types made of types, and read back.
   offsets = [0_MPI_ADDRESS_KIND, 8_MPI_ADDRESS_KIND]

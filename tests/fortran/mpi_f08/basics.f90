@@ -169,7 +169,7 @@ program basics
   call MPI_Alloc_mem(16_MPI_ADDRESS_KIND, MPI_INFO_NULL, memory)
   call yes(c_associated(memory), 'memory')
   call MPI_Sizeof(matrix, n)
-  call eq(n, 4, 'size of an element')
+  call eq(n, kind(matrix), 'size of an element')
   call MPI_F_sync_reg(matrix)
   call PMPI_Barrier(MPI_COMM_WORLD)
   call MPI_Finalize()

@@ -83,6 +83,8 @@ program sections
   call yes(n == MPI_ERR_BUFFER .and. requests(1) == MPI_REQUEST_NULL, 'a section that nobody can reduce into later')
   call MPI_Send(line(1:9:2), 6, MPI_INTEGER, 0, 0, MPI_COMM_SELF, n)
   call eq(n, MPI_ERR_COUNT, 'error of a count that is longer than the section')
+  call MPI_Recv(line(3:6), 5, MPI_INTEGER, MPI_PROC_NULL, 0, MPI_COMM_SELF, status, n)
+  call eq(n, MPI_ERR_COUNT, 'error of a count that is longer than the array')
   call MPI_Finalize()
   call verdict()
 contains

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collectives do not depend on where ranks are: communicators in the order of the cores, backwards,
+// Collectives, v and w forms too, do not depend on where ranks are: communicators in the order of the cores, backwards,
 // with neighbours far from each other, with every third rank, and of one rank alone. Sizes from a
 // line to what no slot holds, so that each communicator goes several ways.
 #include "forms.h"
@@ -62,6 +62,79 @@ static void moves(MPI_Comm comm, int me, int p, int root, long n) {
   CHECK(got[n - 1] == item(root, me, n - 1), "scatter of %ld", n);
 }
 
+// Blocks of all sizes beside each other: none, short ones, and every fifth so long that it goes
+// alone between nodes. Symmetric, for MPI_IN_PLACE.
+static int uneven_count(int a, int b, long n) {
+  return (a + b) % 4 == 3 ? 0 : (a + b) % 5 == 2 ? (int)n : (int)(1 + (a * b) % 9);
+}
+static void check_block(const char* what, const int* block, int count, int from, int to) {
+  for (int i = 0; i < count; ++i)
+    if (block[i] != item(from, to, i))
+      DIE("%s from %d to %d: item %d is %d", what, from, to, i, block[i]);
+}
+
+static void uneven_moves(MPI_Comm comm, int me, int p, int root, long n) {
+  int *counts = alloc(sizeof(int) * p), *at = alloc(sizeof(int) * p), *ones = alloc(sizeof(int) * p);
+  MPI_Datatype* types = alloc(sizeof(MPI_Datatype) * p);
+  int mine_of_root = 0;
+  long end = 0;
+  for (int r = p - 1; r >= 0; --r) {
+    counts[r] = uneven_count(root, r, n);
+    at[r] = (int)end;
+    end += counts[r] + 1;
+  }
+  mine_of_root = counts[me];
+  for (int i = 0; i < mine_of_root; ++i) mine[i] = item(me, root, i);
+  memset(got, 0, (size_t)longest * (size_t)p * sizeof *got);
+  COLL(Gatherv, gatherv, mine, mine_of_root, MPI_INT, got, counts, at, MPI_INT, root, comm);
+  for (int r = 0; me == root && r < p; ++r) check_block("gatherv", got + at[r], counts[r], r, root);
+  for (int r = 0; r < p; ++r)
+    for (int i = 0; i < counts[r]; ++i) mine[at[r] + i] = item(root, r, i);
+  memset(got, 0, (size_t)longest * sizeof *got);
+  COLL(Scatterv, scatterv, mine, counts, at, MPI_INT, got, mine_of_root, MPI_INT, root, comm);
+  check_block("scatterv", got, mine_of_root, root, me);
+
+  end = 0;
+  for (int r = p - 1; r >= 0; --r) {
+    counts[r] = uneven_count(me, r, n);
+    at[r] = (int)end;
+    end += counts[r];
+    for (int i = 0; i < counts[r]; ++i) mine[at[r] + i] = item(me, r, i);
+  }
+  memset(got, 0, (size_t)longest * (size_t)p * sizeof *got);
+  COLL(Alltoallv, alltoallv, mine, counts, at, MPI_INT, got, counts, at, MPI_INT, comm);
+  for (int r = 0; r < p; ++r) check_block("alltoallv", got + at[r], counts[r], r, me);
+  memcpy(got, mine, (size_t)end * sizeof *got);
+  COLL(Alltoallv, alltoallv, MPI_IN_PLACE, NULL, NULL, MPI_INT, got, counts, at, MPI_INT, comm);
+  for (int r = 0; r < p; ++r) check_block("alltoallv in place", got + at[r], counts[r], r, me);
+  for (int r = 0; r < p; ++r) {
+    OK(MPI_Type_contiguous(counts[r], MPI_INT, &types[r]));
+    OK(MPI_Type_commit(&types[r]));
+    at[r] *= (int)sizeof(int);
+    ones[r] = 1;
+  }
+  memset(got, 0, (size_t)longest * (size_t)p * sizeof *got);
+  COLL(Alltoallw, alltoallw, mine, ones, at, types, got, ones, at, types, comm);
+  for (int r = 0; r < p; ++r)
+    check_block("alltoallw", got + at[r] / (int)sizeof(int), counts[r], r, me);
+  for (int r = 0; r < p; ++r) OK(MPI_Type_free(&types[r]));
+
+  for (int r = 0; r < p; ++r) counts[r] = uneven_count(r, 0, n);
+  long before = 0, all = 0;
+  for (int r = 0; r < p; ++r) {
+    if (r == me) before = all;
+    all += counts[r];
+  }
+  for (long i = 0; i < all; ++i) mine[i] = item(me, 0, i) % 1000;
+  COLL(Reduce_scatter, reduce_scatter, mine, got, counts, MPI_INT, MPI_SUM, comm);
+  for (int i = 0; i < counts[me]; i += 1 + counts[me] / 7)
+    CHECK(got[i] == sum_of(p, 0, before + i), "reduce_scatter by counts: %d at %d", got[i], i);
+  free(counts);
+  free(at);
+  free(ones);
+  free(types);
+}
+
 // Those with `part` >= 0, ordered by `place`.
 static void on(int part, int place) {
   MPI_Comm comm;
@@ -74,6 +147,7 @@ static void on(int part, int place) {
     const long n = p > 4 ? sizes[i] / 2 + 1 : sizes[i];
     reductions(comm, me, p, i % p, n);
     moves(comm, me, p, (i + 1) % p, n);
+    uneven_moves(comm, me, p, (i + 2) % p, n - 1);
   }
   OK(MPI_Comm_free(&comm));
 }

@@ -95,7 +95,7 @@ TEST(Replay, OneMessageIsTheLogGPOne) {
 
 TEST(Replay, AgreesWithTheWalkWhereNothingIsShared) {
   for (const char* way : {"recursive_doubling", "rabenseifner"})
-    for (const std::int64_t bytes : {8, 1 << 20}) {
+    for (const std::int64_t bytes : {8, 256 << 10}) {
       const Declared x = declared(16, 1);
       const double walked = price_of(model::machine_across(16, 1, network),
                                      *find_way(Call::allreduce, way), Call::allreduce, bytes, false)

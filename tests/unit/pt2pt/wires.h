@@ -39,6 +39,7 @@ class TestNetwork : public wire::Network {
   void forget(int) override {}
   std::uint32_t payload_max() const override { return Packet::most; }
   std::uint32_t lent_max() const override { return lends ? Packet::most : 0; }
+  void abandon(int) override {}
   void begin_row() override {}
   void end_row() override {}
   wire::Cell* take(int, std::uint32_t) override {
