@@ -16,6 +16,7 @@ namespace weft {
 
 struct HashKey {
   std::uint64_t half[2];
+  bool operator==(const HashKey&) const = default;
 };
 
 /// From the system; an error where it has none.

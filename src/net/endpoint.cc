@@ -368,8 +368,9 @@ Err Endpoint::complete_failed(Listener& listener) {
     case Operation::What::send:
     case Operation::What::lent:
       --on_their_way_;
-      free_.push_back(operation.room);
       listener.lost(operation.peer, lost_peer("a message", error.err));
+      if (operation.what == Operation::What::lent) listener.returned(bytes_of(operation.room));
+      free_.push_back(operation.room);
       break;
     case Operation::What::transfer:
       --on_their_way_;
