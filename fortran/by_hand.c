@@ -52,28 +52,28 @@ static int too_many(const char* call) {
   return MPI_ERR_OTHER;
 }
 
-#define OP_CREATE(lower, Name, sort)                                       \
-  void F(lower)(procedure * user_fn, integer* commute, integer* op, integer* ierror) { \
-    MPI_Op made = MPI_OP_NULL;                                             \
-    int e = MPI_SUCCESS;                                                   \
-    if (sort(user_fn) == NULL) e = too_many("MPI_" #Name);                 \
-    if (e == MPI_SUCCESS) e = M(Name)(sort(user_fn), logical_in(*commute), &made);     \
-    *op = Op_out(made);                                                    \
-    done(ierror, e);                                                       \
+#define OP_CREATE(lower, Name, sort)                                                      \
+  void F(lower)(procedure * user_fn, integer * commute, integer * op, integer * ierror) { \
+    MPI_Op made = MPI_OP_NULL;                                                            \
+    int e = MPI_SUCCESS;                                                                  \
+    if (sort(user_fn) == NULL) e = too_many("MPI_" #Name);                                \
+    if (e == MPI_SUCCESS) e = M(Name)(sort(user_fn), logical_in(*commute), &made);        \
+    *op = Op_out(made);                                                                   \
+    done(ierror, e);                                                                      \
   }
 OP_CREATE(op_create, Op_create, user_function)
 OP_CREATE(op_create_c_f08, Op_create_c, user_function_c)
 SAME_AS(op_create_f08, op_create);
 
-#define CREATE_ERRHANDLER(lower, Name, sort)                         \
-  void F(lower)(procedure * handler, integer* errhandler, integer* ierror) { \
-    MPI_Errhandler made = MPI_ERRHANDLER_NULL;                       \
-    int e = MPI_SUCCESS;                                             \
-    if (sort(handler) == NULL) e = too_many("MPI_" #Name);           \
-    if (e == MPI_SUCCESS) e = M(Name)(sort(handler), &made);         \
-    *errhandler = Errhandler_out(made);                              \
-    done(ierror, e);                                                 \
-  }                                                                  \
+#define CREATE_ERRHANDLER(lower, Name, sort)                                   \
+  void F(lower)(procedure * handler, integer * errhandler, integer * ierror) { \
+    MPI_Errhandler made = MPI_ERRHANDLER_NULL;                                 \
+    int e = MPI_SUCCESS;                                                       \
+    if (sort(handler) == NULL) e = too_many("MPI_" #Name);                     \
+    if (e == MPI_SUCCESS) e = M(Name)(sort(handler), &made);                   \
+    *errhandler = Errhandler_out(made);                                        \
+    done(ierror, e);                                                           \
+  }                                                                            \
   SAME_AS(lower##_f08, lower)
 CREATE_ERRHANDLER(comm_create_errhandler, Comm_create_errhandler, comm_errhandler);
 CREATE_ERRHANDLER(file_create_errhandler, File_create_errhandler, file_errhandler);
@@ -81,14 +81,14 @@ CREATE_ERRHANDLER(session_create_errhandler, Session_create_errhandler, session_
 CREATE_ERRHANDLER(win_create_errhandler, Win_create_errhandler, win_errhandler);
 
 // The states of attributes stay: attributes may outlive their key.
-#define CREATE_KEYVAL(lower, Name, word)                                                   \
-  void F(lower)(procedure * copy, procedure * delete_, integer* keyval, MPI_Aint* extra_state, \
-                integer* ierror) {                                                             \
-    int keyval_c = MPI_KEYVAL_INVALID;                                                     \
-    done(ierror, M(Name)(word##_copied, word##_deleted, &keyval_c,                            \
-                         new_state(copy, delete_, NULL, *extra_state)));                   \
-    *keyval = keyval_c;                                                                    \
-  }                                                                                        \
+#define CREATE_KEYVAL(lower, Name, word)                                                         \
+  void F(lower)(procedure * copy, procedure * delete_, integer * keyval, MPI_Aint * extra_state, \
+                integer * ierror) {                                                              \
+    int keyval_c = MPI_KEYVAL_INVALID;                                                           \
+    done(ierror, M(Name)(word##_copied, word##_deleted, &keyval_c,                               \
+                         new_state(copy, delete_, NULL, *extra_state)));                         \
+    *keyval = keyval_c;                                                                          \
+  }                                                                                              \
   SAME_AS(lower##_f08, lower)
 CREATE_KEYVAL(comm_create_keyval, Comm_create_keyval, comm);
 CREATE_KEYVAL(type_create_keyval, Type_create_keyval, type);
@@ -119,7 +119,7 @@ SAME_AS(grequest_start_f08, grequest_start);
 extern void mpi_conversion_fn_null_(void), mpi_conversion_fn_null_c_(void);
 #define REGISTER_DATAREP(lower, Name, c)                                                         \
   void F(lower)(char* datarep, procedure* read, procedure* write, procedure* extent,             \
-                MPI_Aint* extra_state, integer* ierror, size_t datarep_length) {                     \
+                MPI_Aint* extra_state, integer* ierror, size_t datarep_length) {                 \
     struct text name;                                                                            \
     const int e =                                                                                \
         M(Name)(text_in(&name, datarep, datarep_length, 0), IS_NULL(read) ? NULL : data_read##c, \
@@ -205,9 +205,8 @@ void F(comm_spawn)(char* command, char* argv, integer* maxprocs, integer* info, 
   MPI_Comm made = MPI_COMM_NULL;
   char** list = is_sentinel(argv) ? MPI_ARGV_NULL : arguments(argv, argv_length, 1);
   ints_in(&codes, array_of_errcodes, in_c(*maxprocs));
-  const int e =
-      M(Comm_spawn)(text_in(&name, command, command_length, 0), list, in_c(*maxprocs),
-                    Info_in(*info), in_c(*root), Comm_in(*comm), &made, codes.at);
+  const int e = M(Comm_spawn)(text_in(&name, command, command_length, 0), list, in_c(*maxprocs),
+                              Info_in(*info), in_c(*root), Comm_in(*comm), &made, codes.at);
   *intercomm = Comm_out(made);
   ints_out(&codes, array_of_errcodes, in_c(*maxprocs));
   free_ints(&codes);
@@ -242,9 +241,8 @@ void F(comm_spawn_multiple)(integer* count, char* array_of_commands, char* array
     if (argvs != MPI_ARGVS_NULL)
       argvs[i] = arguments(array_of_argv + (size_t)i * argv_length, argv_length, (size_t)n);
   }
-  const int e =
-      M(Comm_spawn_multiple)(in_c(*count), commands, argvs, maxprocs.at, (MPI_Info*)infos.at,
-                             in_c(*root), c, &made, codes.at);
+  const int e = M(Comm_spawn_multiple)(in_c(*count), commands, argvs, maxprocs.at,
+                                       (MPI_Info*)infos.at, in_c(*root), c, &made, codes.at);
   *intercomm = Comm_out(made);
   ints_out(&codes, array_of_errcodes, all);
   free_ints(&codes);

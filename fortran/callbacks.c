@@ -64,8 +64,8 @@ FUNCTIONS(user_function_c, MPI_User_function_c)
 static void call_handler(procedure* p, integer handle, integer code) {
   ((void (*)(integer*, integer*))p)(&handle, &code);
 }
-#define HANDLER(sort, n, type, name)                                                  \
-  static void sort##_##n(type* handle, int* code, ...) {                              \
+#define HANDLER(sort, n, type, name)                                                   \
+  static void sort##_##n(type* handle, int* code, ...) {                               \
     call_handler(atomic_load(&sort##_table.at[PLACE(n)]), name##_out(*handle), *code); \
   }
 #define COMM_HANDLER(sort, n) HANDLER(sort, n, MPI_Comm, Comm)
@@ -91,26 +91,27 @@ struct state* new_state(procedure* first, procedure* second, procedure* third, M
 }
 
 // Attributes are integers of MPI_ADDRESS_KIND in Fortran.
-typedef void copy_procedure(integer*, integer*, MPI_Aint*, MPI_Aint*, MPI_Aint*, integer*, integer*);
+typedef void copy_procedure(integer*, integer*, MPI_Aint*, MPI_Aint*, MPI_Aint*, integer*,
+                            integer*);
 typedef void delete_procedure(integer*, integer*, MPI_Aint*, MPI_Aint*, integer*);
-#define ATTRIBUTES(type, word, name)                                                              \
-  int word##_copied(type h, int keyval, void* extra, void* in, void* out, int* flag) {            \
-    struct state* state = extra;                                                                  \
-    integer handle = name##_out(h), key = keyval, copy = 0, e = MPI_SUCCESS;                      \
-    MPI_Aint value_in = attribute_value(in), value_out = 0;                                              \
-    ((copy_procedure*)state->first)(&handle, &key, &state->extra, &value_in, &value_out, &copy,   \
-                                    &e);                                                          \
-    *flag = logical_in(copy);                                                                     \
-    if (*flag) *(void**)out = attribute_in(value_out);                                            \
-    return in_c(e);                                                                               \
-  }                                                                                               \
-  int word##_deleted(type h, int keyval, void* value, void* extra) {                              \
-    struct state* state = extra;                                                                  \
-    integer handle = name##_out(h), key = keyval, e = MPI_SUCCESS;                                \
-    MPI_Aint old = attribute_value(value);                                                               \
-    ((delete_procedure*)state->second)(&handle, &key, &old, &state->extra, &e);                   \
-    if (e == MPI_SUCCESS) free_attribute(value);                                                  \
-    return in_c(e);                                                                               \
+#define ATTRIBUTES(type, word, name)                                                            \
+  int word##_copied(type h, int keyval, void* extra, void* in, void* out, int* flag) {          \
+    struct state* state = extra;                                                                \
+    integer handle = name##_out(h), key = keyval, copy = 0, e = MPI_SUCCESS;                    \
+    MPI_Aint value_in = attribute_value(in), value_out = 0;                                     \
+    ((copy_procedure*)state->first)(&handle, &key, &state->extra, &value_in, &value_out, &copy, \
+                                    &e);                                                        \
+    *flag = logical_in(copy);                                                                   \
+    if (*flag) *(void**)out = attribute_in(value_out);                                          \
+    return in_c(e);                                                                             \
+  }                                                                                             \
+  int word##_deleted(type h, int keyval, void* value, void* extra) {                            \
+    struct state* state = extra;                                                                \
+    integer handle = name##_out(h), key = keyval, e = MPI_SUCCESS;                              \
+    MPI_Aint old = attribute_value(value);                                                      \
+    ((delete_procedure*)state->second)(&handle, &key, &old, &state->extra, &e);                 \
+    if (e == MPI_SUCCESS) free_attribute(value);                                                \
+    return in_c(e);                                                                             \
   }
 ATTRIBUTES(MPI_Comm, comm, Comm)
 ATTRIBUTES(MPI_Datatype, type, Datatype)
@@ -166,7 +167,7 @@ static int converted(procedure* p, void* buf, MPI_Datatype type, void* count, vo
       buf, &datatype, count, file, &position, &state->extra, &e);
   return in_c(e);
 }
-#define CONVERSION(name, which, count_type, fortran_type)                                  \
+#define CONVERSION(name, which, count_type, fortran_type)                                   \
   int name(void* buf, MPI_Datatype type, count_type count, void* file, MPI_Offset position, \
            void* state) {                                                                   \
     fortran_type n = count;                                                                 \

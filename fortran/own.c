@@ -4,11 +4,11 @@
 // predefined callbacks.
 #include "support.h"
 
-#define SIZEOF(prefix, n)                                                             \
+#define SIZEOF(prefix, n)                                                                     \
   void mpifort_##prefix##_sizeof_##n(const struct array* x, integer* size, integer* ierror);  \
   void mpifort_##prefix##_sizeof_##n(const struct array* x, integer* size, integer* ierror) { \
-    *size = (integer)x->elem_len;                                                         \
-    if (ierror != NULL) *ierror = MPI_SUCCESS;                                        \
+    *size = (integer)x->elem_len;                                                             \
+    if (ierror != NULL) *ierror = MPI_SUCCESS;                                                \
   }
 #define SIZEOFS(n) SIZEOF(mpi, n) SIZEOF(pmpi, n)
 SIZEOFS(0);
@@ -25,12 +25,12 @@ SIZEOFS(10);
 SIZEOFS(11);
 SIZEOFS(12);
 
-#define COMPARE(type)                                    \
+#define COMPARE(type)                                                \
   integer mpifort_##type##_eq_(const integer* a, const integer* b) { \
-    return *a == *b;                                     \
-  }                                                      \
+    return *a == *b;                                                 \
+  }                                                                  \
   integer mpifort_##type##_ne_(const integer* a, const integer* b) { \
-    return *a != *b;                                     \
+    return *a != *b;                                                 \
   }
 COMPARE(comm);
 COMPARE(datatype);
@@ -44,22 +44,22 @@ COMPARE(request);
 COMPARE(session);
 COMPARE(win);
 
-#define ATTRIBUTES(word, value_type)                                                                  \
-  void mpi_##word##dup_fn_(integer* h, integer* key, value_type* extra, value_type* in, value_type* out, integer* flag, \
-                           integer* ierror) {                                                          \
+#define ATTRIBUTES(word, value_type)                                                               \
+  void mpi_##word##dup_fn_(integer* h, integer* key, value_type* extra, value_type* in,            \
+                           value_type* out, integer* flag, integer* ierror) {                      \
     (void)h, (void)key, (void)extra;                                                               \
     *out = *in;                                                                                    \
     *flag = 1;                                                                                     \
     *ierror = MPI_SUCCESS;                                                                         \
   }                                                                                                \
-  void mpi_##word##null_copy_fn_(integer* h, integer* key, value_type* extra, value_type* in, value_type* out,      \
-                                 integer* flag, integer* ierror) {                                         \
+  void mpi_##word##null_copy_fn_(integer* h, integer* key, value_type* extra, value_type* in,      \
+                                 value_type* out, integer* flag, integer* ierror) {                \
     (void)h, (void)key, (void)extra, (void)in, (void)out;                                          \
     *flag = 0;                                                                                     \
     *ierror = MPI_SUCCESS;                                                                         \
   }                                                                                                \
-  void mpi_##word##null_delete_fn_(integer* h, integer* key, value_type* value, value_type* extra,               \
-                                   integer* ierror) {                                                  \
+  void mpi_##word##null_delete_fn_(integer* h, integer* key, value_type* value, value_type* extra, \
+                                   integer* ierror) {                                              \
     (void)h, (void)key, (void)value, (void)extra;                                                  \
     *ierror = MPI_SUCCESS;                                                                         \
   }

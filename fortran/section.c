@@ -30,8 +30,8 @@ static int fail(MPI_Comm comm, int code, const char* call, const char* sentence)
 }
 static int refuse(MPI_Comm comm, int code, const char* call, const char* name, const char* why) {
   char sentence[256];
-  snprintf(sentence, sizeof sentence, "%s is a section of an array that is not contiguous; %s", name,
-           why);
+  snprintf(sentence, sizeof sentence, "%s is a section of an array that is not contiguous; %s",
+           name, why);
   return fail(comm, code, call, sentence);
 }
 
@@ -44,11 +44,12 @@ int check_room(MPI_Count elements, const struct array* array, MPI_Count count, M
       size <= 0 || count <= has / size)
     return MPI_SUCCESS;
   char sentence[256];
-  snprintf(sentence, sizeof sentence,
-           "%s is an array of %lld bytes (%lld elements of %lld), too short for a count of %lld items "
-           "of %lld bytes",
-           name, (long long)has, (long long)elements, (long long)array->elem_len, (long long)count,
-           (long long)size);
+  snprintf(
+      sentence, sizeof sentence,
+      "%s is an array of %lld bytes (%lld elements of %lld), too short for a count of %lld items "
+      "of %lld bytes",
+      name, (long long)has, (long long)elements, (long long)array->elem_len, (long long)count,
+      (long long)size);
   return fail(comm, MPI_ERR_COUNT, call, sentence);
 }
 

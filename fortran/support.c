@@ -115,7 +115,8 @@ MPI_Datatype two_integers(void) {
   static MPI_Datatype _Atomic made = MPI_DATATYPE_NULL;
   MPI_Datatype type = atomic_load(&made);
   if (type != MPI_DATATYPE_NULL) return type;
-  // Predefined: whoever asks gets the same, and nobody frees it. Libraries choose which pairs they have.
+  // Predefined: whoever asks gets the same, and nobody frees it. Libraries choose which pairs they
+  // have.
   PMPI_Type_get_value_index(MPI_INT64_T, MPI_INT64_T, &type);
   if (type == MPI_DATATYPE_NULL) PMPI_Type_get_value_index(MPI_INT64_T, MPI_OFFSET, &type);
   atomic_store(&made, type);

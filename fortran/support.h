@@ -14,8 +14,8 @@
 #define LOCAL __attribute__((visibility("hidden")))
 
 // The default integer of the program, and as large a logical. Where it has 8 bytes
-// (-fdefault-integer-8), this is another library, libmpifort_abi_i8: counts go to the large forms as
-// they are, all other integers are converted.
+// (-fdefault-integer-8), this is another library, libmpifort_abi_i8: counts go to the large forms
+// as they are, all other integers are converted.
 #ifdef MPIFORT_I8
 typedef int64_t integer;
 #else
@@ -121,18 +121,18 @@ static inline int c_length(integer length) {
 // Handles are integers in Fortran. Those of the ABI's own objects are small and the same in both
 // languages; of all others the C library knows the number.
 #define HANDLE(Type, name) HANDLE_AS(Type, Type, name)
-#define HANDLE_AS(function, Type, name)                                                                \
-  static inline MPI_##Type function##_in(integer value) {                                       \
+#define HANDLE_AS(function, Type, name)                                                     \
+  static inline MPI_##Type function##_in(integer value) {                                   \
     return (uint64_t)value < 4096 ? (MPI_##Type)(uintptr_t)value                            \
                                   : PMPI_##name##_fromint(in_c(value));                     \
   }                                                                                         \
-  static inline integer function##_out(MPI_##Type handle) {                                     \
+  static inline integer function##_out(MPI_##Type handle) {                                 \
     return (uintptr_t)handle < 4096 ? (int)(uintptr_t)handle : PMPI_##name##_toint(handle); \
   }
 HANDLE(Comm, Comm)
 #ifdef MPIFORT_I8
-// The modules' MPI_INTEGER and MPI_LOGICAL are MPI_INTEGER8 and MPI_LOGICAL8. Of pairs of such the ABI has no
-// constant, but a type.
+// The modules' MPI_INTEGER and MPI_LOGICAL are MPI_INTEGER8 and MPI_LOGICAL8. Of pairs of such the
+// ABI has no constant, but a type.
 LOCAL MPI_Datatype two_integers(void);
 HANDLE_AS(Plain, Datatype, Type)
 static inline MPI_Datatype Datatype_in(integer value) {
@@ -162,13 +162,13 @@ struct handles {
 };
 LOCAL void make_handles(struct handles* handles, MPI_Count n);
 LOCAL void free_handles(struct handles* handles);
-#define HANDLE_ARRAY(Type)                                                                   \
+#define HANDLE_ARRAY(Type)                                                                       \
   static inline void Type##_array(struct handles* h, const integer* from, MPI_Count n, int in) { \
-    make_handles(h, n);                                                                      \
-    for (MPI_Count i = 0; i < n && in; ++i) h->at[i] = Type##_in(from[i]);                   \
-  }                                                                                          \
+    make_handles(h, n);                                                                          \
+    for (MPI_Count i = 0; i < n && in; ++i) h->at[i] = Type##_in(from[i]);                       \
+  }                                                                                              \
   static inline void Type##_array_out(struct handles* h, integer* to, MPI_Count n, int all) {    \
-    for (MPI_Count i = 0; i < n && all; ++i) to[i] = Type##_out((MPI_##Type)h->at[i]);       \
+    for (MPI_Count i = 0; i < n && all; ++i) to[i] = Type##_out((MPI_##Type)h->at[i]);           \
   }
 HANDLE_ARRAY(Request)
 HANDLE_ARRAY(Datatype)
@@ -184,9 +184,9 @@ static inline int index_out(int index) {
   return index == MPI_UNDEFINED ? index : index + 1;
 }
 LOCAL void indices_out(int* indices, int error, int count);
-// Attributes (19.3.7): what Fortran sets is in C the address of an integer, what C sets is an address in Fortran,
-// and of attributes that MPI sets itself Fortran gets the value. So a value that Fortran sets lies in a place of this
-// library's, by which it is known again.
+// Attributes (19.3.7): what Fortran sets is in C the address of an integer, what C sets is an
+// address in Fortran, and of attributes that MPI sets itself Fortran gets the value. So a value
+// that Fortran sets lies in a place of this library's, by which it is known again.
 LOCAL void* attribute_in(MPI_Aint value);
 LOCAL MPI_Aint attribute_value(void* attribute);  // of what Fortran or C have set
 LOCAL MPI_Aint attribute_out(int keyval, void* attribute);
@@ -205,8 +205,8 @@ struct array {
   char kind[3];  // attribute and type; their order differs
   struct array_dim dim[];
 };
-// How many elements a contiguous array has; -1 if it is not contiguous, `no_end` if it is of assumed
-// size (which a(1) as a dummy argument means in old programs, too).
+// How many elements a contiguous array has; -1 if it is not contiguous, `no_end` if it is of
+// assumed size (which a(1) as a dummy argument means in old programs, too).
 enum { no_end = INT32_MAX };
 LOCAL MPI_Count contiguous_elements(const struct array* array);
 static inline int is_contiguous(const struct array* array) {

@@ -2881,6 +2881,37 @@ int PMPI_Type_toint(MPI_Datatype datatype);
 MPI_Win PMPI_Win_fromint(int win);
 int PMPI_Win_toint(MPI_Win win);
 
+/* 19.3 for programs that mix C and Fortran: the ABI has MPI_Comm_toint and its like instead */
+typedef int MPI_Fint;
+typedef MPI_Status MPI_F08_status;
+#define MPI_C_AND_FORTRAN_(type, name) \
+  static inline MPI_Fint MPI_##name##_c2f(MPI_##type handle) { return MPI_##name##_toint(handle); } \
+  static inline MPI_##type MPI_##name##_f2c(MPI_Fint value) { return MPI_##name##_fromint(value); }
+MPI_C_AND_FORTRAN_(Comm, Comm)
+MPI_C_AND_FORTRAN_(Errhandler, Errhandler)
+MPI_C_AND_FORTRAN_(File, File)
+MPI_C_AND_FORTRAN_(Group, Group)
+MPI_C_AND_FORTRAN_(Info, Info)
+MPI_C_AND_FORTRAN_(Message, Message)
+MPI_C_AND_FORTRAN_(Op, Op)
+MPI_C_AND_FORTRAN_(Request, Request)
+MPI_C_AND_FORTRAN_(Session, Session)
+MPI_C_AND_FORTRAN_(Datatype, Type)
+MPI_C_AND_FORTRAN_(Win, Win)
+#undef MPI_C_AND_FORTRAN_
+#define MPI_STATUS_TO_(name, from, to) \
+  static inline int MPI_Status_##name(const from *a, to *b) { \
+    for (int i = 0; i < MPI_F_STATUS_SIZE; ++i) ((int *)(void *)b)[i] = ((const int *)(const void *)a)[i]; \
+    return MPI_SUCCESS; \
+  }
+MPI_STATUS_TO_(c2f, MPI_Status, MPI_Fint)
+MPI_STATUS_TO_(f2c, MPI_Fint, MPI_Status)
+MPI_STATUS_TO_(c2f08, MPI_Status, MPI_F08_status)
+MPI_STATUS_TO_(f082c, MPI_F08_status, MPI_Status)
+MPI_STATUS_TO_(f2f08, MPI_Fint, MPI_F08_status)
+MPI_STATUS_TO_(f082f, MPI_F08_status, MPI_Fint)
+#undef MPI_STATUS_TO_
+
 #ifdef __cplusplus
 }
 #endif

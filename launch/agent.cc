@@ -33,6 +33,7 @@
 #include "pulse.h"
 #include "run.h"
 #include "shm/deaths.h"
+#include "spawned_here.h"
 #include "supervisor.h"
 
 extern char** environ;
@@ -128,7 +129,8 @@ class Agent : public Branches::Listener {
   Options options_;
   std::vector<Runnable> runnables_;
   std::unique_ptr<DebugDirectory> debug_directory_;
-  memory::Job* job_ = nullptr;   // of the process, until it ends
+  memory::Job* job_ = nullptr;  // of the process, until it ends
+  std::optional<SpawnedHere> spawned_;
   std::vector<bool> passed_on_;  // addresses of this host's ranks
   std::size_t has_passed_on_ = 0;
 
@@ -196,6 +198,14 @@ void forget_environment() {
   for (const std::string& name : names) unsetenv(name.c_str());
 }
 
+/// The same for all agents, and tells nothing of the secret.
+HashKey identity_of(const HashKey& secret) {
+  const auto half = [&](std::string_view name) {
+    return keyed_hash(secret, std::as_bytes(std::span(name)));
+  };
+  return {{half("identity 0"), half("identity 1")}};
+}
+
 void Agent::begin(const Order& order) {
   has_begun_ = true;
   options_ = order.options;
@@ -209,6 +219,11 @@ void Agent::begin(const Order& order) {
     if (!job) throw Failure{1, std::string("weft: ") + last_error_text(job.err.cls)};
     job_ = job.value;
     job_->header().secret = order.secret;
+    job_->header().identity = identity_of(order.secret);
+    job_->header().apart = job_->nodes() > 1 ? 1 : 0;
+    spawned_.emplace(options_, *job_, [this](FrameKind kind, std::string_view payload) {
+      head_.send(kind, payload);
+    });
     job_->header().loopback = options_.loopback();
     job_->header().sharing = static_cast<std::uint32_t>(order.sharing);
     if (job_->nodes() > 1) memory::promise_addresses(*job_);
@@ -223,7 +238,7 @@ void Agent::begin(const Order& order) {
     for (int* fd : {&input_.read, &output_.pipe.write, &errors_.pipe.write, &notes_.pipe.write})
       close_end(*fd);
     if (job_->nodes() > 1) listen_for_tellers();
-    head_.send(FrameKind::begun);
+    head_.send(FrameKind::begun, packed(std::int32_t{job_->places()}));
   } catch (const Failure& failure) {
     fail(failure.exit_code, failure.text);
   }
@@ -272,6 +287,7 @@ void Agent::pass_addresses_on() {
   eventfd_t count = 0;
   eventfd_read(tellers_, &count);
   const Ranks here = options_.here();
+  if (spawned_) spawned_->look();
   Addresses told;
   for (int r = here.first; r < here.end(); ++r) {
     if (passed_on_[static_cast<std::size_t>(r - here.first)]) continue;
@@ -382,6 +398,18 @@ void Agent::take(const Frame& frame) {
       untaken_ -= bytes;
       return;
     }
+    case FrameKind::place:
+    case FrameKind::answer:
+    case FrameKind::withdraw:
+    case FrameKind::reached:
+    case FrameKind::vacate:
+    case FrameKind::told:
+    case FrameKind::leaving:
+      if (!spawned_) throw Failure{1, "ranks that are spawned before there is a job"};
+      return spawned_->take(frame);
+    case FrameKind::dismiss:
+      begun();
+      return order(order_to_leave);
     case FrameKind::beat:
       return;
     case FrameKind::grow:
@@ -423,6 +451,7 @@ void Agent::pass_notes_on() {
     while (source->pipe.read >= 0 && untaken_ < window_bytes && poll(&more, 1, 0) > 0)
       pass_on(*source);
   }
+  if (spawned_) spawned_->look();  // before who has left has ended, and others get the places
   pass_on(notes_);
 }
 

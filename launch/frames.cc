@@ -24,12 +24,19 @@ std::size_t most_bytes(FrameKind kind) {
     case FrameKind::errors:
     case FrameKind::input:
     case FrameKind::hello:
+    case FrameKind::placed:
+    case FrameKind::answer:
+    case FrameKind::question:
     case FrameKind::failed:
     case FrameKind::lost:
     case FrameKind::noise:
     case FrameKind::died:
       return piece_bytes;
     case FrameKind::addresses:
+    case FrameKind::spawn:
+    case FrameKind::place:
+    case FrameKind::told:
+    case FrameKind::leaving:
     case FrameKind::order:
     case FrameKind::grow:
     case FrameKind::look:

@@ -46,8 +46,24 @@ enum class FrameKind : std::uint8_t {
   died = 21,  // ranks, which the others may go on without (Death)
   look = 22,  // to an agent: what do its ranks wait for? (far_hangs.h)
   seen = 23,  // from an agent: that
+  // about ranks that are spawned, and names (spawn_frames.h); from an agent
+  spawn = 40,
+  placed = 41,
+  known = 42,
+  ended = 43,
+  question = 44,
+  // to an agent
+  place = 45,
+  answer = 46,
+  withdraw = 47,
+  reached = 48,
+  vacate = 49,
+  dismiss = 50,
+  // both ways
+  told = 51,
+  leaving = 52,
 };
-inline constexpr std::uint8_t last_frame_kind = 23;
+inline constexpr std::uint8_t last_frame_kind = 52;
 
 /// Bytes of output (or input) that are on their way before the other side says that it has taken
 /// some: a slow reader holds back what is read from the ranks, and never what ends the job.

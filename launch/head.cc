@@ -28,6 +28,7 @@
 #include "output.h"
 #include "packing.h"
 #include "remote.h"
+#include "spawner.h"
 #include "supervisor.h"
 #include "values.h"
 
@@ -52,7 +53,14 @@ class Head : public Branches::Listener {
       : options_(options),
         orders_(orders),
         output_(terminal_, options),
-        branches_(growth(options), mask, *this) {}
+        branches_(growth(options), mask, *this),
+        spawner_(
+            options,
+            [this](int node, FrameKind kind, std::string_view payload) {
+              if (!agents_[static_cast<std::size_t>(node)].is_over)
+                branches_.send(node, kind, payload);
+            },
+            [this](const std::string& why) { fail(1, why); }) {}
   int operator()();
 
  private:
@@ -110,6 +118,7 @@ class Head : public Branches::Listener {
   Terminal terminal_;
   Output output_;
   Branches branches_;
+  Spawner spawner_;
   std::vector<Agent> agents_;
   std::vector<std::pair<std::string, std::string>> network_variables_;  // of all ranks
   HashKey secret_{};
@@ -326,6 +335,15 @@ void Head::take(Agent& agent, const Frame& frame) {
     case FrameKind::seen:
       return take_seen(agent, unpacked<Seen>(frame.payload));
     case FrameKind::begun:
+      return spawner_.begun(unpacked<std::int32_t>(frame.payload));
+    case FrameKind::spawn:
+    case FrameKind::placed:
+    case FrameKind::known:
+    case FrameKind::ended:
+    case FrameKind::question:
+    case FrameKind::told:
+    case FrameKind::leaving:
+      if (!is_ending_) spawner_.take(agent.node, frame);
       return;
     case FrameKind::noise:
       return noise(agent.node, frame.payload);

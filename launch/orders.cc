@@ -9,9 +9,10 @@
 
 namespace weft::launch {
 
-Orders::Orders(memory::Job& job)
-    : job_(job), taken_(static_cast<std::size_t>(job.places() - job.size())) {
-  if (taken_.empty() || pipe2(pipe_, O_CLOEXEC | O_NONBLOCK) != 0) return;
+Orders::Orders(memory::Job& job) : job_(job) {
+  if ((job.places() == job.size() && job.header().apart == 0) ||
+      pipe2(pipe_, O_CLOEXEC | O_NONBLOCK) != 0)
+    return;
   // All signals are blocked here, and so there.
   listener_ = std::thread([this] {
     std::uint32_t seen = 0;
@@ -41,24 +42,6 @@ std::vector<std::uint64_t> Orders::take() {
   while (read(pipe_[0], bytes, sizeof bytes) > 0) {
   }
   return memory::take_orders(job_);
-}
-
-std::optional<memory::World> Orders::reserve(int count) {
-  const auto n = static_cast<std::size_t>(count);
-  const auto at = std::search_n(taken_.begin(), taken_.end(), n, false);
-  if (at == taken_.end()) return {};
-  std::fill_n(at, n, true);
-  const memory::World world{job_.size() + static_cast<int>(at - taken_.begin()), count};
-  job_.occupy(world);
-  return world;
-}
-
-void Orders::free(const memory::World& world) {
-  for (int r = world.first; r < world.end(); ++r) {
-    // release: nobody waits for it any more (world/connected.cc)
-    job_.entry(r).state.store(memory::RankState::exited, std::memory_order_release);
-    taken_[static_cast<std::size_t>(r - job_.size())] = false;
-  }
 }
 
 namespace {

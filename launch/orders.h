@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Ranks that spawn ranks (memory/spawning.h): hearing of their orders, and which places are free.
-// Orders come in shared memory, mpiexec waits in poll; so a thread sleeps until there is one and
-// writes into a pipe.
+// Ranks that spawn ranks (memory/spawning.h): hearing of their orders. They come in shared memory,
+// mpiexec waits in poll; so a thread sleeps until there is one and writes into a pipe.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -13,19 +11,21 @@
 #include "memory/spawning.h"
 #include "options.h"
 #include "plan.h"
+#include "seats.h"
 
 namespace weft::launch {
 
 /// The ranks of one order while they run.
 struct Spawned {
-  memory::World world;
+  Seats seats;
   std::uint64_t order = 0;
   int running = 0;  // processes
 };
 
 class Orders {
  public:
-  /// Takes the job's orders from now on, if it has places for more ranks.
+  /// Takes the job's orders from now on, if it has places for more ranks, or its directory is
+  /// asked.
   explicit Orders(memory::Job& job);
   ~Orders();
   Orders(const Orders&) = delete;
@@ -35,16 +35,11 @@ class Orders {
   int fd() const { return pipe_[0]; }
   std::vector<std::uint64_t> take();
 
-  /// `count` places in a row for ranks that are to start now; nothing: there are not so many.
-  std::optional<memory::World> reserve(int count);
-  void free(const memory::World& world);
-
  private:
   memory::Job& job_;
   int pipe_[2] = {-1, -1};
   std::atomic<bool> ends_{false};
   std::thread listener_;
-  std::vector<bool> taken_;  // behind the places of the ranks that the job started with
 };
 
 /// An order as processes, for the places of `world`. Options are those of the job. Throws Failure.

@@ -55,6 +55,10 @@ class Planner {
     behind_ += program.ranks;
     const int end = std::min(behind_, here_.end());
     while (next_ < end) {
+      if (is_elsewhere(next_)) {
+        ++next_;
+        continue;
+      }
       const int count = runnable.as_threads ? on_one_node(end) : 1;
       plan.processes.push_back(runnable.as_threads ? host(base, count) : rank(base, next_));
       next_ += count;
@@ -79,7 +83,8 @@ class Planner {
         if (const char* value = getenv(name); value != nullptr && out.env.get(name) == nullptr)
           out.env.set(name, value);
     for (const char* name : size_variables) out.env.set(name, std::to_string(world_.size));
-    for (const char* name : local_size_variables) out.env.set(name, std::to_string(here_.count));
+    for (const char* name : local_size_variables)
+      out.env.set(name, std::to_string(local_rank(here_.end())));
     for (const char* name : rank_variables) out.env.unset(name);
     for (const char* name : local_rank_variables) out.env.unset(name);
     return out;
@@ -98,7 +103,7 @@ class Planner {
     process.env.set("WEFT_JOB", job_variable(r, 1));
     for (const char* name : rank_variables) process.env.set(name, std::to_string(r - world_.first));
     for (const char* name : local_rank_variables)
-      process.env.set(name, std::to_string(r - here_.first));
+      process.env.set(name, std::to_string(local_rank(r)));
     const topo::Slice* own = slice(r);
     if (own != nullptr) process.cpus = own->cpus();
     set_openmp(process.env, own, threads_per_rank(own));
@@ -106,6 +111,20 @@ class Planner {
   }
 
   /// Ranks from the next one on, and before `end`.
+  bool is_spawned() const { return world_.first > 0; }
+  /// Of spawned ranks only some are on this host, not in a row.
+  bool is_elsewhere(int rank) const {
+    return is_spawned() && !options_.hosts.empty() && job_.nodes() > 1 &&
+           job_.node_of(rank) != options_.node;
+  }
+  /// Among the ranks of this host.
+  int local_rank(int rank) const {
+    if (!is_spawned()) return rank - here_.first;
+    int out = 0;
+    for (int r = here_.first; r < rank; ++r) out += is_elsewhere(r) ? 0 : 1;
+    return out;
+  }
+
   int on_one_node(int end) const {
     int count = 1;
     while (next_ + count < end && job_.node_of(next_ + count) == job_.node_of(next_)) ++count;
@@ -119,7 +138,8 @@ class Planner {
     process.env.set("WEFT_JOB", job_variable(next_, count));
     if (options_.input.rank != 0)
       process.env.set("WEFT_HOST_STDIN", std::to_string(options_.input.rank));
-    if (here_.first > 0) process.env.set("WEFT_HOST_LOCAL", std::to_string(here_.first));
+    const int local_first = next_ - local_rank(next_);
+    if (local_first > 0) process.env.set("WEFT_HOST_LOCAL", std::to_string(local_first));
     if (world_.first > 0) process.env.set("WEFT_HOST_WORLD", std::to_string(world_.first));
     make_host_command(process, options_, debug_directory_);
     // The same for all ranks; their places differ, and the host sets them.

@@ -41,7 +41,7 @@ Plan make_plan(const Options& options, const std::vector<Runnable>& runnables, m
                const std::string& debug_directory);
 
 /// Ranks that a rank spawns: the first one's place, the world they belong to, which of its programs
-/// theirs is.
+/// theirs is. Of those on several hosts this one's are planned.
 struct Spawn {
   int first = 0;
   memory::World world;

@@ -31,6 +31,7 @@
 #include "output.h"
 #include "packing.h"
 #include "shm/deaths.h"
+#include "spawn_frames.h"
 #include "supervisor.h"
 
 namespace weft::launch {
@@ -71,7 +72,8 @@ class Run {
         hangs_(plan, job),
         input_(options.input, terminal_),
         output_(terminal_, options, upstream),
-        spawns_(job) {}
+        spawns_(job),
+        seating_(options, job.size(), job.places()) {}
 
   int operator()();
   /// From now on process `pid` belongs to the job, too.
@@ -102,6 +104,13 @@ class Run {
 
   void serve_orders();
   void serve(std::uint64_t at);
+  std::string start_spawned(std::uint64_t at, const std::vector<memory::Command>& commands,
+                            const Seats& seats);
+  void kill_spawned(const memory::World& world);
+  void vacate(const Seats& seats);
+  void pass_order_on(std::uint64_t at);
+  void start_placed(std::uint64_t at);
+  void note_ends();
   void take_spawned_end(const Process& process);
   void forget_spawned();
   void take_attended_end();
@@ -150,7 +159,11 @@ class Run {
   pid_t attended_ = 0;     // a program that was started alone; not ours to wait for,
   int attended_end_ = -1;  // but this (a pidfd) becomes readable when it ends; then -1
   Orders spawns_;
-  std::vector<Spawned> spawned_;  // that run
+  Seating seating_;
+  std::vector<Spawned> spawned_;                                 // that run
+  std::vector<std::pair<std::uint64_t, memory::World>> placed_;  // by mpiexec, and run here
+  bool start_has_ended_ = false;
+  bool is_dismissed_ = false;  // mpiexec will place no more
 
   Stage stage_ = Stage::running;
   bool hurry_ = false;  // interrupted or out of time: do not wait long for a slow reader
@@ -258,29 +271,93 @@ void Run::serve_orders() {
 }
 
 void Run::serve(std::uint64_t at) {
+  if (upstream_ != nullptr) return pass_order_on(at);
   memory::Order& order = memory::order_at(job_, at);
-  const auto refuse = [&](const std::string& why) {
-    memory::refuse(order, why);
-    memory::leave_order(job_, at);
+  const std::vector<memory::Command> commands = memory::commands_of(memory::text_of(job_, order));
+  std::string why;
+  try {
+    const Seats seats = seating_.reserve(commands);
+    job_.occupy(seats.world, seats.node_of);
+    for (int r = seats.world.first; r < seats.world.end(); ++r) job_.entry(r).order = at;
+    why = start_spawned(at, commands, seats);
+    if (why.empty()) return memory::confirm(order, seats.world.first);
+    vacate(seats);
+  } catch (const Failure& failure) {
+    why = failure.text;
+  }
+  memory::refuse(order, why);
+  memory::leave_order(job_, at);
+}
+
+/// An agent's worker: to mpiexec, or from there.
+void Run::pass_order_on(std::uint64_t at) {
+  memory::Order& order = memory::order_at(job_, at);
+  // relaxed: acquired with the order
+  const memory::Order::State state = order.state.load(std::memory_order_relaxed);
+  const std::string text = memory::text_of(job_, order);
+  if (state == memory::Order::State::withdrawn) {
+    kill_spawned({order.first, order.ranks});
+    return note_ends();
+  }
+  if (state == memory::Order::State::placed) return start_placed(at);
+  if (order.what == memory::Ask::spawn)
+    return note(FrameKind::spawn,
+                Wanted{at, order.world, order.link, memory::parents_of(job_, order), text});
+  auto [name, value] = memory::question_of(text);
+  note(FrameKind::question,
+       Question{at, static_cast<std::uint32_t>(order.what), std::move(name), std::move(value)});
+}
+
+void Run::start_placed(std::uint64_t at) {
+  memory::Order& order = memory::order_at(job_, at);
+  const Seats seats{{order.first, order.ranks}, {}};
+  placed_.emplace_back(order.serial, seats.world);
+  const std::string why =
+      start_spawned(at, memory::commands_of(memory::text_of(job_, order)), seats);
+  note(FrameKind::placed, StartOutcome{order.serial, why.substr(0, longest_reason)});
+  note_ends();
+}
+
+/// Of the start and of what was spawned: none of its ranks runs here any more.
+void Run::note_ends() {
+  if (upstream_ == nullptr) return;
+  const auto runs = [this](const memory::World& world) {
+    return std::any_of(spawned_.begin(), spawned_.end(),
+                       [&](const Spawned& s) { return s.seats.world == world; });
   };
-  const std::optional<memory::World> world = spawns_.reserve(order.ranks);
-  if (!world)
-    return refuse("there are no " + std::to_string(order.ranks) +
-                  " places in a row for more ranks, of " +
-                  std::to_string(job_.places() - job_.size()) +
-                  "; set WEFT_SPAWN_PLACES=NUMBER where mpiexec is called");
-  for (int r = world->first; r < world->end(); ++r) job_.entry(r).order = at;
+  std::erase_if(placed_, [&](const auto& placed) {
+    if (runs(placed.second)) return false;
+    note(FrameKind::ended, placed.first);
+    return true;
+  });
+  bool start_runs = false;
+  for (std::size_t i = 0; i < children_.size(); ++i)
+    start_runs |= children_[i].running && !plan_.processes[i].is_spawned;
+  if (start_runs || start_has_ended_) return;
+  start_has_ended_ = true;
+  note(FrameKind::ended, std::uint64_t{0});
+}
+
+void Run::vacate(const Seats& seats) {
+  for (int r = seats.world.first; r < seats.world.end(); ++r)
+    // release: nobody waits for it any more (world/connected.cc)
+    job_.entry(r).state.store(memory::RankState::exited, std::memory_order_release);
+  seating_.free(seats);
+}
+
+/// All processes of an order that run here. "", or why they cannot be started; then none runs.
+std::string Run::start_spawned(std::uint64_t at, const std::vector<memory::Command>& commands,
+                               const Seats& seats) {
   const std::size_t first = plan_.processes.size();
   std::string why;
   try {
-    Plan plan = plan_order(options_, memory::commands_of(job_, order), *world, job_, "");
-    if (plan.processes.empty()) throw Failure{1, "its order to spawn ranks cannot be read"};
+    Plan plan = plan_order(options_, commands, seats.world, job_, "");
     for (Process& process : plan.processes) plan_.processes.push_back(std::move(process));
   } catch (const Failure& failure) {
     why = failure.text.substr(failure.text.starts_with("weft: ") ? 6 : 0);
   }
   children_.resize(plan_.processes.size());
-  spawned_.push_back({*world, at, 0});
+  spawned_.push_back({seats, at, 0});
   for (std::size_t i = first; i < plan_.processes.size() && why.empty(); ++i) {
     Trouble trouble;
     if (start(i, &trouble))
@@ -288,27 +365,35 @@ void Run::serve(std::uint64_t at) {
     else
       why = plan_.processes[i].name + " cannot be started: " + trouble.text;
   }
-  if (why.empty()) return memory::confirm(order, world->first);
-  for (std::size_t i = first; i < children_.size(); ++i) {
-    if (!children_[i].running) continue;
-    children_[i].running = false;  // how it ends is nobody's business
+  if (!why.empty()) kill_spawned(seats.world);
+  return why;
+}
+
+/// How they end is nobody's business.
+void Run::kill_spawned(const memory::World& world) {
+  for (std::size_t i = 0; i < children_.size(); ++i) {
+    const Process& process = plan_.processes[i];
+    const bool is_one = process.is_spawned && process.first >= world.first &&
+                        process.first < world.end() && children_[i].running;
+    if (!is_one) continue;
+    children_[i].running = false;
     --running_;
     signal_process(children_[i].pid, SIGKILL);
     waitpid(children_[i].pid, nullptr, 0);
   }
-  spawns_.free(*world);
-  spawned_.pop_back();
-  refuse(why);
+  std::erase_if(spawned_, [&](const Spawned& s) { return s.seats.world == world; });
 }
 
 /// The last of them gives their places back.
 void Run::take_spawned_end(const Process& process) {
   const auto whose = std::find_if(spawned_.begin(), spawned_.end(), [&](const Spawned& s) {
-    return process.first >= s.world.first && process.first < s.world.end();
+    return process.first >= s.seats.world.first && process.first < s.seats.world.end();
   });
   if (whose == spawned_.end() || --whose->running > 0) return;
-  memory::leave_order(job_, whose->order);
-  spawns_.free(whose->world);
+  if (upstream_ == nullptr) {
+    memory::leave_order(job_, whose->order);
+    vacate(whose->seats);
+  }
   spawned_.erase(whose);
 }
 
@@ -411,6 +496,8 @@ void Run::take_orders() {
     const int signal = orders[i];
     if (signal == order_to_end) {
       if (stage_ == Stage::running) ask_to_end();
+    } else if (signal == order_to_leave) {
+      is_dismissed_ = true;
     } else if (signal == SIGUSR1) {
       take_user_signal();
     } else if (!ends_jobs(signal)) {
@@ -418,7 +505,8 @@ void Run::take_orders() {
       if (signal == SIGTSTP) terminal_.stop();
       if (signal == SIGCONT) terminal_.go_on();
       signal_all(signal);
-    } else if (interrupted_ == 0 && stage_ == Stage::running && running_ > 0) {
+    } else if (interrupted_ == 0 && stage_ == Stage::running &&
+               (running_ > 0 || upstream_ != nullptr)) {
       interrupted_ = signal;
       hurry_ = true;
       signal_all(signal);
@@ -491,9 +579,11 @@ void Run::take_end(std::size_t index, int status) {
   }
 }
 
-/// If all others want to. Those of other hosts are asked; one that does not ends the job.
+/// If all others want to. Those of other hosts are asked; one that does not ends the job. A
+/// parent's death also ends its children.
 bool Run::go_on_without(const Process& process, const Outcome& outcome) {
-  if (process.is_spawned || (running_ == 0 && upstream_ == nullptr)) return false;
+  if (process.is_spawned || !spawned_.empty() || (running_ == 0 && upstream_ == nullptr))
+    return false;
   const Ranks here = options_.here();
   const auto is_here = [](const void* ranks, int rank) {
     const Ranks& all = *static_cast<const Ranks*>(ranks);
@@ -569,7 +659,9 @@ void Run::take_ends() {
     take_end(index, end);
     if (plan_.processes[index].is_spawned) take_spawned_end(plan_.processes[index]);
   }
-  if (!ended.empty()) forget_spawned();
+  if (ended.empty()) return;
+  forget_spawned();
+  note_ends();
 }
 
 void Run::check_clocks() {
@@ -655,7 +747,11 @@ int Run::operator()() {
     deadline_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(
                                    std::chrono::duration<double>(options_.timeout_s));
   start_all();
-  while (running_ > 0 || attended_end_ >= 0) {
+  // Ranks of other hosts may spawn some here.
+  const auto awaits_more = [this] {
+    return upstream_ != nullptr && !is_dismissed_ && stage_ == Stage::running && interrupted_ == 0;
+  };
+  while (running_ > 0 || attended_end_ >= 0 || awaits_more()) {
     release_input();
     poll_once();
   }

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a call costs in Fortran, beside C: the same loops in C (here), with mpi_f08 and with mpif.h (calls.f90), in turns.
-   Rows (see rows.h) are <operation>_<interface>; interfaces are c, f08 and mpif:
+/* What a call costs in Fortran, beside C: the same loops in C (here), with mpi_f08 and with mpif.h
+   (calls.f90), in turns. Rows (see rows.h) are <operation>_<interface>; interfaces are c, f08 and
+   mpif:
 
      null       MPI_Send to, MPI_Recv from MPI_PROC_NULL: the call alone, each half of the time
      pingpong   MPI_Send and MPI_Recv between two ranks, half a round trip
      allreduce  MPI_Allreduce of one double
-     section    a ping-pong of every second element: in f08 of a section a(1, :); in C of a vector type that is made
-                once (section_c) or for each call (section_made) */
+     section    a ping-pong of every second element: in f08 of a section a(1, :); in C of a vector
+   type that is made once (section_c) or for each call (section_made) */
 #include "../rows.h"
 
 enum { stride = 2 };
@@ -72,7 +73,7 @@ static void section_made(struct bench* b, long times) {
   }
 }
 
-#define FORTRAN(name)                             \
+#define FORTRAN(name)                              \
   static void do_##name(struct bench* b, long n) { \
     name(&n, values(b), &b->count);                \
   }
@@ -84,8 +85,13 @@ FORTRAN(allreduce_f08)
 FORTRAN(allreduce_mpif)
 FORTRAN(section_f08)
 
-#define ROW(label, function, number, halves, ...) \
-  {.name = label, .batch = function, .ranks = number, .window = 1, .per_op = halves, .element = 8, .bytes = {__VA_ARGS__}}
+#define ROW(label, function, number, halves, ...)                                     \
+  {                                                                                   \
+    .name = label, .batch = function, .ranks = number, .window = 1, .per_op = halves, \
+    .element = 8, .bytes = {                                                          \
+      __VA_ARGS__                                                                     \
+    }                                                                                 \
+  }
 static const struct row rows[] = {
     ROW("null_c", null_c, 1, 2, 8),
     ROW("null_f08", do_null_f08, 1, 2, 8),

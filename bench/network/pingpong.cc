@@ -34,12 +34,13 @@ T need(Result<T> result) {
 
 struct Counter : Listener {
   void received(std::span<std::byte> message) override { ++messages; }
+  void returned(std::byte*) override { ++returns; }
   void finished(Operation&, Err err) override {
     if (err) need(Result<int>(err));
     ++transfers;
   }
   void lost(Peer, Err err) override { need(Result<int>(err)); }
-  long messages = 0, transfers = 0;
+  long messages = 0, transfers = 0, returns = 0;
 };
 
 class Side {

@@ -129,7 +129,8 @@ struct Rank {
   char random_state[128] = {};
   struct drand48_data drand48 {};
   alignas(16) std::byte fault_stack[32 * 1024];
-  std::uintptr_t stack_end = 0;  // its lowest address; below lies stack_guard_bytes that cannot be accessed
+  std::uintptr_t stack_end =
+      0;  // its lowest address; below lies stack_guard_bytes that cannot be accessed
 
   /// The rank's only object of type T, made when it is first asked for: what a family of functions
   /// keeps between calls.

@@ -187,7 +187,8 @@ void say_if_stack_is_full(const Rank& rank, const siginfo_t& info) {
     return;
   char text[256];
   snprintf(text, sizeof text,
-           "weft: rank %d: its stack of %zu KiB is full: large arrays on it, or a recursion without end; "
+           "weft: rank %d: its stack of %zu KiB is full: large arrays on it, or a recursion "
+           "without end; "
            "`ulimit -s` or mpiexec --stack gives it more\n",
            rank.world, the_host->stack_bytes >> 10);
   complain(text);

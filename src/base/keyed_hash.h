@@ -16,6 +16,7 @@ namespace weft {
 
 struct HashKey {
   std::uint64_t half[2];
+  bool operator==(const HashKey&) const = default;
 };
 
 /// From the system; an error where it has none.
@@ -30,29 +31,29 @@ class SipState {
         v3_(key.half[1] ^ 0x7465646279746573) {}
   void add(std::uint64_t word) {
     v3_ ^= word;
-    rounds(2);
+    round();
+    round();
     v0_ ^= word;
   }
   std::uint64_t end() {
     v2_ ^= 0xff;
-    rounds(4);
+    for (int i = 0; i < 4; ++i) round();
     return v0_ ^ v1_ ^ v2_ ^ v3_;
   }
 
  private:
-  void rounds(int n) {
-    for (; n > 0; --n) {
-      v0_ += v1_;
-      v2_ += v3_;
-      v1_ = std::rotl(v1_, 13) ^ v0_;
-      v3_ = std::rotl(v3_, 16) ^ v2_;
-      v0_ = std::rotl(v0_, 32);
-      v2_ += v1_;
-      v0_ += v3_;
-      v1_ = std::rotl(v1_, 17) ^ v2_;
-      v3_ = std::rotl(v3_, 21) ^ v0_;
-      v2_ = std::rotl(v2_, 32);
-    }
+  // Inlined, so that the state stays in registers.
+  [[gnu::always_inline]] void round() {
+    v0_ += v1_;
+    v2_ += v3_;
+    v1_ = std::rotl(v1_, 13) ^ v0_;
+    v3_ = std::rotl(v3_, 16) ^ v2_;
+    v0_ = std::rotl(v0_, 32);
+    v2_ += v1_;
+    v0_ += v3_;
+    v1_ = std::rotl(v1_, 17) ^ v2_;
+    v3_ = std::rotl(v3_, 21) ^ v0_;
+    v2_ = std::rotl(v2_, 32);
   }
 
   std::uint64_t v0_, v1_, v2_, v3_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The texts are written once, behind an offset in the rank's entry. Who waits sleeps on a word of
+// The texts are written once for a rank, behind an offset in its entry; the room stays with the
+// place, and its next rank has it. Who waits sleeps on a word of
 // the header (futex), which costs no CPU and ends with the process.
 #include "memory/addresses.h"
 
@@ -26,12 +27,17 @@ void wake(std::atomic<std::uint32_t>& word) {
 }
 
 Err write_down(Job& job, int world_rank, const std::string& addresses) {
-  const std::uint64_t at = job.extend(addresses.size() + 1);
-  if (at == 0)
+  RankEntry& entry = job.entry(world_rank);
+  const std::size_t bytes = addresses.size() + 1;
+  if (entry.text_bytes < bytes) {
+    entry.text_at = job.extend(bytes);
+    entry.text_bytes = entry.text_at != 0 ? bytes : 0;
+  }
+  if (entry.text_bytes < bytes)
     return fail(MPI_ERR_NO_MEM, "no shared memory for the addresses of rank %d", world_rank);
-  std::memcpy(job.at(at), addresses.c_str(), addresses.size() + 1);
+  std::memcpy(job.at(entry.text_at), addresses.c_str(), bytes);
   // release: the text; pairs with addresses_of()
-  job.entry(world_rank).addresses.store(at, std::memory_order_release);
+  entry.addresses.store(entry.text_at, std::memory_order_release);
   return ok;
 }
 
@@ -39,10 +45,14 @@ Err write_down(Job& job, int world_rank, const std::string& addresses) {
 
 Err tell_addresses(Job& job, int world_rank, const std::string& addresses) {
   WEFT_TRY(write_down(job, world_rank, addresses));
-  // release: pairs with await_teller()
+  stir_agent(job);
+  return ok;
+}
+
+void stir_agent(Job& job) {
+  // release: what it is about; pairs with await_teller()
   job.header().told.fetch_add(1, std::memory_order_release);
   wake(job.header().told);
-  return ok;
 }
 
 Err learn_addresses(Job& job, int world_rank, const std::string& addresses) {
@@ -70,9 +80,19 @@ void all_addresses_known(Job& job) {
   wake(job.header().promised);
 }
 
-void await_addresses(Job& job) {
-  std::atomic<std::uint32_t>& promised = job.header().promised;
-  while (promised.load(std::memory_order_acquire) != 0) sleep_while(promised, 1);
+void promise_addresses(Job& job, int world_rank) {
+  job.entry(world_rank).awaited.store(1, std::memory_order_relaxed);  // before it starts
+}
+
+void addresses_known(Job& job, int world_rank) {
+  std::atomic<std::uint32_t>& awaited = job.entry(world_rank).awaited;
+  awaited.store(0, std::memory_order_release);  // as above
+  wake(awaited);
+}
+
+void await_addresses(Job& job, int world_rank) {
+  for (std::atomic<std::uint32_t>* word : {&job.header().promised, &job.entry(world_rank).awaited})
+    while (word->load(std::memory_order_acquire) != 0) sleep_while(*word, 1);
 }
 
 std::uint32_t await_teller(Job& job, std::uint32_t seen) {

@@ -25,8 +25,13 @@ std::string addresses_of(Job& job, int world_rank);
 void promise_addresses(Job& job);
 /// An agent: they need not any more.
 void all_addresses_known(Job& job);
+/// An agent, before ranks of a spawned world start here, and when all nodes know where they are.
+void promise_addresses(Job& job, int world_rank);
+void addresses_known(Job& job, int world_rank);
 /// A rank: sleep until the agent has brought what it promised.
-void await_addresses(Job& job);
+void await_addresses(Job& job, int world_rank);
+/// A rank: something of it has changed that an agent tells other nodes. Wakes the agent.
+void stir_agent(Job& job);
 /// An agent's thread: sleep until another number of ranks than `seen` have told; returns it.
 std::uint32_t await_teller(Job& job, std::uint32_t seen);
 

@@ -144,8 +144,7 @@ Result<Job*> Job::create(int nranks, int cpus, const Params& params,
   h.contexts = static_cast<std::uint32_t>(
       std::bit_ceil(static_cast<std::uint64_t>(params.integer(P::pt2pt_contexts))));
   h.area_bytes = round_up(area_control_bytes + std::size_t{h.ring_cells} * 64 + h.ring_bytes);
-  h.places = h.nranks;
-  if (node_of.empty()) h.places += spare_places(h, params);
+  h.places = h.nranks + spare_places(h, params);
   h.used = h.nranks;
   h.heap_bytes = heap_size(nranks);
   const int fd = memfd_create("weft-job", MFD_CLOEXEC);
@@ -262,7 +261,7 @@ void clear(int fd, std::byte* at, std::uint64_t offset, std::size_t bytes) {
 
 }  // namespace
 
-void Job::occupy(World world) {
+void Job::occupy(World world, std::span<const std::int32_t> node_of) {
   for (int r = world.first; r < world.end(); ++r) {
     RankEntry& rank = entry(r);
     const std::uint32_t before = rank.incarnation.load(std::memory_order_relaxed);
@@ -279,8 +278,12 @@ void Job::occupy(World world) {
           std::memcpy(at + area_lasting_at, lasting, sizeof lasting);
       }
     }
+    const std::uint64_t text_at = rank.text_at, text_bytes = rank.text_bytes;
     new (&rank) RankEntry{};
+    rank.text_at = text_at;
+    rank.text_bytes = text_bytes;
     rank.world = world;
+    if (!node_of.empty()) nodes_of_ranks()[r] = node_of[static_cast<std::size_t>(r - world.first)];
     rank.incarnation.store(is_first ? 0 : before + 1, std::memory_order_relaxed);
   }
   // release: the entries; pairs with used()
@@ -288,8 +291,12 @@ void Job::occupy(World world) {
     header().used.store(static_cast<std::uint32_t>(world.end()), std::memory_order_release);
 }
 
+std::int32_t* Job::nodes_of_ranks() {
+  return reinterpret_cast<std::int32_t*>(at(job_layout(header()).nodes));
+}
+
 int Job::node_of(int world_rank) {
-  return reinterpret_cast<const std::int32_t*>(at(job_layout(header()).nodes))[world_rank];
+  return nodes_of_ranks()[world_rank];
 }
 
 bool Job::are_together(int here, const std::vector<std::int32_t>& world_ranks) {

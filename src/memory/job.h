@@ -13,9 +13,9 @@
 // under its number in the world. Of a rank on another node there is its entry; the rest is never
 // touched, and so takes no memory. Nodes that are only pretended share one file.
 //
-// On one node there is room for more ranks than a job starts with: places for those that it spawns
+// There is room for more ranks than a job starts with: places for those that it spawns
 // (spawning.h). A rank's number in the job is its place; its MPI_COMM_WORLD is some of them in a
-// row. A place is used again when its rank has ended.
+// row. A place is used again when its rank has ended, perhaps for one on another node.
 //
 // A process learns its place from WEFT_JOB=<fd>,<first rank>,<count>: it hosts the world ranks
 // first .. first+count-1 (count > 1: ranks as threads).
@@ -24,6 +24,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "base/err.h"
@@ -61,7 +62,9 @@ struct alignas(64) RankEntry {
   std::int32_t app_size;  // launcher: ranks of that program
   World world;            // launcher: of a spawned rank; no size: those of the start
   std::atomic<std::uint32_t> incarnation;  // launcher: how many ranks had this place before
-  std::uint64_t order;            // launcher: where the order to spawn it is; 0: there is none
+  std::uint64_t order;  // launcher: where the order to spawn it is; 0: there is none
+  // agent: of a spawned rank; 1 while not all nodes know where the ranks of its world are
+  std::atomic<std::uint32_t> awaited;
   topo::SeatRecord seat;          // launcher: of its progress thread
   std::atomic<std::int32_t> pid;  // process that hosts the rank; 0 before it attached
   std::atomic<RankState> state;
@@ -69,6 +72,7 @@ struct alignas(64) RankEntry {
   std::atomic<std::int32_t> contexts;  // communication contexts that the rank has opened
   // Where in the job's memory a text has their addresses in a network; 0: they have none yet.
   std::atomic<std::uint64_t> addresses;
+  std::uint64_t text_at, text_bytes;  // room for such a text, also of the place's next rank
   std::atomic<Hosting> hosting;
   std::atomic<std::uint32_t>
       aborted;  // 1 after MPI_Abort or a fatal error (release; text is valid)
@@ -92,6 +96,7 @@ struct JobHeader {
   std::uint32_t nodes;       // that the job runs on
   std::uint32_t sharing;     // ranks of the job that share these CPUs
   std::uint32_t loopback;    // 1: all nodes are this machine, and so is the network between them
+  std::uint32_t apart;       // 1: each node has a memory of the job, and an agent
   HashKey secret;            // that packets between nodes prove
   HashKey identity;          // of the job: its ports begin with it
   std::uint64_t area_bytes;  // size of the area of a rank's context
@@ -133,7 +138,7 @@ JobLayout job_layout(const JobHeader& header);
 class Job {
  public:
   /// Launcher (or a program started alone): make the memory file for `nranks` ranks and map it.
-  /// `node_of`: each rank's node; empty: all are on one, and may spawn others.
+  /// `node_of`: each rank's node; empty: all are on one.
   static Result<Job*> create(int nranks, int cpus, const Params& params,
                              const std::vector<std::int32_t>& node_of = {});
   /// Rank: map an inherited or opened memory file and check that it is a weft job.
@@ -171,8 +176,9 @@ class Job {
   }
   int fd() const { return fd_; }
 
-  /// Launcher: places in a row for spawned ranks become as if nobody had been there.
-  void occupy(World world);
+  /// Launcher: places in a row for spawned ranks become as if nobody had been there. `node_of`: of
+  /// each of them; empty: there is one.
+  void occupy(World world, std::span<const std::int32_t> node_of = {});
 
   /// `bytes` more, zero, until the job ends; `align`: a line, or a power of two up to a page. Their
   /// offset; 0: the system has no more, errno says why.
@@ -190,6 +196,7 @@ class Job {
   void leave_shared_block(std::uint64_t offset);
 
  private:
+  std::int32_t* nodes_of_ranks();
   std::uint64_t allocate_locked(std::size_t bytes, std::size_t* dirty);
   void free_locked(std::uint64_t offset, std::size_t bytes);
   std::uint64_t find_locked(BlockName name);

@@ -19,7 +19,8 @@
 namespace weft::memory {
 namespace {
 
-constexpr std::uint64_t order_block = ~std::uint64_t{0};  // no communicator has so many blocks
+// No communicator has so many blocks.
+constexpr std::uint64_t order_block = ~std::uint64_t{0}, placed_block = ~std::uint64_t{3};
 
 std::string packed(const std::vector<Command>& commands) {
   std::string out;
@@ -29,6 +30,7 @@ std::string packed(const std::vector<Command>& commands) {
     add(command.directory);
     add(command.path);
     add(command.mode);
+    add(command.hosts);
     add(std::to_string(command.argv.size()));
     for (const std::string& word : command.argv) add(word);
   }
@@ -52,23 +54,70 @@ class Words {
 
 }  // namespace
 
-Result<std::uint64_t> give_order(Job& job, const OrderText& text) {
-  const std::string words = packed(text.commands);
-  const std::size_t members_bytes = text.parents.size() * sizeof(std::int32_t);
-  const std::uint64_t at = job.shared_block(
-      {text.number, order_block}, sizeof(Order) + members_bytes + words.size(), sizeof(Order), 2);
-  if (at == 0) return fail(MPI_ERR_NO_MEM, "no shared memory is left for an order of ranks");
+namespace {
+
+/// An order with what is behind it; 0: no memory is left.
+std::uint64_t make_order(Job& job, BlockName name, int users,
+                         const std::vector<std::int32_t>& parents, const std::string& words) {
+  const std::size_t members_bytes = parents.size() * sizeof(std::int32_t);
+  const std::uint64_t at =
+      job.shared_block(name, sizeof(Order) + members_bytes + words.size(), sizeof(Order), users);
+  if (at == 0) return 0;
   Order& order = order_at(job, at);
-  order.by = text.by;
-  order.parents = static_cast<std::int32_t>(text.parents.size());
-  order.world = text.world;
-  order.link = text.link;
-  for (const Command& command : text.commands) order.ranks += command.ranks;
+  order.parents = static_cast<std::int32_t>(parents.size());
   order.members = at + sizeof(Order);
   order.text = order.members + members_bytes;
   order.text_bytes = words.size();
-  std::memcpy(job.at(order.members), text.parents.data(), members_bytes);
+  std::memcpy(job.at(order.members), parents.data(), members_bytes);
   std::memcpy(job.at(order.text), words.data(), words.size());
+  return at;
+}
+
+Err no_memory() {
+  return fail(MPI_ERR_NO_MEM, "no shared memory is left for an order of ranks");
+}
+
+}  // namespace
+
+Result<std::uint64_t> give_order(Job& job, const OrderText& text) {
+  const std::uint64_t at =
+      make_order(job, {text.number, order_block}, 2, text.parents, packed(text.commands));
+  if (at == 0) return no_memory();
+  Order& order = order_at(job, at);
+  order.by = text.by;
+  order.world = text.world;
+  order.link = text.link;
+  for (const Command& command : text.commands) order.ranks += command.ranks;
+  push_order(job, at);
+  return at;
+}
+
+Result<std::uint64_t> give_question(Job& job, std::uint64_t number, Ask what,
+                                    const std::string& name, const std::string& value) {
+  const std::string words = name + '\0' + value + '\0';
+  const std::uint64_t at = make_order(job, {number, order_block}, 2, {}, words);
+  if (at == 0) return no_memory();
+  order_at(job, at).what = what;
+  push_order(job, at);
+  return at;
+}
+
+Result<std::uint64_t> place_order(Job& job, const Placement& placement) {
+  const std::uint64_t at =
+      make_order(job, {placement.serial, placed_block}, 1, placement.parents, placement.text);
+  if (at == 0) return no_memory();
+  Order& order = order_at(job, at);
+  order.serial = placement.serial;
+  order.world = placement.world;
+  order.link = placement.link;
+  order.first = placement.first;
+  order.ranks = placement.ranks;
+  order.state.store(Order::State::placed, std::memory_order_relaxed);  // released by push_order()
+  return at;
+}
+
+void push_order(Job& job, std::uint64_t at) {
+  Order& order = order_at(job, at);
   JobHeader& h = job.header();
   order.next = h.orders.load(std::memory_order_relaxed);
   // release: the order; pairs with take_orders()
@@ -76,7 +125,6 @@ Result<std::uint64_t> give_order(Job& job, const OrderText& text) {
                                          std::memory_order_relaxed)) {
   }
   stir(job);
-  return at;
 }
 
 Order& order_at(Job& job, std::uint64_t at) {
@@ -101,15 +149,26 @@ std::vector<std::uint64_t> take_orders(Job& job) {
   return out;
 }
 
-std::vector<Command> commands_of(Job& job, const Order& order) {
+std::string text_of(Job& job, const Order& order) {
+  return {reinterpret_cast<const char*>(job.at(order.text)), order.text_bytes};
+}
+
+std::pair<std::string, std::string> question_of(std::string_view text) {
+  Words words(text);
+  std::string name = words.next();
+  return {std::move(name), words.next()};
+}
+
+std::vector<Command> commands_of(std::string_view text) {
   std::vector<Command> out;
-  Words words({reinterpret_cast<const char*>(job.at(order.text)), order.text_bytes});
+  Words words(text);
   while (words.more()) {
     Command& command = out.emplace_back();
     command.ranks = std::atoi(words.next().c_str());
     command.directory = words.next();
     command.path = words.next();
     command.mode = words.next();
+    command.hosts = words.next();
     int argc = std::atoi(words.next().c_str());
     while (argc-- > 0 && words.more()) command.argv.push_back(words.next());
     if (command.argv.empty() || command.ranks < 1) return {};
@@ -121,6 +180,11 @@ void refuse(Order& order, const std::string& why) {
   std::snprintf(order.why, sizeof order.why, "%s", why.c_str());
   // release: the text; pairs with the giver's looks (world/comm_spawn.cc)
   order.state.store(Order::State::refused, std::memory_order_release);
+}
+
+void answer(Order& order, const std::string& text) {
+  std::snprintf(order.why, sizeof order.why, "%s", text.c_str());
+  order.state.store(Order::State::started, std::memory_order_release);  // as refuse()
 }
 
 void confirm(Order& order, int first) {

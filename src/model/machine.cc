@@ -161,9 +161,9 @@ Network network_of(const Params& params) {
 }
 
 Machine machine_across(int nodes, int most, const Network& network) {
-  // Lines that a rank, or a leader with the blocks of its node, has near. With twice as many the walk
-  // said 64 us of an alltoall of 64 KiB through leaders, where 229 to 305 were measured (2 pretended
-  // nodes x 2, `weft bench network --regret`, EPYC family 26 model 2, 2026-11-24).
+  // Lines that a rank, or a leader with the blocks of its node, has near. With twice as many the
+  // walk said 64 us of an alltoall of 64 KiB through leaders, where 229 to 305 were measured (2
+  // pretended nodes x 2, `weft bench network --regret`, EPYC family 26 model 2, 2026-11-24).
   constexpr double usual_share = 16384;
   Machine out = priced_by(defaults);
   out.levels = most > 1 ? 1 : 0;

@@ -315,17 +315,19 @@ Err Endpoint::post_receives() {
 }
 
 Result<int> Endpoint::progress(Listener& listener) {
+  WEFT_TRY(post_receives());
   fi_cq_msg_entry done[batch];
   const ssize_t n = fi_cq_read(queue_, done, batch);
   is_quiet_ = n == -FI_EAGAIN && to_post_.empty();
-  if (n == -FI_EAGAIN) return to_post_.empty() ? Result<int>(0) : post_receives();
+  if (n == -FI_EAGAIN) return 0;
   if (n == -FI_EAVAIL) {
     WEFT_TRY(complete_failed(listener));
   } else {
     WEFT_TRY(check(static_cast<int>(n), "read its completion queue"));
     for (ssize_t i = 0; i < n; ++i) complete(done[i], listener);
   }
-  WEFT_TRY(post_receives());
+  // Else the next call does it: a message is answered before its room is posted again.
+  if (to_post_.size() > receives_ / 2) WEFT_TRY(post_receives());
   return static_cast<int>(std::max<ssize_t>(n, 1));
 }
 
@@ -366,8 +368,9 @@ Err Endpoint::complete_failed(Listener& listener) {
     case Operation::What::send:
     case Operation::What::lent:
       --on_their_way_;
-      free_.push_back(operation.room);
       listener.lost(operation.peer, lost_peer("a message", error.err));
+      if (operation.what == Operation::What::lent) listener.returned(bytes_of(operation.room));
+      free_.push_back(operation.room);
       break;
     case Operation::What::transfer:
       --on_their_way_;

@@ -63,9 +63,15 @@ std::uint64_t seal_of(const HashKey& key, std::span<const std::byte> what, std::
   SipState state(key);
   state.add(number);
   state.add(bytes);
-  for (std::size_t at = 0; at < what.size(); at += sizeof(std::uint64_t)) {
-    std::uint64_t word = 0;
-    std::memcpy(&word, what.data() + at, std::min(sizeof word, what.size() - at));
+  std::uint64_t word = 0;
+  std::size_t at = 0;
+  for (; at + sizeof word <= what.size(); at += sizeof word) {
+    std::memcpy(&word, what.data() + at, sizeof word);
+    state.add(word);
+  }
+  if (at < what.size()) {
+    word = 0;
+    std::memcpy(&word, what.data() + at, what.size() - at);
     state.add(word);
   }
   return state.end() >> 16;
@@ -113,14 +119,21 @@ std::string Lane::address_of(int world_rank) const {
 }
 
 HashKey Lane::key_of(int from, const std::string& there, int to, const std::string& here) const {
-  const std::string who = std::to_string(plan_.context) + " " + std::to_string(from) + " " + there +
-                          " " + std::to_string(to) + " " + here;
+  const auto end = [&](int rank, const std::string& address) {
+    return std::to_string(rank) + "." + std::to_string(plan_.incarnation(rank)) + " " + address;
+  };
+  const std::string who =
+      std::to_string(plan_.context) + " " + end(from, there) + " " + end(to, here);
   return {{keyed_hash(plan_.secret, bytes_of("0 " + who)),
            keyed_hash(plan_.secret, bytes_of("1 " + who))}};
 }
 
 Lane::To* Lane::find(int world_rank) {
-  if (const auto at = to_.find(world_rank); at != to_.end()) return &at->second;
+  if (world_rank == last_to_) return last_;
+  if (const auto at = to_.find(world_rank); at != to_.end()) {
+    last_to_ = world_rank;
+    return last_ = &at->second;
+  }
   const std::string text = address_of(world_rank);
   if (text.empty()) return nullptr;
   const Result<Peer> peer = endpoint_->add_peer(from_text(text));
@@ -132,6 +145,18 @@ Lane::To* Lane::find(int world_rank) {
   to.peer = peer.value;
   to.key = key_of(plan_.world_rank, address_, world_rank, text);
   return &to;
+}
+
+/// Another one is to have its place. It has left: nothing is under way to it. The endpoint keeps
+/// its address: libfabric 1.17's net would give the next peer that number, and with it the
+/// connection.
+void Lane::forget(int world_rank) {
+  from_.erase(world_rank);
+  const auto at = to_.find(world_rank);
+  if (at == to_.end()) return;
+  std::erase(rows_, &at->second);
+  std::erase(held_up_, &at->second);
+  to_.erase(at);
 }
 
 wire::Cell* Lane::take(int world_rank, std::uint32_t payload_bytes) {
@@ -150,7 +175,7 @@ wire::Cell* Lane::take(int world_rank, std::uint32_t payload_bytes) {
 }
 
 void Lane::send(wire::Cell* cell, std::uint32_t payload_bytes, int world_rank) {
-  To& to = to_.find(world_rank)->second;
+  To& to = *find(world_rank);
   auto* const at = reinterpret_cast<std::byte*>(cell);
   const std::size_t bytes = sizeof(wire::Cell) + payload_bytes;
   if (to.row != nullptr && at == to.row + to.row_bytes) {
@@ -167,7 +192,7 @@ void Lane::send(wire::Cell* cell, std::uint32_t payload_bytes, int world_rank) {
 
 void Lane::send_from(wire::Cell* cell, std::span<const std::byte> payload, int world_rank,
                      void (*finished)(void* state), void* state) {
-  To& to = to_.find(world_rank)->second;
+  To& to = *find(world_rank);
   post_row(to);
   new (cell + 1) Lender{finished, state, &to};
   seal_and_post(to, reinterpret_cast<std::byte*>(cell), sizeof *cell, payload);
@@ -335,9 +360,9 @@ bool Lane::ask_piece(To& to) {
   piece.bytes = bytes;
   const std::span<std::byte> here = reading.memory.subspan(at, bytes);
   const Remote there{.address = reading.there.address + at, .key = reading.there.key};
-  const Result<bool> asked =
-      reading.writes ? endpoint_->write(piece, here, reading.own, to.peer, there)
-                     : endpoint_->read(piece, here, reading.own, to.peer, there);
+  const Result<bool> asked = reading.writes
+                                 ? endpoint_->write(piece, here, reading.own, to.peer, there)
+                                 : endpoint_->read(piece, here, reading.own, to.peer, there);
   if (!asked) {
     to.readings.clear();
     lost(to.peer, asked.err);
@@ -399,18 +424,29 @@ Lane::From* Lane::sender_of(std::span<std::byte> packet, std::uint64_t* number) 
   auto& cell = *reinterpret_cast<wire::Cell*>(packet.data());
   if (cell.sender >= static_cast<std::uint32_t>(plan_.ranks)) return nullptr;
   const int rank = static_cast<int>(cell.sender);
-  const auto known = from_.find(rank);
-  const std::string text = known == from_.end() ? address_of(rank) : "";
-  if (known == from_.end() && text.empty()) return nullptr;
-  const HashKey key =
-      known != from_.end() ? known->second.key : key_of(rank, text, plan_.world_rank, address_);
-  const std::uint64_t taken = known != from_.end() ? known->second.taken : 0;
-  *number = whole_number(cell.turn.load(std::memory_order_relaxed), taken + 1);
   const std::uint64_t seal = std::uint64_t{cell.units} << 32 | cell.unit;
   set_seal(cell, 0);
-  if (seal != seal_of(key, covered(packet), packet.size(), *number)) return nullptr;
-  return known != from_.end() ? &known->second
-                              : &(from_[rank] = {.key = key, .taken = 0, .early = {}});
+  const auto known = from_.find(rank);
+  if (known != from_.end() &&
+      has_sealed(known->second.key, packet, known->second.taken, seal, number))
+    return &known->second;
+  // Nothing came from it before, or from the one that had its place.
+  const std::string text = address_of(rank);
+  if (text.empty()) return nullptr;
+  const HashKey key = key_of(rank, text, plan_.world_rank, address_);
+  if (known != from_.end() && key == known->second.key) return nullptr;
+  if (!has_sealed(key, packet, 0, seal, number)) return nullptr;
+  From& from = from_[rank];
+  from = {.key = key, .taken = 0, .early = {}};
+  return &from;
+}
+
+/// By this key, if `taken` came before? `packet` has no seal any more.
+bool Lane::has_sealed(const HashKey& key, std::span<const std::byte> packet, std::uint64_t taken,
+                      std::uint64_t seal, std::uint64_t* number) {
+  const auto& cell = *reinterpret_cast<const wire::Cell*>(packet.data());
+  *number = whole_number(cell.turn.load(std::memory_order_relaxed), taken + 1);
+  return seal == seal_of(key, covered(packet), packet.size(), *number);
 }
 
 /// As Lane of pt2pt wrote them: the payload of each is behind it.
@@ -454,7 +490,7 @@ void Lane::received(std::span<std::byte> packet) {
 void Lane::lost(Peer peer, Err err) {
   const auto at = std::find_if(to_.begin(), to_.end(),
                                [peer](const auto& known) { return known.second.peer == peer; });
-  if (at == to_.end() || !at->second.is_dead) plan_.lost(at != to_.end() ? at->first : nobody, err);
+  if (at != to_.end() && !at->second.is_dead) plan_.lost(at->first, err);  // else forgotten
 }
 
 bool Lane::naps() const {

@@ -11,9 +11,9 @@
 // Each packet is sealed, in place of the words that say where a cell's payload lies on a node: 48
 // bits of a keyed hash over the packet's number, its length, the cell and the first bytes behind
 // it; all, if it has several cells. The key is of one sender and one receiver: a keyed hash, by the
-// job's secret, over both ranks and both addresses. So what comes from elsewhere, was cut or
-// changed, or comes a second time, is dropped before anybody reads more of it; only the rest of a
-// long payload is not covered.
+// job's secret, over both ranks, how many others had their places before, and both addresses. So
+// what comes from elsewhere, was cut or changed, or comes a second time, is dropped before anybody
+// reads more of it; only the rest of a long payload is not covered.
 #pragma once
 
 #include <deque>
@@ -43,12 +43,15 @@ class Lane final : public wire::Network, private Listener {
     Watcher::Sleeper sleeper;   // who may sleep for what comes here
     HashKey secret;             // who does not know it is no rank of the job
     std::uint64_t& dropped;     // packets of those
-    int world_rank, ranks;      // of this end, and how many there are
+    int world_rank, ranks;      // of this end, and how many there can be
     int context;                // of the rank; a peer's address of the same number is used
     std::uint32_t payload_max;  // bytes; all ranks have the same
     /// All addresses of a rank, separated by commas; "" if it has told none yet.
     std::function<std::string(int world_rank)> find;
-    /// A rank is dead or cannot be reached; `nobody`: the network itself does not work.
+    /// How many ranks had its place before.
+    std::function<std::uint32_t(int world_rank)> incarnation;
+    /// A rank is dead or cannot be reached; `nobody`: the network itself does not work. Returns if
+    /// nobody needs it any more.
     std::function<void(int world_rank, Err err)> lost;
   };
   static Result<std::unique_ptr<Lane>> open(Plan plan);
@@ -58,6 +61,7 @@ class Lane final : public wire::Network, private Listener {
   const std::string& address() const { return address_; }
 
   void meet(int world_rank) override { plan_.find(world_rank); }
+  void forget(int world_rank) override;
   std::uint32_t payload_max() const override { return plan_.payload_max; }
   std::uint32_t lent_max() const override { return lent_max_; }
   wire::Cell* take(int world_rank, std::uint32_t payload_bytes) override;
@@ -155,6 +159,8 @@ class Lane final : public wire::Network, private Listener {
   bool watch_another();
   std::string address_of(int world_rank) const;
   HashKey key_of(int from, const std::string& there, int to, const std::string& here) const;
+  static bool has_sealed(const HashKey& key, std::span<const std::byte> packet, std::uint64_t taken,
+                         std::uint64_t seal, std::uint64_t* number);
   From* sender_of(std::span<std::byte> packet, std::uint64_t* number);
   void hand_over(std::span<std::byte> packet);
   void received(std::span<std::byte> packet) override;
@@ -166,6 +172,8 @@ class Lane final : public wire::Network, private Listener {
   std::unique_ptr<Endpoint> endpoint_;
   std::string address_;
   std::unordered_map<int, To> to_;  // by world rank
+  int last_to_ = nobody;            // whom something was last sent to,
+  To* last_ = nullptr;              // of to_
   std::unordered_map<int, From> from_;
   std::deque<Waiting> waiting_;
   bool in_row_ = false;

@@ -23,9 +23,12 @@ inline constexpr std::int64_t naps_in_wait = 8, first_nap_ns = 50'000, longest_n
 inline constexpr int most_in_vain = 8;
 /// Long data is read in pieces, of which so many bytes are asked of a peer at a time: short
 /// messages of that peer come between pieces, and the second piece is there to be sent when the
-/// first has gone. Measured, 2-core EPYC family 25 model 17, net of libfabric 1.17 over loopback,
-/// 2026-11-24: 2 MiB in pieces of 64 KiB 720 us, of 256 KiB 440, of 1 MiB 380, in one 330.
-inline constexpr std::size_t read_piece_bytes = 1 << 20, reads_ahead_bytes = 2 << 20;
+/// first has gone. More would lie in the sockets and leave the caches before it is taken out.
+/// Measured, 2-core EPYC (family 26), far cores, tcp of libfabric 2.5 over loopback, 2026-11-24,
+/// us, medians of 8 runs: half a round trip of 1 MiB, a window of 16, by pieces of 1 MiB and 2 MiB
+/// ahead 212, 271; of 512 KiB, two and one at a time 157, 238 and 140, 264; of 256 KiB 167, 258 and
+/// 158, 349.
+inline constexpr std::size_t read_piece_bytes = 512 << 10, reads_ahead_bytes = 2 * read_piece_bytes;
 
 /// A put or get of so many bytes goes by the provider's remote memory where the target's end has to
 /// be driven by the target all the same: shorter ones are as fast in a packet, and are words that

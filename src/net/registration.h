@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Memory that the network may use. A registration lives as long as the transfer or the window it is
-// for: nothing here outlives an munmap or free of the program's. Providers for which registering is dear (verbs,
-// efa, cxi, ...) keep registrations themselves, and see with libfabric's memory monitor when pages
-// go; for the others it costs less than a message (docs/network.md has the figures).
+// for: nothing here outlives an munmap or free of the program's. Providers for which registering is
+// dear (verbs, efa, cxi, ...) keep registrations themselves, and see with libfabric's memory
+// monitor when pages go; for the others it costs less than a message (docs/network.md has the
+// figures).
 #pragma once
 
 #include <cstdint>

@@ -147,10 +147,9 @@ void Charge::pause_longer() {
 }
 
 std::int64_t Charge::longest_pause() const {
-  const bool has_windows =
-      std::any_of(all_.engines.begin(), all_.engines.end(), [](const Engine* e) {
-        return e->one_sided.windows.load(std::memory_order_relaxed) > 0;
-      });
+  const bool has_windows = std::any_of(
+      all_.engines.begin(), all_.engines.end(),
+      [](const Engine* e) { return e->one_sided.windows.load(std::memory_order_relaxed) > 0; });
   return has_windows ? longest_pause_of_windows_ns : longest_pause_ns;
 }
 

@@ -30,8 +30,7 @@ class Nowhere final : public wire::Network {
   bool open_memory(std::span<std::byte>, wire::Place*) override { return false; }
   void close_memory(std::uint64_t) override {}
   std::int64_t reach_min() const override { return 1; }
-  bool write(std::span<const std::byte>, int, const wire::Place&, void (*)(void*),
-             void*) override {
+  bool write(std::span<const std::byte>, int, const wire::Place&, void (*)(void*), void*) override {
     return false;
   }
   void abandon(int) override {}

@@ -437,6 +437,7 @@ void Engine::meet(const std::vector<std::int32_t>& ranks) {
   for (const std::int32_t rank : ranks) {
     Peer& p = peers[static_cast<std::size_t>(rank)];
     const std::uint32_t now = job->entry(rank).incarnation;
+    if (p.incarnation != now && network != nullptr) network->forget(rank);
     if (!p.lane.is_open() || p.incarnation == now) {
       p.incarnation = now;
       continue;

@@ -273,9 +273,12 @@ Err isend(const ConstBuffer& what, int dest, int tag, Comm& comm, Mode mode, MPI
   Request* request = reinterpret_cast<Request*>(*out);
   const Err err = start(out);
   request->persistent = false;
-  // Of a row of large messages that are left to this rank: copy the one before.
+  // Of a row of large messages that are left to this rank, or that another node asks for: the ones
+  // before.
   const auto& send = static_cast<const P2p&>(*request);
-  if (send.offered && e.peer(send.peer).leaves && !is_somebody_told(e)) progress(e);
+  if (!send.offered || is_somebody_told(e)) return err;
+  const Peer& peer = e.peer(send.peer);
+  if (peer.leaves || peer.lane.is_away()) progress(e);
   return err;
 }
 

@@ -185,8 +185,8 @@ Err change_alone(const What& what, const Reached& to, std::byte* target, const s
 bool pays_in_bulk(Window& win, const What& what, const Words& words, const std::byte* in,
                   std::int64_t n) {
   const bool is_in_bulk = words.in_bulk.load(std::memory_order_relaxed) != 0;
-  return n * stride_of(what.basic) >= (is_in_bulk ? more_bulk_bytes : bulk_bytes) && what.op != Operation::no_op &&
-         what.is_aligned(in) && win.engine().policy.membarrier;
+  return n * stride_of(what.basic) >= (is_in_bulk ? more_bulk_bytes : bulk_bytes) &&
+         what.op != Operation::no_op && what.is_aligned(in) && win.engine().policy.membarrier;
 }
 
 void change_in_bulk(Window& win, const What& what, Words& words, std::byte* target,
@@ -355,8 +355,8 @@ Err swap_alone(const Reached& to, const void* from, const void* compare, void* r
   return ok;
 }
 
-Err swap_any(Window& win, const Reached& to, Basic basic, const void* from,
-             const void* compare, void* result) {
+Err swap_any(Window& win, const Reached& to, Basic basic, const void* from, const void* compare,
+             void* result) {
   void* const at = to.buffer.data;
   const std::int64_t bytes = data_bytes(basic);
   if (!win.direct || !is_changed_at_once(basic, at))

@@ -80,9 +80,8 @@ struct Piece {
 };
 
 bool claim_piece(Engine& e, Peer& peer, const Pending& p, const Piece& piece, shm::Claim* out) {
-  const Says says{.kind = p.what,
-                  .number = p.asks && piece.is_last ? p.number : 0,
-                  .cookie = cookie_of(p)};
+  const Says says{
+      .kind = p.what, .number = p.asks && piece.is_last ? p.number : 0, .cookie = cookie_of(p)};
   if (!claim(e, peer, says, *p.win, static_cast<std::uint32_t>(piece.before() + piece.data_bytes),
              out))
     return false;

@@ -170,7 +170,7 @@ struct Window : Object {
   std::vector<int> exposed_to;
   std::uint32_t completions = 0;  // that end it, or ended the last
   std::uint32_t barriers = 0;
-  std::uint32_t ends = 0;  // of operations: see look_at_end()
+  std::uint32_t ends = 0;    // of operations: see look_at_end()
   std::uint32_t fences = 0;  // if accesses are compared
 
   Sites* sites = nullptr;  // if accesses are compared

@@ -23,6 +23,8 @@ class Network {
   virtual ~Network() = default;
   /// Learn what the rank on another node has told of itself, if it has.
   virtual void meet(int world_rank) = 0;
+  /// Another rank is to have this one's number. Nothing of this one is under way.
+  virtual void forget(int world_rank) = 0;
   /// Bytes that may follow a cell.
   virtual std::uint32_t payload_max() const = 0;
   /// Bytes that may follow a cell from where they lie; 0: they have to be copied behind it.

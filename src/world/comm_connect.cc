@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Ports (MPI-5.0 §11.9): ranks that know a name meet. A port is open while the job's memory has a
-// block of its number; its name says of which job it is, and at which rank. Who connects tells that
+// Ports (MPI-5.0 §11.9): ranks that know a name meet. A port is open while its name is in the
+// job's directory; the name says of which job it is, and at which rank. Who connects tells that
 // rank so, by a message in the space of constructions from groups alone; then the two are leaders
-// of an intercommunicator like others. Published names are blocks, too.
+// of an intercommunicator like others.
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -16,18 +16,18 @@
 #include <cstring>
 #include <string_view>
 
-#include "base/hash.h"
 #include "object/group.h"
 #include "world/comm_agree.h"
 #include "world/comms.h"
 #include "world/connected.h"
+#include "world/directory.h"
 #include "world/rank.h"
 
 namespace weft::world {
 namespace {
 
-// Blocks that no communicator has.
-constexpr std::uint64_t port_block = ~std::uint64_t{1}, name_block = ~std::uint64_t{2};
+using memory::Ask;
+using Answer = std::optional<std::string>;
 
 struct Port {
   std::int32_t rank = 0;
@@ -43,8 +43,14 @@ std::string text_of(const memory::Job& job, const Port& port) {
   return text;
 }
 
-/// A port that is open; `call` wants it.
-Result<Port> port_of(memory::Job& job, const char* name) {
+/// In the directory.
+std::string port_key(const char* name) {
+  return std::string("port ") + name;
+}
+
+/// A port that is open.
+Result<Port> port_of(Rank& rank, const char* name) {
+  memory::Job& job = *rank.process->job;
   Port port;
   std::uint64_t id[2] = {};
   char behind = 0;
@@ -57,29 +63,15 @@ Result<Port> port_of(memory::Job& job, const char* name) {
     return fail(MPI_ERR_PORT,
                 "port_name is of a job of another mpiexec; only jobs that one mpiexec has started, "
                 "or that these have spawned, can be connected");
-  if (port.rank >= job.places() || !job.has_shared_block({port.number, port_block}))
+  const Result<Answer> open = ask_directory(rank, Ask::find, port_key(name));
+  if (!open) return open.err;
+  if (port.rank >= job.places() || !open.value)
     return fail(MPI_ERR_PORT, "port_name is \"%s\", which is not open (any more)", name);
   return port;
 }
 
-struct Published {
-  std::atomic<std::uint32_t> state;  // 0: free, 1: somebody writes, 2: there
-  char service[MPI_MAX_PORT_NAME], port[MPI_MAX_PORT_NAME];
-};
-
-memory::BlockName block_of(const char* service) {
-  return {hash_of(std::string_view(service)) & ~std::uint64_t{0x3f}, name_block};
-}
-
-/// nullptr: nobody has published it.
-Published* find(memory::Job& job, const char* service) {
-  const std::uint64_t at = job.find_shared_block(block_of(service));
-  if (at == 0) return nullptr;
-  auto* found = reinterpret_cast<Published*>(job.at(at));
-  // acquire: the texts; pairs with publish_name()
-  const bool is_it = found->state.load(std::memory_order_acquire) == 2 &&
-                     std::strncmp(found->service, service, sizeof found->service) == 0;
-  return is_it ? found : nullptr;
+std::string service_key(const char* service) {
+  return std::string("name ") + service;
 }
 
 Err check_length(const char* text, const char* name) {
@@ -88,92 +80,88 @@ Err check_length(const char* text, const char* name) {
               std::strlen(text), MPI_MAX_PORT_NAME);
 }
 
-Err check_nodes(memory::Job& job) {
-  if (job.nodes() == 1) return ok;
+/// Who keeps the directory where nodes have memories of their own? weft's mpiexec.
+Err check_nodes(Rank& rank) {
+  const int nodes = rank.process->job->nodes();
+  if (nodes == 1 || rank.process->manager == nullptr) return ok;
   return fail(MPI_ERR_UNSUPPORTED_OPERATION,
-              "ports connect ranks in jobs on one node only; this one has %d", job.nodes());
+              "this job was started on %d nodes by another process manager; ranks of several nodes "
+              "can meet at ports where weft's mpiexec has started them",
+              nodes);
 }
 
 }  // namespace
 
 Err open_port(Rank& rank, char* name) {
   memory::Job& job = *rank.process->job;
-  WEFT_TRY(check_nodes(job));
+  WEFT_TRY(check_nodes(rank));
   // relaxed: only the number is at stake
   const Port port{rank.world_rank, job.header().ports.fetch_add(1, std::memory_order_relaxed)};
-  if (job.shared_block({port.number, port_block}, sizeof(std::uint64_t), 0, 1) == 0)
-    return fail(MPI_ERR_NO_MEM, "no shared memory is left for a port");
-  rank.ports.push_back(port.number);
-  std::snprintf(name, MPI_MAX_PORT_NAME, "%s", text_of(job, port).c_str());
+  const std::string text = text_of(job, port);
+  const Result<Answer> added = ask_directory(rank, Ask::add, port_key(text.c_str()));
+  if (!added) return added.err;
+  rank.ports.push_back(text);
+  std::snprintf(name, MPI_MAX_PORT_NAME, "%s", text.c_str());
   return ok;
 }
 
-static void close_number(Rank& rank, std::uint32_t number) {
-  memory::Job& job = *rank.process->job;
-  job.leave_shared_block(job.find_shared_block({number, port_block}));
-  std::erase(rank.ports, number);
+static Err close_text(Rank& rank, std::string text) {
+  const Result<Answer> removed = ask_directory(rank, Ask::remove, port_key(text.c_str()));
+  std::erase(rank.ports, text);
+  return removed.err;
 }
 
 Err close_port(Rank& rank, const char* name) {
-  const Result<Port> port = port_of(*rank.process->job, name);
+  const Result<Port> port = port_of(rank, name);
   if (!port) return port.err;
   if (port.value.rank != rank.world_rank)
     return fail(MPI_ERR_PORT, "port_name was opened by another process, which has to close it");
-  close_number(rank, port.value.number);
-  return ok;
+  return close_text(rank, name);
 }
 
 void close_ports(Rank& rank) {
-  while (!rank.ports.empty()) close_number(rank, rank.ports.back());
+  while (!rank.ports.empty()) static_cast<void>(close_text(rank, rank.ports.back()));
 }
 
 Err publish_name(Rank& rank, const char* service, const char* port) {
-  memory::Job& job = *rank.process->job;
-  WEFT_TRY(check_nodes(job));
+  WEFT_TRY(check_nodes(rank));
   WEFT_TRY(check_length(service, "service_name"));
   WEFT_TRY(check_length(port, "port_name"));
-  const std::uint64_t at =
-      job.shared_block(block_of(service), sizeof(Published), sizeof(Published), 1);
-  if (at == 0) return fail(MPI_ERR_NO_MEM, "no shared memory is left for a name");
-  auto& made = *reinterpret_cast<Published*>(job.at(at));
-  std::uint32_t none = 0;
-  // acquire: after who freed it; only one of several gets it
-  if (!made.state.compare_exchange_strong(none, 1, std::memory_order_acquire))
-    return fail(MPI_ERR_SERVICE, "service_name \"%s\" is published already", service);
-  std::snprintf(made.service, sizeof made.service, "%s", service);
-  std::snprintf(made.port, sizeof made.port, "%s", port);
-  made.state.store(2, std::memory_order_release);  // the texts; pairs with find()
-  return ok;
+  const Result<Answer> added = ask_directory(rank, Ask::add, service_key(service), port);
+  if (!added) return added.err;
+  if (added.value) return ok;
+  return fail(MPI_ERR_SERVICE, "service_name \"%s\" is published already", service);
 }
 
 Err lookup_name(Rank& rank, const char* service, char* port) {
-  const Published* found = find(*rank.process->job, service);
-  if (found == nullptr)
+  const Result<Answer> found = ask_directory(rank, Ask::find, service_key(service));
+  if (!found) return found.err;
+  if (!found.value)
     return fail(MPI_ERR_NAME,
                 "service_name \"%.200s\" is not published; names are known to the jobs of one "
                 "mpiexec",
                 service);
-  std::snprintf(port, MPI_MAX_PORT_NAME, "%s", found->port);
+  std::snprintf(port, MPI_MAX_PORT_NAME, "%s", found.value->c_str());
   return ok;
 }
 
 Err unpublish_name(Rank& rank, const char* service, const char* port) {
-  memory::Job& job = *rank.process->job;
-  const Published* found = find(job, service);
-  if (found == nullptr)
+  const Result<Answer> removed = ask_directory(rank, Ask::remove, service_key(service), port);
+  if (!removed) return removed.err;
+  if (removed.value) return ok;
+  const Result<Answer> found = ask_directory(rank, Ask::find, service_key(service));
+  if (!found) return found.err;
+  if (!found.value)
     return fail(MPI_ERR_SERVICE, "service_name \"%.200s\" is not published", service);
-  if (std::strcmp(found->port, port) != 0)
-    return fail(MPI_ERR_SERVICE, "service_name \"%s\" is published with the port \"%s\"", service,
-                found->port);
-  job.leave_shared_block(job.find_shared_block(block_of(service)));
-  return ok;
+  return fail(MPI_ERR_SERVICE, "service_name \"%s\" is published with the port \"%s\"", service,
+              found.value->c_str());
 }
 
 namespace {
 
 /// The root of MPI_Comm_accept: whoever comes first.
 Result<Remote> await_caller(Rank& rank, Comm& comm, const char* name) {
-  const Result<Port> port = port_of(*rank.process->job, name);
+  const Result<Port> port = port_of(rank, name);
   if (!port) return port.err;
   if (port.value.rank != rank.world_rank)
     return fail(MPI_ERR_PORT,
@@ -191,7 +179,7 @@ Result<Remote> await_caller(Rank& rank, Comm& comm, const char* name) {
 
 /// The root of MPI_Comm_connect.
 Result<Remote> call_port(Rank& rank, Comm& comm, const char* name) {
-  const Result<Port> port = port_of(*rank.process->job, name);
+  const Result<Port> port = port_of(rank, name);
   if (!port) return port.err;
   if (object::rank_in(*comm.group, port.value.rank) != MPI_UNDEFINED)
     return fail(MPI_ERR_PORT,
@@ -229,12 +217,12 @@ Err connect(Comm& comm, int root, MPI_Comm* out, Find find) {
 }  // namespace
 
 Err comm_accept(Comm& comm, const char* name, int root, MPI_Comm* out) {
-  WEFT_TRY(check_nodes(*comm.engine->job));
+  WEFT_TRY(check_nodes(*comm.owner));
   return connect(comm, root, out, [&](Rank& rank) { return await_caller(rank, comm, name); });
 }
 
 Err comm_connect(Comm& comm, const char* name, int root, MPI_Comm* out) {
-  WEFT_TRY(check_nodes(*comm.engine->job));
+  WEFT_TRY(check_nodes(*comm.owner));
   return connect(comm, root, out, [&](Rank& rank) { return call_port(rank, comm, name); });
 }
 
@@ -274,7 +262,7 @@ Err move_all(pt2pt::Engine& e, int fd, short event, std::size_t bytes, Move&& mo
 Err comm_join(Rank& rank, int fd, MPI_Comm* out) {
   *out = MPI_COMM_NULL;
   memory::Job& job = *rank.process->job;
-  WEFT_TRY(check_nodes(job));
+  WEFT_TRY(check_nodes(rank));
   // poll() overlooks such a one.
   if (fd < 0 || fcntl(fd, F_GETFD) < 0)
     return fail(MPI_ERR_ARG, "fd is %d, which is not open; expected a connected stream socket", fd);

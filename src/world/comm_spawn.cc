@@ -65,23 +65,6 @@ Err check_mode(const std::string& mode) {
               mode.c_str());
 }
 
-/// The launcher runs on one host, under several names.
-Err check_host(const std::string& hosts) {
-  char own[MPI_MAX_PROCESSOR_NAME];
-  int length = 0;
-  processor_name(own, &length);
-  for (std::size_t at = 0; at <= hosts.size();) {
-    const std::size_t end = std::min(hosts.find(',', at), hosts.size());
-    const std::string host = hosts.substr(at, end - at);
-    if (host != own && host != "localhost" && host != "127.0.0.1")
-      return fail(MPI_ERR_SPAWN,
-                  "info key host is \"%s\"; ranks can be spawned on this host (%s, localhost) only",
-                  hosts.c_str(), own);
-    at = end + 1;
-  }
-  return ok;
-}
-
 Result<memory::Command> command_of(const Program& program) {
   memory::Command out;
   if (*program.command == 0)
@@ -97,8 +80,8 @@ Result<memory::Command> command_of(const Program& program) {
   out.directory = value("wdir");
   out.path = value("path");
   out.mode = value("weft_ranks");
+  out.hosts = value("host");
   WEFT_TRY(check_mode(out.mode));
-  if (const std::string hosts = value("host"); !hosts.empty()) WEFT_TRY(check_host(hosts));
   if (const std::string soft = value("soft"); !soft.empty()) {
     const Result<int> ranks = soft_number(soft, program.maxprocs);
     if (!ranks) return ranks.err;
@@ -109,10 +92,6 @@ Result<memory::Command> command_of(const Program& program) {
 
 Err check_job(Comm& comm) {
   Rank& rank = *comm.owner;
-  memory::Job& job = *rank.process->job;
-  if (job.nodes() > 1)
-    return fail(MPI_ERR_UNSUPPORTED_OPERATION,
-                "ranks can be spawned in jobs on one node only; this one has %d", job.nodes());
   if (rank.process->manager != nullptr)
     return fail(
         MPI_ERR_UNSUPPORTED_OPERATION,

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "memory/addresses.h"
 #include "world/rank.h"
 
 namespace weft::world {
@@ -63,6 +64,7 @@ void leave_connected(Rank& rank) {
   Members others = connected_ranks(rank);
   // release: what this rank sent is out; pairs with is_leaving()
   rank.entry().leaving.store(1, std::memory_order_release);
+  if (rank.process->job->header().apart != 0) memory::stir_agent(*rank.process->job);
   if (others.empty()) return;
   const auto all_leave = [&] {
     std::erase_if(others, [&](std::int32_t r) {

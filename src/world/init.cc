@@ -289,7 +289,7 @@ Err add_user(Rank& rank, int* level) {
   *level = std::min(*level, rank.open_level);
   if (rank.users++ > 0) return ok;
   tell_state(rank, memory::RankState::in_session);
-  memory::await_addresses(*rank.process->job);
+  memory::await_addresses(*rank.process->job, rank.world_rank);
   if (rank.charge.worker() == nullptr) WEFT_TRY(start_background(rank));
   rank.phase.store(Rank::Phase::initialized, std::memory_order_release);
   return ok;

@@ -2,6 +2,7 @@
 #include "world/network.h"
 
 #include <sys/utsname.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -52,8 +53,30 @@ std::string own_host() {
   return name.empty() ? "a host without a name" : name;
 }
 
+/// A rank of another world may end before all that nobody waits for has come to it: an answer, or
+/// the end of a connection. That it was about to end may not be known here yet. If it was killed,
+/// its launcher ends the job.
+bool has_left(Rank& rank, int other) {
+  constexpr useconds_t look_us = 1000, patience_us = 2'000'000;
+  memory::Job& job = *rank.process->job;
+  if (other < 0 || job.world_of(other) == job.world_of(rank.world_rank)) return false;
+  const memory::RankEntry& entry = job.entry(other);
+  const std::uint32_t known = rank.engine.peers[static_cast<std::size_t>(other)].incarnation;
+  for (useconds_t waited = 0; waited < patience_us; waited += look_us) {
+    // acquire: as in connected.cc
+    const memory::RankState state = entry.state.load(std::memory_order_acquire);
+    if (entry.incarnation.load(std::memory_order_relaxed) != known ||
+        entry.leaving.load(std::memory_order_acquire) != 0 ||
+        state == memory::RankState::finalized || state == memory::RankState::exited)
+      return true;
+    usleep(look_us);
+  }
+  return false;
+}
+
 /// The job ends, unless this rank wants to go on.
 void give_up(Rank& rank, int lost_rank, Err err) {
+  if (has_left(rank, lost_rank)) return;
   char text[memory::message_bytes];
   // relaxed: it is about now
   if (lost_rank >= 0 && rank.entry().survives.load(std::memory_order_relaxed) != 0) {
@@ -114,10 +137,15 @@ Err open_network(Rank& rank) {
          .secret = process.job->header().secret,
          .dropped = e->counters->net_dropped,
          .world_rank = rank.world_rank,
-         .ranks = process.job->size(),
+         .ranks = process.job->places(),
          .context = e->context,
          .payload_max = static_cast<std::uint32_t>(e->piece_max),
          .find = [&process](int world_rank) { return addresses_of(process, world_rank); },
+         .incarnation =
+             [&process](int world_rank) {
+               // relaxed: it changes only while its rank is not there
+               return process.job->entry(world_rank).incarnation.load(std::memory_order_relaxed);
+             },
          .lost = [&rank](int lost_rank, Err err) { give_up(rank, lost_rank, err); }});
     if (!lane) return lane.err;
     all += (all.back() == behind_host ? "" : ",") + lane.value->address();

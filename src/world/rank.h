@@ -11,6 +11,7 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <vector>
 
 #include "base/counters.h"
@@ -60,7 +61,7 @@ struct Rank {
     pt2pt::Engine engine;
   };
   object::Comm* parent = nullptr;              // the way to who spawned this rank
-  std::vector<std::uint32_t> ports;            // that it has opened; under store.lock
+  std::vector<std::string> ports;              // that it has opened; under store.lock
   std::vector<std::unique_ptr<Context>> more;  // beyond the first, with MPI_THREAD_MULTIPLE
 
   progress::Charge charge{contexts};  // of a progress thread, if there is one

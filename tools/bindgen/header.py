@@ -18,6 +18,30 @@ extern "C" {
 #endif
 """
 
+# Not functions of the ABI: a program has them in itself.
+FORTRAN = """
+/* 19.3 for programs that mix C and Fortran: the ABI has MPI_Comm_toint and its like instead */
+typedef int MPI_Fint;
+typedef MPI_Status MPI_F08_status;
+#define MPI_C_AND_FORTRAN_(type, name) \\
+  static inline MPI_Fint MPI_##name##_c2f(MPI_##type handle) { return MPI_##name##_toint(handle); } \\
+  static inline MPI_##type MPI_##name##_f2c(MPI_Fint value) { return MPI_##name##_fromint(value); }
+HANDLES
+#undef MPI_C_AND_FORTRAN_
+#define MPI_STATUS_TO_(name, from, to) \\
+  static inline int MPI_Status_##name(const from *a, to *b) { \\
+    for (int i = 0; i < MPI_F_STATUS_SIZE; ++i) ((int *)(void *)b)[i] = ((const int *)(const void *)a)[i]; \\
+    return MPI_SUCCESS; \\
+  }
+MPI_STATUS_TO_(c2f, MPI_Status, MPI_Fint)
+MPI_STATUS_TO_(f2c, MPI_Fint, MPI_Status)
+MPI_STATUS_TO_(c2f08, MPI_Status, MPI_F08_status)
+MPI_STATUS_TO_(f082c, MPI_F08_status, MPI_Status)
+MPI_STATUS_TO_(f2f08, MPI_Fint, MPI_F08_status)
+MPI_STATUS_TO_(f082f, MPI_F08_status, MPI_Fint)
+#undef MPI_STATUS_TO_
+"""
+
 BOTTOM = """
 #ifdef __cplusplus
 }
@@ -79,4 +103,6 @@ def mpi_h(spec):
                     note = f" /* deprecated in MPI-{f.deprecated} */" if f.deprecated else ""
                     out.append(prototype(f.returns.c_type, prefix + name, f.c_params(large)) +
                                note + "\n")
-    return "".join(out) + BOTTOM
+    pairs = [(p.base_type(False), f.name) for c in spec.chapters for f in c.functions if f.name.endswith("_toint") for p in f.params]
+    handles = "\n".join(f"MPI_C_AND_FORTRAN_({t.removeprefix('MPI_')}, {name.removesuffix('_toint')})" for t, name in pairs)
+    return "".join(out) + (FORTRAN.replace("HANDLES", handles) if pairs else "") + BOTTOM

@@ -198,6 +198,8 @@ void Shared::wait_until_finished(std::uint64_t number) {
 }
 
 void Shared::meet(const Operands* x, std::int64_t bytes) {
+  if (parted_) [[unlikely]]
+    return;  // who comes to the next one in place of who is dead is not to be counted in this one
   ++meetings_;
   const bool inlined = bytes <= inline_max;
   std::byte* result = inlined ? meeting_->payload : meeting_slot_;

@@ -16,8 +16,8 @@
 //          operation performance, IPDPS 2000; Traeff, Rougier: MPI collectives and datatypes for
 //          hierarchical all-to-all communication, EuroMPI 2014
 // legal    any root, counts, types; MPI_IN_PLACE; ranks may lie on nodes as they like: what does
-//          not follow each other is packed at leaders. Uniform blocks, but allgather any; the others
-//          have uneven.cc
+//          not follow each other is packed at leaders. Uniform blocks, but allgather any; the
+//          others have uneven.cc
 #include "coll/nodes/algorithms.h"
 
 namespace weft::coll {

@@ -15,7 +15,8 @@
 //
 // source   Karonis et al., IPDPS 2000; in parts: Bayatpour et al.: Scalable reduction collectives
 //          with data partitioning-based multi-leader design, SC 2017
-// legal    any root, count, type; MPI_IN_PLACE; operations that commute (scan: any); ranks may lie on
+// legal    any root, count, type; MPI_IN_PLACE; operations that commute (scan: any); ranks may lie
+// on
 //          nodes as they like, but scan: nodes in rows
 #include <numeric>
 

@@ -87,9 +87,9 @@ void price(const Across& at, int segments, int rounds, One&& one, Whole&& whole)
   const bool meets = at.site != nullptr && !at.site->direct() && node.levels > 0;
   const double meeting = meets ? node.ranks() * node.top().line() : 0;
   at.price->add("first segment", "its phases", all);
-  // Of a message's time what the CPU copies hides nothing: memory's price of a line, which is all of
-  // it between nodes of one machine. Measured there (2 x 2 threads, 1 MiB, EPYC family 26 model 2,
-  // 2026-11-24): allreduce 353 us in one, 700 in segments, where the walk said they were faster.
+  // Of a message's time what the CPU copies hides nothing: memory's price of a line, which is all
+  // of it between nodes of one machine. Measured there (2 x 2 threads, 1 MiB, EPYC family 26 model
+  // 2, 2026-11-24): allreduce 353 us in one, 700 in segments, where the walk said they were faster.
   const model::Machine& x = at.cluster.between.machine;
   const double carried = std::max(0.0, 1 - x.memory.b / x.network.line);
   const double hidden = std::min(on_node, carried * first.between / std::max(rounds, 1));
@@ -141,9 +141,7 @@ void bcast_segments(Schedule& s, const Buffer& buffer, int root, const Across& a
   if (at.price != nullptr)
     return price(
         at, segments.count, log2_ceil(at.nodes().count()),
-        [&](const Across& one) {
-          bcast_nodes(s, as_bytes(buffer.data, segments.each), root, one);
-        },
+        [&](const Across& one) { bcast_nodes(s, as_bytes(buffer.data, segments.each), root, one); },
         [&](const Across& whole) { bcast_nodes(s, buffer, root, whole); });
   Phases phases(s, at, root, segments.stages());
   // Ranks may have other types, so segments are of bytes.

@@ -205,17 +205,17 @@ void gatherv_nodes(Schedule& s, const ConstBuffer& send, const Blocks& recv, int
       if (is_alone) mine.send = nothing();
       phases.on_node(mine, uneven(s, n));
     } else {
-      s.later([&s, l = std::make_shared<Later>(phases, at), lengths, here, to_root,
-               bytes = own.bytes] {
-        const Row row = row_of(s, lengths, l->phases.here());
-        const Blocks blocks{std::span<const Buffer>(row.blocks)};
-        Operation mine = here, out = to_root;
-        mine.send = bytes;
-        mine.to = &blocks;
-        l->phases.on_node(mine, uneven(s, row.total / l->phases.here()));
-        out.send = as_bytes(row.room, row.total);
-        l->phases.between(out, uneven(s, row.total));
-      });
+      s.later(
+          [&s, l = std::make_shared<Later>(phases, at), lengths, here, to_root, bytes = own.bytes] {
+            const Row row = row_of(s, lengths, l->phases.here());
+            const Blocks blocks{std::span<const Buffer>(row.blocks)};
+            Operation mine = here, out = to_root;
+            mine.send = bytes;
+            mine.to = &blocks;
+            l->phases.on_node(mine, uneven(s, row.total / l->phases.here()));
+            out.send = as_bytes(row.room, row.total);
+            l->phases.between(out, uneven(s, row.total));
+          });
     }
   }
   s.next_round();
@@ -289,8 +289,12 @@ struct Rows {
 class Exchange {
  public:
   Exchange(Schedule& s, const Blocks& send, const Blocks& recv, const Across& at)
-      : s_(s), recv_(recv), at_(at), from_(send.in_place() ? recv : send),
-        is_in_place_(send.in_place()), phases_(s, at, 0, stages) {}
+      : s_(s),
+        recv_(recv),
+        at_(at),
+        from_(send.in_place() ? recv : send),
+        is_in_place_(send.in_place()),
+        phases_(s, at, 0, stages) {}
 
   void emit() {
     make_rows();
@@ -368,8 +372,7 @@ class Exchange {
     }
     if (phases_.alone() && !is_in_place_) s_.copy(sent[0], received[0]);
     const Blocks to{std::span<const Buffer>(received)};
-    const Blocks from =
-        is_in_place_ ? Blocks(in_place) : Blocks(std::span<const Buffer>(sent));
+    const Blocks from = is_in_place_ ? Blocks(in_place) : Blocks(std::span<const Buffer>(sent));
     phases_.on_node({.call = Call::alltoallv, .from = &from, .to = &to}, uneven(s_, n));
   }
 

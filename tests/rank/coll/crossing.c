@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What leaves each node, in messages and bytes, of collectives in phases over N nodes: not more than
-// what their algorithms say, whoever is the root and however ranks lie. Counted by the sender:
+// What leaves each node, in messages and bytes, of collectives in phases over N nodes: not more
+// than what their algorithms say, whoever is the root and however ranks lie. Counted by the sender:
 // coll_net_messages, coll_net_bytes. q: ranks of the largest node.
 #include "forms.h"
 
@@ -54,7 +54,7 @@ static MPI_Comm going(const char* call, const char* way, int backwards) {
   return comm;
 }
 
-#define AT_MOST(what, value, bound)                                                    \
+#define AT_MOST(what, value, bound)                                                             \
   CHECK((value) <= (bound), "%s: %s is %ld, at most %ld expected", what, #value, (long)(value), \
         (long)(bound))
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collectives, v and w forms too, do not depend on where ranks are: communicators in the order of the cores, backwards,
-// with neighbours far from each other, with every third rank, and of one rank alone. Sizes from a
-// line to what no slot holds, so that each communicator goes several ways.
+// Collectives, v and w forms too, do not depend on where ranks are: communicators in the order of
+// the cores, backwards, with neighbours far from each other, with every third rank, and of one rank
+// alone. Sizes from a line to what no slot holds, so that each communicator goes several ways.
 #include "forms.h"
 
 static const long sizes[] = {1, 5, 100, 3000, 40000};
@@ -74,7 +74,8 @@ static void check_block(const char* what, const int* block, int count, int from,
 }
 
 static void uneven_moves(MPI_Comm comm, int me, int p, int root, long n) {
-  int *counts = alloc(sizeof(int) * p), *at = alloc(sizeof(int) * p), *ones = alloc(sizeof(int) * p);
+  int *counts = alloc(sizeof(int) * p), *at = alloc(sizeof(int) * p),
+      *ones = alloc(sizeof(int) * p);
   MPI_Datatype* types = alloc(sizeof(MPI_Datatype) * p);
   int mine_of_root = 0;
   long end = 0;

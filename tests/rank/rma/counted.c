@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What operations cost in messages, locks and looks, counted. On a node: none, none, and about one
-// look a flush, however many threads there are. To another node: a put and its flush are one message there; a row of puts asks once; what
-// is long and in one piece goes by the network's own reads and writes, once the origin knows where.
+// look a flush, however many threads there are. To another node: a put and its flush are one
+// message there; a row of puts asks once; what is long and in one piece goes by the network's own
+// reads and writes, once the origin knows where.
 #include <pthread.h>
 
 #include "../counter.h"

@@ -311,6 +311,29 @@ TEST_P(Providers, ASleeperIsWokenByAMessage) {
   }
 }
 
+/// Rooms are posted again late, but some are always there, so that who sleeps after a look that
+/// found something is woken by the next message.
+TEST_P(Providers, ASleeperHasRoomsAfterAnyNumberOfMessages) {
+  constexpr int rooms = 8;
+  open({.receives = rooms, .sends = rooms, .room_bytes = 256});
+  send(a, {&a, &b}, "connect");
+  ASSERT_TRUE(until({&a, &b}, [&] { return b.heard.messages.size() == 1; }));
+  ASSERT_TRUE(until({&a, &b}, [&] { return a.endpoint->is_idle(); }));
+  for (int row = 1; row <= rooms; ++row) {
+    const std::size_t all = b.heard.messages.size() + static_cast<std::size_t>(row);
+    for (int i = 0; i < row; ++i) send(a, {&a}, "row");
+    ASSERT_TRUE(until({&a, &b}, [&] { return b.heard.messages.size() == all; }));
+    ASSERT_TRUE(until({&a}, [&] { return a.endpoint->is_idle(); }));
+    send(a, {&a}, "one more");
+    ASSERT_TRUE(until({&a}, [&] { return a.endpoint->is_idle(); }));
+    if (b.endpoint->may_sleep()) {
+      pollfd fd{b.endpoint->wait_fd(), POLLIN, 0};
+      EXPECT_EQ(poll(&fd, 1, 5000), 1) << "after a row of " << row;
+    }
+    ASSERT_TRUE(until({&a, &b}, [&] { return b.heard.messages.size() == all + 1; }));
+  }
+}
+
 TEST_P(Providers, AnAddressOfAnotherProviderIsRefused) {
   open();
   const Result<Peer> added = a.endpoint->add_peer(Address(7));

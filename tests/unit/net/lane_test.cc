@@ -30,6 +30,7 @@ struct LaneTest : testing::TestWithParam<const char*> {
   struct Rank {
     std::unique_ptr<Lane> lane;
     std::uint64_t dropped = 0;
+    std::uint32_t incarnation = 0;
     std::atomic<int> woken{0};
     std::vector<std::string> heard;
   };
@@ -63,6 +64,7 @@ struct LaneTest : testing::TestWithParam<const char*> {
          .context = 0,
          .payload_max = payload_max,
          .find = [this](int peer) { return ranks[peer].lane->address(); },
+         .incarnation = [this](int peer) { return ranks[peer].incarnation; },
          .lost = [this](int, Err err) { lost = last_error_text(err.cls); }});
     ASSERT_TRUE(lane) << last_error_text(lane.err.cls);
     at.lane = std::move(lane.value);
@@ -394,6 +396,26 @@ TEST_P(LaneTest, memory_that_is_only_shown_is_not_written) {
   EXPECT_FALSE(until([&] { return finished || !lost.empty(); }) && finished);
   EXPECT_NE(lost, "");
   EXPECT_EQ(there[0], std::byte{0});
+}
+
+/// Of who had a place before nothing is taken for the next one's, nor is anything of that lost.
+TEST_P(LaneTest, a_place_gets_another_rank) {
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(send(1, 0, "first"));
+  ASSERT_TRUE(send(0, 1, "to the first"));
+  ASSERT_TRUE(until([&] { return ranks[0].heard.size() == 3 && ranks[1].heard.size() == 1; }));
+  ASSERT_TRUE(until([&] { return ranks[0].lane->is_idle() && ranks[1].lane->is_idle(); }));
+  ranks[1].lane.reset();
+  ranks[1].incarnation = 1;
+  ranks[1].heard.clear();
+  open(1, {{7, 1}});
+  ASSERT_TRUE(send(1, 0, "second"));  // before 0 has heard of it
+  ASSERT_TRUE(until([&] { return ranks[0].heard.size() == 4; })) << lost;
+  EXPECT_EQ(ranks[0].heard.back(), "second");
+  ranks[0].lane->forget(1);
+  ASSERT_TRUE(send(0, 1, "to the second"));
+  ASSERT_TRUE(until([&] { return ranks[1].heard.size() == 1; })) << lost;
+  EXPECT_EQ(ranks[1].heard.back(), "to the second");
+  EXPECT_EQ(ranks[0].dropped + ranks[1].dropped, 0u);
 }
 
 /// With two descriptors of which one is no use, libfabric 1.17's net is woken as others are.

@@ -76,6 +76,21 @@ TEST_F(Read, takes_no_copy_of_either_rank) {
   EXPECT_EQ(job.ranks[0]->counters.bytes_copied, 0u);
 }
 
+/// A rank that sends them one after the other answers in between: it may compute before it waits.
+TEST_F(Read, goes_on_with_the_next_send_of_a_row) {
+  receive();
+  send();
+  for (int i = 0; i < 10; ++i) progress(to);  // read, and told
+  MPI_Request first = send_request;
+  EXPECT_FALSE(request_of(first)->done);
+  send();
+  EXPECT_TRUE(request_of(first)->done);
+  EXPECT_FALSE(wait(&first, MPI_STATUS_IGNORE));
+  EXPECT_FALSE(wait(&recv_request, MPI_STATUS_IGNORE));
+  receive();
+  end();
+}
+
 TEST_F(Read, a_synchronous_send_of_any_length) {
   for (const std::int64_t n : {std::int64_t{0}, std::int64_t{1}, std::int64_t{100}}) {
     send(Mode::synchronous, n);

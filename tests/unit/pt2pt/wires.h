@@ -36,6 +36,7 @@ class TestNetwork : public wire::Network {
   TestNetwork(Wires& wires, int me) : wires_(wires), me_(me) {}
 
   void meet(int) override {}
+  void forget(int) override {}
   std::uint32_t payload_max() const override { return Packet::most; }
   std::uint32_t lent_max() const override { return lends ? Packet::most : 0; }
   void abandon(int) override {}
@@ -74,8 +75,7 @@ class TestNetwork : public wire::Network {
   bool open_memory(std::span<std::byte>, wire::Place*) override { return false; }
   void close_memory(std::uint64_t) override {}
   std::int64_t reach_min() const override { return 1; }
-  bool write(std::span<const std::byte>, int, const wire::Place&, void (*)(void*),
-             void*) override {
+  bool write(std::span<const std::byte>, int, const wire::Place&, void (*)(void*), void*) override {
     return false;
   }
   bool look(void (*arrived)(void* state, const wire::Cell& cell), void* state) override {

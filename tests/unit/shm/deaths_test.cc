@@ -24,8 +24,8 @@ struct Deaths : testing::Test {
     }
   }
   bool goes_on_without_3() {
-    return all_survive(*job, {3, 1}, [](const void*, int rank) { return rank < first_elsewhere; },
-                       nullptr);
+    return all_survive(
+        *job, {3, 1}, [](const void*, int rank) { return rank < first_elsewhere; }, nullptr);
   }
   std::unique_ptr<memory::Job> job;
   static inline int first_elsewhere;

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// An agent's part in ranks that spawn ranks on several hosts (spawn_frames.h): what mpiexec places
+// is written into this host's memory of the job, from where the worker takes it. Belongs to the
+// agent.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string_view>
+#include <vector>
+
+#include "frames.h"
+#include "memory/job.h"
+#include "spawn_frames.h"
+
+namespace weft::launch {
+
+class SpawnedHere {
+ public:
+  using Send = std::function<void(FrameKind kind, std::string_view payload)>;
+  SpawnedHere(const Options& options, memory::Job& job, Send send)
+      : options_(options), job_(job), send_(std::move(send)) {}
+
+  /// From mpiexec. Throws Failure where that cannot be.
+  void take(const Frame& frame);
+  /// Ranks here may have told their addresses, or have come to MPI_Finalize.
+  void look();
+
+ private:
+  struct Family {
+    memory::World world;
+    std::uint64_t at = 0;              // its order
+    std::vector<std::int32_t> silent;  // ranks here that have not told their addresses
+  };
+
+  void place(const Placement& placement);
+  void answer(const Answer& answer);
+  void learn(const Told& told);
+  void vacate(std::uint64_t serial);
+  void tell_addresses();
+  void tell_who_leaves();
+  bool is_here(int rank) { return job_.nodes() == 1 || job_.node_of(rank) == options_.node; }
+
+  const Options& options_;
+  memory::Job& job_;
+  Send send_;
+  std::map<std::uint64_t, Family> families_;
+  bool have_been_ = false;                 // some: others may wait for ranks that leave
+  std::vector<std::uint32_t> told_leave_;  // by rank: 1 + the incarnation that has left
+};
+
+}  // namespace weft::launch

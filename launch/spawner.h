@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// mpiexec's part in ranks that spawn ranks on several hosts (spawn_frames.h): gives them seats,
+// hears from all agents, and keeps the job's directory. Belongs to the head.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "frames.h"
+#include "seats.h"
+#include "spawn_frames.h"
+
+namespace weft::launch {
+
+class Spawner {
+ public:
+  using Send = std::function<void(int node, FrameKind kind, std::string_view payload)>;
+  using Fail = std::function<void(const std::string& why)>;
+  Spawner(const Options& options, Send send, Fail fail);
+
+  /// An agent has begun, whose memory has so many places.
+  void begun(int places);
+  /// From an agent. Throws Failure where that cannot be.
+  void take(int node, const Frame& frame);
+
+ private:
+  /// A world that was spawned.
+  struct Family {
+    Seats seats;
+    int by = 0;  // node of who asked
+    std::uint64_t at = 0;
+    std::vector<bool> has_placed, runs;  // by node
+    std::string why;                     // it could not be started
+    bool is_withdrawn = false;
+    Addresses addresses;
+    int know = 0;             // nodes that know them
+    bool has_absent = false;  // ranks that ended without MPI_Init
+  };
+
+  void place(int node, const Wanted& wanted);
+  void take_outcome(int node, const StartOutcome& outcome);
+  void take_told(Told told);
+  void take_known(std::uint64_t serial);
+  void take_ended(int node, std::uint64_t serial);
+  void ask(int node, const Question& question);
+  void check_absence(const Family& family);
+  void settle(std::uint64_t serial);
+  void dismiss();
+  void send_all(FrameKind kind, std::string_view payload);
+  Family* find(std::uint64_t serial);
+
+  const Options& options_;
+  Send send_;
+  Fail fail_;
+  int nodes_;
+  int places_ = 0;  // 0: not known yet
+  std::optional<Seating> seating_;
+  std::uint64_t count_ = 0;  // worlds so far
+  std::map<std::uint64_t, Family> families_;
+  std::vector<bool> start_runs_;  // by node: ranks that the job started with
+  bool are_dismissed_ = false;
+  std::map<std::string, std::string> names_;
+};
+
+}  // namespace weft::launch
