@@ -15,6 +15,7 @@ namespace {
 class Nowhere final : public wire::Network {
  public:
   void meet(int) override {}
+  void forget(int) override {}
   std::uint32_t payload_max() const override { return 0; }
   std::uint32_t lent_max() const override { return 0; }
   wire::Cell* take(int, std::uint32_t) override { return nullptr; }
