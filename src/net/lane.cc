@@ -156,6 +156,7 @@ void Lane::forget(int world_rank) {
   if (at == to_.end()) return;
   std::erase(rows_, &at->second);
   std::erase(held_up_, &at->second);
+  if (last_to_ == world_rank) last_to_ = nobody;
   to_.erase(at);
 }
 
