@@ -15,6 +15,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <string_view>
+#include <utility>
+
+#include "net/limits.h"
 
 namespace weft::net {
 namespace {
@@ -155,6 +158,7 @@ Err Endpoint::open_rooms(const Rooms& rooms) {
   operations_.resize(static_cast<std::size_t>(all));
   to_post_.reserve(static_cast<std::size_t>(receives));
   free_.reserve(static_cast<std::size_t>(sends));
+  sent_.resize(static_cast<std::size_t>(sends));
   for (int room = 0; room < all; ++room) {
     Operation& operation = operations_[static_cast<std::size_t>(room)];
     operation.room = room;
@@ -222,15 +226,55 @@ Result<bool> Endpoint::posted(ssize_t rc, const char* what) {
 
 Result<bool> Endpoint::commit(std::byte* room, std::size_t bytes, Peer to,
                               std::span<const std::byte> behind) {
-  Operation& operation = operations_[static_cast<std::size_t>(room_of(room))];
+  const int number = room_of(room);
+  Operation& operation = operations_[static_cast<std::size_t>(number)];
   operation.peer = to;
   operation.what = behind.empty() ? Operation::What::send : Operation::What::lent;
-  if (behind.empty())
-    return posted(fi_send(endpoint_, room, bytes, rooms_registered_.descriptor(), to, &operation),
+  sent_in(number) = {bytes, behind};
+  return post_send(number);
+}
+
+Endpoint::Sent& Endpoint::sent_in(int room) {
+  return sent_[static_cast<std::size_t>(room) - receives_];
+}
+
+Result<bool> Endpoint::post_send(int room) {
+  Operation& operation = operations_[static_cast<std::size_t>(room)];
+  std::byte* const bytes = bytes_of(room);
+  const Sent& sent = sent_in(room);
+  if (operation.what == Operation::What::send)
+    return posted(fi_send(endpoint_, bytes, sent.bytes, rooms_registered_.descriptor(),
+                          operation.peer, &operation),
                   "a message");
-  const iovec parts[] = {{room, bytes}, {const_cast<std::byte*>(behind.data()), behind.size()}};
+  const iovec parts[] = {{bytes, sent.bytes},
+                         {const_cast<std::byte*>(sent.behind.data()), sent.behind.size()}};
   void* none[] = {nullptr, nullptr};
-  return posted(fi_sendv(endpoint_, parts, none, 2, to, &operation), "a message");
+  return posted(fi_sendv(endpoint_, parts, none, 2, operation.peer, &operation), "a message");
+}
+
+/// Where two ends connect to each other at the same time, libfabric 1.17's net now and then closes
+/// both connections, and fails what was sent over them. A message may be sent again: its receiver
+/// drops what it has (lane.h). A peer that is dead fails each time.
+bool Endpoint::may_come_again(const Operation& operation, int error) {
+  if (error != FI_ENOTCONN && error != FI_ECONNRESET) return false;
+  return ++sent_in(operation.room).failures < most_failures;
+}
+
+void Endpoint::send_again(Listener& listener) {
+  std::vector<int> rooms = std::exchange(to_send_again_, {});
+  for (const int room : rooms) {
+    const Result<bool> sent = post_send(room);
+    if (!sent)
+      lose(operations_[static_cast<std::size_t>(room)], sent.err, listener);
+    else if (!sent.value)
+      to_send_again_.push_back(room);
+  }
+}
+
+void Endpoint::lose(const Operation& operation, Err err, Listener& listener) {
+  listener.lost(operation.peer, err);
+  if (operation.what == Operation::What::lent) listener.returned(bytes_of(operation.room));
+  free_.push_back(operation.room);
 }
 
 /// From memory that is not registered.
@@ -316,6 +360,8 @@ Err Endpoint::post_receives() {
 
 Result<int> Endpoint::progress(Listener& listener) {
   WEFT_TRY(post_receives());
+  if (!to_send_again_.empty()) [[unlikely]]
+    send_again(listener);
   fi_cq_msg_entry done[batch];
   const ssize_t n = fi_cq_read(queue_, done, batch);
   is_quiet_ = n == -FI_EAGAIN && to_post_.empty();
@@ -368,9 +414,10 @@ Err Endpoint::complete_failed(Listener& listener) {
     case Operation::What::send:
     case Operation::What::lent:
       --on_their_way_;
-      listener.lost(operation.peer, lost_peer("a message", error.err));
-      if (operation.what == Operation::What::lent) listener.returned(bytes_of(operation.room));
-      free_.push_back(operation.room);
+      if (may_come_again(operation, error.err))
+        to_send_again_.push_back(operation.room);
+      else
+        lose(operation, lost_peer("a message", error.err), listener);
       break;
     case Operation::What::transfer:
       --on_their_way_;
@@ -381,6 +428,7 @@ Err Endpoint::complete_failed(Listener& listener) {
 
 bool Endpoint::may_sleep() {
   fid* queue = &queue_->fid;
+  if (!to_send_again_.empty()) return false;
   if (is_other_fd_ && !is_quiet_) return false;  // what is in the queue already does not show there
   return wait_fd_ >= 0 && fi_trywait(&site_.fabric, &queue, 1) == 0;
 }

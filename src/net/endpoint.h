@@ -117,7 +117,7 @@ class Endpoint {
   /// waits.
   Result<int> progress(Listener& listener);
   /// Nothing of one's own is on its way.
-  bool is_idle() const { return on_their_way_ == 0; }
+  bool is_idle() const { return on_their_way_ == 0 && to_send_again_.empty(); }
   /// Readable when progress() has work, provided that may_sleep() was true; -1: the provider has
   /// none, poll.
   int wait_fd() const { return wait_fd_; }
@@ -140,6 +140,17 @@ class Endpoint {
   Err check(int rc, const char* what) const;
   Err lost_peer(const char* what, int code) const;
   Err post_receives();
+  /// What is in a room for sends.
+  struct Sent {
+    std::size_t bytes = 0;
+    std::span<const std::byte> behind;
+    int failures = 0;  // of its connections
+  };
+  Sent& sent_in(int room);
+  Result<bool> post_send(int room);
+  bool may_come_again(const Operation& operation, int error);
+  void send_again(Listener& listener);
+  void lose(const Operation& operation, Err err, Listener& listener);
   Result<bool> posted(ssize_t rc, const char* what);
   std::uint64_t next_key();
   void complete(const fi_cq_msg_entry& entry, Listener& listener);
@@ -164,6 +175,8 @@ class Endpoint {
   std::vector<Operation> operations_;  // of each room
   std::vector<int> to_post_;           // receives that are not posted
   std::vector<int> free_;              // rooms for sends
+  std::vector<Sent> sent_;             // in each of these
+  std::vector<int> to_send_again_;     // likewise, of those on their way
   int on_their_way_ = 0;
   bool is_quiet_ = false;  // the last progress() found nothing, and nothing was begun since
   bool is_other_fd_ = false;

@@ -35,6 +35,9 @@ inline constexpr std::size_t read_piece_bytes = 512 << 10, reads_ahead_bytes = 2
 /// are stored at once.
 inline constexpr std::int64_t reached_bytes = 4 << 10;
 
+/// So often the connection of one message may be lost before its receiver is.
+inline constexpr int most_failures = 5;
+
 /// Short packets to one rank between two looks; what comes then waits for the next look, to travel
 /// together. A halo has no more for a neighbour. Packets of several cells are no longer than
 /// row_bytes: their seal covers all of them, at some ns for 8 bytes.
