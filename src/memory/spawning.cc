@@ -68,7 +68,7 @@ std::uint64_t make_order(Job& job, BlockName name, int users,
   order.members = at + sizeof(Order);
   order.text = order.members + members_bytes;
   order.text_bytes = words.size();
-  std::memcpy(job.at(order.members), parents.data(), members_bytes);
+  if (members_bytes > 0) std::memcpy(job.at(order.members), parents.data(), members_bytes);
   std::memcpy(job.at(order.text), words.data(), words.size());
   return at;
 }
