@@ -147,7 +147,9 @@ const char* words_for(const Window& win) {
 
 /// May an access epoch of another kind begin? One of a fence counts only once it was used.
 Err check_free(const Window& win) {
-  if (win.epoch == Epoch::none || (win.epoch == Epoch::fence && !win.used)) return ok;
+  if (win.epoch == Epoch::none ||
+      (win.epoch == Epoch::fence && !win.used.load(std::memory_order_relaxed)))
+    return ok;
   return fail(MPI_ERR_RMA_SYNC, "%s%s", words_for(win),
               win.epoch == Epoch::fence
                   ? " and has been used: end it with MPI_Win_fence and MPI_MODE_NOSUCCEED"
@@ -389,7 +391,8 @@ Err check_epoch(Window& win, int rank, bool passive) {
                   "MPI_Win_lock_all",
                   words_for(win));
     case Epoch::fence:
-      win.used = true;
+      if (!win.used.load(std::memory_order_relaxed))
+        win.used.store(true, std::memory_order_relaxed);
       return ok;
     case Epoch::lock_all:
       return ok;
@@ -431,7 +434,8 @@ Err fence(Window& win, int assert) {
       "MPI_MODE_NOSTORE, MPI_MODE_NOPUT, MPI_MODE_NOPRECEDE and MPI_MODE_NOSUCCEED"));
   if (win.epoch != Epoch::none && win.epoch != Epoch::fence)
     return fail(MPI_ERR_RMA_SYNC, "%s", words_for(win));
-  if (win.used && (assert& MPI_MODE_NOPRECEDE) != 0)
+  const bool used = win.used.load(std::memory_order_relaxed);
+  if (used && (assert& MPI_MODE_NOPRECEDE) != 0)
     return fail(MPI_ERR_RMA_SYNC,
                 "assert has MPI_MODE_NOPRECEDE, but this rank has accessed the window since the "
                 "last fence");
@@ -442,9 +446,9 @@ Err fence(Window& win, int assert) {
     await_all(win, all_remotes(win), Over::there);
   }
   barrier(win);
-  if (win.epoch == Epoch::fence && win.used) count(win, &Counters::rma_epochs);
+  if (win.epoch == Epoch::fence && used) count(win, &Counters::rma_epochs);
   win.epoch = (assert& MPI_MODE_NOSUCCEED) != 0 ? Epoch::none : Epoch::fence;
-  win.used = false;
+  win.used.store(false, std::memory_order_relaxed);
   if (win.is_simple) return ok;
   if (win.is_compared) WEFT_TRY(check_fence(win, assert));
   return take_error(win);

@@ -161,7 +161,9 @@ struct Window : Object {
   // Access epochs. Fence: opened by a fence that does not exclude it.
   enum class Epoch : std::uint8_t { none, fence, started, locks, lock_all };
   Epoch epoch = Epoch::none;
-  bool used = false;       // the fence's epoch has had an operation
+  /// The fence's epoch has had an operation. Threads that operate set it; all relaxed: what the
+  /// program orders them with before the next fence orders this, too.
+  std::atomic<bool> used = false;
   int locks = 0;           // targets that are locked, each by itself
   bool unchecked = false;  // MPI_Win_lock_all with MPI_MODE_NOCHECK
   std::vector<int> group;  // of MPI_Win_start

@@ -191,7 +191,7 @@ def main():
                 run.why = f"passes, but the list says xfail: {run.xfail}; take the mark away"
             if run.why:
                 failed += 1
-                hint = f"{' '.join(launcher(run, options))} -n {run.ranks} {options.bindir / run.name} {' '.join(run.args)}"
+                hint = f"TEST_NODES={run.nodes} {' '.join(launcher(run, options))} -n {run.ranks} {options.bindir / run.name} {' '.join(run.args)}"
                 report(run, options, hint)
             else:
                 passed += 1

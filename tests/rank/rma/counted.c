@@ -27,10 +27,11 @@ static int find_target(void) {
 /* Messages of rounds of `puts` puts and a flush. */
 static unsigned long long messages(int to, int puts) {
   const unsigned long long before = counted();
+  long values[row];
   for (int i = 0; i < rounds; ++i) {
     for (int k = 0; k < puts; ++k) {
-      const long value = i * 100 + k;
-      OK(MPI_Put(&value, 1, MPI_LONG, to, 8 * (rank * row + k), 1, MPI_LONG, win));
+      values[k] = i * 100 + k;
+      OK(MPI_Put(&values[k], 1, MPI_LONG, to, 8 * (rank * row + k), 1, MPI_LONG, win));
     }
     OK(MPI_Win_flush(to, win));
   }
@@ -108,12 +109,13 @@ static void count_reached(int to, int is_away) {
   free(back);
 }
 
-/* Each thread puts to a place of its own, and flushes. */
+/* Each thread puts to a place of its own, and flushes. Its value outlives it: the flush may come
+ * later. */
+static long given[threads];
 static void* put_often(void* number) {
   const int me = *(int*)number, to = (rank + 1 + me) % size;
   for (int i = 0; i < rounds; ++i) {
-    const long value = i;
-    OK(MPI_Put(&value, 1, MPI_LONG, to, 8 * (rank * threads + me), 1, MPI_LONG, win));
+    OK(MPI_Put(&given[me], 1, MPI_LONG, to, 8 * (rank * threads + me), 1, MPI_LONG, win));
   }
   return NULL;
 }
