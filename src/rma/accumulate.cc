@@ -49,26 +49,29 @@ class Alone {
 /// A thread that changes elements by atomic instructions.
 class Changing {
  public:
-  Changing(Window& win, Words& target) : mine_(win.mine().words->changing) {
+  [[gnu::always_inline]] Changing(Window& win, Words& target) : mine_(win.mine().words->changing) {
     const pt2pt::Engine& e = win.engine();
     shares_ = e.among_threads || e.contexts->has_background;
-    for (;;) {
-      add(1);
-      // The compiler must not change their places; the other side's membarrier keeps the processor
-      // from doing so. acquire: pairs with the store below
-      std::atomic_signal_fence(std::memory_order_seq_cst);
-      if (target.in_bulk.load(std::memory_order_acquire) == 0) [[likely]]
-        return;
-      add(-1);
-      const Alone alone(target);
-      target.in_bulk.store(0, std::memory_order_release);
-    }
+    while (!begin(target)) [[unlikely]]
+      take_back(target);
   }
   ~Changing() { add(-1); }
   Changing(const Changing&) = delete;
   Changing& operator=(const Changing&) = delete;
 
  private:
+  bool begin(const Words& target) {
+    add(1);
+    // The compiler must not change their places; the other side's membarrier keeps the processor
+    // from doing so. acquire: pairs with the store below
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    return target.in_bulk.load(std::memory_order_acquire) == 0;
+  }
+  [[gnu::noinline]] void take_back(Words& target) {
+    add(-1);
+    const Alone alone(target);
+    target.in_bulk.store(0, std::memory_order_release);
+  }
   /// release: what was changed before; pairs with Bulk()
   void add(int n) {
     const auto by = static_cast<std::uint32_t>(n);
@@ -181,12 +184,21 @@ Err change_alone(const What& what, const Reached& to, std::byte* target, const s
   return ok;
 }
 
-/// Of elements that the processor can change one by one.
-bool pays_in_bulk(Window& win, const What& what, const Words& words, const std::byte* in,
+/// Of elements that the processor can change one by one. It pays at once where it is so already;
+/// else as soon as what has gone one by one has cost as much as the way to change that: so never
+/// more than twice of what it would have cost to know before.
+bool pays_in_bulk(Window& win, const What& what, Target& target, const std::byte* in,
                   std::int64_t n) {
-  const bool is_in_bulk = words.in_bulk.load(std::memory_order_relaxed) != 0;
-  return n * stride_of(what.basic) >= (is_in_bulk ? more_bulk_bytes : bulk_bytes) &&
-         what.op != Operation::no_op && what.is_aligned(in) && win.engine().policy.membarrier;
+  const std::int64_t bytes = n * stride_of(what.basic);
+  if (bytes < row_bytes || what.op == Operation::no_op || !what.is_aligned(in) ||
+      !win.engine().policy.membarrier)
+    return false;
+  if (target.words->in_bulk.load(std::memory_order_relaxed) != 0) return true;
+  const std::atomic_ref one_by_one(target.one_by_one);
+  const std::int64_t so_far = one_by_one.load(std::memory_order_relaxed) + bytes;
+  const bool pays = so_far >= bulk_bytes;
+  one_by_one.store(pays ? 0 : so_far, std::memory_order_relaxed);
+  return pays;
 }
 
 void change_in_bulk(Window& win, const What& what, Words& words, std::byte* target,
@@ -199,6 +211,15 @@ void change_in_bulk(Window& win, const What& what, Words& words, std::byte* targ
   }
 }
 
+void change_at_once(Window& win, const What& what, Target& target, const Elements& e) {
+  const auto* in = static_cast<const std::byte*>(e.in);
+  if (pays_in_bulk(win, what, target, in, e.n))
+    return change_in_bulk(win, what, *target.words, static_cast<std::byte*>(e.target), in,
+                          static_cast<std::byte*>(e.out), e.n);
+  const Changing changing(win, *target.words);
+  accumulate_at_once(what.op, what.basic, e);
+}
+
 Err change_any(Window& win, const What& what, const Reached& to, std::byte* target,
                const std::byte* in, std::byte* out, std::int64_t n) {
   // Bytes that are read or replaced are what programs make of larger things: they are moved as one.
@@ -208,14 +229,19 @@ Err change_any(Window& win, const What& what, const Reached& to, std::byte* targ
       (what.op == Operation::no_op || (what.op == Operation::replace && out == nullptr));
   if (!win.direct || as_one || !is_changed_at_once(what.basic, target))
     return change_alone(what, to, target, in, out, n);
-  if (pays_in_bulk(win, what, *to.target->words, in, n)) {
-    change_in_bulk(win, what, *to.target->words, target, in, out, n);
-    return ok;
-  }
-  const Changing changing(win, *to.target->words);
-  accumulate_at_once(what.op, what.basic, {target, in, out, n});
+  change_at_once(win, what, *to.target, {target, in, out, n});
   return ok;
 }
+
+}  // namespace
+
+void change_numbers(Window& win, Target& target, Operation op, Basic basic, const Elements& e) {
+  if (e.n > 1) return change_at_once(win, {op, basic}, target, e);
+  const Changing changing(win, *target.words);
+  change_number(op, basic, e);
+}
+
+namespace {
 
 /// The one basic type of an argument.
 Err basic_of(const Type& type, const char* name, Basic* out) {
