@@ -126,14 +126,15 @@ namespace {
 struct What {
   Operation op;
   Basic basic;
+  std::int64_t stride = stride_of(basic);
   /// Bytes from the first to the last of n elements.
   std::size_t bytes(std::int64_t n) const {
-    return static_cast<std::size_t>((n - 1) * stride_of(basic) + span_of(basic));
+    return static_cast<std::size_t>((n - 1) * stride + span_of(basic));
   }
   /// As the distance of elements is.
   bool is_aligned(const void* at) const {
-    const auto stride = static_cast<std::uintptr_t>(stride_of(basic));
-    return reinterpret_cast<std::uintptr_t>(at) % (stride & -stride) == 0;
+    const auto mask = static_cast<std::uintptr_t>((stride & -stride) - 1);
+    return (reinterpret_cast<std::uintptr_t>(at) & mask) == 0;
   }
 };
 
@@ -158,7 +159,7 @@ Err change_there(const What& what, const Target& target, std::uint64_t at, const
                  void* out, std::int64_t n) {
   alignas(64) std::byte room[locked_bytes + 64];
   const std::size_t bytes = what.bytes(n);
-  const bool has_gaps = data_bytes(what.basic) != stride_of(what.basic);
+  const bool has_gaps = data_bytes(what.basic) != what.stride;
   if (what.op != Operation::replace || out != nullptr || has_gaps)
     if (!memory::read_peer(target.pid, at, room, bytes)) return kernel_failed(target);
   change(what, room, in, out, n);
@@ -168,7 +169,7 @@ Err change_there(const What& what, const Target& target, std::uint64_t at, const
 
 Err change_alone(const What& what, const Reached& to, std::byte* target, const std::byte* in,
                  std::byte* out, std::int64_t n) {
-  const std::int64_t stride = stride_of(what.basic);
+  const std::int64_t stride = what.stride;
   const std::int64_t most = std::max<std::int64_t>(1, locked_bytes / stride);
   for (std::int64_t i = 0; i < n; i += most) {
     const std::int64_t now = std::min(most, n - i);
@@ -189,7 +190,7 @@ Err change_alone(const What& what, const Reached& to, std::byte* target, const s
 /// more than twice of what it would have cost to know before.
 bool pays_in_bulk(Window& win, const What& what, Target& target, const std::byte* in,
                   std::int64_t n) {
-  const std::int64_t bytes = n * stride_of(what.basic);
+  const std::int64_t bytes = n * what.stride;
   if (bytes < row_bytes || what.op == Operation::no_op || !what.is_aligned(in) ||
       !win.engine().policy.membarrier)
     return false;
@@ -203,11 +204,15 @@ bool pays_in_bulk(Window& win, const What& what, Target& target, const std::byte
 
 void change_in_bulk(Window& win, const What& what, Words& words, std::byte* target,
                     const std::byte* in, std::byte* out, std::int64_t n) {
-  const std::int64_t stride = stride_of(what.basic), most = bulk_at_once_bytes / stride;
-  for (std::int64_t i = 0; i < n; i += most) {
+  std::byte* const end = target + n * what.stride;
+  while (target < end) {
+    // A multiple of all strides.
+    const std::int64_t bytes = std::min<std::int64_t>(bulk_at_once_bytes, end - target);
     const Bulk bulk(win, words);
-    change(what, target + i * stride, in + i * stride, out != nullptr ? out + i * stride : nullptr,
-           std::min(most, n - i));
+    change(what, target, in, out, n * what.stride == bytes ? n : bytes / what.stride);
+    target += bytes;
+    in += bytes;
+    if (out != nullptr) out += bytes;
   }
 }
 
