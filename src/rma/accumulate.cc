@@ -11,6 +11,7 @@
 // store and load of both sides must not change places, and the few use no fence: the one with many
 // runs one on every thread (membarrier), as a sleeper does (sync/wait.h). It stays so, so that the
 // next one with many need not ask again, until one with few takes it back, while it holds the word.
+// Which of the two a row takes is a guess about what follows (pays_in_bulk): either is right.
 #include <algorithm>
 #include <cstring>
 
