@@ -214,8 +214,8 @@ Err put(const ConstBuffer& from, const Place& to, Window& win) {
   if (there.target == nullptr) return ok;
   const std::int64_t bytes = from.bytes(), room = there.buffer.bytes();
   if (bytes > room) return truncated(bytes, room, "origin", "target");
-  if (!there.direct) return kernel_put(from, there, bytes);
   win.note_stores();
+  if (!there.direct) return kernel_put(from, there, bytes);
   if (is_word(bytes) && from.type->dense && to.type->dense)
     store(datatype::block(there.buffer), datatype::block(from), bytes);
   else if (from.data != there.buffer.data || from.type != to.type)
