@@ -52,7 +52,7 @@ struct Blocks {
   rma::Window* const win = window(handle);
   const datatype::Type* const type = datatype::dense_predefined(a.type);
   // Also of counts below 1.
-  const bool is_short = static_cast<std::uint64_t>(a.count - 1) < rma::straight_elements;
+  const bool is_short = static_cast<std::uint64_t>(a.count) - 1 < rma::straight_elements;
   if (win == nullptr || type == nullptr || !is_short || is_constant(a.here) ||
       a.type != a.target_type || a.count != a.target_count)
     return {};
