@@ -308,6 +308,20 @@ class Hosts(harness.Case):
         self.assertNotEqual(child.returncode, 0)
         self.nothing_is_left(begin)
 
+    def test_hosts_fall_silent_one_after_the_other(self):
+        """Who says nothing about the first loss does not go on without it: one message, and it is true."""
+        for mode in MODES:
+            child = self.busy(mode)
+            _, agents, _ = self.processes(child)
+            for agent in sorted(agents):
+                os.kill(agent, signal.SIGSTOP)
+                time.sleep(1)
+            out, err = child.communicate(timeout=20 * PATIENCE)
+            self.assertEqual(len(err.splitlines()), 1, err)
+            self.assertRegex(err, "^weft: host a is lost, and with it ranks 0-1: nothing has been heard of its agent for 3 s")
+            self.assertNotIn("go on", err)
+            self.assertEqual(child.returncode, 1)
+
     def test_again_and_again(self):
         for i in range(20):
             result = self.hosts("a:1,b:1,c:1,d:1", f"--ranks={MODES[i % 2]}", program("nodes"))
