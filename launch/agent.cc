@@ -17,8 +17,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <condition_variable>
 #include <memory>
+#include <mutex>
 #include <optional>
+#include <stop_token>
 #include <thread>
 
 #include "branches.h"
@@ -55,6 +58,23 @@ struct Pipe {
     read = ends[0];
     write = ends[1];
   }
+};
+
+/// Says that we are here while the agent's loop, which does, is not running: to find a program and
+/// to read it may take long. Nobody else uses the channel meanwhile.
+class Beats {
+ public:
+  explicit Beats(Channel& channel)
+      : thread_([this, &channel](const std::stop_token& over) {
+          std::unique_lock guard(lock_);
+          while (!over_.wait_for(guard, over, Pulse::turn, [&] { return over.stop_requested(); }))
+            channel.send(FrameKind::beat);
+        }) {}
+
+ private:
+  std::mutex lock_;
+  std::condition_variable_any over_;
+  std::jthread thread_;
 };
 
 void close_end(int& fd) {
@@ -97,7 +117,8 @@ class Agent : public Branches::Listener {
   void take_frames();
   void take(const Frame& frame);
   void begin(const Order& order);
-  void prepare(const Order& order);
+  void make_ready(const Order& order);
+  void enter(const Order& order);
   int work(int orders, const sigset_t& mask);
   void listen_for_tellers();
   void pass_addresses_on();
@@ -180,7 +201,8 @@ void Agent::fail(int exit_code, const std::string& text) {
   if (exit_code_ == 0) exit_code_ = exit_code;
 }
 
-void Agent::prepare(const Order& order) {
+/// The directory and the variables of mpiexec.
+void Agent::enter(const Order& order) {
   if (chdir(order.directory.c_str()) != 0)
     throw Failure{127, "weft: on " + options_.host().name + " the directory " + order.directory +
                            " in which mpiexec was started cannot be entered: " + strerror(errno) +
@@ -188,6 +210,17 @@ void Agent::prepare(const Order& order) {
   for (const std::string& variable : order.environment)
     if (const std::size_t equals = variable.find('='); equals != variable.npos)
       setenv(variable.substr(0, equals).c_str(), variable.c_str() + equals + 1, 1);
+}
+
+void Agent::make_ready(const Order& order) {
+  const Beats beats(head_);
+  enter(order);
+  runnables_ = find_programs(options_);
+  debug_directory_ = std::make_unique<DebugDirectory>(options_.debug);
+  const Result<memory::Job*> job = memory::Job::create(options_.ranks(), usable_cpus(),
+                                                       Params::from_env(false), options_.node_of());
+  if (!job) throw Failure{1, std::string("weft: ") + last_error_text(job.err.cls)};
+  job_ = job.value;
 }
 
 /// Only variables of the host stay as they are.
@@ -211,13 +244,7 @@ void Agent::begin(const Order& order) {
   options_ = order.options;
   try {
     forget_environment();
-    prepare(order);
-    runnables_ = find_programs(options_);
-    debug_directory_ = std::make_unique<DebugDirectory>(options_.debug);
-    const Result<memory::Job*> job = memory::Job::create(
-        options_.ranks(), usable_cpus(), Params::from_env(false), options_.node_of());
-    if (!job) throw Failure{1, std::string("weft: ") + last_error_text(job.err.cls)};
-    job_ = job.value;
+    make_ready(order);
     job_->header().secret = order.secret;
     job_->header().identity = identity_of(order.secret);
     job_->header().apart = job_->nodes() > 1 ? 1 : 0;
@@ -249,7 +276,8 @@ int Agent::work(int orders, const sigset_t& mask) {
   const Ranks here = options_.here();
   const int reader = options_.input.rank;
   const int none = open("/dev/null", O_RDONLY | O_CLOEXEC);
-  dup2(reader >= here.first && reader < here.end() ? input_.read : none, 0);
+  const bool reads = reader == Reader::everybody || (reader >= here.first && reader < here.end());
+  dup2(reads ? input_.read : none, 0);
   const Upstream upstream{output_.pipe.write, errors_.pipe.write, notes_.pipe.write};
   head_.close();
   for (int* fd : {&input_.read, &input_.write, &output_.pipe.read, &errors_.pipe.read,
@@ -329,6 +357,7 @@ void Agent::learn(const Death& death) {
   if (!shm::all_survive(*job_, dead, is_here, &here))
     return fail(death.reason.exit_code, death.reason.text);
   shm::mark_dead(*job_, dead, how_it_died(death.reason.text, ""));
+  head_.send(FrameKind::survives);
 }
 
 void Agent::look(const Look& look) {
@@ -375,7 +404,9 @@ void Agent::take(const Frame& frame) {
       return look(unpacked<Look>(frame.payload));
     case FrameKind::input:
       begun();
-      if (input_.write >= 0) input_queue_ += frame.payload;
+      if (input_.write < 0)  // nobody reads here, but others may
+        return head_.send(FrameKind::taken, packed(std::uint64_t{frame.payload.size()}));
+      input_queue_ += frame.payload;
       if (input_queue_.size() > window_bytes) throw Failure{1, "more input than is allowed"};
       return write_input();
     case FrameKind::input_end:

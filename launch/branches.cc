@@ -19,7 +19,6 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr milliseconds to_leave{300};    // for the command of an agent that has ended
-constexpr int turns_to_begin = 20;       // for a host to find the program, read it, start it
 constexpr std::size_t most_said = 4096;  // of what commands say before their agent answers
 
 }  // namespace
@@ -92,7 +91,6 @@ void Branches::send(int node, FrameKind kind, std::string_view payload) {
   if (!agent.is_there()) return;
   if (node != agent.row.first)
     return agent.channel->send(FrameKind::relayed, wrapped(node, kind, payload));
-  if (kind == FrameKind::order) agent.begins = true;
   agent.channel->send(kind, payload);
 }
 
@@ -133,7 +131,6 @@ void Branches::take(Agent& agent, const Frame& frame) {
     agent.pulse.begin(Clock::now());
     if (!agent.said.empty()) listener_.noise(agent.row.first, agent.said);
   }
-  if (frame.kind == FrameKind::begun) agent.begins = false;
   if (frame.kind == FrameKind::finished) {
     agent.has_finished = true;
     agent.channel->close_out();
@@ -223,8 +220,7 @@ bool Branches::take_end(pid_t pid, int status) {
 
 /// A host that is off, or whose link is, says nothing about that.
 void Branches::take_turn(Agent& agent) {
-  const int most =
-      agent.begins ? std::max(turns_to_begin, growth_.silent_turns) : growth_.silent_turns;
+  const int most = growth_.silent_turns;
   if (agent.pulse.take_turn(Clock::now(), most)) {
     if (agent.channel->wants_write() < 0) agent.channel->send(FrameKind::beat);
     return;

@@ -111,7 +111,7 @@ class Branches {
     int err = -1;
     std::string said;  // on stderr, until it has answered
     Pulse pulse;       // from its answer on
-    bool has_answered = false, begins = false, has_finished = false;
+    bool has_answered = false, has_finished = false;
     bool was_killed = false, is_lost = false, has_ended = false;
     std::optional<Clock::time_point> kill_at;
 

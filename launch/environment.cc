@@ -26,6 +26,7 @@ constexpr const char* foreign[] = {
     "PMI_ID",
     "PMI_SPAWNED",
     "WEFT_HOST_STDIN",
+    "WEFT_HOST_INPUTS",
     // Of PMIx, by which a program that a rank starts would take itself for a task of that launcher.
     "PMIX_RANK",
     "PMIX_NAMESPACE",

@@ -43,9 +43,10 @@ enum class FrameKind : std::uint8_t {
   lost = 19,     // from an agent, of one that it has started (Loss)
   noise = 20,    // and what its command said beside
   // both ways
-  died = 21,  // ranks, which the others may go on without (Death)
-  look = 22,  // to an agent: what do its ranks wait for? (far_hangs.h)
-  seen = 23,  // from an agent: that
+  died = 21,      // ranks, which the others may go on without (Death)
+  look = 22,      // to an agent: what do its ranks wait for? (far_hangs.h)
+  seen = 23,      // from an agent: that
+  survives = 24,  // from an agent: its ranks go on without those that died
   // about ranks that are spawned, and names (spawn_frames.h); from an agent
   spawn = 40,
   placed = 41,

@@ -42,7 +42,6 @@ using std::chrono::milliseconds;
 constexpr milliseconds to_end{1500};         // for agents to end their ranks
 constexpr milliseconds to_leave{300};        // for agents, when the user wants an end at once
 constexpr milliseconds for_the_cause{400};   // to come, when a host says that another is silent
-constexpr milliseconds to_refuse{400};       // for agents whose ranks cannot go on without others
 constexpr milliseconds terminal_check{250};  // is the terminal ours again?
 constexpr milliseconds before_leaving{500};  // nobody reads what we say, and the user wants an end
 constexpr std::time_t forever_s = 1 << 30;
@@ -73,6 +72,7 @@ class Head : public Branches::Listener {
     bool told_unwanted[2] = {false, false};
     Stream *out = nullptr, *errors = nullptr, *noise = nullptr;
     std::uint64_t owed = 0;  // bytes of output whose taking it has not been told
+    std::size_t untaken_input = 0;
   };
 
   static Growth growth(const Options& options);
@@ -85,9 +85,10 @@ class Head : public Branches::Listener {
   Order order_for(const Agent& agent) const;
 
   void poll_once();
-  timespec wait_time() const;
+  timespec wait_time();
   void take_orders();
   void take(Agent& agent, const Frame& frame);
+  void leave(Agent& agent);
   void take_output(Agent& agent, Stream& stream, const std::string& text);
   void take_hello(Agent& agent, Hello hello);
   void take_addresses(Agent& agent, const Addresses& told);
@@ -100,13 +101,15 @@ class Head : public Branches::Listener {
   void take_ends();
   void check_clocks();
 
-  bool wants_input() const;
+  std::size_t room_for_input();
   void read_input();
-  Agent* reader();
+  std::vector<Agent*> readers();
 
   void fail(int exit_code, const std::string& text);
   void fail_as_suspected();
-  void say_who_died(Clock::time_point now);
+  void fail_because_of(Reason reason);
+  void say_who_died();
+  void take_survival(int node, bool of_all);
   void kill_all();
   void kill_late();
   void finish_output();
@@ -126,7 +129,6 @@ class Head : public Branches::Listener {
   std::size_t told_ = 0;                // how many of them there are
   std::vector<std::int32_t> left_early_;
   bool input_ended_ = false;
-  std::size_t untaken_input_ = 0;
 
   bool is_ending_ = false;
   int interrupted_ = 0;
@@ -140,7 +142,12 @@ class Head : public Branches::Listener {
   };
   std::optional<FarHangs> hangs_;       // from the order on
   std::optional<Suspected> suspected_;  // a reason, unless a better one comes
-  std::vector<Suspected> survived_;     // deaths, unless somebody refuses to go on without them
+  /// A death, which all others may go on without.
+  struct Survived {
+    Reason reason;
+    std::vector<int> asked;  // nodes that have not answered
+  };
+  std::vector<Survived> survived_;
 };
 
 Growth Head::growth(const Options& options) {
@@ -248,16 +255,27 @@ void Head::take_left(std::int32_t rank) {
   check_absence();
 }
 
-/// Agents mark the ranks as dead, or refuse.
+/// Agents mark the ranks as dead and say so, or refuse.
 void Head::take_death(const Death& death) {
   if (is_ending_) return;
+  if (suspected_) return fail_because_of(death.reason);
   if (exit_code_ == 0) exit_code_ = death.reason.exit_code;
+  Survived& survived = survived_.emplace_back(Survived{death.reason, {}});
   for (Agent& other : agents_) {
     const bool is_its =
         death.first < other.ranks.end() && other.ranks.first < death.first + death.count;
-    if (!other.is_over && !is_its) branches_.send(other.node, FrameKind::died, packed(death));
+    if (other.is_over || is_its) continue;
+    survived.asked.push_back(other.node);
+    branches_.send(other.node, FrameKind::died, packed(death));
   }
-  survived_.push_back({death.reason, Clock::now() + to_refuse});
+  say_who_died();
+}
+
+/// A node's ranks go on without the first of those it was asked about, or it has none any more.
+void Head::take_survival(int node, bool of_all) {
+  for (Survived& survived : survived_)
+    if (std::erase(survived.asked, node) > 0 && !of_all) break;
+  say_who_died();
 }
 
 void Head::look_for_hangs(bool by_user) {
@@ -322,7 +340,9 @@ void Head::take(Agent& agent, const Frame& frame) {
     case FrameKind::failed: {
       const auto reason = unpacked<Reason>(frame.payload);
       if (!reason.is_consequence) return fail(reason.exit_code, reason.text);
+      if (is_ending_) return;
       if (!suspected_) suspected_ = {reason, Clock::now() + for_the_cause};
+      if (!survived_.empty()) fail_because_of(survived_.front().reason);
       return;
     }
     case FrameKind::died: {
@@ -332,6 +352,8 @@ void Head::take(Agent& agent, const Frame& frame) {
         throw Failure{1, "ranks that died, which it does not have"};
       return take_death(death);
     }
+    case FrameKind::survives:
+      return take_survival(agent.node, false);
     case FrameKind::seen:
       return take_seen(agent, unpacked<Seen>(frame.payload));
     case FrameKind::begun:
@@ -352,15 +374,14 @@ void Head::take(Agent& agent, const Frame& frame) {
     case FrameKind::left:
       return take_left(unpacked<std::int32_t>(frame.payload));
     case FrameKind::taken:
-      untaken_input_ -=
-          std::min<std::size_t>(unpacked<std::uint64_t>(frame.payload), untaken_input_);
+      agent.untaken_input -=
+          std::min<std::size_t>(unpacked<std::uint64_t>(frame.payload), agent.untaken_input);
       return;
     case FrameKind::finished: {
       const auto code = unpacked<std::int32_t>(frame.payload);
-      agent.is_over = true;
-      if (hangs_) hangs_->leave(static_cast<std::size_t>(agent.node), agent.ranks);
+      leave(agent);
       if (exit_code_ == 0 && !is_ending_) exit_code_ = code;
-      return;
+      return take_survival(agent.node, true);
     }
     default:
       throw Failure{1, "a frame that only mpiexec sends"};
@@ -379,10 +400,7 @@ void Head::noise(int node, std::string_view text) {
 void Head::lost(int node, const Loss& loss) {
   const auto first = agents_.begin() + node;
   const auto count = std::clamp<std::ptrdiff_t>(loss.count, 1, agents_.end() - first);
-  std::for_each(first, first + count, [this](Agent& agent) {
-    agent.is_over = true;
-    if (hangs_) hangs_->leave(static_cast<std::size_t>(agent.node), agent.ranks);
-  });
+  std::for_each(first, first + count, [this](Agent& agent) { leave(agent); });
   const Ranks ranks{first->ranks.first, (first + count - 1)->ranks.end() - first->ranks.first};
   const std::string text =
       "weft: host " + first->host->name +
@@ -390,35 +408,54 @@ void Head::lost(int node, const Loss& loss) {
       loss.how;
   const bool others_remain = std::any_of(agents_.begin(), agents_.end(),
                                          [](const Agent& agent) { return !agent.is_over; });
+  // Who did not answer about an earlier loss was lost with it.
+  if (!others_remain && !survived_.empty()) return fail_because_of(survived_.front().reason);
   if (!first->has_order || !others_remain) return fail(1, text);
   take_death({ranks.first, ranks.count, {1, text, false}});
+  for (int lost = node; lost < node + count; ++lost) take_survival(lost, true);
 }
 
-Head::Agent* Head::reader() {
+void Head::leave(Agent& agent) {
+  agent.is_over = true;
+  if (hangs_) hangs_->leave(static_cast<std::size_t>(agent.node), agent.ranks);
+}
+
+/// Agents on whose hosts somebody reads our input.
+std::vector<Head::Agent*> Head::readers() {
+  const int rank = options_.input.rank;
+  std::vector<Agent*> out;
   for (Agent& agent : agents_)
-    if (options_.input.rank >= agent.ranks.first && options_.input.rank < agent.ranks.end())
-      return agent.has_order && !agent.is_over ? &agent : nullptr;
-  return nullptr;
+    if ((rank == Reader::everybody || (rank >= agent.ranks.first && rank < agent.ranks.end())) &&
+        agent.has_order && !agent.is_over)
+      out.push_back(&agent);
+  return out;
 }
 
-bool Head::wants_input() const {
-  return !input_ended_ && !is_ending_ && untaken_input_ < window_bytes &&
-         const_cast<Head*>(this)->reader() != nullptr;
+/// How much may be read: what each reader has room for.
+std::size_t Head::room_for_input() {
+  if (input_ended_ || is_ending_) return 0;
+  const std::vector<Agent*> all = readers();
+  std::size_t room = all.empty() ? 0 : piece_bytes;
+  for (const Agent* agent : all) room = std::min(room, window_bytes - agent->untaken_input);
+  return room;
 }
 
 void Head::read_input() {
   char buffer[piece_bytes];
-  const ssize_t n = ::read(0, buffer, std::min(sizeof buffer, window_bytes - untaken_input_));
+  const std::size_t room = room_for_input();
+  if (room == 0) return;
+  const ssize_t n = ::read(0, buffer, room);
   if (n < 0 && (errno == EINTR || errno == EAGAIN)) return;
   if (n < 0 && errno == EIO && isatty(0) == 1) return;  // it has just become another job's
-  Agent* agent = reader();
-  if (agent == nullptr) return;
-  if (n > 0) {
-    untaken_input_ += static_cast<std::size_t>(n);
-    return branches_.send(agent->node, FrameKind::input, {buffer, static_cast<std::size_t>(n)});
+  input_ended_ = n <= 0;
+  for (Agent* agent : readers()) {
+    if (input_ended_) {
+      branches_.send(agent->node, FrameKind::input_end);
+      continue;
+    }
+    agent->untaken_input += static_cast<std::size_t>(n);
+    branches_.send(agent->node, FrameKind::input, {buffer, static_cast<std::size_t>(n)});
   }
-  input_ended_ = true;
-  branches_.send(agent->node, FrameKind::input_end);
 }
 
 void Head::fail(int exit_code, const std::string& text) {
@@ -435,17 +472,19 @@ void Head::fail(int exit_code, const std::string& text) {
 }
 
 void Head::fail_as_suspected() {
-  if (!suspected_) return;
-  const Reason reason = suspected_->reason;
-  suspected_.reset();
+  if (suspected_) fail_because_of(suspected_->reason);
+}
+
+void Head::fail_because_of(Reason reason) {
   if (interrupted_ != 0)  // the user's signal came to some hosts before it came to others
     fail(128 + interrupted_, "");
   else
     fail(reason.exit_code, reason.text);
 }
 
-void Head::say_who_died(Clock::time_point now) {
-  while (!survived_.empty() && now >= survived_.front().until) {
+/// Once nobody refuses to go on any more.
+void Head::say_who_died() {
+  while (!survived_.empty() && survived_.front().asked.empty()) {
     output_.say(survived_.front().reason.text + others_go_on);
     survived_.erase(survived_.begin());
   }
@@ -509,7 +548,6 @@ void Head::check_clocks() {
   const Clock::time_point now = Clock::now();
   branches_.check_clocks();
   if (suspected_ && now >= suspected_->until) fail_as_suspected();
-  say_who_died(now);
   if (hangs_ && hangs_->next_ns() > 0 && now_ns() >= hangs_->next_ns()) look_for_hangs(false);
   if (kill_at_ && now >= *kill_at_) kill_late();
   if (deadline_ && now >= *deadline_) {
@@ -522,7 +560,7 @@ void Head::check_clocks() {
   }
 }
 
-timespec Head::wait_time() const {
+timespec Head::wait_time() {
   std::optional<Clock::time_point> next;
   const auto consider = [&next](const std::optional<Clock::time_point>& at) {
     if (at && (!next || *at < *next)) next = at;
@@ -530,11 +568,10 @@ timespec Head::wait_time() const {
   consider(deadline_);
   consider(kill_at_);
   if (suspected_) consider(suspected_->until);
-  if (!survived_.empty()) consider(survived_.front().until);
   if (hangs_ && hangs_->next_ns() > 0 && !is_ending_)
     consider(Clock::time_point(std::chrono::nanoseconds(hangs_->next_ns())));
   consider(branches_.next());
-  if (wants_input() && is_in_background()) consider(Clock::now() + terminal_check);
+  if (room_for_input() > 0 && is_in_background()) consider(Clock::now() + terminal_check);
   if (!next && left_) next = Clock::now() + before_leaving;
   if (!next) return {forever_s, 0};
   const auto ns = std::max<std::int64_t>(std::chrono::nanoseconds(*next - Clock::now()).count(), 0);
@@ -542,7 +579,7 @@ timespec Head::wait_time() const {
 }
 
 void Head::poll_once() {
-  const bool reads_input = wants_input() && !is_in_background();
+  const bool reads_input = room_for_input() > 0 && !is_in_background();
   std::vector<pollfd> fds{{orders_, POLLIN, 0}, {reads_input ? 0 : -1, POLLIN, 0}};
   branches_.watch(fds);
   const std::size_t others = fds.size();
@@ -581,7 +618,6 @@ int Head::operator()() {
   start_all();
   while (!branches_.all_have_ended()) poll_once();
   fail_as_suspected();
-  say_who_died(Clock::time_point::max());
   deadline_.reset();
   finish_output();
   return exit_code_ == 0 && output_.is_lost() ? 1 : exit_code_;

@@ -7,7 +7,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "base/limits.h"
+#include "frames.h"
 
 namespace weft::launch {
 namespace {
@@ -31,27 +34,32 @@ Input::Input(Reader reader, Terminal& terminal)
     : reader_(reader),
       terminal_(terminal),
       null_(open("/dev/null", O_RDONLY | O_CLOEXEC)),
-      is_terminal_(isatty(0) == 1 && reader.rank != Reader::nobody) {
-  if (reader.rank == Reader::everybody && !is_file(0))
-    throw Failure{2,
-                  "weft: -stdin all needs a file that each rank can read: mpiexec -stdin all "
-                  "... < FILE; from a pipe or a terminal let one rank read and MPI_Bcast it"};
-  if (null_ < 0 || (is_terminal_ && pipe2(pipe_, O_CLOEXEC) != 0))
+      is_terminal_(isatty(0) == 1 && reader.rank != Reader::nobody),
+      is_copied_(reader.rank == Reader::everybody && !is_file(0)) {
+  if (is_terminal_ && !is_copied_) readers_ = open_copy();
+  if (null_ < 0 || (is_terminal_ && !is_copied_ && readers_ < 0))
     throw Failure{1, std::string("weft: cannot set up standard input: ") + strerror(errno) +
                          limit_behind(errno)};
-  if (is_terminal_) fcntl(pipe_[1], F_SETFL, O_NONBLOCK);
 }
 
 Input::~Input() {
-  ::close(null_);
   close_readers_ends();
   close();
+  ::close(null_);
+}
+
+int Input::open_copy() {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return -1;
+  fcntl(ends[1], F_SETFL, O_NONBLOCK);
+  copies_.push_back({ends[1]});
+  return ends[0];
 }
 
 void Input::type_into(int keys) {
   close_readers_ends();
-  ::close(pipe_[1]);
-  pipe_[1] = keys;
+  for (const Copy& copy : copies_) ::close(copy.fd);
+  copies_ = {{keys}};
   types_ = true;
 }
 
@@ -61,7 +69,7 @@ int Input::for_ranks(int first, int count) {
     return own_file_ = open_again(0);
   }
   if (reader_.rank < first || reader_.rank >= first + count) return null_;
-  return is_terminal_ ? pipe_[0] : 0;
+  return is_terminal_ ? readers_ : 0;
 }
 
 void Input::ranks_started() {
@@ -70,7 +78,7 @@ void Input::ranks_started() {
 }
 
 void Input::close_readers_ends() {
-  for (int* fd : {&pipe_[0], &own_file_}) {
+  for (int* fd : {&readers_, &own_file_}) {
     if (*fd >= 0) ::close(*fd);
     *fd = -1;
   }
@@ -80,50 +88,75 @@ void Input::see_to_terminal() {
   if (types_ && begun_ && !ended_) terminal_.take();
 }
 
-pollfd Input::wants_read() const {
-  return {can_take() && !is_in_background() ? 0 : -1, POLLIN, 0};
+void Input::watch(std::vector<pollfd>& fds) const {
+  fds.push_back({can_take() && !is_in_background() ? 0 : -1, POLLIN, 0});
+  for (const Copy& copy : copies_) {
+    // Without events: whether anybody still has the other end.
+    const short events = copy.taken < waiting_.size() ? POLLOUT : 0;
+    fds.push_back({begun_ && !ended_ ? copy.fd : -1, events, 0});
+  }
 }
 
-pollfd Input::wants_write() const {
-  // Without events: whether the reader's terminal is still open.
-  if (types_) return {pipe_[1], static_cast<short>(waiting_.empty() ? 0 : POLLOUT), 0};
-  return {waiting_.empty() ? -1 : pipe_[1], POLLOUT, 0};
+void Input::serve(const pollfd* fds) {
+  const bool has_more = fds++->revents != 0;
+  for (Copy& copy : copies_) {
+    const short events = fds++->revents;
+    if ((events & (POLLERR | POLLHUP)) != 0) {
+      ::close(copy.fd);
+      copy.fd = -1;
+    } else if (events != 0) {
+      write(copy);
+    }
+  }
+  drop_taken();
+  if (has_more && can_take()) read();
 }
 
 void Input::read() {
-  char buffer[4096];
+  char buffer[piece_bytes];
   const ssize_t n = ::read(0, buffer, sizeof buffer);
   if (n > 0) {
-    waiting_.append(buffer, static_cast<std::size_t>(n));
-    return write();
+    waiting_.assign(buffer, static_cast<std::size_t>(n));
+    for (Copy& copy : copies_) write(copy);
+    return drop_taken();
   }
   if (n < 0 && (errno == EINTR || errno == EAGAIN)) return;
-  const bool was_refused = n < 0 && errno == EIO;
-  termios settings{};
-  hung_up_ = tcgetattr(0, &settings) != 0;
-  if (was_refused && !hung_up_) return;  // it has just become another job's
+  if (is_terminal_) {
+    const bool was_refused = n < 0 && errno == EIO;
+    termios settings{};
+    hung_up_ = tcgetattr(0, &settings) != 0;
+    if (was_refused && !hung_up_) return;  // it has just become another job's
+  }
   close();
 }
 
-void Input::write() {
-  const ssize_t n = ::write(pipe_[1], waiting_.data(), waiting_.size());
-  if (n > 0) waiting_.erase(0, static_cast<std::size_t>(n));
-  if (n < 0 && errno != EAGAIN && errno != EINTR) close();
+void Input::write(Copy& copy) {
+  if (copy.fd < 0 || copy.taken == waiting_.size()) return;
+  const ssize_t n = ::write(copy.fd, waiting_.data() + copy.taken, waiting_.size() - copy.taken);
+  if (n > 0) copy.taken += static_cast<std::size_t>(n);
+  if (n >= 0 || errno == EAGAIN || errno == EINTR) return;
+  ::close(copy.fd);
+  copy.fd = -1;
 }
 
-void Input::serve(short events) {
-  if ((events & POLLHUP) != 0 && types_)
-    close();
-  else if (events != 0 && !waiting_.empty())
-    write();
+/// What all have taken who still read; where nobody does, all is over.
+void Input::drop_taken() {
+  const auto reads = [](const Copy& copy) { return copy.fd >= 0; };
+  const auto owes = [&](const Copy& copy) { return reads(copy) && copy.taken < waiting_.size(); };
+  if (begun_ && !ended_ && !copies_.empty() && std::ranges::none_of(copies_, reads)) close();
+  if (std::ranges::any_of(copies_, owes)) return;
+  waiting_.clear();
+  for (Copy& copy : copies_) copy.taken = 0;
 }
 
 void Input::close() {
   if (types_) terminal_.give_back();
   ended_ = true;
   waiting_.clear();
-  if (pipe_[1] >= 0) ::close(pipe_[1]);
-  pipe_[1] = -1;
+  for (const Copy& copy : copies_)
+    if (copy.fd >= 0) ::close(copy.fd);
+  copies_.clear();
+  if (is_copied_) dup2(null_, 0);  // who writes there learns that nobody reads
 }
 
 }  // namespace weft::launch

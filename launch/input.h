@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // stdin of the job. A file or pipe is handed to the rank that reads it (0, unless -stdin says so)
-// as it is. A terminal stays with mpiexec (it is in the foreground, ranks are not), which passes on
-// what is typed: to the reader's own terminal, or through a pipe if it has none.
+// as it is; if all read it, a file is opened once for each. Anything else passes through mpiexec: a
+// terminal stays with it (it is in the foreground, ranks are not), and what is typed goes to the
+// reader's own terminal, or through a pipe if it has none; a pipe that all ranks read is copied
+// into one pipe for each. Who reads slowly holds up the others: no more is read before all have
+// taken what was.
 #pragma once
 
 #include <poll.h>
 
 #include <string>
+#include <vector>
 
 #include "options.h"
 #include "terminal.h"
@@ -16,7 +20,6 @@ namespace weft::launch {
 
 class Input {
  public:
-  /// Throws Failure where everybody cannot read.
   Input(Reader reader, Terminal& terminal);
   ~Input();
   Input(const Input&) = delete;
@@ -26,8 +29,12 @@ class Input {
   bool is_typed_for(int rank) const { return is_terminal_ && rank == reader_.rank; }
   /// That rank has a terminal; `keys` is our side of it, from now on the Input's.
   void type_into(int keys);
-  /// The descriptor that a process of these ranks gets as its stdin, if that is no terminal of its
-  /// own; valid until the next call.
+  /// Does each rank get a pipe of its own?
+  bool is_copied() const { return is_copied_; }
+  /// Its end of it, the caller's; -1: the system has none.
+  int open_copy();
+  /// The descriptor that a process of these ranks gets as its stdin, if that is no terminal and no
+  /// pipe of its own; valid until the next call.
   int for_ranks(int first, int count);
   /// What others get: nothing to read.
   int for_others() const { return null_; }
@@ -38,31 +45,38 @@ class Input {
   /// The terminal may become ours at any time: see to it again after a while.
   bool wants_checks() const { return can_take() && is_in_background(); }
   void see_to_terminal();
-  /// For poll: the terminal, and the reader's end.
-  pollfd wants_read() const;
-  pollfd wants_write() const;
-  void read();
-  /// The reader's end has news: room, or nobody reads any more.
-  void serve(short events);
+  /// For poll: what to wait for, and what to do about it, with the same entries.
+  void watch(std::vector<pollfd>& fds) const;
+  void serve(const pollfd* fds);
   /// mpiexec's terminal is gone.
   bool has_hung_up() const { return hung_up_; }
   void close();
 
  private:
-  bool can_take() const { return is_terminal_ && begun_ && !ended_ && waiting_.empty(); }
-  void write();
+  /// Our end of what a rank reads from; -1: nobody reads it any more.
+  struct Copy {
+    int fd;
+    std::size_t taken = 0;  // of what waits
+  };
+  bool can_take() const {
+    return (is_terminal_ || is_copied_) && begun_ && !ended_ && waiting_.empty();
+  }
+  void read();
+  void write(Copy& copy);
+  void drop_taken();
   void close_readers_ends();
 
   Reader reader_;
   Terminal& terminal_;
   int null_;
   int own_file_ = -1;  // stdin opened once more, for a reader among several
-  int pipe_[2] = {-1, -1};
-  bool is_terminal_;
-  bool types_ = false;  // pipe_[1] is our side of the reader's terminal
+  int readers_ = -1;   // the reader's end of the one pipe for what is typed
+  bool is_terminal_, is_copied_;
+  bool types_ = false;  // the one copy is our side of the reader's terminal
   bool begun_ = false, ended_ = false;
   bool hung_up_ = false;
-  std::string waiting_;
+  std::vector<Copy> copies_;
+  std::string waiting_;  // until all have taken it
 };
 
 }  // namespace weft::launch

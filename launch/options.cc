@@ -197,8 +197,6 @@ void check(const Options& options) {
             " wants as many ranks, not " + std::to_string(options.ranks()));
   if (options.pretended_nodes > 1 && !options.hosts.empty())
     mistake("--pretend-nodes is for one machine, and this job runs on hosts that were named");
-  if (options.input.rank == Reader::everybody && !options.hosts.empty())
-    mistake("-stdin all is for one machine; on several hosts let one rank read and MPI_Bcast it");
   if (options.input.rank >= options.ranks())
     mistake("-stdin " + std::to_string(options.input.rank) + " names no rank of a job of " +
             std::to_string(options.ranks()));

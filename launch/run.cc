@@ -87,8 +87,8 @@ class Run {
   };
   /// What a process gets of its ranks' streams; ours to close.
   struct Streams {
-    int in = -1;  // its first rank's
-    std::vector<int> out, err;
+    int in = -1;  // its reader's
+    std::vector<int> copies, out, err;
     ~Streams();
   };
 
@@ -174,7 +174,7 @@ class Run {
 };
 
 Run::Streams::~Streams() {
-  for (const auto* list : {&out, &err})
+  for (const auto* list : {&copies, &out, &err})
     for (int fd : *list) close(fd);
   if (in >= 0) close(in);
 }
@@ -193,6 +193,10 @@ bool Run::open_streams(const Process& process, Streams* streams) {
       close(ends.in);
       close(ends.keys);
     }
+    if (!input_.is_copied() || process.is_spawned) continue;
+    const int copy = input_.open_copy();
+    if (copy < 0) return false;
+    streams->copies.push_back(copy);
   }
   return true;
 }
@@ -226,6 +230,8 @@ bool Run::start(std::size_t index, Trouble* trouble) {
     if (process.is_host) {
       hand_over(streams.out, "WEFT_HOST_STDOUT", process, inherited);
       hand_over(streams.err, "WEFT_HOST_STDERR", process, inherited);
+      if (!streams.copies.empty())
+        hand_over(streams.copies, "WEFT_HOST_INPUTS", process, inherited);
     }
     std::vector<char*> argv;
     for (std::string& word : process.argv) argv.push_back(word.data());
@@ -237,9 +243,10 @@ bool Run::start(std::size_t index, Trouble* trouble) {
     s.env = env.data();
     s.directory = process.directory.empty() ? nullptr : process.directory.c_str();
     s.cpus = process.cpus;
-    s.in = streams.in >= 0      ? streams.in
-           : process.is_spawned ? input_.for_others()
-                                : input_.for_ranks(process.first, process.count);
+    s.in = streams.in >= 0           ? streams.in
+           : !streams.copies.empty() ? streams.copies[0]
+           : process.is_spawned      ? input_.for_others()
+                                     : input_.for_ranks(process.first, process.count);
     s.out = streams.out[0];
     s.err = streams.err[0];
     s.inherited = inherited;
@@ -699,25 +706,23 @@ timespec Run::wait_time() const {
 
 void Run::poll_once() {
   input_.see_to_terminal();
-  std::vector<pollfd> fds{{orders_, POLLIN, 0},
-                          input_.wants_read(),
-                          input_.wants_write(),
-                          {spawns_.fd(), POLLIN, 0},
-                          {attended_end_, POLLIN, 0}};
-  const std::size_t others = fds.size();
+  std::vector<pollfd> fds{
+      {orders_, POLLIN, 0}, {spawns_.fd(), POLLIN, 0}, {attended_end_, POLLIN, 0}};
+  const std::size_t input = fds.size();
+  input_.watch(fds);
+  const std::size_t output = fds.size();
   output_.watch(fds);
   const timespec limit = wait_time();
   const int ready = ppoll(fds.data(), fds.size(), &limit, &wakers_);
   if (ready < 0 && errno != EINTR)
     throw Failure{1, std::string("weft: cannot wait for the ranks: ppoll: ") + strerror(errno)};
   if (ready > 0) {
-    if (fds[1].revents != 0) input_.read();
+    input_.serve(fds.data() + input);
     if (input_.has_hung_up()) output_.hang_up();
-    input_.serve(fds[2].revents);
-    output_.serve(fds.data() + others);
+    output_.serve(fds.data() + output);
     if (fds[0].revents != 0) take_orders();
-    if (fds[3].revents != 0) serve_orders();
-    if (fds[4].revents != 0) take_attended_end();
+    if (fds[1].revents != 0) serve_orders();
+    if (fds[2].revents != 0) take_attended_end();
   }
   take_ends();
   check_clocks();

@@ -113,7 +113,7 @@ std::string open_streams(Rank& rank, const Settings& s, std::size_t index) {
     the_host->descriptors.add(fd);
     return fd;
   };
-  rank.standard[0] = open_input(rank.world, s.reader);
+  rank.standard[0] = s.in.empty() ? open_input(rank.world, s.reader) : own(s.in, 0);
   rank.standard[1] = own(s.out, 1);
   rank.standard[2] = own(s.err, 2);
   const char* modes[] = {"r", "w", "w"};

@@ -73,6 +73,7 @@ std::string Settings::read(int argc, char** argv) {
   }
   std::string error = read_descriptors("WEFT_HOST_STDOUT", rank_count, out);
   if (error.empty()) error = read_descriptors("WEFT_HOST_STDERR", rank_count, err);
+  if (error.empty()) error = read_descriptors("WEFT_HOST_INPUTS", rank_count, in);
   cpus = split(value_of("WEFT_HOST_CPUS"), ';');
   if (error.empty() && !cpus.empty() && cpus.size() != static_cast<std::size_t>(rank_count))
     error = "WEFT_HOST_CPUS has " + std::to_string(cpus.size()) + " lists for " +

@@ -22,6 +22,7 @@ struct Settings {
   int first_of_world = 0;          // WEFT_HOST_WORLD: the first of the ranks' MPI_COMM_WORLD
   int first_local = 0;             // WEFT_HOST_LOCAL: the first rank of the job on this host
   std::vector<int> out, err;       // WEFT_HOST_STDOUT, _STDERR: one descriptor per rank, or none
+  std::vector<int> in;             // WEFT_HOST_INPUTS: the same of what all read from
   std::vector<std::string> cpus;   // WEFT_HOST_CPUS: one cpulist per rank, or none
   bool openmp = false;             // WEFT_HOST_OMP=1: tell OpenMP about the rank's CPUs
   std::string directory;           // WEFT_HOST_DIR: where the copies go with --debug

@@ -153,8 +153,32 @@ class Hosts(harness.Case):
                 self.assertEqual(lines[reader], alone.strip().replace("rank 0", f"rank {reader}"), f"{mode} {where} {reader}")
                 others = lines[:reader] + lines[reader + 1:]
                 self.assertTrue(all("read 0 bytes" in line for line in others), lines)
+            for where in ("a:2,b:2", "a,localhost:2"):
+                result = self.ok(self.hosts(where, f"--ranks={mode}", "-stdin", "all", program("input"), stdin=text, timeout=60))
+                n = len(result.out.splitlines())
+                self.assertEqual(sorted(result.out.splitlines(True)), [alone.replace("rank 0", f"rank {r}") for r in range(n)], where)
         # Nobody reads it to its end.
         self.assertEqual(self.ok(self.hosts("a,b", "true", stdin=text)).out, "")
+        self.assertEqual(self.ok(self.hosts("a,b", "-stdin", "all", "true", stdin=text)).out, "")
+
+    def test_slow_reader_holds_up_the_others(self):
+        """What waits for it is bounded; when it has gone the others get all."""
+        total, most = 8 << 20, 4 << 20
+        for where in ("a:2,b:1", "a,b,c", "localhost:3"):
+            with tempfile.TemporaryDirectory() as folder:
+                script = f"if [ $WEFT_RANK = 1 ]; then while [ ! -e {folder}/end ]; do sleep 0.05; done; else wc -c; fi"
+                child = self.start(where, "-stdin", "all", "sh", "-c", script, stdin=subprocess.PIPE)
+                pipe = child.stdin.fileno()
+                os.set_blocking(pipe, False)
+                taken = 0
+                while taken < total and harness.select.select([], [pipe], [], 1.5 * PATIENCE)[1]:
+                    taken += os.write(pipe, bytes(min(65536, total - taken)))
+                self.assertLess(taken, most, where)
+                Path(folder, "end").touch()
+                os.set_blocking(pipe, True)
+                os.write(pipe, bytes(total - taken))
+                out, err = child.communicate(timeout=30 * PATIENCE)
+                self.assertEqual((child.returncode, err, out.split()), (0, "", [str(total)] * 2), where)
 
     def test_verbose(self):
         result = self.ok(self.hosts("a:2,b:1", "-v", program("hello")))
@@ -307,6 +331,20 @@ class Hosts(harness.Case):
         child.communicate(timeout=20)
         self.assertNotEqual(child.returncode, 0)
         self.nothing_is_left(begin)
+
+    def test_hosts_fall_silent_one_after_the_other(self):
+        """Who says nothing about the first loss does not go on without it: one message, and it is true."""
+        for mode in MODES:
+            child = self.busy(mode)
+            _, agents, _ = self.processes(child)
+            for agent in sorted(agents):
+                os.kill(agent, signal.SIGSTOP)
+                time.sleep(1)
+            out, err = child.communicate(timeout=20 * PATIENCE)
+            self.assertEqual(len(err.splitlines()), 1, err)
+            self.assertRegex(err, "^weft: host a is lost, and with it ranks 0-1: nothing has been heard of its agent for 3 s")
+            self.assertNotIn("go on", err)
+            self.assertEqual(child.returncode, 1)
 
     def test_again_and_again(self):
         for i in range(20):
