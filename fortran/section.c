@@ -2,6 +2,7 @@
 //
 // Sections of arrays: datatypes that describe them, contiguous copies of them, or a sentence why
 // neither will do.
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -93,10 +94,110 @@ static int section_type(const struct array* array, int d, MPI_Count n, MPI_Count
   return e;
 }
 
+// Types of sections stay until MPI_Finalize, so that a section that is used again costs what a type
+// costs that its program keeps. Only where the elements are of a predefined type: the handle of
+// another may be freed, and name another type later. Who finds no place makes a type for one call.
+enum { places = 256, looks = 4 };
+struct kept {
+  MPI_Datatype made, type;
+  MPI_Count count;
+  size_t elem_len;
+  int rank;
+  struct array_dim dim[];
+};
+// Filled once, by whoever comes first; emptied when no thread calls any more.
+static struct kept* _Atomic kept_types_of_sections[places];
+static enum { not_yet, yes, over } _Atomic keeping = not_yet;
+
+static struct kept* _Atomic* first_place(const struct array* array, MPI_Count count,
+                                         MPI_Datatype type) {
+  const uint64_t odd = 0x9e3779b97f4a7c15;
+  uint64_t hash = ((uint64_t)count * odd) ^ (uintptr_t)type;
+  for (int d = 0; d < array->rank; ++d)
+    hash = (hash ^ (uint64_t)array->dim[d].extent) * odd + (uint64_t)array->dim[d].stride_bytes;
+  return &kept_types_of_sections[(hash * odd) >> 56];
+}
+static struct kept* _Atomic* next_place(struct kept* _Atomic* place) {
+  return place + 1 < kept_types_of_sections + places ? place + 1 : kept_types_of_sections;
+}
+
+static int is_kept(const struct kept* kept, const struct array* array, MPI_Count count,
+                   MPI_Datatype type) {
+  int same = kept->type == type && kept->count == count && kept->elem_len == array->elem_len &&
+             kept->rank == array->rank;
+  for (int d = 0; same && d < array->rank; ++d)
+    same = kept->dim[d].extent == array->dim[d].extent &&
+           kept->dim[d].stride_bytes == array->dim[d].stride_bytes;
+  return same;
+}
+
+// MPI_DATATYPE_NULL if there is none.
+static MPI_Datatype kept_type(const struct array* array, MPI_Count count, MPI_Datatype type) {
+  struct kept* _Atomic* place = first_place(array, count, type);
+  for (int i = 0; i < looks; ++i, place = next_place(place)) {
+    const struct kept* kept = atomic_load_explicit(place, memory_order_acquire);  // with keep()
+    if (kept == NULL) break;
+    if (is_kept(kept, array, count, type)) return kept->made;
+  }
+  return MPI_DATATYPE_NULL;
+}
+
+// What MPI_Finalize does first: it deletes the attributes of MPI_COMM_SELF.
+static int forget_all(MPI_Comm comm, int keyval, void* value, void* state) {
+  (void)comm, (void)keyval, (void)value, (void)state;
+  atomic_store(&keeping, over);
+  for (int i = 0; i < places; ++i) {
+    struct kept* kept = atomic_exchange(&kept_types_of_sections[i], NULL);
+    if (kept != NULL) PMPI_Type_free(&kept->made);
+    free(kept);
+  }
+  return MPI_SUCCESS;
+}
+
+// Not where only sessions are: nothing would say when the last one ends.
+static int may_keep(void) {
+  int on = 0, off = 0, keyval, expected = not_yet;
+  if (atomic_load(&keeping) != not_yet) return atomic_load(&keeping) == yes;
+  if (PMPI_Initialized(&on) || PMPI_Finalized(&off) || !on || off) return 0;
+  if (!atomic_compare_exchange_strong(&keeping, &expected, yes)) return expected == yes;
+  if (PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, forget_all, &keyval, NULL)) {
+    atomic_store(&keeping, over);
+    return 0;
+  }
+  PMPI_Comm_set_attr(MPI_COMM_SELF, keyval, NULL);
+  PMPI_Comm_free_keyval(&keyval);
+  return 1;
+}
+
+// True if the type of the view stays.
+static int keep(const struct view* view, const struct array* array, MPI_Count count,
+                MPI_Datatype type) {
+  if (!may_keep()) return 0;
+  const size_t dims = sizeof(struct array_dim) * (size_t)array->rank;
+  struct kept* kept = malloc(sizeof *kept + dims);
+  if (kept == NULL) return 0;
+  *kept = (struct kept){view->type, type, count, array->elem_len, array->rank};
+  memcpy(kept->dim, array->dim, dims);
+  struct kept* _Atomic* place = first_place(array, count, type);
+  for (int i = 0; i < looks; ++i, place = next_place(place)) {
+    struct kept* nobody = NULL;
+    if (atomic_compare_exchange_strong(place, &nobody, kept)) return 1;
+  }
+  free(kept);
+  return 0;
+}
+
 int section_view(struct view* view, const struct array* array, MPI_Count count, MPI_Datatype type,
                  MPI_Comm comm, const char* call, const char* name) {
   MPI_Count lb = 0, extent = 0, size = 0;
   if (count <= 0 || type == MPI_DATATYPE_NULL) return MPI_SUCCESS;  // the call itself looks at them
+  const int is_predefined = (uintptr_t)type < 4096;
+  const MPI_Datatype kept = is_predefined ? kept_type(array, count, type) : MPI_DATATYPE_NULL;
+  if (kept != MPI_DATATYPE_NULL) {
+    view->type = kept;
+    view->count = 1;
+    return MPI_SUCCESS;
+  }
   if (PMPI_Type_get_extent_c(type, &lb, &extent) || PMPI_Type_size_c(type, &size))
     return MPI_SUCCESS;
   const MPI_Count length = (MPI_Count)array->elem_len, total = elements(array, array->rank);
@@ -121,7 +222,7 @@ int section_view(struct view* view, const struct array* array, MPI_Count count, 
   } else {
     e = section_type(array, array->rank - 1, n, per, item, &view->type);
     if (e == MPI_SUCCESS) e = PMPI_Type_commit(&view->type);
-    view->made = e == MPI_SUCCESS;
+    view->made = e == MPI_SUCCESS && !(is_predefined && keep(view, array, count, type));
     view->count = 1;
   }
   if (item != type) PMPI_Type_free(&item);

@@ -14,6 +14,7 @@
 #include "abi/entry.h"
 #include "abi/env.h"
 #include "abi/gen/fn.h"
+#include "abi/one_sided.h"
 #include "abi/plain.h"
 #include "abi/status.h"
 #include "abi/tool.h"

@@ -99,7 +99,7 @@ constexpr Row rows[] = {
     {0x2eb, "MPI_COMPLEX32", c128, 32, 16, 32},
 };
 
-constexpr std::uintptr_t first = 0x200, slots = 0xf0;
+constexpr std::uintptr_t first = first_predefined, slots = predefined_slots;
 
 struct Names {
   std::uint8_t row[slots];
@@ -150,12 +150,17 @@ constexpr std::array<Type, slots> make_table() {
   }
   return table;
 }
-constexpr std::array<Type, slots> table = make_table();
+
+}  // namespace
+
+constinit const std::array<Type, predefined_slots> predefined_types = make_table();
+
+namespace {
 
 const Row* row_of(const Type& type) {
   const auto at = reinterpret_cast<std::uintptr_t>(&type);
-  const auto begin = reinterpret_cast<std::uintptr_t>(table.data());
-  if (at - begin >= sizeof table) return nullptr;
+  const auto begin = reinterpret_cast<std::uintptr_t>(predefined_types.data());
+  if (at - begin >= sizeof predefined_types) return nullptr;
   return &rows[names.row[(at - begin) / sizeof(Type)] - 1];
 }
 
@@ -163,7 +168,7 @@ const Row* row_of(const Type& type) {
 
 const Type* predefined(std::uintptr_t handle) {
   if (handle - first >= slots || names.row[handle - first] == 0) return nullptr;
-  return &table[handle - first];
+  return &predefined_types[handle - first];
 }
 
 const Type& byte_type() {

@@ -6,6 +6,7 @@
 
 #include <mpi.h>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 
@@ -161,6 +162,16 @@ inline std::byte* block(const Buffer& b) {
 /// The predefined type of an ABI handle value (MPI_INT, ...), nullptr if it is none. The table is
 /// constant and shared by all ranks.
 const Type* predefined(std::uintptr_t handle);
+/// The table: by handle, from the first one on.
+inline constexpr std::uintptr_t first_predefined = 0x200, predefined_slots = 0xf0;
+extern const std::array<Type, predefined_slots> predefined_types;
+/// hot: the predefined type of a handle, if its elements follow each other without a gap, else
+/// null.
+inline const Type* dense_predefined(MPI_Datatype handle) {
+  const std::uintptr_t slot = reinterpret_cast<std::uintptr_t>(handle) - first_predefined;
+  if (slot >= predefined_slots || !predefined_types[slot].dense) return nullptr;
+  return &predefined_types[slot];
+}
 /// MPI_BYTE.
 const Type& byte_type();
 /// "MPI_INT" for a predefined type with a name, else nullptr.

@@ -18,6 +18,11 @@ bool wants_progress(const Engine& e) {
   return e.needs_progress.load(std::memory_order_seq_cst) || e.inbox.is_knocked();
 }
 
+/// The same where a thread is about to sleep, or leaves: a sender on another node cannot knock.
+bool may_want_progress(const Engine& e) {
+  return e.network != nullptr || wants_progress(e);
+}
+
 /// Wake one server that sleeps, if there is any.
 void wake_a_server(Contexts& all) {
   if (all.asleep.load(std::memory_order_seq_cst) == 0) return;
@@ -96,7 +101,7 @@ bool look_after_others(Engine& e, Others when) {
   bool goes_on = false;
   const bool all = when != Others::now_and_then;
   for (Engine* other : e.contexts->engines) {
-    if (other == &e || !(wants_progress(*other) || (all && other->network != nullptr))) continue;
+    if (other == &e || !(all ? may_want_progress(*other) : wants_progress(*other))) continue;
     if (all) {
       other->lock.hold_low();
     } else if (!other->lock.try_hold()) {
@@ -119,7 +124,7 @@ bool begin_sleep(Engine& e) {
   if (!all.several()) return before == 0;
   all.asleep.fetch_add(1, std::memory_order_seq_cst);
   for (Engine* other : all.engines) {
-    if (other == &e || !(wants_progress(*other) || other->network != nullptr)) continue;
+    if (other == &e || !may_want_progress(*other)) continue;
     std::uint32_t nobody = 0;
     other->inbox.parked().compare_exchange_strong(nobody, name_of(e), std::memory_order_seq_cst);
   }
@@ -143,11 +148,14 @@ void leave_waiting(Engine& e) {
     for (Engine* other : all.engines)
       if (other != &e && wants_progress(*other)) wake_background(e);
   if (!all.several() || all.asleep.load(std::memory_order_seq_cst) == 0) return;
-  for (Engine* other : all.engines)
+  for (Engine* other : all.engines) {
+    // What needs progress here is said later (leave_context); news from other nodes never are.
+    const bool needs =
+        other != &e ? may_want_progress(*other) : e.network != nullptr && e.waiters.servers == 0;
     // relaxed: who named itself there is asleep or about to leave in turn
-    if (other != &e && wants_progress(*other) &&
-        other->inbox.parked().load(std::memory_order_relaxed) == 0)
+    if (needs && other->inbox.parked().load(std::memory_order_relaxed) == 0)
       return wake_a_server(all);
+  }
 }
 
 }  // namespace weft::pt2pt

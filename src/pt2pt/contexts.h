@@ -19,6 +19,8 @@
 // either that server reads needs_progress in step 2, or it is counted by then (both are seq_cst). A
 // server that wakes gives up what it adopted and uncounts itself; before it sleeps again it adopts
 // anew, and if it leaves it wakes another one while anything needs progress (leave_waiting).
+// A sender on another node can say nothing here: with a network every context counts as one that
+// needs progress whenever a server sleeps or leaves, the one that it leaves, too.
 //
 // As long as one thread calls (Contexts::sole) its calls do not say what they leave behind: it does
 // so for all contexts when it begins to wait, or for it the first other thread that comes.

@@ -11,6 +11,7 @@
 // store and load of both sides must not change places, and the few use no fence: the one with many
 // runs one on every thread (membarrier), as a sleeper does (sync/wait.h). It stays so, so that the
 // next one with many need not ask again, until one with few takes it back, while it holds the word.
+// Which of the two a row takes is a guess about what follows (pays_in_bulk): either is right.
 #include <algorithm>
 #include <cstring>
 
@@ -49,26 +50,29 @@ class Alone {
 /// A thread that changes elements by atomic instructions.
 class Changing {
  public:
-  Changing(Window& win, Words& target) : mine_(win.mine().words->changing) {
+  [[gnu::always_inline]] Changing(Window& win, Words& target) : mine_(win.mine().words->changing) {
     const pt2pt::Engine& e = win.engine();
     shares_ = e.among_threads || e.contexts->has_background;
-    for (;;) {
-      add(1);
-      // The compiler must not change their places; the other side's membarrier keeps the processor
-      // from doing so. acquire: pairs with the store below
-      std::atomic_signal_fence(std::memory_order_seq_cst);
-      if (target.in_bulk.load(std::memory_order_acquire) == 0) [[likely]]
-        return;
-      add(-1);
-      const Alone alone(target);
-      target.in_bulk.store(0, std::memory_order_release);
-    }
+    while (!begin(target)) [[unlikely]]
+      take_back(target);
   }
   ~Changing() { add(-1); }
   Changing(const Changing&) = delete;
   Changing& operator=(const Changing&) = delete;
 
  private:
+  bool begin(const Words& target) {
+    add(1);
+    // The compiler must not change their places; the other side's membarrier keeps the processor
+    // from doing so. acquire: pairs with the store below
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    return target.in_bulk.load(std::memory_order_acquire) == 0;
+  }
+  [[gnu::noinline]] void take_back(Words& target) {
+    add(-1);
+    const Alone alone(target);
+    target.in_bulk.store(0, std::memory_order_release);
+  }
   /// release: what was changed before; pairs with Bulk()
   void add(int n) {
     const auto by = static_cast<std::uint32_t>(n);
@@ -123,14 +127,15 @@ namespace {
 struct What {
   Operation op;
   Basic basic;
+  std::int64_t stride = stride_of(basic);
   /// Bytes from the first to the last of n elements.
   std::size_t bytes(std::int64_t n) const {
-    return static_cast<std::size_t>((n - 1) * stride_of(basic) + span_of(basic));
+    return static_cast<std::size_t>((n - 1) * stride + span_of(basic));
   }
   /// As the distance of elements is.
   bool is_aligned(const void* at) const {
-    const auto stride = static_cast<std::uintptr_t>(stride_of(basic));
-    return reinterpret_cast<std::uintptr_t>(at) % (stride & -stride) == 0;
+    const auto mask = static_cast<std::uintptr_t>((stride & -stride) - 1);
+    return (reinterpret_cast<std::uintptr_t>(at) & mask) == 0;
   }
 };
 
@@ -155,7 +160,7 @@ Err change_there(const What& what, const Target& target, std::uint64_t at, const
                  void* out, std::int64_t n) {
   alignas(64) std::byte room[locked_bytes + 64];
   const std::size_t bytes = what.bytes(n);
-  const bool has_gaps = data_bytes(what.basic) != stride_of(what.basic);
+  const bool has_gaps = data_bytes(what.basic) != what.stride;
   if (what.op != Operation::replace || out != nullptr || has_gaps)
     if (!memory::read_peer(target.pid, at, room, bytes)) return kernel_failed(target);
   change(what, room, in, out, n);
@@ -165,7 +170,7 @@ Err change_there(const What& what, const Target& target, std::uint64_t at, const
 
 Err change_alone(const What& what, const Reached& to, std::byte* target, const std::byte* in,
                  std::byte* out, std::int64_t n) {
-  const std::int64_t stride = stride_of(what.basic);
+  const std::int64_t stride = what.stride;
   const std::int64_t most = std::max<std::int64_t>(1, locked_bytes / stride);
   for (std::int64_t i = 0; i < n; i += most) {
     const std::int64_t now = std::min(most, n - i);
@@ -181,22 +186,44 @@ Err change_alone(const What& what, const Reached& to, std::byte* target, const s
   return ok;
 }
 
-/// Of elements that the processor can change one by one.
-bool pays_in_bulk(Window& win, const What& what, const Words& words, const std::byte* in,
+/// Of elements that the processor can change one by one. It pays at once where it is so already;
+/// else as soon as what has gone one by one has cost as much as the way to change that: so never
+/// more than twice of what it would have cost to know before.
+bool pays_in_bulk(Window& win, const What& what, Target& target, const std::byte* in,
                   std::int64_t n) {
-  const bool is_in_bulk = words.in_bulk.load(std::memory_order_relaxed) != 0;
-  return n * stride_of(what.basic) >= (is_in_bulk ? more_bulk_bytes : bulk_bytes) &&
-         what.op != Operation::no_op && what.is_aligned(in) && win.engine().policy.membarrier;
+  const std::int64_t bytes = n * what.stride;
+  if (bytes < row_bytes || what.op == Operation::no_op || !what.is_aligned(in) ||
+      !win.engine().policy.membarrier)
+    return false;
+  if (target.words->in_bulk.load(std::memory_order_relaxed) != 0) return true;
+  const std::atomic_ref one_by_one(target.one_by_one);
+  const std::int64_t so_far = one_by_one.load(std::memory_order_relaxed) + bytes;
+  const bool pays = so_far >= bulk_bytes;
+  one_by_one.store(pays ? 0 : so_far, std::memory_order_relaxed);
+  return pays;
 }
 
 void change_in_bulk(Window& win, const What& what, Words& words, std::byte* target,
                     const std::byte* in, std::byte* out, std::int64_t n) {
-  const std::int64_t stride = stride_of(what.basic), most = bulk_at_once_bytes / stride;
-  for (std::int64_t i = 0; i < n; i += most) {
+  std::byte* const end = target + n * what.stride;
+  while (target < end) {
+    // A multiple of all strides.
+    const std::int64_t bytes = std::min<std::int64_t>(bulk_at_once_bytes, end - target);
     const Bulk bulk(win, words);
-    change(what, target + i * stride, in + i * stride, out != nullptr ? out + i * stride : nullptr,
-           std::min(most, n - i));
+    change(what, target, in, out, n * what.stride == bytes ? n : bytes / what.stride);
+    target += bytes;
+    in += bytes;
+    if (out != nullptr) out += bytes;
   }
+}
+
+void change_at_once(Window& win, const What& what, Target& target, const Elements& e) {
+  const auto* in = static_cast<const std::byte*>(e.in);
+  if (pays_in_bulk(win, what, target, in, e.n))
+    return change_in_bulk(win, what, *target.words, static_cast<std::byte*>(e.target), in,
+                          static_cast<std::byte*>(e.out), e.n);
+  const Changing changing(win, *target.words);
+  accumulate_at_once(what.op, what.basic, e);
 }
 
 Err change_any(Window& win, const What& what, const Reached& to, std::byte* target,
@@ -208,14 +235,19 @@ Err change_any(Window& win, const What& what, const Reached& to, std::byte* targ
       (what.op == Operation::no_op || (what.op == Operation::replace && out == nullptr));
   if (!win.direct || as_one || !is_changed_at_once(what.basic, target))
     return change_alone(what, to, target, in, out, n);
-  if (pays_in_bulk(win, what, *to.target->words, in, n)) {
-    change_in_bulk(win, what, *to.target->words, target, in, out, n);
-    return ok;
-  }
-  const Changing changing(win, *to.target->words);
-  accumulate_at_once(what.op, what.basic, {target, in, out, n});
+  change_at_once(win, what, *to.target, {target, in, out, n});
   return ok;
 }
+
+}  // namespace
+
+void change_numbers(Window& win, Target& target, Operation op, Basic basic, const Elements& e) {
+  if (e.n > 1) return change_at_once(win, {op, basic}, target, e);
+  const Changing changing(win, *target.words);
+  change_number(op, basic, e);
+}
+
+namespace {
 
 /// The one basic type of an argument.
 Err basic_of(const Type& type, const char* name, Basic* out) {

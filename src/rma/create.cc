@@ -278,7 +278,8 @@ Window* make(Making& m, const Layout& layout, std::uint64_t block, bool in_block
     if (m.windows.sites == nullptr) m.windows.sites = std::make_shared<Sites>();
     win->sites = m.windows.sites.get();
   }
-  win->is_simple = m.is_on_one_node && !win->is_compared && e.trace == nullptr;
+  win->is_simple =
+      m.is_on_one_node && !win->is_compared && e.trace == nullptr && !e.lock.measures();
   if (m.is_on_one_node) return win;
   win->here = m.here;
   join_exchange(m.windows, *win);

@@ -12,19 +12,12 @@
 #include <cstring>
 
 #include "datatype/reduce.h"
+#include "rma/access.h"
 
 namespace weft::rma {
 
 using datatype::Basic;
 using datatype::Operation;
-
-/// target[i] = in[i] op target[i], and the old values to `out` unless it is null.
-struct Elements {
-  void* target;
-  const void* in;  // not used by no_op; need not be aligned
-  void* out;
-  std::int64_t n;
-};
 
 template <class T, class Change>
 void change_each(const Elements& e, Change&& change) {
@@ -97,6 +90,30 @@ void accumulate_bits(Operation op, Basic basic, const Elements& e) {
   if constexpr (sizeof(T) == 4)
     if (basic == Basic::f32 && op == Operation::sum) return add_each<float>(e);
   compute_each<T>(op, basic, e);
+}
+
+template <class T>
+void change_number(Operation op, const Elements& e) {
+  const std::atomic_ref<T> at(*static_cast<T*>(e.target));
+  T value{}, old;
+  if (op != Operation::no_op) std::memcpy(&value, e.in, sizeof value);
+  if (op == Operation::no_op)
+    old = at.load();
+  else if (op == Operation::replace)
+    old = at.exchange(value);
+  else
+    old = at.fetch_add(value);
+  if (e.out != nullptr) std::memcpy(e.out, &old, sizeof old);
+}
+
+/// One usual number: sum, replace or no_op.
+inline void change_number(Operation op, Basic basic, const Elements& e) {
+  using enum Basic;
+  if (basic == f64) return change_number<double>(op, e);
+  if (basic == f32) return change_number<float>(op, e);
+  if (basic == i64 || basic == u64) return change_number<std::uint64_t>(op, e);
+  if (basic == i32 || basic == u32) return change_number<std::uint32_t>(op, e);
+  change_number<std::uint16_t>(op, e);
 }
 
 /// Can the processor change an element of this type at this address at once?

@@ -16,19 +16,23 @@ inline constexpr int listed_regions = 32;
 inline constexpr int kernel_pieces = 64;
 /// Bytes that are accumulated between two system calls, and while others wait for the lock.
 inline constexpr std::int64_t locked_bytes = std::int64_t{8} << 10;
-/// From so many bytes on elements are accumulated together, with nobody else beside, not one by
-/// one; from fewer where nobody else does so anyway; and so many at a time while others wait.
-/// Measured, 2-core EPYC (family 26 model 2), 2026-11-24: a double by atomic instructions 5.3 ns,
-/// by a reduction 0.1 to 0.5; to make sure that nobody else is there 11 us.
-inline constexpr std::int64_t bulk_bytes = std::int64_t{16} << 10, more_bulk_bytes = 256;
+/// Elements in a row of so many bytes are accumulated together, with nobody else beside, where that
+/// is so already; and where this rank has accumulated so many bytes of rows one by one. So many
+/// at a time while others wait. Measured, 2-core EPYC (family 26 model 2), 2026-11-24: a double by
+/// atomic instructions 5.3 ns, by a reduction 0.1 to 0.5; to make sure that nobody else is there
+/// 11 us.
+inline constexpr std::int64_t row_bytes = 32, bulk_bytes = std::int64_t{16} << 10;
 inline constexpr std::int64_t bulk_at_once_bytes = std::int64_t{256} << 10;
 /// Looks at a taken lock of accumulation before the core is given away: it is held for as long as
 /// locked_bytes take.
 inline constexpr int lock_looks = 100;
-/// Flushes and unlocks with nothing to wait for between two that count as a look in vain, of which
-/// every eighth gives a crowded core away: a program may wait by them. Measured, 8 ranks on 2
-/// cores, 2026-11-24: put and flush 0.74 us if each counts.
-inline constexpr std::uint32_t ends_per_look = 16;
+/// Flushes and unlocks with nothing to wait for between two that look at messages; and looks
+/// between two that count as in vain, of which every eighth gives a crowded core away: a program
+/// may wait by them.
+inline constexpr std::uint32_t ends_per_look = 32, looks_per_vain = 4;
+/// Elements of an operation that the entry points do themselves: what is longer may pay to be
+/// shared with idle threads, and what comes before the copy does not count.
+inline constexpr std::uint64_t straight_elements = 8192;
 
 // Of accesses that are compared (races.h): those that a target remembers; the pieces of one, of
 // more it is not compared; and the bytes of a call site's name.

@@ -241,8 +241,6 @@ void change_own(Window& win, datatype::Operation operation, datatype::Basic basi
                 std::byte* target, const std::byte* in, std::byte* out, std::int64_t n);
 void swap_own(Window& win, datatype::Basic basic, void* target, const void* from,
               const void* compare, void* result);
-/// Store bytes of this rank's own memory; a word of the machine at once.
-void store(std::byte* to, const std::byte* from, std::int64_t bytes);
 /// Is it attached (of a dynamic window), as far as one can know?
 bool is_attached(const Words& words, std::uint64_t begin, std::uint64_t end);
 

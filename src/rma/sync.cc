@@ -122,11 +122,13 @@ void look(Window& win) {
   pt2pt::looked_in_vain(win.engine());
 }
 
-/// The same where operations end: they are no waiting, as a rule.
+/// Where operations end, which is no waiting, as a rule: the same now and then.
 void look_at_end(Window& win) {
-  std::atomic_thread_fence(std::memory_order_seq_cst);
+  const std::uint32_t next = win.ends.load(std::memory_order_relaxed) + 1;
+  win.ends.store(next, std::memory_order_relaxed);
+  if (next % ends_per_look != 0) return;
   pt2pt::progress(win.engine());
-  if (++win.ends % ends_per_look == 0) pt2pt::looked_in_vain(win.engine());
+  if (next % (ends_per_look * looks_per_vain) == 0) pt2pt::looked_in_vain(win.engine());
 }
 
 const char* words_for(const Window& win) {
@@ -183,8 +185,11 @@ std::atomic<std::uint32_t>& place_of(const Window& win, Target& target, std::uin
   return target.waiting[ticket % places(win)];
 }
 
-/// Wake who waits for the turns that have come.
+/// Wake who waits for the turns that have come. Who takes a ticket after this look at `next` finds
+/// the turn itself.
 void ring_next(Window& win, Target& target) {
+  // Every ticket was that of a reader who has come in, or of a writer who has left.
+  if (target.words->next.load() == target.words->readers.load()) return;
   const std::uint32_t turns[] = {target.words->readers.load(), target.words->writers.load()};
   for (const std::uint32_t turn : turns)
     if (const std::uint32_t who = place_of(win, target, turn).load(); who != 0)
@@ -200,11 +205,13 @@ std::uint32_t take_ticket(Window& win, Target& target) {
 std::atomic<std::uint32_t>& turn_of(Target& target, bool shared) {
   return shared ? target.words->readers : target.words->writers;
 }
-/// The turn of a ticket has come.
-void use_ticket(Window& win, Target& target, std::uint32_t ticket, bool shared, int who) {
+/// The turn of a ticket that waited has come.
+void leave_place(Window& win, Target& target, std::uint32_t ticket) {
   // Nobody else is there: all later tickets still wait, and they are fewer than there are places.
   std::uint32_t mine = static_cast<std::uint32_t>(win.my_index) + 1;
   place_of(win, target, ticket).compare_exchange_strong(mine, 0);
+}
+void use_turn(Window& win, Target& target, bool shared, int who) {
   if (!shared) {
     // relaxed: for a report
     target.words->holder.store(static_cast<std::uint32_t>(who) + 1, std::memory_order_relaxed);
@@ -216,14 +223,27 @@ void use_ticket(Window& win, Target& target, std::uint32_t ticket, bool shared, 
 void give_back(Window& win, Target& target, bool shared) {
   if (!shared) {
     target.words->holder.store(0, std::memory_order_relaxed);  // for a report
-    target.words->readers.fetch_add(1);
+    // Nobody else changes it now. release: what was done under the lock; on x86-64 the instruction
+    // that follows is the fence between it and the look at `next`.
+    std::atomic<std::uint32_t>& readers = target.words->readers;
+    readers.store(readers.load(std::memory_order_relaxed) + 1, std::memory_order_release);
   }
   target.words->writers.fetch_add(1);
   ring_next(win, target);
 }
 
-void acquire(Window& win, Target& target, Held how) {
-  const bool shared = how == Held::shared;
+/// Come in beside readers, past writers that wait, by taking back the end of one of those who have
+/// left. False: there are no readers. They are readers - writers; `readers` never falls, and passes
+/// no writer who has not left, so while `writers` is what it was before the look at `readers`, and
+/// less, no writer is there.
+bool join_readers(Target& target) {
+  std::uint32_t left = target.words->writers.load();
+  while (target.words->readers.load() != left)
+    if (target.words->writers.compare_exchange_weak(left, left - 1)) return true;
+  return false;
+}
+
+void take_turn(Window& win, Target& target, bool shared) {
   std::atomic<std::uint32_t>& turn = turn_of(target, shared);
   std::uint32_t ticket = turn.load();
   // Free: nobody has to know.
@@ -232,8 +252,16 @@ void acquire(Window& win, Target& target, Held how) {
   if (!is_free) {
     ticket = take_ticket(win, target);
     await_turn(win, target, [&] { return turn.load() == ticket; });
+    leave_place(win, target, ticket);
   }
-  use_ticket(win, target, ticket, shared, win.me());
+  use_turn(win, target, shared, win.me());
+}
+
+/// With MPI_Win_lock_all a rank waits for locks while it has others, in any order. Then it must not
+/// wait behind a writer who waits for a reader who waits for it.
+void acquire(Window& win, Target& target, Held how) {
+  const bool shared = how == Held::shared;
+  if (win.epoch != Epoch::lock_all || !join_readers(target)) take_turn(win, target, shared);
   // release: it is locked; pairs with lock_lazily()
   std::atomic_ref(target.held).store(how, std::memory_order_release);
 }
@@ -248,7 +276,7 @@ void ask_for_lock(Window& win, Remote& r, Held how) {
 }
 
 void acquire(Window& win, int rank, Held how) {
-  if (Target* near = win.near(rank))
+  if (Target* near = win.near(rank)) [[likely]]
     acquire(win, *near, how);
   else
     ask_for_lock(win, win.away(rank), how);
@@ -256,7 +284,10 @@ void acquire(Window& win, int rank, Held how) {
 
 void release(Window& win, Target& target) {
   const Held how = std::exchange(target.held, Held::no);
-  if (how == Held::exclusive || how == Held::shared) give_back(win, target, how == Held::shared);
+  if (how == Held::exclusive || how == Held::shared)
+    give_back(win, target, how == Held::shared);  // which is a fence, too
+  else
+    std::atomic_thread_fence(std::memory_order_seq_cst);
 }
 
 /// All that this rank has done is done there, then the locks are given back.
@@ -368,7 +399,8 @@ bool grant_locks(Window& win) {
     if (turn_of(mine, first.shared).load() != win.lock_ticket) return false;
     win.has_lock_ticket = false;
     win.lock_requests.pop_front();
-    use_ticket(win, mine, win.lock_ticket, first.shared, first.rank);
+    leave_place(win, mine, win.lock_ticket);
+    use_turn(win, mine, first.shared, first.rank);
     send(win, win.away(first.rank).world_rank, {.kind = Kind::granted}, {}, Order::urgent);
   }
   return true;
@@ -621,7 +653,6 @@ Err unlock(Window& win, int rank) {
     WEFT_TRY(check_is(win, Epoch::locks, "MPI_Win_lock"));
   else
     WEFT_TRY(check_locked(win, rank));
-  std::atomic_thread_fence(std::memory_order_seq_cst);
   count(win, &Counters::rma_syncs);
   if (!win.is_simple) end_accesses(win, rank, Forget::all);
   if (rank != MPI_PROC_NULL) {
@@ -673,6 +704,7 @@ namespace {
 
 Err flush_some(Window& win, const std::vector<Remote*>& remotes, Over where) {
   count(win, &Counters::rma_syncs);
+  win.fence_stores();
   if (remotes.empty()) {
     look_at_end(win);
     return ok;

@@ -203,41 +203,6 @@ Err reach(Window& win, const Place& place, Reached* out) {
   return ok;
 }
 
-namespace {
-
-/// One word of a machine, whole at a time: a program may look at its memory until another rank has
-/// written it (§12.7). False: it is something else.
-template <class Word>
-bool store_word(void* to, const void* from, std::int64_t bytes) {
-  if (bytes != sizeof(Word) || reinterpret_cast<std::uintptr_t>(to) % sizeof(Word) != 0)
-    return false;
-  Word word;
-  std::memcpy(&word, from, sizeof word);
-  // release: pairs with the program's look at it
-  std::atomic_ref(*static_cast<Word*>(to)).store(word, std::memory_order_release);
-  return true;
-}
-
-bool put_word(const ConstBuffer& from, const Buffer& to, std::int64_t bytes) {
-  if (!from.type->dense || !to.type->dense || bytes > std::int64_t{sizeof(std::uint64_t)})
-    return false;
-  void* const place = datatype::block(to);
-  const void* const word = datatype::block(from);
-  return store_word<std::uint8_t>(place, word, bytes) ||
-         store_word<std::uint16_t>(place, word, bytes) ||
-         store_word<std::uint32_t>(place, word, bytes) ||
-         store_word<std::uint64_t>(place, word, bytes);
-}
-
-}  // namespace
-
-void store(std::byte* to, const std::byte* from, std::int64_t bytes) {
-  if (store_word<std::uint8_t>(to, from, bytes) || store_word<std::uint16_t>(to, from, bytes) ||
-      store_word<std::uint32_t>(to, from, bytes) || store_word<std::uint64_t>(to, from, bytes))
-    return;
-  std::memcpy(to, from, static_cast<std::size_t>(bytes));
-}
-
 Err put(const ConstBuffer& from, const Place& to, Window& win) {
   count(win, &Counters::rma_puts);
   if (!win.is_simple) [[unlikely]] {
@@ -249,9 +214,11 @@ Err put(const ConstBuffer& from, const Place& to, Window& win) {
   if (there.target == nullptr) return ok;
   const std::int64_t bytes = from.bytes(), room = there.buffer.bytes();
   if (bytes > room) return truncated(bytes, room, "origin", "target");
+  win.note_stores();
   if (!there.direct) return kernel_put(from, there, bytes);
-  if (put_word(from, there.buffer, bytes)) return ok;
-  if (from.data != there.buffer.data || from.type != to.type)
+  if (is_word(bytes) && from.type->dense && to.type->dense)
+    store(datatype::block(there.buffer), datatype::block(from), bytes);
+  else if (from.data != there.buffer.data || from.type != to.type)
     datatype::copy(from, there.buffer, bytes);
   return ok;
 }

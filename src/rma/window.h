@@ -91,6 +91,18 @@ struct Target {
   bool same_process = false;
   shm::View mailbox;     // to ring at
   Book* book = nullptr;  // null unless accesses are compared
+  /// Bytes of rows that this rank has changed there one element at a time (accumulate.cc), since it
+  /// last did so together. By atomic_ref, relaxed: only a guess hangs on it.
+  std::int64_t one_by_one = 0;
+
+  /// `wanted` bytes of its memory, if they are here and in the window, else null.
+  std::byte* at(std::int64_t disp, std::int64_t wanted) const {
+    std::int64_t offset;
+    if (here == nullptr || __builtin_mul_overflow(disp, unit, &offset) || offset < 0 ||
+        offset > bytes - wanted)
+      return nullptr;
+    return here + offset;
+  }
 };
 
 /// What a member's displacements mean.
@@ -132,9 +144,11 @@ struct Exchange;  // messages.h
 struct Sites;     // races.h
 
 struct Window : Object {
-  Window(Comm& comm, std::uint64_t block) : comm(comm), block(block) {}
+  Window(Comm& comm, std::uint64_t block)
+      : comm(comm), counters(comm.engine->counters), block(block) {}
 
   Comm& comm;
+  Counters* const counters;
   const std::uint64_t block;  // in the job's memory
   object::Errhandler* errhandler = nullptr;
   Info* hints = nullptr;
@@ -151,8 +165,8 @@ struct Window : Object {
   std::vector<Extent> extents;  // by member; one if all have the same
   bool direct = false;          // the memory of all on this node is here for all of them
   bool no_locks = false;
-  /// There is nothing to look at beside: no member on another node, no comparison, no trace. So
-  /// calls ask one question for all three.
+  /// There is nothing to look at beside: no member on another node, no comparison, no trace, no
+  /// clock. So calls ask one question for all four.
   bool is_simple = true;
   bool is_compared = false;         // WEFT_ABI_CHECK=full: see races.h
   std::byte* own_memory = nullptr;  // made for this window beside the job's memory
@@ -164,6 +178,9 @@ struct Window : Object {
   /// The fence's epoch has had an operation. Threads that operate set it; all relaxed: what the
   /// program orders them with before the next fence orders this, too.
   std::atomic<bool> used = false;
+  /// This rank has stored without a fence behind it. All relaxed: it is the thread's own, or there
+  /// may be several, and then each flush has a fence.
+  std::atomic<bool> has_stored = false;
   int locks = 0;           // targets that are locked, each by itself
   bool unchecked = false;  // MPI_Win_lock_all with MPI_MODE_NOCHECK
   std::vector<int> group;  // of MPI_Win_start
@@ -172,8 +189,8 @@ struct Window : Object {
   std::vector<int> exposed_to;
   std::uint32_t completions = 0;  // that end it, or ended the last
   std::uint32_t barriers = 0;
-  std::uint32_t ends = 0;    // of operations: see look_at_end()
-  std::uint32_t fences = 0;  // if accesses are compared
+  std::atomic<std::uint32_t> ends = 0;  // of operations: see look_at_end(); relaxed, may miss some
+  std::uint32_t fences = 0;             // if accesses are compared
 
   Sites* sites = nullptr;  // if accesses are compared
 
@@ -198,6 +215,42 @@ struct Window : Object {
   const Extent& extent(int rank) const {
     return extents[extents.size() == 1 ? 0 : static_cast<std::size_t>(rank)];
   }
+  // For abi/one_sided.h, of a window that is_simple.
+  /// A member towards which an epoch is open with all that there is to do done; else null, and the
+  /// usual way does that.
+  Target* open_target(int rank) {
+    if (static_cast<std::size_t>(rank) >= targets.size()) return nullptr;
+    Target& t = targets[static_cast<std::size_t>(rank)];
+    // acquire: pairs with acquire() in sync.cc. relaxed: see used
+    const bool is_open = std::atomic_ref(t.held).load(std::memory_order_acquire) != Held::no ||
+                         unchecked || used.load(std::memory_order_relaxed);
+    return is_open ? &t : nullptr;
+  }
+  void note_stores() {
+    if (!has_stored.load(std::memory_order_relaxed))
+      has_stored.store(true, std::memory_order_relaxed);
+  }
+  /// A flush of one that needs nothing but a fence. False: it is time for a look at messages, too,
+  /// or there is something to say.
+  bool flush_at_once(int rank) {
+    const bool is_legal =
+        static_cast<std::size_t>(rank) < targets.size() &&
+        (epoch == Epoch::lock_all ||
+         (epoch == Epoch::locks && targets[static_cast<std::size_t>(rank)].held != Held::no));
+    const std::uint32_t next = ends.load(std::memory_order_relaxed) + 1;
+    if (!is_legal || next % ends_per_look == 0) return false;
+    ends.store(next, std::memory_order_relaxed);
+    count_one(counters->rma_syncs);
+    fence_stores();
+    return true;
+  }
+  /// What this thread loads from now on is later than what it has stored.
+  void fence_stores() {
+    if (!has_stored.load(std::memory_order_relaxed) && !comm.engine->among_threads) return;
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    has_stored.store(false, std::memory_order_relaxed);
+  }
+
   int members() const { return comm.size(); }
   int me() const { return comm.rank; }
   pt2pt::Engine& engine() { return *comm.engine; }
@@ -205,7 +258,7 @@ struct Window : Object {
 
 /// By any thread.
 inline void count(Window& win, std::uint64_t Counters::*counter) {
-  count_one(win.comm.engine->counters->*counter);
+  count_one(win.counters->*counter);
 }
 
 inline MPI_Win handle_of(const Window& win) {

@@ -222,6 +222,8 @@ class Stub:
             yield from self.overlay["body"].strip().splitlines()
             return
         body = list(self.checked_call())
+        if first := " ".join(self.overlay.get("first", "").split()):
+            yield f"if ({first}) return MPI_SUCCESS;"
         yield f"Entry entry(Fn::{self.name}{self.about()});"
         for name, line in self.conversions():
             if any(re.search(rf"\b{name}_p\b", used) for used in body):

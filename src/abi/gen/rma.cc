@@ -10,6 +10,8 @@ using namespace weft::abi;
 extern "C" int PMPI_Accumulate(const void *origin_addr, int origin_count,
     MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, int target_count,
     MPI_Datatype target_datatype, MPI_Op op, MPI_Win win) {
+  if (one_sided::accumulate({origin_addr, origin_count, origin_datatype, target_rank, target_disp,
+      target_count, target_datatype}, op, win)) return MPI_SUCCESS;
   Entry entry(Fn::Accumulate, NoLock{});
   const datatype::Type* origin_datatype_p = abi::type(origin_datatype);
   const datatype::Type* target_datatype_p = abi::type(target_datatype);
@@ -34,6 +36,8 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Accumulate")]] decltype(PMPI_Accumulate
 extern "C" int PMPI_Accumulate_c(const void *origin_addr, MPI_Count origin_count,
     MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count,
     MPI_Datatype target_datatype, MPI_Op op, MPI_Win win) {
+  if (one_sided::accumulate({origin_addr, origin_count, origin_datatype, target_rank, target_disp,
+      target_count, target_datatype}, op, win)) return MPI_SUCCESS;
   Entry entry(Fn::Accumulate_c, NoLock{});
   const datatype::Type* origin_datatype_p = abi::type(origin_datatype);
   const datatype::Type* target_datatype_p = abi::type(target_datatype);
@@ -79,6 +83,8 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Compare_and_swap")]]
 
 extern "C" int PMPI_Fetch_and_op(const void *origin_addr, void *result_addr, MPI_Datatype datatype,
     int target_rank, MPI_Aint target_disp, MPI_Op op, MPI_Win win) {
+  if (one_sided::fetch_and_op(origin_addr, result_addr, datatype, target_rank, target_disp, op,
+      win)) return MPI_SUCCESS;
   Entry entry(Fn::Fetch_and_op, NoLock{});
   const datatype::Type* datatype_p = abi::type(datatype);
   const object::Op* op_p = entry.op(op);
@@ -103,6 +109,8 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Fetch_and_op")]]
 extern "C" int PMPI_Get(void *origin_addr, int origin_count, MPI_Datatype origin_datatype,
     int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype,
     MPI_Win win) {
+  if (one_sided::get({origin_addr, origin_count, origin_datatype, target_rank, target_disp,
+      target_count, target_datatype}, win)) return MPI_SUCCESS;
   Entry entry(Fn::Get, NoLock{});
   const datatype::Type* origin_datatype_p = abi::type(origin_datatype);
   const datatype::Type* target_datatype_p = abi::type(target_datatype);
@@ -125,6 +133,8 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Get")]] decltype(PMPI_Get) MPI_Get;
 extern "C" int PMPI_Get_c(void *origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype,
     int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype,
     MPI_Win win) {
+  if (one_sided::get({origin_addr, origin_count, origin_datatype, target_rank, target_disp,
+      target_count, target_datatype}, win)) return MPI_SUCCESS;
   Entry entry(Fn::Get_c, NoLock{});
   const datatype::Type* origin_datatype_p = abi::type(origin_datatype);
   const datatype::Type* target_datatype_p = abi::type(target_datatype);
@@ -207,6 +217,8 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Get_accumulate_c")]]
 extern "C" int PMPI_Put(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype,
     int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype,
     MPI_Win win) {
+  if (one_sided::put({origin_addr, origin_count, origin_datatype, target_rank, target_disp,
+      target_count, target_datatype}, win)) return MPI_SUCCESS;
   Entry entry(Fn::Put, NoLock{});
   const datatype::Type* origin_datatype_p = abi::type(origin_datatype);
   const datatype::Type* target_datatype_p = abi::type(target_datatype);
@@ -229,6 +241,8 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Put")]] decltype(PMPI_Put) MPI_Put;
 extern "C" int PMPI_Put_c(const void *origin_addr, MPI_Count origin_count,
     MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count,
     MPI_Datatype target_datatype, MPI_Win win) {
+  if (one_sided::put({origin_addr, origin_count, origin_datatype, target_rank, target_disp,
+      target_count, target_datatype}, win)) return MPI_SUCCESS;
   Entry entry(Fn::Put_c, NoLock{});
   const datatype::Type* origin_datatype_p = abi::type(origin_datatype);
   const datatype::Type* target_datatype_p = abi::type(target_datatype);
@@ -636,6 +650,7 @@ extern "C" int PMPI_Win_fence(int assert, MPI_Win win) {
 extern "C" [[gnu::weak, gnu::alias("PMPI_Win_fence")]] decltype(PMPI_Win_fence) MPI_Win_fence;
 
 extern "C" int PMPI_Win_flush(int rank, MPI_Win win) {
+  if (one_sided::flush(rank, win)) return MPI_SUCCESS;
   Entry entry(Fn::Win_flush, win);
   rma::Window* win_p = entry.window(win);
   Err e = entry.status();
@@ -662,6 +677,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Win_flush_all")]]
     decltype(PMPI_Win_flush_all) MPI_Win_flush_all;
 
 extern "C" int PMPI_Win_flush_local(int rank, MPI_Win win) {
+  if (one_sided::flush(rank, win)) return MPI_SUCCESS;
   Entry entry(Fn::Win_flush_local, win);
   rma::Window* win_p = entry.window(win);
   Err e = entry.status();

@@ -153,6 +153,36 @@ static void polling(int which) {
   close_window(&f);
 }
 
+/* Ranks 0 and 2 each want a target alone that rank 1 (3) has, which then wants the other one. */
+static void crossing(int which) {
+  if (size < 4 || node_count() > 1) return;
+  Flavored f = open_window(which, sizeof(long));
+  long value = 0;
+  *(long*)f.memory = 0;
+  OK(MPI_Barrier(MPI_COMM_WORLD));
+  if (rank == 1 || rank == 3) {
+    const int first = rank - 1, second = 2 - first;
+    const struct timespec a_while = {0, 20000000};
+    OK(MPI_Win_lock_all(0, f.win));
+    OK(MPI_Get(&value, 1, MPI_LONG, first, f.bases[first], 1, MPI_LONG, f.win));
+    OK(MPI_Send(NULL, 0, MPI_BYTE, first, 0, MPI_COMM_WORLD));
+    OK(MPI_Sendrecv(NULL, 0, MPI_BYTE, 4 - rank, 0, NULL, 0, MPI_BYTE, 4 - rank, 0, MPI_COMM_WORLD,
+                    MPI_STATUS_IGNORE));
+    nanosleep(&a_while, NULL); /* they wait now */
+    OK(MPI_Get(&value, 1, MPI_LONG, second, f.bases[second], 1, MPI_LONG, f.win));
+    OK(MPI_Win_unlock_all(f.win));
+  } else if (rank == 0 || rank == 2) {
+    OK(MPI_Recv(NULL, 0, MPI_BYTE, rank + 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    value = 1;
+    OK(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, rank, 0, f.win));
+    OK(MPI_Put(&value, 1, MPI_LONG, rank, f.bases[rank], 1, MPI_LONG, f.win));
+    OK(MPI_Win_unlock(rank, f.win));
+  }
+  OK(MPI_Barrier(MPI_COMM_WORLD));
+  EQ(*(long*)f.memory, (long)(rank == 0 || rank == 2));
+  close_window(&f);
+}
+
 int main(int argc, char** argv) {
   start(&argc, &argv);
   for (int which = 0; which < flavors; ++which) {
@@ -161,6 +191,7 @@ int main(int argc, char** argv) {
     lock_all(which);
     if (targets_may_compute()) computing_target(which);
     polling(which);
+    crossing(which);
   }
   return finish();
 }

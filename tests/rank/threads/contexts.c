@@ -284,6 +284,48 @@ static void second_comes(void) {
   free(in);
 }
 
+/// Waits in a context of its own; the first thread sleeps before the second does, and leaves first.
+static void* sleeps_there(void* number) {
+  const int me = (int)(intptr_t)number;
+  int in = -1;
+  usleep((useconds_t)me * 30000);
+  MPI_Recv(&in, 1, MPI_INT, 0, 0, own[me], MPI_STATUS_IGNORE);
+  EQ(in, me);
+  return NULL;
+}
+
+/// The thread that slept for all contexts is gone; the one that sleeps now looks after them all:
+/// the one that was left, and those in which nobody ever waited.
+static void leaves_the_other(void) {
+  const int last = size - 1;
+  if (size == 1) return;
+  OK(MPI_Barrier(MPI_COMM_WORLD));
+  if (rank == 0) {
+    int cancelled = 0;
+    char* out = calloc(1, large);
+    for (int i = 0; i < 2; ++i) {
+      usleep(100000);
+      OK(MPI_Send(&i, 1, MPI_INT, last, 0, own[i]));
+      for (int k = 0; k < threads && i == 0; ++k) {
+        MPI_Request request;
+        MPI_Status status;
+        usleep(20000);
+        OK(MPI_Isend(out, large, MPI_CHAR, last, 1, own[k], &request));
+        OK(MPI_Cancel(&request));
+        OK(MPI_Wait(&request, &status));
+        OK(MPI_Test_cancelled(&status, &cancelled));
+        EQ(cancelled, 1);
+      }
+    }
+    free(out);
+  } else if (rank == last) {
+    pthread_t thread[2];
+    for (int i = 0; i < 2; ++i) pthread_create(&thread[i], NULL, sleeps_there, (void*)(intptr_t)i);
+    for (int i = 0; i < 2; ++i) pthread_join(thread[i], NULL);
+  }
+  OK(MPI_Barrier(MPI_COMM_WORLD));
+}
+
 static void by_one_thread(void) {
   completes_across();
   pairs_across();
@@ -315,6 +357,7 @@ int main(int argc, char** argv) {
 
   by_one_thread();
   second_comes();
+  leaves_the_other();
   pthread_t thread[threads];
   for (int i = 0; i < threads; ++i) pthread_create(&thread[i], NULL, work, (void*)(intptr_t)i);
   for (int i = 0; i < threads; ++i) {

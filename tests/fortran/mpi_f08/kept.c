@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// The type of a section stays for the next call with the same section, also among threads, also
+// where more sections than there are places were used; MPI_Finalize frees them all. The library's
+// side is called as a Fortran compiler would; this program counts the types that it makes and
+// frees.
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "../../rank/check.h"
+#include "support.h"
+
+void mpi_send_f08ts_(const struct array*, int*, int*, int*, int*, int*, int*);
+void mpi_sendrecv_f08ts_(const struct array*, int*, int*, int*, int*, const struct array*, int*,
+                         int*, int*, int*, int*, int*, int*);
+
+static atomic_int committed, made, freed;
+#define NEXT(type, name) ((type)dlsym(RTLD_NEXT, name))
+int PMPI_Type_commit(MPI_Datatype* type) {
+  ++committed;
+  return NEXT(int (*)(MPI_Datatype*), "PMPI_Type_commit")(type);
+}
+int PMPI_Type_create_hvector_c(MPI_Count n, MPI_Count length, MPI_Count stride, MPI_Datatype item,
+                               MPI_Datatype* type) {
+  ++made;
+  return NEXT(int (*)(MPI_Count, MPI_Count, MPI_Count, MPI_Datatype, MPI_Datatype*),
+              "PMPI_Type_create_hvector_c")(n, length, stride, item, type);
+}
+int PMPI_Type_free(MPI_Datatype* type) {
+  ++freed;
+  return NEXT(int (*)(MPI_Datatype*), "PMPI_Type_free")(type);
+}
+
+enum { items = 6, columns = 3, rows = 5, threads = 4 };
+struct section {
+  struct array array;
+  struct array_dim dim[2];
+};
+/// Every second of `n` integers of a column, of `wide` columns of `rows`.
+static struct section section_of(int* base, int n, int wide) {
+  return (struct section){{base, sizeof(int), 1, 2, {0}},
+                          {{0, n, 2 * sizeof(int)}, {0, wide, rows * sizeof(int)}}};
+}
+
+static void send(int count, int n, int wide) {
+  static int memory[4096];
+  struct section s = section_of(memory, n, wide);
+  int type = (int)(uintptr_t)MPI_INT, to = MPI_PROC_NULL, tag = 0, e = -1;
+  int self = (int)(uintptr_t)MPI_COMM_SELF;
+  mpi_send_f08ts_(&s.array, &count, &type, &to, &tag, &self, &e);
+  EQ(e, MPI_SUCCESS);
+}
+
+static void* often(void* argument) {
+  for (int i = 0; i < 1000; ++i) send(items, 3, 2 + (i + (int)(intptr_t)argument) % threads);
+  return NULL;
+}
+
+/// What is sent from one section to another, by types that are kept.
+static void moves(void) {
+  int in[rows * columns], out[rows * columns];
+  for (int round = 0; round < 3; ++round) {
+    for (int i = 0; i < rows * columns; ++i) in[i] = -1, out[i] = 100 * round + i;
+    struct section from = section_of(out, 2, 3), to = section_of(in, 3, 2);
+    int type = (int)(uintptr_t)MPI_INT, count = items, me = 0, tag = 0, e = -1, status[8];
+    int self = (int)(uintptr_t)MPI_COMM_SELF;
+    mpi_sendrecv_f08ts_(&from.array, &count, &type, &me, &tag, &to.array, &count, &type, &me, &tag,
+                        &self, status, &e);
+    EQ(e, MPI_SUCCESS);
+    for (int i = 0; i < items; ++i) EQ(in[i / 3 * rows + i % 3 * 2], out[i / 2 * rows + i % 2 * 2]);
+  }
+}
+
+/// Runs after the library's own, which is younger.
+static int all_are_freed(MPI_Comm comm, int keyval, void* value, void* state) {
+  (void)comm, (void)keyval, (void)value, (void)state;
+  EQ(made, freed);
+  return MPI_SUCCESS;
+}
+
+int main(int argc, char** argv) {
+  start(&argc, &argv);
+  int keyval;
+  OK(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, all_are_freed, &keyval, NULL));
+  OK(MPI_Comm_set_attr(MPI_COMM_SELF, keyval, NULL));
+  OK(MPI_Comm_free_keyval(&keyval));
+
+  for (int i = 0; i < 10; ++i) send(items, 3, 2);
+  EQ(committed, 1);
+  moves();
+  EQ(committed, 2);
+
+  pthread_t thread[threads];
+  for (int i = 0; i < threads; ++i) pthread_create(&thread[i], NULL, often, (void*)(intptr_t)i);
+  for (int i = 0; i < threads; ++i) pthread_join(thread[i], NULL);
+  CHECK(committed <= 2 + threads * threads, "%d types for %d sections", committed, threads);
+
+  const int before = committed;
+  for (int wide = 8; wide < 408; ++wide) send(2 * wide, 2, wide);
+  EQ(committed, before + 400);
+  for (int wide = 8; wide < 408; ++wide) send(2 * wide, 2, wide);
+  CHECK(committed < before + 700, "%d types for 400 sections", committed - before);
+  moves();
+  return finish();
+}
