@@ -45,9 +45,9 @@ void end(Pending& p, int error) {
   Engine& e = p.win->engine();
   if (p.name != Pending::none) pt2pt::end_offer(e, e.peer(p.to->world_rank), p.name);
   --p.to->pending;
-  // Messages travel in order: what was asked for before an answered one is done, too.
-  if (is_answered(p) && !p.reaches && error == 0)
-    p.to->confirmed = std::max(p.to->confirmed, p.number);
+  // Messages travel in order: what was asked for before an answered one is done, too, also before
+  // one that was refused.
+  if (is_answered(p) && !p.reaches) p.to->confirmed = std::max(p.to->confirmed, p.number);
   if (error != 0) p.to->error = error;
   if (p.from.type != nullptr) datatype::release(*p.from.type);
   if (p.result.type != nullptr) datatype::release(*p.result.type);
@@ -314,10 +314,8 @@ void start(Pending& p, MPI_Request* out) {
   ++e.counters->rma_away;
   if (p.what != Kind::get && p.what != Kind::get_long) ++p.to->issued;
   p.number = p.to->issued;
-  if (!is_answered(p) && ++p.to->since == p.to->usual) {
-    p.asks = true;
-    p.to->asked_for = p.number;
-  }
+  p.asks = !is_answered(p) && ++p.to->since == p.to->usual;
+  if (p.asks || is_answered(p)) p.to->asked_for = p.number;
   p.push = push_kept;
   const bool at_once = !is_answered(p) && peer.queue.empty() && push(e, peer, p);
   if (at_once) {
@@ -465,7 +463,11 @@ void begin_again(Pending& p) {
   if (p.name != Pending::none) pt2pt::end_offer(e, peer, std::exchange(p.name, Pending::none));
   p.what = p.what == Kind::put_long ? Kind::put : Kind::get;
   p.pushed = 0;
-  if (p.what == Kind::put) p.number = ++p.to->issued;
+  if (p.what == Kind::put) {
+    // Who waits for it has asked already.
+    p.asks = true;
+    p.number = p.to->asked_for = ++p.to->issued;
+  }
   pt2pt::enqueue(e, peer, peer.queue, p);
 }
 

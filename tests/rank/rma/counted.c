@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What operations cost in messages, locks and looks, counted. On a node: none, none, and about one
 // look a flush, however many threads there are. To another node: a put and its flush are one
-// message there; a row of puts asks once; what is long and in one piece goes by the network's own
-// reads and writes, once the origin knows where.
+// message there, so is what brings data back and its flush; a row of puts asks once; what is long
+// and in one piece goes by the network's own reads and writes, once the origin knows where.
 #include <pthread.h>
 
 #include "../counter.h"
@@ -38,6 +38,24 @@ static unsigned long long messages(int to, int puts) {
   return counted() - before;
 }
 
+/* The same of what is answered by the data it brings: that says also that it is done. */
+static unsigned long long messages_of_answered(int to) {
+  const unsigned long long before = counted();
+  const MPI_Aint at = 8 * (MPI_Aint)(rank * row);
+  long one = 1, zero = 0, old[row];
+  for (int i = 0; i < rounds; ++i) {
+    OK(MPI_Fetch_and_op(&one, old, MPI_LONG, to, at, MPI_SUM, win));
+    OK(MPI_Win_flush(to, win));
+    OK(MPI_Get_accumulate(&one, 1, MPI_LONG, old, 1, MPI_LONG, to, at, 1, MPI_LONG, MPI_SUM, win));
+    OK(MPI_Win_flush(to, win));
+    OK(MPI_Compare_and_swap(&zero, &old[0], old, MPI_LONG, to, at, win));
+    OK(MPI_Win_flush(to, win));
+    OK(MPI_Get(old, row, MPI_LONG, to, at, row, MPI_LONG, win));
+    OK(MPI_Win_flush(to, win));
+  }
+  return counted() - before;
+}
+
 static void count_messages(int to, int is_away) {
   open_counter("rma_messages", MPI_T_PVAR_CLASS_COUNTER);
   OK(MPI_Barrier(MPI_COMM_WORLD));
@@ -48,10 +66,12 @@ static void count_messages(int to, int is_away) {
       messages(to, 1); /* it learns */
       const unsigned long long alone = messages(to, 1);
       messages(to, row);
+      const unsigned long long answered = messages_of_answered(to);
       const unsigned long long together = messages(to, row);
       OK(MPI_Win_unlock(to, win));
       EQ(alone, is_away ? rounds : 0);
       EQ(together, is_away ? rounds * row : 0);
+      EQ(answered, is_away ? rounds * 4 : 0);
     }
     OK(MPI_Barrier(MPI_COMM_WORLD));
   }
