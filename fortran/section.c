@@ -108,6 +108,18 @@ struct kept {
 // Filled once, by whoever comes first; emptied when no thread calls any more.
 static struct kept* _Atomic kept_types_of_sections[places];
 static enum { not_yet, yes, over } _Atomic keeping = not_yet;
+// Calls that use them, if several threads call. One may go on in a session while another calls
+// MPI_Finalize: it counts itself and then looks at `keeping`, and forget_all() does both in the
+// other order (all seq_cst), so either it uses none of them or all stay.
+static int _Atomic are_several = 0;  // set before `keeping`
+static int _Atomic inside = 0;
+
+// What view.end is for a call that now may use them, as long as `keeping` is yes.
+static int come_in(void) {
+  if (!atomic_load(&are_several)) return view_is_kept;
+  atomic_fetch_add(&inside, 1);
+  return view_counts;
+}
 
 static struct kept* _Atomic* first_place(const struct array* array, MPI_Count count,
                                          MPI_Datatype type) {
@@ -131,22 +143,33 @@ static int is_kept(const struct kept* kept, const struct array* array, MPI_Count
   return same;
 }
 
-// MPI_DATATYPE_NULL if there is none.
-static MPI_Datatype kept_type(const struct array* array, MPI_Count count, MPI_Datatype type) {
+// True if there is one for the view.
+static int use_kept(struct view* view, const struct array* array, MPI_Count count,
+                    MPI_Datatype type) {
+  if (atomic_load(&keeping) != yes) return 0;
+  const int end = come_in();
   struct kept* _Atomic* place = first_place(array, count, type);
-  for (int i = 0; i < looks; ++i, place = next_place(place)) {
+  for (int i = 0; i < looks && atomic_load(&keeping) == yes; ++i, place = next_place(place)) {
     const struct kept* kept = atomic_load_explicit(place, memory_order_acquire);  // with keep()
     if (kept == NULL) break;
-    if (is_kept(kept, array, count, type)) return kept->made;
+    if (!is_kept(kept, array, count, type)) continue;
+    *view = (struct view){view->address, 1, kept->made, end};
+    return 1;
   }
-  return MPI_DATATYPE_NULL;
+  if (end == view_counts) atomic_fetch_sub(&inside, 1);
+  return 0;
+}
+
+void end_section_view(struct view* view) {
+  if (view->end == view_is_made) PMPI_Type_free(&view->type);
+  if (view->end == view_counts) atomic_fetch_sub(&inside, 1);
 }
 
 // What MPI_Finalize does first: it deletes the attributes of MPI_COMM_SELF.
 static int forget_all(MPI_Comm comm, int keyval, void* value, void* state) {
   (void)comm, (void)keyval, (void)value, (void)state;
   atomic_store(&keeping, over);
-  for (int i = 0; i < places; ++i) {
+  for (int i = 0; i < places && atomic_load(&inside) == 0; ++i) {
     struct kept* kept = atomic_exchange(&kept_types_of_sections[i], NULL);
     if (kept != NULL) PMPI_Type_free(&kept->made);
     free(kept);
@@ -156,9 +179,11 @@ static int forget_all(MPI_Comm comm, int keyval, void* value, void* state) {
 
 // Not where only sessions are: nothing would say when the last one ends.
 static int may_keep(void) {
-  int on = 0, off = 0, keyval, expected = not_yet;
+  int on = 0, off = 0, level = MPI_THREAD_MULTIPLE, keyval, expected = not_yet;
   if (atomic_load(&keeping) != not_yet) return atomic_load(&keeping) == yes;
   if (PMPI_Initialized(&on) || PMPI_Finalized(&off) || !on || off) return 0;
+  PMPI_Query_thread(&level);
+  atomic_store(&are_several, level == MPI_THREAD_MULTIPLE);
   if (!atomic_compare_exchange_strong(&keeping, &expected, yes)) return expected == yes;
   if (PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, forget_all, &keyval, NULL)) {
     atomic_store(&keeping, over);
@@ -169,22 +194,23 @@ static int may_keep(void) {
   return 1;
 }
 
-// True if the type of the view stays.
-static int keep(const struct view* view, const struct array* array, MPI_Count count,
-                MPI_Datatype type) {
-  if (!may_keep()) return 0;
+// The new type of the view stays, or is the call's alone.
+static void keep(struct view* view, const struct array* array, MPI_Count count, MPI_Datatype type) {
   const size_t dims = sizeof(struct array_dim) * (size_t)array->rank;
-  struct kept* kept = malloc(sizeof *kept + dims);
-  if (kept == NULL) return 0;
+  struct kept* kept = may_keep() ? malloc(sizeof *kept + dims) : NULL;
+  if (kept == NULL) return;
   *kept = (struct kept){view->type, type, count, array->elem_len, array->rank};
   memcpy(kept->dim, array->dim, dims);
+  const int end = come_in();
   struct kept* _Atomic* place = first_place(array, count, type);
-  for (int i = 0; i < looks; ++i, place = next_place(place)) {
+  for (int i = 0; i < looks && atomic_load(&keeping) == yes; ++i, place = next_place(place)) {
     struct kept* nobody = NULL;
-    if (atomic_compare_exchange_strong(place, &nobody, kept)) return 1;
+    if (!atomic_compare_exchange_strong(place, &nobody, kept)) continue;
+    view->end = end;
+    return;
   }
+  if (end == view_counts) atomic_fetch_sub(&inside, 1);
   free(kept);
-  return 0;
 }
 
 int section_view(struct view* view, const struct array* array, MPI_Count count, MPI_Datatype type,
@@ -192,12 +218,7 @@ int section_view(struct view* view, const struct array* array, MPI_Count count, 
   MPI_Count lb = 0, extent = 0, size = 0;
   if (count <= 0 || type == MPI_DATATYPE_NULL) return MPI_SUCCESS;  // the call itself looks at them
   const int is_predefined = (uintptr_t)type < 4096;
-  const MPI_Datatype kept = is_predefined ? kept_type(array, count, type) : MPI_DATATYPE_NULL;
-  if (kept != MPI_DATATYPE_NULL) {
-    view->type = kept;
-    view->count = 1;
-    return MPI_SUCCESS;
-  }
+  if (is_predefined && use_kept(view, array, count, type)) return MPI_SUCCESS;
   if (PMPI_Type_get_extent_c(type, &lb, &extent) || PMPI_Type_size_c(type, &size))
     return MPI_SUCCESS;
   const MPI_Count length = (MPI_Count)array->elem_len, total = elements(array, array->rank);
@@ -222,8 +243,9 @@ int section_view(struct view* view, const struct array* array, MPI_Count count, 
   } else {
     e = section_type(array, array->rank - 1, n, per, item, &view->type);
     if (e == MPI_SUCCESS) e = PMPI_Type_commit(&view->type);
-    view->made = e == MPI_SUCCESS && !(is_predefined && keep(view, array, count, type));
     view->count = 1;
+    if (e == MPI_SUCCESS) view->end = view_is_made;
+    if (e == MPI_SUCCESS && is_predefined) keep(view, array, count, type);
   }
   if (item != type) PMPI_Type_free(&item);
   return e;

@@ -218,7 +218,11 @@ struct view {
   void* address;
   MPI_Count count;
   MPI_Datatype type;
-  int made;
+  enum {
+    view_is_kept,
+    view_is_made,
+    view_counts
+  } end;  // what its end has to do: nothing, free, uncount
 };
 LOCAL int check_room(MPI_Count elements, const struct array* array, MPI_Count count,
                      MPI_Datatype type, MPI_Comm comm, const char* call, const char* name);
@@ -226,15 +230,16 @@ LOCAL int section_view(struct view* view, const struct array* array, MPI_Count c
                        MPI_Datatype type, MPI_Comm comm, const char* call, const char* name);
 static inline int view_of(struct view* view, const struct array* array, MPI_Count count,
                           MPI_Datatype type, MPI_Comm comm, const char* call, const char* name) {
-  *view = (struct view){c_address(array->base_addr), count, type, 0};
+  *view = (struct view){c_address(array->base_addr), count, type, view_is_kept};
   if (array->rank == 0) return MPI_SUCCESS;
   const MPI_Count elements = contiguous_elements(array);
   if (elements >= count || elements == no_end) return MPI_SUCCESS;
   if (elements >= 0) return check_room(elements, array, count, type, comm, call, name);
   return section_view(view, array, count, type, comm, call, name);
 }
+LOCAL void end_section_view(struct view* view);
 static inline void end_view(struct view* view) {
-  if (view->made) PMPI_Type_free(&view->type);
+  if (view->end != view_is_kept) end_section_view(view);
 }
 
 // The same for calls in which a datatype cannot stand for the section: a contiguous copy of it.
