@@ -22,6 +22,13 @@ contains
     print '(A,I0,A,A)', 'rank ', me, ': does not hold: ', what
   end subroutine
 
+  ! May wrong calls be tried? Not with ONLY_RIGHT_CALLS in the environment: for libraries that do not survive them.
+  logical function tries_wrong_calls()
+    integer :: length
+    call get_environment_variable('ONLY_RIGHT_CALLS', length=length)
+    tries_wrong_calls = length == 0
+  end function
+
   subroutine verdict()
     if (failures > 0) stop 1
     if (me == 0) print '(A,I0,A,I0,A)', 'ok: ', checks, ' checks, ', ranks, ' ranks'
