@@ -239,7 +239,10 @@ int section_view(struct view* view, const struct array* array, MPI_Count count, 
   }
   int e = MPI_SUCCESS;
   if (n > total / per) {
-    e = refuse(comm, MPI_ERR_COUNT, call, name, "the count says more elements than it has");
+    char why[100];
+    snprintf(why, sizeof why, "it has room for %lld items, and the count is %lld",
+             (long long)(count / n * (total / per)), (long long)count);
+    e = refuse(comm, MPI_ERR_COUNT, call, name, why);
   } else {
     e = section_type(array, array->rank - 1, n, per, item, &view->type);
     if (e == MPI_SUCCESS) e = PMPI_Type_commit(&view->type);
