@@ -98,7 +98,7 @@ static int section_type(const struct array* array, int d, MPI_Count n, MPI_Count
 // costs that its program keeps. Only where the elements are of a predefined type: the handle of
 // another may be freed, and name another type later. Who finds no place makes a type for one call.
 enum { places = 256, looks = 4 };
-struct kept {
+struct kept_section {
   MPI_Datatype made, type;
   MPI_Count count;
   size_t elem_len;
@@ -106,7 +106,7 @@ struct kept {
   struct array_dim dim[];
 };
 // Filled once, by whoever comes first; emptied when no thread calls any more.
-static struct kept* _Atomic kept_types_of_sections[places];
+static struct kept_section* _Atomic kept_sections[places];
 static enum { not_yet, yes, over } _Atomic keeping = not_yet;
 // Calls that use them, if several threads call. One may go on in a session while another calls
 // MPI_Finalize: it counts itself and then looks at `keeping`, and forget_all() does both in the
@@ -121,19 +121,19 @@ static int come_in(void) {
   return view_counts;
 }
 
-static struct kept* _Atomic* first_place(const struct array* array, MPI_Count count,
-                                         MPI_Datatype type) {
+static struct kept_section* _Atomic* first_place(const struct array* array, MPI_Count count,
+                                                 MPI_Datatype type) {
   const uint64_t odd = 0x9e3779b97f4a7c15;
   uint64_t hash = ((uint64_t)count * odd) ^ (uintptr_t)type;
   for (int d = 0; d < array->rank; ++d)
     hash = (hash ^ (uint64_t)array->dim[d].extent) * odd + (uint64_t)array->dim[d].stride_bytes;
-  return &kept_types_of_sections[(hash * odd) >> 56];
+  return &kept_sections[(hash * odd) >> 56];
 }
-static struct kept* _Atomic* next_place(struct kept* _Atomic* place) {
-  return place + 1 < kept_types_of_sections + places ? place + 1 : kept_types_of_sections;
+static struct kept_section* _Atomic* next_place(struct kept_section* _Atomic* place) {
+  return place + 1 < kept_sections + places ? place + 1 : kept_sections;
 }
 
-static int is_kept(const struct kept* kept, const struct array* array, MPI_Count count,
+static int is_kept(const struct kept_section* kept, const struct array* array, MPI_Count count,
                    MPI_Datatype type) {
   int same = kept->type == type && kept->count == count && kept->elem_len == array->elem_len &&
              kept->rank == array->rank;
@@ -148,9 +148,10 @@ static int use_kept(struct view* view, const struct array* array, MPI_Count coun
                     MPI_Datatype type) {
   if (atomic_load(&keeping) != yes) return 0;
   const int end = come_in();
-  struct kept* _Atomic* place = first_place(array, count, type);
+  struct kept_section* _Atomic* place = first_place(array, count, type);
   for (int i = 0; i < looks && atomic_load(&keeping) == yes; ++i, place = next_place(place)) {
-    const struct kept* kept = atomic_load_explicit(place, memory_order_acquire);  // with keep()
+    const struct kept_section* kept =
+        atomic_load_explicit(place, memory_order_acquire);  // with keep()
     if (kept == NULL) break;
     if (!is_kept(kept, array, count, type)) continue;
     *view = (struct view){view->address, 1, kept->made, end};
@@ -170,7 +171,7 @@ static int forget_all(MPI_Comm comm, int keyval, void* value, void* state) {
   (void)comm, (void)keyval, (void)value, (void)state;
   atomic_store(&keeping, over);
   for (int i = 0; i < places && atomic_load(&inside) == 0; ++i) {
-    struct kept* kept = atomic_exchange(&kept_types_of_sections[i], NULL);
+    struct kept_section* kept = atomic_exchange(&kept_sections[i], NULL);
     if (kept != NULL) PMPI_Type_free(&kept->made);
     free(kept);
   }
@@ -197,14 +198,14 @@ static int may_keep(void) {
 // The new type of the view stays, or is the call's alone.
 static void keep(struct view* view, const struct array* array, MPI_Count count, MPI_Datatype type) {
   const size_t dims = sizeof(struct array_dim) * (size_t)array->rank;
-  struct kept* kept = may_keep() ? malloc(sizeof *kept + dims) : NULL;
+  struct kept_section* kept = may_keep() ? malloc(sizeof *kept + dims) : NULL;
   if (kept == NULL) return;
-  *kept = (struct kept){view->type, type, count, array->elem_len, array->rank};
+  *kept = (struct kept_section){view->type, type, count, array->elem_len, array->rank};
   memcpy(kept->dim, array->dim, dims);
   const int end = come_in();
-  struct kept* _Atomic* place = first_place(array, count, type);
+  struct kept_section* _Atomic* place = first_place(array, count, type);
   for (int i = 0; i < looks && atomic_load(&keeping) == yes; ++i, place = next_place(place)) {
-    struct kept* nobody = NULL;
+    struct kept_section* nobody = NULL;
     if (!atomic_compare_exchange_strong(place, &nobody, kept)) continue;
     view->end = end;
     return;

@@ -273,11 +273,8 @@ void Agent::begin(const Order& order) {
 
 /// In the worker.
 int Agent::work(int orders, const sigset_t& mask) {
-  const Ranks here = options_.here();
-  const int reader = options_.input.rank;
   const int none = open("/dev/null", O_RDONLY | O_CLOEXEC);
-  const bool reads = reader == Reader::everybody || (reader >= here.first && reader < here.end());
-  dup2(reads ? input_.read : none, 0);
+  dup2(options_.input.is_among(options_.here()) ? input_.read : none, 0);
   const Upstream upstream{output_.pipe.write, errors_.pipe.write, notes_.pipe.write};
   head_.close();
   for (int* fd : {&input_.read, &input_.write, &output_.pipe.read, &errors_.pipe.read,

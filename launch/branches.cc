@@ -220,12 +220,12 @@ bool Branches::take_end(pid_t pid, int status) {
 
 /// A host that is off, or whose link is, says nothing about that.
 void Branches::take_turn(Agent& agent) {
-  const int most = growth_.silent_turns;
-  if (agent.pulse.take_turn(Clock::now(), most)) {
+  if (agent.pulse.take_turn(Clock::now(), growth_.silent_turns)) {
     if (agent.channel->wants_write() < 0) agent.channel->send(FrameKind::beat);
     return;
   }
-  const auto silence = std::chrono::duration_cast<std::chrono::seconds>(most * Pulse::turn);
+  const auto silence =
+      std::chrono::duration_cast<std::chrono::seconds>(growth_.silent_turns * Pulse::turn);
   lose(agent, "nothing has been heard of its agent for " + std::to_string(silence.count()) +
                   " s; the host or its link is down");
   kill(agent);

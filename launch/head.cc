@@ -85,7 +85,7 @@ class Head : public Branches::Listener {
   Order order_for(const Agent& agent) const;
 
   void poll_once();
-  timespec wait_time();
+  timespec wait_time() const;
   void take_orders();
   void take(Agent& agent, const Frame& frame);
   void leave(Agent& agent);
@@ -101,9 +101,9 @@ class Head : public Branches::Listener {
   void take_ends();
   void check_clocks();
 
-  std::size_t room_for_input();
+  std::size_t room_for_input() const;
   void read_input();
-  std::vector<Agent*> readers();
+  bool reads_input(const Agent& agent) const;
 
   void fail(int exit_code, const std::string& text);
   void fail_as_suspected();
@@ -420,24 +420,22 @@ void Head::leave(Agent& agent) {
   if (hangs_) hangs_->leave(static_cast<std::size_t>(agent.node), agent.ranks);
 }
 
-/// Agents on whose hosts somebody reads our input.
-std::vector<Head::Agent*> Head::readers() {
-  const int rank = options_.input.rank;
-  std::vector<Agent*> out;
-  for (Agent& agent : agents_)
-    if ((rank == Reader::everybody || (rank >= agent.ranks.first && rank < agent.ranks.end())) &&
-        agent.has_order && !agent.is_over)
-      out.push_back(&agent);
-  return out;
+/// Does somebody on its host read our input?
+bool Head::reads_input(const Agent& agent) const {
+  return options_.input.is_among(agent.ranks) && agent.has_order && !agent.is_over;
 }
 
 /// How much may be read: what each reader has room for.
-std::size_t Head::room_for_input() {
+std::size_t Head::room_for_input() const {
   if (input_ended_ || is_ending_) return 0;
-  const std::vector<Agent*> all = readers();
-  std::size_t room = all.empty() ? 0 : piece_bytes;
-  for (const Agent* agent : all) room = std::min(room, window_bytes - agent->untaken_input);
-  return room;
+  std::size_t room = piece_bytes;
+  bool is_read = false;
+  for (const Agent& agent : agents_) {
+    if (!reads_input(agent)) continue;
+    is_read = true;
+    room = std::min(room, window_bytes - agent.untaken_input);
+  }
+  return is_read ? room : 0;
 }
 
 void Head::read_input() {
@@ -448,13 +446,11 @@ void Head::read_input() {
   if (n < 0 && (errno == EINTR || errno == EAGAIN)) return;
   if (n < 0 && errno == EIO && isatty(0) == 1) return;  // it has just become another job's
   input_ended_ = n <= 0;
-  for (Agent* agent : readers()) {
-    if (input_ended_) {
-      branches_.send(agent->node, FrameKind::input_end);
-      continue;
-    }
-    agent->untaken_input += static_cast<std::size_t>(n);
-    branches_.send(agent->node, FrameKind::input, {buffer, static_cast<std::size_t>(n)});
+  const std::string_view piece(buffer, input_ended_ ? 0 : static_cast<std::size_t>(n));
+  for (Agent& agent : agents_) {
+    if (!reads_input(agent)) continue;
+    agent.untaken_input += piece.size();
+    branches_.send(agent.node, input_ended_ ? FrameKind::input_end : FrameKind::input, piece);
   }
 }
 
@@ -560,7 +556,7 @@ void Head::check_clocks() {
   }
 }
 
-timespec Head::wait_time() {
+timespec Head::wait_time() const {
   std::optional<Clock::time_point> next;
   const auto consider = [&next](const std::optional<Clock::time_point>& at) {
     if (at && (!next || *at < *next)) next = at;
@@ -579,8 +575,8 @@ timespec Head::wait_time() {
 }
 
 void Head::poll_once() {
-  const bool reads_input = room_for_input() > 0 && !is_in_background();
-  std::vector<pollfd> fds{{orders_, POLLIN, 0}, {reads_input ? 0 : -1, POLLIN, 0}};
+  const bool reads = room_for_input() > 0 && !is_in_background();
+  std::vector<pollfd> fds{{orders_, POLLIN, 0}, {reads ? 0 : -1, POLLIN, 0}};
   branches_.watch(fds);
   const std::size_t others = fds.size();
   output_.watch(fds);

@@ -60,6 +60,9 @@ struct Ranks {
 struct Reader {
   static constexpr int nobody = -1, everybody = -2;
   int rank = 0;
+  bool is_among(const Ranks& ranks) const {
+    return rank == everybody || (rank >= ranks.first && rank < ranks.end());
+  }
 };
 
 struct Options {

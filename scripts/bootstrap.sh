@@ -35,11 +35,11 @@ for line in "${wanted[@]}"; do
 done
 
 # Without a Fortran compiler all but Fortran's modules is built. One is installed where that asks nobody.
-if ! has "${FC:-gfortran}" && ! has flang-new; then
+if ! has gfortran && ! has flang && ! has flang-new && ! has ifx; then
   if has apt-get && [ "$(id -u)" = 0 ]; then
     missing+=(gfortran)
   else
-    echo "no Fortran compiler (gfortran): Fortran's modules are not built, and its tests not run"
+    echo "no Fortran compiler (gfortran, flang, ifx): Fortran's modules are not built, and its tests not run"
   fi
 fi
 

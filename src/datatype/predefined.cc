@@ -99,15 +99,13 @@ constexpr Row rows[] = {
     {0x2eb, "MPI_COMPLEX32", c128, 32, 16, 32},
 };
 
-constexpr std::uintptr_t first = first_predefined, slots = predefined_slots;
-
 struct Names {
-  std::uint8_t row[slots];
+  std::uint8_t row[predefined_slots];
 };
 constexpr Names make_names() {
   Names names{};
   for (std::size_t i = 0; i < std::size(rows); ++i)
-    names.row[rows[i].handle - first] = static_cast<std::uint8_t>(i + 1);
+    names.row[rows[i].handle - first_predefined] = static_cast<std::uint8_t>(i + 1);
   return names;
 }
 constexpr Names names = make_names();  // slot -> 1 + row, 0: no such type
@@ -122,7 +120,7 @@ constexpr Node block20 = {.kind = Node::Kind::block, .size = 20, .length = 20, .
 constexpr Layout block12_layout = {&block12, 0}, block20_layout = {&block20, 0};
 
 constexpr const Row& row_at(std::uintptr_t handle) {
-  return rows[names.row[handle - first] - 1];
+  return rows[names.row[handle - first_predefined] - 1];
 }
 
 constexpr const Layout* gap_layout(Basic b) {
@@ -132,10 +130,10 @@ constexpr const Layout* gap_layout(Basic b) {
   return nullptr;
 }
 
-constexpr std::array<Type, slots> make_table() {
-  std::array<Type, slots> table{};
+constexpr std::array<Type, predefined_slots> make_table() {
+  std::array<Type, predefined_slots> table{};
   for (const Row& row : rows) {
-    Type& t = table[row.handle - first];
+    Type& t = table[row.handle - first_predefined];
     t.kind = Kind::datatype;
     t.refs = 1;
     t.size = row.size;
@@ -167,8 +165,9 @@ const Row* row_of(const Type& type) {
 }  // namespace
 
 const Type* predefined(std::uintptr_t handle) {
-  if (handle - first >= slots || names.row[handle - first] == 0) return nullptr;
-  return &predefined_types[handle - first];
+  if (handle - first_predefined >= predefined_slots || names.row[handle - first_predefined] == 0)
+    return nullptr;
+  return &predefined_types[handle - first_predefined];
 }
 
 const Type& byte_type() {

@@ -223,8 +223,8 @@ void use_turn(Window& win, Target& target, bool shared, int who) {
 void give_back(Window& win, Target& target, bool shared) {
   if (!shared) {
     target.words->holder.store(0, std::memory_order_relaxed);  // for a report
-    // Nobody else changes it now. release: what was done under the lock; on x86-64 the instruction
-    // that follows is the fence between it and the look at `next`.
+    // Nobody else changes it now. release: what was done under the lock; the seq_cst addition that
+    // follows keeps it before the look at `next` (x86-64: a fence; aarch64: release, then acquire).
     std::atomic<std::uint32_t>& readers = target.words->readers;
     readers.store(readers.load(std::memory_order_relaxed) + 1, std::memory_order_release);
   }

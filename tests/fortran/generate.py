@@ -7,8 +7,8 @@ Every handle is a null handle and every count is 0. So each call goes through th
 with an error, which is demanded where the standard has no other choice. Each is called as MPI_ and as PMPI_, by
 its generic name and (where there is an interface) with keywords, so that the compiler resolves and checks it.
 
-With EVERY_PROCEDURE=good in the environment handles are good ones, calls that need more than that are left out, and each has
-to succeed: for libraries that do not survive null handles. EVERY_PROCEDURE=trace does the same, and names each before it is called."""
+With ONLY_RIGHT_CALLS in the environment handles are good ones, calls that need more than that are left out, and each has
+to succeed: for libraries that do not survive null handles. ONLY_RIGHT_CALLS=trace also names each before it is called."""
 
 import pathlib
 import re
@@ -156,7 +156,7 @@ def program(interface, eight):
             "  CALL MPI_Comm_rank(MPI_COMM_WORLD, rank, ierror)\n  CALL MPI_Comm_size(MPI_COMM_WORLD, size, ierror)\n"
             "  CALL MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN, ierror)\n"
             "  CALL MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN, ierror)\n"
-            "  CALL GET_ENVIRONMENT_VARIABLE('EVERY_PROCEDURE', mode)\n  good = mode == 'good' .OR. mode == 'trace'\n"
+            "  CALL GET_ENVIRONMENT_VARIABLE('ONLY_RIGHT_CALLS', mode)\n  good = mode /= ' '\n"
             "  peer = MERGE(MPI_PROC_NULL, 0, good)\n"
             "  IF (good) CALL MPI_Cart_create(MPI_COMM_SELF, 1, [1], [.FALSE.], .FALSE., line, ierror)\n")
     todo = [p for p in procedures(Spec(ROOT / "spec")) if p.function.name not in LEFT_OUT and (p.f08 if f08 else p.f77)
