@@ -141,5 +141,6 @@ def settings(libs, args):
     def shown(library, ranks):
         there = placed(library, args, ranks)
         told = [f"{name}={value}" for name, value in there.env.items() if library.env.get(name) != value]
-        return " ".join([*told, *there.command(ranks, "PROGRAM", pinned=False)[1:]])
+        words = " ".join([*told, *there.command(ranks, "PROGRAM", pinned=False)[1:]])
+        return words.replace(f"{libraries.ROOT}/", "")
     return {library.name: list(dict.fromkeys(shown(library, ranks) for ranks in (2, max(args.ranks)))) for library in libs}

@@ -35,7 +35,7 @@ for line in "${wanted[@]}"; do
 done
 
 # Without a Fortran compiler all but Fortran's modules is built. One is installed where that asks nobody.
-if ! has gfortran && ! has flang && ! has flang-new && ! has ifx; then
+if ! has "${FC:-gfortran}" && ! has gfortran && ! has flang && ! has flang-new && ! has ifx; then
   if has apt-get && [ "$(id -u)" = 0 ]; then
     missing+=(gfortran)
   else
