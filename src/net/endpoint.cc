@@ -234,6 +234,14 @@ Result<bool> Endpoint::commit(std::byte* room, std::size_t bytes, Peer to,
   return post_send(number);
 }
 
+void Endpoint::hint(std::byte* room, std::size_t bytes, Peer to) {
+  const Result<bool> sent = commit(room, bytes, to);
+  if (sent && sent.value)
+    operations_[static_cast<std::size_t>(room_of(room))].what = Operation::What::hint;
+  else
+    discard(room);
+}
+
 Endpoint::Sent& Endpoint::sent_in(int room) {
   return sent_[static_cast<std::size_t>(room) - receives_];
 }
@@ -282,14 +290,21 @@ bool Endpoint::borrows() const {
   return !site_.registers_own && site_.info.tx_attr->iov_limit >= 2;
 }
 
+bool Endpoint::has_sockets() const {
+  const std::string_view provider = site_.info.fabric_attr->prov_name;
+  return provider.find("net") != provider.npos || provider.find("tcp") != provider.npos ||
+         provider.find("udp") != provider.npos || provider == "sockets";
+}
+
 /// libfabric's providers over sockets say that they go on by themselves, too, and do not without a
 /// call (tried: net of 1.17, tcp of 2.5; 2026-11-24).
 bool Endpoint::works_alone() const {
+  return !has_sockets() && site_.info.domain_attr->data_progress == FI_PROGRESS_AUTO;
+}
+
+bool Endpoint::connects() const {
   const std::string_view provider = site_.info.fabric_attr->prov_name;
-  const bool has_sockets = provider.find("net") != provider.npos ||
-                           provider.find("tcp") != provider.npos ||
-                           provider.find("udp") != provider.npos || provider == "sockets";
-  return !has_sockets && site_.info.domain_attr->data_progress == FI_PROGRESS_AUTO;
+  return has_sockets() || provider.find("rxm") != provider.npos;
 }
 
 /// Where the provider lets one choose: none that a stranger guesses, nor who has seen others, if
@@ -385,6 +400,7 @@ void Endpoint::complete(const fi_cq_msg_entry& entry, Listener& listener) {
       to_post_.push_back(operation.room);
       return;
     case Operation::What::send:
+    case Operation::What::hint:
       --on_their_way_;
       free_.push_back(operation.room);
       return;
@@ -418,6 +434,10 @@ Err Endpoint::complete_failed(Listener& listener) {
         to_send_again_.push_back(operation.room);
       else
         lose(operation, lost_peer("a message", error.err), listener);
+      break;
+    case Operation::What::hint:
+      --on_their_way_;
+      free_.push_back(operation.room);
       break;
     case Operation::What::transfer:
       --on_their_way_;

@@ -48,7 +48,7 @@ struct Rooms {
 /// A transfer on its way. The caller keeps it, at one place, until it is finished.
 struct Operation {
   std::uint64_t scratch[8];  // libfabric's, while it is on its way
-  enum class What : std::uint8_t { receive, send, lent, transfer } what = What::transfer;
+  enum class What : std::uint8_t { receive, send, lent, hint, transfer } what = What::transfer;
   int room = 0;
   Peer peer = 0;
 };
@@ -96,6 +96,8 @@ class Endpoint {
   /// returned(). If false, or on error, the room is still the caller's.
   Result<bool> commit(std::byte* room, std::size_t bytes, Peer to,
                       std::span<const std::byte> behind = {});
+  /// The same, and nobody minds if it is lost; the room is not the caller's any more.
+  void hint(std::byte* room, std::size_t bytes, Peer to);
   void discard(std::byte* room);
   std::size_t send_bytes() const { return send_bytes_; }
   bool borrows() const;
@@ -103,6 +105,8 @@ class Endpoint {
   bool reaches_memory() const { return reaches_memory_; }
   /// Does that take no part of the target's, so that one that computes delays nobody?
   bool works_alone() const;
+  /// Are peers reached by connections, which may be lost while they are made?
+  bool connects() const;
   std::size_t longest_transfer_bytes() const { return longest_transfer_bytes_; }
   /// `memory` stays where it is until the Registration ends, which is before the Endpoint does.
   Result<Registration> enroll(std::span<std::byte> memory, Use use);
@@ -128,6 +132,8 @@ class Endpoint {
   /// 1.17's net needs it: its descriptor is a set (epoll) of the sockets' set, which is taken, and
   /// of a signal that nobody takes back.
   bool find_other_fd();
+  /// There is work of which that one does not know.
+  bool hides_news() const { return is_other_fd_ && !is_quiet_; }
 
   /// Messages that came and were longer than a room: whoever sends them is no peer of ours. Its
   /// connection may be closed; others go on.
@@ -135,6 +141,7 @@ class Endpoint {
 
  private:
   explicit Endpoint(const Site& site) : site_(site) {}
+  bool has_sockets() const;
   Err open_objects();
   Err open_rooms(const Rooms& rooms);
   Err check(int rc, const char* what) const;

@@ -143,17 +143,23 @@ Lane::To* Lane::find(int world_rank) {
   }
   To& to = to_[world_rank];
   to.peer = peer.value;
+  to.incarnation = plan_.incarnation(world_rank);
   to.key = key_of(plan_.world_rank, address_, world_rank, text);
+  const auto from = from_.find(world_rank);
+  to.has_answered = !endpoint_->connects() || (from != from_.end() && from->second.is_heard);
   return &to;
 }
 
-/// Another one is to have its place. It has left: nothing is under way to it. The endpoint keeps
-/// its address: libfabric 1.17's net would give the next peer that number, and with it the
-/// connection.
+/// Another one is to have its place, or has it and was heard already. It has left: nothing is under
+/// way to it. The endpoint keeps its address: libfabric 1.17's net would give the next peer that
+/// number, and with it the connection.
 void Lane::forget(int world_rank) {
-  from_.erase(world_rank);
+  const std::uint32_t now = plan_.incarnation(world_rank);
+  const auto from = from_.find(world_rank);
+  if (from != from_.end() && from->second.incarnation != now) from_.erase(from);
   const auto at = to_.find(world_rank);
-  if (at == to_.end()) return;
+  if (at == to_.end() || at->second.incarnation == now) return;
+  abandon(world_rank);
   std::erase(rows_, &at->second);
   std::erase(held_up_, &at->second);
   if (last_to_ == world_rank) last_to_ = nobody;
@@ -161,8 +167,8 @@ void Lane::forget(int world_rank) {
 }
 
 wire::Cell* Lane::take(int world_rank, std::uint32_t payload_bytes) {
-  To* const to = waiting_.empty() ? find(world_rank) : nullptr;
-  if (to == nullptr) return nullptr;
+  To* const to = find(world_rank);
+  if (to == nullptr || to->waiting > 0) return nullptr;
   const std::size_t bytes = sizeof(wire::Cell) + payload_bytes;
   if (in_row_ && to->row != nullptr && !to->is_row_taken && to->row_bytes + bytes <= most_in_row_) {
     to->is_row_taken = true;
@@ -210,10 +216,12 @@ void Lane::abandon(int world_rank) {
   if (at == to_.end()) return;
   To& to = at->second;
   to.is_dead = true;
-  const auto is_its = [&to](const Waiting& packet) { return packet.peer == to.peer; };
+  const auto is_its = [&to](const Waiting& packet) { return packet.to == &to; };
   for (const Waiting& packet : waiting_)
     if (is_its(packet)) endpoint_->discard(reinterpret_cast<std::byte*>(packet.cell));
   std::erase_if(waiting_, is_its);
+  to.waiting = 0;
+  has_answered(world_rank);  // nobody waits for that
   if (to.row != nullptr) endpoint_->discard(to.row);
   to.row = nullptr;
   to.readings.clear();
@@ -249,27 +257,101 @@ void Lane::seal_and_post(To& to, std::byte* packet, std::size_t bytes,
     what = {together, sizeof cell + more};
   }
   set_seal(cell, seal_of(to.key, what, bytes + behind.size(), to.sent));
-  const Waiting sealed{&cell, bytes, to.peer, behind};
-  if (!waiting_.empty() || !post(sealed)) waiting_.push_back(sealed);
+  const Waiting sealed{&cell, bytes, &to, behind};
+  if (to.waiting == 0 && post(sealed)) return;
+  ++to.waiting;
+  waiting_.push_back(sealed);
+}
+
+/// Else it is greeted first.
+bool Lane::may_send(To& to) {
+  if (to.has_answered) [[likely]]
+    return true;
+  if (std::find(unanswered_.begin(), unanswered_.end(), &to) == unanswered_.end()) {
+    unanswered_.push_back(&to);
+    plan_.unanswered.fetch_add(1, std::memory_order_relaxed);
+    greet(to, false);
+  }
+  return false;
+}
+
+/// If there is room for it now.
+void Lane::greet(To& to, bool answers) {
+  std::byte* const room = endpoint_->reserve();
+  if (room == nullptr) return;
+  auto& cell = *new (room) wire::Cell{};
+  cell.what = wire::What::greeting;
+  cell.sender = static_cast<std::uint32_t>(plan_.world_rank);
+  cell.bytes = answers ? 1 : 0;
+  set_seal(cell, seal_of(to.key, {room, sizeof cell}, sizeof cell, 0));
+  if (answers) return endpoint_->hint(room, sizeof cell, to.peer);
+  const Result<bool> posted = endpoint_->commit(room, sizeof cell, to.peer);
+  if (posted && posted.value) {
+    to.greeted_ns = now_ns();
+  } else {
+    endpoint_->discard(room);
+    if (!posted) lost(to.peer, posted.err);
+  }
+}
+
+void Lane::greet_again() {
+  const std::int64_t now = now_ns();
+  for (std::size_t i = 0; i < unanswered_.size(); ++i) {
+    To& to = *unanswered_[i];
+    if (to.greeted_ns != 0) {
+      if (now - to.greeted_ns < to.again_ns) continue;
+      to.again_ns = std::min(2 * to.again_ns, longest_again_ns);
+    }
+    greet(to, false);
+  }
+}
+
+void Lane::has_answered(int world_rank) {
+  const auto at = to_.find(world_rank);
+  if (at == to_.end()) return;
+  at->second.has_answered = true;
+  if (std::erase(unanswered_, &at->second) != 0)
+    plan_.unanswered.fetch_sub(1, std::memory_order_relaxed);
+}
+
+void Lane::greeted(const wire::Cell& greeting) {
+  const int rank = static_cast<int>(greeting.sender);
+  if (greeting.bytes != 0) return has_answered(rank);
+  if (To* const to = find(rank)) greet(*to, true);
 }
 
 /// False: there is no space now.
 bool Lane::post(const Waiting& packet) {
   auto* const room = reinterpret_cast<std::byte*>(packet.cell);
-  const Result<bool> posted = endpoint_->commit(room, packet.bytes, packet.peer, packet.behind);
+  if (!may_send(*packet.to)) return false;
+  const Result<bool> posted = endpoint_->commit(room, packet.bytes, packet.to->peer, packet.behind);
+  tell_sleeper();
   if (posted) return posted.value;
   endpoint_->discard(room);
-  lost(packet.peer, posted.err);
+  lost(packet.to->peer, posted.err);
   return true;
 }
 
+/// What one peer cannot take yet does not hold up those of others.
 bool Lane::post_waiting() {
-  bool any = false;
-  while (!waiting_.empty() && post(waiting_.front())) {
-    waiting_.pop_front();
-    any = true;
-  }
-  return any;
+  std::vector<To*> held_up;
+  const std::size_t before = waiting_.size();
+  std::erase_if(waiting_, [&](const Waiting& packet) {
+    if (std::find(held_up.begin(), held_up.end(), packet.to) == held_up.end() && post(packet)) {
+      --packet.to->waiting;
+      return true;
+    }
+    held_up.push_back(packet.to);
+    return false;
+  });
+  return waiting_.size() != before;
+}
+
+/// Whoever sleeps until the descriptor is readable, where that does not say all.
+void Lane::tell_sleeper() {
+  if (!is_armed_ || !endpoint_->hides_news()) return;
+  is_armed_ = false;
+  plan_.sleeper.wake(plan_.sleeper.state);
 }
 
 bool Lane::show(std::uint32_t name, std::span<const std::byte> memory, wire::Place* out) {
@@ -341,7 +423,7 @@ bool Lane::reach(Reading&& what, int world_rank) {
 /// Ask a peer for as much as may be on its way.
 void Lane::ask(To& to) {
   while (!to.readings.empty() && to.ahead_bytes < reads_ahead_bytes) {
-    if (ask_piece(to)) continue;
+    if (may_send(to) && ask_piece(to)) continue;
     to.is_held_up = true;
     held_up_.push_back(&to);
     return;
@@ -370,6 +452,7 @@ bool Lane::ask_piece(To& to) {
     return true;
   }
   if (!asked.value) return false;
+  tell_sleeper();
   spare_.pop_back();
   to.ahead_bytes += bytes;
   reading.asked_bytes += bytes;
@@ -413,8 +496,10 @@ bool Lane::look(void (*arrived)(void* state, const wire::Cell& cell), void* stat
   if (!done) plan_.lost(nobody, done.err);
   plan_.dropped += endpoint_->dropped() - too_long_;
   too_long_ = endpoint_->dropped();
+  if (!unanswered_.empty()) greet_again();
   const bool posted = !waiting_.empty() && post_waiting();
   if (!held_up_.empty()) ask_held_up();
+  tell_sleeper();
   return posted || (done && done.value > 0);
 }
 
@@ -437,8 +522,10 @@ Lane::From* Lane::sender_of(std::span<std::byte> packet, std::uint64_t* number) 
   const HashKey key = key_of(rank, text, plan_.world_rank, address_);
   if (known != from_.end() && key == known->second.key) return nullptr;
   if (!has_sealed(key, packet, 0, seal, number)) return nullptr;
+  forget(rank);
   From& from = from_[rank];
-  from = {.key = key, .taken = 0, .early = {}};
+  from.incarnation = plan_.incarnation(rank);
+  from.key = key;
   return &from;
 }
 
@@ -446,7 +533,9 @@ Lane::From* Lane::sender_of(std::span<std::byte> packet, std::uint64_t* number) 
 bool Lane::has_sealed(const HashKey& key, std::span<const std::byte> packet, std::uint64_t taken,
                       std::uint64_t seal, std::uint64_t* number) {
   const auto& cell = *reinterpret_cast<const wire::Cell*>(packet.data());
-  *number = whole_number(cell.turn.load(std::memory_order_relaxed), taken + 1);
+  *number = cell.what == wire::What::greeting
+                ? 0
+                : whole_number(cell.turn.load(std::memory_order_relaxed), taken + 1);
   return seal == seal_of(key, covered(packet), packet.size(), *number);
 }
 
@@ -467,11 +556,15 @@ void Lane::received(std::span<std::byte> packet) {
   ++come_;
   std::uint64_t number = 0;
   From* const sender = sender_of(packet, &number);
+  if (sender != nullptr && number == 0)
+    return greeted(*reinterpret_cast<const wire::Cell*>(packet.data()));
   if (sender == nullptr || number <= sender->taken || sender->early.count(number) != 0) {
     ++plan_.dropped;
     return;
   }
   From& from = *sender;
+  if (!std::exchange(from.is_heard, true))
+    has_answered(static_cast<int>(reinterpret_cast<const wire::Cell*>(packet.data())->sender));
   if (number != from.taken + 1) {
     Early early{std::make_unique<wire::Cell[]>(packet.size() / sizeof(wire::Cell) + 1),
                 packet.size()};
@@ -498,6 +591,12 @@ bool Lane::naps() const {
   return endpoint_->wait_fd() < 0 || in_vain_ >= most_in_vain;
 }
 
+std::int64_t Lane::nap_ns() const {
+  const bool asks = plan_.unanswered.load(std::memory_order_relaxed) > 0;
+  if (!naps()) return asks ? first_again_ns : 0;
+  return asks ? std::min(nap_ns_, first_again_ns) : nap_ns_;
+}
+
 bool Lane::arm() {
   const std::int64_t now = now_ns();
   if (come_ != come_before_ || come_ns_ == 0) come_ns_ = now;
@@ -507,6 +606,7 @@ bool Lane::arm() {
   if (!endpoint_->may_sleep()) return false;
   if (endpoint_->has_news()) return ++in_vain_ >= most_in_vain && !watch_another();
   in_vain_ = 0;
+  is_armed_ = true;
   plan_.watcher.arm(endpoint_->wait_fd(), plan_.sleeper);
   return true;
 }

@@ -8,6 +8,11 @@
 // first few leave at once, the others when there is a look (begin_row), so that none waits for
 // cells that may never come.
 //
+// A rank greets another one before it sends to it, and sends once that has answered: also a packet
+// of the other one's is an answer. For where two ends connect to each other at the same time, the
+// connection that one of them has taken may be closed by the other, and what was sent over it is
+// lost without a word (decision 10). A greeting without an answer is said again.
+//
 // Each packet is sealed, in place of the words that say where a cell's payload lies on a node: 48
 // bits of a keyed hash over the packet's number, its length, the cell and the first bytes behind
 // it; all, if it has several cells. The key is of one sender and one receiver: a keyed hash, by the
@@ -16,6 +21,7 @@
 // reads more of it; only the rest of a long payload is not covered.
 #pragma once
 
+#include <atomic>
 #include <deque>
 #include <functional>
 #include <list>
@@ -40,9 +46,12 @@ class Lane final : public wire::Network, private Listener {
   struct Plan {
     const Fabric& fabric;
     Watcher& watcher;
-    Watcher::Sleeper sleeper;   // who may sleep for what comes here
-    HashKey secret;             // who does not know it is no rank of the job
-    std::uint64_t& dropped;     // packets of those
+    Watcher::Sleeper sleeper;  // who may sleep for what comes here
+    HashKey secret;            // who does not know it is no rank of the job
+    std::uint64_t& dropped;    // packets of those
+    // Greetings of all lanes of the rank that nobody has answered. relaxed: who says one leaves its
+    // context after that, and whoever sleeps by then is woken for it (contexts.h of pt2pt)
+    std::atomic<int>& unanswered;
     int world_rank, ranks;      // of this end, and how many there can be
     int context;                // of the rank; a peer's address of the same number is used
     std::uint32_t payload_max;  // bytes; all ranks have the same
@@ -85,15 +94,15 @@ class Lane final : public wire::Network, private Listener {
     return endpoint_->is_idle() && waiting_.empty() && held_up_.empty();
   }
   bool arm() override;
-  std::int64_t nap_ns() const override { return naps() ? nap_ns_ : 0; }
+  std::int64_t nap_ns() const override;
 
  private:
   struct To;
-  /// Filled, and the provider had no space.
+  /// Filled, and the provider had no space, or the peer has not answered yet.
   struct Waiting {
     wire::Cell* cell;
     std::size_t bytes;
-    Peer peer;
+    To* to;
     std::span<const std::byte> behind;
   };
   /// Who lends what is sent behind a cell; lies behind that cell meanwhile.
@@ -116,8 +125,13 @@ class Lane final : public wire::Network, private Listener {
   };
   struct To {
     Peer peer = 0;
+    std::uint32_t incarnation = 0;
     bool is_dead = false;
+    bool has_answered = false;               // what is sent to it comes there
+    std::int64_t greeted_ns = 0;             // it was, at this time; 0: not yet
+    std::int64_t again_ns = first_again_ns;  // and when to do it again
     HashKey key{};
+    int waiting = 0;                // packets in waiting_
     std::uint64_t sent = 0;         // packets
     std::uint64_t look = 0;         // before which the last ones were sent,
     int since_look = 0;             // and how many
@@ -141,14 +155,22 @@ class Lane final : public wire::Network, private Listener {
   /// A peer's packets are counted, because a provider may finish a long one after a short one that
   /// was sent later, and because a stranger may send one again. What comes early is kept.
   struct From {
+    std::uint32_t incarnation = 0;
     HashKey key{};
     std::uint64_t taken = 0;
+    bool is_heard = false;                 // more than greetings
     std::map<std::uint64_t, Early> early;  // by number
   };
   To* find(int world_rank);
   void post_row(To& to);
   void seal_and_post(To& to, std::byte* packet, std::size_t bytes,
                      std::span<const std::byte> behind = {});
+  bool may_send(To& to);
+  void greet(To& to, bool answers);
+  void greet_again();
+  void has_answered(int world_rank);
+  void greeted(const wire::Cell& greeting);
+  void tell_sleeper();
   bool post(const Waiting& packet);
   bool post_waiting();
   bool reach(Reading&& what, int world_rank);
@@ -175,7 +197,8 @@ class Lane final : public wire::Network, private Listener {
   int last_to_ = nobody;            // whom something was last sent to,
   To* last_ = nullptr;              // of to_
   std::unordered_map<int, From> from_;
-  std::deque<Waiting> waiting_;
+  std::deque<Waiting> waiting_;  // in order, for each peer
+  std::vector<To*> unanswered_;
   bool in_row_ = false;
   std::size_t most_in_row_ = 0;
   std::uint32_t lent_max_ = 0;
@@ -187,6 +210,7 @@ class Lane final : public wire::Network, private Listener {
   std::list<Reading> readings_;
   std::deque<Piece> pieces_;
   std::vector<Piece*> spare_;
+  bool is_armed_ = false;       // somebody sleeps until the descriptor is readable, or did
   std::uint64_t too_long_ = 0;  // packets that the endpoint dropped
   int in_vain_ = 0;  // times in a row that the descriptor was readable and there was nothing
   std::int64_t nap_ns_ = 0;                   // where nobody wakes who sleeps for what comes here

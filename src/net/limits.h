@@ -38,6 +38,10 @@ inline constexpr std::int64_t reached_bytes = 4 << 10;
 /// So often the connection of one message may be lost before its receiver is.
 inline constexpr int most_failures = 5;
 
+/// A greeting that nobody has answered is said again: after this time, then after twice as long,
+/// and so on to the longest. An answer takes as long as the peer is not in MPI.
+inline constexpr std::int64_t first_again_ns = 20'000'000, longest_again_ns = 1'000'000'000;
+
 /// Short packets to one rank between two looks; what comes then waits for the next look, to travel
 /// together. A halo has no more for a neighbour. Packets of several cells are no longer than
 /// row_bytes: their seal covers all of them, at some ns for 8 bytes.

@@ -30,6 +30,8 @@ enum class What : std::uint8_t {
   ask_first,    // receiver -> sender on another node: offer messages, do not push (bytes: 1), or
                 // push them again (0)
   one_sided,    // to another node, about a window (rma/messages.h)
+  greeting,  // to another node, before anything else (net/lane.h; bytes: 0, it asks for an answer;
+             // 1, it is one)
 };
 
 /// Who a message is from and for (MPI-5.0 §3.2.3); the match is on these three.

@@ -136,6 +136,7 @@ Err open_network(Rank& rank) {
          .sleeper = {[](void* inbox) { static_cast<shm::Inbox*>(inbox)->wake(); }, &e->inbox},
          .secret = process.job->header().secret,
          .dropped = e->counters->net_dropped,
+         .unanswered = network.unanswered,
          .world_rank = rank.world_rank,
          .ranks = process.job->places(),
          .context = e->context,

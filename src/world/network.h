@@ -20,6 +20,7 @@ struct Rank;
 struct Network {
   std::unique_ptr<net::Fabric> fabric;
   net::Watcher watcher;
+  std::atomic<int> unanswered{0};  // greetings (net/lane.h)
 };
 
 namespace world {

@@ -31,11 +31,13 @@ struct LaneTest : testing::TestWithParam<const char*> {
     std::unique_ptr<Lane> lane;
     std::uint64_t dropped = 0;
     std::uint32_t incarnation = 0;
+    bool is_unknown = false;  // where it is
     std::atomic<int> woken{0};
     std::vector<std::string> heard;
   };
   std::unique_ptr<Fabric> fabric;
   Watcher watcher;
+  std::atomic<int> unanswered{0};
   Rank ranks[3];
   std::string lost;
 
@@ -59,11 +61,15 @@ struct LaneTest : testing::TestWithParam<const char*> {
          .sleeper = {[](void* woken) { ++*static_cast<std::atomic<int>*>(woken); }, &at.woken},
          .secret = secret,
          .dropped = at.dropped,
+         .unanswered = unanswered,
          .world_rank = rank,
          .ranks = 3,
          .context = 0,
          .payload_max = payload_max,
-         .find = [this](int peer) { return ranks[peer].lane->address(); },
+         .find =
+             [this](int peer) {
+               return ranks[peer].is_unknown ? std::string() : ranks[peer].lane->address();
+             },
          .incarnation = [this](int peer) { return ranks[peer].incarnation; },
          .lost = [this](int, Err err) { lost = last_error_text(err.cls); }});
     ASSERT_TRUE(lane) << last_error_text(lane.err.cls);
@@ -142,10 +148,10 @@ struct LaneTest : testing::TestWithParam<const char*> {
         << " of " << lies.size() << lost;
   }
   template <class Done>
-  bool until(Done&& done) {
+  bool until(Done&& done, std::initializer_list<int> who_look = {0, 1, 2}) {
     const auto end = steady_clock::now() + std::chrono::seconds(20);
     while (!done() && steady_clock::now() < end && lost.empty())
-      for (int rank = 0; rank < 3; ++rank) look(rank);
+      for (const int rank : who_look) look(rank);
     return done();
   }
 };
@@ -203,7 +209,6 @@ TEST_P(LaneTest, packets_of_strangers_are_dropped) {
   ASSERT_TRUE(send(2, 1, "let me in"));
   ASSERT_TRUE(send(0, 1, "it is me"));
   ASSERT_TRUE(until([&] { return ranks[1].dropped > 0 && !ranks[1].heard.empty(); })) << lost;
-  EXPECT_EQ(ranks[1].dropped, 1u);
   EXPECT_EQ(ranks[1].heard, std::vector<std::string>{"it is me"});
 }
 
@@ -403,6 +408,48 @@ TEST_P(LaneTest, memory_that_is_only_shown_is_not_written) {
   EXPECT_EQ(there[0], std::byte{0});
 }
 
+/// Here its first packet is lost because nobody knows its sender; between connections that cross
+/// each other the network loses it.
+TEST_P(LaneTest, a_rank_whose_greeting_is_lost_greets_again) {
+  ranks[0].is_unknown = true;
+  ASSERT_TRUE(send(0, 1, "hello"));
+  EXPECT_FALSE(send(0, 1, "more")) << "none before the first has left";
+  EXPECT_EQ(unanswered, 1);
+  EXPECT_GT(ranks[0].lane->nap_ns(), 0);
+  ASSERT_TRUE(until([&] { return ranks[1].dropped > 0; })) << lost;
+  ranks[0].is_unknown = false;
+  ASSERT_TRUE(until([&] { return !ranks[1].heard.empty(); })) << lost;
+  EXPECT_EQ(unanswered, 0);
+  ASSERT_TRUE(send_in_time(1, 0, "hello to you")) << lost;
+  EXPECT_EQ(unanswered, 0) << "who was heard need not be greeted";
+  ASSERT_TRUE(until([&] { return ranks[0].heard.size() == 1; })) << lost;
+}
+
+TEST_P(LaneTest, who_does_not_answer_holds_up_no_other) {
+  ASSERT_TRUE(send(0, 2, "for a stranger"));
+  ASSERT_TRUE(send(0, 1, "hello"));
+  ASSERT_TRUE(until([&] { return !ranks[1].heard.empty(); })) << lost;
+  EXPECT_EQ(unanswered, 1);
+}
+
+/// libfabric 1.17's net: the descriptor that is watched shows nothing of packets that another
+/// thread's look has taken off the sockets and left in the completion queue.
+TEST_P(LaneTest, who_sleeps_is_told_what_another_thread_has_left) {
+  if (GetParam() != std::string("net")) GTEST_SKIP() << "descriptors of others show that";
+  ASSERT_TRUE(send(0, 1, "first"));
+  ASSERT_TRUE(until([&] { return ranks[1].heard.size() == 1 && ranks[0].lane->is_idle(); }));
+  while (!ranks[1].lane->arm()) look(1);
+  watcher.stop();
+  ranks[1].woken = 0;
+  int sent = 0;
+  constexpr int many = 3 * rooms_to_receive;
+  ASSERT_TRUE(until([&] { return sent == many || (send(0, 1, "more") && ++sent == many); }, {0}));
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  look(1);
+  EXPECT_LT(ranks[1].heard.size(), 1u + many);
+  EXPECT_EQ(ranks[1].woken, 1);
+}
+
 /// Of who had a place before nothing is taken for the next one's, nor is anything of that lost.
 TEST_P(LaneTest, a_place_gets_another_rank) {
   for (int i = 0; i < 3; ++i) ASSERT_TRUE(send_in_time(1, 0, "first")) << lost;
@@ -420,6 +467,9 @@ TEST_P(LaneTest, a_place_gets_another_rank) {
   ASSERT_TRUE(send_in_time(0, 1, "to the second")) << lost;
   ASSERT_TRUE(until([&] { return ranks[1].heard.size() == 1; })) << lost;
   EXPECT_EQ(ranks[1].heard.back(), "to the second");
+  ASSERT_TRUE(send_in_time(1, 0, "still the second")) << lost;
+  ASSERT_TRUE(until([&] { return ranks[0].heard.size() == 5; })) << lost;
+  EXPECT_EQ(ranks[0].heard.back(), "still the second");
   EXPECT_EQ(ranks[0].dropped + ranks[1].dropped, 0u);
 }
 
