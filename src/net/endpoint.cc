@@ -205,8 +205,8 @@ int Endpoint::room_of(const std::byte* bytes) const {
   return static_cast<int>(receives_ + at / send_bytes_);
 }
 
-std::byte* Endpoint::reserve() {
-  if (free_.empty()) return nullptr;
+std::byte* Endpoint::reserve(int spared) {
+  if (free_.size() <= static_cast<std::size_t>(spared)) return nullptr;
   std::byte* room = bytes_of(free_.back());
   free_.pop_back();
   return room;

@@ -90,8 +90,8 @@ class Endpoint {
   Result<Peer> add_peer(const Address& address);
   void remove_peer(Peer peer);
 
-  /// A room for a message of up to send_bytes(), or null while all are on their way.
-  std::byte* reserve();
+  /// A room for a message of up to send_bytes(), or null while all but `spared` are taken.
+  std::byte* reserve(int spared = 0);
   /// Sends the first `bytes` of it, and behind them, if borrows(), what lies elsewhere until it is
   /// returned(). If false, or on error, the room is still the caller's.
   Result<bool> commit(std::byte* room, std::size_t bytes, Peer to,

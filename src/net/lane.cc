@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cstring>
 #include <string_view>
+#include <utility>
 
 #include "base/clock.h"
 #include "net/limits.h"
@@ -96,7 +97,7 @@ Result<std::unique_ptr<Lane>> Lane::open(Plan plan) {
   const bool may_borrow = !lane->plan_.fabric.offer().registers_own;
   Result<std::unique_ptr<Endpoint>> endpoint = lane->plan_.fabric.endpoint(
       {.receives = rooms_to_receive,
-       .sends = rooms_to_send,
+       .sends = rooms_to_send + rooms_to_greet,
        .room_bytes = sizeof(wire::Cell) + std::max(payload_max, may_borrow ? lent_bytes : 0),
        .send_bytes = sizeof(wire::Cell) + payload_max});
   if (!endpoint) return endpoint.err;
@@ -145,6 +146,7 @@ Lane::To* Lane::find(int world_rank) {
   to.peer = peer.value;
   to.incarnation = plan_.incarnation(world_rank);
   to.key = key_of(plan_.world_rank, address_, world_rank, text);
+  to.again_ns = plan_.again_ns;
   const auto from = from_.find(world_rank);
   to.has_answered = !endpoint_->connects() || (from != from_.end() && from->second.is_heard);
   return &to;
@@ -177,7 +179,7 @@ wire::Cell* Lane::take(int world_rank, std::uint32_t payload_bytes) {
   if (to->look != looks_) to->since_look = 0;
   to->look = looks_;
   if (!in_row_ && bytes <= short_bytes && to->since_look >= short_packets) return nullptr;
-  std::byte* const room = endpoint_->reserve();
+  std::byte* const room = endpoint_->reserve(rooms_to_greet);
   return room != nullptr ? new (room) wire::Cell : nullptr;
 }
 
@@ -267,11 +269,10 @@ void Lane::seal_and_post(To& to, std::byte* packet, std::size_t bytes,
 bool Lane::may_send(To& to) {
   if (to.has_answered) [[likely]]
     return true;
-  if (std::find(unanswered_.begin(), unanswered_.end(), &to) == unanswered_.end()) {
-    unanswered_.push_back(&to);
-    plan_.unanswered.fetch_add(1, std::memory_order_relaxed);
-    greet(to, false);
-  }
+  if (std::exchange(to.is_unanswered, true)) return false;
+  unanswered_.push_back(&to);
+  plan_.unanswered.fetch_add(1, std::memory_order_relaxed);
+  greet(to, false);
   return false;
 }
 
@@ -296,22 +297,23 @@ void Lane::greet(To& to, bool answers) {
 
 void Lane::greet_again() {
   const std::int64_t now = now_ns();
-  for (std::size_t i = 0; i < unanswered_.size(); ++i) {
-    To& to = *unanswered_[i];
-    if (to.greeted_ns != 0) {
-      if (now - to.greeted_ns < to.again_ns) continue;
-      to.again_ns = std::min(2 * to.again_ns, longest_again_ns);
+  for (To* const to : unanswered_) {
+    if (to->greeted_ns != 0) {
+      if (now - to->greeted_ns < to->again_ns) continue;
+      to->again_ns = std::min(2 * to->again_ns, longest_again_ns);
     }
-    greet(to, false);
+    greet(*to, false);
   }
 }
 
 void Lane::has_answered(int world_rank) {
   const auto at = to_.find(world_rank);
   if (at == to_.end()) return;
-  at->second.has_answered = true;
-  if (std::erase(unanswered_, &at->second) != 0)
-    plan_.unanswered.fetch_sub(1, std::memory_order_relaxed);
+  To& to = at->second;
+  to.has_answered = true;
+  if (!std::exchange(to.is_unanswered, false)) return;
+  std::erase(unanswered_, &to);
+  plan_.unanswered.fetch_sub(1, std::memory_order_relaxed);
 }
 
 void Lane::greeted(const wire::Cell& greeting) {
@@ -592,9 +594,9 @@ bool Lane::naps() const {
 }
 
 std::int64_t Lane::nap_ns() const {
-  const bool asks = plan_.unanswered.load(std::memory_order_relaxed) > 0;
-  if (!naps()) return asks ? first_again_ns : 0;
-  return asks ? std::min(nap_ns_, first_again_ns) : nap_ns_;
+  const std::int64_t nap = naps() ? nap_ns_ : 0;
+  if (plan_.unanswered.load(std::memory_order_relaxed) == 0) return nap;
+  return nap == 0 ? plan_.again_ns : std::min(nap, plan_.again_ns);
 }
 
 bool Lane::arm() {

@@ -55,6 +55,7 @@ class Lane final : public wire::Network, private Listener {
     int world_rank, ranks;      // of this end, and how many there can be
     int context;                // of the rank; a peer's address of the same number is used
     std::uint32_t payload_max;  // bytes; all ranks have the same
+    std::int64_t again_ns = first_again_ns;  // until a greeting without an answer is said again
     /// All addresses of a rank, separated by commas; "" if it has told none yet.
     std::function<std::string(int world_rank)> find;
     /// How many ranks had its place before.
@@ -127,9 +128,10 @@ class Lane final : public wire::Network, private Listener {
     Peer peer = 0;
     std::uint32_t incarnation = 0;
     bool is_dead = false;
-    bool has_answered = false;               // what is sent to it comes there
-    std::int64_t greeted_ns = 0;             // it was, at this time; 0: not yet
-    std::int64_t again_ns = first_again_ns;  // and when to do it again
+    bool has_answered = false;    // what is sent to it comes there
+    bool is_unanswered = false;   // in unanswered_
+    std::int64_t greeted_ns = 0;  // it was, at this time; 0: not yet
+    std::int64_t again_ns = 0;    // and when to do it again
     HashKey key{};
     int waiting = 0;                // packets in waiting_
     std::uint64_t sent = 0;         // packets

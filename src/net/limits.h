@@ -12,6 +12,9 @@ namespace weft::net {
 /// finds no room waits at its sender. Measured, 2-core EPYC (family 26), 2026-11-24: messages of 8
 /// bytes in a row 0.81 us with 16 rooms, 0.80 with 8.
 inline constexpr int rooms_to_receive = 8, rooms_to_send = 32;
+/// More of those to send, for greetings only: packets that wait for an answer take none of these. A
+/// look has no more greetings to answer.
+inline constexpr int rooms_to_greet = rooms_to_receive;
 /// A packet whose payload is sent from where it lies, at most: all that is pushed (limits.h of
 /// pt2pt). Rooms take memory as far as something has come.
 inline constexpr std::uint32_t lent_bytes = 256 << 10;

@@ -5,6 +5,7 @@
 // are written there by the first rank that asks for them, from what the process manager knows.
 #pragma once
 
+#include <atomic>
 #include <memory>
 
 #include "base/err.h"

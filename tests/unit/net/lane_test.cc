@@ -18,6 +18,7 @@ namespace {
 using std::chrono::steady_clock;
 
 constexpr std::uint32_t payload_max = 32 << 10;
+constexpr int crowd = rooms_to_send + rooms_to_greet + 5;
 
 struct Deaf : Listener {
   void received(std::span<std::byte>) override {}
@@ -38,7 +39,8 @@ struct LaneTest : testing::TestWithParam<const char*> {
   std::unique_ptr<Fabric> fabric;
   Watcher watcher;
   std::atomic<int> unanswered{0};
-  Rank ranks[3];
+  std::int64_t again_ns = first_again_ns;
+  Rank ranks[crowd];  // the first three are open
   std::string lost;
 
   void SetUp() override {
@@ -63,12 +65,14 @@ struct LaneTest : testing::TestWithParam<const char*> {
          .dropped = at.dropped,
          .unanswered = unanswered,
          .world_rank = rank,
-         .ranks = 3,
+         .ranks = crowd,
          .context = 0,
          .payload_max = payload_max,
+         .again_ns = again_ns,
          .find =
              [this](int peer) {
-               return ranks[peer].is_unknown ? std::string() : ranks[peer].lane->address();
+               const Rank& is = ranks[peer];
+               return is.is_unknown || is.lane == nullptr ? std::string() : is.lane->address();
              },
          .incarnation = [this](int peer) { return ranks[peer].incarnation; },
          .lost = [this](int, Err err) { lost = last_error_text(err.cls); }});
@@ -206,9 +210,12 @@ TEST_P(LaneTest, payloads_that_are_lent_come_whole_and_in_order) {
 }
 
 TEST_P(LaneTest, packets_of_strangers_are_dropped) {
-  ASSERT_TRUE(send(2, 1, "let me in"));
+  again_ns = INT64_MAX / 4;
+  open(2, {{7, 2}});
+  ASSERT_TRUE(send(2, 1, "let me in"));  // it greets, once
   ASSERT_TRUE(send(0, 1, "it is me"));
   ASSERT_TRUE(until([&] { return ranks[1].dropped > 0 && !ranks[1].heard.empty(); })) << lost;
+  EXPECT_EQ(ranks[1].dropped, 1u);
   EXPECT_EQ(ranks[1].heard, std::vector<std::string>{"it is me"});
 }
 
@@ -430,6 +437,32 @@ TEST_P(LaneTest, who_does_not_answer_holds_up_no_other) {
   ASSERT_TRUE(send(0, 1, "hello"));
   ASSERT_TRUE(until([&] { return !ranks[1].heard.empty(); })) << lost;
   EXPECT_EQ(unanswered, 1);
+}
+
+/// What waits for their answers leaves room for greetings.
+TEST_P(LaneTest, a_rank_greets_more_than_it_has_rooms) {
+  if (GetParam() == std::string("tcp;ofi_rxm")) GTEST_SKIP() << "it connects them in seconds only";
+  std::vector<int> left;
+  for (int rank = 1; rank < crowd; ++rank) {
+    if (rank >= 2) open(rank, {{7, 1}});
+    left.push_back(rank);
+  }
+  const auto send_to_those_left = [&] {
+    std::erase_if(left, [&](int to) { return send(0, to, "hello"); });
+  };
+  send_to_those_left();
+  EXPECT_FALSE(left.empty());
+  ASSERT_TRUE(until([&] {
+    for (int rank = 3; rank < crowd; ++rank) look(rank);
+    send_to_those_left();
+    return left.empty() && ranks[0].lane->is_idle();
+  })) << lost;
+  ASSERT_TRUE(until([&] {
+    return std::all_of(ranks + 1, ranks + crowd, [&](Rank& rank) {
+      look(static_cast<int>(&rank - ranks));
+      return rank.heard.size() == 1;
+    });
+  })) << lost;
 }
 
 /// libfabric 1.17's net: the descriptor that is watched shows nothing of packets that another
