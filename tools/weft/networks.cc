@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // weft info --net: see info.h.
+#include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 
@@ -61,7 +63,10 @@ Json collect_networks() {
   Json asked{{"WEFT_NET_PROVIDER", wish.provider},
              {"WEFT_NET_INTERFACE", wish.interface},
              {"FI_PROVIDER", variable("FI_PROVIDER")}};
+  const auto begin = std::chrono::steady_clock::now();
   const Result<std::unique_ptr<net::Survey>> survey = net::Survey::make(wish);
+  const std::chrono::duration<double, std::milli> starting =
+      std::chrono::steady_clock::now() - begin;
   if (!survey) return {{"asked", asked}, {"error", words(survey.err)}};
   const std::uint32_t version = survey.value->library().version();
   Json offers = Json::array();
@@ -73,6 +78,7 @@ Json collect_networks() {
                       {"remote_memory", offer.reaches_memory},
                       {"verdict", offer.verdict}});
   return {{"libfabric", std::to_string(version >> 16) + "." + std::to_string(version & 0xffff)},
+          {"start_ms", std::round(starting.count())},
           {"asked", asked},
           {"offers", offers},
           {"prices", prices()},
@@ -85,7 +91,8 @@ std::string networks_as_text(const Json& networks) {
     if (value != "") out += "  " + name + "=" + value.get<std::string>() + "\n";
   if (networks.contains("error")) return out + "  " + networks["error"].get<std::string>() + "\n";
   const Json& taken = networks["taken"];
-  out += "  libfabric " + networks["libfabric"].get<std::string>() + "\n";
+  out += "  libfabric " + networks["libfabric"].get<std::string>() + ", which took " +
+         std::to_string(networks["start_ms"].get<int>()) + " ms to start in this process\n";
   if (taken.contains("error"))
     out += "  " + taken["error"].get<std::string>() + "\n";
   else
