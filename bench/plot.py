@@ -14,7 +14,8 @@ COLORS = {"weft-process": "tab:blue", "weft-thread": "tab:green", "weft-thread a
           "mpich": "tab:orange", "openmpi": "tab:red", "impi": "tab:purple"}
 TITLES = {"lat": "ping-pong, half a round trip", "bw": "window of 16, per message",
           "rate": "window of 64, per message", "barrier": "barrier", "allreduce": "allreduce",
-          "startup": "start and end of an empty job", "reduce_scatter": "reduce_scatter_block"}
+          "startup": "start and end of an empty job", "reduce_scatter": "reduce_scatter_block",
+          "partitioned": "one buffer by 8 threads: partitions", "sends": "8 messages", "one_send": "one message behind a barrier"}
 
 
 def panel(axes, key, table, names):

@@ -95,7 +95,7 @@ def show(path, args):
             tables.print_every_size(found)
         tables.print_levels(found)
         tables.print_compact(found)
-    if kind not in ("regret", "partitioned"):
+    if kind != "regret":
         plot(path, kind, args)
     return 1 if found.failures else 0
 
