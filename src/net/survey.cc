@@ -84,22 +84,24 @@ Wish Wish::of(const Params& params) {
   return {params.text(P::net_provider), params.text(P::net_interface)};
 }
 
-Result<std::unique_ptr<Survey>> Survey::make(const Wish& wish) {
+Result<std::unique_ptr<Survey>> Survey::make(const Wish& wish, const std::string& first) {
   const Result<Library> library = open_library();
   if (!library) return library.err;
   std::unique_ptr<Survey> survey(new Survey(library.value, wish));
   // A provider shows only what it is asked for: first those that reach memory, then also the
   // others.
-  survey->ask(FI_MSG | FI_RMA);
-  survey->ask(FI_MSG);
+  survey->ask(FI_MSG | FI_RMA, first);
+  survey->ask(FI_MSG, first);
   survey->choose();
+  if (survey->taken_ < 0 && !first.empty()) return make(wish);
   return survey;
 }
 
-void Survey::ask(std::uint64_t capabilities) {
+void Survey::ask(std::uint64_t capabilities, const std::string& provider) {
   Infos hints(library_.dupinfo(nullptr), library_.freeinfo);
   if (hints == nullptr) return;
   hints->caps = capabilities;
+  if (!provider.empty()) hints->fabric_attr->prov_name = strdup(provider.c_str());  // freed with it
   hints->mode = FI_CONTEXT | FI_CONTEXT2;
   hints->ep_attr->type = FI_EP_RDM;
   hints->domain_attr->threading = FI_THREAD_DOMAIN;

@@ -38,9 +38,10 @@ using Infos = std::unique_ptr<fi_info, void (*)(fi_info*)>;
 
 class Survey {
  public:
-  /// Asks libfabric, which looks at the machine's devices: some ms. An error where it cannot be
-  /// loaded.
-  static Result<std::unique_ptr<Survey>> make(const Wish& wish);
+  /// Asks libfabric, which looks at the machine's devices: tens of ms; some ms where `first` names
+  /// a provider that is asked alone, and all others only if it offers nothing (libfabric 2). An
+  /// error where it cannot be loaded.
+  static Result<std::unique_ptr<Survey>> make(const Wish& wish, const std::string& first = {});
 
   const Library& library() const { return library_; }
   const std::vector<Offer>& offers() const { return offers_; }
@@ -52,7 +53,7 @@ class Survey {
 
  private:
   Survey(const Library& library, Wish wish) : library_(library), wish_(std::move(wish)) {}
-  void ask(std::uint64_t capabilities);
+  void ask(std::uint64_t capabilities, const std::string& provider);
   void choose();
 
   Library library_;

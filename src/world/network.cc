@@ -106,7 +106,8 @@ net::Wish wish_of(const Process& process) {
 Result<std::shared_ptr<const net::Survey>> survey_of(Process& process) {
   const std::lock_guard guard(process.opens_network);
   if (std::shared_ptr<const net::Survey> known = process.survey.lock()) return known;
-  Result<std::unique_ptr<net::Survey>> made = net::Survey::make(wish_of(process));
+  const net::Wish wish = wish_of(process);
+  Result<std::unique_ptr<net::Survey>> made = net::Survey::make(wish, wish.provider);
   if (!made) return made.err;
   std::shared_ptr<const net::Survey> out = std::move(made.value);
   process.survey = out;

@@ -45,6 +45,17 @@ TEST(Survey, ObeysProviderAndInterface) {
   }
 }
 
+TEST(Survey, AsksOneFirst) {
+  const Result<std::unique_ptr<Survey>> one = Survey::make({}, "tcp;ofi_rxm");
+  ASSERT_TRUE(one) << words(one.err);
+  EXPECT_FALSE(one.value->offers().empty());
+  for (const Offer& offer : one.value->offers()) EXPECT_EQ(offer.provider, "tcp;ofi_rxm");
+  // One that offers nothing is no reason to have no network.
+  const Result<std::unique_ptr<Survey>> other = Survey::make({}, "carrier-pigeon");
+  ASSERT_TRUE(other) << words(other.err);
+  EXPECT_TRUE(other.value->taken());
+}
+
 TEST(Survey, SaysWhatThereIsWhenNothingFits) {
   const Result<std::unique_ptr<Survey>> survey = Survey::make({"carrier-pigeon", ""});
   ASSERT_TRUE(survey);
