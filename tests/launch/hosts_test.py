@@ -235,6 +235,13 @@ class Hosts(harness.Case):
         self.assertEqual(result.code, 1)
         self.one_message(result, "no-such-host.invalid")
 
+    def test_what_is_for_one_machine_is_refused(self):
+        for option, instead in (("--hang=gdb", "gdb -p PID"), ("--pty", "--outfile-pattern")):
+            for result in (self.hosts("a,b", option, "true"), self.mpiexec(option, "true", env={"SLURM_JOB_NODELIST": "n[1-2]"})):
+                self.assertEqual(result.code, 2)
+                self.one_message(result, option, "one machine", instead)
+            self.ok(self.mpiexec("-H", "localhost:2", option, "true"))
+
     def test_timeout(self):
         result = self.hosts("a:2,b:2", "--timeout", 1, program("act"), 9, "hang")
         self.assertEqual(result.code, 124)
