@@ -15,9 +15,8 @@ constexpr std::int64_t asked_limit_ns = 500'000'000;
 constexpr std::size_t debuggers_max = 8;
 
 /// The limit as the ranks have it: -x and -genv set it for them only.
-std::int64_t limit_of(const Plan& plan, memory::Job& job) {
-  if (plan.processes.empty()) return 0;      // its ranks look themselves
-  if (job.header().promised != 0) return 0;  // what ranks on other hosts wait for is not known
+std::int64_t limit_of(const Plan& plan) {
+  if (plan.processes.empty()) return 0;  // its ranks look themselves
   std::int64_t seconds = 0;
   const char* given = plan.processes.at(0).env.get(limit_name);
   if (given != nullptr && parse_integer(given, &seconds) && seconds >= 0)
@@ -33,8 +32,8 @@ std::vector<std::string> programs_of(const Plan& plan) {
 
 }  // namespace
 
-Hangs::Hangs(const Plan& plan, memory::Job& job)
-    : job_(job), watch_(job, limit_of(plan, job)), symbols_(programs_of(plan), true) {
+Hangs::Hangs(const Plan& plan, memory::Job& job, bool has_head)
+    : job_(job), watch_(job, has_head ? 0 : limit_of(plan)), symbols_(programs_of(plan), true) {
   if (!plan.processes.empty()) job.header().watched = 1;
 }
 

@@ -15,7 +15,8 @@ namespace weft::launch {
 
 class Hangs {
  public:
-  Hangs(const Plan& plan, memory::Job& job);
+  /// `has_head`: this is an agent's worker, and mpiexec looks (far_hangs.h).
+  Hangs(const Plan& plan, memory::Job& job, bool has_head);
 
   /// When to look next, of base/clock.h; 0: never.
   std::int64_t next_ns() const { return watch_.next_ns(); }

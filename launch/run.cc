@@ -69,7 +69,7 @@ class Run {
         orders_(orders),
         upstream_(upstream),
         mask_(mask),
-        hangs_(plan, job),
+        hangs_(plan, job, upstream != nullptr),
         input_(options.input, terminal_),
         output_(terminal_, options, upstream),
         spawns_(job),

@@ -380,11 +380,12 @@ class Hosts(harness.Case):
         for mode, name, where in (("process", "receive_circle", "a:2,b:1"), ("thread", "receive_circle", "a:2,b:1"), ("process", "wrong_tag", "a,b")):
             golden = (HANG / f"{name}.txt").read_text()
             with self.subTest(mode=mode, program=name):
-                program_of_hang = str(harness.BUILD / "tests" / "launch" / "hang" / name)
-                result = self.hosts(where, f"--ranks={mode}", "--hang=abort", program_of_hang, env={"WEFT_SYNC_HANG_SECONDS": "1"}, timeout=60)
+                result = self.hosts(where, f"--ranks={mode}", "--hang=abort", hang_test.program(name), env=hang_test.LIMIT, timeout=60)
                 self.assertEqual(result.code, 125, harness.show(result.out, result.err))
                 self.assertEqual(hang_test.normal(result.err), golden)
-        child = self.start("a:2,b:1", str(harness.BUILD / "tests" / "launch" / "hang" / "receive_circle"))
+        result = self.hosts("a:2", "--timeout", 5 * PATIENCE, hang_test.program("wrong_tag"), env=hang_test.LIMIT)  # one host, where nobody else says it
+        self.assertEqual(result.err.count("the job hangs"), 1, result.err)
+        child = self.start("a:2,b:1", hang_test.program("receive_circle"))
         time.sleep(3 * PATIENCE)
         child.send_signal(signal.SIGUSR1)
         time.sleep(PATIENCE)
