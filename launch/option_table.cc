@@ -122,7 +122,7 @@ constexpr OptionRow table[] = {
      [](S& s, const G& g) { s.options.timeout_s = take_seconds(g.name, g.value()); }},
     {Group::end, "hang", "", "HOW",
      "when ranks wait for what cannot come: report says who waits for what (default), abort also "
-     "ends the job, gdb also shows where their threads are (on one machine)",
+     "ends the job, gdb also shows where their threads are",
      take_hang},
     {Group::other, "v", "verbose display-map", nullptr, "one line on where ranks run",
      [](S& s, const G&) { s.options.verbose = true; }},

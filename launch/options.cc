@@ -198,11 +198,6 @@ void check(const Options& options) {
   const bool is_far = !options.hosts.empty();
   if (is_far && options.pretended_nodes > 1)
     mistake("--pretend-nodes is for one machine, and this job runs on hosts that were named");
-  if (is_far && options.on_hang == OnHang::debugger)
-    mistake(
-        "--hang=gdb is for one machine, and this job runs on other hosts, where gdb is not "
-        "started; --hang=report says who waits for what, and gdb -p PID on the host shows a rank's "
-        "threads");
   if (is_far && options.terminals)
     mistake(
         "--pty is for one machine, and this job runs on other hosts, whose ranks get no terminals; "

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 
+import hang_test
 import harness
 from harness import MODES, PATIENCE, program
 
@@ -148,6 +149,17 @@ class Cluster(Jobs):
         self.cluster("link", "n2", "up")
         _, err = child.communicate(timeout=60 * PATIENCE)
         self.assertEqual((child.returncode, err), (0, ""))
+
+    def test_gdb_on_all_hosts(self):
+        """Where processes of different hosts have one number."""
+        hang_test.needs_gdb(self)
+        child = self.job("n1,n2", "--hang=gdb", "--timeout", 60 * PATIENCE, "-x", "WEFT_SYNC_HANG_SECONDS=1", hang_test.program("wrong_tag"))
+        text = hang_test.read_until(child, " detached]", 2)
+        child.terminate()
+        child.communicate(timeout=SOON)
+        for host in ("n1", "n2"):
+            self.assertEqual(len(re.findall(rf"(?m)^\[pid \d+ on {host}\] .* in PMPI_Recv ", text)), 1, text)
+        self.assertEqual((child.returncode, self.on_hosts()), (143, []))
 
     def test_no_such_host(self):
         result = self.run_job("n1,n9", program("nodes"))

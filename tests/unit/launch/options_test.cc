@@ -319,19 +319,12 @@ TEST(Options, SlotsAreRanksUnlessTheirNumberIsGiven) {
   EXPECT_EQ(parse({"-n", "5", "-H", "localhost:3", "a"}).ranks(), 5);
 }
 
-TEST(Options, GdbAndTerminalsAreForOneMachine) {
-  for (const Words& words : {Words{"--hang=gdb"}, Words{"--pty"}}) {
-    const auto with = [&words](Words more) {
-      more.insert(more.begin(), words.begin(), words.end());
-      return more;
-    };
-    expect_refused("for one machine", with({"-H", "a,b", "x"}));
-    expect_refused("for one machine", with({"-H", "localhost,b", "x"}));
-    EXPECT_EQ(parse(with({"-H", "localhost:2", "x"})).ranks(), 2);
-    EXPECT_EQ(parse(with({"-H", "localhost,b", "-n", "1", "x"})).ranks(), 1);
-    EXPECT_EQ(parse(with({"-n", "2", "--pretend-nodes", "2", "x"})).ranks(), 2);
-  }
-  EXPECT_EQ(parse({"--hang=abort", "-H", "a,b", "x"}).ranks(), 2);
+TEST(Options, TerminalsAreForOneMachine) {
+  expect_refused("for one machine", {"--pty", "-H", "a,b", "x"});
+  expect_refused("for one machine", {"--pty", "-H", "localhost,b", "x"});
+  EXPECT_TRUE(parse({"--pty", "-H", "localhost:2", "x"}).terminals);
+  EXPECT_TRUE(parse({"--pty", "-H", "localhost,b", "-n", "1", "x"}).terminals);
+  EXPECT_TRUE(parse({"--pty", "-n", "2", "--pretend-nodes", "2", "x"}).terminals);
 }
 
 TEST(Options, MistakesAreNamed) {
