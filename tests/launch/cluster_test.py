@@ -46,6 +46,12 @@ class Jobs(harness.ClusterCase):
     def ranks(self):
         return [(host, pid) for host, pid, command in self.on_hosts() if program("busy") in command and host != "head"]
 
+    def agent_and_worker(self, where):
+        """The numbers of processes begin again now and then: the worker's may be the lower one."""
+        pids = [pid for host, pid, command in self.on_hosts() if host == where and command.startswith(harness.MPIEXEC)]
+        self.assertEqual(len(pids), 2)
+        return sorted(pids, key=lambda pid: harness.parent_of(pid) in pids)
+
     def ends(self, child, *words):
         """A job that has just lost something: soon it has said one sentence, and nothing is anywhere."""
         begin = time.monotonic()
@@ -113,14 +119,12 @@ class Cluster(Jobs):
             for n in PLACES:
                 for which in (0, -1):  # the agent, its worker
                     child = self.busy(mode, n)
-                    agents = sorted(pid for host, pid, command in self.on_hosts() if host == "n2" and command.startswith(harness.MPIEXEC))
-                    self.assertEqual(len(agents), 2)
-                    os.kill(agents[which], signal.SIGKILL)
+                    os.kill(self.agent_and_worker("n2")[which], signal.SIGKILL)
                     self.ends(child, "n2", "137" if which == 0 else "signal 9")
 
     def test_stopped_agent(self):
         child = self.busy("process", 2)
-        agent = min(pid for host, pid, command in self.on_hosts() if host == "n2" and command.startswith(harness.MPIEXEC))
+        agent, _ = self.agent_and_worker("n2")
         os.kill(agent, signal.SIGSTOP)
         _, err = child.communicate(timeout=SOON)
         self.assertIn("host n2 is lost", err)
