@@ -133,7 +133,7 @@ class Agent : public Branches::Listener {
   void take_signals();
   void take_ends();
   void take_turn();
-  void order(char what);
+  void order(const std::string& what);
   void end_job();
   void lose_head();
   void fail(int exit_code, const std::string& text);
@@ -367,8 +367,9 @@ void Agent::look(const Look& look) {
   head_.send(FrameKind::seen, packed(answer(look, *job_, options_.here(), *symbols_)));
 }
 
-void Agent::order(char what) {
-  if (worker_ && worker_->orders >= 0 && write(worker_->orders, &what, 1) < 0) return;  // it ends
+void Agent::order(const std::string& what) {
+  if (worker_ && worker_->orders >= 0 && write(worker_->orders, what.data(), what.size()) < 0)
+    return;  // it ends
 }
 
 /// At once: the worker kills all ranks when its orders end.
@@ -412,11 +413,11 @@ void Agent::take(const Frame& frame) {
       return write_input();
     case FrameKind::signal:
       begun();
-      if (const char number = unpacked<char>(frame.payload); number > 0) return order(number);
+      if (unpacked<char>(frame.payload) > 0) return order(frame.payload);
       throw Failure{1, "a signal without a number"};
     case FrameKind::end:
       begun();
-      return order(order_to_end);
+      return order({order_to_end});
     case FrameKind::unwanted:
       return close_end(unpacked<FrameKind>(frame.payload) == FrameKind::output ? output_.pipe.read
                                                                                : errors_.pipe.read);
@@ -437,7 +438,12 @@ void Agent::take(const Frame& frame) {
       return spawned_->take(frame);
     case FrameKind::dismiss:
       begun();
-      return order(order_to_leave);
+      return order({order_to_leave});
+    case FrameKind::debug:
+      begun();
+      if (options_.here().has(unpacked<std::int32_t>(frame.payload)))
+        return order(order_to_debug + frame.payload);
+      throw Failure{1, "a rank to debug that it does not have"};
     case FrameKind::beat:
       return;
     case FrameKind::grow:

@@ -8,6 +8,7 @@
 #include "base/params.h"
 #include "hang/report.h"
 #include "hang/sleepers.h"
+#include "hangs.h"
 
 namespace weft::launch {
 namespace {
@@ -156,6 +157,7 @@ std::string FarHangs::conclude() {
   const hang::Finding finding{view_, hang::analyse(view_, limit_ns_)};
   std::vector<hang::Suspicion::Sleeps> to_wake;
   is_hang_ = suspicion_.is_sure(finding, &to_wake);
+  if (is_hang_) to_debug_ = whom_to_debug(finding);
   for (const auto& [rank, at] : to_wake) to_wake_.emplace_back(rank, at);
   const std::int64_t pause = suspicion_.pause_ns();
   next_ns_ = now_ns() + (pause > 0 ? pause : hang::period_ns(limit_ns_));

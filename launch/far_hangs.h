@@ -60,6 +60,8 @@ class FarHangs {
   std::string take(std::size_t agent, Ranks ranks, const Seen& seen);
   /// Was it about a hang that is sure?
   bool is_hang() const { return is_hang_; }
+  /// Then: whom_to_debug() (hangs.h).
+  const std::vector<std::int32_t>& to_debug() const { return to_debug_; }
 
  private:
   std::string conclude();
@@ -70,6 +72,7 @@ class FarHangs {
   std::vector<std::pair<std::uint64_t, std::string>> sites_;
   std::vector<bool> has_answered_, has_left_;
   std::vector<std::pair<std::int32_t, std::uint64_t>> to_wake_;
+  std::vector<std::int32_t> to_debug_;
   std::uint64_t number_ = 0;
   bool asked_ = false, by_user_ = false, is_hang_ = false;
 };

@@ -47,6 +47,7 @@ enum class FrameKind : std::uint8_t {
   look = 22,      // to an agent: what do its ranks wait for? (far_hangs.h)
   seen = 23,      // from an agent: that
   survives = 24,  // from an agent: its ranks go on without those that died
+  debug = 25,     // to an agent: gdb is to show the threads of this rank's process
   // about ranks that are spawned, and names (spawn_frames.h); from an agent
   spawn = 40,
   placed = 41,

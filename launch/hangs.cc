@@ -15,9 +15,8 @@ constexpr std::int64_t asked_limit_ns = 500'000'000;
 constexpr std::size_t debuggers_max = 8;
 
 /// The limit as the ranks have it: -x and -genv set it for them only.
-std::int64_t limit_of(const Plan& plan, memory::Job& job) {
-  if (plan.processes.empty()) return 0;      // its ranks look themselves
-  if (job.header().promised != 0) return 0;  // what ranks on other hosts wait for is not known
+std::int64_t limit_of(const Plan& plan) {
+  if (plan.processes.empty()) return 0;  // its ranks look themselves
   std::int64_t seconds = 0;
   const char* given = plan.processes.at(0).env.get(limit_name);
   if (given != nullptr && parse_integer(given, &seconds) && seconds >= 0)
@@ -33,21 +32,15 @@ std::vector<std::string> programs_of(const Plan& plan) {
 
 }  // namespace
 
-Hangs::Hangs(const Plan& plan, memory::Job& job)
-    : job_(job), watch_(job, limit_of(plan, job)), symbols_(programs_of(plan), true) {
+Hangs::Hangs(const Plan& plan, memory::Job& job, bool has_head)
+    : job_(job), watch_(job, has_head ? 0 : limit_of(plan)), symbols_(programs_of(plan), true) {
   if (!plan.processes.empty()) job.header().watched = 1;
 }
 
 std::string Hangs::look() {
   const std::optional<hang::Finding> f = watch_.look(now_ns());
   if (!f) return "";
-  pids_.clear();
-  for (std::size_t r = 0; r < f->view.ranks.size(); ++r) {
-    const std::int32_t pid = f->view.ranks[r].pid;
-    if (f->analysis.has_stuck_threads(r) &&
-        std::find(pids_.begin(), pids_.end(), pid) == pids_.end())
-      pids_.push_back(pid);
-  }
+  to_debug_ = whom_to_debug(*f);
   return hang::hang_report(f->view, f->analysis, std::ref(symbols_));
 }
 
@@ -56,15 +49,15 @@ std::string Hangs::look_now() {
   return hang::state_report(f.view, f.analysis, std::ref(symbols_));
 }
 
-std::vector<std::string> Hangs::debugger_commands() const {
-  std::vector<std::string> out;
-  for (std::size_t i = 0; i < std::min(pids_.size(), debuggers_max); ++i)
-    out.push_back(
-        "pid=" + std::to_string(pids_[i]) +
-        "; if command -v gdb >/dev/null; then echo \"weft: the threads of process $pid\"; "
-        "exec gdb -p $pid -batch -nx -iex 'set debuginfod enabled off' "
-        "-ex 'thread apply all backtrace'; "
-        "else echo 'weft: --hang=gdb needs gdb, which is not on the PATH'; fi");
+std::vector<std::int32_t> whom_to_debug(const hang::Finding& finding) {
+  std::vector<std::int32_t> out;
+  const auto pid = [&](std::int32_t rank) { return finding.view.rank(rank).pid; };
+  for (std::size_t i = 0; i < finding.view.ranks.size() && out.size() < debuggers_max; ++i) {
+    const auto rank = static_cast<std::int32_t>(i);
+    const auto is_of_it = [&](std::int32_t other) { return pid(other) == pid(rank); };
+    if (finding.analysis.has_stuck_threads(i) && std::none_of(out.begin(), out.end(), is_of_it))
+      out.push_back(rank);
+  }
   return out;
 }
 

@@ -15,7 +15,8 @@ namespace weft::launch {
 
 class Hangs {
  public:
-  Hangs(const Plan& plan, memory::Job& job);
+  /// `has_head`: this is an agent's worker, and mpiexec looks (far_hangs.h).
+  Hangs(const Plan& plan, memory::Job& job, bool has_head);
 
   /// When to look next, of base/clock.h; 0: never.
   std::int64_t next_ns() const { return watch_.next_ns(); }
@@ -23,14 +24,17 @@ class Hangs {
   std::string look();
   /// What the job does now.
   std::string look_now();
-  /// A command for each process of the last hang that shows where all its threads are.
-  std::vector<std::string> debugger_commands() const;
+  /// whom_to_debug() of the last hang.
+  const std::vector<std::int32_t>& to_debug() const { return to_debug_; }
 
  private:
   memory::Job& job_;
   hang::Watch watch_;
   hang::Symbols symbols_;
-  std::vector<std::int32_t> pids_;  // of the ranks that hang
+  std::vector<std::int32_t> to_debug_;
 };
+
+/// A rank of each process that hangs, as many as somebody may want to read about.
+std::vector<std::int32_t> whom_to_debug(const hang::Finding& finding);
 
 }  // namespace weft::launch

@@ -290,6 +290,11 @@ void Head::take_seen(const Agent& agent, const Seen& seen) {
   if (report.empty() || is_ending_) return;
   if (hangs_->is_hang() && options_.on_hang == OnHang::abort) return fail(125, report);
   output_.say(report);
+  if (!hangs_->is_hang() || options_.on_hang != OnHang::debugger) return;
+  for (const std::int32_t rank : hangs_->to_debug())
+    for (const Agent& its : agents_)
+      if (its.ranks.has(rank) && !its.is_over)
+        branches_.send(its.node, FrameKind::debug, packed(rank));
 }
 
 /// Ranks that have called MPI_Init would wait for ever for those that never will.

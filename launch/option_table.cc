@@ -107,7 +107,7 @@ constexpr OptionRow table[] = {
      "put [rank] in front of each line of output",
      [](S& s, const G&) { s.options.tag_output = true; }},
     {Group::streams, "pty", "", nullptr,
-     "each rank's output is a terminal where mpiexec's is one, not only rank 0's",
+     "each rank's output is a terminal where mpiexec's is one, not only rank 0's (on one machine)",
      [](S& s, const G&) { s.options.terminals = true; }},
     {Group::streams, "outfile-pattern", "", "FILE",
      "write each rank's output to a file of its own; %r is the rank, %h the host", take_out_files},

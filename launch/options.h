@@ -52,6 +52,7 @@ struct Program {
 struct Ranks {
   int first = 0, count = 0;
   int end() const { return first + count; }
+  bool has(int rank) const { return rank >= first && rank < end(); }
   /// "rank 3" or "ranks 0-3"
   std::string text() const;
 };
@@ -60,9 +61,7 @@ struct Ranks {
 struct Reader {
   static constexpr int nobody = -1, everybody = -2;
   int rank = 0;
-  bool is_among(const Ranks& ranks) const {
-    return rank == everybody || (rank >= ranks.first && rank < ranks.end());
-  }
+  bool is_among(const Ranks& ranks) const { return rank == everybody || ranks.has(rank); }
 };
 
 struct Options {

@@ -101,29 +101,29 @@ Output::Output(Terminal& terminal, const Options& options, const Upstream* upstr
                                : Sink(2, "standard error")),
       errors_(options.merge_output || same_file(out_.fd(), err_.fd()) ? out_ : err_) {}
 
-int Output::add(int rank, Stream::Kind kind, int ours, int ranks, Sink& sink) {
-  streams_.emplace_back(
-      ours, options_.tag_output ? "[" + std::to_string(rank) + "] " : std::string(), kind, sink);
-  return ranks;
-}
-
-int Output::open_pipe(int rank, Stream::Kind kind, Sink& sink) {
+int Output::open_pipe(const std::string& tag, Stream::Kind kind, Sink& sink) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return -1;
-  if (fcntl(ends[0], F_SETFL, O_NONBLOCK) == 0) return add(rank, kind, ends[0], ends[1], sink);
+  if (fcntl(ends[0], F_SETFL, O_NONBLOCK) == 0) {
+    streams_.emplace_back(ends[0], tag, kind, sink);
+    return ends[1];
+  }
   for (int end : ends) ::close(end);
   return -1;
 }
 
-int Output::open_pipe_to_errors(int rank) {
-  return open_pipe(rank, Stream::Kind::pipe, errors_);
+int Output::open_pipe_to_errors(const std::string& tag) {
+  return open_pipe(tag, Stream::Kind::pipe, errors_);
 }
 
 /// A terminal, if there is to be one and the system has one, else a pipe.
 int Output::open_side(int rank, bool is_terminal, Sink& sink) {
   const std::optional<Pty> pty = is_terminal ? terminal_.open() : std::nullopt;
-  if (pty) return add(rank, Stream::Kind::terminal, pty->ours, pty->ranks, sink);
-  return open_pipe(rank, rank == 0 ? Stream::Kind::prompting_pipe : Stream::Kind::pipe, sink);
+  const std::string tag = options_.tag_output ? "[" + std::to_string(rank) + "] " : "";
+  if (!pty)
+    return open_pipe(tag, rank == 0 ? Stream::Kind::prompting_pipe : Stream::Kind::pipe, sink);
+  streams_.emplace_back(pty->ours, tag, Stream::Kind::terminal, sink);
+  return pty->ranks;
 }
 
 bool Output::open(int rank, bool has_terminal, Ends* ends) {

@@ -78,7 +78,7 @@ class Output {
   /// one; else a pipe. False: no descriptors left, or the file cannot be made.
   bool open(int rank, bool has_terminal, Ends* ends);
   /// A pipe to stderr for a helper of mpiexec; -1: none.
-  int open_pipe_to_errors(int rank);
+  int open_pipe_to_errors(const std::string& tag);
 
   /// What comes from ranks of another host, to stderr or stdout; for take().
   Stream& add_remote(bool is_errors);
@@ -108,8 +108,7 @@ class Output {
   bool is_lost() const { return out_.failed() || err_.failed(); }
 
  private:
-  int add(int rank, Stream::Kind kind, int ours, int ranks, Sink& sink);
-  int open_pipe(int rank, Stream::Kind kind, Sink& sink);
+  int open_pipe(const std::string& tag, Stream::Kind kind, Sink& sink);
   int open_side(int rank, bool is_terminal, Sink& sink);
   void read(Stream& stream);
   void see_to_sinks();

@@ -69,7 +69,7 @@ class Run {
         orders_(orders),
         upstream_(upstream),
         mask_(mask),
-        hangs_(plan, job),
+        hangs_(plan, job, upstream != nullptr),
         input_(options.input, terminal_),
         output_(terminal_, options, upstream),
         spawns_(job),
@@ -118,10 +118,10 @@ class Run {
 
   void poll_once();
   timespec wait_time() const;
-  void take_orders();
+  void take_order();
   void take_user_signal();
   void look_for_hangs();
-  void start_debugger(const std::string& command);
+  void start_debugger(int rank);
   void take_ends();
   void take_end(std::size_t index, int status);
   bool may_be_replaced(const Process& process);
@@ -440,7 +440,7 @@ void Run::start_all() {
     if (i % between_looks != between_looks - 1) continue;
     pollfd orders{orders_, POLLIN, 0};
     constexpr timespec now{0, 0};
-    if (ppoll(&orders, 1, &now, nullptr) > 0) take_orders();
+    if (ppoll(&orders, 1, &now, nullptr) > 0) take_order();
     if (interrupted_ != 0) return end_job(128 + interrupted_, "");
     if (stage_ != Stage::running) return;
   }
@@ -489,40 +489,39 @@ void Run::kill_job() {
   signal_all(SIGKILL);
 }
 
-void Run::take_orders() {
-  char orders[64];
-  const ssize_t n = read(orders_, orders, sizeof orders);
+/// One at a time: a rank may follow, written together with it.
+void Run::take_order() {
+  char order = 0;
+  const ssize_t n = read(orders_, &order, 1);
   if (n <= 0) {  // the supervisor is gone
     if (n < 0 && (errno == EINTR || errno == EAGAIN)) return;
     left_ = true;
     orders_ = -1;
     kill_job();
-    return;
-  }
-  for (ssize_t i = 0; i < n; ++i) {
-    const int signal = orders[i];
-    if (signal == order_to_end) {
-      if (stage_ == Stage::running) ask_to_end();
-    } else if (signal == order_to_leave) {
-      is_dismissed_ = true;
-    } else if (signal == SIGUSR1) {
-      take_user_signal();
-    } else if (!ends_jobs(signal)) {
-      if (signal == SIGWINCH) output_.resize();
-      if (signal == SIGTSTP) terminal_.stop();
-      if (signal == SIGCONT) terminal_.go_on();
-      signal_all(signal);
-    } else if (interrupted_ == 0 && stage_ == Stage::running &&
-               (running_ > 0 || upstream_ != nullptr)) {
-      interrupted_ = signal;
-      hurry_ = true;
-      signal_all(signal);
-      signal_all(SIGCONT);
-    } else {
-      left_ = true;
-      if (interrupted_ != 0) exit_code_ = 128 + signal;
-      kill_job();
-    }
+  } else if (order == order_to_end) {
+    if (stage_ == Stage::running) ask_to_end();
+  } else if (order == order_to_leave) {
+    is_dismissed_ = true;
+  } else if (order == order_to_debug) {
+    std::int32_t rank = 0;
+    if (read(orders_, &rank, sizeof rank) == sizeof rank) start_debugger(rank);
+  } else if (order == SIGUSR1) {
+    take_user_signal();
+  } else if (!ends_jobs(order)) {
+    if (order == SIGWINCH) output_.resize();
+    if (order == SIGTSTP) terminal_.stop();
+    if (order == SIGCONT) terminal_.go_on();
+    signal_all(order);
+  } else if (interrupted_ == 0 && stage_ == Stage::running &&
+             (running_ > 0 || upstream_ != nullptr)) {
+    interrupted_ = order;
+    hurry_ = true;
+    signal_all(order);
+    signal_all(SIGCONT);
+  } else {
+    left_ = true;
+    if (interrupted_ != 0) exit_code_ = 128 + order;
+    kill_job();
   }
 }
 
@@ -533,9 +532,19 @@ void Run::take_user_signal() {
     if (child.running && handles_signal(child.pid, SIGUSR1)) signal_process(child.pid, SIGUSR1);
 }
 
-void Run::start_debugger(const std::string& command) {
-  const int pipe = output_.open_pipe_to_errors(0);
+/// It shows where all threads of the rank's process are, and lets it go on.
+void Run::start_debugger(int rank) {
+  if (stage_ != Stage::running) return;
+  // relaxed: the rank waits, and has long had one
+  const std::string pid = std::to_string(job_.entry(rank).pid.load(std::memory_order_relaxed));
+  const std::string host = options_.hosts.empty() ? "" : " on " + options_.host().name;
+  const int pipe = output_.open_pipe_to_errors("[pid " + pid + host + "] ");
   if (pipe < 0) return;
+  const std::string command =
+      "command -v gdb >/dev/null || exec echo 'weft: --hang=gdb needs gdb, which is not on the "
+      "PATH'; echo \"weft: the threads of rank " +
+      std::to_string(rank) + "'s process\"; exec gdb -p " + pid +
+      " -batch -nx -iex 'set debuginfod enabled off' -ex 'thread apply all backtrace'";
   char shell[] = "/bin/sh", option[] = "-c";
   char* argv[] = {shell, option, const_cast<char*>(command.c_str()), nullptr};
   Start s;
@@ -558,7 +567,7 @@ void Run::look_for_hangs() {
   if (options_.on_hang == OnHang::abort) return end_job(125, report);
   output_.say(report);
   if (options_.on_hang == OnHang::debugger)
-    for (const std::string& command : hangs_.debugger_commands()) start_debugger(command);
+    for (const std::int32_t rank : hangs_.to_debug()) start_debugger(rank);
 }
 
 void Run::take_end(std::size_t index, int status) {
@@ -720,7 +729,7 @@ void Run::poll_once() {
     input_.serve(fds.data() + input);
     if (input_.has_hung_up()) output_.hang_up();
     output_.serve(fds.data() + output);
-    if (fds[0].revents != 0) take_orders();
+    if (fds[0].revents != 0) take_order();
     if (fds[1].revents != 0) serve_orders();
     if (fds[2].revents != 0) take_attended_end();
   }

@@ -16,6 +16,8 @@ namespace weft::launch {
 inline constexpr char order_to_end = 0;
 /// No ranks will be spawned here any more: end when none runs.
 inline constexpr char order_to_leave = -1;
+/// A std::int32_t follows: gdb is to show the threads of this rank's process.
+inline constexpr char order_to_debug = -2;
 
 /// Run the plan to its end; `orders` as in supervisor.h. Returns mpiexec's exit code. Where ranks
 /// run on other hosts too, what mpiexec needs to know goes upstream as frames: output, and why the

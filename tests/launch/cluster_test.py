@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 
+import hang_test
 import harness
 from harness import MODES, PATIENCE, program
 
@@ -44,6 +45,12 @@ class Jobs(harness.ClusterCase):
 
     def ranks(self):
         return [(host, pid) for host, pid, command in self.on_hosts() if program("busy") in command and host != "head"]
+
+    def agent_and_worker(self, where):
+        """The numbers of processes begin again now and then: the worker's may be the lower one."""
+        pids = [pid for host, pid, command in self.on_hosts() if host == where and command.startswith(harness.MPIEXEC)]
+        self.assertEqual(len(pids), 2)
+        return sorted(pids, key=lambda pid: harness.parent_of(pid) in pids)
 
     def ends(self, child, *words):
         """A job that has just lost something: soon it has said one sentence, and nothing is anywhere."""
@@ -112,14 +119,12 @@ class Cluster(Jobs):
             for n in PLACES:
                 for which in (0, -1):  # the agent, its worker
                     child = self.busy(mode, n)
-                    agents = sorted(pid for host, pid, command in self.on_hosts() if host == "n2" and command.startswith(harness.MPIEXEC))
-                    self.assertEqual(len(agents), 2)
-                    os.kill(agents[which], signal.SIGKILL)
+                    os.kill(self.agent_and_worker("n2")[which], signal.SIGKILL)
                     self.ends(child, "n2", "137" if which == 0 else "signal 9")
 
     def test_stopped_agent(self):
         child = self.busy("process", 2)
-        agent = min(pid for host, pid, command in self.on_hosts() if host == "n2" and command.startswith(harness.MPIEXEC))
+        agent, _ = self.agent_and_worker("n2")
         os.kill(agent, signal.SIGSTOP)
         _, err = child.communicate(timeout=SOON)
         self.assertIn("host n2 is lost", err)
@@ -148,6 +153,17 @@ class Cluster(Jobs):
         self.cluster("link", "n2", "up")
         _, err = child.communicate(timeout=60 * PATIENCE)
         self.assertEqual((child.returncode, err), (0, ""))
+
+    def test_gdb_on_all_hosts(self):
+        """Where processes of different hosts have one number."""
+        hang_test.needs_gdb(self)
+        child = self.job("n1,n2", "--hang=gdb", "--timeout", 60 * PATIENCE, "-x", "WEFT_SYNC_HANG_SECONDS=1", hang_test.program("wrong_tag"))
+        text = hang_test.read_until(child, " detached]", 2)
+        child.terminate()
+        child.communicate(timeout=SOON)
+        for host in ("n1", "n2"):
+            self.assertEqual(len(re.findall(rf"(?m)^\[pid \d+ on {host}\] .* in PMPI_Recv ", text)), 1, text)
+        self.assertEqual((child.returncode, self.on_hosts()), (143, []))
 
     def test_no_such_host(self):
         result = self.run_job("n1,n9", program("nodes"))

@@ -29,8 +29,8 @@ class Hosts(harness.Case):
     def hosts(self, where, *words, **options):
         return self.mpiexec("--launch-agent", AGENT, "-H", where, *words, **options)
 
-    def start(self, where, *words, **options):
-        return subprocess.Popen([harness.MPIEXEC, "--launch-agent", AGENT, "-H", where, *map(str, words)], env=self.env(),
+    def start(self, where, *words, env=None, **options):
+        return subprocess.Popen([harness.MPIEXEC, "--launch-agent", AGENT, "-H", where, *map(str, words)], env=self.env(env),
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True, text=True, **options)
 
     def one_message(self, result, *words):
@@ -235,6 +235,12 @@ class Hosts(harness.Case):
         self.assertEqual(result.code, 1)
         self.one_message(result, "no-such-host.invalid")
 
+    def test_terminals_are_refused(self):
+        for result in (self.hosts("a,b", "--pty", "true"), self.mpiexec("--pty", "true", env={"SLURM_JOB_NODELIST": "n[1-2]"})):
+            self.assertEqual(result.code, 2)
+            self.one_message(result, "--pty", "one machine", "--outfile-pattern")
+        self.ok(self.mpiexec("-H", "localhost:2", "--pty", "true"))
+
     def test_timeout(self):
         result = self.hosts("a:2,b:2", "--timeout", 1, program("act"), 9, "hang")
         self.assertEqual(result.code, 124)
@@ -362,7 +368,7 @@ class Hosts(harness.Case):
         self.assertEqual((hello.code, hello.err), (0, ""))
         for text in (b"GET / HTTP/1.1\r\n\r\n", b"\0" * 100, frame(1), frame(99), frame(8), frame(8, b"x" * 1000), frame(8, length=1 << 31),
                      frame(10), frame(12), frame(11, b"\2"), frame(2), frame(9, b"abc"), frame(14, b"\1\0\0\0\0\0\0\0"), frame(8, b"abc", 100),
-                     frame(13), os.urandom(5000)):
+                     frame(13), frame(25, b"\0\0\0\0"), os.urandom(5000)):
             result = self.agent(text)
             self.assertEqual(result.code, 1, text[:40])
             self.one_message(result, "agent")
@@ -373,11 +379,12 @@ class Hosts(harness.Case):
         for mode, name, where in (("process", "receive_circle", "a:2,b:1"), ("thread", "receive_circle", "a:2,b:1"), ("process", "wrong_tag", "a,b")):
             golden = (HANG / f"{name}.txt").read_text()
             with self.subTest(mode=mode, program=name):
-                program_of_hang = str(harness.BUILD / "tests" / "launch" / "hang" / name)
-                result = self.hosts(where, f"--ranks={mode}", "--hang=abort", program_of_hang, env={"WEFT_SYNC_HANG_SECONDS": "1"}, timeout=60)
+                result = self.hosts(where, f"--ranks={mode}", "--hang=abort", hang_test.program(name), env=hang_test.LIMIT, timeout=60)
                 self.assertEqual(result.code, 125, harness.show(result.out, result.err))
                 self.assertEqual(hang_test.normal(result.err), golden)
-        child = self.start("a:2,b:1", str(harness.BUILD / "tests" / "launch" / "hang" / "receive_circle"))
+        result = self.hosts("a:2", "--timeout", 5 * PATIENCE, hang_test.program("wrong_tag"), env=hang_test.LIMIT)  # one host, where nobody else says it
+        self.assertEqual(result.err.count("the job hangs"), 1, result.err)
+        child = self.start("a:2,b:1", hang_test.program("receive_circle"))
         time.sleep(3 * PATIENCE)
         child.send_signal(signal.SIGUSR1)
         time.sleep(PATIENCE)
@@ -385,6 +392,38 @@ class Hosts(harness.Case):
         out, err = child.communicate(timeout=30)
         self.assertEqual(err.count("rank 0 waits in MPI_Recv"), 1, err)
         self.assertEqual(err.count("rank 2 waits in MPI_Recv"), 1, err)
+
+    def said_by_gdb(self, where, processes, *options):
+        """By host, of a job in which all ranks hang."""
+        hang_test.needs_gdb(self)
+        child = self.start(where, *options, "--hang=gdb", "--timeout", 60 * PATIENCE, hang_test.program("receive_circle"), env=hang_test.LIMIT)
+        text = hang_test.read_until(child, " detached]", processes)
+        child.terminate()
+        child.communicate(timeout=20)
+        self.assertEqual((child.returncode, text.count("the threads of rank")), (143, processes), text)
+        return re.findall(r"(?m)^\[pid \d+ on (\w)\] .* in PMPI_Recv ", text)
+
+    def test_gdb_on_all_hosts(self):
+        for mode, where, processes in (("process", "a:2,b:1", 3), ("thread", "a:2,b:1", 2), ("process", "a:3", 3)):
+            hosts = self.said_by_gdb(where, processes, f"--ranks={mode}")
+            self.assertEqual(sorted(hosts), ["a", "a", "b" if "b" in where else "a"])
+
+    def test_no_gdb_is_left(self):
+        with tempfile.TemporaryDirectory() as folder:
+            Path(folder, "gdb").write_text("#!/bin/sh\necho this is gdb $*; exec sleep 1000\n")
+            Path(folder, "gdb").chmod(0o755)
+            for victim in ("nobody", "mpiexec", "an agent", "its worker"):
+                child = self.start("a:2,b:1", "--hang=gdb", hang_test.program("receive_circle"),
+                                   env=hang_test.LIMIT | {"PATH": folder + ":" + os.environ["PATH"]})
+                self.assertEqual(hang_test.read_until(child, "this is gdb -p ", 3).count("this is gdb"), 3)
+                worker, agents, workers = self.processes(child)
+                begin = time.monotonic()
+                for pid in {"nobody": [], "mpiexec": [child.pid, worker], "an agent": agents[:1], "its worker": [workers[agents[0]]]}[victim]:
+                    os.kill(pid, signal.SIGKILL)
+                if victim == "nobody":
+                    child.terminate()
+                child.communicate(timeout=20)
+                self.nothing_is_left(begin)
 
     def test_ranks_that_wait_leave_the_cpus(self):
         """8 ranks on 2 hosts: what a process takes of 3 s in which its ranks wait for another host's."""
@@ -485,6 +524,9 @@ class Tree(Hosts):
         child.send_signal(signal.SIGUSR2)
         out, err = child.communicate(timeout=20)
         self.assertEqual(sorted(out.splitlines()), sorted(f"got {r}" for r in range(11)), err)
+
+    def test_gdb_on_the_first_hosts(self):
+        self.assertEqual(sorted(self.said_by_gdb(self.WHERE, 8, "--tree-width", 2)), list(self.NAMES[:8]))
 
     def test_killed_agent(self):
         for mode in MODES:

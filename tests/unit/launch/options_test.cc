@@ -319,6 +319,14 @@ TEST(Options, SlotsAreRanksUnlessTheirNumberIsGiven) {
   EXPECT_EQ(parse({"-n", "5", "-H", "localhost:3", "a"}).ranks(), 5);
 }
 
+TEST(Options, TerminalsAreForOneMachine) {
+  expect_refused("for one machine", {"--pty", "-H", "a,b", "x"});
+  expect_refused("for one machine", {"--pty", "-H", "localhost,b", "x"});
+  EXPECT_TRUE(parse({"--pty", "-H", "localhost:2", "x"}).terminals);
+  EXPECT_TRUE(parse({"--pty", "-H", "localhost,b", "-n", "1", "x"}).terminals);
+  EXPECT_TRUE(parse({"--pty", "-n", "2", "--pretend-nodes", "2", "x"}).terminals);
+}
+
 TEST(Options, MistakesAreNamed) {
   expect_refused("did you mean --timeout?", {"--timeuot", "3", "a"});
   expect_refused("did you mean --tag-output?", {"-tag-ouput", "a"});
