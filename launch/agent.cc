@@ -217,8 +217,8 @@ void Agent::make_ready(const Order& order) {
   enter(order);
   runnables_ = find_programs(options_);
   debug_directory_ = std::make_unique<DebugDirectory>(options_.debug);
-  const Result<memory::Job*> job = memory::Job::create(options_.ranks(), usable_cpus(),
-                                                       Params::from_env(false), options_.node_of());
+  const Result<memory::Job*> job = memory::Job::create(
+      options_.ranks(), usable_cpus(), Params::from_env(false), options_.node_of(), options_.slots);
   if (!job) throw Failure{1, std::string("weft: ") + last_error_text(job.err.cls)};
   job_ = job.value;
 }

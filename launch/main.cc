@@ -44,8 +44,9 @@ int work(void* context, int orders, const sigset_t& mask) {
   const auto& c = *static_cast<Context*>(context);
   int exit_code = 1;
   try {
-    Result<memory::Job*> job = memory::Job::create(c.options.ranks(), usable_cpus(),
-                                                   Params::from_env(false), c.options.node_of());
+    Result<memory::Job*> job =
+        memory::Job::create(c.options.ranks(), usable_cpus(), Params::from_env(false),
+                            c.options.node_of(), c.options.slots);
     if (!job) throw Failure{1, std::string("weft: ") + last_error_text(job.err.cls)};
     job.value->header().loopback = c.options.loopback();
     Plan plan = make_plan(c.options, c.runnables, *job.value, c.debug_directory.path());

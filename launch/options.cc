@@ -97,7 +97,9 @@ void take_hosts_of(Section& section) {
   }
   int slots = 0;
   for (const Host& host : section.hosts) slots += host.slots.value_or(0);
-  if (slots > 0) section.program.ranks = slots;
+  if (slots == 0) return;
+  section.program.ranks = slots;
+  section.options.slots = std::max(section.options.slots, slots);
 }
 
 void finish(Section& section, Words words) {
@@ -174,18 +176,21 @@ void share_out_ranks(Options& options) {
     if (!are_all_here(allocated)) options.hosts = merged(allocated);
   }
   if (options.hosts.empty()) return;
+  if (options.per_host)
+    for (Host& host : options.hosts) host.slots = options.per_host;
+  options.slots = static_cast<int>(std::min<std::int64_t>(slots_of(options.hosts), too_many));
   const std::int64_t hosts = static_cast<std::int64_t>(options.hosts.size());
   for (Program& program : options.programs) {
     if (program.count == Count::per_host)
       program.ranks = static_cast<int>(std::min<std::int64_t>(program.ranks * hosts, too_many));
     else if (program.count == Count::unsaid && options.programs.size() == 1)
-      program.ranks = std::min(slots_of(options.hosts), too_many);
+      program.ranks = options.slots;
   }
   if (options.ranks() > most_ranks) return;
   if (options.per_host && options.ranks() > *options.per_host * hosts)
     mistake("--ppn " + std::to_string(*options.per_host) + " on " + std::to_string(hosts) +
             " hosts is less than the " + std::to_string(options.ranks()) + " ranks of this job");
-  options.hosts = share_out(std::move(options.hosts), options.ranks(), options.per_host);
+  options.hosts = share_out(std::move(options.hosts), options.ranks());
   if (are_all_here(options.hosts)) options.hosts.clear();
 }
 

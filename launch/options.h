@@ -75,6 +75,7 @@ struct Options {
   int pretended_nodes = 1;   // as which this machine is treated
   std::vector<Host> hosts;   // with their ranks; empty: all are on this machine, without agents
   bool names_hosts = false;  // the user did
+  int slots = 0;             // of all hosts, also of those without ranks; 0: nobody said
   std::optional<int> per_host;
   std::string launch_agent;     // the command; empty: the default
   int tree_width = 32;          // agents that one process starts

@@ -8,7 +8,7 @@ from pathlib import Path
 import harness
 from harness import MODES, PATIENCE, program
 
-
+AGENT = str(Path(__file__).resolve().parent / "agent_here.sh")
 # Over libfabric 1.17's net spawned ranks may lose each other: docs/dynamic-processes.md.
 PROVIDER = ("--genv", "WEFT_NET_PROVIDER", "tcp;ofi_rxm")
 
@@ -79,7 +79,7 @@ class Nodes(Spawn):
 
 class Hosts(Spawn):
     """The same on two hosts, each with an agent and a memory of its own."""
-    how = ("--launch-agent", str(Path(__file__).resolve().parent / "agent_here.sh"), "-H", "a,b", *PROVIDER)
+    how = ("--launch-agent", AGENT, "-H", "a,b", *PROVIDER)
 
     def spawn_on(self, host, what="hello", n=2):
         return self.mpiexec(*self.how, "-v", "-n", n, program("family"), what, "process", host)
@@ -100,6 +100,34 @@ class Hosts(Spawn):
         result = self.mpiexec(*self.how, "-n", 2, program("family"), "half")
         self.assertEqual(result.code, 1, result.err)
         self.assertIn("ended without calling MPI_Init", result.err)
+
+
+class Universe(harness.Case):
+    """All that was started says how many ranks the job's hosts are meant for (MPI_UNIVERSE_SIZE)."""
+
+    def universe(self, *words, **options):
+        result = self.ok(self.mpiexec("--launch-agent", AGENT, *words, **options))
+        return sorted(result.out.splitlines())
+
+    def said(self, ranks, children, universe):
+        return [f"child {c}: universe {universe}" for c in range(children)] + [f"rank {r}: universe {universe}" for r in range(ranks)]
+
+    def test_it_is_all_slots(self):
+        for mode in MODES:
+            spawn = lambda n, *how: self.universe(f"--ranks={mode}", "-n", n, *how, program("universe"), 2)
+            self.assertEqual(spawn(2, "-H", "a:4,b:3", *PROVIDER), self.said(2, 2, 7))
+            self.assertEqual(spawn(3, "-H", "a:2,b:3", *PROVIDER), self.said(3, 2, 5))
+            self.assertEqual(spawn(1, "-H", "localhost:5"), self.said(1, 2, 5))
+            self.assertEqual(spawn(1, "--ppn", 3, "-H", "a,b", *PROVIDER), self.said(1, 2, 6))
+
+    def test_it_is_no_less_than_the_ranks_there_are(self):
+        self.assertEqual(self.universe("-n", 3, "-H", "a,b", *PROVIDER, program("universe"), 2),
+                         ["child 0: universe 5", "child 1: universe 5"] + [f"rank {r}: universe 3" for r in range(3)])
+
+    def test_it_is_what_may_be_spawned(self):
+        where = ("-n", 1, "-H", "a:100,b:100", program("universe"))
+        self.assertEqual(self.universe(*where), ["rank 0: universe 200"])
+        self.assertEqual(self.universe(*where, env={"WEFT_SPAWN_PLACES": "9"}), ["rank 0: universe 10"])
 
 
 class Alone(harness.Case):

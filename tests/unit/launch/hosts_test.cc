@@ -67,6 +67,17 @@ TEST(Hosts, ShareRanks) {
   EXPECT_NE(refused({"-ppn", "65536", "-H", "a,b", "x"}).find("at most"), std::string::npos);
 }
 
+TEST(Hosts, SlotsOfAllAreCounted) {
+  const auto slots = [](const Words& words) { return parse(words).slots; };
+  EXPECT_EQ(slots({"-n", "1", "-H", "a:4,b:4", "x"}), 8);
+  EXPECT_EQ(slots({"-n", "1", "-H", "localhost:4,b:4", "x"}), 8);
+  EXPECT_EQ(slots({"-n", "9", "-H", "a,b,a", "x"}), 3);
+  EXPECT_EQ(slots({"-n", "1", "-ppn", "3", "-H", "a,b:7", "x"}), 6);
+  EXPECT_EQ(slots({"-n", "1", "-H", "localhost:5", "x"}), 5);
+  EXPECT_EQ(slots({"-n", "1", "-H", "localhost", "x"}), 0);
+  EXPECT_EQ(slots({"-n", "4", "x"}), 0);
+}
+
 TEST(Hosts, ThisMachineIsOneAndNeedsNoAgent) {
   EXPECT_EQ(shares({"-H", "localhost:2,127.0.0.1:2", "x"}), "");
   EXPECT_EQ(shares({"-H", "localhost:2,b:2,127.0.0.1:1", "x"}), "localhost:3 b:2");
@@ -114,6 +125,7 @@ TEST(Allocations, AreUsedWhereNoHostIsNamed) {
     EXPECT_EQ(shares({"-n", "2", "-ppn", "1", "x"}), "n1:1 n2:1");
     EXPECT_EQ(shares({"-H", "other", "x"}), "other:1");
     EXPECT_EQ(shares({"-n", "2", "-H", "localhost", "x"}), "");
+    EXPECT_EQ(parse({"-n", "1", "x"}).slots, 5);
   }
   {
     const Variable names("SLURM_JOB_NODELIST", "localhost"), tasks("SLURM_TASKS_PER_NODE", "8");
