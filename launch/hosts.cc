@@ -119,15 +119,13 @@ std::int64_t slots_of(const std::vector<Host>& hosts) {
   return all;
 }
 
-std::vector<Host> share_out(std::vector<Host> hosts, int ranks) {
-  while (ranks > 0 && !hosts.empty())
+void share_out(std::vector<Host>& hosts, int ranks) {
+  while (ranks > 0)
     for (Host& host : hosts) {
       const int more = std::min(ranks, host.slots.value_or(1));
       host.ranks += more;
       ranks -= more;
     }
-  std::erase_if(hosts, [](const Host& host) { return host.ranks == 0; });
-  return hosts;
 }
 
 }  // namespace weft::launch

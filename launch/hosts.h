@@ -39,7 +39,7 @@ bool are_all_here(const std::vector<Host>& hosts);
 std::int64_t slots_of(const std::vector<Host>& hosts);
 
 /// Give `ranks` ranks to the hosts: each as many as it has slots, in their order, and again from
-/// the first one while ranks are left. Hosts without ranks are left out.
-std::vector<Host> share_out(std::vector<Host> hosts, int ranks);
+/// the first one while ranks are left. The last ones may get none.
+void share_out(std::vector<Host>& hosts, int ranks);
 
 }  // namespace weft::launch

@@ -190,8 +190,7 @@ void share_out_ranks(Options& options) {
   if (options.per_host && options.ranks() > *options.per_host * hosts)
     mistake("--ppn " + std::to_string(*options.per_host) + " on " + std::to_string(hosts) +
             " hosts is less than the " + std::to_string(options.ranks()) + " ranks of this job");
-  options.hosts = share_out(std::move(options.hosts), options.ranks());
-  if (are_all_here(options.hosts)) options.hosts.clear();
+  share_out(options.hosts, options.ranks());
 }
 
 void check(const Options& options) {
@@ -216,8 +215,18 @@ int Options::ranks() const {
 }
 
 std::string Ranks::text() const {
+  if (count == 0) return "no ranks";
   const std::string name = std::to_string(first);
   return count == 1 ? "rank " + name : "ranks " + name + "-" + std::to_string(end() - 1);
+}
+
+bool Options::has_idle_hosts() const {
+  return std::any_of(hosts.begin(), hosts.end(), [](const Host& host) { return host.ranks == 0; });
+}
+
+void Options::leave_idle_hosts_out() {
+  std::erase_if(hosts, [](const Host& host) { return host.ranks == 0; });
+  if (are_all_here(hosts)) hosts.clear();
 }
 
 Ranks Options::ranks_on(int host) const {

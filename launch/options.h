@@ -52,7 +52,7 @@ struct Program {
 struct Ranks {
   int first = 0, count = 0;
   int end() const { return first + count; }
-  /// "rank 3" or "ranks 0-3"
+  /// "rank 3" or "ranks 0-3"; "no ranks"
   std::string text() const;
 };
 
@@ -61,7 +61,7 @@ struct Reader {
   static constexpr int nobody = -1, everybody = -2;
   int rank = 0;
   bool is_among(const Ranks& ranks) const {
-    return rank == everybody || (rank >= ranks.first && rank < ranks.end());
+    return ranks.count > 0 && (rank == everybody || (rank >= ranks.first && rank < ranks.end()));
   }
 };
 
@@ -97,6 +97,9 @@ struct Options {
   std::vector<std::string> notes;          // one sentence each about what has no effect here
 
   int ranks() const;
+  /// Some hosts have no ranks of the start: only spawned ones can come there.
+  bool has_idle_hosts() const;
+  void leave_idle_hosts_out();
   /// All ranks are on this machine, although they are on several nodes.
   bool loopback() const { return pretended_nodes > 1 || shares_network; }
   /// Those that this mpiexec starts itself, or this agent.

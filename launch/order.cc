@@ -38,7 +38,7 @@ void check(const Options& o) {
     ranks += program.ranks;
   }
   for (const Host& host : o.hosts) {
-    if (host.ranks < 1) impossible();
+    if (host.ranks < 0) impossible();
     placed += host.ranks;
   }
   if (ranks < 1 || ranks > most_ranks || ranks != placed || o.slots < 0 || o.node < 0 ||

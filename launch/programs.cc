@@ -6,10 +6,12 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <sstream>
 
@@ -134,6 +136,30 @@ std::string why_not_elf(int fd, const Elf64_Ehdr& header) {
 }
 
 }  // namespace
+
+bool may_spawn(const Options& options) {
+  const auto may = [&](const Program& program) {
+    std::string path;
+    try {
+      path = find_program(options, program);
+    } catch (const Failure&) {
+      return false;  // the hosts' agents say so
+    }
+    const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    struct stat s {};
+    const auto bytes = fd >= 0 && fstat(fd, &s) == 0 ? static_cast<std::size_t>(s.st_size) : 0;
+    void* const map = mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (fd >= 0) close(fd);
+    if (map == MAP_FAILED) return true;
+    const std::string_view file(static_cast<const char*>(map), bytes);
+    const auto names = [&](const char* word) { return file.find(word) != file.npos; };
+    const bool out =
+        !names("libmpi_abi.so") || names("MPI_Comm_spawn") || names("mpi_comm_spawn");  // Fortran's
+    munmap(map, bytes);
+    return out;
+  };
+  return std::any_of(options.programs.begin(), options.programs.end(), may);
+}
 
 std::string why_not_executable(const std::string& path) {
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);

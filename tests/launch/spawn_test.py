@@ -2,6 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Spawned ranks from the outside: their output, how they end and what that means for the job, and programs that were
 started alone. Nothing may be left behind (harness)."""
+import os
+import signal
+import subprocess
+import tempfile
 import time
 from pathlib import Path
 
@@ -107,7 +111,7 @@ class Universe(harness.Case):
 
     def universe(self, *words, **options):
         result = self.ok(self.mpiexec("--launch-agent", AGENT, *words, **options))
-        return sorted(result.out.splitlines())
+        return sorted(line.split(" on ")[0] for line in result.out.splitlines())
 
     def said(self, ranks, children, universe):
         return [f"child {c}: universe {universe}" for c in range(children)] + [f"rank {r}: universe {universe}" for r in range(ranks)]
@@ -128,6 +132,67 @@ class Universe(harness.Case):
         where = ("-n", 1, "-H", "a:100,b:100", program("universe"))
         self.assertEqual(self.universe(*where), ["rank 0: universe 200"])
         self.assertEqual(self.universe(*where, env={"WEFT_SPAWN_PLACES": "9"}), ["rank 0: universe 10"])
+
+
+class IdleHosts(harness.Case):
+    """Hosts without ranks of the start get spawned ones."""
+
+    def where(self, *words):
+        """The hosts of the children, in their order."""
+        lines = self.ok(self.mpiexec("--launch-agent", AGENT, *PROVIDER, *words)).out.splitlines()
+        return "".join(line.split()[-1] for line in sorted(lines) if line.startswith("child "))
+
+    def test_they_are_filled_in_their_order(self):
+        for mode in MODES:
+            spawn = lambda n, where, *words: self.where(f"--ranks={mode}", "-n", n, "-H", where, program("universe"), *words)
+            self.assertEqual(spawn(1, "a:2,b:2", 2), "ab")
+            self.assertEqual(spawn(1, "a,b:2,c:3", 4), "bbcc")
+            self.assertEqual(spawn(2, "localhost:2,b:2", 2), "bb")
+            self.assertEqual(spawn(1, "a:3,b:3", 2, "b"), "bb")
+            self.assertEqual(spawn(1, "a,b:3,c", 2, "c"), "cc")
+        self.assertEqual(self.where("-n", 1, "--tree-width", 1, "-H", "a,b,c,d", program("universe"), 3), "bcd")
+
+    def test_all_works_there(self):
+        for mode in MODES:
+            family = lambda what: self.mpiexec("--launch-agent", AGENT, *PROVIDER, f"--ranks={mode}", "-n", 2, "-H", "a:2,b:2", program("family"), what)
+            self.assertEqual(len(self.ok(family("hello")).out.splitlines()), 4)
+            self.assertEqual(len(self.ok(family("leave")).out.splitlines()), 6)
+            for what, code in (("kill", 137), ("abort", 42), ("parent", 137), ("fail", 7)):
+                result = family(what)
+                self.assertEqual(result.code, code, f"{mode} {what}\n{result.err}")
+                self.assertEqual(len(result.err.splitlines()), what != "fail", result.err)
+
+    def test_programs_that_cannot_spawn_do_not_ask_for_them(self):
+        run = lambda *words: self.mpiexec("--launch-agent", AGENT, "-v", "-n", 2, "-H", *words)
+        self.assertNotIn("hosts:", self.ok(run("localhost:2,off:2", program("hello"))).err)
+        self.assertIn("1 hosts: a", self.ok(run("a:2,off:2", program("hello"))).err)
+        self.assertIn("2 hosts: a (ranks 0-1), b (no ranks)", self.ok(run("a:2,b:2", program("universe"))).err)
+        self.assertIn("b (no ranks)", self.ok(run("a:2,b:2", "/bin/true")).err)
+        result = self.mpiexec("--launch-agent", AGENT, "-n", 2, "-H", "a:2,off:2", program("universe"))
+        self.assertEqual(result.code, 1)
+        self.assertEqual(len(result.err.splitlines()), 1, result.err)
+        self.assertIn("host off cannot be used", result.err)
+
+    def test_input_goes_to_ranks_only(self):
+        result = self.ok(self.mpiexec("--launch-agent", AGENT, "-n", 2, "-H", "a:2,b", "-stdin", "all", "sh", "-c", "wc -c", stdin=b"x" * (3 << 20)))
+        self.assertEqual(result.out.split(), [str(3 << 20)] * 2)
+
+    def test_nobody_goes_on_without_all_ranks(self):
+        result = self.mpiexec("--launch-agent", AGENT, "-n", 1, "-H", "a,b", "sh", "-c", "kill -9 $$")
+        self.assertEqual(result.code, 137)
+        self.assertTrue(result.err.endswith("was killed by signal 9 (Killed)\n"), result.err)
+
+    def test_a_lost_one_ends_the_job(self):
+        child = subprocess.Popen([harness.MPIEXEC, "--launch-agent", AGENT, "-n", "2", "-H", "a:2,b", "sleep", "20"], env=self.env(),
+                                 stderr=subprocess.PIPE, text=True)
+        deadline = time.monotonic() + 20 * PATIENCE
+        while sum(command.startswith("sleep") for command in self.marked().values()) < 2 and time.monotonic() < deadline:
+            time.sleep(0.05)
+        commands = self.marked()
+        agents = [pid for pid, command in commands.items() if "--agent" in command and "--agent" not in commands.get(harness.parent_of(pid), "")]
+        os.kill(max(agents), signal.SIGKILL)
+        self.assertIn("host b is lost, and with it no ranks", child.communicate()[1])
+        self.assertEqual(child.returncode, 1)
 
 
 class Alone(harness.Case):

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// universe [CHILDREN [HOST]]: every rank says MPI_UNIVERSE_SIZE; rank 0 may spawn some of this
-// program, on a host.
+// universe [CHILDREN [HOST]]: every rank says MPI_UNIVERSE_SIZE and on which host it is; all may
+// spawn some of this program, on a host.
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,8 +13,9 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_get_parent(&parents);
   MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_UNIVERSE_SIZE, &universe, &flag);
-  printf("%s %d: universe %d\n", parents != MPI_COMM_NULL ? "child" : "rank", rank,
-         flag != 0 ? *universe : -1);
+  const char* host = getenv("HOSTNAME");
+  printf("%s %d: universe %d on %s\n", parents != MPI_COMM_NULL ? "child" : "rank", rank,
+         flag != 0 ? *universe : -1, host != NULL ? host : "this host");
   fflush(stdout);
   if (argc > 1 && parents == MPI_COMM_NULL) {
     MPI_Info_create(&info);

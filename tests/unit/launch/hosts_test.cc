@@ -54,7 +54,7 @@ TEST(Hosts, ShareRanks) {
   EXPECT_EQ(shares({"-n", "5", "-H", "a,b", "x"}), "a:3 b:2");
   EXPECT_EQ(shares({"-n", "6", "-H", "a:4,b:4", "x"}), "a:4 b:2");
   EXPECT_EQ(shares({"-n", "10", "-H", "a:4,b:4", "x"}), "a:6 b:4");
-  EXPECT_EQ(shares({"-n", "3", "-H", "a:4,b:4", "x"}), "a:3");
+  EXPECT_EQ(shares({"-n", "3", "-H", "a:4,b:4", "x"}), "a:3 b:0");
   EXPECT_EQ(shares({"-H", "a,b,a", "x"}), "a:2 b:1");
   EXPECT_EQ(shares({"-ppn", "3", "-H", "a,b:7", "x"}), "a:3 b:3");
   EXPECT_EQ(shares({"-n", "5", "-ppn", "2", "-H", "a,b,c", "x"}), "a:2 b:2 c:1");
@@ -78,10 +78,24 @@ TEST(Hosts, SlotsOfAllAreCounted) {
   EXPECT_EQ(slots({"-n", "4", "x"}), 0);
 }
 
+TEST(Hosts, WithoutRanksAreLeftOut) {
+  const auto left = [](const Words& words) {
+    Options options = parse(words);
+    EXPECT_TRUE(options.has_idle_hosts());
+    options.leave_idle_hosts_out();
+    EXPECT_FALSE(options.has_idle_hosts());
+    return text_of(options.hosts);
+  };
+  EXPECT_EQ(left({"-n", "3", "-H", "a:4,b:4,c", "x"}), "a:4");
+  EXPECT_EQ(left({"-n", "2", "-H", "localhost:2,b:2", "x"}), "");
+  EXPECT_FALSE(parse({"-n", "5", "-H", "a:4,b:4", "x"}).has_idle_hosts());
+  EXPECT_FALSE(parse({"-n", "1", "x"}).has_idle_hosts());
+}
+
 TEST(Hosts, ThisMachineIsOneAndNeedsNoAgent) {
   EXPECT_EQ(shares({"-H", "localhost:2,127.0.0.1:2", "x"}), "");
   EXPECT_EQ(shares({"-H", "localhost:2,b:2,127.0.0.1:1", "x"}), "localhost:3 b:2");
-  EXPECT_EQ(shares({"-n", "2", "-H", "localhost:2,b:2", "x"}), "");
+  EXPECT_EQ(shares({"-n", "2", "-H", "localhost:2,b:2", "x"}), "localhost:2 b:0");
   EXPECT_FALSE(is_this_machine("10.254.254.253"));
 }
 
@@ -94,7 +108,7 @@ TEST(Hosts, Files) {
   const std::string path = testing::TempDir() + "weft_hosts_file";
   std::ofstream(path) << "# ours\n  a slots=4 max_slots=9\n\nb:2  # MPICH\nc\n::1 slots=3\n";
   EXPECT_EQ(text_of(read_host_file("-f", path)), "a:4 b:2 c ::1:3");
-  EXPECT_EQ(shares({"-f", path, "-n", "7", "x"}), "a:4 b:2 c:1");
+  EXPECT_EQ(shares({"-f", path, "-n", "7", "x"}), "a:4 b:2 c:1 ::1:0");
 }
 
 TEST(Allocations, Slurm) {
