@@ -6,13 +6,13 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <sstream>
 
 #include "hosting.h"
@@ -139,24 +139,15 @@ std::string why_not_elf(int fd, const Elf64_Ehdr& header) {
 
 bool may_spawn(const Options& options) {
   const auto may = [&](const Program& program) {
-    std::string path;
+    std::ostringstream bytes;
     try {
-      path = find_program(options, program);
+      bytes << std::ifstream(find_program(options, program)).rdbuf();
     } catch (const Failure&) {
       return false;  // the hosts' agents say so
     }
-    const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    struct stat s {};
-    const auto bytes = fd >= 0 && fstat(fd, &s) == 0 ? static_cast<std::size_t>(s.st_size) : 0;
-    void* const map = mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE, fd, 0);
-    if (fd >= 0) close(fd);
-    if (map == MAP_FAILED) return true;
-    const std::string_view file(static_cast<const char*>(map), bytes);
+    const std::string file = std::move(bytes).str();
     const auto names = [&](const char* word) { return file.find(word) != file.npos; };
-    const bool out =
-        !names("libmpi_abi.so") || names("MPI_Comm_spawn") || names("mpi_comm_spawn");  // Fortran's
-    munmap(map, bytes);
-    return out;
+    return !names("libmpi_abi.so") || names("MPI_Comm_spawn") || names("mpi_comm_spawn");
   };
   return std::any_of(options.programs.begin(), options.programs.end(), may);
 }
