@@ -304,7 +304,8 @@ void Run::pass_order_on(std::uint64_t at) {
   const std::string text = memory::text_of(job_, order);
   if (state == memory::Order::State::withdrawn) {
     kill_spawned({order.first, order.ranks});
-    return note_ends();
+    note_ends();
+    return note(FrameKind::ended, order.serial);  // now the order's memory may go
   }
   if (state == memory::Order::State::placed) return start_placed(at);
   if (order.what == memory::Ask::spawn)
