@@ -171,7 +171,8 @@ SAME_AS(session_get_nth_pset_f08, session_get_nth_pset);
 
 // --- programs to spawn
 // ---------------------------------------------------------------------------------------------
-// Arguments end with a blank string; `step` strings lie between one and the next.
+// Arguments end with a blank string, and have no blanks around them (MPI-5.0 §11.8.2); `step`
+// strings lie between one and the next.
 static char** arguments(const char* at, size_t length, size_t step) {
   size_t n = 0;
   for (;; ++n) {
@@ -182,7 +183,7 @@ static char** arguments(const char* at, size_t length, size_t step) {
   char** list = calloc(n + 1, sizeof *list);
   for (size_t i = 0; list != NULL && i < n; ++i) {
     struct text text;
-    list[i] = strdup(text_in(&text, at + i * step * length, length, 0));
+    list[i] = strdup(text_in(&text, at + i * step * length, length, 1));
     free_text(&text);
   }
   return list;

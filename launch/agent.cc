@@ -217,10 +217,11 @@ void Agent::make_ready(const Order& order) {
   enter(order);
   runnables_ = find_programs(options_);
   debug_directory_ = std::make_unique<DebugDirectory>(options_.debug);
-  const Result<memory::Job*> job = memory::Job::create(options_.ranks(), usable_cpus(),
-                                                       Params::from_env(false), options_.node_of());
+  const Result<memory::Job*> job = memory::Job::create(
+      options_.ranks(), usable_cpus(), Params::from_env(false), options_.node_of(), options_.slots);
   if (!job) throw Failure{1, std::string("weft: ") + last_error_text(job.err.cls)};
   job_ = job.value;
+  job_->header().nodes = static_cast<std::uint32_t>(options_.hosts.size());
 }
 
 /// Only variables of the host stay as they are.
@@ -351,7 +352,7 @@ void Agent::learn(const Death& death) {
     const Ranks& all = *static_cast<const Ranks*>(ranks);
     return rank >= all.first && rank < all.end();
   };
-  if (!shm::all_survive(*job_, dead, is_here, &here))
+  if (spawned_->are_there() || !shm::all_survive(*job_, dead, is_here, &here))
     return fail(death.reason.exit_code, death.reason.text);
   shm::mark_dead(*job_, dead, how_it_died(death.reason.text, ""));
   head_.send(FrameKind::survives);

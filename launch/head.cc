@@ -207,6 +207,7 @@ Order Head::order_for(const Agent& agent) const {
     if (other.hello->network != agent.hello->network) order.options.shares_network = false;
     if (other.hello->kernel == agent.hello->kernel) order.sharing += other.ranks.count;
   }
+  order.sharing = std::max(order.sharing, 1);
   for (char** e = environ; e != nullptr && *e != nullptr; ++e)
     if (!is_of_a_host(*e)) order.environment.emplace_back(*e);
   for (const auto& [name, value] : network_variables_)
@@ -415,7 +416,7 @@ void Head::lost(int node, const Loss& loss) {
                                          [](const Agent& agent) { return !agent.is_over; });
   // Who did not answer about an earlier loss was lost with it.
   if (!others_remain && !survived_.empty()) return fail_because_of(survived_.front().reason);
-  if (!first->has_order || !others_remain) return fail(1, text);
+  if (!first->has_order || !others_remain || ranks.count == 0) return fail(1, text);
   take_death({ranks.first, ranks.count, {1, text, false}});
   for (int lost = node; lost < node + count; ++lost) take_survival(lost, true);
 }

@@ -113,21 +113,19 @@ bool are_all_here(const std::vector<Host>& hosts) {
                      [](const Host& host) { return is_this_machine(host.name); });
 }
 
-int slots_of(const std::vector<Host>& hosts) {
-  int all = 0;
+std::int64_t slots_of(const std::vector<Host>& hosts) {
+  std::int64_t all = 0;
   for (const Host& host : hosts) all += host.slots.value_or(1);
   return all;
 }
 
-std::vector<Host> share_out(std::vector<Host> hosts, int ranks, std::optional<int> per_host) {
-  while (ranks > 0 && !hosts.empty())
+void share_out(std::vector<Host>& hosts, int ranks) {
+  while (ranks > 0)
     for (Host& host : hosts) {
-      const int more = std::min(ranks, per_host.value_or(host.slots.value_or(1)));
+      const int more = std::min(ranks, host.slots.value_or(1));
       host.ranks += more;
       ranks -= more;
     }
-  std::erase_if(hosts, [](const Host& host) { return host.ranks == 0; });
-  return hosts;
 }
 
 }  // namespace weft::launch

@@ -4,6 +4,7 @@
 // (allocation.cc), and the ranks shared out among them. Each has consecutive ranks.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -35,10 +36,10 @@ std::vector<Host> allocated_hosts();
 std::vector<Host> merged(const std::vector<Host>& hosts);
 bool are_all_here(const std::vector<Host>& hosts);
 /// A host nobody gave a number for has one.
-int slots_of(const std::vector<Host>& hosts);
+std::int64_t slots_of(const std::vector<Host>& hosts);
 
-/// Give `ranks` ranks to the hosts: each as many as it has slots (or `per_host`), in their order,
-/// and again from the first one while ranks are left. Hosts without ranks are left out.
-std::vector<Host> share_out(std::vector<Host> hosts, int ranks, std::optional<int> per_host);
+/// Give `ranks` ranks to the hosts: each as many as it has slots, in their order, and again from
+/// the first one while ranks are left. The last ones may get none.
+void share_out(std::vector<Host>& hosts, int ranks);
 
 }  // namespace weft::launch

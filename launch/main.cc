@@ -44,8 +44,9 @@ int work(void* context, int orders, const sigset_t& mask) {
   const auto& c = *static_cast<Context*>(context);
   int exit_code = 1;
   try {
-    Result<memory::Job*> job = memory::Job::create(c.options.ranks(), usable_cpus(),
-                                                   Params::from_env(false), c.options.node_of());
+    Result<memory::Job*> job =
+        memory::Job::create(c.options.ranks(), usable_cpus(), Params::from_env(false),
+                            c.options.node_of(), c.options.slots);
     if (!job) throw Failure{1, std::string("weft: ") + last_error_text(job.err.cls)};
     job.value->header().loopback = c.options.loopback();
     Plan plan = make_plan(c.options, c.runnables, *job.value, c.debug_directory.path());
@@ -105,6 +106,7 @@ int main(int argc, char** argv) {
     if (argc == 2 && strcmp(argv[1], "--agent") == 0) return agent();
     if (argc == 5 && strcmp(argv[1], "--attend") == 0) return attend(argv + 2);
     Options options = parse({argv + 1, argv + argc});
+    if (options.has_idle_hosts() && !may_spawn(options)) options.leave_idle_hosts_out();
     if (!options.hosts.empty()) {
       for (const std::string& note : options.notes) std::fprintf(stderr, "%s\n", note.c_str());
       return supervise(work_on_hosts, &options);

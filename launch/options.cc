@@ -97,7 +97,9 @@ void take_hosts_of(Section& section) {
   }
   int slots = 0;
   for (const Host& host : section.hosts) slots += host.slots.value_or(0);
-  if (slots > 0) section.program.ranks = slots;
+  if (slots == 0) return;
+  section.program.ranks = slots;
+  section.options.slots = std::max(section.options.slots, slots);
 }
 
 void finish(Section& section, Words words) {
@@ -174,19 +176,21 @@ void share_out_ranks(Options& options) {
     if (!are_all_here(allocated)) options.hosts = merged(allocated);
   }
   if (options.hosts.empty()) return;
+  if (options.per_host)
+    for (Host& host : options.hosts) host.slots = options.per_host;
+  options.slots = static_cast<int>(std::min<std::int64_t>(slots_of(options.hosts), too_many));
   const std::int64_t hosts = static_cast<std::int64_t>(options.hosts.size());
   for (Program& program : options.programs) {
     if (program.count == Count::per_host)
       program.ranks = static_cast<int>(std::min<std::int64_t>(program.ranks * hosts, too_many));
     else if (program.count == Count::unsaid && options.programs.size() == 1)
-      program.ranks = std::min(slots_of(options.hosts), too_many);
+      program.ranks = options.slots;
   }
   if (options.ranks() > most_ranks) return;
   if (options.per_host && options.ranks() > *options.per_host * hosts)
     mistake("--ppn " + std::to_string(*options.per_host) + " on " + std::to_string(hosts) +
             " hosts is less than the " + std::to_string(options.ranks()) + " ranks of this job");
-  options.hosts = share_out(std::move(options.hosts), options.ranks(), options.per_host);
-  if (are_all_here(options.hosts)) options.hosts.clear();
+  share_out(options.hosts, options.ranks());
 }
 
 void check(const Options& options) {
@@ -216,8 +220,18 @@ int Options::ranks() const {
 }
 
 std::string Ranks::text() const {
+  if (count == 0) return "no ranks";
   const std::string name = std::to_string(first);
   return count == 1 ? "rank " + name : "ranks " + name + "-" + std::to_string(end() - 1);
+}
+
+bool Options::has_idle_hosts() const {
+  return std::any_of(hosts.begin(), hosts.end(), [](const Host& host) { return host.ranks == 0; });
+}
+
+void Options::leave_idle_hosts_out() {
+  std::erase_if(hosts, [](const Host& host) { return host.ranks == 0; });
+  if (are_all_here(hosts)) hosts.clear();
 }
 
 Ranks Options::ranks_on(int host) const {

@@ -53,7 +53,7 @@ struct Ranks {
   int first = 0, count = 0;
   int end() const { return first + count; }
   bool has(int rank) const { return rank >= first && rank < end(); }
-  /// "rank 3" or "ranks 0-3"
+  /// "rank 3" or "ranks 0-3"; "no ranks"
   std::string text() const;
 };
 
@@ -61,7 +61,9 @@ struct Ranks {
 struct Reader {
   static constexpr int nobody = -1, everybody = -2;
   int rank = 0;
-  bool is_among(const Ranks& ranks) const { return rank == everybody || ranks.has(rank); }
+  bool is_among(const Ranks& ranks) const {
+    return ranks.count > 0 && (rank == everybody || ranks.has(rank));
+  }
 };
 
 struct Options {
@@ -74,6 +76,7 @@ struct Options {
   int pretended_nodes = 1;   // as which this machine is treated
   std::vector<Host> hosts;   // with their ranks; empty: all are on this machine, without agents
   bool names_hosts = false;  // the user did
+  int slots = 0;             // of all hosts, also of those without ranks; 0: nobody said
   std::optional<int> per_host;
   std::string launch_agent;     // the command; empty: the default
   int tree_width = 32;          // agents that one process starts
@@ -95,6 +98,9 @@ struct Options {
   std::vector<std::string> notes;          // one sentence each about what has no effect here
 
   int ranks() const;
+  /// Some hosts have no ranks of the start: only spawned ones can come there.
+  bool has_idle_hosts() const;
+  void leave_idle_hosts_out();
   /// All ranks are on this machine, although they are on several nodes.
   bool loopback() const { return pretended_nodes > 1 || shares_network; }
   /// Those that this mpiexec starts itself, or this agent.

@@ -38,10 +38,10 @@ void check(const Options& o) {
     ranks += program.ranks;
   }
   for (const Host& host : o.hosts) {
-    if (host.ranks < 1) impossible();
+    if (host.ranks < 0) impossible();
     placed += host.ranks;
   }
-  if (ranks < 1 || ranks > most_ranks || ranks != placed || o.node < 0 ||
+  if (ranks < 1 || ranks > most_ranks || ranks != placed || o.slots < 0 || o.node < 0 ||
       static_cast<std::size_t>(o.node) >= o.hosts.size() || o.mode > RankMode::automatic ||
       o.place.map > topo::Unit::machine || o.place.bind > topo::Unit::machine)
     impossible();
@@ -72,7 +72,8 @@ void fields(A& a, topo::Placement& p) {
 
 template <class A>
 void fields(A& a, Options& o) {
-  a(o.programs, o.env, o.inherit, o.mode, o.bind, o.place, o.hosts, o.node, o.shares_network);
+  a(o.programs, o.env, o.inherit, o.mode, o.bind, o.place, o.hosts, o.slots, o.node,
+    o.shares_network);
   a(o.input.rank, o.out_files, o.err_files, o.merge_output, o.tag_output, o.verbose);
   a(o.report_bindings, o.debug, o.stack_bytes, o.host_timeout_s);
 }

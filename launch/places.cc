@@ -64,7 +64,7 @@ void seat_threads(const topo::Topology& node, bool as_threads, memory::Job& job,
 Places place_ranks(const Options& options, bool as_threads, memory::Job& job) {
   Places out;
   out.first = options.here().first;
-  if (!options.bind) return out;
+  if (!options.bind || options.here().count == 0) return out;
   const Result<topo::Topology> node = topo::Topology::this_node();
   if (!node || node.value.cores().empty()) {
     const char* why = node ? "hwloc finds no CPU" : last_error_text(node.err.cls);

@@ -213,7 +213,7 @@ Plan make_plan(const Options& options, const std::vector<Runnable>& runnables, m
   Planner planner(options, as_threads, job, debug_directory);
   for (std::size_t i = 0; i < runnables.size(); ++i)
     planner.add(options.programs[i], runnables[i], static_cast<int>(i), plan);
-  if (options.verbose) {
+  if (options.verbose && options.here().count > 0) {
     plan.map = describe(options, runnables, planner.places());
     const std::string seats = describe_seats(planner.places());
     if (!seats.empty()) plan.map += "\n" + seats;

@@ -10,7 +10,9 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <sstream>
 
 #include "hosting.h"
@@ -134,6 +136,21 @@ std::string why_not_elf(int fd, const Elf64_Ehdr& header) {
 }
 
 }  // namespace
+
+bool may_spawn(const Options& options) {
+  const auto may = [&](const Program& program) {
+    std::ostringstream bytes;
+    try {
+      bytes << std::ifstream(find_program(options, program)).rdbuf();
+    } catch (const Failure&) {
+      return false;  // the hosts' agents say so
+    }
+    const std::string file = std::move(bytes).str();
+    const auto names = [&](const char* word) { return file.find(word) != file.npos; };
+    return !names("libmpi_abi.so") || names("MPI_Comm_spawn") || names("mpi_comm_spawn");
+  };
+  return std::any_of(options.programs.begin(), options.programs.end(), may);
+}
 
 std::string why_not_executable(const std::string& path) {
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);

@@ -21,6 +21,10 @@ struct Runnable {
 /// Find the programs and decide on the rank mode. Throws Failure (126, 127).
 std::vector<Runnable> find_programs(const Options& options);
 
+/// Can ranks of the job spawn others, as far as the programs' files tell? Not if they are linked
+/// with MPI and do not name MPI_Comm_spawn. Of scripts and interpreters nobody knows.
+bool may_spawn(const Options& options);
+
 /// "" or why the kernel would not execute this file, although it is there and may be executed: the
 /// interpreter of a script is missing, the file is for another processor.
 std::string why_not_executable(const std::string& path);

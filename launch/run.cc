@@ -304,7 +304,8 @@ void Run::pass_order_on(std::uint64_t at) {
   const std::string text = memory::text_of(job_, order);
   if (state == memory::Order::State::withdrawn) {
     kill_spawned({order.first, order.ranks});
-    return note_ends();
+    note_ends();
+    return note(FrameKind::ended, order.serial);  // now the order's memory may go
   }
   if (state == memory::Order::State::placed) return start_placed(at);
   if (order.what == memory::Ask::spawn)
@@ -598,9 +599,9 @@ void Run::take_end(std::size_t index, int status) {
 /// If all others want to. Those of other hosts are asked; one that does not ends the job. A
 /// parent's death also ends its children.
 bool Run::go_on_without(const Process& process, const Outcome& outcome) {
-  if (process.is_spawned || !spawned_.empty() || (running_ == 0 && upstream_ == nullptr))
-    return false;
   const Ranks here = options_.here();
+  if (process.is_spawned || !spawned_.empty() || (running_ == 0 && here.count == options_.ranks()))
+    return false;
   const auto is_here = [](const void* ranks, int rank) {
     const Ranks& all = *static_cast<const Ranks*>(ranks);
     return rank >= all.first && rank < all.end();
@@ -761,6 +762,7 @@ int Run::operator()() {
     deadline_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(
                                    std::chrono::duration<double>(options_.timeout_s));
   start_all();
+  note_ends();  // there may be none here
   // Ranks of other hosts may spawn some here.
   const auto awaits_more = [this] {
     return upstream_ != nullptr && !is_dismissed_ && stage_ == Stage::running && interrupted_ == 0;

@@ -61,7 +61,8 @@ void Seating::spread(const memory::Command& command, std::vector<int>& room,
   for (int i = 0; i < command.ranks; ++i) {
     std::size_t best = room.size();
     for (std::size_t node = 0; node < room.size(); ++node)
-      if (may[node] && (best == room.size() || room[node] > room[best])) best = node;
+      if (may[node] && (best == room.size() || (room[best] <= 0 && room[node] > room[best])))
+        best = node;
     --room[best];
     ++count[best];
   }

@@ -23,8 +23,9 @@ class Seating {
   /// `started`, `places`: ranks that the job starts with, and for how many there is room.
   Seating(const Options& options, int started, int places);
 
-  /// Places in a row; each command's ranks are where most room is, of the hosts that it names,
-  /// those of a node one after the other. Throws Failure, without effect: there is no room.
+  /// Places in a row; each command's ranks are on the first hosts that have room, of those that it
+  /// names, and where the fewest are too many if none has; those of a node one after the other.
+  /// Throws Failure, without effect: there is no room.
   Seats reserve(const std::vector<memory::Command>& commands);
   void free(const Seats& seats);
 

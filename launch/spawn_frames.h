@@ -17,8 +17,9 @@
 //                                    more
 //                                    ---- vacate (serial) --->  nor elsewhere: the seats are free
 //
-// withdraw ends what runs of a world that could not be started everywhere; leaving passes on who is
-// in MPI_Finalize; dismiss ends the workers when no world is left that could spawn others.
+// withdraw ends what runs of a world that could not be started everywhere, and is answered by one
+// more ended: until then the order's memory is in use. leaving passes on who is in MPI_Finalize;
+// dismiss ends the workers when no world is left that could spawn others.
 #pragma once
 
 #include <cstdint>

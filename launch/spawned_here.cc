@@ -27,6 +27,7 @@ void SpawnedHere::take(const Frame& frame) {
     case FrameKind::withdraw: {
       const auto family = families_.find(unpacked<std::uint64_t>(frame.payload));
       if (family == families_.end()) return;
+      if (family->second.at == 0) return send_(FrameKind::ended, frame.payload);
       // relaxed: released by push_order()
       memory::order_at(job_, family->second.at)
           .state.store(memory::Order::State::withdrawn, std::memory_order_relaxed);

@@ -24,6 +24,8 @@ class SpawnedHere {
 
   /// From mpiexec. Throws Failure where that cannot be.
   void take(const Frame& frame);
+  /// Some run, on this host or another.
+  bool are_there() const { return !families_.empty(); }
   /// Ranks here may have told their addresses, or have come to MPI_Finalize.
   void look();
 

@@ -61,8 +61,9 @@ void Spawner::place(int node, const Wanted& wanted) {
     return send_(node, FrameKind::answer, packed(Answer{wanted.at, false, false, 0, failure.text}));
   }
   family.has_placed.assign(static_cast<std::size_t>(nodes_), false);
-  family.runs = family.has_placed;
-  for (const std::int32_t n : family.seats.node_of) family.runs[static_cast<std::size_t>(n)] = true;
+  family.ends_due.resize(static_cast<std::size_t>(nodes_));
+  for (const std::int32_t n : family.seats.node_of)
+    family.ends_due[static_cast<std::size_t>(n)] = 1;
   const std::uint64_t serial = ++count_;
   send_all(FrameKind::place,
            packed(Placement{serial, wanted.world, wanted.link, family.seats.world.first,
@@ -92,9 +93,15 @@ void Spawner::settle(std::uint64_t serial) {
   }
   if (!family.why.empty() && !family.is_withdrawn) {
     family.is_withdrawn = true;
-    send_all(FrameKind::withdraw, packed(serial));
+    for (int node = 0; node < nodes_; ++node) {
+      int& due = family.ends_due[static_cast<std::size_t>(node)];
+      if (due == 0) continue;
+      ++due;
+      send_(node, FrameKind::withdraw, packed(serial));
+    }
   }
-  if (std::any_of(family.runs.begin(), family.runs.end(), is_set)) return;
+  if (std::any_of(family.ends_due.begin(), family.ends_due.end(), [](int due) { return due > 0; }))
+    return;
   send_all(FrameKind::vacate, packed(serial));
   seating_->free(family.seats);
   families_.erase(serial);
@@ -136,7 +143,7 @@ void Spawner::take_ended(int node, std::uint64_t serial) {
   }
   Family* const family = find(serial);
   if (family == nullptr) throw Failure{1, "the end of ranks that there are not"};
-  family->runs[static_cast<std::size_t>(node)] = false;
+  --family->ends_due[static_cast<std::size_t>(node)];
   const std::vector<std::int32_t>& node_of = family->seats.node_of;
   const auto told =
       std::count_if(family->addresses.begin(), family->addresses.end(), [&](const auto& one) {

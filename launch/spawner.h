@@ -34,8 +34,9 @@ class Spawner {
     Seats seats;
     int by = 0;  // node of who asked
     std::uint64_t at = 0;
-    std::vector<bool> has_placed, runs;  // by node
-    std::string why;                     // it could not be started
+    std::vector<bool> has_placed;  // by node
+    std::vector<int> ends_due;     // by node: of its ranks, and of a withdrawal
+    std::string why;               // it could not be started
     bool is_withdrawn = false;
     Addresses addresses;
     int know = 0;             // nodes that know them

@@ -138,9 +138,10 @@ constexpr ParamDef table[] = {
     {P::shm_fragment_bytes, "shm.fragment_bytes", ParamType::integer, "-1", "bytes", -1, 1 << 30,
      "room of each of a rank's contexts for the longer pieces of messages that it sends; 0: they "
      "go through the rings; -1: by the caches (weft docs send-path), 0 with more ranks than CPUs"},
-    {P::spawn_places, "spawn.places", ParamType::integer, "64", "ranks", 0, 65536,
+    {P::spawn_places, "spawn.places", ParamType::integer, "-1", "ranks", -1, 65536,
      "ranks that may live at once beside those that a job starts with: MPI_Comm_spawn (weft docs "
-     "dynamic-processes); set where the job starts"},
+     "dynamic-processes); -1: 64, or as many as MPI_UNIVERSE_SIZE leaves; set where the job "
+     "starts"},
     {P::sync_spin_us, "sync.spin_us", ParamType::integer, "-1", "us", -1, 1000000,
      "how long a waiting thread polls before it yields; -1: 0 when ranks outnumber cores, else 50"},
     {P::sync_yield_us, "sync.yield_us", ParamType::integer, "1000", "us", 0, 10000000,

@@ -100,7 +100,10 @@ std::size_t heap_size(int nranks) {
 
 /// Address space only, like the heap.
 std::uint32_t spare_places(const JobHeader& h, const Params& params) {
-  const auto wanted = static_cast<std::uint64_t>(params.integer(P::spawn_places));
+  const std::int64_t said = params.integer(P::spawn_places);
+  const auto free = static_cast<std::int64_t>(h.universe) - static_cast<std::int64_t>(h.nranks);
+  const auto wanted = static_cast<std::uint64_t>(
+      said >= 0 ? said : std::clamp(free, fewest_spare_places, most_spare_places));
   rlimit limit{};
   if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
     return static_cast<std::uint32_t>(wanted);
@@ -117,11 +120,12 @@ bool Job::size_file(int fd, std::size_t layout_bytes) {
 }
 
 Result<Job*> Job::create(int nranks, int cpus, const Params& params,
-                         const std::vector<std::int32_t>& node_of) {
+                         const std::vector<std::int32_t>& node_of, int universe) {
   JobHeader h{};
   h.magic = JobHeader::magic_value;
   h.nranks = static_cast<std::uint32_t>(nranks);
   h.cpus = static_cast<std::uint32_t>(cpus);
+  h.universe = static_cast<std::uint32_t>(universe > 0 ? universe : cpus);
   h.nodes = 1;
   if (!node_of.empty())
     h.nodes = static_cast<std::uint32_t>(*std::max_element(node_of.begin(), node_of.end()) + 1);

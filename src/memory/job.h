@@ -93,6 +93,7 @@ struct JobHeader {
   std::uint32_t nranks;      // that the job starts with
   std::uint32_t places;      // for them, and for those they spawn
   std::uint32_t cpus;        // CPUs that the job may use (for the waiting policy)
+  std::uint32_t universe;    // ranks that all its hosts are meant for (MPI_UNIVERSE_SIZE)
   std::uint32_t nodes;       // that the job runs on
   std::uint32_t sharing;     // ranks of the job that share these CPUs
   std::uint32_t loopback;    // 1: all nodes are this machine, and so is the network between them
@@ -138,9 +139,10 @@ JobLayout job_layout(const JobHeader& header);
 class Job {
  public:
   /// Launcher (or a program started alone): make the memory file for `nranks` ranks and map it.
-  /// `node_of`: each rank's node; empty: all are on one.
+  /// `node_of`: each rank's node; empty: all are on one. `universe`: ranks that its hosts are meant
+  /// for; 0: nobody said, as many as CPUs.
   static Result<Job*> create(int nranks, int cpus, const Params& params,
-                             const std::vector<std::int32_t>& node_of = {});
+                             const std::vector<std::int32_t>& node_of = {}, int universe = 0);
   /// Rank: map an inherited or opened memory file and check that it is a weft job.
   static Result<Job*> open(int fd);
   ~Job();

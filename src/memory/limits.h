@@ -18,6 +18,9 @@ inline constexpr std::size_t page = 4 << 10;
 inline constexpr std::size_t area_control_bytes = 64 << 10;
 /// Of that, what outlives the rank: where memory is that it added (shm/mailbox.h).
 inline constexpr std::size_t area_lasting_at = 128, area_lasting_bytes = 192;
+/// Places for ranks that are spawned (spawn.places): as many as the universe has left, within
+/// these. Each is 3 MiB of address space; memory only where there has been a rank.
+inline constexpr std::int64_t fewest_spare_places = 64, most_spare_places = 4096;
 /// What a rank's waiting threads note (hang/record.h); memory only where there is a note.
 inline constexpr std::size_t rank_waits_bytes = 600 << 10;
 /// For the node's prices (model/machine.h), with room to spare.

@@ -219,10 +219,6 @@ Err get_comm_attribute(Comm& comm, int keyval, void* value, int* flag) {
       answer = &store.error_codes.last_used();
       break;
     case MPI_UNIVERSE_SIZE:
-      if (facts.universe_size == 0) {  // it is not known
-        *flag = 0;
-        return ok;
-      }
       answer = &facts.universe_size;
       break;
     default:

@@ -23,6 +23,8 @@ class Manager {
   int size() const { return size_; }
   /// Which of the programs of an MPMD job this is (MPI-5.0 §11.10.3, MPI_APPNUM).
   int appnum() const { return appnum_; }
+  /// Ranks that the job may have (MPI_UNIVERSE_SIZE); 0: the manager does not say.
+  int universe() const { return universe_; }
   virtual const char* protocol() const = 0;
 
   /// Publish `value`: any bytes, some hundred of them.
@@ -40,7 +42,7 @@ class Manager {
 
  protected:
   Manager() = default;
-  int rank_ = 0, size_ = 1, appnum_ = 0;
+  int rank_ = 0, size_ = 1, appnum_ = 0, universe_ = 0;
 };
 
 /// The manager of the job that this process is a rank of, with the connection made; null where the

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "wireup/pmi.h"
 
+#include <algorithm>
 #include <cstdio>
 
 #include "wireup/mapping.h"
@@ -9,6 +10,11 @@ namespace weft::wireup {
 namespace {
 
 constexpr const char* mapping_key = "PMI_process_mapping";
+
+/// Hydra's is -1 where there is no bound.
+int universe_of(const std::string& text) {
+  return std::max(0, number_of(text, 0));
+}
 
 /// The space of keys is common to all ranks.
 std::string key_of(int rank, const std::string& key) {
@@ -39,6 +45,8 @@ class Pmi1 final : public Manager {
     space_ = space.value["kvsname"];
     Result<Fields> app = ask("cmd=get_appnum", "appnum");
     if (app) appnum_ = number_of(app.value["appnum"], 0);
+    Result<Fields> universe = ask("cmd=get_universe_size", "universe_size");
+    if (universe) universe_ = universe_of(universe.value["size"]);
     return ok;
   }
   const char* protocol() const override { return "PMI-1"; }
@@ -95,6 +103,8 @@ class Pmi2 final : public Manager {
     size_ = number_of(answer.value["size"], size_);
     appnum_ = number_of(answer.value["appnum"], 0);
     if (!answer.value["pmijobid"].empty()) job_ = answer.value["pmijobid"];
+    const Result<std::string> universe = attribute("universeSize");
+    if (universe) universe_ = universe_of(universe.value);
     return ok;
   }
   const char* protocol() const override { return "PMI-2"; }
@@ -108,8 +118,7 @@ class Pmi2 final : public Manager {
     return text ? bytes_of(text.value) : text;
   }
   Result<std::vector<int>> nodes() override {
-    const Result<std::string> mapping =
-        found(ask("info-getjobattr", "key=PMI_process_mapping;"), mapping_key);
+    const Result<std::string> mapping = attribute(mapping_key);
     if (!mapping) return mapping.err;
     return nodes_of_mapping(mapping.value, size_);
   }
@@ -146,6 +155,10 @@ class Pmi2 final : public Manager {
     Fields fields = fields_of(answer.value, ';');
     WEFT_TRY(check_answer(fields, (cmd + "-response").c_str(), answer.value, request));
     return fields;
+  }
+  /// Of the job.
+  Result<std::string> attribute(const std::string& key) {
+    return found(ask("info-getjobattr", "key=" + key + ";"), key);
   }
   static Result<std::string> found(Result<Fields> answer, const std::string& key) {
     if (!answer) return answer.err;

@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <pmix.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <map>
@@ -60,6 +61,8 @@ class Pmix final : public Manager {
     size_ = size.value;
     const Result<int> app = number(self_.rank, PMIX_APPNUM);
     if (app) appnum_ = app.value;
+    const Result<int> universe = number(PMIX_RANK_WILDCARD, PMIX_UNIV_SIZE);
+    if (universe) universe_ = std::max(0, universe.value);
     return ok;
   }
   const char* protocol() const override { return "PMIx"; }

@@ -93,16 +93,13 @@ void fill_env_info(Rank& rank, const char* thread_level) {
 
 void prepare_store(Rank& rank) {
   object::Store& store = rank.store;
-  const int size = rank.process->world.size;
   memory::Job& job = *rank.engine.job;
   store.world_rank = rank.world_rank;
   store.comm_gone = detach;
-  // As many ranks as there are CPUs, if it may spawn so many. Ranks that were spawned do not know
-  // how many others there are.
-  const int spare = job.places() - job.size();
-  const bool is_spawned = rank.process->world.first != 0;
-  store.facts.universe_size =
-      is_spawned ? 0 : std::max(size, std::min(static_cast<int>(job.header().cpus), size + spare));
+  // The same for all worlds, as far as the job has places for so many ranks; and no fewer than this
+  // world and those before it have.
+  store.facts.universe_size = std::max(
+      rank.process->world.end(), std::min(static_cast<int>(job.header().universe), job.places()));
   store.facts.appnum = rank.entry().appnum;
   fill_env_info(rank, nullptr);
 }

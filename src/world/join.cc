@@ -122,7 +122,8 @@ Result<Placement> join_job(wireup::Manager& manager, const Params& params) {
   }
   memory::Job* job = nullptr;
   if (rank == first) {
-    const Result<memory::Job*> made = memory::Job::create(size, allowed_cpus(), params, node_of);
+    const Result<memory::Job*> made =
+        memory::Job::create(size, allowed_cpus(), params, node_of, manager.universe());
     if (!made) return made.err;
     job = made.value;
     if (size > 1)

@@ -6,5 +6,6 @@ case $1 in
   off) echo "agent_here: no route to host off" >&2; exit 255 ;;
   deaf) exec sleep 1000 ;;
 esac
+export HOSTNAME="$1"  # an agent keeps it
 shift
 exec "$@"

@@ -85,6 +85,9 @@ class Foreign(harness.Case):
             self.assertEqual(result.out, f"traffic ok {n}\n")
         result = self.ok(self.run_command([hydra, "-n", 4, program("hello")]))
         self.assertEqual(sorted(result.out.splitlines()), [f"hello {r} of 4, sum 6" for r in range(4)])
+        for usize, universe in ((9, 9), (1, 2)):
+            result = self.ok(self.run_command([hydra, "-usize", usize, "-n", 2, program("universe")]))
+            self.assertEqual(result.out.count(f": universe {universe} on "), 2, result.out)
         nodes = [hydra, "-launcher", "fork", "-hosts", "one,two"]  # which Hydra pretends
         for n in (2, 5):
             self.assertEqual(self.ok(self.run_command([*nodes, "-n", n, program("traffic")])).out, f"traffic ok {n}\n")
@@ -102,6 +105,8 @@ class Foreign(harness.Case):
             self.assertEqual(self.ok(run(n, program("traffic"))).out, f"traffic ok {n}\n")
         result = self.ok(run(4, program("hello")))
         self.assertEqual(sorted(result.out.splitlines()), [f"hello {r} of 4, sum 6" for r in range(4)])
+        result = self.ok(self.run_command([prterun, "-n", 2, "-H", "localhost:9", program("universe")], env=env))
+        self.assertEqual(result.out.count(": universe 9 on "), 2, result.out)
         self.assertEqual(run(3, program("act"), 1, "abort", 9).code, 9)
 
     def tasks(self, n, **variables):

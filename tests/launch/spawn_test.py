@@ -2,13 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Spawned ranks from the outside: their output, how they end and what that means for the job, and programs that were
 started alone. Nothing may be left behind (harness)."""
+import os
+import signal
+import subprocess
+import tempfile
 import time
 from pathlib import Path
 
 import harness
 from harness import MODES, PATIENCE, program
 
-
+AGENT = str(Path(__file__).resolve().parent / "agent_here.sh")
 # Over libfabric 1.17's net spawned ranks may lose each other: docs/dynamic-processes.md.
 PROVIDER = ("--genv", "WEFT_NET_PROVIDER", "tcp;ofi_rxm")
 
@@ -79,7 +83,7 @@ class Nodes(Spawn):
 
 class Hosts(Spawn):
     """The same on two hosts, each with an agent and a memory of its own."""
-    how = ("--launch-agent", str(Path(__file__).resolve().parent / "agent_here.sh"), "-H", "a,b", *PROVIDER)
+    how = ("--launch-agent", AGENT, "-H", "a,b", *PROVIDER)
 
     def spawn_on(self, host, what="hello", n=2):
         return self.mpiexec(*self.how, "-v", "-n", n, program("family"), what, "process", host)
@@ -100,6 +104,95 @@ class Hosts(Spawn):
         result = self.mpiexec(*self.how, "-n", 2, program("family"), "half")
         self.assertEqual(result.code, 1, result.err)
         self.assertIn("ended without calling MPI_Init", result.err)
+
+
+class Universe(harness.Case):
+    """All that was started says how many ranks the job's hosts are meant for (MPI_UNIVERSE_SIZE)."""
+
+    def universe(self, *words, **options):
+        result = self.ok(self.mpiexec("--launch-agent", AGENT, *words, **options))
+        return sorted(line.split(" on ")[0] for line in result.out.splitlines())
+
+    def said(self, ranks, children, universe):
+        return [f"child {c}: universe {universe}" for c in range(children)] + [f"rank {r}: universe {universe}" for r in range(ranks)]
+
+    def test_it_is_all_slots(self):
+        for mode in MODES:
+            spawn = lambda n, *how: self.universe(f"--ranks={mode}", "-n", n, *how, program("universe"), 2)
+            self.assertEqual(spawn(2, "-H", "a:4,b:3", *PROVIDER), self.said(2, 2, 7))
+            self.assertEqual(spawn(3, "-H", "a:2,b:3", *PROVIDER), self.said(3, 2, 5))
+            self.assertEqual(spawn(1, "-H", "localhost:5"), self.said(1, 2, 5))
+            self.assertEqual(spawn(1, "--ppn", 3, "-H", "a,b", *PROVIDER), self.said(1, 2, 6))
+
+    def test_it_is_no_less_than_the_ranks_there_are(self):
+        self.assertEqual(self.universe("-n", 3, "-H", "a,b", *PROVIDER, program("universe"), 2),
+                         ["child 0: universe 5", "child 1: universe 5"] + [f"rank {r}: universe 3" for r in range(3)])
+
+    def test_it_is_what_may_be_spawned(self):
+        where = ("-n", 1, "-H", "a:100,b:100", program("universe"))
+        self.assertEqual(self.universe(*where), ["rank 0: universe 200"])
+        self.assertEqual(self.universe(*where, env={"WEFT_SPAWN_PLACES": "9"}), ["rank 0: universe 10"])
+
+
+class IdleHosts(harness.Case):
+    """Hosts without ranks of the start get spawned ones."""
+
+    def where(self, *words):
+        """The hosts of the children, in their order."""
+        lines = self.ok(self.mpiexec("--launch-agent", AGENT, *PROVIDER, *words)).out.splitlines()
+        return "".join(line.split()[-1] for line in sorted(lines) if line.startswith("child "))
+
+    def test_they_are_filled_in_their_order(self):
+        for mode in MODES:
+            spawn = lambda n, where, *words: self.where(f"--ranks={mode}", "-n", n, "-H", where, program("universe"), *words)
+            self.assertEqual(spawn(1, "a:2,b:2", 2), "ab")
+            self.assertEqual(spawn(1, "a,b:2,c:3", 4), "bbcc")
+            self.assertEqual(spawn(2, "localhost:2,b:2", 2), "bb")
+            self.assertEqual(spawn(1, "a:3,b:3", 2, "b"), "bb")
+            self.assertEqual(spawn(1, "a,b:3,c", 2, "c"), "cc")
+        self.assertEqual(self.where("-n", 1, "--tree-width", 1, "-H", "a,b,c,d", program("universe"), 3), "bcd")
+
+    def test_all_works_there(self):
+        for mode in MODES:
+            family = lambda what: self.mpiexec("--launch-agent", AGENT, *PROVIDER, f"--ranks={mode}", "-n", 2, "-H", "a:2,b:2", program("family"), what)
+            self.assertEqual(len(self.ok(family("hello")).out.splitlines()), 4)
+            self.assertEqual(len(self.ok(family("leave")).out.splitlines()), 6)
+            for what, code in (("kill", 137), ("abort", 42), ("parent", 137), ("fail", 7)):
+                result = family(what)
+                self.assertEqual(result.code, code, f"{mode} {what}\n{result.err}")
+                self.assertEqual(len(result.err.splitlines()), what != "fail", result.err)
+
+    def test_programs_that_cannot_spawn_do_not_ask_for_them(self):
+        run = lambda *words: self.mpiexec("--launch-agent", AGENT, "-v", "-n", 2, "-H", *words)
+        self.assertNotIn("hosts:", self.ok(run("localhost:2,off:2", program("hello"))).err)
+        self.assertIn("1 hosts: a", self.ok(run("a:2,off:2", program("hello"))).err)
+        self.assertIn("2 hosts: a (ranks 0-1), b (no ranks)", self.ok(run("a:2,b:2", program("universe"))).err)
+        self.assertIn("b (no ranks)", self.ok(run("a:2,b:2", "/bin/true")).err)
+        result = self.mpiexec("--launch-agent", AGENT, "-n", 2, "-H", "a:2,off:2", program("universe"))
+        self.assertEqual(result.code, 1)
+        self.assertEqual(len(result.err.splitlines()), 1, result.err)
+        self.assertIn("host off cannot be used", result.err)
+
+    def test_input_goes_to_ranks_only(self):
+        result = self.ok(self.mpiexec("--launch-agent", AGENT, "-n", 2, "-H", "a:2,b", "-stdin", "all", "sh", "-c", "wc -c", stdin=b"x" * (3 << 20)))
+        self.assertEqual(result.out.split(), [str(3 << 20)] * 2)
+
+    def test_nobody_goes_on_without_all_ranks(self):
+        result = self.mpiexec("--launch-agent", AGENT, "-n", 1, "-H", "a,b", "sh", "-c", "kill -9 $$")
+        self.assertEqual(result.code, 137)
+        self.assertTrue(result.err.endswith("was killed by signal 9 (Killed)\n"), result.err)
+
+    def test_a_lost_one_ends_the_job(self):
+        child = subprocess.Popen([harness.MPIEXEC, "--launch-agent", AGENT, "-n", "2", "-H", "a:2,b", "sleep", "20"], env=self.env(),
+                                 stderr=subprocess.PIPE, text=True)
+        deadline = time.monotonic() + 20 * PATIENCE
+        while sum(command.startswith("sleep") for command in self.marked().values()) < 2 and time.monotonic() < deadline:
+            time.sleep(0.05)
+        commands = self.marked()
+        agents = [pid for pid, command in commands.items() if "--agent" in command and "--agent" not in commands.get(harness.parent_of(pid), "")]
+        os.kill(max(agents), signal.SIGKILL)
+        self.assertIn("host b is lost, and with it no ranks", child.communicate()[1])
+        self.assertEqual(child.returncode, 1)
 
 
 class Alone(harness.Case):

@@ -54,7 +54,7 @@ TEST(Hosts, ShareRanks) {
   EXPECT_EQ(shares({"-n", "5", "-H", "a,b", "x"}), "a:3 b:2");
   EXPECT_EQ(shares({"-n", "6", "-H", "a:4,b:4", "x"}), "a:4 b:2");
   EXPECT_EQ(shares({"-n", "10", "-H", "a:4,b:4", "x"}), "a:6 b:4");
-  EXPECT_EQ(shares({"-n", "3", "-H", "a:4,b:4", "x"}), "a:3");
+  EXPECT_EQ(shares({"-n", "3", "-H", "a:4,b:4", "x"}), "a:3 b:0");
   EXPECT_EQ(shares({"-H", "a,b,a", "x"}), "a:2 b:1");
   EXPECT_EQ(shares({"-ppn", "3", "-H", "a,b:7", "x"}), "a:3 b:3");
   EXPECT_EQ(shares({"-n", "5", "-ppn", "2", "-H", "a,b,c", "x"}), "a:2 b:2 c:1");
@@ -67,10 +67,35 @@ TEST(Hosts, ShareRanks) {
   EXPECT_NE(refused({"-ppn", "65536", "-H", "a,b", "x"}).find("at most"), std::string::npos);
 }
 
+TEST(Hosts, SlotsOfAllAreCounted) {
+  const auto slots = [](const Words& words) { return parse(words).slots; };
+  EXPECT_EQ(slots({"-n", "1", "-H", "a:4,b:4", "x"}), 8);
+  EXPECT_EQ(slots({"-n", "1", "-H", "localhost:4,b:4", "x"}), 8);
+  EXPECT_EQ(slots({"-n", "9", "-H", "a,b,a", "x"}), 3);
+  EXPECT_EQ(slots({"-n", "1", "-ppn", "3", "-H", "a,b:7", "x"}), 6);
+  EXPECT_EQ(slots({"-n", "1", "-H", "localhost:5", "x"}), 5);
+  EXPECT_EQ(slots({"-n", "1", "-H", "localhost", "x"}), 0);
+  EXPECT_EQ(slots({"-n", "4", "x"}), 0);
+}
+
+TEST(Hosts, WithoutRanksAreLeftOut) {
+  const auto left = [](const Words& words) {
+    Options options = parse(words);
+    EXPECT_TRUE(options.has_idle_hosts());
+    options.leave_idle_hosts_out();
+    EXPECT_FALSE(options.has_idle_hosts());
+    return text_of(options.hosts);
+  };
+  EXPECT_EQ(left({"-n", "3", "-H", "a:4,b:4,c", "x"}), "a:4");
+  EXPECT_EQ(left({"-n", "2", "-H", "localhost:2,b:2", "x"}), "");
+  EXPECT_FALSE(parse({"-n", "5", "-H", "a:4,b:4", "x"}).has_idle_hosts());
+  EXPECT_FALSE(parse({"-n", "1", "x"}).has_idle_hosts());
+}
+
 TEST(Hosts, ThisMachineIsOneAndNeedsNoAgent) {
   EXPECT_EQ(shares({"-H", "localhost:2,127.0.0.1:2", "x"}), "");
   EXPECT_EQ(shares({"-H", "localhost:2,b:2,127.0.0.1:1", "x"}), "localhost:3 b:2");
-  EXPECT_EQ(shares({"-n", "2", "-H", "localhost:2,b:2", "x"}), "");
+  EXPECT_EQ(shares({"-n", "2", "-H", "localhost:2,b:2", "x"}), "localhost:2 b:0");
   EXPECT_FALSE(is_this_machine("10.254.254.253"));
 }
 
@@ -83,7 +108,7 @@ TEST(Hosts, Files) {
   const std::string path = testing::TempDir() + "weft_hosts_file";
   std::ofstream(path) << "# ours\n  a slots=4 max_slots=9\n\nb:2  # MPICH\nc\n::1 slots=3\n";
   EXPECT_EQ(text_of(read_host_file("-f", path)), "a:4 b:2 c ::1:3");
-  EXPECT_EQ(shares({"-f", path, "-n", "7", "x"}), "a:4 b:2 c:1");
+  EXPECT_EQ(shares({"-f", path, "-n", "7", "x"}), "a:4 b:2 c:1 ::1:0");
 }
 
 TEST(Allocations, Slurm) {
@@ -114,6 +139,7 @@ TEST(Allocations, AreUsedWhereNoHostIsNamed) {
     EXPECT_EQ(shares({"-n", "2", "-ppn", "1", "x"}), "n1:1 n2:1");
     EXPECT_EQ(shares({"-H", "other", "x"}), "other:1");
     EXPECT_EQ(shares({"-n", "2", "-H", "localhost", "x"}), "");
+    EXPECT_EQ(parse({"-n", "1", "x"}).slots, 5);
   }
   {
     const Variable names("SLURM_JOB_NODELIST", "localhost"), tasks("SLURM_TASKS_PER_NODE", "8");

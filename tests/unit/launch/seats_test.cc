@@ -43,6 +43,16 @@ TEST(Seats, are_where_most_room_is) {
   EXPECT_EQ(seating.reserve({command(3)}).world, (memory::World{3, 3}));
 }
 
+TEST(Seats, fill_the_hosts_in_their_order) {
+  Options options;
+  options.hosts = {{"a", 2, 1}, {"b", 4, 0}, {"c", 8, 0}};
+  Seating seating(options, 1, 101);
+  EXPECT_EQ(seating.reserve({command(3)}).node_of, (Nodes{0, 1, 1}));
+  EXPECT_EQ(seating.reserve({command(2, "c")}).node_of, (Nodes{2, 2}));
+  EXPECT_EQ(seating.reserve({command(8)}).node_of, (Nodes{1, 1, 2, 2, 2, 2, 2, 2}));
+  EXPECT_EQ(seating.reserve({command(4)}).node_of, (Nodes{0, 0, 1, 2}));  // all are full
+}
+
 TEST(Seats, of_each_command_are_on_the_hosts_it_names) {
   const Options options = on_hosts();
   Seating seating(options, 3, 13);

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <memory>
+#include <utility>
 #include <vector>
 
 namespace weft::memory {
@@ -26,6 +27,18 @@ TEST(Job, is_the_same_memory_for_whoever_opens_it) {
   const auto area = static_cast<std::ptrdiff_t>(job->header().area_bytes);
   EXPECT_EQ(job->area(1, 1) - job->area(1, 0), area);
   EXPECT_EQ(job->area(2, 0) - job->area(1, 0), area * job->header().contexts);
+}
+
+TEST(Job, has_places_for_all_the_universe) {
+  const Params params = Params::from_env(false);
+  for (const auto& [universe, places] :
+       {std::pair{0, 67}, {50, 67}, {100, 100}, {1 << 16, 3 + (4 << 10)}}) {
+    const Result<Job*> made = Job::create(3, 2, params, {}, universe);
+    ASSERT_FALSE(made.err);
+    const std::unique_ptr<Job> job(made.value);
+    EXPECT_EQ(job->places(), places);
+    EXPECT_EQ(job->header().universe, static_cast<std::uint32_t>(universe > 0 ? universe : 2));
+  }
 }
 
 TEST(Job, refuses_a_file_that_is_no_job) {

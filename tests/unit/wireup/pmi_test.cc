@@ -62,6 +62,7 @@ TEST_P(Pmi, RanksReadWhatOthersPut) {
       EXPECT_EQ(manager->rank(), r);
       EXPECT_EQ(manager->size(), size);
       EXPECT_EQ(manager->appnum(), 2);
+      EXPECT_EQ(manager->universe(), 16);
       exchange(*manager);
     });
   for (std::thread& rank : ranks) rank.join();
@@ -75,6 +76,12 @@ TEST_P(Pmi, WhatNobodyPutIsAnError) {
   ASSERT_FALSE(missing);
   EXPECT_NE(words(missing.err).find("the process manager"), std::string::npos);
   EXPECT_FALSE(manager->nodes());
+}
+
+TEST_P(Pmi, AUniverseWithoutBoundIsNotKnown) {
+  Server server(1, "");
+  server.universe = "-1";
+  EXPECT_EQ(joined(server, 0, 1, newest())->universe(), 0);
 }
 
 TEST_P(Pmi, AbortTellsTheManager) {

@@ -37,6 +37,7 @@ class Server {
   }
 
   int fd(int rank) const { return talks_[static_cast<std::size_t>(rank)].theirs; }
+  std::string universe = "16";
   int abort_code = -1;
   std::string abort_message;
   int finalized = 0;
@@ -127,6 +128,7 @@ class Server {
     if (cmd == "get_maxes") say(talk, "cmd=maxes kvsname_max=256 keylen_max=64 vallen_max=128\n");
     if (cmd == "get_my_kvsname") say(talk, "cmd=my_kvsname kvsname=kvs_1\n");
     if (cmd == "get_appnum") say(talk, "rc=0 cmd=appnum appnum=2\n");
+    if (cmd == "get_universe_size") say(talk, "cmd=universe_size size=" + universe + " rc=0\n");
     if (cmd == "put") {
       space_[of("key")] = of("value");
       say(talk, "cmd=put_result rc=0 msg=success\n");
@@ -164,6 +166,7 @@ class Server {
       space_[of("key")] = of("value");
       say_frame(talk, "cmd=kvs-put-response;rc=0;");
     }
+    space_["universeSize"] = universe;
     if (cmd == "kvs-get" || cmd == "info-getjobattr") {
       const auto at = space_.find(of("key"));
       const std::string found =
