@@ -123,6 +123,7 @@ class Run {
   void look_for_hangs();
   void start_debugger(int rank);
   void take_ends();
+  bool has_others() const;
   void take_end(std::size_t index, int status);
   bool may_be_replaced(const Process& process);
   bool start_as_processes(std::size_t index);
@@ -571,15 +572,21 @@ void Run::look_for_hangs() {
     for (const std::int32_t rank : hangs_.to_debug()) start_debugger(rank);
 }
 
+/// As far as is known here: ranks of other hosts may be over.
+bool Run::has_others() const {
+  const int ranks = options_.ranks();
+  return running_ > 0 ||
+         (upstream_ != nullptr && (options_.here().count < ranks || job_.used() > ranks));
+}
+
 void Run::take_end(std::size_t index, int status) {
   children_[index].running = false;
   --running_;
   if (stage_ != Stage::running || start_as_processes(index)) return;
   const Process& process = plan_.processes[index];
-  const bool has_others = running_ > 0 || upstream_ != nullptr;  // as far as is known here
   const Outcome outcome =
       judge(job_, {process.first, process.count, children_[index].pid, process.name, status,
-                   has_others, options_.hosts.empty() ? "" : options_.host().name});
+                   has_others(), options_.hosts.empty() ? "" : options_.host().name});
   const bool by_user = interrupted_ != 0 && WIFSIGNALED(status) && WTERMSIG(status) == interrupted_;
   const bool nobody_reads =
       WIFSIGNALED(status) && WTERMSIG(status) == SIGPIPE && output_.reader_has_gone();
@@ -765,7 +772,7 @@ int Run::operator()() {
   note_ends();  // there may be none here
   // Ranks of other hosts may spawn some here.
   const auto awaits_more = [this] {
-    return upstream_ != nullptr && !is_dismissed_ && stage_ == Stage::running && interrupted_ == 0;
+    return upstream_ != nullptr && !is_dismissed_ && stage_ == Stage::running;
   };
   while (running_ > 0 || attended_end_ >= 0 || awaits_more()) {
     release_input();

@@ -177,10 +177,25 @@ class IdleHosts(harness.Case):
         result = self.ok(self.mpiexec("--launch-agent", AGENT, "-n", 2, "-H", "a:2,b", "-stdin", "all", "sh", "-c", "wc -c", stdin=b"x" * (3 << 20)))
         self.assertEqual(result.out.split(), [str(3 << 20)] * 2)
 
+    def test_the_only_rank_has_no_others(self):
+        for hosts in ("a", "a,b"):
+            result = self.mpiexec("--launch-agent", AGENT, "-n", 1, "-H", hosts, "sh", "-c", "exit 3")
+            self.assertEqual((result.code, result.err), (3, ""))
+
     def test_nobody_goes_on_without_all_ranks(self):
         result = self.mpiexec("--launch-agent", AGENT, "-n", 1, "-H", "a,b", "sh", "-c", "kill -9 $$")
         self.assertEqual(result.code, 137)
         self.assertTrue(result.err.endswith("was killed by signal 9 (Killed)\n"), result.err)
+
+    def test_they_wait_while_ranks_do_after_an_interrupt(self):
+        for mode in MODES:
+            child = subprocess.Popen([harness.MPIEXEC, "--launch-agent", AGENT, *PROVIDER, f"--ranks={mode}", "-n", "1", "-H", "a,b:2", program("family"), "asked"],
+                                     env=self.env(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            self.assertEqual(child.stdout.readline(), "ready\n")
+            child.send_signal(signal.SIGINT)
+            out, err = child.communicate(timeout=20 * PATIENCE)
+            self.assertEqual((child.returncode, err), (0, ""))
+            self.assertEqual(sorted(out.splitlines()), ["child 0 with asked", "child 1 with asked", "parent 0 of asked"])
 
     def test_a_lost_one_ends_the_job(self):
         child = subprocess.Popen([harness.MPIEXEC, "--launch-agent", AGENT, "-n", "2", "-H", "a:2,b", "sleep", "20"], env=self.env(),

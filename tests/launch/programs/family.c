@@ -3,7 +3,7 @@
 // something while the others wait for it. WHAT: hello, kill (a child), abort (a child), parent (it
 // is killed), silent (a child ends without MPI), leave (parents end, children go on), fail (a child
 // returns 7), where (children say their number among those on a node), half (only one child uses
-// MPI).
+// MPI), asked (the rank spawns once it is sent SIGINT).
 #include <mpi.h>
 #include <signal.h>
 #include <stdio.h>
@@ -15,6 +15,12 @@ static const char* what;
 
 static int is(const char* word) {
   return strcmp(what, word) == 0;
+}
+
+static volatile sig_atomic_t is_asked;
+static void hear(int number) {
+  (void)number;
+  is_asked = 1;
 }
 
 static int child(MPI_Comm parents, int rank) {
@@ -47,6 +53,12 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_get_parent(&parents);
   if (parents != MPI_COMM_NULL) return child(parents, rank);
+  if (is("asked")) {
+    signal(SIGINT, hear);
+    puts("ready");
+    fflush(stdout);
+    while (!is_asked) usleep(1000);
+  }
   char word[16];
   snprintf(word, sizeof word, "%s", is("silent") ? "quiet" : what);
   char* words[] = {word, is("half") ? word : NULL, NULL};
