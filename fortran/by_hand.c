@@ -206,7 +206,7 @@ void F(comm_spawn)(char* command, char* argv, integer* maxprocs, integer* info, 
   MPI_Comm made = MPI_COMM_NULL;
   char** list = is_sentinel(argv) ? MPI_ARGV_NULL : arguments(argv, argv_length, 1);
   ints_in(&codes, array_of_errcodes, in_c(*maxprocs));
-  const int e = M(Comm_spawn)(text_in(&name, command, command_length, 0), list, in_c(*maxprocs),
+  const int e = M(Comm_spawn)(text_in(&name, command, command_length, 1), list, in_c(*maxprocs),
                               Info_in(*info), in_c(*root), Comm_in(*comm), &made, codes.at);
   *intercomm = Comm_out(made);
   ints_out(&codes, array_of_errcodes, in_c(*maxprocs));
@@ -237,7 +237,7 @@ void F(comm_spawn_multiple)(integer* count, char* array_of_commands, char* array
   for (int i = 0; i < n; ++i) {
     struct text text;
     commands[i] =
-        strdup(text_in(&text, array_of_commands + (size_t)i * command_length, command_length, 0));
+        strdup(text_in(&text, array_of_commands + (size_t)i * command_length, command_length, 1));
     free_text(&text);
     if (argvs != MPI_ARGVS_NULL)
       argvs[i] = arguments(array_of_argv + (size_t)i * argv_length, argv_length, (size_t)n);

@@ -12,6 +12,7 @@
       logical periods(2), flag
       character*40 text
       character*3 short
+      character*(MPI_MAX_ERROR_STRING) why
       double precision t
       call mpi_init(ierr)
       call eq(ierr, MPI_SUCCESS, 'ierror of mpi_init')
@@ -145,6 +146,13 @@
       call mpi_comm_spawn('nothing', MPI_ARGV_NULL, 1, MPI_INFO_NULL, 0,
      &  MPI_COMM_NULL, x, MPI_ERRCODES_IGNORE, ierr)
       call yes(ierr .ne. MPI_SUCCESS, 'nobody to spawn')
+      call mpi_comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN,
+     &  ierr)
+      call mpi_comm_spawn('  nothing ', MPI_ARGV_NULL, 1,
+     &  MPI_INFO_NULL, 0, MPI_COMM_SELF, x, codes, n)
+      call mpi_error_string(n, why, i, ierr)
+      call yes(index(why, 'program nothing was') .gt. 0,
+     &  'no blanks around a program')
       end if
       call pmpi_barrier(MPI_COMM_WORLD, ierr)
       call eq(ierr, MPI_SUCCESS, 'ierror of pmpi_barrier')
