@@ -107,6 +107,7 @@ int main(int argc, char** argv) {
     if (argc == 5 && strcmp(argv[1], "--attend") == 0) return attend(argv + 2);
     Options options = parse({argv + 1, argv + argc});
     if (options.has_idle_hosts() && !may_spawn(options)) options.leave_idle_hosts_out();
+    check_terminals(options);
     if (!options.hosts.empty()) {
       for (const std::string& note : options.notes) std::fprintf(stderr, "%s\n", note.c_str());
       return supervise(work_on_hosts, &options);

@@ -199,19 +199,21 @@ void check(const Options& options) {
   if (options.pretended_nodes > options.ranks())
     mistake("--pretend-nodes " + std::to_string(options.pretended_nodes) +
             " wants as many ranks, not " + std::to_string(options.ranks()));
-  const bool is_far = !options.hosts.empty();
-  if (is_far && options.pretended_nodes > 1)
+  if (options.pretended_nodes > 1 && !options.hosts.empty())
     mistake("--pretend-nodes is for one machine, and this job runs on hosts that were named");
-  if (is_far && options.terminals)
-    mistake(
-        "--pty is for one machine, and this job runs on other hosts, whose ranks get no terminals; "
-        "leave it out, or use -l or --outfile-pattern to keep ranks' output apart");
   if (options.input.rank >= options.ranks())
     mistake("-stdin " + std::to_string(options.input.rank) + " names no rank of a job of " +
             std::to_string(options.ranks()));
 }
 
 }  // namespace
+
+void check_terminals(const Options& options) {
+  if (options.terminals && !options.hosts.empty())
+    mistake(
+        "--pty is for one machine, and this job runs on other hosts, whose ranks get no terminals; "
+        "leave it out, or use -l or --outfile-pattern to keep ranks' output apart");
+}
 
 int Options::ranks() const {
   int n = 0;

@@ -114,5 +114,7 @@ struct Options {
 /// Understand the arguments behind argv[0]. Throws Failure: exit code 2 and a sentence for a
 /// mistake, exit code 0 and the text for --help and --version.
 Options parse(const std::vector<std::string>& arguments);
+/// Once hosts without ranks are left out. Throws Failure (2): ranks get terminals on one machine.
+void check_terminals(const Options& options);
 
 }  // namespace weft::launch

@@ -320,11 +320,17 @@ TEST(Options, SlotsAreRanksUnlessTheirNumberIsGiven) {
 }
 
 TEST(Options, TerminalsAreForOneMachine) {
-  expect_refused("for one machine", {"--pty", "-H", "a,b", "x"});
-  expect_refused("for one machine", {"--pty", "-H", "localhost,b", "x"});
-  EXPECT_TRUE(parse({"--pty", "-H", "localhost:2", "x"}).terminals);
-  EXPECT_TRUE(parse({"--pty", "-H", "localhost,b", "-n", "1", "x"}).terminals);
-  EXPECT_TRUE(parse({"--pty", "-n", "2", "--pretend-nodes", "2", "x"}).terminals);
+  const auto check = [](const Words& words) {
+    Options options = parse(words);
+    options.leave_idle_hosts_out();
+    check_terminals(options);
+    return options.terminals;
+  };
+  EXPECT_THROW(check({"--pty", "-H", "a,b", "x"}), Failure);
+  EXPECT_THROW(check({"--pty", "-H", "localhost,b", "x"}), Failure);
+  EXPECT_TRUE(check({"--pty", "-H", "localhost:2", "x"}));
+  EXPECT_TRUE(check({"--pty", "-H", "localhost,b", "-n", "1", "x"}));
+  EXPECT_TRUE(check({"--pty", "-n", "2", "--pretend-nodes", "2", "x"}));
 }
 
 TEST(Options, MistakesAreNamed) {
