@@ -332,7 +332,7 @@ void Agent::learn(const Addresses& all) {
   const Ranks here = options_.here();
   if (job_ == nullptr) throw Failure{1, "addresses before there is a job"};
   for (const auto& [rank, text] : all) {
-    if (rank < 0 || rank >= job_->size() || (rank >= here.first && rank < here.end()))
+    if (rank < 0 || rank >= job_->size() || here.has(rank))
       throw Failure{1, "addresses of rank " + std::to_string(rank) + ", which is not elsewhere"};
     if (const Err e = memory::learn_addresses(*job_, rank, text)) {
       fail(1, std::string("weft: ") + last_error_text(e.cls));
@@ -349,8 +349,7 @@ void Agent::learn(const Death& death) {
     throw Failure{1, "ranks that died, which there are not"};
   const Ranks here = options_.here();
   const auto is_here = [](const void* ranks, int rank) {
-    const Ranks& all = *static_cast<const Ranks*>(ranks);
-    return rank >= all.first && rank < all.end();
+    return static_cast<const Ranks*>(ranks)->has(rank);
   };
   if (spawned_->are_there() || !shm::all_survive(*job_, dead, is_here, &here))
     return fail(death.reason.exit_code, death.reason.text);

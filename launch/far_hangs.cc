@@ -56,14 +56,14 @@ std::uint64_t name_of(std::int32_t pid, std::uint64_t address) {
 
 Seen answer(const Look& look, memory::Job& job, Ranks here, hang::Symbols& symbols) {
   for (const auto& [rank, at] : look.to_wake)
-    if (rank >= here.first && rank < here.end()) hang::wake(job, at);
+    if (here.has(rank)) hang::wake(job, at);
   Seen out;
   out.number = look.number;
   out.now_ns = now_ns();
   out.first = here.first;
   hang::JobView view = hang::look_at(job, out.now_ns);
   for (int r = 0; r < static_cast<int>(view.ranks.size()); ++r)
-    if (r < here.first || r >= here.end()) view.ranks[static_cast<std::size_t>(r)] = {};
+    if (!here.has(r)) view.ranks[static_cast<std::size_t>(r)] = {};
   hang::find_sleepers(view);
   for (int r = here.first; r < here.end(); ++r) {
     const hang::RankView& rank = view.rank(r);

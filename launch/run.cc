@@ -610,8 +610,7 @@ bool Run::go_on_without(const Process& process, const Outcome& outcome) {
   if (process.is_spawned || !spawned_.empty() || (running_ == 0 && here.count == options_.ranks()))
     return false;
   const auto is_here = [](const void* ranks, int rank) {
-    const Ranks& all = *static_cast<const Ranks*>(ranks);
-    return rank >= all.first && rank < all.end();
+    return static_cast<const Ranks*>(ranks)->has(rank);
   };
   const memory::World dead{process.first, process.count};
   if (!shm::all_survive(job_, dead, is_here, &here)) return false;

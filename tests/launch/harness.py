@@ -132,6 +132,12 @@ def parent_of(pid):
         return 0
 
 
+def host_of(pid):
+    """The host that an agent of agent_here.sh is on; process numbers begin again, so their order says nothing."""
+    environment = Path("/proc", str(pid), "environ").read_bytes().split(b"\0")
+    return next((entry[9:].decode() for entry in environment if entry.startswith(b"HOSTNAME=")), "")
+
+
 def leftovers():
     """Names that a job could leave: in /dev/shm, weft's in the temporary directory, weft's sockets."""
     names = {f"/dev/shm/{name}" for name in os.listdir("/dev/shm")} if os.path.isdir("/dev/shm") else set()

@@ -312,7 +312,7 @@ class Hosts(harness.Case):
                     child = self.busy(mode)
                     _, agents, workers = self.processes(child)
                     self.assertEqual(len(agents), 2)
-                    agent = sorted(agents)[which]
+                    agent = sorted(agents, key=harness.host_of)[which]
                     victims = {"agent": [agent], "its worker": [workers[agent]], "both": [workers[agent], agent]}[of]
                     begin = time.monotonic()
                     for pid in victims:
@@ -345,7 +345,7 @@ class Hosts(harness.Case):
         for mode in MODES:
             child = self.busy(mode)
             _, agents, _ = self.processes(child)
-            for agent in sorted(agents):
+            for agent in sorted(agents, key=harness.host_of):
                 os.kill(agent, signal.SIGSTOP)
                 time.sleep(1)
             out, err = child.communicate(timeout=20 * PATIENCE)

@@ -137,6 +137,9 @@ class Universe(harness.Case):
 class IdleHosts(harness.Case):
     """Hosts without ranks of the start get spawned ones."""
 
+    def start(self, *words):
+        return subprocess.Popen([harness.MPIEXEC, "--launch-agent", AGENT, *words], env=self.env(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
     def where(self, *words):
         """The hosts of the children, in their order."""
         lines = self.ok(self.mpiexec("--launch-agent", AGENT, *PROVIDER, *words)).out.splitlines()
@@ -189,8 +192,7 @@ class IdleHosts(harness.Case):
 
     def test_they_wait_while_ranks_do_after_an_interrupt(self):
         for mode in MODES:
-            child = subprocess.Popen([harness.MPIEXEC, "--launch-agent", AGENT, *PROVIDER, f"--ranks={mode}", "-n", "1", "-H", "a,b:2", program("family"), "asked"],
-                                     env=self.env(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            child = self.start(*PROVIDER, f"--ranks={mode}", "-n", "1", "-H", "a,b:2", program("family"), "asked")
             self.assertEqual(child.stdout.readline(), "ready\n")
             child.send_signal(signal.SIGINT)
             out, err = child.communicate(timeout=20 * PATIENCE)
@@ -198,14 +200,13 @@ class IdleHosts(harness.Case):
             self.assertEqual(sorted(out.splitlines()), ["child 0 with asked", "child 1 with asked", "parent 0 of asked"])
 
     def test_a_lost_one_ends_the_job(self):
-        child = subprocess.Popen([harness.MPIEXEC, "--launch-agent", AGENT, "-n", "2", "-H", "a:2,b", "sleep", "20"], env=self.env(),
-                                 stderr=subprocess.PIPE, text=True)
+        child = self.start("-n", "2", "-H", "a:2,b", "sleep", "20")
         deadline = time.monotonic() + 20 * PATIENCE
         while sum(command.startswith("sleep") for command in self.marked().values()) < 2 and time.monotonic() < deadline:
             time.sleep(0.05)
         commands = self.marked()
         agents = [pid for pid, command in commands.items() if "--agent" in command and "--agent" not in commands.get(harness.parent_of(pid), "")]
-        os.kill(max(agents), signal.SIGKILL)
+        os.kill(max(agents, key=harness.host_of), signal.SIGKILL)
         self.assertIn("host b is lost, and with it no ranks", child.communicate()[1])
         self.assertEqual(child.returncode, 1)
 

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // weft info --net: see info.h.
-#include <chrono>
-#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 
+#include "base/clock.h"
 #include "info.h"
 #include "launch/network_profile.h"
 #include "net/fabric.h"
@@ -63,10 +62,9 @@ Json collect_networks() {
   Json asked{{"WEFT_NET_PROVIDER", wish.provider},
              {"WEFT_NET_INTERFACE", wish.interface},
              {"FI_PROVIDER", variable("FI_PROVIDER")}};
-  const auto begin = std::chrono::steady_clock::now();
+  const std::int64_t begin = now_ns();
   const Result<std::unique_ptr<net::Survey>> survey = net::Survey::make(wish);
-  const std::chrono::duration<double, std::milli> starting =
-      std::chrono::steady_clock::now() - begin;
+  const std::int64_t start_ms = (now_ns() - begin) / 1'000'000;
   if (!survey) return {{"asked", asked}, {"error", words(survey.err)}};
   const std::uint32_t version = survey.value->library().version();
   Json offers = Json::array();
@@ -78,7 +76,7 @@ Json collect_networks() {
                       {"remote_memory", offer.reaches_memory},
                       {"verdict", offer.verdict}});
   return {{"libfabric", std::to_string(version >> 16) + "." + std::to_string(version & 0xffff)},
-          {"start_ms", std::round(starting.count())},
+          {"start_ms", start_ms},
           {"asked", asked},
           {"offers", offers},
           {"prices", prices()},
