@@ -4,6 +4,7 @@
 
 mpiexec ends a job one of whose ranks died. Here each rank is the child of a shell that stays a while, so that the other rank
 has the time to find out itself."""
+import concurrent.futures
 import unittest
 
 import harness
@@ -15,13 +16,17 @@ STAYS = 4 * harness.PATIENCE
 
 class KilledChannel(harness.Case):
     def test_an_error_at_the_call(self):
-        for how, threads in WAYS:
-            for env in ({}, {"WEFT_SYNC_SPIN_US": "0", "WEFT_SYNC_YIELD_US": "0"}):
-                with self.subTest(how=how, threads=threads, env=env):
-                    survivor = f"{program('killed')} {how} {threads} || sleep {STAYS}"
-                    result = self.run_command([harness.MPIEXEC, "--ranks=process", "-n", "2", "/bin/sh", "-c", survivor], env)
+        cases = [(*way, env) for way in WAYS for env in ({}, {"WEFT_SYNC_SPIN_US": "0", "WEFT_SYNC_YIELD_US": "0"})]
+        with concurrent.futures.ThreadPoolExecutor(len(cases)) as pool:  # the shells sleep at the same time
+            for case, result in zip(cases, pool.map(self.survivor, cases)):
+                with self.subTest(case):
                     self.assertIn("ok: ", result.out)
                     self.assertIn("has ended without freeing its end of the channel", result.out)
+
+    def survivor(self, case):
+        how, threads, env = case
+        ranks = f"{program('killed')} {how} {threads} || sleep {STAYS}"
+        return self.run_command([harness.MPIEXEC, "--ranks=process", "-n", "2", "/bin/sh", "-c", ranks], env)
 
 
 if __name__ == "__main__":
