@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <iostream>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -27,11 +28,6 @@ constexpr double longest_s = 0.4;  // for one size
 // Shorter ones would travel together (docs/network.md), which those of a collective cannot.
 constexpr std::int64_t sizes[] = {2048, 4096, 8192, 16384, 65536, 262144, 1 << 20};
 constexpr std::int64_t short_bytes = 16384;
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values.empty() ? 0 : values[values.size() / 2];
-}
 
 int count_of(const std::vector<char>& data) {
   return static_cast<int>(data.size());
@@ -73,10 +69,11 @@ void stream(std::vector<std::vector<char>>& data, int other, bool first) {
     MPI_Send(&answer, 1, MPI_CHAR, other, tag, MPI_COMM_WORLD);
 }
 
-/// Both ranks do `body` again and again; its median time. The first rank says when it is enough.
+/// Both ranks do `body` again and again; its least time, because what else runs only adds to it. The first rank
+/// says when it is enough.
 template <class Body>
 double repeat(int other, bool first, Body&& body) {
-  std::vector<double> times;
+  double least = std::numeric_limits<double>::infinity();
   const double begin = MPI_Wtime();
   for (int round = 0;; ++round) {
     int next = round < rounds && (round < 3 || MPI_Wtime() - begin < longest_s) ? go_on : enough;
@@ -87,9 +84,9 @@ double repeat(int other, bool first, Body&& body) {
     if (next == enough) break;
     const double start = MPI_Wtime();
     body();
-    if (round > 0) times.push_back(MPI_Wtime() - start);  // the first connects
+    if (round > 0) least = std::min(least, MPI_Wtime() - start);  // the first connects
   }
-  return median(times);
+  return least;
 }
 
 model::MessageTimes measure_size(std::int64_t bytes, int other, bool first) {
@@ -180,6 +177,11 @@ int keep(const std::vector<model::MessageTimes>& times, const std::string& hosts
   const std::string key = launch::network_key(rank.process->job->header().loopback != 0);
   std::cout << "between " << hosts << ", for jobs on " << key << ":\n"
             << prices_as_text(profile) << times_as_text(times, found, machine);
+  if (profile.latency_ns == 0 || profile.gap_ns == 0) {
+    std::cerr << "weft tune: no network costs nothing, so these times are of a busy machine; they are not kept, "
+                 "measure again when less runs\n";
+    return 1;
+  }
   if (const std::string why = launch::write_network(key, profile); !why.empty()) {
     std::cerr << "weft tune: the results are not kept: " << why << "\n";
     return 1;
