@@ -116,7 +116,7 @@ void Couriers::work(const sync::Thread& me) {
   const auto spinning =
       policy_.crowded ? sync::Waiter::Spinning::not_at_all : sync::Waiter::Spinning::long_;
   while (!me.is_to_end()) {
-    sync::Waiter waiter(policy_);
+    sync::Waiter waiter(policy_, neighbours_);
     while (!look() && !me.is_to_end()) {
       if (waiter.step(spinning) != sync::Waiter::Next::may_park) continue;
       waiter.announce(*word_);

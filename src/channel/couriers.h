@@ -130,6 +130,7 @@ class Couriers {
   bool carry_some(const Deliveries& all, std::size_t first);
 
   sync::Policy policy_;
+  sync::Neighbours neighbours_;
   const std::uint64_t word_at_;
   sync::ParkWord* const word_;
   const std::string name_;

@@ -247,7 +247,7 @@ Charge::Sleep Charge::rest() {
 
 Charge::Sleep Charge::rest_at_mailbox() {
   Engine& e = *all_.engines[0];
-  sync::Waiter waiter(e.policy);
+  sync::Waiter waiter(e.policy, e.neighbours);
   pt2pt::leave_contexts(all_);
   pt2pt::begin_sleep(e);
   waiter.barrier();

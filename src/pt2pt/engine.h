@@ -171,6 +171,7 @@ struct Engine {
   std::unique_ptr<Log> log;
   std::shared_ptr<Trace> trace;  // of the rank; null unless WEFT_TRACE is set
   sync::Policy policy;
+  sync::Neighbours neighbours;  // of the threads that wait here
   sync::RankLock lock;
   /// What an entry point has to do beside its call: nothing; as it ends, to look whether it leaves
   /// something for the rank's thread of weft's own, which sleeps; or to lock, trace, measure.
@@ -506,7 +507,7 @@ void wait_until(Engine& e, Done&& done, const Awaited& awaited = {}) {
     Waiting me(done, awaited);
     return wait_among_threads(e, me);
   }
-  sync::Waiter waiter(e.policy);
+  sync::Waiter waiter(e.policy, e.neighbours);
   const auto spinning =
       e.policy.crowded ? sync::Waiter::Spinning::not_at_all : sync::Waiter::Spinning::long_;
   WaitNote note;

@@ -186,7 +186,7 @@ bool awaits_only_messages(const Engine& e, const Waiting& me) {
 /// A thread that looks after messages.
 class Server {
  public:
-  Server(Engine& e, Waiting& me) : e_(e), me_(me), waiter_(e.policy) {}
+  Server(Engine& e, Waiting& me) : e_(e), me_(me), waiter_(e.policy, e.neighbours) {}
   ~Server() {
     e_.counters->yields += waiter_.yields();
     e_.counters->parks += waiter_.parks();
@@ -271,7 +271,7 @@ void wait_for_signal(Engine& e, Waiting& me) {
   join_list(e, me);
   name_thread(me);
   count(e, me);
-  sync::Waiter waiter(e.policy);
+  sync::Waiter waiter(e.policy, e.neighbours);
   std::uint64_t sleeps = 0;
   bool deputy = e.waiters.deputy == nullptr;
   if (deputy) e.waiters.deputy = &me;

@@ -11,10 +11,14 @@ namespace weft::sync {
 /// us of a sleep where the kernel refuses membarrier, so that a wake-up may be lost.
 inline constexpr std::int64_t blind_sleep_us = 500;
 
-/// Looks between two readings of the clock, while spinning and while yielding. A look is 5-50 ns, a
-/// yield 250-500 ns (one reading is about 25 ns).
+/// Looks between two readings of the clock, while spinning. A look is 5-50 ns, one reading about 25
+/// ns.
 inline constexpr std::uint32_t looks_per_clock = 64;
-inline constexpr std::uint32_t yields_per_clock = 8;
+/// Who has yielded so often has time for others' work.
+inline constexpr std::uint32_t yields_until_counted = 8;
+/// Who has waited for a slice of another program's sleeps instead of yielding for so long: one
+/// slice in that time, to know whether it still computes, is a few per cent.
+inline constexpr std::int64_t neighbour_ns = 100'000'000;
 /// The same while resting (sync/backoff.h), of which one takes 60 ns to 1.6 us here.
 inline constexpr std::uint32_t rests_per_clock = 4;
 /// Cycles of the first and the longest rest: less than the line takes to come that is waited for,

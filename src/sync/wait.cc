@@ -61,16 +61,21 @@ Waiter::Next Waiter::give_way() {
     looks_ = 0;
     started_ns_ = 0;
   }
-  ++yields_;
-  sched_yield();
-  if (++looks_ % yields_per_clock != 0) return Next::look_again;
-  if (!counted_ && policy_.spare != nullptr) {
+  const std::int64_t begun = now_ns();
+  if (started_ns_ == 0) started_ns_ = begun;
+  std::int64_t now = begun;
+  const bool yields = !neighbours_.compute(begun);
+  if (yields) {
+    ++yields_;
+    sched_yield();
+    now = now_ns();
+    if (now - begun >= policy_.yield_ns) neighbours_.note(now);
+  }
+  if (!counted_ && policy_.spare != nullptr && (!yields || ++looks_ == yields_until_counted)) {
     counted_ = true;
     policy_.spare->count_waiting(1);
   }
-  const std::int64_t now = now_ns();
-  if (started_ns_ == 0) started_ns_ = now;
-  return now - started_ns_ < policy_.yield_ns ? Next::look_again : Next::may_park;
+  return yields && now - started_ns_ < policy_.yield_ns ? Next::look_again : Next::may_park;
 }
 
 bool permit_fences() {

@@ -10,6 +10,11 @@
 // (MEMBARRIER_CMD_GLOBAL_EXPEDITED, all processes register). So either the waker's load sees 1, or
 // its publication is visible to the sleeper's last look. Where the kernel refuses membarrier,
 // sleeps are limited to `blind_sleep_us`. tests/model/park.pml checks the protocol.
+//
+// Where something else computes on the core, whoever gives the core away waits for a slice to end:
+// a millisecond and more, whatever comes meanwhile. Whoever sleeps is switched on as soon as it is
+// woken. So a yield that takes as long as yielding may take in all is the last one for a while
+// (Neighbours).
 #pragma once
 
 #include <atomic>
@@ -42,6 +47,22 @@ struct Policy {
   static Policy choose(const Params& params, int local_ranks, int cpus);
 };
 
+/// Do others compute on the cores of a context's threads, so that these had better sleep than
+/// yield? All guesses, so relaxed. Any thread.
+class Neighbours {
+ public:
+  bool compute(std::int64_t now_ns) const {
+    return now_ns < until_ns_.load(std::memory_order_relaxed);
+  }
+  /// One has kept the core for a slice.
+  void note(std::int64_t now_ns) {
+    until_ns_.store(now_ns + neighbour_ns, std::memory_order_relaxed);
+  }
+
+ private:
+  std::atomic<std::int64_t> until_ns_{0};
+};
+
 /// Wake all who sleep on `word`.
 [[gnu::cold]] void wake_all(ParkWord& word);
 
@@ -56,7 +77,8 @@ inline bool is_awaited(const ParkWord& word) {
 /// One wait: call step() between looks, without a lock.
 class Waiter {
  public:
-  explicit Waiter(const Policy& policy) : policy_(policy), backoff_(policy.kind, policy.rest) {}
+  Waiter(const Policy& policy, Neighbours& neighbours)
+      : policy_(policy), neighbours_(neighbours), backoff_(policy.kind, policy.rest) {}
   ~Waiter() {
     if (counted_) policy_.spare->count_waiting(-1);
   }
@@ -106,6 +128,7 @@ class Waiter {
   Next give_way();
 
   const Policy& policy_;
+  Neighbours& neighbours_;
   Backoff backoff_;
   std::uint64_t yields_ = 0, parks_ = 0, helped_ = 0;
   std::int64_t started_ns_ = 0;

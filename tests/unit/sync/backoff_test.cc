@@ -61,9 +61,10 @@ TEST(Backoff, OnlyPausesWhereNoSiblingComputes) {
 TEST(Backoff, SpinsAsLongAsOtherWaits) {
   Policy policy;
   policy.spin_ns = 200'000;
+  Neighbours neighbours;
   for (const bool kind : {false, true}) {
     policy.kind = kind;
-    Waiter waiter(policy);
+    Waiter waiter(policy, neighbours);
     const std::int64_t start = now_ns();
     while (!waiter.is_yielding()) waiter.step(Waiter::Spinning::long_);
     const std::int64_t took = now_ns() - start;

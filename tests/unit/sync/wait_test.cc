@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sync/wait.h"
+
+#include <gtest/gtest.h>
+#include <sched.h>
+
+#include <thread>
+
+namespace {
+
+using namespace weft;
+using namespace weft::sync;
+
+/// Yields until it is time to sleep.
+std::uint64_t yields_of_a_wait(const Policy& policy, Neighbours& neighbours) {
+  Waiter waiter(policy, neighbours);
+  while (waiter.step(Waiter::Spinning::not_at_all) != Waiter::Next::may_park) continue;
+  return waiter.yields();
+}
+
+Policy yielding_for(std::int64_t ns) {
+  Policy policy;
+  policy.yield_ns = ns;
+  return policy;
+}
+
+/// A thread on one CPU, that all threads it starts share.
+template <class Body>
+void on_one_cpu(Body&& body) {
+  std::thread([&] {
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(static_cast<std::size_t>(sched_getcpu()), &one);
+    ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
+    body();
+  }).join();
+}
+
+TEST(Waiter, YieldsWhereNobodyComputes) {
+  Neighbours neighbours;
+  const Policy policy = yielding_for(1'000'000'000);
+  Waiter waiter(policy, neighbours);
+  for (int i = 0; i < 100; ++i)
+    EXPECT_EQ(waiter.step(Waiter::Spinning::not_at_all), Waiter::Next::look_again);
+  EXPECT_EQ(waiter.yields(), 100u);
+}
+
+TEST(Waiter, SleepsInsteadOfYieldingWhereOthersCompute) {
+  on_one_cpu([] {
+    std::atomic<bool> computes{true};
+    std::thread other([&] {
+      while (computes.load(std::memory_order_relaxed)) continue;
+    });
+    Neighbours neighbours;
+    // No slice is so short; and so long is no wait in which nobody computes.
+    const Policy policy = yielding_for(20'000);
+    while (!neighbours.compute(now_ns())) yields_of_a_wait(policy, neighbours);
+    EXPECT_EQ(yields_of_a_wait(policy, neighbours), 0u);
+    computes.store(false, std::memory_order_relaxed);
+    other.join();
+  });
+}
+
+TEST(Neighbours, AreForgotten) {
+  Neighbours neighbours;
+  EXPECT_FALSE(neighbours.compute(1));
+  neighbours.note(1);
+  EXPECT_TRUE(neighbours.compute(neighbour_ns));
+  EXPECT_FALSE(neighbours.compute(neighbour_ns + 1));
+}
+
+}  // namespace
