@@ -358,13 +358,14 @@ void Agent::learn(const Death& death) {
 }
 
 void Agent::look(const Look& look) {
-  if (job_ == nullptr) return;  // it is about to fail
+  if (!spawned_) return;  // it is about to fail
   if (!symbols_) {
     std::vector<std::string> programs;
     for (const Runnable& runnable : runnables_) programs.push_back(runnable.path);
     symbols_.emplace(std::move(programs), true);
   }
-  head_.send(FrameKind::seen, packed(answer(look, *job_, options_.here(), *symbols_)));
+  const auto is_here = [this](int rank) { return spawned_->is_here(rank); };
+  head_.send(FrameKind::seen, packed(answer(look, *job_, is_here, *symbols_)));
 }
 
 void Agent::order(const std::string& what) {
@@ -441,7 +442,7 @@ void Agent::take(const Frame& frame) {
       return order({order_to_leave});
     case FrameKind::debug:
       begun();
-      if (options_.here().has(unpacked<std::int32_t>(frame.payload)))
+      if (spawned_ && spawned_->is_here(unpacked<std::int32_t>(frame.payload)))
         return order(order_to_debug + frame.payload);
       throw Failure{1, "a rank to debug that it does not have"};
     case FrameKind::beat:

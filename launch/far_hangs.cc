@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/params.h"
+#include "hang/checked.h"
 #include "hang/report.h"
 #include "hang/sleepers.h"
 #include "hangs.h"
@@ -54,20 +55,24 @@ std::uint64_t name_of(std::int32_t pid, std::uint64_t address) {
 
 }  // namespace
 
-Seen answer(const Look& look, memory::Job& job, Ranks here, hang::Symbols& symbols) {
+Seen answer(const Look& look, memory::Job& job, const std::function<bool(int rank)>& is_here,
+            hang::Symbols& symbols) {
   for (const auto& [rank, at] : look.to_wake)
-    if (here.has(rank)) hang::wake(job, at);
+    if (is_here(rank)) hang::wake(job, at);
   Seen out;
   out.number = look.number;
   out.now_ns = now_ns();
-  out.first = here.first;
   hang::JobView view = hang::look_at(job, out.now_ns);
-  for (int r = 0; r < static_cast<int>(view.ranks.size()); ++r)
-    if (!here.has(r)) view.ranks[static_cast<std::size_t>(r)] = {};
+  const auto ranks = static_cast<int>(view.ranks.size());
+  for (int r = 0; r < ranks; ++r)
+    if (!is_here(r)) view.ranks[static_cast<std::size_t>(r)] = {};
   hang::find_sleepers(view);
-  for (int r = here.first; r < here.end(); ++r) {
+  for (int r = 0; r < ranks; ++r) {
+    if (!is_here(r)) continue;
     const hang::RankView& rank = view.rank(r);
     Seen::Rank& seen = out.ranks.emplace_back();
+    seen.number = r;
+    seen.world = rank.world;
     seen.state = static_cast<std::uint8_t>(rank.state);
     seen.helper = static_cast<std::uint8_t>(rank.helper);
     seen.pid = rank.pid;
@@ -84,68 +89,92 @@ Seen answer(const Look& look, memory::Job& job, Ranks here, hang::Symbols& symbo
   return out;
 }
 
-FarHangs::FarHangs(const Options& options, std::size_t agents)
-    : limit_ns_(limit_of(options)), has_answered_(agents), has_left_(agents) {
+FarHangs::FarHangs(const Options& options)
+    : options_(options),
+      limit_ns_(limit_of(options)),
+      has_answered_(options.hosts.size()),
+      has_left_(options.hosts.size()) {
   if (limit_ns_ > 0) next_ns_ = now_ns() + limit_ns_;
-  view_.ranks.resize(static_cast<std::size_t>(options.ranks()));
 }
 
-Look FarHangs::ask(bool by_user) {
+Look FarHangs::ask(const std::vector<std::int32_t>& spawned_on, bool by_user) {
   asked_ = true;
   by_user_ = by_user;
   has_answered_ = has_left_;
   sites_.clear();
+  node_of_.clear();
+  for (std::size_t node = 0; node < options_.hosts.size(); ++node)
+    node_of_.resize(node_of_.size() + static_cast<std::size_t>(options_.hosts[node].ranks),
+                    static_cast<std::int32_t>(node));
+  node_of_.insert(node_of_.end(), spawned_on.begin(), spawned_on.end());
+  hang::RankView gone;  // until its agent says something else
+  gone.state = hang::RankView::State::left;
+  view_.ranks.assign(node_of_.size(), gone);
   view_.now_ns = now_ns();
   Look look{++number_, by_user || suspicion_.pause_ns() > 0, {}};
   look.to_wake.swap(to_wake_);
   return look;
 }
 
-void FarHangs::leave(std::size_t agent, Ranks ranks) {
+void FarHangs::leave(std::size_t agent) {
   if (has_left_[agent]) return;
   has_left_[agent] = true;
-  for (int r = ranks.first; r < ranks.end(); ++r) {
-    view_.ranks[static_cast<std::size_t>(r)] = {};
-    view_.ranks[static_cast<std::size_t>(r)].state = hang::RankView::State::left;
-  }
   if (!asked_) return;
   asked_ = false;  // it may not have answered: anew
   if (limit_ns_ > 0) next_ns_ = now_ns() + hang::period_ns(limit_ns_);
 }
 
-std::string FarHangs::take(std::size_t agent, Ranks ranks, const Seen& seen) {
+/// All that it has, in their order, and no others.
+bool FarHangs::are_its(std::size_t agent, const std::vector<Seen::Rank>& ranks) const {
+  const auto node = static_cast<std::int32_t>(agent);
+  auto at = ranks.begin();
+  for (std::size_t r = 0; r < node_of_.size(); ++r) {
+    if (node_of_[r] != node) continue;
+    if (at == ranks.end() || at->number != static_cast<std::int32_t>(r)) return false;
+    ++at;
+  }
+  return at == ranks.end();
+}
+
+std::string FarHangs::take(std::size_t agent, const Seen& seen) {
   if (!asked_ || seen.number != number_) return "";
-  if (seen.first != ranks.first || seen.ranks.size() != static_cast<std::size_t>(ranks.count))
+  if (!are_its(agent, seen.ranks))
     throw Failure{1, "notes about waits of ranks that it does not have"};
   has_answered_[agent] = true;
-  const std::int32_t host = (static_cast<std::int32_t>(agent) % most_hosts) << pid_bits;
-  for (std::size_t i = 0; i < seen.ranks.size(); ++i) {
-    const Seen::Rank& from = seen.ranks[i];
-    hang::RankView rank;
-    rank.state = static_cast<hang::RankView::State>(from.state);
-    rank.helper = static_cast<hang::Helper>(from.helper);
-    rank.pid = host | from.pid;
-    rank.more_threads = from.more_threads;
-    rank.others_can_move = from.others_can_move;
-    for (const std::string& bytes : from.threads) {
-      hang::Thread& thread = rank.threads.emplace_back(value_of<hang::Thread>(bytes));
-      thread.record.since_ns += view_.now_ns - seen.now_ns;
-      thread.record.moved_ns += view_.now_ns - seen.now_ns;
-      // From here on a name, which is unique among hosts.
-      const std::uint64_t name = name_of(thread.record.pid, thread.record.call_site);
-      const auto at = std::find_if(seen.sites.begin(), seen.sites.end(),
-                                   [name](const auto& site) { return site.first == name; });
-      thread.record.call_site = sites_.size();
-      sites_.emplace_back(name, at != seen.sites.end() ? at->second : "");
-      thread.record.pid = rank.pid;
-    }
-    for (const std::string& bytes : from.sleepers)
-      rank.sleepers.push_back(value_of<hang::Sleeper>(bytes));
-    view_.ranks[static_cast<std::size_t>(ranks.first) + i] = std::move(rank);
-  }
+  for (const Seen::Rank& rank : seen.ranks)
+    view_.ranks[static_cast<std::size_t>(rank.number)] = view_of(agent, seen, rank);
   const bool all =
       std::all_of(has_answered_.begin(), has_answered_.end(), [](bool b) { return b; });
   return all ? conclude() : "";
+}
+
+hang::RankView FarHangs::view_of(std::size_t agent, const Seen& seen, const Seen::Rank& from) {
+  const std::int32_t host = (static_cast<std::int32_t>(agent) % most_hosts) << pid_bits;
+  hang::RankView rank;
+  rank.state = static_cast<hang::RankView::State>(from.state);
+  rank.helper = static_cast<hang::Helper>(from.helper);
+  rank.pid = host | from.pid;
+  rank.more_threads = from.more_threads;
+  rank.others_can_move = from.others_can_move;
+  rank.world = from.world;
+  if (from.world.size > 0) rank.host = options_.hosts[agent].name;
+  for (const std::string& bytes : from.threads) {
+    hang::Thread& thread = rank.threads.emplace_back(value_of<hang::Thread>(bytes));
+    if (!hang::make_safe(thread.record, static_cast<std::int32_t>(view_.ranks.size())))
+      throw Failure{1, "notes about waits for ranks that there are not"};
+    thread.record.since_ns += view_.now_ns - seen.now_ns;
+    thread.record.moved_ns += view_.now_ns - seen.now_ns;
+    // From here on a name, which is unique among hosts.
+    const std::uint64_t name = name_of(thread.record.pid, thread.record.call_site);
+    const auto at = std::find_if(seen.sites.begin(), seen.sites.end(),
+                                 [name](const auto& site) { return site.first == name; });
+    thread.record.call_site = sites_.size();
+    sites_.emplace_back(name, at != seen.sites.end() ? at->second : "");
+    thread.record.pid = rank.pid;
+  }
+  for (const std::string& bytes : from.sleepers)
+    rank.sleepers.push_back(value_of<hang::Sleeper>(bytes));
+  return rank;
 }
 
 std::string FarHangs::conclude() {

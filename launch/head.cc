@@ -195,7 +195,7 @@ void Head::give_orders() {
     agent.has_order = true;
     branches_.send(agent.node, FrameKind::order, write_order(order_for(agent)));
   }
-  hangs_.emplace(options_, agents_.size());
+  hangs_.emplace(options_);
 }
 
 Order Head::order_for(const Agent& agent) const {
@@ -281,21 +281,21 @@ void Head::take_survival(int node, bool of_all) {
 
 void Head::look_for_hangs(bool by_user) {
   if (!hangs_ || is_ending_) return;
-  const std::string look = packed(hangs_->ask(by_user));
+  const std::string look = packed(hangs_->ask(spawner_.spawned_on(), by_user));
   for (const Agent& agent : agents_)
     if (!agent.is_over) branches_.send(agent.node, FrameKind::look, look);
 }
 
 void Head::take_seen(const Agent& agent, const Seen& seen) {
-  const std::string report = hangs_->take(static_cast<std::size_t>(agent.node), agent.ranks, seen);
+  const std::string report = hangs_->take(static_cast<std::size_t>(agent.node), seen);
   if (report.empty() || is_ending_) return;
   if (hangs_->is_hang() && options_.on_hang == OnHang::abort) return fail(125, report);
   output_.say(report);
   if (!hangs_->is_hang() || options_.on_hang != OnHang::debugger) return;
-  for (const std::int32_t rank : hangs_->to_debug())
-    for (const Agent& its : agents_)
-      if (its.ranks.has(rank) && !its.is_over)
-        branches_.send(its.node, FrameKind::debug, packed(rank));
+  for (const std::int32_t rank : hangs_->to_debug()) {
+    const Agent& its = agents_[static_cast<std::size_t>(hangs_->node_of(rank))];
+    if (!its.is_over) branches_.send(its.node, FrameKind::debug, packed(rank));
+  }
 }
 
 /// Ranks that have called MPI_Init would wait for ever for those that never will.
@@ -423,7 +423,7 @@ void Head::lost(int node, const Loss& loss) {
 
 void Head::leave(Agent& agent) {
   agent.is_over = true;
-  if (hangs_) hangs_->leave(static_cast<std::size_t>(agent.node), agent.ranks);
+  if (hangs_) hangs_->leave(static_cast<std::size_t>(agent.node));
 }
 
 /// Does somebody on its host read our input?

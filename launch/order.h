@@ -40,6 +40,9 @@ std::string write_order(const Order& order);
 /// Of ranks, by their number.
 using Addresses = std::vector<std::pair<std::int32_t, std::string>>;
 
+/// Of a sentence that a frame carries.
+inline constexpr std::size_t longest_reason = 16 << 10;
+
 /// Why a job ends, and mpiexec's exit code.
 struct Reason {
   std::int32_t exit_code = 0;

@@ -11,16 +11,8 @@
 #include "memory/spawning.h"
 #include "options.h"
 #include "plan.h"
-#include "seats.h"
 
 namespace weft::launch {
-
-/// The ranks of one order while they run.
-struct Spawned {
-  Seats seats;
-  std::uint64_t order = 0;
-  int running = 0;  // processes
-};
 
 class Orders {
  public:

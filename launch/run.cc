@@ -22,16 +22,15 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "child.h"
+#include "families.h"
 #include "frames.h"
 #include "hangs.h"
 #include "input.h"
 #include "order.h"
-#include "orders.h"
 #include "outcome.h"
 #include "output.h"
 #include "packing.h"
 #include "shm/deaths.h"
-#include "spawn_frames.h"
 #include "supervisor.h"
 
 namespace weft::launch {
@@ -44,7 +43,6 @@ constexpr milliseconds after_interrupt{1000};  // a rank died of the user's sign
 constexpr milliseconds terminal_check{250};    // is the terminal ours again?
 constexpr milliseconds host_check{10};         // have its ranks begun?
 constexpr milliseconds before_leaving{500};    // a pipe that does not end although all ranks did
-constexpr std::size_t longest_reason = 16 << 10;  // in a note
 constexpr std::time_t forever_s = 1 << 30;
 
 /// Has the program a handler of its own? Otherwise the signal would kill it.
@@ -59,7 +57,7 @@ bool handles_signal(pid_t pid, int signal) {
   return (caught >> (signal - 1) & 1) != 0;
 }
 
-class Run {
+class Run : Families::Parent {
  public:
   Run(const Options& options, Plan& plan, memory::Job& job, int orders, const sigset_t& mask,
       const Upstream* upstream)
@@ -72,8 +70,7 @@ class Run {
         hangs_(plan, job, upstream != nullptr),
         input_(options.input, terminal_),
         output_(terminal_, options, upstream),
-        spawns_(job),
-        seating_(options, job.size(), job.places()) {}
+        families_(options, job, *this, sender()) {}
 
   int operator()();
   /// From now on process `pid` belongs to the job, too.
@@ -102,16 +99,11 @@ class Run {
   bool start(std::size_t index);
   bool start(std::size_t index, Trouble* trouble);
 
+  std::string start_spawned(std::vector<Process> processes) override;
+  void kill_spawned(const memory::World& world) override;
+  void kill_child(std::size_t index);
   void serve_orders();
-  void serve(std::uint64_t at);
-  std::string start_spawned(std::uint64_t at, const std::vector<memory::Command>& commands,
-                            const Seats& seats);
-  void kill_spawned(const memory::World& world);
-  void vacate(const Seats& seats);
-  void pass_order_on(std::uint64_t at);
-  void start_placed(std::uint64_t at);
-  void note_ends();
-  void take_spawned_end(const Process& process);
+  void note_end_of_start();
   void forget_spawned();
   void take_attended_end();
   bool open_streams(const Process& process, Streams* streams);
@@ -133,6 +125,8 @@ class Run {
   void signal_all(int signal);
   void end_job(int exit_code, const std::string& message, bool is_consequence = false);
   void ask_to_end();
+  Families::Send sender();
+  void send_up(FrameKind kind, std::string_view payload);
   template <class T>
   void note(FrameKind kind, const T& value);
   void note_who_left(const Process& process);
@@ -159,10 +153,7 @@ class Run {
   std::optional<rlimit> user_files_;
   pid_t attended_ = 0;     // a program that was started alone; not ours to wait for,
   int attended_end_ = -1;  // but this (a pidfd) becomes readable when it ends; then -1
-  Orders spawns_;
-  Seating seating_;
-  std::vector<Spawned> spawned_;                                 // that run
-  std::vector<std::pair<std::uint64_t, memory::World>> placed_;  // by mpiexec, and run here
+  Families families_;
   bool start_has_ended_ = false;
   bool is_dismissed_ = false;  // mpiexec will place no more
 
@@ -272,138 +263,49 @@ bool Run::start(std::size_t index, Trouble* trouble) {
   return false;
 }
 
-/// Ranks that ranks spawn. Orders of a job that ends are not served: who gave them ends, too.
-void Run::serve_orders() {
-  for (const std::uint64_t at : spawns_.take())
-    if (stage_ == Stage::running) serve(at);
-}
-
-void Run::serve(std::uint64_t at) {
-  if (upstream_ != nullptr) return pass_order_on(at);
-  memory::Order& order = memory::order_at(job_, at);
-  const std::vector<memory::Command> commands = memory::commands_of(memory::text_of(job_, order));
-  std::string why;
-  try {
-    const Seats seats = seating_.reserve(commands);
-    job_.occupy(seats.world, seats.node_of);
-    for (int r = seats.world.first; r < seats.world.end(); ++r) job_.entry(r).order = at;
-    why = start_spawned(at, commands, seats);
-    if (why.empty()) return memory::confirm(order, seats.world.first);
-    vacate(seats);
-  } catch (const Failure& failure) {
-    why = failure.text;
-  }
-  memory::refuse(order, why);
-  memory::leave_order(job_, at);
-}
-
-/// An agent's worker: to mpiexec, or from there.
-void Run::pass_order_on(std::uint64_t at) {
-  memory::Order& order = memory::order_at(job_, at);
-  // relaxed: acquired with the order
-  const memory::Order::State state = order.state.load(std::memory_order_relaxed);
-  const std::string text = memory::text_of(job_, order);
-  if (state == memory::Order::State::withdrawn) {
-    kill_spawned({order.first, order.ranks});
-    note_ends();
-    return note(FrameKind::ended, order.serial);  // now the order's memory may go
-  }
-  if (state == memory::Order::State::placed) return start_placed(at);
-  if (order.what == memory::Ask::spawn)
-    return note(FrameKind::spawn,
-                Wanted{at, order.world, order.link, memory::parents_of(job_, order), text});
-  auto [name, value] = memory::question_of(text);
-  note(FrameKind::question,
-       Question{at, static_cast<std::uint32_t>(order.what), std::move(name), std::move(value)});
-}
-
-void Run::start_placed(std::uint64_t at) {
-  memory::Order& order = memory::order_at(job_, at);
-  const Seats seats{{order.first, order.ranks}, {}};
-  placed_.emplace_back(order.serial, seats.world);
-  const std::string why =
-      start_spawned(at, memory::commands_of(memory::text_of(job_, order)), seats);
-  note(FrameKind::placed, StartOutcome{order.serial, why.substr(0, longest_reason)});
-  note_ends();
-}
-
-/// Of the start and of what was spawned: none of its ranks runs here any more.
-void Run::note_ends() {
-  if (upstream_ == nullptr) return;
-  const auto runs = [this](const memory::World& world) {
-    return std::any_of(spawned_.begin(), spawned_.end(),
-                       [&](const Spawned& s) { return s.seats.world == world; });
-  };
-  std::erase_if(placed_, [&](const auto& placed) {
-    if (runs(placed.second)) return false;
-    note(FrameKind::ended, placed.first);
-    return true;
-  });
-  bool start_runs = false;
-  for (std::size_t i = 0; i < children_.size(); ++i)
-    start_runs |= children_[i].running && !plan_.processes[i].is_spawned;
-  if (start_runs || start_has_ended_) return;
-  start_has_ended_ = true;
-  note(FrameKind::ended, std::uint64_t{0});
-}
-
-void Run::vacate(const Seats& seats) {
-  for (int r = seats.world.first; r < seats.world.end(); ++r)
-    // release: nobody waits for it any more (world/connected.cc)
-    job_.entry(r).state.store(memory::RankState::exited, std::memory_order_release);
-  seating_.free(seats);
-}
-
-/// All processes of an order that run here. "", or why they cannot be started; then none runs.
-std::string Run::start_spawned(std::uint64_t at, const std::vector<memory::Command>& commands,
-                               const Seats& seats) {
+std::string Run::start_spawned(std::vector<Process> processes) {
   const std::size_t first = plan_.processes.size();
-  std::string why;
-  try {
-    Plan plan = plan_order(options_, commands, seats.world, job_, "");
-    for (Process& process : plan.processes) plan_.processes.push_back(std::move(process));
-  } catch (const Failure& failure) {
-    why = failure.text.substr(failure.text.starts_with("weft: ") ? 6 : 0);
-  }
+  std::move(processes.begin(), processes.end(), std::back_inserter(plan_.processes));
   children_.resize(plan_.processes.size());
-  spawned_.push_back({seats, at, 0});
-  for (std::size_t i = first; i < plan_.processes.size() && why.empty(); ++i) {
-    Trouble trouble;
-    if (start(i, &trouble))
-      ++spawned_.back().running;
-    else
-      why = plan_.processes[i].name + " cannot be started: " + trouble.text;
+  Trouble trouble;
+  for (std::size_t i = first; i < children_.size(); ++i) {
+    if (start(i, &trouble)) continue;
+    for (std::size_t started = first; started < i; ++started) kill_child(started);
+    return plan_.processes[i].name + " cannot be started: " + trouble.text;
   }
-  if (!why.empty()) kill_spawned(seats.world);
-  return why;
+  return "";
 }
 
-/// How they end is nobody's business.
 void Run::kill_spawned(const memory::World& world) {
   for (std::size_t i = 0; i < children_.size(); ++i) {
     const Process& process = plan_.processes[i];
-    const bool is_one = process.is_spawned && process.first >= world.first &&
-                        process.first < world.end() && children_[i].running;
-    if (!is_one) continue;
-    children_[i].running = false;
-    --running_;
-    signal_process(children_[i].pid, SIGKILL);
-    waitpid(children_[i].pid, nullptr, 0);
+    if (process.is_spawned && process.first >= world.first && process.first < world.end())
+      kill_child(i);
   }
-  std::erase_if(spawned_, [&](const Spawned& s) { return s.seats.world == world; });
 }
 
-/// The last of them gives their places back.
-void Run::take_spawned_end(const Process& process) {
-  const auto whose = std::find_if(spawned_.begin(), spawned_.end(), [&](const Spawned& s) {
-    return process.first >= s.seats.world.first && process.first < s.seats.world.end();
-  });
-  if (whose == spawned_.end() || --whose->running > 0) return;
-  if (upstream_ == nullptr) {
-    memory::leave_order(job_, whose->order);
-    vacate(whose->seats);
-  }
-  spawned_.erase(whose);
+void Run::kill_child(std::size_t index) {
+  Child& child = children_[index];
+  if (!child.running) return;
+  child.running = false;
+  --running_;
+  signal_process(child.pid, SIGKILL);
+  waitpid(child.pid, nullptr, 0);
+}
+
+/// Orders of a job that ends are not served: who gave them ends, too.
+void Run::serve_orders() {
+  for (const std::uint64_t order : families_.take())
+    if (stage_ == Stage::running) families_.serve(order);
+}
+
+/// mpiexec is told once that no rank of the start runs here any more.
+void Run::note_end_of_start() {
+  if (upstream_ == nullptr || start_has_ended_) return;
+  for (std::size_t i = 0; i < children_.size(); ++i)
+    if (children_[i].running && !plan_.processes[i].is_spawned) return;
+  start_has_ended_ = true;
+  note(FrameKind::ended, std::uint64_t{0});
 }
 
 void Run::attend(pid_t pid) {
@@ -472,10 +374,20 @@ void Run::ask_to_end() {
   kill_at_ = Clock::now() + before_kill;
 }
 
+/// Of frames to mpiexec, where that is above us.
+Families::Send Run::sender() {
+  if (upstream_ == nullptr) return {};
+  return [this](FrameKind kind, std::string_view payload) { send_up(kind, payload); };
+}
+
+void Run::send_up(FrameKind kind, std::string_view payload) {
+  const std::string frame = framed(kind, payload);
+  if (write(upstream_->notes, frame.data(), frame.size()) < 0) kill_job();  // the agent is gone
+}
+
 template <class T>
 void Run::note(FrameKind kind, const T& value) {
-  const std::string frame = framed(kind, packed(value));
-  if (write(upstream_->notes, frame.data(), frame.size()) < 0) kill_job();  // the agent is gone
+  send_up(kind, packed(value));
 }
 
 void Run::note_who_left(const Process& process) {
@@ -607,7 +519,8 @@ void Run::take_end(std::size_t index, int status) {
 /// parent's death also ends its children.
 bool Run::go_on_without(const Process& process, const Outcome& outcome) {
   const Ranks here = options_.here();
-  if (process.is_spawned || !spawned_.empty() || (running_ == 0 && here.count == options_.ranks()))
+  if (process.is_spawned || families_.are_there() ||
+      (running_ == 0 && here.count == options_.ranks()))
     return false;
   const auto is_here = [](const void* ranks, int rank) {
     return static_cast<const Ranks*>(ranks)->has(rank);
@@ -680,11 +593,11 @@ void Run::take_ends() {
                         [](const auto& e) { return WIFSIGNALED(e.second); });
   for (const auto& [index, end] : ended) {
     take_end(index, end);
-    if (plan_.processes[index].is_spawned) take_spawned_end(plan_.processes[index]);
+    if (plan_.processes[index].is_spawned) families_.take_end(plan_.processes[index].first);
   }
   if (ended.empty()) return;
   forget_spawned();
-  note_ends();
+  note_end_of_start();
 }
 
 void Run::check_clocks() {
@@ -723,7 +636,7 @@ timespec Run::wait_time() const {
 void Run::poll_once() {
   input_.see_to_terminal();
   std::vector<pollfd> fds{
-      {orders_, POLLIN, 0}, {spawns_.fd(), POLLIN, 0}, {attended_end_, POLLIN, 0}};
+      {orders_, POLLIN, 0}, {families_.fd(), POLLIN, 0}, {attended_end_, POLLIN, 0}};
   const std::size_t input = fds.size();
   input_.watch(fds);
   const std::size_t output = fds.size();
@@ -768,7 +681,7 @@ int Run::operator()() {
     deadline_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(
                                    std::chrono::duration<double>(options_.timeout_s));
   start_all();
-  note_ends();  // there may be none here
+  note_end_of_start();  // there may be none here
   // Ranks of other hosts may spawn some here.
   const auto awaits_more = [this] {
     return upstream_ != nullptr && !is_dismissed_ && stage_ == Stage::running;

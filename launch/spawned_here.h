@@ -26,6 +26,11 @@ class SpawnedHere {
   void take(const Frame& frame);
   /// Some run, on this host or another.
   bool are_there() const { return !families_.empty(); }
+  /// Is the rank here, of the start or spawned?
+  bool is_here(int rank) const {
+    return rank >= 0 && rank < job_.used() &&
+           (job_.nodes() == 1 || job_.node_of(rank) == options_.node);
+  }
   /// Ranks here may have told their addresses, or have come to MPI_Finalize.
   void look();
 
@@ -42,7 +47,6 @@ class SpawnedHere {
   void vacate(std::uint64_t serial);
   void tell_addresses();
   void tell_who_leaves();
-  bool is_here(int rank) { return job_.nodes() == 1 || job_.node_of(rank) == options_.node; }
 
   const Options& options_;
   memory::Job& job_;

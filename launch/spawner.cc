@@ -60,6 +60,10 @@ void Spawner::place(int node, const Wanted& wanted) {
   } catch (const Failure& failure) {
     return send_(node, FrameKind::answer, packed(Answer{wanted.at, false, false, 0, failure.text}));
   }
+  const auto first = static_cast<std::size_t>(family.seats.world.first - options_.ranks());
+  spawned_on_.resize(std::max(spawned_on_.size(), first + family.seats.node_of.size()));
+  std::copy(family.seats.node_of.begin(), family.seats.node_of.end(),
+            spawned_on_.begin() + static_cast<std::ptrdiff_t>(first));
   family.has_placed.assign(static_cast<std::size_t>(nodes_), false);
   family.ends_due.resize(static_cast<std::size_t>(nodes_));
   for (const std::int32_t n : family.seats.node_of)

@@ -27,6 +27,8 @@ class Spawner {
   void begun(int places);
   /// From an agent. Throws Failure where that cannot be.
   void take(int node, const Frame& frame);
+  /// The node of the last rank at each place behind those of the start that has had one.
+  const std::vector<std::int32_t>& spawned_on() const { return spawned_on_; }
 
  private:
   /// A world that was spawned.
@@ -63,6 +65,7 @@ class Spawner {
   std::optional<Seating> seating_;
   std::uint64_t count_ = 0;  // worlds so far
   std::map<std::uint64_t, Family> families_;
+  std::vector<std::int32_t> spawned_on_;
   std::vector<bool> start_runs_;  // by node: ranks that the job started with
   bool are_dismissed_ = false;
   std::map<std::string, std::string> names_;

@@ -67,9 +67,40 @@ class Report {
     for (std::size_t i = 0; i < std::min(lines_.size(), lines_max); ++i) add(lines_[i]);
     if (lines_.size() > lines_max)
       out_ += text("    ... and %zu more such lines\n", lines_.size() - lines_max);
+    spawned();
     messages();
     helpers();
     out_.pop_back();
+  }
+
+  /// Above, their numbers are their places in the job.
+  void spawned() {
+    std::string list;
+    std::size_t lines = 0;
+    for (std::size_t first = 0, end = 0; first < view_.ranks.size(); first = end) {
+      const RankView& rank = view_.ranks[first];
+      std::vector<std::int32_t> places, own;
+      for (end = first; end < view_.ranks.size() && are_together(rank, view_.ranks[end]); ++end) {
+        places.push_back(static_cast<std::int32_t>(end));
+        own.push_back(static_cast<std::int32_t>(end) - rank.world.first);
+      }
+      if (rank.world.size == 0 || is_over(rank.world) || ++lines > lines_max) continue;
+      list += "    " + ranks_text(places) + (own.size() == 1 ? " is " : " are ") + ranks_text(own) +
+              text(" of %d spawned", rank.world.size) +
+              (rank.host.empty() ? "" : ", on " + rank.host) + "\n";
+    }
+    if (lines > lines_max) list += text("    ... and %zu more such lines\n", lines - lines_max);
+    if (!list.empty()) out_ += "  Spawned ranks:\n" + list;
+  }
+
+  static bool are_together(const RankView& a, const RankView& b) {
+    return a.world == b.world && a.host == b.host;
+  }
+
+  bool is_over(const memory::World& world) const {
+    return std::none_of(view_.ranks.begin(), view_.ranks.end(), [&](const RankView& rank) {
+      return rank.world == world && rank.state != RankView::State::left;
+    });
   }
 
   void helpers() {

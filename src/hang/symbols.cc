@@ -130,13 +130,14 @@ std::vector<std::string> programs_of(std::int32_t pid) {
   return words;
 }
 
-std::string Symbols::file_of(const std::string& mapped) const {
+std::string Symbols::file_of(std::int32_t pid, const std::string& mapped) const {
   constexpr const char* in_memory = "/memfd:";
   if (mapped.rfind(in_memory, 0) != 0) return mapped;
   std::string name = mapped.substr(std::strlen(in_memory));
   name = name.substr(0, name.find(" (deleted)"));
-  for (const std::string& program : programs_)
-    if (base_name(program) == name) return program;
+  for (const std::vector<std::string>& programs : {programs_, programs_of(pid)})
+    for (const std::string& program : programs)
+      if (base_name(program) == name) return program;
   return "";
 }
 
@@ -159,7 +160,7 @@ std::string Symbols::find(std::int32_t pid, std::uint64_t address) const {
     offset = address - begin + file_offset;
   }
   std::fclose(maps);
-  const std::string file = file_of(mapped);
+  const std::string file = file_of(pid, mapped);
   if (file.empty()) return "";
   const Elf elf(file);
   const std::uint64_t in_file = elf.address_of(offset);

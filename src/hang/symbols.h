@@ -17,8 +17,8 @@ std::vector<std::string> programs_of(std::int32_t pid);
 
 class Symbols {
  public:
-  /// `programs`: paths of programs whose copies run from memory (ranks as threads). `lines`: may
-  /// start a process to find source lines.
+  /// `programs`: paths of programs whose copies run from memory (ranks as threads), beside those
+  /// that a process names. `lines`: may start a process to find source lines.
   Symbols(std::vector<std::string> programs, bool lines)
       : programs_(std::move(programs)), lines_(lines) {}
 
@@ -27,7 +27,7 @@ class Symbols {
 
  private:
   std::string find(std::int32_t pid, std::uint64_t address) const;
-  std::string file_of(const std::string& mapped) const;
+  std::string file_of(std::int32_t pid, const std::string& mapped) const;
 
   std::vector<std::string> programs_;
   bool lines_;

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <span>
 
+#include "hang/checked.h"
+
 namespace weft::hang {
 namespace {
 
@@ -26,31 +28,6 @@ Helper helper_of(const Board& notes) {
                                                            : Helper::none;
 }
 
-bool is_among(const Ranks& among, std::int32_t ranks) {
-  if (among.count == 0) return true;
-  const std::int64_t last = among.first + std::int64_t{among.count - 1} * among.stride;
-  return among.count > 0 && among.first >= 0 && among.first < ranks && last >= 0 && last < ranks;
-}
-
-/// Shared memory may have been written over by a broken rank: nothing in it is an index unchecked,
-/// and all names end.
-bool make_safe(Need& need, std::int32_t ranks) {
-  need.comm.name[name_bytes - 1] = need.call[call_bytes - 1] = 0;
-  return need.peer >= nobody && need.peer < ranks && is_among(need.among, ranks);
-}
-
-bool make_safe(Record& record, std::int32_t ranks) {
-  if (record.needs_count < 0 || record.messages_count < 0 || record.begun_count < 0 ||
-      record.begun_count > Record::begun_max)
-    return false;
-  record.call[call_bytes - 1] = 0;
-  for (Need& need : record.needs)
-    if (!make_safe(need, ranks)) return false;
-  if (!make_safe(record.rest, ranks)) return false;
-  for (Message& message : record.messages) message.comm.name[name_bytes - 1] = 0;
-  return true;
-}
-
 }  // namespace
 
 JobView look_at(memory::Job& job, std::int64_t now_ns) {
@@ -62,6 +39,7 @@ JobView look_at(memory::Job& job, std::int64_t now_ns) {
     RankView& rank = view.ranks[static_cast<std::size_t>(r)];
     rank.state = state_of(job.entry(r));
     rank.pid = job.entry(r).pid.load(std::memory_order_relaxed);
+    rank.world = job.entry(r).world;
     const Board& notes = board(job, r);
     rank.helper = helper_of(notes);
     if (notes.waits.load(std::memory_order_relaxed) == 0) continue;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "hang/record.h"
@@ -33,6 +34,8 @@ struct RankView {
   bool others_can_move = false;   // threads of the process that are not in MPI (sleepers.h)
   std::vector<Sleeper> sleepers;  // those of them that cannot
   Helper helper = Helper::none;   // what its progress thread does
+  memory::World world;            // of a spawned rank; no size: that of the start
+  std::string host;               // of a spawned rank, in a job on several
 
   /// Threads that are not in MPI may call it.
   bool is_multiple() const { return !threads.empty() && threads[0].record.multiple != 0; }

@@ -443,8 +443,14 @@ void Engine::meet(const std::vector<std::int32_t>& ranks) {
       continue;
     }
     WEFT_ASSERT(!p.is_busy);  // what was sent to it has arrived: it has left since
+    // Who comes may have begun a message before it is met here: its pieces follow those of the last
+    // one, which has sent all of its own.
+    P2p* const incoming = p.incoming;
+    Arrived* const kept = p.incoming_kept;
     std::destroy_at(&p);
     std::construct_at(&p)->incarnation = now;
+    p.incoming = incoming;
+    p.incoming_kept = kept;
   }
 }
 

@@ -46,12 +46,6 @@ class Jobs(harness.ClusterCase):
     def ranks(self):
         return [(host, pid) for host, pid, command in self.on_hosts() if program("busy") in command and host != "head"]
 
-    def agent_and_worker(self, where):
-        """The numbers of processes begin again now and then: the worker's may be the lower one."""
-        pids = [pid for host, pid, command in self.on_hosts() if host == where and command.startswith(harness.MPIEXEC)]
-        self.assertEqual(len(pids), 2)
-        return sorted(pids, key=lambda pid: harness.parent_of(pid) in pids)
-
     def ends(self, child, *words):
         """A job that has just lost something: soon it has said one sentence, and nothing is anywhere."""
         begin = time.monotonic()

@@ -5,9 +5,11 @@
 `hang_test.py --write` writes the texts anew: read the difference."""
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -20,7 +22,7 @@ LIMIT = {"WEFT_SYNC_HANG_SECONDS": "1"}
 WRONG = {"receive_circle": 3, "send_circle": 2, "missing_rank": 3, "wrong_tag": 2, "wrong_comm": 2, "ssend_to_self": 1, "channel_circle": 2,
          "mutex": 2, "finished_rank": 2, "different_collectives": 2, "waitall": 2, "isendrecv": 3, "nonblocking": 3, "grequest": 2,
          "waitany_many": 2, "waitsome_across": 2, "many_threads": 2, "create_group": 3,
-         "window_wait": 2, "window_lock": 2, "window_post": 2}
+         "window_wait": 2, "window_lock": 2, "window_post": 2, "spawned_circle": 1}
 # In the block, ranks in different collectives notice it; messages compare nothing.
 SETTINGS = {"different_collectives": {"WEFT_COLL_SHARED_MAX": "0"}}
 MULTIPLE = {"mutex", "waitsome_across", "many_threads"}  # with MPI_THREAD_MULTIPLE
@@ -87,11 +89,19 @@ class Hang(harness.Case):
         for mode in MODES:
             self.assertIn("called in main (wrong_tag.c:11) ", self.report("wrong_tag", mode).err)
 
+    def test_programs_that_are_only_spawned(self):
+        """Their places in the program are found like those of the first ones."""
+        with tempfile.TemporaryDirectory() as folder:
+            other = shutil.copy(program("spawned_circle"), Path(folder, "other"))
+            for mode in MODES:
+                result = self.mpiexec(f"--ranks={mode}", "--hang=abort", "-n", 1, program("spawned_circle"), other, env=LIMIT, timeout=60)
+                self.assertEqual(result.err.count(", called in main ("), 3, f"{mode}\n{result.err}")
+
     def test_right_programs(self):
         """Computing, sleeping or progressing slowly for three times the limit is no hang."""
         run = lambda case: self.mpiexec(f"--ranks={case[1]}", "--hang=abort", "-n", 2, program(case[0]), 3, env=LIMIT, timeout=120)
         with ThreadPoolExecutor() as pool:
-            for result in pool.map(run, [(name, mode) for name in ("slow", "slow_threads") for mode in MODES]):
+            for result in pool.map(run, [(name, mode) for name in ("slow", "slow_threads", "slow_spawned") for mode in MODES]):
                 self.assertEqual(self.ok(result).err, "")
 
     def test_report_once_and_go_on(self):

@@ -109,6 +109,11 @@ class ClusterCase(Case):
         found = [line.split(" ", 2) for line in self.cluster("ps").splitlines()]
         return [(host, int(pid), command) for host, pid, command in found]
 
+    def agent_and_worker(self, where):
+        """Of a host, as far as they are there. The numbers of processes begin again now and then: the worker's may be the lower one."""
+        pids = [pid for host, pid, command in self.on_hosts() if host == where and command.startswith(MPIEXEC)]
+        return sorted(pids, key=lambda pid: parent_of(pid) in pids)
+
     def job(self, where, *words, **options):
         """mpiexec on these hosts, with a mark; not waited for."""
         command = [MPIEXEC, "--launch-agent", " ".join([*self.words, "exec"]), "-H", where, *map(str, words)]

@@ -33,7 +33,7 @@ class HostKills(harness.ClusterCase):
                 self.cluster("link", each, "down")
             return hosts
         there = self.on_hosts()
-        agents = sorted(pid for where, pid, command in there if where == host and command.startswith(harness.MPIEXEC))
+        agents = self.agent_and_worker(host)
         ranks = [pid for where, pid, command in there if where == host and program("busy") in command and not command.startswith(harness.MPIEXEC)]
         workers = [pid for pid in self.marked() if harness.parent_of(pid) == child.pid]
         found = {"rank": ranks and [rng.choice(ranks)], "ranks of a host": ranks, "agent": agents[:1], "agent's worker": agents[1:2],

@@ -18,6 +18,8 @@ from harness import MODES, PATIENCE, program
 
 HANG = Path(__file__).resolve().parent / "hang"
 AGENT = str(Path(__file__).resolve().parent / "agent_here.sh")
+# As in spawn_test.
+PROVIDER = ("--genv", "WEFT_NET_PROVIDER", "tcp;ofi_rxm")
 # What has to be over after a failure; the machine has few cores and much to start.
 SOON = 2 * PATIENCE
 
@@ -395,10 +397,32 @@ class Hosts(harness.Case):
         self.assertEqual(err.count("rank 0 waits in MPI_Recv"), 1, err)
         self.assertEqual(err.count("rank 2 waits in MPI_Recv"), 1, err)
 
-    def said_by_gdb(self, where, processes, *options):
+    def test_spawned_ranks_that_hang(self):
+        """The report says who they are and where, also of hosts where no rank of the start is."""
+        golden = (HANG / "spawned_circle.txt").read_text()
+        line = "    ranks 1 and 2 are ranks 0 and 1 of 2 spawned"
+        self.assertIn(line, golden)
+        for where, lines in (("a:1,b:2", line + ", on b"), ("a:3,b:1", line + ", on a"), ("a:3", line + ", on a"),
+                             ("a:2,b:1", "    rank 1 is rank 0 of 2 spawned, on a\n    rank 2 is rank 1 of 2 spawned, on b")):
+            for mode in MODES:
+                with self.subTest(mode=mode, where=where):
+                    result = self.hosts(where, *PROVIDER, f"--ranks={mode}", "--hang=abort", "-n", 1, hang_test.program("spawned_circle"),
+                                        env=hang_test.LIMIT, timeout=60)
+                    self.assertEqual(result.code, 125, harness.show(result.out, result.err))
+                    self.assertEqual(hang_test.normal(result.err), golden.replace(line, lines))
+
+    def test_spawned_ranks_that_compute(self):
+        """Others wait for them for longer than the limit, which is no hang."""
+        for mode in MODES:
+            for where, n in (("a:1,b:2", 1), ("a:2,b:2", 3)):
+                result = self.ok(self.hosts(where, *PROVIDER, f"--ranks={mode}", "--hang=abort", "-n", n, hang_test.program("slow_spawned"), 2.5,
+                                            env=hang_test.LIMIT, timeout=120))
+                self.assertEqual(result.err, "")
+
+    def said_by_gdb(self, where, processes, *options, program="receive_circle"):
         """By host, of a job in which all ranks hang."""
         hang_test.needs_gdb(self)
-        child = self.start(where, *options, "--hang=gdb", "--timeout", 60 * PATIENCE, hang_test.program("receive_circle"), env=hang_test.LIMIT)
+        child = self.start(where, *options, "--hang=gdb", "--timeout", 60 * PATIENCE, hang_test.program(program), env=hang_test.LIMIT)
         text = hang_test.read_until(child, " detached]", processes)
         child.terminate()
         child.communicate(timeout=20)
@@ -409,6 +433,7 @@ class Hosts(harness.Case):
         for mode, where, processes in (("process", "a:2,b:1", 3), ("thread", "a:2,b:1", 2), ("process", "a:3", 3)):
             hosts = self.said_by_gdb(where, processes, f"--ranks={mode}")
             self.assertEqual(sorted(hosts), ["a", "a", "b" if "b" in where else "a"])
+        self.assertEqual(sorted(self.said_by_gdb("a:2,b:1", 3, "-n", 1, *PROVIDER, program="spawned_circle")), ["a", "a", "b"])
 
     def test_no_gdb_is_left(self):
         with tempfile.TemporaryDirectory() as folder:

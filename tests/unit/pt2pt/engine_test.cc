@@ -98,6 +98,38 @@ TEST(Engine, serves_several_threads_of_a_rank) {
   for (std::thread& t : threads) t.join();
 }
 
+/// A spawned rank sends at once, perhaps before who spawned it knows that it has the place.
+TEST(Engine, keeps_what_began_before_it_met_the_sender) {
+  TestJob job(2, false, {{"WEFT_PT2PT_EAGER_MAX", "65536"}});
+  memory::RankEntry& sender = job.jobs[0]->entry(0);
+  sender.world = {0, 1};
+  std::vector<std::byte> out(60'000), in(out.size());
+  const auto bytes = static_cast<std::int64_t>(out.size());
+  fill(out, 0, 1);
+  MPI_Request sent, received;
+  job.as(0, [&](Comm& comm) {
+    ASSERT_FALSE(isend({out.data(), bytes, byte_type()}, 1, 1, comm, Mode::standard, &sent));
+    EXPECT_FALSE(comm.engine->busy.empty());  // the ring has no room for the rest
+  });
+  job.as(1, [&](Comm& comm) {
+    progress(*comm.engine);
+    EXPECT_EQ(comm.engine->counters->unexpected, 1u);
+    sender.incarnation.store(1);
+    comm.engine->meet({0});
+  });
+  for (int i = 0; i < 100; ++i)  // the rest, before there is a receive
+    for (const int rank : {0, 1}) job.as(rank, [](Comm& comm) { progress(*comm.engine); });
+  job.as(1, [&](Comm& comm) {
+    ASSERT_FALSE(irecv({in.data(), bytes, byte_type()}, 0, 1, comm, &received));
+  });
+  for (const int rank : {0, 1})
+    job.as(rank, [&](Comm&) {
+      std::vector<MPI_Request> requests{rank == 0 ? sent : received};
+      ASSERT_FALSE(waitall(requests, MPI_STATUSES_IGNORE));
+    });
+  EXPECT_TRUE(is_filled(in, 0, 1));
+}
+
 TEST(Engine, wakes_sleepers) {
   TestJob job(2, true);
   std::vector<std::thread> threads;
