@@ -112,6 +112,7 @@ class Agent : public Branches::Listener {
   void lost(int node, const Loss& loss) override;
   void grow(Growth growth);
   void pass_down(const Unwrapped& inner);
+  void take_for_all(const Unwrapped& inner);
 
   void greet();
   void take_frames();
@@ -142,6 +143,7 @@ class Agent : public Branches::Listener {
   Channel head_;
   bool head_is_gone_ = false;
   bool has_heard_ = false;
+  int node_ = -1;  // its number; not known before the first frame for all
   Pulse pulse_;
   sigset_t mask_{};
   int signals_ = -1;
@@ -194,6 +196,13 @@ void Agent::grow(Growth growth) {
 void Agent::pass_down(const Unwrapped& inner) {
   if (!below_ || !below_->has(inner.node)) throw Failure{1, "a frame for a host not behind it"};
   below_->send(inner.node, inner.frame.kind, inner.frame.payload);
+}
+
+/// Those below first: they need not wait until it is done here.
+void Agent::take_for_all(const Unwrapped& inner) {
+  node_ = inner.node;
+  if (below_) below_->send_all(inner.frame.kind, inner.frame.payload);
+  take(inner.frame);
 }
 
 void Agent::fail(int exit_code, const std::string& text) {
@@ -253,7 +262,8 @@ void Agent::begin(const Order& order) {
       head_.send(kind, payload);
     });
     job_->header().loopback = options_.loopback();
-    job_->header().sharing = static_cast<std::uint32_t>(order.sharing);
+    job_->header().sharing =
+        static_cast<std::uint32_t>(order.sharing[static_cast<std::size_t>(options_.node)]);
     if (job_->nodes() > 1) memory::promise_addresses(*job_);
     passed_on_.assign(static_cast<std::size_t>(options_.here().count), false);
     for (Pipe* pipe : {&input_, &output_.pipe, &errors_.pipe, &notes_.pipe}) pipe->open();
@@ -332,8 +342,8 @@ void Agent::learn(const Addresses& all) {
   const Ranks here = options_.here();
   if (job_ == nullptr) throw Failure{1, "addresses before there is a job"};
   for (const auto& [rank, text] : all) {
-    if (rank < 0 || rank >= job_->size() || here.has(rank))
-      throw Failure{1, "addresses of rank " + std::to_string(rank) + ", which is not elsewhere"};
+    if (rank < 0 || rank >= job_->size()) throw Failure{1, "addresses of a rank that there is not"};
+    if (here.has(rank)) continue;
     if (const Err e = memory::learn_addresses(*job_, rank, text)) {
       fail(1, std::string("weft: ") + last_error_text(e.cls));
       return;
@@ -392,7 +402,7 @@ void Agent::take(const Frame& frame) {
   switch (frame.kind) {
     case FrameKind::order:
       if (has_begun_) throw Failure{1, "a second order"};
-      return begin(read_order(frame.payload));
+      return begin(read_order(frame.payload, node_));
     case FrameKind::addresses:
       return learn(unpacked<Addresses>(frame.payload));
     case FrameKind::died:
@@ -450,6 +460,8 @@ void Agent::take(const Frame& frame) {
       return grow(unpacked<Growth>(frame.payload));
     case FrameKind::relayed:
       return pass_down(unwrapped(frame.payload));
+    case FrameKind::for_all:
+      return take_for_all(unwrapped(frame.payload));
     default:
       throw Failure{1, "a frame that only agents send"};
   }

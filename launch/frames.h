@@ -19,7 +19,7 @@ namespace weft::launch {
 enum class FrameKind : std::uint8_t {
   // from an agent
   hello = 1,      // who it is (Hello)
-  addresses = 2,  // where ranks are in the network; also the way back: of the ranks elsewhere
+  addresses = 2,  // where its ranks are in the network; also the way back: where all ranks are
   output = 3,     // of its ranks, as mpiexec's stdout gets it
   errors = 4,     // and stderr
   failed = 5,     // why the job has to end (Failure)
@@ -48,6 +48,7 @@ enum class FrameKind : std::uint8_t {
   seen = 23,      // from an agent: that
   survives = 24,  // from an agent: its ranks go on without those that died
   debug = 25,     // to an agent: gdb is to show the threads of this rank's process
+  for_all = 26,  // to an agent, and to all behind it: a frame that is the same for all (branches.h)
   // about ranks that are spawned, and names (spawn_frames.h); from an agent
   spawn = 40,
   placed = 41,

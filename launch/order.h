@@ -25,16 +25,16 @@ Hello own_hello();
 /// Is NAME=VALUE one of the variables that say where a process is? An agent keeps its own.
 bool is_of_a_host(const std::string& variable);
 
-/// The job, to an agent.
+/// The job, the same to all agents.
 struct Order {
-  Options options;
+  Options options;                       // `node` is for the agent to fill in
   std::vector<std::string> environment;  // mpiexec's
   std::string directory;                 // and where it runs
   HashKey secret{};                      // that packets between hosts prove
-  int sharing = 0;                       // ranks on this machine, of all agents there are on it
+  std::vector<std::int32_t> sharing;     // by node: ranks on its machine, of all agents there
 };
-/// From a payload; throws Failure for a job that cannot be.
-Order read_order(std::string_view payload);
+/// From a payload, by the agent of a node; throws Failure for a job that cannot be.
+Order read_order(std::string_view payload, int node);
 std::string write_order(const Order& order);
 
 /// Of ranks, by their number.

@@ -22,8 +22,27 @@ AGENT = str(Path(__file__).resolve().parent / "agent_here.sh")
 SOON = 2 * PATIENCE
 
 
+HEARD = str(Path(__file__).resolve().parent / "agent_heard.sh")
+# Kinds of frames (launch/frames.h): of ranks that come to know each other, and those which carry others.
+HELLO, ADDRESSES, ORDER, BEGUN, GROW = WIRE_UP = (1, 2, 8, 16, 18)
+RELAYED, FOR_ALL = 17, 26
+
+
 def frame(kind, payload=b"", length=None):
     return struct.pack("<IB3s", len(payload) if length is None else length, kind, b"wf1") + payload
+
+
+def kinds_and_bytes(stream):
+    """Of each frame; of one that carries another, the other's kind."""
+    at, found = 0, []
+    while at < len(stream):
+        length, kind, mark = struct.unpack_from("<IB3s", stream, at)
+        assert mark == b"wf1"
+        if kind in (RELAYED, FOR_ALL):
+            kind = stream[at + 8 + 4 + 4]
+        found.append((kind, 8 + length))
+        at += 8 + length
+    return found
 
 
 class Hosts(harness.Case):
@@ -370,7 +389,8 @@ class Hosts(harness.Case):
         self.assertEqual((hello.code, hello.err), (0, ""))
         for text in (b"GET / HTTP/1.1\r\n\r\n", b"\0" * 100, frame(1), frame(99), frame(8), frame(8, b"x" * 1000), frame(8, length=1 << 31),
                      frame(10), frame(12), frame(11, b"\2"), frame(2), frame(9, b"abc"), frame(14, b"\1\0\0\0\0\0\0\0"), frame(8, b"abc", 100),
-                     frame(13), frame(25, b"\0\0\0\0"), os.urandom(5000)):
+                     frame(13), frame(25, b"\0\0\0\0"), frame(26), frame(26, b"\0\0\0\0"), frame(26, b"\0\0\0\0" + frame(8, b"x")),
+                     frame(26, b"\0\0\0\0" + frame(26, b"\0\0\0\0" + frame(15))), os.urandom(5000)):
             result = self.agent(text)
             self.assertEqual(result.code, 1, text[:40])
             self.one_message(result, "agent")
@@ -481,6 +501,25 @@ class Tree(Hosts):
                 wanted = [f"{r}: rank 0 of 1 on its node, left {(r - 1) % 11}, sum 55" for r in range(11)]
                 self.assertEqual(sorted(result.out.splitlines()), sorted(wanted))
                 self.assertEqual(result.err, "")
+
+    def wire_up(self, width, ranks, mode):
+        """The kinds and bytes of all frames of a wire-up, for each host: what its agent got, and what it said."""
+        with tempfile.TemporaryDirectory() as folder:
+            where = ",".join(f"{name}:{ranks}" for name in self.NAMES)
+            self.ok(self.mpiexec("--launch-agent", HEARD, "-H", where, "--tree-width", width, f"--ranks={mode}", program("nodes"),
+                                 timeout=60, env={"FRAMES_FOLDER": folder}))
+            return {way: {name: [f for f in kinds_and_bytes(Path(folder, f"{name}.{way}").read_bytes()) if f[0] in WIRE_UP]
+                          for name in self.NAMES} for way in ("down", "up")}
+
+    def test_what_is_for_all_comes_once(self):
+        for mode in MODES:
+            frames = self.wire_up(2, 2, mode)
+            down = [dict(frames["down"][name]) for name in self.NAMES]
+            for name in self.NAMES:
+                kinds = [kind for kind, _ in frames["down"][name]]
+                self.assertEqual((kinds.count(ORDER), kinds.count(ADDRESSES)), (1, 1), name)
+            for kind in (ORDER, ADDRESSES):
+                self.assertEqual(len({got[kind] for got in down}), 1, "all get the same")
 
     def test_output(self):
         result = self.ok(self.tree(2, "-l", "sh", "-c", "for i in $(seq 20000); do echo \"$i abcdefghijklmnopqrstuvwxyz\"; done; echo err >&2", timeout=100))

@@ -59,7 +59,7 @@ TEST(Branches, refuse_what_is_not_one_frame) {
   for (const std::string& bad :
        {std::string(), std::string("abc"), good.substr(0, good.size() - 1), good + "x",
         good + framed(FrameKind::beat), wrapped(7, FrameKind::relayed, good),
-        std::string("\0\0\0\0GET / HTTP", 14)})
+        wrapped(7, FrameKind::for_all, good), std::string("\0\0\0\0GET / HTTP", 14)})
     EXPECT_THROW(unwrapped(bad), Failure) << bad.size();
 }
 
