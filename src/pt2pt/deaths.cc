@@ -162,7 +162,7 @@ Err died(const Comm& comm, std::int32_t world_rank) {
   const int here = place(comm.remote != nullptr ? comm.remote : comm.group);
   return fail(MPI_ERR_PROC_ABORTED, "rank %d of %s is dead: %s", here >= 0 ? here : world_rank,
               comm.name.empty() ? "the communicator" : comm.name.c_str(),
-              comm.engine->job->entry(world_rank).message);
+              comm.engine->job->message(world_rank));
 }
 
 Err died(const Comm& comm) {
