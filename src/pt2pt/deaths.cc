@@ -187,7 +187,7 @@ void look_for_dead(Engine& e, const Awaited& awaited) {
   };
   of_threads(e.waiters.list);
   if (e.nowhere == nullptr) e.nowhere.reset(new Away{*(e.nobody = std::make_unique<Nowhere>())});
-  for (Peer& peer : e.peers)
+  for (Peer& peer : e.peers.all())
     if (peer.is_dead && !peer.is_gone) {
       peer.is_gone = true;
       peer.lane = Lane();  // which knew how much room there was
