@@ -122,7 +122,11 @@ class Agent : public Branches::Listener {
   void enter(const Order& order);
   int work(int orders, const sigset_t& mask);
   void listen_for_tellers();
-  void pass_addresses_on();
+  int hosts_behind() const { return below_ ? below_->hosts() : 0; }
+  Ranks ranks_behind() const;
+  void have_begun(const Begun& begun);
+  void tell_addresses();
+  void gather(const Addresses& told);
   void learn(const Addresses& all);
   void learn(const Death& death);
   void look(const Look& look);
@@ -154,8 +158,10 @@ class Agent : public Branches::Listener {
   std::unique_ptr<DebugDirectory> debug_directory_;
   memory::Job* job_ = nullptr;  // of the process, until it ends
   std::optional<SpawnedHere> spawned_;
-  std::vector<bool> passed_on_;  // addresses of this host's ranks
-  std::size_t has_passed_on_ = 0;
+  std::vector<bool> have_told_;  // their addresses: this host's ranks
+  Addresses gathered_;           // of this host and those behind it; not passed on so far
+  int passed_on_ = 0;            // that were
+  Begun begun_;                  // of the same hosts
 
   std::optional<hang::Symbols> symbols_;
   std::optional<Branches> below_;
@@ -176,7 +182,14 @@ void Agent::greet() {
 }
 
 void Agent::heard(int node, const Frame& frame) {
-  head_.send(FrameKind::relayed, wrapped(node, frame.kind, frame.payload));
+  const bool tells_addresses = frame.kind == FrameKind::addresses;
+  if (!tells_addresses && frame.kind != FrameKind::begun)
+    return head_.send(FrameKind::relayed, wrapped(node, frame.kind, frame.payload));
+  if (!has_begun_) throw Failure{1, "an answer before a question"};
+  if (tells_addresses)
+    gather(unpacked<Addresses>(frame.payload));
+  else
+    have_begun(unpacked<Begun>(frame.payload));
 }
 
 void Agent::noise(int node, std::string_view text) {
@@ -265,7 +278,7 @@ void Agent::begin(const Order& order) {
     job_->header().sharing =
         static_cast<std::uint32_t>(order.sharing[static_cast<std::size_t>(options_.node)]);
     if (job_->nodes() > 1) memory::promise_addresses(*job_);
-    passed_on_.assign(static_cast<std::size_t>(options_.here().count), false);
+    have_told_.assign(static_cast<std::size_t>(options_.here().count), false);
     for (Pipe* pipe : {&input_, &output_.pipe, &errors_.pipe, &notes_.pipe}) pipe->open();
     for (int fd : {input_.write, output_.pipe.read, errors_.pipe.read, notes_.pipe.read})
       never_block(fd);
@@ -276,7 +289,7 @@ void Agent::begin(const Order& order) {
     for (int* fd : {&input_.read, &output_.pipe.write, &errors_.pipe.write, &notes_.pipe.write})
       close_end(*fd);
     if (job_->nodes() > 1) listen_for_tellers();
-    head_.send(FrameKind::begun, packed(std::int32_t{job_->places()}));
+    have_begun({1, job_->places()});
   } catch (const Failure& failure) {
     fail(failure.exit_code, failure.text);
   }
@@ -317,25 +330,51 @@ void Agent::listen_for_tellers() {
   }).detach();
 }
 
-/// In two frames at most: of the first ranks, so that mpiexec knows that there are some, and of all
-/// others.
-void Agent::pass_addresses_on() {
+/// Of this host and of those behind it.
+Ranks Agent::ranks_behind() const {
+  Ranks out = options_.here();
+  const auto behind = options_.hosts.begin() + options_.node + 1;
+  std::for_each(behind, behind + hosts_behind(),
+                [&](const Host& host) { out.count += host.ranks; });
+  return out;
+}
+
+/// In one frame, when all have.
+void Agent::have_begun(const Begun& begun) {
+  begun_ = begun_.and_also(begun);
+  if (begun_.hosts == 1 + hosts_behind()) head_.send(FrameKind::begun, packed(begun_));
+}
+
+void Agent::tell_addresses() {
   eventfd_t count = 0;
   eventfd_read(tellers_, &count);
   const Ranks here = options_.here();
   if (spawned_) spawned_->look();
   Addresses told;
   for (int r = here.first; r < here.end(); ++r) {
-    if (passed_on_[static_cast<std::size_t>(r - here.first)]) continue;
+    const auto at = static_cast<std::size_t>(r - here.first);
+    if (have_told_[at]) continue;
     std::string text = memory::addresses_of(*job_, r);
-    if (!text.empty()) told.emplace_back(r, std::move(text));
+    if (text.empty()) continue;
+    have_told_[at] = true;
+    told.emplace_back(r, std::move(text));
   }
-  const std::size_t all = has_passed_on_ + told.size();
-  if (told.empty() || (has_passed_on_ > 0 && all < passed_on_.size())) return;
-  has_passed_on_ = all;
-  for (const auto& [rank, text] : told)
-    passed_on_[static_cast<std::size_t>(rank - here.first)] = true;
-  head_.send(FrameKind::addresses, packed(told));
+  gather(told);
+}
+
+/// Passed on in two frames at most: of the first ranks, so that mpiexec knows that there are some,
+/// and of all others.
+void Agent::gather(const Addresses& told) {
+  const Ranks all = ranks_behind();
+  for (const auto& [rank, text] : told) {
+    if (!all.has(rank)) throw Failure{1, "addresses of ranks that are not behind it"};
+    gathered_.emplace_back(rank, text);
+  }
+  const int known = passed_on_ + static_cast<int>(gathered_.size());
+  if (gathered_.empty() || (passed_on_ > 0 && known < all.count)) return;
+  passed_on_ = known;
+  head_.send(FrameKind::addresses, packed(gathered_));
+  gathered_.clear();
 }
 
 void Agent::learn(const Addresses& all) {
@@ -593,7 +632,7 @@ void Agent::poll_once() {
   if (fds[5].revents != 0) pass_on(errors_);
   if (fds[6].revents != 0) pass_notes_on();
   if (fds[7].revents != 0) write_input();
-  if (fds[3].revents != 0 && job_ != nullptr) pass_addresses_on();
+  if (fds[3].revents != 0 && job_ != nullptr) tell_addresses();
   if (fds[2].revents != 0) take_signals();
   if (fds[0].revents != 0) take_frames();
   take_ends();

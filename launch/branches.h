@@ -101,6 +101,7 @@ class Branches {
   void check_clocks();
 
   bool has(int node) const { return node >= growth_.first && node < end(); }
+  int hosts() const { return static_cast<int>(growth_.hosts.size()); }
   bool all_have_ended() const;
   /// The processes that are there, and the hosts behind each.
   std::vector<pid_t> processes() const;
@@ -122,7 +123,7 @@ class Branches {
     bool is_expected() const { return has_answered && is_there() && !has_finished && !was_killed; }
   };
 
-  int end() const { return growth_.first + static_cast<int>(growth_.hosts.size()); }
+  int end() const { return growth_.first + hosts(); }
   const std::string& name(const Agent& agent) const;
   Agent& agent_for(int node);
   void start(Agent& agent);

@@ -19,7 +19,7 @@ namespace weft::launch {
 enum class FrameKind : std::uint8_t {
   // from an agent
   hello = 1,      // who it is (Hello)
-  addresses = 2,  // where its ranks are in the network; also the way back: where all ranks are
+  addresses = 2,  // where ranks are in the network, its own and those behind it; back: all ranks
   output = 3,     // of its ranks, as mpiexec's stdout gets it
   errors = 4,     // and stderr
   failed = 5,     // why the job has to end (Failure)
@@ -36,7 +36,7 @@ enum class FrameKind : std::uint8_t {
   taken = 14,  // so many bytes of output and errors, or of input, have been passed on
   beat = 15,   // nothing but that we are still here (pulse.h)
   // from an agent
-  begun = 16,  // it has started what its order said
+  begun = 16,  // it has started what its order said, as have all behind it (Begun)
   // in a tree of agents (branches.h)
   relayed = 17,  // both ways: a frame of or for another host
   grow = 18,     // to an agent: it is to start these (Growth)

@@ -227,7 +227,7 @@ void Head::take_hello(Agent& agent, Hello hello) {
 
 void Head::take_addresses(Agent& agent, const Addresses& told) {
   for (const auto& [rank, text] : told) {
-    if (rank < agent.ranks.first || rank >= agent.ranks.end() || text.empty() ||
+    if (rank < agent.ranks.first || rank >= options_.ranks() || text.empty() ||
         !addresses_[static_cast<std::size_t>(rank)].empty())
       throw Failure{1, "addresses of a rank that it does not have"};
     addresses_[static_cast<std::size_t>(rank)] = text;
@@ -352,7 +352,7 @@ void Head::take(Agent& agent, const Frame& frame) {
     case FrameKind::seen:
       return take_seen(agent, unpacked<Seen>(frame.payload));
     case FrameKind::begun:
-      return spawner_.begun(unpacked<std::int32_t>(frame.payload));
+      return spawner_.begun(unpacked<Begun>(frame.payload).places);
     case FrameKind::spawn:
     case FrameKind::placed:
     case FrameKind::known:

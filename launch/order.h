@@ -4,6 +4,7 @@
 // where ranks are in the network.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -40,6 +41,15 @@ std::string write_order(const Order& order);
 /// Of ranks, by their number.
 using Addresses = std::vector<std::pair<std::int32_t, std::string>>;
 
+/// Hosts that have begun what the order says, of those with an agent in a row of the tree.
+struct Begun {
+  std::int32_t hosts = 0;
+  std::int32_t places = 0;  // in the memory of each of them, for ranks
+  Begun and_also(const Begun& other) const {
+    return {hosts + other.hosts, hosts == 0 ? other.places : std::min(places, other.places)};
+  }
+};
+
 /// Why a job ends, and mpiexec's exit code.
 struct Reason {
   std::int32_t exit_code = 0;
@@ -57,6 +67,11 @@ struct Death {
 template <class A>
 void fields(A& a, Hello& h) {
   a(h.version, h.kernel, h.network);
+}
+
+template <class A>
+void fields(A& a, Begun& b) {
+  a(b.hosts, b.places);
 }
 
 template <class A>
