@@ -112,6 +112,7 @@ class Agent : public Branches::Listener {
   void lost(int node, const Loss& loss) override;
   void grow(Growth growth);
   void pass_down(const Unwrapped& inner);
+  void take_for_all(const Unwrapped& inner);
 
   void greet();
   void take_frames();
@@ -121,7 +122,11 @@ class Agent : public Branches::Listener {
   void enter(const Order& order);
   int work(int orders, const sigset_t& mask);
   void listen_for_tellers();
-  void pass_addresses_on();
+  int hosts_behind() const { return below_ ? below_->hosts() : 0; }
+  Ranks ranks_behind() const;
+  void have_begun(const Begun& begun);
+  void tell_addresses();
+  void gather(const Addresses& told);
   void learn(const Addresses& all);
   void learn(const Death& death);
   void look(const Look& look);
@@ -142,6 +147,7 @@ class Agent : public Branches::Listener {
   Channel head_;
   bool head_is_gone_ = false;
   bool has_heard_ = false;
+  int node_ = -1;  // its number; not known before the first frame for all
   Pulse pulse_;
   sigset_t mask_{};
   int signals_ = -1;
@@ -152,8 +158,10 @@ class Agent : public Branches::Listener {
   std::unique_ptr<DebugDirectory> debug_directory_;
   memory::Job* job_ = nullptr;  // of the process, until it ends
   std::optional<SpawnedHere> spawned_;
-  std::vector<bool> passed_on_;  // addresses of this host's ranks
-  std::size_t has_passed_on_ = 0;
+  std::vector<bool> have_told_;  // their addresses: this host's ranks
+  Addresses gathered_;           // of this host and those behind it; not passed on so far
+  int passed_on_ = 0;            // that were
+  Begun begun_;                  // of the same hosts
 
   std::optional<hang::Symbols> symbols_;
   std::optional<Branches> below_;
@@ -174,7 +182,14 @@ void Agent::greet() {
 }
 
 void Agent::heard(int node, const Frame& frame) {
-  head_.send(FrameKind::relayed, wrapped(node, frame.kind, frame.payload));
+  const bool tells_addresses = frame.kind == FrameKind::addresses;
+  if (!tells_addresses && frame.kind != FrameKind::begun)
+    return head_.send(FrameKind::relayed, wrapped(node, frame.kind, frame.payload));
+  if (!has_begun_) throw Failure{1, "an answer before a question"};
+  if (tells_addresses)
+    gather(unpacked<Addresses>(frame.payload));
+  else
+    have_begun(unpacked<Begun>(frame.payload));
 }
 
 void Agent::noise(int node, std::string_view text) {
@@ -194,6 +209,13 @@ void Agent::grow(Growth growth) {
 void Agent::pass_down(const Unwrapped& inner) {
   if (!below_ || !below_->has(inner.node)) throw Failure{1, "a frame for a host not behind it"};
   below_->send(inner.node, inner.frame.kind, inner.frame.payload);
+}
+
+/// Those below first: they need not wait until it is done here.
+void Agent::take_for_all(const Unwrapped& inner) {
+  node_ = inner.node;
+  if (below_) below_->send_all(inner.frame.kind, inner.frame.payload);
+  take(inner.frame);
 }
 
 void Agent::fail(int exit_code, const std::string& text) {
@@ -253,9 +275,10 @@ void Agent::begin(const Order& order) {
       head_.send(kind, payload);
     });
     job_->header().loopback = options_.loopback();
-    job_->header().sharing = static_cast<std::uint32_t>(order.sharing);
+    job_->header().sharing =
+        static_cast<std::uint32_t>(order.sharing[static_cast<std::size_t>(options_.node)]);
     if (job_->nodes() > 1) memory::promise_addresses(*job_);
-    passed_on_.assign(static_cast<std::size_t>(options_.here().count), false);
+    have_told_.assign(static_cast<std::size_t>(options_.here().count), false);
     for (Pipe* pipe : {&input_, &output_.pipe, &errors_.pipe, &notes_.pipe}) pipe->open();
     for (int fd : {input_.write, output_.pipe.read, errors_.pipe.read, notes_.pipe.read})
       never_block(fd);
@@ -266,7 +289,7 @@ void Agent::begin(const Order& order) {
     for (int* fd : {&input_.read, &output_.pipe.write, &errors_.pipe.write, &notes_.pipe.write})
       close_end(*fd);
     if (job_->nodes() > 1) listen_for_tellers();
-    head_.send(FrameKind::begun, packed(std::int32_t{job_->places()}));
+    have_begun({1, job_->places()});
   } catch (const Failure& failure) {
     fail(failure.exit_code, failure.text);
   }
@@ -307,33 +330,59 @@ void Agent::listen_for_tellers() {
   }).detach();
 }
 
-/// In two frames at most: of the first ranks, so that mpiexec knows that there are some, and of all
-/// others.
-void Agent::pass_addresses_on() {
+/// Of this host and of those behind it.
+Ranks Agent::ranks_behind() const {
+  Ranks out = options_.here();
+  const auto behind = options_.hosts.begin() + options_.node + 1;
+  std::for_each(behind, behind + hosts_behind(),
+                [&](const Host& host) { out.count += host.ranks; });
+  return out;
+}
+
+/// In one frame, when all have.
+void Agent::have_begun(const Begun& begun) {
+  begun_ = begun_.and_also(begun);
+  if (begun_.hosts == 1 + hosts_behind()) head_.send(FrameKind::begun, packed(begun_));
+}
+
+void Agent::tell_addresses() {
   eventfd_t count = 0;
   eventfd_read(tellers_, &count);
   const Ranks here = options_.here();
   if (spawned_) spawned_->look();
   Addresses told;
   for (int r = here.first; r < here.end(); ++r) {
-    if (passed_on_[static_cast<std::size_t>(r - here.first)]) continue;
+    const auto at = static_cast<std::size_t>(r - here.first);
+    if (have_told_[at]) continue;
     std::string text = memory::addresses_of(*job_, r);
-    if (!text.empty()) told.emplace_back(r, std::move(text));
+    if (text.empty()) continue;
+    have_told_[at] = true;
+    told.emplace_back(r, std::move(text));
   }
-  const std::size_t all = has_passed_on_ + told.size();
-  if (told.empty() || (has_passed_on_ > 0 && all < passed_on_.size())) return;
-  has_passed_on_ = all;
-  for (const auto& [rank, text] : told)
-    passed_on_[static_cast<std::size_t>(rank - here.first)] = true;
-  head_.send(FrameKind::addresses, packed(told));
+  gather(told);
+}
+
+/// Passed on in two frames at most: of the first ranks, so that mpiexec knows that there are some,
+/// and of all others.
+void Agent::gather(const Addresses& told) {
+  const Ranks all = ranks_behind();
+  for (const auto& [rank, text] : told) {
+    if (!all.has(rank)) throw Failure{1, "addresses of ranks that are not behind it"};
+    gathered_.emplace_back(rank, text);
+  }
+  const int known = passed_on_ + static_cast<int>(gathered_.size());
+  if (gathered_.empty() || (passed_on_ > 0 && known < all.count)) return;
+  passed_on_ = known;
+  head_.send(FrameKind::addresses, packed(gathered_));
+  gathered_.clear();
 }
 
 void Agent::learn(const Addresses& all) {
   const Ranks here = options_.here();
   if (job_ == nullptr) throw Failure{1, "addresses before there is a job"};
   for (const auto& [rank, text] : all) {
-    if (rank < 0 || rank >= job_->size() || here.has(rank))
-      throw Failure{1, "addresses of rank " + std::to_string(rank) + ", which is not elsewhere"};
+    if (rank < 0 || rank >= job_->size()) throw Failure{1, "addresses of a rank that there is not"};
+    if (here.has(rank)) continue;
     if (const Err e = memory::learn_addresses(*job_, rank, text)) {
       fail(1, std::string("weft: ") + last_error_text(e.cls));
       return;
@@ -393,7 +442,7 @@ void Agent::take(const Frame& frame) {
   switch (frame.kind) {
     case FrameKind::order:
       if (has_begun_) throw Failure{1, "a second order"};
-      return begin(read_order(frame.payload));
+      return begin(read_order(frame.payload, node_));
     case FrameKind::addresses:
       return learn(unpacked<Addresses>(frame.payload));
     case FrameKind::died:
@@ -451,6 +500,8 @@ void Agent::take(const Frame& frame) {
       return grow(unpacked<Growth>(frame.payload));
     case FrameKind::relayed:
       return pass_down(unwrapped(frame.payload));
+    case FrameKind::for_all:
+      return take_for_all(unwrapped(frame.payload));
     default:
       throw Failure{1, "a frame that only agents send"};
   }
@@ -582,7 +633,7 @@ void Agent::poll_once() {
   if (fds[5].revents != 0) pass_on(errors_);
   if (fds[6].revents != 0) pass_notes_on();
   if (fds[7].revents != 0) write_input();
-  if (fds[3].revents != 0 && job_ != nullptr) pass_addresses_on();
+  if (fds[3].revents != 0 && job_ != nullptr) tell_addresses();
   if (fds[2].revents != 0) take_signals();
   if (fds[0].revents != 0) take_frames();
   take_ends();

@@ -44,7 +44,8 @@ Unwrapped unwrapped(std::string_view payload) {
   FrameReader reader;
   reader.add(payload.substr(sizeof node));
   std::optional<Frame> frame = reader.next();
-  if (!frame || !reader.is_empty() || frame->kind == FrameKind::relayed)
+  if (!frame || !reader.is_empty() || frame->kind == FrameKind::relayed ||
+      frame->kind == FrameKind::for_all)
     throw Failure{1, "what is no frame for another host"};
   return {node, std::move(*frame)};
 }
@@ -92,6 +93,12 @@ void Branches::send(int node, FrameKind kind, std::string_view payload) {
   if (node != agent.row.first)
     return agent.channel->send(FrameKind::relayed, wrapped(node, kind, payload));
   agent.channel->send(kind, payload);
+}
+
+void Branches::send_all(FrameKind kind, std::string_view payload) {
+  for (Agent& agent : agents_)
+    if (agent.is_there())
+      agent.channel->send(FrameKind::for_all, wrapped(agent.row.first, kind, payload));
 }
 
 /// What runs on the host ends because the agent's stdin does.

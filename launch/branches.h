@@ -4,7 +4,8 @@
 // that no process has more than `width` below it. The hosts are in a row; who starts some of them
 // cuts the row into parts, starts an agent on the first host of each, and leaves the rest of the
 // part to it. Frames of and for agents further below pass through the ones between, wrapped with
-// the number of the host.
+// the number of the host. What is for all agents travels once to each: every one passes it on to
+// those that it has started, and learns its own number from it.
 //
 // An agent has ended when its command's process has, and everything it sent has been read.
 #pragma once
@@ -54,7 +55,7 @@ void fields(A& a, Loss& l) {
   a(l.count, l.how);
 }
 
-/// A frame within a frame of kind `relayed`: bytes of `node`, then the frame.
+/// A frame within a frame of kind `relayed` or `for_all`: bytes of `node`, then the frame.
 std::string wrapped(int node, FrameKind kind, std::string_view payload);
 struct Unwrapped {
   int node;
@@ -85,6 +86,8 @@ class Branches {
   void start();
   /// To any agent below.
   void send(int node, FrameKind kind, std::string_view payload = {});
+  /// To all agents below.
+  void send_all(FrameKind kind, std::string_view payload = {});
   void kill(int node);
   void kill_all();
 
@@ -98,6 +101,7 @@ class Branches {
   void check_clocks();
 
   bool has(int node) const { return node >= growth_.first && node < end(); }
+  int hosts() const { return static_cast<int>(growth_.hosts.size()); }
   bool all_have_ended() const;
   /// The processes that are there, and the hosts behind each.
   std::vector<pid_t> processes() const;
@@ -119,7 +123,7 @@ class Branches {
     bool is_expected() const { return has_answered && is_there() && !has_finished && !was_killed; }
   };
 
-  int end() const { return growth_.first + static_cast<int>(growth_.hosts.size()); }
+  int end() const { return growth_.first + hosts(); }
   const std::string& name(const Agent& agent) const;
   Agent& agent_for(int node);
   void start(Agent& agent);

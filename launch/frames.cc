@@ -43,6 +43,7 @@ std::size_t most_bytes(FrameKind kind) {
     case FrameKind::seen:
       return std::size_t{64} << 20;
     case FrameKind::relayed:
+    case FrameKind::for_all:
       return (std::size_t{64} << 20) + 64;  // its wrapping
     default:
       return 64;

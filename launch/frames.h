@@ -19,7 +19,7 @@ namespace weft::launch {
 enum class FrameKind : std::uint8_t {
   // from an agent
   hello = 1,      // who it is (Hello)
-  addresses = 2,  // where ranks are in the network; also the way back: of the ranks elsewhere
+  addresses = 2,  // where ranks are in the network, its own and those behind it; back: all ranks
   output = 3,     // of its ranks, as mpiexec's stdout gets it
   errors = 4,     // and stderr
   failed = 5,     // why the job has to end (Failure)
@@ -36,7 +36,7 @@ enum class FrameKind : std::uint8_t {
   taken = 14,  // so many bytes of output and errors, or of input, have been passed on
   beat = 15,   // nothing but that we are still here (pulse.h)
   // from an agent
-  begun = 16,  // it has started what its order said
+  begun = 16,  // it has started what its order said, as have all behind it (Begun)
   // in a tree of agents (branches.h)
   relayed = 17,  // both ways: a frame of or for another host
   grow = 18,     // to an agent: it is to start these (Growth)
@@ -48,6 +48,7 @@ enum class FrameKind : std::uint8_t {
   seen = 23,      // from an agent: that
   survives = 24,  // from an agent: its ranks go on without those that died
   debug = 25,     // to an agent: gdb is to show the threads of this rank's process
+  for_all = 26,  // to an agent, and to all behind it: a frame that is the same for all (branches.h)
   // about ranks that are spawned, and names (spawn_frames.h); from an agent
   spawn = 40,
   placed = 41,

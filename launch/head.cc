@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
 #include <memory>
 #include <optional>
 
@@ -59,6 +60,7 @@ class Head : public Branches::Listener {
               if (!agents_[static_cast<std::size_t>(node)].is_over)
                 branches_.send(node, kind, payload);
             },
+            [this](FrameKind kind, std::string_view payload) { branches_.send_all(kind, payload); },
             [this](const std::string& why) { fail(1, why); }) {}
   int operator()();
 
@@ -82,7 +84,7 @@ class Head : public Branches::Listener {
 
   void start_all();
   void give_orders();
-  Order order_for(const Agent& agent) const;
+  Order order() const;
 
   void poll_once();
   timespec wait_time() const;
@@ -123,7 +125,6 @@ class Head : public Branches::Listener {
   Branches branches_;
   Spawner spawner_;
   std::vector<Agent> agents_;
-  std::vector<std::pair<std::string, std::string>> network_variables_;  // of all ranks
   HashKey secret_{};
   std::vector<std::string> addresses_;  // by rank
   std::size_t told_ = 0;                // how many of them there are
@@ -186,31 +187,26 @@ void Head::start_all() {
 
 /// All agents have answered: their ranks may start.
 void Head::give_orders() {
-  const auto is_like_the_first = [&](const Agent& other) {
-    return other.hello->network == agents_.front().hello->network;
-  };
-  network_variables_ =
-      network_variables(std::all_of(agents_.begin(), agents_.end(), is_like_the_first));
-  for (Agent& agent : agents_) {
-    agent.has_order = true;
-    branches_.send(agent.node, FrameKind::order, write_order(order_for(agent)));
-  }
+  for (Agent& agent : agents_) agent.has_order = true;
+  branches_.send_all(FrameKind::order, write_order(order()));
   hangs_.emplace(options_);
 }
 
-Order Head::order_for(const Agent& agent) const {
+Order Head::order() const {
   Order order;
   order.options = options_;
-  order.options.node = agent.node;
+  std::map<std::string_view, int> ranks_of_kernel;
   order.options.shares_network = true;
-  for (const Agent& other : agents_) {
-    if (other.hello->network != agent.hello->network) order.options.shares_network = false;
-    if (other.hello->kernel == agent.hello->kernel) order.sharing += other.ranks.count;
+  for (const Agent& agent : agents_) {
+    if (agent.hello->network != agents_.front().hello->network)
+      order.options.shares_network = false;
+    ranks_of_kernel[agent.hello->kernel] += agent.ranks.count;
   }
-  order.sharing = std::max(order.sharing, 1);
+  for (const Agent& agent : agents_)
+    order.sharing.push_back(std::max(ranks_of_kernel[agent.hello->kernel], 1));
   for (char** e = environ; e != nullptr && *e != nullptr; ++e)
     if (!is_of_a_host(*e)) order.environment.emplace_back(*e);
-  for (const auto& [name, value] : network_variables_)
+  for (const auto& [name, value] : network_variables(order.options.shares_network))
     order.environment.push_back(name + "=" + value);
   char* const directory = getcwd(nullptr, 0);
   order.directory = directory != nullptr ? directory : "/";
@@ -231,7 +227,7 @@ void Head::take_hello(Agent& agent, Hello hello) {
 
 void Head::take_addresses(Agent& agent, const Addresses& told) {
   for (const auto& [rank, text] : told) {
-    if (rank < agent.ranks.first || rank >= agent.ranks.end() || text.empty() ||
+    if (rank < agent.ranks.first || rank >= options_.ranks() || text.empty() ||
         !addresses_[static_cast<std::size_t>(rank)].empty())
       throw Failure{1, "addresses of a rank that it does not have"};
     addresses_[static_cast<std::size_t>(rank)] = text;
@@ -239,15 +235,10 @@ void Head::take_addresses(Agent& agent, const Addresses& told) {
   }
   check_absence();
   if (told_ < addresses_.size()) return;
-  for (Agent& other : agents_) {
-    Addresses elsewhere;
-    for (std::size_t r = 0; r < addresses_.size(); ++r) {
-      const int rank = static_cast<int>(r);
-      if (rank < other.ranks.first || rank >= other.ranks.end())
-        elsewhere.emplace_back(rank, addresses_[r]);
-    }
-    branches_.send(other.node, FrameKind::addresses, packed(elsewhere));
-  }
+  Addresses all;
+  for (const std::string& text : addresses_)
+    all.emplace_back(static_cast<std::int32_t>(all.size()), text);
+  branches_.send_all(FrameKind::addresses, packed(all));
 }
 
 void Head::take_left(std::int32_t rank) {
@@ -281,9 +272,7 @@ void Head::take_survival(int node, bool of_all) {
 
 void Head::look_for_hangs(bool by_user) {
   if (!hangs_ || is_ending_) return;
-  const std::string look = packed(hangs_->ask(spawner_.spawned_on(), by_user));
-  for (const Agent& agent : agents_)
-    if (!agent.is_over) branches_.send(agent.node, FrameKind::look, look);
+  branches_.send_all(FrameKind::look, packed(hangs_->ask(spawner_.spawned_on(), by_user)));
 }
 
 void Head::take_seen(const Agent& agent, const Seen& seen) {
@@ -363,7 +352,7 @@ void Head::take(Agent& agent, const Frame& frame) {
     case FrameKind::seen:
       return take_seen(agent, unpacked<Seen>(frame.payload));
     case FrameKind::begun:
-      return spawner_.begun(unpacked<std::int32_t>(frame.payload));
+      return spawner_.begun(unpacked<Begun>(frame.payload).places);
     case FrameKind::spawn:
     case FrameKind::placed:
     case FrameKind::known:
@@ -469,8 +458,7 @@ void Head::fail(int exit_code, const std::string& text) {
   if (!text.empty()) output_.say(text);
   kill_at_ = Clock::now() + to_end;
   if (!agents_[0].has_order) return branches_.kill_all();
-  for (Agent& agent : agents_)
-    if (!agent.is_over) branches_.send(agent.node, FrameKind::end);
+  branches_.send_all(FrameKind::end);
 }
 
 void Head::fail_as_suspected() {
@@ -535,9 +523,7 @@ void Head::take_orders() {
     if (ends) interrupted_ = signal;
     if (signal == SIGWINCH) continue;
     if (signal == SIGUSR1) look_for_hangs(true);
-    for (Agent& agent : agents_)
-      if (agent.has_order && !agent.is_over)
-        branches_.send(agent.node, FrameKind::signal, packed(signal));
+    if (agents_[0].has_order) branches_.send_all(FrameKind::signal, packed(signal));
   }
 }
 

@@ -72,8 +72,7 @@ void fields(A& a, topo::Placement& p) {
 
 template <class A>
 void fields(A& a, Options& o) {
-  a(o.programs, o.env, o.inherit, o.mode, o.bind, o.place, o.hosts, o.slots, o.node,
-    o.shares_network);
+  a(o.programs, o.env, o.inherit, o.mode, o.bind, o.place, o.hosts, o.slots, o.shares_network);
   a(o.input.rank, o.out_files, o.err_files, o.merge_output, o.tag_output, o.verbose);
   a(o.report_bindings, o.debug, o.stack_bytes, o.host_timeout_s);
 }
@@ -95,9 +94,11 @@ Hello own_hello() {
   return {WEFT_VERSION, boot, boot + network};
 }
 
-Order read_order(std::string_view payload) {
+Order read_order(std::string_view payload, int node) {
   Order order = unpacked<Order>(payload);
+  order.options.node = node;
   check(order.options);
+  if (order.sharing.size() != order.options.hosts.size()) impossible();
   return order;
 }
 

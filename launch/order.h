@@ -4,6 +4,7 @@
 // where ranks are in the network.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -25,16 +26,16 @@ Hello own_hello();
 /// Is NAME=VALUE one of the variables that say where a process is? An agent keeps its own.
 bool is_of_a_host(const std::string& variable);
 
-/// The job, to an agent.
+/// The job, the same to all agents.
 struct Order {
-  Options options;
+  Options options;                       // `node` is for the agent to fill in
   std::vector<std::string> environment;  // mpiexec's
   std::string directory;                 // and where it runs
   HashKey secret{};                      // that packets between hosts prove
-  int sharing = 0;                       // ranks on this machine, of all agents there are on it
+  std::vector<std::int32_t> sharing;     // by node: ranks on its machine, of all agents there
 };
-/// From a payload; throws Failure for a job that cannot be.
-Order read_order(std::string_view payload);
+/// From a payload, by the agent of a node; throws Failure for a job that cannot be.
+Order read_order(std::string_view payload, int node);
 std::string write_order(const Order& order);
 
 /// Of ranks, by their number.
@@ -42,6 +43,15 @@ using Addresses = std::vector<std::pair<std::int32_t, std::string>>;
 
 /// Of a sentence that a frame carries.
 inline constexpr std::size_t longest_reason = 16 << 10;
+
+/// Hosts that have begun what the order says, of those with an agent in a row of the tree.
+struct Begun {
+  std::int32_t hosts = 0;
+  std::int32_t places = 0;  // in the memory of each of them, for ranks
+  Begun and_also(const Begun& other) const {
+    return {hosts + other.hosts, hosts == 0 ? other.places : std::min(places, other.places)};
+  }
+};
 
 /// Why a job ends, and mpiexec's exit code.
 struct Reason {
@@ -60,6 +70,11 @@ struct Death {
 template <class A>
 void fields(A& a, Hello& h) {
   a(h.version, h.kernel, h.network);
+}
+
+template <class A>
+void fields(A& a, Begun& b) {
+  a(b.hosts, b.places);
 }
 
 template <class A>

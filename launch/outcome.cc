@@ -38,8 +38,8 @@ std::string signal_text(int signal) {
 }
 
 // The text lies in shared memory that a broken rank may have written over: bounded, one line.
-std::string abort_text(const RankEntry& entry) {
-  std::string text(entry.message, strnlen(entry.message, sizeof entry.message));
+std::string abort_text(const memory::Job::Message& message) {
+  std::string text(message, strnlen(message, sizeof message));
   while (!text.empty() && text.back() == '\n') text.pop_back();
   return text;
 }
@@ -47,7 +47,7 @@ std::string abort_text(const RankEntry& entry) {
 Outcome aborted(memory::Job& job, const Ended& e, int rank) {
   const RankEntry& entry = job.entry(rank);
   const int code = entry.abort_code.load(std::memory_order_relaxed);
-  std::string text = abort_text(entry);
+  std::string text = abort_text(job.message(rank));
   const std::string base_name = e.program.substr(e.program.rfind('/') + 1);
   if (text.empty())
     text = who(job, e, rank) + " called MPI_Abort with code " + std::to_string(code);

@@ -554,8 +554,8 @@ bool Run::start_as_processes(std::size_t index) {
   // acquire: the text was written before (pairs with the release of the host)
   const memory::Hosting hosting = entry.hosting.load(std::memory_order_acquire);
   if (!may_be_replaced(host) || hosting != memory::Hosting::refused) return false;
-  output_.say("weft: ranks of " + host.name + " are processes: " + entry.message);
-  entry.message[0] = '\0';
+  output_.say("weft: ranks of " + host.name + " are processes: " + job_.message(host.first));
+  job_.message(host.first)[0] = '\0';
   entry.hosting.store(memory::Hosting::begun, std::memory_order_relaxed);  // somebody's; not again
   for (Process& process : as_processes(options_, host, job_)) {
     plan_.processes.push_back(std::move(process));

@@ -7,9 +7,10 @@
 
 namespace weft::launch {
 
-Spawner::Spawner(const Options& options, Send send, Fail fail)
+Spawner::Spawner(const Options& options, Send send, SendAll send_all, Fail fail)
     : options_(options),
       send_(std::move(send)),
+      send_all_(std::move(send_all)),
       fail_(std::move(fail)),
       nodes_(static_cast<int>(options.hosts.size())),
       start_runs_(options.hosts.size(), true) {}
@@ -21,10 +22,6 @@ void Spawner::begun(int places) {
 Spawner::Family* Spawner::find(std::uint64_t serial) {
   const auto at = families_.find(serial);
   return at != families_.end() ? &at->second : nullptr;
-}
-
-void Spawner::send_all(FrameKind kind, std::string_view payload) {
-  for (int node = 0; node < nodes_; ++node) send_(node, kind, payload);
 }
 
 void Spawner::take(int node, const Frame& frame) {
@@ -69,9 +66,9 @@ void Spawner::place(int node, const Wanted& wanted) {
   for (const std::int32_t n : family.seats.node_of)
     family.ends_due[static_cast<std::size_t>(n)] = 1;
   const std::uint64_t serial = ++count_;
-  send_all(FrameKind::place,
-           packed(Placement{serial, wanted.world, wanted.link, family.seats.world.first,
-                            family.seats.node_of, wanted.parents, wanted.text}));
+  send_all_(FrameKind::place,
+            packed(Placement{serial, wanted.world, wanted.link, family.seats.world.first,
+                             family.seats.node_of, wanted.parents, wanted.text}));
   families_.emplace(serial, std::move(family));
 }
 
@@ -106,7 +103,7 @@ void Spawner::settle(std::uint64_t serial) {
   }
   if (std::any_of(family.ends_due.begin(), family.ends_due.end(), [](int due) { return due > 0; }))
     return;
-  send_all(FrameKind::vacate, packed(serial));
+  send_all_(FrameKind::vacate, packed(serial));
   seating_->free(family.seats);
   families_.erase(serial);
   dismiss();
@@ -123,7 +120,7 @@ void Spawner::take_told(Told told) {
   check_absence(*family);
   const auto ranks = static_cast<std::size_t>(family->seats.world.size);
   if (family->addresses.size() == ranks)
-    send_all(FrameKind::told, packed(Told{told.serial, family->addresses}));
+    send_all_(FrameKind::told, packed(Told{told.serial, family->addresses}));
 }
 
 /// Ranks that have called MPI_Init would wait for ever for those that never will.
@@ -137,7 +134,7 @@ void Spawner::check_absence(const Family& family) {
 
 void Spawner::take_known(std::uint64_t serial) {
   Family* const family = find(serial);
-  if (family != nullptr && ++family->know == nodes_) send_all(FrameKind::reached, packed(serial));
+  if (family != nullptr && ++family->know == nodes_) send_all_(FrameKind::reached, packed(serial));
 }
 
 void Spawner::take_ended(int node, std::uint64_t serial) {
@@ -164,7 +161,7 @@ void Spawner::dismiss() {
       std::any_of(start_runs_.begin(), start_runs_.end(), [](bool yes) { return yes; });
   if (start_runs || !families_.empty() || are_dismissed_) return;
   are_dismissed_ = true;
-  send_all(FrameKind::dismiss, {});
+  send_all_(FrameKind::dismiss, {});
 }
 
 void Spawner::ask(int node, const Question& question) {

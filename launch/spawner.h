@@ -21,7 +21,8 @@ class Spawner {
  public:
   using Send = std::function<void(int node, FrameKind kind, std::string_view payload)>;
   using Fail = std::function<void(const std::string& why)>;
-  Spawner(const Options& options, Send send, Fail fail);
+  using SendAll = std::function<void(FrameKind kind, std::string_view payload)>;
+  Spawner(const Options& options, Send send, SendAll send_all, Fail fail);
 
   /// An agent has begun, whose memory has so many places.
   void begun(int places);
@@ -54,11 +55,11 @@ class Spawner {
   void check_absence(const Family& family);
   void settle(std::uint64_t serial);
   void dismiss();
-  void send_all(FrameKind kind, std::string_view payload);
   Family* find(std::uint64_t serial);
 
   const Options& options_;
   Send send_;
+  SendAll send_all_;
   Fail fail_;
   int nodes_;
   int places_ = 0;  // 0: not known yet

@@ -132,7 +132,8 @@ inline constexpr int most_segments = 64;
 inline constexpr std::int64_t replayed_steps_max = 48 << 20;
 // Ports of a switch.
 inline constexpr std::int64_t least_radix = 4, most_radix = 1024;
-// In front of a frame between agents, and of a rank's addresses in it.
-inline constexpr std::int64_t frame_head_bytes = 16;
+// Around the addresses of all ranks in a frame for all agents (launch/branches.h), and in front of
+// those of each. A test compares them with such a frame.
+inline constexpr std::int64_t addresses_frame_bytes = 28, address_head_bytes = 12;
 
 }  // namespace weft::coll

@@ -81,7 +81,8 @@ JobLayout job_layout(const JobHeader& h) {
   at.entries = round_up(sizeof(JobHeader));
   at.hierarchy = at.entries + h.places * sizeof(RankEntry);
   at.nodes = at.hierarchy + topo::HierarchyTable::bytes(h.places);
-  at.waits = round_up(at.nodes + h.places * sizeof(std::int32_t));
+  at.messages = round_up(at.nodes + h.places * sizeof(std::int32_t));
+  at.waits = round_up(at.messages + h.places * sizeof(Job::Message));
   at.areas = at.waits + h.places * rank_waits_bytes;
   at.heap = round_up(at.areas + std::size_t{h.places} * h.contexts * h.area_bytes);
   at.total = at.heap + h.heap_bytes;
@@ -249,6 +250,10 @@ RankEntry& Job::entry(int world_rank) {
   return reinterpret_cast<RankEntry*>(at(job_layout(header()).entries))[world_rank];
 }
 
+Job::Message& Job::message(int world_rank) {
+  return reinterpret_cast<Message*>(at(job_layout(header()).messages))[world_rank];
+}
+
 World Job::world_of(int rank) {
   const World& spawned = entry(rank).world;
   return spawned.size > 0 ? spawned : World{0, size()};
@@ -272,6 +277,7 @@ void Job::occupy(World world, std::span<const std::int32_t> node_of) {
     const bool is_first = r >= used();
     if (!is_first) {
       clear(fd_, waits(r), offset_of(waits(r)), rank_waits_bytes);
+      message(r)[0] = '\0';
       for (std::uint32_t c = 0; c < header().contexts; ++c) {
         std::byte* const at = area(r, static_cast<int>(c));
         std::byte lasting[area_lasting_bytes];

@@ -2,12 +2,12 @@
 //
 // The job on one node: an anonymous memory file (memfd) that the launcher makes and every process
 // of the job inherits. It starts with a JobHeader, one RankEntry per rank and the table of the
-// node's hierarchy; which node each rank is on, what waiting threads note (hang/record.h), the
-// areas of each rank's communication contexts (mailbox, rings) and a common heap follow. All of
-// that is mapped at the start. Behind it are extents, each twice as long as the one before, for
-// what has no bound but memory; a process maps one when it first needs it. Zero bytes are the valid
-// initial state of everything behind the entries, so the launcher only sizes the file. No name, no
-// socket, nothing to clean up.
+// node's hierarchy; which node each rank is on, its last words, what waiting threads note
+// (hang/record.h), the areas of each rank's communication contexts (mailbox, rings) and a common
+// heap follow. All of that is mapped at the start. Behind it are extents, each twice as long as the
+// one before, for what has no bound but memory; a process maps one when it first needs it. Zero
+// bytes are the valid initial state of everything behind the entries, so the launcher only sizes
+// the file. No name, no socket, nothing to clean up.
 //
 // A job on several nodes has such a file on each. All of them have room for every rank of the job,
 // under its number in the world. Of a rank on another node there is its entry; the rest is never
@@ -75,7 +75,7 @@ struct alignas(64) RankEntry {
   std::uint64_t text_at, text_bytes;  // room for such a text, also of the place's next rank
   std::atomic<Hosting> hosting;
   std::atomic<std::uint32_t>
-      aborted;  // 1 after MPI_Abort or a fatal error (release; text is valid)
+      aborted;  // 1 after MPI_Abort or a fatal error (release; Job::message is valid)
   std::atomic<std::int32_t> abort_code;
   // It aborted because another node's rank did not answer: somebody else may know why.
   std::atomic<std::uint32_t> lost_peer;
@@ -84,7 +84,6 @@ struct alignas(64) RankEntry {
   std::atomic<std::uint32_t> survives;
   // Whoever learns it (shm/deaths.h): 1, it is no more (release; its message says how that came).
   std::atomic<std::uint32_t> dead;
-  char message[message_bytes];  // why it aborted, one line, shown once by the launcher
 };
 
 struct JobHeader {
@@ -131,7 +130,7 @@ struct BlockName {
 
 /// Byte offsets in the segment, from the header's numbers alone.
 struct JobLayout {
-  std::size_t entries, hierarchy, nodes, waits, areas, heap, total;
+  std::size_t entries, hierarchy, nodes, messages, waits, areas, heap, total;
 };
 JobLayout job_layout(const JobHeader& header);
 
@@ -162,6 +161,9 @@ class Job {
   /// Are all of them on the node of rank `here`?
   bool are_together(int here, const std::vector<std::int32_t>& world_ranks);
   RankEntry& entry(int world_rank);
+  /// Why the rank aborted, one line, shown once by the launcher. Of most ranks it is never touched.
+  using Message = char[message_bytes];
+  Message& message(int world_rank);
   /// Where the ranks are on the node. Written by weft's launcher before they start, then constant.
   topo::HierarchyTable& hierarchy_table();
   topo::Hierarchy hierarchy() { return topo::Hierarchy(hierarchy_table()); }

@@ -162,7 +162,7 @@ Err died(const Comm& comm, std::int32_t world_rank) {
   const int here = place(comm.remote != nullptr ? comm.remote : comm.group);
   return fail(MPI_ERR_PROC_ABORTED, "rank %d of %s is dead: %s", here >= 0 ? here : world_rank,
               comm.name.empty() ? "the communicator" : comm.name.c_str(),
-              comm.engine->job->entry(world_rank).message);
+              comm.engine->job->message(world_rank));
 }
 
 Err died(const Comm& comm) {
@@ -187,7 +187,7 @@ void look_for_dead(Engine& e, const Awaited& awaited) {
   };
   of_threads(e.waiters.list);
   if (e.nowhere == nullptr) e.nowhere.reset(new Away{*(e.nobody = std::make_unique<Nowhere>())});
-  for (Peer& peer : e.peers)
+  for (Peer& peer : e.peers.all())
     if (peer.is_dead && !peer.is_gone) {
       peer.is_gone = true;
       peer.lane = Lane();  // which knew how much room there was

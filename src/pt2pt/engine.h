@@ -9,6 +9,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
+#include <deque>
 #include <memory>
 #include <vector>
 
@@ -114,7 +116,9 @@ struct Borrowed : Outgoing {
   bool queued = false;
 };
 
-struct Peer {
+/// One that this context has spoken to, or heard of. On lines of its own: ranks as threads do not
+/// share any.
+struct alignas(64) Peer {
   Lane lane;
   std::int32_t world_rank = -1;
   memory::Reach reach = memory::Reach::unknown;
@@ -124,20 +128,45 @@ struct Peer {
   OutgoingQueue queue;   // messages, in order
   OutgoingQueue urgent;  // notices and staged pieces, of messages that are matched; goes first
   Link<Peer> busy_link;
-  bool is_busy = false;           // in Engine::busy
-  bool is_foreign = false;        // of another MPI_COMM_WORLD
-  std::uint32_t incarnation = 0;  // of the place's rank that this is about
-  bool is_dead = false;           // and buried (deaths.cc);
-  bool is_gone = false;           // its lane leads nowhere
-  bool leaves = false;            // to this rank what it sends, as far as one knows
-  bool is_held_back = false;      // in Engine::held_back
-  float line_ns = 0;              // that a line which the peer has written takes to come, about
+  bool is_busy = false;        // in Engine::busy
+  bool is_foreign = false;     // of another MPI_COMM_WORLD
+  bool is_dead = false;        // and buried (deaths.cc);
+  bool is_gone = false;        // its lane leads nowhere
+  bool leaves = false;         // to this rank what it sends, as far as one knows
+  bool is_held_back = false;   // in Engine::held_back
+  float line_ns = 0;           // that a line which the peer has written takes to come, about
   std::uint64_t received = 0;  // messages that this rank had received when it last sent to the peer
   std::int64_t copied_ns = 0;  // when it had last copied a message of its own
   std::int64_t eager_max = 0;  // at least the engine's
   std::uint32_t lent = 0;      // own fragments that the peer has
   RowTrial row;                // of pieces for it where it has read others
   std::unique_ptr<Borrowed> borrowed;  // null: none so far
+};
+
+/// All of a context, by their places in the job. Of those that nothing has been said to there is a
+/// null pointer, in memory that is not touched.
+class Peers {
+ public:
+  [[gnu::cold]] void open(std::size_t places);
+  std::size_t places() const { return places_; }
+  /// nullptr: it is not there yet.
+  Peer* find(std::size_t place) const { return at_[place]; }
+  /// As it was made; it stays where it is.
+  [[gnu::cold]] Peer& add(std::size_t place);
+  /// Those that are there.
+  std::deque<Peer>& all() { return all_; }
+  /// Memory, with `known` of them there.
+  static constexpr std::size_t bytes(std::size_t places, std::size_t known) {
+    return places * sizeof(Peer*) + known * sizeof(Peer);
+  }
+
+ private:
+  struct Free {
+    void operator()(Peer** at) const { std::free(at); }
+  };
+  std::unique_ptr<Peer*[], Free> at_;
+  std::size_t places_ = 0;
+  std::deque<Peer> all_;
 };
 
 /// Who takes what comes from other nodes about windows (room rma), and for how many windows it may.
@@ -201,7 +230,9 @@ struct Engine {
   std::int64_t fragment_min = 0;  // of a piece that travels in one
   double memory_line_ns = 0;      // to copy a line from memory to memory (the cost model's)
   std::uint32_t lenders = 0;      // peers whose fragments have been here
-  std::vector<Peer> peers;
+  Peers peers;
+  // Of ranks of other worlds, by place, as this one has met them: how many had the place before.
+  std::vector<std::uint32_t> incarnations;  // empty: it has met none
   Matcher matcher;
   Pool<P2p, Kind::request> requests;
   Pool<Arrived, Kind::message> arrived;
@@ -247,14 +278,20 @@ struct Engine {
   /// The rank's threads may call MPI at once from now on.
   void share(bool several_may_wait = true);
   Peer& peer(std::int32_t world_rank_of_peer) {
-    Peer& p = peers[static_cast<std::size_t>(world_rank_of_peer)];
-    if (!p.lane.is_open()) [[unlikely]]
-      open_peer(p, world_rank_of_peer);
-    return p;
+    Peer* const known = peers.find(static_cast<std::size_t>(world_rank_of_peer));
+    if (known == nullptr) [[unlikely]]
+      return add_peer(world_rank_of_peer);
+    return *known;
+  }
+  /// Of a rank of another world that has been met.
+  std::uint32_t incarnation(std::int32_t world_rank_of_peer) const {
+    const auto place = static_cast<std::size_t>(world_rank_of_peer);
+    return incarnations.empty() ? 0 : incarnations[place];
   }
 
  private:
   void add_jobs(std::uint32_t count);
+  [[gnu::cold]] Peer& add_peer(std::int32_t world_rank_of_peer);
   void open_peer(Peer& peer, std::int32_t world_rank_of_peer);
 };
 

@@ -13,6 +13,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/assert.h"
 #include "model/machine.h"
 #include "parallel/jobs.h"
 
@@ -206,7 +207,8 @@ std::int64_t fragment_room(const Engine& e) {
       [](void* engine, const wire::Cell& cell) {
         Engine& e = *static_cast<Engine*>(engine);
         // What is on its way when its sender is buried is nobody's.
-        if (!e.peers[cell.sender].is_dead) dispatch(e, cell);
+        const Peer* const known = e.peers.find(cell.sender);
+        if (known == nullptr || !known->is_dead) dispatch(e, cell);
       },
       &e);
 }
@@ -388,7 +390,7 @@ void Engine::open(memory::Job& the_job, int rank, const Params& the_params, Coun
   // What ranks on other nodes wait for is not seen.
   if (h.watched == 0 && h.nodes == 1 && hang::limit_ns(*params) > 0)
     watch = std::make_unique<hang::Watch>(the_job, hang::limit_ns(*params));
-  peers = std::vector<Peer>(h.places);
+  peers.open(h.places);
   add_jobs(shm::Mailbox::jobs);
   make_shared_request(*this);
   memory::permit_peers();
@@ -433,31 +435,53 @@ void Engine::share(bool several_may_wait) {
   waiters.most_servers = static_cast<int>(params->integer(P::sync_servers));
 }
 
+void Peers::open(std::size_t places) {
+  places_ = places;
+  at_.reset(static_cast<Peer**>(std::calloc(places, sizeof(Peer*))));
+  if (at_ == nullptr) out_of_memory("the peers of a rank", places * sizeof(Peer*));
+  all_.clear();
+}
+
+Peer& Peers::add(std::size_t place) {
+  return *(at_[place] = &all_.emplace_back());
+}
+
 void Engine::meet(const std::vector<std::int32_t>& ranks) {
+  const memory::World own = job->world_of(world_rank);
   for (const std::int32_t rank : ranks) {
-    Peer& p = peers[static_cast<std::size_t>(rank)];
+    if (job->world_of(rank) == own) continue;
+    incarnations.resize(peers.places());
+    const auto place = static_cast<std::size_t>(rank);
     const std::uint32_t now = job->entry(rank).incarnation;
-    if (p.incarnation != now && network != nullptr) network->forget(rank);
-    if (!p.lane.is_open() || p.incarnation == now) {
-      p.incarnation = now;
-      continue;
-    }
-    WEFT_ASSERT(!p.is_busy);  // what was sent to it has arrived: it has left since
+    if (std::exchange(incarnations[place], now) == now) continue;
+    if (network != nullptr) network->forget(rank);
+    Peer* const known = peers.find(place);
+    if (known == nullptr) continue;
+    WEFT_ASSERT(!known->is_busy);  // what was sent to it has arrived: it has left since
     // Who comes may have begun a message before it is met here: its pieces follow those of the last
     // one, which has sent all of its own.
-    P2p* const incoming = p.incoming;
-    Arrived* const kept = p.incoming_kept;
-    std::destroy_at(&p);
-    std::construct_at(&p)->incarnation = now;
-    p.incoming = incoming;
-    p.incoming_kept = kept;
+    P2p* const incoming = known->incoming;
+    Arrived* const kept = known->incoming_kept;
+    std::destroy_at(known);
+    open_peer(*std::construct_at(known), rank);
+    known->incoming = incoming;
+    known->incoming_kept = kept;
   }
+}
+
+Peer& Engine::add_peer(std::int32_t rank) {
+  Peer& made = peers.add(static_cast<std::size_t>(rank));
+  open_peer(made, rank);
+  return made;
 }
 
 void Engine::open_peer(Peer& p, std::int32_t rank) {
   p.world_rank = rank;
   p.is_foreign = job->world_of(rank) != job->world_of(world_rank);
-  p.incarnation = job->entry(rank).incarnation;
+  if (p.is_foreign) {
+    incarnations.resize(peers.places());
+    incarnations[static_cast<std::size_t>(rank)] = job->entry(rank).incarnation;
+  }
   const bool chosen = params->integer(P::pt2pt_eager_max) >= 0;
   if (job->nodes() > 1 && job->node_of(rank) != job->node_of(world_rank)) [[unlikely]] {
     p.lane.open(*away, rank);

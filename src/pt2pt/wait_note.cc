@@ -127,7 +127,7 @@ class Writer {
 
   void add_to_rest(const Need& need) {
     Need& rest = record_.rest;
-    const auto ranks = static_cast<std::int32_t>(e_.peers.size());
+    const auto ranks = static_cast<std::int32_t>(e_.peers.places());
     const hang::Ranks from = need.peer != hang::nobody ? hang::Ranks{need.peer, 1, 1}
                              : need.among.count > 0    ? need.among
                                                        : hang::Ranks{0, 1, ranks};

@@ -26,7 +26,7 @@ void mark_dead(memory::Job& job, memory::World dead, const std::string& how) {
   for (int r = dead.first; r < dead.end(); ++r) {
     memory::RankEntry& entry = job.entry(r);
     if (entry.dead.load(std::memory_order_relaxed) != 0) continue;
-    std::snprintf(entry.message, sizeof entry.message, "%s", how.c_str());
+    std::snprintf(job.message(r), sizeof(memory::Job::Message), "%s", how.c_str());
     // For who asks why nobody moves: nothing comes of it.
     entry.state.store(memory::RankState::exited, std::memory_order_release);
     entry.dead.store(1, std::memory_order_release);  // pairs with is_dead()

@@ -68,8 +68,7 @@ void leave_connected(Rank& rank) {
   if (others.empty()) return;
   const auto all_leave = [&] {
     std::erase_if(others, [&](std::int32_t r) {
-      return is_leaving(rank.process->job->entry(r),
-                        rank.engine.peers[static_cast<std::size_t>(r)].incarnation);
+      return is_leaving(rank.process->job->entry(r), rank.engine.incarnation(r));
     });
     for (pt2pt::Engine* e : rank.contexts.engines) {
       if (e == &rank.engine) continue;

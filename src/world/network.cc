@@ -56,12 +56,12 @@ std::string own_host() {
 /// A rank of another world may end before all that nobody waits for has come to it: an answer, or
 /// the end of a connection. That it was about to end may not be known here yet. If it was killed,
 /// its launcher ends the job.
-bool has_left(Rank& rank, int other) {
+bool has_left(Rank& rank, const pt2pt::Engine& e, int other) {
   constexpr useconds_t look_us = 1000, patience_us = 2'000'000;
   memory::Job& job = *rank.process->job;
   if (other < 0 || job.world_of(other) == job.world_of(rank.world_rank)) return false;
   const memory::RankEntry& entry = job.entry(other);
-  const std::uint32_t known = rank.engine.peers[static_cast<std::size_t>(other)].incarnation;
+  const std::uint32_t known = e.incarnation(other);
   for (useconds_t waited = 0; waited < patience_us; waited += look_us) {
     // acquire: as in connected.cc
     const memory::RankState state = entry.state.load(std::memory_order_acquire);
@@ -75,8 +75,8 @@ bool has_left(Rank& rank, int other) {
 }
 
 /// The job ends, unless this rank wants to go on.
-void give_up(Rank& rank, int lost_rank, Err err) {
-  if (has_left(rank, lost_rank)) return;
+void give_up(Rank& rank, const pt2pt::Engine& e, int lost_rank, Err err) {
+  if (has_left(rank, e, lost_rank)) return;
   char text[memory::message_bytes];
   // relaxed: it is about now
   if (lost_rank >= 0 && rank.entry().survives.load(std::memory_order_relaxed) != 0) {
@@ -148,7 +148,7 @@ Err open_network(Rank& rank) {
                // relaxed: it changes only while its rank is not there
                return process.job->entry(world_rank).incarnation.load(std::memory_order_relaxed);
              },
-         .lost = [&rank](int lost_rank, Err err) { give_up(rank, lost_rank, err); }});
+         .lost = [&rank, e](int lost_rank, Err err) { give_up(rank, *e, lost_rank, err); }});
     if (!lane) return lane.err;
     all += (all.back() == behind_host ? "" : ",") + lane.value->address();
     e->open(std::move(lane.value));

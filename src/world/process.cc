@@ -163,7 +163,8 @@ void abort_job(Rank* rank, int code, const char* message) {
   flush_output();
   if (rank != nullptr) {
     memory::RankEntry& entry = rank->entry();
-    std::snprintf(entry.message, sizeof entry.message, "%s", message);
+    std::snprintf(rank->process->job->message(rank->world_rank), sizeof(memory::Job::Message), "%s",
+                  message);
     entry.abort_code.store(code, std::memory_order_relaxed);
     // release: the text is there. pairs with the launcher's reading
     entry.aborted.store(1, std::memory_order_release);
@@ -224,7 +225,8 @@ extern "C" void weft_host_refused(int fd, int first_rank, const char* reason) {
   const Result<memory::Job*> job = memory::Job::open(dup(fd));
   if (job.err) return;
   memory::RankEntry& entry = job.value->entry(first_rank);
-  std::snprintf(entry.message, sizeof entry.message, "%s", reason != nullptr ? reason : "");
+  std::snprintf(job.value->message(first_rank), sizeof(memory::Job::Message), "%s",
+                reason != nullptr ? reason : "");
   // release: the text is there. pairs with the launcher's reading
   entry.hosting.store(reason != nullptr ? memory::Hosting::refused : memory::Hosting::begun,
                       std::memory_order_release);

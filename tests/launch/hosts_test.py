@@ -3,6 +3,7 @@
 """Jobs on several hosts: mpiexec and its agents. The hosts are this machine under other names: the launch agent
 ignores the name it is given (agent_here.sh). Each node has a job segment of its own, and a network between."""
 import contextlib
+import json
 import os
 import re
 import signal
@@ -10,6 +11,7 @@ import struct
 import subprocess
 import tempfile
 import time
+from collections import namedtuple
 from pathlib import Path
 
 import hang_test
@@ -20,12 +22,44 @@ HANG = Path(__file__).resolve().parent / "hang"
 AGENT = str(Path(__file__).resolve().parent / "agent_here.sh")
 # As in spawn_test.
 PROVIDER = ("--genv", "WEFT_NET_PROVIDER", "tcp;ofi_rxm")
+HEARD = str(Path(__file__).resolve().parent / "agent_heard.sh")
 # What has to be over after a failure; the machine has few cores and much to start.
 SOON = 2 * PATIENCE
+# Kinds of frames (launch/frames.h): of ranks that come to know each other, and those which carry others.
+HELLO, ADDRESSES, ORDER, BEGUN, GROW = WIRE_UP = (1, 2, 8, 16, 18)
+RELAYED, FOR_ALL = 17, 26
 
 
 def frame(kind, payload=b"", length=None):
     return struct.pack("<IB3s", len(payload) if length is None else length, kind, b"wf1") + payload
+
+
+Heard = namedtuple("Heard", "kind bytes payload")
+
+
+def heard(stream):
+    """The frames; of one that carries another, the other's kind and payload."""
+    at, found = 0, []
+    while at < len(stream):
+        length, kind, mark = struct.unpack_from("<IB3s", stream, at)
+        assert mark == b"wf1"
+        payload = stream[at + 8:at + 8 + length]
+        if kind in (RELAYED, FOR_ALL):
+            kind, payload = payload[4 + 4], payload[4 + 8:]
+        found.append(Heard(kind, 8 + length, payload))
+        at += 8 + length
+    return found
+
+
+def texts(addresses):
+    """A frame's payload: how many, then of each rank its number, a length and a text."""
+    at, found = 8, {}
+    for _ in range(*struct.unpack_from("<Q", addresses)):
+        rank, length = struct.unpack_from("<iQ", addresses, at)
+        found[rank] = addresses[at + 12:at + 12 + length]
+        at += 12 + length
+    assert at == len(addresses)
+    return found
 
 
 class Hosts(harness.Case):
@@ -372,7 +406,8 @@ class Hosts(harness.Case):
         self.assertEqual((hello.code, hello.err), (0, ""))
         for text in (b"GET / HTTP/1.1\r\n\r\n", b"\0" * 100, frame(1), frame(99), frame(8), frame(8, b"x" * 1000), frame(8, length=1 << 31),
                      frame(10), frame(12), frame(11, b"\2"), frame(2), frame(9, b"abc"), frame(14, b"\1\0\0\0\0\0\0\0"), frame(8, b"abc", 100),
-                     frame(13), frame(25, b"\0\0\0\0"), os.urandom(5000)):
+                     frame(13), frame(25, b"\0\0\0\0"), frame(26), frame(26, b"\0\0\0\0"), frame(26, b"\0\0\0\0" + frame(8, b"x")),
+                     frame(26, b"\0\0\0\0" + frame(26, b"\0\0\0\0" + frame(15))), os.urandom(5000)):
             result = self.agent(text)
             self.assertEqual(result.code, 1, text[:40])
             self.one_message(result, "agent")
@@ -506,6 +541,40 @@ class Tree(Hosts):
                 wanted = [f"{r}: rank 0 of 1 on its node, left {(r - 1) % 11}, sum 55" for r in range(11)]
                 self.assertEqual(sorted(result.out.splitlines()), sorted(wanted))
                 self.assertEqual(result.err, "")
+
+    def wire_up(self, width, ranks, mode):
+        """All frames by which ranks come to know each other, for each host: what its agent got, and what it said."""
+        with tempfile.TemporaryDirectory() as folder:
+            where = ",".join(f"{name}:{ranks}" for name in self.NAMES)
+            self.ok(self.mpiexec("--launch-agent", HEARD, "-H", where, "--tree-width", width, f"--ranks={mode}", program("nodes"),
+                                 timeout=60, env={"FRAMES_FOLDER": folder}))
+            return [[[f for f in heard(Path(folder, f"{name}.{way}").read_bytes()) if f.kind in WIRE_UP] for name in self.NAMES]
+                    for way in ("down", "up")]
+
+    def test_what_is_for_all_comes_once(self):
+        for mode in MODES:
+            down, _ = self.wire_up(2, 2, mode)
+            for kind in (ORDER, ADDRESSES):
+                blocks = [[f.payload for f in frames if f.kind == kind] for frames in down]
+                self.assertEqual([len(block) for block in blocks], [1] * 11)
+                self.assertEqual(len({block[0] for block in blocks}), 1, "all get the same")
+            self.assertEqual(sorted(texts(blocks[0][0])), list(range(22)))
+
+    def test_wire_up_is_as_simulated(self):
+        for mode, width, ranks in (("process", 2, 1), ("thread", 3, 2), ("process", 32, 2)):
+            down, up = ([f for frames in way for f in frames] for way in self.wire_up(width, ranks, mode))
+            simulated = json.loads(self.ok(self.run_command([
+                harness.BUILD / "bin" / "weft", "simulate", "barrier", "--nodes", 11, "--ppn", ranks, "--tree-width", width, "--json"])).out)["wire_up"]
+            # Addresses leave an agent in two frames at most; in one, if there is one rank, or all have told them when it looks.
+            told = [f.kind for f in up].count(ADDRESSES)
+            grown = [f.kind for f in down].count(GROW)
+            most = 11 * 2 if ranks > 1 else 11 + grown
+            self.assertTrue(11 <= told <= most, told)
+            self.assertEqual(len(down) + len(up) - told + most, simulated["messages"], f"{mode} {width} {ranks}")
+            for block in (f for f in down if f.kind == ADDRESSES):
+                longer = sum(len(text) - simulated["address_bytes"] for text in texts(block.payload).values())
+                self.assertEqual(block.bytes, simulated["bytes_of_addresses"] + longer)
+            self.assertEqual(simulated["bytes_from_mpiexec"], min(11, width) * simulated["bytes_of_addresses"])
 
     def test_output(self):
         result = self.ok(self.tree(2, "-l", "sh", "-c", "for i in $(seq 20000); do echo \"$i abcdefghijklmnopqrstuvwxyz\"; done; echo err >&2", timeout=100))

@@ -252,6 +252,9 @@ void Commands::add_simulate() {
        "latency=12us,gap=3us,bandwidth=1000MB/s,hop=100ns (as a job here; weft tune --net)");
   text("--fabric", e.fabric, "LINKS",
        "full, fat-tree:radix=36,taper=2 or dragonfly:radix=64 (full)");
+  simulate->add_option("--tree-width", e.tree_width, "agents that one process starts (32)")
+      ->option_text("N")
+      ->check(CLI::Range(1, 65536));
   text("--ranks", e.mode, "HOW", "process or thread (process)")
       ->check(CLI::IsMember({"process", "thread"}));
   text("--way", e.way, "WAY", "this way only (all that weft considers)");

@@ -205,18 +205,22 @@ Json cluster_as_json(const Experiment& e, const Case& c) {
           {"hop_ns", x.hop * 1e9}};
 }
 
-Json wire_up_as_json(const coll::Declared& x) {
-  const int width = launch::Options{}.tree_width;
+Json wire_up_as_json(const Experiment& e, const coll::Declared& x) {
+  const int width = e.tree_width > 0 ? e.tree_width : launch::Options{}.tree_width;
   const coll::WireUp w = coll::wire_up(x, width, address_bytes);
   return {{"tree_width", width},
           {"address_bytes", address_bytes},
           {"messages", w.messages},
           {"deepest", w.deepest},
-          {"bytes_from_the_first", w.first_bytes},
+          {"sent_by_mpiexec", w.sent},
+          {"got_by_mpiexec", w.got},
           {"messages_per_node", w.node_messages},
-          {"bytes_per_node", w.node_bytes},
+          {"bytes_of_addresses", w.addresses_bytes},
+          {"bytes_from_mpiexec", w.first_bytes},
           {"memory_per_node", w.memory_per_node},
-          {"memory_per_rank", w.memory_per_rank}};
+          {"memory_per_rank", w.memory_per_rank},
+          {"memory_for_each_other_rank", w.memory_for_other},
+          {"memory_per_peer", w.memory_per_peer}};
 }
 
 Json row_of(const coll::Declared& x, coll::Call call, std::int64_t bytes, const coll::Way& way,
@@ -299,7 +303,7 @@ int simulate(const Experiment& e, const std::filesystem::path& prefix) {
   if (e.compare) c.cluster.network = launch::network_prices(true, &c.network);
   Json answer{{"label", "simulated"},
               {"cluster", cluster_as_json(e, c)},
-              {"wire_up", wire_up_as_json(c.cluster)},
+              {"wire_up", wire_up_as_json(e, c.cluster)},
               {"rows", rows_of(e, c)}};
   if (e.compare)
     if (const std::string why = compare(e, c, prefix, &answer["rows"]); !why.empty())

@@ -18,6 +18,7 @@ struct Experiment {
   std::string machine;  // hwloc's synthetic form; empty: this machine
   std::string network;  // latency=NS,gap=NS,bandwidth=MB/s,hop=NS; empty: as a job here
   std::string fabric = "full";
+  int tree_width = 0;  // agents that one process starts; 0: as mpiexec
   std::string mode = "process";
   std::string way;      // empty: all that weft considers
   std::string on_node;  // a way for the phases on nodes

@@ -47,16 +47,20 @@ std::string cluster_as_text(const Json& c) {
 
 std::string wire_up_as_text(const Json& w) {
   const auto bytes = [&](const char* key) { return amount(w[key].get<std::int64_t>()); };
+  const auto number = [&](const char* key) {
+    return static_cast<long long>(w[key].get<std::int64_t>());
+  };
   return line(
-             "wire-up:   %lld messages between agents, %d deep; a node sends and gets %lld, of %s; "
-             "mpiexec sends %s",
-             static_cast<long long>(w["messages"].get<std::int64_t>()), w["deepest"].get<int>(),
-             static_cast<long long>(w["messages_per_node"].get<std::int64_t>()),
-             bytes("bytes_per_node").c_str(), bytes("bytes_from_the_first").c_str()) +
+             "wire-up:   %lld messages between agents, %d deep; mpiexec sends %lld and gets %lld; "
+             "all addresses are %s, of which it sends %s",
+             number("messages"), w["deepest"].get<int>(), number("sent_by_mpiexec"),
+             number("got_by_mpiexec"), bytes("bytes_of_addresses").c_str(),
+             bytes("bytes_from_mpiexec").c_str()) +
          line(
-             "memory:    %s of a node's shared memory, %s of each rank, before it has sent "
-             "anything",
-             bytes("memory_per_node").c_str(), bytes("memory_per_rank").c_str());
+             "memory:    %s of a node's shared memory; %s of each rank, %lld bytes for each other "
+             "one; %lld more for each that it speaks to",
+             bytes("memory_per_node").c_str(), bytes("memory_per_rank").c_str(),
+             number("memory_for_each_other_rank"), number("memory_per_peer"));
 }
 
 std::string row_as_text(const Json& row) {

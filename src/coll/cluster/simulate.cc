@@ -7,6 +7,7 @@
 #include "coll/boards/board.h"
 #include "coll/choose.h"
 #include "coll/limits.h"
+#include "coll/nodes/nodes.h"
 #include "coll/walk.h"
 #include "memory/job.h"
 #include "net/limits.h"
@@ -125,10 +126,15 @@ const Way& way_taken(const Declared& cluster, Call call, std::int64_t bytes) {
 }
 
 WireUp wire_up(const Declared& cluster, int width, std::int64_t address_bytes) {
-  // An agent says hello, gets its order, says that it has begun, sends its ranks' addresses in two
-  // frames and gets those of all others; each frame passes the agents between (launch/branches.h).
-  constexpr int frames_up = 4, frames_down = 2;
+  // An agent says hello, which passes the agents between (launch/branches.h). That all have begun
+  // which are behind it, and its ranks' addresses with theirs, of the first and then of all others,
+  // each agent says once to the one above. From there comes once what is for all, the order and all
+  // addresses; and the names of the hosts that it is to start, if there are any.
   const std::int64_t nodes = cluster.nodes, ranks = cluster.ranks(), each = cluster.each();
+  constexpr std::int64_t begun = 1, for_all = 2;
+  const auto addresses = [](std::int64_t ranks_behind) -> std::int64_t {
+    return ranks_behind > 1 ? 2 : 1;
+  };
   WireUp out;
   // A row is cut into `width` parts, the first host of each is one deeper, what is behind goes on.
   struct Row {
@@ -140,15 +146,19 @@ WireUp wire_up(const Declared& cluster, int width, std::int64_t address_bytes) {
     const std::int64_t parts = std::min<std::int64_t>(row.count, width);
     for (std::int64_t i = 0; i < parts; ++i) {
       const std::int64_t size = row.count * (i + 1) / parts - row.count * i / parts;
-      out.messages += (frames_up + frames_down) * row.depth;
+      const std::int64_t down = for_all + (size > 1 ? 1 : 0);
+      const std::int64_t up = begun + addresses(size * each);
+      out.messages += row.depth + up + down;
+      if (row.depth == 1) out.sent += down;
+      if (row.depth == 1) out.got += up;
       out.deepest = std::max(out.deepest, row.depth);
       if (size > 1) rows.push_back({size - 1, row.depth + 1});
     }
   }
-  const std::int64_t text = address_bytes + frame_head_bytes;
-  out.first_bytes = nodes * (ranks - each) * text;
-  out.node_messages = frames_up + frames_down;
-  out.node_bytes = ranks * text;
+  out.got += nodes;  // hello
+  out.addresses_bytes = addresses_frame_bytes + ranks * (address_head_bytes + address_bytes);
+  out.first_bytes = std::min<std::int64_t>(nodes, width) * out.addresses_bytes;
+  out.node_messages = 1 + begun + addresses(each) + for_all;
   const std::int64_t kept = (address_bytes + 1 + 63) / 64 * 64;
   const Params params = Params::from_env(false);
   out.memory_per_node =
@@ -157,9 +167,15 @@ WireUp wire_up(const Declared& cluster, int width, std::int64_t address_bytes) {
   constexpr std::int64_t rooms = net::rooms_to_receive + net::rooms_to_send;
   constexpr auto room_bytes =
       static_cast<std::int64_t>(sizeof(wire::Cell)) + std::int64_t{shm::Fragments::bytes};
-  constexpr std::int64_t in_groups = 4 * sizeof(std::int32_t);  // the world's, and Nodes
-  out.memory_per_rank =
-      ranks * (static_cast<std::int64_t>(sizeof(pt2pt::Peer)) + in_groups) + rooms * room_bytes;
+  // Its place among the peers, and in the world's group; how ranks lie on nodes, for collectives
+  // across them and for their prices.
+  const auto all = static_cast<std::size_t>(ranks);
+  const auto others =
+      static_cast<std::int64_t>(pt2pt::Peers::bytes(all, 0) + all * sizeof(std::int32_t) +
+                                2 * Nodes::rows(cluster.nodes, static_cast<int>(each)).bytes());
+  out.memory_for_other = (others + ranks - 1) / ranks;
+  out.memory_per_rank = others + rooms * room_bytes;
+  out.memory_per_peer = static_cast<std::int64_t>(pt2pt::Peers::bytes(0, 1));
   return out;
 }
 

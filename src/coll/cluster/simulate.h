@@ -42,13 +42,16 @@ const Way& way_taken(const Declared& cluster, Call call, std::int64_t bytes);
 /// How ranks come to know each other when mpiexec's agents start them (launch/agent.h), and the
 /// memory that this takes, counted from what the code sends and allocates.
 struct WireUp {
-  std::int64_t messages = 0;       // frames from process to process of the tree of agents
-  std::int64_t deepest = 0;        // agents between the farthest host and mpiexec, itself too
-  std::int64_t first_bytes = 0;    // that leave mpiexec
+  std::int64_t messages = 0;         // frames from process to process of the tree of agents,
+  std::int64_t sent = 0, got = 0;    // and of them those that mpiexec sends and gets
+  std::int64_t deepest = 0;          // agents between the farthest host and mpiexec, itself too
+  std::int64_t addresses_bytes = 0;  // of all ranks' addresses, once along an edge of the tree
+  std::int64_t first_bytes = 0;      // of them that leave mpiexec
   std::int64_t node_messages = 0;  // frames that one host sends and receives, which has none below
-  std::int64_t node_bytes = 0;     // the same
-  std::int64_t memory_per_node = 0;  // of the job's memory file that is touched
-  std::int64_t memory_per_rank = 0;  // of a rank's own, before it speaks to anybody
+  std::int64_t memory_per_node = 0;   // of the job's memory file that is touched
+  std::int64_t memory_per_rank = 0;   // of a rank's own, before it speaks to anybody,
+  std::int64_t memory_for_other = 0;  // and of that, for each other rank
+  std::int64_t memory_per_peer = 0;   // for each other rank that it speaks to
 };
 /// `width`: agents that one process starts; `address_bytes`: of a rank's addresses, as text.
 WireUp wire_up(const Declared& cluster, int width, std::int64_t address_bytes);

@@ -330,11 +330,12 @@ void alltoall_nodes(Schedule& s, const Blocks& send, const Blocks& recv, const A
     s.next_round();
     for (int k = 0; k < nodes.count(); ++k) {
       const auto there = nodes.members(k);
-      const std::int64_t run = nodes.in_rows() ? std::ssize(there) : 1;
+      const auto size = static_cast<std::int64_t>(there.size());
+      const std::int64_t run = nodes.in_rows() ? size : 1;
       begins.push_back(begin);
-      counts.push_back(n * q * std::ssize(there));
+      counts.push_back(n * q * size);
       for (int i = 0; i < q; ++i)
-        for (std::int64_t j = 0; j < std::ssize(there); j += run, begin += n * run)
+        for (std::int64_t j = 0; j < size; j += run, begin += n * run)
           s.copy(as_bytes(given + i * row + there[static_cast<std::size_t>(j)] * n, n * run),
                  as_bytes(out + begin, n * run));
     }

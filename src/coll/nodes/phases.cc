@@ -82,7 +82,9 @@ void Phases::on_node(const Operation& o, Case c) {
   if (way->place == Place::board) {
     way->at_board(s_, o, *at_.site);
   } else {
-    s_.among(at_.nodes().members(node_));
+    std::vector<std::int32_t> ranks;
+    for (const std::int32_t rank : at_.nodes().members(node_)) ranks.push_back(rank);
+    s_.among(ranks);
     way->by_messages(s_, o, {place(), here()});
     s_.among({});
   }

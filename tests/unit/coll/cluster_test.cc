@@ -192,9 +192,18 @@ TEST(WireUp, GrowsWithNodes) {
   EXPECT_EQ(few.messages, 2 * 6);
   EXPECT_EQ(few.deepest, 1);
   EXPECT_EQ(many.deepest, 2);
-  EXPECT_EQ(many.messages, 6 * (32 + 2 * (1024 - 32)));
+  EXPECT_EQ(many.messages, 32 + 2 * (1024 - 32) + (3 + 2) * 1024 + 32);
+  EXPECT_EQ(many.sent, 3 * 32);
+  EXPECT_EQ(many.got, 1024 + 3 * 32);
   EXPECT_GT(many.memory_per_node, few.memory_per_node);
-  EXPECT_GT(many.first_bytes, few.first_bytes);
+  EXPECT_EQ(many.first_bytes, 32 * many.addresses_bytes);
+}
+
+TEST(WireUp, AtASizeThatNobodyHas) {
+  const WireUp w = wire_up(declared(6250, 16), 32, 48);
+  EXPECT_LE(w.memory_for_other, 16);
+  EXPECT_LT(w.first_bytes, 200 << 20);
+  EXPECT_LT(w.memory_per_rank, 100'000 * 16 + wire_up(declared(2, 16), 32, 48).memory_per_rank);
 }
 
 }  // namespace

@@ -14,8 +14,16 @@ namespace {
 
 const model::Network network{.latency = 12e-6, .gap = 3e-6, .line = 64e-9};
 
+std::vector<std::int32_t> list(const Nodes::Members& members) {
+  std::vector<std::int32_t> out;
+  for (const std::int32_t rank : members) out.push_back(rank);
+  return out;
+}
+
 TEST(Nodes, Rows) {
   const Nodes nodes = Nodes::rows(3, 4);
+  EXPECT_EQ(list(nodes.members(2)), (std::vector<std::int32_t>{8, 9, 10, 11}));
+  EXPECT_EQ(nodes.members(1).back(), 7);
   EXPECT_EQ(nodes.count(), 3);
   EXPECT_EQ(nodes.node_of(7), 1);
   EXPECT_EQ(nodes.place_of(7), 3);
@@ -26,8 +34,8 @@ TEST(Nodes, NumberedByTheirFirstRanks) {
   const std::int32_t node_of[] = {9, 2, 9, 5, 2, 9};
   const Nodes nodes(node_of);
   EXPECT_EQ(nodes.count(), 3);
-  EXPECT_EQ(std::vector(nodes.members(0).begin(), nodes.members(0).end()),
-            (std::vector<std::int32_t>{0, 2, 5}));
+  EXPECT_EQ(list(nodes.members(0)), (std::vector<std::int32_t>{0, 2, 5}));
+  EXPECT_EQ(list(nodes.members(1)), (std::vector<std::int32_t>{1, 4}));
   EXPECT_EQ(nodes.node_of(4), 1);
   EXPECT_EQ(nodes.place_of(5), 2);
   EXPECT_EQ(nodes.fewest(), 1);
@@ -39,6 +47,13 @@ TEST(Nodes, UnevenRows) {
   const std::int32_t node_of[] = {0, 0, 0, 1};
   EXPECT_TRUE(Nodes(node_of).in_rows());
   EXPECT_FALSE(Nodes(node_of).is_even());
+  EXPECT_EQ(Nodes(node_of).place_of(2), 2);
+  EXPECT_EQ(Nodes(node_of).place_of(3), 0);
+}
+
+TEST(Nodes, RowsAreSmall) {
+  constexpr std::size_t nodes = 6250, each = 16;
+  EXPECT_LE(Nodes::rows(nodes, each).bytes(), sizeof(std::int32_t) * (nodes + 1));
 }
 
 /// Bytes and messages that leave a node, at most, in a call of `bytes` by phases.

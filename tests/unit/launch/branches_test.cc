@@ -5,7 +5,9 @@
 
 #include <algorithm>
 
+#include "coll/limits.h"
 #include "launch/options.h"
+#include "launch/order.h"
 #include "launch/packing.h"
 
 namespace weft::launch {
@@ -54,12 +56,21 @@ TEST(Branches, wrap_frames) {
   EXPECT_EQ(inner.frame.payload, "text");
 }
 
+TEST(Branches, addresses_for_all_are_as_long_as_weft_simulate_says) {
+  Addresses all;
+  for (std::int32_t rank = 0; rank < 7; ++rank) all.emplace_back(rank, std::string(40, 'x'));
+  const std::string frame =
+      framed(FrameKind::for_all, wrapped(3, FrameKind::addresses, packed(all)));
+  EXPECT_EQ(static_cast<std::int64_t>(frame.size()),
+            coll::addresses_frame_bytes + 7 * (coll::address_head_bytes + 40));
+}
+
 TEST(Branches, refuse_what_is_not_one_frame) {
   const std::string good = wrapped(7, FrameKind::output, "text");
   for (const std::string& bad :
        {std::string(), std::string("abc"), good.substr(0, good.size() - 1), good + "x",
         good + framed(FrameKind::beat), wrapped(7, FrameKind::relayed, good),
-        std::string("\0\0\0\0GET / HTTP", 14)})
+        wrapped(7, FrameKind::for_all, good), std::string("\0\0\0\0GET / HTTP", 14)})
     EXPECT_THROW(unwrapped(bad), Failure) << bad.size();
 }
 

@@ -117,20 +117,19 @@ Order some_order() {
   order.options.programs[1].argv = {"b"};
   order.options.programs[1].env = {{"A", "1=2"}};
   order.options.hosts = {{"one", 2, 2}, {"two", {}, 2}};
-  order.options.node = 1;
   order.options.mode = RankMode::thread;
   order.options.place.bind = topo::Unit::core;
   order.options.input.rank = Reader::nobody;
   order.environment = {"PATH=/bin", "EMPTY="};
   order.directory = "/tmp";
   order.secret = {{0x123456789abc, 7}};
-  order.sharing = 4;
+  order.sharing = {4, 4};
   return order;
 }
 
 TEST(Orders, ArriveAsTheyWere) {
   const std::string bytes = write_order(some_order());
-  const Order order = read_order(bytes);
+  const Order order = read_order(bytes, 1);
   EXPECT_EQ(write_order(order), bytes);
   EXPECT_EQ(order.options.programs[0].argv, (std::vector<std::string>{"./app", "", "-x"}));
   EXPECT_EQ(order.options.programs[0].inherit->names, std::vector<std::string>{"PATH"});
@@ -143,9 +142,9 @@ TEST(Orders, ArriveAsTheyWere) {
 }
 
 TEST(Orders, ThoseThatCannotBeAreRefused) {
-  const auto is_refused = [](const std::string& bytes) {
+  const auto is_refused = [](const std::string& bytes, int node = 1) {
     try {
-      read_order(bytes);
+      read_order(bytes, node);
     } catch (const Failure&) {
       return true;
     }
@@ -155,8 +154,10 @@ TEST(Orders, ThoseThatCannotBeAreRefused) {
   EXPECT_FALSE(is_refused(good));
   for (std::size_t n = 0; n < good.size(); ++n) EXPECT_TRUE(is_refused(good.substr(0, n))) << n;
   EXPECT_TRUE(is_refused(good + "x"));
+  EXPECT_TRUE(is_refused(good, 2));
+  EXPECT_TRUE(is_refused(good, -1));
   Order order = some_order();
-  order.options.node = 2;
+  order.sharing.pop_back();
   EXPECT_TRUE(is_refused(write_order(order)));
   order = some_order();
   order.options.hosts[0].ranks = 7;

@@ -124,7 +124,7 @@ TEST_F(OutcomeTest, ACodeWithoutMpiEndsTheOthers) {
 TEST_F(OutcomeTest, AnAbortIsShownInTheRanksOwnWords) {
   set_all(RankState::initialized);
   memory::RankEntry& entry = job->entry(2);
-  snprintf(entry.message, sizeof entry.message, "weft: rank 2: MPI_Abort with code 7\n");
+  snprintf(job->message(2), sizeof(memory::Job::Message), "weft: rank 2: MPI_Abort with code 7\n");
   entry.abort_code.store(7);
   entry.aborted.store(1);
   const Outcome o = end_of(0, killed(SIGKILL));  // whoever is seen first
@@ -143,10 +143,10 @@ TEST_F(OutcomeTest, AnAbortWithoutTextIsNamed) {
 }
 
 TEST_F(OutcomeTest, AnAbortTextWithoutEndIsBounded) {
-  for (char& c : job->entry(1).message) c = 'x';
+  for (char& c : job->message(1)) c = 'x';
   job->entry(1).aborted.store(1);
   EXPECT_EQ(end_of(1, exited(1)).message.size(),
-            sizeof(memory::RankEntry::message) + std::string("weft:  (./app, pid 123)").size());
+            sizeof(memory::Job::Message) + std::string("weft:  (./app, pid 123)").size());
 }
 
 TEST_F(OutcomeTest, AHostNamesTheRankThatDied) {

@@ -24,10 +24,16 @@ struct SpawnerTest : testing::Test {
     return out;
   }();
   std::vector<Sent> sent;
+  int blocks = 0;  // frames for all
   std::string failure;
   Spawner spawner{options,
                   [this](int node, FrameKind kind, std::string_view payload) {
                     sent.push_back({node, kind, std::string(payload)});
+                  },
+                  [this](FrameKind kind, std::string_view payload) {
+                    ++blocks;
+                    for (const int node : {0, 1})
+                      sent.push_back({node, kind, std::string(payload)});
                   },
                   [this](const std::string& why) { failure = why; }};
 
@@ -82,7 +88,9 @@ TEST_F(SpawnerTest, addresses_are_everywhere_before_a_rank_goes_on) {
   spawn(0, 2);
   say(1, FrameKind::told, Told{first, {{3, "there"}}});
   EXPECT_TRUE(take(0, FrameKind::told).empty());
+  const int before = blocks;
   say(0, FrameKind::told, Told{first, {{2, "here"}}});
+  EXPECT_EQ(blocks, before + 1);
   for (const int node : {0, 1}) {
     const std::vector<std::string> told = take(node, FrameKind::told);
     ASSERT_EQ(told.size(), 1u);

@@ -59,7 +59,7 @@ TEST_F(Deaths, are_told_once_with_a_sentence) {
   EXPECT_TRUE(is_dead(*job, 2));
   EXPECT_TRUE(is_dead(*job, 3));
   mark_dead(*job, {3, 1}, "something else");
-  EXPECT_STREQ(job->entry(3).message, "how it was");
+  EXPECT_STREQ(job->message(3), "how it was");
 }
 
 }  // namespace
