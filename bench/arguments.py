@@ -102,7 +102,7 @@ def make_parser(description, programs):
                         help="some rows only, e.g. lat,bw or bcast,reduce;\nidle: packing, halo, multigrid, messages;\n"
                              "progress: isend, irecv, ... (on this node), network, caches;\n"
                              "network: lat, bw, rate, barrier, bcast, reduce, allreduce, alltoall,\n"
-                             "put, get, fetch_and_op; posting: idle, threads")
+                             "put, get, fetch_and_op; posting: idle, threads, sends")
     parser.add_argument("--hosts", metavar="A,B", type=names,
                         help="for `weft bench network` and `posting`: the nodes (default: this machine pretends to be two)")
     parser.add_argument("--ranks", metavar="N,N", type=counts(1, 4096),

@@ -4,8 +4,9 @@ Takagi, Ishikawa (MT-MPI, ICS 2014) in shape."""
 import dataclasses
 
 PAPER = "Si, Pena, Balaji, Takagi, Ishikawa (ICS 2014)"
-BASE = ("idle", 1)  # of one thread, with nobody idle
-TITLES = {"idle": "one thread, the others idle", "threads": "each with a window of its own"}
+BASE = {"idle": ("idle", 1), "threads": ("idle", 1), "sends": ("sends", 1)}  # of one thread, with nobody idle
+TITLES = {"idle": "one thread, the others idle", "threads": "each with a window of its own",
+          "sends": "one thread, MPI_Startall, the others idle"}
 
 
 @dataclasses.dataclass
@@ -57,12 +58,12 @@ def counted(line):
 
 def print_table(state, ranks, puts):
     found = cells(state, ranks, puts)
-    print(f"\ntable 1: {puts} puts of 64 B from 1 of {ranks} ranks to {ranks - ranks // 2}{f', {state.name} cores' * (state.name != 'all')}: "
+    print(f"\ntable 1: {puts} puts (or sends) of 64 B from 1 of {ranks} ranks to {ranks - ranks // 2}{f', {state.name} cores' * (state.name != 'all')}: "
           "us until all are there and in the calls (posting), medians;\nthen this one's time with one thread / the time; "
           "best peer of as many threads / weft (above 1: weft is faster); counted")
     print(f"{'':22}{'way':9}{'threads':>8}{'total':>10}{'posting':>10}{'share':>8}{'speedup':>9}{'posting':>9}{'peer/weft':>11}")
     for (series, way, threads), line in sorted(found.items(), key=lambda item: (is_peer(item[0][0]), *item[0])):
-        base, peer = found.get((series, *BASE)), best_peer(found, way, threads)
+        base, peer = found.get((series, *BASE[way])), best_peer(found, way, threads)
         ratios = f"{base.total / line.total:>9.2f}{base.posting / line.posting:>9.2f}" if base else f"{'-':>9}{'-':>9}"
         against = f"{peer / line.total:>11.2f}" if peer is not None and not is_peer(series) else f"{'-':>11}"
         print(f"{series:22}{way:9}{threads:>8}{line.total:>10.4g}{line.posting:>10.4g}{line.share():>7.0f}%{ratios}{against}  {counted(line)}")
@@ -73,7 +74,7 @@ def curves_of(state, way, what, ranks):
     found = {}
     for row, n, _ in state.cells:
         its_way, team, its_what = row.split()
-        one = team == "1t" and its_way == BASE[0]  # in the figures of all ways
+        one = (its_way, team) == (BASE[way][0], "1t")
         if n != ranks or its_what != what or its_way != way and not one:
             continue
         for series in {name for key, by_series in state.cells.items() if key[:2] == (row, n) for name in by_series}:

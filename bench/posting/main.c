@@ -8,11 +8,13 @@
                behind it (MPI_THREAD_FUNNELED): the paper's
      threads   each of the threads puts its share, in a window over a communicator of its own
                (MPI_THREAD_MULTIPLE)
+     sends     as idle, by messages: persistent sends that MPI_Startall begins, in rows of 16 to
+   each peer, which receives them and answers at the end
 
    Two rows for each number of puts, which stands in place of bytes: `total` until all is in the
-   targets' memory, `posting` in the calls of MPI_Put alone, of the thread that took longest. The
-   targets compare what has come: "late" is what came after the flush and a barrier, in all batches.
-   Other "counts" are rank 0's, of all puts together (weft).
+   targets' memory, `posting` in the calls of MPI_Put or MPI_Startall alone, of the
+   thread that took longest. The targets compare what has come: "late" is what came after the flush
+   and a barrier, in all batches. Other "counts" are rank 0's, of all puts together (weft).
 
      main -w idle|threads [-n threads] [-b batches] [-l seconds] [-o puts,puts]
 
@@ -27,7 +29,8 @@ enum {
   put_words = put_bytes / 8,
   most_posters = 64,
   most_puts = 1 << 20,
-  most_rows = 16
+  most_rows = 16,
+  sends_in_row = 16 /* to each peer */
 };
 
 static const char* const counted[] = {"rma_away", "rma_messages", "jobs_offered", "chunks_offered",
@@ -45,7 +48,8 @@ struct poster {
 
 static struct {
   int rank, size, first; /* of the peers */
-  int posters, threads;
+  int posters, threads, by_sends;
+  MPI_Request* row; /* sends_in_row to each peer, in turn */
   struct poster poster[most_posters];
 } job;
 
@@ -68,7 +72,7 @@ static void open_poster(struct poster* p, long most) {
   MPI_Comm_dup(MPI_COMM_WORLD, &p->comm);
   MPI_Win_allocate(lines * put_bytes, 1, MPI_INFO_NULL, p->comm, &p->memory, &p->win);
   memset(p->memory, 0, (size_t)lines * put_bytes);
-  p->data = allocate((size_t)most * put_bytes);
+  p->data = allocate((size_t)(most + sends_in_row * peers()) * put_bytes);
   MPI_Barrier(p->comm);
   MPI_Win_lock_all(0, p->win);
 }
@@ -95,10 +99,46 @@ static void post(struct poster* p, long puts) {
   MPI_Win_flush_all(p->win);
 }
 
+static void open_row(struct poster* p) {
+  const int n = sends_in_row * peers();
+  job.row = allocate((size_t)n * sizeof *job.row);
+  for (int i = 0; i < n; ++i)
+    MPI_Send_init(p->data + i * put_words, put_bytes, MPI_BYTE, job.first + i % peers(), 0, p->comm,
+                  &job.row[i]);
+}
+
+static void close_row(void) {
+  for (int i = 0; i < sends_in_row * peers(); ++i) MPI_Request_free(&job.row[i]);
+  free(job.row);
+}
+
+static void send_rows(struct poster* p, long puts) {
+  const long most = sends_in_row * peers();
+  char answer;
+  p->posting_s = 0;
+  for (long done = 0; done < puts; done += most) {
+    const int n = (int)(puts - done < most ? puts - done : most);
+    const double start = MPI_Wtime();
+    MPI_Startall(n, job.row);
+    p->posting_s += MPI_Wtime() - start;
+    MPI_Waitall(n, job.row, MPI_STATUSES_IGNORE);
+  }
+  for (int peer = job.first; peer < job.size; ++peer)
+    MPI_Recv(&answer, 1, MPI_BYTE, peer, 0, p->comm, MPI_STATUS_IGNORE);
+}
+
+/* By a peer. */
+static void receive_rows(struct poster* p, long puts) {
+  const char answer = 0;
+  for (long k = 0; k < share_to(job.rank - job.first, puts); ++k)
+    MPI_Recv(p->memory + k * put_words, put_bytes, MPI_BYTE, 0, 0, p->comm, MPI_STATUS_IGNORE);
+  MPI_Send(&answer, 1, MPI_BYTE, 0, 0, p->comm);
+}
+
 /* Seconds until all puts of rank 0 are done. */
 static double batch(long puts, uint64_t stamp) {
   for (int i = 0; i < job.posters; ++i)
-    for (long k = share_of(i, puts); k-- > 0;)
+    for (long k = share_of(i, puts) + sends_in_row * peers(); k-- > 0;)
       stamp_lines(job.poster[i].data + k * put_words, put_words, stamp);
   const double start = MPI_Wtime();
 #pragma omp parallel num_threads(job.threads)
@@ -108,7 +148,7 @@ static double batch(long puts, uint64_t stamp) {
       post(&job.poster[me], share_of(me, puts));
     } else {
 #pragma omp master
-      post(&job.poster[0], puts);
+      (job.by_sends ? send_rows : post)(&job.poster[0], puts);
     }
   }
   return MPI_Wtime() - start;
@@ -164,6 +204,7 @@ static double measure_puts(const char* way, long puts, int batches, const struct
     if (i == 0) read_pvars(vars, before);
     ++stamp;
     const double seconds = job.rank == 0 ? batch(puts, stamp) : 0;
+    if (job.by_sends && job.rank >= job.first) receive_rows(&job.poster[0], puts);
     MPI_Barrier(MPI_COMM_WORLD);
     const long now = missing(puts, stamp);
     wrong += now > 0 ? missing_later(puts, stamp) : 0;
@@ -215,6 +256,7 @@ int main(int argc, char** argv) {
   const int own = strcmp(way, "threads") == 0;
   const int rows = read_puts(list, puts);
   job.posters = own ? job.threads : 1;
+  job.by_sends = strcmp(way, "sends") == 0;
   level = own ? MPI_THREAD_MULTIPLE : MPI_THREAD_FUNNELED;
   MPI_Init_thread(&argc, &argv, level, &provided);
   MPI_Comm_rank(MPI_COMM_WORLD, &job.rank);
@@ -229,8 +271,10 @@ int main(int argc, char** argv) {
   }
   const struct pvars vars = open_pvars(counted, pvars);
   for (int i = 0; i < job.posters; ++i) open_poster(&job.poster[i], share_of(i, most));
+  if (job.by_sends && job.rank == 0) open_row(&job.poster[0]);
   for (int i = 0; i < rows; ++i)
     if (measure_puts(way, puts[i], batches, &vars) > limit_s * (batches + 1)) break;
+  if (job.by_sends && job.rank == 0) close_row();
   for (int i = 0; i < job.posters; ++i) close_poster(&job.poster[i]);
   MPI_Finalize();
   return 0;

@@ -40,13 +40,20 @@ def samples():
 class Plan(unittest.TestCase):
     def test_all_libraries_post_both_ways(self):
         found = {(job.series, job.options[1], job.options[3]) for job in plan()}
+        one_thread = {(way, n) for way in ("idle", "sends") for n in ("1", "2", "4")}
         for name in ("weft-process", "mpich", "impi"):
-            self.assertEqual({key[1:] for key in found if key[0] == name},
-                             {("idle", "1"), ("idle", "2"), ("idle", "4"), ("threads", "2"), ("threads", "4")})
+            self.assertEqual({key[1:] for key in found if key[0] == name}, one_thread | {("threads", "2"), ("threads", "4")})
+        self.assertEqual({key[1:] for key in found if key[0] == "weft-process alone"}, one_thread)
+
+    def test_weft_alone_offers_no_job(self):
+        env = {job.series: job.library.env for job in plan(rows="idle", threads=[2])}
+        self.assertIn("WEFT_PARALLEL_MIN_BYTES", env["weft-process alone"])
+        self.assertNotIn("WEFT_PARALLEL_MIN_BYTES", env["weft-process"])
 
     def test_two_nodes(self):
         job = plan(rows="idle", threads=[2])[0]
         self.assertIn("--pretend-nodes", job.library.command(8, "x"))
+        self.assertIn("--bind-to", job.library.command(8, "x"))
         self.assertEqual((job.library.env["OMP_NUM_THREADS"], job.library.env["OMP_WAIT_POLICY"]), (2, "passive"))
 
     def test_windows_in_shared_memory_are_no_peer(self):
@@ -63,7 +70,7 @@ class Report(unittest.TestCase):
         with contextlib.redirect_stdout(text):
             posting_report.print_report(self.found())
         said = text.getvalue()
-        self.assertIn("16000 puts of 64 B from 1 of 8 ranks to 4:", said)
+        self.assertIn("16000 puts (or sends) of 64 B from 1 of 8 ranks to 4:", said)
         self.assertRegex(said, r"(?m)^weft-process +idle +1 +600 +240 +40% +1\.00 +1\.00 +1\.50  16000 messages, 4 of 8 chunks given$")
         self.assertRegex(said, r"(?m)^weft-process +idle +4 +300 +24 +8% +2\.00 +10\.00 +3\.00  ")
         self.assertRegex(said, r"(?m)^mpich +idle +4 +900 +450 +50% +1\.00 +1\.00 +-  3 lines late$")
