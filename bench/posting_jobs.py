@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What `weft bench posting` runs: rows of puts of 64 bytes from one rank to the ranks of another node, by one thread
-while others are idle, and by several threads that have a window each; with weft and the other libraries in turns.
+while others are idle, and by several threads that have a window each; rows of sends; with weft and the others in turns.
 Nodes are those of `weft bench network`: this machine pretends to be two, or --hosts names them."""
 import dataclasses
 
@@ -17,11 +17,17 @@ def runners(libs, args):
     return [library for library in libs if args.hosts or library.name != network_jobs.BY_MEMORY]
 
 
-def unbound(library):
-    """Threads of a rank may use all CPUs, as with the others."""
+def placed(library, args, ranks):
+    """On two nodes, bound to nothing: threads of a rank may use all CPUs."""
+    there = network_jobs.placed(library, args, ranks)
     if not library.name.startswith("weft"):
-        return library
-    return dataclasses.replace(library, launch=lambda ranks, fits: [*library.launch(ranks, fits), "--bind-to", "none"])
+        return there
+    return dataclasses.replace(there, launch=lambda ranks, fits: [*there.launch(ranks, fits), "--bind-to", "none"])
+
+
+def settings(libs, args):
+    """{library: what it was told}"""
+    return network_jobs.settings(runners(libs, args), args, args.ranks, placed)
 
 
 def series(libs):
@@ -42,7 +48,7 @@ def plan(args, libs, work, here):
                 for threads in args.threads:
                     if way == "threads" and (threads == 1 or variables):
                         continue  # one thread is `idle` with nobody idle, and several are not
-                    there = unbound(network_jobs.placed(library, args, ranks))
+                    there = placed(library, args, ranks)
                     # Or threads that look for work would keep the cores from the ranks that answer.
                     there = job_lists.with_variables(there, OMP_NUM_THREADS=threads, OMP_WAIT_POLICY="passive",
                                                      **variables)

@@ -188,7 +188,7 @@ def run(args):
         arguments.check_rows(args, dict.fromkeys(posting_jobs.WAYS, 0))
         found = job_lists.take(posting_jobs.plan(args, libs, work, HERE), args)
         found.more = {"paper": posting_report.PAPER, "rounds": args.rounds, "figures": posting_report.figures(found),
-                      "settings": network_jobs.settings(posting_jobs.runners(libs, args), args)}
+                      "settings": posting_jobs.settings(libs, args)}
         return results.save(found, out, args.name)
     if args.what == "fortran":
         arguments.check_rows(args, dict.fromkeys(fortran_jobs.ROWS, 0))

@@ -56,6 +56,11 @@ class Plan(unittest.TestCase):
         self.assertIn("--bind-to", job.library.command(8, "x"))
         self.assertEqual((job.library.env["OMP_NUM_THREADS"], job.library.env["OMP_WAIT_POLICY"]), (2, "passive"))
 
+    def test_the_report_says_what_libraries_were_told(self):
+        args = argparse.Namespace(ranks=[8], hosts=None, peers="/nowhere")
+        weft = libraries.Library("weft-process", "1", lambda ranks, fits: ["run", "-n", ranks])
+        self.assertEqual(posting_jobs.settings([weft], args), {"weft-process": ["-n 8 --pretend-nodes 2 --bind-to none PROGRAM"]})
+
     def test_windows_in_shared_memory_are_no_peer(self):
         self.assertNotIn("openmpi", {job.series for job in plan()})
         self.assertIn("openmpi", {job.series for job in plan(hosts="a,b")})
