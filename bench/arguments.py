@@ -25,6 +25,7 @@ EPILOG = """examples:
   weft bench network --rows lat,rate --hosts a,b
   weft bench network --regret --rows alltoall,allreduce
   weft bench partitioned
+  weft bench posting --threads 1,4,16,64 --ranks 65
   weft bench composition
   weft bench fortran
   weft bench channels --figures
@@ -89,7 +90,7 @@ def make_parser(description, programs):
                              "messages between several threads of two ranks, packing with idle threads, channels,\n"
                              "nonblocking operations behind a computation (on this node, by TCP), a computation\n"
                              "beside copies, messages and collectives between two nodes by TCP, one buffer of\n"
-                             "several threads in partitions, collectives over many nodes (composition: simulated),\n"
+                             "several threads in partitions, rows of puts to another node (posting), collectives over many nodes (composition: simulated),\n"
                              "calls in Fortran beside C\n"
                              "(default: %(default)s)")
     parser.add_argument("--weft", default="build/release", metavar="DIR",
@@ -101,13 +102,14 @@ def make_parser(description, programs):
                         help="some rows only, e.g. lat,bw or bcast,reduce;\nidle: packing, halo, multigrid, messages;\n"
                              "progress: isend, irecv, ... (on this node), network, caches;\n"
                              "network: lat, bw, rate, barrier, bcast, reduce, allreduce, alltoall,\n"
-                             "put, get, fetch_and_op")
+                             "put, get, fetch_and_op; posting: idle, threads, sends")
     parser.add_argument("--hosts", metavar="A,B", type=names,
-                        help="for `weft bench network`: the nodes (default: this machine pretends to be two)")
+                        help="for `weft bench network` and `posting`: the nodes (default: this machine pretends to be two)")
     parser.add_argument("--ranks", metavar="N,N", type=counts(1, 4096),
                         help="(default: 2,4,8; --figures: 2,4,... up to all CPUs; --regret: all CPUs)")
     parser.add_argument("--threads", metavar="N,N", type=counts(1, 64),
-                        help="of each rank, for `weft bench threads` (default: 1,2,4,8) and `network` (1,2,4)")
+                        help="of each rank, for `weft bench threads` (default: 1,2,4,8), `network` (1,2,4) and\n"
+                             "`posting` (1,2,4, and more as far as there are CPUs)")
     parser.add_argument("--rounds", metavar="N", type=whole(1, 10000),
                         help="(default: 11; --figures and --regret: 5; threads and idle: 3)")
     parser.add_argument("--batches", metavar="N", type=whole(1, 101), default=11, help="(default: %(default)s)")
@@ -153,15 +155,20 @@ def thread_rows(args):
     return ",".join(row for row in found if args.rows or row not in TOO_LARGE)
 
 
+def posting_threads():
+    """1, 2, 4, and more as far as there are CPUs for them."""
+    return [n for n in (2 ** i for i in range(7)) if n <= max(4, len(os.sched_getaffinity(0)))]
+
+
 def parse(description, programs, words=None):
     """The options, with what follows from them; ends the program after a mistake."""
     parser = make_parser(description, programs)
     args = parser.parse_args(words)
     args.parser = parser
     args.sizes = None
-    args.threads = args.threads or ([1, 2, 4] if args.what == "network" else [1, 2, 4, 8])
-    if args.hosts and (args.what != "network" or args.regret):
-        parser.error("--hosts goes with `weft bench network`, without --regret")
+    args.threads = args.threads or {"network": [1, 2, 4], "posting": posting_threads()}.get(args.what, [1, 2, 4, 8])
+    if args.hosts and (args.what not in ("network", "posting") or args.regret):
+        parser.error("--hosts goes with `weft bench network` and `posting`, without --regret")
     extra = args.figures or args.regret
     if args.regret and args.what not in ("collectives", "network") or args.figures and args.what not in ("collectives", "threads", "channels"):
         parser.error("--regret goes with `weft bench collectives` and `network`, --figures with collectives, threads and channels")
@@ -176,12 +183,12 @@ def parse(description, programs, words=None):
     elif extra:
         args.batch_ms, args.limit_s = 1, 0.2
     if args.rounds is None:
-        few = 3 if args.what in ("threads", "idle", "progress") else 5 if extra else 0
+        few = 3 if args.what in ("threads", "idle", "progress", "posting") else 5 if extra else 0
         args.rounds = (2 if args.what == "idle" else 3) if args.quick else few or 11
     cpus = len(os.sched_getaffinity(0))
     few = [4] if args.what == "network" else [cpus]
     usual = rank_counts(cpus) if args.figures else few if args.regret else [2, 4, 8]
-    args.ranks = args.ranks or usual
+    args.ranks = args.ranks or ([8] if args.what == "posting" else usual)
     args.name = args.name or args.what + "-untouched" * args.untouched + "-figures" * args.figures + "-regret" * args.regret
     if args.what == "threads":
         args.ranks = [2]

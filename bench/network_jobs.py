@@ -136,11 +136,11 @@ def plan(args, libs, work, here):
     return jobs
 
 
-def settings(libs, args):
+def settings(libs, args, counts=None, place=placed):
     """{library: what it was told, with two ranks and with more}"""
     def shown(library, ranks):
-        there = placed(library, args, ranks)
+        there = place(library, args, ranks)
         told = [f"{name}={value}" for name, value in there.env.items() if library.env.get(name) != value]
         words = " ".join([*told, *there.command(ranks, "PROGRAM", pinned=False)[1:]])
         return words.replace(f"{libraries.ROOT}/", "")
-    return {library.name: list(dict.fromkeys(shown(library, ranks) for ranks in (2, max(args.ranks)))) for library in libs}
+    return {library.name: list(dict.fromkeys(shown(library, ranks) for ranks in counts or (2, max(args.ranks)))) for library in libs}

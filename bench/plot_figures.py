@@ -54,7 +54,7 @@ def panel(axes, figure):
     (beside if figure["x"] in CATEGORIES else lines)(axes, figure)
     looks = ", ".join(kind if figure["x"] in CATEGORIES else NAMES[kind] for kind in kinds)
     axes.set_title(f"figure {figure['number']}: {figure['title']}\n{looks}", fontsize=7)
-    if figure["x"] in ("bytes", "extent"):
+    if figure["x"] in ("bytes", "extent", "puts"):
         axes.set_xscale("log", base=2)
     if figure["x"] in ("ranks", "threads", "workers"):
         counts = sorted({point[0] for curve in figure["curves"] for point in curve["points"]})

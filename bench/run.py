@@ -30,6 +30,8 @@ import network_jobs
 import network_report
 import partitioned_jobs
 import partitioned_report
+import posting_jobs
+import posting_report
 import progress_figures
 import progress_jobs
 import regret
@@ -42,13 +44,14 @@ HERE = Path(__file__).resolve().parent
 PROGRAMS = {"messages": "p2p_coll/main.c", "collectives": "collectives/main.c",
             "datatypes": "datatypes/main.c", "threads": "threads/main.c",
             "rma": "rma/main.c", "idle": "idle/main.c", "channels": "channels/main.c", "progress": "progress/main.c",
-            "network": "p2p_coll/main.c", "partitioned": "partitioned/main.c", "fortran": "fortran/main.c", "composition": None}
+            "network": "p2p_coll/main.c", "partitioned": "partitioned/main.c", "fortran": "fortran/main.c", "posting": "posting/main.c",
+            "composition": None}
 NOT_KEPT = ("weft", "peers", "out", "parser", "files", "name", "every_size")  # options that change no sample
 
 
 def plot(path, kind, args):
     """A picture beside the samples, by the Python that `peers` installed."""
-    drawn = ("figures", "thread figures", "channel figures", "idle", "progress", "progress network", "progress caches", "composition")
+    drawn = ("figures", "thread figures", "channel figures", "idle", "progress", "progress network", "progress caches", "composition", "posting")
     script = {**dict.fromkeys(drawn, "plot_figures.py"), "locks": "plot_threads.py"}.get(kind, "plot.py")
     plotter = Path(args.peers).resolve() / "plot/bin/python"
     python = plotter if plotter.exists() else sys.executable
@@ -88,6 +91,8 @@ def show(path, args):
         partitioned_report.print_report(found)
     elif kind == "fortran":
         fortran_report.print_report(found)
+    elif kind == "posting":
+        posting_report.print_report(found)
     elif kind == "locks":
         thread_locks.print_tables(found)
     else:
@@ -179,6 +184,12 @@ def run(args):
     if args.what == "partitioned":
         arguments.check_rows(args, dict.fromkeys(partitioned_jobs.ROWS, 2))
         return results.save(job_lists.take(partitioned_jobs.plan(args, libs, work, HERE), args), out, args.name)
+    if args.what == "posting":
+        arguments.check_rows(args, dict.fromkeys(posting_jobs.WAYS, 0))
+        found = job_lists.take(posting_jobs.plan(args, libs, work, HERE), args)
+        found.more = {"paper": posting_report.PAPER, "rounds": args.rounds, "figures": posting_report.figures(found),
+                      "settings": posting_jobs.settings(libs, args)}
+        return results.save(found, out, args.name)
     if args.what == "fortran":
         arguments.check_rows(args, dict.fromkeys(fortran_jobs.ROWS, 0))
         return results.save(job_lists.take(fortran_jobs.plan(args, libs, work, HERE), args), out, args.name)

@@ -26,7 +26,8 @@ namespace weft {
   X(yields, "yields", "times a waiting thread gave the core away")                                 \
   X(parks, "parks", "times a waiting thread slept in the kernel")                                  \
   X(wakes, "wakes", "times this rank woke a sleeping peer")                                        \
-  X(jobs_offered, "jobs", "large copies and reductions whose chunks idle threads could do")        \
+  X(jobs_offered, "jobs",                                                                          \
+    "large copies, reductions and rows of packets whose chunks idle threads could do")             \
   X(chunks_offered, "chunks", "chunks of these")                                                   \
   X(chunks_given, "chunks", "of these, done by another thread than the one that offered them")     \
   X(chunks_helped, "chunks", "chunks of other threads' jobs that this rank did as it waited")      \

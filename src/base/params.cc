@@ -86,13 +86,14 @@ constexpr ParamDef table[] = {
      "libfabric's provider for the network (tcp, tcp;ofi_rxm, verbs;ofi_rxm, ...); empty: the best "
      "(weft docs network)"},
     {P::parallel_helpers, "parallel.helpers", ParamType::integer, "0", "threads", 0, 1024,
-     "threads of weft's own in each process that only help with large copies and reductions (weft "
-     "docs idle-threads)"},
+     "threads of weft's own in each process that only help with large copies, reductions and rows "
+     "of packets (weft docs idle-threads)"},
     {P::parallel_min_bytes, "parallel.min_bytes", ParamType::integer, "-1", "bytes", -1, big,
-     "smallest copy or reduction that idle threads may help with; -1: what takes 10 us alone, by "
-     "the cost model"},
+     "smallest copy, reduction or row of packets that idle threads may help with; -1: what takes "
+     "10 us alone, by the cost model"},
     {P::parallel_openmp, "parallel.openmp", ParamType::boolean, "1", "", 0, 1,
-     "let idle OpenMP threads of a rank help with its large copies and reductions"},
+     "let idle OpenMP threads of a rank help with its large copies, reductions and rows of "
+     "packets"},
     {P::parallel_openmp_fits, "parallel.openmp_fits", ParamType::boolean, "1", "", 0, 1,
      "say at MPI_Init when OpenMP is to start more threads, in all ranks, than there are CPUs"},
     {P::parallel_transfers, "parallel.transfers", ParamType::integer, "profile", "", 0, 2,

@@ -129,6 +129,11 @@ HashKey Lane::key_of(int from, const std::string& there, int to, const std::stri
            keyed_hash(plan_.secret, bytes_of("1 " + who))}};
 }
 
+/// Where it is.
+Result<Peer> Lane::introduce(Endpoint& endpoint, int world_rank) const {
+  return endpoint.add_peer(from_text(address_of(world_rank)));
+}
+
 Lane::To* Lane::find(int world_rank) {
   if (world_rank == last_to_) return last_;
   if (const auto at = to_.find(world_rank); at != to_.end()) {
@@ -137,7 +142,7 @@ Lane::To* Lane::find(int world_rank) {
   }
   const std::string text = address_of(world_rank);
   if (text.empty()) return nullptr;
-  const Result<Peer> peer = endpoint_->add_peer(from_text(text));
+  const Result<Peer> peer = introduce(*endpoint_, world_rank);
   if (!peer) {
     plan_.lost(world_rank, peer.err);
     return nullptr;
@@ -171,6 +176,10 @@ void Lane::forget(int world_rank) {
 wire::Cell* Lane::take(int world_rank, std::uint32_t payload_bytes) {
   To* const to = find(world_rank);
   if (to == nullptr || to->waiting > 0) return nullptr;
+  if (in_row_ && to->row == nullptr && keeps_packets()) {
+    if (to->kept >= most_kept()) return nullptr;
+    settle(*to, world_rank);
+  }
   const std::size_t bytes = sizeof(wire::Cell) + payload_bytes;
   if (in_row_ && to->row != nullptr && !to->is_row_taken && to->row_bytes + bytes <= most_in_row_) {
     to->is_row_taken = true;
@@ -179,7 +188,7 @@ wire::Cell* Lane::take(int world_rank, std::uint32_t payload_bytes) {
   if (to->look != looks_) to->since_look = 0;
   to->look = looks_;
   if (!in_row_ && bytes <= short_bytes && to->since_look >= short_packets) return nullptr;
-  std::byte* const room = endpoint_->reserve(rooms_to_greet);
+  std::byte* const room = endpoint_of(*to).reserve(to->outlet == nullptr ? rooms_to_greet : 0);
   return room != nullptr ? new (room) wire::Cell : nullptr;
 }
 
@@ -219,12 +228,16 @@ void Lane::abandon(int world_rank) {
   To& to = at->second;
   to.is_dead = true;
   const auto is_its = [&to](const Waiting& packet) { return packet.to == &to; };
+  Endpoint& endpoint = endpoint_of(to);
   for (const Waiting& packet : waiting_)
-    if (is_its(packet)) endpoint_->discard(reinterpret_cast<std::byte*>(packet.cell));
+    if (is_its(packet)) endpoint.discard(reinterpret_cast<std::byte*>(packet.cell));
+  for (const Waiting& packet : kept_)
+    if (is_its(packet)) endpoint.discard(reinterpret_cast<std::byte*>(packet.cell));
   std::erase_if(waiting_, is_its);
-  to.waiting = 0;
+  std::erase_if(kept_, is_its);
+  to.waiting = to.kept = 0;
   has_answered(world_rank);  // nobody waits for that
-  if (to.row != nullptr) endpoint_->discard(to.row);
+  if (to.row != nullptr) endpoint.discard(to.row);
   to.row = nullptr;
   to.readings.clear();
 }
@@ -239,30 +252,52 @@ void Lane::post_row(To& to) {
 }
 
 void Lane::end_row() {
-  in_row_ = false;
   for (To* to : rows_) post_row(*to);
   rows_.clear();
+  in_row_ = is_timed_ = false;
+  if (!kept_.empty()) post_kept();
 }
 
 void Lane::seal_and_post(To& to, std::byte* packet, std::size_t bytes,
                          std::span<const std::byte> behind) {
+  const Waiting filled{reinterpret_cast<wire::Cell*>(packet), bytes, &to, behind};
+  if (in_row_ && keeps_packets())
+    keep(filled);
+  else
+    post_alone(filled);
+}
+
+void Lane::post_alone(const Waiting& packet) {
+  const std::int64_t begun = is_timed_ ? now_ns() : 0;
+  seal(packet);
+  const std::int64_t sealed = is_timed_ ? now_ns() : 0;
+  if (packet.to->waiting > 0 || !post(packet)) return queue(packet);
+  if (is_timed_) posted_in((plan_.may_post ? sealed : now_ns()) - begun);
+}
+
+void Lane::queue(const Waiting& packet) {
+  ++packet.to->waiting;
+  waiting_.push_back(packet);
+}
+
+/// Its peer's own state and the packet are all that is written.
+void Lane::seal(const Waiting& packet) {
+  To& to = *packet.to;
+  wire::Cell& cell = *packet.cell;
+  const std::span<const std::byte> behind = packet.behind;
   ++to.since_look;
-  auto& cell = *reinterpret_cast<wire::Cell*>(packet);
   cell.turn.store(static_cast<std::uint32_t>(++to.sent), std::memory_order_relaxed);
   set_seal(cell, 0);
   std::byte together[sealed_bytes];
-  std::span<const std::byte> what = covered({packet, bytes});
+  std::span<const std::byte> what =
+      covered({reinterpret_cast<const std::byte*>(&cell), packet.bytes});
   if (!behind.empty()) {
     const std::size_t more = std::min(behind.size(), sizeof together - sizeof cell);
-    std::memcpy(together, packet, sizeof cell);
+    std::memcpy(together, static_cast<const void*>(&cell), sizeof cell);
     std::memcpy(together + sizeof cell, behind.data(), more);
     what = {together, sizeof cell + more};
   }
-  set_seal(cell, seal_of(to.key, what, bytes + behind.size(), to.sent));
-  const Waiting sealed{&cell, bytes, &to, behind};
-  if (to.waiting == 0 && post(sealed)) return;
-  ++to.waiting;
-  waiting_.push_back(sealed);
+  set_seal(cell, seal_of(to.key, what, packet.bytes + behind.size(), to.sent));
 }
 
 /// Else it is greeted first.
@@ -326,10 +361,12 @@ void Lane::greeted(const wire::Cell& greeting) {
 bool Lane::post(const Waiting& packet) {
   auto* const room = reinterpret_cast<std::byte*>(packet.cell);
   if (!may_send(*packet.to)) return false;
-  const Result<bool> posted = endpoint_->commit(room, packet.bytes, packet.to->peer, packet.behind);
+  Endpoint& endpoint = endpoint_of(*packet.to);
+  const Result<bool> posted =
+      endpoint.commit(room, packet.bytes, peer_of(*packet.to), packet.behind);
   tell_sleeper();
   if (posted) return posted.value;
-  endpoint_->discard(room);
+  endpoint.discard(room);
   lost(packet.to->peer, posted.err);
   return true;
 }
@@ -494,6 +531,8 @@ bool Lane::look(void (*arrived)(void* state, const wire::Cell& cell), void* stat
   arrived_ = arrived;
   state_ = state;
   ++looks_;
+  if (in_row_) end_row();  // who looks may wait for an answer
+  const int left = progress_outlets();
   const Result<int> done = endpoint_->progress(*this);
   if (!done) plan_.lost(nobody, done.err);
   plan_.dropped += endpoint_->dropped() - too_long_;
@@ -502,7 +541,7 @@ bool Lane::look(void (*arrived)(void* state, const wire::Cell& cell), void* stat
   const bool posted = !waiting_.empty() && post_waiting();
   if (!held_up_.empty()) ask_held_up();
   tell_sleeper();
-  return posted || (done && done.value > 0);
+  return posted || left > 0 || (done && done.value > 0);
 }
 
 /// Who has sealed it, and its number; nullptr: no rank of the job has. What a stranger sends is
@@ -590,7 +629,7 @@ void Lane::lost(Peer peer, Err err) {
 }
 
 bool Lane::naps() const {
-  return endpoint_->wait_fd() < 0 || in_vain_ >= most_in_vain;
+  return endpoint_->wait_fd() < 0 || in_vain_ >= most_in_vain || outlets_are_busy();
 }
 
 std::int64_t Lane::nap_ns() const {

@@ -19,6 +19,10 @@
 // job's secret, over both ranks, how many others had their places before, and both addresses. So
 // what comes from elsewhere, was cut or changed, or comes a second time, is dropped before anybody
 // reads more of it; only the rest of a long payload is not covered.
+//
+// Packets of a row are posted by idle threads too (MT-MPI, section 3.2.3), where there are some and
+// posting takes long enough: the packets of some peers leave by outlets, endpoints that only send,
+// so that threads share nothing. Packets are numbered, so a peer's may change to another one.
 #pragma once
 
 #include <atomic>
@@ -63,6 +67,9 @@ class Lane final : public wire::Network, private Listener {
     /// A rank is dead or cannot be reached; `nobody`: the network itself does not work. Returns if
     /// nobody needs it any more.
     std::function<void(int world_rank, Err err)> lost;
+    /// Has the calling thread the rank's open files? Threads of other ranks of the process have
+    /// not, and so may seal packets but not post them. Empty: all have.
+    std::function<bool()> may_post = {};
   };
   static Result<std::unique_ptr<Lane>> open(Plan plan);
   ~Lane() override;
@@ -78,7 +85,10 @@ class Lane final : public wire::Network, private Listener {
   void send(wire::Cell* cell, std::uint32_t payload_bytes, int world_rank) override;
   void send_from(wire::Cell* cell, std::span<const std::byte> payload, int world_rank,
                  void (*finished)(void* state), void* state) override;
-  void begin_row() override { in_row_ = true; }
+  void begin_row() override {
+    in_row_ = true;
+    is_decided_ = false;
+  }
   void end_row() override;
   bool show(std::uint32_t name, std::span<const std::byte> memory, wire::Place* out) override;
   void hide(std::uint32_t name) override;
@@ -92,7 +102,7 @@ class Lane final : public wire::Network, private Listener {
   void abandon(int world_rank) override;
   bool look(void (*arrived)(void* state, const wire::Cell& cell), void* state) override;
   bool is_idle() const override {
-    return endpoint_->is_idle() && waiting_.empty() && held_up_.empty();
+    return endpoint_->is_idle() && waiting_.empty() && held_up_.empty() && !outlets_are_busy();
   }
   bool arm() override;
   std::int64_t nap_ns() const override;
@@ -105,6 +115,21 @@ class Lane final : public wire::Network, private Listener {
     std::size_t bytes;
     To* to;
     std::span<const std::byte> behind;
+  };
+  /// An endpoint by which packets of some peers leave.
+  struct Outlet final : Listener {
+    Lane& lane;
+    std::unique_ptr<Endpoint> endpoint;
+    Outlet(Lane& whose, std::unique_ptr<Endpoint> own) : lane(whose), endpoint(std::move(own)) {}
+    void received(std::span<std::byte>) override {}  // nobody knows its address
+    void returned(std::byte* room) override { lane.returned(room); }
+    void finished(Operation&, Err) override {}
+    void lost(Peer peer, Err err) override { lane.lost_by(*this, peer, err); }
+  };
+  /// Packets that one thread posts, by one endpoint; those that are posted lose their cell.
+  struct Share {
+    std::span<Waiting> packets;
+    std::int64_t ns;  // that each of them took
   };
   /// Who lends what is sent behind a cell; lies behind that cell meanwhile.
   struct Lender {
@@ -133,16 +158,21 @@ class Lane final : public wire::Network, private Listener {
     std::int64_t greeted_ns = 0;  // it was, at this time; 0: not yet
     std::int64_t again_ns = 0;    // and when to do it again
     HashKey key{};
-    int waiting = 0;                // packets in waiting_
-    std::uint64_t sent = 0;         // packets
-    std::uint64_t look = 0;         // before which the last ones were sent,
-    int since_look = 0;             // and how many
-    std::byte* row = nullptr;       // a packet that may get more cells
-    std::size_t row_bytes = 0;      // of it, so far
-    bool is_row_taken = false;      // the place of its next cell was
-    std::deque<Reading*> readings;  // that are not asked for to their end, in order
-    std::size_t ahead_bytes = 0;    // asked for, and not here
-    bool is_held_up = false;        // the provider had no space for the next piece
+    int waiting = 0;                   // packets in waiting_
+    std::uint64_t sent = 0;            // packets
+    std::uint64_t look = 0;            // before which the last ones were sent,
+    int since_look = 0;                // and how many
+    std::byte* row = nullptr;          // a packet that may get more cells
+    std::size_t row_bytes = 0;         // of it, so far
+    bool is_row_taken = false;         // the place of its next cell was
+    std::deque<Reading*> readings;     // that are not asked for to their end, in order
+    std::size_t ahead_bytes = 0;       // asked for, and not here
+    bool is_held_up = false;           // the provider had no space for the next piece
+    Outlet* outlet = nullptr;          // that its packets leave by; else by the lane's own endpoint
+    std::map<const Outlet*, Peer> at;  // it is, for the outlets
+    int turn = -1;                     // the peers of rows take outlets in turn
+    int kept = 0;                      // packets in kept_
+    bool is_held_back = false;         // one of these could not be posted
   };
   struct Piece : Operation {
     Reading* reading;
@@ -167,6 +197,26 @@ class Lane final : public wire::Network, private Listener {
   void post_row(To& to);
   void seal_and_post(To& to, std::byte* packet, std::size_t bytes,
                      std::span<const std::byte> behind = {});
+  void seal(const Waiting& packet);
+  void post_alone(const Waiting& packet);
+  void queue(const Waiting& packet);
+  Result<Peer> introduce(Endpoint& endpoint, int world_rank) const;
+  Endpoint& endpoint_of(const To& to) const {
+    return to.outlet ? *to.outlet->endpoint : *endpoint_;
+  }
+  Peer peer_of(const To& to) const { return to.outlet ? to.at.find(to.outlet)->second : to.peer; }
+  bool keeps_packets();
+  bool open_outlets(int wanted);
+  bool outlets_are_busy() const;
+  int progress_outlets();
+  void settle(To& to, int world_rank);
+  int most_kept() const;
+  void keep(const Waiting& packet);
+  void post_kept();
+  void post_shares(std::span<Waiting> packets);
+  void post_share(Share& share);
+  void posted_in(std::int64_t ns);
+  void lost_by(const Outlet& outlet, Peer peer, Err err);
   bool may_send(To& to);
   void greet(To& to, bool answers);
   void greet_again();
@@ -204,8 +254,17 @@ class Lane final : public wire::Network, private Listener {
   bool in_row_ = false;
   std::size_t most_in_row_ = 0;
   std::uint32_t lent_max_ = 0;
-  std::vector<To*> rows_;    // that have a packet which may get more
-  std::uint64_t looks_ = 1;  // so far
+  bool is_decided_ = false, keeps_ = false;  // are this row's packets kept for idle threads?
+  bool is_timed_ = false;                    // or one of its packets, to know the price
+  // What a packet takes of what all idle threads may do: to seal it, and to post it unless threads
+  // of other ranks are among them. 0: not known.
+  std::int64_t post_ns_ = 0;
+  std::vector<std::unique_ptr<Outlet>> outlets_;
+  bool has_all_outlets_ = false;  // there can be no more
+  int turns_ = 0;
+  std::vector<Waiting> kept_;  // of the row, in order for each peer
+  std::vector<To*> rows_;      // that have a packet which may get more
+  std::uint64_t looks_ = 1;    // so far
   std::vector<To*> held_up_;
   std::vector<Registration> shown_;  // by name
   std::vector<Registration> opened_;

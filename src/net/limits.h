@@ -38,6 +38,10 @@ inline constexpr std::size_t read_piece_bytes = 512 << 10, reads_ahead_bytes = 2
 /// are stored at once.
 inline constexpr std::int64_t reached_bytes = 4 << 10;
 
+/// Outlets of a lane, for as many idle threads: each has rooms_to_send of its own, half a MiB, and
+/// a connection to each of its peers.
+inline constexpr int most_outlets = 7;
+
 /// So often the connection of one message may be lost before its receiver is.
 inline constexpr int most_failures = 5;
 

@@ -6,8 +6,9 @@
 // long as alone. Helpers are ranks and threads that wait in MPI (sync/spare.h), threads of weft's
 // own (helpers.h) and idle OpenMP threads (openmp/call.h).
 //
-// A chunk is a leaf: it copies or folds bytes. It takes no lock, calls no user code and offers no
-// job; so a helper can do it wherever it waits, and the caller may hold any lock meanwhile.
+// A chunk is a leaf: it copies or folds bytes, or posts packets by an endpoint that is the chunk's
+// meanwhile. It takes no lock, calls no user code and offers no job; so a helper can do it wherever
+// it waits, and the caller may hold any lock meanwhile.
 #pragma once
 
 #include <atomic>

@@ -192,8 +192,14 @@ Err start(MPI_Request* handle) {
 }
 
 Err startall(std::span<MPI_Request> handles) {
-  for (MPI_Request& handle : handles) WEFT_TRY(start(&handle));
-  return ok;
+  wire::Network* const network =
+      handles.size() > 1 ? request_of(handles[0])->engine->network.get() : nullptr;
+  if (network != nullptr) network->begin_row();
+  Err err = ok;
+  for (MPI_Request& handle : handles)
+    if ((err = start(&handle))) break;
+  if (network != nullptr) network->end_row();
+  return err;
 }
 
 Err request_free(MPI_Request* handle) {

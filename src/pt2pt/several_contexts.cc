@@ -5,6 +5,7 @@
 // them is waiting in one context for a word that any completion sets.
 #include "pt2pt/several_contexts.h"
 
+#include <algorithm>
 #include <vector>
 
 #include "pt2pt/completion.h"
@@ -103,9 +104,14 @@ int Span::wait_for_one(std::span<const MPI_Request> handles) const {
 }  // namespace
 
 Err startall(std::span<MPI_Request> handles) {
-  for (MPI_Request& handle : handles) {
-    const Inside inside(*request_of(handle)->engine);
-    WEFT_TRY(start(&handle));
+  while (!handles.empty()) {
+    Engine& e = *request_of(handles[0])->engine;
+    const auto is_elsewhere = [&e](MPI_Request handle) { return request_of(handle)->engine != &e; };
+    const auto end = std::find_if(handles.begin(), handles.end(), is_elsewhere);
+    const std::span<MPI_Request> row(handles.begin(), end);
+    const Inside inside(e);
+    WEFT_TRY(pt2pt::startall(row));
+    handles = handles.subspan(row.size());
   }
   return ok;
 }

@@ -148,7 +148,9 @@ Err open_network(Rank& rank) {
                // relaxed: it changes only while its rank is not there
                return process.job->entry(world_rank).incarnation.load(std::memory_order_relaxed);
              },
-         .lost = [&rank, e](int lost_rank, Err err) { give_up(rank, *e, lost_rank, err); }});
+         .lost = [&rank, e](int lost_rank, Err err) { give_up(rank, *e, lost_rank, err); },
+         .may_post = process.threads ? std::function([&rank] { return current_rank() == &rank; })
+                                     : std::function<bool()>()});
     if (!lane) return lane.err;
     all += (all.back() == behind_host ? "" : ",") + lane.value->address();
     e->open(std::move(lane.value));

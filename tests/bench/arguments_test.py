@@ -61,7 +61,8 @@ class Arguments(unittest.TestCase):
         self.refused("no row `startup`", arguments.check_rows, parse("datatypes", "--rows", "startup"), ROWS)
 
     def test_rounds(self):
-        self.assertEqual([parse(*words).rounds for words in ([], ["idle"], ["idle", "--quick"], ["--quick"], ["threads"])], [11, 3, 2, 3, 3])
+        self.assertEqual([parse(*words).rounds for words in ([], ["idle"], ["idle", "--quick"], ["--quick"], ["threads"], ["posting"])], [11, 3, 2, 3, 3, 3])
+        self.assertEqual((parse("posting").ranks, parse("posting").threads[:3], parse("posting", "--hosts", "a,b").hosts), ([8], [1, 2, 4], "a,b"))
 
     def test_libraries(self):
         known = ["weft-process", "weft-thread", "mpich"]

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import made_up
 import arguments
+import posting_report
 import results
 
 WEFT = sys.argv.pop(1)
@@ -59,6 +60,13 @@ class Plots(unittest.TestCase):
         figures.append({**figures[0], "y": "copies"})
         self.draw("plot_figures.py", results.collect(made_up.about("figures"), made_up.samples({"weft tree": 1}), {},
                                                      {"figures": figures, "rounds": 3, "paper": "p"}))
+
+    def test_posting(self):
+        samples = [made_up.sample("weft-process", number, [puts], [], f"{way} {n}t {what}", 8, puts) for number in range(3)
+                   for puts in (1000, 4000) for way, n in (("idle", 1), ("threads", 2)) for what in ("total", "posting")]
+        found = results.collect(made_up.about("posting"), samples, {})
+        found.more = {"figures": posting_report.figures(found), "rounds": 3, "paper": posting_report.PAPER}
+        self.draw("plot_figures.py", found)
 
     def test_no_figure_has_a_curve(self):
         found = results.collect(made_up.about("figures"), made_up.samples({"pclh": 1}), {},

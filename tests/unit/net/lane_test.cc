@@ -8,9 +8,11 @@
 
 #include <chrono>
 #include <cstring>
+#include <deque>
 #include <thread>
 
 #include "net/limits.h"
+#include "parallel/jobs.h"
 
 namespace weft::net {
 namespace {
@@ -42,6 +44,7 @@ struct LaneTest : testing::TestWithParam<const char*> {
   std::int64_t again_ns = first_again_ns;
   Rank ranks[crowd];  // the first three are open
   std::string lost;
+  std::function<bool()> may_post;
 
   void SetUp() override {
     Result<std::unique_ptr<Fabric>> opened = Fabric::open({GetParam(), "lo"});
@@ -75,7 +78,8 @@ struct LaneTest : testing::TestWithParam<const char*> {
                return is.is_unknown || is.lane == nullptr ? std::string() : is.lane->address();
              },
          .incarnation = [this](int peer) { return ranks[peer].incarnation; },
-         .lost = [this](int, Err err) { lost = last_error_text(err.cls); }});
+         .lost = [this](int, Err err) { lost = last_error_text(err.cls); },
+         .may_post = may_post});
     ASSERT_TRUE(lane) << last_error_text(lane.err.cls);
     at.lane = std::move(lane.value);
   }
@@ -276,6 +280,132 @@ TEST_P(LaneTest, short_packets_wait_for_a_look_and_leave_together) {
   })) << lost;
   EXPECT_TRUE(std::equal(row.begin(), row.end(), ranks[1].heard.begin() + short_packets + 1));
   EXPECT_TRUE(send(0, 1, "short"));  // after a look
+}
+
+/// A thread that has nothing to do but chunks, while this exists; any row is worth them.
+struct Idle {
+  std::atomic<bool> is_over{false};
+  std::thread thread;
+  Idle() {
+    parallel::jobs().configure({.most_helpers = 1, .min_bytes = 1});
+    thread = std::thread([this] {
+      while (!is_over.load()) parallel::jobs().help(1);
+    });
+  }
+  ~Idle() {
+    is_over.store(true);
+    thread.join();
+    parallel::jobs().configure({});
+  }
+};
+
+/// Rows of short, long and lent packets to several ranks: who is idle posts some of them.
+TEST_P(LaneTest, idle_threads_post_rows) {
+  open(3, {{7, 1}});
+  const std::initializer_list<int> all = {0, 1, 3};
+  for (const int to : {1, 3}) ASSERT_TRUE(send_in_time(0, to, "first"));
+  ASSERT_TRUE(until([&] { return !ranks[1].heard.empty() && !ranks[3].heard.empty(); }, all));
+  const Idle idle;
+  Lane& lane = *ranks[0].lane;
+  const std::uint64_t given = parallel::jobs().done().given;
+  const auto end = steady_clock::now() + std::chrono::seconds(60);
+  for (int round = 0; parallel::jobs().done().given < given + 10; ++round) {
+    std::vector<std::string> sent[crowd];
+    std::deque<std::string> lent;  // stays where it is
+    int lent_back = 0;
+    for (const int to : {1, 3}) ranks[to].heard.clear();
+    lane.begin_row();
+    for (int i = 0; i < 40; ++i) {
+      const int to = i % 2 == 0 ? 1 : 3;
+      const bool lends = i % 13 == 5 && lane.lent_max() > 0;  // only what is in no row's packet
+      const int bytes = lends ? 20000 : (i + round) % 11 == 0 ? 9000 : 10 * i;
+      const std::string text(static_cast<std::size_t>(bytes),
+                             static_cast<char>('a' + (i + round) % 26));
+      if (lends) lent.push_back(text);
+      if (lends ? lend(0, to, lent.back(), &lent_back) : send(0, to, text))
+        sent[to].push_back(text);
+      else if (lends)
+        lent.pop_back();
+    }
+    lane.end_row();
+    for (const int to : {1, 3}) {
+      std::vector<std::string>& heard = ranks[to].heard;
+      ASSERT_TRUE(until([&] { return heard.size() == sent[to].size(); }, all)) << lost;
+      ASSERT_EQ(heard, sent[to]) << to << " in round " << round;
+    }
+    ASSERT_TRUE(until([&] { return lane.is_idle(); }, all));
+    EXPECT_EQ(lent_back, static_cast<int>(lent.size()));
+    ASSERT_LT(steady_clock::now(), end) << "nobody helped";
+  }
+  EXPECT_EQ(ranks[1].dropped + ranks[3].dropped, 0u);
+}
+
+/// Threads without this rank's open files seal packets only.
+TEST_P(LaneTest, who_has_not_the_open_files_does_not_post) {
+  const std::thread::id own = std::this_thread::get_id();
+  std::atomic<int> others{0};
+  may_post = [&] {
+    if (std::this_thread::get_id() == own) return true;
+    ++others;
+    return false;
+  };
+  open(0, {{7, 1}});
+  open(3, {{7, 1}});
+  const std::initializer_list<int> all = {0, 1, 3};
+  for (const int to : {1, 3}) ASSERT_TRUE(send_in_time(0, to, "first"));
+  ASSERT_TRUE(until([&] { return !ranks[1].heard.empty() && !ranks[3].heard.empty(); }, all));
+  const Idle idle;
+  std::size_t sent[crowd] = {};
+  const auto end = steady_clock::now() + std::chrono::seconds(60);
+  while (others.load() < 10 && steady_clock::now() < end) {
+    ranks[0].lane->begin_row();
+    for (const int to : {1, 3, 1, 3}) sent[to] += send(0, to, "of a row");
+    ranks[0].lane->end_row();
+    for (const int rank : all) look(rank);
+  }
+  EXPECT_GT(others.load(), 0);
+  for (const int to : {1, 3})
+    EXPECT_TRUE(until([&] { return ranks[to].heard.size() == sent[to] + 1; }, all)) << lost;
+}
+
+/// What a row still keeps of it gives its room back.
+TEST_P(LaneTest, a_rank_is_lost_while_a_row_is_kept) {
+  open(3, {{7, 1}});
+  const std::initializer_list<int> all = {0, 1, 3};
+  for (const int to : {1, 3}) ASSERT_TRUE(send_in_time(0, to, "first"));
+  ASSERT_TRUE(until([&] { return !ranks[1].heard.empty() && !ranks[3].heard.empty(); }, all));
+  const Idle idle;
+  Lane& lane = *ranks[0].lane;
+  std::size_t sent = 1;
+  for (int round = 0; round < 3 * rooms_to_send; ++round) {
+    lane.begin_row();
+    if (send(0, 3, std::string(2 * short_bytes, 'l')) && round > 2) lane.abandon(3);
+    sent += send(0, 1, "to one that lives");
+    lane.end_row();
+    for (const int rank : all) look(rank);
+  }
+  EXPECT_TRUE(until([&] { return ranks[1].heard.size() == sent; }, all)) << lost;
+  EXPECT_TRUE(until([&] { return lane.is_idle(); }, all));
+}
+
+/// Nobody is idle, so nothing is kept, and nobody is told of a job.
+TEST_P(LaneTest, rows_are_posted_alone_where_nobody_is_idle) {
+  open(3, {{7, 1}});
+  const std::initializer_list<int> all = {0, 1, 3};
+  parallel::jobs().configure({.most_helpers = 1});
+  const std::uint64_t jobs = parallel::jobs().done().jobs;
+  std::size_t sent[crowd] = {};
+  for (const int to : {1, 3}) sent[to] += send_in_time(0, to, "first");
+  for (int round = 0; round < 100; ++round) {
+    ranks[0].lane->begin_row();
+    for (const int to : {1, 3, 1, 3, 1, 3, 1, 3}) sent[to] += send(0, to, std::string(2000, 'l'));
+    ranks[0].lane->end_row();
+    for (const int rank : all) look(rank);
+  }
+  for (const int to : {1, 3})
+    EXPECT_TRUE(until([&] { return ranks[to].heard.size() == sent[to]; }, all)) << lost;
+  EXPECT_EQ(parallel::jobs().done().jobs, jobs);
+  parallel::jobs().configure({});
 }
 
 TEST_P(LaneTest, all_of_a_row_is_sealed) {
