@@ -175,7 +175,8 @@ TEST(Jobs, ASleeperIsWokenForLargeWork) {
   sync::ParkWord word{1};
   std::atomic<std::uint64_t> helped{0};
   std::thread sleeper([&] {
-    sync::Waiter waiter(policy);
+    sync::Neighbours neighbours;
+    sync::Waiter waiter(policy, neighbours);
     while (word.load() != 0) {
       waiter.sleep(word);
       while (waiter.help()) continue;

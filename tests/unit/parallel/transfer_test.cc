@@ -121,7 +121,9 @@ TEST(AtOnce, AsksWhoIsIdle) {
 TEST(GivingWay, WhoWaitsYieldsWhileAJobIsFull) {
   Jobs all;
   all.configure({.most_helpers = 1, .min_bytes = 1});
-  const sync::Policy policy{.spin_ns = std::int64_t{3600} * 1'000'000'000, .spare = &all};
+  constexpr std::int64_t hour_ns = 3600 * std::int64_t{1'000'000'000};
+  const sync::Policy policy{.spin_ns = hour_ns, .yield_ns = hour_ns, .spare = &all};
+  sync::Neighbours neighbours;
   std::atomic<int> inside{0}, over{0};
   struct Context {
     std::atomic<int>&inside, &over;
@@ -140,7 +142,7 @@ TEST(GivingWay, WhoWaitsYieldsWhileAJobIsFull) {
   while (inside.load() < 2) std::this_thread::yield();
   constexpr int looks = 50;
   {
-    sync::Waiter waiter(policy);
+    sync::Waiter waiter(policy, neighbours);
     for (int i = 0; i < looks; ++i) waiter.step(sync::Waiter::Spinning::long_);
     EXPECT_EQ(waiter.yields(), static_cast<std::uint64_t>(looks));
     EXPECT_EQ(waiter.helped(), 0U);
@@ -148,7 +150,7 @@ TEST(GivingWay, WhoWaitsYieldsWhileAJobIsFull) {
   over = 1;
   caller.join();
   helper.join();
-  sync::Waiter waiter(policy);
+  sync::Waiter waiter(policy, neighbours);
   for (int i = 0; i < looks; ++i) waiter.step(sync::Waiter::Spinning::long_);
   EXPECT_EQ(waiter.yields(), 0U);
 }
@@ -158,6 +160,7 @@ TEST(GivingWay, AHelperLooksAfterEachChunk) {
   Jobs all;
   all.configure({.most_helpers = 1, .min_bytes = 1});
   const sync::Policy policy{.spare = &all};
+  sync::Neighbours neighbours;
   std::atomic<int> looked{0};
   struct Context {
     Jobs& all;
@@ -166,7 +169,7 @@ TEST(GivingWay, AHelperLooksAfterEachChunk) {
     std::thread::id caller = std::this_thread::get_id();
   } context{all, looked};
   std::thread helper([&] {
-    sync::Waiter waiter(policy);
+    sync::Waiter waiter(policy, neighbours);
     while (waiter.helped() == 0) waiter.step(sync::Waiter::Spinning::long_);
     EXPECT_EQ(waiter.helped(), 1U);
     looked = 1;
