@@ -91,6 +91,15 @@ std::uint64_t whole_number(std::uint32_t low, std::uint64_t next) {
 
 }  // namespace
 
+Lane::Lane(Plan plan)
+    : plan_(std::move(plan)),
+      news_{[](void* self) {
+              Lane& lane = *static_cast<Lane*>(self);
+              lane.watched_.store(false, std::memory_order_seq_cst);
+              lane.plan_.sleeper.wake(lane.plan_.sleeper.state);
+            },
+            this} {}
+
 Result<std::unique_ptr<Lane>> Lane::open(Plan plan) {
   std::unique_ptr<Lane> lane(new Lane(std::move(plan)));
   const std::uint32_t payload_max = lane->plan_.payload_max;
@@ -106,7 +115,7 @@ Result<std::unique_ptr<Lane>> Lane::open(Plan plan) {
   if (lane->endpoint_->borrows()) lane->lent_max_ = lent_bytes;
   lane->address_ = as_text(lane->endpoint_->address());
   const int fd = lane->endpoint_->wait_fd();
-  if (fd >= 0) WEFT_TRY(lane->plan_.watcher.add(fd, lane->plan_.sleeper));
+  if (fd >= 0) WEFT_TRY(lane->plan_.watcher.add(fd, lane->news_));
   return lane;
 }
 
@@ -285,6 +294,7 @@ void Lane::greet(To& to, bool answers) {
   cell.sender = static_cast<std::uint32_t>(plan_.world_rank);
   cell.bytes = answers ? 1 : 0;
   set_seal(cell, seal_of(to.key, {room, sizeof cell}, sizeof cell, 0));
+  unwatch();
   if (answers) return endpoint_->hint(room, sizeof cell, to.peer);
   const Result<bool> posted = endpoint_->commit(room, sizeof cell, to.peer);
   if (posted && posted.value) {
@@ -326,6 +336,7 @@ void Lane::greeted(const wire::Cell& greeting) {
 bool Lane::post(const Waiting& packet) {
   auto* const room = reinterpret_cast<std::byte*>(packet.cell);
   if (!may_send(*packet.to)) return false;
+  unwatch();
   const Result<bool> posted = endpoint_->commit(room, packet.bytes, packet.to->peer, packet.behind);
   tell_sleeper();
   if (posted) return posted.value;
@@ -349,10 +360,18 @@ bool Lane::post_waiting() {
   return waiting_.size() != before;
 }
 
+void Lane::unwatch() {
+  // relaxed: only who has the lock sets it; the watcher may have taken it back
+  if (!watched_.load(std::memory_order_relaxed)) return;
+  watched_.store(false, std::memory_order_seq_cst);
+  plan_.unwatched(plan_.sleeper.state);
+}
+
 /// Whoever sleeps until the descriptor is readable, where that does not say all.
 void Lane::tell_sleeper() {
-  if (!is_armed_ || !endpoint_->hides_news()) return;
-  is_armed_ = false;
+  if (!endpoint_->hides_news()) return;
+  unwatch();
+  if (!std::exchange(is_armed_, false)) return;
   plan_.sleeper.wake(plan_.sleeper.state);
 }
 
@@ -445,6 +464,7 @@ bool Lane::ask_piece(To& to) {
   piece.bytes = bytes;
   const std::span<std::byte> here = reading.memory.subspan(at, bytes);
   const Remote there{.address = reading.there.address + at, .key = reading.there.key};
+  unwatch();
   const Result<bool> asked = reading.writes
                                  ? endpoint_->write(piece, here, reading.own, to.peer, there)
                                  : endpoint_->read(piece, here, reading.own, to.peer, there);
@@ -599,6 +619,7 @@ std::int64_t Lane::nap_ns() const {
   return nap == 0 ? plan_.again_ns : std::min(nap, plan_.again_ns);
 }
 
+/// What has to be done again after a while, without news, is not watched.
 bool Lane::arm() {
   const std::int64_t now = now_ns();
   if (come_ != come_before_ || come_ns_ == 0) come_ns_ = now;
@@ -609,7 +630,8 @@ bool Lane::arm() {
   if (endpoint_->has_news()) return ++in_vain_ >= most_in_vain && !watch_another();
   in_vain_ = 0;
   is_armed_ = true;
-  plan_.watcher.arm(endpoint_->wait_fd(), plan_.sleeper);
+  if (unanswered_.empty()) watched_.store(true, std::memory_order_seq_cst);
+  plan_.watcher.arm(endpoint_->wait_fd(), news_);
   return true;
 }
 
@@ -618,7 +640,7 @@ bool Lane::watch_another() {
   const int before = endpoint_->wait_fd();
   if (!endpoint_->find_other_fd()) return false;
   plan_.watcher.remove(before);
-  if (plan_.watcher.add(endpoint_->wait_fd(), plan_.sleeper)) return false;
+  if (plan_.watcher.add(endpoint_->wait_fd(), news_)) return false;
   in_vain_ = 0;
   return true;
 }

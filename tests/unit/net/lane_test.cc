@@ -61,6 +61,7 @@ struct LaneTest : testing::TestWithParam<const char*> {
         {.fabric = *fabric,
          .watcher = watcher,
          .sleeper = {[](void* woken) { ++*static_cast<std::atomic<int>*>(woken); }, &at.woken},
+         .unwatched = [](void*) {},
          .secret = secret,
          .dropped = at.dropped,
          .unanswered = unanswered,
