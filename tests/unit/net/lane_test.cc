@@ -484,6 +484,27 @@ TEST_P(LaneTest, who_sleeps_is_told_what_another_thread_has_left) {
   EXPECT_EQ(ranks[1].woken, 1);
 }
 
+/// From arm() until something comes, or this end sends, whoever sleeps elsewhere need not look.
+TEST_P(LaneTest, it_is_watched_until_something_comes_or_leaves) {
+  ASSERT_TRUE(send(0, 1, "first"));
+  ASSERT_TRUE(until([&] { return ranks[1].heard.size() == 1 && ranks[0].lane->is_idle(); }));
+  Lane& lane = *ranks[1].lane;
+  const auto watch = [&] {
+    while (!lane.arm()) look(1);
+  };
+  watch();
+  EXPECT_TRUE(lane.is_watched());
+  ASSERT_TRUE(send(0, 1, "second"));
+  EXPECT_TRUE(until([&] { return !lane.is_watched(); }, {0}));
+  ASSERT_TRUE(until([&] { return ranks[1].heard.size() == 2; }));
+  ASSERT_TRUE(send_in_time(1, 0, "answer"));
+  ASSERT_TRUE(until([&] { return ranks[0].heard.size() == 1 && lane.is_idle(); }));
+  watch();
+  EXPECT_TRUE(lane.is_watched());
+  ASSERT_TRUE(send(1, 0, "more"));
+  EXPECT_FALSE(lane.is_watched());
+}
+
 /// Of who had a place before nothing is taken for the next one's, nor is anything of that lost.
 TEST_P(LaneTest, a_place_gets_another_rank) {
   for (int i = 0; i < 3; ++i) ASSERT_TRUE(send_in_time(1, 0, "first")) << lost;
