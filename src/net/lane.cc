@@ -91,6 +91,15 @@ std::uint64_t whole_number(std::uint32_t low, std::uint64_t next) {
 
 }  // namespace
 
+Lane::Lane(Plan plan)
+    : plan_(std::move(plan)),
+      news_{[](void* self) {
+              Lane& lane = *static_cast<Lane*>(self);
+              lane.watched_.store(false, std::memory_order_seq_cst);
+              lane.plan_.sleeper.wake(lane.plan_.sleeper.state);
+            },
+            this} {}
+
 Result<std::unique_ptr<Lane>> Lane::open(Plan plan) {
   std::unique_ptr<Lane> lane(new Lane(std::move(plan)));
   const std::uint32_t payload_max = lane->plan_.payload_max;
@@ -106,7 +115,7 @@ Result<std::unique_ptr<Lane>> Lane::open(Plan plan) {
   if (lane->endpoint_->borrows()) lane->lent_max_ = lent_bytes;
   lane->address_ = as_text(lane->endpoint_->address());
   const int fd = lane->endpoint_->wait_fd();
-  if (fd >= 0) WEFT_TRY(lane->plan_.watcher.add(fd, lane->plan_.sleeper));
+  if (fd >= 0) WEFT_TRY(lane->plan_.watcher.add(fd, lane->news_));
   return lane;
 }
 
@@ -306,7 +315,7 @@ bool Lane::may_send(To& to) {
     return true;
   if (std::exchange(to.is_unanswered, true)) return false;
   unanswered_.push_back(&to);
-  plan_.unanswered.fetch_add(1, std::memory_order_relaxed);
+  plan_.to_do_again.fetch_add(1, std::memory_order_relaxed);
   greet(to, false);
   return false;
 }
@@ -320,6 +329,7 @@ void Lane::greet(To& to, bool answers) {
   cell.sender = static_cast<std::uint32_t>(plan_.world_rank);
   cell.bytes = answers ? 1 : 0;
   set_seal(cell, seal_of(to.key, {room, sizeof cell}, sizeof cell, 0));
+  unwatch();
   if (answers) return endpoint_->hint(room, sizeof cell, to.peer);
   const Result<bool> posted = endpoint_->commit(room, sizeof cell, to.peer);
   if (posted && posted.value) {
@@ -348,7 +358,7 @@ void Lane::has_answered(int world_rank) {
   to.has_answered = true;
   if (!std::exchange(to.is_unanswered, false)) return;
   std::erase(unanswered_, &to);
-  plan_.unanswered.fetch_sub(1, std::memory_order_relaxed);
+  plan_.to_do_again.fetch_sub(1, std::memory_order_relaxed);
 }
 
 void Lane::greeted(const wire::Cell& greeting) {
@@ -361,9 +371,11 @@ void Lane::greeted(const wire::Cell& greeting) {
 bool Lane::post(const Waiting& packet) {
   auto* const room = reinterpret_cast<std::byte*>(packet.cell);
   if (!may_send(*packet.to)) return false;
+  unwatch();
   Endpoint& endpoint = endpoint_of(*packet.to);
   const Result<bool> posted =
       endpoint.commit(room, packet.bytes, peer_of(*packet.to), packet.behind);
+  if (packet.to->outlet != nullptr) note_outlets();
   tell_sleeper();
   if (posted) return posted.value;
   endpoint.discard(room);
@@ -386,10 +398,18 @@ bool Lane::post_waiting() {
   return waiting_.size() != before;
 }
 
+void Lane::unwatch() {
+  // relaxed: only who has the lock sets it; the watcher may have taken it back
+  if (!watched_.load(std::memory_order_relaxed)) return;
+  watched_.store(false, std::memory_order_seq_cst);
+  plan_.unwatched(plan_.sleeper.state);
+}
+
 /// Whoever sleeps until the descriptor is readable, where that does not say all.
 void Lane::tell_sleeper() {
-  if (!is_armed_ || !endpoint_->hides_news()) return;
-  is_armed_ = false;
+  if (!endpoint_->hides_news()) return;
+  unwatch();
+  if (!std::exchange(is_armed_, false)) return;
   plan_.sleeper.wake(plan_.sleeper.state);
 }
 
@@ -482,6 +502,7 @@ bool Lane::ask_piece(To& to) {
   piece.bytes = bytes;
   const std::span<std::byte> here = reading.memory.subspan(at, bytes);
   const Remote there{.address = reading.there.address + at, .key = reading.there.key};
+  unwatch();
   const Result<bool> asked = reading.writes
                                  ? endpoint_->write(piece, here, reading.own, to.peer, there)
                                  : endpoint_->read(piece, here, reading.own, to.peer, there);
@@ -629,15 +650,16 @@ void Lane::lost(Peer peer, Err err) {
 }
 
 bool Lane::naps() const {
-  return endpoint_->wait_fd() < 0 || in_vain_ >= most_in_vain || outlets_are_busy();
+  return endpoint_->wait_fd() < 0 || in_vain_ >= most_in_vain || busy_outlets_;
 }
 
 std::int64_t Lane::nap_ns() const {
   const std::int64_t nap = naps() ? nap_ns_ : 0;
-  if (plan_.unanswered.load(std::memory_order_relaxed) == 0) return nap;
+  if (plan_.to_do_again.load(std::memory_order_relaxed) == 0) return nap;
   return nap == 0 ? plan_.again_ns : std::min(nap, plan_.again_ns);
 }
 
+/// What has to be done again after a while, without news, is not watched.
 bool Lane::arm() {
   const std::int64_t now = now_ns();
   if (come_ != come_before_ || come_ns_ == 0) come_ns_ = now;
@@ -648,7 +670,8 @@ bool Lane::arm() {
   if (endpoint_->has_news()) return ++in_vain_ >= most_in_vain && !watch_another();
   in_vain_ = 0;
   is_armed_ = true;
-  plan_.watcher.arm(endpoint_->wait_fd(), plan_.sleeper);
+  if (unanswered_.empty() && !busy_outlets_) watched_.store(true, std::memory_order_seq_cst);
+  plan_.watcher.arm(endpoint_->wait_fd(), news_);
   return true;
 }
 
@@ -657,7 +680,7 @@ bool Lane::watch_another() {
   const int before = endpoint_->wait_fd();
   if (!endpoint_->find_other_fd()) return false;
   plan_.watcher.remove(before);
-  if (plan_.watcher.add(endpoint_->wait_fd(), plan_.sleeper)) return false;
+  if (plan_.watcher.add(endpoint_->wait_fd(), news_)) return false;
   in_vain_ = 0;
   return true;
 }

@@ -51,11 +51,16 @@ class Lane final : public wire::Network, private Listener {
     const Fabric& fabric;
     Watcher& watcher;
     Watcher::Sleeper sleeper;  // who may sleep for what comes here
-    HashKey secret;            // who does not know it is no rank of the job
-    std::uint64_t& dropped;    // packets of those
-    // Greetings of all lanes of the rank that nobody has answered. relaxed: who says one leaves its
-    // context after that, and whoever sleeps by then is woken for it (contexts.h of pt2pt)
-    std::atomic<int>& unanswered;
+    /// This end is about to send, or has not taken all yet: who sleeps elsewhere need not be woken
+    /// for that, because the thread that is at it does not leave before this end is watched again.
+    /// Gets the sleeper's state.
+    void (*unwatched)(void* state);
+    HashKey secret;          // who does not know it is no rank of the job
+    std::uint64_t& dropped;  // packets of those
+    // What is to be done again after a while, without news, in all lanes of the rank: greetings
+    // that nobody has answered, outlets that are not idle. relaxed: who adds one leaves its context
+    // after that, and whoever sleeps by then is woken for it (contexts.h of pt2pt)
+    std::atomic<int>& to_do_again;
     int world_rank, ranks;      // of this end, and how many there can be
     int context;                // of the rank; a peer's address of the same number is used
     std::uint32_t payload_max;  // bytes; all ranks have the same
@@ -105,6 +110,7 @@ class Lane final : public wire::Network, private Listener {
     return endpoint_->is_idle() && waiting_.empty() && held_up_.empty() && !outlets_are_busy();
   }
   bool arm() override;
+  bool is_watched() const override { return watched_.load(std::memory_order_seq_cst); }
   std::int64_t nap_ns() const override;
 
  private:
@@ -137,7 +143,7 @@ class Lane final : public wire::Network, private Listener {
     void* state;
     const To* to;
   };
-  explicit Lane(Plan plan) : plan_(std::move(plan)) {}
+  explicit Lane(Plan plan);
   /// Memory of a peer that is being read, or written.
   struct Reading {
     bool writes = false;
@@ -208,6 +214,7 @@ class Lane final : public wire::Network, private Listener {
   bool keeps_packets();
   bool open_outlets(int wanted);
   bool outlets_are_busy() const;
+  void note_outlets();
   int progress_outlets();
   void settle(To& to, int world_rank);
   int most_kept() const;
@@ -222,6 +229,7 @@ class Lane final : public wire::Network, private Listener {
   void greet_again();
   void has_answered(int world_rank);
   void greeted(const wire::Cell& greeting);
+  void unwatch();
   void tell_sleeper();
   bool post(const Waiting& packet);
   bool post_waiting();
@@ -261,6 +269,7 @@ class Lane final : public wire::Network, private Listener {
   std::int64_t post_ns_ = 0;
   std::vector<std::unique_ptr<Outlet>> outlets_;
   bool has_all_outlets_ = false;  // there can be no more
+  bool busy_outlets_ = false;     // some are not idle; counted in to_do_again
   int turns_ = 0;
   std::vector<Waiting> kept_;  // of the row, in order for each peer
   std::vector<To*> rows_;      // that have a packet which may get more
@@ -271,8 +280,10 @@ class Lane final : public wire::Network, private Listener {
   std::list<Reading> readings_;
   std::deque<Piece> pieces_;
   std::vector<Piece*> spare_;
-  bool is_armed_ = false;       // somebody sleeps until the descriptor is readable, or did
-  std::uint64_t too_long_ = 0;  // packets that the endpoint dropped
+  Watcher::Sleeper news_;        // runs in the watcher's thread
+  bool is_armed_ = false;        // somebody sleeps until the descriptor is readable, or did
+  std::atomic<bool> watched_{};  // seq_cst: against the words of those who sleep (contexts.h)
+  std::uint64_t too_long_ = 0;   // packets that the endpoint dropped
   int in_vain_ = 0;  // times in a row that the descriptor was readable and there was nothing
   std::int64_t nap_ns_ = 0;                   // where nobody wakes who sleeps for what comes here
   std::int64_t come_ns_ = 0;                  // when it was first armed after something had come

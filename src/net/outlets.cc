@@ -23,6 +23,14 @@ bool Lane::outlets_are_busy() const {
          std::any_of(waiting_.begin(), waiting_.end(), leaves_there);
 }
 
+/// Nobody is woken when an outlet can go on: whoever of the rank's threads sleeps looks now and
+/// then.
+void Lane::note_outlets() {
+  const bool are_busy = outlets_are_busy();
+  if (std::exchange(busy_outlets_, are_busy) == are_busy) return;
+  plan_.to_do_again.fetch_add(are_busy ? 1 : -1, std::memory_order_relaxed);
+}
+
 /// How much has happened. An outlet that is still to be connected has nothing on its way.
 int Lane::progress_outlets() {
   int done = 0;
@@ -34,6 +42,7 @@ int Lane::progress_outlets() {
     else
       plan_.lost(nobody, now.err);
   }
+  if (busy_outlets_) note_outlets();
   return done;
 }
 
@@ -165,6 +174,7 @@ void Lane::post_kept() {
   std::stable_sort(kept.begin(), rest, [](const Waiting& a, const Waiting& b) {
     return std::less<>()(a.to->outlet, b.to->outlet);
   });
+  unwatch();
   post_shares({kept.begin(), rest});
   for (auto packet = kept.begin(); packet != kept.end(); ++packet) {
     To& to = *packet->to;
@@ -178,6 +188,7 @@ void Lane::post_kept() {
     else if (to.waiting > 0 || !post(*packet))
       queue(*packet);
   }
+  note_outlets();
   kept.clear();
   if (kept_.empty()) kept_.swap(kept);  // its room
 }

@@ -275,7 +275,11 @@ Charge::Sleep Charge::rest_at_mailbox() {
 void Charge::leave_mailbox() {
   wake();
   if (must_look_) pause_longer();
-  if (all_.several()) all_.asleep.fetch_sub(1, std::memory_order_seq_cst);
+  if (!all_.several()) return;
+  Engine& e = *all_.engines[0];
+  e.inbox.wake();  // it may be named there still, if the sleep ended by time
+  pt2pt::end_sleep(e, true);
+  pt2pt::hand_on(all_);
 }
 
 bool Charge::needs_somebody() const {

@@ -18,9 +18,80 @@ bool wants_progress(const Engine& e) {
   return e.needs_progress.load(std::memory_order_seq_cst) || e.inbox.is_knocked();
 }
 
-/// The same where a thread is about to sleep, or leaves: a sender on another node cannot knock.
-bool may_want_progress(const Engine& e) {
-  return e.network != nullptr || wants_progress(e);
+/// Might there be news from other nodes for which no thread waits here?
+bool is_unattended(const Engine& e) {
+  return e.network != nullptr && !e.attended.load(std::memory_order_seq_cst);
+}
+
+/// Nor is anybody told.
+bool is_unwatched(const Engine& e) {
+  return is_unattended(e) && !e.network->is_watched();
+}
+
+/// Have the watcher wake who is named in the context's word. False: there may be news still.
+bool watch(Engine& e) {
+  for (int i = 0; i < looks_before_watch; ++i) {
+    if (arm(e)) return true;
+    progress_of_network(e);
+  }
+  return false;
+}
+
+/// Name a server that sleeps in the context's word, if nobody is named. False: none sleeps.
+bool name_sleeper(Engine& e) {
+  Contexts& all = *e.contexts;
+  sync::ParkWord& word = e.inbox.parked();
+  const auto sleeps = [&e](Engine* other) {
+    return other != &e && other->inbox.parked().load(std::memory_order_seq_cst) == name_of(*other);
+  };
+  while (all.asleep.load(std::memory_order_seq_cst) > 0) {
+    const auto found = std::find_if(all.engines.begin(), all.engines.end(), sleeps);
+    if (found == all.engines.end()) return false;
+    std::uint32_t named = 0;
+    if (!word.compare_exchange_strong(named, name_of(**found), std::memory_order_seq_cst))
+      return true;
+    if (sleeps(*found)) return true;
+    // It woke meanwhile, and may have taken its name out of all words before.
+    named = name_of(**found);
+    word.compare_exchange_strong(named, 0, std::memory_order_seq_cst);
+  }
+  return false;
+}
+
+/// Nobody attends the context from here on: whoever sleeps is to be woken for what comes. With the
+/// lock.
+void hand_over(Engine& e) {
+  const bool named = e.inbox.parked().load(std::memory_order_seq_cst) != 0;
+  if (named && !e.unwatched) return;
+  if (e.contexts->asleep.load(std::memory_order_seq_cst) == 0) return;
+  // What needs progress is adopted by servers alone, which look at its mailbox after that.
+  const bool needs = e.needs_progress.load(std::memory_order_relaxed);
+  if (needs && !named) return;
+  e.unwatched = false;
+  watch(e);
+  if ((needs || name_sleeper(e)) && !e.network->is_watched()) e.inbox.wake();
+}
+
+/// With the lock.
+void say_what_it_needs(Engine& e) {
+  // relaxed: written under the lock
+  const bool before = e.needs_progress.load(std::memory_order_relaxed);
+  const bool alone = e.waiters.waiting == 0;
+  // What it has sent to other nodes has mostly left by now, and it takes a look to see that.
+  if (e.contexts->several() && alone && !before && !has_begun_here(e) && has_begun(e))
+    progress_of_network(e);
+  const bool needs = alone && has_begun(e);
+  if (needs != before) set_needs_progress(e, needs);
+}
+
+/// A server of `e` that is named in this context's word is about to sleep. False: there may be news
+/// still. With the lock.
+bool watch_adopted(Engine& e, Engine& other) {
+  if (!watch(other)) return false;
+  if (other.network == nullptr) return true;
+  std::uint32_t nobody = 0;  // if a look there has taken the name away (take_from_others)
+  other.inbox.parked().compare_exchange_strong(nobody, name_of(e), std::memory_order_seq_cst);
+  return other.network->is_watched() || other.network->nap_ns() > 0;
 }
 
 /// Wake one server that sleeps, if there is any.
@@ -93,6 +164,27 @@ void wake_background(Engine& e) {
   all.tell_ns.store(before + newest_tell * (ns - before), std::memory_order_relaxed);
 }
 
+void leave_networked(Engine& e) {
+  say_what_it_needs(e);
+  if (e.contexts->several() && e.waiters.waiting == 0) hand_over(e);
+}
+
+void wake_for_network(Engine& e) {
+  // seq_cst: after it is watched no longer; pairs with hand_over()
+  if (e.inbox.parked().load(std::memory_order_seq_cst) != 0) e.inbox.wake();
+}
+
+void take_from_others(Engine& e) {
+  if (!e.contexts->several()) return;
+  e.unwatched = true;
+  // relaxed, both: written under the lock; who names itself later looks
+  if (e.needs_progress.load(std::memory_order_relaxed)) return;
+  sync::ParkWord& word = e.inbox.parked();
+  std::uint32_t named = word.load(std::memory_order_relaxed);
+  if (named != 0 && named != name_of(e))
+    word.compare_exchange_strong(named, 0, std::memory_order_seq_cst);
+}
+
 void leave_contexts(Contexts& all) {
   for (Engine* e : all.engines) leave_context(*e);
 }
@@ -101,7 +193,7 @@ bool look_after_others(Engine& e, Others when) {
   bool goes_on = false;
   const bool all = when != Others::now_and_then;
   for (Engine* other : e.contexts->engines) {
-    if (other == &e || !(all ? may_want_progress(*other) : wants_progress(*other))) continue;
+    if (other == &e || !(wants_progress(*other) || (all && is_unwatched(*other)))) continue;
     if (all) {
       other->lock.hold_low();
     } else if (!other->lock.try_hold()) {
@@ -111,8 +203,9 @@ bool look_after_others(Engine& e, Others when) {
     progress(*other);
     look_for_deaths(*other, {});
     goes_on |= must_look(*other) || other->inbox.poll() != nullptr;
-    if (when == Others::before_sleep) goes_on |= !arm(*other);
-    leave_context(*other);
+    say_what_it_needs(*other);
+    if (when == Others::before_sleep) goes_on |= !watch_adopted(e, *other);
+    if (when == Others::after_sleep) watch(*other);
     other->lock.release();
   }
   return goes_on;
@@ -124,15 +217,17 @@ bool begin_sleep(Engine& e) {
   if (!all.several()) return before == 0;
   all.asleep.fetch_add(1, std::memory_order_seq_cst);
   for (Engine* other : all.engines) {
-    if (other == &e || !may_want_progress(*other)) continue;
+    if (other == &e || !(is_unattended(*other) || wants_progress(*other))) continue;
     std::uint32_t nobody = 0;
     other->inbox.parked().compare_exchange_strong(nobody, name_of(e), std::memory_order_seq_cst);
   }
   return before == 0;
 }
 
-void end_sleep(Engine& e) {
+void end_sleep(Engine& e, bool others_sleep) {
   Contexts& all = *e.contexts;
+  std::uint32_t itself = name_of(e);
+  if (!others_sleep) e.inbox.parked().compare_exchange_strong(itself, 0, std::memory_order_seq_cst);
   if (!all.several()) return;
   for (Engine* other : all.engines) {
     if (other == &e) continue;
@@ -142,20 +237,32 @@ void end_sleep(Engine& e) {
   all.asleep.fetch_sub(1, std::memory_order_seq_cst);
 }
 
+void begin_waiting(Engine& e) {
+  e.needs_progress.store(false, std::memory_order_relaxed);
+  // relaxed: who overlooks it looks here in vain
+  e.attended.store(true, std::memory_order_relaxed);
+  if (e.network != nullptr) [[unlikely]]
+    take_from_others(e);
+}
+
+void hand_on(Contexts& all, const Engine* but) {
+  if (!all.several() || all.asleep.load(std::memory_order_seq_cst) == 0) return;
+  for (Engine* e : all.engines) {
+    // relaxed: who named itself there is asleep or about to leave in turn
+    if (e == but || e->inbox.parked().load(std::memory_order_relaxed) != 0) continue;
+    if (wants_progress(*e)) return wake_a_server(all);
+    if (is_unattended(*e) && name_sleeper(*e) && is_unwatched(*e)) e->inbox.wake();
+  }
+}
+
 void leave_waiting(Engine& e) {
   Contexts& all = *e.contexts;
+  // seq_cst: before a look at `asleep` (hand_over)
+  if (e.waiters.waiting == 0) e.attended.store(false, std::memory_order_seq_cst);
   if (all.background_rests.load(std::memory_order_seq_cst) != Contexts::Rests::no)
     for (Engine* other : all.engines)
       if (other != &e && wants_progress(*other)) wake_background(e);
-  if (!all.several() || all.asleep.load(std::memory_order_seq_cst) == 0) return;
-  for (Engine* other : all.engines) {
-    // What needs progress here is said later (leave_context); news from other nodes never are.
-    const bool needs =
-        other != &e ? may_want_progress(*other) : e.network != nullptr && e.waiters.servers == 0;
-    // relaxed: who named itself there is asleep or about to leave in turn
-    if (needs && other->inbox.parked().load(std::memory_order_relaxed) == 0)
-      return wake_a_server(all);
-  }
+  hand_on(all, &e);  // what is left here is said later (leave_context)
 }
 
 }  // namespace weft::pt2pt

@@ -19,8 +19,23 @@
 // either that server reads needs_progress in step 2, or it is counted by then (both are seq_cst). A
 // server that wakes gives up what it adopted and uncounts itself; before it sleeps again it adopts
 // anew, and if it leaves it wakes another one while anything needs progress (leave_waiting).
-// A sender on another node can say nothing here: with a network every context counts as one that
-// needs progress whenever a server sleeps or leaves, the one that it leaves, too.
+//
+// A sender on another node can say nothing here. So with a network a context is one of three:
+//   attended    threads wait in it, so its own server looks (Engine::attended);
+//   watched     whoever is named in its word is woken for what comes (wire::Network::is_watched);
+//   unwatched   a server looks there before it sleeps, and has it watched from then on.
+// In step 2 a server adopts every context that nobody attends, and in step 3 it looks at those that
+// are unwatched. A thread that leaves a context unattended while servers of others sleep names one
+// of them in its word, has it watched, and wakes that server if it could not (hand_over). So
+// servers take the lock of a context which others use only when something came that its threads did
+// not take, or when nobody slept as they left it.
+//   Either the thread that leaves finds the server in `asleep`, or the server finds the context
+//   unattended. Either the watcher finds the name, or who has named finds the context unwatched. A
+//   server that wakes takes back its own word before its name elsewhere: who names it too late
+//   finds that it is awake, and names another one (name_sleeper). It hands on what it had adopted
+//   if it leaves (hand_on).
+// Who sends from a context, or waits in it, first takes the name of others out of its word
+// (take_from_others): they are not woken for what it does itself. tests/model/network.pml
 //
 // As long as one thread calls (Contexts::sole) its calls do not say what they leave behind: it does
 // so for all contexts when it begins to wait, or for it the first other thread that comes.
@@ -116,19 +131,28 @@ struct Contexts {
 
 /// The thread lets go of the context's lock: say whether somebody else has to look after it.
 inline void leave_context(Engine& e);
+[[gnu::cold]] void leave_networked(Engine& e);
+/// The watcher's thread: something has come from other nodes.
+void wake_for_network(Engine& e);
+/// A thread is at it that leaves the context later: who sleeps in another context need not be
+/// woken. With the lock.
+void take_from_others(Engine& e);
 /// The same of all contexts, by the sole thread, or at its end.
 void leave_contexts(Contexts& all);
 /// Look after other contexts than `e` that need it; the caller holds no context's lock. Before and
-/// after it sleeps it waits for their locks, and looks whether they have news from other nodes,
-/// which do not say that they wait. True if one of them has to be looked after again, which nobody
-/// tells.
+/// after it sleeps it waits for their locks, and looks whether they have news from other nodes, if
+/// nobody else does. True if one of them has to be looked after again, which nobody tells.
 enum class Others { now_and_then, before_sleep, after_sleep };
 bool look_after_others(Engine& e, Others when);
 /// Steps 1 and 2 above, and their opposite. By a server of `e`. True if nobody was named in its own
-/// context's word.
+/// context's word. `others_sleep`: they still rely on that word.
 bool begin_sleep(Engine& e);
-void end_sleep(Engine& e);
-/// A thread has ended its wait in `e`, with the lock.
+void end_sleep(Engine& e, bool others_sleep = false);
+/// A thread begins to wait in `e`, and has ended that; with the lock.
+void begin_waiting(Engine& e);
 void leave_waiting(Engine& e);
+/// Who had adopted contexts is awake, and does not look there again: others that sleep adopt them,
+/// all but one.
+void hand_on(Contexts& all, const Engine* but = nullptr);
 
 }  // namespace weft::pt2pt

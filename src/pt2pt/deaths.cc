@@ -37,6 +37,7 @@ class Nowhere final : public wire::Network {
   void abandon(int) override {}
   bool look(void (*)(void*, const wire::Cell&), void*) override { return false; }
   bool arm() override { return true; }
+  bool is_watched() const override { return true; }
   std::int64_t nap_ns() const override { return 0; }
   bool is_idle() const override { return true; }
 };

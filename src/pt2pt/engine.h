@@ -264,6 +264,8 @@ struct Engine {
   bool ending = false;                      // MPI_Finalize has begun
   bool visited = false;                     // by a thread of weft's own, now (progress/charge.h)
   std::atomic<bool> needs_progress{false};  // written under the lock; who reads it: contexts.h
+  std::atomic<bool> attended{false};        // likewise
+  bool unwatched = false;                   // the network's end: since it was handed over
   std::unique_ptr<hang::Watch> watch;       // null where mpiexec looks for hangs, or nobody does
 
   /// Join the job. Sends to ranks that have not joined yet are fine: their mailbox is there.
@@ -438,15 +440,20 @@ inline void look_for_deaths(Engine& e, const Awaited& awaited) {
 void looked_in_vain(Engine& e);
 
 void set_needs_progress(Engine& e, bool needs);
-/// Has something begun here that only this rank's progress completes?
-inline bool has_begun(const Engine& e) {
+/// Has something begun here that only this rank's progress completes, what has been sent to other
+/// nodes aside?
+inline bool has_begun_here(const Engine& e) {
   constexpr std::size_t shared_one = 1;  // Engine::sent
   return e.ending || e.requests.live() > shared_one || !e.busy.empty() || !e.pollers.empty() ||
-         e.offers() > 0 || e.one_sided.windows.load(std::memory_order_relaxed) > 0 ||
-         (e.network != nullptr && !e.network->is_idle());
+         e.offers() > 0 || e.one_sided.windows.load(std::memory_order_relaxed) > 0;
+}
+inline bool has_begun(const Engine& e) {
+  return has_begun_here(e) || (e.network != nullptr && !e.network->is_idle());
 }
 inline void leave_context(Engine& e) {
-  const bool needs = e.waiters.waiting == 0 && has_begun(e);
+  if (e.network != nullptr) [[unlikely]]
+    return leave_networked(e);
+  const bool needs = e.waiters.waiting == 0 && has_begun_here(e);
   // relaxed: who slept since it was set has seen it
   if (needs != e.needs_progress.load(std::memory_order_relaxed)) set_needs_progress(e, needs);
 }

@@ -81,4 +81,10 @@ inline constexpr std::int64_t long_block = 1 << 10;
 /// holds them until they are written again (is_left_to_sender has the figures).
 inline constexpr std::int64_t most_left_to_sender = 2 << 20;
 
+// --- waiting (contexts.cc)
+
+/// Looks at a network's end until it is watched: one more than it takes to see that its descriptor
+/// is always readable (net/limits.h), and one that finds what there is.
+inline constexpr int looks_before_watch = 10;
+
 }  // namespace weft::pt2pt

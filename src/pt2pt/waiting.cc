@@ -139,8 +139,8 @@ bool crowded(const Engine& e, const Waiting& me) {
 /// Sleep until news in the mailbox; not if there are any after announcing it. Another server that
 /// has announced its sleep may have been woken before it is in the kernel: to name oneself would
 /// make it sleep after all. So who finds the word empty then wakes it once more.
-/// tests/model/waiting.pml
-void sleep_at_mailbox(Engine& e, Waiting& me, sync::Waiter& waiter) {
+/// tests/model/waiting.pml. True if it slept.
+bool sleep_at_mailbox(Engine& e, Waiting& me, sync::Waiter& waiter) {
   sync::ParkWord& word = e.inbox.parked();
   name_thread(me);
   ++e.waiters.sleeping;
@@ -152,27 +152,25 @@ void sleep_at_mailbox(Engine& e, Waiting& me, sync::Waiter& waiter) {
   look_for_deaths(e, me.awaited);
   const bool news = woke_another || me.done() || ask_watchers(e) || e.inbox.poll() != nullptr;
   const std::int64_t limit_ns = news ? 0 : me.note.before_sleep(e, me.awaited);
-  if (news || must_look(e) || !arm(e)) {
-    // Without reactivation another thread may still rely on the word.
-    if (e.waiters.sleeping == 1) waiter.retract(word);
-    end_sleep(e);
-  } else {
+  bool slept = false;
+  if (!news && !must_look(e) && arm(e)) {
     const TraceSpan span(e.trace.get(), "sleep");
     const std::int64_t most_ns = nap_ns(e, limit_ns);
     const auto left = e.lock.let_go();
-    const bool several = e.contexts->several();
-    if (several && look_after_others(e, Others::before_sleep)) {
+    if (e.contexts->several() && look_after_others(e, Others::before_sleep)) {
       sync::yield();
     } else {
       waiter.sleep(word, most_ns, static_cast<std::uint32_t>(e.context) + 1);
+      slept = true;
     }
-    end_sleep(e);
-    if (several) look_after_others(e, Others::after_sleep);
     e.lock.take_back_low(left);
   }
+  // Without reactivation another thread may still rely on the word.
+  end_sleep(e, e.waiters.sleeping > 1);
   --e.waiters.sleeping;
   --e.waiters.blocked;
   forget_thread(me);
+  return slept;
 }
 
 using Spinning = sync::Waiter::Spinning;
@@ -198,6 +196,7 @@ class Server {
 
  private:
   sync::Waiter::Next step();
+  void look_after_all();
 
   Engine& e_;
   Waiting& me_;
@@ -245,11 +244,23 @@ void Server::serve() {
     }
     if (!news && !found) ++e_.counters->lock_in_vain;
     if (next != sync::Waiter::Next::may_park) continue;
-    sleep_at_mailbox(e_, me_, waiter_);
+    const bool slept = sleep_at_mailbox(e_, me_, waiter_);
     // What woke it may be another rank's access to memory here, of which nothing else is seen.
     if (e_.network != nullptr) [[unlikely]]
       waiter_.found();
+    if (slept) look_after_all();
   }
+}
+
+/// It was woken for its own context, which it may leave now, or for another one.
+void Server::look_after_all() {
+  if (!e_.contexts->several()) return;
+  look_for(e_, me_.awaited);
+  ask_watchers_rung_for(e_);
+  if (me_.done()) return;
+  const auto left = e_.lock.let_go();
+  look_after_others(e_, Others::after_sleep);
+  e_.lock.take_back_low(left);
 }
 
 /// The deputy takes the lock: there may be no server, or it is about to sleep itself. True if it is
@@ -313,7 +324,7 @@ void wait_among_threads(Engine& e, Waiting& me) {
   Waiters& w = e.waiters;
   say_what_others_need(e);
   ++w.waiting;
-  e.needs_progress.store(false, std::memory_order_relaxed);
+  begin_waiting(e);
   while (w.most_servers > 0 && !w.wants_server() && !me.done()) {
     wait_for_signal(e, me);
     if (me.serves) break;

@@ -68,6 +68,9 @@ class Network {
   /// A thread is about to sleep until news: wake it when something comes. False: there may be news
   /// already.
   virtual bool arm() = 0;
+  /// Is whoever sleeps for this end woken for all that may come, without a look? From arm() until
+  /// something has come, or more is sent. Any thread.
+  virtual bool is_watched() const = 0;
   /// How long it may sleep then without a look, ns; 0: it is always woken.
   virtual std::int64_t nap_ns() const = 0;
   /// Has all that was sent left, so that this end may close?

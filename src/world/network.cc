@@ -130,14 +130,17 @@ Err open_network(Rank& rank) {
   std::snprintf(name, sizeof name, "weft-net.%d", rank.world_rank);
   WEFT_TRY(network.watcher.start(name));
   std::string all = own_host() + behind_host;
-  for (pt2pt::Engine* e : rank.contexts.engines) {
+  using pt2pt::Engine;
+  for (Engine* e : rank.contexts.engines) {
     Result<std::unique_ptr<net::Lane>> lane = net::Lane::open(
         {.fabric = *network.fabric,
          .watcher = network.watcher,
-         .sleeper = {[](void* inbox) { static_cast<shm::Inbox*>(inbox)->wake(); }, &e->inbox},
+         .sleeper = {[](void* engine) { pt2pt::wake_for_network(*static_cast<Engine*>(engine)); },
+                     e},
+         .unwatched = [](void* engine) { pt2pt::take_from_others(*static_cast<Engine*>(engine)); },
          .secret = process.job->header().secret,
          .dropped = e->counters->net_dropped,
-         .unanswered = network.unanswered,
+         .to_do_again = network.to_do_again,
          .world_rank = rank.world_rank,
          .ranks = process.job->places(),
          .context = e->context,

@@ -5,7 +5,7 @@
 
 #include "../check.h"
 
-enum { threads = 4, rounds = 200 };
+enum { threads = 4, rounds = 200, most_contexts = 8 };
 static MPI_Comm comm[threads];
 static int by_tag;
 static pthread_barrier_t turn;
@@ -55,9 +55,15 @@ static void count(const char* what, int contexts) {
     EQ((intptr_t)wrong, 0);
   }
   const uint64_t passed = times_passed() - before;
-  // Each lock goes to its thread once, and once back to this one, which reads the counters.
+  // Each lock goes to its thread once, and once back to this one, which reads the counters. Over
+  // nodes a thread that goes to sleep looks into contexts that nobody looks after: once into idle
+  // ones, and where the machine is busy also into those whose threads it keeps waiting outside.
+  const char* nodes = getenv("TEST_NODES");
+  const int is_spread = nodes != NULL && atoi(nodes) > 1;
+  const unsigned looked_at = is_spread ? 6 * most_contexts : 0;
   if (contexts >= threads)
-    CHECK(passed <= 4 * threads, "%s: locks passed %llu times", what, (unsigned long long)passed);
+    CHECK(passed <= 4 * threads + looked_at, "%s: locks passed %llu times", what,
+          (unsigned long long)passed);
   else if (contexts == 1)
     CHECK(passed >= rounds * (threads - 1), "%s: the lock passed only %llu times", what,
           (unsigned long long)passed);

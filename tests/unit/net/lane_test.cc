@@ -40,7 +40,7 @@ struct LaneTest : testing::TestWithParam<const char*> {
   };
   std::unique_ptr<Fabric> fabric;
   Watcher watcher;
-  std::atomic<int> unanswered{0};
+  std::atomic<int> to_do_again{0};
   std::int64_t again_ns = first_again_ns;
   Rank ranks[crowd];  // the first three are open
   std::string lost;
@@ -64,9 +64,10 @@ struct LaneTest : testing::TestWithParam<const char*> {
         {.fabric = *fabric,
          .watcher = watcher,
          .sleeper = {[](void* woken) { ++*static_cast<std::atomic<int>*>(woken); }, &at.woken},
+         .unwatched = [](void*) {},
          .secret = secret,
          .dropped = at.dropped,
-         .unanswered = unanswered,
+         .to_do_again = unanswered,
          .world_rank = rank,
          .ranks = crowd,
          .context = 0,
@@ -551,14 +552,14 @@ TEST_P(LaneTest, a_rank_whose_greeting_is_lost_greets_again) {
   ranks[0].is_unknown = true;
   ASSERT_TRUE(send(0, 1, "hello"));
   EXPECT_FALSE(send(0, 1, "more")) << "none before the first has left";
-  EXPECT_EQ(unanswered, 1);
+  EXPECT_EQ(to_do_again, 1);
   EXPECT_GT(ranks[0].lane->nap_ns(), 0);
   ASSERT_TRUE(until([&] { return ranks[1].dropped > 0; })) << lost;
   ranks[0].is_unknown = false;
   ASSERT_TRUE(until([&] { return !ranks[1].heard.empty(); })) << lost;
-  EXPECT_EQ(unanswered, 0);
+  EXPECT_EQ(to_do_again, 0);
   ASSERT_TRUE(send_in_time(1, 0, "hello to you")) << lost;
-  EXPECT_EQ(unanswered, 0) << "who was heard need not be greeted";
+  EXPECT_EQ(to_do_again, 0) << "who was heard need not be greeted";
   ASSERT_TRUE(until([&] { return ranks[0].heard.size() == 1; })) << lost;
 }
 
@@ -566,7 +567,7 @@ TEST_P(LaneTest, who_does_not_answer_holds_up_no_other) {
   ASSERT_TRUE(send(0, 2, "for a stranger"));
   ASSERT_TRUE(send(0, 1, "hello"));
   ASSERT_TRUE(until([&] { return !ranks[1].heard.empty(); })) << lost;
-  EXPECT_EQ(unanswered, 1);
+  EXPECT_EQ(to_do_again, 1);
 }
 
 /// What waits for their answers leaves room for greetings.
@@ -611,6 +612,27 @@ TEST_P(LaneTest, who_sleeps_is_told_what_another_thread_has_left) {
   look(1);
   EXPECT_LT(ranks[1].heard.size(), 1u + many);
   EXPECT_EQ(ranks[1].woken, 1);
+}
+
+/// From arm() until something comes, or this end sends, whoever sleeps elsewhere need not look.
+TEST_P(LaneTest, it_is_watched_until_something_comes_or_leaves) {
+  ASSERT_TRUE(send(0, 1, "first"));
+  ASSERT_TRUE(until([&] { return ranks[1].heard.size() == 1 && ranks[0].lane->is_idle(); }));
+  Lane& lane = *ranks[1].lane;
+  const auto watch = [&] {
+    while (!lane.arm()) look(1);
+  };
+  watch();
+  EXPECT_TRUE(lane.is_watched());
+  ASSERT_TRUE(send(0, 1, "second"));
+  EXPECT_TRUE(until([&] { return !lane.is_watched(); }, {0}));
+  ASSERT_TRUE(until([&] { return ranks[1].heard.size() == 2; }));
+  ASSERT_TRUE(send_in_time(1, 0, "answer"));
+  ASSERT_TRUE(until([&] { return ranks[0].heard.size() == 1 && lane.is_idle(); }));
+  watch();
+  EXPECT_TRUE(lane.is_watched());
+  ASSERT_TRUE(send(1, 0, "more"));
+  EXPECT_FALSE(lane.is_watched());
 }
 
 /// Of who had a place before nothing is taken for the next one's, nor is anything of that lost.

@@ -99,6 +99,7 @@ class TestNetwork : public wire::Network {
     return any;
   }
   bool arm() override { return true; }
+  bool is_watched() const override { return false; }
   std::int64_t nap_ns() const override { return 100'000; }
   bool is_idle() const override { return readings_.empty(); }
 
