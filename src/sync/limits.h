@@ -16,9 +16,10 @@ inline constexpr std::int64_t blind_sleep_us = 500;
 inline constexpr std::uint32_t looks_per_clock = 64;
 /// Who has yielded so often has time for others' work.
 inline constexpr std::uint32_t yields_until_counted = 8;
-/// Who has waited for a slice of another program's sleeps instead of yielding for so long: one
-/// slice in that time, to know whether it still computes, is a few per cent.
-inline constexpr std::int64_t neighbour_ns = 100'000'000;
+/// Who has waited for a slice of another program's sleeps instead of yielding for so long, and
+/// twice as long each time that it still computes: at first two slices' time, at last one slice in
+/// it is a few per cent.
+inline constexpr std::int64_t first_neighbour_ns = 5'000'000, longest_neighbour_ns = 100'000'000;
 /// The same while resting (sync/backoff.h), of which one takes 60 ns to 1.6 us here.
 inline constexpr std::uint32_t rests_per_clock = 4;
 /// Cycles of the first and the longest rest: less than the line takes to come that is waited for,

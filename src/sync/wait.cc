@@ -69,7 +69,11 @@ Waiter::Next Waiter::give_way() {
     ++yields_;
     sched_yield();
     now = now_ns();
-    if (now - begun >= policy_.yield_ns) neighbours_.note(now);
+    // Half of it may be spinning and looks of other threads that wait here, one after the other.
+    if (now - begun >= 2 * policy_.yield_ns)
+      neighbours_.note_slice(now);
+    else
+      neighbours_.note_none();
   }
   if (!counted_ && policy_.spare != nullptr && (!yields || ++looks_ == yields_until_counted)) {
     counted_ = true;

@@ -12,11 +12,12 @@
 // sleeps are limited to `blind_sleep_us`. tests/model/park.pml checks the protocol.
 //
 // Where something else computes on the core, whoever gives the core away waits for a slice to end:
-// a millisecond and more, whatever comes meanwhile. Whoever sleeps is switched on as soon as it is
-// woken. So a yield that takes as long as yielding may take in all is the last one for a while
+// some milliseconds, whatever comes meanwhile. Whoever sleeps is switched on as soon as it is
+// woken. So after a yield that has taken as long as a slice, threads sleep instead for a while
 // (Neighbours).
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 
@@ -55,12 +56,19 @@ class Neighbours {
     return now_ns < until_ns_.load(std::memory_order_relaxed);
   }
   /// One has kept the core for a slice.
-  void note(std::int64_t now_ns) {
-    until_ns_.store(now_ns + neighbour_ns, std::memory_order_relaxed);
+  void note_slice(std::int64_t now_ns) {
+    const std::int64_t last = span_ns_.load(std::memory_order_relaxed);
+    const std::int64_t span = std::clamp(2 * last, first_neighbour_ns, longest_neighbour_ns);
+    span_ns_.store(span, std::memory_order_relaxed);
+    until_ns_.store(now_ns + span, std::memory_order_relaxed);
+  }
+  /// None has.
+  void note_none() {
+    if (span_ns_.load(std::memory_order_relaxed) != 0) span_ns_.store(0, std::memory_order_relaxed);
   }
 
  private:
-  std::atomic<std::int64_t> until_ns_{0};
+  std::atomic<std::int64_t> until_ns_{0}, span_ns_{0};
 };
 
 /// Wake all who sleep on `word`.

@@ -21,7 +21,7 @@ struct Rank;
 struct Network {
   std::unique_ptr<net::Fabric> fabric;
   net::Watcher watcher;
-  std::atomic<int> to_do_again{0};  // greetings (net/lane.h)
+  std::atomic<int> to_do_again{0};  // net/lane.h
 };
 
 namespace world {

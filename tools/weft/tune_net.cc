@@ -69,8 +69,8 @@ void stream(std::vector<std::vector<char>>& data, int other, bool first) {
     MPI_Send(&answer, 1, MPI_CHAR, other, tag, MPI_COMM_WORLD);
 }
 
-/// Both ranks do `body` again and again; its least time, because what else runs only adds to it. The first rank
-/// says when it is enough.
+/// Both ranks do `body` again and again; its least time, because what else runs only adds to it.
+/// The first rank says when it is enough.
 template <class Body>
 double repeat(int other, bool first, Body&& body) {
   double least = std::numeric_limits<double>::infinity();
@@ -178,7 +178,8 @@ int keep(const std::vector<model::MessageTimes>& times, const std::string& hosts
   std::cout << "between " << hosts << ", for jobs on " << key << ":\n"
             << prices_as_text(profile) << times_as_text(times, found, machine);
   if (profile.latency_ns == 0 || profile.gap_ns == 0) {
-    std::cerr << "weft tune: no network costs nothing, so these times are of a busy machine; they are not kept, "
+    std::cerr << "weft tune: no network costs nothing, so these times are of a busy machine; they "
+                 "are not kept, "
                  "measure again when less runs\n";
     return 1;
   }

@@ -67,7 +67,7 @@ struct LaneTest : testing::TestWithParam<const char*> {
          .unwatched = [](void*) {},
          .secret = secret,
          .dropped = at.dropped,
-         .to_do_again = unanswered,
+         .to_do_again = to_do_again,
          .world_rank = rank,
          .ranks = crowd,
          .context = 0,

@@ -63,10 +63,18 @@ TEST(Waiter, SleepsInsteadOfYieldingWhereOthersCompute) {
 
 TEST(Neighbours, AreForgotten) {
   Neighbours neighbours;
-  EXPECT_FALSE(neighbours.compute(1));
-  neighbours.note(1);
-  EXPECT_TRUE(neighbours.compute(neighbour_ns));
-  EXPECT_FALSE(neighbours.compute(neighbour_ns + 1));
+  EXPECT_FALSE(neighbours.compute(0));
+  std::int64_t now = 0, span = first_neighbour_ns;
+  for (int slices = 0; slices < 10; ++slices) {
+    neighbours.note_slice(now);
+    EXPECT_TRUE(neighbours.compute(now + span - 1));
+    EXPECT_FALSE(neighbours.compute(now + span));
+    now += span;
+    span = std::min(2 * span, longest_neighbour_ns);
+  }
+  neighbours.note_none();
+  neighbours.note_slice(now);
+  EXPECT_FALSE(neighbours.compute(now + first_neighbour_ns));
 }
 
 }  // namespace
