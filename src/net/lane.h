@@ -75,6 +75,7 @@ class Lane final : public wire::Network, private Listener {
     /// Has the calling thread the rank's open files? Threads of other ranks of the process have
     /// not, and so may seal packets but not post them. Empty: all have.
     std::function<bool()> may_post = {};
+    bool is_crowded = false;  // more ranks than CPUs
   };
   static Result<std::unique_ptr<Lane>> open(Plan plan);
   ~Lane() override;

@@ -72,6 +72,7 @@ bool Lane::keeps_packets() {
   if (std::exchange(is_decided_, true)) return keeps_;
   keeps_ = false;
   const parallel::Jobs& jobs = parallel::jobs();
+  if (plan_.is_crowded && !jobs.is_forced()) return false;  // who waits has no core of its own
   const std::int64_t most_bytes = rooms_to_send * static_cast<std::int64_t>(row_bytes);
   const std::int64_t worth_ns = 2 * parallel::chunk_ns;  // the least that is kept
   if (jobs.least_transfer() == INT64_MAX || !jobs.is_worth(most_bytes, worth_ns)) return false;

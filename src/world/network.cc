@@ -153,7 +153,8 @@ Err open_network(Rank& rank) {
              },
          .lost = [&rank, e](int lost_rank, Err err) { give_up(rank, *e, lost_rank, err); },
          .may_post = process.threads ? std::function([&rank] { return current_rank() == &rank; })
-                                     : std::function<bool()>()});
+                                     : std::function<bool()>(),
+         .is_crowded = e->policy.crowded});
     if (!lane) return lane.err;
     all += (all.back() == behind_host ? "" : ",") + lane.value->address();
     e->open(std::move(lane.value));
