@@ -64,7 +64,8 @@ Waiter::Next Waiter::give_way() {
   const std::int64_t begun = now_ns();
   if (started_ns_ == 0) started_ns_ = begun;
   std::int64_t now = begun;
-  const bool yields = !neighbours_.compute(begun);
+  const bool yields = yields_next_ || !neighbours_.compute(begun);
+  yields_next_ = !yields;
   if (yields) {
     ++yields_;
     sched_yield();
@@ -96,6 +97,7 @@ void Waiter::barrier() {
 
 void Waiter::sleep(ParkWord& word, std::int64_t limit_ns, std::uint32_t me) {
   ++parks_;
+  yields_next_ = false;
   if (!policy_.membarrier) limit_ns = blind_sleep_us * ns_per_us;
   const Spare::Sleeper sleeper(policy_.spare, word, Spare::Sleeper::Scope::job);
   if (sleeper.is_wanted()) return;

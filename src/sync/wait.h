@@ -142,7 +142,8 @@ class Waiter {
   std::int64_t started_ns_ = 0;
   std::uint32_t looks_ = 0;
   bool yielding_ = false;
-  bool counted_ = false;  // among the threads that others may count on
+  bool yields_next_ = false;  // it could have slept, and it did not if it comes again
+  bool counted_ = false;      // among the threads that others may count on
 };
 
 void yield();

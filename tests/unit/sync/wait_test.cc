@@ -56,6 +56,9 @@ TEST(Waiter, SleepsInsteadOfYieldingWhereOthersCompute) {
     const Policy policy = yielding_for(20'000);
     while (!neighbours.compute(now_ns())) yields_of_a_wait(policy, neighbours);
     EXPECT_EQ(yields_of_a_wait(policy, neighbours), 0u);
+    Waiter cannot_sleep(policy, neighbours);
+    for (int i = 0; i < 10; ++i) cannot_sleep.step(Waiter::Spinning::not_at_all);
+    EXPECT_GE(cannot_sleep.yields(), 5u);
     computes.store(false, std::memory_order_relaxed);
     other.join();
   });
