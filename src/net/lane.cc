@@ -138,9 +138,8 @@ HashKey Lane::key_of(int from, const std::string& there, int to, const std::stri
            keyed_hash(plan_.secret, bytes_of("1 " + who))}};
 }
 
-/// Where it is.
-Result<Peer> Lane::introduce(Endpoint& endpoint, int world_rank) const {
-  return endpoint.add_peer(from_text(address_of(world_rank)));
+Result<Peer> Lane::introduce(Endpoint& endpoint, const std::string& address) {
+  return endpoint.add_peer(from_text(address));
 }
 
 Lane::To* Lane::find(int world_rank) {
@@ -151,7 +150,7 @@ Lane::To* Lane::find(int world_rank) {
   }
   const std::string text = address_of(world_rank);
   if (text.empty()) return nullptr;
-  const Result<Peer> peer = introduce(*endpoint_, world_rank);
+  const Result<Peer> peer = introduce(*endpoint_, text);
   if (!peer) {
     plan_.lost(world_rank, peer.err);
     return nullptr;

@@ -207,7 +207,7 @@ class Lane final : public wire::Network, private Listener {
   void seal(const Waiting& packet);
   void post_alone(const Waiting& packet);
   void queue(const Waiting& packet);
-  Result<Peer> introduce(Endpoint& endpoint, int world_rank) const;
+  static Result<Peer> introduce(Endpoint& endpoint, const std::string& address);
   Endpoint& endpoint_of(const To& to) const {
     return to.outlet ? *to.outlet->endpoint : *endpoint_;
   }

@@ -100,7 +100,7 @@ void Lane::settle(To& to, int world_rank) {
   }
   Outlet* const outlet = outlets_[n - 1].get();
   if (to.at.find(outlet) == to.at.end()) {
-    const Result<Peer> peer = introduce(*outlet->endpoint, world_rank);
+    const Result<Peer> peer = introduce(*outlet->endpoint, address_of(world_rank));
     if (!peer) return;
     to.at.emplace(outlet, peer.value);
   }

@@ -114,6 +114,13 @@ struct LaneTest : testing::TestWithParam<const char*> {
     bool sent = false;
     return until([&] { return sent = sent || send(from, to, text); });
   }
+  /// Ranks 0, 1 and 3; rank 0 has been heard by the others.
+  static constexpr std::initializer_list<int> all = {0, 1, 3};
+  void open_met() {
+    open(3, {{7, 1}});
+    for (const int to : {1, 3}) ASSERT_TRUE(send_in_time(0, to, "first"));
+    ASSERT_TRUE(until([&] { return !ranks[1].heard.empty() && !ranks[3].heard.empty(); }, all));
+  }
   /// The same; returns the packet as it goes out. Its room is not used again so soon.
   std::string send_and_record(int from, int to, const std::string& text) {
     const wire::Cell* cell = put(from, to, text);
@@ -302,10 +309,7 @@ struct Idle {
 
 /// Rows of short, long and lent packets to several ranks: who is idle posts some of them.
 TEST_P(LaneTest, idle_threads_post_rows) {
-  open(3, {{7, 1}});
-  const std::initializer_list<int> all = {0, 1, 3};
-  for (const int to : {1, 3}) ASSERT_TRUE(send_in_time(0, to, "first"));
-  ASSERT_TRUE(until([&] { return !ranks[1].heard.empty() && !ranks[3].heard.empty(); }, all));
+  ASSERT_NO_FATAL_FAILURE(open_met());
   const Idle idle;
   Lane& lane = *ranks[0].lane;
   const std::uint64_t given = parallel::jobs().done().given;
@@ -351,10 +355,7 @@ TEST_P(LaneTest, who_has_not_the_open_files_does_not_post) {
     return false;
   };
   open(0, {{7, 1}});
-  open(3, {{7, 1}});
-  const std::initializer_list<int> all = {0, 1, 3};
-  for (const int to : {1, 3}) ASSERT_TRUE(send_in_time(0, to, "first"));
-  ASSERT_TRUE(until([&] { return !ranks[1].heard.empty() && !ranks[3].heard.empty(); }, all));
+  ASSERT_NO_FATAL_FAILURE(open_met());
   const Idle idle;
   std::size_t sent[crowd] = {};
   const auto end = steady_clock::now() + std::chrono::seconds(60);
@@ -371,10 +372,7 @@ TEST_P(LaneTest, who_has_not_the_open_files_does_not_post) {
 
 /// What a row still keeps of it gives its room back.
 TEST_P(LaneTest, a_rank_is_lost_while_a_row_is_kept) {
-  open(3, {{7, 1}});
-  const std::initializer_list<int> all = {0, 1, 3};
-  for (const int to : {1, 3}) ASSERT_TRUE(send_in_time(0, to, "first"));
-  ASSERT_TRUE(until([&] { return !ranks[1].heard.empty() && !ranks[3].heard.empty(); }, all));
+  ASSERT_NO_FATAL_FAILURE(open_met());
   const Idle idle;
   Lane& lane = *ranks[0].lane;
   std::size_t sent = 1;
