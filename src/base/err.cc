@@ -7,6 +7,7 @@
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
+#include <utility>
 
 namespace weft {
 namespace {
@@ -41,6 +42,12 @@ Err fail(int cls, const char* format, ...) {
 const char* last_error_text(int cls) {
   if (slot.sentence == nullptr || slot.sentence->cls != cls) return nullptr;
   return slot.sentence->text;
+}
+
+ErrorsAside::ErrorsAside() : kept_(std::exchange(slot.sentence, nullptr)) {}
+
+ErrorsAside::~ErrorsAside() {
+  std::free(std::exchange(slot.sentence, static_cast<Sentence*>(kept_)));
 }
 
 }  // namespace weft

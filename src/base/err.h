@@ -23,6 +23,18 @@ inline constexpr Err ok{};
 /// The sentence of this thread's newest error if it was of class `cls`, else nullptr.
 const char* last_error_text(int cls);
 
+/// Errors made while it lives are told to somebody else: what last_error_text() was, it is again.
+class [[nodiscard]] ErrorsAside {
+ public:
+  ErrorsAside();
+  ~ErrorsAside();
+  ErrorsAside(const ErrorsAside&) = delete;
+  ErrorsAside& operator=(const ErrorsAside&) = delete;
+
+ private:
+  void* kept_;
+};
+
 /// A value or an error.
 template <class T>
 struct [[nodiscard]] Result {

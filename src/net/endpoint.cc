@@ -269,6 +269,7 @@ bool Endpoint::may_come_again(const Operation& operation, int error) {
 }
 
 void Endpoint::send_again(Listener& listener) {
+  const ErrorsAside errors_are_for_the_listener;
   std::vector<int> rooms = std::exchange(to_send_again_, {});
   for (const int room : rooms) {
     const Result<bool> sent = post_send(room);
@@ -421,6 +422,7 @@ Err Endpoint::complete_failed(Listener& listener) {
   if (n == -FI_EAGAIN) return ok;
   WEFT_TRY(check(static_cast<int>(n), "read an error of its completion queue"));
   if (error.op_context == nullptr) return ok;
+  const ErrorsAside errors_are_for_the_listener;
   auto& operation = *static_cast<Operation*>(error.op_context);
   switch (operation.what) {
     case Operation::What::receive:

@@ -245,8 +245,10 @@ TEST_P(Providers, MemoryThatIsNoLongerEnrolledIsNotReached) {
   Operation operation;
   ASSERT_TRUE(until(
       {&a, &b}, [&] { return a.endpoint->read(operation, mine, own.value, a.peer, there).value; }));
+  const Err of_the_caller = fail(MPI_ERR_OTHER, "what the caller is about to return");
   ASSERT_TRUE(until({&a, &b}, [&] { return a.heard.transfers == 1; }));
   EXPECT_EQ(a.heard.errors.size(), 1u);
+  EXPECT_EQ(words(of_the_caller), "what the caller is about to return");
   EXPECT_EQ(mine[0], std::byte{0});
 }
 
