@@ -71,20 +71,14 @@ int work_on_hosts(void* context, int orders, const sigset_t& mask) {
   }
 }
 
-struct Attended {
-  int job;
-  pid_t pid;
-};
-
 int work_for_attended(void* context, int orders, const sigset_t& mask) {
-  const auto& attended = *static_cast<const Attended*>(context);
   Options options;
   options.bind = false;
   options.input.rank = Reader::nobody;  // it is the program's
   try {
-    const Result<memory::Job*> job = memory::Job::open(attended.job);
+    const Result<memory::Job*> job = memory::Job::open(*static_cast<const int*>(context));
     if (!job) throw Failure{1, std::string("weft: ") + last_error_text(job.err.cls)};
-    return attend(options, *job.value, attended.pid, orders, mask);
+    return attend(options, *job.value, orders, mask);
   } catch (const Failure& failure) {
     std::fprintf(stderr, "%s\n", failure.text.c_str());
     return failure.exit_code;
@@ -93,18 +87,18 @@ int work_for_attended(void* context, int orders, const sigset_t& mask) {
   }
 }
 
-/// Started by weft's library (world/attendant.cc), with descriptors that nobody below may have.
-int attend(char** words) {
-  Attended attended{atoi(words[0]), atoi(words[1])};
-  for (const int fd : {attended.job, atoi(words[2])}) fcntl(fd, F_SETFD, FD_CLOEXEC);
-  return supervise(work_for_attended, &attended);
+/// Started by weft's library (world/attendant.cc), with the job's memory, which nobody below may
+/// have.
+int attend(int job) {
+  fcntl(job, F_SETFD, FD_CLOEXEC);
+  return supervise(work_for_attended, &job);
 }
 
 int main(int argc, char** argv) {
   open_standard_descriptors();
   try {
     if (argc == 2 && strcmp(argv[1], "--agent") == 0) return agent();
-    if (argc == 5 && strcmp(argv[1], "--attend") == 0) return attend(argv + 2);
+    if (argc == 3 && strcmp(argv[1], "--attend") == 0) return attend(atoi(argv[2]));
     Options options = parse({argv + 1, argv + argc});
     if (options.has_idle_hosts() && !may_spawn(options)) options.leave_idle_hosts_out();
     check_terminals(options);

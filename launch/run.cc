@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -18,6 +19,8 @@
 #include <algorithm>
 #include <chrono>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/limits.h"
@@ -73,14 +76,20 @@ class Run : Families::Parent {
         families_(options, job, *this, sender()) {}
 
   int operator()();
-  /// From now on process `pid` belongs to the job, too.
-  void attend(pid_t pid);
+  /// The processes of the start were started by others, and are there.
+  void attend();
 
  private:
   enum class Stage { running, asked, killed };
   struct Child {
     pid_t pid = 0;
     bool running = false;
+  };
+  /// A rank that others have started; its process is not ours to wait for.
+  struct Attended {
+    int rank;
+    pid_t pid;
+    int end;  // becomes readable when it ends (a pidfd); then -1
   };
   /// What a process gets of its ranks' streams; ours to close.
   struct Streams {
@@ -105,7 +114,8 @@ class Run : Families::Parent {
   void serve_orders();
   void note_end_of_start();
   void forget_spawned();
-  void take_attended_end();
+  void take_attended_end(Attended& attended);
+  bool is_attending() const;
   bool open_streams(const Process& process, Streams* streams);
 
   void poll_once();
@@ -151,8 +161,7 @@ class Run : Families::Parent {
   std::vector<Child> children_;  // as plan_.processes
   std::size_t running_ = 0;
   std::optional<rlimit> user_files_;
-  pid_t attended_ = 0;     // a program that was started alone; not ours to wait for,
-  int attended_end_ = -1;  // but this (a pidfd) becomes readable when it ends; then -1
+  std::vector<Attended> attended_;
   Families families_;
   bool start_has_ended_ = false;
   bool is_dismissed_ = false;  // mpiexec will place no more
@@ -308,20 +317,31 @@ void Run::note_end_of_start() {
   note(FrameKind::ended, std::uint64_t{0});
 }
 
-void Run::attend(pid_t pid) {
-  attended_ = pid;
-  attended_end_ = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
-  if (attended_end_ < 0)
-    throw Failure{
-        1, std::string("weft: mpiexec cannot attend a program: pidfd_open: ") + strerror(errno)};
+void Run::attend() {
+  cpu_set_t cpus, own;  // what is spawned may use those of all
+  CPU_ZERO(&cpus);
+  for (int rank = 0; rank < job_.size(); ++rank) {
+    const pid_t pid = job_.entry(rank).pid.load(std::memory_order_relaxed);
+    const int end = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
+    if (end < 0 && errno == ESRCH) continue;  // it is over
+    if (end < 0)
+      throw Failure{1, "weft: mpiexec cannot attend rank " + std::to_string(rank) +
+                           ": pidfd_open: " + strerror(errno)};
+    attended_.push_back({rank, pid, end});
+    if (sched_getaffinity(pid, sizeof own, &own) == 0) CPU_OR(&cpus, &cpus, &own);
+  }
+  sched_setaffinity(0, sizeof cpus, &cpus);
+}
+
+bool Run::is_attending() const {
+  return std::ranges::any_of(attended_, [](const Attended& a) { return a.end >= 0; });
 }
 
 /// What it has spawned and not said goodbye to ends with it.
-void Run::take_attended_end() {
-  close(attended_end_);
-  attended_end_ = -1;
+void Run::take_attended_end(Attended& attended) {
+  close(std::exchange(attended.end, -1));
   // acquire: pairs with MPI_Finalize
-  const memory::RankState state = job_.entry(0).state.load(std::memory_order_acquire);
+  const memory::RankState state = job_.entry(attended.rank).state.load(std::memory_order_acquire);
   if (state != memory::RankState::finalized) end_job(1, "");
 }
 
@@ -353,7 +373,8 @@ void Run::start_all() {
 void Run::signal_all(int signal) {
   for (const Child& child : children_)
     if (child.running) signal_process(child.pid, signal);
-  if (attended_end_ >= 0) kill(attended_, signal);
+  for (const Attended& attended : attended_)
+    if (attended.end >= 0) kill(attended.pid, signal);
 }
 
 void Run::end_job(int exit_code, const std::string& message, bool is_consequence) {
@@ -635,8 +656,9 @@ timespec Run::wait_time() const {
 
 void Run::poll_once() {
   input_.see_to_terminal();
-  std::vector<pollfd> fds{
-      {orders_, POLLIN, 0}, {families_.fd(), POLLIN, 0}, {attended_end_, POLLIN, 0}};
+  std::vector<pollfd> fds{{orders_, POLLIN, 0}, {families_.fd(), POLLIN, 0}};
+  const std::size_t attended = fds.size();
+  for (const Attended& a : attended_) fds.push_back({a.end, POLLIN, 0});
   const std::size_t input = fds.size();
   input_.watch(fds);
   const std::size_t output = fds.size();
@@ -651,7 +673,8 @@ void Run::poll_once() {
     output_.serve(fds.data() + output);
     if (fds[0].revents != 0) take_order();
     if (fds[1].revents != 0) serve_orders();
-    if (fds[2].revents != 0) take_attended_end();
+    for (std::size_t i = 0; i < attended_.size(); ++i)
+      if (fds[attended + i].revents != 0) take_attended_end(attended_[i]);
   }
   take_ends();
   check_clocks();
@@ -686,7 +709,7 @@ int Run::operator()() {
   const auto awaits_more = [this] {
     return upstream_ != nullptr && !is_dismissed_ && stage_ == Stage::running;
   };
-  while (running_ > 0 || attended_end_ >= 0 || awaits_more()) {
+  while (running_ > 0 || is_attending() || awaits_more()) {
     release_input();
     poll_once();
   }
@@ -703,10 +726,10 @@ int run(const Options& options, Plan& plan, memory::Job& job, int orders, const 
   return Run(options, plan, job, orders, mask, upstream)();
 }
 
-int attend(const Options& options, memory::Job& job, pid_t pid, int orders, const sigset_t& mask) {
+int attend(const Options& options, memory::Job& job, int orders, const sigset_t& mask) {
   Plan none;
   Run run(options, none, job, orders, mask, nullptr);
-  run.attend(pid);
+  run.attend();
   return run();
 }
 

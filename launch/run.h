@@ -25,8 +25,8 @@ inline constexpr char order_to_debug = -2;
 int run(const Options& options, Plan& plan, memory::Job& job, int orders, const sigset_t& mask,
         const Upstream* upstream = nullptr);
 
-/// For a program that was started alone, process `pid`, whose job this is: start what it spawns,
-/// until it and all of that have ended.
-int attend(const Options& options, memory::Job& job, pid_t pid, int orders, const sigset_t& mask);
+/// For ranks that no mpiexec of weft's has started, whose job this is: start what they spawn, until
+/// they and all of that have ended.
+int attend(const Options& options, memory::Job& job, int orders, const sigset_t& mask);
 
 }  // namespace weft::launch

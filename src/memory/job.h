@@ -113,11 +113,14 @@ struct JobHeader {
   std::atomic<std::uint32_t> promised;      // 1: those of other nodes are to come (addresses.h)
   std::atomic<std::uint32_t> used;          // launcher: places that have had a rank
   std::atomic<std::uint32_t> takes_orders;  // 1: a launcher starts what ranks spawn
-  std::atomic<std::uint32_t> order_count;   // orders given (spawning.h)
-  std::atomic<std::uint64_t> orders;        // the newest that was not taken
-  std::atomic<std::uint32_t> ports;         // that were opened
-  std::atomic<std::uint32_t> deaths;        // ranks that died while others go on (shm/deaths.h)
-  std::uint64_t heap_state[64];             // memory/job.cc
+  // The process of the mpiexec that this job has started for that, where it had none; -1: one of
+  // its ranks is about to start it.
+  std::atomic<std::int32_t> attendant;
+  std::atomic<std::uint32_t> order_count;  // orders given (spawning.h)
+  std::atomic<std::uint64_t> orders;       // the newest that was not taken
+  std::atomic<std::uint32_t> ports;        // that were opened
+  std::atomic<std::uint32_t> deaths;       // ranks that died while others go on (shm/deaths.h)
+  std::uint64_t heap_state[64];            // memory/job.cc
   // What memory costs here, by the launcher: a model::Parameters. Zero: not known.
   alignas(64) std::byte prices[price_bytes];
 };

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The mpiexec that a program starts is no child of it, so that the program's own waiting for
-// children does not meet it, and ends when the program has. A pipe that it holds tells whether it
-// lives.
+// The mpiexec that a job starts is no child of any rank, so that a program's own waiting for
+// children does not meet it, and ends when all ranks of the job have.
 #include "world/attendant.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/close_range.h>
 #include <poll.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -42,49 +44,75 @@ std::string own_mpiexec() {
   return "";
 }
 
-bool has_ended(int pipe) {
-  pollfd waits{pipe, POLLIN, 0};
-  return poll(&waits, 1, 0) > 0;  // nobody writes
+constexpr std::int32_t being_started = -1;
+
+bool has_ended(pid_t process) {
+  const int end = static_cast<int>(syscall(SYS_pidfd_open, process, 0));
+  if (end < 0) return errno == ESRCH;
+  pollfd waits{end, POLLIN, 0};
+  const bool out = poll(&waits, 1, 0) > 0;
+  close(end);
+  return out;
 }
 
 /// In the new process, which has the memory of a process with several threads: system calls only.
-[[noreturn]] void become_launcher(const char* path, char* const* argv, int job, int alive,
-                                  int trouble) {
+/// Of this process's files mpiexec has the job, and what it may write to.
+[[noreturn]] void become_launcher(const char* path, char* const* argv, int job, int news) {
   if (setsid() >= 0 && fork() != 0) _exit(0);
+  const pid_t own = getpid();
+  bool is_told = write(news, &own, sizeof own) == sizeof own;
+  syscall(SYS_close_range, STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC);
   fcntl(job, F_SETFD, 0);
-  fcntl(alive, F_SETFD, 0);
-  execv(path, argv);
+  if (is_told) execv(path, argv);
   const int error = errno;
-  if (write(trouble, &error, sizeof error) < 0) _exit(1);
-  _exit(127);
+  is_told = write(news, &error, sizeof error) == sizeof error;
+  _exit(is_told ? 127 : 1);
 }
 
-/// Start `path` for this process. 0, or errno. `alive`: ends when it does.
-int start(const std::string& path, int job, int* alive) {
-  int lives[2], trouble[2];
-  if (pipe2(lives, O_CLOEXEC) != 0) return errno;
-  if (pipe2(trouble, O_CLOEXEC) != 0) return errno;
-  std::string words[] = {path, "--attend", std::to_string(job), std::to_string(getpid()),
-                         std::to_string(lives[1])};
-  char* argv[] = {words[0].data(), words[1].data(), words[2].data(),
-                  words[3].data(), words[4].data(), nullptr};
-  const pid_t pid = fork();
-  if (pid == 0) become_launcher(path.c_str(), argv, job, lives[1], trouble[1]);
-  int error = pid < 0 ? errno : 0;
-  close(lives[1]);
-  close(trouble[1]);
-  while (pid > 0 && waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
+/// Start `path` for this job. Its process, or 0 and errno.
+pid_t start(const std::string& path, int job) {
+  int news[2];
+  if (pipe2(news, O_CLOEXEC) != 0) return 0;
+  std::string program = path, option = "--attend", number = std::to_string(job);
+  char* argv[] = {program.data(), option.data(), number.data(), nullptr};
+  const pid_t child = fork();
+  if (child == 0) become_launcher(path.c_str(), argv, job, news[1]);
+  int error = child < 0 ? errno : 0;
+  close(news[1]);
+  while (child > 0 && waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
   }
-  if (error == 0 && read(trouble[0], &error, sizeof error) != sizeof error) error = 0;
-  close(trouble[0]);
-  *alive = lives[0];
-  return error;
+  pid_t process = 0;
+  if (error == 0 && read(news[0], &process, sizeof process) != sizeof process) error = EAGAIN;
+  int refused = 0;
+  if (error == 0 && read(news[0], &refused, sizeof refused) == sizeof refused) error = refused;
+  close(news[0]);
+  errno = error;
+  return error == 0 ? process : 0;
+}
+
+/// The claim to start it is this rank's.
+Err start_attendant(memory::Job& job) {
+  job.header().takes_orders.store(0, std::memory_order_relaxed);  // not any more, if one has ended
+  const std::string path = own_mpiexec();
+  const pid_t process = path.empty() ? 0 : start(path, job.fd());
+  const int error = errno;
+  job.header().attendant.store(process, std::memory_order_release);  // pairs with call_launcher()
+  if (path.empty())
+    return fail(MPI_ERR_SPAWN,
+                "weft's mpiexec, which would start ranks for this job, is not beside weft's "
+                "library; start the job by weft's mpiexec");
+  if (process == 0)
+    return fail(MPI_ERR_SPAWN, "cannot start %s, which would start ranks for this job: %s",
+                path.c_str(), std::strerror(error));
+  return ok;
 }
 
 }  // namespace
 
-bool launcher_has_ended(Process& process) {
-  return process.launcher >= 0 && has_ended(process.launcher);
+bool launcher_has_ended(memory::Job& job) {
+  // acquire: pairs with start_attendant()
+  const std::int32_t process = job.header().attendant.load(std::memory_order_acquire);
+  return process > 0 && has_ended(process);
 }
 
 Err call_launcher(Rank& rank) {
@@ -98,24 +126,25 @@ Err call_launcher(Rank& rank) {
   const auto is_ready = [&job] {
     return job.header().takes_orders.load(std::memory_order_acquire) != 0;
   };
-  if (is_ready() && !launcher_has_ended(process)) return ok;
   if (process.under_mpiexec) {
     look_until(rank.engine, is_ready);  // it has started this rank, and is about to be
     return ok;
   }
-  const std::string path = own_mpiexec();
-  if (path.empty())
-    return fail(MPI_ERR_SPAWN,
-                "this program was started alone, and weft's mpiexec, which would start ranks for "
-                "it, is not beside weft's library; start the program by mpiexec -n 1");
-  const int error = start(path, job.fd(), &process.launcher);
-  if (error != 0)
-    return fail(MPI_ERR_SPAWN, "this program was started alone, and cannot start %s: %s",
-                path.c_str(), std::strerror(error));
-  look_until(rank.engine, [&] { return is_ready() || launcher_has_ended(process); });
-  if (is_ready()) return ok;
-  return fail(MPI_ERR_SPAWN, "%s, which was to start ranks for this program, has ended",
-              path.c_str());
+  std::atomic<std::int32_t>& attendant = job.header().attendant;
+  std::int32_t known = attendant.load(std::memory_order_acquire);
+  if (known == 0 || launcher_has_ended(job)) {
+    // relaxed: a claim; what comes of it is acquired
+    if (attendant.compare_exchange_strong(known, being_started, std::memory_order_relaxed))
+      WEFT_TRY(start_attendant(job));
+  }
+  look_until(rank.engine, [&] {
+    known = attendant.load(std::memory_order_acquire);  // pairs with start_attendant()
+    return known != being_started && (known == 0 || is_ready() || launcher_has_ended(job));
+  });
+  if (is_ready() && !launcher_has_ended(job)) return ok;
+  return fail(MPI_ERR_SPAWN,
+              "the mpiexec that another rank started for this job, to start ranks, has %s",
+              known == 0 ? "not come up" : "ended");
 }
 
 }  // namespace weft::world

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Who starts the ranks that a job spawns: the mpiexec that started the job. A program that was
-// started alone starts one of its own when it spawns for the first time.
+// started alone, or a job of another process manager on one node, starts one of its own when it
+// spawns for the first time.
 #pragma once
 
 #include "base/err.h"
@@ -10,14 +11,16 @@ namespace weft {
 struct Rank;
 }
 
-namespace weft::world {
+namespace weft::memory {
+class Job;
+}
 
-struct Process;
+namespace weft::world {
 
 /// Somebody takes this job's orders from now on; or an error says why not.
 /// By a thread that holds the lock of the rank's first context.
 Err call_launcher(Rank& rank);
-/// The one that this process has started.
-bool launcher_has_ended(Process& process);
+/// The one that this job has started. By any thread.
+bool launcher_has_ended(memory::Job& job);
 
 }  // namespace weft::world

@@ -92,11 +92,11 @@ Result<memory::Command> command_of(const Program& program) {
 
 Err check_job(Comm& comm) {
   Rank& rank = *comm.owner;
-  if (rank.process->manager != nullptr)
-    return fail(
-        MPI_ERR_UNSUPPORTED_OPERATION,
-        "this job was started by another process manager, by which weft cannot spawn; start "
-        "it with weft's mpiexec");
+  if (const int nodes = rank.process->job->nodes(); nodes > 1 && rank.process->manager != nullptr)
+    return fail(MPI_ERR_UNSUPPORTED_OPERATION,
+                "this job was started on %d nodes by another process manager, by which weft cannot "
+                "spawn; start it with weft's mpiexec, or on one node",
+                nodes);
   const sync::Away away(comm.engine->lock);  // one context's lock at a time
   const pt2pt::Inside inside(rank.engine);
   return call_launcher(rank);
@@ -117,9 +117,8 @@ Err order(Comm& comm, const std::vector<memory::Command>& commands, Answer& answ
   const auto is_answered = [&] {
     return given.state.load(std::memory_order_acquire) != Order::State::given;
   };
-  look_until(e, [&] { return is_answered() || launcher_has_ended(*comm.owner->process); });
-  if (!is_answered())
-    return fail(MPI_ERR_SPAWN, "the mpiexec that this program has started has ended");
+  look_until(e, [&] { return is_answered() || launcher_has_ended(job); });
+  if (!is_answered()) return fail(MPI_ERR_SPAWN, "the mpiexec that this job has started has ended");
   answer.first = given.first;
   answer.ranks = given.ranks;
   const bool is_refused = given.state.load(std::memory_order_acquire) == Order::State::refused;

@@ -148,6 +148,7 @@ Result<Placement> join_job(wireup::Manager& manager, const Params& params) {
   }
   job->entry(rank).appnum = manager.appnum();
   job->entry(rank).app_size = size;
+  job->entry(rank).pid.store(getpid(), std::memory_order_relaxed);  // seen behind the fence
   // The first may not close or leave before everybody has opened the segment.
   if (size > 1) WEFT_TRY(manager.fence());
   return Placement{job, rank, 1};

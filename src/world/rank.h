@@ -81,7 +81,6 @@ struct Process {
   memory::World world;   // its ranks' MPI_COMM_WORLD: places in a row
   int cpus = 1;          // that the process may use
   bool threads = false;  // ranks as threads: a thread belongs to a rank only if it was attached
-  int launcher = -1;     // ends when the mpiexec ends that this process has started
   bool under_mpiexec = false;                // weft's: it tells the user why a rank aborted
   std::unique_ptr<wireup::Manager> manager;  // another launcher's, if one of them started us
   std::mutex asks_manager;                   // one thread at a time

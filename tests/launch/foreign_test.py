@@ -76,6 +76,19 @@ class Foreign(harness.Case):
             result = self.ok(self.mpiexec(f"--ranks={mode}", "-n", 3, self.path("theirs-traffic"), env={"LD_LIBRARY_PATH": str(LIBDIR)}))
             self.assertEqual(result.out, "traffic ok 3\n")
 
+    def spawns_under(self, *manager, **where):
+        """A job of two ranks spawns, all at once and each for itself; nobody outlives a family of which one dies."""
+        run = lambda *words: self.run_command([*manager, "-n", 2, *words], **where)
+        family = lambda what, mode: run(program("family"), what, mode)
+        for mode in MODES:
+            result = self.ok(family("hello", mode))
+            self.assertEqual(sorted(result.out.splitlines()), [f"child {i} with hello" for i in (0, 1)] + [f"parent {i} of hello" for i in (0, 1)])
+            self.ok(family("each", mode))
+            self.ok(family("leave", mode))
+            for what in ("kill", "abort", "parent"):
+                self.assertNotEqual(family(what, mode).code, 0)
+                self.all_end()
+
     def test_under_hydra(self):
         if not self.mpich:
             self.skipTest(self.why)
@@ -91,6 +104,9 @@ class Foreign(harness.Case):
         nodes = [hydra, "-launcher", "fork", "-hosts", "one,two"]  # which Hydra pretends
         for n in (2, 5):
             self.assertEqual(self.ok(self.run_command([*nodes, "-n", n, program("traffic")])).out, f"traffic ok {n}\n")
+        result = self.run_command([*nodes, "-n", 2, program("family"), "hello"])
+        self.assertIn("started on 2 nodes by another process manager", result.err)
+        self.spawns_under(hydra)
         result = self.run_command([hydra, "-n", 3, program("act"), 1, "abort", 9])
         self.assertEqual(result.code, 9, result.err)
 
@@ -108,6 +124,7 @@ class Foreign(harness.Case):
         result = self.ok(self.run_command([prterun, "-n", 2, "-H", "localhost:9", program("universe")], env=env))
         self.assertEqual(result.out.count(": universe 9 on "), 2, result.out)
         self.assertEqual(run(3, program("act"), 1, "abort", 9).code, 9)
+        self.spawns_under(prterun, "--map-by", ":OVERSUBSCRIBE", env=env)
 
     def tasks(self, n, **variables):
         """What n tasks say that another launcher starts, each with its number in the variable `rank`."""

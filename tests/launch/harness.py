@@ -69,6 +69,13 @@ class Case(unittest.TestCase):
         self.assertEqual(result.code, 0, show(result.out, result.err))
         return result
 
+    def all_end(self):
+        """Within three seconds, by themselves."""
+        deadline = time.monotonic() + 3 * PATIENCE
+        while self.marked() and time.monotonic() < deadline:
+            time.sleep(0.02)
+        self.assertEqual(self.marked(), {})
+
     def marked(self):
         """Living processes that carry this test's mark: pid and command."""
         found, needle = {}, f"MARK_OF_TEST={self.mark}".encode()

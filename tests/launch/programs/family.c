@@ -3,7 +3,7 @@
 // something while the others wait for it. WHAT: hello, kill (a child), abort (a child), parent (it
 // is killed), silent (a child ends without MPI), leave (parents end, children go on), fail (a child
 // returns 7), where (children say their number among those on a node), half (only one child uses
-// MPI), asked (the rank spawns once it is sent SIGINT).
+// MPI), asked (the rank spawns once it is sent SIGINT), each (every parent spawns for itself).
 #include <mpi.h>
 #include <signal.h>
 #include <stdio.h>
@@ -66,7 +66,8 @@ int main(int argc, char** argv) {
   MPI_Info_create(&info);
   if (argc > 2) MPI_Info_set(info, "weft_ranks", argv[2]);
   if (argc > 3) MPI_Info_set(info, "host", argv[3]);
-  MPI_Comm_spawn(argv[0], words, 2, info, 0, MPI_COMM_WORLD, &children, MPI_ERRCODES_IGNORE);
+  MPI_Comm_spawn(argv[0], words, 2, info, 0, is("each") ? MPI_COMM_SELF : MPI_COMM_WORLD, &children,
+                 MPI_ERRCODES_IGNORE);
   MPI_Info_free(&info);
   if (is("silent")) return MPI_Finalize();
   MPI_Barrier(children);
