@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `weft bench beside` runs: ranks beside busy programs, none, one and two to a CPU, all libraries in turns. A job has
-all numbers of neighbours in turn, which a program that starts the launcher has; so a job starts beside none."""
+"""What `weft bench beside` runs: ranks beside busy programs, none, one and two to a CPU, all libraries in turns. A job
+starts beside none and goes through all numbers of neighbours; beside/neighbours.c has these, and starts the launcher."""
 import dataclasses
 from pathlib import Path
 

@@ -67,9 +67,9 @@ def print_report(found):
     print("\nus of an operation, medians [quartiles] of rounds; what neighbours got meanwhile, and + what the ranks computed, in % of\n"
           "what all CPUs do for neighbours alone; best peer / weft (above 1: weft is faster)")
     for operation, ranks, size in operations:
-        print(f"\n{title(operation, ranks, size)}\n{'':16}" + "".join(f"{neighbours(n):>{WIDTH}}" for n in numbers))
+        print(f"\n{title(operation, ranks, size)}\n{'':16}" + "".join(f" {neighbours(n):>{WIDTH}}" for n in numbers))
         for name in names:
-            print(f"{name:16}" + "".join(f"{cell(state, name, operation, n, ranks, size):>{WIDTH}}" for n in numbers))
+            print(f"{name:16}" + "".join(f" {cell(state, name, operation, n, ranks, size):>{WIDTH}}" for n in numbers))
     print_means(state, names)
     alone = sorted({name for by_library in state.counts.values() for name, counts in by_library.items() if counts["own_session"]})
     if found.about.get("autogroup") and alone:
