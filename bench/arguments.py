@@ -26,6 +26,7 @@ EPILOG = """examples:
   weft bench network --regret --rows alltoall,allreduce
   weft bench partitioned
   weft bench posting --threads 1,4,16,64 --ranks 65
+  weft bench beside --ranks 2,8
   weft bench composition
   weft bench fortran
   weft bench channels --figures
@@ -90,7 +91,8 @@ def make_parser(description, programs):
                              "messages between several threads of two ranks, packing with idle threads, channels,\n"
                              "nonblocking operations behind a computation (on this node, by TCP), a computation\n"
                              "beside copies, messages and collectives between two nodes by TCP, one buffer of\n"
-                             "several threads in partitions, rows of puts to another node (posting), collectives over many nodes (composition: simulated),\n"
+                             "several threads in partitions, rows of puts to another node (posting), ranks beside busy\n"
+                             "programs (beside), collectives over many nodes (composition: simulated),\n"
                              "calls in Fortran beside C\n"
                              "(default: %(default)s)")
     parser.add_argument("--weft", default="build/release", metavar="DIR",
@@ -102,7 +104,8 @@ def make_parser(description, programs):
                         help="some rows only, e.g. lat,bw or bcast,reduce;\nidle: packing, halo, multigrid, messages;\n"
                              "progress: isend, irecv, ... (on this node), network, caches;\n"
                              "network: lat, bw, rate, barrier, bcast, reduce, allreduce, alltoall,\n"
-                             "put, get, fetch_and_op; posting: idle, threads, sends")
+                             "put, get, fetch_and_op; posting: idle, threads, sends;\n"
+                             "beside: round_trip, allreduce, exchange")
     parser.add_argument("--hosts", metavar="A,B", type=names,
                         help="for `weft bench network` and `posting`: the nodes (default: this machine pretends to be two)")
     parser.add_argument("--ranks", metavar="N,N", type=counts(1, 4096),
@@ -111,7 +114,8 @@ def make_parser(description, programs):
                         help="of each rank, for `weft bench threads` (default: 1,2,4,8), `network` (1,2,4) and\n"
                              "`posting` (1,2,4, and more as far as there are CPUs)")
     parser.add_argument("--rounds", metavar="N", type=whole(1, 10000),
-                        help="(default: 11; --figures and --regret: 5; threads and idle: 3)")
+                        help="(default: 11; --figures and --regret: 5; threads, idle, progress, posting\n"
+                             "and beside: 3)")
     parser.add_argument("--batches", metavar="N", type=whole(1, 101), default=11, help="(default: %(default)s)")
     parser.add_argument("--batch-ms", metavar="MS", type=seconds(0.001, 10000), default=2, help="(default: %(default)s)")
     parser.add_argument("--limit-s", metavar="S", type=seconds(0.001, 10000), default=0.5,
@@ -127,7 +131,7 @@ def make_parser(description, programs):
                              "where the threads' time goes, BFS and HPCCG, by lock; with channels: a farm and a stencil")
     parser.add_argument("--regret", action="store_true",
                         help="with collectives, and with network: weft's choice of ways against the fastest way, measured")
-    parser.add_argument("--quick", action="store_true", help="3 rounds of 5 short batches; idle: 2 rounds")
+    parser.add_argument("--quick", action="store_true", help="3 rounds of 5 short batches; idle and beside: 2 rounds")
     parser.add_argument("--every-size", action="store_true", help="also print the times of every size")
     parser.add_argument("--name", metavar="NAME", type=file_name,
                         help="samples go to <date>-NAME.json (default: what was measured)")
@@ -182,12 +186,16 @@ def parse(description, programs, words=None):
         args.batches, args.batch_ms, args.limit_s = 5, 1, 0.1
     elif extra:
         args.batch_ms, args.limit_s = 1, 0.2
+    if args.what == "beside":  # a batch is many slices of the kernel's
+        args.batch_ms, args.limit_s = (30, 0.12) if args.quick else (100, 0.6)
     if args.rounds is None:
-        few = 3 if args.what in ("threads", "idle", "progress", "posting") else 5 if extra else 0
-        args.rounds = (2 if args.what == "idle" else 3) if args.quick else few or 11
+        few = 3 if args.what in ("threads", "idle", "progress", "posting", "beside") else 5 if extra else 0
+        args.rounds = (2 if args.what in ("idle", "beside") else 3) if args.quick else few or 11
     cpus = len(os.sched_getaffinity(0))
     few = [4] if args.what == "network" else [cpus]
     usual = rank_counts(cpus) if args.figures else few if args.regret else [2, 4, 8]
+    if args.what == "beside" and args.quick:
+        usual = [2, 8]
     args.ranks = args.ranks or ([8] if args.what == "posting" else usual)
     args.name = args.name or args.what + "-untouched" * args.untouched + "-figures" * args.figures + "-regret" * args.regret
     if args.what == "threads":

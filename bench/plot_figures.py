@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Draws what figures.py, thread_figures.py or idle_figures.py collected: plot_figures.py figures.json picture.png"""
+"""Draws the figures in a file of samples: plot_figures.py figures.json picture.png"""
 import sys
 
 import matplotlib
@@ -12,7 +12,7 @@ from plot import COLORS  # noqa: E402
 
 NAMES = {"measured": "measured (lines with dots)", "modelled": "modelled (dashed)", "counted": "counted (squares)",
          "simulated": "simulated (dotted)"}
-CATEGORIES = ("way", "shape", "part", "size")  # x is a word
+CATEGORIES = ("way", "shape", "part", "size", "neighbours to a CPU")  # x is a word
 STYLE = {"measured": ("-", "o"), "modelled": ("--", ""), "counted": ("", "s"), "simulated": (":", ".")}
 
 
@@ -53,7 +53,8 @@ def panel(axes, figure):
     kinds = list(dict.fromkeys(curve["kind"] for curve in figure["curves"]))
     (beside if figure["x"] in CATEGORIES else lines)(axes, figure)
     looks = ", ".join(kind if figure["x"] in CATEGORIES else NAMES[kind] for kind in kinds)
-    axes.set_title(f"figure {figure['number']}: {figure['title']}\n{looks}", fontsize=7)
+    number = f"figure {figure['number']}: " if figure["number"] else ""
+    axes.set_title(f"{number}{figure['title']}\n{looks}", fontsize=7)
     if figure["x"] in ("bytes", "extent", "puts"):
         axes.set_xscale("log", base=2)
     if figure["x"] in ("ranks", "threads", "workers"):
@@ -90,8 +91,8 @@ def main(source, picture):
         axes[spare // columns][spare % columns].axis("off")
     measured = f"; measured: medians and quartiles of {found.more['rounds']} rounds" if found.more["rounds"] else ""
     where = f"{about['cpu']}, {about['cpus']} CPUs, " if measured else "nothing is measured, "
-    drawing.suptitle(f"{where}{about['date'][:10]}{measured}; figures of {found.more['paper']} in shape\n{found.fullest().title()}",
-                     fontsize=10)
+    paper = f"; figures of {found.more['paper']} in shape" if "paper" in found.more else ""
+    drawing.suptitle(f"{where}{about['date'][:10]}{measured}{paper}\n{found.fullest().title()}", fontsize=10)
     drawing.tight_layout(rect=(0, 0, 1, 0.98))
     drawing.savefig(picture, dpi=100)
 

@@ -13,6 +13,8 @@ import sys
 from pathlib import Path
 
 import arguments
+import beside_jobs
+import beside_report
 import cache_figures
 import channel_figures
 import channel_jobs
@@ -45,13 +47,13 @@ PROGRAMS = {"messages": "p2p_coll/main.c", "collectives": "collectives/main.c",
             "datatypes": "datatypes/main.c", "threads": "threads/main.c",
             "rma": "rma/main.c", "idle": "idle/main.c", "channels": "channels/main.c", "progress": "progress/main.c",
             "network": "p2p_coll/main.c", "partitioned": "partitioned/main.c", "fortran": "fortran/main.c", "posting": "posting/main.c",
-            "composition": None}
+            "beside": "beside/main.c", "composition": None}
 NOT_KEPT = ("weft", "peers", "out", "parser", "files", "name", "every_size")  # options that change no sample
 
 
 def plot(path, kind, args):
     """A picture beside the samples, by the Python that `peers` installed."""
-    drawn = ("figures", "thread figures", "channel figures", "idle", "progress", "progress network", "progress caches", "composition", "posting")
+    drawn = ("figures", "thread figures", "channel figures", "idle", "progress", "progress network", "progress caches", "composition", "posting", "beside")
     script = {**dict.fromkeys(drawn, "plot_figures.py"), "locks": "plot_threads.py"}.get(kind, "plot.py")
     plotter = Path(args.peers).resolve() / "plot/bin/python"
     python = plotter if plotter.exists() else sys.executable
@@ -93,6 +95,8 @@ def show(path, args):
         fortran_report.print_report(found)
     elif kind == "posting":
         posting_report.print_report(found)
+    elif kind == "beside":
+        beside_report.print_report(found)
     elif kind == "locks":
         thread_locks.print_tables(found)
     else:
@@ -189,6 +193,12 @@ def run(args):
         found = job_lists.take(posting_jobs.plan(args, libs, work, HERE), args)
         found.more = {"paper": posting_report.PAPER, "rounds": args.rounds, "figures": posting_report.figures(found),
                       "settings": posting_jobs.settings(libs, args)}
+        return results.save(found, out, args.name)
+    if args.what == "beside":
+        arguments.check_rows(args, dict.fromkeys(beside_jobs.ROWS, 0))
+        args.about["autogroup"] = beside_jobs.has_autogroups()
+        found = job_lists.take(beside_jobs.plan(args, libs, work, HERE), args)
+        found.more = {"rounds": args.rounds, "figures": beside_report.figures(found)}
         return results.save(found, out, args.name)
     if args.what == "fortran":
         arguments.check_rows(args, dict.fromkeys(fortran_jobs.ROWS, 0))

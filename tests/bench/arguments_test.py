@@ -62,6 +62,8 @@ class Arguments(unittest.TestCase):
 
     def test_rounds(self):
         self.assertEqual([parse(*words).rounds for words in ([], ["idle"], ["idle", "--quick"], ["--quick"], ["threads"], ["posting"])], [11, 3, 2, 3, 3, 3])
+        self.assertEqual([(args.rounds, args.ranks, args.batch_ms) for args in (parse("beside"), parse("beside", "--quick"))],
+                         [(3, [2, 4, 8], 100), (2, [2, 8], 30)])
         self.assertEqual((parse("posting").ranks, parse("posting").threads[:3], parse("posting", "--hosts", "a,b").hosts), ([8], [1, 2, 4], "a,b"))
 
     def test_libraries(self):

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import made_up
 import arguments
+import beside_report
 import posting_report
 import results
 
@@ -66,6 +67,13 @@ class Plots(unittest.TestCase):
                    for puts in (1000, 4000) for way, n in (("idle", 1), ("threads", 2)) for what in ("total", "posting")]
         found = results.collect(made_up.about("posting"), samples, {})
         found.more = {"figures": posting_report.figures(found), "rounds": 3, "paper": posting_report.PAPER}
+        self.draw("plot_figures.py", found)
+
+    def test_beside(self):
+        samples = [made_up.sample(name, number, [us], [], f"round_trip {n}{what}", ranks, 8) for name in ("weft-process", "mpich")
+                   for number in range(3) for ranks in (2, 8) for n in (0, 1, 2) for what, us in (("", 9 + n), (" got", 40)) if n or not what]
+        found = results.collect(made_up.about("beside"), samples, {})
+        found.more = {"figures": beside_report.figures(found), "rounds": 3}
         self.draw("plot_figures.py", found)
 
     def test_no_figure_has_a_curve(self):

@@ -502,6 +502,19 @@ class Weft(unittest.TestCase):
                 self.assertIn(series, json.loads(path.read_text())["about"]["libraries"], done.stdout)
             self.assertNotIn("failed", done.stdout)
 
+    def test_bench_beside_runs(self):
+        """One short round without peers: ranks as processes and as threads have all rows beside all neighbours."""
+        with tempfile.TemporaryDirectory() as folder:
+            done = weft("bench", "beside", "--quick", "--only", "weft-process,weft-thread", "--peers", folder, "--rounds", "1",
+                        "--ranks", "2", "--out", folder)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            [path] = Path(folder).glob("*-beside.json")
+            found = [(one["library"], one["row"]) for one in json.loads(path.read_text())["states"][0]["series"]]
+            rows = [f"{row} {n}{what}" for n in range(3) for row in ("round_trip", "allreduce", "exchange")
+                    for what in ("", " got", " computed") if (n or what != " got") and (row == "exchange" or what != " computed")]
+            self.assertEqual(sorted(found), sorted((f"weft-{mode}", row) for mode in ("process", "thread") for row in rows))
+            self.assertNotIn("failed", done.stdout)
+
     def test_bench_passes_its_words_on(self):
         done = weft("bench", "--help")
         self.assertEqual(done.returncode, 0, done.stderr)
