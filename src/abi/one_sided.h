@@ -45,7 +45,7 @@ struct Blocks {
   rma::Target* target;
   std::byte* there;
   std::int64_t bytes;
-  datatype::Basic basic;
+  const datatype::Type* type;
 };
 
 [[gnu::always_inline]] inline Blocks blocks(const Both& a, MPI_Win handle) {
@@ -60,7 +60,7 @@ struct Blocks {
   rma::Target* const target = win->open_target(a.rank);
   if (target == nullptr) return {};
   std::byte* const there = target->at(a.disp, bytes);
-  return {there != nullptr ? win : nullptr, target, there, bytes, type->basic};
+  return {there != nullptr ? win : nullptr, target, there, bytes, type};
 }
 
 [[gnu::always_inline]] inline bool put(const Both& a, MPI_Win handle) {
@@ -91,13 +91,14 @@ struct Blocks {
   const datatype::Operation operation = usual(op);
   const Blocks b = blocks(a, handle);
   if (b.win == nullptr || operation == datatype::Operation::null ||
-      !rma::is_usual_number(b.basic) || !b.win->direct)
+      !rma::is_usual_number(b.type->basic) || !b.win->direct)
     return false;
-  if (reinterpret_cast<std::uintptr_t>(b.there) % static_cast<std::uintptr_t>(b.bytes / a.count) !=
+  // All their sizes are powers of two.
+  if ((reinterpret_cast<std::uintptr_t>(b.there) & static_cast<std::uintptr_t>(b.type->size - 1)) !=
       0)
     return false;
   count_one(b.win->counters->rma_accumulates);
-  rma::change_numbers(*b.win, *b.target, operation, b.basic, {b.there, a.here, result, a.count});
+  rma::change_numbers(*b.win, *b.target, operation, *b.type, {b.there, a.here, result, a.count});
   return true;
 }
 
@@ -106,6 +107,24 @@ struct Blocks {
                                                 MPI_Win handle) {
   return !is_constant(result) &&
          accumulate({from, 1, type, rank, disp, 1, type}, op, handle, result);
+}
+
+/// Calls that change the window take its context's lock, if the rank has several threads.
+[[gnu::always_inline]] inline rma::Window* unshared_window(MPI_Win handle) {
+  rma::Window* const win = window(handle);
+  // acquire: as Entry
+  return win != nullptr && world::this_thread_rank->engine.framed.load(std::memory_order_acquire) ==
+                               pt2pt::Engine::Framed::no
+             ? win
+             : nullptr;
+}
+[[gnu::always_inline]] inline bool lock(int type, int rank, int assert, MPI_Win handle) {
+  rma::Window* const win = unshared_window(handle);
+  return win != nullptr && rma::lock_at_once(*win, type, rank, assert);
+}
+[[gnu::always_inline]] inline bool unlock(int rank, MPI_Win handle) {
+  rma::Window* const win = unshared_window(handle);
+  return win != nullptr && rma::unlock_at_once(*win, rank);
 }
 
 /// All operations on a simple window are over; what is left is their order.

@@ -6,6 +6,7 @@
 #include "datatype/reduce.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 
 #include "base/assert.h"
@@ -15,16 +16,33 @@
 namespace weft::datatype {
 namespace {
 
-using ReduceFn = void (*)(Operation, Basic, const Vectors&);
+using kernels::Loop;
 
-ReduceFn choose() {
+Loop choose(Operation op, Basic basic) {
 #ifdef __x86_64__
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
-    return kernels::reduce_avx512;
-  if (__builtin_cpu_supports("avx2")) return kernels::reduce_avx2;
+    return kernels::avx512_loop(op, basic);
+  if (__builtin_cpu_supports("avx2")) return kernels::avx2_loop(op, basic);
 #endif
-  return kernels::reduce_baseline;
+  return kernels::baseline_loop(op, basic);
+}
+
+/// What choose() says, which is a constant of the machine, asked once: to fill the whole table
+/// would take 30 us.
+Loop loop_of(Operation op, Basic basic) {
+  constexpr int operations = static_cast<int>(Operation::maxloc) + 1;
+  constexpr int basics = static_cast<int>(pair_of(Basic::f128, Basic::i64)) + 1;
+  static std::atomic<Loop> loops[operations][basics];
+  std::atomic<Loop>& known = loops[static_cast<int>(op)][static_cast<int>(basic)];
+  // relaxed: whoever asks stores the same
+  Loop loop = known.load(std::memory_order_relaxed);
+  if (loop == nullptr) [[unlikely]] {
+    loop = choose(op, basic);
+    WEFT_ASSERT(loop != nullptr);
+    known.store(loop, std::memory_order_relaxed);
+  }
+  return loop;
 }
 
 /// Of a pair that is no Fortran type: its value, and the bytes of its index.
@@ -139,35 +157,44 @@ bool is_defined(Operation op, Basic basic) {
 
 namespace {
 
-void reduce_alone(Operation op, Basic basic, const Vectors& v) {
+[[gnu::always_inline]] inline void reduce_alone(Operation op, Basic basic, const Vectors& v) {
   if (op == Operation::replace || op == Operation::no_op) {
     const void* kept = op == Operation::replace ? v.left : v.right;
     if (kept != v.out) std::memcpy(v.out, kept, static_cast<std::size_t>(v.n * stride_of(basic)));
     return;
   }
-  static const ReduceFn run = choose();  // constant of the machine
-  run(op, basic, v);
+  loop_of(op, basic)(v);
 }
 
-}  // namespace
+/// Less than this takes no core as long as an offer has to be worth.
+constexpr std::int64_t shortest_bytes = std::int64_t{32} << 10;
 
-void reduce(Operation op, Basic basic, const Vectors& v) {
-  WEFT_ASSERT(is_defined(op, basic));
-  if (v.n <= 0) return;
-  constexpr std::int64_t shortest = 1024, line = 64;
-  if (v.n < shortest && !parallel::jobs().is_forced()) return reduce_alone(op, basic, v);
+[[gnu::noinline]] void reduce_in_parts(Operation op, Basic basic, const Vectors& v) {
+  constexpr std::int64_t many = 1024, line = 64;
   const std::int64_t stride = stride_of(basic);
   const std::int64_t bytes = v.n * stride;
   // Two lines are read, and one written.
   const std::int64_t worth_ns =
       parallel::jobs().worth_ns(1.5 * static_cast<double>(bytes) / static_cast<double>(line));
-  const std::int64_t unit = v.n >= shortest ? line * stride : stride;
+  const std::int64_t unit = v.n >= many ? line * stride : stride;
   parallel::for_parts(bytes, unit, worth_ns, [&](std::int64_t from, std::int64_t to) {
     reduce_alone(op, basic,
                  {static_cast<const std::byte*>(v.left) + from,
                   static_cast<const std::byte*>(v.right) + from,
                   static_cast<std::byte*>(v.out) + from, (to - from) / stride});
   });
+}
+
+}  // namespace
+
+void reduce(Operation op, Basic basic, const Vectors& v) {
+  if (v.n <= 0) return;
+  constexpr std::int64_t longest_stride = 32;
+  const bool is_short =
+      v.n < shortest_bytes / longest_stride || v.n * stride_of(basic) < shortest_bytes;
+  if (is_short && !parallel::jobs().is_forced()) [[likely]]
+    return reduce_alone(op, basic, v);
+  reduce_in_parts(op, basic, v);
 }
 
 }  // namespace weft::datatype

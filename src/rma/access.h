@@ -98,7 +98,7 @@ inline bool is_usual_number(datatype::Basic b) {
   return (b > i8 && b <= u64 && b != u8) || b == f32 || b == f64;
 }
 /// Accumulate usual numbers, aligned, in memory that all members reach; sum, replace or no_op.
-void change_numbers(Window& win, Target& target, datatype::Operation op, datatype::Basic basic,
+void change_numbers(Window& win, Target& target, datatype::Operation op, const Type& type,
                     const Elements& e);
 
 /// The memory that an operation touches, checked; `target` is null for MPI_PROC_NULL.

@@ -30,20 +30,28 @@ using datatype::data_bytes;
 using datatype::span_of;
 using datatype::stride_of;
 
+/// Nobody waits for the word but by looks at it, so no wake-up can be lost, and it is given back by
+/// a plain store. Then what is loaded next may be older than what was changed: a flush has a fence
+/// for that, as after a put.
 class Alone {
  public:
-  explicit Alone(Words& words) : word_(words.accumulates) {
+  Alone(Window& win, Words& words) : win_(win), word_(words.accumulates) {
     for (int looks = 0; word_.load() != 0 || word_.exchange(1) != 0;)
       if (++looks % lock_looks == 0)
         weft::sync::yield();
       else
         weft::sync::pause();
   }
-  ~Alone() { word_.store(0); }
+  ~Alone() {
+    // release: what was changed; pairs with the exchange of the next one
+    word_.store(0, std::memory_order_release);
+    win_.note_stores();
+  }
   Alone(const Alone&) = delete;
   Alone& operator=(const Alone&) = delete;
 
  private:
+  Window& win_;
   std::atomic<std::uint32_t>& word_;
 };
 
@@ -54,7 +62,7 @@ class Changing {
     const pt2pt::Engine& e = win.engine();
     shares_ = e.among_threads || e.contexts->has_background;
     while (!begin(target)) [[unlikely]]
-      take_back(target);
+      take_back(win, target);
   }
   ~Changing() { add(-1); }
   Changing(const Changing&) = delete;
@@ -68,9 +76,9 @@ class Changing {
     std::atomic_signal_fence(std::memory_order_seq_cst);
     return target.in_bulk.load(std::memory_order_acquire) == 0;
   }
-  [[gnu::noinline]] void take_back(Words& target) {
+  [[gnu::noinline]] void take_back(Window& win, Words& target) {
     add(-1);
-    const Alone alone(target);
+    const Alone alone(win, target);
     target.in_bulk.store(0, std::memory_order_release);
   }
   /// release: what was changed before; pairs with Bulk()
@@ -88,7 +96,7 @@ class Changing {
 /// The only thread that changes elements of a target.
 class Bulk {
  public:
-  Bulk(Window& win, Words& target) : alone_(target) {
+  Bulk(Window& win, Words& target) : alone_(win, target) {
     // relaxed: it changes under the word only
     if (target.in_bulk.load(std::memory_order_relaxed) != 0) return;
     target.in_bulk.store(1, std::memory_order_seq_cst);
@@ -139,20 +147,26 @@ struct What {
   }
 };
 
-/// In memory that nobody else accumulates in meanwhile; elements of at most locked_bytes.
-void change(const What& what, void* target, const void* in, void* out, std::int64_t n) {
+/// Of at most locked_bytes.
+[[gnu::noinline]] void reduce_unaligned(const What& what, void* target, const void* in,
+                                        std::int64_t n) {
+  alignas(64) std::byte left[locked_bytes + 64], right[locked_bytes + 64];
+  std::memcpy(left, in, what.bytes(n));
+  std::memcpy(right, target, what.bytes(n));
+  datatype::reduce(what.op, what.basic, left, right, n);
+  std::memcpy(target, right, what.bytes(n));
+}
+
+/// In memory that nobody else accumulates in meanwhile; of at most locked_bytes, or aligned.
+[[gnu::always_inline]] inline void change(const What& what, void* target, const void* in, void* out,
+                                          std::int64_t n) {
   if (out != nullptr) std::memcpy(out, target, what.bytes(n));
-  if (what.op == Operation::replace) {
+  if (what.op == Operation::replace)
     std::memcpy(target, in, what.bytes(n));
-  } else if (what.op != Operation::no_op) {
-    if (what.is_aligned(target) && what.is_aligned(in))
-      return datatype::reduce(what.op, what.basic, in, target, n);
-    alignas(64) std::byte left[locked_bytes + 64], right[locked_bytes + 64];
-    std::memcpy(left, in, what.bytes(n));
-    std::memcpy(right, target, what.bytes(n));
-    datatype::reduce(what.op, what.basic, left, right, n);
-    std::memcpy(target, right, what.bytes(n));
-  }
+  else if (what.op != Operation::no_op && what.is_aligned(target) && what.is_aligned(in))
+    datatype::reduce(what.op, what.basic, in, target, n);
+  else if (what.op != Operation::no_op)
+    reduce_unaligned(what, target, in, n);
 }
 
 /// The same in another process.
@@ -168,15 +182,15 @@ Err change_there(const What& what, const Target& target, std::uint64_t at, const
   return memory::write_peer(target.pid, room, at, bytes) ? ok : kernel_failed(target);
 }
 
-Err change_alone(const What& what, const Reached& to, std::byte* target, const std::byte* in,
-                 std::byte* out, std::int64_t n) {
+Err change_alone(Window& win, const What& what, const Reached& to, std::byte* target,
+                 const std::byte* in, std::byte* out, std::int64_t n) {
   const std::int64_t stride = what.stride;
   const std::int64_t most = std::max<std::int64_t>(1, locked_bytes / stride);
   for (std::int64_t i = 0; i < n; i += most) {
     const std::int64_t now = std::min(most, n - i);
     const std::byte* const from = in != nullptr ? in + i * stride : nullptr;
     std::byte* const result = out != nullptr ? out + i * stride : nullptr;
-    const Alone alone(*to.target->words);
+    const Alone alone(win, *to.target->words);
     if (to.direct)
       change(what, target + i * stride, from, result, now);
     else
@@ -205,16 +219,17 @@ bool pays_in_bulk(Window& win, const What& what, Target& target, const std::byte
 
 void change_in_bulk(Window& win, const What& what, Words& words, std::byte* target,
                     const std::byte* in, std::byte* out, std::int64_t n) {
-  std::byte* const end = target + n * what.stride;
-  while (target < end) {
-    // A multiple of all strides.
-    const std::int64_t bytes = std::min<std::int64_t>(bulk_at_once_bytes, end - target);
+  while (n * what.stride > bulk_at_once_bytes) {
+    const std::int64_t now = bulk_at_once_bytes / what.stride;  // without a rest, of all strides
     const Bulk bulk(win, words);
-    change(what, target, in, out, n * what.stride == bytes ? n : bytes / what.stride);
-    target += bytes;
-    in += bytes;
-    if (out != nullptr) out += bytes;
+    change(what, target, in, out, now);
+    n -= now;
+    target += bulk_at_once_bytes;
+    in += bulk_at_once_bytes;
+    if (out != nullptr) out += bulk_at_once_bytes;
   }
+  const Bulk bulk(win, words);
+  change(what, target, in, out, n);
 }
 
 void change_at_once(Window& win, const What& what, Target& target, const Elements& e) {
@@ -234,17 +249,18 @@ Err change_any(Window& win, const What& what, const Reached& to, std::byte* targ
       n > 1 && data_bytes(what.basic) == 1 &&
       (what.op == Operation::no_op || (what.op == Operation::replace && out == nullptr));
   if (!win.direct || as_one || !is_changed_at_once(what.basic, target))
-    return change_alone(what, to, target, in, out, n);
+    return change_alone(win, what, to, target, in, out, n);
   change_at_once(win, what, *to.target, {target, in, out, n});
   return ok;
 }
 
 }  // namespace
 
-void change_numbers(Window& win, Target& target, Operation op, Basic basic, const Elements& e) {
-  if (e.n > 1) return change_at_once(win, {op, basic}, target, e);
+void change_numbers(Window& win, Target& target, Operation op, const Type& type,
+                    const Elements& e) {
+  if (e.n > 1) return change_at_once(win, {op, type.basic, type.size}, target, e);
   const Changing changing(win, *target.words);
-  change_number(op, basic, e);
+  change_number(op, type.basic, e);
 }
 
 namespace {
@@ -368,9 +384,9 @@ void swap_at_once(void* target, const void* from, const void* compare, void* res
   std::memcpy(result, &expected, sizeof(T));
 }
 
-Err swap_alone(const Reached& to, const void* from, const void* compare, void* result,
+Err swap_alone(Window& win, const Reached& to, const void* from, const void* compare, void* result,
                std::size_t bytes) {
-  const Alone alone(*to.target->words);
+  const Alone alone(win, *to.target->words);
   const auto at = reinterpret_cast<std::uint64_t>(to.buffer.data);
   std::byte old[32];
   if (to.direct)
@@ -392,7 +408,7 @@ Err swap_any(Window& win, const Reached& to, Basic basic, const void* from, cons
   void* const at = to.buffer.data;
   const std::int64_t bytes = data_bytes(basic);
   if (!win.direct || !is_changed_at_once(basic, at))
-    return swap_alone(to, from, compare, result, static_cast<std::size_t>(bytes));
+    return swap_alone(win, to, from, compare, result, static_cast<std::size_t>(bytes));
   const Changing changing(win, *to.target->words);
   switch (bytes) {
     case 1:

@@ -243,18 +243,26 @@ bool join_readers(Target& target) {
   return false;
 }
 
+/// Take the next ticket if it is its turn: then nobody has to know.
+bool take_free_turn(Target& target, bool shared) {
+  std::uint32_t ticket = turn_of(target, shared).load();
+  return target.words->next.load() == ticket &&
+         target.words->next.compare_exchange_strong(ticket, ticket + 1);
+}
+
 void take_turn(Window& win, Target& target, bool shared) {
-  std::atomic<std::uint32_t>& turn = turn_of(target, shared);
-  std::uint32_t ticket = turn.load();
-  // Free: nobody has to know.
-  const bool is_free = target.words->next.load() == ticket &&
-                       target.words->next.compare_exchange_strong(ticket, ticket + 1);
-  if (!is_free) {
-    ticket = take_ticket(win, target);
+  if (!take_free_turn(target, shared)) {
+    const std::atomic<std::uint32_t>& turn = turn_of(target, shared);
+    const std::uint32_t ticket = take_ticket(win, target);
     await_turn(win, target, [&] { return turn.load() == ticket; });
     leave_place(win, target, ticket);
   }
   use_turn(win, target, shared, win.me());
+}
+
+void begin_locked(Target& target, Held how) {
+  // release: it is locked; pairs with lock_lazily()
+  std::atomic_ref(target.held).store(how, std::memory_order_release);
 }
 
 /// With MPI_Win_lock_all a rank waits for locks while it has others, in any order. Then it must not
@@ -262,8 +270,7 @@ void take_turn(Window& win, Target& target, bool shared) {
 void acquire(Window& win, Target& target, Held how) {
   const bool shared = how == Held::shared;
   if (win.epoch != Epoch::lock_all || !join_readers(target)) take_turn(win, target, shared);
-  // release: it is locked; pairs with lock_lazily()
-  std::atomic_ref(target.held).store(how, std::memory_order_release);
+  begin_locked(target, how);
 }
 
 void ask_for_lock(Window& win, Remote& r, Held how) {
@@ -646,6 +653,36 @@ Err lock(Window& win, int type, int rank, int assert) {
   else
     acquire(win, rank, type == MPI_LOCK_SHARED ? Held::shared : Held::exclusive);
   return ok;
+}
+
+bool lock_at_once(Window& win, int type, int rank, int assert) {
+  const bool is_legal = (type == MPI_LOCK_EXCLUSIVE || type == MPI_LOCK_SHARED) && assert == 0 &&
+                        static_cast<std::size_t>(rank) < win.targets.size() && !win.no_locks &&
+                        (win.epoch == Epoch::none || win.epoch == Epoch::locks);
+  if (!is_legal) return false;
+  Target& target = win.targets[static_cast<std::size_t>(rank)];
+  const bool shared = type == MPI_LOCK_SHARED;
+  if (target.held != Held::no || !take_free_turn(target, shared)) return false;
+  use_turn(win, target, shared, win.me());
+  begin_locked(target, shared ? Held::shared : Held::exclusive);
+  win.epoch = Epoch::locks;
+  ++win.locks;
+  count(win, &Counters::rma_syncs);
+  return true;
+}
+
+bool unlock_at_once(Window& win, int rank) {
+  const std::uint32_t next = win.ends.load(std::memory_order_relaxed) + 1;
+  const bool is_legal = static_cast<std::size_t>(rank) < win.targets.size() &&
+                        win.epoch == Epoch::locks &&
+                        is_locked(win.targets[static_cast<std::size_t>(rank)].held);
+  if (!is_legal || next % ends_per_look == 0 || shm::has_deaths(*win.engine().job)) return false;
+  win.ends.store(next, std::memory_order_relaxed);
+  release(win, win.targets[static_cast<std::size_t>(rank)]);
+  if (--win.locks == 0) win.epoch = Epoch::none;
+  count(win, &Counters::rma_syncs);
+  count(win, &Counters::rma_epochs);
+  return true;
 }
 
 Err unlock(Window& win, int rank) {

@@ -310,6 +310,10 @@ Err wait(Window& win);
 Err test(Window& win, int* flag);
 Err lock(Window& win, int type, int rank, int assert);
 Err unlock(Window& win, int rank);
+/// The same of a window that is_simple, if there is nothing to wait for, to look at or to say; else
+/// false, and the usual way does it.
+bool lock_at_once(Window& win, int type, int rank, int assert);
+bool unlock_at_once(Window& win, int rank);
 Err lock_all(Window& win, int assert);
 Err unlock_all(Window& win);
 Err flush(Window& win, int rank);

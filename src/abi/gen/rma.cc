@@ -745,6 +745,7 @@ extern "C" [[gnu::weak, gnu::alias("PMPI_Win_get_info")]]
     decltype(PMPI_Win_get_info) MPI_Win_get_info;
 
 extern "C" int PMPI_Win_lock(int lock_type, int rank, int assert, MPI_Win win) {
+  if (one_sided::lock(lock_type, rank, assert, win)) return MPI_SUCCESS;
   Entry entry(Fn::Win_lock, win);
   rma::Window* win_p = entry.window(win);
   Err e = entry.status();
@@ -875,6 +876,7 @@ extern "C" int PMPI_Win_test(MPI_Win win, int *flag) {
 extern "C" [[gnu::weak, gnu::alias("PMPI_Win_test")]] decltype(PMPI_Win_test) MPI_Win_test;
 
 extern "C" int PMPI_Win_unlock(int rank, MPI_Win win) {
+  if (one_sided::unlock(rank, win)) return MPI_SUCCESS;
   Entry entry(Fn::Win_unlock, win);
   rma::Window* win_p = entry.window(win);
   Err e = entry.status();

@@ -6,8 +6,9 @@
 
 namespace weft::datatype::kernels {
 
-void reduce_avx512(Operation op, Basic basic, const Vectors& v) {
-  if (!reduce_vector(op, basic, v)) reduce_baseline(op, basic, v);
+Loop avx512_loop(Operation op, Basic basic) {
+  const Loop loop = vector_loop(op, basic);
+  return loop != nullptr ? loop : baseline_loop(op, basic);
 }
 
 }  // namespace weft::datatype::kernels

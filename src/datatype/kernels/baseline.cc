@@ -6,28 +6,29 @@
 
 namespace weft::datatype::kernels {
 
-void reduce_baseline(Operation op, Basic basic, const Vectors& v) {
-  if (reduce_vector(op, basic, v)) return;
+Loop baseline_loop(Operation op, Basic basic) {
+  if (const Loop loop = vector_loop(op, basic)) return loop;
   switch (basic) {
     case Basic::i128:
-      return integer<i128>(op, v);
+      return integer<i128>(op);
     case Basic::f80:
-      return floating<long double>(op, v);
+      return floating<long double>(op);
     case Basic::f128:
-      return floating<__float128>(op, v);
+      return floating<__float128>(op);
     case Basic::c80:
-      return complex<long double>(op, v);
+      return complex<long double>(op);
     case Basic::c128:
-      return complex<__float128>(op, v);
+      return complex<__float128>(op);
     case Basic::logical16:
-      return logical<u128>(op, v);
+      return logical<u128>(op);
     case Basic::pair_2real:
-      return locate<float, float>(op, v);
+      return locate<float, float>(op);
     case Basic::pair_2double_precision:
-      return locate<double, double>(op, v);
+      return locate<double, double>(op);
     default:
-      if (basic >= Basic::pairs)
-        pairs(op, static_cast<int>(basic) - static_cast<int>(Basic::pairs), v);
+      return basic >= Basic::pairs
+                 ? pairs(op, static_cast<int>(basic) - static_cast<int>(Basic::pairs))
+                 : nullptr;
   }
 }
 

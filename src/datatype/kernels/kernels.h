@@ -5,7 +5,8 @@
 // in an unnamed namespace and nothing of the standard library is used: no inline function of one
 // instruction set may be merged with that of another.
 //
-// Dispatch is by switch, not by a table of pointers, which would cost relocations at every start.
+// Choice is by switch, not by a table of pointers, which would cost relocations at every start.
+// reduce.cc asks once for each.
 #pragma once
 
 #include <cstddef>
@@ -16,10 +17,12 @@
 
 namespace weft::datatype::kernels {
 
-// The same function for each instruction set.
-void reduce_baseline(Operation op, Basic basic, const Vectors& v);
-void reduce_avx2(Operation op, Basic basic, const Vectors& v);
-void reduce_avx512(Operation op, Basic basic, const Vectors& v);
+using Loop = void (*)(const Vectors&);
+
+/// The loop of an operation on a type, for each instruction set; null: `op` is not defined for it.
+Loop baseline_loop(Operation op, Basic basic);
+Loop avx2_loop(Operation op, Basic basic);
+Loop avx512_loop(Operation op, Basic basic);
 
 namespace {
 
@@ -203,28 +206,38 @@ void complex_prod(const Vectors& v) {
 }
 
 template <class U>
-void bitwise(Operation op, const Vectors& v) {
-  if (op == Operation::band) each<U>(v, [](U a, U b) { return static_cast<U>(a & b); });
-  if (op == Operation::bor) each<U>(v, [](U a, U b) { return static_cast<U>(a | b); });
-  if (op == Operation::bxor) each<U>(v, [](U a, U b) { return static_cast<U>(a ^ b); });
+Loop bitwise(Operation op) {
+  if (op == Operation::band)
+    return [](const Vectors& v) { each<U>(v, [](U a, U b) { return static_cast<U>(a & b); }); };
+  if (op == Operation::bor)
+    return [](const Vectors& v) { each<U>(v, [](U a, U b) { return static_cast<U>(a | b); }); };
+  if (op == Operation::bxor)
+    return [](const Vectors& v) { each<U>(v, [](U a, U b) { return static_cast<U>(a ^ b); }); };
+  return nullptr;
 }
 template <class U>
-void logical(Operation op, const Vectors& v) {
+Loop logical(Operation op) {
   if (op == Operation::land)
-    each<U>(v, [](U a, U b) { return static_cast<U>((a != 0) & (b != 0)); });
-  if (op == Operation::lor) each<U>(v, [](U a, U b) { return static_cast<U>((a | b) != 0); });
+    return [](const Vectors& v) {
+      each<U>(v, [](U a, U b) { return static_cast<U>((a != 0) & (b != 0)); });
+    };
+  if (op == Operation::lor)
+    return
+        [](const Vectors& v) { each<U>(v, [](U a, U b) { return static_cast<U>((a | b) != 0); }); };
   if (op == Operation::lxor)
-    each<U>(v, [](U a, U b) { return static_cast<U>((a != 0) != (b != 0)); });
+    return [](const Vectors& v) {
+      each<U>(v, [](U a, U b) { return static_cast<U>((a != 0) != (b != 0)); });
+    };
+  return nullptr;
 }
 
 /// The smaller (greater) value; of equal ones the lower index (MPI-5.0 §6.9.4).
-template <class V, class I>
-void locate(Operation op, const Vectors& v) {
+template <class V, class I, bool least>
+void extreme(const Vectors& v) {
   using P = Pair<V, I>;
   const P* a = static_cast<const P*>(v.left);
   const P* b = static_cast<const P*>(v.right);
   P* out = static_cast<P*>(v.out);
-  const bool least = op == Operation::minloc;
   for (int64_t i = 0; i < v.n; ++i) {
     const bool better = least ? a[i].value < b[i].value : a[i].value > b[i].value;
     const bool lower = a[i].value == b[i].value && a[i].index < b[i].index;
@@ -237,140 +250,145 @@ void locate(Operation op, const Vectors& v) {
 }
 
 template <class T>
-void integer(Operation op, const Vectors& v) {
+Loop integer(Operation op) {
   using U = Unsigned<T>;
   switch (op) {
     case Operation::sum:
-      return integer_sum<U>(v);
+      return integer_sum<U>;
     case Operation::prod:
-      return integer_prod<U>(v);
+      return integer_prod<U>;
     case Operation::min:
-      return min<T>(v);
+      return min<T>;
     case Operation::max:
-      return max<T>(v);
+      return max<T>;
     case Operation::band:
     case Operation::bor:
     case Operation::bxor:
-      return bitwise<U>(op, v);
+      return bitwise<U>(op);
     default:
-      return logical<U>(op, v);
+      return logical<U>(op);
   }
 }
 
 template <class T>
-void floating(Operation op, const Vectors& v) {
+Loop floating(Operation op) {
   switch (op) {
     case Operation::sum:
-      return sum<T>(v);
+      return sum<T>;
     case Operation::prod:
-      return prod<T>(v);
+      return prod<T>;
     case Operation::min:
-      return min<T>(v);
+      return min<T>;
     case Operation::max:
-      return max<T>(v);
+      return max<T>;
     default:
-      return;
+      return nullptr;
   }
 }
 
 template <class T>
-void complex(Operation op, const Vectors& v) {
-  if (op == Operation::sum) complex_sum<T>(v);
-  if (op == Operation::prod) complex_prod<T>(v);
+Loop complex(Operation op) {
+  if (op == Operation::sum) return complex_sum<T>;
+  if (op == Operation::prod) return complex_prod<T>;
+  return nullptr;
+}
+
+template <class V, class I>
+Loop locate(Operation op) {
+  if (op == Operation::minloc) return extreme<V, I, true>;
+  if (op == Operation::maxloc) return extreme<V, I, false>;
+  return nullptr;
 }
 
 template <class V>
-void pair(Operation op, bool wide, const Vectors& v) {
-  if (wide)
-    locate<V, std::int64_t>(op, v);
-  else
-    locate<V, std::int32_t>(op, v);
+Loop pair(Operation op, bool wide) {
+  return wide ? locate<V, std::int64_t>(op) : locate<V, std::int32_t>(op);
 }
 
-inline void pairs(Operation op, int code, const Vectors& v) {
+inline Loop pairs(Operation op, int code) {
   const bool wide = code % 2 != 0;  // as pair_of() makes them
   switch (static_cast<Basic>(code / 2 + 1)) {
     case Basic::i8:
-      return pair<std::int8_t>(op, wide, v);
+      return pair<std::int8_t>(op, wide);
     case Basic::i16:
-      return pair<std::int16_t>(op, wide, v);
+      return pair<std::int16_t>(op, wide);
     case Basic::i32:
-      return pair<std::int32_t>(op, wide, v);
+      return pair<std::int32_t>(op, wide);
     case Basic::i64:
-      return pair<std::int64_t>(op, wide, v);
+      return pair<std::int64_t>(op, wide);
     case Basic::u8:
-      return pair<std::uint8_t>(op, wide, v);
+      return pair<std::uint8_t>(op, wide);
     case Basic::u16:
-      return pair<std::uint16_t>(op, wide, v);
+      return pair<std::uint16_t>(op, wide);
     case Basic::u32:
-      return pair<std::uint32_t>(op, wide, v);
+      return pair<std::uint32_t>(op, wide);
     case Basic::u64:
-      return pair<std::uint64_t>(op, wide, v);
+      return pair<std::uint64_t>(op, wide);
     case Basic::i128:
-      return pair<i128>(op, wide, v);
+      return pair<i128>(op, wide);
     case Basic::f16:
-      return pair<Half>(op, wide, v);
+      return pair<Half>(op, wide);
     case Basic::bf16:
-      return pair<Bf16>(op, wide, v);
+      return pair<Bf16>(op, wide);
     case Basic::f32:
-      return pair<float>(op, wide, v);
+      return pair<float>(op, wide);
     case Basic::f64:
-      return pair<double>(op, wide, v);
+      return pair<double>(op, wide);
     case Basic::f80:
-      return pair<long double>(op, wide, v);
+      return pair<long double>(op, wide);
     case Basic::f128:
-      return pair<__float128>(op, wide, v);
+      return pair<__float128>(op, wide);
     default:
-      return;
+      return nullptr;
   }
 }
 
-/// Everything that gains from wide vectors; false: not among it.
-inline bool reduce_vector(Operation op, Basic basic, const Vectors& v) {
+/// Everything that gains from wide vectors; null: not among it.
+inline Loop vector_loop(Operation op, Basic basic) {
   switch (basic) {
     case Basic::i8:
-      return integer<std::int8_t>(op, v), true;
+      return integer<std::int8_t>(op);
     case Basic::i16:
-      return integer<std::int16_t>(op, v), true;
+      return integer<std::int16_t>(op);
     case Basic::i32:
-      return integer<std::int32_t>(op, v), true;
+      return integer<std::int32_t>(op);
     case Basic::i64:
-      return integer<std::int64_t>(op, v), true;
+      return integer<std::int64_t>(op);
     case Basic::u8:
-      return integer<std::uint8_t>(op, v), true;
+      return integer<std::uint8_t>(op);
     case Basic::u16:
-      return integer<std::uint16_t>(op, v), true;
+      return integer<std::uint16_t>(op);
     case Basic::u32:
-      return integer<std::uint32_t>(op, v), true;
+      return integer<std::uint32_t>(op);
     case Basic::u64:
-      return integer<std::uint64_t>(op, v), true;
+      return integer<std::uint64_t>(op);
     case Basic::f16:
-      return floating<Half>(op, v), true;
+      return floating<Half>(op);
     case Basic::bf16:
-      return floating<Bf16>(op, v), true;
+      return floating<Bf16>(op);
     case Basic::f32:
-      return floating<float>(op, v), true;
+      return floating<float>(op);
     case Basic::f64:
-      return floating<double>(op, v), true;
+      return floating<double>(op);
     case Basic::c16:
-      return complex<Half>(op, v), true;
+      return complex<Half>(op);
     case Basic::c32:
-      return complex<float>(op, v), true;
+      return complex<float>(op);
     case Basic::c64:
-      return complex<double>(op, v), true;
+      return complex<double>(op);
     case Basic::boolean:
     case Basic::logical1:
-      return logical<std::uint8_t>(op, v), true;
+      return logical<std::uint8_t>(op);
     case Basic::logical2:
-      return logical<std::uint16_t>(op, v), true;
+      return logical<std::uint16_t>(op);
     case Basic::logical4:
-      return logical<std::uint32_t>(op, v), true;
+      return logical<std::uint32_t>(op);
     case Basic::logical8:
-      return logical<std::uint64_t>(op, v), true;
+      return logical<std::uint64_t>(op);
     case Basic::byte:
-      return bitwise<std::uint8_t>(op, v), true;
+      return bitwise<std::uint8_t>(op);
     default:
-      return false;
+      return nullptr;
   }
 }
 

@@ -79,15 +79,19 @@ struct Implementation {
     run(op, basic, {in, inout, inout, n});
   }
 };
+template <kernels::Loop (*loop_of)(Operation, Basic)>
+void run_loop(Operation op, Basic basic, const Vectors& v) {
+  loop_of(op, basic)(v);
+}
 std::vector<Implementation> implementations(Operation op) {
   std::vector<Implementation> list = {{reduce}};
   if (op == replace || op == no_op) return list;
-  list.push_back({kernels::reduce_baseline});
+  list.push_back({run_loop<kernels::baseline_loop>});
 #ifdef __x86_64__
-  if (__builtin_cpu_supports("avx2")) list.push_back({kernels::reduce_avx2});
+  if (__builtin_cpu_supports("avx2")) list.push_back({run_loop<kernels::avx2_loop>});
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
-    list.push_back({kernels::reduce_avx512});
+    list.push_back({run_loop<kernels::avx512_loop>});
 #endif
   return list;
 }
@@ -144,6 +148,18 @@ TEST(Reduce, Floats) {
   check_numbers<double>(Basic::f64, defined);
   check_numbers<long double>(Basic::f80, defined);
   check_numbers<f128>(Basic::f128, defined);
+}
+
+TEST(Reduce, HasALoopForWhatIsDefined) {
+  constexpr int last = static_cast<int>(Basic::pair_2double_precision),
+                pairs = static_cast<int>(Basic::pairs);
+  for (int code = 0; code < pairs + 30; code = code == last ? pairs : code + 1)
+    for (const Operation op : all_operations) {
+      const auto basic = static_cast<Basic>(code);
+      const bool has_loop = kernels::baseline_loop(op, basic) != nullptr;
+      const bool needs_one = is_defined(op, basic) && op != replace && op != no_op;
+      EXPECT_EQ(has_loop, needs_one) << int(op) << " of " << code;
+    }
 }
 
 TEST(Reduce, LogicalsAndBytes) {

@@ -15,17 +15,16 @@
 namespace weft::datatype::test {
 namespace {
 
-using ReduceFn = void (*)(Operation, Basic, const Vectors&);
 constexpr std::int64_t elements = 512;
 alignas(64) char in[elements * 16], inout[elements * 16];
 
 /// Instructions of a reduction, or -1 where a process may not be traced.
-long instructions(ReduceFn run, Operation op, Basic basic, std::int64_t n) {
+long instructions(kernels::Loop run, std::int64_t n) {
   const pid_t child = fork();
   if (child == 0) {
     if (ptrace(PTRACE_TRACEME, 0, 0, 0) != 0) _exit(1);
     raise(SIGSTOP);
-    run(op, basic, {in, inout, inout, n});
+    run({in, inout, inout, n});
     raise(SIGSTOP);
     _exit(0);
   }
@@ -62,7 +61,7 @@ TEST(Vectorised, EveryLoopOfAvx2) {
   GTEST_SKIP() << "instrumented code is not counted";
 #else
   if (!__builtin_cpu_supports("avx2")) GTEST_SKIP() << "this processor has no AVX2";
-  if (instructions(kernels::reduce_avx2, Operation::sum, Basic::f64, 0) < 0)
+  if (instructions(kernels::avx2_loop(Operation::sum, Basic::f64), 0) < 0)
     GTEST_SKIP() << "this machine lets nobody trace a process";
   using enum Basic;
   int loops = 0;
@@ -72,7 +71,7 @@ TEST(Vectorised, EveryLoopOfAvx2) {
       const auto op = static_cast<Operation>(i);
       if (!is_defined(op, basic)) continue;
       const double each =
-          static_cast<double>(instructions(kernels::reduce_avx2, op, basic, elements)) /
+          static_cast<double>(instructions(kernels::avx2_loop(op, basic), elements)) /
           static_cast<double>(elements);
       EXPECT_LE(each, most(basic)) << "operation " << i << " type " << static_cast<int>(basic);
       ++loops;
