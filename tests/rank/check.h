@@ -100,9 +100,22 @@ CHECK_UNUSED static unsigned char pattern_(size_t i, unsigned seed) {
   return (unsigned char)((i * 7 + (i >> 8) * 13 + (i >> 16) * 31 + seed * 101 + 1) & 0xff);
 }
 
+// Eight bytes of it from a multiple of 8 on, as they lie in memory. ThreadSanitizer takes as long
+// for such a word as for a byte, and sees as much.
+CHECK_UNUSED static uint64_t pattern_of_word_(size_t i, unsigned seed) {
+  const uint64_t steps = 0x312a231c150e0700, low = 0x7f7f7f7f7f7f7f7f;
+  const uint64_t first = pattern_(i, seed) * 0x0101010101010101u;
+  return ((first & low) + steps) ^ (first & ~low);  // no byte carries into the next
+}
+
 CHECK_UNUSED static void fill(void* buffer, size_t bytes, unsigned seed) {
   unsigned char* p = buffer;
-  for (size_t i = 0; i < bytes; ++i) p[i] = pattern_(i, seed);
+  size_t i = 0;
+  for (; i + 8 <= bytes; i += 8) {
+    const uint64_t word = pattern_of_word_(i, seed);
+    memcpy(p + i, &word, sizeof word);
+  }
+  for (; i < bytes; ++i) p[i] = pattern_(i, seed);
 }
 
 // FILLED(buffer, bytes, seed): the buffer holds what fill() with this seed writes.
@@ -110,8 +123,14 @@ CHECK_UNUSED static void fill(void* buffer, size_t bytes, unsigned seed) {
 CHECK_UNUSED static int check_filled_(const char* file, int line, const void* buffer, size_t bytes,
                                       unsigned seed) {
   const unsigned char* p = buffer;
+  size_t i = 0;
   ++checks;
-  for (size_t i = 0; i < bytes; ++i) {
+  for (; i + 8 <= bytes; i += 8) {
+    uint64_t word;
+    memcpy(&word, p + i, sizeof word);
+    if (word != pattern_of_word_(i, seed)) break;
+  }
+  for (; i < bytes; ++i) {
     if (p[i] == pattern_(i, seed)) continue;
     fail_(file, line, "byte %zu of %zu is 0x%02x, expected 0x%02x (pattern %u)", i, bytes, p[i],
           pattern_(i, seed), seed);

@@ -7,6 +7,10 @@ static long element(int from, int operation, long i) {
   return from * 1000003L + operation * 1009L + i;
 }
 
+CHECK_UNUSED static void write_elements(long* block, int from, int operation, long count) {
+  for (long i = 0; i < count; ++i) block[i] = element(from, operation, i);
+}
+
 /* How many of `count` elements, from number `first` on, are not as `from` wrote them. */
 static long wrong_in(const long* block, int from, int operation, long first, int count) {
   long wrong = 0;

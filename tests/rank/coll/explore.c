@@ -26,10 +26,6 @@ struct place {
 static struct place places[comms];
 static long *one, *all, *from;
 
-static void write_elements(long* to, const struct place* p, int operation, long count) {
-  for (long i = 0; i < count; ++i) to[i] = element(p->rank, operation, i);
-}
-
 static long wrong_blocks(const struct place* p, int operation, int count, int first) {
   long wrong = 0;
   for (int r = 0; r < p->size; ++r)
@@ -51,25 +47,25 @@ static long run(struct place* p, int kind, int operation, int count, int root, i
   const long mine = (long)p->rank * count;
   switch (kind) {
     case 0:
-      write_elements(one, p, operation, count);
+      write_elements(one, p->rank, operation, count);
       OK(MPI_Bcast(one, count, MPI_LONG, root, p->comm));
       return wrong_in(one, root, operation, 0, count);
     case 1:
-      write_elements(in_place && is_root ? all + mine : one, p, operation, count);
+      write_elements(in_place && is_root ? all + mine : one, p->rank, operation, count);
       OK(MPI_Gather(in_place && is_root ? MPI_IN_PLACE : one, count, MPI_LONG, all, count, MPI_LONG,
                     root, p->comm));
       return is_root ? wrong_blocks(p, operation, count, 0) : 0;
     case 2:
-      if (is_root) write_elements(from, p, operation, (long)p->size * count);
+      if (is_root) write_elements(from, p->rank, operation, (long)p->size * count);
       OK(MPI_Scatter(from, count, MPI_LONG, one, count, MPI_LONG, root, p->comm));
       return wrong_in(one, root, operation, mine, count);
     case 3:
-      write_elements(in_place ? all + mine : one, p, operation, count);
+      write_elements(in_place ? all + mine : one, p->rank, operation, count);
       OK(MPI_Allgather(in_place ? MPI_IN_PLACE : one, count, MPI_LONG, all, count, MPI_LONG,
                        p->comm));
       return wrong_blocks(p, operation, count, 0);
     case 4:
-      write_elements(in_place ? all : from, p, operation, (long)p->size * count);
+      write_elements(in_place ? all : from, p->rank, operation, (long)p->size * count);
       OK(MPI_Alltoall(in_place ? MPI_IN_PLACE : from, count, MPI_LONG, all, count, MPI_LONG,
                       p->comm));
       return wrong_blocks(p, operation, count, (int)mine);

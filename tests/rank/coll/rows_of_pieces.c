@@ -16,36 +16,32 @@ static unsigned draw(unsigned below) {
   return (state >> 10) % below;
 }
 
-static void write_elements(long* block, int operation, long count) {
-  for (long i = 0; i < count; ++i) block[i] = element(rank, operation, i);
-}
-
 // The largest of all elements i is that of the last rank; of ranks 0 to r, that of rank r.
 static long run(int kind, int operation, int count, int root, int in_place, long* one, long* all) {
   long wrong = 0;
   void* const here = MPI_IN_PLACE;
   switch (kind) {
     case 0:
-      write_elements(one, operation, count);
+      write_elements(one, rank, operation, count);
       OK(MPI_Bcast(one, count, MPI_LONG, root, MPI_COMM_WORLD));
       return wrong_in(one, root, operation, 0, count);
     case 1:
-      write_elements(in_place && rank == root ? all : one, operation, count);
+      write_elements(in_place && rank == root ? all : one, rank, operation, count);
       OK(MPI_Reduce(in_place && rank == root ? here : one, all, count, MPI_LONG, MPI_MAX, root,
                     MPI_COMM_WORLD));
       return rank == root ? wrong_in(all, size - 1, operation, 0, count) : 0;
     case 2:
-      write_elements(one, operation, count);
+      write_elements(one, rank, operation, count);
       OK(MPI_Gather(one, count, MPI_LONG, all, count, MPI_LONG, root, MPI_COMM_WORLD));
       for (int r = 0; r < size && rank == root; ++r)
         wrong += wrong_in(all + (long)r * count, r, operation, 0, count);
       return wrong;
     case 3:
-      if (rank == root) write_elements(all, operation, (long)size * count);
+      if (rank == root) write_elements(all, rank, operation, (long)size * count);
       OK(MPI_Scatter(all, count, MPI_LONG, one, count, MPI_LONG, root, MPI_COMM_WORLD));
       return wrong_in(one, root, operation, (long)rank * count, count);
     default:
-      write_elements(in_place ? all : one, operation, count);
+      write_elements(in_place ? all : one, rank, operation, count);
       OK(MPI_Scan(in_place ? here : one, all, count, MPI_LONG, MPI_MAX, MPI_COMM_WORLD));
       return wrong_in(all, rank, operation, 0, count);
   }
