@@ -177,7 +177,7 @@ int keep(const std::vector<model::MessageTimes>& times, const std::string& hosts
   const std::string key = launch::network_key(rank.process->job->header().loopback != 0);
   std::cout << "between " << hosts << ", for jobs on " << key << ":\n"
             << prices_as_text(profile) << times_as_text(times, found, machine);
-  if (profile.latency_ns == 0 || profile.gap_ns == 0) {
+  if (profile.latency_ns + profile.gap_ns == 0) {
     std::cerr << "weft tune: no network costs nothing, so these times are of a busy machine; they "
                  "are not kept, "
                  "measure again when less runs\n";
