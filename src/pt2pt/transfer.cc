@@ -9,13 +9,14 @@
 // other: the receiver by `done`, the sender by `copied`. Idle threads of either side help it by
 // taking chunks as it does: a job (parallel/jobs.h) of which each chunk is to take some of the
 // copy's.
-// Read: from a rank on another node (or announced, and not offered: send.cc, recv.cc), if both
-// sides are one block and the network reaches memory (wire/network.h); then `done`. Staged: the
-// receiver asks the sender to push the message piece by piece (two copies that overlap): where the
-// kernel refuses, a sender in another process has a message that is not one block, less than
-// pt2pt.kernel_copy_min or more than the caches hold, or a layout is mostly gaps. A copy job
-// belongs to the sender, which may offer it anew as soon as the message is over; a receiver that
-// does not know yet takes no chunk of another offer (take_chunks).
+// Read: from a rank on another node, of what is too long to be announced (send.cc), if both sides
+// are one block and the network reaches memory
+// (wire/network.h); then `done`.
+// Staged: the receiver asks the sender to push the message piece by piece (two
+// copies that overlap): where the kernel refuses, a sender in another process has a message that is
+// not one block, less than pt2pt.kernel_copy_min or more than the caches hold, or a layout is
+// mostly gaps. A copy job belongs to the sender, which may offer it anew as soon as the message is
+// over; a receiver that does not know yet takes no chunk of another offer (take_chunks).
 #include <errno.h>
 
 #include <algorithm>
