@@ -178,7 +178,8 @@ void piece_has_left(void* state) {
 /// To another node, in one go.
 [[gnu::cold]] bool push_announced(Engine& e, Peer& peer, P2p& send) {
   shm::Claim claim;
-  if (!peer.lane.may_announce() || !peer.lane.claim(sizeof(std::uint64_t), &claim)) return false;
+  // In a packet of its own, not among short ones.
+  if (!peer.lane.may_announce() || !peer.lane.claim(peer.lane.lent_max(), &claim)) return false;
   begin_piece(e, send, claim, send.total);
   claim.cell->what = wire::What::announced;
   claim.cell->piece = sizeof(std::uint64_t);

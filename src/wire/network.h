@@ -44,7 +44,8 @@ class Network {
   virtual std::uint32_t announced_max() const = 0;
   /// Is not too much of that on its way to this rank?
   virtual bool may_announce(int world_rank) = 0;
-  /// As send_from, of what follows by itself. Room for a tag was taken behind the cell.
+  /// As send_from, of what follows by itself. lent_max() bytes were taken, so that the cell is
+  /// alone.
   virtual void announce(Cell* cell, std::span<const std::byte> payload, int world_rank,
                         void (*finished)(void* state), void* state) = 0;
   /// Receive what a rank has announced with this tag; at once, for nothing else of that rank may
