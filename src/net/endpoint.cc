@@ -8,6 +8,7 @@
 #include <rdma/fi_endpoint.h>
 #include <rdma/fi_errno.h>
 #include <rdma/fi_rma.h>
+#include <rdma/fi_tagged.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -359,6 +360,38 @@ Result<bool> Endpoint::write(Operation& operation, std::span<const std::byte> me
   message.context = &operation;
   return posted(fi_writemsg(endpoint_, &message, FI_DELIVERY_COMPLETE | FI_COMPLETION),
                 "what was written to a peer's memory");
+}
+
+/// Of a provider that is layered on others each message of some length takes an answer anyway.
+bool Endpoint::has_tags() const {
+  const std::string_view provider = site_.info.fabric_attr->prov_name;
+  return (site_.info.caps & FI_TAGGED) != 0 && has_sockets() && borrows() &&
+         provider.find(';') == provider.npos;
+}
+
+std::uint64_t Endpoint::next_tag() {
+  ++keys_;
+  return keyed_hash(key_of_keys_, std::as_bytes(std::span(&keys_, 1)));
+}
+
+Result<bool> Endpoint::send_tagged(Operation& operation, std::span<const std::byte> memory, Peer to,
+                                   std::uint64_t tag) {
+  operation.what = Operation::What::transfer;
+  operation.peer = to;
+  return posted(fi_tsend(endpoint_, memory.data(), memory.size(), nullptr, to, tag, &operation),
+                "a message");
+}
+
+Result<bool> Endpoint::await_tagged(Operation& operation, std::span<std::byte> memory,
+                                    std::uint64_t tag) {
+  operation.what = Operation::What::transfer;
+  return posted(fi_trecv(endpoint_, memory.data(), memory.size(), nullptr, FI_ADDR_UNSPEC, tag, 0,
+                         &operation),
+                "a message");
+}
+
+void Endpoint::cancel(Operation& operation) {
+  fi_cancel(&endpoint_->fid, &operation);
 }
 
 Err Endpoint::post_receives() {

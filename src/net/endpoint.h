@@ -117,6 +117,19 @@ class Endpoint {
   Result<bool> write(Operation& operation, std::span<const std::byte> memory,
                      const Registration& own, Peer peer, Remote to);
 
+  /// May messages have tags, by which their receiver chooses where they go? Only where that is
+  /// faster than a peer's reading: providers over sockets.
+  bool has_tags() const;
+  /// `memory`, to a peer that awaits it. Finished: it may be written.
+  Result<bool> send_tagged(Operation& operation, std::span<const std::byte> memory, Peer to,
+                           std::uint64_t tag);
+  /// A message with this tag, of any peer. Finished: it is here.
+  Result<bool> await_tagged(Operation& operation, std::span<std::byte> memory, std::uint64_t tag);
+  /// It is finished soon, with an error.
+  void cancel(Operation& operation);
+  /// That nobody guesses.
+  std::uint64_t next_tag();
+
   /// Goes on with what was begun, and tells the listener; returns how much has happened. Never
   /// waits.
   Result<int> progress(Listener& listener);

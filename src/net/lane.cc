@@ -224,6 +224,42 @@ void Lane::send_from(wire::Cell* cell, std::span<const std::byte> payload, int w
   seal_and_post(to, reinterpret_cast<std::byte*>(cell), sizeof *cell, payload);
 }
 
+void Lane::announce(wire::Cell* cell, std::span<const std::byte> payload, int world_rank,
+                    void (*finished)(void* state), void* state) {
+  To& to = *find(world_rank);
+  post_row(to);
+  const std::uint64_t tag = endpoint_->next_tag();
+  std::memcpy(static_cast<void*>(cell + 1), &tag, sizeof tag);
+  to.following_bytes += payload.size();
+  Transfer& data = begin({.way = Transfer::follow,
+                          .memory = {const_cast<std::byte*>(payload.data()), payload.size()},
+                          .there = {.key = tag},
+                          .finished = finished,
+                          .state = state},
+                         to);
+  seal_and_post(to, reinterpret_cast<std::byte*>(cell), sizeof *cell + sizeof tag, {}, &data);
+}
+
+/// Its announcement has been posted. Before that the data would find nobody who awaits it, and hold
+/// up the announcement.
+void Lane::follow(Transfer& data) {
+  data.to->following.push_back(&data);
+  ask(*data.to);
+}
+
+void Lane::await(std::span<std::byte> memory, int world_rank, std::uint64_t tag,
+                 void (*finished)(void* state), void* state) {
+  To& to = *find(world_rank);  // it has sent something, so it is known
+  Transfer& data = begin({.way = Transfer::await,
+                          .memory = memory,
+                          .there = {.key = tag},
+                          .finished = finished,
+                          .state = state},
+                         to);
+  to.awaited.push_back(&data);
+  ask(to);
+}
+
 void Lane::returned(std::byte* room) {
   const Lender lender = *reinterpret_cast<const Lender*>(room + sizeof(wire::Cell));
   if (!lender.to->is_dead) lender.finished(lender.state);
@@ -248,6 +284,17 @@ void Lane::abandon(int world_rank) {
   if (to.row != nullptr) endpoint.discard(to.row);
   to.row = nullptr;
   to.readings.clear();
+  to.following.clear();
+  to.awaited.clear();
+  for (Piece& piece : pieces_)
+    if (piece.transfer != nullptr && piece.to == &to && piece.transfer->way == Transfer::await)
+      endpoint_->cancel(piece);
+  for (auto next = transfers_.begin(); next != transfers_.end();) {
+    Transfer& transfer = *next++;
+    if (transfer.to != &to || transfer.way != Transfer::await) continue;
+    transfer.memory = transfer.memory.first(transfer.asked_bytes);
+    if (transfer.here_bytes == transfer.asked_bytes) end(transfer);
+  }
 }
 
 /// What is there of it.
@@ -267,8 +314,8 @@ void Lane::end_row() {
 }
 
 void Lane::seal_and_post(To& to, std::byte* packet, std::size_t bytes,
-                         std::span<const std::byte> behind) {
-  const Waiting filled{reinterpret_cast<wire::Cell*>(packet), bytes, &to, behind};
+                         std::span<const std::byte> behind, Transfer* data) {
+  const Waiting filled{reinterpret_cast<wire::Cell*>(packet), bytes, &to, behind, data};
   if (in_row_ && keeps_packets())
     keep(filled);
   else
@@ -376,6 +423,7 @@ bool Lane::post(const Waiting& packet) {
       endpoint.commit(room, packet.bytes, peer_of(*packet.to), packet.behind);
   if (packet.to->outlet != nullptr) note_outlets();
   tell_sleeper();
+  if (posted && posted.value && packet.data != nullptr) follow(*packet.data);
   if (posted) return posted.value;
   endpoint.discard(room);
   lost(packet.to->peer, posted.err);
@@ -445,9 +493,9 @@ void Lane::close_memory(std::uint64_t key) {
 
 bool Lane::read(std::span<std::byte> memory, int world_rank, const wire::Place& from,
                 void (*finished)(void* state), void* state) {
-  return reach({.memory = memory,
+  return reach({.way = Transfer::read,
+                .memory = memory,
                 .there = {.address = from.address, .key = from.key},
-                .own = {},
                 .finished = finished,
                 .state = state},
                world_rank);
@@ -455,67 +503,92 @@ bool Lane::read(std::span<std::byte> memory, int world_rank, const wire::Place& 
 
 bool Lane::write(std::span<const std::byte> memory, int world_rank, const wire::Place& to,
                  void (*finished)(void* state), void* state) {
-  return reach({.writes = true,
+  return reach({.way = Transfer::write,
                 .memory = {const_cast<std::byte*>(memory.data()), memory.size()},
                 .there = {.address = to.address, .key = to.key},
-                .own = {},
                 .finished = finished,
                 .state = state},
                world_rank);
 }
 
-bool Lane::reach(Reading&& what, int world_rank) {
+Lane::Transfer& Lane::begin(Transfer&& what, To& to) {
+  transfers_.push_back(std::move(what));
+  Transfer& transfer = transfers_.back();
+  transfer.self = std::prev(transfers_.end());
+  transfer.to = &to;
+  return transfer;
+}
+
+void Lane::end(Transfer& transfer) {
+  void (*const tell)(void*) = transfer.finished;
+  void* const whom = transfer.state;
+  transfers_.erase(transfer.self);
+  tell(whom);
+}
+
+bool Lane::reach(Transfer&& what, int world_rank) {
   To* const to = find(world_rank);
   if (to == nullptr || !endpoint_->reaches_memory()) return false;
   Result<Registration> own = endpoint_->enroll(what.memory, Use::own);
   if (!own) return false;
   what.own = std::move(own.value);
-  readings_.push_back(std::move(what));
-  Reading& reading = readings_.back();
-  reading.self = std::prev(readings_.end());
-  to->readings.push_back(&reading);
+  to->readings.push_back(&begin(std::move(what), *to));
   if (!to->is_held_up) ask(*to);
   return true;
 }
 
-/// Ask a peer for as much as may be on its way.
+/// Ask a peer for as much as may be on its way; of what is announced, all.
 void Lane::ask(To& to) {
-  while (!to.readings.empty() && to.ahead_bytes < reads_ahead_bytes) {
-    if (may_send(to) && ask_piece(to)) continue;
-    to.is_held_up = true;
-    held_up_.push_back(&to);
-    return;
-  }
+  const auto ask_all = [&](std::deque<Transfer*>& of, std::size_t ahead_max) {
+    while (!of.empty() && to.ahead_bytes < ahead_max)
+      if (!may_send(to) || !ask_piece(to, of)) return false;
+    return true;
+  };
+  const bool are_awaited = ask_all(to.awaited, SIZE_MAX), follow = ask_all(to.following, SIZE_MAX);
+  if (ask_all(to.readings, reads_ahead_bytes) && are_awaited && follow) return;
+  if (!std::exchange(to.is_held_up, true)) held_up_.push_back(&to);
 }
 
 /// False: there is no space now.
-bool Lane::ask_piece(To& to) {
-  Reading& reading = *to.readings.front();
-  const std::size_t at = reading.asked_bytes;
-  const std::size_t bytes =
-      std::min({reading.memory.size() - at, read_piece_bytes, endpoint_->longest_transfer_bytes()});
+bool Lane::ask_piece(To& to, std::deque<Transfer*>& of) {
+  Transfer& transfer = *of.front();
+  const std::size_t at = transfer.asked_bytes;
+  const std::size_t bytes = std::min(
+      {transfer.memory.size() - at, read_piece_bytes, endpoint_->longest_transfer_bytes()});
   if (spare_.empty()) spare_.push_back(&pieces_.emplace_back());
   Piece& piece = *spare_.back();
-  piece.reading = &reading;
+  piece.transfer = &transfer;
   piece.to = &to;
   piece.bytes = bytes;
-  const std::span<std::byte> here = reading.memory.subspan(at, bytes);
-  const Remote there{.address = reading.there.address + at, .key = reading.there.key};
+  const std::span<std::byte> here = transfer.memory.subspan(at, bytes);
+  const Remote there{.address = transfer.there.address + at, .key = transfer.there.key};
   unwatch();
-  const Result<bool> asked = reading.writes
-                                 ? endpoint_->write(piece, here, reading.own, to.peer, there)
-                                 : endpoint_->read(piece, here, reading.own, to.peer, there);
+  const auto post = [&]() -> Result<bool> {
+    switch (transfer.way) {
+      case Transfer::read:
+        return endpoint_->read(piece, here, transfer.own, to.peer, there);
+      case Transfer::write:
+        return endpoint_->write(piece, here, transfer.own, to.peer, there);
+      case Transfer::follow:
+        return endpoint_->send_tagged(piece, here, to.peer, there.key);
+      case Transfer::await:
+        return endpoint_->await_tagged(piece, here, there.key);
+    }
+    return false;
+  };
+  const Result<bool> asked = post();
+  if (!asked || !asked.value) piece.transfer = nullptr;
   if (!asked) {
-    to.readings.clear();
+    of.clear();
     lost(to.peer, asked.err);
     return true;
   }
   if (!asked.value) return false;
   tell_sleeper();
   spare_.pop_back();
-  to.ahead_bytes += bytes;
-  reading.asked_bytes += bytes;
-  if (reading.asked_bytes == reading.memory.size()) to.readings.pop_front();
+  if (&of == &to.readings) to.ahead_bytes += bytes;
+  transfer.asked_bytes += bytes;
+  if (transfer.asked_bytes == transfer.memory.size()) of.pop_front();
   return true;
 }
 
@@ -531,20 +604,21 @@ void Lane::ask_held_up() {
 void Lane::finished(Operation& operation, Err err) {
   ++come_;
   auto& piece = static_cast<Piece&>(operation);
-  Reading& reading = *piece.reading;
+  Transfer& transfer = *std::exchange(piece.transfer, nullptr);
   To& to = *piece.to;
   spare_.push_back(&piece);
-  to.ahead_bytes -= piece.bytes;
-  if (to.is_dead) return;
-  if (err) return lost(to.peer, err);
-  reading.here_bytes += piece.bytes;
-  const bool is_all = reading.here_bytes == reading.memory.size();
-  if (!to.is_held_up) ask(to);
-  if (!is_all) return;
-  void (*const tell)(void*) = reading.finished;
-  void* const whom = reading.state;
-  readings_.erase(reading.self);
-  tell(whom);
+  const bool is_awaited = transfer.way == Transfer::await;
+  if (transfer.way == Transfer::follow)
+    to.following_bytes -= piece.bytes;
+  else if (!is_awaited)
+    to.ahead_bytes -= piece.bytes;
+  if (to.is_dead && !is_awaited) return;
+  transfer.here_bytes += piece.bytes;
+  transfer.has_failed |= static_cast<bool>(err);
+  if (err && !to.is_dead) return lost(to.peer, err);
+  const bool is_all = transfer.here_bytes == transfer.memory.size();
+  if (!to.is_dead && !to.is_held_up) ask(to);
+  if (is_all && (to.is_dead || !transfer.has_failed)) end(transfer);
 }
 
 bool Lane::look(void (*arrived)(void* state, const wire::Cell& cell), void* state) {

@@ -2,7 +2,8 @@
 //
 // Cells on the network: a communication context's endpoint, and who its peers are by their ranks.
 // Long data does not travel in cells: its sender shows its memory, and the receiver reads it from
-// there, in pieces.
+// there, in pieces; or, up to some length, a cell announces it, and it follows as messages with a
+// tag, which the receiver awaits where they are to lie.
 //
 // Short cells for one rank travel together in a packet, if they come faster than anybody looks: the
 // first few leave at once, the others when there is a look (begin_row), so that none waits for
@@ -91,6 +92,17 @@ class Lane final : public wire::Network, private Listener {
   void send(wire::Cell* cell, std::uint32_t payload_bytes, int world_rank) override;
   void send_from(wire::Cell* cell, std::span<const std::byte> payload, int world_rank,
                  void (*finished)(void* state), void* state) override;
+  std::uint32_t announced_max() const override {
+    return endpoint_->has_tags() ? announced_bytes : 0;
+  }
+  bool may_announce(int world_rank) override {
+    const To* const to = find(world_rank);
+    return to == nullptr || to->following_bytes < announced_ahead_bytes;
+  }
+  void announce(wire::Cell* cell, std::span<const std::byte> payload, int world_rank,
+                void (*finished)(void* state), void* state) override;
+  void await(std::span<std::byte> memory, int world_rank, std::uint64_t tag,
+             void (*finished)(void* state), void* state) override;
   void begin_row() override {
     in_row_ = true;
     is_decided_ = false;
@@ -116,12 +128,14 @@ class Lane final : public wire::Network, private Listener {
 
  private:
   struct To;
+  struct Transfer;
   /// Filled, and the provider had no space, or the peer has not answered yet.
   struct Waiting {
     wire::Cell* cell;
     std::size_t bytes;
     To* to;
     std::span<const std::byte> behind;
+    Transfer* data = nullptr;  // follows it by itself
   };
   /// An endpoint by which packets of some peers leave.
   struct Outlet final : Listener {
@@ -145,16 +159,19 @@ class Lane final : public wire::Network, private Listener {
     const To* to;
   };
   explicit Lane(Plan plan);
-  /// Memory of a peer that is being read, or written.
-  struct Reading {
-    bool writes = false;
-    std::span<std::byte> memory;  // here; who writes does not change it
-    Remote there;
-    Registration own;
+  /// Memory of a peer that is being read, or written, or a message that has been announced, to a
+  /// peer or by one.
+  struct Transfer {
+    enum Way : std::uint8_t { read, write, follow, await } way;
+    bool has_failed = false;
+    To* to = nullptr;
+    std::span<std::byte> memory;  // here; only reads and what is awaited change it
+    Remote there{};               // key: the tag of a message
+    Registration own{};
     std::size_t asked_bytes = 0, here_bytes = 0;
     void (*finished)(void* state);
     void* state;
-    std::list<Reading>::iterator self{};
+    std::list<Transfer>::iterator self{};
   };
   struct To {
     Peer peer = 0;
@@ -165,16 +182,18 @@ class Lane final : public wire::Network, private Listener {
     std::int64_t greeted_ns = 0;  // it was, at this time; 0: not yet
     std::int64_t again_ns = 0;    // and when to do it again
     HashKey key{};
-    int waiting = 0;                   // packets in waiting_
-    std::uint64_t sent = 0;            // packets
-    std::uint64_t look = 0;            // before which the last ones were sent,
-    int since_look = 0;                // and how many
-    std::byte* row = nullptr;          // a packet that may get more cells
-    std::size_t row_bytes = 0;         // of it, so far
-    bool is_row_taken = false;         // the place of its next cell was
-    std::deque<Reading*> readings;     // that are not asked for to their end, in order
-    std::size_t ahead_bytes = 0;       // asked for, and not here
-    bool is_held_up = false;           // the provider had no space for the next piece
+    int waiting = 0;                           // packets in waiting_
+    std::uint64_t sent = 0;                    // packets
+    std::uint64_t look = 0;                    // before which the last ones were sent,
+    int since_look = 0;                        // and how many
+    std::byte* row = nullptr;                  // a packet that may get more cells
+    std::size_t row_bytes = 0;                 // of it, so far
+    bool is_row_taken = false;                 // the place of its next cell was
+    std::deque<Transfer*> readings;            // that are not asked for to their end, in order
+    std::size_t ahead_bytes = 0;               // asked for, and not here
+    std::deque<Transfer*> following, awaited;  // the same of messages that are announced
+    std::size_t following_bytes = 0;           // that have not left
+    bool is_held_up = false;                   // the provider had no space for the next piece
     Outlet* outlet = nullptr;          // that its packets leave by; else by the lane's own endpoint
     std::map<const Outlet*, Peer> at;  // it is, for the outlets
     int turn = -1;                     // the peers of rows take outlets in turn
@@ -182,7 +201,7 @@ class Lane final : public wire::Network, private Listener {
     bool is_held_back = false;         // one of these could not be posted
   };
   struct Piece : Operation {
-    Reading* reading;
+    Transfer* transfer = nullptr;  // null: none
     To* to;
     std::size_t bytes;
   };
@@ -203,7 +222,7 @@ class Lane final : public wire::Network, private Listener {
   To* find(int world_rank);
   void post_row(To& to);
   void seal_and_post(To& to, std::byte* packet, std::size_t bytes,
-                     std::span<const std::byte> behind = {});
+                     std::span<const std::byte> behind = {}, Transfer* data = nullptr);
   void seal(const Waiting& packet);
   void post_alone(const Waiting& packet);
   void queue(const Waiting& packet);
@@ -234,9 +253,12 @@ class Lane final : public wire::Network, private Listener {
   void tell_sleeper();
   bool post(const Waiting& packet);
   bool post_waiting();
-  bool reach(Reading&& what, int world_rank);
+  bool reach(Transfer&& what, int world_rank);
+  Transfer& begin(Transfer&& what, To& to);
+  void follow(Transfer& data);
   void ask(To& to);
-  bool ask_piece(To& to);
+  bool ask_piece(To& to, std::deque<Transfer*>& of);
+  void end(Transfer& transfer);
   void ask_held_up();
   bool naps() const;
   bool watch_another();
@@ -278,7 +300,7 @@ class Lane final : public wire::Network, private Listener {
   std::vector<To*> held_up_;
   std::vector<Registration> shown_;  // by name
   std::vector<Registration> opened_;
-  std::list<Reading> readings_;
+  std::list<Transfer> transfers_;
   std::deque<Piece> pieces_;
   std::vector<Piece*> spare_;
   Watcher::Sleeper news_;        // runs in the watcher's thread

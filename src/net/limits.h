@@ -33,6 +33,14 @@ inline constexpr int most_in_vain = 8;
 /// 158, 349.
 inline constexpr std::size_t read_piece_bytes = 512 << 10, reads_ahead_bytes = 2 * read_piece_bytes;
 
+/// A message of up to so many bytes, and more than a packet has, is announced: its data follows by
+/// itself, in pieces as above, and is received where it is to lie, without a copy or an answer. And
+/// bytes of such data for one peer that may be on their way: what they find no receive for takes
+/// memory there. Longer ones gain nothing in a window, as they leave the caches in the sockets
+/// (bench/README.md has the figures).
+inline constexpr std::uint32_t announced_bytes = 1 << 20;
+inline constexpr std::size_t announced_ahead_bytes = 4 * announced_bytes;
+
 /// A put or get of so many bytes goes by the provider's remote memory where the target's end has to
 /// be driven by the target all the same: shorter ones are as fast in a packet, and are words that
 /// are stored at once.

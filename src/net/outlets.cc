@@ -181,7 +181,10 @@ void Lane::post_kept() {
     To& to = *packet->to;
     to.kept = 0;
     to.is_held_back = false;
-    if (packet->cell == nullptr) continue;
+    if (packet->cell == nullptr) {
+      if (packet->data != nullptr) follow(*packet->data);
+      continue;
+    }
     if (to.is_dead)
       endpoint_of(to).discard(reinterpret_cast<std::byte*>(packet->cell));
     else if (packet >= rest)

@@ -88,8 +88,8 @@ Result<std::unique_ptr<Survey>> Survey::make(const Wish& wish, const std::string
   const Result<Library> library = open_library();
   if (!library) return library.err;
   std::unique_ptr<Survey> survey(new Survey(library.value, wish));
-  // A provider shows only what it is asked for: first those that reach memory, then also the
-  // others.
+  // A provider shows only what it is asked for: first those that can do all, then also the others.
+  survey->ask(FI_MSG | FI_RMA | FI_TAGGED, first);
   survey->ask(FI_MSG | FI_RMA, first);
   survey->ask(FI_MSG, first);
   survey->choose();

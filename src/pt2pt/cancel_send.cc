@@ -96,9 +96,12 @@ void on_recall(Engine& e, const wire::Cell& cell) {
   Arrived* m = e.matcher.find_named(cell.envelope, [&](const Arrived& kept) {
     return kept.order == cell.bytes && kept.sender == sender;
   });
-  if (m != nullptr) {  // all of it is here, and no receive has matched it
+  if (m != nullptr) {  // all of it is here, or will be, and no receive has matched it
     e.matcher.remove(*m);
-    free_kept(e, *m);
+    if (m->coming != nullptr)
+      m->coming->is_void = true;
+    else
+      free_kept(e, *m);
   }
   tell(e, e.peer(sender),
        {.what = wire::What::recalled, .cookie = cell.cookie, .bytes = m != nullptr ? 1U : 0});

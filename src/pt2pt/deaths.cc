@@ -21,6 +21,10 @@ class Nowhere final : public wire::Network {
   wire::Cell* take(int, std::uint32_t) override { return nullptr; }
   void send(wire::Cell*, std::uint32_t, int) override {}
   void send_from(wire::Cell*, std::span<const std::byte>, int, void (*)(void*), void*) override {}
+  std::uint32_t announced_max() const override { return 0; }
+  bool may_announce(int) override { return false; }
+  void announce(wire::Cell*, std::span<const std::byte>, int, void (*)(void*), void*) override {}
+  void await(std::span<std::byte>, int, std::uint64_t, void (*)(void*), void*) override {}
   void begin_row() override {}
   void end_row() override {}
   bool show(std::uint32_t, std::span<const std::byte>, wire::Place*) override { return false; }
@@ -72,7 +76,7 @@ void drop_arrived(Engine& e, std::int32_t rank) {
     m = Matcher::next_arrived(m);
     if (message.sender != rank || (!message.offer && message.here == message.bytes)) continue;
     e.matcher.remove(message);
-    free_kept(e, message);
+    if (message.coming == nullptr) free_kept(e, message);
   }
 }
 
@@ -82,6 +86,7 @@ void bury(Engine& e, std::int32_t rank) {
   end_sends(e, peer, peer.queue);
   if (peer.is_busy) leave_queues(e, peer);
   peer.incoming_kept = nullptr;
+  e.announced.for_each([rank](Announced& a) { a.is_void |= a.sender == rank; });
   drop_arrived(e, rank);
   if (P2p* recv = std::exchange(peer.incoming, nullptr)) fail_request(*recv, rank);
   if (peer.lane.is_away()) e.network->abandon(rank);

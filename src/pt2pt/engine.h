@@ -105,6 +105,15 @@ struct Offer {
   wire::Place place;  // if that is on another node
 };
 
+/// A message from another node that is being received by itself, where it is to lie or is kept.
+struct Announced : Object {
+  Engine* engine = nullptr;
+  std::int32_t sender = -1;
+  P2p* recv = nullptr;      // that it is matched with; null: none
+  Arrived* kept = nullptr;  // null: it goes straight to the receive
+  bool is_void = false;     // nobody wants it any more, or its sender is dead
+};
+
 /// One that found no room.
 struct Control : Object, Outgoing {
   Notice notice;
@@ -138,8 +147,9 @@ struct alignas(64) Peer {
   std::uint64_t received = 0;  // messages that this rank had received when it last sent to the peer
   std::int64_t copied_ns = 0;  // when it had last copied a message of its own
   std::int64_t eager_max = 0;  // at least the engine's
-  std::uint32_t lent = 0;      // own fragments that the peer has
-  RowTrial row;                // of pieces for it where it has read others
+  std::int64_t announced_max = 0;      // of one block; longer than what is pushed; 0: none
+  std::uint32_t lent = 0;              // own fragments that the peer has
+  RowTrial row;                        // of pieces for it where it has read others
   std::unique_ptr<Borrowed> borrowed;  // null: none so far
 };
 
@@ -237,6 +247,7 @@ struct Engine {
   Pool<P2p, Kind::request> requests;
   Pool<Arrived, Kind::message> arrived;
   Pool<Control, Kind::dead> controls;
+  Pool<Announced, Kind::dead> announced;
   ByteCache payloads;  // of unexpected messages
   std::vector<std::uint32_t> free_jobs;
   std::size_t jobs = 0;  // that there are
@@ -315,6 +326,11 @@ bool push_pieces(Engine& e, Peer& peer, P2p& send);
 /// The header of the next `n` bytes of a message, and that they are under way.
 void begin_piece(Engine& e, P2p& send, const shm::Claim& claim, std::int64_t n);
 void start_send(Engine& e, P2p& send);
+/// Receive what another rank has announced, into a receive that it is matched with, or keep it.
+void await_announced(Engine& e, const wire::Cell& cell, P2p& recv);
+void keep_announced(Engine& e, const wire::Cell& cell, Arrived& message);
+/// It was matched after that.
+void match_announced(Announced& coming, P2p& recv);
 
 // --- too much that nobody has asked for (recv.cc) -----------------------------------------------
 /// All senders offer from now on, those on other nodes as they send more.

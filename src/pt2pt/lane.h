@@ -54,6 +54,12 @@ class Lane {
                  void (*finished)(void* state), void* state) {
     away_->network.send_from(claim.cell, payload, world_rank_, finished, state);
   }
+  /// Likewise: announce it, with room for a tag.
+  void announce(const shm::Claim& claim, std::span<const std::byte> payload,
+                void (*finished)(void* state), void* state) {
+    away_->network.announce(claim.cell, payload, world_rank_, finished, state);
+  }
+  bool may_announce() const { return away_->network.may_announce(world_rank_); }
   /// Bytes of such a payload; 0: on this node, or it has to be copied.
   std::uint32_t lent_max() const { return away_ != nullptr ? away_->network.lent_max() : 0; }
   void fetch_ahead(const shm::Claim& last) { here_.fetch_ahead(last); }

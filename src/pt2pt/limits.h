@@ -27,11 +27,12 @@ inline constexpr std::int64_t eager_in_process = 32 << 10;
 /// cores, 2026-11-22, asking and not: 64 KiB there and back 1.78 and 1.60 us, a window of 16
 /// messages of 256 KiB 8.0 and 6.1 us each.
 inline constexpr std::int64_t eager_between_processes = 256 << 10;
-/// To other nodes: what is one packet that leaves from where it lies. Longer messages are read by
-/// their receivers, without a copy, but after an answer. Measured, tcp of libfabric 2.5 over
-/// loopback, 2-core EPYC (family 26), 2026-11-24, us, pushed in packets of 64, 128 and 256 KiB, and
-/// read: half of a round trip of 128 KiB 19.5, 15.4, 15.4, 40; of 256 KiB 40.6, -, 25.5, 36; of 1
-/// MiB 166, -, -, 102. In a window of 16: 256 KiB 42, -, 24.8, 30; 1 MiB 232, -, -, 170.
+/// To other nodes: what is one packet that leaves from where it lies. Longer messages are announced
+/// (net/limits.h), or read by their receivers, without a copy, but after an answer. Measured, tcp
+/// of libfabric 2.5 over loopback, 2-core EPYC (family 26), 2026-11-24, us, pushed in packets of
+/// 64, 128 and 256 KiB, and read: half of a round trip of 128 KiB 19.5, 15.4, 15.4, 40; of 256
+/// KiB 40.6, -, 25.5, 36; of 1 MiB 166, -, -, 102. In a window of 16: 256 KiB 42, -, 24.8, 30; 1
+/// MiB 232, -, -, 170.
 inline constexpr std::int64_t eager_to_other_nodes = 256 << 10;
 /// One of so many pieces tells what a line of a cold fragment costs, of a reader near and far; the
 /// newest counts half. A reader is far if a line costs so much more than one from memory

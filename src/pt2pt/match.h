@@ -54,6 +54,7 @@ struct Arrived : Object {
   alignas(16) std::byte small[wire::inline_max];  // of an offer from another node: its Place
   object::Comm* comm = nullptr;                   // these two once MPI_Mprobe has taken it out
   Engine* engine = nullptr;
+  struct Announced* coming = nullptr;  // it is received by itself, now
   Link<Arrived> any_tag_link, any_source_link, any_link;
 
   const std::byte* payload() const { return heap != nullptr ? heap : small; }

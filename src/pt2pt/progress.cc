@@ -42,6 +42,13 @@ void take_piece(Engine& e, P2p& recv, const wire::Cell& cell) {
   piece_is_read(e, cell);
 }
 
+void count_unexpected(Engine& e, const Arrived& m) {
+  e.unexpected_bytes += m.bytes;
+  e.counters->unexpected_peak_bytes =
+      std::max(e.counters->unexpected_peak_bytes, static_cast<std::uint64_t>(e.unexpected_bytes));
+  if (e.unexpected_bytes > e.unexpected_max) hold_back(e, e.peer(m.sender));
+}
+
 void keep_unexpected(Engine& e, const wire::Cell& cell) {
   Arrived* m = e.arrived.create();
   m->envelope = cell.envelope;
@@ -57,16 +64,16 @@ void keep_unexpected(Engine& e, const wire::Cell& cell) {
     m->order = cell.cookie;
     const wire::Place place = place_of(e, cell);
     std::memcpy(m->small, &place, sizeof place);
+  } else if (cell.what == wire::What::announced) {
+    keep_announced(e, cell, *m);
+    count_unexpected(e, *m);
   } else {
     m->bytes = static_cast<std::int64_t>(cell.bytes);
     m->heap = e.payloads.take(cell.bytes);
     const bool is_lent = cell.piece > e.piece_max;
     if (cell.piece < cell.bytes || is_lent) m->order = cell.cookie;
     keep_piece(e, *m, cell);
-    e.unexpected_bytes += m->bytes;
-    e.counters->unexpected_peak_bytes =
-        std::max(e.counters->unexpected_peak_bytes, static_cast<std::uint64_t>(e.unexpected_bytes));
-    if (e.unexpected_bytes > e.unexpected_max) hold_back(e, e.peer(m->sender));
+    count_unexpected(e, *m);
   }
   e.matcher.arrive(*m);
 }
@@ -87,6 +94,8 @@ void on_message(Engine& e, const wire::Cell& cell) {
       begin_data(e, *recv, cell.envelope, static_cast<std::int64_t>(cell.bytes));
       if (cell.piece < cell.bytes) e.peer(sender).incoming = recv;
       return take_piece(e, *recv, cell);
+    case wire::What::announced:
+      return await_announced(e, cell, *recv);
     default:
       return deliver_offer(e, *recv,
                            {cell.envelope, sender, cell.job, static_cast<std::int64_t>(cell.bytes),
@@ -487,6 +496,7 @@ void Engine::open_peer(Peer& p, std::int32_t rank) {
     p.lane.open(*away, rank);
     p.reach = memory::Reach::none;
     p.eager_max = chosen ? eager_max : eager_to_other_nodes;
+    if (!chosen) p.announced_max = network->announced_max();
     return;
   }
   p.lane.open(*job, rank, context);

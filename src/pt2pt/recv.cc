@@ -87,9 +87,17 @@ void deliver(Engine& e, P2p& recv, Arrived& message) {
     Offer offer{message.envelope, message.sender, message.job, message.bytes, {}};
     std::memcpy(&offer.place, message.small, sizeof offer.place);
     deliver_offer(e, recv, offer);
+  } else if (message.coming != nullptr) {
+    begin_data(e, recv, message.envelope, message.bytes);
+    return match_announced(*message.coming, recv);
   } else {
+    Peer& peer = e.peer(message.sender);
+    if (message.here < message.bytes && peer.is_dead) [[unlikely]] {
+      begin_data(e, recv, message.envelope, message.bytes);
+      complete(recv, MPI_ERR_PROC_ABORTED);
+      return free_kept(e, message);
+    }
     if (message.here < message.bytes) {  // the other pieces go straight to the receive
-      Peer& peer = e.peer(message.sender);
       peer.incoming = &recv;
       peer.incoming_kept = nullptr;
     }
@@ -97,6 +105,73 @@ void deliver(Engine& e, P2p& recv, Arrived& message) {
     add_data(e, recv, message.payload(), message.here);
   }
   free_kept(e, message);
+}
+
+namespace {
+
+/// All of it is here; or it is void, and nothing is written there any more.
+void announced_is_here(void* state) {
+  auto& a = *static_cast<Announced*>(state);
+  Engine& e = *a.engine;
+  P2p* const recv = a.is_void ? nullptr : a.recv;
+  Arrived* const kept = a.kept;
+  const bool is_void = a.is_void;
+  e.announced.destroy(&a);
+  if (kept != nullptr) {
+    kept->coming = nullptr;
+    if (!is_void) kept->here = kept->bytes;
+    if (recv != nullptr) add_data(e, *recv, kept->heap, kept->bytes);
+    // Else it waits for its receive; or is taken out by MPI_Mprobe, and dead.
+    if (recv != nullptr || (is_void && kept->engine == nullptr)) free_kept(e, *kept);
+  } else if (recv != nullptr) {
+    recv->moved = recv->total;
+    complete(*recv, recv->error);
+  }
+}
+
+/// The receive `recv`, or nobody yet, has it; it comes to `memory`.
+Announced& await(Engine& e, const wire::Cell& cell, P2p* recv, Arrived* kept, std::byte* memory) {
+  Announced& a = *e.announced.create();
+  a.engine = &e;
+  a.sender = static_cast<std::int32_t>(cell.sender);
+  a.recv = recv;
+  a.kept = kept;
+  std::uint64_t tag = 0;
+  std::memcpy(&tag, piece_at(e, cell), sizeof tag);
+  e.network->await({memory, static_cast<std::size_t>(cell.bytes)}, a.sender, tag, announced_is_here,
+                   &a);
+  return a;
+}
+
+}  // namespace
+
+void keep_announced(Engine& e, const wire::Cell& cell, Arrived& message) {
+  message.bytes = static_cast<std::int64_t>(cell.bytes);
+  message.heap = e.payloads.take(cell.bytes);
+  message.order = cell.cookie;
+  message.coming = &await(e, cell, nullptr, &message, message.heap);
+}
+
+void await_announced(Engine& e, const wire::Cell& cell, P2p& recv) {
+  begin_data(e, recv, cell.envelope, static_cast<std::int64_t>(cell.bytes));
+  recv.peer = static_cast<std::int32_t>(cell.sender);
+  if (recv.buffer.type->dense && recv.bytes == recv.total) {
+    await(e, cell, &recv, nullptr, datatype::block(recv.buffer));
+    return;
+  }
+  Arrived& m = *e.arrived.create();
+  m.envelope = cell.envelope;
+  m.sender = recv.peer;
+  e.unexpected_bytes += recv.total;
+  keep_announced(e, cell, m);
+  m.coming->recv = &recv;
+}
+
+void match_announced(Announced& coming, P2p& recv) {
+  recv.peer = coming.sender;
+  coming.kept->engine = nullptr;
+  coming.recv = &recv;
+  if (coming.is_void) complete(recv, MPI_ERR_PROC_ABORTED);
 }
 
 void free_kept(Engine& e, Arrived& message) {

@@ -15,8 +15,17 @@
 namespace weft::pt2pt {
 namespace {
 
-bool may_push(const Engine& e, const Peer& peer, Mode mode, std::int64_t bytes) {
-  if ((bytes > e.eager_max && bytes > peer.eager_max) || mode == Mode::synchronous) return false;
+/// Longer than a packet: may it follow its announcement?
+bool is_announced(const Peer& peer, const P2p& send, std::int64_t bytes) {
+  return bytes <= peer.announced_max && bytes > peer.lane.lent_max() && send.buffer.type->dense;
+}
+
+bool may_push(const Engine& e, const Peer& peer, Mode mode, std::int64_t bytes,
+              const P2p* send = nullptr) {
+  if (mode == Mode::synchronous) return false;
+  if (bytes > e.eager_max && bytes > peer.eager_max &&
+      (send == nullptr || !is_announced(peer, *send, bytes)))
+    return false;
   return bytes <= wire::inline_max || !peer.lane.asks_first();
 }
 
@@ -24,7 +33,7 @@ bool may_push(const Engine& e, const Peer& peer, Mode mode, std::int64_t bytes) 
 bool try_send(Engine& e, Peer& peer, P2p& send) {
   if (send.moved > 0 || send.cookie != 0) return push_pieces(e, peer, send);
   const std::int64_t bytes = send.buffer.bytes();
-  if (!may_push(e, peer, send.mode, bytes)) return push_offer(e, peer, send);
+  if (!may_push(e, peer, send.mode, bytes, &send)) return push_offer(e, peer, send);
   if (bytes > e.piece_max) {
     send.total = bytes;
     return push_pieces(e, peer, send);
@@ -55,7 +64,7 @@ bool is_worth_telling(const Engine& e, const Peer& peer, std::int64_t bytes) {
 bool is_delegated(const Engine& e, const Peer& peer, const P2p& send) {
   const std::int64_t bytes = send.buffer.bytes();
   return bytes >= e.delegate_min && !send.in_call && send.ops != nullptr &&
-         may_push(e, peer, send.mode, bytes) && is_somebody_told(e) &&
+         may_push(e, peer, send.mode, bytes, &send) && is_somebody_told(e) &&
          (e.delegates_always || is_worth_telling(e, peer, bytes));
 }
 
@@ -166,8 +175,24 @@ void piece_has_left(void* state) {
   end_push(*send.engine, send.engine->peer(send.peer), send);
 }
 
+/// To another node, in one go.
+[[gnu::cold]] bool push_announced(Engine& e, Peer& peer, P2p& send) {
+  shm::Claim claim;
+  // In a packet of its own, not among short ones.
+  if (!peer.lane.may_announce() || !peer.lane.claim(peer.lane.lent_max(), &claim)) return false;
+  begin_piece(e, send, claim, send.total);
+  claim.cell->what = wire::What::announced;
+  claim.cell->piece = sizeof(std::uint64_t);
+  ++send.lent;
+  const auto bytes = static_cast<std::size_t>(send.total);
+  peer.lane.announce(claim, {datatype::block(send.buffer), bytes}, piece_has_left, &send);
+  return true;
+}
+
 /// To another node, from where it lies.
 [[gnu::cold]] bool push_from_memory(Engine& e, Peer& peer, P2p& send) {
+  if (send.cookie == 0 && send.moved == 0 && is_announced(peer, send, send.total))
+    return push_announced(e, peer, send);
   const std::int64_t piece = piece_of(send.total, peer.lane.lent_max());
   while (send.moved < send.total) {
     if (e.visited && e.contexts->sole.is_wanted()) return false;  // its rank goes on

@@ -9,7 +9,8 @@
 // other: the receiver by `done`, the sender by `copied`. Idle threads of either side help it by
 // taking chunks as it does: a job (parallel/jobs.h) of which each chunk is to take some of the
 // copy's.
-// Read: from a rank on another node, if both sides are one block and the network reaches memory
+// Read: from a rank on another node, of what is too long to be announced (send.cc), if both sides
+// are one block and the network reaches memory
 // (wire/network.h); then `done`.
 // Staged: the receiver asks the sender to push the message piece by piece (two
 // copies that overlap): where the kernel refuses, a sender in another process has a message that is

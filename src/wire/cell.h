@@ -14,6 +14,8 @@ enum class What : std::uint8_t {
   inline_data = 1,  // payload in the cell
   ring_data,        // payload beside the cell, or its first piece (cookie: its number)
   more_data,        // the next piece of the message this sender is pushing
+  announced,        // to another node: the message follows by itself (bytes; cookie: its number);
+                    // behind it is the tag that it has (wire/network.h)
   offer,            // sender -> receiver: a large message waits in copy job `job` (bytes, job);
                     // from another node: behind it is the Place where it lies (wire/network.h)
   show,         // receiver -> sender: the receive of `job` has its buffer (cookie, bytes: 1, it is
@@ -71,7 +73,7 @@ static_assert(sizeof(Cell) == 64);
 inline std::uint32_t payload_behind(const Cell& cell) {
   const bool has = cell.what == What::ring_data || cell.what == What::more_data ||
                    cell.what == What::staged_data || cell.what == What::offer ||
-                   cell.what == What::one_sided;
+                   cell.what == What::announced || cell.what == What::one_sided;
   return has ? cell.piece : 0;
 }
 

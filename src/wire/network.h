@@ -39,6 +39,20 @@ class Network {
   /// `finished(state)`.
   virtual void send_from(Cell* cell, std::span<const std::byte> payload, int world_rank,
                          void (*finished)(void* state), void* state) = 0;
+  /// Bytes of a message that may follow its cell by itself, to be received where it is to lie; 0:
+  /// none may.
+  virtual std::uint32_t announced_max() const = 0;
+  /// Is not too much of that on its way to this rank?
+  virtual bool may_announce(int world_rank) = 0;
+  /// As send_from, of what follows by itself. lent_max() bytes were taken, so that the cell is
+  /// alone.
+  virtual void announce(Cell* cell, std::span<const std::byte> payload, int world_rank,
+                        void (*finished)(void* state), void* state) = 0;
+  /// Receive what a rank has announced with this tag; at once, for nothing else of that rank may
+  /// come before. look() says `finished(state)` when all of it is here, or, of a rank that is dead,
+  /// when nothing is written there any more; or abandon() does.
+  virtual void await(std::span<std::byte> memory, int world_rank, std::uint64_t tag,
+                     void (*finished)(void* state), void* state) = 0;
   /// What is sent from here on leaves at end_row() at the latest; short ones of one rank together.
   virtual void begin_row() = 0;
   virtual void end_row() = 0;

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { many = 1 << 20, patience_s = 5 };
+enum { many = 2 << 20, patience_s = 5 };
 static int rank, size, dead, first_dead;
 static char data[many], more[many];
 

@@ -2,10 +2,11 @@
 // Large messages, which ranks on other nodes read from the sender's memory: lengths about those of
 // the pieces in which they are read, a buffer that cannot be written, one side with gaps, many both
 // ways with short messages among them, receives that are too short, and sends that nobody waits for
-// until MPI_Finalize. Counted: each that crosses and is one block on both sides is read.
+// until MPI_Finalize. Counted: each that crosses, is one block on both sides and is too long to be
+// announced is read.
 #include "../counter.h"
 
-enum { many = 12 };
+enum { many = 12, announced = 1 << 20 };
 
 static int far_left;  // is the left neighbour on another node?
 
@@ -41,7 +42,7 @@ static void round_trip(int bytes, int room, int early) {
   FILLED(in, room < bytes ? room : bytes, left_of(rank) + bytes);
   for (int i = 0; i < 64; ++i) CHECK(in[room + i] == 0xcd, "byte %d past the end was written", i);
   OK(MPI_Wait(&sent, MPI_STATUS_IGNORE));
-  EQ(counted() - before, far_left);
+  if (bytes > announced) EQ(counted() - before, far_left);
   free(out);
   free(in);
 }

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <deque>
@@ -107,6 +108,26 @@ struct LaneTest : testing::TestWithParam<const char*> {
         cell, std::as_bytes(std::span(text)), to, [](void* count) { ++*static_cast<int*>(count); },
         back);
     return true;
+  }
+  /// The same; it follows by itself.
+  bool announce(int from, int to, const std::string& text, int* back) {
+    wire::Cell* cell = ranks[from].lane->take(to, sizeof(std::uint64_t));
+    if (cell == nullptr) return false;
+    cell->what = wire::What::announced;
+    cell->sender = static_cast<std::uint32_t>(from);
+    cell->piece = sizeof(std::uint64_t);
+    ranks[from].lane->announce(
+        cell, std::as_bytes(std::span(text)), to, [](void* count) { ++*static_cast<int*>(count); },
+        back);
+    return true;
+  }
+  void await(int from, int to, const std::string& tag, std::string& in, int* here) {
+    std::uint64_t is = 0;
+    ASSERT_EQ(tag.size(), sizeof is);
+    std::memcpy(&is, tag.data(), sizeof is);
+    ranks[to].lane->await(
+        std::as_writable_bytes(std::span(in)), from, is,
+        [](void* count) { ++*static_cast<int*>(count); }, here);
   }
   bool send(int from, int to, const std::string& text) { return put(from, to, text) != nullptr; }
   /// The same, also if there is no room at first.
@@ -219,6 +240,48 @@ TEST_P(LaneTest, payloads_that_are_lent_come_whole_and_in_order) {
   EXPECT_EQ(ranks[1].heard, texts);
   EXPECT_EQ(back, lent);
   EXPECT_EQ(ranks[1].dropped, 0u);
+}
+
+TEST_P(LaneTest, what_is_announced_comes_where_it_is_awaited_and_holds_up_nobody_else) {
+  const std::uint32_t most = ranks[0].lane->announced_max();
+  if (most == 0) GTEST_SKIP() << "messages have no tags";
+  open_met();
+  const std::vector<std::string> texts{std::string(most, 'a'), std::string(most / 2 + 7, 'b')};
+  int sent = 0, here = 0;
+  for (const std::string& text : texts) ASSERT_TRUE(announce(0, 1, text, &sent));
+  ASSERT_TRUE(send_in_time(0, 1, "in between"));
+  ASSERT_TRUE(until([&] { return ranks[1].heard.size() >= 2; }, all)) << lost;
+  ASSERT_TRUE(send_in_time(3, 1, "of another"));
+  const auto is_there = [&](const char* text) {
+    const auto& heard = ranks[1].heard;
+    return std::find(heard.begin(), heard.end(), text) != heard.end();
+  };
+  ASSERT_TRUE(until([&] { return is_there("of another"); }, all)) << lost;
+
+  std::vector<std::string> in{std::string(texts[0].size(), 0), std::string(texts[1].size(), 0)};
+  await(0, 1, ranks[1].heard[1], in[0], &here);
+  ASSERT_TRUE(until([&] { return here == 1; }, all)) << lost;
+  const auto second = [&] {
+    for (std::size_t i = 2; i < ranks[1].heard.size(); ++i)
+      if (ranks[1].heard[i].size() == sizeof(std::uint64_t)) return ranks[1].heard[i];
+    return std::string();
+  };
+  ASSERT_TRUE(until([&] { return !second().empty(); }, all)) << lost;
+  await(0, 1, second(), in[1], &here);
+  ASSERT_TRUE(until([&] { return here == 2 && sent == 2 && is_there("in between"); }, all)) << lost;
+  EXPECT_EQ(in, texts);
+}
+
+TEST_P(LaneTest, what_a_dead_rank_has_announced_ends) {
+  if (ranks[0].lane->announced_max() == 0) GTEST_SKIP() << "messages have no tags";
+  open_met();
+  std::string in(1 << 20, 0);
+  int here = 0;
+  await(0, 1, std::string(sizeof(std::uint64_t), 'x'), in, &here);
+  for (int i = 0; i < 100; ++i) look(1);
+  EXPECT_EQ(here, 0);
+  ranks[1].lane->abandon(0);
+  EXPECT_TRUE(until([&] { return here == 1 && ranks[1].lane->is_idle(); }, all)) << lost;
 }
 
 TEST_P(LaneTest, packets_of_strangers_are_dropped) {

@@ -8,6 +8,7 @@
 
 #include <cstring>
 #include <deque>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -28,6 +29,7 @@ struct Wires {
   std::mutex mutex;
   std::vector<std::deque<PacketPtr>> to;
   int in_flight = 0;
+  std::map<std::uint64_t, std::vector<std::byte>> announced;  // by tag
 };
 
 class TestNetwork : public wire::Network {
@@ -58,6 +60,23 @@ class TestNetwork : public wire::Network {
     send(cell, static_cast<std::uint32_t>(payload.size()), world_rank);
     lent.push_back({finished, state});
   }
+  std::uint32_t announced_max() const override { return announces ? 4 * Packet::most : 0; }
+  bool may_announce(int) override { return true; }
+  void announce(wire::Cell* cell, std::span<const std::byte> payload, int world_rank,
+                void (*finished)(void* state), void* state) override {
+    const auto tag = reinterpret_cast<std::uint64_t>(cell);
+    std::memcpy(static_cast<void*>(cell + 1), &tag, sizeof tag);
+    {
+      const std::lock_guard guard(wires_.mutex);
+      wires_.announced[tag] = {payload.begin(), payload.end()};
+    }
+    send(cell, sizeof tag, world_rank);
+    lent.push_back({finished, state});
+  }
+  void await(std::span<std::byte> memory, int, std::uint64_t tag, void (*finished)(void* state),
+             void* state) override {
+    awaited.push_back({memory, tag, finished, state});
+  }
   bool show(std::uint32_t name, std::span<const std::byte> memory, wire::Place* out) override {
     if (!reaches_memory) return false;
     shown.insert(name);
@@ -87,6 +106,18 @@ class TestNetwork : public wire::Network {
                   reading.memory.size());
       reading.finished(reading.state);
     }
+    for (; !holds_awaited && !awaited.empty(); any = true) {
+      const Awaited is = awaited.front();
+      awaited.pop_front();
+      {
+        const std::lock_guard guard(wires_.mutex);
+        const std::vector<std::byte>& data = wires_.announced.at(is.tag);
+        EXPECT_EQ(data.size(), is.memory.size());
+        std::memcpy(is.memory.data(), data.data(), data.size());
+        wires_.announced.erase(is.tag);
+      }
+      is.finished(is.state);
+    }
     for (; !keeps_lent && !lent.empty(); any = true) {
       const Lent back = lent.front();
       lent.pop_front();
@@ -101,8 +132,16 @@ class TestNetwork : public wire::Network {
   bool arm() override { return true; }
   bool is_watched() const override { return false; }
   std::int64_t nap_ns() const override { return 100'000; }
-  bool is_idle() const override { return readings_.empty(); }
+  bool is_idle() const override { return readings_.empty() && awaited.empty(); }
 
+  struct Awaited {
+    std::span<std::byte> memory;
+    std::uint64_t tag;
+    void (*finished)(void* state);
+    void* state;
+  };
+  std::deque<Awaited> awaited;
+  bool announces = false, holds_awaited = false;
   struct Lent {
     void (*finished)(void* state);
     void* state;
