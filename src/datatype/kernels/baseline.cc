@@ -6,6 +6,24 @@
 
 namespace weft::datatype::kernels {
 
+namespace {
+
+/// Part by part: what a long double does not use of its 16 bytes stays as it is.
+template <>
+void complex_prod<long double>(const Vectors& v) {
+  const auto* a = static_cast<const Complex<long double>*>(v.left);
+  const auto* b = static_cast<const Complex<long double>*>(v.right);
+  auto* out = static_cast<Complex<long double>*>(v.out);
+  for (int64_t i = 0; i < v.n; ++i) {
+    const long double re = a[i].re * b[i].re - a[i].im * b[i].im;
+    const long double im = a[i].re * b[i].im + a[i].im * b[i].re;
+    out[i].re = re;
+    out[i].im = im;
+  }
+}
+
+}  // namespace
+
 Loop baseline_loop(Operation op, Basic basic) {
   if (const Loop loop = vector_loop(op, basic)) return loop;
   switch (basic) {
