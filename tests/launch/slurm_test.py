@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""weft's programs under Slurm's srun, by PMI-2 and by PMIx, and mpiexec with srun as its launch agent, on two hosts that
+"""weft's programs under Slurm's srun, by PMI-2 and by PMIx, spawns there, and mpiexec with srun as its launch agent, on two hosts that
 scripts/cluster makes. The controller runs at the switch. Left out without root or Slurm (Debian: slurm-wlm, munge)."""
 import os
 import shutil
@@ -111,6 +111,18 @@ class Slurm(harness.ClusterCase):
                 result = self.at_head(f"srun --mpi={how} -N 2 -n 4 --ntasks-per-node=2 {program('act')} 3 abort 5")
                 self.assertNotEqual(result.returncode, 0)
                 self.assertIn("MPI_Abort on rank 3", result.stderr)
+
+    def test_spawns(self):
+        """Ranks on one node start others there."""
+        for how in ("pmi2", "pmix"):
+            for what in ("hello", "each", "leave"):
+                with self.subTest(how=how, what=what):
+                    result = self.ok(self.at_head(f"srun --mpi={how} -N 1 -n 2 {program('family')} {what}"))
+                    self.assertIn(f"parent 1 of {what}", result.stdout)
+                    self.assertEqual(result.stdout.count("child 0 with"), 2 if what == "each" else 1)
+            self.assertNotEqual(self.at_head(f"srun --mpi={how} -N 1 -n 2 {program('family')} kill").returncode, 0)
+            result = self.at_head(f"srun --mpi={how} -N 2 -n 2 {program('family')} hello")
+            self.assertIn("started on 2 nodes by another process manager", result.stderr)
 
     def test_srun_without_pmi(self):
         result = self.ok(self.at_head(f"srun --mpi=none -N 2 -n 2 {program('nodes')}"))
