@@ -155,14 +155,19 @@ Err CourierSets::join(memory::Job& job, const sync::Policy& policy, const Courie
 }
 
 void CourierSets::leave(Couriers& set) {
-  std::unique_ptr<Couriers> last;  // ends its threads after the lock is given back
+  std::unique_ptr<Couriers> last;
+  {
+    const std::lock_guard guard(mutex_);
+    if (--set.users > 0) return;
+    const auto at =
+        std::find_if(sets_.begin(), sets_.end(), [&set](const auto& s) { return s.get() == &set; });
+    last = std::move(*at);
+    sets_.erase(at);
+  }
+  const std::uint64_t word_at = last->word_at();
+  last.reset();  // ends its threads: another set's may not sleep at their word before
   const std::lock_guard guard(mutex_);
-  if (--set.users > 0) return;
-  const auto at =
-      std::find_if(sets_.begin(), sets_.end(), [&set](const auto& s) { return s.get() == &set; });
-  last = std::move(*at);
-  words_.push_back(last->word_at());
-  sets_.erase(at);
+  words_.push_back(word_at);
 }
 
 }  // namespace weft::channel

@@ -4,8 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "base/params.h"
 #include "channel/row.h"
@@ -141,6 +144,23 @@ TEST(Couriers, OfOneNameAreShared) {
   sets.leave(*other);
   sets.leave(*first);
   sets.leave(*second);
+}
+
+/// A word is given to other couriers when those before sleep on it no more: else one of them would
+/// take back what another has announced, who sleeps then for ever.
+TEST(Couriers, ComeAndGoWhileOthersDo) {
+  CourierSets sets;
+  std::vector<std::thread> ranks;
+  for (int rank = 0; rank < 4; ++rank)
+    ranks.emplace_back([&sets, name = std::to_string(rank)] {
+      for (int i = 0; i < 1000; ++i) {
+        Couriers* own = nullptr;
+        ASSERT_FALSE(sets.join(job(), policy(true), {name, 1, {}}, &own));
+        if (i % 2 == 0) std::this_thread::sleep_for(std::chrono::microseconds(20));
+        sets.leave(*own);
+      }
+    });
+  for (std::thread& rank : ranks) rank.join();
 }
 
 TEST(Couriers, WithoutACpuAreRefused) {
