@@ -672,12 +672,10 @@ bool lock_at_once(Window& win, int type, int rank, int assert) {
 }
 
 bool unlock_at_once(Window& win, int rank) {
-  const std::uint32_t next = win.ends.load(std::memory_order_relaxed) + 1;
   const bool is_legal = static_cast<std::size_t>(rank) < win.targets.size() &&
                         win.epoch == Epoch::locks &&
                         is_locked(win.targets[static_cast<std::size_t>(rank)].held);
-  if (!is_legal || next % ends_per_look == 0 || shm::has_deaths(*win.engine().job)) return false;
-  win.ends.store(next, std::memory_order_relaxed);
+  if (!is_legal || shm::has_deaths(*win.engine().job) || !win.ends_at_once()) return false;
   release(win, win.targets[static_cast<std::size_t>(rank)]);
   if (--win.locks == 0) win.epoch = Epoch::none;
   count(win, &Counters::rma_syncs);

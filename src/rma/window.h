@@ -230,6 +230,13 @@ struct Window : Object {
     if (!has_stored.load(std::memory_order_relaxed))
       has_stored.store(true, std::memory_order_relaxed);
   }
+  /// Count an end of operations. False, and not counted: this one is to look at messages, too.
+  bool ends_at_once() {
+    const std::uint32_t next = ends.load(std::memory_order_relaxed) + 1;
+    if (next % ends_per_look == 0) return false;
+    ends.store(next, std::memory_order_relaxed);
+    return true;
+  }
   /// A flush of one that needs nothing but a fence. False: it is time for a look at messages, too,
   /// or there is something to say.
   bool flush_at_once(int rank) {
@@ -237,9 +244,7 @@ struct Window : Object {
         static_cast<std::size_t>(rank) < targets.size() &&
         (epoch == Epoch::lock_all ||
          (epoch == Epoch::locks && targets[static_cast<std::size_t>(rank)].held != Held::no));
-    const std::uint32_t next = ends.load(std::memory_order_relaxed) + 1;
-    if (!is_legal || next % ends_per_look == 0) return false;
-    ends.store(next, std::memory_order_relaxed);
+    if (!is_legal || !ends_at_once()) return false;
     count_one(counters->rma_syncs);
     fence_stores();
     return true;
