@@ -1,46 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Messages to another node that follow their announcement by themselves: two ranks in one thread,
-// each doing one step at a time.
-#include <gtest/gtest.h>
-
-#include <vector>
-
-#include "datatype/api.h"
+// Messages to another node that follow their announcement by themselves.
 #include "pt2pt/deaths.h"
 #include "shm/deaths.h"
-#include "unit/pt2pt/test_job.h"
+#include "unit/pt2pt/one_way.h"
 
 namespace weft::pt2pt {
 namespace {
 
-/// Rank 0 sends to rank 1. What rank 1 has been told of comes once it is let in.
-struct AnnouncedTest : testing::Test {
+/// What rank 1 has been told of comes once it is let in.
+struct AnnouncedTest : OneWay {
   static constexpr std::int64_t n = 3 * Packet::most;
-  TestJob job{2, false, {}, 1, true};
-  Engine &from = job.ranks[0]->engine, &to = job.ranks[1]->engine;
-  TestNetwork& network = static_cast<TestNetwork&>(*from.network);
-  TestNetwork& there = static_cast<TestNetwork&>(*to.network);
-  std::vector<std::byte> out = std::vector<std::byte>(n), in = std::vector<std::byte>(n);
-  MPI_Request sending = MPI_REQUEST_NULL, receiving = MPI_REQUEST_NULL;
 
-  AnnouncedTest() {
-    for (std::size_t i = 0; i < out.size(); ++i) out[i] = static_cast<std::byte>(i * 7 + i / 251);
+  AnnouncedTest() : OneWay(n) {
     network.lends = network.announces = there.holds_awaited = true;
     from.peer(1).announced_max = n;
-  }
-  void send() {
-    ASSERT_FALSE(
-        isend({out.data(), n, byte_type()}, 1, 1, job.ranks[0]->comm, Mode::standard, &sending));
-  }
-  void receive(std::int64_t bytes) {
-    ASSERT_FALSE(irecv({in.data(), bytes, byte_type()}, 0, 1, job.ranks[1]->comm, &receiving));
-  }
-  void turns() {
-    for (int i = 0; i < 20; ++i) {
-      progress(to);
-      progress(from);
-    }
   }
   void let_in() {
     EXPECT_EQ(there.awaited.size(), 1u);
@@ -48,17 +22,12 @@ struct AnnouncedTest : testing::Test {
     turns();
     there.holds_awaited = true;
   }
-  bool is_done(MPI_Request request) { return request_of(request)->done; }
-  void expect_nothing_kept() {
-    EXPECT_EQ(to.matcher.first_arrived(), nullptr);
-    EXPECT_EQ(to.unexpected_bytes, 0);
-  }
 };
 
 TEST_F(AnnouncedTest, comes_into_the_receive_without_a_copy) {
   const std::uint64_t before = job.ranks[1]->counters.bytes_copied;
   receive(n);
-  send();
+  send(n);
   turns();
   EXPECT_FALSE(is_done(receiving));
   let_in();
@@ -75,7 +44,7 @@ TEST_F(AnnouncedTest, comes_into_the_receive_without_a_copy) {
 TEST_F(AnnouncedTest, is_kept_until_a_receive_wants_it_before_or_after_it_is_here) {
   for (const bool is_here : {false, true}) {
     std::fill(in.begin(), in.end(), std::byte{0});
-    send();
+    send(n);
     turns();
     EXPECT_EQ(to.unexpected_bytes, n);
     if (is_here) let_in();
@@ -92,7 +61,7 @@ TEST_F(AnnouncedTest, is_kept_until_a_receive_wants_it_before_or_after_it_is_her
 
 TEST_F(AnnouncedTest, is_cut_where_the_receive_is_shorter) {
   receive(n - 9);
-  send();
+  send(n);
   turns();
   let_in();
   ASSERT_TRUE(is_done(receiving));
@@ -105,7 +74,7 @@ TEST_F(AnnouncedTest, is_cut_where_the_receive_is_shorter) {
 
 TEST_F(AnnouncedTest, is_cancelled_before_or_after_it_is_here) {
   for (const bool is_here : {false, true}) {
-    send();
+    send(n);
     turns();
     if (is_here) let_in();
     ASSERT_FALSE(cancel(&sending));
@@ -125,7 +94,7 @@ TEST_F(AnnouncedTest, is_cancelled_before_or_after_it_is_here) {
 /// Also where the network still writes it.
 TEST_F(AnnouncedTest, of_a_dead_rank_is_not_received) {
   receive(n);
-  send();
+  send(n);
   turns();
   shm::mark_dead(*job.jobs[1], {0, 1}, "it was killed");
   look_for_dead(to, {});
@@ -135,7 +104,7 @@ TEST_F(AnnouncedTest, of_a_dead_rank_is_not_received) {
 }
 
 TEST_F(AnnouncedTest, of_a_dead_rank_is_kept_while_the_network_writes_it) {
-  send();
+  send(n);
   turns();
   shm::mark_dead(*job.jobs[1], {0, 1}, "it was killed");
   look_for_dead(to, {});

@@ -1,50 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Messages to another node whose pieces leave from where they lie: two ranks in one thread, each
-// doing one step at a time.
-#include <gtest/gtest.h>
-
+// Messages to another node whose pieces leave from where they lie.
 #include <utility>
-#include <vector>
 
-#include "datatype/api.h"
-#include "unit/pt2pt/test_job.h"
+#include "unit/pt2pt/one_way.h"
 
 namespace weft::pt2pt {
 namespace {
 
 constexpr std::int64_t most = Packet::most;
 
-/// Rank 0 sends to rank 1, without asking whatever the size.
-struct Lent : testing::Test {
-  TestJob job{2, false, {}, 1, true};
-  Engine &from = job.ranks[0]->engine, &to = job.ranks[1]->engine;
-  TestNetwork& network = static_cast<TestNetwork&>(*from.network);
-  std::vector<std::byte> out = std::vector<std::byte>(3 * most),
-                         in = std::vector<std::byte>(3 * most);
-  MPI_Request sending = MPI_REQUEST_NULL, receiving = MPI_REQUEST_NULL;
-
-  Lent() {
-    for (std::size_t i = 0; i < out.size(); ++i) out[i] = static_cast<std::byte>(i * 7 + i / 251);
+/// Without asking, whatever the size.
+struct Lent : OneWay {
+  Lent() : OneWay(3 * most) {
     network.lends = true;
     from.eager_max = 3 * most;
-  }
-  void send(std::int64_t n) {
-    ASSERT_FALSE(
-        isend({out.data(), n, byte_type()}, 1, 1, job.ranks[0]->comm, Mode::standard, &sending));
-  }
-  void receive(std::int64_t n) {
-    ASSERT_FALSE(irecv({in.data(), n, byte_type()}, 0, 1, job.ranks[1]->comm, &receiving));
-  }
-  void turns() {
-    for (int i = 0; i < 20; ++i) {
-      progress(to);
-      progress(from);
-    }
-  }
-  bool is_done(MPI_Request request) { return request_of(request)->done; }
-  bool is_there(std::int64_t n) const {
-    return std::equal(out.begin(), out.begin() + n, in.begin());
   }
 };
 
@@ -97,8 +67,7 @@ TEST_F(Lent, is_cancelled_before_or_after_it_has_left) {
     MPI_Status status;
     EXPECT_FALSE(wait(&sending, &status));
     EXPECT_TRUE(object::status_cancelled(status));
-    EXPECT_EQ(to.matcher.first_arrived(), nullptr);
-    EXPECT_EQ(to.unexpected_bytes, 0);
+    expect_nothing_kept();
   }
 }
 
