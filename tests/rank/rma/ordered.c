@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two ranks count in each other's memory, by an operation that a flush or an unlock ends, and then
-// load their own. What is loaded is later than what was written: if A's load after its number i
-// misses B's number j, then B's load after j sees i.
+// Ranks in pairs count in each other's memory, by an operation that a flush or an unlock ends, and
+// then load their own. What is loaded is later than what was written: if A's load after its number
+// i misses B's number j, then B's load after j sees i.
 #include <stdatomic.h>
 #include <stdint.h>
 
@@ -29,7 +29,7 @@ static int replace_bytes(int to, int64_t number) {
 
 /* CHECK and OK are fences. */
 static void check(const char* what, int (*count)(int to, int64_t number), int locks) {
-  const int to = 1 - rank;
+  const int to = rank ^ 1;
   int failed = 0;
   memset(memory, 0, sizeof *memory * row);
   OK(MPI_Barrier(MPI_COMM_WORLD));
