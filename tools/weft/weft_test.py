@@ -461,14 +461,19 @@ class Weft(unittest.TestCase):
             self.assertEqual(done.returncode, 1)
             self.assertIn("no plot: matplotlib is missing", done.stderr)
 
+    def bench(self, folder, what, *options):
+        """One round without peers: what it says, and the file that it leaves."""
+        done = weft("bench", what, "--peers", folder, "--out", folder, "--rounds", "1", *options)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        [path] = Path(folder).glob(f"*-{what}.json")
+        return done, path
+
     def test_bench_runs(self):
         """Each kind, as short as it can be, without peers."""
         for what, row in (("messages", "lat"), ("collectives", "bcast"), ("datatypes", "dup"), ("threads", "lat_1t")):
             with self.subTest(what), tempfile.TemporaryDirectory() as folder:
-                done = weft("bench", what, "--only", "weft-thread", "--peers", folder, "--ranks", "2", "--threads", "1,2", "--rounds", "1",
-                            "--batches", "1", "--batch-ms", "0.1", "--limit-s", "0.01", "--max-bytes", "64", "--out", folder)
-                self.assertEqual(done.returncode, 0, done.stderr)
-                [path] = Path(folder).glob(f"*-{what}.json")
+                done, path = self.bench(folder, what, "--only", "weft-thread", "--ranks", "2", "--threads", "1,2",
+                                        "--batches", "1", "--batch-ms", "0.1", "--limit-s", "0.01", "--max-bytes", "64")
                 states = json.loads(path.read_text())["states"]
                 self.assertTrue(any(one["row"] == row and one["us"][0][0] > 0 for state in states for one in state["series"]), states)
                 self.assertGreater(states[0]["line_ns"], 0)
@@ -480,10 +485,7 @@ class Weft(unittest.TestCase):
     def test_bench_idle_runs(self):
         """One short round without peers: each figure has its curves."""
         with tempfile.TemporaryDirectory() as folder:
-            done = weft("bench", "idle", "--quick", "--only", "weft-process,weft-thread", "--peers", folder, "--rounds", "1",
-                        "--batches", "1", "--out", folder)
-            self.assertEqual(done.returncode, 0, done.stderr)
-            [path] = Path(folder).glob("*-idle.json")
+            done, path = self.bench(folder, "idle", "--quick", "--only", "weft-process,weft-thread", "--batches", "1")
             figures = json.loads(path.read_text())["more"]["figures"]
             self.assertLessEqual({"7a", "7b", "8", "9", "10"}, {figure["number"] for figure in figures}, done.stdout)
             self.assertTrue(all(figure["curves"] for figure in figures))
@@ -495,9 +497,7 @@ class Weft(unittest.TestCase):
     def test_bench_channels_runs(self):
         """One short round without peers: channels have series beside messages."""
         with tempfile.TemporaryDirectory() as folder:
-            done = weft("bench", "channels", "--quick", "--only", "weft-process", "--peers", folder, "--rounds", "1", "--out", folder)
-            self.assertEqual(done.returncode, 0, done.stderr)
-            [path] = Path(folder).glob("*-channels.json")
+            done, path = self.bench(folder, "channels", "--quick", "--only", "weft-process")
             for series in ("weft-process", "process channel", "process in-place"):
                 self.assertIn(series, json.loads(path.read_text())["about"]["libraries"], done.stdout)
             self.assertNotIn("failed", done.stdout)
@@ -505,10 +505,7 @@ class Weft(unittest.TestCase):
     def test_bench_beside_runs(self):
         """One short round without peers: ranks as processes and as threads have all rows beside all neighbours."""
         with tempfile.TemporaryDirectory() as folder:
-            done = weft("bench", "beside", "--quick", "--only", "weft-process,weft-thread", "--peers", folder, "--rounds", "1",
-                        "--ranks", "2", "--out", folder)
-            self.assertEqual(done.returncode, 0, done.stderr)
-            [path] = Path(folder).glob("*-beside.json")
+            done, path = self.bench(folder, "beside", "--quick", "--only", "weft-process,weft-thread", "--ranks", "2")
             found = [(one["library"], one["row"]) for one in json.loads(path.read_text())["states"][0]["series"]]
             rows = [f"{row} {n}{what}" for n in range(3) for row in ("round_trip", "allreduce", "exchange")
                     for what in ("", " got", " computed") if (n or what != " got") and (row == "exchange" or what != " computed")]
