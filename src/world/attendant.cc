@@ -142,9 +142,8 @@ Err call_launcher(Rank& rank) {
     return known != being_started && (known == 0 || is_ready() || launcher_has_ended(job));
   });
   if (is_ready() && !launcher_has_ended(job)) return ok;
-  return fail(MPI_ERR_SPAWN,
-              "the mpiexec that another rank started for this job, to start ranks, has %s",
-              known == 0 ? "not come up" : "ended");
+  return fail(MPI_ERR_SPAWN, "the mpiexec that was to start ranks for this job %s",
+              known == 0 ? "could not be started by another rank" : "has ended");
 }
 
 }  // namespace weft::world
