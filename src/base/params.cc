@@ -145,6 +145,9 @@ constexpr ParamDef table[] = {
      "ranks that may live at once beside those that a job starts with: MPI_Comm_spawn (weft docs "
      "dynamic-processes); -1: 64, or as many as MPI_UNIVERSE_SIZE leaves; set where the job "
      "starts"},
+    {P::spawn_guests, "spawn.guests", ParamType::integer, "1024", "ranks", 0, 65536,
+     "ranks of other jobs that may be connected at once: MPI_Comm_connect (weft docs "
+     "dynamic-processes); set where the job starts"},
     {P::sync_spin_us, "sync.spin_us", ParamType::integer, "-1", "us", -1, 1000000,
      "how long a waiting thread polls before it yields; -1: 0 when ranks outnumber cores, else 50"},
     {P::sync_yield_us, "sync.yield_us", ParamType::integer, "1000", "us", 0, 10000000,

@@ -54,6 +54,7 @@ enum class P : int {
   shm_ring_bytes,
   shm_fragment_bytes,
   spawn_places,
+  spawn_guests,
   sync_spin_us,
   sync_yield_us,
   sync_lock,

@@ -31,6 +31,14 @@ void take_hints(Comm& comm) {
   Settings& s = comm.coll->settings;
   if (Choices* known = comm.coll->choices.get()) *known = {.machine = known->machine};
   if (comm.coll->shared != nullptr) comm.coll->shared->forget_ways();
+  const memory::Job& job = *comm.engine->job;
+  s = {};
+  s.spans_jobs = job.has_guest(comm.group->members) ||
+                 (comm.remote != nullptr && job.has_guest(comm.remote->members));
+  if (s.spans_jobs) {
+    s.reproducible = true;
+    return;
+  }
   s.compare = params.integer(P::abi_check) == 2;
   s.reproducible = value(P::coll_reproducible) != 0;
   s.user_ops_anywhere = value(P::progress_user_ops) != 0;
@@ -73,10 +81,11 @@ Choices& choices_of(Comm& comm) {
   choices = std::make_unique<Choices>();
   if (comm.size() < 2) return *choices;
   pt2pt::Engine& e = *comm.engine;
-  if (!e.reaches(comm.group->members)) {
+  const bool spans_jobs = comm.coll->settings.spans_jobs;
+  if (spans_jobs || !e.reaches(comm.group->members)) {
     const Nodes nodes = nodes_of(comm);
-    choices->machine =
-        model::machine_across(nodes.count(), nodes.most(), model::network_of(*e.params));
+    const model::Network network = spans_jobs ? model::usual_network() : model::network_of(*e.params);
+    choices->machine = model::machine_across(nodes.count(), nodes.most(), network);
     return *choices;
   }
   choices->machine = model::machine_of(e.prices(), e.job->hierarchy(), comm.group->members);

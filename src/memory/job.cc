@@ -22,6 +22,7 @@
 #include "base/assert.h"
 #include "base/clock.h"
 #include "base/limits.h"
+#include "memory/guests.h"
 
 namespace weft::memory {
 namespace {
@@ -62,29 +63,24 @@ bool resize(int fd, std::size_t bytes) {
   return fits && ftruncate(fd, static_cast<off_t>(bytes)) == 0;
 }
 
-class HeapGuard {
- public:
-  explicit HeapGuard(JobHeader& h) : lock_(h.heap_lock) {
-    // acquire: pairs with the release in ~HeapGuard
-    while (lock_.exchange(1, std::memory_order_acquire) != 0) sched_yield();
-  }
-  ~HeapGuard() { lock_.store(0, std::memory_order_release); }
-
- private:
-  std::atomic<std::uint32_t>& lock_;
-};
-
 }  // namespace
+
+JobGuard::JobGuard(std::atomic<std::uint32_t>& word) : word_(word) {
+  // acquire: pairs with the release in ~JobGuard
+  while (word_.exchange(1, std::memory_order_acquire) != 0) sched_yield();
+}
 
 JobLayout job_layout(const JobHeader& h) {
   JobLayout at{};
+  const std::size_t own = h.places - h.guests;
   at.entries = round_up(sizeof(JobHeader));
   at.hierarchy = at.entries + h.places * sizeof(RankEntry);
   at.nodes = at.hierarchy + topo::HierarchyTable::bytes(h.places);
   at.messages = round_up(at.nodes + h.places * sizeof(std::int32_t));
-  at.waits = round_up(at.messages + h.places * sizeof(Job::Message));
-  at.areas = at.waits + h.places * rank_waits_bytes;
-  at.heap = round_up(at.areas + std::size_t{h.places} * h.contexts * h.area_bytes);
+  at.guests = round_up(at.messages + h.places * sizeof(Job::Message));
+  at.waits = round_up(at.guests + h.guests * sizeof(GuestRecord));
+  at.areas = at.waits + own * rank_waits_bytes;
+  at.heap = round_up(at.areas + own * h.contexts * h.area_bytes);
   at.total = at.heap + h.heap_bytes;
   return at;
 }
@@ -136,11 +132,9 @@ Result<Job*> Job::create(int nranks, int cpus, const Params& params,
       identity
           ? identity.value
           : HashKey{{static_cast<std::uint64_t>(now_ns()), static_cast<std::uint64_t>(getpid())}};
-  if (h.nodes > 1) {
-    const Result<HashKey> secret = random_key();
-    if (!secret) return secret.err;
-    h.secret = secret.value;
-  }
+  const Result<HashKey> secret = random_key();
+  if (secret) h.secret = secret.value;
+  if (!secret && h.nodes > 1) return secret.err;
   h.sharing = h.nranks;
   h.ring_cells = static_cast<std::uint32_t>(
       std::bit_ceil(static_cast<std::uint64_t>(params.integer(P::shm_ring_cells))));
@@ -149,7 +143,8 @@ Result<Job*> Job::create(int nranks, int cpus, const Params& params,
   h.contexts = static_cast<std::uint32_t>(
       std::bit_ceil(static_cast<std::uint64_t>(params.integer(P::pt2pt_contexts))));
   h.area_bytes = round_up(area_control_bytes + std::size_t{h.ring_cells} * 64 + h.ring_bytes);
-  h.places = h.nranks + spare_places(h, params);
+  h.guests = static_cast<std::uint32_t>(params.integer(P::spawn_guests));
+  h.places = h.nranks + spare_places(h, params) + h.guests;
   h.used = h.nranks;
   h.heap_bytes = heap_size(nranks);
   const int fd = memfd_create("weft-job", MFD_CLOEXEC);
@@ -246,6 +241,15 @@ std::uint64_t Job::extend(std::size_t bytes, std::size_t align) {
   return extent(k) != nullptr ? bytes_ + start : 0;
 }
 
+GuestRecord& Job::guest(int rank) {
+  return reinterpret_cast<GuestRecord*>(at(job_layout(header()).guests))[rank - places()];
+}
+
+bool Job::has_guest(const std::vector<std::int32_t>& ranks) const {
+  return has_guests() && std::any_of(ranks.begin(), ranks.end(),
+                                     [this](std::int32_t rank) { return is_guest(rank); });
+}
+
 RankEntry& Job::entry(int world_rank) {
   return reinterpret_cast<RankEntry*>(at(job_layout(header()).entries))[world_rank];
 }
@@ -270,10 +274,28 @@ void clear(int fd, std::byte* at, std::uint64_t offset, std::size_t bytes) {
 
 }  // namespace
 
+/// Its entry, as if nobody had been there.
+void Job::renew(int rank, World world, bool is_first) {
+  RankEntry& at = entry(rank);
+  const std::uint32_t before = at.incarnation.load(std::memory_order_relaxed);
+  const std::uint64_t text_at = at.text_at, text_bytes = at.text_bytes;
+  new (&at) RankEntry{};
+  at.text_at = text_at;
+  at.text_bytes = text_bytes;
+  at.world = world;
+  at.incarnation.store(is_first ? 0 : before + 1, std::memory_order_relaxed);
+}
+
+void Job::occupy_guest(int rank, bool is_first) {
+  renew(rank, {rank, 1}, is_first);
+  message(rank)[0] = '\0';
+  nodes_of_ranks()[rank] = nodes() + rank - places();
+  for (int level = 0; level < hierarchy().levels(); ++level)
+    if (hierarchy_table().levels > 0) hierarchy_table().row(level)[rank] = -1;
+}
+
 void Job::occupy(World world, std::span<const std::int32_t> node_of) {
   for (int r = world.first; r < world.end(); ++r) {
-    RankEntry& rank = entry(r);
-    const std::uint32_t before = rank.incarnation.load(std::memory_order_relaxed);
     const bool is_first = r >= used();
     if (!is_first) {
       clear(fd_, waits(r), offset_of(waits(r)), rank_waits_bytes);
@@ -288,13 +310,8 @@ void Job::occupy(World world, std::span<const std::int32_t> node_of) {
           std::memcpy(at + area_lasting_at, lasting, sizeof lasting);
       }
     }
-    const std::uint64_t text_at = rank.text_at, text_bytes = rank.text_bytes;
-    new (&rank) RankEntry{};
-    rank.text_at = text_at;
-    rank.text_bytes = text_bytes;
-    rank.world = world;
+    renew(r, world, is_first);
     if (!node_of.empty()) nodes_of_ranks()[r] = node_of[static_cast<std::size_t>(r - world.first)];
-    rank.incarnation.store(is_first ? 0 : before + 1, std::memory_order_relaxed);
   }
   // release: the entries; pairs with used()
   if (world.end() > used())
@@ -310,7 +327,7 @@ int Job::node_of(int world_rank) {
 }
 
 bool Job::are_together(int here, const std::vector<std::int32_t>& world_ranks) {
-  if (nodes() == 1) return true;
+  if (nodes() == 1 && !has_guests()) return true;
   const int node = node_of(here);
   return std::all_of(world_ranks.begin(), world_ranks.end(),
                      [&](std::int32_t rank) { return node_of(rank) == node; });
@@ -360,7 +377,7 @@ void Job::free_locked(std::uint64_t offset, std::size_t bytes) {
 
 std::uint64_t Job::shared_block(BlockName name, std::size_t bytes, std::size_t zeroed, int users) {
   JobHeader& h = header();
-  HeapGuard guard(h);
+  JobGuard guard(h.heap_lock);
   std::uint64_t& first = h.heap_state[chain_of(name)];
   if (const std::uint64_t block = find_locked(name); block != 0) {
     const auto& head = *reinterpret_cast<const SharedHead*>(at(block));
@@ -393,13 +410,13 @@ std::uint64_t Job::find_locked(BlockName name) {
 }
 
 std::uint64_t Job::find_shared_block(BlockName name) {
-  HeapGuard guard(header());
+  JobGuard guard(header().heap_lock);
   const std::uint64_t block = find_locked(name);
   return block != 0 ? block + sizeof(SharedHead) : 0;
 }
 
 void Job::leave_shared_block(std::uint64_t offset) {
-  HeapGuard guard(header());
+  JobGuard guard(header().heap_lock);
   leave_locked(offset - sizeof(SharedHead));
 }
 

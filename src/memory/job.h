@@ -15,7 +15,8 @@
 //
 // There is room for more ranks than a job starts with: places for those that it spawns
 // (spawning.h). A rank's number in the job is its place; its MPI_COMM_WORLD is some of them in a
-// row. A place is used again when its rank has ended, perhaps for one on another node.
+// row. A place is used again when its rank has ended, perhaps for one on another node. Behind those
+// are places of guests (guests.h), which are ranks of other jobs.
 //
 // A process learns its place from WEFT_JOB=<fd>,<first rank>,<count>: it hosts the world ranks
 // first .. first+count-1 (count > 1: ranks as threads).
@@ -90,7 +91,8 @@ struct JobHeader {
   static constexpr std::uint64_t magic_value = 0x31304a5446455745;  // "EWEFTJ01"
   std::uint64_t magic;
   std::uint32_t nranks;      // that the job starts with
-  std::uint32_t places;      // for them, and for those they spawn
+  std::uint32_t places;      // for them, for those they spawn, and for guests
+  std::uint32_t guests;      // of these, the last ones
   std::uint32_t cpus;        // CPUs that the job may use (for the waiting policy)
   std::uint32_t universe;    // ranks that all its hosts are meant for (MPI_UNIVERSE_SIZE)
   std::uint32_t nodes;       // that the job runs on
@@ -119,6 +121,8 @@ struct JobHeader {
   std::atomic<std::uint32_t> order_count;  // orders given (spawning.h)
   std::atomic<std::uint64_t> orders;       // the newest that was not taken
   std::atomic<std::uint32_t> ports;        // that were opened
+  std::atomic<std::uint32_t> guest_lock;   // 0 free, 1 held
+  std::atomic<std::uint32_t> guests_used;  // places of guests that have had one
   std::atomic<std::uint32_t> deaths;       // ranks that died while others go on (shm/deaths.h)
   std::uint64_t heap_state[64];            // memory/job.cc
   // What memory costs here, by the launcher: a model::Parameters. Zero: not known.
@@ -133,9 +137,23 @@ struct BlockName {
 
 /// Byte offsets in the segment, from the header's numbers alone.
 struct JobLayout {
-  std::size_t entries, hierarchy, nodes, messages, waits, areas, heap, total;
+  std::size_t entries, hierarchy, nodes, messages, guests, waits, areas, heap, total;
 };
 JobLayout job_layout(const JobHeader& header);
+
+/// Holds a lock word of the job's memory.
+class JobGuard {
+ public:
+  explicit JobGuard(std::atomic<std::uint32_t>& word);
+  ~JobGuard() { word_.store(0, std::memory_order_release); }  // pairs with the next one's exchange
+  JobGuard(const JobGuard&) = delete;
+  JobGuard& operator=(const JobGuard&) = delete;
+
+ private:
+  std::atomic<std::uint32_t>& word_;
+};
+
+struct GuestRecord;  // guests.h
 
 /// A mapped job segment.
 class Job {
@@ -150,16 +168,26 @@ class Job {
   ~Job();
 
   JobHeader& header() { return *static_cast<JobHeader*>(base_); }
-  /// Ranks that the job started with; places for ranks; those that have had one.
-  int size() const { return static_cast<int>(static_cast<const JobHeader*>(base_)->nranks); }
-  int places() const { return static_cast<int>(static_cast<const JobHeader*>(base_)->places); }
+  /// Ranks that the job started with; places for its ranks; those that have had one; places for
+  /// ranks and guests.
+  int size() const { return static_cast<int>(head().nranks); }
+  int places() const { return all_places() - static_cast<int>(head().guests); }
+  int all_places() const { return static_cast<int>(head().places); }
   int used() {
     return static_cast<int>(header().used.load(std::memory_order_acquire));  // pairs with occupy()
   }
   World world_of(int rank);
+  bool is_guest(int rank) const { return rank >= places(); }
+  /// relaxed: who has met one knows
+  int guests_used() const {
+    return static_cast<int>(head().guests_used.load(std::memory_order_relaxed));
+  }
+  bool has_guests() const { return guests_used() != 0; }
+  bool has_guest(const std::vector<std::int32_t>& ranks) const;
+  GuestRecord& guest(int rank);
   /// Ranks of the job that share this node's CPUs and caches.
-  int sharing() const { return static_cast<int>(static_cast<const JobHeader*>(base_)->sharing); }
-  int nodes() const { return static_cast<int>(static_cast<const JobHeader*>(base_)->nodes); }
+  int sharing() const { return static_cast<int>(head().sharing); }
+  int nodes() const { return static_cast<int>(head().nodes); }
   int node_of(int world_rank);
   /// Are all of them on the node of rank `here`?
   bool are_together(int here, const std::vector<std::int32_t>& world_ranks);
@@ -186,6 +214,8 @@ class Job {
   /// Launcher: places in a row for spawned ranks become as if nobody had been there. `node_of`: of
   /// each of them; empty: there is one.
   void occupy(World world, std::span<const std::int32_t> node_of = {});
+  /// The same for a guest, on a node of its own.
+  void occupy_guest(int rank, bool is_first);
 
   /// `bytes` more, zero, until the job ends; `align`: a line, or a power of two up to a page. Their
   /// offset; 0: the system has no more, errno says why.
@@ -203,6 +233,8 @@ class Job {
   void leave_shared_block(std::uint64_t offset);
 
  private:
+  const JobHeader& head() const { return *static_cast<const JobHeader*>(base_); }
+  void renew(int rank, World world, bool is_first);
   std::int32_t* nodes_of_ranks();
   std::uint64_t allocate_locked(std::size_t bytes, std::size_t* dirty);
   void free_locked(std::uint64_t offset, std::size_t bytes);

@@ -152,12 +152,29 @@ Machine machine_of(const Parameters& prices, const topo::Hierarchy& node,
   return out;
 }
 
-Network network_of(const Params& params) {
+namespace {
+
+template <class Value>
+Network network_by(Value&& value) {
   constexpr double megabyte = 1e6;
-  const auto value = [&](P id) { return static_cast<double>(params.integer(id)); };
   return {.latency = value(P::net_latency) * ns,
           .gap = value(P::net_gap) * ns,
           .line = line_bytes / (value(P::net_bandwidth) * megabyte)};
+}
+
+}  // namespace
+
+Network network_of(const Params& params) {
+  return network_by([&](P id) { return static_cast<double>(params.integer(id)); });
+}
+
+Network usual_network() {
+  return network_by([](P id) {
+    const ParamDef& def = param_table()[static_cast<std::size_t>(id)];
+    std::int64_t value = 0;
+    param_parse(def, def.fallback, &value);
+    return static_cast<double>(value);
+  });
 }
 
 Machine machine_across(int nodes, int most, const Network& network) {

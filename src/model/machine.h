@@ -171,6 +171,8 @@ Machine machine_of(const Parameters& prices, const topo::Hierarchy& node,
 
 /// As net.latency, net.gap and net.bandwidth say.
 Network network_of(const Params& params);
+/// What the parameters say of it if nobody sets them.
+Network usual_network();
 
 /// The machine of ranks on several nodes, of which the largest has `most`; built-in prices, so that
 /// it is the same wherever it is computed.

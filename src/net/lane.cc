@@ -128,14 +128,26 @@ std::string Lane::address_of(int world_rank) const {
   return std::string(item(plan_.find(world_rank), plan_.context));
 }
 
-HashKey Lane::key_of(int from, const std::string& there, int to, const std::string& here) const {
-  const auto end = [&](int rank, const std::string& address) {
-    return std::to_string(rank) + "." + std::to_string(plan_.incarnation(rank)) + " " + address;
+/// Of what the peer sends, or of what is sent to it.
+HashKey Lane::key_of(int peer, const std::string& its_address, bool from_peer) const {
+  const auto end = [](std::uint32_t name, std::uint32_t incarnation, const std::string& address) {
+    return std::to_string(name) + "." + std::to_string(incarnation) + " " + address;
   };
-  const std::string who =
-      std::to_string(plan_.context) + " " + end(from, there) + " " + end(to, here);
-  return {{keyed_hash(plan_.secret, bytes_of("0 " + who)),
-           keyed_hash(plan_.secret, bytes_of("1 " + who))}};
+  const auto guest = plan_.guest ? plan_.guest(peer) : std::nullopt;
+  const auto incarnation = [&](int rank) { return guest ? 0 : plan_.incarnation(rank); };
+  const HashKey& secret = guest ? guest->secret : plan_.secret;
+  const std::string there =
+      end(guest ? guest->its_name : static_cast<std::uint32_t>(peer), incarnation(peer),
+          its_address);
+  const std::string here = end(name_for(guest), incarnation(plan_.world_rank), address_);
+  const std::string who = std::to_string(plan_.context) + " " + (from_peer ? there : here) + " " +
+                          (from_peer ? here : there);
+  return {{keyed_hash(secret, bytes_of("0 " + who)), keyed_hash(secret, bytes_of("1 " + who))}};
+}
+
+/// What a peer calls this end.
+std::uint32_t Lane::name_for(const std::optional<Guest>& peer) const {
+  return peer ? peer->own_name : static_cast<std::uint32_t>(plan_.world_rank);
 }
 
 Result<Peer> Lane::introduce(Endpoint& endpoint, const std::string& address) {
@@ -158,7 +170,8 @@ Lane::To* Lane::find(int world_rank) {
   To& to = to_[world_rank];
   to.peer = peer.value;
   to.incarnation = plan_.incarnation(world_rank);
-  to.key = key_of(plan_.world_rank, address_, world_rank, text);
+  to.key = key_of(world_rank, text, false);
+  to.own_name = name_for(plan_.guest ? plan_.guest(world_rank) : std::nullopt);
   to.again_ns = plan_.again_ns;
   const auto from = from_.find(world_rank);
   to.has_answered = !endpoint_->connects() || (from != from_.end() && from->second.is_heard);
@@ -341,6 +354,7 @@ void Lane::seal(const Waiting& packet) {
   wire::Cell& cell = *packet.cell;
   const std::span<const std::byte> behind = packet.behind;
   ++to.since_look;
+  cell.sender = to.own_name;
   cell.turn.store(static_cast<std::uint32_t>(++to.sent), std::memory_order_relaxed);
   set_seal(cell, 0);
   std::byte together[sealed_bytes];
@@ -372,7 +386,7 @@ void Lane::greet(To& to, bool answers) {
   if (room == nullptr) return;
   auto& cell = *new (room) wire::Cell{};
   cell.what = wire::What::greeting;
-  cell.sender = static_cast<std::uint32_t>(plan_.world_rank);
+  cell.sender = to.own_name;
   cell.bytes = answers ? 1 : 0;
   set_seal(cell, seal_of(to.key, {room, sizeof cell}, sizeof cell, 0));
   unwatch();
@@ -407,10 +421,9 @@ void Lane::has_answered(int world_rank) {
   plan_.to_do_again.fetch_sub(1, std::memory_order_relaxed);
 }
 
-void Lane::greeted(const wire::Cell& greeting) {
-  const int rank = static_cast<int>(greeting.sender);
-  if (greeting.bytes != 0) return has_answered(rank);
-  if (To* const to = find(rank)) greet(*to, true);
+void Lane::greeted(const From& from, const wire::Cell& greeting) {
+  if (greeting.bytes != 0) return has_answered(from.world_rank);
+  if (To* const to = find(from.world_rank)) greet(*to, true);
 }
 
 /// False: there is no space now.
@@ -643,8 +656,10 @@ bool Lane::look(void (*arrived)(void* state, const wire::Cell& cell), void* stat
 Lane::From* Lane::sender_of(std::span<std::byte> packet, std::uint64_t* number) {
   if (packet.size() < sizeof(wire::Cell)) return nullptr;
   auto& cell = *reinterpret_cast<wire::Cell*>(packet.data());
-  if (cell.sender >= static_cast<std::uint32_t>(plan_.ranks)) return nullptr;
-  const int rank = static_cast<int>(cell.sender);
+  const bool is_rank = cell.sender < static_cast<std::uint32_t>(plan_.ranks);
+  if (!is_rank && !plan_.find_guest) return nullptr;
+  const int rank = is_rank ? static_cast<int>(cell.sender) : plan_.find_guest(cell.sender);
+  if (rank == nobody) return nullptr;
   const std::uint64_t seal = std::uint64_t{cell.units} << 32 | cell.unit;
   set_seal(cell, 0);
   const auto known = from_.find(rank);
@@ -654,11 +669,12 @@ Lane::From* Lane::sender_of(std::span<std::byte> packet, std::uint64_t* number) 
   // Nothing came from it before, or from the one that had its place.
   const std::string text = address_of(rank);
   if (text.empty()) return nullptr;
-  const HashKey key = key_of(rank, text, plan_.world_rank, address_);
+  const HashKey key = key_of(rank, text, true);
   if (known != from_.end() && key == known->second.key) return nullptr;
   if (!has_sealed(key, packet, 0, seal, number)) return nullptr;
   forget(rank);
   From& from = from_[rank];
+  from.world_rank = rank;
   from.incarnation = plan_.incarnation(rank);
   from.key = key;
   return &from;
@@ -675,11 +691,12 @@ bool Lane::has_sealed(const HashKey& key, std::span<const std::byte> packet, std
 }
 
 /// As Lane of pt2pt wrote them: the payload of each is behind it.
-void Lane::hand_over(std::span<std::byte> packet) {
+void Lane::hand_over(const From& from, std::span<std::byte> packet) {
   while (packet.size() >= sizeof(wire::Cell)) {
     auto& cell = *reinterpret_cast<wire::Cell*>(packet.data());
     const std::size_t bytes = sizeof cell + wire::payload_behind(cell);
     if (bytes > packet.size()) return;  // no rank of this version sends that
+    cell.sender = static_cast<std::uint32_t>(from.world_rank);
     cell.units = 0;
     cell.unit = wire::behind;
     arrived_(state_, cell);
@@ -692,14 +709,14 @@ void Lane::received(std::span<std::byte> packet) {
   std::uint64_t number = 0;
   From* const sender = sender_of(packet, &number);
   if (sender != nullptr && number == 0)
-    return greeted(*reinterpret_cast<const wire::Cell*>(packet.data()));
+    return greeted(*sender, *reinterpret_cast<const wire::Cell*>(packet.data()));
   if (sender == nullptr || number <= sender->taken || sender->early.count(number) != 0) {
     ++plan_.dropped;
     return;
   }
   From& from = *sender;
   if (!std::exchange(from.is_heard, true))
-    has_answered(static_cast<int>(reinterpret_cast<const wire::Cell*>(packet.data())->sender));
+    has_answered(from.world_rank);
   if (number != from.taken + 1) {
     Early early{std::make_unique<wire::Cell[]>(packet.size() / sizeof(wire::Cell) + 1),
                 packet.size()};
@@ -708,11 +725,11 @@ void Lane::received(std::span<std::byte> packet) {
     return;
   }
   ++from.taken;
-  hand_over(packet);
+  hand_over(from, packet);
   for (auto next = from.early.begin(); next != from.early.end() && next->first == from.taken + 1;
        next = from.early.erase(next)) {
     ++from.taken;
-    hand_over({reinterpret_cast<std::byte*>(next->second.room.get()), next->second.bytes});
+    hand_over(from, {reinterpret_cast<std::byte*>(next->second.room.get()), next->second.bytes});
   }
 }
 

@@ -32,6 +32,7 @@
 #include <list>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -44,6 +45,12 @@
 #include "wire/network.h"
 
 namespace weft::net {
+
+/// A rank of another job: a secret that it shares with this end, and what they call each other.
+struct Guest {
+  HashKey secret;
+  std::uint32_t its_name, own_name;  // no numbers of ranks
+};
 
 class Lane final : public wire::Network, private Listener {
  public:
@@ -70,6 +77,11 @@ class Lane final : public wire::Network, private Listener {
     std::function<std::string(int world_rank)> find;
     /// How many ranks had its place before.
     std::function<std::uint32_t(int world_rank)> incarnation;
+    /// The same rank has another number in another job: what it is to this end, if it is of one.
+    /// Empty: there are no others.
+    std::function<std::optional<Guest>(int world_rank)> guest = {};
+    /// The guest of that name; `nobody`: there is none.
+    std::function<int(std::uint32_t name)> find_guest = {};
     /// A rank is dead or cannot be reached; `nobody`: the network itself does not work. Returns if
     /// nobody needs it any more.
     std::function<void(int world_rank, Err err)> lost;
@@ -182,6 +194,7 @@ class Lane final : public wire::Network, private Listener {
     std::int64_t greeted_ns = 0;  // it was, at this time; 0: not yet
     std::int64_t again_ns = 0;    // and when to do it again
     HashKey key{};
+    std::uint32_t own_name = 0;                // what it calls this end
     int waiting = 0;                           // packets in waiting_
     std::uint64_t sent = 0;                    // packets
     std::uint64_t look = 0;                    // before which the last ones were sent,
@@ -213,6 +226,7 @@ class Lane final : public wire::Network, private Listener {
   /// A peer's packets are counted, because a provider may finish a long one after a short one that
   /// was sent later, and because a stranger may send one again. What comes early is kept.
   struct From {
+    int world_rank = nobody;
     std::uint32_t incarnation = 0;
     HashKey key{};
     std::uint64_t taken = 0;
@@ -248,7 +262,7 @@ class Lane final : public wire::Network, private Listener {
   void greet(To& to, bool answers);
   void greet_again();
   void has_answered(int world_rank);
-  void greeted(const wire::Cell& greeting);
+  void greeted(const From& from, const wire::Cell& greeting);
   void unwatch();
   void tell_sleeper();
   bool post(const Waiting& packet);
@@ -263,11 +277,12 @@ class Lane final : public wire::Network, private Listener {
   bool naps() const;
   bool watch_another();
   std::string address_of(int world_rank) const;
-  HashKey key_of(int from, const std::string& there, int to, const std::string& here) const;
+  std::uint32_t name_for(const std::optional<Guest>& peer) const;
+  HashKey key_of(int peer, const std::string& its_address, bool from_peer) const;
   static bool has_sealed(const HashKey& key, std::span<const std::byte> packet, std::uint64_t taken,
                          std::uint64_t seal, std::uint64_t* number);
   From* sender_of(std::span<std::byte> packet, std::uint64_t* number);
-  void hand_over(std::span<std::byte> packet);
+  void hand_over(const From& from, std::span<std::byte> packet);
   void received(std::span<std::byte> packet) override;
   void returned(std::byte* room) override;
   void finished(Operation& operation, Err err) override;

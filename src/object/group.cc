@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "memory/guests.h"
 #include "object/store.h"
 
 namespace weft::object {
@@ -90,7 +91,15 @@ Group* make_group(Store& store, std::vector<std::int32_t> members) {
   group->store = &store;
   group->members = std::move(members);
   group->rank = rank_in(*group, store.world_rank);
+  group->has_guests = store.job != nullptr && store.job->has_guest(group->members);
+  if (group->has_guests)
+    for (const std::int32_t member : group->members) memory::add_user(*store.job, member);
   return group;
+}
+
+Group::~Group() {
+  if (!has_guests) return;
+  for (const std::int32_t member : members) memory::drop_user(*store->job, member);
 }
 
 int rank_in(const Group& group, std::int32_t world_rank) {

@@ -41,7 +41,12 @@ struct Group : Object {
   std::uint32_t session = 0;          // that it was derived from, or 0
   std::int32_t rank = MPI_UNDEFINED;  // of the rank that owns the object
   Store* store = nullptr;
+  bool has_guests = false;  // counts as a user of them (memory/guests.h)
   int size() const { return static_cast<int>(members.size()); }
+  Group() = default;
+  Group(const Group&) = delete;
+  Group& operator=(const Group&) = delete;
+  ~Group();
 };
 
 struct Op : Object {

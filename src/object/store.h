@@ -23,6 +23,10 @@
 #include "object/types.h"
 #include "sync/lock.h"
 
+namespace weft::memory {
+class Job;
+}
+
 namespace weft::object {
 
 /// Values behind the predefined attributes of communicators; users get their addresses.
@@ -59,6 +63,7 @@ struct Store {
   ToolObjects tools;
 
   std::int32_t world_rank = 0;
+  memory::Job* job = nullptr;  // until the library has started
   Comm* comm_world = nullptr;  // from MPI_Init to MPI_Finalize
   Comm* comm_self = nullptr;
   Group* group_empty = nullptr;

@@ -177,11 +177,15 @@ Err died(const Comm& comm) {
 }
 
 void look_for_dead(Engine& e, const Awaited& awaited) {
-  for (int r = 0; r < e.job->used(); ++r)
-    if (r != e.world_rank && shm::is_dead(*e.job, r) && !e.peer(r).is_dead) {
-      progress(e);  // what it sent before counts
-      bury(e, r);
-    }
+  const auto bury_dead = [&e](int first, int end) {
+    for (int r = first; r < end; ++r)
+      if (r != e.world_rank && shm::is_dead(*e.job, r) && !e.peer(r).is_dead) {
+        progress(e);  // what it sent before counts
+        bury(e, r);
+      }
+  };
+  bury_dead(0, e.job->used());
+  bury_dead(e.job->places(), e.job->places() + e.job->guests_used());
   e.requests.for_each([&e](P2p& p) { consider(e, p); });
   consider(e, awaited);
   const auto of_threads = [&e](const WaitingList& list) {

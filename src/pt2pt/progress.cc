@@ -492,7 +492,7 @@ void Engine::open_peer(Peer& p, std::int32_t rank) {
     incarnations[static_cast<std::size_t>(rank)] = job->entry(rank).incarnation;
   }
   const bool chosen = params->integer(P::pt2pt_eager_max) >= 0;
-  if (job->nodes() > 1 && job->node_of(rank) != job->node_of(world_rank)) [[unlikely]] {
+  if (job->node_of(rank) != job->node_of(world_rank)) [[unlikely]] {
     p.lane.open(*away, rank);
     p.reach = memory::Reach::none;
     p.eager_max = chosen ? eager_max : eager_to_other_nodes;

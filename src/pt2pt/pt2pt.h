@@ -93,6 +93,8 @@ void forget_buffer(Engine& engine, const BufferOwner& owner);
 Request* post_send(const ConstBuffer& what, int dest, int tag, Comm& comm);
 Request* post_recv(const Buffer& into, int source, int tag, Comm& comm);
 void free_request(Request* request);
+/// A receive of these that has no message yet is done, without one.
+void give_up_receive(Request& request);
 
 /// Progress a context once: mailbox, queued sends, registered pollers. Under the engine's lock.
 /// True if there was anything to do.

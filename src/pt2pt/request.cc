@@ -209,6 +209,10 @@ Err request_free(MPI_Request* handle) {
   return request.ops->release(request);
 }
 
+void give_up_receive(Request& request) {
+  static_cast<void>(cancel_recv(request));
+}
+
 Err cancel(MPI_Request* handle) {
   Request& request = *request_of(*handle);
   WEFT_TRY(give_up(request, "cancelled"));

@@ -36,10 +36,6 @@ Err send(View& view, const void* data, std::size_t bytes, int to, int tag) {
   return finish(view.post_send(data, bytes, to, tag));
 }
 
-Err receive(View& view, void* data, std::size_t bytes, int from, int tag) {
-  return finish(view.post_recv(data, bytes, from, tag));
-}
-
 }  // namespace
 
 View::View(const Comm& parent, Among among, Members members) {
@@ -52,7 +48,6 @@ View::View(const Comm& parent, Among among, Members members) {
   // pt2pt::post_* add 1 for the space of collectives.
   comm_.context = parent.context + static_cast<std::uint64_t>(among);
   comm_.group = &group_;
-  comm_.rank = parent.store->world_rank;  // what a message names as its source
   comm_.engine = parent.engine;
   comm_.owner = parent.owner;
   comm_.store = parent.store;
@@ -66,18 +61,28 @@ Err View::tell(const void* data, std::size_t bytes, int to, int tag) {
   return send(*this, data, bytes, to, tag);
 }
 
-Err View::receive_from_any(void* data, std::size_t bytes, int tag) {
+Err View::receive(void* data, std::size_t bytes, int from, int tag) {
+  return finish(post_recv(data, bytes, from, tag));
+}
+
+pt2pt::Request* View::post_recv_from_any(void* data, std::size_t bytes, int tag) {
   const pt2pt::Buffer into{data, static_cast<std::int64_t>(bytes), &datatype::byte_type()};
-  return finish(pt2pt::post_recv(into, MPI_ANY_SOURCE, tag, comm_));
+  return pt2pt::post_recv(into, MPI_ANY_SOURCE, tag, comm_);
 }
 
 pt2pt::Request* View::post_send(const void* data, std::size_t bytes, int to, int tag) {
+  memory::Job& job = *comm_.engine->job;
+  const std::int32_t own = comm_.store->world_rank;
+  const bool leaves_job = job.is_guest(group_.members[static_cast<std::size_t>(to)]);
+  comm_.rank = leaves_job ? memory::name_of(job, own) : own;
   return pt2pt::post_send({data, static_cast<std::int64_t>(bytes), &datatype::byte_type()}, to, tag,
                           comm_);
 }
 
 pt2pt::Request* View::post_recv(void* data, std::size_t bytes, int from, int tag) {
-  const std::int32_t source = group_.members[static_cast<std::size_t>(from)];
+  memory::Job& job = *comm_.engine->job;
+  const std::int32_t member = group_.members[static_cast<std::size_t>(from)];
+  const std::int32_t source = job.is_guest(member) ? memory::name_of(job, member) : member;
   return pt2pt::post_recv({data, static_cast<std::int64_t>(bytes), &datatype::byte_type()}, source,
                           tag, comm_);
 }
@@ -96,7 +101,7 @@ Err View::bcast(void* data, std::size_t bytes, int tag, int root) {
   const int n = size();
   const TreePlace place = tree_place((rank() - root + n) % n, n);
   const auto real = [&](int r) { return (r + root) % n; };
-  if (place.parent >= 0) WEFT_TRY(receive(*this, data, bytes, real(place.parent), tag));
+  if (place.parent >= 0) WEFT_TRY(receive(data, bytes, real(place.parent), tag));
   for (const int child : place.children) WEFT_TRY(send(*this, data, bytes, real(child), tag));
   return ok;
 }
@@ -113,7 +118,7 @@ Err View::gather(const void* mine, std::size_t bytes, void* all, int tag) {
   for (auto child = place.children.rbegin(); child != place.children.rend(); ++child) {
     const int first = *child - rank();
     const int n = std::min(first, mine_and_below - first);
-    WEFT_TRY(receive(*this, block + bytes * static_cast<std::size_t>(first),
+    WEFT_TRY(receive(block + bytes * static_cast<std::size_t>(first),
                      bytes * static_cast<std::size_t>(n), *child, tag));
   }
   if (place.parent < 0) return ok;
@@ -154,8 +159,20 @@ bool all_have_contexts(pt2pt::Engine& engine, const Members& members, bool now) 
 
 }  // namespace
 
+std::uint64_t take_contexts_across(pt2pt::Engine& engine, std::uint32_t n) {
+  constexpr int short_number_bits = 28, above_ranks = 58;  // of the 59 that a number has
+  const std::uint64_t taken = engine.contexts->numbers.fetch_add(n, std::memory_order_relaxed);
+  const std::uint64_t short_number = taken & ((std::uint64_t{1} << short_number_bits) - 1);
+  const auto name =
+      static_cast<std::uint64_t>(memory::name_of(*engine.job, engine.world_rank) & 0x3fffffff);
+  const std::uint64_t number =
+      std::uint64_t{1} << above_ranks | name << short_number_bits | short_number;
+  return first_context + number * contexts_per_comm;
+}
+
 std::uint64_t take_contexts(pt2pt::Engine& engine, std::uint32_t n, const Members& members,
                             bool now) {
+  if (engine.job->has_guest(members)) return take_contexts_across(engine, n);
   // relaxed: the number itself is all that is shared
   const std::uint64_t taken = engine.contexts->numbers.fetch_add(n, std::memory_order_relaxed);
   const std::uint64_t number = static_cast<std::uint64_t>(engine.world_rank) << number_bits | taken;
@@ -174,7 +191,17 @@ void set_context(Comm& made, std::uint64_t context) {
 }
 
 bool is_low_side(const Comm& comm) {
-  return comm.remote == nullptr || comm.group->members[0] < comm.remote->members[0];
+  if (comm.remote == nullptr) return true;
+  const std::int32_t mine = comm.group->members[0], theirs = comm.remote->members[0];
+  memory::Job& job = *comm.engine->job;
+  return spans_jobs(comm) ? memory::name_of(job, mine) < memory::name_of(job, theirs)
+                          : mine < theirs;
+}
+
+bool spans_jobs(const Comm& comm) {
+  const memory::Job& job = *comm.engine->job;
+  return job.has_guest(comm.group->members) ||
+         (comm.remote != nullptr && job.has_guest(comm.remote->members));
 }
 
 Members all_members(const Comm& comm) {

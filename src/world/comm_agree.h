@@ -6,9 +6,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <string>
 #include <vector>
 
 #include "base/err.h"
+#include "memory/guests.h"
 #include "object/objects.h"
 #include "pt2pt/pt2pt.h"
 
@@ -37,7 +40,9 @@ class View {
 
   int rank() const { return group_.rank; }
   int size() const { return group_.size(); }
+  const Members& members() const { return group_.members; }
   pt2pt::Engine& engine() { return *comm_.engine; }
+  Rank& owner() { return *comm_.owner; }
   /// Is a member dead? A construction that ranks need not notice it in has come to its end.
   Err died();
 
@@ -50,9 +55,10 @@ class View {
 
   /// Blocking, between two that need not be members of both views.
   Err tell(const void* data, std::size_t bytes, int to, int tag);
-  Err receive_from_any(void* data, std::size_t bytes, int tag);
+  Err receive(void* data, std::size_t bytes, int from, int tag);
+  pt2pt::Request* post_recv_from_any(void* data, std::size_t bytes, int tag);
 
-  /// To or from another member, nonblocking.
+  /// To or from another member, nonblocking. Between jobs the source is a name.
   pt2pt::Request* post_send(const void* data, std::size_t bytes, int to, int tag);
   pt2pt::Request* post_recv(void* data, std::size_t bytes, int from, int tag);
 
@@ -81,13 +87,17 @@ inline constexpr int number_bits = 36;
 /// communication context for them. No number is given twice.
 std::uint64_t take_contexts(pt2pt::Engine& engine, std::uint32_t n, const Members& members,
                             bool now = false);
+/// The same for one that spans jobs, in the first communication context.
+std::uint64_t take_contexts_across(pt2pt::Engine& engine, std::uint32_t n);
 /// The communicator gets its number, and with it its communication context: before coll::attach.
 void set_context(Comm& made, std::uint64_t context);
 
 /// All members of an intracommunicator, or of both sides of an intercommunicator (the side whose
-/// rank 0 has the smaller world rank first).
+/// rank 0 has the smaller world rank first; the smaller name, if it spans jobs).
 Members all_members(const Comm& comm);
 bool is_low_side(const Comm& comm);
+/// Has the communicator members of another job?
+bool spans_jobs(const Comm& comm);
 
 /// The parent of constructions from groups alone: where their messages meet; no handle leads to it.
 /// An error if the session is over that `group` comes from.
@@ -97,11 +107,41 @@ int tag_of(const char* stringtag);
 /// MPI_Comm_create on an intercommunicator (comm_inter.cc).
 Err create_intercomm_part(Comm& comm, const Group& group, MPI_Comm* out);
 
+/// Guests that are about to be in a group (memory/guests.h): they stay for so long.
+class Admitted {
+ public:
+  Admitted() = default;
+  explicit Admitted(memory::Job& job) : job_(&job) {}
+  Admitted(Admitted&&) = default;
+  Admitted& operator=(Admitted&&) = default;
+  ~Admitted();
+  Result<std::int32_t> add(const memory::Guest& who, const std::string& addresses);
+
+ private:
+  memory::Job* job_ = nullptr;
+  Members places_;
+};
+
+/// A way between two leaders, for texts in both directions. `held`: the context whose lock the
+/// caller holds.
+class Talk {
+ public:
+  virtual ~Talk() = default;
+  virtual Err send(pt2pt::Engine& held, const std::string& text) = 0;
+  virtual Result<std::string> receive(pt2pt::Engine& held) = 0;
+  /// The socket, for a link from now on; -1: there is none.
+  virtual int keep() { return -1; }
+};
+
 /// The other side of an intercommunicator to be.
 struct Remote {
   Members members;
   std::uint64_t context = 0;
+  std::unique_ptr<Talk> talk;  // at the leader, in place of these: the side is to be met across jobs
+  Admitted admitted;
 };
+/// That they have one.
+Err overlap();
 /// Leaders: trade groups through `peer`'s space of construction.
 Result<Remote> meet(const Comm& peer, const Group& local, std::int32_t remote_leader, int tag);
 /// The leader (rank `root` of `view`) tells its group about the other side, or that there is none.

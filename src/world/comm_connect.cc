@@ -2,8 +2,8 @@
 //
 // Ports (MPI-5.0 §11.9): ranks that know a name meet. A port is open while its name is in the
 // job's directory; the name says of which job it is, and at which rank. Who connects tells that
-// rank so, by a message in the space of constructions from groups alone; then the two are leaders
-// of an intercommunicator like others.
+// rank so, by a message in the space of constructions from groups alone, or by a socket if it is of
+// another job (across.h); then the two are leaders of an intercommunicator like others.
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -17,6 +17,7 @@
 #include <string_view>
 
 #include "object/group.h"
+#include "world/across.h"
 #include "world/comm_agree.h"
 #include "world/comms.h"
 #include "world/connected.h"
@@ -48,21 +49,28 @@ std::string port_key(const char* name) {
   return std::string("port ") + name;
 }
 
-/// A port that is open.
+struct Named {
+  HashKey job;
+  Port port;
+};
+
+Result<Named> read_port(const char* name) {
+  Named out{};
+  char behind = 0;
+  const int got = std::sscanf(name, "weft:%16" SCNx64 "%16" SCNx64 ":%d:%u%c", &out.job.half[0],
+                              &out.job.half[1], &out.port.rank, &out.port.number, &behind);
+  if (got == 4 && out.port.rank >= 0) return out;
+  return fail(MPI_ERR_PORT, "port_name is \"%.200s\"; expected a name from MPI_Open_port", name);
+}
+
+/// A port of this job that is open.
 Result<Port> port_of(Rank& rank, const char* name) {
   memory::Job& job = *rank.process->job;
-  Port port;
-  std::uint64_t id[2] = {};
-  char behind = 0;
-  const int got = std::sscanf(name, "weft:%16" SCNx64 "%16" SCNx64 ":%d:%u%c", &id[0], &id[1],
-                              &port.rank, &port.number, &behind);
-  if (got != 4 || port.rank < 0)
-    return fail(MPI_ERR_PORT, "port_name is \"%.200s\"; expected a name from MPI_Open_port", name);
-  const HashKey& own = job.header().identity;
-  if (id[0] != own.half[0] || id[1] != own.half[1])
-    return fail(MPI_ERR_PORT,
-                "port_name is of a job of another mpiexec; only jobs that one mpiexec has started, "
-                "or that these have spawned, can be connected");
+  const Result<Named> read = read_port(name);
+  if (!read) return read.err;
+  const Port port = read.value.port;
+  if (read.value.job != job.header().identity)
+    return fail(MPI_ERR_PORT, "port_name was opened by a process of another job");
   const Result<Answer> open = ask_directory(rank, Ask::find, port_key(name));
   if (!open) return open.err;
   if (port.rank >= job.places() || !open.value)
@@ -78,6 +86,11 @@ Err check_length(const char* text, const char* name) {
   if (std::strlen(text) < MPI_MAX_PORT_NAME) return ok;
   return fail(MPI_ERR_ARG, "%s has %zu characters; expected fewer than MPI_MAX_PORT_NAME, %d", name,
               std::strlen(text), MPI_MAX_PORT_NAME);
+}
+
+/// Guests have a place in one memory, which all ranks of the job see.
+bool may_leave_job(const memory::Job& job) {
+  return const_cast<memory::Job&>(job).header().apart == 0;
 }
 
 /// Who keeps the directory where nodes have memories of their own? weft's mpiexec.
@@ -100,14 +113,18 @@ Err open_port(Rank& rank, char* name) {
   const std::string text = text_of(job, port);
   const Result<Answer> added = ask_directory(rank, Ask::add, port_key(text.c_str()));
   if (!added) return added.err;
-  rank.ports.push_back(text);
+  OpenPort& opened = rank.ports.emplace_back();
+  opened.text = text;
+  // Without a socket it is a port for this job's ranks.
+  if (may_leave_job(job))
+    if (const Result<int> listening = listen_at(text)) opened.listening = listening.value;
   std::snprintf(name, MPI_MAX_PORT_NAME, "%s", text.c_str());
   return ok;
 }
 
 static Err close_text(Rank& rank, std::string text) {
   const Result<Answer> removed = ask_directory(rank, Ask::remove, port_key(text.c_str()));
-  std::erase(rank.ports, text);
+  std::erase_if(rank.ports, [&](const OpenPort& port) { return port.text == text; });
   return removed.err;
 }
 
@@ -120,7 +137,7 @@ Err close_port(Rank& rank, const char* name) {
 }
 
 void close_ports(Rank& rank) {
-  while (!rank.ports.empty()) static_cast<void>(close_text(rank, rank.ports.back()));
+  while (!rank.ports.empty()) static_cast<void>(close_text(rank, rank.ports.back().text));
 }
 
 Err publish_name(Rank& rank, const char* service, const char* port) {
@@ -159,11 +176,41 @@ Err unpublish_name(Rank& rank, const char* service, const char* port) {
 
 namespace {
 
+/// nullptr: not by this rank. It stays where it is until it is closed.
+OpenPort* opened_here(Rank& rank, const char* name) {
+  const sync::Guard guard(rank.store.lock);
+  for (OpenPort& port : rank.ports)
+    if (port.text == name) return &port;
+  return nullptr;
+}
+
+/// Who has connected and says who it is. nullptr: it has ended.
+std::unique_ptr<Talk> hear_first(pt2pt::Engine& e, int fd) {
+  auto talk = std::make_unique<SocketTalk>(fd);
+  Result<std::string> said = talk->receive(e);
+  if (!said) return nullptr;
+  talk->put_back(std::move(said.value));
+  return talk;
+}
+
+Result<Remote> call_other_job(Rank& rank, const char* name) {
+  if (!may_leave_job(*rank.process->job))
+    return fail(MPI_ERR_UNSUPPORTED_OPERATION,
+                "port_name is of another job, and this one runs on several hosts; jobs of one host "
+                "each can be connected");
+  Result<std::unique_ptr<Talk>> talk = connect_to(rank.engine, name);
+  if (!talk) return talk.err;
+  Remote remote;
+  remote.talk = std::move(talk.value);
+  return remote;
+}
+
 /// The root of MPI_Comm_accept: whoever comes first.
 Result<Remote> await_caller(Rank& rank, Comm& comm, const char* name) {
   const Result<Port> port = port_of(rank, name);
   if (!port) return port.err;
-  if (port.value.rank != rank.world_rank)
+  OpenPort* const own = opened_here(rank, name);
+  if (own == nullptr)
     return fail(MPI_ERR_PORT,
                 "port_name was opened by another process; the root of MPI_Comm_accept must have "
                 "opened it");
@@ -172,13 +219,34 @@ Result<Remote> await_caller(Rank& rank, Comm& comm, const char* name) {
   Comm& parent = found.value;
   View view(parent, Among::some, {rank.world_rank});
   std::int32_t caller = -1;
-  WEFT_TRY(view.receive_from_any(&caller, sizeof caller, port.value.tag()));
+  pt2pt::Request* const request =
+      view.post_recv_from_any(&caller, sizeof caller, port.value.tag());
+  Remote remote;
+  remote.talk = std::move(own->in_front);
+  while (remote.talk == nullptr && !request->done) {
+    int fd = -1;
+    look_until(rank.engine, [&] {
+      return request->done || (own->listening >= 0 && (fd = accept_at(own->listening)) >= 0);
+    });
+    if (fd >= 0) remote.talk = hear_first(rank.engine, fd);
+  }
+  if (request->done) {  // that one has come first
+    own->in_front = std::move(remote.talk);
+  } else {
+    pt2pt::give_up_receive(*request);
+  }
+  pt2pt::free_request(request);
+  if (remote.talk != nullptr) return remote;
   meet_members(parent, {caller});
   return meet(parent, *comm.group, caller, port.value.tag());
 }
 
 /// The root of MPI_Comm_connect.
 Result<Remote> call_port(Rank& rank, Comm& comm, const char* name) {
+  memory::Job& job = *rank.process->job;
+  const Result<Named> read = read_port(name);
+  if (!read) return read.err;
+  if (read.value.job != job.header().identity) return call_other_job(rank, name);
   const Result<Port> port = port_of(rank, name);
   if (!port) return port.err;
   if (object::rank_in(*comm.group, port.value.rank) != MPI_UNDEFINED)
@@ -195,11 +263,19 @@ Result<Remote> call_port(Rank& rank, Comm& comm, const char* name) {
   return meet(parent, *comm.group, port.value.rank, port.value.tag());
 }
 
-/// Collective over `comm`, whose root finds the other side by `find`.
+/// Collective over `comm`, whose root has found the other side.
+Err join_sides(Comm& comm, int root, Result<Remote> remote, MPI_Comm* out) {
+  View view(comm, Among::all, comm.group->members);
+  WEFT_TRY(spread(view, root, construction_tag(comm), remote));
+  meet_members(comm, remote.value.members);
+  *out = object::handle_of(*make_inter(comm, *comm.group, std::move(remote.value)));
+  return ok;
+}
+
+/// The same, by `find`.
 template <class Find>
 Err connect(Comm& comm, int root, MPI_Comm* out, Find find) {
   *out = MPI_COMM_NULL;
-  const int construction = construction_tag(comm);
   Rank& rank = *comm.owner;
   Result<Remote> remote = Remote{};
   if (comm.rank == root) {
@@ -207,11 +283,7 @@ Err connect(Comm& comm, int root, MPI_Comm* out, Find find) {
     const pt2pt::Inside inside(rank.engine);
     remote = find(rank);
   }
-  View view(comm, Among::all, comm.group->members);
-  WEFT_TRY(spread(view, root, construction, remote));
-  meet_members(comm, remote.value.members);
-  *out = object::handle_of(*make_inter(comm, *comm.group, std::move(remote.value)));
-  return ok;
+  return join_sides(comm, root, std::move(remote), out);
 }
 
 }  // namespace
@@ -232,6 +304,8 @@ namespace {
 struct Card {
   HashKey identity;
   std::int32_t rank;
+  std::int32_t may_leave_job;
+  char port[MPI_MAX_PORT_NAME];  // of the end that opens one
 };
 
 Err socket_trouble(const char* what) {
@@ -239,22 +313,49 @@ Err socket_trouble(const char* what) {
               errno != 0 ? std::strerror(errno) : "it ended");
 }
 
-/// All of it, also where the socket does not block; the rank goes on meanwhile.
-template <class Move>
-Err move_all(pt2pt::Engine& e, int fd, short event, std::size_t bytes, Move&& move) {
-  const char* const what = event == POLLIN ? "read" : "written";
-  for (std::size_t done = 0; done < bytes;) {
-    pollfd waits{fd, event, 0};
-    int ready = 0;
-    look_until(e, [&] { return (ready = poll(&waits, 1, 0)) != 0; });
-    if (ready < 0 && errno == EINTR) continue;
-    errno = 0;
-    const ssize_t n = ready < 0 ? -1 : move(done);
-    if (n < 0 && (errno == EAGAIN || errno == EINTR)) continue;
-    if (n <= 0) return socket_trouble(what);
-    done += static_cast<std::size_t>(n);
-  }
+/// Both say as much.
+Err trade_all(pt2pt::Engine& e, int fd, const void* mine, void* theirs, std::size_t bytes) {
+  const auto* from = static_cast<const char*>(mine);
+  auto* to = static_cast<char*>(theirs);
+  errno = 0;
+  if (!move_all(e, fd, POLLOUT, bytes, [&](std::size_t done) {
+        return send(fd, from + done, bytes - done, MSG_NOSIGNAL);
+      }))
+    return socket_trouble("written");
+  errno = 0;
+  if (!move_all(e, fd, POLLIN, bytes,
+                [&](std::size_t done) { return recv(fd, to + done, bytes - done, 0); }))
+    return socket_trouble("read");
   return ok;
+}
+
+/// Two jobs: one opens a port, tells its name by the socket, and hears whether the other one has
+/// found it.
+Err join_other_job(Rank& rank, int fd, Card mine, const Card& theirs, MPI_Comm* out) {
+  pt2pt::Engine& e = rank.engine;
+  if (mine.may_leave_job == 0 || theirs.may_leave_job == 0)
+    return fail(MPI_ERR_UNSUPPORTED_OPERATION,
+                "the process at the other end of fd is of another job, and one of the two jobs runs "
+                "on several hosts; jobs of one host each can be connected");
+  const bool opens = std::memcmp(&mine.identity, &theirs.identity, sizeof mine.identity) < 0;
+  Err trouble = opens ? open_port(rank, mine.port) : ok;
+  Card named{};
+  WEFT_TRY(trade_all(e, fd, &mine, &named, sizeof mine));
+  Result<Remote> remote = Remote{};
+  if (!opens) remote = call_other_job(rank, named.port);
+  const char found = !remote.err && !trouble;
+  char is_found = 0;
+  WEFT_TRY(trade_all(e, fd, &found, &is_found, sizeof found));
+  Comm& self = *rank.store.comm_self;
+  if (opens && is_found != 0) remote = await_caller(rank, self, mine.port);
+  if (opens && !trouble) static_cast<void>(close_text(rank, mine.port));
+  if (trouble) return trouble;
+  if (remote.err) return remote.err;
+  if (is_found == 0)
+    return fail(MPI_ERR_OTHER,
+                "the process at the other end of fd cannot reach this one; jobs of one machine and "
+                "one user can be connected");
+  return join_sides(self, 0, std::move(remote), out);
 }
 
 }  // namespace
@@ -266,21 +367,12 @@ Err comm_join(Rank& rank, int fd, MPI_Comm* out) {
   // poll() overlooks such a one.
   if (fd < 0 || fcntl(fd, F_GETFD) < 0)
     return fail(MPI_ERR_ARG, "fd is %d, which is not open; expected a connected stream socket", fd);
-  pt2pt::Engine& e = rank.engine;
-  const Card mine{job.header().identity, rank.world_rank};
-  Card theirs{};
-  const auto* from = reinterpret_cast<const char*>(&mine);
-  auto* to = reinterpret_cast<char*>(&theirs);
-  WEFT_TRY(move_all(e, fd, POLLOUT, sizeof mine, [&](std::size_t done) {
-    return send(fd, from + done, sizeof mine - done, MSG_NOSIGNAL);
-  }));
-  WEFT_TRY(move_all(e, fd, POLLIN, sizeof theirs, [&](std::size_t done) {
-    return recv(fd, to + done, sizeof theirs - done, 0);
-  }));
-  if (std::memcmp(&mine.identity, &theirs.identity, sizeof mine.identity) != 0)
-    return fail(MPI_ERR_UNSUPPORTED_OPERATION,
-                "the process at the other end of fd is not of this job; only jobs that one mpiexec "
-                "has started, or that these have spawned, can be connected");
+  Card mine{}, theirs{};
+  mine.identity = job.header().identity;
+  mine.rank = rank.world_rank;
+  mine.may_leave_job = may_leave_job(job);
+  WEFT_TRY(trade_all(rank.engine, fd, &mine, &theirs, sizeof mine));
+  if (mine.identity != theirs.identity) return join_other_job(rank, fd, mine, theirs, out);
   if (theirs.rank == mine.rank || theirs.rank < 0 || theirs.rank >= job.places())
     return fail(MPI_ERR_ARG, "both ends of fd are this process's; expected those of two");
   Comm& self = *rank.store.comm_self;
@@ -288,11 +380,7 @@ Err comm_join(Rank& rank, int fd, MPI_Comm* out) {
   if (!found) return found.err;
   Comm& parent = found.value;
   meet_members(parent, {theirs.rank});
-  Result<Remote> remote = meet(parent, *self.group, theirs.rank, tag_of("MPI_Comm_join"));
-  if (!remote) return remote.err;
-  meet_members(self, remote.value.members);
-  *out = object::handle_of(*make_inter(self, *self.group, std::move(remote.value)));
-  return ok;
+  return join_sides(self, 0, meet(parent, *self.group, theirs.rank, tag_of("MPI_Comm_join")), out);
 }
 
 }  // namespace weft::world

@@ -70,6 +70,12 @@ int resource_color(memory::Job& job, const Info* info, int world_rank) {
   return *set == "mpi://SELF" ? world_rank : MPI_UNDEFINED;
 }
 
+/// Jobs share nothing, and number their nodes alike.
+int color_across(memory::Job& job, int color) {
+  const auto bytes = std::as_bytes(std::span(&color, 1));
+  return static_cast<int>(keyed_hash(job.header().identity, bytes) & 0x7fffffff);
+}
+
 /// The outermost level whose parts divide the ranks that take part; -1 if none does.
 int dividing_level(const Hierarchy& hierarchy, std::span<const std::int32_t> world_ranks) {
   for (int level = 0; level < hierarchy.levels(); ++level)
@@ -119,6 +125,7 @@ Err comm_split_type(Comm& comm, int split_type, int key, Info* info, MPI_Comm* o
       break;
     }
   }
+  if (color != MPI_UNDEFINED && spans_jobs(comm)) color = color_across(job, color);
   WEFT_TRY(comm_split(comm, color, key, out));
   const sync::Guard guard(comm.store->lock);
   if (!found.empty() && info != nullptr && *out != MPI_COMM_NULL)

@@ -8,6 +8,7 @@
 #include "object/comm.h"
 #include "object/group.h"
 #include "pt2pt/completion.h"
+#include "world/across.h"
 #include "world/comm_agree.h"
 #include "world/comms.h"
 #include "world/connected.h"
@@ -18,24 +19,33 @@ namespace {
 
 /// What a leader says about its side, and about the whole if it is the first.
 struct Side {
+  static constexpr std::int32_t spans_jobs = -1;
   std::int32_t size = 0;      // ranks
   std::uint64_t context = 0;  // of the first, once it has taken one
 };
+
+}  // namespace
 
 Err overlap() {
   return fail(MPI_ERR_COMM,
               "the two groups of an intercommunicator must not have a process in common");
 }
 
-}  // namespace
-
 Result<Remote> meet(const Comm& peer, const Group& local, std::int32_t remote_leader, int tag) {
   const std::int32_t me = peer.store->world_rank;
+  memory::Job& job = *peer.engine->job;
   if (remote_leader == me) return overlap();
+  const auto across = [&]() -> Result<Remote> {
+    Remote remote;
+    remote.talk = talk_by_messages(peer, remote_leader, tag);
+    return remote;
+  };
+  if (job.is_guest(remote_leader)) return across();
   View pair(peer, Among::some, {std::min(me, remote_leader), std::max(me, remote_leader)});
   const int other = 1 - pair.rank();
-  Side mine{local.size(), 0}, theirs;
+  Side mine{job.has_guest(local.members) ? Side::spans_jobs : local.size(), 0}, theirs;
   WEFT_TRY(pair.exchange(&mine, &theirs, sizeof mine, other, tag));
+  if (mine.size == Side::spans_jobs || theirs.size == Side::spans_jobs) return across();
   // Both send as many ranks as the larger group has: the exchange is symmetrical.
   const auto n = static_cast<std::size_t>(std::max(mine.size, theirs.size));
   Members sent = local.members, got(n);
@@ -50,14 +60,24 @@ Result<Remote> meet(const Comm& peer, const Group& local, std::int32_t remote_le
     mine.context = take_contexts(pair.engine(), 1, all);
   }
   WEFT_TRY(pair.exchange(&mine, &theirs, sizeof mine, other, tag));
-  return Remote{std::move(got), pair.rank() == 0 ? mine.context : theirs.context};
+  Remote remote;
+  remote.members = std::move(got);
+  remote.context = pair.rank() == 0 ? mine.context : theirs.context;
+  return remote;
 }
 
 Err spread(View& view, int root, int tag, Result<Remote>& remote) {
   Side side;
   if (view.rank() == root && remote)
-    side = {static_cast<std::int32_t>(remote.value.members.size()), remote.value.context};
+    side = {remote.value.talk != nullptr ? Side::spans_jobs
+                                         : static_cast<std::int32_t>(remote.value.members.size()),
+            remote.value.context};
   WEFT_TRY(view.bcast(&side, sizeof side, tag, root));
+  if (side.size == Side::spans_jobs) {
+    const std::unique_ptr<Talk> talk = std::move(remote.value.talk);
+    remote = meet_across(view, root, tag, talk.get());
+    return remote.err;
+  }
   if (remote.err) return remote.err;
   if (side.size == 0)
     return fail(MPI_ERR_OTHER,

@@ -95,6 +95,7 @@ void prepare_store(Rank& rank) {
   object::Store& store = rank.store;
   memory::Job& job = *rank.engine.job;
   store.world_rank = rank.world_rank;
+  store.job = &job;
   store.comm_gone = detach;
   // The same for all worlds, as far as the job has places for so many ranks; and no fewer than this
   // world and those before it have.

@@ -166,7 +166,8 @@ Err comm_dup_with_info(Comm& comm, const Info* info, MPI_Comm* out) {
   const Result<Comm*> copied = copy_state(comm, info);
   if (!copied) return copied.err;
   View view(comm, Among::all, all_members(comm));
-  const bool contexts = view.engine().job->header().contexts > 1;  // the same at all ranks
+  // The same at all ranks.
+  const bool contexts = view.engine().job->header().contexts > 1 && !spans_jobs(comm);
   const bool spread = contexts && all_name_tags(view, tag, info);
   return duplicate(*copied.value, view, tag, spread, out);
 }

@@ -92,6 +92,10 @@ Result<memory::Command> command_of(const Program& program) {
 
 Err check_job(Comm& comm) {
   Rank& rank = *comm.owner;
+  if (spans_jobs(comm))
+    return fail(MPI_ERR_UNSUPPORTED_OPERATION,
+                "comm has processes of another job, which cannot spawn together with those of this "
+                "one; spawn over a communicator of one job, then MPI_Intercomm_create");
   if (const int nodes = rank.process->job->nodes(); nodes > 1 && rank.process->manager != nullptr)
     return fail(MPI_ERR_UNSUPPORTED_OPERATION,
                 "this job was started on %d nodes by another process manager, by which weft cannot "

@@ -2,8 +2,10 @@
 #include "world/connected.h"
 
 #include <algorithm>
+#include <list>
 
 #include "memory/addresses.h"
+#include "memory/guests.h"
 #include "world/rank.h"
 
 namespace weft::world {
@@ -41,6 +43,35 @@ bool is_leaving(const memory::RankEntry& entry, std::uint32_t incarnation) {
   return entry.leaving.load(std::memory_order_acquire) != 0;
 }
 
+/// With a guest: that both are in MPI_Finalize.
+class Parting {
+ public:
+  Parting(const Comm& parent, std::int32_t own, std::int32_t guest)
+      : guest_(guest),
+        view_(parent, Among::some, {own, guest}),
+        receiving_(view_.post_recv(&said_, sizeof said_, 1, tag())),
+        sending_(view_.post_send(&said_, sizeof said_, 1, tag())) {}
+  ~Parting() {
+    pt2pt::free_request(receiving_);
+    pt2pt::free_request(sending_);
+  }
+  Parting(const Parting&) = delete;
+  Parting& operator=(const Parting&) = delete;
+
+  bool is_over() {
+    if (memory::has_left(*view_.engine().job, guest_)) pt2pt::give_up_receive(*receiving_);
+    return receiving_->done && sending_->done;
+  }
+
+ private:
+  static int tag() { return tag_of("MPI_Finalize across jobs"); }
+
+  std::int32_t guest_;
+  View view_;
+  char said_ = 0;
+  pt2pt::Request *receiving_, *sending_;
+};
+
 }  // namespace
 
 void meet_members(Comm& holder, const Members& ranks) {
@@ -62,23 +93,33 @@ bool is_connection(const Comm& comm) {
 
 void leave_connected(Rank& rank) {
   Members others = connected_ranks(rank);
+  memory::Job& job = *rank.process->job;
   // release: what this rank sent is out; pairs with is_leaving()
   rank.entry().leaving.store(1, std::memory_order_release);
-  if (rank.process->job->header().apart != 0) memory::stir_agent(*rank.process->job);
+  if (job.header().apart != 0) memory::stir_agent(job);
   if (others.empty()) return;
+  const pt2pt::Inside inside(rank.engine);
+  const Result<Comm> parent =
+      groups_parent(rank, *rank.store.comm_self->group, rank.store.errors_return);
+  std::list<Parting> partings;
+  std::erase_if(others, [&](std::int32_t r) {
+    if (!job.is_guest(r) || !parent) return false;
+    if (!memory::has_left(job, r)) partings.emplace_back(parent.value, rank.world_rank, r);
+    return true;
+  });
   const auto all_leave = [&] {
     std::erase_if(others, [&](std::int32_t r) {
-      return is_leaving(rank.process->job->entry(r), rank.engine.incarnation(r));
+      return is_leaving(job.entry(r), rank.engine.incarnation(r));
     });
     for (pt2pt::Engine* e : rank.contexts.engines) {
       if (e == &rank.engine) continue;
       const sync::Away away(rank.engine.lock);
-      const pt2pt::Inside inside(*e);
+      const pt2pt::Inside there(*e);
       pt2pt::progress(*e);
     }
-    return others.empty();
+    return others.empty() && std::all_of(partings.begin(), partings.end(),
+                                         [](Parting& parting) { return parting.is_over(); });
   };
-  const pt2pt::Inside inside(rank.engine);
   look_until(rank.engine, all_leave);
 }
 

@@ -25,6 +25,7 @@
 #include "parallel/openmp/call.h"
 #include "pt2pt/completion.h"
 #include "shm/deaths.h"
+#include "world/across.h"
 #include "world/comms.h"
 #include "world/connected.h"
 #include "world/network.h"
@@ -170,15 +171,6 @@ Err tell_manager(Rank& rank) {
   return rank.process->manager->finalize();
 }
 
-/// At exit.
-void end_here() {
-  Process& p = process();
-  for (const std::unique_ptr<Rank>& rank : p.ranks) {
-    const bool mine = this_thread_rank == nullptr || this_thread_rank == rank.get();
-    if (mine && rank->entry().pid.load(std::memory_order_relaxed) == getpid()) end(*rank);
-  }
-}
-
 Err start_background(Rank& rank) {
   if (!rank.contexts.has_background) return ok;
   return rank.process->progress_threads.start(rank.charge, rank.process->params, rank.engine,
@@ -208,7 +200,7 @@ Err start(Rank& rank, int level) {
   prepare_store(rank);
   open_trace(rank);
   if (rank.network != nullptr || rank.process->manager != nullptr || rank.engine.trace != nullptr)
-    std::atexit(end_here);
+    std::atexit(end_at_exit);
   set_framed(rank);
   return ok;
 }
@@ -249,6 +241,7 @@ Err end_world(Rank& rank, bool is_last) {
   if (is_last)
     for (pt2pt::Engine* e : rank.contexts.engines) finish_sending(*e);
   leave_connected(rank);
+  say_goodbye(rank);
   {
     const sync::Guard guard(rank.engine.lock);
     const Err met = coll::barrier(*rank.store.comm_world);
@@ -350,6 +343,14 @@ Err finalize(Rank& rank) {
   if (!is_last) rank.entry().state.store(memory::RankState::in_session, std::memory_order_release);
   drop_user(rank);
   return ok;
+}
+
+void end_at_exit() {
+  Process& p = process();
+  for (const std::unique_ptr<Rank>& rank : p.ranks) {
+    const bool mine = this_thread_rank == nullptr || this_thread_rank == rank.get();
+    if (mine && rank->entry().pid.load(std::memory_order_relaxed) == getpid()) end(*rank);
+  }
 }
 
 void end(Rank& rank) {

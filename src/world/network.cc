@@ -6,11 +6,15 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <mutex>
+#include <span>
 
 #include "memory/addresses.h"
+#include "memory/guests.h"
 #include "net/lane.h"
 #include "shm/deaths.h"
+#include "world/across.h"
 #include "world/rank.h"
 
 namespace weft::world {
@@ -63,6 +67,7 @@ bool has_left(Rank& rank, const pt2pt::Engine& e, int other) {
   const memory::RankEntry& entry = job.entry(other);
   const std::uint32_t known = e.incarnation(other);
   for (useconds_t waited = 0; waited < patience_us; waited += look_us) {
+    if (job.is_guest(other) && memory::has_left(job, other)) return true;
     // acquire: as in connected.cc
     const memory::RankState state = entry.state.load(std::memory_order_acquire);
     if (entry.incarnation.load(std::memory_order_relaxed) != known ||
@@ -98,7 +103,9 @@ void give_up(Rank& rank, const pt2pt::Engine& e, int lost_rank, Err err) {
 /// Nobody listens to more than the job needs.
 net::Wish wish_of(const Process& process) {
   net::Wish wish = net::Wish::of(process.params);
-  if (wish.interface.empty() && process.job->header().loopback != 0) wish.interface = "lo";
+  memory::Job& job = *process.job;
+  const bool is_here = job.nodes() == 1 || job.header().loopback != 0;
+  if (wish.interface.empty() && is_here) wish.interface = "lo";
   return wish;
 }
 
@@ -114,11 +121,18 @@ Result<std::shared_ptr<const net::Survey>> survey_of(Process& process) {
   return out;
 }
 
-}  // namespace
+/// What a guest and this rank are to each other.
+std::optional<net::Guest> guest_of(const Rank& rank, int place) {
+  memory::Job& job = *rank.process->job;
+  if (!job.is_guest(place)) return std::nullopt;
+  return net::Guest{.secret = memory::key_with(job, place),
+                    .its_name = static_cast<std::uint32_t>(memory::name_of(job, place)),
+                    .own_name = static_cast<std::uint32_t>(memory::name_of(job, rank.world_rank))};
+}
 
-Err open_network(Rank& rank) {
+/// Of the first contexts so many.
+Err open_network(Rank& rank, std::size_t contexts) {
   Process& process = *rank.process;
-  if (process.job->nodes() == 1) return ok;
   rank.network = std::make_unique<Network>();
   Network& network = *rank.network;
   Result<std::shared_ptr<const net::Survey>> survey = survey_of(process);
@@ -131,7 +145,7 @@ Err open_network(Rank& rank) {
   WEFT_TRY(network.watcher.start(name));
   std::string all = own_host() + behind_host;
   using pt2pt::Engine;
-  for (Engine* e : rank.contexts.engines) {
+  for (Engine* e : std::span(rank.contexts.engines).first(contexts)) {
     Result<std::unique_ptr<net::Lane>> lane = net::Lane::open(
         {.fabric = *network.fabric,
          .watcher = network.watcher,
@@ -142,7 +156,7 @@ Err open_network(Rank& rank) {
          .dropped = e->counters->net_dropped,
          .to_do_again = network.to_do_again,
          .world_rank = rank.world_rank,
-         .ranks = process.job->places(),
+         .ranks = process.job->all_places(),
          .context = e->context,
          .payload_max = static_cast<std::uint32_t>(e->piece_max),
          .find = [&process](int world_rank) { return addresses_of(process, world_rank); },
@@ -151,23 +165,54 @@ Err open_network(Rank& rank) {
                // relaxed: it changes only while its rank is not there
                return process.job->entry(world_rank).incarnation.load(std::memory_order_relaxed);
              },
+         .guest = [&rank](int world_rank) { return guest_of(rank, world_rank); },
+         .find_guest =
+             [&process](std::uint32_t name) {
+               return memory::find_guest(*process.job, static_cast<std::int32_t>(name));
+             },
          .lost = [&rank, e](int lost_rank, Err err) { give_up(rank, *e, lost_rank, err); },
          .may_post = process.threads ? std::function([&rank] { return current_rank() == &rank; })
                                      : std::function<bool()>(),
          .is_crowded = e->policy.crowded});
     if (!lane) return lane.err;
     all += (all.back() == behind_host ? "" : ",") + lane.value->address();
+    const sync::Guard guard(e->lock);
     e->open(std::move(lane.value));
   }
   WEFT_TRY(memory::tell_addresses(*process.job, rank.world_rank, all));
+  return ok;
+}
+
+}  // namespace
+
+Err open_network(Rank& rank) {
+  Process& process = *rank.process;
+  if (process.job->nodes() == 1) return ok;
+  WEFT_TRY(open_network(rank, rank.contexts.engines.size()));
   if (process.manager == nullptr) return ok;
   const std::lock_guard guard(process.asks_manager);
-  WEFT_TRY(process.manager->put(addresses_key, all));
+  WEFT_TRY(process.manager->put(addresses_key,
+                                memory::addresses_of(*process.job, rank.world_rank)));
   return process.manager->fence();
+}
+
+Err open_network_to_guests(Rank& rank) {
+  const std::lock_guard guard(rank.opens_network);
+  if (rank.network != nullptr) return ok;
+  const Err err = open_network(rank, 1);
+  if (err) {
+    close_network(rank);
+    return err;
+  }
+  // Who sleeps has not armed it.
+  pt2pt::wake_for_network(rank.engine);
+  std::atexit(end_at_exit);
+  return ok;
 }
 
 void close_network(Rank& rank) {
   if (rank.network == nullptr) return;
+  say_goodbye(rank);
   rank.network->watcher.stop();
   for (pt2pt::Engine* e : rank.contexts.engines) {
     const sync::Guard guard(e->lock);

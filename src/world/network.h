@@ -28,6 +28,9 @@ namespace world {
 
 /// In MPI_Init, once the rank's contexts are open: nothing if all ranks of the job are on one node.
 Err open_network(Rank& rank);
+/// Before the rank meets ranks of other jobs (across.h), if that has not been done: on one node the
+/// first context alone, over loopback. By a thread that holds no context's lock.
+Err open_network_to_guests(Rank& rank);
 /// Once nobody sends to this rank any more.
 void close_network(Rank& rank);
 

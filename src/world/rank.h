@@ -24,6 +24,7 @@
 #include "pt2pt/engine.h"
 #include "rma/window.h"
 #include "wireup/manager.h"
+#include "world/across.h"
 #include "world/network.h"
 
 namespace weft {
@@ -51,7 +52,8 @@ struct Rank {
   int tool_inits = 0;  // MPI_T_init_thread calls without their MPI_T_finalize
   Counters counters;
   object::Store store;               // pools, predefined objects, keyvals, error classes
-  std::unique_ptr<Network> network;  // null: all ranks of the job are on one node
+  std::unique_ptr<Network> network;  // null: it has spoken to ranks of its node only
+  std::mutex opens_network;
   pt2pt::Engine engine;              // the first context
   pt2pt::Contexts contexts;          // all of them
   channel::Channels channels;
@@ -61,7 +63,8 @@ struct Rank {
     pt2pt::Engine engine;
   };
   object::Comm* parent = nullptr;              // the way to who spawned this rank
-  std::vector<std::string> ports;              // that it has opened; under store.lock
+  world::Ports ports;                          // that it has opened; these under store.lock
+  std::list<world::Link> links;                // to worlds of other jobs
   std::vector<std::unique_ptr<Context>> more;  // beyond the first, with MPI_THREAD_MULTIPLE
 
   progress::Charge charge{contexts};  // of a progress thread, if there is one
@@ -115,6 +118,8 @@ void prepare_to_leave(Rank& rank);
 void drop_user(Rank& rank);
 /// The rank's program ends: what outlasts the last user. Nothing if that has been done.
 void end(Rank& rank);
+/// The same for the ranks of the thread that ends the process.
+void end_at_exit();
 
 /// End the whole job: the launcher prints `message` once and exits with `code`. `rank` may be null.
 [[noreturn, gnu::cold]] void abort_job(Rank* rank, int code, const char* message);

@@ -3,6 +3,7 @@
 
 #include "coll/block/steps.h"
 #include "coll/boards/algorithms.h"
+#include "coll/state.h"
 #include "coll/walk.h"
 
 namespace weft::coll {
@@ -19,8 +20,11 @@ model::Machine of_leaders(model::Machine x) {
 
 Nodes nodes_of(const object::Comm& comm) {
   std::vector<std::int32_t> node_of;
+  // Across jobs all have to see the same: a node of its own for each.
+  const bool alone = comm.coll->settings.spans_jobs;
   for (const std::int32_t peer : comm.group->members)
-    node_of.push_back(comm.engine->job->node_of(peer));
+    node_of.push_back(alone ? static_cast<std::int32_t>(node_of.size())
+                            : comm.engine->job->node_of(peer));
   return Nodes(node_of);
 }
 

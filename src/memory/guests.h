@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Guests: ranks of other jobs, started by another mpiexec or by none, that ranks of this job have
+// met (world/across.h). Each has a place in this job's memory, behind those of the job's own ranks,
+// with an entry and its addresses; it is reached through the network only. The same rank has a
+// place of another number in each job that it visits. What two jobs say of a rank to each other is
+// its name, which both compute from who it is at home.
+//
+// A guest stays known, also without a communicator, until its job has ended: both ends of a lane
+// count their packets, and one that forgot would take no more. Then, and when no group has it any
+// more, its place may have another one.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+
+#include "base/err.h"
+#include "base/keyed_hash.h"
+#include "memory/job.h"
+
+namespace weft::memory {
+
+/// Who a rank is at home.
+struct Guest {
+  HashKey job;  // its identity
+  HashKey key;  // of that job: with that of another job, what packets between the two prove
+  World world;  // its MPI_COMM_WORLD there
+  std::int32_t place;
+  std::uint32_t incarnation;
+  bool operator==(const Guest&) const = default;
+  bool is_of(const HashKey& other_job, World other) const {
+    return job == other_job && world == other;
+  }
+};
+
+/// Written under JobHeader::guest_lock.
+struct GuestRecord {
+  Guest who;
+  std::int32_t name;
+  std::uint32_t has_ended;           // with its world
+  std::atomic<std::uint32_t> users;  // groups that it is in, and calls that are about to make one
+};
+
+/// A rank of this job, as others see it.
+Guest self_of(Job& job, int rank);
+/// A number that no rank of a job has.
+std::int32_t name_of(const Guest& who);
+/// Of a rank or a guest.
+Guest who_is(Job& job, int rank);
+std::int32_t name_of(Job& job, int rank);
+/// The guest of that name; -1: there is none. Any thread.
+int find_guest(Job& job, std::int32_t name);
+/// What packets between this rank and a guest prove.
+HashKey key_with(Job& job, int guest);
+
+/// Its place, with one user more; a rank of this job has its own.
+Result<std::int32_t> admit(Job& job, const Guest& who, const std::string& addresses);
+/// One user more, or less; nothing for a rank of this job.
+void add_user(Job& job, int rank);
+void drop_user(Job& job, int rank);
+/// A world of another job has ended. Those of it that still have users.
+std::vector<std::int32_t> world_has_ended(Job& job, const HashKey& home, World world);
+bool has_left(Job& job, int guest);
+
+}  // namespace weft::memory

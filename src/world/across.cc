@@ -1,0 +1,417 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "world/across.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cinttypes>
+#include <cstddef>
+#include <cstdio>
+#include <cstring>
+#include <sstream>
+
+#include "memory/addresses.h"
+#include "object/group.h"
+#include "shm/deaths.h"
+#include "world/network.h"
+#include "world/rank.h"
+
+namespace weft::world {
+namespace {
+
+/// First word of what a leader says; other versions of weft have others.
+constexpr const char* version = "weft-jobs-1";
+constexpr std::size_t longest_text = std::size_t{64} << 20;
+constexpr char goodbye = 'g';
+
+Err other_side_ended() {
+  return fail(MPI_ERR_OTHER, "the other job's process ended while it was being connected");
+}
+
+// --- what leaders say
+
+struct Member {
+  memory::Guest who;
+  std::string addresses;
+};
+
+struct Introduction {
+  std::string provider;
+  std::int64_t piece_max = 0;  // bytes that follow a cell
+  Member leader;
+  std::vector<Member> group;
+};
+
+Member member_of(memory::Job& job, int rank) {
+  return {memory::who_is(job, rank), memory::addresses_of(job, rank)};
+}
+
+void write(std::ostream& out, const Member& member) {
+  const memory::Guest& who = member.who;
+  char text[160];
+  std::snprintf(text, sizeof text,
+                "%016" PRIx64 " %016" PRIx64 " %016" PRIx64 " %016" PRIx64 " %d %d %d %u ",
+                who.job.half[0], who.job.half[1], who.key.half[0], who.key.half[1], who.world.first,
+                who.world.size, who.place, who.incarnation);
+  out << text << member.addresses << '\n';
+}
+
+bool read(std::istream& in, Member* out) {
+  memory::Guest& who = out->who;
+  in >> std::hex >> who.job.half[0] >> who.job.half[1] >> who.key.half[0] >> who.key.half[1] >>
+      std::dec >> who.world.first >> who.world.size >> who.place >> who.incarnation >>
+      out->addresses;
+  return static_cast<bool>(in);
+}
+
+std::string introduce(Rank& rank, const Members& group) {
+  memory::Job& job = *rank.process->job;
+  std::ostringstream out;
+  out << version << ' ' << rank.network->fabric->offer().provider << ' ' << rank.engine.piece_max
+      << ' ' << group.size() << '\n';
+  write(out, member_of(job, rank.world_rank));
+  for (const std::int32_t member : group) write(out, member_of(job, member));
+  return out.str();
+}
+
+/// What the other leader said: who it is, or why it cannot.
+Result<Introduction> understand(const std::string& text) {
+  std::istringstream in(text);
+  std::string first;
+  std::size_t count = 0;
+  in >> first;
+  if (first == "error")
+    return fail(MPI_ERR_OTHER, "the other job cannot be connected: %s",
+                text.substr(std::min(text.size(), first.size() + 1)).c_str());
+  Introduction out;
+  in >> out.provider >> out.piece_max >> count;
+  bool is_right = first == version && in && count > 0 && read(in, &out.leader);
+  for (std::size_t i = 0; is_right && i < count; ++i)
+    is_right = read(in, &out.group.emplace_back());
+  if (is_right) return out;
+  return fail(MPI_ERR_OTHER, "the other job is of another version of weft, which said \"%.40s\"",
+              text.c_str());
+}
+
+/// Can these two groups be one communicator's?
+Err check(Rank& rank, const Members& local, const Introduction& theirs) {
+  memory::Job& job = *rank.process->job;
+  const std::string& provider = rank.network->fabric->offer().provider;
+  if (theirs.provider != provider)
+    return fail(MPI_ERR_OTHER,
+                "this job has the network %s, the other one %s; set WEFT_NET_PROVIDER to the same "
+                "in both",
+                provider.c_str(), theirs.provider.c_str());
+  if (theirs.piece_max != rank.engine.piece_max)
+    return fail(MPI_ERR_OTHER,
+                "this job sends pieces of %lld bytes, the other one of %lld; set "
+                "WEFT_SHM_RING_BYTES to the same in both",
+                static_cast<long long>(rank.engine.piece_max),
+                static_cast<long long>(theirs.piece_max));
+  std::vector<memory::Guest> own;
+  for (const std::int32_t mine : local) own.push_back(memory::who_is(job, mine));
+  for (const Member& member : theirs.group)
+    if (std::find(own.begin(), own.end(), member.who) != own.end()) return overlap();
+  return ok;
+}
+
+/// The end of a talk: who of the two gives the number, and whether the socket stays as a link.
+struct Closing {
+  std::uint64_t context = 0;
+  int keeps = 0;
+};
+
+Result<Closing> trade(Talk& talk, pt2pt::Engine& held, const Closing& mine) {
+  char text[64];
+  std::snprintf(text, sizeof text, "%" PRIx64 " %d", mine.context, mine.keeps);
+  WEFT_TRY(talk.send(held, text));
+  const Result<std::string> answer = talk.receive(held);
+  if (!answer) return answer.err;
+  Closing theirs;
+  if (std::sscanf(answer.value.c_str(), "%" SCNx64 " %d", &theirs.context, &theirs.keeps) != 2)
+    return other_side_ended();
+  return theirs;
+}
+
+/// The leader: what all of its group have to know. A number, and what the other leader said.
+Result<std::string> agree(Rank& rank, View& view, Talk& talk, bool may_open) {
+  pt2pt::Engine& held = view.engine();
+  if (!may_open) {
+    static_cast<void>(talk.send(held, "error a process of that group cannot open the network"));
+    return fail(MPI_ERR_OTHER, "a process of the local group cannot open the network");
+  }
+  WEFT_TRY(talk.send(held, introduce(rank, view.members())));
+  const Result<std::string> said = talk.receive(held);
+  if (!said) return said.err;
+  const Result<Introduction> theirs = understand(said.value);
+  if (!theirs) return theirs.err;
+  WEFT_TRY(check(rank, view.members(), theirs.value));
+  memory::Job& job = *rank.process->job;
+  const memory::Guest& leader = theirs.value.leader.who;
+  const bool gives = memory::name_of(job, rank.world_rank) < memory::name_of(leader);
+  const auto is_linked = [&](const Link& link) { return link.is_to(leader.job, leader.world); };
+  Closing mine{.context = gives ? take_contexts_across(held, 1) : 0};
+  {
+    const sync::Guard guard(rank.store.lock);
+    mine.keeps = std::none_of(rank.links.begin(), rank.links.end(), is_linked);
+  }
+  const Result<Closing> closing = trade(talk, held, mine);
+  if (!closing) return closing.err;
+  const sync::Guard guard(rank.store.lock);
+  if (mine.keeps != 0 && closing.value.keeps != 0)
+    if (const int fd = talk.keep(); fd >= 0)
+      rank.links.emplace_back(rank, fd, leader.job, leader.world);
+  char number[24];
+  std::snprintf(number, sizeof number, "%" PRIx64 "\n",
+                gives ? mine.context : closing.value.context);
+  return number + said.value;
+}
+
+// --- sockets
+
+sockaddr_un name_of_port(const std::string& port, socklen_t* bytes) {
+  sockaddr_un at{};
+  at.sun_family = AF_UNIX;
+  // Its first byte is 0: the kernel knows it, no file system.
+  const std::string name = "weft-port " + port;
+  const std::size_t n = std::min(name.size(), sizeof at.sun_path - 1);
+  std::memcpy(at.sun_path + 1, name.data(), n);
+  *bytes = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + n);
+  return at;
+}
+
+bool is_of_this_user(int fd) {
+  ucred other{};
+  socklen_t bytes = sizeof other;
+  return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &other, &bytes) == 0 && other.uid == geteuid();
+}
+
+/// By messages between two members of a communicator.
+class MessageTalk final : public Talk {
+ public:
+  MessageTalk(const Comm& peer, Members pair, int tag)
+      : engine_(*peer.engine), pair_(peer, Among::some, std::move(pair)), tag_(tag) {}
+
+  Err send(pt2pt::Engine& held, const std::string& text) override {
+    const sync::Away away(held.lock);  // one context's lock at a time
+    const pt2pt::Inside inside(engine_);
+    sent_ = text;
+    bytes_ = sent_.size();
+    const int other = 1 - pair_.rank();
+    sending_ = {pair_.post_send(&bytes_, sizeof bytes_, other, tag_),
+                pair_.post_send(sent_.data(), sent_.size(), other, tag_)};
+    return ok;
+  }
+  Result<std::string> receive(pt2pt::Engine& held) override {
+    const sync::Away away(held.lock);
+    const pt2pt::Inside inside(engine_);
+    const int other = 1 - pair_.rank();
+    std::uint64_t bytes = 0;
+    std::string text;
+    WEFT_TRY(pair_.receive(&bytes, sizeof bytes, other, tag_));
+    text.resize(std::min<std::size_t>(bytes, longest_text));
+    WEFT_TRY(pair_.receive(text.data(), text.size(), other, tag_));
+    for (pt2pt::Request* request : std::exchange(sending_, {})) {
+      pt2pt::wait_for(*request);
+      pt2pt::free_request(request);
+    }
+    return text;
+  }
+
+ private:
+  pt2pt::Engine& engine_;
+  View pair_;
+  int tag_;
+  std::string sent_;
+  std::uint64_t bytes_ = 0;
+  std::vector<pt2pt::Request*> sending_;
+};
+
+}  // namespace
+
+// --- talks
+
+SocketTalk::~SocketTalk() {
+  if (fd_ >= 0) close(fd_);
+}
+
+Err SocketTalk::send(pt2pt::Engine& held, const std::string& text) {
+  const std::uint64_t bytes = text.size();
+  std::string all(reinterpret_cast<const char*>(&bytes), sizeof bytes);
+  all += text;
+  const bool is_there = move_all(held, fd_, POLLOUT, all.size(), [&](std::size_t done) {
+    return ::send(fd_, all.data() + done, all.size() - done, MSG_NOSIGNAL | MSG_DONTWAIT);
+  });
+  return is_there ? ok : other_side_ended();
+}
+
+Result<std::string> SocketTalk::receive(pt2pt::Engine& held) {
+  if (!first_.empty()) return std::exchange(first_, {});
+  std::string text;
+  const auto get = [&](void* to, std::size_t bytes) {
+    return move_all(held, fd_, POLLIN, bytes, [&](std::size_t done) {
+      return recv(fd_, static_cast<char*>(to) + done, bytes - done, MSG_DONTWAIT);
+    });
+  };
+  std::uint64_t bytes = 0;
+  if (!get(&bytes, sizeof bytes) || bytes > longest_text) return other_side_ended();
+  text.resize(bytes);
+  if (!get(text.data(), bytes)) return other_side_ended();
+  return text;
+}
+
+std::unique_ptr<Talk> talk_by_messages(const Comm& peer, std::int32_t remote_leader, int tag) {
+  memory::Job& job = *peer.engine->job;
+  Members pair{peer.store->world_rank, remote_leader};
+  if (memory::name_of(job, pair[1]) < memory::name_of(job, pair[0])) std::swap(pair[0], pair[1]);
+  return std::make_unique<MessageTalk>(peer, std::move(pair), tag);
+}
+
+OpenPort::~OpenPort() {
+  if (listening >= 0) close(listening);
+}
+
+Result<int> listen_at(const std::string& port) {
+  socklen_t bytes = 0;
+  const sockaddr_un at = name_of_port(port, &bytes);
+  const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (fd >= 0 && bind(fd, reinterpret_cast<const sockaddr*>(&at), bytes) == 0 &&
+      listen(fd, SOMAXCONN) == 0)
+    return fd;
+  const Err err = fail(MPI_ERR_OTHER, "no socket for a port: %s", std::strerror(errno));
+  if (fd >= 0) close(fd);
+  return err;
+}
+
+int accept_at(int listening) {
+  const int fd = accept4(listening, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+  if (fd < 0 || is_of_this_user(fd)) return fd;
+  close(fd);
+  return -1;
+}
+
+Result<std::unique_ptr<Talk>> connect_to(pt2pt::Engine& held, const std::string& port) {
+  socklen_t bytes = 0;
+  const sockaddr_un at = name_of_port(port, &bytes);
+  const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (fd < 0) return fail(MPI_ERR_OTHER, "no socket for a port: %s", std::strerror(errno));
+  auto talk = std::make_unique<SocketTalk>(fd);
+  int error = 0;
+  look_until(held, [&] {  // EAGAIN: too many wait to be accepted
+    error = connect(fd, reinterpret_cast<const sockaddr*>(&at), bytes) == 0 ? 0 : errno;
+    return error != EAGAIN && error != EINTR;
+  });
+  if (error == 0 && is_of_this_user(fd)) return std::unique_ptr<Talk>(std::move(talk));
+  return fail(MPI_ERR_PORT,
+              "port_name is \"%s\", of another job, where nobody listens: the port is not open (any "
+              "more), or on another machine; jobs of one machine and one user can be connected",
+              port.c_str());
+}
+
+// --- groups
+
+Admitted::~Admitted() {
+  for (const std::int32_t place : places_) memory::drop_user(*job_, place);
+}
+
+Result<std::int32_t> Admitted::add(const memory::Guest& who, const std::string& addresses) {
+  const Result<std::int32_t> place = memory::admit(*job_, who, addresses);
+  if (place && job_->is_guest(place.value)) places_.push_back(place.value);
+  return place;
+}
+
+Result<Remote> meet_across(View& view, int root, int tag, Talk* talk) {
+  Rank& rank = view.owner();
+  Err opened = ok;
+  {
+    const sync::Away away(view.engine().lock);
+    opened = open_network_to_guests(rank);
+  }
+  std::vector<char> all(static_cast<std::size_t>(view.size()));
+  const char mine = opened ? 0 : 1;
+  WEFT_TRY(view.gather(&mine, sizeof mine, all.data(), tag));
+  char may_open = std::count(all.begin(), all.end(), 1) == view.size();
+  WEFT_TRY(view.bcast(&may_open, sizeof may_open, tag));
+  const bool leads = view.rank() == root;
+  Result<std::string> text = std::string();
+  if (leads) text = agree(rank, view, *talk, may_open != 0);
+  if (opened) text = opened;
+  std::uint64_t bytes = text.value.size();
+  WEFT_TRY(view.bcast(&bytes, sizeof bytes, tag, root));
+  if (text.err) return text.err;
+  if (bytes == 0)
+    return fail(MPI_ERR_OTHER,
+                "the local leader (rank %d) could not reach the other group; its own error says "
+                "why",
+                root);
+  text.value.resize(bytes);
+  WEFT_TRY(view.bcast(text.value.data(), bytes, tag, root));
+  const std::size_t line = text.value.find('\n') + 1;
+  const Result<Introduction> theirs = understand(text.value.substr(line));
+  if (!theirs) return theirs.err;
+  Remote out;
+  out.admitted = Admitted(*rank.process->job);
+  if (std::sscanf(text.value.c_str(), "%" SCNx64, &out.context) != 1) return other_side_ended();
+  for (const Member& member : theirs.value.group) {
+    const Result<std::int32_t> place = out.admitted.add(member.who, member.addresses);
+    if (!place) return place.err;
+    out.members.push_back(place.value);
+  }
+  return out;
+}
+
+// --- links
+
+Link::Link(Rank& rank, int fd, const HashKey& job, memory::World world)
+    : rank_(rank),
+      fd_(fd),
+      job_(job),
+      world_(world),
+      sleeper_{[](void* self) { static_cast<Link*>(self)->has_news(); }, this} {
+  net::Watcher& watcher = rank_.network->watcher;
+  if (!watcher.add(fd_, sleeper_)) watcher.arm(fd_, sleeper_);
+}
+
+Link::~Link() {
+  rank_.network->watcher.remove(fd_);
+  static_cast<void>(::send(fd_, &goodbye, sizeof goodbye, MSG_NOSIGNAL | MSG_DONTWAIT));
+  close(fd_);
+}
+
+void say_goodbye(Rank& rank) {
+  std::list<Link> links;
+  {
+    const sync::Guard guard(rank.store.lock);
+    links.swap(rank.links);
+  }
+}
+
+/// In the watcher's thread.
+void Link::has_news() {
+  char said = 0;
+  const ssize_t n = recv(fd_, &said, sizeof said, MSG_DONTWAIT);
+  if (n < 0 && (errno == EAGAIN || errno == EINTR))
+    return rank_.network->watcher.arm(fd_, sleeper_);
+  memory::Job& job = *rank_.process->job;
+  const Members with_users = memory::world_has_ended(job, job_, world_);
+  const bool has_died = n <= 0;
+  if (!has_died || with_users.empty()) return;
+  const char* const how =
+      "its job, which another mpiexec started, has ended without MPI_Comm_disconnect or "
+      "MPI_Finalize";
+  const auto everywhere = [](const void*, int) { return true; };
+  if (shm::all_survive(job, {}, everywhere, nullptr)) {
+    for (const std::int32_t place : with_users) shm::mark_dead(job, {place, 1}, how);
+    return;
+  }
+  char text[memory::message_bytes];
+  std::snprintf(text, sizeof text, "weft: rank %d is connected to a process that is dead: %s",
+                rank_.world_rank, how);
+  abort_job(&rank_, 1, text);
+}
+
+}  // namespace weft::world

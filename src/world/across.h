@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Groups of different jobs meet. A job is what one mpiexec started, or a process alone; its ranks
+// know each other by places in its memory. So leaders of two jobs tell each other who is in their
+// groups (memory/guests.h), in a text of lines, and where in the network; the members of each group
+// open their network before, admit the others, and have a communicator like any other. All go
+// through the network to each other, on one machine too.
+//
+// On one machine leaders find each other by a socket in the kernel's memory, named by the port
+// (MPI-5.0 §11.9), and tell by its credentials that they are of one user. One such socket for each
+// world that a rank has met stays open as a link: if it ends without a word, that world has died.
+#pragma once
+
+#include <poll.h>
+
+#include <cerrno>
+#include <list>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "base/err.h"
+#include "memory/guests.h"
+#include "net/watcher.h"
+#include "object/objects.h"
+#include "world/comm_agree.h"
+#include "world/connected.h"
+
+namespace weft {
+struct Rank;
+}
+
+namespace weft::world {
+
+/// By a connection between two processes.
+class SocketTalk final : public Talk {
+ public:
+  explicit SocketTalk(int fd) : fd_(fd) {}
+  ~SocketTalk() override;
+  Err send(pt2pt::Engine& held, const std::string& text) override;
+  Result<std::string> receive(pt2pt::Engine& held) override;
+  int keep() override { return std::exchange(fd_, -1); }
+  /// What the next receive() is to say.
+  void put_back(std::string text) { first_ = std::move(text); }
+
+ private:
+  int fd_;
+  std::string first_;
+};
+
+/// By messages of the caller and another member of a communicator that spans jobs.
+std::unique_ptr<Talk> talk_by_messages(const Comm& peer, std::int32_t remote_leader, int tag);
+
+/// All of it, by `move(done)`, which does what it can; the rank goes on meanwhile. False: the other
+/// end is gone.
+template <class Move>
+bool move_all(pt2pt::Engine& held, int fd, short event, std::size_t bytes, Move&& move) {
+  for (std::size_t done = 0; done < bytes;) {
+    pollfd waits{fd, event, 0};
+    look_until(held, [&] { return poll(&waits, 1, 0) != 0; });
+    const ssize_t n = move(done);
+    if (n < 0 && (errno == EAGAIN || errno == EINTR)) continue;
+    if (n <= 0) return false;
+    done += static_cast<std::size_t>(n);
+  }
+  return true;
+}
+
+/// A port that a rank has opened (MPI-5.0 §11.9.2).
+struct OpenPort {
+  OpenPort() = default;
+  OpenPort(const OpenPort&) = delete;
+  OpenPort& operator=(const OpenPort&) = delete;
+  ~OpenPort();
+  std::string text;
+  int listening = -1;              // its socket; -1: ranks of other jobs cannot connect
+  std::unique_ptr<Talk> in_front;  // who has connected, and has to wait for the next MPI_Comm_accept
+};
+using Ports = std::list<OpenPort>;
+
+/// A socket for a port, to be waited for by poll().
+Result<int> listen_at(const std::string& port);
+/// One who has connected and is of this user; -1: nobody.
+int accept_at(int listening);
+/// MPI_ERR_PORT if nobody listens.
+Result<std::unique_ptr<Talk>> connect_to(pt2pt::Engine& held, const std::string& port);
+
+/// Collective over `view`, a group: meet the one behind `talk` (at the leader, rank `root`; null
+/// elsewhere).
+Result<Remote> meet_across(View& view, int root, int tag, Talk* talk);
+
+/// To a world of another job.
+class Link {
+ public:
+  Link(Rank& rank, int fd, const HashKey& job, memory::World world);
+  ~Link();  // says goodbye
+  Link(const Link&) = delete;
+  Link& operator=(const Link&) = delete;
+  bool is_to(const HashKey& job, memory::World world) const { return job_ == job && world_ == world; }
+
+ private:
+  void has_news();
+
+  Rank& rank_;
+  int fd_;
+  HashKey job_;
+  memory::World world_;
+  net::Watcher::Sleeper sleeper_;
+};
+/// The rank ends, and is connected with nobody any more.
+void say_goodbye(Rank& rank);
+
+}  // namespace weft::world
