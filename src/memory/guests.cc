@@ -111,16 +111,19 @@ std::vector<std::int32_t> world_has_ended(Job& job, const HashKey& home, World w
     GuestRecord& guest = job.guest(place);
     if (!guest.who.is_of(home, world) || guest.has_ended != 0) continue;
     guest.has_ended = 1;
-    // release: pairs with has_left()
+    // release: pairs with has_ended()
     job.entry(place).leaving.store(1, std::memory_order_release);
     if (guest.users.load(std::memory_order_relaxed) > 0) used.push_back(place);
   }
   return used;
 }
 
-bool has_left(Job& job, int guest) {
-  return job.entry(guest).leaving.load(std::memory_order_acquire) != 0 ||
-         job.guest(guest).users.load(std::memory_order_relaxed) == 0;
+bool has_ended(Job& job, int guest) {
+  return job.entry(guest).leaving.load(std::memory_order_acquire) != 0;
+}
+
+bool has_users(Job& job, int guest) {
+  return job.guest(guest).users.load(std::memory_order_relaxed) != 0;
 }
 
 }  // namespace weft::memory

@@ -61,6 +61,7 @@ void add_user(Job& job, int rank);
 void drop_user(Job& job, int rank);
 /// A world of another job has ended. Those of it that still have users.
 std::vector<std::int32_t> world_has_ended(Job& job, const HashKey& home, World world);
-bool has_left(Job& job, int guest);
+bool has_ended(Job& job, int guest);
+bool has_users(Job& job, int guest);
 
 }  // namespace weft::memory

@@ -147,17 +147,26 @@ void free_predefined_comms(Rank& rank) {
   }
 }
 
-Err comm_free(Comm& comm, MPI_Comm* handle) {
+namespace {
+
+Err end_comm(Comm& comm, MPI_Comm* handle, bool disconnects) {
   WEFT_TRY(refuse_predefined(comm));
   {
     const sync::Away away(comm.engine->lock);  // the callbacks may call anything
     WEFT_TRY(object::delete_attributes(*comm.store, object::holder(comm)));
   }
   if (comm.owner->parent == &comm) comm.owner->parent = nullptr;
+  stays_connected(comm, !disconnects);
   comm.freed = true;
   object::give_up(comm);
   *handle = MPI_COMM_NULL;
   return ok;
+}
+
+}  // namespace
+
+Err comm_free(Comm& comm, MPI_Comm* handle) {
+  return end_comm(comm, handle, false);
 }
 
 Err comm_disconnect(Comm& comm, MPI_Comm* handle) {
@@ -167,7 +176,7 @@ Err comm_disconnect(Comm& comm, MPI_Comm* handle) {
   pt2pt::wait_until(*comm.engine, [&] { return object::orphans_of(comm) == 0; }, {.about = &about});
   // Who has left may end, and another rank have its place.
   if (is_connection(comm)) WEFT_TRY(coll::barrier(comm));
-  return comm_free(comm, handle);
+  return end_comm(comm, handle, true);
 }
 
 }  // namespace weft::world

@@ -16,9 +16,9 @@ bool is_foreign(const Rank& rank, std::int32_t other) {
   return other < own.first || other >= own.end();
 }
 
-/// All foreign members of a rank's communicators.
+/// All foreign members of a rank's communicators, and guests of those that it has freed.
 Members connected_ranks(Rank& rank) {
-  Members out;
+  Members out = rank.still_connected;
   const sync::Guard guard(rank.store.lock);
   for (const Comm* comm : rank.contexts.comms)
     for (const Group* group : {comm->group, comm->remote}) {
@@ -59,7 +59,7 @@ class Parting {
   Parting& operator=(const Parting&) = delete;
 
   bool is_over() {
-    if (memory::has_left(*view_.engine().job, guest_)) pt2pt::give_up_receive(*receiving_);
+    if (memory::has_ended(*view_.engine().job, guest_)) pt2pt::give_up_receive(*receiving_);
     return receiving_->done && sending_->done;
   }
 
@@ -80,6 +80,32 @@ void meet_members(Comm& holder, const Members& ranks) {
     const pt2pt::Inside inside(*e);
     e->meet(ranks);
   }
+}
+
+namespace {
+
+Members guests_of(const Comm& comm) {
+  Members out;
+  for (const Group* group : {comm.group, comm.remote}) {
+    if (group == nullptr || !group->has_guests) continue;
+    for (const std::int32_t member : group->members)
+      if (comm.engine->job->is_guest(member)) out.push_back(member);
+  }
+  return out;
+}
+
+}  // namespace
+
+void stays_connected(const Comm& comm, bool stays) {
+  const Members guests = guests_of(comm);
+  if (guests.empty()) return;
+  memory::Job& job = *comm.engine->job;
+  Members& known = comm.owner->still_connected;
+  const sync::Guard guard(comm.store->lock);
+  std::erase_if(known, [&](std::int32_t r) {
+    return memory::has_ended(job, r) || std::find(guests.begin(), guests.end(), r) != guests.end();
+  });
+  if (stays) known.insert(known.end(), guests.begin(), guests.end());
 }
 
 bool is_connection(const Comm& comm) {
@@ -104,7 +130,7 @@ void leave_connected(Rank& rank) {
   std::list<Parting> partings;
   std::erase_if(others, [&](std::int32_t r) {
     if (!job.is_guest(r) || !parent) return false;
-    if (!memory::has_left(job, r)) partings.emplace_back(parent.value, rank.world_rank, r);
+    if (!memory::has_ended(job, r)) partings.emplace_back(parent.value, rank.world_rank, r);
     return true;
   });
   const auto all_leave = [&] {

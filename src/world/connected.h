@@ -21,6 +21,9 @@ namespace weft::world {
 void meet_members(Comm& holder, const Members& ranks);
 /// Has the communicator members of another world?
 bool is_connection(const Comm& comm);
+/// The communicator is about to be freed, or (stays: false) its members have disconnected it. By
+/// MPI_Comm_free alone processes of different jobs stay connected until MPI_Finalize (§11.10.4).
+void stays_connected(const Comm& comm, bool stays);
 /// In MPI_Finalize: until all ranks that communicators of this one connect it with have come there,
 /// or have ended.
 void leave_connected(Rank& rank);

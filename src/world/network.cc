@@ -67,7 +67,7 @@ bool has_left(Rank& rank, const pt2pt::Engine& e, int other) {
   const memory::RankEntry& entry = job.entry(other);
   const std::uint32_t known = e.incarnation(other);
   for (useconds_t waited = 0; waited < patience_us; waited += look_us) {
-    if (job.is_guest(other) && memory::has_left(job, other)) return true;
+    if (job.is_guest(other) && !memory::has_users(job, other)) return true;
     // acquire: as in connected.cc
     const memory::RankState state = entry.state.load(std::memory_order_acquire);
     if (entry.incarnation.load(std::memory_order_relaxed) != known ||
