@@ -78,23 +78,39 @@ std::string introduce(Rank& rank, const Members& group) {
   return out.str();
 }
 
-/// What the other leader said: who it is, or why it cannot.
+const std::string refusal = "error ";
+
+/// What the other leader said, or why it cannot.
+Result<std::string> hear(Talk& talk, pt2pt::Engine& held) {
+  Result<std::string> said = talk.receive(held);
+  if (!said || !said.value.starts_with(refusal)) return said;
+  return fail(MPI_ERR_OTHER, "the other job cannot be connected: %s",
+              said.value.c_str() + refusal.size());
+}
+
 Result<Introduction> understand(const std::string& text) {
   std::istringstream in(text);
   std::string first;
   std::size_t count = 0;
-  in >> first;
-  if (first == "error")
-    return fail(MPI_ERR_OTHER, "the other job cannot be connected: %s",
-                text.substr(std::min(text.size(), first.size() + 1)).c_str());
   Introduction out;
-  in >> out.provider >> out.piece_max >> count;
+  in >> first >> out.provider >> out.piece_max >> count;
   bool is_right = first == version && in && count > 0 && read(in, &out.leader);
   for (std::size_t i = 0; is_right && i < count; ++i)
     is_right = read(in, &out.group.emplace_back());
   if (is_right) return out;
   return fail(MPI_ERR_OTHER, "the other job is of another version of weft, which said \"%.40s\"",
               text.c_str());
+}
+
+/// All of a group become guests, or are ranks of this job.
+Result<Members> admit_all(const std::vector<Member>& group, Admitted& admitted) {
+  Members out;
+  for (const Member& member : group) {
+    const Result<std::int32_t> place = admitted.add(member.who, member.addresses);
+    if (!place) return place.err;
+    out.push_back(place.value);
+  }
+  return out;
 }
 
 /// Can these two groups be one communicator's?
@@ -129,7 +145,7 @@ Result<Closing> trade(Talk& talk, pt2pt::Engine& held, const Closing& mine) {
   char text[64];
   std::snprintf(text, sizeof text, "%" PRIx64 " %d", mine.context, mine.keeps);
   WEFT_TRY(talk.send(held, text));
-  const Result<std::string> answer = talk.receive(held);
+  const Result<std::string> answer = hear(talk, held);
   if (!answer) return answer.err;
   Closing theirs;
   if (std::sscanf(answer.value.c_str(), "%" SCNx64 " %d", &theirs.context, &theirs.keeps) != 2)
@@ -137,22 +153,32 @@ Result<Closing> trade(Talk& talk, pt2pt::Engine& held, const Closing& mine) {
   return theirs;
 }
 
-/// The leader: what all of its group have to know. A number, and what the other leader said.
-Result<std::string> agree(Rank& rank, View& view, Talk& talk, bool may_open) {
-  pt2pt::Engine& held = view.engine();
-  if (!may_open) {
-    static_cast<void>(talk.send(held, "error a process of that group cannot open the network"));
-    return fail(MPI_ERR_OTHER, "a process of the local group cannot open the network");
-  }
-  WEFT_TRY(talk.send(held, introduce(rank, view.members())));
-  const Result<std::string> said = talk.receive(held);
-  if (!said) return said.err;
-  const Result<Introduction> theirs = understand(said.value);
-  if (!theirs) return theirs.err;
+/// Who is behind `talk`, and may be connected. They are guests before there is a link, so that
+/// their end is not missed.
+Result<Introduction> meet_leader(Rank& rank, View& view, Talk& talk, std::string* said,
+                                 Admitted& admitted) {
+  WEFT_TRY(talk.send(view.engine(), introduce(rank, view.members())));
+  const Result<std::string> heard = hear(talk, view.engine());
+  if (!heard) return heard.err;
+  Result<Introduction> theirs = understand(*said = heard.value);
+  if (!theirs) return theirs;
   WEFT_TRY(check(rank, view.members(), theirs.value));
-  memory::Job& job = *rank.process->job;
+  if (const Result<Members> places = admit_all(theirs.value.group, admitted); !places)
+    return places.err;
+  return theirs;
+}
+
+/// The leader: what all of its group have to know. A number, and what the other leader said.
+Result<std::string> agree(Rank& rank, View& view, Talk& talk, Admitted& admitted) {
+  pt2pt::Engine& held = view.engine();
+  std::string said;
+  const Result<Introduction> theirs = meet_leader(rank, view, talk, &said, admitted);
+  if (!theirs) {
+    static_cast<void>(talk.send(held, refusal + last_error_text(theirs.err.cls)));
+    return theirs.err;
+  }
   const memory::Guest& leader = theirs.value.leader.who;
-  const bool gives = memory::name_of(job, rank.world_rank) < memory::name_of(leader);
+  const bool gives = memory::name_of(*rank.process->job, rank.world_rank) < memory::name_of(leader);
   const auto is_linked = [&](const Link& link) { return link.is_to(leader.job, leader.world); };
   Closing mine{.context = gives ? take_contexts_across(held, 1) : 0};
   {
@@ -161,14 +187,15 @@ Result<std::string> agree(Rank& rank, View& view, Talk& talk, bool may_open) {
   }
   const Result<Closing> closing = trade(talk, held, mine);
   if (!closing) return closing.err;
-  const sync::Guard guard(rank.store.lock);
-  if (mine.keeps != 0 && closing.value.keeps != 0)
+  if (mine.keeps != 0 && closing.value.keeps != 0) {
+    const sync::Guard guard(rank.store.lock);
     if (const int fd = talk.keep(); fd >= 0)
       rank.links.emplace_back(rank, fd, leader.job, leader.world);
+  }
   char number[24];
   std::snprintf(number, sizeof number, "%" PRIx64 "\n",
                 gives ? mine.context : closing.value.context);
-  return number + said.value;
+  return number + said;
 }
 
 // --- sockets
@@ -334,12 +361,18 @@ Result<Remote> meet_across(View& view, int root, int tag, Talk* talk) {
   std::vector<char> all(static_cast<std::size_t>(view.size()));
   const char mine = opened ? 0 : 1;
   WEFT_TRY(view.gather(&mine, sizeof mine, all.data(), tag));
-  char may_open = std::count(all.begin(), all.end(), 1) == view.size();
-  WEFT_TRY(view.bcast(&may_open, sizeof may_open, tag));
-  const bool leads = view.rank() == root;
+  char all_opened = std::count(all.begin(), all.end(), 1) == view.size();
+  WEFT_TRY(view.bcast(&all_opened, sizeof all_opened, tag));
+  Remote out;
+  out.admitted = Admitted(*rank.process->job);
   Result<std::string> text = std::string();
-  if (leads) text = agree(rank, view, *talk, may_open != 0);
-  if (opened) text = opened;
+  if (all_opened == 0) {
+    if (talk != nullptr)
+      static_cast<void>(talk->send(view.engine(), refusal + "a process cannot open the network"));
+    text = opened ? opened : fail(MPI_ERR_OTHER, "a process of the group cannot open the network");
+  } else if (view.rank() == root) {
+    text = agree(rank, view, *talk, out.admitted);
+  }
   std::uint64_t bytes = text.value.size();
   WEFT_TRY(view.bcast(&bytes, sizeof bytes, tag, root));
   if (text.err) return text.err;
@@ -350,17 +383,12 @@ Result<Remote> meet_across(View& view, int root, int tag, Talk* talk) {
                 root);
   text.value.resize(bytes);
   WEFT_TRY(view.bcast(text.value.data(), bytes, tag, root));
-  const std::size_t line = text.value.find('\n') + 1;
-  const Result<Introduction> theirs = understand(text.value.substr(line));
+  const Result<Introduction> theirs = understand(text.value.substr(text.value.find('\n') + 1));
   if (!theirs) return theirs.err;
-  Remote out;
-  out.admitted = Admitted(*rank.process->job);
   if (std::sscanf(text.value.c_str(), "%" SCNx64, &out.context) != 1) return other_side_ended();
-  for (const Member& member : theirs.value.group) {
-    const Result<std::int32_t> place = out.admitted.add(member.who, member.addresses);
-    if (!place) return place.err;
-    out.members.push_back(place.value);
-  }
+  Result<Members> members = admit_all(theirs.value.group, out.admitted);
+  if (!members) return members.err;
+  out.members = std::move(members.value);
   return out;
 }
 
