@@ -174,7 +174,9 @@ Result<std::string> agree(Rank& rank, View& view, Talk& talk, Admitted& admitted
   std::string said;
   const Result<Introduction> theirs = meet_leader(rank, view, talk, &said, admitted);
   if (!theirs) {
-    static_cast<void>(talk.send(held, refusal + last_error_text(theirs.err.cls)));
+    const std::string why = refusal + last_error_text(theirs.err.cls);
+    const ErrorsAside aside;
+    static_cast<void>(talk.send(held, why));
     return theirs.err;
   }
   const memory::Guest& leader = theirs.value.leader.who;
@@ -367,9 +369,10 @@ Result<Remote> meet_across(View& view, int root, int tag, Talk* talk) {
   out.admitted = Admitted(*rank.process->job);
   Result<std::string> text = std::string();
   if (all_opened == 0) {
+    text = opened ? opened : fail(MPI_ERR_OTHER, "a process of the group cannot open the network");
+    const ErrorsAside aside;
     if (talk != nullptr)
       static_cast<void>(talk->send(view.engine(), refusal + "a process cannot open the network"));
-    text = opened ? opened : fail(MPI_ERR_OTHER, "a process of the group cannot open the network");
   } else if (view.rank() == root) {
     text = agree(rank, view, *talk, out.admitted);
   }
