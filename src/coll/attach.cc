@@ -84,7 +84,8 @@ Choices& choices_of(Comm& comm) {
   const bool spans_jobs = comm.coll->settings.spans_jobs;
   if (spans_jobs || !e.reaches(comm.group->members)) {
     const Nodes nodes = nodes_of(comm);
-    const model::Network network = spans_jobs ? model::usual_network() : model::network_of(*e.params);
+    const model::Network network =
+        spans_jobs ? model::usual_network() : model::network_of(*e.params);
     choices->machine = model::machine_across(nodes.count(), nodes.most(), network);
     return *choices;
   }

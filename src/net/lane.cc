@@ -136,9 +136,8 @@ HashKey Lane::key_of(int peer, const std::string& its_address, bool from_peer) c
   const auto guest = plan_.guest ? plan_.guest(peer) : std::nullopt;
   const auto incarnation = [&](int rank) { return guest ? 0 : plan_.incarnation(rank); };
   const HashKey& secret = guest ? guest->secret : plan_.secret;
-  const std::string there =
-      end(guest ? guest->its_name : static_cast<std::uint32_t>(peer), incarnation(peer),
-          its_address);
+  const std::string there = end(guest ? guest->its_name : static_cast<std::uint32_t>(peer),
+                                incarnation(peer), its_address);
   const std::string here = end(name_for(guest), incarnation(plan_.world_rank), address_);
   const std::string who = std::to_string(plan_.context) + " " + (from_peer ? there : here) + " " +
                           (from_peer ? here : there);
@@ -715,8 +714,7 @@ void Lane::received(std::span<std::byte> packet) {
     return;
   }
   From& from = *sender;
-  if (!std::exchange(from.is_heard, true))
-    has_answered(from.world_rank);
+  if (!std::exchange(from.is_heard, true)) has_answered(from.world_rank);
   if (number != from.taken + 1) {
     Early early{std::make_unique<wire::Cell[]>(packet.size() / sizeof(wire::Cell) + 1),
                 packet.size()};

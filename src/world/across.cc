@@ -335,10 +335,11 @@ Result<std::unique_ptr<Talk>> connect_to(pt2pt::Engine& held, const std::string&
     return error != EAGAIN && error != EINTR;
   });
   if (error == 0 && is_of_this_user(fd)) return std::unique_ptr<Talk>(std::move(talk));
-  return fail(MPI_ERR_PORT,
-              "port_name is \"%s\", of another job, where nobody listens: the port is not open (any "
-              "more), or on another machine; jobs of one machine and one user can be connected",
-              port.c_str());
+  return fail(
+      MPI_ERR_PORT,
+      "port_name is \"%s\", of another job, where nobody listens: the port is not open (any "
+      "more), or on another machine; jobs of one machine and one user can be connected",
+      port.c_str());
 }
 
 // --- groups

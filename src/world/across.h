@@ -73,8 +73,9 @@ struct OpenPort {
   OpenPort& operator=(const OpenPort&) = delete;
   ~OpenPort();
   std::string text;
-  int listening = -1;              // its socket; -1: ranks of other jobs cannot connect
-  std::unique_ptr<Talk> in_front;  // who has connected, and has to wait for the next MPI_Comm_accept
+  int listening = -1;  // its socket; -1: ranks of other jobs cannot connect
+  std::unique_ptr<Talk>
+      in_front;  // who has connected, and has to wait for the next MPI_Comm_accept
 };
 using Ports = std::list<OpenPort>;
 
@@ -96,7 +97,9 @@ class Link {
   ~Link();  // says goodbye
   Link(const Link&) = delete;
   Link& operator=(const Link&) = delete;
-  bool is_to(const HashKey& job, memory::World world) const { return job_ == job && world_ == world; }
+  bool is_to(const HashKey& job, memory::World world) const {
+    return job_ == job && world_ == world;
+  }
 
  private:
   void has_news();

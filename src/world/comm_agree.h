@@ -137,7 +137,8 @@ class Talk {
 struct Remote {
   Members members;
   std::uint64_t context = 0;
-  std::unique_ptr<Talk> talk;  // at the leader, in place of these: the side is to be met across jobs
+  std::unique_ptr<Talk>
+      talk;  // at the leader, in place of these: the side is to be met across jobs
   Admitted admitted;
 };
 /// That they have one.

@@ -195,7 +195,7 @@ std::unique_ptr<Talk> hear_first(pt2pt::Engine& e, int fd) {
 
 Result<Remote> call_other_job(Rank& rank, const char* name) {
   if (!may_leave_job(*rank.process->job))
-    return fail(MPI_ERR_UNSUPPORTED_OPERATION,
+    return fail(MPI_ERR_PORT,
                 "port_name is of another job, and this one runs on several hosts; jobs of one host "
                 "each can be connected");
   Result<std::unique_ptr<Talk>> talk = connect_to(rank.engine, name);
@@ -219,8 +219,7 @@ Result<Remote> await_caller(Rank& rank, Comm& comm, const char* name) {
   Comm& parent = found.value;
   View view(parent, Among::some, {rank.world_rank});
   std::int32_t caller = -1;
-  pt2pt::Request* const request =
-      view.post_recv_from_any(&caller, sizeof caller, port.value.tag());
+  pt2pt::Request* const request = view.post_recv_from_any(&caller, sizeof caller, port.value.tag());
   Remote remote;
   remote.talk = std::move(own->in_front);
   while (remote.talk == nullptr && !request->done) {
@@ -334,9 +333,10 @@ Err trade_all(pt2pt::Engine& e, int fd, const void* mine, void* theirs, std::siz
 Err join_other_job(Rank& rank, int fd, Card mine, const Card& theirs, MPI_Comm* out) {
   pt2pt::Engine& e = rank.engine;
   if (mine.may_leave_job == 0 || theirs.may_leave_job == 0)
-    return fail(MPI_ERR_UNSUPPORTED_OPERATION,
-                "the process at the other end of fd is of another job, and one of the two jobs runs "
-                "on several hosts; jobs of one host each can be connected");
+    return fail(
+        MPI_ERR_UNSUPPORTED_OPERATION,
+        "the process at the other end of fd is of another job, and one of the two jobs runs "
+        "on several hosts; jobs of one host each can be connected");
   const bool opens = std::memcmp(&mine.identity, &theirs.identity, sizeof mine.identity) < 0;
   Err trouble = opens ? open_port(rank, mine.port) : ok;
   Card named{};

@@ -4,8 +4,8 @@
 // They live in the same job, each at a place of its own, and so are reached like any other rank.
 // Two things differ. A place may have had another rank before, which this rank knew. And they end
 // at other times: MPI_Comm_disconnect and MPI_Finalize wait for them (MPI-5.0 §11.10.4, §11.2.2),
-// so that nobody writes to a place whose rank has ended. Ranks of other jobs (across.h) are guests in
-// this one, and tell by a message that they are in MPI_Finalize.
+// so that nobody writes to a place whose rank has ended. Ranks of other jobs (across.h) are guests
+// in this one, and tell by a message that they are in MPI_Finalize.
 #pragma once
 
 #include <unistd.h>

@@ -191,8 +191,8 @@ Err open_network(Rank& rank) {
   WEFT_TRY(open_network(rank, rank.contexts.engines.size()));
   if (process.manager == nullptr) return ok;
   const std::lock_guard guard(process.asks_manager);
-  WEFT_TRY(process.manager->put(addresses_key,
-                                memory::addresses_of(*process.job, rank.world_rank)));
+  WEFT_TRY(
+      process.manager->put(addresses_key, memory::addresses_of(*process.job, rank.world_rank)));
   return process.manager->fence();
 }
 

@@ -54,8 +54,8 @@ struct Rank {
   object::Store store;               // pools, predefined objects, keyvals, error classes
   std::unique_ptr<Network> network;  // null: it has spoken to ranks of its node only
   std::mutex opens_network;
-  pt2pt::Engine engine;              // the first context
-  pt2pt::Contexts contexts;          // all of them
+  pt2pt::Engine engine;      // the first context
+  pt2pt::Contexts contexts;  // all of them
   channel::Channels channels;
   rma::Windows windows;
   struct Context {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Jobs that meet: jobs FILE SIDE WHAT [N]. The server writes its port's name into FILE, clients wait for that.
+// Jobs that meet: jobs FILE SIDE WHAT [N]. The server writes its port's name into FILE, clients
+// wait for that.
 //   talk    messages, collectives and windows over the communicators of both jobs, N times
 //   many    messages alone, N times
 //   three   the server and a client become one communicator, of N ranks, with another client, which
@@ -18,12 +19,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define CHECK(condition)                                             \
-  do {                                                               \
-    if (!(condition)) {                                              \
-      fprintf(stderr, "jobs.c:%d: not %s\n", __LINE__, #condition);  \
-      MPI_Abort(MPI_COMM_WORLD, 3);                                  \
-    }                                                                \
+#define CHECK(condition)                                            \
+  do {                                                              \
+    if (!(condition)) {                                             \
+      fprintf(stderr, "jobs.c:%d: not %s\n", __LINE__, #condition); \
+      MPI_Abort(MPI_COMM_WORLD, 3);                                 \
+    }                                                               \
   } while (0)
 
 static const char *file, *what;
@@ -71,7 +72,8 @@ static void exchange(MPI_Comm inter) {
   int* got = malloc(words * sizeof *got);
   for (int i = 0; i < words; ++i) mine[i] = i ^ (rank + 1000 * is_server);
   MPI_Status status;
-  MPI_Sendrecv(mine, words, MPI_INT, rank, 2, got, words, MPI_INT, MPI_ANY_SOURCE, 2, inter, &status);
+  MPI_Sendrecv(mine, words, MPI_INT, rank, 2, got, words, MPI_INT, MPI_ANY_SOURCE, 2, inter,
+               &status);
   CHECK(status.MPI_SOURCE == rank);
   for (int i = 0; i < words; ++i) CHECK(got[i] == (i ^ (rank + 1000 * !is_server)));
   free(mine);
@@ -147,12 +149,15 @@ static void talk(MPI_Comm inter) {
   split(all);
   int children = MPI_SUCCESS;
   MPI_Comm_set_errhandler(all, MPI_ERRORS_RETURN);
-  MPI_Error_class(MPI_Comm_spawn("true", MPI_ARGV_NULL, 1, MPI_INFO_NULL, 0, all, &world, MPI_ERRCODES_IGNORE), &children);
+  MPI_Error_class(
+      MPI_Comm_spawn("true", MPI_ARGV_NULL, 1, MPI_INFO_NULL, 0, all, &world, MPI_ERRCODES_IGNORE),
+      &children);
   CHECK(children == MPI_ERR_UNSUPPORTED_OPERATION);
   MPI_Comm_free(&all);
 }
 
-/// The server and the first client; the second one joins them by its way to the server, a port of its own.
+/// The server and the first client; the second one joins them by its way to the server, a port of
+/// its own.
 static void three(const char* port, const char* second_port) {
   MPI_Comm first = MPI_COMM_NULL, second = MPI_COMM_NULL, inter, all, local = MPI_COMM_WORLD;
   const int comes_second = strcmp(what, "second") == 0;
@@ -221,7 +226,8 @@ static void lose(const char* port, int survives) {
   if (survives) MPI_Comm_set_errhandler(inter, MPI_ERRORS_RETURN);
   int word = 0, cls = MPI_SUCCESS;
   char text[MPI_MAX_ERROR_STRING];
-  const int error = MPI_Recv(&word, 1, MPI_INT, rank % 2 ? MPI_ANY_SOURCE : 0, 0, inter, MPI_STATUS_IGNORE);
+  const int error =
+      MPI_Recv(&word, 1, MPI_INT, rank % 2 ? MPI_ANY_SOURCE : 0, 0, inter, MPI_STATUS_IGNORE);
   MPI_Error_class(error, &cls);
   CHECK(cls == MPI_ERR_PROC_ABORTED);
   MPI_Error_string(error, text, &word);
@@ -230,7 +236,8 @@ static void lose(const char* port, int survives) {
 
 int main(int argc, char** argv) {
   int provided = 0;
-  MPI_Init_thread(&argc, &argv, getenv("THREADS") ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &provided);
+  MPI_Init_thread(&argc, &argv, getenv("THREADS") ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE,
+                  &provided);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   CHECK(argc >= 4);
@@ -269,7 +276,8 @@ int main(int argc, char** argv) {
     if (!is_server && strcmp(what, "quiet") == 0) sleep((unsigned)n);
     if (!is_server) MPI_Send(&word, 1, MPI_INT, rank, 0, inter);
     if (!is_server && strcmp(what, "free") == 0) MPI_Comm_free(&inter);
-    if (is_server) MPI_Recv(&got, 1, MPI_INT, rank % 2 ? MPI_ANY_SOURCE : rank, 0, inter, MPI_STATUS_IGNORE);
+    if (is_server)
+      MPI_Recv(&got, 1, MPI_INT, rank % 2 ? MPI_ANY_SOURCE : rank, 0, inter, MPI_STATUS_IGNORE);
     CHECK(!is_server || got == rank);
   } else {
     lose(port, survives);

@@ -59,8 +59,18 @@ struct LaneTest : testing::TestWithParam<const char*> {
 
   void TearDown() override { watcher.stop(); }
 
+  /// Rank 3 is of another job, where its number is 0; what they know of each other.
+  static std::uint32_t name_of(int rank) { return 1U << 30 | static_cast<std::uint32_t>(rank); }
+  std::optional<Guest> guest_of(int rank, int peer) const {
+    if ((rank == 3) == (peer == 3)) return std::nullopt;
+    return Guest{{{7, between_jobs}}, name_of(peer), name_of(rank)};
+  }
+  std::uint64_t between_jobs = 0;  // 0: there is one job
   void open(int rank, const HashKey& secret) {
     Rank& at = ranks[rank];
+    using Guests = std::function<std::optional<Guest>(int)>;
+    using Names = std::function<int(std::uint32_t)>;
+    const bool has_guests = between_jobs != 0;
     Result<std::unique_ptr<Lane>> lane = Lane::open(
         {.fabric = *fabric,
          .watcher = watcher,
@@ -69,7 +79,7 @@ struct LaneTest : testing::TestWithParam<const char*> {
          .secret = secret,
          .dropped = at.dropped,
          .to_do_again = to_do_again,
-         .world_rank = rank,
+         .world_rank = has_guests && rank == 3 ? 0 : rank,
          .ranks = crowd,
          .context = 0,
          .payload_max = payload_max,
@@ -80,6 +90,10 @@ struct LaneTest : testing::TestWithParam<const char*> {
                return is.is_unknown || is.lane == nullptr ? std::string() : is.lane->address();
              },
          .incarnation = [this](int peer) { return ranks[peer].incarnation; },
+         .guest = has_guests ? Guests([this, rank](int peer) { return guest_of(rank, peer); })
+                             : Guests(),
+         .find_guest =
+             has_guests ? Names([](std::uint32_t name) { return int(name & 0xff); }) : Names(),
          .lost = [this](int, Err err) { lost = last_error_text(err.cls); },
          .may_post = may_post});
     ASSERT_TRUE(lane) << last_error_text(lane.err.cls);
@@ -491,6 +505,48 @@ TEST_P(LaneTest, all_of_a_row_is_sealed) {
 }
 
 /// Who sits between them cannot send on what was meant for another address.
+TEST_P(LaneTest, ranks_of_two_jobs_know_each_other_by_names) {
+  between_jobs = 1;
+  ranks[0].lane.reset();
+  open(0, {{7, 1}});
+  open(3, {{8, 1}});
+  // As the other one's number for it, whoever fills a cell.
+  const auto look_for = [this](int at, std::uint32_t from) {
+    struct Got {
+      std::uint32_t sender = 99;
+    } got;
+    const auto note = [](void* into, const wire::Cell& cell) {
+      static_cast<Got*>(into)->sender = cell.sender;
+    };
+    EXPECT_TRUE(until(
+        [&] {
+          for (const int other : {0, 3})
+            if (other != at) look(other);
+          ranks[at].lane->look(note, &got);
+          return got.sender != 99;
+        },
+        {}));
+    EXPECT_EQ(got.sender, from);
+  };
+  ASSERT_TRUE(send_in_time(0, 3, "to another job"));
+  look_for(3, 0);
+  ASSERT_TRUE(send_in_time(3, 0, "and back"));
+  look_for(0, 3);
+  EXPECT_EQ(ranks[0].dropped + ranks[3].dropped, 0U);
+}
+
+TEST_P(LaneTest, packets_of_a_job_with_another_key_are_dropped) {
+  between_jobs = 1;
+  ranks[0].lane.reset();
+  open(0, {{7, 1}});
+  between_jobs = 2;
+  open(3, {{8, 1}});
+  static_cast<void>(send(3, 0, "not yours"));
+  between_jobs = 1;
+  EXPECT_TRUE(until([&] { return ranks[0].dropped > 0; }, {0, 3}));
+  EXPECT_TRUE(ranks[0].heard.empty());
+}
+
 TEST_P(LaneTest, packets_for_another_address_are_dropped) {
   const std::string heard = send_and_record(0, 2, "for two");
   ASSERT_FALSE(heard.empty());
