@@ -191,6 +191,7 @@ Result<std::string> agree(Rank& rank, View& view, Talk& talk, Admitted& admitted
   if (!closing) return closing.err;
   if (mine.keeps != 0 && closing.value.keeps != 0) {
     const sync::Guard guard(rank.store.lock);
+    std::erase_if(rank.links, [](const Link& link) { return link.is_over(); });
     if (const int fd = talk.keep(); fd >= 0)
       rank.links.emplace_back(rank, fd, leader.job, leader.world);
   }
@@ -398,6 +399,27 @@ Result<Remote> meet_across(View& view, int root, int tag, Talk* talk) {
 
 // --- links
 
+namespace {
+
+/// Guests have died.
+void mourn(Rank& rank, const Members& guests) {
+  memory::Job& job = *rank.process->job;
+  const char* const how =
+      "its job, which another mpiexec started, has ended without MPI_Comm_disconnect or "
+      "MPI_Finalize";
+  const auto everywhere = [](const void*, int) { return true; };
+  if (shm::all_survive(job, {}, everywhere, nullptr)) {
+    for (const std::int32_t place : guests) shm::mark_dead(job, {place, 1}, how);
+    return;
+  }
+  char text[memory::message_bytes];
+  std::snprintf(text, sizeof text, "weft: rank %d is connected to a process that is dead: %s",
+                rank.world_rank, how);
+  abort_job(&rank, 1, text);
+}
+
+}  // namespace
+
 Link::Link(Rank& rank, int fd, const HashKey& job, memory::World world)
     : rank_(rank),
       fd_(fd),
@@ -410,16 +432,17 @@ Link::Link(Rank& rank, int fd, const HashKey& job, memory::World world)
 
 Link::~Link() {
   rank_.network->watcher.remove(fd_);
-  static_cast<void>(::send(fd_, &goodbye, sizeof goodbye, MSG_NOSIGNAL | MSG_DONTWAIT));
   close(fd_);
 }
 
+void Link::say_goodbye() {
+  said_goodbye_.store(true, std::memory_order_release);
+  static_cast<void>(::send(fd_, &goodbye, sizeof goodbye, MSG_NOSIGNAL | MSG_DONTWAIT));
+}
+
 void say_goodbye(Rank& rank) {
-  std::list<Link> links;
-  {
-    const sync::Guard guard(rank.store.lock);
-    links.swap(rank.links);
-  }
+  const sync::Guard guard(rank.store.lock);
+  for (Link& link : rank.links) link.say_goodbye();
 }
 
 /// In the watcher's thread.
@@ -430,20 +453,9 @@ void Link::has_news() {
     return rank_.network->watcher.arm(fd_, sleeper_);
   memory::Job& job = *rank_.process->job;
   const Members with_users = memory::world_has_ended(job, job_, world_);
-  const bool has_died = n <= 0;
-  if (!has_died || with_users.empty()) return;
-  const char* const how =
-      "its job, which another mpiexec started, has ended without MPI_Comm_disconnect or "
-      "MPI_Finalize";
-  const auto everywhere = [](const void*, int) { return true; };
-  if (shm::all_survive(job, {}, everywhere, nullptr)) {
-    for (const std::int32_t place : with_users) shm::mark_dead(job, {place, 1}, how);
-    return;
-  }
-  char text[memory::message_bytes];
-  std::snprintf(text, sizeof text, "weft: rank %d is connected to a process that is dead: %s",
-                rank_.world_rank, how);
-  abort_job(&rank_, 1, text);
+  const bool is_missed = n <= 0 && !said_goodbye_.load(std::memory_order_acquire);
+  if (is_missed && !with_users.empty()) mourn(rank_, with_users);
+  is_over_.store(true, std::memory_order_release);
 }
 
 }  // namespace weft::world

@@ -13,6 +13,7 @@
 
 #include <poll.h>
 
+#include <atomic>
 #include <cerrno>
 #include <list>
 #include <memory>
@@ -90,16 +91,21 @@ Result<std::unique_ptr<Talk>> connect_to(pt2pt::Engine& held, const std::string&
 /// elsewhere).
 Result<Remote> meet_across(View& view, int root, int tag, Talk* talk);
 
-/// To a world of another job.
+/// To a world of another job. Its end is news for the rank's watcher, whose thread is the only one
+/// that looks; the object goes when that has seen the end, or has ended itself.
 class Link {
  public:
   Link(Rank& rank, int fd, const HashKey& job, memory::World world);
-  ~Link();  // says goodbye
+  ~Link();
   Link(const Link&) = delete;
   Link& operator=(const Link&) = delete;
   bool is_to(const HashKey& job, memory::World world) const {
     return job_ == job && world_ == world;
   }
+  /// The other side has ended; the watcher's thread has no more to do with it.
+  bool is_over() const { return is_over_.load(std::memory_order_acquire); }
+  /// This side is about to end, and is connected with nobody any more.
+  void say_goodbye();
 
  private:
   void has_news();
@@ -108,9 +114,11 @@ class Link {
   int fd_;
   HashKey job_;
   memory::World world_;
+  std::atomic<bool> is_over_{false};       // release; pairs with is_over()
+  std::atomic<bool> said_goodbye_{false};  // release and acquire
   net::Watcher::Sleeper sleeper_;
 };
-/// The rank ends, and is connected with nobody any more.
+/// Of all of the rank's links.
 void say_goodbye(Rank& rank);
 
 }  // namespace weft::world

@@ -214,6 +214,7 @@ void close_network(Rank& rank) {
   if (rank.network == nullptr) return;
   say_goodbye(rank);
   rank.network->watcher.stop();
+  rank.links.clear();
   for (pt2pt::Engine* e : rank.contexts.engines) {
     const sync::Guard guard(e->lock);
     e->network.reset();
