@@ -7,6 +7,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/clock.h"
 #include "base/copy.h"
 #include "model/machine.h"
 #include "pt2pt/deaths.h"
@@ -24,7 +25,7 @@ bool may_push(const Engine& e, const Peer& peer, Mode mode, std::int64_t bytes,
               const P2p* send = nullptr) {
   if (mode == Mode::synchronous) return false;
   if (bytes > e.eager_max && bytes > peer.eager_max &&
-      (send == nullptr || !is_announced(peer, *send, bytes)))
+      (send == nullptr || !(send->pushes || is_announced(peer, *send, bytes))))
     return false;
   return bytes <= wire::inline_max || !peer.lane.asks_first();
 }
@@ -234,6 +235,12 @@ bool push_pieces(Engine& e, Peer& peer, P2p& send) {
   return true;
 }
 
+bool is_faster_pushed(Peer& peer, std::int64_t bytes) {
+  if (!peer.tries_push || bytes <= peer.eager_max || bytes > eager_between_processes) return false;
+  if (peer.trials == nullptr) peer.trials = std::make_unique<PushTrials>();
+  return peer.trials->of(bytes).next(bytes, now_ns) == PushTrial::pushed;
+}
+
 void start_send(Engine& e, P2p& send) {
   Peer& peer = e.peer(send.peer);
   send.done = send.offered = send.recalled = send.delegated = false;
@@ -275,6 +282,7 @@ Err send(const ConstBuffer& what, int dest, int tag, Comm& comm, Mode mode) {
   operation.mode = mode;
   operation.buffer = writable(what);
   operation.in_call = true;
+  operation.pushes = is_faster_pushed(peer, bytes);
   operation.envelope = envelope;
   operation.peer = world;
   start_send(e, operation);
