@@ -78,8 +78,8 @@ struct PushTrials {
   PushTrial& of(std::int64_t bytes) {
     return lengths[std::bit_width(static_cast<std::uint64_t>((bytes - 1) / eager_in_process)) - 1];
   }
-  PushTrial lengths[std::bit_width(
-      static_cast<std::uint64_t>(eager_between_processes / eager_in_process - 1))];
+  PushTrial
+      lengths[std::bit_width(static_cast<std::uint64_t>(pushed_in_process / eager_in_process - 1))];
 };
 
 }  // namespace weft::pt2pt

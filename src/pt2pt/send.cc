@@ -236,7 +236,7 @@ bool push_pieces(Engine& e, Peer& peer, P2p& send) {
 }
 
 bool is_faster_pushed(Peer& peer, std::int64_t bytes) {
-  if (!peer.tries_push || bytes <= peer.eager_max || bytes > eager_between_processes) return false;
+  if (!peer.tries_push || bytes <= peer.eager_max || bytes > pushed_in_process) return false;
   if (peer.trials == nullptr) peer.trials = std::make_unique<PushTrials>();
   return peer.trials->of(bytes).next(bytes, now_ns) == PushTrial::pushed;
 }

@@ -87,7 +87,7 @@ TEST(PushTrials, OneForEachPowerOfTwo) {
   EXPECT_EQ(&trials.of(eager_in_process + 1), trials.lengths);
   EXPECT_EQ(&trials.of(2 * eager_in_process), trials.lengths);
   EXPECT_EQ(&trials.of(2 * eager_in_process + 1), trials.lengths + 1);
-  EXPECT_EQ(&trials.of(eager_between_processes), std::end(trials.lengths) - 1);
+  EXPECT_EQ(&trials.of(pushed_in_process), std::end(trials.lengths) - 1);
 }
 
 /// Two ranks of one process, in one thread.
