@@ -149,8 +149,8 @@ struct alignas(64) Peer {
   std::uint64_t received = 0;  // messages that this rank had received when it last sent to the peer
   std::int64_t copied_ns = 0;  // when it had last copied a message of its own
   std::int64_t eager_max = 0;  // at least the engine's
-  bool tries_push = false;     // blocking calls longer than that are, if it is faster
-  std::unique_ptr<PushTrials> trials;  // of these; null: none so far
+  bool tries_push = false;     // longer ones of MPI_Send are pushed if it is faster;
+  std::unique_ptr<PushTrials> trials;  // null: there was none
   std::int64_t announced_max = 0;      // of one block; longer than what is pushed; 0: none
   std::uint32_t lent = 0;              // own fragments that the peer has
   RowTrial row;                        // of pieces for it where it has read others
@@ -330,8 +330,6 @@ bool push_pieces(Engine& e, Peer& peer, P2p& send);
 /// The header of the next `n` bytes of a message, and that they are under way.
 void begin_piece(Engine& e, P2p& send, const shm::Claim& claim, std::int64_t n);
 void start_send(Engine& e, P2p& send);
-/// Of a blocking call: is a message of so many bytes faster pushed, as far as one knows?
-bool is_faster_pushed(Peer& peer, std::int64_t bytes);
 /// Receive what another rank has announced, into a receive that it is matched with, or keep it.
 void await_announced(Engine& e, const wire::Cell& cell, P2p& recv);
 void keep_announced(Engine& e, const wire::Cell& cell, Arrived& message);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Are messages of a blocking call faster pushed, or offered and copied once, between threads of a
+// Are messages of blocking sends faster pushed, or offered and copied once, between threads of a
 // process? A push takes a second copy, but leaves the program's buffers in the caches of their own
 // cores; of a single copy each line moves that one side has written and the other one has read, and
 // comes back when it is written again. What that takes depends on how far the cores are, and on

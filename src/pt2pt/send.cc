@@ -30,6 +30,15 @@ bool may_push(const Engine& e, const Peer& peer, Mode mode, std::int64_t bytes,
   return bytes <= wire::inline_max || !peer.lane.asks_first();
 }
 
+/// Is a message of so many bytes, of a blocking send, faster pushed, as far as one knows?
+bool is_faster_pushed(Peer& peer, Mode mode, std::int64_t bytes) {
+  if (!peer.tries_push || mode == Mode::synchronous || bytes <= peer.eager_max ||
+      bytes > pushed_in_process)
+    return false;
+  if (peer.trials == nullptr) peer.trials = std::make_unique<PushTrials>();
+  return peer.trials->of(bytes).next(bytes, now_ns) == PushTrial::pushed;
+}
+
 /// Push (more of it) or offer; false if there is no room now.
 bool try_send(Engine& e, Peer& peer, P2p& send) {
   if (send.moved > 0 || send.cookie != 0) return push_pieces(e, peer, send);
@@ -235,12 +244,6 @@ bool push_pieces(Engine& e, Peer& peer, P2p& send) {
   return true;
 }
 
-bool is_faster_pushed(Peer& peer, std::int64_t bytes) {
-  if (!peer.tries_push || bytes <= peer.eager_max || bytes > pushed_in_process) return false;
-  if (peer.trials == nullptr) peer.trials = std::make_unique<PushTrials>();
-  return peer.trials->of(bytes).next(bytes, now_ns) == PushTrial::pushed;
-}
-
 void start_send(Engine& e, P2p& send) {
   Peer& peer = e.peer(send.peer);
   send.done = send.offered = send.recalled = send.delegated = false;
@@ -282,7 +285,7 @@ Err send(const ConstBuffer& what, int dest, int tag, Comm& comm, Mode mode) {
   operation.mode = mode;
   operation.buffer = writable(what);
   operation.in_call = true;
-  operation.pushes = is_faster_pushed(peer, bytes);
+  operation.pushes = is_faster_pushed(peer, mode, bytes);
   operation.envelope = envelope;
   operation.peer = world;
   start_send(e, operation);

@@ -156,10 +156,6 @@ Err sendrecv(const ConstBuffer& what, int dest, int sendtag, const Buffer& into,
   init(send, comm, true, writable(what), envelope_of(comm, sendtag, Space::user));
   init(recv, comm, false, into, {comm.context, source, recvtag});
   start_receiving(recv, source);
-  if (dest != MPI_PROC_NULL) {
-    Peer& peer = send.engine->peer(comm.peers()[static_cast<std::size_t>(dest)]);
-    send.pushes = is_faster_pushed(peer, what.bytes());
-  }
   start_sending(send, dest, comm);
   Request* const both[] = {&send, &recv};
   wait_until(*recv.engine, [&] { return send.done && recv.done; }, {.requests = both});

@@ -4,7 +4,7 @@
 // way it goes and the one before went, from one block and with gaps.
 #include "../check.h"
 
-enum { line = 64, messages = 2600, to_right = 1, back = 2 };
+enum { line = 64, messages = 4000, to_right = 1, back = 2 };
 
 static unsigned char stamp(int i, int from, size_t at) {
   return (unsigned char)(i * 31 + from * 7 + at / line);
