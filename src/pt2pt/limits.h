@@ -50,10 +50,11 @@ inline constexpr double faster_place = 0.9, changed_line = 1.5;
 inline constexpr std::int64_t pushed_in_process = 1 << 20;
 /// No look before so many messages: a program that sends few should not send some of them in vain.
 /// Of a row the last messages count, once the fragments and 16 buffers have gone round. Looks come
-/// after a pause, which is twice as long each time that one changes nothing. A change is to gain as
+/// after a pause, which is twice as long each time that one changes nothing (a prime number: what
+/// comes every so many messages is elsewhere in the next look). A change is to gain as
 /// much as one of ways of a collective (coll/limits.h).
 inline constexpr int messages_before_look = 2048, look_rows = 8, row_messages = 48,
-                     counted_messages = 16, first_pause = 4096, longest_pause = 32768;
+                     counted_messages = 16, first_pause = 4001, longest_pause = 8 * first_pause;
 inline constexpr double faster_way = 0.93;
 
 /// A send is left to the progress thread if the copy takes so many times as long as telling it.

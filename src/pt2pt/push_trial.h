@@ -8,9 +8,10 @@
 // do it (coll/explore.h): the time of a row of messages is what the program takes for its last
 // ones, until the next row begins.
 //
-// A look is eight rows, half of them the other way, which is taken if each of its rows was faster
-// than all others; the look ends as soon as one was not. What comes every so many messages does not
-// meet the rows of one way only: their order is that of Thue and Morse. However a look ends, the
+// A look is eight rows, half of them the other way, which is taken if its two fastest rows were
+// faster than those as before: what disturbs some rows decides nothing. The look ends as soon as
+// the fastest was not. What comes every so many messages does not meet the rows of one way only:
+// their order is that of Thue and Morse. However a look ends, the
 // next one comes after as many messages, so two ranks that answer each other look at the same ones,
 // without a word.
 //
@@ -20,6 +21,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <limits>
 
 #include "pt2pt/limits.h"
 
@@ -46,19 +48,30 @@ class PushTrial {
   }
 
  private:
+  /// The two least of some rows, ns per byte.
+  struct Times {
+    double least = std::numeric_limits<double>::infinity(), second = least;
+    void add(double time) {
+      second = std::min(second, std::max(least, time));
+      least = std::min(least, time);
+    }
+  };
+
   bool is_other() const { return std::popcount(static_cast<unsigned>(row_)) % 2 == 1; }
   Way other() const { return taken_ == offered ? pushed : offered; }
   Way way() const { return is_other() ? other() : taken_; }
 
   void end_row(std::int64_t now_ns) {
     const double time = static_cast<double>(now_ns - began_ns_) / static_cast<double>(bytes_);
-    if (row_ == 0) taken_least_ = time, other_most_ = 0;
-    double& bound = is_other() ? other_most_ : taken_least_;
-    bound = is_other() ? std::max(bound, time) : std::min(bound, time);
+    if (row_ == 0) times_of_taken_ = times_of_other_ = {};
+    (is_other() ? times_of_other_ : times_of_taken_).add(time);
     sent_ = 0;
     ++row_;
-    const bool is_faster = row_ == 1 || other_most_ < faster_way * taken_least_;
-    if (is_faster && row_ < look_rows) return;
+    const auto is_less = [this](double Times::*which) {
+      return times_of_other_.*which < faster_way * times_of_taken_.*which;
+    };
+    if (row_ == 1 || (row_ < look_rows && is_less(&Times::least))) return;
+    const bool is_faster = row_ == look_rows && is_less(&Times::least) && is_less(&Times::second);
     if (is_faster) taken_ = other();
     pause_ = is_faster ? first_pause : std::min(2 * pause_, longest_pause);
     left_ = pause_ + (look_rows - row_) * row_messages - 1;
@@ -70,7 +83,7 @@ class PushTrial {
   int pause_ = first_pause / 2;      // messages between looks
   int row_ = 0, sent_ = 0;           // of the look, of the row
   std::int64_t began_ns_ = 0, bytes_ = 0;
-  double taken_least_ = 0, other_most_ = 0;  // ns per byte
+  Times times_of_taken_, times_of_other_;
 };
 
 /// Of the messages to one peer that are longer than eager_in_process: one for each power of two.

@@ -69,10 +69,11 @@ TEST(PushTrial, AProgramThatDoesOtherThingsMeanwhileDecidesNothing) {
 }
 
 TEST(PushTrial, WhatDisturbsARowDecidesNothing) {
-  for (int every = 5; every < 300; every += 7) {
-    Program program;
-    const int pushed = program.run(5 * longest_pause, {1000, 1000}, every);
-    EXPECT_LT(pushed, longest_pause / 20) << every;
+  for (int every = 5; every < 300; ++every) {
+    Program slower, faster;
+    EXPECT_LT(slower.run(5 * longest_pause, {1000, 1500}, every), longest_pause / 20) << every;
+    faster.run(5 * longest_pause, {1500, 1000}, every);
+    EXPECT_TRUE(faster.pushes({1500, 1000})) << every;
   }
 }
 
