@@ -123,8 +123,8 @@ constexpr ParamDef table[] = {
     {P::pt2pt_eager_max, "pt2pt.eager_max", ParamType::integer, "-1", "bytes", -1, 1 << 20,
      "largest message that is pushed to its receiver without asking; -1: 32 KiB, and "
      "256 KiB between processes while each rank has a core, and to other nodes; some of up to 1 "
-     "MiB "
-     "are announced there (weft docs network)"},
+     "MiB are announced there (weft docs network), and blocking sends between threads of up to 1 "
+     "MiB are pushed where that is faster (weft docs send-path)"},
     {P::pt2pt_unexpected_max, "pt2pt.unexpected_max", ParamType::integer, "67108864", "bytes", 0,
      big, "bytes a rank holds for unexpected messages before its peers must ask first"},
     {P::pt2pt_cooperate_min, "pt2pt.cooperate_min", ParamType::integer, "32768", "bytes", 0, big,

@@ -27,6 +27,7 @@
 #include "pt2pt/limits.h"
 #include "pt2pt/match.h"
 #include "pt2pt/pt2pt.h"
+#include "pt2pt/push_trial.h"
 #include "pt2pt/row_trial.h"
 #include "pt2pt/waiting.h"
 #include "shm/fragments.h"
@@ -62,6 +63,7 @@ struct P2p : Request, Outgoing, Posted {
   bool delegated = false;    // a send that nobody has tried to push so far
   bool listed = false;       // in Engine::shown or Engine::left
   bool past_caches = false;  // a staged receive: of more than the caches hold
+  bool pushes = false;       // a send: without asking, whatever eager_max says
   bool recalled = false;     // a pushed send: cancelled, which is for the receiver to decide
   bool owns_buffer = false;  // send of a packed copy (buffered mode, sendrecv_replace)
   Mode mode = Mode::standard;
@@ -147,6 +149,8 @@ struct alignas(64) Peer {
   std::uint64_t received = 0;  // messages that this rank had received when it last sent to the peer
   std::int64_t copied_ns = 0;  // when it had last copied a message of its own
   std::int64_t eager_max = 0;  // at least the engine's
+  bool tries_push = false;     // longer ones of MPI_Send are pushed if it is faster;
+  std::unique_ptr<PushTrials> trials;  // null: there was none
   std::int64_t announced_max = 0;      // of one block; longer than what is pushed; 0: none
   std::uint32_t lent = 0;              // own fragments that the peer has
   RowTrial row;                        // of pieces for it where it has read others

@@ -501,6 +501,7 @@ void Engine::open_peer(Peer& p, std::int32_t rank) {
   }
   p.lane.open(*job, rank, context);
   p.eager_max = chosen || policy.crowded || hosts(rank) ? eager_max : eager_between_processes;
+  p.tries_push = !chosen && !policy.crowded && hosts(rank) && rank != world_rank;
 }
 
 }  // namespace weft::pt2pt

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/clock.h"
 #include "base/copy.h"
 #include "model/machine.h"
 #include "pt2pt/deaths.h"
@@ -24,9 +25,18 @@ bool may_push(const Engine& e, const Peer& peer, Mode mode, std::int64_t bytes,
               const P2p* send = nullptr) {
   if (mode == Mode::synchronous) return false;
   if (bytes > e.eager_max && bytes > peer.eager_max &&
-      (send == nullptr || !is_announced(peer, *send, bytes)))
+      (send == nullptr || !(send->pushes || is_announced(peer, *send, bytes))))
     return false;
   return bytes <= wire::inline_max || !peer.lane.asks_first();
+}
+
+/// Is a message of so many bytes, of a blocking send, faster pushed, as far as one knows?
+bool is_faster_pushed(Peer& peer, Mode mode, std::int64_t bytes) {
+  if (!peer.tries_push || mode == Mode::synchronous || bytes <= peer.eager_max ||
+      bytes > pushed_in_process)
+    return false;
+  if (peer.trials == nullptr) peer.trials = std::make_unique<PushTrials>();
+  return peer.trials->of(bytes).next(bytes, now_ns) == PushTrial::pushed;
 }
 
 /// Push (more of it) or offer; false if there is no room now.
@@ -275,6 +285,7 @@ Err send(const ConstBuffer& what, int dest, int tag, Comm& comm, Mode mode) {
   operation.mode = mode;
   operation.buffer = writable(what);
   operation.in_call = true;
+  operation.pushes = is_faster_pushed(peer, mode, bytes);
   operation.envelope = envelope;
   operation.peer = world;
   start_send(e, operation);
