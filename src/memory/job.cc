@@ -290,8 +290,6 @@ void Job::occupy_guest(int rank, bool is_first) {
   renew(rank, {rank, 1}, is_first);
   message(rank)[0] = '\0';
   nodes_of_ranks()[rank] = nodes() + rank - places();
-  for (int level = 0; level < hierarchy().levels(); ++level)
-    if (hierarchy_table().levels > 0) hierarchy_table().row(level)[rank] = -1;
 }
 
 void Job::occupy(World world, std::span<const std::int32_t> node_of) {

@@ -44,9 +44,12 @@ class Hierarchy {
       if (this->name(l) == name) return l;
     return -1;
   }
-  /// The only part of a level in which the rank runs; -1 if its CPUs lie in several, or in none.
+  /// The only part of a level in which the rank runs; -1 if its CPUs lie in several, or in none, or
+  /// if it was spawned and so is not bound.
   int group_of(int level, int world_rank) const {
-    return table_->levels > 0 ? table_->row(level)[world_rank] : 0;
+    if (level == 0) return 0;
+    return static_cast<std::uint32_t>(world_rank) < table_->ranks ? table_->row(level)[world_rank]
+                                                                  : -1;
   }
   /// The innermost level at which two ranks are in the same part.
   int deepest_common(int a, int b) const {

@@ -13,6 +13,7 @@
 #include <cstdio>
 #include <cstring>
 #include <sstream>
+#include <string_view>
 
 #include "memory/addresses.h"
 #include "object/group.h"
@@ -78,7 +79,7 @@ std::string introduce(Rank& rank, const Members& group) {
   return out.str();
 }
 
-const std::string refusal = "error ";
+constexpr std::string_view refusal = "error ";
 
 /// What the other leader said, or why it cannot.
 Result<std::string> hear(Talk& talk, pt2pt::Engine& held) {
@@ -174,7 +175,8 @@ Result<std::string> agree(Rank& rank, View& view, Talk& talk, Admitted& admitted
   std::string said;
   const Result<Introduction> theirs = meet_leader(rank, view, talk, &said, admitted);
   if (!theirs) {
-    const std::string why = refusal + last_error_text(theirs.err.cls);
+    std::string why(refusal);
+    why += last_error_text(theirs.err.cls);
     const ErrorsAside aside;
     static_cast<void>(talk.send(held, why));
     return theirs.err;
@@ -198,7 +200,7 @@ Result<std::string> agree(Rank& rank, View& view, Talk& talk, Admitted& admitted
   char number[24];
   std::snprintf(number, sizeof number, "%" PRIx64 "\n",
                 gives ? mine.context : closing.value.context);
-  return number + said;
+  return said.insert(0, number);
 }
 
 // --- sockets
@@ -373,8 +375,9 @@ Result<Remote> meet_across(View& view, int root, int tag, Talk* talk) {
   if (all_opened == 0) {
     text = opened ? opened : fail(MPI_ERR_OTHER, "a process of the group cannot open the network");
     const ErrorsAside aside;
-    if (talk != nullptr)
-      static_cast<void>(talk->send(view.engine(), refusal + "a process cannot open the network"));
+    std::string why(refusal);
+    why += "a process cannot open the network";
+    if (talk != nullptr) static_cast<void>(talk->send(view.engine(), why));
   } else if (view.rank() == root) {
     text = agree(rank, view, *talk, out.admitted);
   }

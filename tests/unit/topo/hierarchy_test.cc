@@ -49,6 +49,8 @@ TEST(Hierarchy, OneRankPerCore) {
   EXPECT_EQ(h.name(h.deepest_common(1, 2)), "Package");
   EXPECT_EQ(h.name(h.deepest_common(3, 4)), "NUMANode");
   EXPECT_EQ(h.name(h.deepest_common(5, 5)), "Core");
+  EXPECT_EQ(h.group_of(h.level_named("Core"), 8), -1) << "spawned later";
+  EXPECT_EQ(h.name(h.deepest_common(5, 8)), "Machine");
 }
 
 TEST(Hierarchy, WideAndCrowdedRanks) {
