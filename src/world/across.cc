@@ -229,6 +229,7 @@ class MessageTalk final : public Talk {
       : engine_(*peer.engine), pair_(peer, Among::some, std::move(pair)), tag_(tag) {}
 
   Err send(pt2pt::Engine& held, const std::string& text) override {
+    end(held);
     const sync::Away away(held.lock);  // one context's lock at a time
     const pt2pt::Inside inside(engine_);
     sent_ = text;
@@ -247,11 +248,15 @@ class MessageTalk final : public Talk {
     WEFT_TRY(pair_.receive(&bytes, sizeof bytes, other, tag_));
     text.resize(std::min<std::size_t>(bytes, longest_text));
     WEFT_TRY(pair_.receive(text.data(), text.size(), other, tag_));
+    return text;
+  }
+  void end(pt2pt::Engine& held) override {
+    const sync::Away away(held.lock);
+    const pt2pt::Inside inside(engine_);
     for (pt2pt::Request* request : std::exchange(sending_, {})) {
       pt2pt::wait_for(*request);
       pt2pt::free_request(request);
     }
-    return text;
   }
 
  private:
@@ -377,7 +382,10 @@ Result<Remote> meet_across(View& view, int root, int tag, Talk* talk) {
     const ErrorsAside aside;
     std::string why(refusal);
     why += "a process cannot open the network";
-    if (talk != nullptr) static_cast<void>(talk->send(view.engine(), why));
+    if (talk != nullptr) {
+      static_cast<void>(talk->send(view.engine(), why));
+      static_cast<void>(talk->receive(view.engine()));  // the other side is not to be held up
+    }
   } else if (view.rank() == root) {
     text = agree(rank, view, *talk, out.admitted);
   }

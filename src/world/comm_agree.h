@@ -129,6 +129,8 @@ class Talk {
   virtual ~Talk() = default;
   virtual Err send(pt2pt::Engine& held, const std::string& text) = 0;
   virtual Result<std::string> receive(pt2pt::Engine& held) = 0;
+  /// Nothing more is said.
+  virtual void end(pt2pt::Engine&) {}
   /// The socket, for a link from now on; -1: there is none.
   virtual int keep() { return -1; }
 };

@@ -229,13 +229,10 @@ Result<Remote> await_caller(Rank& rank, Comm& comm, const char* name) {
     });
     if (fd >= 0) remote.talk = hear_first(rank.engine, fd);
   }
-  if (request->done) {  // that one has come first
-    own->in_front = std::move(remote.talk);
-  } else {
-    pt2pt::give_up_receive(*request);
-  }
+  pt2pt::give_up_receive(*request);
   pt2pt::free_request(request);
-  if (remote.talk != nullptr) return remote;
+  if (caller < 0) return remote;
+  own->in_front = std::move(remote.talk);  // this job's rank has come first
   meet_members(parent, {caller});
   return meet(parent, *comm.group, caller, port.value.tag());
 }

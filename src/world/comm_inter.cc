@@ -76,6 +76,7 @@ Err spread(View& view, int root, int tag, Result<Remote>& remote) {
   if (side.size == Side::spans_jobs) {
     const std::unique_ptr<Talk> talk = std::move(remote.value.talk);
     remote = meet_across(view, root, tag, talk.get());
+    if (talk != nullptr) talk->end(view.engine());
     return remote.err;
   }
   if (remote.err) return remote.err;

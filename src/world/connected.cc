@@ -50,7 +50,7 @@ class Parting {
       : guest_(guest),
         view_(parent, Among::some, {own, guest}),
         receiving_(view_.post_recv(&said_, sizeof said_, 1, tag())),
-        sending_(view_.post_send(&said_, sizeof said_, 1, tag())) {}
+        sending_(view_.post_send("", 1, 1, tag())) {}
   ~Parting() {
     pt2pt::free_request(receiving_);
     pt2pt::free_request(sending_);
@@ -130,7 +130,9 @@ void leave_connected(Rank& rank) {
   std::list<Parting> partings;
   std::erase_if(others, [&](std::int32_t r) {
     if (!job.is_guest(r) || !parent) return false;
-    if (!memory::has_ended(job, r)) partings.emplace_back(parent.value, rank.world_rank, r);
+    const bool is_known = job.entry(r).incarnation == rank.engine.incarnation(r);
+    if (is_known && !memory::has_ended(job, r))
+      partings.emplace_back(parent.value, rank.world_rank, r);
     return true;
   });
   const auto all_leave = [&] {

@@ -147,6 +147,14 @@ class Jobs(harness.Case):
             self.assertNotEqual(code, 0)
             self.assertIn("WEFT_NET_PROVIDER", err)
 
+    def test_a_network_that_cannot_be_opened(self):
+        server = self.begin(self.words("process", 2, "server", "talk"))
+        client = self.begin(self.words("process", 2, "client", "talk"), WEFT_NET_PROVIDER="nothing")
+        for job, why in ((client, "WEFT_NET_PROVIDER=nothing"), (server, "cannot open the network")):
+            code, _, err = self.end(job)
+            self.assertNotEqual(code, 0)
+            self.assertIn(why, err)
+
     def test_nobody_listens(self):
         with open(self.file, "w", encoding="ascii") as file:
             file.write("weft:" + "7" * 32 + ":0:1")
