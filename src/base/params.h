@@ -55,6 +55,7 @@ enum class P : int {
   shm_fragment_bytes,
   spawn_places,
   spawn_guests,
+  spawn_names,
   sync_spin_us,
   sync_yield_us,
   sync_lock,

@@ -12,6 +12,8 @@
 #include <cstddef>
 #include <cstdio>
 #include <cstring>
+#include <fstream>
+#include <span>
 #include <sstream>
 #include <string_view>
 
@@ -205,15 +207,39 @@ Result<std::string> agree(Rank& rank, View& view, Talk& talk, Admitted& admitted
 
 // --- sockets
 
-sockaddr_un name_of_port(const std::string& port, socklen_t* bytes) {
+/// Its first byte is 0: the kernel knows it, no file system.
+sockaddr_un address_of(const std::string& name, socklen_t* bytes) {
   sockaddr_un at{};
   at.sun_family = AF_UNIX;
-  // Its first byte is 0: the kernel knows it, no file system.
-  const std::string name = "weft-port " + port;
   const std::size_t n = std::min(name.size(), sizeof at.sun_path - 1);
   std::memcpy(at.sun_path + 1, name.data(), n);
   *bytes = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + n);
   return at;
+}
+
+std::string socket_of_port(const std::string& port) {
+  return "weft-port " + port;
+}
+
+/// In front of its port. A socket's name has no room for all that a service's may have.
+std::string socket_of_service(const std::string& service) {
+  constexpr HashKey no_secret{{1, 2}};
+  char text[40];
+  std::snprintf(text, sizeof text, "weft-name %016" PRIx64 " ",
+                keyed_hash(no_secret, std::as_bytes(std::span(service))));
+  return text;
+}
+
+Result<int> listen_as(const std::string& name) {
+  socklen_t bytes = 0;
+  const sockaddr_un at = address_of(name, &bytes);
+  const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (fd >= 0 && bind(fd, reinterpret_cast<const sockaddr*>(&at), bytes) == 0 &&
+      listen(fd, SOMAXCONN) == 0)
+    return fd;
+  const Err err = fail(MPI_ERR_OTHER, "no socket for a port: %s", std::strerror(errno));
+  if (fd >= 0) close(fd);
+  return err;
 }
 
 bool is_of_this_user(int fd) {
@@ -312,16 +338,35 @@ OpenPort::~OpenPort() {
   if (listening >= 0) close(listening);
 }
 
+SharedName::SharedName(const std::string& of, const std::string& port)
+    : service(of), listening(-1) {
+  if (const Result<int> made = listen_as(socket_of_service(of) + port)) listening = made.value;
+}
+
+SharedName::~SharedName() {
+  if (listening >= 0) close(listening);
+}
+
+std::string find_shared(const std::string& service) {
+  const std::string wanted = "@" + socket_of_service(service);
+  std::ifstream sockets("/proc/net/unix");
+  for (std::string line; std::getline(sockets, line);) {
+    const std::size_t at = line.find(wanted);
+    if (at == line.npos) continue;
+    socklen_t bytes = 0;
+    const sockaddr_un name = address_of(line.substr(at + 1), &bytes);
+    const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    const bool is_ours = fd >= 0 &&
+                         connect(fd, reinterpret_cast<const sockaddr*>(&name), bytes) == 0 &&
+                         is_of_this_user(fd);
+    if (fd >= 0) close(fd);
+    if (is_ours) return line.substr(at + wanted.size());
+  }
+  return "";
+}
+
 Result<int> listen_at(const std::string& port) {
-  socklen_t bytes = 0;
-  const sockaddr_un at = name_of_port(port, &bytes);
-  const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (fd >= 0 && bind(fd, reinterpret_cast<const sockaddr*>(&at), bytes) == 0 &&
-      listen(fd, SOMAXCONN) == 0)
-    return fd;
-  const Err err = fail(MPI_ERR_OTHER, "no socket for a port: %s", std::strerror(errno));
-  if (fd >= 0) close(fd);
-  return err;
+  return listen_as(socket_of_port(port));
 }
 
 int accept_at(int listening) {
@@ -333,7 +378,7 @@ int accept_at(int listening) {
 
 Result<std::unique_ptr<Talk>> connect_to(pt2pt::Engine& held, const std::string& port) {
   socklen_t bytes = 0;
-  const sockaddr_un at = name_of_port(port, &bytes);
+  const sockaddr_un at = address_of(socket_of_port(port), &bytes);
   const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (fd < 0) return fail(MPI_ERR_OTHER, "no socket for a port: %s", std::strerror(errno));
   auto talk = std::make_unique<SocketTalk>(fd);

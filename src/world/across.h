@@ -9,6 +9,8 @@
 // On one machine leaders find each other by a socket in the kernel's memory, named by the port
 // (MPI-5.0 §11.9), and tell by its credentials that they are of one user. One such socket for each
 // world that a rank has met stays open as a link: if it ends without a word, that world has died.
+// Names that are published are such sockets, too: their own names, which the kernel lists, say it
+// all, so nobody has to answer, and they end with their process.
 #pragma once
 
 #include <poll.h>
@@ -79,6 +81,19 @@ struct OpenPort {
       in_front;  // who has connected, and has to wait for the next MPI_Comm_accept
 };
 using Ports = std::list<OpenPort>;
+
+/// A name that a rank has published for a port of its job (§11.9.4).
+struct SharedName {
+  explicit SharedName(const std::string& service, const std::string& port);
+  SharedName(const SharedName&) = delete;
+  SharedName& operator=(const SharedName&) = delete;
+  ~SharedName();
+  std::string service;
+  int listening;  // a socket whose own name says both; -1: only this job knows it
+};
+using SharedNames = std::list<SharedName>;
+/// The port that a job of this user has published on this machine; "": none has.
+std::string find_shared(const std::string& service);
 
 /// A socket for a port, to be waited for by poll().
 Result<int> listen_at(const std::string& port);

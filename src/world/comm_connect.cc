@@ -93,6 +93,10 @@ bool may_leave_job(const memory::Job& job) {
   return const_cast<memory::Job&>(job).header().apart == 0;
 }
 
+bool shares_names(const Rank& rank) {
+  return rank.process->params.integer(P::spawn_names) != 0 && may_leave_job(*rank.process->job);
+}
+
 /// Who keeps the directory where nodes have memories of their own? weft's mpiexec.
 Err check_nodes(Rank& rank) {
   const int nodes = rank.process->job->nodes();
@@ -138,6 +142,7 @@ Err close_port(Rank& rank, const char* name) {
 
 void close_ports(Rank& rank) {
   while (!rank.ports.empty()) static_cast<void>(close_text(rank, rank.ports.back().text));
+  rank.shared_names.clear();
 }
 
 Err publish_name(Rank& rank, const char* service, const char* port) {
@@ -146,25 +151,33 @@ Err publish_name(Rank& rank, const char* service, const char* port) {
   WEFT_TRY(check_length(port, "port_name"));
   const Result<Answer> added = ask_directory(rank, Ask::add, service_key(service), port);
   if (!added) return added.err;
-  if (added.value) return ok;
-  return fail(MPI_ERR_SERVICE, "service_name \"%s\" is published already", service);
+  if (!added.value)
+    return fail(MPI_ERR_SERVICE, "service_name \"%s\" is published already", service);
+  const Result<Named> read = read_port(port);
+  if (read && read.value.job == rank.process->job->header().identity && shares_names(rank))
+    rank.shared_names.emplace_back(service, port);
+  return ok;
 }
 
 Err lookup_name(Rank& rank, const char* service, char* port) {
   const Result<Answer> found = ask_directory(rank, Ask::find, service_key(service));
   if (!found) return found.err;
-  if (!found.value)
-    return fail(MPI_ERR_NAME,
-                "service_name \"%.200s\" is not published; names are known to the jobs of one "
-                "mpiexec",
-                service);
-  std::snprintf(port, MPI_MAX_PORT_NAME, "%s", found.value->c_str());
+  std::string text = found.value.value_or("");
+  if (!found.value && shares_names(rank)) text = find_shared(service);
+  if (text.empty())
+    return fail(
+        MPI_ERR_NAME,
+        "service_name \"%.200s\" is not published; names are known to the job that publishes "
+        "them, and with WEFT_SPAWN_NAMES=machine to jobs of one host each on this machine",
+        service);
+  std::snprintf(port, MPI_MAX_PORT_NAME, "%s", text.c_str());
   return ok;
 }
 
 Err unpublish_name(Rank& rank, const char* service, const char* port) {
   const Result<Answer> removed = ask_directory(rank, Ask::remove, service_key(service), port);
   if (!removed) return removed.err;
+  std::erase_if(rank.shared_names, [service](const SharedName& n) { return n.service == service; });
   if (removed.value) return ok;
   const Result<Answer> found = ask_directory(rank, Ask::find, service_key(service));
   if (!found) return found.err;

@@ -65,6 +65,7 @@ struct Rank {
   object::Comm* parent = nullptr;              // the way to who spawned this rank
   world::Ports ports;                          // that it has opened; these under store.lock
   world::Members still_connected;              // guests of communicators that were freed
+  world::SharedNames shared_names;             // that it has published
   std::list<world::Link> links;                // to worlds of other jobs
   std::vector<std::unique_ptr<Context>> more;  // beyond the first, with MPI_THREAD_MULTIPLE
 

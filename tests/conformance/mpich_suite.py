@@ -232,7 +232,7 @@ def execute(line, mode, binary, options, suite):
     begin, limit = time.monotonic(), min(line.limit, options.limit)
     # Who spawns itself does so as ./name.
     folder = binary.parent if options.fortran or "spawn" in line.folder else suite / line.folder
-    code, text = call(command, dict(os.environ, **line.env), folder, limit)
+    code, text = call(command, dict(os.environ, WEFT_SPAWN_NAMES="job", **line.env), folder, limit)
     why = f"no end after {limit:g} s" if code == NO_END and line.check != "TestErrFatal" else verdict(line.check, code, text)
     return why, text, time.monotonic() - begin
 

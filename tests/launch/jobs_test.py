@@ -97,6 +97,10 @@ class Jobs(harness.Case):
         for server, client in PAIRS:
             self.good(self.run_jobs(self.words(server, 2, "server", "join"), self.words(client, 2, "client", "join")))
 
+    def test_a_name_that_is_published(self):
+        for server, client in PAIRS:
+            self.good(self.run_jobs(self.words(server, 2, "server", "name"), self.words(client, 2, "client", "name")))
+
     def test_a_freed_communicator_still_connects(self):
         for mode in MODES:
             self.good(self.run_jobs(self.words(mode, 2, "server", "free"), self.words(mode, 2, "client", "free")))

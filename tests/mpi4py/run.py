@@ -127,7 +127,7 @@ def main():
         print("skipped: PyPI cannot be reached, so there is no mpi4py to test with")
         return SKIP
     python, source = built
-    env = dict(os.environ, LD_LIBRARY_PATH=str(Path(options.libdir).resolve()), PYTHONUNBUFFERED="1")
+    env = dict(os.environ, LD_LIBRARY_PATH=str(Path(options.libdir).resolve()), PYTHONUNBUFFERED="1", WEFT_SPAWN_NAMES="job")
     text = run([python, "-c", "import mpi4py.MPI as m; print(m.Get_library_version())"], 60, env=env)[1]
     if not text.startswith("weft"):
         sys.exit(f"mpi4py does not run on weft but on {text}")

@@ -104,7 +104,8 @@ def launcher(run, options):
 def execute(run, options):
     command = launcher(run, options)
     command += ["-n", str(run.ranks), str(options.bindir / run.name)] + run.args
-    env = {**os.environ, **dict(pair.split("=", 1) for pair in options.env), **run.env, "TEST_NODES": str(run.nodes)}
+    # Jobs of several tests may publish the same names at once.
+    env = {**os.environ, "WEFT_SPAWN_NAMES": "job", **dict(pair.split("=", 1) for pair in options.env), **run.env, "TEST_NODES": str(run.nodes)}
     begin = time.monotonic()
     limit = run.timeout * options.timeout_scale
     with tempfile.TemporaryFile() as log:

@@ -5,6 +5,7 @@
 //   many    messages alone, N times
 //   three   the server and a client become one communicator, of N ranks, with another client, which
 //   second  starts with this
+//   name    FILE is the name of a service, which the server publishes
 //   join    by a socket, which waits at the number in FILE
 //   free    the client frees its communicator, and the server never does
 //   quiet   for N seconds the client says nothing
@@ -215,6 +216,30 @@ static void join(void) {
   close(end);
 }
 
+static void by_name(void) {
+  char port[MPI_MAX_PORT_NAME] = "";
+  MPI_Comm inter;
+  int cls = MPI_SUCCESS, word = 0;
+  if (rank == 0 && is_server) {
+    CHECK(MPI_Open_port(MPI_INFO_NULL, port) == MPI_SUCCESS);
+    CHECK(MPI_Publish_name(file, MPI_INFO_NULL, port) == MPI_SUCCESS);
+  } else if (rank == 0) {
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+    while (MPI_Lookup_name(file, MPI_INFO_NULL, port) != MPI_SUCCESS) usleep(1000);
+  }
+  CHECK(meet(port, &inter) == MPI_SUCCESS);
+  exchange(inter);
+  if (rank == 0 && is_server) {
+    CHECK(MPI_Unpublish_name(file, MPI_INFO_NULL, port) == MPI_SUCCESS);
+    MPI_Send(&word, 1, MPI_INT, 0, 5, inter);
+  } else if (rank == 0) {
+    MPI_Recv(&word, 1, MPI_INT, 0, 5, inter, MPI_STATUS_IGNORE);
+    MPI_Error_class(MPI_Lookup_name(file, MPI_INFO_NULL, port), &cls);
+    CHECK(cls == MPI_ERR_NAME);
+  }
+  MPI_Comm_disconnect(&inter);
+}
+
 /// The client ends, and the server waits for a message of it.
 static void lose(const char* port, int survives) {
   MPI_Comm inter;
@@ -249,7 +274,7 @@ int main(int argc, char** argv) {
   MPI_Comm inter = MPI_COMM_NULL;
   const int survives = strncmp(what, "survive", 7) == 0;
   if (survives) MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-  if (strcmp(what, "join") != 0) open_or_find(file, port);
+  if (strcmp(what, "join") != 0 && strcmp(what, "name") != 0) open_or_find(file, port);
   if (strcmp(what, "talk") == 0) {
     for (int i = 0; i < n; ++i) {
       CHECK(meet(port, &inter) == MPI_SUCCESS);
@@ -270,6 +295,8 @@ int main(int argc, char** argv) {
     three(comes_second ? second_port : port, second_port);
   } else if (strcmp(what, "join") == 0) {
     join();
+  } else if (strcmp(what, "name") == 0) {
+    by_name();
   } else if (strcmp(what, "free") == 0 || strcmp(what, "quiet") == 0) {
     int word = rank, got = -1;
     CHECK(meet(port, &inter) == MPI_SUCCESS);
