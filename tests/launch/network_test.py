@@ -122,15 +122,15 @@ class Strangers(harness.Case):
             self.assertRegex(result.err, f"^weft: rank 0 on {host} cannot reach rank 1 on {host}: .*\n$")
 
     def secret(self):
-        """From the memory of the job: behind its mark and seven numbers (src/memory/job.h), aligned."""
+        """From the memory of the job: behind its mark and nine numbers (src/memory/job.h), aligned."""
         for pid in self.marked():
             for fd in os.listdir(f"/proc/{pid}/fd"):
                 if "memfd:weft-job" in os.readlink(f"/proc/{pid}/fd/{fd}"):
                     with open(f"/proc/{pid}/fd/{fd}", "rb") as memory:
-                        header = memory.read(56)
+                        header = memory.read(64)
                     self.assertEqual(header[:8], b"EWEFTJ01")
-                    self.assertNotIn(b"\0" * 4, header[40:])
-                    return header[40:]
+                    self.assertNotIn(b"\0" * 4, header[48:])
+                    return header[48:]
         self.fail("no process has the job's memory")
 
     def test_the_secret_is_nowhere_to_be_read(self):
