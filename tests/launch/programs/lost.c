@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// lost: rank 1 takes three messages, then its connections are cut, and it says no more; rank 0
-// sends for ever.
+// lost: rank 1 takes three messages, and when many more are on their way its connections are cut,
+// and it says no more; rank 0 sends for ever.
 #include <mpi.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -22,6 +22,7 @@ int main(int argc, char** argv) {
   for (; rank == 0; ++value) MPI_Send(&value, 1, MPI_INT, 1, 0, MPI_COMM_WORLD);
   for (int i = 0; rank == 1 && i < 3; ++i)
     MPI_Recv(&value, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  usleep(300000);
   cut();
   sleep(60);
   MPI_Finalize();
