@@ -150,8 +150,7 @@ constexpr ParamDef table[] = {
      "dynamic-processes); set where the job starts"},
     {P::spawn_names, "spawn.names", ParamType::integer, "machine", "", 0, 1,
      "who knows what MPI_Publish_name says, and whose names MPI_Lookup_name finds: this job only, "
-     "or "
-     "all jobs of the user on this machine (weft docs dynamic-processes)",
+     "or all jobs of the user on this machine (weft docs dynamic-processes)",
      "job,machine"},
     {P::sync_spin_us, "sync.spin_us", ParamType::integer, "-1", "us", -1, 1000000,
      "how long a waiting thread polls before it yields; -1: 0 when ranks outnumber cores, else 50"},

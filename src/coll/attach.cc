@@ -31,11 +31,8 @@ void take_hints(Comm& comm) {
   Settings& s = comm.coll->settings;
   if (Choices* known = comm.coll->choices.get()) *known = {.machine = known->machine};
   if (comm.coll->shared != nullptr) comm.coll->shared->forget_ways();
-  const memory::Job& job = *comm.engine->job;
-  s = {};
-  s.spans_jobs = job.has_guest(comm.group->members) ||
-                 (comm.remote != nullptr && job.has_guest(comm.remote->members));
-  if (s.spans_jobs) {
+  if (comm.spans_jobs()) {  // what all of them have in common
+    s = {};
     s.reproducible = true;
     return;
   }
@@ -81,7 +78,7 @@ Choices& choices_of(Comm& comm) {
   choices = std::make_unique<Choices>();
   if (comm.size() < 2) return *choices;
   pt2pt::Engine& e = *comm.engine;
-  const bool spans_jobs = comm.coll->settings.spans_jobs;
+  const bool spans_jobs = comm.spans_jobs();
   if (spans_jobs || !e.reaches(comm.group->members)) {
     const Nodes nodes = nodes_of(comm);
     const model::Network network =

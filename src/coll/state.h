@@ -22,8 +22,7 @@ struct NodeState;  // boards/node.h
 struct Settings {
   static constexpr int collectives =
       static_cast<int>(P::coll_scatter) - static_cast<int>(P::coll_allgather) + 1;
-  bool spans_jobs = false;  // members are of several: all else is as they have it in common
-  bool compare = false;     // abi.check=full
+  bool compare = false;  // abi.check=full
   bool explain = false;
   bool reproducible = false;
   bool user_ops_anywhere = false;       // also on a progress thread

@@ -38,16 +38,14 @@ struct Guest {
 struct GuestRecord {
   Guest who;
   std::int32_t name;
-  std::uint32_t has_ended;           // with its world
   std::atomic<std::uint32_t> users;  // groups that it is in, and calls that are about to make one
 };
 
-/// A rank of this job, as others see it.
-Guest self_of(Job& job, int rank);
-/// A number that no rank of a job has.
-std::int32_t name_of(const Guest& who);
 /// Of a rank or a guest.
 Guest who_is(Job& job, int rank);
+/// So many bits of a hash, and one above them: a number that no rank of a job has.
+inline constexpr int name_bits = 30;
+std::int32_t name_of(const Guest& who);
 std::int32_t name_of(Job& job, int rank);
 /// The guest of that name; -1: there is none. Any thread.
 int find_guest(Job& job, std::int32_t name);
@@ -61,6 +59,7 @@ void add_user(Job& job, int rank);
 void drop_user(Job& job, int rank);
 /// A world of another job has ended. Those of it that still have users.
 std::vector<std::int32_t> world_has_ended(Job& job, const HashKey& home, World world);
+/// Has its world?
 bool has_ended(Job& job, int guest);
 bool has_users(Job& job, int guest);
 

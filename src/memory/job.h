@@ -168,26 +168,28 @@ class Job {
   ~Job();
 
   JobHeader& header() { return *static_cast<JobHeader*>(base_); }
+  const JobHeader& header() const { return *static_cast<const JobHeader*>(base_); }
   /// Ranks that the job started with; places for its ranks; those that have had one; places for
   /// ranks and guests.
-  int size() const { return static_cast<int>(head().nranks); }
-  int places() const { return all_places() - static_cast<int>(head().guests); }
-  int all_places() const { return static_cast<int>(head().places); }
+  int size() const { return static_cast<int>(header().nranks); }
+  int places() const { return all_places() - static_cast<int>(header().guests); }
+  int all_places() const { return static_cast<int>(header().places); }
   int used() {
     return static_cast<int>(header().used.load(std::memory_order_acquire));  // pairs with occupy()
   }
   World world_of(int rank);
   bool is_guest(int rank) const { return rank >= places(); }
-  /// relaxed: who has met one knows
-  int guests_used() const {
-    return static_cast<int>(head().guests_used.load(std::memory_order_relaxed));
+  /// Guests have the places from places() to this one.
+  int guests_end() const {
+    // acquire: their records; pairs with admit()
+    return places() + static_cast<int>(header().guests_used.load(std::memory_order_acquire));
   }
-  bool has_guests() const { return guests_used() != 0; }
+  bool has_guests() const { return guests_end() != places(); }
   bool has_guest(const std::vector<std::int32_t>& ranks) const;
   GuestRecord& guest(int rank);
   /// Ranks of the job that share this node's CPUs and caches.
-  int sharing() const { return static_cast<int>(head().sharing); }
-  int nodes() const { return static_cast<int>(head().nodes); }
+  int sharing() const { return static_cast<int>(header().sharing); }
+  int nodes() const { return static_cast<int>(header().nodes); }
   int node_of(int world_rank);
   /// Are all of them on the node of rank `here`?
   bool are_together(int here, const std::vector<std::int32_t>& world_ranks);
@@ -233,7 +235,6 @@ class Job {
   void leave_shared_block(std::uint64_t offset);
 
  private:
-  const JobHeader& head() const { return *static_cast<const JobHeader*>(base_); }
   void renew(int rank, World world, bool is_first);
   std::int32_t* nodes_of_ranks();
   std::uint64_t allocate_locked(std::size_t bytes, std::size_t* dirty);

@@ -129,24 +129,18 @@ std::string Lane::address_of(int world_rank) const {
 }
 
 /// Of what the peer sends, or of what is sent to it.
-HashKey Lane::key_of(int peer, const std::string& its_address, bool from_peer) const {
+HashKey Lane::key_of(int peer, const std::optional<Guest>& guest, const std::string& its_address,
+                     bool from_peer) const {
   const auto end = [](std::uint32_t name, std::uint32_t incarnation, const std::string& address) {
     return std::to_string(name) + "." + std::to_string(incarnation) + " " + address;
   };
-  const auto guest = plan_.guest ? plan_.guest(peer) : std::nullopt;
   const auto incarnation = [&](int rank) { return guest ? 0 : plan_.incarnation(rank); };
   const HashKey& secret = guest ? guest->secret : plan_.secret;
-  const std::string there = end(guest ? guest->its_name : static_cast<std::uint32_t>(peer),
-                                incarnation(peer), its_address);
-  const std::string here = end(name_for(guest), incarnation(plan_.world_rank), address_);
+  const std::string there = end(name_of(peer, guest), incarnation(peer), its_address);
+  const std::string here = end(own_name(guest), incarnation(plan_.world_rank), address_);
   const std::string who = std::to_string(plan_.context) + " " + (from_peer ? there : here) + " " +
                           (from_peer ? here : there);
   return {{keyed_hash(secret, bytes_of("0 " + who)), keyed_hash(secret, bytes_of("1 " + who))}};
-}
-
-/// What a peer calls this end.
-std::uint32_t Lane::name_for(const std::optional<Guest>& peer) const {
-  return peer ? peer->own_name : static_cast<std::uint32_t>(plan_.world_rank);
 }
 
 Result<Peer> Lane::introduce(Endpoint& endpoint, const std::string& address) {
@@ -169,10 +163,11 @@ Lane::To* Lane::find(int world_rank) {
   To& to = to_[world_rank];
   to.peer = peer.value;
   to.incarnation = plan_.incarnation(world_rank);
-  to.key = key_of(world_rank, text, false);
-  to.own_name = name_for(plan_.guest ? plan_.guest(world_rank) : std::nullopt);
+  const std::optional<Guest> is_guest = guest(world_rank);
+  to.key = key_of(world_rank, is_guest, text, false);
+  to.own_name = own_name(is_guest);
   to.again_ns = plan_.again_ns;
-  const auto from = from_.find(world_rank);
+  const auto from = from_.find(name_of(world_rank, is_guest));
   to.has_answered = !endpoint_->connects() || (from != from_.end() && from->second.is_heard);
   return &to;
 }
@@ -182,8 +177,14 @@ Lane::To* Lane::find(int world_rank) {
 /// number, and with it the connection.
 void Lane::forget(int world_rank) {
   const std::uint32_t now = plan_.incarnation(world_rank);
-  const auto from = from_.find(world_rank);
-  if (from != from_.end() && from->second.incarnation != now) from_.erase(from);
+  const auto is_former = [world_rank, now](const auto& known) {
+    return known.second.world_rank == world_rank && known.second.incarnation != now;
+  };
+  if (guest(world_rank))
+    std::erase_if(from_, is_former);  // it had another name
+  else if (const auto from = from_.find(name_of(world_rank, {}));
+           from != from_.end() && is_former(*from))
+    from_.erase(from);
   const auto at = to_.find(world_rank);
   if (at == to_.end() || at->second.incarnation == now) return;
   abandon(world_rank);
@@ -650,29 +651,32 @@ bool Lane::look(void (*arrived)(void* state, const wire::Cell& cell), void* stat
   return posted || left > 0 || (done && done.value > 0);
 }
 
+/// `nobody`: there is none of that name.
+int Lane::rank_of(std::uint32_t name) const {
+  if (name < static_cast<std::uint32_t>(plan_.ranks)) return static_cast<int>(name);
+  return plan_.find_guest ? plan_.find_guest(name) : nobody;
+}
+
 /// Who has sealed it, and its number; nullptr: no rank of the job has. What a stranger sends is
 /// not noted.
 Lane::From* Lane::sender_of(std::span<std::byte> packet, std::uint64_t* number) {
   if (packet.size() < sizeof(wire::Cell)) return nullptr;
   auto& cell = *reinterpret_cast<wire::Cell*>(packet.data());
-  const bool is_rank = cell.sender < static_cast<std::uint32_t>(plan_.ranks);
-  if (!is_rank && !plan_.find_guest) return nullptr;
-  const int rank = is_rank ? static_cast<int>(cell.sender) : plan_.find_guest(cell.sender);
-  if (rank == nobody) return nullptr;
   const std::uint64_t seal = std::uint64_t{cell.units} << 32 | cell.unit;
   set_seal(cell, 0);
-  const auto known = from_.find(rank);
+  const auto known = from_.find(cell.sender);
   if (known != from_.end() &&
       has_sealed(known->second.key, packet, known->second.taken, seal, number))
     return &known->second;
   // Nothing came from it before, or from the one that had its place.
-  const std::string text = address_of(rank);
+  const int rank = rank_of(cell.sender);
+  const std::string text = rank != nobody ? address_of(rank) : "";
   if (text.empty()) return nullptr;
-  const HashKey key = key_of(rank, text, true);
+  const HashKey key = key_of(rank, guest(rank), text, true);
   if (known != from_.end() && key == known->second.key) return nullptr;
   if (!has_sealed(key, packet, 0, seal, number)) return nullptr;
   forget(rank);
-  From& from = from_[rank];
+  From& from = from_[cell.sender];
   from.world_rank = rank;
   from.incarnation = plan_.incarnation(rank);
   from.key = key;

@@ -277,8 +277,18 @@ class Lane final : public wire::Network, private Listener {
   bool naps() const;
   bool watch_another();
   std::string address_of(int world_rank) const;
-  std::uint32_t name_for(const std::optional<Guest>& peer) const;
-  HashKey key_of(int peer, const std::string& its_address, bool from_peer) const;
+  std::optional<Guest> guest(int world_rank) const {
+    return plan_.guest ? plan_.guest(world_rank) : std::nullopt;
+  }
+  static std::uint32_t name_of(int world_rank, const std::optional<Guest>& guest) {
+    return guest ? guest->its_name : static_cast<std::uint32_t>(world_rank);
+  }
+  std::uint32_t own_name(const std::optional<Guest>& guest) const {
+    return guest ? guest->own_name : static_cast<std::uint32_t>(plan_.world_rank);
+  }
+  int rank_of(std::uint32_t name) const;
+  HashKey key_of(int peer, const std::optional<Guest>& guest, const std::string& its_address,
+                 bool from_peer) const;
   static bool has_sealed(const HashKey& key, std::span<const std::byte> packet, std::uint64_t taken,
                          std::uint64_t seal, std::uint64_t* number);
   From* sender_of(std::span<std::byte> packet, std::uint64_t* number);
@@ -291,11 +301,11 @@ class Lane final : public wire::Network, private Listener {
   Plan plan_;
   std::unique_ptr<Endpoint> endpoint_;
   std::string address_;
-  std::unordered_map<int, To> to_;  // by world rank
-  int last_to_ = nobody;            // whom something was last sent to,
-  To* last_ = nullptr;              // of to_
-  std::unordered_map<int, From> from_;
-  std::deque<Waiting> waiting_;  // in order, for each peer
+  std::unordered_map<int, To> to_;                // by world rank
+  int last_to_ = nobody;                          // whom something was last sent to,
+  To* last_ = nullptr;                            // of to_
+  std::unordered_map<std::uint32_t, From> from_;  // by what their packets call them
+  std::deque<Waiting> waiting_;                   // in order, for each peer
   std::vector<To*> unanswered_;
   bool in_row_ = false;
   std::size_t most_in_row_ = 0;

@@ -123,6 +123,8 @@ struct Comm : Object {
 
   int size() const { return group->size(); }
   bool is_inter() const { return remote != nullptr; }
+  /// Has it members of another job?
+  bool spans_jobs() const { return group->has_guests || (remote != nullptr && remote->has_guests); }
   /// World ranks a message of this communicator may go to or come from.
   const std::vector<std::int32_t>& peers() const { return (remote ? remote : group)->members; }
 };

@@ -185,7 +185,7 @@ void look_for_dead(Engine& e, const Awaited& awaited) {
       }
   };
   bury_dead(0, e.job->used());
-  bury_dead(e.job->places(), e.job->places() + e.job->guests_used());
+  bury_dead(e.job->places(), e.job->guests_end());
   e.requests.for_each([&e](P2p& p) { consider(e, p); });
   consider(e, awaited);
   const auto of_threads = [&e](const WaitingList& list) {

@@ -54,7 +54,7 @@ struct alignas(64) Cell {
   std::uint16_t units;  // 64-byte units of the ring this message took, padding included; 0: its
                         // payload is in the cell, in a fragment (shm/fragments.h), or behind it
   Envelope envelope;
-  std::uint32_t sender;  // world rank
+  std::uint32_t sender;  // world rank; on its way to another job, its name (memory/guests.h)
   std::uint32_t unit;    // where its payload starts, or the fragment's name
   union {
     std::byte payload[inline_max];

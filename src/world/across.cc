@@ -196,8 +196,8 @@ Result<std::string> agree(Rank& rank, View& view, Talk& talk, Admitted& admitted
   if (mine.keeps != 0 && closing.value.keeps != 0) {
     const sync::Guard guard(rank.store.lock);
     std::erase_if(rank.links, [](const Link& link) { return link.is_over(); });
-    if (const int fd = talk.keep(); fd >= 0)
-      rank.links.emplace_back(rank, fd, leader.job, leader.world);
+    if (Socket socket = talk.keep())
+      rank.links.emplace_back(rank, std::move(socket), leader.job, leader.world);
   }
   char number[24];
   std::snprintf(number, sizeof number, "%" PRIx64 "\n",
@@ -221,31 +221,34 @@ std::string socket_of_port(const std::string& port) {
   return "weft-port " + port;
 }
 
-/// In front of its port. A socket's name has no room for all that a service's may have.
+/// In front of its port. A socket's name has no room for all that a service's may have. That of
+/// another user only looks like it: who connects to the port finds out.
 std::string socket_of_service(const std::string& service) {
   constexpr HashKey no_secret{{1, 2}};
-  char text[40];
-  std::snprintf(text, sizeof text, "weft-name %016" PRIx64 " ",
+  char text[48];
+  std::snprintf(text, sizeof text, "weft-name %u %016" PRIx64 " ", geteuid(),
                 keyed_hash(no_secret, std::as_bytes(std::span(service))));
   return text;
 }
 
-Result<int> listen_as(const std::string& name) {
-  socklen_t bytes = 0;
-  const sockaddr_un at = address_of(name, &bytes);
-  const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (fd >= 0 && bind(fd, reinterpret_cast<const sockaddr*>(&at), bytes) == 0 &&
-      listen(fd, SOMAXCONN) == 0)
-    return fd;
-  const Err err = fail(MPI_ERR_OTHER, "no socket for a port: %s", std::strerror(errno));
-  if (fd >= 0) close(fd);
-  return err;
+Socket new_socket() {
+  return Socket(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
 }
 
-bool is_of_this_user(int fd) {
+/// None: the system has none, or another socket has this name.
+Socket bound_to(const std::string& name) {
+  socklen_t bytes = 0;
+  const sockaddr_un at = address_of(name, &bytes);
+  Socket made = new_socket();
+  return bind(made.fd(), reinterpret_cast<const sockaddr*>(&at), bytes) == 0 ? std::move(made)
+                                                                             : Socket();
+}
+
+bool is_of_this_user(const Socket& socket) {
   ucred other{};
   socklen_t bytes = sizeof other;
-  return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &other, &bytes) == 0 && other.uid == geteuid();
+  return getsockopt(socket.fd(), SOL_SOCKET, SO_PEERCRED, &other, &bytes) == 0 &&
+         other.uid == geteuid();
 }
 
 /// By messages between two members of a communicator.
@@ -298,7 +301,7 @@ class MessageTalk final : public Talk {
 
 // --- talks
 
-SocketTalk::~SocketTalk() {
+Socket::~Socket() {
   if (fd_ >= 0) close(fd_);
 }
 
@@ -306,8 +309,8 @@ Err SocketTalk::send(pt2pt::Engine& held, const std::string& text) {
   const std::uint64_t bytes = text.size();
   std::string all(reinterpret_cast<const char*>(&bytes), sizeof bytes);
   all += text;
-  const bool is_there = move_all(held, fd_, POLLOUT, all.size(), [&](std::size_t done) {
-    return ::send(fd_, all.data() + done, all.size() - done, MSG_NOSIGNAL | MSG_DONTWAIT);
+  const bool is_there = move_all(held, socket_.fd(), POLLOUT, all.size(), [&](std::size_t done) {
+    return ::send(socket_.fd(), all.data() + done, all.size() - done, MSG_NOSIGNAL | MSG_DONTWAIT);
   });
   return is_there ? ok : other_side_ended();
 }
@@ -316,8 +319,8 @@ Result<std::string> SocketTalk::receive(pt2pt::Engine& held) {
   if (!first_.empty()) return std::exchange(first_, {});
   std::string text;
   const auto get = [&](void* to, std::size_t bytes) {
-    return move_all(held, fd_, POLLIN, bytes, [&](std::size_t done) {
-      return recv(fd_, static_cast<char*>(to) + done, bytes - done, MSG_DONTWAIT);
+    return move_all(held, socket_.fd(), POLLIN, bytes, [&](std::size_t done) {
+      return recv(socket_.fd(), static_cast<char*>(to) + done, bytes - done, MSG_DONTWAIT);
     });
   };
   std::uint64_t bytes = 0;
@@ -334,60 +337,40 @@ std::unique_ptr<Talk> talk_by_messages(const Comm& peer, std::int32_t remote_lea
   return std::make_unique<MessageTalk>(peer, std::move(pair), tag);
 }
 
-OpenPort::~OpenPort() {
-  if (listening >= 0) close(listening);
-}
-
-SharedName::SharedName(const std::string& of, const std::string& port)
-    : service(of), listening(-1) {
-  if (const Result<int> made = listen_as(socket_of_service(of) + port)) listening = made.value;
-}
-
-SharedName::~SharedName() {
-  if (listening >= 0) close(listening);
+SharedName share_name(const std::string& service, const std::string& port) {
+  return {service, bound_to(socket_of_service(service) + port)};
 }
 
 std::string find_shared(const std::string& service) {
-  const std::string wanted = "@" + socket_of_service(service);
+  const std::string name = "@" + socket_of_service(service);
   std::ifstream sockets("/proc/net/unix");
-  for (std::string line; std::getline(sockets, line);) {
-    const std::size_t at = line.find(wanted);
-    if (at == line.npos) continue;
-    socklen_t bytes = 0;
-    const sockaddr_un name = address_of(line.substr(at + 1), &bytes);
-    const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    const bool is_ours = fd >= 0 &&
-                         connect(fd, reinterpret_cast<const sockaddr*>(&name), bytes) == 0 &&
-                         is_of_this_user(fd);
-    if (fd >= 0) close(fd);
-    if (is_ours) return line.substr(at + wanted.size());
-  }
+  for (std::string line; std::getline(sockets, line);)
+    if (const std::size_t at = line.find(name); at != line.npos)
+      return line.substr(at + name.size());
   return "";
 }
 
-Result<int> listen_at(const std::string& port) {
-  return listen_as(socket_of_port(port));
+Socket listen_at(const std::string& port) {
+  Socket made = bound_to(socket_of_port(port));
+  return listen(made.fd(), SOMAXCONN) == 0 ? std::move(made) : Socket();
 }
 
-int accept_at(int listening) {
-  const int fd = accept4(listening, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
-  if (fd < 0 || is_of_this_user(fd)) return fd;
-  close(fd);
-  return -1;
+Socket accept_at(const Socket& listening) {
+  Socket made(accept4(listening.fd(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+  return made && is_of_this_user(made) ? std::move(made) : Socket();
 }
 
 Result<std::unique_ptr<Talk>> connect_to(pt2pt::Engine& held, const std::string& port) {
   socklen_t bytes = 0;
   const sockaddr_un at = address_of(socket_of_port(port), &bytes);
-  const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (fd < 0) return fail(MPI_ERR_OTHER, "no socket for a port: %s", std::strerror(errno));
-  auto talk = std::make_unique<SocketTalk>(fd);
-  int error = 0;
+  Socket made = new_socket();
+  bool is_there = false;
   look_until(held, [&] {  // EAGAIN: too many wait to be accepted
-    error = connect(fd, reinterpret_cast<const sockaddr*>(&at), bytes) == 0 ? 0 : errno;
-    return error != EAGAIN && error != EINTR;
+    is_there = connect(made.fd(), reinterpret_cast<const sockaddr*>(&at), bytes) == 0;
+    return is_there || (errno != EAGAIN && errno != EINTR);
   });
-  if (error == 0 && is_of_this_user(fd)) return std::unique_ptr<Talk>(std::move(talk));
+  if (is_there && is_of_this_user(made))
+    return std::unique_ptr<Talk>(std::make_unique<SocketTalk>(std::move(made)));
   return fail(
       MPI_ERR_PORT,
       "port_name is \"%s\", of another job, where nobody listens: the port is not open (any "
@@ -437,11 +420,7 @@ Result<Remote> meet_across(View& view, int root, int tag, Talk* talk) {
   std::uint64_t bytes = text.value.size();
   WEFT_TRY(view.bcast(&bytes, sizeof bytes, tag, root));
   if (text.err) return text.err;
-  if (bytes == 0)
-    return fail(MPI_ERR_OTHER,
-                "the local leader (rank %d) could not reach the other group; its own error says "
-                "why",
-                root);
+  if (bytes == 0) return not_found_by(root);
   text.value.resize(bytes);
   WEFT_TRY(view.bcast(text.value.data(), bytes, tag, root));
   const Result<Introduction> theirs = understand(text.value.substr(text.value.find('\n') + 1));
@@ -476,24 +455,23 @@ void mourn(Rank& rank, const Members& guests) {
 
 }  // namespace
 
-Link::Link(Rank& rank, int fd, const HashKey& job, memory::World world)
+Link::Link(Rank& rank, Socket socket, const HashKey& job, memory::World world)
     : rank_(rank),
-      fd_(fd),
+      socket_(std::move(socket)),
       job_(job),
       world_(world),
       sleeper_{[](void* self) { static_cast<Link*>(self)->has_news(); }, this} {
   net::Watcher& watcher = rank_.network->watcher;
-  if (!watcher.add(fd_, sleeper_)) watcher.arm(fd_, sleeper_);
+  if (!watcher.add(socket_.fd(), sleeper_)) watcher.arm(socket_.fd(), sleeper_);
 }
 
 Link::~Link() {
-  rank_.network->watcher.remove(fd_);
-  close(fd_);
+  rank_.network->watcher.remove(socket_.fd());
 }
 
 void Link::say_goodbye() {
   said_goodbye_.store(true, std::memory_order_release);
-  static_cast<void>(::send(fd_, &goodbye, sizeof goodbye, MSG_NOSIGNAL | MSG_DONTWAIT));
+  static_cast<void>(::send(socket_.fd(), &goodbye, sizeof goodbye, MSG_NOSIGNAL | MSG_DONTWAIT));
 }
 
 void say_goodbye(Rank& rank) {
@@ -504,9 +482,9 @@ void say_goodbye(Rank& rank) {
 /// In the watcher's thread.
 void Link::has_news() {
   char said = 0;
-  const ssize_t n = recv(fd_, &said, sizeof said, MSG_DONTWAIT);
+  const ssize_t n = recv(socket_.fd(), &said, sizeof said, MSG_DONTWAIT);
   if (n < 0 && (errno == EAGAIN || errno == EINTR))
-    return rank_.network->watcher.arm(fd_, sleeper_);
+    return rank_.network->watcher.arm(socket_.fd(), sleeper_);
   memory::Job& job = *rank_.process->job;
   const Members with_users = memory::world_has_ended(job, job_, world_);
   const bool is_missed = n <= 0 && !said_goodbye_.load(std::memory_order_acquire);

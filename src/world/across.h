@@ -38,16 +38,15 @@ namespace weft::world {
 /// By a connection between two processes.
 class SocketTalk final : public Talk {
  public:
-  explicit SocketTalk(int fd) : fd_(fd) {}
-  ~SocketTalk() override;
+  explicit SocketTalk(Socket socket) : socket_(std::move(socket)) {}
   Err send(pt2pt::Engine& held, const std::string& text) override;
   Result<std::string> receive(pt2pt::Engine& held) override;
-  int keep() override { return std::exchange(fd_, -1); }
+  Socket keep() override { return std::move(socket_); }
   /// What the next receive() is to say.
   void put_back(std::string text) { first_ = std::move(text); }
 
  private:
-  int fd_;
+  Socket socket_;
   std::string first_;
 };
 
@@ -71,36 +70,29 @@ bool move_all(pt2pt::Engine& held, int fd, short event, std::size_t bytes, Move&
 
 /// A port that a rank has opened (MPI-5.0 §11.9.2).
 struct OpenPort {
-  OpenPort() = default;
-  OpenPort(const OpenPort&) = delete;
-  OpenPort& operator=(const OpenPort&) = delete;
-  ~OpenPort();
   std::string text;
-  int listening = -1;  // its socket; -1: ranks of other jobs cannot connect
-  std::unique_ptr<Talk>
-      in_front;  // who has connected, and has to wait for the next MPI_Comm_accept
+  Socket listening;  // none: ranks of other jobs cannot connect
+  /// Who has connected, and has to wait for the next MPI_Comm_accept.
+  std::unique_ptr<Talk> in_front;
 };
 using Ports = std::list<OpenPort>;
-
-/// A name that a rank has published for a port of its job (§11.9.4).
-struct SharedName {
-  explicit SharedName(const std::string& service, const std::string& port);
-  SharedName(const SharedName&) = delete;
-  SharedName& operator=(const SharedName&) = delete;
-  ~SharedName();
-  std::string service;
-  int listening;  // a socket whose own name says both; -1: only this job knows it
-};
-using SharedNames = std::list<SharedName>;
-/// The port that a job of this user has published on this machine; "": none has.
-std::string find_shared(const std::string& service);
-
-/// A socket for a port, to be waited for by poll().
-Result<int> listen_at(const std::string& port);
-/// One who has connected and is of this user; -1: nobody.
-int accept_at(int listening);
+/// To be waited for by poll(). None: the system has none.
+Socket listen_at(const std::string& port);
+/// One who has connected and is of this user. None: nobody.
+Socket accept_at(const Socket& listening);
 /// MPI_ERR_PORT if nobody listens.
 Result<std::unique_ptr<Talk>> connect_to(pt2pt::Engine& held, const std::string& port);
+
+/// A service that a rank has published for a port of its job (§11.9.4), and the socket whose own
+/// name says both.
+struct SharedName {
+  std::string service;
+  Socket socket;
+};
+using SharedNames = std::list<SharedName>;
+SharedName share_name(const std::string& service, const std::string& port);
+/// The port that a job of this user has published on this machine; "": none has.
+std::string find_shared(const std::string& service);
 
 /// Collective over `view`, a group: meet the one behind `talk` (at the leader, rank `root`; null
 /// elsewhere).
@@ -110,7 +102,7 @@ Result<Remote> meet_across(View& view, int root, int tag, Talk* talk);
 /// that looks; the object goes when that has seen the end, or has ended itself.
 class Link {
  public:
-  Link(Rank& rank, int fd, const HashKey& job, memory::World world);
+  Link(Rank& rank, Socket socket, const HashKey& job, memory::World world);
   ~Link();
   Link(const Link&) = delete;
   Link& operator=(const Link&) = delete;
@@ -126,7 +118,7 @@ class Link {
   void has_news();
 
   Rank& rank_;
-  int fd_;
+  Socket socket_;
   HashKey job_;
   memory::World world_;
   std::atomic<bool> is_over_{false};       // release; pairs with is_over()

@@ -160,13 +160,14 @@ bool all_have_contexts(pt2pt::Engine& engine, const Members& members, bool now) 
 }  // namespace
 
 std::uint64_t take_contexts_across(pt2pt::Engine& engine, std::uint32_t n) {
-  constexpr int short_number_bits = 28, above_ranks = 58;  // of the 59 that a number has
+  // Of the 59 that a number has; it is above those that begin with a rank.
+  constexpr int short_number_bits = 28, above_ranks = short_number_bits + memory::name_bits;
   const std::uint64_t taken = engine.contexts->numbers.fetch_add(n, std::memory_order_relaxed);
   const std::uint64_t short_number = taken & ((std::uint64_t{1} << short_number_bits) - 1);
-  const auto name =
-      static_cast<std::uint64_t>(memory::name_of(*engine.job, engine.world_rank) & 0x3fffffff);
-  const std::uint64_t number =
-      std::uint64_t{1} << above_ranks | name << short_number_bits | short_number;
+  // Its uppermost bit is the one above.
+  const auto name = static_cast<std::uint64_t>(memory::name_of(*engine.job, engine.world_rank));
+  static_assert(above_ranks == 58);
+  const std::uint64_t number = name << short_number_bits | short_number;
   return first_context + number * contexts_per_comm;
 }
 
@@ -194,14 +195,8 @@ bool is_low_side(const Comm& comm) {
   if (comm.remote == nullptr) return true;
   const std::int32_t mine = comm.group->members[0], theirs = comm.remote->members[0];
   memory::Job& job = *comm.engine->job;
-  return spans_jobs(comm) ? memory::name_of(job, mine) < memory::name_of(job, theirs)
-                          : mine < theirs;
-}
-
-bool spans_jobs(const Comm& comm) {
-  const memory::Job& job = *comm.engine->job;
-  return job.has_guest(comm.group->members) ||
-         (comm.remote != nullptr && job.has_guest(comm.remote->members));
+  return comm.spans_jobs() ? memory::name_of(job, mine) < memory::name_of(job, theirs)
+                           : mine < theirs;
 }
 
 Members all_members(const Comm& comm) {

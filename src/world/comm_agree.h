@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/err.h"
@@ -96,8 +97,6 @@ void set_context(Comm& made, std::uint64_t context);
 /// rank 0 has the smaller world rank first; the smaller name, if it spans jobs).
 Members all_members(const Comm& comm);
 bool is_low_side(const Comm& comm);
-/// Has the communicator members of another job?
-bool spans_jobs(const Comm& comm);
 
 /// The parent of constructions from groups alone: where their messages meet; no handle leads to it.
 /// An error if the session is over that `group` comes from.
@@ -122,6 +121,24 @@ class Admitted {
   Members places_;
 };
 
+/// A descriptor, closed when it is no longer wanted; -1: none.
+class Socket {
+ public:
+  Socket() = default;
+  explicit Socket(int fd) : fd_(fd) {}
+  Socket(Socket&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  Socket& operator=(Socket&& other) noexcept {
+    std::swap(fd_, other.fd_);
+    return *this;
+  }
+  ~Socket();
+  int fd() const { return fd_; }
+  explicit operator bool() const { return fd_ >= 0; }
+
+ private:
+  int fd_ = -1;
+};
+
 /// A way between two leaders, for texts in both directions. `held`: the context whose lock the
 /// caller holds.
 class Talk {
@@ -131,20 +148,21 @@ class Talk {
   virtual Result<std::string> receive(pt2pt::Engine& held) = 0;
   /// Nothing more is said.
   virtual void end(pt2pt::Engine&) {}
-  /// The socket, for a link from now on; -1: there is none.
-  virtual int keep() { return -1; }
+  /// Its socket, for a link from now on, if it has one.
+  virtual Socket keep() { return {}; }
 };
 
 /// The other side of an intercommunicator to be.
 struct Remote {
   Members members;
   std::uint64_t context = 0;
-  std::unique_ptr<Talk>
-      talk;  // at the leader, in place of these: the side is to be met across jobs
+  /// At the leader, in place of these: the side is to be met across jobs.
+  std::unique_ptr<Talk> talk;
   Admitted admitted;
 };
-/// That they have one.
+/// That they have one, and that the leader (rank `root`) has not found the other group.
 Err overlap();
+Err not_found_by(int root);
 /// Leaders: trade groups through `peer`'s space of construction.
 Result<Remote> meet(const Comm& peer, const Group& local, std::int32_t remote_leader, int tag);
 /// The leader (rank `root` of `view`) tells its group about the other side, or that there is none.

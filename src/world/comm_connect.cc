@@ -37,7 +37,7 @@ struct Port {
 };
 
 std::string text_of(const memory::Job& job, const Port& port) {
-  const HashKey& id = const_cast<memory::Job&>(job).header().identity;
+  const HashKey& id = job.header().identity;
   char text[96];
   std::snprintf(text, sizeof text, "weft:%016" PRIx64 "%016" PRIx64 ":%d:%u", id.half[0],
                 id.half[1], port.rank, port.number);
@@ -90,7 +90,7 @@ Err check_length(const char* text, const char* name) {
 
 /// Guests have a place in one memory, which all ranks of the job see.
 bool may_leave_job(const memory::Job& job) {
-  return const_cast<memory::Job&>(job).header().apart == 0;
+  return job.header().apart == 0;
 }
 
 bool shares_names(const Rank& rank) {
@@ -120,8 +120,7 @@ Err open_port(Rank& rank, char* name) {
   OpenPort& opened = rank.ports.emplace_back();
   opened.text = text;
   // Without a socket it is a port for this job's ranks.
-  if (may_leave_job(job))
-    if (const Result<int> listening = listen_at(text)) opened.listening = listening.value;
+  if (may_leave_job(job)) opened.listening = listen_at(text);
   std::snprintf(name, MPI_MAX_PORT_NAME, "%s", text.c_str());
   return ok;
 }
@@ -155,7 +154,7 @@ Err publish_name(Rank& rank, const char* service, const char* port) {
     return fail(MPI_ERR_SERVICE, "service_name \"%s\" is published already", service);
   const Result<Named> read = read_port(port);
   if (read && read.value.job == rank.process->job->header().identity && shares_names(rank))
-    rank.shared_names.emplace_back(service, port);
+    rank.shared_names.push_back(share_name(service, port));
   return ok;
 }
 
@@ -198,8 +197,8 @@ OpenPort* opened_here(Rank& rank, const char* name) {
 }
 
 /// Who has connected and says who it is. nullptr: it has ended.
-std::unique_ptr<Talk> hear_first(pt2pt::Engine& e, int fd) {
-  auto talk = std::make_unique<SocketTalk>(fd);
+std::unique_ptr<Talk> hear_first(pt2pt::Engine& e, Socket socket) {
+  auto talk = std::make_unique<SocketTalk>(std::move(socket));
   Result<std::string> said = talk->receive(e);
   if (!said) return nullptr;
   talk->put_back(std::move(said.value));
@@ -236,11 +235,9 @@ Result<Remote> await_caller(Rank& rank, Comm& comm, const char* name) {
   Remote remote;
   remote.talk = std::move(own->in_front);
   while (remote.talk == nullptr && !request->done) {
-    int fd = -1;
-    look_until(rank.engine, [&] {
-      return request->done || (own->listening >= 0 && (fd = accept_at(own->listening)) >= 0);
-    });
-    if (fd >= 0) remote.talk = hear_first(rank.engine, fd);
+    Socket came;
+    look_until(rank.engine, [&] { return request->done || (came = accept_at(own->listening)); });
+    if (came) remote.talk = hear_first(rank.engine, std::move(came));
   }
   pt2pt::give_up_receive(*request);
   pt2pt::free_request(request);

@@ -125,7 +125,7 @@ Err comm_split_type(Comm& comm, int split_type, int key, Info* info, MPI_Comm* o
       break;
     }
   }
-  if (color != MPI_UNDEFINED && spans_jobs(comm)) color = color_across(job, color);
+  if (color != MPI_UNDEFINED && comm.spans_jobs()) color = color_across(job, color);
   WEFT_TRY(comm_split(comm, color, key, out));
   const sync::Guard guard(comm.store->lock);
   if (!found.empty() && info != nullptr && *out != MPI_COMM_NULL)

@@ -31,6 +31,12 @@ Err overlap() {
               "the two groups of an intercommunicator must not have a process in common");
 }
 
+Err not_found_by(int root) {
+  return fail(MPI_ERR_OTHER,
+              "the local leader (rank %d) could not reach the other group; its own error says why",
+              root);
+}
+
 Result<Remote> meet(const Comm& peer, const Group& local, std::int32_t remote_leader, int tag) {
   const std::int32_t me = peer.store->world_rank;
   memory::Job& job = *peer.engine->job;
@@ -43,7 +49,7 @@ Result<Remote> meet(const Comm& peer, const Group& local, std::int32_t remote_le
   if (job.is_guest(remote_leader)) return across();
   View pair(peer, Among::some, {std::min(me, remote_leader), std::max(me, remote_leader)});
   const int other = 1 - pair.rank();
-  Side mine{job.has_guest(local.members) ? Side::spans_jobs : local.size(), 0}, theirs;
+  Side mine{local.has_guests ? Side::spans_jobs : local.size(), 0}, theirs;
   WEFT_TRY(pair.exchange(&mine, &theirs, sizeof mine, other, tag));
   if (mine.size == Side::spans_jobs || theirs.size == Side::spans_jobs) return across();
   // Both send as many ranks as the larger group has: the exchange is symmetrical.
@@ -80,11 +86,7 @@ Err spread(View& view, int root, int tag, Result<Remote>& remote) {
     return remote.err;
   }
   if (remote.err) return remote.err;
-  if (side.size == 0)
-    return fail(MPI_ERR_OTHER,
-                "the local leader (rank %d) could not reach the other group; its own "
-                "error says why",
-                root);
+  if (side.size == 0) return not_found_by(root);
   remote.value.context = side.context;
   remote.value.members.resize(static_cast<std::size_t>(side.size));
   return view.bcast(remote.value.members.data(), remote.value.members.size() * sizeof(std::int32_t),

@@ -167,7 +167,7 @@ Err comm_dup_with_info(Comm& comm, const Info* info, MPI_Comm* out) {
   if (!copied) return copied.err;
   View view(comm, Among::all, all_members(comm));
   // The same at all ranks.
-  const bool contexts = view.engine().job->header().contexts > 1 && !spans_jobs(comm);
+  const bool contexts = view.engine().job->header().contexts > 1 && !comm.spans_jobs();
   const bool spread = contexts && all_name_tags(view, tag, info);
   return duplicate(*copied.value, view, tag, spread, out);
 }

@@ -92,7 +92,7 @@ Result<memory::Command> command_of(const Program& program) {
 
 Err check_job(Comm& comm) {
   Rank& rank = *comm.owner;
-  if (spans_jobs(comm))
+  if (comm.spans_jobs())
     return fail(MPI_ERR_UNSUPPORTED_OPERATION,
                 "comm has processes of another job, which cannot spawn together with those of this "
                 "one; spawn over a communicator of one job, then MPI_Intercomm_create");

@@ -72,18 +72,6 @@ class Parting {
   pt2pt::Request *receiving_, *sending_;
 };
 
-}  // namespace
-
-void meet_members(Comm& holder, const Members& ranks) {
-  const sync::Away away(holder.engine->lock);
-  for (pt2pt::Engine* e : holder.engine->contexts->engines) {
-    const pt2pt::Inside inside(*e);
-    e->meet(ranks);
-  }
-}
-
-namespace {
-
 Members guests_of(const Comm& comm) {
   Members out;
   for (const Group* group : {comm.group, comm.remote}) {
@@ -95,6 +83,14 @@ Members guests_of(const Comm& comm) {
 }
 
 }  // namespace
+
+void meet_members(Comm& holder, const Members& ranks) {
+  const sync::Away away(holder.engine->lock);
+  for (pt2pt::Engine* e : holder.engine->contexts->engines) {
+    const pt2pt::Inside inside(*e);
+    e->meet(ranks);
+  }
+}
 
 void stays_connected(const Comm& comm, bool stays) {
   const Members guests = guests_of(comm);

@@ -130,8 +130,8 @@ std::optional<net::Guest> guest_of(const Rank& rank, int place) {
                     .own_name = static_cast<std::uint32_t>(memory::name_of(job, rank.world_rank))};
 }
 
-/// Of the first contexts so many.
-Err open_network(Rank& rank, std::size_t contexts) {
+/// Of the first contexts so many. What the rank tells of itself.
+Result<std::string> open_network(Rank& rank, std::size_t contexts) {
   Process& process = *rank.process;
   rank.network = std::make_unique<Network>();
   Network& network = *rank.network;
@@ -180,7 +180,7 @@ Err open_network(Rank& rank, std::size_t contexts) {
     e->open(std::move(lane.value));
   }
   WEFT_TRY(memory::tell_addresses(*process.job, rank.world_rank, all));
-  return ok;
+  return all;
 }
 
 }  // namespace
@@ -188,21 +188,22 @@ Err open_network(Rank& rank, std::size_t contexts) {
 Err open_network(Rank& rank) {
   Process& process = *rank.process;
   if (process.job->nodes() == 1) return ok;
-  WEFT_TRY(open_network(rank, rank.contexts.engines.size()));
+  const Result<std::string> told = open_network(rank, rank.contexts.engines.size());
+  if (!told) return told.err;
   if (process.manager == nullptr) return ok;
   const std::lock_guard guard(process.asks_manager);
-  WEFT_TRY(
-      process.manager->put(addresses_key, memory::addresses_of(*process.job, rank.world_rank)));
+  WEFT_TRY(process.manager->put(addresses_key, told.value));
   return process.manager->fence();
 }
 
 Err open_network_to_guests(Rank& rank) {
   const std::lock_guard guard(rank.opens_network);
   if (rank.network != nullptr) return ok;
-  const Err err = open_network(rank, 1);
-  if (err) {
+  if (rank.process->job->header().secret == HashKey{})
+    return fail(MPI_ERR_OTHER, "the system gave no random numbers for a secret of this job");
+  if (const Result<std::string> told = open_network(rank, 1); !told) {
     close_network(rank);
-    return err;
+    return told.err;
   }
   // Who sleeps has not armed it.
   pt2pt::wake_for_network(rank.engine);

@@ -3,8 +3,10 @@
 """Jobs that different mpiexecs have started, or that are a program alone, meet at a port: docs/dynamic-processes.md. One waits as the
 server; nothing may be left behind (harness)."""
 import os
+import socket
 import subprocess
 import tempfile
+import time
 
 import harness
 from harness import MODES, PATIENCE, program
@@ -131,10 +133,9 @@ class Jobs(harness.Case):
         """The server goes on waiting for one that lives."""
         server = self.begin(self.words("process", 2, "server", "talk"), WEFT_NET_PROVIDER="tcp;ofi_rxm")
         while not os.path.exists(self.file):
-            pass
+            time.sleep(0.01)
         with open(self.file, encoding="ascii") as file:
             name = "\0weft-port " + file.read()
-        import socket
         with socket.socket(socket.AF_UNIX) as stranger:
             stranger.connect(name)
         with socket.socket(socket.AF_UNIX) as stranger:

@@ -3,7 +3,6 @@
 
 #include "coll/block/steps.h"
 #include "coll/boards/algorithms.h"
-#include "coll/state.h"
 #include "coll/walk.h"
 
 namespace weft::coll {
@@ -21,7 +20,7 @@ model::Machine of_leaders(model::Machine x) {
 Nodes nodes_of(const object::Comm& comm) {
   std::vector<std::int32_t> node_of;
   // Across jobs all have to see the same: a node of its own for each.
-  const bool alone = comm.coll->settings.spans_jobs;
+  const bool alone = comm.spans_jobs();
   for (const std::int32_t peer : comm.group->members)
     node_of.push_back(alone ? static_cast<std::int32_t>(node_of.size())
                             : comm.engine->job->node_of(peer));

@@ -21,7 +21,7 @@ struct GuestsTest : testing::Test {
   }
   std::unique_ptr<Job> job = make(2, "2"), other = make(3, "2");
   Result<std::int32_t> admit_other(int rank) {
-    return admit(*job, self_of(*other, rank), "host@12,34");
+    return admit(*job, who_is(*other, rank), "host@12,34");
   }
 };
 
@@ -42,21 +42,20 @@ TEST_F(GuestsTest, have_a_place_of_their_own_and_one_name_everywhere) {
 }
 
 TEST_F(GuestsTest, are_at_home_in_their_own_job) {
-  const Result<std::int32_t> place = admit(*job, self_of(*job, 1), "");
+  const Result<std::int32_t> place = admit(*job, who_is(*job, 1), "");
   ASSERT_TRUE(place);
   EXPECT_EQ(place.value, 1);
-  Guest gone = self_of(*job, 1);
+  Guest gone = who_is(*job, 1);
   ++gone.incarnation;
   EXPECT_FALSE(admit(*job, gone, ""));
 }
 
 TEST_F(GuestsTest, share_a_key_that_follows_from_both_jobs) {
   const std::int32_t there = admit_other(0).value;
-  const std::int32_t here = admit(*other, self_of(*job, 0), "host@56").value;
+  const std::int32_t here = admit(*other, who_is(*job, 0), "host@56").value;
   EXPECT_EQ(key_with(*job, there), key_with(*other, here));
   const std::unique_ptr<Job> third = make(1, "2");
-  EXPECT_NE(key_with(*job, there),
-            key_with(*third, admit(*third, self_of(*other, 0), "a@1").value));
+  EXPECT_NE(key_with(*job, there), key_with(*third, admit(*third, who_is(*other, 0), "a@1").value));
 }
 
 TEST_F(GuestsTest, stay_until_their_job_has_ended_and_nobody_has_them) {
@@ -69,11 +68,11 @@ TEST_F(GuestsTest, stay_until_their_job_has_ended_and_nobody_has_them) {
   EXPECT_NE(std::string(last_error_text(MPI_ERR_OTHER)).find("WEFT_SPAWN_GUESTS"),
             std::string::npos);
   drop_user(*job, first);
-  const Guest ended = self_of(*other, 0);
+  const Guest ended = who_is(*other, 0);
   EXPECT_EQ(world_has_ended(*job, ended.job, ended.world), std::vector<std::int32_t>{second});
   EXPECT_TRUE(has_ended(*job, first));
   const std::unique_ptr<Job> third = make(1, "2");
-  const Result<std::int32_t> next = admit(*job, self_of(*third, 0), "host@78");
+  const Result<std::int32_t> next = admit(*job, who_is(*third, 0), "host@78");
   ASSERT_TRUE(next);
   EXPECT_EQ(next.value, first);
   EXPECT_FALSE(has_ended(*job, first));
