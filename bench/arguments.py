@@ -23,6 +23,7 @@ EPILOG = """examples:
   weft bench rma --ranks 2
   weft bench network
   weft bench network --rows lat,rate --hosts a,b
+  weft bench network --rows allreduce --nodes 4 --ranks 8
   weft bench network --regret --rows alltoall,allreduce
   weft bench partitioned
   weft bench posting --threads 1,4,16,64 --ranks 65
@@ -107,7 +108,11 @@ def make_parser(description, programs):
                              "put, get, fetch_and_op; posting: idle, threads, sends;\n"
                              "beside: round_trip, allreduce, exchange")
     parser.add_argument("--hosts", metavar="A,B", type=names,
-                        help="for `weft bench network` and `posting`: the nodes (default: this machine pretends to be two)")
+                        help="for `weft bench network` and `posting`: the nodes (default: this machine pretends to be some)")
+    parser.add_argument("--launch-agent", metavar="COMMAND", default="",
+                        help="starts commands on --hosts, as mpiexec's option does (default: ssh); this machine as a cluster:\n"
+                             "scripts/cluster exec head weft bench network --hosts n1,n2 --launch-agent '.../cluster exec'")
+    parser.add_argument("--nodes", metavar="N", type=whole(2, 64), help="that this machine pretends to be (default: 2)")
     parser.add_argument("--ranks", metavar="N,N", type=counts(1, 4096),
                         help="(default: 2,4,8; --figures: 2,4,... up to all CPUs; --regret: all CPUs)")
     parser.add_argument("--threads", metavar="N,N", type=counts(1, 64),
@@ -173,6 +178,9 @@ def parse(description, programs, words=None):
     args.threads = args.threads or {"network": [1, 2, 4], "posting": posting_threads()}.get(args.what, [1, 2, 4, 8])
     if args.hosts and (args.what not in ("network", "posting") or args.regret):
         parser.error("--hosts goes with `weft bench network` and `posting`, without --regret")
+    if args.launch_agent and not args.hosts or args.nodes and args.hosts or args.nodes and args.what != "network" or args.nodes and args.regret:
+        parser.error("--launch-agent goes with --hosts, --nodes with `weft bench network`, without --hosts and --regret")
+    args.nodes = args.nodes or 2
     extra = args.figures or args.regret
     if args.regret and args.what not in ("collectives", "network") or args.figures and args.what not in ("collectives", "threads", "channels"):
         parser.error("--regret goes with `weft bench collectives` and `network`, --figures with collectives, threads and channels")

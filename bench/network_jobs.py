@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `weft bench network` runs: messages, messages of several threads, collectives and one-sided operations between two nodes, which this
-machine pretends to be or --hosts names; by TCP, with weft and the other libraries in turns, beside libfabric's own
+"""What `weft bench network` runs: messages, messages of several threads, collectives and one-sided operations between nodes, which this
+machine pretends to be (--nodes) or --hosts names; by TCP, with weft and the other libraries in turns, beside libfabric's own
 ping-pong. Those that use libfabric use the same one, and the same provider: MPICH's package has one, else it is the
 system's."""
 import dataclasses
@@ -24,31 +24,40 @@ PARTS = (*MESSAGES, RATE, *COLLECTIVES, *ONE_SIDED)  # what --rows names
 MOST_BYTES = 1 << 20
 OWN = "fi_pingpong"  # libfabric's
 OWN_SIZES = (8, 64, 1024, 8192, 16384, 65536, 262144, 1 << 20)  # those of lat
+AGENT = Path(__file__).resolve().parent / "network/agent.sh"  # for launchers that want an ssh
 COMMON = {"mpich": Path("mpich/lib/mpich")}  # where a package keeps its libfabric
 
 
-def by_network(library):
-    """The library with two processes of this machine that have nothing but TCP between them."""
+def by_network(library, nodes):
+    """The library with processes of this machine that have nothing but TCP between them; weft's and MPICH's share memory on a node."""
     if not library.name.startswith("weft"):
         return job_lists.with_variables(library, **NETWORK[library.name])
-    return dataclasses.replace(library, launch=lambda ranks, fits: [*library.launch(ranks, fits), "--pretend-nodes", 2])
+    return dataclasses.replace(library, launch=lambda ranks, fits: [*library.launch(ranks, fits), "--pretend-nodes", nodes])
 
 
-def over_hosts(library, hosts, are_real):
-    """The library with its ranks in equal blocks on these hosts, in which they may share memory."""
+def over_hosts(library, hosts, agent=None):
+    """The library with its ranks in equal blocks on these hosts, in which they may share memory. agent: starts commands
+    there ("": ssh; None: hosts that this machine pretends to be)."""
+    is_weft = library.name.startswith("weft")
+    has_hydra = library.name in ("mpich", "impi")
+    instead_of_ssh = ["-launcher", "fork"] if agent is None else [] if not agent else ["--launch-agent", agent] if is_weft else \
+        ["-launcher", "ssh", "-launcher-exec", AGENT] if has_hydra else ["--prtemca", "plm_ssh_agent", AGENT]
+
     def words(ranks):
         each = -(-ranks // len(hosts))
-        if library.name == "mpich" or library.name == "impi":
-            return ["-hosts", ",".join(hosts), "-ppn", each] + ([] if are_real else ["-launcher", "fork"])
-        return ["-H" if library.name.startswith("weft") else "--host", ",".join(f"{host}:{each}" for host in hosts)]
+        if has_hydra:
+            return ["-hosts", ",".join(hosts), "-ppn", each]
+        return ["-H" if is_weft else "--host", ",".join(f"{host}:{each}" for host in hosts)]
 
     variables = {"mpich": {"MPIR_CVAR_CH4_NETMOD": "ofi", "FI_PROVIDER": "tcp"},
                  "openmpi": {"OMPI_MCA_pml": "ob1", "OMPI_MCA_btl": "self,sm,tcp"},
                  "impi": {"I_MPI_FABRICS": "shm:ofi", "FI_PROVIDER": "tcp"}}.get(library.name, {})
+    if agent:
+        variables["BENCH_AGENT"] = agent
 
     def launch(ranks, fits):
         usual = [str(word) for word in library.launch(ranks, False)]
-        return [usual[0], *words(ranks), *usual[1:]]
+        return [usual[0], *words(ranks), *instead_of_ssh, *usual[1:]]
     return job_lists.with_variables(dataclasses.replace(library, launch=launch), **variables)
 
 
@@ -66,15 +75,15 @@ def with_libfabric(library, folder):
 
 
 def placed(library, args, ranks):
-    """The library as it runs so many ranks on two nodes. MPICH's launcher can pretend two hosts, too, in which its
+    """The library as it runs so many ranks on the nodes. MPICH's launcher can pretend hosts, too, in which its
     ranks share memory; Open MPI and Intel MPI cannot, and have TCP only."""
     folder = libfabric_of(args)[0]
     if args.hosts:
-        there = over_hosts(library, args.hosts.split(","), True)
-    elif library.name == "mpich" and ranks > 2:
-        there = over_hosts(library, ["node0", "node1"], False)
+        there = over_hosts(library, args.hosts.split(","), args.launch_agent)
+    elif library.name == "mpich" and ranks > args.nodes:
+        there = over_hosts(library, [f"node{i}" for i in range(args.nodes)])
     else:
-        there = by_network(library)
+        there = by_network(library, args.nodes)
     return with_libfabric(there, folder)
 
 

@@ -37,7 +37,9 @@ class Arguments(unittest.TestCase):
                 (["--max-bytes", "0"], "from 8"), (["--max-bytes", "1k"], "from 8"), (["--timeout-s", "-1"], "--timeout-s"),
                 (["mesages"], "invalid choice"), (["--nonsense"], "--nonsense"), (["--row", "lat"], "--row"),
                 (["--figures"], "weft bench collectives"), (["collectives", "--figures", "--rows", "bcast"], "leave --regret and --rows out"),
-                (["idle", "--ranks", "4"], "leave --ranks out"),
+                (["idle", "--ranks", "4"], "leave --ranks out"), (["network", "--nodes", "1"], "from 2 to 64"),
+                (["--nodes", "2"], "--nodes with"), (["network", "--nodes", "2", "--hosts", "a,b"], "--nodes with"),
+                (["network", "--launch-agent", "ssh"], "--launch-agent goes with --hosts"),
                 (["datatypes", "--untouched"], "--untouched goes with messages"), (["collectives", "--figures", "--regret"], "leave --regret and --rows out")):
             with self.subTest(words=words):
                 self.refused(text, parse, *words)
@@ -65,6 +67,7 @@ class Arguments(unittest.TestCase):
         self.assertEqual([(args.rounds, args.ranks, args.batch_ms) for args in (parse("beside"), parse("beside", "--quick"))],
                          [(3, [2, 4, 8], 100), (2, [2, 8], 30)])
         self.assertEqual((parse("posting").ranks, parse("posting").threads[:3], parse("posting", "--hosts", "a,b").hosts), ([8], [1, 2, 4], "a,b"))
+        self.assertEqual((parse("network").nodes, parse("network", "--nodes", "4").nodes), (2, 4))
 
     def test_libraries(self):
         known = ["weft-process", "weft-thread", "mpich"]

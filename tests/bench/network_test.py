@@ -4,6 +4,8 @@
 import argparse
 import contextlib
 import io
+import os
+import subprocess
 import unittest
 from pathlib import Path
 from unittest import mock
@@ -23,7 +25,7 @@ def libs():
 
 def plan(**more):
     args = argparse.Namespace(quick=True, rows=None, batches=5, batch_ms=1, limit_s=1, sizes=None, threads=[1, 2], ranks=[2, 4],
-                              hosts=None, peers="/nowhere", about=made_up.about("network"))
+                              hosts=None, launch_agent="", nodes=2, peers="/nowhere", about=made_up.about("network"))
     vars(args).update(more)
     with mock.patch.object(libraries, "build", lambda libs, source, work, options: {lib.name: Path(source.parent.name) for lib in libs}), \
             mock.patch.object(network_jobs.shutil, "which", lambda name: f"/bin/{name}"):
@@ -52,6 +54,21 @@ class Plan(unittest.TestCase):
         self.assertEqual(words["weft-process"], ["run", "-H", "a:2,b:2", "-n", "4", "x"])
         self.assertEqual(words["mpich"], ["run", "-hosts", "a,b", "-ppn", "2", "-n", "4", "x"])
         self.assertEqual(words["openmpi"], ["run", "--host", "a:2,b:2", "-n", "4", "x"])
+
+    def test_all_start_by_the_launch_agent(self):
+        libs = {job.series: job.library for job in plan(rows="lat", hosts="a,b", launch_agent="cluster exec")}
+        words = {name: " ".join(map(str, library.command(2, "x"))) for name, library in libs.items()}
+        self.assertIn("--launch-agent cluster exec -n", words["weft-process"])
+        for name, option in (("mpich", "-launcher ssh -launcher-exec"), ("impi", "-launcher-exec"), ("openmpi", "plm_ssh_agent")):
+            self.assertIn(f"{option} {network_jobs.AGENT} -n", words[name])
+            done = subprocess.run([network_jobs.AGENT, "-x", "a", "a command"], capture_output=True, text=True,
+                                  env={**os.environ, "BENCH_AGENT": "printf %s. " + libs[name].env["BENCH_AGENT"]})
+            self.assertEqual(done.stdout, "cluster.exec.a.a command.")
+
+    def test_this_machine_pretends_to_be_as_many_nodes(self):
+        words = {job.series: job.library.command(4, "x") for job in plan(rows="bcast", nodes=4, ranks=[8])}
+        self.assertEqual(words["weft-process"][-3:-1], ["--pretend-nodes", "4"])
+        self.assertIn("node0,node1,node2,node3", words["mpich"])
 
 
 class Report(unittest.TestCase):

@@ -19,7 +19,7 @@ NAMES = ("weft-process", "mpich", "openmpi", "impi")
 
 def plan(**more):
     args = argparse.Namespace(quick=True, rows=None, batches=5, limit_s=1, sizes=None, threads=[1, 2, 4], ranks=[8], hosts=None,
-                              peers="/nowhere", about=made_up.about("posting"))
+                              launch_agent="", nodes=2, peers="/nowhere", about=made_up.about("posting"))
     vars(args).update(more)
     libs = [libraries.Library(name, "1", lambda ranks, fits: ["run", "-n", ranks]) for name in NAMES]
     with mock.patch.object(libraries, "build", lambda libs, source, work, options: {lib.name: Path(source.parent.name) for lib in libs}):
@@ -57,7 +57,7 @@ class Plan(unittest.TestCase):
         self.assertEqual((job.library.env["OMP_NUM_THREADS"], job.library.env["OMP_WAIT_POLICY"]), (2, "passive"))
 
     def test_the_report_says_what_libraries_were_told(self):
-        args = argparse.Namespace(ranks=[8], hosts=None, peers="/nowhere")
+        args = argparse.Namespace(ranks=[8], hosts=None, nodes=2, peers="/nowhere")
         weft = libraries.Library("weft-process", "1", lambda ranks, fits: ["run", "-n", ranks])
         self.assertEqual(posting_jobs.settings([weft], args), {"weft-process": ["-n 8 --pretend-nodes 2 --bind-to none PROGRAM"]})
 
