@@ -35,7 +35,12 @@ int main(int argc, char** argv) {
   for (int bytes = 1; bytes <= 1024; bytes *= 2)
     for (int i = 0; i < 1000; ++i) exchange(bytes);
   const long mine = number_in("/proc/self/smaps", "weft-job", "Pss:");
-  const int ranks_here = number_in("/proc/self/status", NULL, "Threads:") >= size ? size : 1;
+  MPI_Comm node;
+  int ranks_here;
+  OK(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node));
+  OK(MPI_Comm_size(node, &ranks_here));
+  OK(MPI_Comm_free(&node));
+  if (number_in("/proc/self/status", NULL, "Threads:") < ranks_here) ranks_here = 1;
   CHECK(mine > 0 && mine <= 512L * ranks_here,
         "%ld KiB of the job's memory are resident, not 1 to 512 of each rank", mine);
   return finish();
