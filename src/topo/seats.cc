@@ -203,8 +203,9 @@ std::vector<SeatRecord> seat_records(std::span<const Slice> slices, std::span<co
   std::vector<SeatRecord> out(slices.size());
   for (std::size_t rank = 0; rank < slices.size(); ++rank) {
     SeatRecord& record = out[rank];
-    record.network_only = several_nodes && !memory[rank].idle && !network[rank].cpus.empty() &&
-                          network[rank].is != SeatName::same_core;
+    const bool is_asked_for = memory[rank].is == SeatName::listed;
+    record.network_only = several_nodes && !memory[rank].idle && !is_asked_for &&
+                          !network[rank].cpus.empty() && network[rank].is != SeatName::same_core;
     const Seat& seat = record.network_only ? network[rank] : memory[rank];
     record.count =
         static_cast<std::uint16_t>(std::min<std::size_t>(seat.cpus.size(), SeatRecord::most_cpus));

@@ -116,11 +116,13 @@ TEST(Seats, AutoPutsNetworkStepsOnASibling) {
 }
 
 TEST(Seats, RanksKnowThemFromTheJob) {
-  const auto record = [](int ranks, bool several_nodes, const char* where = machine) {
+  const auto record = [](int ranks, bool several_nodes, const char* where = machine,
+                         const SeatWish& memory = {}) {
     const Topology topology = declared(where);
     const auto slices = place(topology, ranks, {});
     const auto seats_for = [&](SeatWork work) {
-      return seats(topology.cores(), slices.value, 1, {}, work);
+      return seats(topology.cores(), slices.value, 1,
+                   work == SeatWork::memory ? memory : SeatWish{}, work);
     };
     return seat_records(slices.value, seats_for(SeatWork::memory), seats_for(SeatWork::network),
                         several_nodes)[0];
@@ -135,6 +137,10 @@ TEST(Seats, RanksKnowThemFromTheJob) {
   EXPECT_EQ(cpu_list(record(8, true).list()), "1");
   EXPECT_TRUE(record(8, true).network_only);
   EXPECT_FALSE(record(4, true, "core:4 pu:1").network_only);
+  // CPUs that somebody has listed.
+  const SeatRecord listed = record(8, true, machine, {SeatName::listed, {5}});
+  EXPECT_EQ(cpu_list(listed.list()), "5");
+  EXPECT_FALSE(listed.network_only);
 }
 
 TEST(Seats, NoCoreHasTwoThreads) {
