@@ -135,7 +135,7 @@ class Jobs(harness.Case):
         while not os.path.exists(self.file):
             time.sleep(0.01)
         with open(self.file, encoding="ascii") as file:
-            name = "\0weft-port " + file.read()
+            name = "\0weft-port " + file.read().split("@")[0]
         with socket.socket(socket.AF_UNIX) as stranger:
             stranger.connect(name)
         with socket.socket(socket.AF_UNIX) as stranger:
