@@ -54,7 +54,7 @@ int find_guest(Job& job, std::int32_t name);
 HashKey key_with(Job& job, int guest);
 
 /// Its place, with one user more; a rank of this job has its own. `place`: that it has in the
-/// memory of another host; none: any that is free.
+/// memory of another host, where it may be known already how it has ended; none: any that is free.
 Result<std::int32_t> admit(Job& job, const Guest& who, const std::string& addresses,
                            std::int32_t place = -1);
 /// One user more, or less; nothing for a rank of this job.

@@ -402,6 +402,24 @@ Result<std::unique_ptr<Talk>> connect_to(Rank& rank, const std::string& port,
 
 // --- groups
 
+namespace {
+
+/// Guests have died. Those on other hosts hear of it by their agents.
+void mourn(Rank& rank, const Members& guests) {
+  const auto is_here = [](const void* self, int other) {
+    memory::Job& job = *static_cast<const Rank*>(self)->process->job;
+    return job.header().apart == 0 ||
+           job.node_of(other) == job.node_of(static_cast<const Rank*>(self)->world_rank);
+  };
+  if (shm::mourn(*rank.process->job, guests, is_here, &rank)) return;
+  char text[memory::message_bytes];
+  std::snprintf(text, sizeof text, "weft: rank %d is connected to a process that is dead: %s",
+                rank.world_rank, shm::how_guests_die);
+  abort_job(&rank, 1, text);
+}
+
+}  // namespace
+
 Admitted::~Admitted() {
   for (const std::int32_t place : places_) memory::drop_user(*job_, place);
 }
@@ -422,7 +440,7 @@ Result<Remote> meet_across(View& view, int root, int tag, Talk* talk) {
     is_found = !found;
   }
   WEFT_TRY(view.bcast(&is_found, sizeof is_found, tag, root));
-  if (is_found == 0) return found ? found : not_found_by(root);
+  if (is_found == 0) return share_failure(view, root, tag, found);
   Err opened = ok;
   {
     const sync::Away away(view.engine().lock);
@@ -434,7 +452,8 @@ Result<Remote> meet_across(View& view, int root, int tag, Talk* talk) {
   char all_opened = std::count(all.begin(), all.end(), 1) == view.size();
   WEFT_TRY(view.bcast(&all_opened, sizeof all_opened, tag));
   Remote out;
-  out.admitted = Admitted(*rank.process->job);
+  memory::Job& job = *rank.process->job;
+  out.admitted = Admitted(job);
   Result<std::string> text = std::string();
   if (all_opened == 0) {
     text = opened ? opened : fail(MPI_ERR_OTHER, "a process of the group cannot open the network");
@@ -450,8 +469,8 @@ Result<Remote> meet_across(View& view, int root, int tag, Talk* talk) {
   }
   std::uint64_t bytes = text.value.size();
   WEFT_TRY(view.bcast(&bytes, sizeof bytes, tag, root));
-  if (text.err) return text.err;
-  if (bytes == 0) return not_found_by(root);
+  if (all_opened == 0) return text.err;
+  if (bytes == 0) return share_failure(view, root, tag, text.err);
   text.value.resize(bytes);
   WEFT_TRY(view.bcast(text.value.data(), bytes, tag, root));
   if (view.rank() == root) return out;
@@ -465,29 +484,13 @@ Result<Remote> meet_across(View& view, int root, int tag, Talk* talk) {
     const Result<std::int32_t> place = out.admitted.add(member.who, member.addresses, at);
     if (!place) return place.err;
     out.members.push_back(place.value);
+    if (job.is_guest(place.value) && memory::end_of(job, place.value) == memory::GuestEnd::death)
+      mourn(rank, {place.value});
   }
   return out;
 }
 
 // --- links
-
-namespace {
-
-/// Guests have died. Those on other hosts hear of it by their agents.
-void mourn(Rank& rank, const Members& guests) {
-  const auto is_here = [](const void* self, int other) {
-    memory::Job& job = *static_cast<const Rank*>(self)->process->job;
-    return job.header().apart == 0 ||
-           job.node_of(other) == job.node_of(static_cast<const Rank*>(self)->world_rank);
-  };
-  if (shm::mourn(*rank.process->job, guests, is_here, &rank)) return;
-  char text[memory::message_bytes];
-  std::snprintf(text, sizeof text, "weft: rank %d is connected to a process that is dead: %s",
-                rank.world_rank, shm::how_guests_die);
-  abort_job(&rank, 1, text);
-}
-
-}  // namespace
 
 Link::Link(Rank& rank, Socket socket, const HashKey& job, memory::World world)
     : rank_(rank),

@@ -146,9 +146,11 @@ struct Remote {
   std::unique_ptr<Talk> talk;
   Admitted admitted;
 };
-/// That they have one, and that the leader (rank `root`) has not found the other group.
+/// That the two have a process in common.
 Err overlap();
-Err not_found_by(int root);
+/// Collective: the leader (rank `root`) has not found the other group, and its error is that of
+/// all.
+Err share_failure(View& view, int root, int tag, Err why);
 /// Leaders: trade groups through `peer`'s space of construction.
 Result<Remote> meet(const Comm& peer, const Group& local, std::int32_t remote_leader, int tag);
 /// The leader (rank `root` of `view`) tells its group about the other side, or that there is none.

@@ -371,7 +371,8 @@ Err join_other_job(Rank& rank, int fd, Card mine, const Card& theirs, MPI_Comm* 
   if (remote.err) return remote.err;
   if (is_found == 0)
     return fail(MPI_ERR_OTHER,
-                "the process at the other end of fd cannot reach this one; its own error says why");
+                "the process at the other end of fd cannot reach this one, and has its own error "
+                "that says why");
   return join_sides(self, 0, std::move(remote), out);
 }
 
