@@ -241,7 +241,8 @@ Err end_world(Rank& rank, bool is_last) {
   if (is_last)
     for (pt2pt::Engine* e : rank.contexts.engines) finish_sending(*e);
   leave_connected(rank);
-  // Ranks of other jobs wait for what this one has told them of its end, until its job says goodbye.
+  // Ranks of other jobs wait for what this one has told them of its end, until its job says
+  // goodbye.
   if (is_last && rank.process->job->has_guests()) finish_sending(rank.engine);
   {
     const sync::Guard guard(rank.engine.lock);
