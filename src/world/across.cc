@@ -102,7 +102,8 @@ memory::Range range_of(Rank& rank) {
 /// same. Jobs of one machine meet over loopback, unless one of them has another network already.
 Err agree_on_range(Rank& rank, pt2pt::Engine& held, Talk& talk) {
   using memory::Range;
-  Range mine = range_of(rank);
+  const Range was = range_of(rank);
+  Range mine = was;
   const std::string here = memory::own_network();
   std::ostringstream out;
   out << version << ' ' << static_cast<std::uint32_t>(mine) << ' ' << here;
@@ -121,6 +122,9 @@ Err agree_on_range(Rank& rank, pt2pt::Engine& held, Talk& talk) {
                                    mine, wanted, std::memory_order_relaxed))
     mine = wanted;
   if (mine == wanted && (theirs == Range::unsaid || theirs == wanted)) return ok;
+  // The other side knows what this one has said, not that another leader was faster.
+  if (was == Range::unsaid && mine != wanted)
+    static_cast<void>(talk.send(held, std::string(refusal) + "its network is another one now"));
   return fail(MPI_ERR_OTHER,
               "%s job has opened its network at loopback, which does not reach %s; set "
               "WEFT_NET_INTERFACE=NAME, of an interface that leaves the machine, where it starts",

@@ -38,8 +38,9 @@ namespace {
   if (setsid() >= 0 && fork() != 0) _exit(0);
   const pid_t own = getpid();
   bool is_told = write(news, &own, sizeof own) == sizeof own;
-  const bool has_streams = dup2(what.in, STDIN_FILENO) >= 0 && dup2(what.out, STDOUT_FILENO) >= 0 &&
-                           dup2(what.err, STDERR_FILENO) >= 0;
+  const auto move = [](int from, int to) { return from == to || dup2(from, to) >= 0; };
+  const bool has_streams =
+      move(what.in, STDIN_FILENO) && move(what.out, STDOUT_FILENO) && move(what.err, STDERR_FILENO);
   syscall(SYS_close_range, STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC);
   if (what.inherited >= 0) fcntl(what.inherited, F_SETFD, 0);
   if (is_told && has_streams) execv(argv[0], argv);

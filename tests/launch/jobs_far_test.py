@@ -163,7 +163,7 @@ class Machines(Apart, harness.ClusterCase):
         while not relays and time.monotonic() < deadline:
             time.sleep(0.1)
             relays = [pid for host, pid, command in self.on_hosts() if host == "n1" and "--relay" in command]
-        time.sleep(1)
+        time.sleep(5 * PATIENCE)  # for the leaders to have met
         os.kill(relays[0], signal.SIGKILL)
         for job in (server, client):
             code, _, err = self.end(job)
