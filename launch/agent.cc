@@ -270,6 +270,9 @@ void Agent::begin(const Order& order) {
     make_ready(order);
     job_->header().secret = order.secret;
     job_->header().identity = identity_of(order.secret);
+    if (const std::string& name = options_.host().name;
+        name != "localhost" && name.rfind("127.", 0) != 0)
+      snprintf(job_->header().host, sizeof job_->header().host, "%s", name.c_str());
     job_->header().apart = job_->nodes() > 1 ? 1 : 0;
     spawned_.emplace(options_, *job_, [this](FrameKind kind, std::string_view payload) {
       head_.send(kind, payload);

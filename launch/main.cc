@@ -15,6 +15,7 @@
 #include "debug_directory.h"
 #include "head.h"
 #include "network_profile.h"
+#include "relay.h"
 #include "run.h"
 #include "supervisor.h"
 
@@ -99,6 +100,7 @@ int main(int argc, char** argv) {
   try {
     if (argc == 2 && strcmp(argv[1], "--agent") == 0) return agent();
     if (argc == 3 && strcmp(argv[1], "--attend") == 0) return attend(atoi(argv[2]));
+    if (argc == 3 && strcmp(argv[1], "--relay") == 0) return relay(argv[2]);
     Options options = parse({argv + 1, argv + argc});
     if (options.has_idle_hosts() && !may_spawn(options)) options.leave_idle_hosts_out();
     check_terminals(options);

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "order.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdio>
 #include <iterator>
 
+#include "memory/user_socket.h"
 #include "option_table.h"
 #include "packing.h"
 
@@ -74,7 +73,7 @@ template <class A>
 void fields(A& a, Options& o) {
   a(o.programs, o.env, o.inherit, o.mode, o.bind, o.place, o.hosts, o.slots, o.shares_network);
   a(o.input.rank, o.out_files, o.err_files, o.merge_output, o.tag_output, o.verbose);
-  a(o.report_bindings, o.debug, o.stack_bytes, o.host_timeout_s);
+  a(o.report_bindings, o.debug, o.stack_bytes, o.host_timeout_s, o.launch_agent);
 }
 
 template <class A>
@@ -88,10 +87,7 @@ bool is_of_a_host(const std::string& variable) {
 }
 
 Hello own_hello() {
-  const std::string boot = first_line("/proc/sys/kernel/random/boot_id");
-  char network[64] = "";
-  if (readlink("/proc/self/ns/net", network, sizeof network - 1) < 0) network[0] = 0;
-  return {WEFT_VERSION, boot, boot + network};
+  return {WEFT_VERSION, first_line("/proc/sys/kernel/random/boot_id"), memory::own_network()};
 }
 
 Order read_order(std::string_view payload, int node) {

@@ -76,6 +76,7 @@ class Planner {
     out.argv = program.argv;
     out.directory = program.directory;
     out.env = Environment::inherited(program.inherit.value_or(options_.inherit));
+    if (!options_.launch_agent.empty()) out.env.set("WEFT_SPAWN_AGENT", options_.launch_agent);
     for (const auto& [name, value] : options_.env) out.env.set(name, value);
     for (const auto& [name, value] : program.env) out.env.set(name, value);
     if (job_.nodes() > 1)  // all ranks must have them

@@ -11,6 +11,7 @@
 #include <cstdlib>
 
 #include "base/limits.h"
+#include "base/params.h"
 #include "values.h"
 
 extern char** environ;
@@ -18,14 +19,8 @@ extern char** environ;
 namespace weft::launch {
 namespace {
 
-// Nobody is there to answer a question, and a host that is switched off, before or meanwhile, is no
-// reason to wait long.
-constexpr const char* ssh =
-    "ssh -x -o BatchMode=yes -o ConnectTimeout=10 -o ServerAliveInterval=5 "
-    "-o ServerAliveCountMax=2";
-
 bool is_ssh(const std::string& command) {
-  return command == ssh;
+  return command == ssh_command;
 }
 
 bool is_srun(const Options& options) {
@@ -60,7 +55,7 @@ std::string last_line(const std::string& text) {
 // Without --unbuffered srun keeps what is no whole line; frames are none.
 std::string agent_command(const Options& options) {
   if (!options.launch_agent.empty()) return options.launch_agent;
-  return is_srun(options) ? "srun --unbuffered --nodes=1 --ntasks=1 -w" : ssh;
+  return is_srun(options) ? "srun --unbuffered --nodes=1 --ntasks=1 -w" : ssh_command;
 }
 
 int tree_width(const Options& options) {

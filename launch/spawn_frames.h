@@ -18,8 +18,9 @@
 //                                    ---- vacate (serial) --->  nor elsewhere: the seats are free
 //
 // withdraw ends what runs of a world that could not be started everywhere, and is answered by one
-// more ended: until then the order's memory is in use. leaving passes on who is in MPI_Finalize;
-// dismiss ends the workers when no world is left that could spawn others.
+// more ended: until then the order's memory is in use. leaving (Leaving) passes on who is in
+// MPI_Finalize, and which guests have ended; dismiss ends the workers when no world is left that
+// could spawn others.
 #pragma once
 
 #include <cstdint>
@@ -64,6 +65,16 @@ struct Told {
   Addresses addresses;
 };
 
+/// Ranks, or guests and how they have ended.
+struct Leaving {
+  std::vector<std::int32_t> who;
+  std::uint32_t how = 0;  // a memory::GuestEnd; none: ranks
+};
+
+template <class A>
+void fields(A& a, Leaving& l) {
+  a(l.who, l.how);
+}
 template <class A>
 void fields(A& a, Wanted& w) {
   a(w.at, w.world, w.link, w.parents, w.text);

@@ -4,8 +4,10 @@
 #include <algorithm>
 
 #include "memory/addresses.h"
+#include "memory/guests.h"
 #include "memory/spawning.h"
 #include "packing.h"
+#include "shm/deaths.h"
 
 namespace weft::launch {
 
@@ -36,15 +38,45 @@ void SpawnedHere::take(const Frame& frame) {
     case FrameKind::vacate:
       return vacate(unpacked<std::uint64_t>(frame.payload));
     case FrameKind::leaving:
-      for (const std::int32_t rank : unpacked<std::vector<std::int32_t>>(frame.payload)) {
-        if (rank < 0 || rank >= job_.places()) throw Failure{1, "a rank that there is not"};
-        // release: pairs with world/connected.cc
-        job_.entry(rank).leaving.store(1, std::memory_order_release);
-      }
-      return;
+      return leave(unpacked<Leaving>(frame.payload));
     default:
       throw Failure{1, "a frame that only agents send"};
   }
+}
+
+void SpawnedHere::leave(const Leaving& leaving) {
+  const auto how = static_cast<memory::GuestEnd>(leaving.how);
+  const bool are_guests = how != memory::GuestEnd::none;
+  const int first = are_guests ? job_.places() : 0;
+  const int end = are_guests ? job_.all_places() : job_.places();
+  std::vector<std::int32_t> with_users;
+  for (const std::int32_t rank : leaving.who) {
+    if (rank < first || rank >= end || how > memory::GuestEnd::death)
+      throw Failure{1, "a rank that there is not"};
+    if (!are_guests) {
+      // release: pairs with world/connected.cc
+      job_.entry(rank).leaving.store(1, std::memory_order_release);
+      continue;
+    }
+    know_end(rank);
+    if (memory::guest_has_ended(job_, rank, how)) with_users.push_back(rank);
+  }
+  const auto is_mine = [](const void* self, int rank) {
+    return static_cast<const SpawnedHere*>(self)->is_here(rank);
+  };
+  if (how == memory::GuestEnd::death && !shm::mourn(job_, with_users, is_mine, this))
+    send_(FrameKind::failed,
+          packed(Reason{1, "weft: a rank on " + options_.host().name +
+                               " is connected to a process that is dead: " + shm::how_guests_die}));
+}
+
+/// Was it not known before that all hosts know?
+bool SpawnedHere::know_end(int guest) {
+  const auto number = static_cast<std::size_t>(guest - job_.places());
+  if (number >= ended_guests_.size()) ended_guests_.resize(number + 1);
+  const bool is_news = !ended_guests_[number];
+  ended_guests_[number] = true;
+  return is_news;
 }
 
 void SpawnedHere::place(const Placement& p) {
@@ -116,6 +148,7 @@ void SpawnedHere::vacate(std::uint64_t serial) {
 }
 
 void SpawnedHere::look() {
+  if (job_.has_guests()) tell_ended_guests();
   if (!have_been_) return;
   tell_addresses();
   tell_who_leaves();
@@ -134,6 +167,15 @@ void SpawnedHere::tell_addresses() {
   }
 }
 
+void SpawnedHere::tell_ended_guests() {
+  for (const auto how : {memory::GuestEnd::goodbye, memory::GuestEnd::death}) {
+    Leaving ended{{}, static_cast<std::uint32_t>(how)};
+    for (int g = job_.places(); g < job_.guests_end(); ++g)
+      if (memory::end_of(job_, g) == how && know_end(g)) ended.who.push_back(g);
+    if (!ended.who.empty()) send_(FrameKind::leaving, packed(ended));
+  }
+}
+
 void SpawnedHere::tell_who_leaves() {
   told_leave_.resize(static_cast<std::size_t>(job_.places()));
   std::vector<std::int32_t> all;
@@ -146,7 +188,7 @@ void SpawnedHere::tell_who_leaves() {
     if (told != which) all.push_back(r);
     told = which;
   }
-  if (!all.empty()) send_(FrameKind::leaving, packed(all));
+  if (!all.empty()) send_(FrameKind::leaving, packed(Leaving{all}));
 }
 
 }  // namespace weft::launch

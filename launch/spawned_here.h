@@ -31,7 +31,7 @@ class SpawnedHere {
     return rank >= 0 && rank < job_.used() &&
            (job_.nodes() == 1 || job_.node_of(rank) == options_.node);
   }
-  /// Ranks here may have told their addresses, or have come to MPI_Finalize.
+  /// Ranks here may have told their addresses, have come to MPI_Finalize, or seen guests end.
   void look();
 
  private:
@@ -47,6 +47,9 @@ class SpawnedHere {
   void vacate(std::uint64_t serial);
   void tell_addresses();
   void tell_who_leaves();
+  void tell_ended_guests();
+  void leave(const Leaving& leaving);
+  bool know_end(int guest);
 
   const Options& options_;
   memory::Job& job_;
@@ -54,6 +57,7 @@ class SpawnedHere {
   std::map<std::uint64_t, Family> families_;
   bool have_been_ = false;                 // some: others may wait for ranks that leave
   std::vector<std::uint32_t> told_leave_;  // by rank: 1 + the incarnation that has left
+  std::vector<bool> ended_guests_;         // by number: all hosts know
 };
 
 }  // namespace weft::launch

@@ -179,6 +179,10 @@ void Spawner::ask(int node, const Question& question) {
       out.is_granted = found != names_.end() && found->second == question.value;
       if (out.is_granted) names_.erase(found);
       break;
+    case memory::Ask::guest:
+      out.is_granted = true;
+      out.text = std::to_string(guests_.emplace(question.name, guests_.size()).first->second);
+      break;
     default:
       throw Failure{1, "a question that there is not"};
   }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // mpiexec's part in ranks that spawn ranks on several hosts (spawn_frames.h): gives them seats,
-// hears from all agents, and keeps the job's directory. Belongs to the head.
+// hears from all agents, keeps the job's directory, and gives places to guests. Belongs to the
+// head.
 #pragma once
 
 #include <functional>
@@ -70,6 +71,7 @@ class Spawner {
   std::vector<bool> start_runs_;  // by node: ranks that the job started with
   bool are_dismissed_ = false;
   std::map<std::string, std::string> names_;
+  std::map<std::string, std::size_t> guests_;  // numbers of their places
 };
 
 }  // namespace weft::launch

@@ -56,6 +56,7 @@ enum class P : int {
   spawn_places,
   spawn_guests,
   spawn_names,
+  spawn_agent,
   sync_spin_us,
   sync_yield_us,
   sync_lock,
@@ -67,6 +68,12 @@ enum class P : int {
   trace,
   count_
 };
+
+/// How mpiexec, and jobs that meet, run a command on another host. Nobody is there to answer a
+/// question, and a host that is switched off, before or meanwhile, is no reason to wait long.
+inline constexpr const char* ssh_command =
+    "ssh -x -o BatchMode=yes -o ConnectTimeout=10 -o ServerAliveInterval=5 "
+    "-o ServerAliveCountMax=2";
 
 enum class ParamType { boolean, integer, text };
 

@@ -47,7 +47,8 @@ HashKey key_with(Job& job, int guest) {
   return {{mine.half[0] ^ theirs.half[0], mine.half[1] ^ theirs.half[1]}};
 }
 
-Result<std::int32_t> admit(Job& job, const Guest& who, const std::string& addresses) {
+Result<std::int32_t> admit(Job& job, const Guest& who, const std::string& addresses,
+                           std::int32_t place) {
   JobHeader& h = job.header();
   if (who.job == h.identity) {
     if (who.place >= 0 && who.place < job.used() && who == who_is(job, who.place)) return who.place;
@@ -55,29 +56,34 @@ Result<std::int32_t> admit(Job& job, const Guest& who, const std::string& addres
   }
   const JobGuard guard(h.guest_lock);
   const int end = job.guests_end();
-  int free = end;
-  for (int place = job.places(); place < end; ++place) {
-    GuestRecord& known = job.guest(place);
+  int free = place < 0 ? end : place;
+  for (int at = job.places(); at < end; ++at) {
+    GuestRecord& known = job.guest(at);
     if (known.who == who) {
       known.users.fetch_add(1, std::memory_order_relaxed);
-      return place;
+      return at;
     }
-    if (free == end && has_ended(job, place) && !has_users(job, place)) free = place;
+    if (free == end && place < 0 && has_ended(job, at) && !has_users(job, at)) free = at;
   }
-  const bool is_first = free == end;
-  if (free == job.all_places())
+  if (free < job.places() || free >= job.all_places())
     return fail(MPI_ERR_OTHER,
-                "%u ranks of other jobs are known, and their jobs have not ended; set "
-                "WEFT_SPAWN_GUESTS to more where this job starts",
-                h.guests);
-  job.occupy_guest(free, is_first);
+                "%u ranks of other jobs are known, and %s; set WEFT_SPAWN_GUESTS to more where "
+                "this job starts",
+                h.guests,
+                h.apart != 0 ? "on several hosts their places are not used again"
+                             : "their jobs have not ended");
+  const bool is_first = free >= end;
+  job.occupy_guest(free, is_first || place >= 0);
   GuestRecord& made = job.guest(free);
   made.who = who;
   made.name = name_of(who);
-  made.users.store(1, std::memory_order_relaxed);
   WEFT_TRY(learn_addresses(job, free, addresses));
+  // seq_cst: before the caller's look whether it has ended (end_of()); pairs with guest_has_ended()
+  made.users.store(1, std::memory_order_seq_cst);
   // release: the record; pairs with guests_end()
-  if (is_first) h.guests_used.fetch_add(1, std::memory_order_release);
+  if (is_first)
+    h.guests_used.store(static_cast<std::uint32_t>(free + 1 - job.places()),
+                        std::memory_order_release);
   return free;
 }
 
@@ -91,20 +97,30 @@ void drop_user(Job& job, int rank) {
   if (job.is_guest(rank)) job.guest(rank).users.fetch_sub(1, std::memory_order_release);
 }
 
-std::vector<std::int32_t> world_has_ended(Job& job, const HashKey& home, World world) {
+std::vector<std::int32_t> world_has_ended(Job& job, const HashKey& home, World world,
+                                          GuestEnd how) {
   const JobGuard guard(job.header().guest_lock);
   std::vector<std::int32_t> used;
-  for (int place = job.places(); place < job.guests_end(); ++place) {
-    if (!job.guest(place).who.is_of(home, world) || has_ended(job, place)) continue;
-    // release: pairs with has_ended()
-    job.entry(place).leaving.store(1, std::memory_order_release);
-    if (has_users(job, place)) used.push_back(place);
-  }
+  for (int place = job.places(); place < job.guests_end(); ++place)
+    if (job.guest(place).who.is_of(home, world) && guest_has_ended(job, place, how))
+      used.push_back(place);
   return used;
 }
 
+bool guest_has_ended(Job& job, int guest, GuestEnd how) {
+  if (has_ended(job, guest)) return false;
+  // seq_cst, both: either it has users here, or who admits it finds that it has ended; and as a
+  // release pairs with end_of()
+  job.entry(guest).leaving.store(static_cast<std::uint32_t>(how), std::memory_order_seq_cst);
+  return job.guest(guest).users.load(std::memory_order_seq_cst) != 0;
+}
+
+GuestEnd end_of(Job& job, int guest) {
+  return static_cast<GuestEnd>(job.entry(guest).leaving.load(std::memory_order_seq_cst));
+}
+
 bool has_ended(Job& job, int guest) {
-  return job.entry(guest).leaving.load(std::memory_order_acquire) != 0;
+  return end_of(job, guest) != GuestEnd::none;
 }
 
 bool has_users(Job& job, int guest) {

@@ -8,7 +8,8 @@
 //
 // A guest stays known, also without a communicator, until its job has ended: both ends of a lane
 // count their packets, and one that forgot would take no more. Then, and when no group has it any
-// more, its place may have another one.
+// more, its place may have another one. Where hosts have memories of their own a guest has the same
+// place in each: mpiexec gives it, once (world/across.cc), and agents tell each other of its end.
 #pragma once
 
 #include <atomic>
@@ -52,13 +53,20 @@ int find_guest(Job& job, std::int32_t name);
 /// What packets between this rank and a guest prove.
 HashKey key_with(Job& job, int guest);
 
-/// Its place, with one user more; a rank of this job has its own.
-Result<std::int32_t> admit(Job& job, const Guest& who, const std::string& addresses);
+/// Its place, with one user more; a rank of this job has its own. `place`: that it has in the
+/// memory of another host, where it may be known already how it has ended; none: any that is free.
+Result<std::int32_t> admit(Job& job, const Guest& who, const std::string& addresses,
+                           std::int32_t place = -1);
 /// One user more, or less; nothing for a rank of this job.
 void add_user(Job& job, int rank);
 void drop_user(Job& job, int rank);
+/// How the world of a guest has ended: its link said goodbye, or not (RankEntry::leaving).
+enum class GuestEnd : std::uint32_t { none = 0, goodbye = 1, death = 2 };
 /// A world of another job has ended. Those of it that still have users.
-std::vector<std::int32_t> world_has_ended(Job& job, const HashKey& home, World world);
+std::vector<std::int32_t> world_has_ended(Job& job, const HashKey& home, World world, GuestEnd how);
+/// The same for one guest. Has it users that have to know?
+bool guest_has_ended(Job& job, int guest, GuestEnd how);
+GuestEnd end_of(Job& job, int guest);
 /// Has its world?
 bool has_ended(Job& job, int guest);
 bool has_users(Job& job, int guest);

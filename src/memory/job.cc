@@ -287,7 +287,10 @@ void Job::renew(int rank, World world, bool is_first) {
 }
 
 void Job::occupy_guest(int rank, bool is_first) {
-  renew(rank, {rank, 1}, is_first);
+  if (is_first)
+    entry(rank).world = {rank, 1};  // its end may be known already
+  else
+    renew(rank, {rank, 1}, false);
   message(rank)[0] = '\0';
   nodes_of_ranks()[rank] = nodes() + rank - places();
 }

@@ -87,6 +87,9 @@ struct alignas(64) RankEntry {
   std::atomic<std::uint32_t> dead;
 };
 
+/// How far the network of a job on one node reaches, once it is to be opened (world/network.h).
+enum class Range : std::uint32_t { unsaid = 0, loopback = 1, beyond = 2 };
+
 struct JobHeader {
   static constexpr std::uint64_t magic_value = 0x31304a5446455745;  // "EWEFTJ01"
   std::uint64_t magic;
@@ -101,6 +104,7 @@ struct JobHeader {
   std::uint32_t apart;       // 1: each node has a memory of the job, and an agent
   HashKey secret;            // that packets between nodes prove
   HashKey identity;          // of the job: its ports begin with it
+  char host[256];            // by which mpiexec reaches this node; "": the node's own name will do
   std::uint64_t area_bytes;  // size of the area of a rank's context
   std::uint64_t heap_bytes;
   std::uint32_t ring_cells;
@@ -123,8 +127,9 @@ struct JobHeader {
   std::atomic<std::uint32_t> ports;        // that were opened
   std::atomic<std::uint32_t> guest_lock;   // 0 free, 1 held
   std::atomic<std::uint32_t> guests_used;  // places of guests that have had one
-  std::atomic<std::uint32_t> deaths;       // ranks that died while others go on (shm/deaths.h)
-  std::uint64_t heap_state[64];            // memory/job.cc
+  std::atomic<Range> range;
+  std::atomic<std::uint32_t> deaths;  // ranks that died while others go on (shm/deaths.h)
+  std::uint64_t heap_state[64];       // memory/job.cc
   // What memory costs here, by the launcher: a model::Parameters. Zero: not known.
   alignas(64) std::byte prices[price_bytes];
 };

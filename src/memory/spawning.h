@@ -35,7 +35,8 @@ struct Command {
 };
 
 /// What a launcher is asked for.
-enum class Ask : std::uint32_t { spawn, add, find, remove };
+/// guest: the number of a guest's place, the same for whoever asks (mpiexec alone).
+enum class Ask : std::uint32_t { spawn, add, find, remove, guest };
 
 struct Order {
   /// placed: by mpiexec, for the agent's launcher; withdrawn: such ranks are to end.

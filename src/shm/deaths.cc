@@ -41,4 +41,12 @@ void mark_dead(memory::Job& job, memory::World dead, const std::string& how) {
   }
 }
 
+bool mourn(memory::Job& job, const std::vector<std::int32_t>& guests,
+           bool (*is_here)(const void*, int rank), const void* state) {
+  if (guests.empty()) return true;
+  if (!all_survive(job, {}, is_here, state)) return false;
+  for (const std::int32_t place : guests) mark_dead(job, {place, 1}, how_guests_die);
+  return true;
+}
+
 }  // namespace weft::shm

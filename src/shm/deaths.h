@@ -7,6 +7,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "memory/job.h"
 
@@ -19,6 +20,12 @@ bool all_survive(memory::Job& job, memory::World dead, bool (*is_here)(const voi
 
 /// They are dead, which `how` is the sentence for. Those that are known to be are left as they are.
 void mark_dead(memory::Job& job, memory::World dead, const std::string& how);
+
+/// The same for ranks of other jobs, unless a rank here does not want to go on: false.
+bool mourn(memory::Job& job, const std::vector<std::int32_t>& guests,
+           bool (*is_here)(const void*, int rank), const void* state);
+inline constexpr const char* how_guests_die =
+    "its job, which another mpiexec started, has ended without MPI_Comm_disconnect or MPI_Finalize";
 
 inline bool is_dead(memory::Job& job, std::int32_t rank) {
   // acquire: its message; pairs with mark_dead()

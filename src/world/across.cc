@@ -3,14 +3,13 @@
 
 #include <poll.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cinttypes>
-#include <cstddef>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <span>
@@ -20,14 +19,16 @@
 #include "memory/addresses.h"
 #include "object/group.h"
 #include "shm/deaths.h"
+#include "world/directory.h"
 #include "world/network.h"
+#include "world/port_far.h"
 #include "world/rank.h"
 
 namespace weft::world {
 namespace {
 
 /// First word of what a leader says; other versions of weft have others.
-constexpr const char* version = "weft-jobs-1";
+constexpr const char* version = "weft-jobs-2";
 constexpr std::size_t longest_text = std::size_t{64} << 20;
 constexpr char goodbye = 'g';
 
@@ -71,16 +72,6 @@ bool read(std::istream& in, Member* out) {
   return static_cast<bool>(in);
 }
 
-std::string introduce(Rank& rank, const Members& group) {
-  memory::Job& job = *rank.process->job;
-  std::ostringstream out;
-  out << version << ' ' << rank.network->fabric->offer().provider << ' ' << rank.engine.piece_max
-      << ' ' << group.size() << '\n';
-  write(out, member_of(job, rank.world_rank));
-  for (const std::int32_t member : group) write(out, member_of(job, member));
-  return out.str();
-}
-
 constexpr std::string_view refusal = "error ";
 
 /// What the other leader said, or why it cannot.
@@ -89,6 +80,66 @@ Result<std::string> hear(Talk& talk, pt2pt::Engine& held) {
   if (!said || !said.value.starts_with(refusal)) return said;
   return fail(MPI_ERR_OTHER, "the other job cannot be connected: %s",
               said.value.c_str() + refusal.size());
+}
+
+Err other_version(const std::string& said) {
+  return fail(MPI_ERR_OTHER, "the other job is of another version of weft, which said \"%.40s\"",
+              said.c_str());
+}
+
+/// How far a job's network reaches, or has to.
+memory::Range range_of(Rank& rank) {
+  using memory::Range;
+  memory::Job& job = *rank.process->job;
+  if (rank.network != nullptr)
+    return rank.network->fabric->offer().is_loopback ? Range::loopback : Range::beyond;
+  const std::string& interface = rank.process->params.text(P::net_interface);
+  if (!interface.empty()) return interface == "lo" ? Range::loopback : Range::beyond;
+  return job.header().range.load(std::memory_order_relaxed);  // nothing else comes by it
+}
+
+/// Before the two groups open their networks: both leaders say where they are, and conclude the
+/// same. Jobs of one machine meet over loopback, unless one of them has another network already.
+Err agree_on_range(Rank& rank, pt2pt::Engine& held, Talk& talk) {
+  using memory::Range;
+  const Range was = range_of(rank);
+  Range mine = was;
+  const std::string here = memory::own_network();
+  std::ostringstream out;
+  out << version << ' ' << static_cast<std::uint32_t>(mine) << ' ' << here;
+  WEFT_TRY(talk.send(held, out.str()));
+  const Result<std::string> heard = hear(talk, held);
+  if (!heard) return heard.err;
+  std::istringstream in(heard.value);
+  std::string first, there;
+  std::uint32_t number = 0;
+  if (!(in >> first >> number >> there) || first != version) return other_version(heard.value);
+  const auto theirs = static_cast<Range>(number);
+  const bool leaves = here != there || mine == Range::beyond || theirs == Range::beyond;
+  const Range wanted = leaves ? Range::beyond : Range::loopback;
+  // relaxed: as above. One of several leaders of this job is the first.
+  if (mine == Range::unsaid && rank.process->job->header().range.compare_exchange_strong(
+                                   mine, wanted, std::memory_order_relaxed))
+    mine = wanted;
+  if (mine == wanted && (theirs == Range::unsaid || theirs == wanted)) return ok;
+  // The other side knows what this one has said, not that another leader was faster.
+  if (was == Range::unsaid && mine != wanted)
+    static_cast<void>(talk.send(held, std::string(refusal) + "its network is another one now"));
+  return fail(MPI_ERR_OTHER,
+              "%s job has opened its network at loopback, which does not reach %s; set "
+              "WEFT_NET_INTERFACE=NAME, of an interface that leaves the machine, where it starts",
+              mine == wanted ? "the other" : "this",
+              here != there ? "another machine" : "the other job's");
+}
+
+std::string introduce(Rank& rank, const Members& group) {
+  memory::Job& job = *rank.process->job;
+  std::ostringstream out;
+  out << version << ' ' << rank.network->fabric->offer().provider << ' ' << rank.engine.piece_max
+      << ' ' << group.size() << '\n';
+  write(out, member_of(job, rank.world_rank));
+  for (const std::int32_t member : group) write(out, member_of(job, member));
+  return out.str();
 }
 
 Result<Introduction> understand(const std::string& text) {
@@ -101,15 +152,28 @@ Result<Introduction> understand(const std::string& text) {
   for (std::size_t i = 0; is_right && i < count; ++i)
     is_right = read(in, &out.group.emplace_back());
   if (is_right) return out;
-  return fail(MPI_ERR_OTHER, "the other job is of another version of weft, which said \"%.40s\"",
-              text.c_str());
+  return other_version(text);
 }
 
-/// All of a group become guests, or are ranks of this job.
-Result<Members> admit_all(const std::vector<Member>& group, Admitted& admitted) {
+/// Where a guest is in the memory of each host; -1: there is one, and no place yet.
+Result<std::int32_t> place_of(Rank& rank, const Member& member) {
+  memory::Job& job = *rank.process->job;
+  const memory::Guest& who = member.who;
+  if (job.header().apart == 0 || who.job == job.header().identity) return -1;
+  char name[64];
+  std::snprintf(name, sizeof name, "%016" PRIx64 "%016" PRIx64 " %d %u", who.job.half[0],
+                who.job.half[1], who.place, who.incarnation);
+  const Result<std::optional<std::string>> number = ask_directory(rank, memory::Ask::guest, name);
+  if (!number) return number.err;
+  return job.places() + std::atoi(number.value.value_or("").c_str());
+}
+
+/// The leader: all of a group become guests, or are ranks of this job.
+Result<Members> admit_all(Rank& rank, const std::vector<Member>& group, Admitted& admitted) {
   Members out;
   for (const Member& member : group) {
-    const Result<std::int32_t> place = admitted.add(member.who, member.addresses);
+    Result<std::int32_t> place = place_of(rank, member);
+    if (place) place = admitted.add(member.who, member.addresses, place.value);
     if (!place) return place.err;
     out.push_back(place.value);
   }
@@ -159,23 +223,25 @@ Result<Closing> trade(Talk& talk, pt2pt::Engine& held, const Closing& mine) {
 /// Who is behind `talk`, and may be connected. They are guests before there is a link, so that
 /// their end is not missed.
 Result<Introduction> meet_leader(Rank& rank, View& view, Talk& talk, std::string* said,
-                                 Admitted& admitted) {
+                                 Remote& out) {
   WEFT_TRY(talk.send(view.engine(), introduce(rank, view.members())));
   const Result<std::string> heard = hear(talk, view.engine());
   if (!heard) return heard.err;
   Result<Introduction> theirs = understand(*said = heard.value);
   if (!theirs) return theirs;
   WEFT_TRY(check(rank, view.members(), theirs.value));
-  if (const Result<Members> places = admit_all(theirs.value.group, admitted); !places)
-    return places.err;
+  Result<Members> places = admit_all(rank, theirs.value.group, out.admitted);
+  if (!places) return places.err;
+  out.members = std::move(places.value);
   return theirs;
 }
 
-/// The leader: what all of its group have to know. A number, and what the other leader said.
-Result<std::string> agree(Rank& rank, View& view, Talk& talk, Admitted& admitted) {
+/// The leader: what all of its group have to know. A number, their places here, and what the other
+/// leader said.
+Result<std::string> agree(Rank& rank, View& view, Talk& talk, Remote& out) {
   pt2pt::Engine& held = view.engine();
   std::string said;
-  const Result<Introduction> theirs = meet_leader(rank, view, talk, &said, admitted);
+  const Result<Introduction> theirs = meet_leader(rank, view, talk, &said, out);
   if (!theirs) {
     std::string why(refusal);
     why += last_error_text(theirs.err.cls);
@@ -199,27 +265,14 @@ Result<std::string> agree(Rank& rank, View& view, Talk& talk, Admitted& admitted
     if (Socket socket = talk.keep())
       rank.links.emplace_back(rank, std::move(socket), leader.job, leader.world);
   }
-  char number[24];
-  std::snprintf(number, sizeof number, "%" PRIx64 "\n",
-                gives ? mine.context : closing.value.context);
-  return said.insert(0, number);
+  out.context = gives ? mine.context : closing.value.context;
+  std::ostringstream all;
+  all << out.context;
+  for (const std::int32_t place : out.members) all << ' ' << place;
+  return all.str() + '\n' + said;
 }
 
 // --- sockets
-
-/// Its first byte is 0: the kernel knows it, no file system.
-sockaddr_un address_of(const std::string& name, socklen_t* bytes) {
-  sockaddr_un at{};
-  at.sun_family = AF_UNIX;
-  const std::size_t n = std::min(name.size(), sizeof at.sun_path - 1);
-  std::memcpy(at.sun_path + 1, name.data(), n);
-  *bytes = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + n);
-  return at;
-}
-
-std::string socket_of_port(const std::string& port) {
-  return "weft-port " + port;
-}
 
 /// In front of its port. A socket's name has no room for all that a service's may have. That of
 /// another user only looks like it: who connects to the port finds out.
@@ -229,26 +282,6 @@ std::string socket_of_service(const std::string& service) {
   std::snprintf(text, sizeof text, "weft-name %u %016" PRIx64 " ", geteuid(),
                 keyed_hash(no_secret, std::as_bytes(std::span(service))));
   return text;
-}
-
-Socket new_socket() {
-  return Socket(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-}
-
-/// None: the system has none, or another socket has this name.
-Socket bound_to(const std::string& name) {
-  socklen_t bytes = 0;
-  const sockaddr_un at = address_of(name, &bytes);
-  Socket made = new_socket();
-  return bind(made.fd(), reinterpret_cast<const sockaddr*>(&at), bytes) == 0 ? std::move(made)
-                                                                             : Socket();
-}
-
-bool is_of_this_user(const Socket& socket) {
-  ucred other{};
-  socklen_t bytes = sizeof other;
-  return getsockopt(socket.fd(), SOL_SOCKET, SO_PEERCRED, &other, &bytes) == 0 &&
-         other.uid == geteuid();
 }
 
 /// By messages between two members of a communicator.
@@ -301,10 +334,6 @@ class MessageTalk final : public Talk {
 
 // --- talks
 
-Socket::~Socket() {
-  if (fd_ >= 0) close(fd_);
-}
-
 Err SocketTalk::send(pt2pt::Engine& held, const std::string& text) {
   const std::uint64_t bytes = text.size();
   std::string all(reinterpret_cast<const char*>(&bytes), sizeof bytes);
@@ -338,7 +367,7 @@ std::unique_ptr<Talk> talk_by_messages(const Comm& peer, std::int32_t remote_lea
 }
 
 SharedName share_name(const std::string& service, const std::string& port) {
-  return {service, bound_to(socket_of_service(service) + port)};
+  return {service, memory::bound_to(socket_of_service(service) + port)};
 }
 
 std::string find_shared(const std::string& service) {
@@ -350,48 +379,72 @@ std::string find_shared(const std::string& service) {
   return "";
 }
 
-Socket listen_at(const std::string& port) {
-  Socket made = bound_to(socket_of_port(port));
-  return listen(made.fd(), SOMAXCONN) == 0 ? std::move(made) : Socket();
-}
-
-Socket accept_at(const Socket& listening) {
-  Socket made(accept4(listening.fd(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-  return made && is_of_this_user(made) ? std::move(made) : Socket();
-}
-
-Result<std::unique_ptr<Talk>> connect_to(pt2pt::Engine& held, const std::string& port) {
-  socklen_t bytes = 0;
-  const sockaddr_un at = address_of(socket_of_port(port), &bytes);
-  Socket made = new_socket();
-  bool is_there = false;
-  look_until(held, [&] {  // EAGAIN: too many wait to be accepted
-    is_there = connect(made.fd(), reinterpret_cast<const sockaddr*>(&at), bytes) == 0;
-    return is_there || (errno != EAGAIN && errno != EINTR);
+Result<std::unique_ptr<Talk>> connect_to(Rank& rank, const std::string& port,
+                                         const std::string& host) {
+  const auto talk_by = [](Socket socket) {
+    return std::unique_ptr<Talk>(std::make_unique<SocketTalk>(std::move(socket)));
+  };
+  if (!host.empty() && !is_own_host(*rank.process->job, host)) {
+    Result<Socket> far =
+        connect_far(rank.engine, rank.process->params.text(P::spawn_agent), host, port);
+    if (!far) return far.err;
+    return talk_by(std::move(far.value));
+  }
+  Socket made;
+  look_until(rank.engine, [&] {
+    made = memory::connect_to(memory::socket_of_port(port));
+    return made || (errno != EAGAIN && errno != EINTR);
   });
-  if (is_there && is_of_this_user(made))
-    return std::unique_ptr<Talk>(std::make_unique<SocketTalk>(std::move(made)));
+  if (made) return talk_by(std::move(made));
   return fail(
       MPI_ERR_PORT,
       "port_name is \"%s\", of another job, where nobody listens: the port is not open (any "
-      "more), or on another machine; jobs of one machine and one user can be connected",
+      "more), or of another user, or in another network of this machine's kernel (a "
+      "container)",
       port.c_str());
 }
 
 // --- groups
 
+namespace {
+
+/// Guests have died. Those on other hosts hear of it by their agents.
+void mourn(Rank& rank, const Members& guests) {
+  const auto is_here = [](const void* self, int other) {
+    memory::Job& job = *static_cast<const Rank*>(self)->process->job;
+    return job.header().apart == 0 ||
+           job.node_of(other) == job.node_of(static_cast<const Rank*>(self)->world_rank);
+  };
+  if (shm::mourn(*rank.process->job, guests, is_here, &rank)) return;
+  char text[memory::message_bytes];
+  std::snprintf(text, sizeof text, "weft: rank %d is connected to a process that is dead: %s",
+                rank.world_rank, shm::how_guests_die);
+  abort_job(&rank, 1, text);
+}
+
+}  // namespace
+
 Admitted::~Admitted() {
   for (const std::int32_t place : places_) memory::drop_user(*job_, place);
 }
 
-Result<std::int32_t> Admitted::add(const memory::Guest& who, const std::string& addresses) {
-  const Result<std::int32_t> place = memory::admit(*job_, who, addresses);
+Result<std::int32_t> Admitted::add(const memory::Guest& who, const std::string& addresses,
+                                   std::int32_t at) {
+  const Result<std::int32_t> place = memory::admit(*job_, who, addresses, at);
   if (place && job_->is_guest(place.value)) places_.push_back(place.value);
   return place;
 }
 
 Result<Remote> meet_across(View& view, int root, int tag, Talk* talk) {
   Rank& rank = view.owner();
+  Err found = ok;
+  char is_found = 0;
+  if (view.rank() == root) {
+    found = agree_on_range(rank, view.engine(), *talk);
+    is_found = !found;
+  }
+  WEFT_TRY(view.bcast(&is_found, sizeof is_found, tag, root));
+  if (is_found == 0) return share_failure(view, root, tag, found);
   Err opened = ok;
   {
     const sync::Away away(view.engine().lock);
@@ -403,7 +456,8 @@ Result<Remote> meet_across(View& view, int root, int tag, Talk* talk) {
   char all_opened = std::count(all.begin(), all.end(), 1) == view.size();
   WEFT_TRY(view.bcast(&all_opened, sizeof all_opened, tag));
   Remote out;
-  out.admitted = Admitted(*rank.process->job);
+  memory::Job& job = *rank.process->job;
+  out.admitted = Admitted(job);
   Result<std::string> text = std::string();
   if (all_opened == 0) {
     text = opened ? opened : fail(MPI_ERR_OTHER, "a process of the group cannot open the network");
@@ -415,45 +469,32 @@ Result<Remote> meet_across(View& view, int root, int tag, Talk* talk) {
       static_cast<void>(talk->receive(view.engine()));  // the other side is not to be held up
     }
   } else if (view.rank() == root) {
-    text = agree(rank, view, *talk, out.admitted);
+    text = agree(rank, view, *talk, out);
   }
   std::uint64_t bytes = text.value.size();
   WEFT_TRY(view.bcast(&bytes, sizeof bytes, tag, root));
-  if (text.err) return text.err;
-  if (bytes == 0) return not_found_by(root);
+  if (all_opened == 0) return text.err;
+  if (bytes == 0) return share_failure(view, root, tag, text.err);
   text.value.resize(bytes);
   WEFT_TRY(view.bcast(text.value.data(), bytes, tag, root));
+  if (view.rank() == root) return out;
   const Result<Introduction> theirs = understand(text.value.substr(text.value.find('\n') + 1));
   if (!theirs) return theirs.err;
-  if (std::sscanf(text.value.c_str(), "%" SCNx64, &out.context) != 1) return other_side_ended();
-  Result<Members> members = admit_all(theirs.value.group, out.admitted);
-  if (!members) return members.err;
-  out.members = std::move(members.value);
+  std::istringstream in(text.value);
+  in >> out.context;
+  for (const Member& member : theirs.value.group) {
+    std::int32_t at = -1;
+    in >> at;
+    const Result<std::int32_t> place = out.admitted.add(member.who, member.addresses, at);
+    if (!place) return place.err;
+    out.members.push_back(place.value);
+    if (job.is_guest(place.value) && memory::end_of(job, place.value) == memory::GuestEnd::death)
+      mourn(rank, {place.value});
+  }
   return out;
 }
 
 // --- links
-
-namespace {
-
-/// Guests have died.
-void mourn(Rank& rank, const Members& guests) {
-  memory::Job& job = *rank.process->job;
-  const char* const how =
-      "its job, which another mpiexec started, has ended without MPI_Comm_disconnect or "
-      "MPI_Finalize";
-  const auto everywhere = [](const void*, int) { return true; };
-  if (shm::all_survive(job, {}, everywhere, nullptr)) {
-    for (const std::int32_t place : guests) shm::mark_dead(job, {place, 1}, how);
-    return;
-  }
-  char text[memory::message_bytes];
-  std::snprintf(text, sizeof text, "weft: rank %d is connected to a process that is dead: %s",
-                rank.world_rank, how);
-  abort_job(&rank, 1, text);
-}
-
-}  // namespace
 
 Link::Link(Rank& rank, Socket socket, const HashKey& job, memory::World world)
     : rank_(rank),
@@ -486,9 +527,11 @@ void Link::has_news() {
   if (n < 0 && (errno == EAGAIN || errno == EINTR))
     return rank_.network->watcher.arm(socket_.fd(), sleeper_);
   memory::Job& job = *rank_.process->job;
-  const Members with_users = memory::world_has_ended(job, job_, world_);
   const bool is_missed = n <= 0 && !said_goodbye_.load(std::memory_order_acquire);
-  if (is_missed && !with_users.empty()) mourn(rank_, with_users);
+  const Members with_users = memory::world_has_ended(
+      job, job_, world_, is_missed ? memory::GuestEnd::death : memory::GuestEnd::goodbye);
+  if (job.header().apart != 0) memory::stir_agent(job);
+  if (is_missed) mourn(rank_, with_users);
   is_over_.store(true, std::memory_order_release);
 }
 

@@ -7,7 +7,8 @@
 // through the network to each other, on one machine too.
 //
 // On one machine leaders find each other by a socket in the kernel's memory, named by the port
-// (MPI-5.0 §11.9), and tell by its credentials that they are of one user. One such socket for each
+// (MPI-5.0 §11.9), and tell by its credentials that they are of one user (memory/user_socket.h).
+// Between machines a relay leads to it (port_far.h). One such socket for each
 // world that a rank has met stays open as a link: if it ends without a word, that world has died.
 // Names that are published are such sockets, too: their own names, which the kernel lists, say it
 // all, so nobody has to answer, and they end with their process.
@@ -76,12 +77,9 @@ struct OpenPort {
   std::unique_ptr<Talk> in_front;
 };
 using Ports = std::list<OpenPort>;
-/// To be waited for by poll(). None: the system has none.
-Socket listen_at(const std::string& port);
-/// One who has connected and is of this user. None: nobody.
-Socket accept_at(const Socket& listening);
-/// MPI_ERR_PORT if nobody listens.
-Result<std::unique_ptr<Talk>> connect_to(pt2pt::Engine& held, const std::string& port);
+/// Of a port without its host: "": this one. MPI_ERR_PORT if nobody listens.
+Result<std::unique_ptr<Talk>> connect_to(Rank& rank, const std::string& port,
+                                         const std::string& host);
 
 /// A service that a rank has published for a port of its job (§11.9.4), and the socket whose own
 /// name says both.

@@ -1,48 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The mpiexec that a job starts is no child of any rank, so that a program's own waiting for
-// children does not meet it, and ends when all ranks of the job have.
+// The mpiexec that a job starts ends when all ranks of the job have.
 #include "world/attendant.h"
 
-#include <dlfcn.h>
-#include <fcntl.h>
-#include <limits.h>
-#include <linux/close_range.h>
 #include <poll.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <string>
 
+#include "world/apart.h"
 #include "world/connected.h"
 #include "world/rank.h"
 
 namespace weft::world {
 namespace {
-
-/// Beside this library, as in the build tree and in an installed one; "": not there.
-std::string own_mpiexec() {
-  Dl_info own{};
-  char real[PATH_MAX];
-  if (dladdr(reinterpret_cast<void*>(&call_launcher), &own) == 0 || own.dli_fname == nullptr ||
-      realpath(own.dli_fname, real) == nullptr)
-    return "";
-  std::string folder = real;
-  for (int up = 0; up < 4; ++up) {  // lib, lib64, lib/x86_64-linux-gnu
-    const std::size_t slash = folder.rfind('/');
-    if (slash == std::string::npos) break;
-    folder.resize(slash);
-    std::string path = folder + "/bin/mpiexec";
-    if (access(path.c_str(), X_OK) == 0) return path;
-  }
-  return "";
-}
 
 constexpr std::int32_t being_started = -1;
 
@@ -55,46 +30,16 @@ bool has_ended(pid_t process) {
   return out;
 }
 
-/// In the new process, which has the memory of a process with several threads: system calls only.
-/// Of this process's files mpiexec has the job, and what it may write to.
-[[noreturn]] void become_launcher(const char* path, char* const* argv, int job, int news) {
-  if (setsid() >= 0 && fork() != 0) _exit(0);
-  const pid_t own = getpid();
-  bool is_told = write(news, &own, sizeof own) == sizeof own;
-  syscall(SYS_close_range, STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC);
-  fcntl(job, F_SETFD, 0);
-  if (is_told) execv(path, argv);
-  const int error = errno;
-  is_told = write(news, &error, sizeof error) == sizeof error;
-  _exit(is_told ? 127 : 1);
-}
-
-/// Start `path` for this job. Its process, or 0 and errno.
-pid_t start(const std::string& path, int job) {
-  int news[2];
-  if (pipe2(news, O_CLOEXEC) != 0) return 0;
-  std::string program = path, option = "--attend", number = std::to_string(job);
-  char* argv[] = {program.data(), option.data(), number.data(), nullptr};
-  const pid_t child = fork();
-  if (child == 0) become_launcher(path.c_str(), argv, job, news[1]);
-  int error = child < 0 ? errno : 0;
-  close(news[1]);
-  while (child > 0 && waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
-  }
-  pid_t process = 0;
-  if (error == 0 && read(news[0], &process, sizeof process) != sizeof process) error = EAGAIN;
-  int refused = 0;
-  if (error == 0 && read(news[0], &refused, sizeof refused) == sizeof refused) error = refused;
-  close(news[0]);
-  errno = error;
-  return error == 0 ? process : 0;
-}
-
 /// The claim to start it is this rank's.
 Err start_attendant(memory::Job& job) {
   job.header().takes_orders.store(0, std::memory_order_relaxed);  // not any more, if one has ended
-  const std::string path = own_mpiexec();
-  const pid_t process = path.empty() ? 0 : start(path, job.fd());
+  const std::string path = own_mpiexec(), number = std::to_string(job.fd());
+  const pid_t process = path.empty() ? 0
+                                     : start_apart({.words = {path, "--attend", number},
+                                                    .in = STDIN_FILENO,
+                                                    .out = STDOUT_FILENO,
+                                                    .err = STDERR_FILENO,
+                                                    .inherited = job.fd()});
   const int error = errno;
   job.header().attendant.store(process, std::memory_order_release);  // pairs with call_launcher()
   if (path.empty())

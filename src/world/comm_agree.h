@@ -13,6 +13,7 @@
 
 #include "base/err.h"
 #include "memory/guests.h"
+#include "memory/user_socket.h"
 #include "object/objects.h"
 #include "pt2pt/pt2pt.h"
 
@@ -114,30 +115,15 @@ class Admitted {
   Admitted(Admitted&&) = default;
   Admitted& operator=(Admitted&&) = default;
   ~Admitted();
-  Result<std::int32_t> add(const memory::Guest& who, const std::string& addresses);
+  Result<std::int32_t> add(const memory::Guest& who, const std::string& addresses,
+                           std::int32_t place);
 
  private:
   memory::Job* job_ = nullptr;
   Members places_;
 };
 
-/// A descriptor, closed when it is no longer wanted; -1: none.
-class Socket {
- public:
-  Socket() = default;
-  explicit Socket(int fd) : fd_(fd) {}
-  Socket(Socket&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  Socket& operator=(Socket&& other) noexcept {
-    std::swap(fd_, other.fd_);
-    return *this;
-  }
-  ~Socket();
-  int fd() const { return fd_; }
-  explicit operator bool() const { return fd_ >= 0; }
-
- private:
-  int fd_ = -1;
-};
+using memory::Socket;
 
 /// A way between two leaders, for texts in both directions. `held`: the context whose lock the
 /// caller holds.
@@ -160,9 +146,11 @@ struct Remote {
   std::unique_ptr<Talk> talk;
   Admitted admitted;
 };
-/// That they have one, and that the leader (rank `root`) has not found the other group.
+/// That the two have a process in common.
 Err overlap();
-Err not_found_by(int root);
+/// Collective: the leader (rank `root`) has not found the other group, and its error is that of
+/// all.
+Err share_failure(View& view, int root, int tag, Err why);
 /// Leaders: trade groups through `peer`'s space of construction.
 Result<Remote> meet(const Comm& peer, const Group& local, std::int32_t remote_leader, int tag);
 /// The leader (rank `root` of `view`) tells its group about the other side, or that there is none.

@@ -36,12 +36,25 @@ struct Port {
   int tag() const { return static_cast<int>(number & 0x7fffffff); }
 };
 
-std::string text_of(const memory::Job& job, const Port& port) {
-  const HashKey& id = job.header().identity;
+/// Without the host, behind an @.
+std::string text_of(const HashKey& job, const Port& port) {
   char text[96];
-  std::snprintf(text, sizeof text, "weft:%016" PRIx64 "%016" PRIx64 ":%d:%u", id.half[0],
-                id.half[1], port.rank, port.number);
+  std::snprintf(text, sizeof text, "weft:%016" PRIx64 "%016" PRIx64 ":%d:%u", job.half[0],
+                job.half[1], port.rank, port.number);
   return text;
+}
+
+/// Other characters would mean something to a shell, or to ssh.
+bool is_host_name(const std::string& host) {
+  constexpr const char* known =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._:-";
+  return host.empty() || (host[0] != '-' && host.find_first_not_of(known) == host.npos);
+}
+
+/// The same for other machines. One that has a strange name is reached from itself alone.
+std::string with_host(const memory::Job& job, const std::string& text) {
+  const std::string host = host_of_ports(job);
+  return host.empty() || !is_host_name(host) ? text : text + '@' + host;
 }
 
 /// In the directory.
@@ -52,14 +65,20 @@ std::string port_key(const char* name) {
 struct Named {
   HashKey job;
   Port port;
+  std::string host;  // "": this one
 };
 
 Result<Named> read_port(const char* name) {
   Named out{};
-  char behind = 0;
-  const int got = std::sscanf(name, "weft:%16" SCNx64 "%16" SCNx64 ":%d:%u%c", &out.job.half[0],
-                              &out.job.half[1], &out.port.rank, &out.port.number, &behind);
-  if (got == 4 && out.port.rank >= 0) return out;
+  char host[256] = "", behind = 0;
+  const int got =
+      std::sscanf(name, "weft:%16" SCNx64 "%16" SCNx64 ":%d:%u@%255[^\n]%c", &out.job.half[0],
+                  &out.job.half[1], &out.port.rank, &out.port.number, host, &behind);
+  out.host = host;
+  const std::string text = text_of(out.job, out.port);
+  if (got >= 4 && got <= 5 && out.port.rank >= 0 && is_host_name(out.host) &&
+      name == (got == 5 ? text + '@' + out.host : text))
+    return out;
   return fail(MPI_ERR_PORT, "port_name is \"%.200s\"; expected a name from MPI_Open_port", name);
 }
 
@@ -88,13 +107,8 @@ Err check_length(const char* text, const char* name) {
               std::strlen(text), MPI_MAX_PORT_NAME);
 }
 
-/// Guests have a place in one memory, which all ranks of the job see.
-bool may_leave_job(const memory::Job& job) {
-  return job.header().apart == 0;
-}
-
 bool shares_names(const Rank& rank) {
-  return rank.process->params.integer(P::spawn_names) != 0 && may_leave_job(*rank.process->job);
+  return rank.process->params.integer(P::spawn_names) != 0;
 }
 
 /// Who keeps the directory where nodes have memories of their own? weft's mpiexec.
@@ -114,13 +128,13 @@ Err open_port(Rank& rank, char* name) {
   WEFT_TRY(check_nodes(rank));
   // relaxed: only the number is at stake
   const Port port{rank.world_rank, job.header().ports.fetch_add(1, std::memory_order_relaxed)};
-  const std::string text = text_of(job, port);
+  const std::string on_host = text_of(job.header().identity, port), text = with_host(job, on_host);
   const Result<Answer> added = ask_directory(rank, Ask::add, port_key(text.c_str()));
   if (!added) return added.err;
   OpenPort& opened = rank.ports.emplace_back();
   opened.text = text;
   // Without a socket it is a port for this job's ranks.
-  if (may_leave_job(job)) opened.listening = listen_at(text);
+  opened.listening = memory::listen_at(memory::socket_of_port(on_host));
   std::snprintf(name, MPI_MAX_PORT_NAME, "%s", text.c_str());
   return ok;
 }
@@ -154,7 +168,7 @@ Err publish_name(Rank& rank, const char* service, const char* port) {
     return fail(MPI_ERR_SERVICE, "service_name \"%s\" is published already", service);
   const Result<Named> read = read_port(port);
   if (read && read.value.job == rank.process->job->header().identity && shares_names(rank))
-    rank.shared_names.push_back(share_name(service, port));
+    rank.shared_names.push_back(share_name(service, text_of(read.value.job, read.value.port)));
   return ok;
 }
 
@@ -162,12 +176,15 @@ Err lookup_name(Rank& rank, const char* service, char* port) {
   const Result<Answer> found = ask_directory(rank, Ask::find, service_key(service));
   if (!found) return found.err;
   std::string text = found.value.value_or("");
-  if (!found.value && shares_names(rank)) text = find_shared(service);
+  if (!found.value && shares_names(rank)) {
+    text = find_shared(service);
+    if (!text.empty()) text = with_host(*rank.process->job, text);
+  }
   if (text.empty())
     return fail(
         MPI_ERR_NAME,
         "service_name \"%.200s\" is not published; names are known to the job that publishes "
-        "them, and with WEFT_SPAWN_NAMES=machine to jobs of one host each on this machine",
+        "them, and with WEFT_SPAWN_NAMES=machine to jobs on the publisher's host",
         service);
   std::snprintf(port, MPI_MAX_PORT_NAME, "%s", text.c_str());
   return ok;
@@ -205,12 +222,8 @@ std::unique_ptr<Talk> hear_first(pt2pt::Engine& e, Socket socket) {
   return talk;
 }
 
-Result<Remote> call_other_job(Rank& rank, const char* name) {
-  if (!may_leave_job(*rank.process->job))
-    return fail(MPI_ERR_PORT,
-                "port_name is of another job, and this one runs on several hosts; jobs of one host "
-                "each can be connected");
-  Result<std::unique_ptr<Talk>> talk = connect_to(rank.engine, name);
+Result<Remote> call_other_job(Rank& rank, const Named& name) {
+  Result<std::unique_ptr<Talk>> talk = connect_to(rank, text_of(name.job, name.port), name.host);
   if (!talk) return talk.err;
   Remote remote;
   remote.talk = std::move(talk.value);
@@ -236,7 +249,8 @@ Result<Remote> await_caller(Rank& rank, Comm& comm, const char* name) {
   remote.talk = std::move(own->in_front);
   while (remote.talk == nullptr && !request->done) {
     Socket came;
-    look_until(rank.engine, [&] { return request->done || (came = accept_at(own->listening)); });
+    look_until(rank.engine,
+               [&] { return request->done || (came = memory::accept_at(own->listening)); });
     if (came) remote.talk = hear_first(rank.engine, std::move(came));
   }
   pt2pt::give_up_receive(*request);
@@ -252,7 +266,7 @@ Result<Remote> call_port(Rank& rank, Comm& comm, const char* name) {
   memory::Job& job = *rank.process->job;
   const Result<Named> read = read_port(name);
   if (!read) return read.err;
-  if (read.value.job != job.header().identity) return call_other_job(rank, name);
+  if (read.value.job != job.header().identity) return call_other_job(rank, read.value);
   const Result<Port> port = port_of(rank, name);
   if (!port) return port.err;
   if (object::rank_in(*comm.group, port.value.rank) != MPI_UNDEFINED)
@@ -310,7 +324,6 @@ namespace {
 struct Card {
   HashKey identity;
   std::int32_t rank;
-  std::int32_t may_leave_job;
   char port[MPI_MAX_PORT_NAME];  // of the end that opens one
 };
 
@@ -339,17 +352,15 @@ Err trade_all(pt2pt::Engine& e, int fd, const void* mine, void* theirs, std::siz
 /// found it.
 Err join_other_job(Rank& rank, int fd, Card mine, const Card& theirs, MPI_Comm* out) {
   pt2pt::Engine& e = rank.engine;
-  if (mine.may_leave_job == 0 || theirs.may_leave_job == 0)
-    return fail(
-        MPI_ERR_UNSUPPORTED_OPERATION,
-        "the process at the other end of fd is of another job, and one of the two jobs runs "
-        "on several hosts; jobs of one host each can be connected");
   const bool opens = std::memcmp(&mine.identity, &theirs.identity, sizeof mine.identity) < 0;
   Err trouble = opens ? open_port(rank, mine.port) : ok;
   Card named{};
   WEFT_TRY(trade_all(e, fd, &mine, &named, sizeof mine));
   Result<Remote> remote = Remote{};
-  if (!opens) remote = call_other_job(rank, named.port);
+  if (!opens) {
+    const Result<Named> read = read_port(named.port);
+    remote = read ? call_other_job(rank, read.value) : Result<Remote>(read.err);
+  }
   const char found = !remote.err && !trouble;
   char is_found = 0;
   WEFT_TRY(trade_all(e, fd, &found, &is_found, sizeof found));
@@ -360,8 +371,8 @@ Err join_other_job(Rank& rank, int fd, Card mine, const Card& theirs, MPI_Comm* 
   if (remote.err) return remote.err;
   if (is_found == 0)
     return fail(MPI_ERR_OTHER,
-                "the process at the other end of fd cannot reach this one; jobs of one machine and "
-                "one user can be connected");
+                "the process at the other end of fd cannot reach this one, and has its own error "
+                "that says why");
   return join_sides(self, 0, std::move(remote), out);
 }
 
@@ -377,7 +388,6 @@ Err comm_join(Rank& rank, int fd, MPI_Comm* out) {
   Card mine{}, theirs{};
   mine.identity = job.header().identity;
   mine.rank = rank.world_rank;
-  mine.may_leave_job = may_leave_job(job);
   WEFT_TRY(trade_all(rank.engine, fd, &mine, &theirs, sizeof mine));
   if (mine.identity != theirs.identity) return join_other_job(rank, fd, mine, theirs, out);
   if (theirs.rank == mine.rank || theirs.rank < 0 || theirs.rank >= job.places())

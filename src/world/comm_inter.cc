@@ -3,6 +3,7 @@
 // Intercommunicators (§7.6): two groups whose leaders know a way to each other. The leaders trade
 // their groups, the one with the smaller world rank adds a context, each tells its own group.
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
 
 #include "object/comm.h"
@@ -31,10 +32,17 @@ Err overlap() {
               "the two groups of an intercommunicator must not have a process in common");
 }
 
-Err not_found_by(int root) {
-  return fail(MPI_ERR_OTHER,
-              "the local leader (rank %d) could not reach the other group; its own error says why",
-              root);
+Err share_failure(View& view, int root, int tag, Err why) {
+  struct {
+    std::int32_t error = MPI_SUCCESS;
+    char text[memory::message_bytes] = "";
+  } said;
+  if (view.rank() == root) {
+    said.error = why.cls;
+    std::snprintf(said.text, sizeof said.text, "%s", last_error_text(why.cls));
+  }
+  WEFT_TRY(view.bcast(&said, sizeof said, tag, root));
+  return view.rank() == root ? why : fail(said.error, "%s", said.text);
 }
 
 Result<Remote> meet(const Comm& peer, const Group& local, std::int32_t remote_leader, int tag) {
@@ -85,8 +93,7 @@ Err spread(View& view, int root, int tag, Result<Remote>& remote) {
     if (talk != nullptr) talk->end(view.engine());
     return remote.err;
   }
-  if (remote.err) return remote.err;
-  if (side.size == 0) return not_found_by(root);
+  if (side.size == 0) return share_failure(view, root, tag, remote.err);
   remote.value.context = side.context;
   remote.value.members.resize(static_cast<std::size_t>(side.size));
   return view.bcast(remote.value.members.data(), remote.value.members.size() * sizeof(std::int32_t),

@@ -241,13 +241,16 @@ Err end_world(Rank& rank, bool is_last) {
   if (is_last)
     for (pt2pt::Engine* e : rank.contexts.engines) finish_sending(*e);
   leave_connected(rank);
-  say_goodbye(rank);
+  // Ranks of other jobs wait for what this one has told them of its end, until its job says
+  // goodbye.
+  if (is_last && rank.process->job->has_guests()) finish_sending(rank.engine);
   {
     const sync::Guard guard(rank.engine.lock);
     const Err met = coll::barrier(*rank.store.comm_world);
     // Without ranks that are dead each leaves when its own is done.
     if (met && !shm::has_deaths(*rank.process->job)) return met;
   }
+  say_goodbye(rank);
   if (is_last) {
     finish_sending(rank.engine);
     name_unreceived(rank);

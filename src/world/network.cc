@@ -20,6 +20,8 @@
 namespace weft::world {
 namespace {
 
+using memory::Range;
+
 constexpr const char* addresses_key = "net";
 
 /// What the process manager knows about a rank on another node.
@@ -49,9 +51,13 @@ std::string host_of(Process& process, int world_rank) {
   return end == known.npos ? "an unknown host" : known.substr(0, end);
 }
 
-std::string own_host() {
+std::string node_name() {
   utsname own{};
-  std::string name = uname(&own) == 0 ? own.nodename : "";
+  return uname(&own) == 0 ? own.nodename : "";
+}
+
+std::string own_host() {
+  std::string name = node_name();
   std::replace_if(
       name.begin(), name.end(), [](char c) { return c == ',' || c == behind_host; }, '-');
   return name.empty() ? "a host without a name" : name;
@@ -104,8 +110,11 @@ void give_up(Rank& rank, const pt2pt::Engine& e, int lost_rank, Err err) {
 net::Wish wish_of(const Process& process) {
   net::Wish wish = net::Wish::of(process.params);
   memory::Job& job = *process.job;
-  const bool is_here = job.nodes() == 1 || job.header().loopback != 0;
-  if (wish.interface.empty() && is_here) wish.interface = "lo";
+  // relaxed: the leader's group has heard of it by messages (across.cc)
+  const bool leaves = job.nodes() > 1
+                          ? job.header().loopback == 0
+                          : job.header().range.load(std::memory_order_relaxed) == Range::beyond;
+  if (wish.interface.empty() && !leaves) wish.interface = "lo";
   return wish;
 }
 
@@ -205,10 +214,27 @@ Err open_network_to_guests(Rank& rank) {
     close_network(rank);
     return told.err;
   }
+  // relaxed: as in wish_of()
+  if (rank.process->job->header().range.load(std::memory_order_relaxed) == Range::beyond &&
+      rank.network->fabric->offer().is_loopback) {
+    close_network(rank);
+    return fail(MPI_ERR_OTHER,
+                "the other job cannot be reached over loopback, and this machine has no other "
+                "interface for the network (weft info --net)");
+  }
   // Who sleeps has not armed it.
   pt2pt::wake_for_network(rank.engine);
   std::atexit(end_at_exit);
   return ok;
+}
+
+std::string host_of_ports(const memory::Job& job) {
+  const std::string known = job.header().host;
+  return known.empty() ? node_name() : known;
+}
+
+bool is_own_host(const memory::Job& job, const std::string& host) {
+  return host == job.header().host || host == node_name();
 }
 
 void close_network(Rank& rank) {

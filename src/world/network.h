@@ -7,8 +7,10 @@
 
 #include <atomic>
 #include <memory>
+#include <string>
 
 #include "base/err.h"
+#include "memory/job.h"
 #include "net/fabric.h"
 #include "net/watcher.h"
 
@@ -29,8 +31,12 @@ namespace world {
 /// In MPI_Init, once the rank's contexts are open: nothing if all ranks of the job are on one node.
 Err open_network(Rank& rank);
 /// Before the rank meets ranks of other jobs (across.h), if that has not been done: on one node the
-/// first context alone, over loopback. By a thread that holds no context's lock.
+/// first context alone, and as far as JobHeader::range says. By a thread that holds no context's
+/// lock.
 Err open_network_to_guests(Rank& rank);
+/// The name by which other machines reach this one, and whether a name is one of its own.
+std::string host_of_ports(const memory::Job& job);
+bool is_own_host(const memory::Job& job, const std::string& host);
 /// Once nobody sends to this rank any more.
 void close_network(Rank& rank);
 

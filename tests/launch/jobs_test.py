@@ -15,21 +15,14 @@ HOW = ["process", "thread", "pretended", "alone"]
 PAIRS = [(how, how) for how in HOW] + list(zip(HOW, HOW[1:] + HOW[:1]))
 
 
-class Jobs(harness.Case):
+class Meeting:
+    """What tests of jobs that meet have in common."""
+
     def setUp(self):
         super().setUp()
         self.room = tempfile.TemporaryDirectory()
         self.addCleanup(self.room.cleanup)
         self.file = os.path.join(self.room.name, "port")
-
-    def words(self, how, ranks, *what):
-        """A job of so many ranks; `alone` has one."""
-        run = [program("jobs"), self.file, *map(str, what)]
-        if how == "alone":
-            return run
-        nodes = ["--pretend-nodes", "2", "--genv", "WEFT_NET_PROVIDER", "tcp;ofi_rxm"] if how == "pretended" else []
-        mode = "process" if how == "pretended" else how
-        return [harness.MPIEXEC, f"--ranks={mode}", *nodes, "-n", str(ranks), *run]
 
     def begin(self, words, **env):
         return subprocess.Popen(words, env=self.env({"WEFT_NET_PROVIDER": "tcp;ofi_rxm", **env}), stdin=subprocess.DEVNULL,
@@ -55,6 +48,17 @@ class Jobs(harness.Case):
         for code, out, err in results:
             self.assertEqual((code, err), (0, ""), results)
             self.assertRegex(out, "(server|client) is done\n")
+
+
+class Jobs(Meeting, harness.Case):
+    def words(self, how, ranks, *what):
+        """A job of so many ranks; `alone` has one."""
+        run = [program("jobs"), self.file, *map(str, what)]
+        if how == "alone":
+            return run
+        nodes = ["--pretend-nodes", "2", "--genv", "WEFT_NET_PROVIDER", "tcp;ofi_rxm"] if how == "pretended" else []
+        mode = "process" if how == "pretended" else how
+        return [harness.MPIEXEC, f"--ranks={mode}", *nodes, "-n", str(ranks), *run]
 
     def test_two_jobs_talk(self):
         for server, client in PAIRS:
@@ -135,7 +139,7 @@ class Jobs(harness.Case):
         while not os.path.exists(self.file):
             time.sleep(0.01)
         with open(self.file, encoding="ascii") as file:
-            name = "\0weft-port " + file.read()
+            name = "\0weft-port " + file.read().split("@")[0]
         with socket.socket(socket.AF_UNIX) as stranger:
             stranger.connect(name)
         with socket.socket(socket.AF_UNIX) as stranger:

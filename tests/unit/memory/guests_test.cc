@@ -69,7 +69,8 @@ TEST_F(GuestsTest, stay_until_their_job_has_ended_and_nobody_has_them) {
             std::string::npos);
   drop_user(*job, first);
   const Guest ended = who_is(*other, 0);
-  EXPECT_EQ(world_has_ended(*job, ended.job, ended.world), std::vector<std::int32_t>{second});
+  EXPECT_EQ(world_has_ended(*job, ended.job, ended.world, GuestEnd::goodbye),
+            std::vector<std::int32_t>{second});
   EXPECT_TRUE(has_ended(*job, first));
   const std::unique_ptr<Job> third = make(1, "2");
   const Result<std::int32_t> next = admit(*job, who_is(*third, 0), "host@78");
