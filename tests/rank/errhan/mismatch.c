@@ -207,7 +207,8 @@ int main(int argc, char** argv) {
   const int by_messages = strcmp(what, "messages") == 0, all_told = strcmp(what, "full") == 0;
   for (size_t i = 0; i < sizeof sizes_of_bytes / sizeof sizes_of_bytes[0]; ++i) {
     const int a = sizes_of_bytes[i][0], b = sizes_of_bytes[i][1];
-    // Else two algorithms, which wait for each other; over nodes those of an alltoall differ earlier.
+    // Else two algorithms, which wait for each other; over nodes those of an alltoall differ
+    // earlier.
     if (by_messages && b > 100) continue;
     two_sizes(a, b, all_told);
     two_sizes(b, a, all_told);
