@@ -338,22 +338,33 @@ Err SocketTalk::send(pt2pt::Engine& held, const std::string& text) {
   const std::uint64_t bytes = text.size();
   std::string all(reinterpret_cast<const char*>(&bytes), sizeof bytes);
   all += text;
-  const bool is_there = move_all(held, socket_.fd(), POLLOUT, all.size(), [&](std::size_t done) {
-    return ::send(socket_.fd(), all.data() + done, all.size() - done, MSG_NOSIGNAL | MSG_DONTWAIT);
-  });
-  return is_there ? ok : other_side_ended();
+  const auto move = [&](std::size_t done) {
+    const ssize_t n =
+        ::send(socket_.fd(), all.data() + done, all.size() - done, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (n >= 0 || errno != EAGAIN) return n;
+    // The other side may be sending, too, and read nothing until it has sent all.
+    char buffer[1 << 16];
+    const ssize_t came = recv(socket_.fd(), buffer, sizeof buffer, MSG_DONTWAIT);
+    if (came > 0) heard_.append(buffer, static_cast<std::size_t>(came));
+    errno = EAGAIN;
+    return came == 0 ? came : n;
+  };
+  return move_all(held, socket_.fd(), POLLOUT | POLLIN, all.size(), move) ? ok : other_side_ended();
 }
 
 Result<std::string> SocketTalk::receive(pt2pt::Engine& held) {
   if (!first_.empty()) return std::exchange(first_, {});
   std::string text;
-  const auto get = [&](void* to, std::size_t bytes) {
-    return move_all(held, socket_.fd(), POLLIN, bytes, [&](std::size_t done) {
-      return recv(socket_.fd(), static_cast<char*>(to) + done, bytes - done, MSG_DONTWAIT);
+  const auto get = [&](char* to, std::size_t bytes) {
+    const std::size_t known = heard_.copy(to, bytes);
+    heard_.erase(0, known);
+    return move_all(held, socket_.fd(), POLLIN, bytes - known, [&](std::size_t done) {
+      return recv(socket_.fd(), to + known + done, bytes - known - done, MSG_DONTWAIT);
     });
   };
   std::uint64_t bytes = 0;
-  if (!get(&bytes, sizeof bytes) || bytes > longest_text) return other_side_ended();
+  if (!get(reinterpret_cast<char*>(&bytes), sizeof bytes) || bytes > longest_text)
+    return other_side_ended();
   text.resize(bytes);
   if (!get(text.data(), bytes)) return other_side_ended();
   return text;

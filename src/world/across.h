@@ -36,7 +36,7 @@ struct Rank;
 
 namespace weft::world {
 
-/// By a connection between two processes.
+/// By a connection between two processes. Both may send at once, whatever its buffers hold.
 class SocketTalk final : public Talk {
  public:
   explicit SocketTalk(Socket socket) : socket_(std::move(socket)) {}
@@ -49,6 +49,7 @@ class SocketTalk final : public Talk {
  private:
   Socket socket_;
   std::string first_;
+  std::string heard_;  // while this side was sending
 };
 
 /// By messages of the caller and another member of a communicator that spans jobs.
