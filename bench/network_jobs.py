@@ -28,7 +28,7 @@ AGENT = Path(__file__).resolve().parent / "network/agent.sh"  # for launchers th
 COMMON = {"mpich": Path("mpich/lib/mpich")}  # where a package keeps its libfabric
 
 
-def by_network(library, nodes):
+def by_network(library, nodes=2):
     """The library with processes of this machine that have nothing but TCP between them; weft's and MPICH's share memory on a node."""
     if not library.name.startswith("weft"):
         return job_lists.with_variables(library, **NETWORK[library.name])
