@@ -171,7 +171,11 @@ pid_t wait_for(Rank& rank, Wanted wanted, Look look) {
       errno = ECHILD;
       return -1;
     }
+    const unsigned handled = rank.handled.load(std::memory_order_relaxed);
     const pid_t found = which > 0 ? look(which, 0) : wait_for_any(rank, wanted, look);
+    // By another rank's signal, which the kernel gave to this thread, whose own handlers count.
+    if (found < 0 && errno == EINTR && rank.handled.load(std::memory_order_relaxed) == handled)
+      continue;
     if (found <= 0 || (wanted.options & WNOWAIT) || !ignores_children(rank)) return found;
     // The kernel would have kept it from us: there is none left, or we wait for the next.
   }

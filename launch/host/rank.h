@@ -120,6 +120,7 @@ struct Rank {
   std::vector<std::pair<FILE*, pid_t>> pipes;  // popen
 
   struct sigaction actions[65] = {};
+  std::atomic<unsigned> handled{0};       // signals that its handlers took; relaxed: see wait_for()
   sigset_t interrupting{};                // by siginterrupt
   std::atomic<locale_t> locale{nullptr};  // by setlocale; nullptr: "C"
   char* token = nullptr;                  // strtok

@@ -129,6 +129,7 @@ void deliver(Rank& rank, int signal, siginfo_t* info, void* context) {
       slot.sa_handler = SIG_DFL;
       slot.sa_flags &= ~SA_SIGINFO;
     }
+    rank.handled.fetch_add(1, std::memory_order_relaxed);
     call_handler(action, signal, info, context);
   } else if (action.sa_handler == SIG_DFL && !is_harmless_by_default(signal)) {
     die(&rank, signal);
