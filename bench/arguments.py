@@ -180,7 +180,7 @@ def parse(description, programs, words=None):
         parser.error("--hosts goes with `weft bench network` and `posting`, without --regret")
     if args.launch_agent and not args.hosts or args.nodes and args.hosts or args.nodes and args.what != "network" or args.nodes and args.regret:
         parser.error("--launch-agent goes with --hosts, --nodes with `weft bench network`, without --hosts and --regret")
-    args.nodes = args.nodes or 2
+    args.nodes = args.nodes or (len(args.hosts.split(",")) if args.hosts else 2)
     extra = args.figures or args.regret
     if args.regret and args.what not in ("collectives", "network") or args.figures and args.what not in ("collectives", "threads", "channels"):
         parser.error("--regret goes with `weft bench collectives` and `network`, --figures with collectives, threads and channels")

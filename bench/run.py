@@ -48,7 +48,7 @@ PROGRAMS = {"messages": "p2p_coll/main.c", "collectives": "collectives/main.c",
             "rma": "rma/main.c", "idle": "idle/main.c", "channels": "channels/main.c", "progress": "progress/main.c",
             "network": "p2p_coll/main.c", "partitioned": "partitioned/main.c", "fortran": "fortran/main.c", "posting": "posting/main.c",
             "beside": "beside/main.c", "composition": None}
-NOT_KEPT = ("weft", "peers", "out", "parser", "files", "name", "every_size")  # options that change no sample
+NOT_KEPT = ("weft", "peers", "launch_agent", "out", "parser", "files", "name", "every_size")  # options that change no sample
 
 
 def plot(path, kind, args):

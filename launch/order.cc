@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <iterator>
 
-#include "memory/user_socket.h"
+#include "base/kernel.h"
 #include "option_table.h"
 #include "packing.h"
 
@@ -16,15 +16,6 @@ constexpr const char* of_a_host[] = {
     "HOSTNAME=",        "HOST=",          "SSH_CLIENT=",      "SSH_CONNECTION=",
     "SSH_TTY=",         "SSH_AUTH_SOCK=", "XDG_RUNTIME_DIR=", "XDG_SESSION_ID=",
     "SLURMD_NODENAME=", "SLURM_NODEID="};
-
-std::string first_line(const char* path) {
-  char text[128] = "";
-  if (std::FILE* file = std::fopen(path, "re")) {
-    if (std::fgets(text, sizeof text, file) == nullptr) text[0] = 0;
-    std::fclose(file);
-  }
-  return std::string(text).substr(0, std::string(text).find('\n'));
-}
 
 [[noreturn]] void impossible() {
   throw Failure{1, "an order for a job that cannot be"};
@@ -87,7 +78,7 @@ bool is_of_a_host(const std::string& variable) {
 }
 
 Hello own_hello() {
-  return {WEFT_VERSION, first_line("/proc/sys/kernel/random/boot_id"), memory::own_network()};
+  return {WEFT_VERSION, kernel_id(), kernel_id() + network_id()};
 }
 
 Order read_order(std::string_view payload, int node) {

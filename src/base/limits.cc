@@ -9,18 +9,10 @@
 
 #include <algorithm>
 
+#include "base/kernel.h"
+
 namespace weft {
 namespace {
-
-std::string first_line(const std::string& path) {
-  char text[512] = "";
-  if (std::FILE* file = std::fopen(path.c_str(), "re")) {
-    if (std::fgets(text, sizeof text, file) == nullptr) text[0] = 0;
-    std::fclose(file);
-  }
-  text[strcspn(text, "\n")] = 0;
-  return text;
-}
 
 long long number(const std::string& text) {
   return strtoll(text.c_str(), nullptr, 10);

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstddef>
-#include <cstdio>
 #include <cstring>
 
 namespace weft::memory {
@@ -73,18 +72,6 @@ Socket connect_to(const std::string& name) {
 
 std::string socket_of_port(const std::string& port) {
   return "weft-port " + port;
-}
-
-std::string own_network() {
-  char text[128] = "";
-  if (std::FILE* file = std::fopen("/proc/sys/kernel/random/boot_id", "re")) {
-    if (std::fgets(text, sizeof text, file) == nullptr) text[0] = 0;
-    std::fclose(file);
-  }
-  std::string out = text;
-  out.resize(std::min(out.size(), out.find('\n')));
-  const ssize_t n = readlink("/proc/self/ns/net", text, sizeof text);
-  return n > 0 ? out.append(text, static_cast<std::size_t>(n)) : out;
 }
 
 }  // namespace weft::memory

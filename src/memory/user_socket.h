@@ -40,10 +40,6 @@ Socket connect_to(const std::string& name);
 /// Of a port (MPI-5.0 §11.9).
 std::string socket_of_port(const std::string& port);
 
-/// What all processes that see the same names and have the same loopback have in common, and no
-/// others.
-std::string own_network();
-
 /// What mpiexec's relay says once it has reached the port (launch/relay.h), and what stands in
 /// front of the reason why it cannot; a line each.
 inline constexpr const char* relay_has_reached = "weft-relay is there";

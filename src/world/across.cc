@@ -16,6 +16,7 @@
 #include <sstream>
 #include <string_view>
 
+#include "base/kernel.h"
 #include "memory/addresses.h"
 #include "object/group.h"
 #include "shm/deaths.h"
@@ -104,7 +105,7 @@ Err agree_on_range(Rank& rank, pt2pt::Engine& held, Talk& talk) {
   using memory::Range;
   const Range was = range_of(rank);
   Range mine = was;
-  const std::string here = memory::own_network();
+  const std::string here = kernel_id() + network_id();
   std::ostringstream out;
   out << version << ' ' << static_cast<std::uint32_t>(mine) << ' ' << here;
   WEFT_TRY(talk.send(held, out.str()));
@@ -334,10 +335,22 @@ class MessageTalk final : public Talk {
 
 // --- talks
 
-Err SocketTalk::send(pt2pt::Engine& held, const std::string& text) {
+namespace {
+
+/// In front of a text: how long it is.
+std::string with_length(const std::string& text) {
   const std::uint64_t bytes = text.size();
-  std::string all(reinterpret_cast<const char*>(&bytes), sizeof bytes);
-  all += text;
+  return std::string(reinterpret_cast<const char*>(&bytes), sizeof bytes) + text;
+}
+
+}  // namespace
+
+void SocketTalk::put_back(const std::string& text) {
+  heard_.insert(0, with_length(text));
+}
+
+Err SocketTalk::send(pt2pt::Engine& held, const std::string& text) {
+  const std::string all = with_length(text);
   const auto move = [&](std::size_t done) {
     const ssize_t n =
         ::send(socket_.fd(), all.data() + done, all.size() - done, MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -353,7 +366,6 @@ Err SocketTalk::send(pt2pt::Engine& held, const std::string& text) {
 }
 
 Result<std::string> SocketTalk::receive(pt2pt::Engine& held) {
-  if (!first_.empty()) return std::exchange(first_, {});
   std::string text;
   const auto get = [&](char* to, std::size_t bytes) {
     const std::size_t known = heard_.copy(to, bytes);

@@ -44,12 +44,11 @@ class SocketTalk final : public Talk {
   Result<std::string> receive(pt2pt::Engine& held) override;
   Socket keep() override { return std::move(socket_); }
   /// What the next receive() is to say.
-  void put_back(std::string text) { first_ = std::move(text); }
+  void put_back(const std::string& text);
 
  private:
   Socket socket_;
-  std::string first_;
-  std::string heard_;  // while this side was sending
+  std::string heard_;  // and not received yet
 };
 
 /// By messages of the caller and another member of a communicator that spans jobs.

@@ -216,9 +216,9 @@ OpenPort* opened_here(Rank& rank, const char* name) {
 /// Who has connected and says who it is. nullptr: it has ended.
 std::unique_ptr<Talk> hear_first(pt2pt::Engine& e, Socket socket) {
   auto talk = std::make_unique<SocketTalk>(std::move(socket));
-  Result<std::string> said = talk->receive(e);
+  const Result<std::string> said = talk->receive(e);
   if (!said) return nullptr;
-  talk->put_back(std::move(said.value));
+  talk->put_back(said.value);
   return talk;
 }
 

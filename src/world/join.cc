@@ -15,33 +15,17 @@
 #include <string>
 #include <vector>
 
+#include "base/kernel.h"
+
 namespace weft::world {
 namespace {
 
 constexpr const char *job_key = "job", *secret_key = "secret";
 
-// Distinguishes running kernels, and so nodes, where host names may be equal.
-std::string boot_id() {
-  char text[64] = "";
-  if (std::FILE* file = std::fopen("/proc/sys/kernel/random/boot_id", "re")) {
-    if (std::fgets(text, sizeof text, file) == nullptr) text[0] = 0;
-    std::fclose(file);
-  }
-  text[std::strcspn(text, "\n")] = 0;
-  return text[0] != 0 ? text : "unknown";
-}
-
 int allowed_cpus() {
   cpu_set_t set;
   CPU_ZERO(&set);
   return sched_getaffinity(0, sizeof set, &set) == 0 ? std::max(1, CPU_COUNT(&set)) : 1;
-}
-
-/// Distinguishes what one loopback reaches.
-std::string network_id() {
-  char text[64] = "";
-  if (readlink("/proc/self/ns/net", text, sizeof text - 1) < 0) text[0] = 0;
-  return text;
 }
 
 /// The segment that rank `first` of this node has made.
@@ -53,7 +37,7 @@ Result<memory::Job*> open_published(const std::string& where, int first) {
                 "rank %d published \"%s\" as the place of the job; is it another "
                 "version of weft?",
                 first, where.c_str());
-  if (boot_id() != boot)
+  if (kernel_id() != boot)
     return fail(MPI_ERR_OTHER,
                 "rank %d runs on another machine, but the process manager does not say so; "
                 "start the job with one that tells the nodes of its ranks (Hydra, Slurm, PRRTE)",
@@ -85,7 +69,7 @@ std::vector<std::int32_t> nodes_of(wireup::Manager& manager) {
 /// the manager, share the CPUs; rank 0's secret is that of all nodes.
 Err learn_from_others(wireup::Manager& manager, memory::Job& job,
                       const std::vector<std::int32_t>& node_of) {
-  const std::string boot = boot_id(), network = network_id();
+  const std::string boot = kernel_id(), network = network_id();
   std::ptrdiff_t sharing = 0;
   bool is_one_network = !network.empty();
   for (int node = 0; node < job.nodes(); ++node) {
@@ -127,7 +111,7 @@ Result<Placement> join_job(wireup::Manager& manager, const Params& params) {
     if (!made) return made.err;
     job = made.value;
     if (size > 1)
-      WEFT_TRY(manager.put(job_key, boot_id() + "@" + std::to_string(getpid()) + "@" +
+      WEFT_TRY(manager.put(job_key, kernel_id() + "@" + std::to_string(getpid()) + "@" +
                                         std::to_string(job->fd()) + "@" + network_id()));
   }
   if (rank == 0 && !node_of.empty()) {

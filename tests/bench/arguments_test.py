@@ -67,7 +67,7 @@ class Arguments(unittest.TestCase):
         self.assertEqual([(args.rounds, args.ranks, args.batch_ms) for args in (parse("beside"), parse("beside", "--quick"))],
                          [(3, [2, 4, 8], 100), (2, [2, 8], 30)])
         self.assertEqual((parse("posting").ranks, parse("posting").threads[:3], parse("posting", "--hosts", "a,b").hosts), ([8], [1, 2, 4], "a,b"))
-        self.assertEqual((parse("network").nodes, parse("network", "--nodes", "4").nodes), (2, 4))
+        self.assertEqual([parse("network", *words).nodes for words in ([], ["--nodes", "4"], ["--hosts", "a,b,c"])], [2, 4, 3])
 
     def test_libraries(self):
         known = ["weft-process", "weft-thread", "mpich"]
