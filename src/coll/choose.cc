@@ -12,6 +12,10 @@ namespace {
 
 using model::Machine;
 
+bool is_considered(const Way& way, const Machine& x) {
+  return !way.only_if_asked && (x.nodes > 1 || !way.for_nodes);
+}
+
 /// What the ways of a call cost, walked when first asked for.
 class Prices {
  public:
@@ -30,7 +34,7 @@ class Prices {
   const Way* cheapest(May&& may) {
     const Way* best = nullptr;
     for (const Way& way : ways_of(case_.call))
-      if (!way.only_if_asked && may(way) && (best == nullptr || of(way) < of(*best))) best = &way;
+      if (is_considered(way, choices_.machine) && may(way) && (best == nullptr || of(way) < of(*best))) best = &way;
     return best;
   }
 
@@ -169,7 +173,7 @@ std::vector<const Way*> close_ways(Choices& choices, Case c, double most, double
   for (const Way& way : ways_of(c.call)) {
     const bool has_place = (way.place == Place::direct && c.reach) || way.place == Place::block ||
                            way.place == Place::board || (way.place == Place::messages && messages);
-    if (has_place && !way.only_if_asked && is_legal(way, c) && &way != close[0] &&
+    if (has_place && is_considered(way, x) && is_legal(way, c) && &way != close[0] &&
         prices.of(way) <= most * least)
       close.push_back(&way);
   }

@@ -227,7 +227,7 @@ bool Walk::await(int rank, int peer, std::int64_t phase) {
 void Walk::leave_node(Clock& clock, double& free, double lines) const {
   // Where one rank stands for all, the others of its node send at the same time.
   const double takes = x_.network.takes(lines) * (alike_ ? here_ : 1);
-  free = (alike_ ? clock.now : std::max(clock.now, free)) + takes;
+  free = std::max(clock.now, free) + takes;
   clock.add(network, free + x_.network.latency - clock.now);
 }
 

@@ -83,6 +83,10 @@ constexpr Way commutative_only(Way way) {
   way.commutative_only = true;
   return way;
 }
+constexpr Way for_nodes(Way way) {
+  way.for_nodes = true;
+  return way;
+}
 constexpr Way rows_only(Way way) {
   way.rows_only = true;
   return way;
@@ -138,6 +142,7 @@ constexpr Way alltoalls[] = {
     strips,
     uniform_only(alike(by_messages("bruck", alltoall<alltoall_bruck, Position>))),
     alike(by_messages("pairwise", alltoall<alltoall_pairwise, Position>)),
+    for_nodes(alike(by_messages("scattered", alltoall<alltoall_scattered, Position>))),
     alike(at_board("exchange", alltoall<alltoall_exchange, Site>)),
     block_by_block(in_phases("nodes", alltoall<alltoall_nodes, Across>)),
 };

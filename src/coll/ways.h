@@ -37,6 +37,7 @@ struct Way {
   void (*at_nodes)(Schedule&, const Operation&, const Across&) = nullptr;
   bool alike = false;  // all ranks do the same, each with others: a walk follows one of them
   bool only_if_asked = false;  // weft never takes it itself
+  bool for_nodes = false;      // nor this where all ranks are on one node
   // When it is legal.
   bool uniform_only = false;      // blocks of one size
   bool commutative_only = false;  // operations

@@ -31,6 +31,7 @@ void allgather_ring(Schedule& s, const ConstBuffer& send, const Blocks& recv, Po
 void allgather_bruck(Schedule& s, const ConstBuffer& send, const Blocks& recv, Position me);
 
 void alltoall_pairwise(Schedule& s, const Blocks& send, const Blocks& recv, Position me);
+void alltoall_scattered(Schedule& s, const Blocks& send, const Blocks& recv, Position me);
 /// Uniform blocks only.
 void alltoall_bruck(Schedule& s, const Blocks& send, const Blocks& recv, Position me);
 

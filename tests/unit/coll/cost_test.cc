@@ -188,6 +188,11 @@ const Algorithm algorithms[] = {
        alltoall_pairwise(s, blocks(in), blocks(out), me);
      },
      block, alltoall_pairwise_cost},
+    {"alltoall_scattered",
+     [](Schedule& s, Array& in, Array& out, Position me) {
+       alltoall_scattered(s, blocks(in), blocks(out), me);
+     },
+     block, alltoall_pairwise_cost},
     {"alltoall_bruck",
      [](Schedule& s, Array& in, Array& out, Position me) {
        alltoall_bruck(s, blocks(in), blocks(out), me);

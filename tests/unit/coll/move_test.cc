@@ -189,6 +189,9 @@ void test_alltoall(void (*emit)(Schedule&, const Blocks&, const Blocks&, Positio
 TEST(Alltoall, Pairwise) {
   test_alltoall(alltoall_pairwise);
 }
+TEST(Alltoall, Scattered) {
+  test_alltoall(alltoall_scattered);
+}
 TEST(Alltoall, Bruck) {
   test_alltoall(alltoall_bruck);
 }
