@@ -119,6 +119,8 @@ class Agent : public Branches::Listener {
   void take(const Frame& frame);
   void begin(const Order& order);
   void make_ready(const Order& order);
+  void attach();
+  void claim();
   void enter(const Order& order);
   int work(int orders, const sigset_t& mask);
   void listen_for_tellers();
@@ -237,13 +239,54 @@ void Agent::enter(const Order& order) {
 void Agent::make_ready(const Order& order) {
   const Beats beats(head_);
   enter(order);
-  runnables_ = find_programs(options_);
   debug_directory_ = std::make_unique<DebugDirectory>(options_.debug);
+  if (options_.attends()) return attach();
+  runnables_ = find_programs(options_);
   const Result<memory::Job*> job = memory::Job::create(
       options_.ranks(), usable_cpus(), Params::from_env(false), options_.node_of(), options_.slots);
   if (!job) throw Failure{1, std::string("weft: ") + last_error_text(job.err.cls)};
   job_ = job.value;
   job_->header().nodes = static_cast<std::uint32_t>(options_.hosts.size());
+  job_->header().secret = order.secret;
+  job_->header().identity = memory::identity_of(order.secret);
+  job_->header().loopback = options_.loopback();
+  job_->header().sharing =
+      static_cast<std::uint32_t>(order.sharing[static_cast<std::size_t>(options_.node)]);
+  if (job_->nodes() > 1) memory::promise_addresses(*job_);
+}
+
+/// To the memory of ranks that run already.
+void Agent::attach() {
+  const std::string& path = options_.memories[static_cast<std::size_t>(options_.node)];
+  const int fd = open(path.c_str(), O_RDWR | O_CLOEXEC);
+  if (fd < 0)
+    throw Failure{1, "weft: on " + options_.host().name + " the job's memory, " + path + " of " +
+                         options_.here().text() + ", cannot be opened: " + strerror(errno)};
+  const Result<memory::Job*> job = memory::Job::open(fd);
+  if (!job) throw Failure{1, std::string("weft: ") + last_error_text(job.err.cls)};
+  job_ = job.value;
+  claim();
+}
+
+/// Ranks on several nodes may each have started an mpiexec. The one whose agent comes first on the
+/// first node stays; on the others its agents wait for those of another one, which ends, to end.
+void Agent::claim() {
+  constexpr milliseconds for_another{5000}, between_looks{5};
+  const Clock::time_point until = Clock::now() + for_another;
+  std::atomic<std::int32_t>& agent = job_->header().agent;
+  for (;;) {
+    std::int32_t other = agent.load(std::memory_order_relaxed);
+    const bool is_free = other == 0 || (::kill(other, 0) != 0 && errno == ESRCH);
+    // acq_rel: pairs with launcher_has_ended(); after what the other one did
+    if (is_free && agent.compare_exchange_strong(other, getpid(), std::memory_order_acq_rel)) break;
+    if (options_.node == 0) throw Failure{0, ""};
+    if (Clock::now() >= until)
+      throw Failure{1, "weft: on " + options_.host().name + " process " + std::to_string(other) +
+                           " starts what ranks of this job spawn"};
+    std::this_thread::sleep_for(between_looks);
+  }
+  // relaxed: nobody takes orders until our worker says so
+  job_->header().takes_orders.store(0, std::memory_order_relaxed);
 }
 
 /// Only variables of the host stay as they are.
@@ -254,22 +297,12 @@ void forget_environment() {
   for (const std::string& name : names) unsetenv(name.c_str());
 }
 
-/// The same for all agents, and tells nothing of the secret.
-HashKey identity_of(const HashKey& secret) {
-  const auto half = [&](std::string_view name) {
-    return keyed_hash(secret, std::as_bytes(std::span(name)));
-  };
-  return {{half("identity 0"), half("identity 1")}};
-}
-
 void Agent::begin(const Order& order) {
   has_begun_ = true;
   options_ = order.options;
   try {
     forget_environment();
     make_ready(order);
-    job_->header().secret = order.secret;
-    job_->header().identity = identity_of(order.secret);
     if (const std::string& name = options_.host().name;
         name != "localhost" && name.rfind("127.", 0) != 0)
       snprintf(job_->header().host, sizeof job_->header().host, "%s", name.c_str());
@@ -277,10 +310,6 @@ void Agent::begin(const Order& order) {
     spawned_.emplace(options_, *job_, [this](FrameKind kind, std::string_view payload) {
       head_.send(kind, payload);
     });
-    job_->header().loopback = options_.loopback();
-    job_->header().sharing =
-        static_cast<std::uint32_t>(order.sharing[static_cast<std::size_t>(options_.node)]);
-    if (job_->nodes() > 1) memory::promise_addresses(*job_);
     have_told_.assign(static_cast<std::size_t>(options_.here().count), false);
     for (Pipe* pipe : {&input_, &output_.pipe, &errors_.pipe, &notes_.pipe}) pipe->open();
     for (int fd : {input_.write, output_.pipe.read, errors_.pipe.read, notes_.pipe.read})
@@ -311,6 +340,7 @@ int Agent::work(int orders, const sigset_t& mask) {
   try {
     for (const Runnable& runnable : runnables_)
       if (!runnable.note.empty()) fprintf(stderr, "%s\n", runnable.note.c_str());
+    if (options_.attends()) return attend(options_, *job_, orders, mask, &upstream);
     Plan plan = make_plan(options_, runnables_, *job_, debug_directory_->path());
     exit_code = run(options_, plan, *job_, orders, mask, &upstream);
   } catch (const std::exception& trouble) {
@@ -385,7 +415,8 @@ void Agent::learn(const Addresses& all) {
   if (job_ == nullptr) throw Failure{1, "addresses before there is a job"};
   for (const auto& [rank, text] : all) {
     if (rank < 0 || rank >= job_->size()) throw Failure{1, "addresses of a rank that there is not"};
-    if (here.has(rank)) continue;
+    // Ranks that run already may have asked their process manager.
+    if (here.has(rank) || !memory::addresses_of(*job_, rank).empty()) continue;
     if (const Err e = memory::learn_addresses(*job_, rank, text)) {
       fail(1, std::string("weft: ") + last_error_text(e.cls));
       return;

@@ -128,6 +128,7 @@ class Head : public Branches::Listener {
   HashKey secret_{};
   std::vector<std::string> addresses_;  // by rank
   std::size_t told_ = 0;                // how many of them there are
+  std::vector<std::pair<int, Frame>> early_;
   std::vector<std::int32_t> left_early_;
   bool input_ended_ = false;
 
@@ -189,7 +190,7 @@ void Head::start_all() {
 void Head::give_orders() {
   for (Agent& agent : agents_) agent.has_order = true;
   branches_.send_all(FrameKind::order, write_order(order()));
-  hangs_.emplace(options_);
+  if (!options_.attends()) hangs_.emplace(options_);
 }
 
 Order Head::order() const {
@@ -206,8 +207,9 @@ Order Head::order() const {
     order.sharing.push_back(std::max(ranks_of_kernel[agent.hello->kernel], 1));
   for (char** e = environ; e != nullptr && *e != nullptr; ++e)
     if (!is_of_a_host(*e)) order.environment.emplace_back(*e);
-  for (const auto& [name, value] : network_variables(order.options.shares_network))
-    order.environment.push_back(name + "=" + value);
+  if (!options_.attends())  // ranks of the start have no such prices, and all have to choose alike
+    for (const auto& [name, value] : network_variables(order.options.shares_network))
+      order.environment.push_back(name + "=" + value);
   char* const directory = getcwd(nullptr, 0);
   order.directory = directory != nullptr ? directory : "/";
   free(directory);
@@ -239,6 +241,7 @@ void Head::take_addresses(Agent& agent, const Addresses& told) {
   for (const std::string& text : addresses_)
     all.emplace_back(static_cast<std::int32_t>(all.size()), text);
   branches_.send_all(FrameKind::addresses, packed(all));
+  for (const auto& [node, frame] : std::exchange(early_, {})) spawner_.take(node, frame);
 }
 
 void Head::take_left(std::int32_t rank) {
@@ -360,7 +363,12 @@ void Head::take(Agent& agent, const Frame& frame) {
     case FrameKind::question:
     case FrameKind::told:
     case FrameKind::leaving:
-      if (!is_ending_) spawner_.take(agent.node, frame);
+      if (is_ending_) return;
+      // Ranks that run already may spawn before all agents are there.
+      if (told_ < addresses_.size() && options_.attends())
+        early_.emplace_back(agent.node, frame);
+      else
+        spawner_.take(agent.node, frame);
       return;
     case FrameKind::noise:
       return noise(agent.node, frame.payload);

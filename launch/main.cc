@@ -10,6 +10,8 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <sstream>
+#include <string>
 
 #include "agent.h"
 #include "debug_directory.h"
@@ -88,18 +90,46 @@ int work_for_attended(void* context, int orders, const sigset_t& mask) {
   }
 }
 
+/// The ranks of several nodes; `nodes` as world/attendant.cc has it. Throws Failure.
+Options attended_options(const std::string& nodes, const char* launch_agent) {
+  Options out;
+  out.bind = false;
+  out.input.rank = Reader::nobody;  // it is the program's
+  out.launch_agent = launch_agent;
+  std::istringstream all(nodes);
+  for (std::string node; std::getline(all, node, ',');) {
+    const std::size_t host = node.find('='), ranks = node.find('=', host + 1);
+    if (host == node.npos || ranks == node.npos) throw Failure{2, "weft: no node: " + node};
+    out.hosts.push_back({node.substr(0, host), {}, std::atoi(node.c_str() + host + 1)});
+    out.memories.push_back(node.substr(ranks + 1));
+  }
+  Program program;
+  program.ranks = 0;
+  for (const Host& host : out.hosts) program.ranks += host.ranks;
+  program.argv = {"of another process manager"};
+  out.programs = {std::move(program)};
+  return out;
+}
+
 /// Started by weft's library (world/attendant.cc), with the job's memory, which nobody below may
 /// have.
-int attend(int job) {
+int attend(int argc, char** argv) {
+  int job = atoi(argv[2]);
   fcntl(job, F_SETFD, FD_CLOEXEC);
-  return supervise(work_for_attended, &job);
+  if (argc == 3) return supervise(work_for_attended, &job);
+  Options options = attended_options(argv[3], argv[4]);
+  const int exit_code = supervise(work_on_hosts, &options);
+  // Nobody need wait for another one.
+  if (const Result<memory::Job*> its = memory::Job::open(job); its && exit_code != 0)
+    its.value->header().attendant.store(0, std::memory_order_release);  // call_launcher()
+  return exit_code;
 }
 
 int main(int argc, char** argv) {
   open_standard_descriptors();
   try {
     if (argc == 2 && strcmp(argv[1], "--agent") == 0) return agent();
-    if (argc == 3 && strcmp(argv[1], "--attend") == 0) return attend(atoi(argv[2]));
+    if ((argc == 3 || argc == 5) && strcmp(argv[1], "--attend") == 0) return attend(argc, argv);
     if (argc == 3 && strcmp(argv[1], "--relay") == 0) return relay(argv[2]);
     Options options = parse({argv + 1, argv + argc});
     if (options.has_idle_hosts() && !may_spawn(options)) options.leave_idle_hosts_out();

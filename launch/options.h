@@ -78,10 +78,13 @@ struct Options {
   bool names_hosts = false;  // the user did
   int slots = 0;             // of all hosts, also of those without ranks; 0: nobody said
   std::optional<int> per_host;
-  std::string launch_agent;     // the command; empty: the default
-  int tree_width = 32;          // agents that one process starts
-  int host_timeout_s = 3;       // of silence, until a host is lost
-  int node = 0;                 // in an agent: which of the hosts this is
+  std::string launch_agent;  // the command; empty: the default
+  int tree_width = 32;       // agents that one process starts
+  int host_timeout_s = 3;    // of silence, until a host is lost
+  int node = 0;              // in an agent: which of the hosts this is
+  // Of each host: the path of its memory of the job, whose ranks others have started. Empty:
+  // mpiexec starts them.
+  std::vector<std::string> memories;
   bool shares_network = false;  // in an agent: all hosts turned out to be one
   OnHang on_hang = OnHang::report;
   Reader input;
@@ -98,6 +101,7 @@ struct Options {
   std::vector<std::string> notes;          // one sentence each about what has no effect here
 
   int ranks() const;
+  bool attends() const { return !memories.empty(); }
   /// Some hosts have no ranks of the start: only spawned ones can come there.
   bool has_idle_hosts() const;
   void leave_idle_hosts_out();

@@ -33,7 +33,8 @@ void check(const Options& o) {
   }
   if (ranks < 1 || ranks > most_ranks || ranks != placed || o.slots < 0 || o.node < 0 ||
       static_cast<std::size_t>(o.node) >= o.hosts.size() || o.mode > RankMode::automatic ||
-      o.place.map > topo::Unit::machine || o.place.bind > topo::Unit::machine)
+      (o.attends() && o.memories.size() != o.hosts.size()) || o.place.map > topo::Unit::machine ||
+      o.place.bind > topo::Unit::machine)
     impossible();
 }
 
@@ -62,7 +63,8 @@ void fields(A& a, topo::Placement& p) {
 
 template <class A>
 void fields(A& a, Options& o) {
-  a(o.programs, o.env, o.inherit, o.mode, o.bind, o.place, o.hosts, o.slots, o.shares_network);
+  a(o.programs, o.env, o.inherit, o.mode, o.bind, o.place, o.hosts, o.slots, o.shares_network,
+    o.memories);
   a(o.input.rank, o.out_files, o.err_files, o.merge_output, o.tag_output, o.verbose);
   a(o.report_bindings, o.debug, o.stack_bytes, o.host_timeout_s, o.launch_agent);
 }

@@ -310,7 +310,7 @@ void Run::serve_orders() {
 
 /// mpiexec is told once that no rank of the start runs here any more.
 void Run::note_end_of_start() {
-  if (upstream_ == nullptr || start_has_ended_) return;
+  if (upstream_ == nullptr || start_has_ended_ || is_attending()) return;
   for (std::size_t i = 0; i < children_.size(); ++i)
     if (children_[i].running && !plan_.processes[i].is_spawned) return;
   start_has_ended_ = true;
@@ -320,7 +320,8 @@ void Run::note_end_of_start() {
 void Run::attend() {
   cpu_set_t cpus, own;  // what is spawned may use those of all
   CPU_ZERO(&cpus);
-  for (int rank = 0; rank < job_.size(); ++rank) {
+  const Ranks here = options_.hosts.empty() ? Ranks{0, job_.size()} : options_.here();
+  for (int rank = here.first; rank < here.end(); ++rank) {
     const pid_t pid = job_.entry(rank).pid.load(std::memory_order_relaxed);
     const int end = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
     if (end < 0 && errno == ESRCH) continue;  // it is over
@@ -343,6 +344,7 @@ void Run::take_attended_end(Attended& attended) {
   // acquire: pairs with MPI_Finalize
   const memory::RankState state = job_.entry(attended.rank).state.load(std::memory_order_acquire);
   if (state != memory::RankState::finalized) end_job(1, "");
+  note_end_of_start();
 }
 
 /// Any number of ranks may be spawned, one after the other.
@@ -726,9 +728,10 @@ int run(const Options& options, Plan& plan, memory::Job& job, int orders, const 
   return Run(options, plan, job, orders, mask, upstream)();
 }
 
-int attend(const Options& options, memory::Job& job, int orders, const sigset_t& mask) {
+int attend(const Options& options, memory::Job& job, int orders, const sigset_t& mask,
+           const Upstream* upstream) {
   Plan none;
-  Run run(options, none, job, orders, mask, nullptr);
+  Run run(options, none, job, orders, mask, upstream);
   run.attend();
   return run();
 }

@@ -26,7 +26,8 @@ int run(const Options& options, Plan& plan, memory::Job& job, int orders, const 
         const Upstream* upstream = nullptr);
 
 /// For ranks that no mpiexec of weft's has started, whose job this is: start what they spawn, until
-/// they and all of that have ended.
-int attend(const Options& options, memory::Job& job, int orders, const sigset_t& mask);
+/// they and all of that have ended. Of several hosts: those of this one.
+int attend(const Options& options, memory::Job& job, int orders, const sigset_t& mask,
+           const Upstream* upstream = nullptr);
 
 }  // namespace weft::launch

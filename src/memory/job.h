@@ -122,6 +122,8 @@ struct JobHeader {
   // The process of the mpiexec that this job has started for that, where it had none; -1: one of
   // its ranks is about to start it.
   std::atomic<std::int32_t> attendant;
+  // On several nodes: the process of that mpiexec's agent here; 0: there was none.
+  std::atomic<std::int32_t> agent;
   std::atomic<std::uint32_t> order_count;  // orders given (spawning.h)
   std::atomic<std::uint64_t> orders;       // the newest that was not taken
   std::atomic<std::uint32_t> ports;        // that were opened
@@ -159,6 +161,9 @@ class JobGuard {
 };
 
 struct GuestRecord;  // guests.h
+
+/// The same on all nodes, and tells nothing of the secret.
+HashKey identity_of(const HashKey& secret);
 
 /// A mapped job segment.
 class Job {

@@ -111,21 +111,10 @@ bool shares_names(const Rank& rank) {
   return rank.process->params.integer(P::spawn_names) != 0;
 }
 
-/// Who keeps the directory where nodes have memories of their own? weft's mpiexec.
-Err check_nodes(Rank& rank) {
-  const int nodes = rank.process->job->nodes();
-  if (nodes == 1 || rank.process->manager == nullptr) return ok;
-  return fail(MPI_ERR_UNSUPPORTED_OPERATION,
-              "this job was started on %d nodes by another process manager; ranks of several nodes "
-              "can meet at ports where weft's mpiexec has started them",
-              nodes);
-}
-
 }  // namespace
 
 Err open_port(Rank& rank, char* name) {
   memory::Job& job = *rank.process->job;
-  WEFT_TRY(check_nodes(rank));
   // relaxed: only the number is at stake
   const Port port{rank.world_rank, job.header().ports.fetch_add(1, std::memory_order_relaxed)};
   const std::string on_host = text_of(job.header().identity, port), text = with_host(job, on_host);
@@ -159,7 +148,6 @@ void close_ports(Rank& rank) {
 }
 
 Err publish_name(Rank& rank, const char* service, const char* port) {
-  WEFT_TRY(check_nodes(rank));
   WEFT_TRY(check_length(service, "service_name"));
   WEFT_TRY(check_length(port, "port_name"));
   const Result<Answer> added = ask_directory(rank, Ask::add, service_key(service), port);
@@ -309,12 +297,10 @@ Err connect(Comm& comm, int root, MPI_Comm* out, Find find) {
 }  // namespace
 
 Err comm_accept(Comm& comm, const char* name, int root, MPI_Comm* out) {
-  WEFT_TRY(check_nodes(*comm.owner));
   return connect(comm, root, out, [&](Rank& rank) { return await_caller(rank, comm, name); });
 }
 
 Err comm_connect(Comm& comm, const char* name, int root, MPI_Comm* out) {
-  WEFT_TRY(check_nodes(*comm.owner));
   return connect(comm, root, out, [&](Rank& rank) { return call_port(rank, comm, name); });
 }
 
@@ -381,7 +367,6 @@ Err join_other_job(Rank& rank, int fd, Card mine, const Card& theirs, MPI_Comm* 
 Err comm_join(Rank& rank, int fd, MPI_Comm* out) {
   *out = MPI_COMM_NULL;
   memory::Job& job = *rank.process->job;
-  WEFT_TRY(check_nodes(rank));
   // poll() overlooks such a one.
   if (fd < 0 || fcntl(fd, F_GETFD) < 0)
     return fail(MPI_ERR_ARG, "fd is %d, which is not open; expected a connected stream socket", fd);

@@ -96,14 +96,13 @@ Err check_job(Comm& comm) {
     return fail(MPI_ERR_UNSUPPORTED_OPERATION,
                 "comm has processes of another job, which cannot spawn together with those of this "
                 "one; spawn over a communicator of one job, then MPI_Intercomm_create");
-  if (const int nodes = rank.process->job->nodes(); nodes > 1 && rank.process->manager != nullptr)
-    return fail(MPI_ERR_UNSUPPORTED_OPERATION,
-                "this job was started on %d nodes by another process manager, by which weft cannot "
-                "spawn; start it with weft's mpiexec, or on one node",
-                nodes);
   const sync::Away away(comm.engine->lock);  // one context's lock at a time
   const pt2pt::Inside inside(rank.engine);
-  return call_launcher(rank);
+  if (const memory::Job& job = *rank.process->job; job.places() == job.size())
+    return fail(MPI_ERR_SPAWN,
+                "this job has no places for more ranks; set WEFT_SPAWN_PLACES=NUMBER, or a larger "
+                "limit of address space, where it is started");
+  return call_launcher(rank, Meanwhile::progress);
 }
 
 /// The root: give the order and await what came of it.

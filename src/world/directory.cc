@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "base/hash.h"
+#include "world/attendant.h"
 #include "world/comm_agree.h"
 #include "world/rank.h"
 
@@ -95,6 +96,8 @@ Result<Answer> ask_launcher(Rank& rank, Ask what, const std::string& name,
 Result<Answer> ask_directory(Rank& rank, Ask what, const std::string& name,
                              const std::string& value) {
   memory::Job& job = *rank.process->job;
+  if (job.nodes() > 1 && rank.process->manager != nullptr)
+    WEFT_TRY(call_launcher(rank, Meanwhile::sleep));
   return job.header().apart != 0 ? ask_launcher(rank, what, name, value)
                                  : ask_memory(job, what, name, value);
 }

@@ -28,28 +28,36 @@ int allowed_cpus() {
   return sched_getaffinity(0, sizeof set, &set) == 0 ? std::max(1, CPU_COUNT(&set)) : 1;
 }
 
+/// Where the first rank of a node has the segment that it has made, as it says.
+struct Published {
+  char boot[64] = "", path[64] = "";
+  Err read(const std::string& where, int first) {
+    int pid = 0, fd = 0;
+    if (std::sscanf(where.c_str(), "%63[^@]@%d@%d@", boot, &pid, &fd) != 3)
+      return fail(MPI_ERR_OTHER,
+                  "rank %d published \"%s\" as the place of the job; is it another "
+                  "version of weft?",
+                  first, where.c_str());
+    std::snprintf(path, sizeof path, "/proc/%d/fd/%d", pid, fd);
+    return ok;
+  }
+};
+
 /// The segment that rank `first` of this node has made.
 Result<memory::Job*> open_published(const std::string& where, int first) {
-  char boot[64] = "";
-  int pid = 0, fd = 0;
-  if (std::sscanf(where.c_str(), "%63[^@]@%d@%d@", boot, &pid, &fd) != 3)
-    return fail(MPI_ERR_OTHER,
-                "rank %d published \"%s\" as the place of the job; is it another "
-                "version of weft?",
-                first, where.c_str());
-  if (kernel_id() != boot)
+  Published there;
+  WEFT_TRY(there.read(where, first));
+  if (kernel_id() != there.boot)
     return fail(MPI_ERR_OTHER,
                 "rank %d runs on another machine, but the process manager does not say so; "
                 "start the job with one that tells the nodes of its ranks (Hydra, Slurm, PRRTE)",
                 first);
-  char path[64];
-  std::snprintf(path, sizeof path, "/proc/%d/fd/%d", pid, fd);
-  const int own = open(path, O_RDWR | O_CLOEXEC);
+  const int own = open(there.path, O_RDWR | O_CLOEXEC);
   if (own < 0)
     return fail(MPI_ERR_OTHER,
                 "cannot open the job segment of rank %d, %s: %s; ranks must run as one user "
                 "and see each other's processes",
-                first, path, std::strerror(errno));
+                first, there.path, std::strerror(errno));
   return memory::Job::open(own);
 }
 
@@ -90,10 +98,19 @@ Err learn_from_others(wireup::Manager& manager, memory::Job& job,
                 "rank 0 published a secret of %zu characters, which is none; is it "
                 "another version of weft?",
                 secret.value.size());
+  job.header().identity = memory::identity_of(key);
   return ok;
 }
 
 }  // namespace
+
+Result<std::string> memory_of(wireup::Manager& manager, int first) {
+  const Result<std::string> where = manager.get(first, job_key);
+  if (!where) return where.err;
+  Published there;
+  WEFT_TRY(there.read(where.value, first));
+  return std::string(there.path);
+}
 
 Result<Placement> join_job(wireup::Manager& manager, const Params& params) {
   const int rank = manager.rank(), size = manager.size();

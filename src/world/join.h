@@ -19,6 +19,8 @@ struct Placement {
 };
 
 /// Find or make the job segment of this node through `manager`.
+/// The path of the memory of the job on the node whose first rank this is, on that node.
+Result<std::string> memory_of(wireup::Manager& manager, int first);
 Result<Placement> join_job(wireup::Manager& manager, const Params& params);
 
 }  // namespace weft::world

@@ -35,13 +35,19 @@ void learn(Process& process, int world_rank) {
 /// What a rank tells of itself: its host, and behind an @ its addresses, separated by commas.
 constexpr char behind_host = '@';
 
-/// The addresses of a rank; "" if it has opened none yet. By any thread.
-std::string addresses_of(Process& process, int world_rank) {
+/// What a rank has told; "": nothing yet. By any thread.
+std::string told_by(Process& process, int world_rank) {
   std::string known = memory::addresses_of(*process.job, world_rank);
-  if (known.empty() && process.manager != nullptr) {
+  if (known.empty() && process.manager != nullptr && world_rank < process.job->size()) {
     learn(process, world_rank);
     known = memory::addresses_of(*process.job, world_rank);
   }
+  return known;
+}
+
+/// The addresses of a rank; "" if it has opened none yet. By any thread.
+std::string addresses_of(Process& process, int world_rank) {
+  const std::string known = told_by(process, world_rank);
   return known.substr(known.find(behind_host) + 1);
 }
 
@@ -226,6 +232,18 @@ Err open_network_to_guests(Rank& rank) {
   pt2pt::wake_for_network(rank.engine);
   std::atexit(end_at_exit);
   return ok;
+}
+
+std::string told_host(Process& process, int world_rank) {
+  // Slurm's PMIx (22.05) does not find at once what a rank has put after something of it was got.
+  constexpr useconds_t look_us = 10'000, patience_us = 5'000'000;
+  std::string known;
+  for (useconds_t waited = 0; waited < patience_us; waited += look_us) {
+    known = told_by(process, world_rank);
+    if (!known.empty()) break;
+    usleep(look_us);
+  }
+  return known.substr(0, std::min(known.find(behind_host), known.size()));
 }
 
 std::string host_of_ports(const memory::Job& job) {

@@ -28,6 +28,8 @@ struct Network {
 
 namespace world {
 
+struct Process;
+
 /// In MPI_Init, once the rank's contexts are open: nothing if all ranks of the job are on one node.
 Err open_network(Rank& rank);
 /// Before the rank meets ranks of other jobs (across.h), if that has not been done: on one node the
@@ -37,6 +39,9 @@ Err open_network_to_guests(Rank& rank);
 /// The name by which other machines reach this one, and whether a name is one of its own.
 std::string host_of_ports(const memory::Job& job);
 bool is_own_host(const memory::Job& job, const std::string& host);
+/// That of a rank, as it says itself, in MPI_Init; "": nobody knows. Asks the process manager, if
+/// there is one.
+std::string told_host(Process& process, int world_rank);
 /// Once nobody sends to this rank any more.
 void close_network(Rank& rank);
 

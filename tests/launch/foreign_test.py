@@ -10,6 +10,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
+import unittest
 from pathlib import Path
 
 import harness
@@ -104,9 +106,13 @@ class Foreign(harness.Case):
         nodes = [hydra, "-launcher", "fork", "-hosts", "one,two"]  # which Hydra pretends
         for n in (2, 5):
             self.assertEqual(self.ok(self.run_command([*nodes, "-n", n, program("traffic")])).out, f"traffic ok {n}\n")
-        result = self.run_command([*nodes, "-n", 2, program("family"), "hello"])
-        self.assertIn("started on 2 nodes by another process manager", result.err)
         self.spawns_under(hydra)
+        self.spawns_under(*nodes)
+        spawn = BUILD / "tests" / "rank" / "spawn"
+        self.ok(self.run_command([*nodes, "-n", 4, "-ppn", 2, spawn / "ports"]))
+        self.ok(self.run_command([*nodes, "-n", 2, spawn / "again", 20], env={"TEST_NODES": "2"}))
+        result = self.run_command([*nodes, "-n", 4, "-ppn", 1, program("family"), "hello"])  # ranks 0 and 2, 1 and 3
+        self.assertIn("rank 2 is on node 0 again", result.err)
         result = self.run_command([hydra, "-n", 3, program("act"), 1, "abort", 9])
         self.assertEqual(result.code, 9, result.err)
 
@@ -145,6 +151,49 @@ class Foreign(harness.Case):
         for mode in MODES:
             result = self.ok(self.mpiexec(f"--ranks={mode}", "-n", 3, program("hello"), env={"SLURM_PROCID": "0", "SLURM_STEP_NUM_TASKS": "2", "PMIX_RANK": "0"}))
             self.assertEqual(result.err, "")
+
+
+class OnHosts(harness.ClusterCase):
+    """A job of Hydra's on two hosts spawns: mpiexec starts an agent on both. Left out without root."""
+    HOSTS = 2
+
+    @classmethod
+    def setUpClass(cls):
+        cls.prefix, why = mpich()
+        if not cls.prefix:
+            raise unittest.SkipTest(why)
+        super().setUpClass()
+
+    def family(self, agent, *words):
+        reach = f"{' '.join(self.words)} exec"
+        with tempfile.TemporaryDirectory(prefix="foreign-") as folder:
+            ssh = Path(folder) / "ssh"
+            ssh.write_text(f'#!/bin/sh\nwhile [ "${{1#-}}" != "$1" ]; do shift; done\nexec {reach} "$@"\n')
+            ssh.chmod(0o755)
+            hydra = [self.prefix / "bin" / "mpiexec.hydra", "-launcher", "ssh", "-launcher-exec", ssh, "-hosts", "n1,n2", "-ppn", 2, "-n", 4]
+            command = " ".join(map(str, [f'WEFT_SPAWN_AGENT="{agent or reach}"', *hydra, program("family"), *words]))
+            return self.run_command([*self.words, "exec", "n1", command], timeout=60)
+
+    def test_spawning(self):
+        for mode in MODES:
+            result = self.ok(self.family(None, "hello", mode))
+            self.assertEqual(sorted(result.out.splitlines()), [f"child {i} with hello" for i in (0, 1)] + [f"parent {i} of hello" for i in range(4)])
+            self.ok(self.family(None, "each", mode))
+            self.assertNotEqual(self.family(None, "kill", mode).code, 0)
+            self.all_end_on_hosts()
+
+    def test_no_way_to_the_other_host(self):
+        result = self.family("/nowhere", "hello")
+        self.assertNotEqual(result.code, 0)
+        self.assertIn("host n2 cannot be used: /nowhere ended with code 127", result.err)
+        self.assertIn("the mpiexec that was to start ranks for this job could not do so", result.err)
+        self.all_end_on_hosts()
+
+    def all_end_on_hosts(self):
+        deadline = time.monotonic() + 5 * harness.PATIENCE
+        while self.on_hosts() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        self.assertEqual(self.on_hosts(), [])
 
 
 if __name__ == "__main__":

@@ -113,16 +113,16 @@ class Slurm(harness.ClusterCase):
                 self.assertIn("MPI_Abort on rank 3", result.stderr)
 
     def test_spawns(self):
-        """Ranks on one node start others there."""
+        """On one node without an agent, on two with those that a launch agent starts."""
+        agent = f"WEFT_SPAWN_AGENT='{' '.join(self.words)} exec'"
         for how in ("pmi2", "pmix"):
-            for what in ("hello", "each", "leave"):
-                with self.subTest(how=how, what=what):
-                    result = self.ok(self.at_head(f"srun --mpi={how} -N 1 -n 2 {program('family')} {what}"))
-                    self.assertIn(f"parent 1 of {what}", result.stdout)
-                    self.assertEqual(result.stdout.count("child 0 with"), 2 if what == "each" else 1)
-            self.assertNotEqual(self.at_head(f"srun --mpi={how} -N 1 -n 2 {program('family')} kill").returncode, 0)
-            result = self.at_head(f"srun --mpi={how} -N 2 -n 2 {program('family')} hello")
-            self.assertIn("started on 2 nodes by another process manager", result.stderr)
+            for start in (f"srun --mpi={how} -N 1 -n 2 {program('family')}", f"{agent} srun --mpi={how} -N 2 -n 2 {program('family')}"):
+                for what in ("hello", "each", "leave"):
+                    with self.subTest(start=start, what=what):
+                        result = self.ok(self.at_head(f"{start} {what}"))
+                        self.assertIn(f"parent 1 of {what}", result.stdout)
+                        self.assertEqual(result.stdout.count("child 0 with"), 2 if what == "each" else 1)
+                self.assertNotEqual(self.at_head(f"{start} kill").returncode, 0)
 
     def test_srun_without_pmi(self):
         result = self.ok(self.at_head(f"srun --mpi=none -N 2 -n 2 {program('nodes')}"))
