@@ -12,9 +12,9 @@ namespace weft::coll {
 // --- messages
 
 // Rounds of a scattered alltoall that are posted at once. Measured, 2-core EPYC (family 26), two
-// hosts of scripts/cluster, 2 x 4 processes, 64 KiB, 2026-11-26, us: 1, 2, 4, 8, 16 rounds 538, 505,
-// 463, 441, 429; 8 B 179, 161, 140, 137, 132. With 16, ranks of one node read at once what they
-// reach faster one by one.
+// hosts of scripts/cluster, 2 x 4 processes, 64 KiB, 2026-11-26, us: 1, 2, 4, 8, 16 rounds 538,
+// 505, 463, 441, 429; 8 B 179, 161, 140, 137, 132. With 16, ranks of one node read at once what
+// they reach faster one by one.
 inline constexpr int rounds_at_once = 8;
 
 // --- the shared block (block/)
