@@ -189,7 +189,7 @@ void leave_contexts(Contexts& all) {
   for (Engine* e : all.engines) leave_context(*e);
 }
 
-bool look_after_others(Engine& e, Others when) {
+bool look_after_others(Engine& e, Others when, std::int64_t* sleep_ns) {
   bool goes_on = false;
   const bool all = when != Others::now_and_then;
   for (Engine* other : e.contexts->engines) {
@@ -204,7 +204,10 @@ bool look_after_others(Engine& e, Others when) {
     look_for_deaths(*other, {});
     goes_on |= must_look(*other) || other->inbox.poll() != nullptr;
     say_what_it_needs(*other);
-    if (when == Others::before_sleep) goes_on |= !watch_adopted(e, *other);
+    if (when == Others::before_sleep) {
+      goes_on |= !watch_adopted(e, *other);
+      *sleep_ns = nap_ns(*other, *sleep_ns);
+    }
     if (when == Others::after_sleep) watch(*other);
     other->lock.release();
   }

@@ -143,7 +143,9 @@ void leave_contexts(Contexts& all);
 /// after it sleeps it waits for their locks, and looks whether they have news from other nodes, if
 /// nobody else does. True if one of them has to be looked after again, which nobody tells.
 enum class Others { now_and_then, before_sleep, after_sleep };
-bool look_after_others(Engine& e, Others when);
+/// `sleep_ns`: before it sleeps; for how long, at most, becomes less where nobody wakes it for one
+/// of them.
+bool look_after_others(Engine& e, Others when, std::int64_t* sleep_ns = nullptr);
 /// Steps 1 and 2 above, and their opposite. By a server of `e`. True if nobody was named in its own
 /// context's word. `others_sleep`: they still rely on that word.
 bool begin_sleep(Engine& e);

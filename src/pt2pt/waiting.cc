@@ -155,9 +155,9 @@ bool sleep_at_mailbox(Engine& e, Waiting& me, sync::Waiter& waiter) {
   bool slept = false;
   if (!news && !must_look(e) && arm(e)) {
     const TraceSpan span(e.trace.get(), "sleep");
-    const std::int64_t most_ns = nap_ns(e, limit_ns);
+    std::int64_t most_ns = nap_ns(e, limit_ns);
     const auto left = e.lock.let_go();
-    if (e.contexts->several() && look_after_others(e, Others::before_sleep)) {
+    if (e.contexts->several() && look_after_others(e, Others::before_sleep, &most_ns)) {
       sync::yield();
     } else {
       waiter.sleep(word, most_ns, static_cast<std::uint32_t>(e.context) + 1);
