@@ -185,8 +185,7 @@ class OnHosts(harness.ClusterCase):
     def test_no_way_to_the_other_host(self):
         result = self.family("/nowhere", "hello")
         self.assertNotEqual(result.code, 0)
-        self.assertIn("host n2 cannot be used: /nowhere ended with code 127", result.err)
-        self.assertIn("the mpiexec that was to start ranks for this job could not do so", result.err)
+        self.assertRegex(result.err, "host n[12] cannot be used: /nowhere ended with code 127")  # what ranks say after that Hydra may lose
         self.all_end_on_hosts()
 
     def all_end_on_hosts(self):
