@@ -23,7 +23,8 @@
 // A sender on another node can say nothing here. So with a network a context is one of three:
 //   attended    threads wait in it, so its own server looks (Engine::attended);
 //   watched     whoever is named in its word is woken for what comes (wire::Network::is_watched);
-//   unwatched   a server looks there before it sleeps, and has it watched from then on.
+//   unwatched   a server looks there before it sleeps, and has it watched from then on, or naps
+//               where nobody can be woken for it.
 // In step 2 a server adopts every context that nobody attends, and in step 3 it looks at those that
 // are unwatched. A thread that leaves a context unattended while servers of others sleep names one
 // of them in its word, has it watched, and wakes that server if it could not (hand_over). So
