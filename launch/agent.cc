@@ -121,6 +121,7 @@ class Agent : public Branches::Listener {
   void make_ready(const Order& order);
   void attach();
   void claim();
+  void start_work();
   void enter(const Order& order);
   int work(int orders, const sigset_t& mask);
   void listen_for_tellers();
@@ -314,17 +315,21 @@ void Agent::begin(const Order& order) {
     for (Pipe* pipe : {&input_, &output_.pipe, &errors_.pipe, &notes_.pipe}) pipe->open();
     for (int fd : {input_.write, output_.pipe.read, errors_.pipe.read, notes_.pipe.read})
       never_block(fd);
-    const auto start = [](void* agent, int orders, const sigset_t& mask) {
-      return static_cast<Agent*>(agent)->work(orders, mask);
-    };
-    worker_ = start_worker(start, this, mask_);
-    for (int* fd : {&input_.read, &output_.pipe.write, &errors_.pipe.write, &notes_.pipe.write})
-      close_end(*fd);
+    if (!options_.attends()) start_work();
     if (job_->nodes() > 1) listen_for_tellers();
     have_begun({1, job_->places()});
   } catch (const Failure& failure) {
     fail(failure.exit_code, failure.text);
   }
+}
+
+void Agent::start_work() {
+  const auto start = [](void* agent, int orders, const sigset_t& mask) {
+    return static_cast<Agent*>(agent)->work(orders, mask);
+  };
+  worker_ = start_worker(start, this, mask_);
+  for (int* fd : {&input_.read, &output_.pipe.write, &errors_.pipe.write, &notes_.pipe.write})
+    close_end(*fd);
 }
 
 /// In the worker.
@@ -423,6 +428,8 @@ void Agent::learn(const Addresses& all) {
     }
   }
   memory::all_addresses_known(*job_);
+  // All agents of this mpiexec have claimed their node. Before, its end is to be nothing to ranks.
+  if (options_.attends() && !worker_ && output_.pipe.read >= 0) start_work();
 }
 
 /// Of ranks of other hosts.
@@ -501,6 +508,8 @@ void Agent::take(const Frame& frame) {
       throw Failure{1, "a signal without a number"};
     case FrameKind::end:
       begun();
+      if (!worker_)
+        for (Source* source : {&output_, &errors_, &notes_}) close_end(source->pipe.read);
       return order({order_to_end});
     case FrameKind::unwanted:
       return close_end(unpacked<FrameKind>(frame.payload) == FrameKind::output ? output_.pipe.read

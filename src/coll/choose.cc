@@ -34,7 +34,9 @@ class Prices {
   const Way* cheapest(May&& may) {
     const Way* best = nullptr;
     for (const Way& way : ways_of(case_.call))
-      if (is_considered(way, choices_.machine) && may(way) && (best == nullptr || of(way) < of(*best))) best = &way;
+      if (is_considered(way, choices_.machine) && may(way) &&
+          (best == nullptr || of(way) < of(*best)))
+        best = &way;
     return best;
   }
 

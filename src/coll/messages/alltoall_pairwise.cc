@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Alltoall, alltoallv and alltoallw: in round i everybody sends to the rank i further on. Pairwise,
-// one round after the other; scattered, several at once, so that a rank that is late, or a message's
-// latency, holds up less. In step, ranks of one round meet least where a fabric is thin.
+// one round after the other; scattered, several at once, so that a rank that is late, or a
+// message's latency, holds up less. In step, ranks of one round meet least where a fabric is thin.
 //
 // source   Thakur et al., IJHPCA 19(1), 2005, section 3.4 (pairwise exchange, without the power of
 //          two; posting all at once, there for medium sizes)

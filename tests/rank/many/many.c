@@ -147,7 +147,8 @@ int main(int argc, char** argv) {
   }
   const Has last = count(before);
   EQ(last.descriptors - first.descriptors, 0);
-  EQ(last.processes - first.processes, 0);
+  // Fewer, if one that is none of ours was ending at the start.
+  CHECK(last.processes <= first.processes, "%ld processes more", last.processes - first.processes);
   const int n = all - all / 2;
   const long grown = last.resident_kib - first.resident_kib;
   const long file_kib = (last.job_blocks - first.job_blocks) / 2;  // of 512 bytes
