@@ -121,6 +121,8 @@ class Agent : public Branches::Listener {
   void make_ready(const Order& order);
   void attach();
   void claim();
+  /// Its worker has not been started so far.
+  bool awaits_work() const { return input_.read >= 0; }
   void start_work();
   void enter(const Order& order);
   int work(int orders, const sigset_t& mask);
@@ -429,7 +431,7 @@ void Agent::learn(const Addresses& all) {
   }
   memory::all_addresses_known(*job_);
   // All agents of this mpiexec have claimed their node. Before, its end is to be nothing to ranks.
-  if (options_.attends() && !worker_ && output_.pipe.read >= 0) start_work();
+  if (awaits_work()) start_work();
 }
 
 /// Of ranks of other hosts.
@@ -508,8 +510,9 @@ void Agent::take(const Frame& frame) {
       throw Failure{1, "a signal without a number"};
     case FrameKind::end:
       begun();
-      if (!worker_)
-        for (Source* source : {&output_, &errors_, &notes_}) close_end(source->pipe.read);
+      if (awaits_work())
+        for (Pipe* pipe : {&input_, &output_.pipe, &errors_.pipe, &notes_.pipe})
+          close_end(pipe->read);
       return order({order_to_end});
     case FrameKind::unwanted:
       return close_end(unpacked<FrameKind>(frame.payload) == FrameKind::output ? output_.pipe.read

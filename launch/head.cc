@@ -126,9 +126,9 @@ class Head : public Branches::Listener {
   Spawner spawner_;
   std::vector<Agent> agents_;
   HashKey secret_{};
-  std::vector<std::string> addresses_;  // by rank
-  std::size_t told_ = 0;                // how many of them there are
-  std::vector<std::pair<int, Frame>> early_;
+  std::vector<std::string> addresses_;        // by rank
+  std::size_t told_ = 0;                      // how many of them there are
+  std::vector<std::pair<int, Frame>> early_;  // about spawned ranks, before there are all
   std::vector<std::int32_t> left_early_;
   bool input_ended_ = false;
 

@@ -153,8 +153,9 @@ constexpr ParamDef table[] = {
      "or all jobs of the user on this machine (weft docs dynamic-processes)",
      "job,machine"},
     {P::spawn_agent, "spawn.agent", ParamType::text, ssh_command, "", 0, 0,
-     "the command by which MPI_Comm_connect reaches a port of another host: COMMAND HOST "
-     "COMMAND... (weft docs dynamic-processes); mpiexec --launch-agent sets it"},
+     "the command by which MPI_Comm_connect reaches a port of another host, and MPI_Comm_spawn "
+     "under another process manager its hosts: COMMAND HOST COMMAND... (weft docs "
+     "dynamic-processes); mpiexec --launch-agent sets it"},
     {P::sync_spin_us, "sync.spin_us", ParamType::integer, "-1", "us", -1, 1000000,
      "how long a waiting thread polls before it yields; -1: 0 when ranks outnumber cores, else 50"},
     {P::sync_yield_us, "sync.yield_us", ParamType::integer, "1000", "us", 0, 10000000,

@@ -18,9 +18,9 @@ struct Placement {
   int count = 0;
 };
 
-/// Find or make the job segment of this node through `manager`.
 /// The path of the memory of the job on the node whose first rank this is, on that node.
 Result<std::string> memory_of(wireup::Manager& manager, int first);
+/// Find or make the job segment of this node through `manager`.
 Result<Placement> join_job(wireup::Manager& manager, const Params& params);
 
 }  // namespace weft::world

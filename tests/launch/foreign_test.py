@@ -166,13 +166,10 @@ class OnHosts(harness.ClusterCase):
 
     def family(self, agent, *words):
         reach = f"{' '.join(self.words)} exec"
-        with tempfile.TemporaryDirectory(prefix="foreign-") as folder:
-            ssh = Path(folder) / "ssh"
-            ssh.write_text(f'#!/bin/sh\nwhile [ "${{1#-}}" != "$1" ]; do shift; done\nexec {reach} "$@"\n')
-            ssh.chmod(0o755)
-            hydra = [self.prefix / "bin" / "mpiexec.hydra", "-launcher", "ssh", "-launcher-exec", ssh, "-hosts", "n1,n2", "-ppn", 2, "-n", 4]
-            command = " ".join(map(str, [f'WEFT_SPAWN_AGENT="{agent or reach}"', *hydra, program("family"), *words]))
-            return self.run_command([*self.words, "exec", "n1", command], timeout=60)
+        ssh = SOURCE / "bench" / "network" / "agent.sh"
+        hydra = [self.prefix / "bin" / "mpiexec.hydra", "-launcher", "ssh", "-launcher-exec", ssh, "-hosts", "n1,n2", "-ppn", 2, "-n", 4]
+        command = " ".join(map(str, [f'BENCH_AGENT="{reach}" WEFT_SPAWN_AGENT="{agent or reach}"', *hydra, program("family"), *words]))
+        return self.run_command([*self.words, "exec", "n1", command], timeout=60)
 
     def test_spawning(self):
         for mode in MODES:
