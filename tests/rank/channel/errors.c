@@ -148,14 +148,19 @@ static void deserted(int k, int wait_first) {
   WEFT_Channel channel = make(k);
   int data[4] = {0}, i = 0, code = MPI_SUCCESS;
   if (rank == 0) {
-    if (!wait_first) OK(MPI_Recv(data, 1, MPI_INT, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    if (wait_first) {  // All places are taken, and only then does rank 1 leave.
+      for (; i < k; ++i) OK(WEFT_Channel_send(channel, data));
+      OK(MPI_Send(data, 1, MPI_INT, 1, 0, MPI_COMM_WORLD));
+    } else {
+      OK(MPI_Recv(data, 1, MPI_INT, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    }
     for (; i < k + 3 && code == MPI_SUCCESS; ++i) code = WEFT_Channel_send(channel, data);
     FAILS(code, MPI_ERR_OTHER, "rank 1 of MPI_COMM_WORLD receives no more");
     EQ(i, wait_first ? k + 1 : 1);
   } else if (rank == 1) {
+    if (wait_first) OK(MPI_Recv(data, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
     const double begin = MPI_Wtime();
-    if (wait_first)
-      while (MPI_Wtime() < begin + 0.02) continue;
+    while (wait_first && MPI_Wtime() < begin + 0.02) continue;
   }
   if (rank != 0) OK(WEFT_Channel_free(&channel));
   if (rank == 1 && !wait_first) OK(MPI_Send(data, 1, MPI_INT, 0, 0, MPI_COMM_WORLD));
