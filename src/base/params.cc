@@ -45,9 +45,9 @@ constexpr ParamDef table[] = {
      "auto,slots,direct,strips,recursive_doubling,rabenseifner,ordered,tree,tree_one_stage,"
      "tiled_naive,tiled_cyclic,tiled_hierarchical,dissemination,tree_3,tree_4,tree_8,nodes,nodes_"
      "parts,nodes_segments"},
-    {P::coll_alltoall, "coll.alltoall", ParamType::integer, "auto", "", 0, 8,
+    {P::coll_alltoall, "coll.alltoall", ParamType::integer, "auto", "", 0, 9,
      "the way of every alltoall that can go it",
-     "auto,slots,direct,strips,bruck,pairwise,scattered,exchange,nodes"},
+     "auto,slots,direct,strips,bruck,pairwise,scattered,exchange,nodes,nodes_parts"},
     {P::coll_barrier, "coll.barrier", ParamType::integer, "auto", "", 0, 4,
      "the way of every barrier that can go it", "auto,slots,dissemination,tree,nodes"},
     {P::coll_bcast, "coll.bcast", ParamType::integer, "auto", "", 0, 12,

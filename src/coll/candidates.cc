@@ -23,7 +23,9 @@ Case case_of(const Machine& x, const Setting& s) {
           .boards = s.shared_max > 0 && x.nodes == 1 && x.ranks() <= board_ranks_max,
           .across = x.nodes > 1 && x.ranks() > 1,
           .rows = true,
-          .blocks = std::int64_t{x.ranks()} * x.all_ranks(),
+          .even = true,
+          .ranks = x.all_ranks(),
+          .most_here = x.ranks(),
           .asked = find_way(s.call, s.asked)};
 }
 
@@ -54,9 +56,8 @@ std::vector<Candidate> candidates(const Machine& x, const Setting& s) {
   const Case c = case_of(x, s);
   Choices choices{.machine = x};
   std::vector<Candidate> out;
-  const bool walked = x.all_ranks() <= walked_across || !c.across;  // messages between all
   for (const Way& way : ways_of(s.call))
-    if (is_possible(way, x, c) && (walked || way.place == Place::nodes))
+    if (is_possible(way, x, c) && (!c.across || way.place == Place::nodes || is_walked(way, x)))
       out.push_back({&way, way.place == Place::nodes ? price_across(choices, way, c)
                                                      : price_of(x, way, s.call, c.bytes, c.reach)});
   return out;

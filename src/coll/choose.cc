@@ -123,9 +123,12 @@ const Way& way_across(Choices& choices, const Case& c) {
   const Way* const phases = prices.cheapest(
       [&](const Way& way) { return way.place == Place::nodes && is_legal(way, c); });
   if (phases == nullptr) return by_messages(choices, c);
-  if (choices.machine.all_ranks() > walked_across) return *phases;
-  const Way& messages = by_messages(choices, c);
-  return prices.of(messages) < prices.of(*phases) ? messages : *phases;
+  const bool in_order = c.reproducible || !c.commutative;
+  const Way* const messages = prices.cheapest([&](const Way& way) {
+    return way.place == Place::messages && is_legal(way, c) && is_walked(way, choices.machine) &&
+           (in_order || !way.in_rank_order);
+  });
+  return messages != nullptr && prices.of(*messages) < prices.of(*phases) ? *messages : *phases;
 }
 
 /// At a board if it can, else by messages; but a chain of many ranks with little data may take
@@ -144,6 +147,14 @@ const Way& scheduled_way(Choices& choices, const Case& c) {
   return board != nullptr ? *board : by_messages(choices, c);
 }
 
+bool may_go_in_phases(const Way& way, const Case& c) {
+  const std::int64_t blocks = c.most_here * c.ranks;
+  return c.across && (c.rows || !way.rows_only) &&
+         (!way.block_by_block ||
+          (blocks <= leader_blocks_max && 3 * c.bytes * blocks <= held_max)) &&
+         (!way.in_columns || (c.even && 2 * c.bytes * c.ranks <= held_max));
+}
+
 bool is_for_block(const Case& c) {
   return c.slot_bytes > 0 && (c.asked == nullptr || c.asked->place < Place::board);
 }
@@ -154,8 +165,11 @@ bool is_legal(const Way& way, const Case& c) {
   return (c.uniform || !way.uniform_only) && (c.commutative || !way.commutative_only) &&
          (way.in_rank_order || !c.reproducible) &&
          (way.place != Place::board || (c.boards && c.plain)) &&
-         (way.place != Place::nodes || (c.across && (c.rows || !way.rows_only) &&
-                                        (c.blocks <= leader_blocks_max || !way.block_by_block)));
+         (way.place != Place::nodes || may_go_in_phases(way, c));
+}
+
+bool is_walked(const Way& way, const Machine& x) {
+  return x.all_ranks() <= (way.alike ? walked_alike_across : walked_across);
 }
 
 std::vector<const Way*> close_ways(Choices& choices, Case c, double most, double* price) {

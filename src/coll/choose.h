@@ -34,7 +34,9 @@ struct Case {
   bool boards = true;           // there are boards
   bool across = false;          // several nodes, not all of one rank
   bool rows = false;            // the ranks of each node follow each other
-  std::int64_t blocks = 0;      // that a leader would have of an alltoall
+  bool even = false;            // all nodes have as many ranks
+  std::int64_t ranks = 0;       // of all nodes, where these are several
+  std::int64_t most_here = 0;   // of a node
   const Way* asked = nullptr;
 };
 
@@ -78,6 +80,8 @@ constexpr bool only_moves_data(Call call) {
   }
 }
 
+/// Messages between all ranks of several nodes: are they not too many to be priced?
+bool is_walked(const Way& way, const model::Machine& x);
 /// Can a schedule of the call go this way?
 bool is_legal(const Way& way, const Case& c);
 

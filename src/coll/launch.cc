@@ -200,7 +200,9 @@ Err run_schedule(const Operation& o, Case c, Comm& comm, const How& how, const S
   if (cluster != nullptr) {
     c.across = cluster->nodes.most() > 1;
     c.rows = cluster->nodes.in_rows();
-    c.blocks = std::int64_t{cluster->nodes.most()} * comm.size();
+    c.even = cluster->nodes.is_even();
+    c.ranks = comm.size();
+    c.most_here = cluster->nodes.most();
     if (o.call == Call::allgatherv)
       c.bytes = mean_block(*o.to, comm.size());
     else if (!c.uniform && only_moves_data(o.call))

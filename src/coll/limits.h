@@ -119,8 +119,13 @@ inline constexpr double longest_pause = 1 << 20;
 inline constexpr int walked_one_by_one = 16;
 // Of more ranks on several nodes messages between all are not walked, if they can go in phases.
 inline constexpr int walked_across = 256;
+// Of so many ranks neither, if they all do the same and one is walked: 2 p steps, milliseconds.
+inline constexpr int walked_alike_across = 16 << 10;
 // Blocks that the leader of a node copies one by one in an alltoall: a schedule of a few MiB.
 inline constexpr std::int64_t leader_blocks_max = 32 << 10;
+// What a rank holds of an alltoall beside its user's buffers: a leader three times all blocks of
+// its node, in parts each rank twice its own.
+inline constexpr std::int64_t held_max = 64 << 20;
 inline constexpr std::int64_t walked_bytes_across = 64 << 20;
 
 // --- across nodes (nodes/)

@@ -224,17 +224,22 @@ bool Walk::await(int rank, int peer, std::int64_t phase) {
   return true;
 }
 
-void Walk::leave_node(Clock& clock, double& free, double lines) const {
-  // Where one rank stands for all, the others of its node send at the same time.
-  const double takes = x_.network.takes(lines) * (alike_ ? here_ : 1);
-  free = std::max(clock.now, free) + takes;
-  clock.add(network, free + x_.network.latency - clock.now);
+double Walk::Link::pass(double at, double takes) {
+  auto next = std::upper_bound(busy.begin(), busy.end(), at,
+                               [](double t, const Span& span) { return t < span.end; });
+  for (; next != busy.end() && next->begin < at + takes; ++next) at = std::max(at, next->end);
+  if (next != busy.begin() && next[-1].end == at) return next[-1].end += takes;
+  busy.insert(next, {at, at + takes});
+  return at + takes;
 }
 
-void Walk::enter_node(Clock& clock, const Clock& arrived, double& free, double lines) const {
-  // It comes in as it has gone out, bytes behind bytes; behind what came before.
-  free = std::max(arrived.now, alike_ ? 0 : free + x_.network.takes(lines));
-  if (free > clock.now) clock.add(network, free - clock.now);
+void Walk::cross(Clock& clock, int from, int to, double lines) {
+  // Where one rank stands for all, the others of its node send at the same time.
+  const double takes = x_.network.takes(lines) * (alike_ ? here_ : 1);
+  double there = out_[index(from)].pass(clock.now, takes) + x_.network.latency;
+  // It comes in as it goes out, bytes behind bytes.
+  if (!alike_) there = in_[index(to)].pass(there - takes, takes);
+  clock.add(network, there - clock.now);
 }
 
 constexpr std::int64_t any_message = -1;
@@ -267,9 +272,7 @@ void Walk::post_round(int rank) {
     const int number = static_cast<int>(sent_.size());
     const double lines = lines_of(step.count * step.type->size);
     sent_.push_back({rank, lines, me.clock, -1});
-    if (are_apart(rank, step.peer)) {
-      leave_node(sent_.back().at, out_[index(rank / here_)], lines);
-    }
+    if (are_apart(rank, step.peer)) cross(sent_.back().at, rank / here_, step.peer / here_, lines);
     (other.inbox < 0 ? other.inbox : sent_[index(other.inbox_end)].next) = number;
     other.inbox_end = number;
     if (!alike_) release(rank, any_message);
@@ -296,7 +299,6 @@ bool Walk::receive(int rank, const Step& step) {
   me.clock.follow(message.at);
   add(me, software, x_.message / 2);
   if (are_apart(rank, step.peer)) {
-    enter_node(me.clock, message.at, in_[index(rank / here_)], message.lines);
     add(me, copying, x_.copy * message.lines);
     return true;
   }
@@ -425,7 +427,7 @@ Walk::Clock Walk::run(const Way& way, Call call, std::int64_t bytes, std::int64_
   counts_ = {};
   std::fill(links_.begin(), links_.end(), -1);
   std::fill(cpus_.begin(), cpus_.end(), Cpu{});
-  out_.assign(index(x_.nodes), 0);
+  out_.assign(index(x_.nodes), {});
   in_ = out_;
   schedule_.clear();
   schedule_.imagine();

@@ -120,6 +120,16 @@ class Walk {
     Clock free;
     int last = -1;
   };
+  /// What leads out of a node, or into it, and when it is busy. Messages are not walked in the
+  /// order of time, so one may come between others.
+  struct Link {
+    struct Span {
+      double begin, end;
+    };
+    std::vector<Span> busy = {};  // in order
+    /// A message that is there at `at`, and `takes` so long, is through at the time returned.
+    double pass(double at, double takes);
+  };
   struct Ready {
     double at;
     int rank;
@@ -155,11 +165,8 @@ class Walk {
     if (share_ > 1) me.clock.add(turns, share_ * x_.turn);
   }
   bool are_apart(int a, int b) const { return a / here_ != b / here_; }
-  /// A message goes through what leads out of a node when those before are through, and comes there
-  /// a latency later.
-  void leave_node(Clock& clock, double& free, double lines) const;
-  /// It has `arrived`, if what leads into the node is free for it.
-  void enter_node(Clock& clock, const Clock& arrived, double& free, double lines) const;
+  /// A message goes through what leads out of its node, and a latency later into another one.
+  void cross(Clock& clock, int from, int to, double lines);
   int level_of(int a, int b) const;
   int part_of(int level, int rank) const { return rank / size_[level + 1]; }
   double latency(int level, int a, int b) const;
@@ -186,7 +193,7 @@ class Walk {
   int link_ = 0;            // of the last readers()
   std::vector<Cpu> cpus_;
   std::priority_queue<Ready> ready_;
-  std::vector<double> out_, in_;  // of nodes: free from then on
+  std::vector<Link> out_, in_;  // of nodes
   Counts counts_;
 };
 

@@ -91,6 +91,10 @@ constexpr Way rows_only(Way way) {
   way.rows_only = true;
   return way;
 }
+constexpr Way in_columns(Way way) {
+  way.in_columns = true;
+  return way;
+}
 constexpr Way block_by_block(Way way) {
   way.block_by_block = true;
   return way;
@@ -145,6 +149,7 @@ constexpr Way alltoalls[] = {
     for_nodes(alike(by_messages("scattered", alltoall<alltoall_scattered, Position>))),
     alike(at_board("exchange", alltoall<alltoall_exchange, Site>)),
     block_by_block(in_phases("nodes", alltoall<alltoall_nodes, Across>)),
+    in_columns(uniform_only(in_phases("nodes_parts", alltoall<alltoall_parts, Across>))),
 };
 
 constexpr Way barriers[] = {

@@ -44,6 +44,7 @@ struct Way {
   bool in_rank_order = false;     // a reduction for coll.reproducible
   bool rows_only = false;         // the ranks of each node follow each other
   bool block_by_block = false;    // a leader copies each block by itself
+  bool in_columns = false;        // all nodes have as many ranks, and each copies its blocks
 };
 
 /// The collectives of the table, in the order of their parameters. Those of one parameter have the

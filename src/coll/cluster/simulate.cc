@@ -30,7 +30,9 @@ Case case_of(const Declared& cluster, Call call, std::int64_t bytes) {
           .boards = false,
           .across = cluster.each() > 1,
           .rows = true,
-          .blocks = std::int64_t{cluster.each()} * cluster.ranks()};
+          .even = true,
+          .ranks = cluster.ranks(),
+          .most_here = cluster.each()};
 }
 
 /// Emits the schedules of one call, rank by rank.

@@ -19,6 +19,8 @@ void gather_nodes(Schedule& s, const ConstBuffer& send, const Blocks& recv, int 
 void scatter_nodes(Schedule& s, const Blocks& send, const Buffer& recv, int root, const Across& at);
 void allgather_nodes(Schedule& s, const ConstBuffer& send, const Blocks& recv, const Across& at);
 void alltoall_nodes(Schedule& s, const Blocks& send, const Blocks& recv, const Across& at);
+/// Blocks of one size, nodes of as many ranks.
+void alltoall_parts(Schedule& s, const Blocks& send, const Blocks& recv, const Across& at);
 
 // uneven.cc: blocks that are not of one size go this way
 void gatherv_nodes(Schedule& s, const ConstBuffer& send, const Blocks& recv, int root,

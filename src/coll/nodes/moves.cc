@@ -10,11 +10,16 @@
 //   allgather  gathered, exchanged by leaders, broadcast                  A(n) + B(qn) + A(Nqn)
 //   alltoall   gathered, exchanged by leaders, scattered: 2 log N + 4 copies of what messages would
 //              copy twice, but N messages for N q                         2 A(Nqn) + B(qqn)
+//   in parts   each rank exchanges with those of its place on other nodes what it has for these
+//              nodes, then with its own what came for them: 4 copies, too, but no leader makes
+//              them; N messages of each rank for N q                            q B(qn) at once +
+//              A(Nn)
 //
 // source   Karonis et al.: Exploiting hierarchy in parallel computer networks to optimize
 // collective
 //          operation performance, IPDPS 2000; Traeff, Rougier: MPI collectives and datatypes for
-//          hierarchical all-to-all communication, EuroMPI 2014
+//          hierarchical all-to-all communication, EuroMPI 2014; in parts: Plimpton's exchange in
+//          two dimensions, Bienz et al.: A locality-aware Bruck allgather, EuroMPI 2022, section 2
 // legal    any root, counts, types; MPI_IN_PLACE; ranks may lie on nodes as they like: what does
 //          not follow each other is packed at leaders. Uniform blocks, but allgather any; the
 //          others have uneven.cc
@@ -362,6 +367,32 @@ void alltoall_nodes(Schedule& s, const Blocks& send, const Blocks& recv, const A
   phases.on_node(
       {.call = Call::scatter, .root = phases.leader_place(), .buffer = mine, .from = &no_blocks()},
       {.bytes = row});
+}
+
+void alltoall_parts(Schedule& s, const Blocks& send, const Blocks& recv, const Across& at) {
+  Phases phases(s, at);
+  const Nodes& nodes = at.nodes();
+  const int q = nodes.most();
+  const std::int64_t n = recv[0].bytes(), column = n * nodes.count();
+  NodeBlocks given(s, nodes, send.in_place() ? recv : send);
+  given.pack();
+  // For each node by rank of this one; for each rank of this node by node of the sender.
+  std::byte* came = s.bytes(column * q);
+  std::byte* sorted = s.bytes(column * q);
+  const Blocks of_nodes = given.of_nodes(), from_nodes(as_bytes(came, n * q));
+  phases.between_parts(q, {.call = Call::alltoall, .from = &of_nodes, .to = &from_nodes},
+                       {.bytes = n * q});
+  s.next_round();
+  for (int k = 0; k < nodes.count(); ++k)
+    for (int j = 0; j < q; ++j)
+      s.copy(as_bytes(came + (k * q + j) * n, n), as_bytes(sorted + j * column + k * n, n));
+  const Blocks for_here(as_bytes(sorted, column)), from_here(as_bytes(came, column));
+  phases.on_node({.call = Call::alltoall, .from = &for_here, .to = &from_here}, {.bytes = column});
+  s.next_round();
+  for (int k = 0; k < nodes.count(); ++k)
+    for (int j = 0; j < q; ++j)
+      s.copy(as_bytes(came + j * column + k * n, n),
+             recv[nodes.members(k)[static_cast<std::size_t>(j)]]);
 }
 
 }  // namespace weft::coll

@@ -123,6 +123,13 @@ static void blocks(int* out, int* in, int count, int mixed) {
   x = end();
   CHECK(x.all_bytes == n * crossing, "alltoall: %ld bytes, not %ld", x.all_bytes, n * crossing);
   AT_MOST("alltoall", x.messages, N - 1);
+  MPI_Comm parts = going("alltoall", "nodes_parts", mixed);
+  begin();
+  COLL(Alltoall, alltoall, out, count, MPI_INT, in, count, MPI_INT, parts);
+  x = end();
+  CHECK(x.all_bytes == n * crossing, "parts: %ld bytes, not %ld", x.all_bytes, n * crossing);
+  if (size == N * q) AT_MOST("alltoall in parts", x.messages, q * (N - 1));
+  OK(MPI_Comm_free(&parts));
   int *counts = alloc(sizeof(int) * size), *at = alloc(sizeof(int) * size);
   for (int r = 0; r < size; ++r) {
     counts[r] = count;

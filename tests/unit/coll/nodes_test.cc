@@ -99,6 +99,9 @@ TEST(Nodes, WhatLeavesANode) {
     EXPECT_EQ(crossing("nodes", Call::allgather, 1 << 20, count, 4).bytes, (4 << 20) * (count - 1));
     const Crossing all = crossing("nodes", Call::alltoall, 8, count, 4);
     EXPECT_LE(all.messages, count - 1);
+    const Crossing parts = crossing("nodes_parts", Call::alltoall, 8, count, 4);
+    EXPECT_EQ(parts.messages, 4 * (count - 1));
+    EXPECT_EQ(parts.bytes, 8 * 4 * 4 * (count - 1));
   }
   EXPECT_EQ(crossing("nodes", Call::barrier, 0, 8, 4).messages, 3);
 }
@@ -199,6 +202,34 @@ TEST(Walk, OneNodeIsLeftAndEnteredByOneMessageAtATime) {
   EXPECT_GT(small, 2 * network.latency);
   EXPECT_LT(small, 2 * network.latency + 8 * network.gap);
   EXPECT_GT(large, 2 * (1 << 20) / 64 * network.line);
+}
+
+TEST(Walk, MessagesPassALinkAsTheyComeNotAsTheyAreWalked) {
+  constexpr std::int64_t n = 256 << 10;
+  const double all = 4 * 4 * network.takes(model::lines_of(n));  // out of a node, and into it
+  Walk walk(model::machine_across(2, 4, network));
+  for (const char* name : {"scattered", "pairwise"}) {
+    const double seconds =
+        walk.price(*find_way(Call::alltoall, name), Call::alltoall, n, false).seconds();
+    EXPECT_GT(seconds, all) << name;
+    EXPECT_LT(seconds, 1.15 * all) << name;
+  }
+}
+
+TEST(Nodes, AnAlltoallHoldsNoMoreThanItMay) {
+  const Way &nodes = *find_way(Call::alltoall, "nodes"),
+            &parts = *find_way(Call::alltoall, "nodes_parts");
+  Case c{.call = Call::alltoall, .boards = false, .across = true, .ranks = 1024, .most_here = 16};
+  const auto legal = [&](const Way& way, std::int64_t bytes, bool even) {
+    c.bytes = bytes;
+    c.even = even;
+    return is_legal(way, c);
+  };
+  EXPECT_TRUE(legal(nodes, 1 << 10, false));
+  EXPECT_FALSE(legal(nodes, 2 << 10, false));
+  EXPECT_TRUE(legal(parts, 32 << 10, true));
+  EXPECT_FALSE(legal(parts, 64 << 10, true));
+  EXPECT_FALSE(legal(parts, 8, false));
 }
 
 }  // namespace
