@@ -416,7 +416,7 @@ void Walk::emit(const Way& way, Call call, std::int64_t n, std::int64_t of, int 
 }
 
 Walk::Clock Walk::run(const Way& way, Call call, std::int64_t bytes, std::int64_t of, bool reach) {
-  areas_ = {imagined(in_areas), index(area_bytes), reach};
+  areas_ = {imagined(in_areas), index(area_bytes(x_.crowded(), here_)), reach};
   messages_ = way.place == Place::messages;
   at_board_ = way.place == Place::board;
   alike_ = way.place < Place::board ? is_alike(call, way.place, p_, share_ > 1)
@@ -478,7 +478,7 @@ Prediction Walk::price(const Way& way, Call call, std::int64_t bytes, bool reach
   std::int64_t most =
       (share_ > 1 ? 4 : 2) * (way.place != Place::board ? Cuts(share_ > 1, false).strip_max
                               : reach                   ? ground_.direct_strip
-                                                        : area_bytes / 2);
+                                                        : area_bytes(x_.crowded(), here_) / 2);
   const bool by_block =
       x_.nodes == 1 && (call == Call::scatter || call == Call::alltoall ||
                         (call == Call::gather && way.place == Place::board && !reach));

@@ -17,6 +17,11 @@ Here::Here(Comm& comm) {
   }
 }
 
+std::size_t Boards::area_room(const pt2pt::Engine& e, bool direct, int ranks) {
+  if (!direct) return static_cast<std::size_t>(area_bytes(e.policy.crowded, ranks));
+  return (2 * static_cast<std::size_t>(ranks) * sizeof(Label) + 63) / 64 * 64;
+}
+
 Boards* Boards::attach(Comm& comm, const Here& here, std::uint32_t name) {
   pt2pt::Engine& e = *comm.engine;
   if (comm.is_inter() || here.size() < 2 || here.size() > board_ranks_max) return nullptr;
@@ -25,7 +30,7 @@ Boards* Boards::attach(Comm& comm, const Here& here, std::uint32_t name) {
   const int boards = name == 0 ? board_count : 1;
   const std::size_t lines = p * static_cast<std::size_t>(boards);
   const std::size_t flags = sizeof(Header) + p * sizeof(Finished) + lines * sizeof(Line);
-  const std::size_t areas = lines * area_room(direct, p);
+  const std::size_t areas = lines * area_room(e, direct, here.size());
   const std::uint64_t offset = e.job->shared_block(block_name(comm, name), flags + areas,
                                                    direct ? flags + areas : flags, here.size());
   return offset == 0 ? nullptr : new Boards(e, here, offset, boards, direct);
@@ -40,7 +45,7 @@ Boards::Boards(pt2pt::Engine& engine, const Here& here, std::uint64_t offset, in
       size_(here.size()),
       boards_(boards),
       direct_(direct),
-      area_room_(area_room(direct, static_cast<std::size_t>(size_))),
+      area_room_(area_room(engine, direct, size_)),
       header_(*reinterpret_cast<Header*>(engine.job->at(offset))),
       finished_(reinterpret_cast<Finished*>(&header_ + 1)),
       lines_(reinterpret_cast<Line*>(finished_ + size_)),

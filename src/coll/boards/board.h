@@ -181,9 +181,7 @@ class Boards {
 
   Boards(pt2pt::Engine& engine, const Here& here, std::uint64_t offset, int boards, bool direct);
   /// Two labels for each rank, or strips.
-  static std::size_t area_room(bool direct, std::size_t ranks) {
-    return direct ? (2 * ranks * sizeof(Label) + 63) / 64 * 64 : area_bytes;
-  }
+  static std::size_t area_room(const pt2pt::Engine& e, bool direct, int ranks);
   static std::uint64_t word(std::uint64_t number, std::int64_t phase) {
     return number << phase_bits | static_cast<std::uint64_t>(phase);
   }

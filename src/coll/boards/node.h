@@ -62,7 +62,8 @@ struct Site {
 
   /// Bytes of a strip where a rank needs `parts` pieces of an area for it.
   std::int64_t strip_bytes(int parts) const {
-    return direct() ? ground.direct_strip : area_bytes / 2 / parts / 64 * 64;
+    return direct() ? ground.direct_strip
+                    : static_cast<std::int64_t>(areas.room) / 2 / parts / 64 * 64;
   }
   /// Piece `part` of `parts` for strip `t` in a rank's area.
   std::byte* piece(int rank, std::int64_t t, int part, int parts) const {
