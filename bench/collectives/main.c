@@ -55,6 +55,14 @@ static void allreduce(struct bench* b) {
   MPI_Allreduce(fill(b, 1), b->result, b->count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
   expect(b, b->result, sum_to(b, b->size));
 }
+/* What a library finds out, makes and forgets for each communicator. */
+static void new_comm(struct bench* b) {
+  MPI_Comm fresh;
+  MPI_Comm_dup(MPI_COMM_WORLD, &fresh);
+  MPI_Allreduce(fill(b, 1), b->result, b->count, MPI_DOUBLE, MPI_SUM, fresh);
+  expect(b, b->result, sum_to(b, b->size));
+  MPI_Comm_free(&fresh);
+}
 static void scan(struct bench* b) {
   MPI_Scan(fill(b, 1), b->result, b->count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
   expect(b, b->result, sum_to(b, b->rank + 1));
@@ -96,6 +104,7 @@ static const struct row rows[] = {
     {"bcast", bcast, 0, 1, 1, 8, 0, VECTOR},
     {"reduce", reduce, 0, 1, 1, 8, 0, VECTOR},
     {"allreduce", allreduce, 0, 1, 1, 8, 0, VECTOR},
+    {"new_comm", new_comm, 0, 1, 1, 8, 0, {8, 4096, 262144}},
     {"scan", scan, 0, 1, 1, 8, 0, VECTOR},
     {"gather", gather, 0, 1, 1, 8, 1, BLOCK},
     {"scatter", scatter, 0, 1, 1, 8, 1, BLOCK},

@@ -78,6 +78,7 @@ Choices& choices_of(Comm& comm) {
   choices = std::make_unique<Choices>();
   if (comm.size() < 2) return *choices;
   pt2pt::Engine& e = *comm.engine;
+  choices->ledger = Ledger(e.job->findings());
   const bool spans_jobs = comm.spans_jobs();
   if (spans_jobs || !e.reaches(comm.group->members)) {
     const Nodes nodes = nodes_of(comm);

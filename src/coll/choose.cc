@@ -2,7 +2,9 @@
 #include "coll/choose.h"
 
 #include <algorithm>
+#include <bit>
 
+#include "base/keyed_hash.h"
 #include "coll/boards/board.h"
 #include "coll/nodes/phases.h"
 #include "coll/walk.h"
@@ -50,16 +52,40 @@ class Prices {
   double seconds_[32] = {};
 };
 
+enum class Question : std::uint8_t { shared, scheduled, close };
+
+/// What the answer depends on.
+std::uint64_t name_of(Choices& choices, Question question, const Case& c, double most = 0) {
+  if (choices.machine_name == 0) choices.machine_name = model::name_of(choices.machine);
+  const std::size_t asked = c.asked == nullptr ? 0 : 1U + (c.asked - ways_of(c.call).data());
+  const bool flags[] = {c.uniform, c.commutative, c.plain, c.reproducible, c.reach,
+                        c.boards,  c.across,      c.rows,  c.even};
+  std::uint64_t bits = 0;
+  for (const bool flag : flags) bits = bits << 1 | flag;
+  SipState state{HashKey{}};
+  for (const std::uint64_t word :
+       {choices.machine_name, static_cast<std::uint64_t>(question),
+        static_cast<std::uint64_t>(c.call), static_cast<std::uint64_t>(c.bytes), bits,
+        static_cast<std::uint64_t>(c.slot_bytes), static_cast<std::uint64_t>(c.ranks),
+        static_cast<std::uint64_t>(c.most_here), std::uint64_t{asked},
+        std::bit_cast<std::uint64_t>(most)})
+    state.add(word);
+  return state.end() | 1;
+}
+
 /// What is remembered for a size, or find() of the next power of two.
 template <class Find>
-const Way& remembered(std::uint8_t (&known)[Choices::sizes], Case c, Find&& find) {
+const Way& remembered(Choices& choices, Question question, std::uint8_t (&known)[Choices::sizes],
+                      Case c, Find&& find) {
   c.bytes = c.bytes > 0 ? size_class(c.bytes) : 0;
   const int column = column_of(c.bytes);
   if (column >= Choices::sizes) return find(c);
   const Way* const ways = ways_of(c.call).data();
   std::uint8_t& way = known[column];
   if (way == 0) [[unlikely]]
-    way = static_cast<std::uint8_t>(1 + (&find(c) - ways));
+    way = static_cast<std::uint8_t>(choices.ledger.of(name_of(choices, question, c), [&] {
+      return static_cast<std::uint64_t>(1 + (&find(c) - ways));
+    }));
   return ways[way - 1];
 }
 
@@ -103,7 +129,7 @@ const Way& shared_way(Choices& choices, const Case& c) {
       return *c.asked;
   }
   if (held <= inline_max) return *way_at(c.call, Place::slots);
-  return remembered(choices.shared[c.reach][family(c.call)], c,
+  return remembered(choices, Question::shared, choices.shared[c.reach][family(c.call)], c,
                     [&](const Case& c) -> const Way& { return cheapest_shared(choices, c); });
 }
 
@@ -172,30 +198,50 @@ bool is_walked(const Way& way, const Machine& x) {
   return x.all_ranks() <= (way.alike ? walked_alike_across : walked_across);
 }
 
-std::vector<const Way*> close_ways(Choices& choices, Case c, double most, double* price) {
+namespace {
+
+/// A way in each of four bytes (its place in the table and 1; 0: none), and above, as a float, the
+/// price of the first, of which all ranks need the same bits.
+std::uint64_t find_close_ways(Choices& choices, const Case& c, double most, const Way& first) {
   const Machine& x = choices.machine;
-  std::vector<const Way*> close{&choose(choices, c)};
-  const bool may_try = most > 1 && only_moves_data(c.call) && is_for_block(c) &&
-                       c.asked == nullptr && column_of(c.bytes) < Choices::sizes;
-  if (!may_try || close[0]->place == Place::slots) return close;
-  c.bytes = size_class(c.bytes);
-  c.boards = x.ranks() <= board_ranks_max;
   // A walk of messages between many takes milliseconds.
   const bool messages = x.ranks() <= walked_one_by_one;
   Prices prices(choices, c);
-  const double least = prices.of(*close[0]);
-  if (least < least_tried) return close;
-  if (price != nullptr) *price = least;
+  const double least = prices.of(first);
+  std::vector<const Way*> close{&first};
   for (const Way& way : ways_of(c.call)) {
     const bool has_place = (way.place == Place::direct && c.reach) || way.place == Place::block ||
                            way.place == Place::board || (way.place == Place::messages && messages);
-    if (has_place && is_considered(way, x) && is_legal(way, c) && &way != close[0] &&
-        prices.of(way) <= most * least)
+    if (least >= least_tried && has_place && is_considered(way, x) && is_legal(way, c) &&
+        &way != &first && prices.of(way) <= most * least)
       close.push_back(&way);
   }
   std::stable_sort(close.begin() + 1, close.end(),
                    [&](const Way* a, const Way* b) { return prices.of(*a) < prices.of(*b); });
   close.resize(std::min<std::size_t>(close.size(), tried_max));
+  std::uint64_t out = std::uint64_t{std::bit_cast<std::uint32_t>(static_cast<float>(least))} << 32;
+  for (std::size_t i = 0; i < close.size(); ++i)
+    out |= static_cast<std::uint64_t>(1 + (close[i] - ways_of(c.call).data())) << (8 * i);
+  return out;
+}
+
+}  // namespace
+
+std::vector<const Way*> close_ways(Choices& choices, Case c, double most, double* price) {
+  const Way& first = choose(choices, c);
+  const bool may_try = most > 1 && only_moves_data(c.call) && is_for_block(c) &&
+                       c.asked == nullptr && column_of(c.bytes) < Choices::sizes;
+  if (!may_try || first.place == Place::slots) return {&first};
+  c.bytes = size_class(c.bytes);
+  c.boards = choices.machine.ranks() <= board_ranks_max;
+  static_assert(tried_max <= 4);
+  const std::uint64_t found = choices.ledger.of(name_of(choices, Question::close, c, most), [&] {
+    return find_close_ways(choices, c, most, first);
+  });
+  std::vector<const Way*> close;
+  for (std::uint64_t ways = found & 0xffffffff; ways != 0; ways >>= 8)
+    close.push_back(&ways_of(c.call)[(ways & 0xff) - 1]);
+  if (price != nullptr) *price = std::bit_cast<float>(static_cast<std::uint32_t>(found >> 32));
   return close;
 }
 
@@ -204,7 +250,7 @@ const Way& choose(Choices& choices, const Case& c) {
   const Machine& x = choices.machine;
   if (x.levels == 0 && x.nodes == 1) return by_messages(choices, c);
   const int kind = c.uniform + 2 * c.commutative + 4 * c.plain;
-  return remembered(choices.scheduled[kind][family(c.call)], c,
+  return remembered(choices, Question::scheduled, choices.scheduled[kind][family(c.call)], c,
                     [&](const Case& c) -> const Way& { return scheduled_way(choices, c); });
 }
 

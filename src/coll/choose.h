@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "coll/block/block.h"
+#include "coll/ledger.h"
 #include "coll/ways.h"
 #include "model/machine.h"
 
@@ -47,6 +48,8 @@ struct Cluster;  // nodes/phases.h
 struct Choices {
   static constexpr int sizes = 41;
   model::Machine machine;
+  Ledger ledger = {};                               // empty: ranks find out alone
+  std::uint64_t machine_name = 0;                   // 0: not asked for yet
   std::uint8_t shared[2][families][sizes] = {};     // [reach]
   std::uint8_t scheduled[8][families][sizes] = {};  // [uniform, commutative, plain]
   std::shared_ptr<Cluster> priced = {};             // to price ways across nodes with

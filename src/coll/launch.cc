@@ -220,7 +220,7 @@ Err run_schedule(const Operation& o, Case c, Comm& comm, const How& how, const S
   const std::optional<Site> site = meets ? take_board(s, o, c, comm, how) : std::nullopt;
   if (way->place == Place::board && !site) {
     c.boards = false;
-    Choices without{.machine = choices_of(comm).machine};
+    Choices without{.machine = choices_of(comm).machine, .ledger = choices_of(comm).ledger};
     way = &choose(without, c);
   }
   if (!is_tried) tell_way(comm, o.call, c.bytes, *way);

@@ -129,6 +129,9 @@ inline constexpr int walked_one_by_one = 16;
 inline constexpr int walked_across = 256;
 // Of so many ranks neither, if they all do the same and one is walked: 2 p steps, milliseconds.
 inline constexpr int walked_alike_across = 16 << 10;
+// Another rank of the node is finding out what to take: looks follow each other ever more slowly,
+// as hundreds may wait for one that needs the CPU; after so long it must have died.
+inline constexpr unsigned first_look_us = 50, ledger_patience_us = 2000000;
 // Blocks that the leader of a node copies one by one in an alltoall: a schedule of a few MiB.
 inline constexpr std::int64_t leader_blocks_max = 32 << 10;
 // What a rank holds of an alltoall beside its user's buffers: a leader three times all blocks of

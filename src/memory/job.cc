@@ -78,7 +78,8 @@ JobLayout job_layout(const JobHeader& h) {
   at.nodes = at.hierarchy + topo::HierarchyTable::bytes(h.places);
   at.messages = round_up(at.nodes + h.places * sizeof(std::int32_t));
   at.guests = round_up(at.messages + h.places * sizeof(Job::Message));
-  at.waits = round_up(at.guests + h.guests * sizeof(GuestRecord));
+  at.findings = round_up(at.guests + h.guests * sizeof(GuestRecord));
+  at.waits = at.findings + findings_bytes;
   at.areas = at.waits + own * rank_waits_bytes;
   at.heap = round_up(at.areas + own * h.contexts * h.area_bytes);
   at.total = at.heap + h.heap_bytes;
@@ -354,6 +355,10 @@ std::byte* Job::area(int world_rank, int context) {
 
 std::byte* Job::waits(int world_rank) {
   return at(job_layout(header()).waits + static_cast<std::size_t>(world_rank) * rank_waits_bytes);
+}
+
+std::span<std::byte> Job::findings() {
+  return {at(job_layout(header()).findings), findings_bytes};
 }
 
 std::byte* Job::heap() {

@@ -144,7 +144,7 @@ struct BlockName {
 
 /// Byte offsets in the segment, from the header's numbers alone.
 struct JobLayout {
-  std::size_t entries, hierarchy, nodes, messages, guests, waits, areas, heap, total;
+  std::size_t entries, hierarchy, nodes, messages, guests, findings, waits, areas, heap, total;
 };
 JobLayout job_layout(const JobHeader& header);
 
@@ -213,6 +213,7 @@ class Job {
   /// What is never touched takes no memory.
   std::byte* area(int world_rank, int context);
   std::byte* waits(int world_rank);
+  std::span<std::byte> findings();
   std::byte* heap();
   std::byte* at(std::uint64_t offset) {
     return offset < bytes_ ? static_cast<std::byte*>(base_) + offset : in_extent(offset);

@@ -25,6 +25,9 @@ inline constexpr std::int64_t fewest_spare_places = 64, most_spare_places = 4096
 inline constexpr std::size_t rank_waits_bytes = 600 << 10;
 /// For the node's prices (model/machine.h), with room to spare.
 inline constexpr std::size_t price_bytes = 3 << 9;
+/// For what ranks find out that all of a node have the same of (coll/ledger.h); memory only where
+/// it is written.
+inline constexpr std::size_t findings_bytes = 64 << 10;
 /// One line that says why the job was aborted.
 inline constexpr std::size_t message_bytes = 1 << 10;
 

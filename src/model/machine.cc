@@ -2,9 +2,12 @@
 #include "model/machine.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <map>
 #include <utility>
+
+#include "base/keyed_hash.h"
 
 namespace weft::model {
 namespace {
@@ -111,6 +114,21 @@ const Level& Machine::holding(int n) const {
 std::string_view price_name(const topo::Hierarchy& node, int l) {
   const bool outside = node.name(l) == "NUMANode" && node.level_named("Package") > l;
   return outside ? "Machine" : node.name(l);
+}
+
+std::uint64_t name_of(const Machine& x) {
+  SipState state{HashKey{}};
+  const auto add = [&](auto... numbers) {
+    (state.add(std::bit_cast<std::uint64_t>(static_cast<double>(numbers))), ...);
+  };
+  for (int l = 0; l < x.levels; ++l) {
+    const Level& level = x.level[l];
+    add(level.a, level.b, level.B, level.far_a, level.w, x.fan[l]);
+  }
+  add(x.levels, x.members, x.copy, x.reduce, x.call, x.message, x.step, x.cache_lines, x.cpus);
+  add(x.memory.b, x.memory.B, x.memory.past, x.turn, x.nodes);
+  add(x.network.latency, x.network.gap, x.network.line);
+  return state.end();
 }
 
 double cache_share(const Parameters& prices, int ranks) {

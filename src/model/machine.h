@@ -169,6 +169,9 @@ std::int64_t bulk_bytes(const Parameters& prices, int ranks);
 Machine machine_of(const Parameters& prices, const topo::Hierarchy& node,
                    std::span<const std::int32_t> members);
 
+/// A number that another machine has not.
+std::uint64_t name_of(const Machine& x);
+
 /// As net.latency, net.gap and net.bandwidth say.
 Network network_of(const Params& params);
 /// What the parameters say of it if nobody sets them.

@@ -20,7 +20,8 @@ NodeState::NodeState(Comm& comm)
   if (here.size() == comm.size()) return;
   model::Machine machine = model::machine_of(e.prices(), node, here.world);
   if (e.policy.crowded) machine.cpus = static_cast<int>(e.job->header().cpus);
-  cluster = std::make_shared<Cluster>(nodes_of(comm), machine, choices_of(comm).machine);
+  cluster = std::make_shared<Cluster>(nodes_of(comm), machine, choices_of(comm).machine,
+                                      choices_of(comm).ledger);
 }
 
 }  // namespace weft::coll

@@ -27,8 +27,11 @@ Nodes nodes_of(const object::Comm& comm) {
   return Nodes(node_of);
 }
 
-Cluster::Cluster(Nodes of_ranks, const model::Machine& node, const model::Machine& all)
-    : nodes(std::move(of_ranks)), on_node{.machine = node}, between{.machine = of_leaders(all)} {}
+Cluster::Cluster(Nodes of_ranks, const model::Machine& node, const model::Machine& all,
+                 Ledger ledger)
+    : nodes(std::move(of_ranks)),
+      on_node{.machine = node, .ledger = ledger},
+      between{.machine = of_leaders(all), .ledger = ledger} {}
 
 Phases::Phases(Schedule& s, const Across& at, int root, int stages)
     : s_(s),
@@ -78,7 +81,7 @@ void Phases::on_node(const Operation& o, Case c) {
   if (at_.price != nullptr)
     return add_price(at_.cluster.on_node.machine, *way, c, at_.site->direct());
   if (way->place == Place::board && at_.site == nullptr) {  // there was room for one before
-    Choices without{.machine = at_.cluster.on_node.machine};
+    Choices without{.machine = at_.cluster.on_node.machine, .ledger = at_.cluster.on_node.ledger};
     way = &choose(without, c);
   }
   begin_stage();
@@ -201,7 +204,8 @@ model::Prediction price_across(Choices& choices, const Way& way, const Case& c) 
   if (choices.priced == nullptr) {
     model::Machine node = x;
     node.nodes = 1;
-    choices.priced = std::make_shared<Cluster>(Nodes::rows(x.nodes, x.ranks()), node, x);
+    choices.priced =
+        std::make_shared<Cluster>(Nodes::rows(x.nodes, x.ranks()), node, x, choices.ledger);
   }
   const Call call = explained[family(c.call)];
   // A leader does most: the first rank, or the last.

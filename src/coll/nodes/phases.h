@@ -31,7 +31,8 @@ Nodes nodes_of(const object::Comm& comm);
 /// How the ranks of a communicator lie on several nodes, and what was chosen for its phases.
 struct Cluster {
   /// `node`: between the ranks of one node; `all`: between all ranks.
-  Cluster(Nodes of_ranks, const model::Machine& node, const model::Machine& all);
+  Cluster(Nodes of_ranks, const model::Machine& node, const model::Machine& all,
+          Ledger ledger = {});
   Nodes nodes;
   Choices on_node, between;
 };
