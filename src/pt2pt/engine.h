@@ -578,6 +578,7 @@ void wait_until(Engine& e, Done&& done, const Awaited& awaited = {}) {
   for (;;) {
     const auto next = waiter.step(spinning);
     e.lock.spent(&Counters::sync_ns);
+    if (awaited.about != nullptr && done()) break;  // a flag: another rank has set it
     const std::uint64_t served = e.counters->rma_served;
     progress(e);
     if (done()) break;
