@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+import unittest
 
 import hang_test
 import harness
@@ -184,6 +185,16 @@ class Tree(Jobs):
                 self.ends(child, f"host {host} is lost", ranks, "link")
             finally:
                 self.cluster("link", host, "up")
+
+
+class OwnCpus(harness.ClusterCase):
+    HOSTS, OPTIONS = 2, ("--own-cpus",)
+
+    @unittest.skipIf(len(os.sched_getaffinity(0)) < 2, "one CPU")
+    def test_hosts_share_no_cpu(self):
+        masks = [int(self.cluster("exec", host, "taskset -p $$").split()[-1], 16) for host in ("n1", "n2")]
+        self.assertEqual(masks[0] & masks[1], 0)
+        self.assertEqual(masks[0] | masks[1], sum(1 << cpu for cpu in os.sched_getaffinity(0)))
 
 
 class ThousandRanks(harness.ClusterCase):

@@ -94,12 +94,12 @@ class Case(unittest.TestCase):
 
 class ClusterCase(Case):
     """On hosts of their own, n1 to nN, that scripts/cluster makes; left out where it cannot."""
-    HOSTS = 3
+    HOSTS, OPTIONS = 3, ()
 
     @classmethod
     def setUpClass(cls):
         cls.words = [str(SOURCE / "scripts" / "cluster"), "--name", f"test{os.getpid()}"]
-        made = subprocess.run([*cls.words, str(cls.HOSTS)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        made = subprocess.run([*cls.words, str(cls.HOSTS), *cls.OPTIONS], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         if made.returncode != 0:
             print(f"skipped: {made.stderr.strip()}", flush=True)
             raise unittest.SkipTest(made.stderr.strip())
