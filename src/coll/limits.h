@@ -74,11 +74,11 @@ inline constexpr std::int64_t most_strip = 64 << 10, most_strip_in_crowd = 256 <
 inline constexpr int board_count = 4;
 /// Of a rank's area at a board, of which half is filled while the other is read: it stays in the
 /// cache of its core. Of ranks that take turns on their CPUs each half takes a turn of all, so
-/// areas are larger; as a ring they take address space only, of which a rank's heap has 256 MiB.
-/// Measured, 4 processes on a 2-core EPYC (family 26), areas of 64, 128, 256, 512 KiB, 2026-11-26,
-/// us: allreduce of 1 MiB by a tree 650, 336, 204, 152; alltoall of 64 KiB 58, 28, 21, 18.
+/// areas are larger, as far as those of a communicator are 4 MiB together. Measured, 4 processes
+/// on a 2-core EPYC (family 26), areas of 64, 128, 256, 512 KiB, 2026-11-26, us: allreduce of 1 MiB
+/// by a tree 650, 336, 204, 152; alltoall of 64 KiB 58, 28, 21, 18.
 constexpr std::int64_t area_bytes(bool crowded, int ranks) {
-  constexpr std::int64_t least = 64 << 10, most = 256 << 10, of_all = 8 << 20;
+  constexpr std::int64_t least = 64 << 10, most = 256 << 10, of_all = 4 << 20;
   return crowded ? std::clamp(of_all / (board_count * ranks) / 64 * 64, least, most) : least;
 }
 // Lines of a board: more ranks send messages.
