@@ -290,15 +290,17 @@ void Head::take_seen(const Agent& agent, const Seen& seen) {
   }
 }
 
-/// Ranks that have called MPI_Init would wait for ever for those that never will.
+/// Ranks that have called MPI_Init, or opened a session, would wait for ever for those that never
+/// will.
 void Head::check_absence() {
   if (left_early_.empty() || told_ == 0) return;
   const auto waits = std::find_if(addresses_.begin(), addresses_.end(),
                                   [](const std::string& text) { return !text.empty(); });
   fail(1, "weft: rank " + std::to_string(left_early_[0]) + " of " +
-              std::to_string(options_.ranks()) + " ended without calling MPI_Init, which rank " +
+              std::to_string(options_.ranks()) +
+              " ended without calling MPI_Init or MPI_Session_init, as rank " +
               std::to_string(waits - addresses_.begin()) +
-              " has called; all ranks of a job must call it");
+              " has; on several hosts all ranks of a job must call one of them");
 }
 
 void Head::take_output(Agent& agent, Stream& stream, const std::string& text) {

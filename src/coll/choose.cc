@@ -195,7 +195,8 @@ bool is_legal(const Way& way, const Case& c) {
 }
 
 bool is_walked(const Way& way, const Machine& x) {
-  return x.all_ranks() <= (way.alike ? walked_alike_across : walked_across);
+  if (way.alike) return x.all_ranks() <= walked_alike_across;
+  return x.all_ranks() <= walked_across || x.ranks() * fewest_nodes_walked <= walked_across;
 }
 
 namespace {

@@ -510,17 +510,23 @@ Prediction Walk::price(const Way& way, Call call, std::int64_t bytes, bool reach
 }
 
 Prediction price_of(const Machine& x, const Way& way, Call call, std::int64_t bytes, bool reach) {
-  if (x.nodes <= walked_across || way.alike) return Walk(x).price(way, call, bytes, reach);
+  const int most =
+      std::max(static_cast<int>(std::bit_floor(static_cast<unsigned>(walked_across / x.ranks()))),
+               fewest_nodes_walked);
+  if (x.nodes <= most || way.alike) return Walk(x).price(way, call, bytes, reach);
   const auto of = [&](int nodes) {
     Machine fewer = x;
     fewer.nodes = nodes;
     return Walk(fewer).price(way, call, bytes, reach);
   };
-  Prediction out = of(walked_across);
-  const double known = out.seconds(), half = of(walked_across / 2).seconds();
-  const double doublings = std::log2(static_cast<double>(x.nodes) / walked_across);
-  const double all =
-      known > 1.5 * half ? known * std::exp2(doublings) : known + doublings * (known - half);
+  Prediction out = of(most);
+  const double known = out.seconds(), half = of(most / 2).seconds();
+  double more = known - half, all = known;
+  const double before = half - of(most / 4).seconds();
+  // By a constant each time (log p steps), by twice as much (p steps), or in between.
+  const double growth = before > 0 ? std::clamp(more / before, 1.0, 2.0) : 1;
+  for (double nodes = most; nodes < x.nodes; nodes *= 2)
+    all += (more *= growth) * std::min(1.0, x.nodes / nodes - 1);
   return out.add("more nodes", "extrapolated", all - known);
 }
 

@@ -10,6 +10,7 @@ A line of the list is `chapter/name key=value ...` with the keys
   timeout=20       seconds
   xfail=words      is known to fail, and why (underscores for spaces); a pass is then a failure
   one-node         is about what ranks of one node share
+  one-host         is about what does not work on several hosts (--agent)
   several-nodes    is about nodes: only with --nodes
   smoke            also runs under the sanitizers, where everything is slow (--smoke selects these)
   big              needs much memory or time: only with --big
@@ -51,7 +52,7 @@ def read_list(path, options):
         if not words:
             continue
         name, ranks, modes, args, env, timeout, xfail = words[0], [1, 2, 4], ["process", "thread"], [], {}, 30, ""
-        big = smoke = one_node = several = False
+        big = smoke = one_node = one_host = several = False
         for word in words[1:]:
             key, _, value = word.partition("=")
             if key == "ranks":
@@ -72,11 +73,14 @@ def read_list(path, options):
                 smoke = True
             elif word == "one-node":
                 one_node = True
+            elif word == "one-host":
+                one_host = True
             elif word == "several-nodes":
                 several = True
             else:
                 sys.exit(f"{path}:{number}: '{word}' is not known; see the head of run.py for the keys")
-        if (big and not options.big) or (options.smoke and not smoke) or (one_node and options.nodes > 1) or (several and options.nodes == 1):
+        if (big and not options.big) or (options.smoke and not smoke) or (one_node and options.nodes > 1) \
+                or (one_host and options.agent) or (several and options.nodes == 1):
             continue
         if options.chapter and name.split("/")[0] not in options.chapter:
             continue
