@@ -193,6 +193,20 @@ TEST(Nodes, ManyAreNotWalkedOneByOne) {
   EXPECT_NEAR(seconds(8192) / seconds(256), 13.0 / 8, 0.05);
 }
 
+TEST(Nodes, WhatMoreNodesCostFollowsFromFewer) {
+  const model::Machine x = model::machine_across(32, 16, network);
+  for (const auto& [call, name] : {std::pair{Call::allgather, "ring"},
+                                   {Call::bcast, "scatter_allgather"},
+                                   {Call::bcast, "binomial"},
+                                   {Call::allreduce, "rabenseifner"}})
+    for (const std::int64_t bytes : {8, 64 << 10}) {
+      const Way& way = *find_way(call, name);
+      const double all = Walk(x).price(way, call, bytes, false).seconds();
+      EXPECT_NEAR(price_of(x, way, call, bytes, false).seconds() / all, 1, 0.15)
+          << name << " " << bytes;
+    }
+}
+
 TEST(Walk, OneNodeIsLeftAndEnteredByOneMessageAtATime) {
   // Of a binomial tree of 4 ranks, one on each node, the root sends twice.
   Walk walk(model::machine_across(4, 1, network));
