@@ -10,16 +10,15 @@
 //   allgather  gathered, exchanged by leaders, broadcast                  A(n) + B(qn) + A(Nqn)
 //   alltoall   gathered, exchanged by leaders, scattered: 2 log N + 4 copies of what messages would
 //              copy twice, but N messages for N q                         2 A(Nqn) + B(qqn)
-//   in parts   each rank exchanges with those of its place on other nodes what it has for these
-//              nodes, then with its own what came for them: 4 copies, too, but no leader makes
-//              them; N messages of each rank for N q                            q B(qn) at once +
-//              A(Nn)
+//   in parts   each rank exchanges with those of its place on other nodes what it has for these,
+//              then with its own node what came for it: as many copies, but no leader makes them,
+//              and N messages of each rank for N q                        q B(qn) at once + A(Nn)
 //
 // source   Karonis et al.: Exploiting hierarchy in parallel computer networks to optimize
-// collective
-//          operation performance, IPDPS 2000; Traeff, Rougier: MPI collectives and datatypes for
-//          hierarchical all-to-all communication, EuroMPI 2014; in parts: Plimpton's exchange in
-//          two dimensions, Bienz et al.: A locality-aware Bruck allgather, EuroMPI 2022, section 2
+//          collective operation performance, IPDPS 2000; Traeff, Rougier: MPI collectives and
+//          datatypes for hierarchical all-to-all communication, EuroMPI 2014; in parts: Traeff,
+//          Hunold: Decomposing MPI collectives for exploiting multi-lane communication, CLUSTER
+//          2020
 // legal    any root, counts, types; MPI_IN_PLACE; ranks may lie on nodes as they like: what does
 //          not follow each other is packed at leaders. Uniform blocks, but allgather any; the
 //          others have uneven.cc
