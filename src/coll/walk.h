@@ -197,8 +197,8 @@ class Walk {
   Counts counts_;
 };
 
-/// The same; of more nodes than are walked one by one, from what all of those, half and a quarter as
-/// many cost: what twice as many nodes add goes on growing as it did.
+/// The same; of more nodes than are walked one by one, from what all of those, half and a quarter
+/// as many cost: what twice as many nodes add goes on growing as it did.
 model::Prediction price_of(const model::Machine& x, const Way& way, Call call, std::int64_t bytes,
                            bool reach);
 

@@ -167,8 +167,10 @@ static void* work(void* p) {
   return 0;
 }
 
+/* A machine that stands still for a while may count that as anybody's work: bounds follow from what
+   the kernel counts, not from how much work there is. */
 static int processor_time(int r) {
-  const double start = (double)clock() / CLOCKS_PER_SEC;
+  const double start = (double)clock() / CLOCKS_PER_SEC, begun = seconds(CLOCK_MONOTONIC);
   double part = 0.15;
   if (r == 0) {
     pthread_t t;
@@ -179,10 +181,11 @@ static int processor_time(int r) {
   t_barrier();
   const double by_clock = (double)clock() / CLOCKS_PER_SEC - start;
   const double by_others[] = {seconds(CLOCK_PROCESS_CPUTIME_ID), used(), ticked()};
-  if (r == 0) CHECK(by_clock > 0.27 && by_clock < 0.6);
-  if (r != 0) CHECK(by_clock < 0.2);
+  const double own = seconds(CLOCK_THREAD_CPUTIME_ID); /* all of a rank with one thread */
+  if (r == 0) CHECK(by_clock > 0.27 && by_clock < 2 * (seconds(CLOCK_MONOTONIC) - begun) + 0.03);
+  if (r != 0) CHECK(by_clock < own + 0.03);
   for (int i = 0; i < 3; i++)
-    CHECK(by_others[i] > by_clock - 0.03 && (r == 0 || by_others[i] < 0.25));
+    CHECK(by_others[i] > by_clock - 0.03 && (r == 0 || by_others[i] < own + 0.05));
   t_barrier();
   return 1;
 }

@@ -246,11 +246,11 @@ static void by_name(void) {
 static void lose(const char* port, int survives) {
   MPI_Comm inter;
   CHECK(meet(port, &inter) == MPI_SUCCESS);
-  MPI_Barrier(MPI_COMM_WORLD);
+  if (survives) MPI_Comm_set_errhandler(inter, MPI_ERRORS_RETURN);
+  MPI_Barrier(inter);  // before, ranks of the server may still be connecting
   if (!is_server && strstr(what, "kill")) raise(SIGKILL);
   if (!is_server && strstr(what, "abort")) MPI_Abort(MPI_COMM_WORLD, 5);
   if (!is_server) pause();
-  if (survives) MPI_Comm_set_errhandler(inter, MPI_ERRORS_RETURN);
   int word = 0, cls = MPI_SUCCESS;
   char text[MPI_MAX_ERROR_STRING];
   const int error =
