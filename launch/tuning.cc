@@ -143,6 +143,8 @@ Tuning read_file(const topo::Topology& node) {
 
 Tuning read_tuning(const topo::Topology& node) {
   Tuning out = read_file(node);
+  if (!out.prices.measured)
+    out.prices.memory = model::usual_memory(static_cast<int>(node.cores().size()));
   for (const topo::Cache& cache : node.caches())
     if (out.prices.caches < model::most_caches)
       out.prices.cache[out.prices.caches++] = {model::lines_of(cache.bytes), cache.cpus,

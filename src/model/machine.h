@@ -89,6 +89,9 @@ struct Parameters {
 /// What serves where nothing has been measured.
 const Parameters& built_in();
 
+/// What memory costs a node of so many cores where nobody has measured it.
+Memory usual_memory(int cores);
+
 /// "" or why these numbers cannot be what memory costs: they were measured while something else
 /// ran.
 std::string doubts_about(const Parameters& prices);
