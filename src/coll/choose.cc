@@ -135,12 +135,14 @@ const Way& shared_way(Choices& choices, const Case& c) {
 
 // --- schedules
 
-const Way& by_messages(Choices& choices, const Case& c) {
+bool may_go_by_messages(const Way& way, const Case& c) {
   // What keeps the order of ranks sends most messages.
   const bool in_order = c.reproducible || !c.commutative;
-  return *Prices(choices, c).cheapest([&](const Way& way) {
-    return way.place == Place::messages && is_legal(way, c) && (in_order || !way.in_rank_order);
-  });
+  return way.place == Place::messages && is_legal(way, c) && (in_order || !way.in_rank_order);
+}
+
+const Way& by_messages(Choices& choices, const Case& c) {
+  return *Prices(choices, c).cheapest([&](const Way& way) { return may_go_by_messages(way, c); });
 }
 
 /// In phases, or by messages if these are few and cheaper.
@@ -149,10 +151,8 @@ const Way& way_across(Choices& choices, const Case& c) {
   const Way* const phases = prices.cheapest(
       [&](const Way& way) { return way.place == Place::nodes && is_legal(way, c); });
   if (phases == nullptr) return by_messages(choices, c);
-  const bool in_order = c.reproducible || !c.commutative;
   const Way* const messages = prices.cheapest([&](const Way& way) {
-    return way.place == Place::messages && is_legal(way, c) && is_walked(way, choices.machine) &&
-           (in_order || !way.in_rank_order);
+    return may_go_by_messages(way, c) && is_walked(way, choices.machine);
   });
   return messages != nullptr && prices.of(*messages) < prices.of(*phases) ? *messages : *phases;
 }

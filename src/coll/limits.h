@@ -125,10 +125,11 @@ inline constexpr double longest_pause = 1 << 20;
 // Of more ranks that do all the same, each with others, only one is walked: p^2 steps would take
 // milliseconds.
 inline constexpr int walked_one_by_one = 16;
-// Of more ranks on several nodes fewer nodes are walked, and what the others cost follows from half
-// as many and all of these; if they can go in phases, only if so few of them hold no more ranks.
+// Of more ranks on several nodes fewer nodes are walked, a power of two of them that hold no more,
+// and what the others cost follows from these, half and a quarter as many (walk.h). Where the
+// fewest hold more, messages between all are not priced, if there are phases.
 inline constexpr int walked_across = 256, fewest_nodes_walked = 8;
-// Of so many ranks neither, if they all do the same and one is walked: 2 p steps, milliseconds.
+// The same, where all do the same and one is walked: of more ranks its 2 p steps take milliseconds.
 inline constexpr int walked_alike_across = 16 << 10;
 // Another rank of the node is finding out what to take: looks follow each other ever more slowly,
 // as hundreds may wait for one that needs the CPU; after so long it must have died.

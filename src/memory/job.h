@@ -3,11 +3,12 @@
 // The job on one node: an anonymous memory file (memfd) that the launcher makes and every process
 // of the job inherits. It starts with a JobHeader, one RankEntry per rank and the table of the
 // node's hierarchy; which node each rank is on, its last words, what waiting threads note
-// (hang/record.h), the areas of each rank's communication contexts (mailbox, rings) and a common
-// heap follow. All of that is mapped at the start. Behind it are extents, each twice as long as the
-// one before, for what has no bound but memory; a process maps one when it first needs it. Zero
-// bytes are the valid initial state of everything behind the entries, so the launcher only sizes
-// the file. No name, no socket, nothing to clean up.
+// (hang/record.h) and ranks find out for each other (coll/ledger.h), the areas of each rank's
+// communication contexts (mailbox, rings) and a common heap follow. All of that is mapped at the
+// start. Behind it are extents, each twice as long as the one before, for what has no bound but
+// memory; a process maps one when it first needs it. Zero bytes are the valid initial state of
+// everything behind the entries, so the launcher only sizes the file. No name, no socket, nothing
+// to clean up.
 //
 // A job on several nodes has such a file on each. All of them have room for every rank of the job,
 // under its number in the world. Of a rank on another node there is its entry; the rest is never
