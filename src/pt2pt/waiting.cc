@@ -233,6 +233,7 @@ sync::Waiter::Next Server::step() {
 void Server::serve() {
   while (!me_.done()) {
     const auto next = step();
+    if (me_.awaited.about != nullptr && me_.done()) break;  // as in wait_until()
     const bool news = e_.inbox.poll() != nullptr;
     const std::uint64_t served = e_.counters->rma_served;
     look_for(e_, me_.awaited);
