@@ -231,9 +231,10 @@ sync::Waiter::Next Server::step() {
 
 /// Look after messages until me.done().
 void Server::serve() {
-  while (!me_.done()) {
+  if (me_.done()) return;
+  for (;;) {
     const auto next = step();
-    if (me_.awaited.about != nullptr && me_.done()) break;  // as in wait_until()
+    if (me_.done()) break;  // another rank has set a flag, or another thread has completed it
     const bool news = e_.inbox.poll() != nullptr;
     const std::uint64_t served = e_.counters->rma_served;
     look_for(e_, me_.awaited);
@@ -250,6 +251,7 @@ void Server::serve() {
     if (e_.network != nullptr) [[unlikely]]
       waiter_.found();
     if (slept) look_after_all();
+    if (me_.done()) break;
   }
 }
 
