@@ -24,7 +24,10 @@ Policy Policy::choose(const Params& params, int local_ranks, int cpus) {
   std::int64_t spin_us = params.integer(P::sync_spin_us);
   if (spin_us < 0) spin_us = policy.crowded ? 0 : default_spin_us;
   policy.spin_ns = spin_us * ns_per_us;
-  policy.yield_ns = params.integer(P::sync_yield_us) * ns_per_us;
+  const std::int64_t yield_us = params.integer(P::sync_yield_us);
+  policy.yield_ns = (yield_us < 0 ? default_yield_us : yield_us) * ns_per_us;
+  const bool grows = yield_us < 0 && !policy.crowded;
+  policy.longest_yield_ns = grows ? longest_yield_us * ns_per_us : policy.yield_ns;
   policy.membarrier = permit_fences();
   const CpuFeatures cpu = cpu_features();
   policy.siblings = cpu.threads_per_core > 1;
@@ -80,7 +83,9 @@ Waiter::Next Waiter::give_way() {
     counted_ = true;
     policy_.spare->count_waiting(1);
   }
-  return yields && now - started_ns_ < policy_.yield_ns ? Next::look_again : Next::may_park;
+  if (yields && now - started_ns_ < neighbours_.yields_for(policy_)) return Next::look_again;
+  yielded_out_ = yields;
+  return Next::may_park;
 }
 
 bool permit_fences() {
@@ -103,9 +108,10 @@ void Waiter::sleep(ParkWord& word, std::int64_t limit_ns, std::uint32_t me) {
   if (sleeper.is_wanted()) return;
   const timespec limit = timespec_of(limit_ns);
   if (counted_) policy_.spare->count_sleeping(1);
-  syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAIT, me,
-          limit_ns > 0 ? &limit : nullptr, nullptr, 0);
+  const bool woken = syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAIT, me,
+                             limit_ns > 0 ? &limit : nullptr, nullptr, 0) == 0;
   if (counted_) policy_.spare->count_sleeping(-1);
+  if (woken && yielded_out_) neighbours_.note_wait(policy_, now_ns() - started_ns_);
 }
 
 void wake_all(ParkWord& word) {

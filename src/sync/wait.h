@@ -15,6 +15,11 @@
 // some milliseconds, whatever comes meanwhile. Whoever sleeps is switched on as soon as it is
 // woken. So after a yield that has taken as long as a slice, threads sleep instead for a while
 // (Neighbours).
+//
+// Being woken can take as long, where the machine is a virtual one: its host gives the core of a
+// CPU that sleeps to others, for a slice. A sleep of some milliseconds is then one too early: every
+// rank of a collective waits for it, sleeps as well, and so it goes on. So while waits with a
+// sleep turn out to be short, threads yield longer before the next one, up to longest_yield_ns.
 #pragma once
 
 #include <algorithm>
@@ -37,6 +42,7 @@ using ParkWord = std::atomic<std::uint32_t>;
 struct Policy {
   std::int64_t spin_ns = 0;
   std::int64_t yield_ns = 0;
+  std::int64_t longest_yield_ns = 0;  // while waits are short; yield_ns where it does not grow
   bool crowded = false;  // more ranks than CPUs: the core is somebody else's while we wait
   bool membarrier = false;
   bool siblings = false;  // cores have several hardware threads
@@ -48,8 +54,9 @@ struct Policy {
   static Policy choose(const Params& params, int local_ranks, int cpus);
 };
 
-/// Do others compute on the cores of a context's threads, so that these had better sleep than
-/// yield? All guesses, so relaxed. Any thread.
+/// What the waits of a context's threads have found out about who else wants their cores: do others
+/// compute there, so that these had better sleep than yield; and for how long had they better not
+/// sleep? All guesses, so relaxed. Any thread.
 class Neighbours {
  public:
   bool compute(std::int64_t now_ns) const {
@@ -66,9 +73,18 @@ class Neighbours {
   void note_none() {
     if (span_ns_.load(std::memory_order_relaxed) != 0) span_ns_.store(0, std::memory_order_relaxed);
   }
+  /// How long to yield before a sleep.
+  std::int64_t yields_for(const Policy& policy) const {
+    return std::max(policy.yield_ns, yield_ns_.load(std::memory_order_relaxed));
+  }
+  /// News has ended a sleep; since the first yield before it so long has passed.
+  void note_wait(const Policy& policy, std::int64_t ns) {
+    const std::int64_t longer = std::min(2 * yields_for(policy), policy.longest_yield_ns);
+    yield_ns_.store(ns < policy.longest_yield_ns ? longer : 0, std::memory_order_relaxed);
+  }
 
  private:
-  std::atomic<std::int64_t> until_ns_{0}, span_ns_{0};
+  std::atomic<std::int64_t> until_ns_{0}, span_ns_{0}, yield_ns_{0};
 };
 
 /// Wake all who sleep on `word`.
@@ -143,6 +159,7 @@ class Waiter {
   std::uint32_t looks_ = 0;
   bool yielding_ = false;
   bool yields_next_ = false;  // it could have slept, and it did not if it comes again
+  bool yielded_out_ = false;  // it may sleep because it has yielded long enough
   bool counted_ = false;      // among the threads that others may count on
 };
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <sched.h>
 
+#include <chrono>
 #include <thread>
 
 namespace {
@@ -62,6 +63,50 @@ TEST(Waiter, SleepsInsteadOfYieldingWhereOthersCompute) {
     computes.store(false, std::memory_order_relaxed);
     other.join();
   });
+}
+
+/// A wait that yields its time out, sleeps, and is woken by news after so long.
+void wait_and_sleep(const Policy& policy, Neighbours& neighbours, std::int64_t ns) {
+  ParkWord word{0};
+  Waiter waiter(policy, neighbours);
+  while (waiter.step(Waiter::Spinning::not_at_all) != Waiter::Next::may_park) continue;
+  waiter.announce(word);
+  std::thread news([&word, ns] {
+    std::this_thread::sleep_for(std::chrono::nanoseconds(ns));
+    word.store(0, std::memory_order_relaxed);
+    wake_all(word);
+  });
+  while (word.load(std::memory_order_relaxed) != 0) waiter.sleep(word);
+  news.join();
+}
+
+TEST(Waiter, YieldsLongerAfterShortWaits) {
+  Policy policy = yielding_for(1000);
+  policy.membarrier = permit_fences();
+  if (!policy.membarrier) GTEST_SKIP() << "no membarrier: all sleeps end by time";
+  policy.longest_yield_ns = 60'000'000'000;
+  Neighbours neighbours;
+  EXPECT_EQ(neighbours.yields_for(policy), 1000);
+  // Where this thread is late, news finds nobody asleep.
+  while (neighbours.yields_for(policy) == 1000) wait_and_sleep(policy, neighbours, 1'000'000);
+  EXPECT_EQ(neighbours.yields_for(policy), 2000);
+  policy.longest_yield_ns = 1'000'000;  // what is short now
+  while (neighbours.yields_for(policy) != 1000) wait_and_sleep(policy, neighbours, 20'000'000);
+}
+
+TEST(Neighbours, YieldAsLongAsShortWaits) {
+  Policy policy = yielding_for(1000);
+  policy.longest_yield_ns = 5000;
+  Neighbours neighbours;
+  for (const std::int64_t ns : {2000, 4000, 5000, 5000}) {
+    neighbours.note_wait(policy, 4999);
+    EXPECT_EQ(neighbours.yields_for(policy), ns);
+  }
+  neighbours.note_wait(policy, 5000);
+  EXPECT_EQ(neighbours.yields_for(policy), 1000);
+  policy.longest_yield_ns = policy.yield_ns;  // as it was set
+  neighbours.note_wait(policy, 1);
+  EXPECT_EQ(neighbours.yields_for(policy), 1000);
 }
 
 TEST(Neighbours, AreForgotten) {
