@@ -159,8 +159,8 @@ constexpr ParamDef table[] = {
     {P::sync_spin_us, "sync.spin_us", ParamType::integer, "-1", "us", -1, 1000000,
      "how long a waiting thread polls before it yields; -1: 0 when ranks outnumber cores, else 50"},
     {P::sync_yield_us, "sync.yield_us", ParamType::integer, "-1", "us", -1, 10000000,
-     "how long a waiting thread yields before it sleeps in the kernel; -1: 1000, and up to 16000 "
-     "while waits that slept turn out to be short, unless ranks outnumber cores"},
+     "how long a waiting thread yields before it sleeps in the kernel; -1: 1000, and where each "
+     "rank has a core up to 10000 unless its waits are longer"},
     {P::sync_lock, "sync.lock", ParamType::integer, "auto", "", 0, 7,
      "the lock between a rank's threads (weft docs locking); auto: none to speak of while one "
      "thread "

@@ -29,10 +29,11 @@ inline constexpr std::uint32_t first_rest = 128, longest_rest = 4096;
 inline constexpr std::uint32_t brief_looks = 128;
 /// sync.spin_us, unless it is given, where each rank has a core.
 inline constexpr std::int64_t default_spin_us = 50;
-/// sync.yield_us, unless it is given; and how long it grows to, where each rank has a core, while
-/// waits with a sleep turn out to be shorter than this. A few slices, of this kernel or of a
-/// machine's host.
-inline constexpr std::int64_t default_yield_us = 1000, longest_yield_us = 16'000;
+/// sync.yield_us, unless it is given; and where each rank has a core, unless waits take longer:
+/// two slices of a kernel.
+inline constexpr std::int64_t default_yield_us = 1000, longest_yield_us = 10'000;
+/// Of the longer one; each is a long wait.
+inline constexpr int most_halvings = 4;
 /// Looks at a lock before a waiting thread gives its core away (or sleeps) instead.
 inline constexpr std::uint32_t lock_patience = 2000;
 /// The same where threads may outnumber CPUs: the thread that has the lock may need this very core.

@@ -26,8 +26,8 @@ Policy Policy::choose(const Params& params, int local_ranks, int cpus) {
   policy.spin_ns = spin_us * ns_per_us;
   const std::int64_t yield_us = params.integer(P::sync_yield_us);
   policy.yield_ns = (yield_us < 0 ? default_yield_us : yield_us) * ns_per_us;
-  const bool grows = yield_us < 0 && !policy.crowded;
-  policy.longest_yield_ns = grows ? longest_yield_us * ns_per_us : policy.yield_ns;
+  const bool varies = yield_us < 0 && !policy.crowded;
+  policy.longest_yield_ns = varies ? longest_yield_us * ns_per_us : policy.yield_ns;
   policy.membarrier = permit_fences();
   const CpuFeatures cpu = cpu_features();
   policy.siblings = cpu.threads_per_core > 1;

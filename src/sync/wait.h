@@ -16,10 +16,12 @@
 // woken. So after a yield that has taken as long as a slice, threads sleep instead for a while
 // (Neighbours).
 //
-// Being woken can take as long, where the machine is a virtual one: its host gives the core of a
-// CPU that sleeps to others, for a slice. A sleep of some milliseconds is then one too early: every
-// rank of a collective waits for it, sleeps as well, and so it goes on. So while waits with a
-// sleep turn out to be short, threads yield longer before the next one, up to longest_yield_ns.
+// Being woken can take as long: the waker's core may be wanted by others meanwhile, and the host of
+// a virtual machine gives the core of a CPU that sleeps to others. Where one rank has lost its core
+// for a slice and all others sleep, it wakes one after the other, waits for them longer than it
+// spins, and yields: another slice is gone, the others sleep again, and so it goes on. So where
+// each rank has a core threads yield for two slices before they sleep, and less where waits are
+// longer than that anyhow.
 #pragma once
 
 #include <algorithm>
@@ -42,7 +44,7 @@ using ParkWord = std::atomic<std::uint32_t>;
 struct Policy {
   std::int64_t spin_ns = 0;
   std::int64_t yield_ns = 0;
-  std::int64_t longest_yield_ns = 0;  // while waits are short; yield_ns where it does not grow
+  std::int64_t longest_yield_ns = 0;  // unless waits are long; else down to yield_ns
   bool crowded = false;  // more ranks than CPUs: the core is somebody else's while we wait
   bool membarrier = false;
   bool siblings = false;  // cores have several hardware threads
@@ -54,9 +56,9 @@ struct Policy {
   static Policy choose(const Params& params, int local_ranks, int cpus);
 };
 
-/// What the waits of a context's threads have found out about who else wants their cores: do others
-/// compute there, so that these had better sleep than yield; and for how long had they better not
-/// sleep? All guesses, so relaxed. Any thread.
+/// What the waits of a context's threads have found out: do others compute on their cores, so that
+/// these had better sleep than yield; and else, for how long had they better yield? All guesses, so
+/// relaxed. Any thread.
 class Neighbours {
  public:
   bool compute(std::int64_t now_ns) const {
@@ -73,18 +75,23 @@ class Neighbours {
   void note_none() {
     if (span_ns_.load(std::memory_order_relaxed) != 0) span_ns_.store(0, std::memory_order_relaxed);
   }
-  /// How long to yield before a sleep.
+  /// How long to yield before a sleep: a half for each long wait that had one, twice as long for
+  /// each short one.
   std::int64_t yields_for(const Policy& policy) const {
-    return std::max(policy.yield_ns, yield_ns_.load(std::memory_order_relaxed));
+    return std::max(policy.yield_ns,
+                    policy.longest_yield_ns >> halvings_.load(std::memory_order_relaxed));
   }
   /// News has ended a sleep; since the first yield before it so long has passed.
   void note_wait(const Policy& policy, std::int64_t ns) {
-    const std::int64_t longer = std::min(2 * yields_for(policy), policy.longest_yield_ns);
-    yield_ns_.store(ns < policy.longest_yield_ns ? longer : 0, std::memory_order_relaxed);
+    const int halvings = halvings_.load(std::memory_order_relaxed);
+    const bool is_long = ns >= policy.longest_yield_ns;
+    halvings_.store(std::clamp(halvings + (is_long ? 1 : -1), 0, most_halvings),
+                    std::memory_order_relaxed);
   }
 
  private:
-  std::atomic<std::int64_t> until_ns_{0}, span_ns_{0}, yield_ns_{0};
+  std::atomic<std::int64_t> until_ns_{0}, span_ns_{0};
+  std::atomic<int> halvings_{0};
 };
 
 /// Wake all who sleep on `word`.

@@ -80,31 +80,31 @@ void wait_and_sleep(const Policy& policy, Neighbours& neighbours, std::int64_t n
   news.join();
 }
 
-TEST(Waiter, YieldsLongerAfterShortWaits) {
+TEST(Waiter, YieldsLessAfterLongWaits) {
   Policy policy = yielding_for(1000);
   policy.membarrier = permit_fences();
   if (!policy.membarrier) GTEST_SKIP() << "no membarrier: all sleeps end by time";
-  policy.longest_yield_ns = 60'000'000'000;
+  policy.longest_yield_ns = 16'000;
   Neighbours neighbours;
-  EXPECT_EQ(neighbours.yields_for(policy), 1000);
   // Where this thread is late, news finds nobody asleep.
-  while (neighbours.yields_for(policy) == 1000) wait_and_sleep(policy, neighbours, 1'000'000);
-  EXPECT_EQ(neighbours.yields_for(policy), 2000);
-  policy.longest_yield_ns = 1'000'000;  // what is short now
-  while (neighbours.yields_for(policy) != 1000) wait_and_sleep(policy, neighbours, 20'000'000);
+  while (neighbours.yields_for(policy) == 16'000) wait_and_sleep(policy, neighbours, 1'000'000);
+  EXPECT_EQ(neighbours.yields_for(policy), 8'000);
 }
 
-TEST(Neighbours, YieldAsLongAsShortWaits) {
+TEST(Neighbours, YieldLongWhereWaitsAreShort) {
   Policy policy = yielding_for(1000);
   policy.longest_yield_ns = 5000;
   Neighbours neighbours;
-  for (const std::int64_t ns : {2000, 4000, 5000, 5000}) {
+  EXPECT_EQ(neighbours.yields_for(policy), 5000);
+  for (const std::int64_t ns : {2500, 1250, 1000, 1000, 1000, 1000}) {
+    neighbours.note_wait(policy, 5000);
+    EXPECT_EQ(neighbours.yields_for(policy), ns);
+  }
+  for (const std::int64_t ns : {1000, 1250, 2500, 5000, 5000}) {
     neighbours.note_wait(policy, 4999);
     EXPECT_EQ(neighbours.yields_for(policy), ns);
   }
-  neighbours.note_wait(policy, 5000);
-  EXPECT_EQ(neighbours.yields_for(policy), 1000);
-  policy.longest_yield_ns = policy.yield_ns;  // as it was set
+  policy.yield_ns = policy.longest_yield_ns = 1000;  // as it was set
   neighbours.note_wait(policy, 1);
   EXPECT_EQ(neighbours.yields_for(policy), 1000);
 }
