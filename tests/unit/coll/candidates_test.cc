@@ -79,6 +79,12 @@ TEST(Candidates, ChoicesOverSize) {
   EXPECT_EQ(choices(many, setting(Call::scatter, 0)), "slots:0 pieces:129");
   EXPECT_EQ(choices(many, setting(Call::scan, 0)), "slots:0 pieces:1");
   EXPECT_EQ(choices(two, setting(Call::scan, 0)), "slots:0 pieces:2049");
+  // Trees pay on one level for the root of many.
+  const Machine flat = machine(16, 1);
+  EXPECT_EQ(choices(flat, setting(Call::reduce, 0)),
+            "slots:0 tree:4097 tiled_hierarchical:16385 tree:131073");
+  EXPECT_EQ(choices(flat, setting(Call::allreduce, 0)), "slots:0 strips:4097");
+  EXPECT_EQ(choices(machine(8, 1), setting(Call::reduce, 0)), "slots:0 strips:2049");
   Setting messages = setting(Call::allreduce, 0);
   messages.shared_max = 0;
   EXPECT_EQ(choices(many, messages), "recursive_doubling:0 rabenseifner:2049");
