@@ -50,6 +50,7 @@ def job_rows(job, args):
 def take(jobs, args):
     """Results whose libraries are the series. A job that failed is not run again."""
     samples, failures = [], {}
+    others = measure.Others()
     for number in range(args.rounds):
         print(f"round {number + 1} of {args.rounds}: {len(jobs)} jobs", file=sys.stderr)
         turn = number * len(jobs) // args.rounds
@@ -62,4 +63,5 @@ def take(jobs, args):
                 failures[name] = [reason]
                 print(f"  {name}: {reason}", file=sys.stderr)
             samples += [{**row, "library": job.series, "ranks": job.ranks, "round": number} for row in rows]
+    others.add_to(args.about)
     return results.collect(args.about, samples, failures)

@@ -45,6 +45,36 @@ def machine():
     }
 
 
+class Others:
+    """What part of all CPUs' time others have had since this began: programs that this one has not
+    started, and other guests of a virtual machine's host."""
+
+    def __init__(self):
+        self._begun = self._read()
+
+    @staticmethod
+    def _read():
+        """Seconds of all CPUs, busy, stolen, and ours, so far."""
+        user, nice, system, idle, iowait, irq, softirq, stolen = map(
+            int, Path("/proc/stat").read_text().split("\n")[0].split()[1:9])
+        ticks = os.sysconf("SC_CLK_TCK")
+        busy = user + nice + system + irq + softirq
+        return (busy + idle + iowait + stolen) / ticks, busy / ticks, stolen / ticks, sum(os.times()[:4])
+
+    def add_to(self, about):
+        all_, busy, stolen, ours = (now - then for now, then in zip(self._read(), self._begun))
+        if all_ > 0:
+            about["others_percent"] = round(100 * max(0, busy - ours) / all_, 1)
+            about["stolen_percent"] = round(100 * stolen / all_, 1)
+
+
+def said_of_others(about):
+    """"" or who disturbed what was measured."""
+    named = {"others_percent": "other programs", "stolen_percent": "other guests of its host"}
+    had = [f"{who} had {about[key]:g} %" for key, who in named.items() if about.get(key, 0) >= 1]
+    return f"{' and '.join(had)} of this machine's time meanwhile: much of this may be noise" if had else ""
+
+
 def slug(about):
     """The name of a machine's folder."""
     return re.sub(r"[^a-z0-9]+", "-", about["cpu"].lower()).strip("-") + f"-{about['cpus']}cpu"
@@ -107,6 +137,7 @@ def rounds(libs, programs, empty, args):
                             "ranks": row["ranks"], "bytes": row["bytes"], "us": row["us"],
                             **{key: row[key] for key in ("counts", "line_ns") if key in row}})
 
+    others = Others()
     options = ["-b", str(args.batches), "-t", str(args.batch_ms), "-l", str(args.limit_s)]
     options += ["-m", str(args.max_bytes)] + (["-r", args.rows] if args.rows else [])
     options += ["-s", args.sizes] if args.sizes else []
@@ -128,4 +159,5 @@ def rounds(libs, programs, empty, args):
                     us, reason = start_job(library, ranks, empty[library.name])
                     row = {"row": name, "ranks": ranks, "bytes": 0, "us": [us]}
                     keep(library, number, [] if reason else [row], reason, name)
+    others.add_to(args.about)
     return samples, failures

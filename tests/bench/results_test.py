@@ -4,8 +4,11 @@
 import contextlib
 import io
 import random
+import subprocess
+import sys
 import tempfile
 import unittest
+import unittest.mock
 from pathlib import Path
 
 import made_up
@@ -152,6 +155,23 @@ class Machines(unittest.TestCase):
         self.assertTrue(machine_tables.check(page))
         for name in machine_tables.named_files(page):
             self.assertLess((made_up.BENCH / "results" / name).stat().st_size, results.MOST_BYTES, name)
+
+    def test_who_else_used_the_machine(self):
+        with unittest.mock.patch.object(measure.Others, "_read", side_effect=[(100, 10, 1, 9), (300, 110, 5, 99)]):
+            about = made_up.about()
+            measure.Others().add_to(about)
+        self.assertEqual((about["others_percent"], about["stolen_percent"]), (5, 2))
+        self.assertEqual(measure.said_of_others(about), "other programs had 5 % and other guests of its host had 2 % "
+                         "of this machine's time meanwhile: much of this may be noise")
+        self.assertEqual(measure.said_of_others(made_up.about()), "")
+
+    def test_own_jobs_are_not_others(self):
+        others, loop = measure.Others(), "import time\nend = time.process_time() + 0.3\nwhile time.process_time() < end: pass"
+        before = others._read()
+        subprocess.run([sys.executable, "-c", loop], check=True)
+        after = others._read()
+        self.assertGreater(after[3] - before[3], 0.25)
+        self.assertGreater(after[1] - before[1], 0.2)  # all programs: ours are among them
 
     def test_names_of_machines(self):
         text = "processor\t: 0\ncpu family\t: 25\nmodel\t\t: 17\nmodel name\t: AMD EPYC\nstepping\t: 1\n"
