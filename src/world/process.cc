@@ -17,6 +17,7 @@
 
 #include "hang/absence.h"
 #include "parallel/jobs.h"
+#include "sync/wait.h"
 #pragma GCC visibility push(default)
 #include "weft/host.h"
 #pragma GCC visibility pop
@@ -115,6 +116,9 @@ Process* make_process() {
   p->first = at.first;
   p->world = at.job->world_of(at.first);
   p->threads = at.count > 1;
+  // Now, while a host of ranks has one thread: of a process with several the kernel makes each that
+  // asks wait for all CPUs (an RCU grace period, 10 to 40 ms).
+  sync::permit_fences();
   p->cpus = allowed_cpus();
   for (int i = 0; i < at.count; ++i) {
     p->ranks.push_back(std::make_unique<Rank>());
