@@ -81,9 +81,16 @@ struct Trouble {
   give_up(trouble, "execve");
 }
 
+/// Not one child, asked of the kernel.
+bool is_childless() {
+  siginfo_t any;
+  return waitid(P_ALL, 0, &any, WEXITED | WNOHANG | WNOWAIT) != 0 && errno == ECHILD;
+}
+
 // Direct children of this process, by looking at every process there is.
 std::vector<pid_t> children() {
   std::vector<pid_t> out;
+  if (is_childless()) return out;
   DIR* proc = opendir("/proc");
   if (proc == nullptr) return out;
   while (dirent* entry = readdir(proc)) {
