@@ -126,10 +126,13 @@ Lifeline::~Lifeline() {
 }
 
 // Each process group needs a description of the pipe of its own: who is to be signalled, and how,
-// belongs to the description. Its descriptor stays open over exec.
+// belongs to the description. Its descriptor stays open over exec. It takes the number that the
+// launcher's end has here: a low one, above which a host of ranks finds nothing but their streams.
 void Lifeline::hold() const {
-  const int fd = open(path_, O_RDONLY | O_NONBLOCK);
-  if (fd < 0) return;  // no /proc: PDEATHSIG remains
+  const int opened = open(path_, O_RDONLY | O_NONBLOCK);
+  if (opened < 0) return;  // no /proc: PDEATHSIG remains
+  const int fd = dup2(opened, ends_[0]);
+  close(opened);
   const pid_t pid = getpid();
   fcntl(fd, F_SETOWN, getpgrp() == pid ? -pid : pid);
   fcntl(fd, F_SETSIG, SIGKILL);

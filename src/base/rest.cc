@@ -34,9 +34,7 @@ void rest_by_pause(std::uint32_t cycles) {
   for (const std::uint64_t end = __rdtsc() + cycles; __rdtsc() < end;) __builtin_ia32_pause();
 }
 
-}  // namespace
-
-CpuFeatures cpu_features() {
+CpuFeatures ask_cpu() {
   CpuFeatures out;
   unsigned a = 0, b = 0, c = 0, d = 0;
   if (__get_cpuid_count(7, 0, &a, &b, &c, &d) != 0) out.waitpkg = bit(c, 5);
@@ -46,6 +44,14 @@ CpuFeatures cpu_features() {
   if (__get_cpuid_count(11, 0, &a, &b, &c, &d) != 0 && (c >> 8 & 0xff) == threads_of_core)
     out.threads_per_core = static_cast<int>(b & 0xffff);
   return out;
+}
+
+}  // namespace
+
+/// Asked once for all ranks of a process: a virtual machine's host answers, in some us.
+CpuFeatures cpu_features() {
+  static const CpuFeatures found = ask_cpu();
+  return found;
 }
 
 void rest(Rest how, std::uint32_t cycles) {
