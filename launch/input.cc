@@ -20,10 +20,10 @@ bool is_file(int fd) {
   return fstat(fd, &s) == 0 && S_ISREG(s.st_mode);
 }
 
-/// The file once more, with a position of its own.
-int open_again(int fd) {
+/// The file once more, with a position and flags of its own.
+int open_again(int fd, int flags = 0) {
   const std::string path = "/proc/self/fd/" + std::to_string(fd);
-  const int own = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const int own = open(path.c_str(), O_RDONLY | O_NOCTTY | O_CLOEXEC | flags);
   if (own >= 0) lseek(own, lseek(fd, 0, SEEK_CUR), SEEK_SET);
   return own;
 }
@@ -36,6 +36,7 @@ Input::Input(Reader reader, Terminal& terminal)
       null_(open("/dev/null", O_RDONLY | O_CLOEXEC)),
       is_terminal_(isatty(0) == 1 && reader.rank != Reader::nobody),
       is_copied_(reader.rank == Reader::everybody && !is_file(0)) {
+  if (is_terminal_) keys_ = open_again(0, O_NONBLOCK);
   if (is_terminal_ && !is_copied_) readers_ = open_copy();
   if (null_ < 0 || (is_terminal_ && !is_copied_ && readers_ < 0))
     throw Failure{1, std::string("weft: cannot set up standard input: ") + strerror(errno) +
@@ -45,6 +46,7 @@ Input::Input(Reader reader, Terminal& terminal)
 Input::~Input() {
   close_readers_ends();
   close();
+  if (keys_ >= 0) ::close(keys_);
   ::close(null_);
 }
 
@@ -89,7 +91,7 @@ void Input::see_to_terminal() {
 }
 
 void Input::watch(std::vector<pollfd>& fds) const {
-  fds.push_back({can_take() && !is_in_background() ? 0 : -1, POLLIN, 0});
+  fds.push_back({can_take() && !is_in_background() ? source() : -1, POLLIN, 0});
   for (const Copy& copy : copies_) {
     // Without events: whether anybody still has the other end.
     const short events = copy.taken < waiting_.size() ? POLLOUT : 0;
@@ -114,7 +116,7 @@ void Input::serve(const pollfd* fds) {
 
 void Input::read() {
   char buffer[piece_bytes];
-  const ssize_t n = ::read(0, buffer, sizeof buffer);
+  const ssize_t n = ::read(source(), buffer, sizeof buffer);
   if (n > 0) {
     waiting_.assign(buffer, static_cast<std::size_t>(n));
     for (Copy& copy : copies_) write(copy);
