@@ -51,12 +51,11 @@ struct Blocks {
 [[gnu::always_inline]] inline Blocks blocks(const Both& a, MPI_Win handle) {
   rma::Window* const win = window(handle);
   const datatype::Type* const type = datatype::dense_predefined(a.type);
-  // Also of counts below 1.
-  const bool is_short = static_cast<std::uint64_t>(a.count) - 1 < rma::straight_elements;
-  if (win == nullptr || type == nullptr || !is_short || is_constant(a.here) ||
-      a.type != a.target_type || a.count != a.target_count)
+  if (win == nullptr || type == nullptr || is_constant(a.here) || a.type != a.target_type ||
+      a.count != a.target_count || a.count < 1 || a.count > rma::straight_bytes)
     return {};
   const std::int64_t bytes = a.count * type->size;
+  if (bytes > rma::straight_bytes) return {};
   rma::Target* const target = win->open_target(a.rank);
   if (target == nullptr) return {};
   std::byte* const there = target->at(a.disp, bytes);

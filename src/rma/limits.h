@@ -30,9 +30,10 @@ inline constexpr int lock_looks = 100;
 /// between two that count as in vain, of which every eighth gives a crowded core away: a program
 /// may wait by them.
 inline constexpr std::uint32_t ends_per_look = 32, looks_per_vain = 4;
-/// Elements of an operation that the entry points do themselves: what is longer may pay to be
-/// shared with idle threads, and what comes before the copy does not count.
-inline constexpr std::uint64_t straight_elements = 8192;
+/// Bytes of an operation that the entry points do themselves: what is longer may pay to be shared
+/// with idle threads, and what comes before the copy does not count. So many take less than the 10
+/// us of parallel.min_bytes where each line comes from a far core.
+inline constexpr std::int64_t straight_bytes = std::int64_t{64} << 10;
 
 // Of accesses that are compared (races.h): those that a target remembers; the pieces of one, of
 // more it is not compared; and the bytes of a call site's name.
