@@ -63,5 +63,5 @@ def take(jobs, args):
                 failures[name] = [reason]
                 print(f"  {name}: {reason}", file=sys.stderr)
             samples += [{**row, "library": job.series, "ranks": job.ranks, "round": number} for row in rows]
-    others.add_to(args.about)
+    others.note(args)
     return results.collect(args.about, samples, failures)

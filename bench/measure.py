@@ -47,7 +47,8 @@ def machine():
 
 class Others:
     """What part of all CPUs' time others have had since this began: programs that this one has not
-    started, and other guests of a virtual machine's host."""
+    started, and other guests of a virtual machine's host. Not known with --hosts: what agents start
+    is not ours."""
 
     def __init__(self):
         self._begun = self._read()
@@ -61,11 +62,13 @@ class Others:
         busy = user + nice + system + irq + softirq
         return (busy + idle + iowait + stolen) / ticks, busy / ticks, stolen / ticks, sum(os.times()[:4])
 
-    def add_to(self, about):
+    def note(self, args):
+        if args.hosts:
+            return
         all_, busy, stolen, ours = (now - then for now, then in zip(self._read(), self._begun))
         if all_ > 0:
-            about["others_percent"] = round(100 * max(0, busy - ours) / all_, 1)
-            about["stolen_percent"] = round(100 * stolen / all_, 1)
+            args.about["others_percent"] = round(100 * max(0, busy - ours) / all_, 1)
+            args.about["stolen_percent"] = round(100 * stolen / all_, 1)
 
 
 def said_of_others(about):
@@ -159,5 +162,5 @@ def rounds(libs, programs, empty, args):
                     us, reason = start_job(library, ranks, empty[library.name])
                     row = {"row": name, "ranks": ranks, "bytes": 0, "us": [us]}
                     keep(library, number, [] if reason else [row], reason, name)
-    others.add_to(args.about)
+    others.note(args)
     return samples, failures

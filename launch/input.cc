@@ -36,7 +36,7 @@ Input::Input(Reader reader, Terminal& terminal)
       null_(open("/dev/null", O_RDONLY | O_CLOEXEC)),
       is_terminal_(isatty(0) == 1 && reader.rank != Reader::nobody),
       is_copied_(reader.rank == Reader::everybody && !is_file(0)) {
-  if (is_terminal_) keys_ = open_again(0, O_NONBLOCK);
+  if (is_terminal_) own_terminal_ = open_again(0, O_NONBLOCK);
   if (is_terminal_ && !is_copied_) readers_ = open_copy();
   if (null_ < 0 || (is_terminal_ && !is_copied_ && readers_ < 0))
     throw Failure{1, std::string("weft: cannot set up standard input: ") + strerror(errno) +
@@ -46,7 +46,7 @@ Input::Input(Reader reader, Terminal& terminal)
 Input::~Input() {
   close_readers_ends();
   close();
-  if (keys_ >= 0) ::close(keys_);
+  if (own_terminal_ >= 0) ::close(own_terminal_);
   ::close(null_);
 }
 

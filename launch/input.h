@@ -63,7 +63,7 @@ class Input {
   }
   /// What is read here. Of a terminal a shell may have taken meanwhile what there was, when the job
   /// stops: a read that waited would take what is typed for the shell, and hold up all else.
-  int source() const { return keys_ >= 0 ? keys_ : 0; }
+  int source() const { return own_terminal_ >= 0 ? own_terminal_ : 0; }
   void read();
   void write(Copy& copy);
   void drop_taken();
@@ -72,9 +72,9 @@ class Input {
   Reader reader_;
   Terminal& terminal_;
   int null_;
-  int keys_ = -1;  // the terminal opened once more, not to wait; -1: it could not be, or is none
-  int own_file_ = -1;  // stdin opened once more, for a reader among several
-  int readers_ = -1;   // the reader's end of the one pipe for what is typed
+  int own_terminal_ = -1;  // opened once more, so that no read waits; -1: it is not
+  int own_file_ = -1;      // stdin opened once more, for a reader among several
+  int readers_ = -1;       // the reader's end of the one pipe for what is typed
   bool is_terminal_, is_copied_;
   bool types_ = false;  // the one copy is our side of the reader's terminal
   bool begun_ = false, ended_ = false;

@@ -83,9 +83,8 @@ Waiter::Next Waiter::give_way() {
     counted_ = true;
     policy_.spare->count_waiting(1);
   }
-  if (yields && now - started_ns_ < neighbours_.yields_for(policy_)) return Next::look_again;
-  yielded_out_ = yields;
-  return Next::may_park;
+  const bool goes_on = yields && now - started_ns_ < neighbours_.yields_for(policy_);
+  return goes_on ? Next::look_again : Next::may_park;
 }
 
 bool permit_fences() {
@@ -102,6 +101,7 @@ void Waiter::barrier() {
 
 void Waiter::sleep(ParkWord& word, std::int64_t limit_ns, std::uint32_t me) {
   ++parks_;
+  const bool yielded = !yields_next_;  // long enough, or it slept at once
   yields_next_ = false;
   if (!policy_.membarrier) limit_ns = blind_sleep_us * ns_per_us;
   const Spare::Sleeper sleeper(policy_.spare, word, Spare::Sleeper::Scope::job);
@@ -111,7 +111,7 @@ void Waiter::sleep(ParkWord& word, std::int64_t limit_ns, std::uint32_t me) {
   const bool woken = syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAIT, me,
                              limit_ns > 0 ? &limit : nullptr, nullptr, 0) == 0;
   if (counted_) policy_.spare->count_sleeping(-1);
-  if (woken && yielded_out_) neighbours_.note_wait(policy_, now_ns() - started_ns_);
+  if (woken && yielded) neighbours_.note_wait(policy_, now_ns() - started_ns_);
 }
 
 void wake_all(ParkWord& word) {

@@ -17,11 +17,10 @@
 // (Neighbours).
 //
 // Being woken can take as long: the waker's core may be wanted by others meanwhile, and the host of
-// a virtual machine gives the core of a CPU that sleeps to others. Where one rank has lost its core
-// for a slice and all others sleep, it wakes one after the other, waits for them longer than it
-// spins, and yields: another slice is gone, the others sleep again, and so it goes on. So where
-// each rank has a core threads yield for two slices before they sleep, and less where waits are
-// longer than that anyhow.
+// a virtual machine may give the core of a CPU that sleeps to others. A rank that has lost its core
+// for a slice while all others sleep has to wake one after the other, may wait for them longer than
+// it spins, and yields: another slice is gone, and so it goes on. So where each rank has a core
+// threads yield for two slices before they sleep, and less where waits are longer than that anyhow.
 #pragma once
 
 #include <algorithm>
@@ -166,7 +165,6 @@ class Waiter {
   std::uint32_t looks_ = 0;
   bool yielding_ = false;
   bool yields_next_ = false;  // it could have slept, and it did not if it comes again
-  bool yielded_out_ = false;  // it may sleep because it has yielded long enough
   bool counted_ = false;      // among the threads that others may count on
 };
 

@@ -80,7 +80,7 @@ def answer(job, args):
 
 
 def measured(names=FACTORS, fails=(), rows=None):
-    args = argparse.Namespace(quick=True, rows=rows, rounds=2, batches=5, batch_ms=1, about=made_up.about("idle"))
+    args = argparse.Namespace(quick=True, rows=rows, hosts=None, rounds=2, batches=5, batch_ms=1, about=made_up.about("idle"))
     libs = [libraries.Library(name, "", lambda ranks, fits: []) for name in names]
 
     def run(job, args):

@@ -51,7 +51,7 @@ class Overlap(unittest.TestCase):
 class Parts(unittest.TestCase):
     def measured(self, rows):
         """{ending of the name: results}, [jobs]"""
-        args = argparse.Namespace(quick=True, rows=rows, rounds=1, batches=5, about=made_up.about("progress"))
+        args = argparse.Namespace(quick=True, rows=rows, hosts=None, rounds=1, batches=5, about=made_up.about("progress"))
         libs = [libraries.Library(name, "", lambda ranks, fits: ["run", ranks]) for name in ("weft-process", "mpich", "openmpi", "impi")]
         ran = []
 

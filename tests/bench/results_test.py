@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """bench/results.py and tables.py: a file of samples says all that the tables say."""
+import argparse
 import contextlib
 import io
 import random
@@ -157,9 +158,12 @@ class Machines(unittest.TestCase):
             self.assertLess((made_up.BENCH / "results" / name).stat().st_size, results.MOST_BYTES, name)
 
     def test_who_else_used_the_machine(self):
-        with unittest.mock.patch.object(measure.Others, "_read", side_effect=[(100, 10, 1, 9), (300, 110, 5, 99)]):
-            about = made_up.about()
-            measure.Others().add_to(about)
+        about = made_up.about()
+        for hosts in ("a,b", None):
+            self.assertEqual(measure.said_of_others(about), "", hosts)
+            with unittest.mock.patch.object(measure.Others, "_read", side_effect=[(100, 10, 1, 9), (300, 110, 5, 99)]):
+                measure.Others().note(argparse.Namespace(about=about, hosts=hosts))
+            self.assertEqual("others_percent" in about, hosts is None)
         self.assertEqual((about["others_percent"], about["stolen_percent"]), (5, 2))
         self.assertEqual(measure.said_of_others(about), "other programs had 5 % and other guests of its host had 2 % "
                          "of this machine's time meanwhile: much of this may be noise")

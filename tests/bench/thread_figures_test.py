@@ -56,7 +56,7 @@ def answer(job, args):
 
 def measured(threads):
     """Results of made-up jobs."""
-    args = argparse.Namespace(threads=threads, quick=True, rounds=2, sizes=None, about=made_up.about("thread figures"))
+    args = argparse.Namespace(threads=threads, quick=True, hosts=None, rounds=2, sizes=None, about=made_up.about("thread figures"))
     library = libraries.Library("weft-thread", "", lambda ranks, fits: [])
     with mock.patch.object(libraries, "build", lambda libs, source, *more: {libs[0].name: source}), \
             mock.patch.object(jobs, "job_rows", answer), contextlib.redirect_stderr(io.StringIO()):
