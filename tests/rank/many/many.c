@@ -137,6 +137,7 @@ int main(int argc, char** argv) {
   const char* kind = argc > 1 ? argv[1] : "allocate";
   const int all = argc > 2 ? atoi(argv[2]) : 300;
   const long before = processes();
+  OK(MPI_Barrier(MPI_COMM_WORLD));  // the root may start the first job before others come to it
   Has first = {0, 0, 0, 0};
   for (int i = 0; i < all; ++i) {
     if (i == all / 2) first = count(before);
