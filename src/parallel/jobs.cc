@@ -20,28 +20,31 @@ Jobs& jobs() {
   return process_jobs;
 }
 
-std::uint32_t Job::drain(std::uint32_t most) {
+std::uint32_t Job::drain(std::uint32_t most, bool from_end) {
+  constexpr std::uint64_t one_at_end = std::uint64_t{1} << 32;
   std::uint32_t done = 0;
-  while (done < most) {
-    // relaxed: hands out disjoint chunks
-    if (left_.load(std::memory_order_relaxed) <= 0) break;
-    const std::int32_t left = left_.fetch_sub(1, std::memory_order_relaxed);
-    if (left <= 0) break;
-    chunk_(context_, chunks_ - static_cast<std::uint32_t>(left));
+  // relaxed: hands out disjoint chunks
+  std::uint64_t left = left_.load(std::memory_order_relaxed);
+  while (done < most && has_chunks(left)) {
+    if (!left_.compare_exchange_weak(left, from_end ? left - one_at_end : left + 1,
+                                     std::memory_order_relaxed))
+      continue;
+    chunk_(context_, from_end ? end_of(left) - 1 : first_of(left));
     ++done;
+    left = left_.load(std::memory_order_relaxed);
   }
   return done;
 }
 
 std::uint32_t Job::help(std::uint32_t most) {
-  if (left_.load(std::memory_order_relaxed) <= 0) return 0;
+  if (!has_chunks(left_.load(std::memory_order_relaxed))) return 0;
   std::uint64_t state = state_.load(std::memory_order_relaxed);
   do {
     if ((state & active_mask) >= state >> most_shift) return 0;  // closed, or full
     // acquire: the job's fields; pairs with publish()
   } while (!state_.compare_exchange_weak(state, state + 1, std::memory_order_acquire,
                                          std::memory_order_relaxed));
-  const std::uint32_t done = drain(most);
+  const std::uint32_t done = drain(most, !in_order_);
   state_.fetch_sub(1, std::memory_order_release);  // the chunks are done; pairs with close()
   return done;
 }
@@ -56,7 +59,9 @@ void Jobs::configure(const Settings& settings) {
 }
 
 std::uint32_t Jobs::chunks_for(std::int64_t worth_ns) const {
-  const std::int64_t least = is_forced() ? least_chunks_forced : least_chunks;
+  const std::int64_t least =
+      is_forced() ? least_chunks_forced
+                  : std::clamp(worth_ns / least_chunk_ns, least_chunks, usual_chunks);
   return static_cast<std::uint32_t>(std::clamp(worth_ns / chunk_ns, least, most_chunks));
 }
 
@@ -76,11 +81,11 @@ Job* Jobs::claim() {
 }
 
 void Jobs::publish(Job& job, const Work& work) {
-  job.chunks_ = work.chunks;
+  job.in_order_ = work.in_order;
   job.chunk_ = work.chunk;
   job.context_ = work.context;
   // relaxed: released with the state
-  job.left_.store(static_cast<std::int32_t>(work.chunks), std::memory_order_relaxed);
+  job.left_.store(std::uint64_t{work.chunks} << 32, std::memory_order_relaxed);
   const auto most = static_cast<std::uint64_t>(most_helpers_.load(std::memory_order_relaxed));
   job.state_.store(most << Job::most_shift, std::memory_order_release);  // pairs with help()
   offered_.fetch_or(job.bit_);                                           // seq_cst: sync/spare.h

@@ -26,6 +26,9 @@ struct Work {
   void* context;
   std::uint32_t chunks;
   std::int64_t worth_ns;  // what it takes one thread, about
+  /// Somebody waits for the first chunks first: all begin there. Otherwise helpers begin at the
+  /// end, and of work that is done again most chunks meet the core in whose caches they are.
+  bool in_order = false;
 };
 
 /// Idle threads that do not look for work but have to be called: by the caller, while the job is
@@ -46,22 +49,27 @@ class alignas(64) Job {
   /// Do up to `most` chunks; how many were done. By any thread but the caller.
   std::uint32_t help(std::uint32_t most);
   /// By the caller: what is left.
-  std::uint32_t work() { return drain(UINT32_MAX); }
+  std::uint32_t work() { return drain(UINT32_MAX, false); }
   /// relaxed: a guess
   bool has_room() const {
     const std::uint64_t state = state_.load(std::memory_order_relaxed);
-    return (state & active_mask) < state >> most_shift && left_.load(std::memory_order_relaxed) > 0;
+    return (state & active_mask) < state >> most_shift &&
+           has_chunks(left_.load(std::memory_order_relaxed));
   }
 
  private:
   friend class Jobs;
   static constexpr std::uint64_t active_mask = 0xffff;
   static constexpr int most_shift = 16;
-  std::uint32_t drain(std::uint32_t most);
+  // Chunks that nobody has taken: `end << 32 | first`.
+  static std::uint32_t first_of(std::uint64_t left) { return static_cast<std::uint32_t>(left); }
+  static std::uint32_t end_of(std::uint64_t left) { return static_cast<std::uint32_t>(left >> 32); }
+  static bool has_chunks(std::uint64_t left) { return first_of(left) < end_of(left); }
+  std::uint32_t drain(std::uint32_t most, bool from_end);
 
   std::atomic<std::uint64_t> state_{0};
-  std::atomic<std::int32_t> left_{0};  // chunks that nobody has taken; may fall below 0
-  std::uint32_t chunks_ = 0;
+  std::atomic<std::uint64_t> left_{0};
+  bool in_order_ = false;
   void (*chunk_)(void*, std::uint32_t) = nullptr;
   void* context_ = nullptr;
   std::uint64_t bit_ = 0;

@@ -109,8 +109,8 @@ int count_ready(const Engine& e, const wire::Cell& first, std::int64_t* bytes) {
   }
   if (n == 0) return false;
   const std::int64_t filled = send.moved - begin;
-  const std::uint32_t given =
-      parallel::jobs().offer({Filling::chunk, &f, static_cast<std::uint32_t>(n), worth_ns(filled)});
+  const std::uint32_t given = parallel::jobs().offer(
+      {Filling::chunk, &f, static_cast<std::uint32_t>(n), worth_ns(filled), true});
   count(e, n, given, filled);
   e.counters->wakes += f.wakes.load(std::memory_order_relaxed);
   return true;
@@ -129,8 +129,8 @@ int count_ready(const Engine& e, const wire::Cell& first, std::int64_t* bytes) {
                   std::min<std::int64_t>(cell[i]->piece, recv.bytes - at)};
     there += std::max<std::int64_t>(d.piece[i].bytes, 0);
   }
-  const std::uint32_t given =
-      parallel::jobs().offer({Draining::chunk, &d, static_cast<std::uint32_t>(n), worth_ns(ready)});
+  const std::uint32_t given = parallel::jobs().offer(
+      {Draining::chunk, &d, static_cast<std::uint32_t>(n), worth_ns(ready), true});
   count(e, n, given, there);
   if (recv.past_caches) e.counters->past_caches += static_cast<std::uint64_t>(there);
   for (int i = 0; i < n; ++i) piece_is_read(e, *cell[i]);

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <thread>
@@ -84,6 +85,35 @@ TEST(Jobs, AHelperWorksWhileTheCallerDoes) {
               },
               &both, 2, 1000});
   EXPECT_EQ(all->done().given, 1U);
+}
+
+TEST(Jobs, HelpersBeginAtTheEndUnlessTheOrderCounts) {
+  const auto all = jobs_for(1);
+  const Helpers helpers(*all, 1, 1);
+  struct Order {
+    const std::thread::id caller = std::this_thread::get_id();
+    std::vector<std::uint32_t> helped;  // chunks, in the order in which the helper begins them
+    std::atomic<int> helps{0};
+  };
+  for (const bool in_order : {false, true}) {
+    Order order;
+    all->offer({[](void* c, std::uint32_t i) {
+                  auto& o = *static_cast<Order*>(c);
+                  if (std::this_thread::get_id() == o.caller) {
+                    while (o.helps.load() < 3) std::this_thread::yield();
+                  } else {
+                    o.helped.push_back(i);
+                    ++o.helps;
+                  }
+                },
+                &order, 4, 1000, in_order});
+    std::vector<std::uint32_t> expected = {3, 2, 1};
+    if (in_order) {  // the caller has the first one, or another one that came later
+      expected = order.helped;
+      std::ranges::sort(expected);
+    }
+    EXPECT_EQ(order.helped, expected) << in_order;
+  }
 }
 
 TEST(Jobs, NoMoreHelpersThanAreWanted) {
