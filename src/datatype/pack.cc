@@ -332,6 +332,15 @@ void unpack(const Buffer& to, int64_t offset, const void* in, int64_t n) {
   });
 }
 
+void copy_alone(const ConstBuffer& from, const Buffer& to, int64_t bytes) {
+  if (to.type->dense)
+    pack_alone(from, 0, block(to), bytes);
+  else if (from.type->dense)
+    unpack_alone(to, 0, block(from), bytes);
+  else
+    copy_part(from, to, 0, bytes);
+}
+
 void copy(const ConstBuffer& from, const Buffer& to, int64_t bytes) {
   bytes = std::min({bytes, from.bytes(), to.bytes()});
   if (bytes <= 0) return;

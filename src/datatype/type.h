@@ -146,6 +146,8 @@ void unpack_alone(const Buffer& to, std::int64_t offset, const void* in, std::in
 /// Copy `bytes` bytes of data from one typed buffer to another without a packed form between.
 /// Each byte is copied once; the buffers do not overlap.
 void copy(const ConstBuffer& from, const Buffer& to, std::int64_t bytes);
+/// The same, of no more than both have, by the calling thread alone.
+void copy_alone(const ConstBuffer& from, const Buffer& to, std::int64_t bytes);
 /// The contiguous runs of memory that hold the bytes of `of` from `offset` on, in packed order: at
 /// most `max` of them (neighbours merged). Returns how many; `*bytes` is what they hold.
 int runs(const ConstBuffer& of, std::int64_t offset, struct iovec* out, int max,

@@ -27,7 +27,6 @@
 #include "pt2pt/limits.h"
 #include "pt2pt/match.h"
 #include "pt2pt/pt2pt.h"
-#include "pt2pt/push_trial.h"
 #include "pt2pt/row_trial.h"
 #include "pt2pt/waiting.h"
 #include "shm/fragments.h"
@@ -42,6 +41,12 @@ struct Parameters;
 namespace weft::pt2pt {
 
 struct Peer;
+
+/// Is what MPI_Send sends between threads of a process faster pushed than offered and copied once?
+/// A push takes a second copy, but leaves the program's buffers in the caches of their own cores;
+/// of a single copy each line moves that one side has written and the other one has read, and comes
+/// back when it is written again.
+using PushTrials = Trials<push_trial, eager_in_process, pushed_in_process>;
 
 /// Something that waits for room in a peer's rings, in order.
 struct Outgoing {

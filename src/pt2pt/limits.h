@@ -7,6 +7,8 @@
 
 #include <cstdint>
 
+#include "base/trial.h"
+
 namespace weft::pt2pt {
 
 // --- what is pushed, and where (send.cc, fragments.cc)
@@ -45,17 +47,20 @@ inline constexpr double newest_cold_line = 0.5, far_cold_line = 1.5;
 inline constexpr std::uint32_t look_pieces = 32, pieces_between_looks = 1536;
 inline constexpr double faster_place = 0.9, changed_line = 1.5;
 
-/// Between threads, what MPI_Send sends is offered or pushed, by times (push_trial.h), up to the
+/// Between threads, what MPI_Send sends is offered or pushed, by times (base/trial.h), up to the
 /// longest that pt2pt.eager_max may be.
 inline constexpr std::int64_t pushed_in_process = 1 << 20;
 /// No look before so many messages: a program that sends few should not send some of them in vain.
-/// Of a row the last messages count, once the fragments and 16 buffers have gone round. Looks come
-/// after a pause, which is twice as long each time that one changes nothing (a prime number: what
-/// comes every so many messages is elsewhere in the next look). A change is to gain as
-/// much as one of ways of a collective (coll/limits.h).
-inline constexpr int messages_before_look = 2048, look_rows = 8, row_messages = 48,
-                     counted_messages = 16, first_pause = 4001, longest_pause = 8 * first_pause;
-inline constexpr double faster_way = 0.93;
+/// Of a row the last messages count, once the fragments and 16 buffers have gone round. The pause
+/// is a prime number: what comes every so many messages is elsewhere in the next look. A change is
+/// to gain as much as one of ways of a collective (coll/limits.h).
+inline constexpr TrialPlan push_trial{.before_look = 2048,
+                                      .rows = 8,
+                                      .row = 48,
+                                      .counted = 16,
+                                      .pause = 4001,
+                                      .longest_pause = 8 * 4001,
+                                      .faster = 0.93};
 
 /// A send is left to the progress thread if the copy takes so many times as long as telling it.
 /// Both are measured as they happen; until then telling takes so long. The newest counts a quarter,

@@ -36,7 +36,7 @@ bool is_faster_pushed(Peer& peer, Mode mode, std::int64_t bytes) {
       bytes > pushed_in_process)
     return false;
   if (peer.trials == nullptr) peer.trials = std::make_unique<PushTrials>();
-  return peer.trials->of(bytes).next(bytes, now_ns) == PushTrial::pushed;
+  return peer.trials->of(bytes).next(bytes, now_ns);
 }
 
 /// Push (more of it) or offer; false if there is no room now.

@@ -11,7 +11,9 @@
 #include <cstring>
 #include <span>
 
+#include "base/clock.h"
 #include "memory/peer.h"
+#include "parallel/jobs.h"
 #include "pt2pt/engine.h"
 #include "rma/messages.h"
 #include "rma/races.h"
@@ -203,6 +205,25 @@ Err reach(Window& win, const Place& place, Reached* out) {
   return ok;
 }
 
+bool HelpTrials::is_faster_alone(std::int64_t bytes) {
+  // acquire and release: what the thread before has noted
+  if (taken_.test_and_set(std::memory_order_acquire)) return false;
+  const bool alone = trials_.of(bytes).next(bytes, now_ns);
+  taken_.clear(std::memory_order_release);
+  return alone;
+}
+
+namespace {
+
+void copy(const ConstBuffer& from, const Buffer& to, std::int64_t bytes, HelpTrials& trials) {
+  if (bytes > straight_bytes && !parallel::jobs().is_forced() && trials.is_faster_alone(bytes))
+    datatype::copy_alone(from, to, bytes);
+  else
+    datatype::copy(from, to, bytes);
+}
+
+}  // namespace
+
 Err put(const ConstBuffer& from, const Place& to, Window& win) {
   count(win, &Counters::rma_puts);
   if (!win.is_simple) [[unlikely]] {
@@ -219,7 +240,7 @@ Err put(const ConstBuffer& from, const Place& to, Window& win) {
   if (is_word(bytes) && from.type->dense && to.type->dense)
     store(datatype::block(there.buffer), datatype::block(from), bytes);
   else if (from.data != there.buffer.data || from.type != to.type)
-    datatype::copy(from, there.buffer, bytes);
+    copy(from, there.buffer, bytes, win.puts);
   return ok;
 }
 
@@ -244,7 +265,7 @@ Err get_any(const Buffer& to, const Place& from, Window& win, MPI_Request* out) 
   const std::int64_t bytes = there.buffer.bytes(), room = to.bytes();
   if (bytes > room) return truncated(bytes, room, "target", "origin");
   if (!there.direct) return kernel_get(to, there, bytes);
-  if (to.data != there.buffer.data || to.type != from.type) datatype::copy(there.buffer, to, bytes);
+  if (to.data != there.buffer.data || to.type != from.type) copy(there.buffer, to, bytes, win.gets);
   return ok;
 }
 

@@ -105,6 +105,19 @@ struct Target {
   }
 };
 
+/// Are long copies faster by the origin alone than with idle threads? A line that a helper reads or
+/// writes leaves the cache of the core which has written it, and has it back when it is written
+/// again; between far cores that may take longer than the copy.
+class HelpTrials {
+ public:
+  /// The next copy of so many bytes, more than straight_bytes. By any thread.
+  bool is_faster_alone(std::int64_t bytes);
+
+ private:
+  std::atomic_flag taken_;  // by a thread; what others copy meanwhile is not counted
+  Trials<help_trial, straight_bytes, tried_bytes> trials_;
+};
+
 /// What a member's displacements mean.
 struct Extent {
   std::int64_t bytes = 0, unit = 1;
@@ -181,6 +194,7 @@ struct Window : Object {
   /// This rank has stored without a fence behind it. All relaxed: it is the thread's own, or there
   /// may be several, and then each flush has a fence.
   std::atomic<bool> has_stored = false;
+  HelpTrials puts, gets;
   int locks = 0;           // targets that are locked, each by itself
   bool unchecked = false;  // MPI_Win_lock_all with MPI_MODE_NOCHECK
   std::vector<int> group;  // of MPI_Win_start

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "pt2pt/push_trial.h"
-
 #include <gtest/gtest.h>
 
 #include <vector>
@@ -12,7 +10,8 @@ namespace weft::pt2pt {
 namespace {
 
 constexpr std::int64_t length = 64 << 10;
-constexpr int two_looks = messages_before_look + 2 * look_rows * row_messages + first_pause;
+constexpr int row = push_trial.row, longest_pause = push_trial.longest_pause;
+constexpr int two_looks = push_trial.before_look + 2 * push_trial.rows * row + push_trial.pause;
 
 /// What a message takes the program (ns), by how it goes.
 struct Times {
@@ -33,7 +32,7 @@ Times left_alone(const model::Level& level) {
 }
 
 struct Program {
-  PushTrial trial;
+  Trial<push_trial> trial;
   double now_ns = 0;
 
   /// So many messages; how many of them were pushed. Every `disturbed`th takes ten times as long.
@@ -41,7 +40,7 @@ struct Program {
     int pushed = 0;
     for (int i = 1; i <= messages; ++i) {
       const auto clock = [this] { return static_cast<std::int64_t>(now_ns); };
-      const bool is_pushed = trial.next(length, clock) == PushTrial::pushed;
+      const bool is_pushed = trial.next(length, clock);
       pushed += is_pushed;
       now_ns += (is_pushed ? times.pushed : times.offered) *
                 (disturbed > 0 && i % disturbed == 0 ? 10 : 1);
@@ -64,7 +63,7 @@ TEST(PushTrial, FollowsFromWhatALineCosts) {
 
 TEST(PushTrial, AProgramThatDoesOtherThingsMeanwhileDecidesNothing) {
   Program program;
-  EXPECT_EQ(program.run(two_looks, {1'000'000, 999'000}), 2 * row_messages);
+  EXPECT_EQ(program.run(two_looks, {1'000'000, 999'000}), 2 * row);
   EXPECT_FALSE(program.pushes({1'000'000, 999'000}));
 }
 
@@ -80,7 +79,7 @@ TEST(PushTrial, WhatDisturbsARowDecidesNothing) {
 TEST(PushTrial, LooksGetFewer) {
   Program program;
   program.run(5 * longest_pause, {1000, 3000});
-  EXPECT_LE(program.run(10 * longest_pause, {1000, 3000}), 10 * row_messages);
+  EXPECT_LE(program.run(10 * longest_pause, {1000, 3000}), 10 * row);
 }
 
 TEST(PushTrials, OneForEachPowerOfTwo) {
@@ -89,6 +88,7 @@ TEST(PushTrials, OneForEachPowerOfTwo) {
   EXPECT_EQ(&trials.of(2 * eager_in_process), trials.lengths);
   EXPECT_EQ(&trials.of(2 * eager_in_process + 1), trials.lengths + 1);
   EXPECT_EQ(&trials.of(pushed_in_process), std::end(trials.lengths) - 1);
+  EXPECT_EQ(&trials.of(4 * pushed_in_process), std::end(trials.lengths) - 1);
 }
 
 /// Two ranks of one process, in one thread.
