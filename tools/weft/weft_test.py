@@ -469,11 +469,11 @@ class Weft(unittest.TestCase):
         return done, path
 
     def test_bench_runs(self):
-        """Each kind, as short as it can be, without peers."""
+        """Each kind, about as short as it can be, without peers: of several batches one is in one state of the machine."""
         for what, row in (("messages", "lat"), ("collectives", "bcast"), ("datatypes", "dup"), ("threads", "lat_1t")):
             with self.subTest(what), tempfile.TemporaryDirectory() as folder:
                 done, path = self.bench(folder, what, "--only", "weft-thread", "--ranks", "2", "--threads", "1,2",
-                                        "--batches", "1", "--batch-ms", "0.1", "--limit-s", "0.01", "--max-bytes", "64")
+                                        "--batches", "5", "--batch-ms", "0.1", "--limit-s", "0.01", "--max-bytes", "64")
                 states = json.loads(path.read_text())["states"]
                 self.assertTrue(any(one["row"] == row and one["us"][0][0] > 0 for state in states for one in state["series"]), states)
                 self.assertGreater(states[0]["line_ns"], 0)
