@@ -265,8 +265,7 @@ Charge::Sleep Charge::rest_at_mailbox() {
     say(hang::Helper::awaits_news);
     std::int64_t limit_ns = must_look_ ? pause_ns_ : 0;
     for (const Engine* each : all_.engines) limit_ns = pt2pt::nap_ns(*each, limit_ns);
-    if (!e.policy.membarrier) limit_ns = sync::blind_sleep_us * ns_per_us;
-    sleep(At::mailbox, Rests::until_news, limit_ns);
+    sleep(At::mailbox, Rests::until_news, sync::guarded_ns(e.policy, limit_ns));
     sleep_.news = &e.inbox.parked();
   }
   all_.sole.leave_visit();

@@ -100,7 +100,7 @@ class Bulk {
     // relaxed: it changes under the word only
     if (target.in_bulk.load(std::memory_order_relaxed) != 0) return;
     target.in_bulk.store(1, std::memory_order_seq_cst);
-    weft::sync::fence_everywhere();
+    weft::sync::fence_for_sure();
     int looks = 0;
     for (const Target& member : win.targets)
       // acquire: pairs with Changing::add()

@@ -12,7 +12,7 @@ void SoleLock::end() {
   // relaxed: written under this mutex
   if (shared_.load(std::memory_order_relaxed)) return;
   closed_.store(Closed::for_good, std::memory_order_seq_cst);
-  fence_everywhere();
+  fence_here();
   const LockSettings settings;
   // acquire: pairs with leave()
   for (Spin spin(settings); depth_.load(std::memory_order_acquire) > 0;) spin.look();
@@ -43,7 +43,7 @@ SoleLock::Visit SoleLock::visit() {
     return Visit::over;
   }
   closed_.store(Closed::by_visitor, std::memory_order_seq_cst);
-  fence_everywhere();
+  fence_here();
   // acquire: what the owner did; pairs with leave()
   if (depth_.load(std::memory_order_acquire) == 0) return Visit::inside;
   leave_visit();

@@ -87,12 +87,36 @@ Waiter::Next Waiter::give_way() {
   return goes_on ? Next::look_again : Next::may_park;
 }
 
+namespace {
+
+bool membarrier(int command) {
+  return syscall(SYS_membarrier, command, 0, 0) == 0;
+}
+
+}  // namespace
+
 bool permit_fences() {
-  return syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0) == 0;
+  return membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) &&
+         membarrier(MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED);
+}
+
+void fence_here() {
+  if (!membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED)) fence_everywhere();
 }
 
 void fence_everywhere() {
-  syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0);
+  membarrier(MEMBARRIER_CMD_GLOBAL_EXPEDITED);
+}
+
+void fence_for_sure() {
+  fence_here();
+  fence_everywhere();
+  for (const std::int64_t until = now_ns() + drain_us * ns_per_us; now_ns() < until;) pause();
+}
+
+std::int64_t guarded_ns(const Policy& policy, std::int64_t limit_ns) {
+  const std::int64_t most_ns = (policy.membarrier ? longest_sleep_us : blind_sleep_us) * ns_per_us;
+  return limit_ns > 0 ? std::min(limit_ns, most_ns) : most_ns;
 }
 
 void Waiter::barrier() {
@@ -103,13 +127,12 @@ void Waiter::sleep(ParkWord& word, std::int64_t limit_ns, std::uint32_t me) {
   ++parks_;
   const bool yielded = !yields_next_;  // long enough, or it slept at once
   yields_next_ = false;
-  if (!policy_.membarrier) limit_ns = blind_sleep_us * ns_per_us;
   const Spare::Sleeper sleeper(policy_.spare, word, Spare::Sleeper::Scope::job);
   if (sleeper.is_wanted()) return;
-  const timespec limit = timespec_of(limit_ns);
+  const timespec limit = timespec_of(guarded_ns(policy_, limit_ns));
   if (counted_) policy_.spare->count_sleeping(1);
   const bool woken = syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAIT, me,
-                             limit_ns > 0 ? &limit : nullptr, nullptr, 0) == 0;
+                             &limit, nullptr, 0) == 0;
   if (counted_) policy_.spare->count_sleeping(-1);
   if (woken && yielded) neighbours_.note_wait(policy_, now_ns() - started_ns_);
 }

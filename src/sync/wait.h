@@ -9,7 +9,8 @@
 // hot path, uses no fence: the sleeper's membarrier() runs one on every thread of the job instead
 // (MEMBARRIER_CMD_GLOBAL_EXPEDITED, all processes register). So either the waker's load sees 1, or
 // its publication is visible to the sleeper's last look. Where the kernel refuses membarrier,
-// sleeps are limited to `blind_sleep_us`. tests/model/park.pml checks the protocol.
+// sleeps are limited to `blind_sleep_us`; else to `longest_sleep_us`, as it may leave a CPU out.
+// tests/model/park.pml checks the protocol.
 //
 // Where something else computes on the core, whoever gives the core away waits for a slice to end:
 // some milliseconds, whatever comes meanwhile. Whoever sleeps is switched on as soon as it is
@@ -144,8 +145,8 @@ class Waiter {
   /// Between a store to a park word and the last look.
   void barrier();
   void retract(ParkWord& word) { word.store(0, std::memory_order_relaxed); }
-  /// Sleep until woken, or for `limit_ns` (0: without end), while `word` says `me`. The caller
-  /// holds no lock.
+  /// Sleep until woken, or for guarded_ns(limit_ns), while `word` says `me`. The caller holds no
+  /// lock.
   void sleep(ParkWord& word, std::int64_t limit_ns = 0, std::uint32_t me = 1);
 
   std::uint64_t yields() const { return yields_; }
@@ -170,8 +171,16 @@ class Waiter {
 
 void yield();
 
-/// A fence on every thread of every process that permits it (membarrier).
+/// A fence on every thread of this process (membarrier).
+void fence_here();
+/// The same of every process that permits it; but for a CPU that the kernel has forgotten
+/// (longest_sleep_us in limits.h).
 void fence_everywhere();
+/// The same where that would be an error, not only late: of all processes, and time for what is on
+/// its way.
+void fence_for_sure();
+/// How long to sleep at most if nobody wakes; `limit_ns`: the caller's own limit, 0 if none.
+std::int64_t guarded_ns(const Policy& policy, std::int64_t limit_ns);
 /// By each process, first. False: the kernel refuses.
 bool permit_fences();
 

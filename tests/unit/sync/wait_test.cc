@@ -7,6 +7,8 @@
 #include <chrono>
 #include <thread>
 
+#include "sync/limits.h"
+
 namespace {
 
 using namespace weft;
@@ -123,6 +125,22 @@ TEST(Neighbours, AreForgotten) {
   neighbours.note_none();
   neighbours.note_slice(now);
   EXPECT_FALSE(neighbours.compute(now + first_neighbour_ns));
+}
+
+/// The kernel may leave a CPU out when a fence is asked for: then nobody wakes.
+TEST(Waiter, ASleepEndsThoughNobodyWakes) {
+  Policy policy;
+  policy.membarrier = true;
+  Neighbours neighbours;
+  Waiter waiter(policy, neighbours);
+  ParkWord word{0};
+  waiter.announce(word);
+  waiter.sleep(word);
+  EXPECT_EQ(waiter.parks(), 1U);
+  EXPECT_EQ(guarded_ns(policy, 0), longest_sleep_us * 1000);
+  EXPECT_EQ(guarded_ns(policy, 5000), 5000);
+  policy.membarrier = false;
+  EXPECT_EQ(guarded_ns(policy, 0), blind_sleep_us * 1000);
 }
 
 }  // namespace
