@@ -100,7 +100,10 @@ class Bulk {
     // relaxed: it changes under the word only
     if (target.in_bulk.load(std::memory_order_relaxed) != 0) return;
     target.in_bulk.store(1, std::memory_order_seq_cst);
-    weft::sync::fence_for_sure();
+    if (std::ranges::all_of(win.targets, &Target::same_process))
+      weft::sync::fence_here();
+    else
+      weft::sync::fence_for_sure();
     int looks = 0;
     for (const Target& member : win.targets)
       // acquire: pairs with Changing::add()

@@ -12,11 +12,11 @@ namespace weft::sync {
 inline constexpr std::int64_t blind_sleep_us = 500;
 /// us of any sleep that membarrier guards. The kernel leaves a CPU out for a while if one of a
 /// process's threads has ended there and another one goes on (docs/decisions/0003, Linux 6.18), so
-/// even then a wake-up may be lost, if rarely; it is found this late. A look takes some 20 us, and
-/// as long as a yielding wait where there are other nodes.
+/// even then a wake-up may be lost, if rarely; it is found this late. A look takes as long as a
+/// yielding wait where there are other nodes, else some us (not measured).
 inline constexpr std::int64_t longest_sleep_us = 1'000'000;
 /// us in which what a CPU has written leaves it, with or without a fence: some hundred lines that
-/// come from far cores.
+/// come from far cores (estimated, not measured).
 inline constexpr std::int64_t drain_us = 20;
 
 /// Looks between two readings of the clock, while spinning. A look is 5-50 ns, one reading about 25
