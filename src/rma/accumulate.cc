@@ -205,7 +205,7 @@ Err change_alone(Window& win, const What& what, const Reached& to, std::byte* ta
 
 /// Of elements that the processor can change one by one. It pays at once where it is so already;
 /// else as soon as what has gone one by one has cost as much as the way to change that: so never
-/// more than twice of what it would have cost to know before.
+/// more than twice of what it would have cost to know before (four times between processes).
 bool pays_in_bulk(Window& win, const What& what, Target& target, const std::byte* in,
                   std::int64_t n) {
   const std::int64_t bytes = n * what.stride;
