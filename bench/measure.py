@@ -72,10 +72,16 @@ class Others:
 
 
 def said_of_others(about):
-    """"" or who disturbed what was measured."""
+    """[sentence] of who disturbed what was measured."""
+    said = []
+    if about.get("shared_percent", 0) >= 1:
+        said.append(f"during {about['shared_percent']:g} % of the batches others used a core's other hardware thread, or "
+                    f"its clock was slower: times are up to twice as long, and need many rounds")
     named = {"others_percent": "other programs", "stolen_percent": "other guests of its host"}
     had = [f"{who} had {about[key]:g} %" for key, who in named.items() if about.get(key, 0) >= 1]
-    return f"{' and '.join(had)} of this machine's time meanwhile: much of this may be noise" if had else ""
+    if had:
+        said.append(f"{' and '.join(had)} of this machine's time meanwhile: much of this may be noise")
+    return said
 
 
 def slug(about):
@@ -138,7 +144,7 @@ def rounds(libs, programs, empty, args):
         for row in rows:
             samples.append({"library": library.name, "round": number, "row": row["row"],
                             "ranks": row["ranks"], "bytes": row["bytes"], "us": row["us"],
-                            **{key: row[key] for key in ("counts", "line_ns") if key in row}})
+                            **{key: row[key] for key in ("counts", "line_ns", "work_ns") if key in row}})
 
     others = Others()
     options = ["-b", str(args.batches), "-t", str(args.batch_ms), "-l", str(args.limit_s)]

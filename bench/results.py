@@ -80,8 +80,11 @@ class Results:
 
 
 def collect(about, samples, failures, more=None):
-    """samples: [{library, round, row, ranks, bytes, us: [of each batch], line_ns: [], counts: {}}]"""
+    """samples: [{library, round, row, ranks, bytes, us: [of each batch], line_ns: [], work_ns: [], counts: {}}]"""
     found = []
+    shared = states.shared_part(samples)
+    if shared is not None:
+        about = {**about, "shared_percent": round(100 * shared, 1)}
     for part in states.split(samples):
         state = State(part.name, shorten(part.line_ns))
         counted = {}

@@ -4,7 +4,8 @@
 
      {"row": "lat", "ranks": 2, "bytes": 8, "us": [one value per batch ...], "errors": 0,
       "line_ns": [a cache line's way between the first and the last rank, before each batch and
-   after the last]}
+      after the last], "work_ns": [what the same work takes the slower of these two ranks, before or
+      after each batch, the longer time]}
 
    A sender writes a stamp into every cache line of what it sends, and a receiver checks every one,
    so that a copy moves fresh data, a message that did not arrive is noticed, and data that was left
@@ -105,7 +106,7 @@ static void print_list(const double* values, int count) {
 /* Measure one row and print it; returns the seconds of one operation. */
 static double measure(struct bench* b, const char* name, operation op, double per_op,
                       const struct options* o) {
-  double us[max_batches], line_ns[max_batches + 1];
+  double us[max_batches], line_ns[max_batches + 1], work_ns[max_batches];
   b->errors = 0;
   b->stamp = 0;
   b->untouched = 0;
@@ -124,8 +125,11 @@ static double measure(struct bench* b, const char* name, operation op, double pe
   const int batches = fit < 1 ? 1 : fit < o->batches ? (int)fit : o->batches;
   line_ns[0] = look_at_distance(b->distance);
   for (int i = 0; i < batches; ++i) {
+    const double before_ns = b->distance->ended_ns;
     us[i] = timed(b, op, times) / (double)times / per_op * 1e6;
     line_ns[i + 1] = look_at_distance(b->distance);
+    const double after_ns = b->distance->began_ns;
+    work_ns[i] = before_ns > after_ns ? before_ns : after_ns;
   }
 
   long errors = 0;
@@ -136,6 +140,10 @@ static double measure(struct bench* b, const char* name, operation op, double pe
     print_list(us, batches);
     printf(", \"line_ns\": ");
     print_list(line_ns, batches + 1);
+    if (b->distance->line != NULL) {
+      printf(", \"work_ns\": ");
+      print_list(work_ns, batches);
+    }
   }
   if (b->more != NULL) b->more(b);
   if (b->rank == 0) {

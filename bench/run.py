@@ -71,8 +71,8 @@ def show(path, args):
     except (OSError, ValueError, KeyError) as error:
         sys.exit(f"bench: {path} has no samples of weft bench: {error!r}")
     print(f"\nsamples: {path}")
-    if measure.said_of_others(found.about):
-        print(measure.said_of_others(found.about))
+    for sentence in measure.said_of_others(found.about):
+        print(sentence)
     if kind == "regret":
         regret.print_report(found)
     elif kind == "figures":

@@ -4,6 +4,10 @@
 CPUs of a virtual machine move: a cache line's way between the same two takes 40 ns now and 170 ns a second
 later, and whatever ranks do together is that much slower. Programs measure it before and after each batch
 (distance.h: "line_ns"), so that like is compared with like.
+
+Other guests of the host come and go on the other hardware thread of a core, too, within milliseconds: what is no chain
+of loads takes up to twice as long meanwhile. Programs measure that as well ("work_ns"). It is only told: with two cores
+next to no batch may be without it, and it meets all libraries alike.
 """
 import math
 import statistics
@@ -11,6 +15,7 @@ from dataclasses import dataclass
 
 UNKNOWN_NS = 1000  # no line takes so long: both ranks were on one CPU, or one of them did not run
 FACTOR = 2  # ways that differ by less are one state
+SHARED = 1.25  # work that takes so many times as long shares its core
 
 
 @dataclass
@@ -26,6 +31,12 @@ class State:
 
 def known(line_ns):
     return [ns for ns in line_ns if 0 < ns < UNKNOWN_NS]
+
+
+def shared_part(samples):
+    """Of the batches, on cores of which others had a part; None: not known."""
+    found = sorted(ns for sample in samples for ns in sample.get("work_ns", []))
+    return sum(ns > SHARED * found[len(found) // 50] for ns in found) / len(found) if found else None
 
 
 def border_ns(found):

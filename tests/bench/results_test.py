@@ -160,14 +160,22 @@ class Machines(unittest.TestCase):
     def test_who_else_used_the_machine(self):
         about = made_up.about()
         for hosts in ("a,b", None):
-            self.assertEqual(measure.said_of_others(about), "", hosts)
+            self.assertEqual(measure.said_of_others(about), [], hosts)
             with unittest.mock.patch.object(measure.Others, "_read", side_effect=[(100, 10, 1, 9), (300, 110, 5, 99)]):
                 measure.Others().note(argparse.Namespace(about=about, hosts=hosts))
             self.assertEqual("others_percent" in about, hosts is None)
         self.assertEqual((about["others_percent"], about["stolen_percent"]), (5, 2))
-        self.assertEqual(measure.said_of_others(about), "other programs had 5 % and other guests of its host had 2 % "
-                         "of this machine's time meanwhile: much of this may be noise")
-        self.assertEqual(measure.said_of_others(made_up.about()), "")
+        self.assertEqual(measure.said_of_others(about), ["other programs had 5 % and other guests of its host had 2 % "
+                                                         "of this machine's time meanwhile: much of this may be noise"])
+        self.assertEqual(measure.said_of_others(made_up.about()), [])
+
+    def test_shared_cores_are_told(self):
+        samples = [{**made_up.sample("mpich", 0, [1, 2, 3, 4], [40] * 5), "work_ns": [1000, 1100, 1990, 1020]}]
+        about = results.collect(made_up.about(), samples, {}).about
+        self.assertEqual(about["shared_percent"], 25)
+        self.assertNotIn("shared_percent", results.collect(made_up.about(), [made_up.sample("mpich", 0, [1], [])], {}).about)
+        [said] = measure.said_of_others(about)
+        self.assertIn("during 25 % of the batches", said)
 
     def test_own_jobs_are_not_others(self):
         others, loop = measure.Others(), "import time\nend = time.process_time() + 0.3\nwhile time.process_time() < end: pass"
