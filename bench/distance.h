@@ -2,7 +2,8 @@
 /* How far apart the CPUs of the first and the last rank are at this moment: those of a virtual
    machine may move within seconds, and no topology tells. These two hand a cache line to and fro;
    the others sleep. And whether each has its core for itself: where another guest of the host has
-   the core's other hardware thread, all but chains of loads takes up to twice as long. */
+   the core's other hardware thread, all but one chain of dependent instructions takes up to twice
+   as long. */
 #ifndef WEFT_BENCH_DISTANCE_H
 #define WEFT_BENCH_DISTANCE_H
 
@@ -102,6 +103,10 @@ static inline double time_work(void) {
   return (double)(end.tv_sec - start.tv_sec) * 1e9 + (double)(end.tv_nsec - start.tv_nsec);
 }
 
+static inline double longer(double a, double b) {
+  return a > b ? a : b;
+}
+
 /* Called by all ranks; ns of one way of a line, at rank 0. */
 static inline double look_at_distance(struct distance* d) {
   double best = 0, mine[2] = {time_work(), 0};
@@ -121,8 +126,8 @@ static inline double look_at_distance(struct distance* d) {
   if (d->line != NULL && d->rank == 0) {
     double others[2];
     memcpy(others, d->line + 8, sizeof others);
-    d->began_ns = others[0] > mine[0] ? others[0] : mine[0];
-    d->ended_ns = others[1] > mine[1] ? others[1] : mine[1];
+    d->began_ns = longer(mine[0], others[0]);
+    d->ended_ns = longer(mine[1], others[1]);
   }
   return best;
 }

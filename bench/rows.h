@@ -128,8 +128,7 @@ static double measure(struct bench* b, const char* name, operation op, double pe
     const double before_ns = b->distance->ended_ns;
     us[i] = timed(b, op, times) / (double)times / per_op * 1e6;
     line_ns[i + 1] = look_at_distance(b->distance);
-    const double after_ns = b->distance->began_ns;
-    work_ns[i] = before_ns > after_ns ? before_ns : after_ns;
+    work_ns[i] = longer(before_ns, b->distance->began_ns);
   }
 
   long errors = 0;

@@ -5,9 +5,9 @@ CPUs of a virtual machine move: a cache line's way between the same two takes 40
 later, and whatever ranks do together is that much slower. Programs measure it before and after each batch
 (distance.h: "line_ns"), so that like is compared with like.
 
-Other guests of the host come and go on the other hardware thread of a core, too, within milliseconds: what is no chain
-of loads takes up to twice as long meanwhile. Programs measure that as well ("work_ns"). It is only told: with two cores
-next to no batch may be without it, and it meets all libraries alike.
+Other guests of the host come and go on the other hardware thread of a core, too, within milliseconds: all but
+one chain of dependent instructions takes up to twice as long meanwhile. Programs measure that as well ("work_ns"). It
+is only told: with two cores next to no batch may be without it, and it should meet all libraries alike.
 """
 import math
 import statistics
@@ -33,19 +33,27 @@ def known(line_ns):
     return [ns for ns in line_ns if 0 < ns < UNKNOWN_NS]
 
 
+def ends(found):
+    """The shortest and the longest time, but for stray looks."""
+    few = len(found) // 50
+    ordered = sorted(found)
+    return ordered[few], ordered[-1 - few]
+
+
 def shared_part(samples):
     """Of the batches, on cores of which others had a part; None: not known."""
-    found = sorted(ns for sample in samples for ns in sample.get("work_ns", []))
-    return sum(ns > SHARED * found[len(found) // 50] for ns in found) / len(found) if found else None
+    found = [ns for sample in samples for ns in sample.get("work_ns", [])]
+    if not found:
+        return None
+    shortest, _ = ends(found)
+    return sum(ns > SHARED * shortest for ns in found) / len(found)
 
 
 def border_ns(found):
     """Between near and far ways; None: all are alike."""
     if not found:
         return None
-    few = len(found) // 50  # a stray look is no state
-    ordered = sorted(found)
-    low, high = ordered[few], ordered[-1 - few]
+    low, high = ends(found)
     return math.sqrt(low * high) if high > FACTOR * low else None
 
 
