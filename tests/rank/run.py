@@ -13,6 +13,7 @@ A line of the list is `chapter/name key=value ...` with the keys
   one-host         is about what does not work on several hosts (--agent)
   several-nodes    is about nodes: only with --nodes
   smoke            also runs under the sanitizers, where everything is slow (--smoke selects these)
+  threads          a rank has several threads, also as a process (--threads selects these)
   big              needs much memory or time: only with --big
 A run passes when the launcher returns 0 and exactly one line `ok: N checks, P ranks` with N > 0 and the right P came.
 """
@@ -52,7 +53,7 @@ def read_list(path, options):
         if not words:
             continue
         name, ranks, modes, args, env, timeout, xfail = words[0], [1, 2, 4], ["process", "thread"], [], {}, 30, ""
-        big = smoke = one_node = one_host = several = False
+        big = smoke = threads = one_node = one_host = several = False
         for word in words[1:]:
             key, _, value = word.partition("=")
             if key == "ranks":
@@ -71,6 +72,8 @@ def read_list(path, options):
                 big = True
             elif word == "smoke":
                 smoke = True
+            elif word == "threads":
+                threads = True
             elif word == "one-node":
                 one_node = True
             elif word == "one-host":
@@ -79,7 +82,7 @@ def read_list(path, options):
                 several = True
             else:
                 sys.exit(f"{path}:{number}: '{word}' is not known; see the head of run.py for the keys")
-        if (big and not options.big) or (options.smoke and not smoke) or (one_node and options.nodes > 1) \
+        if (big and not options.big) or (options.smoke and not smoke) or (options.threads and not threads) or (one_node and options.nodes > 1) \
                 or (one_host and options.agent) or (several and options.nodes == 1):
             continue
         if options.chapter and name.split("/")[0] not in options.chapter:
@@ -171,6 +174,7 @@ def main():
     parser.add_argument("--ranks", type=lambda text: [int(n) for n in text.split(",")], help="only these numbers of ranks")
     parser.add_argument("--jobs", "-j", type=int, default=1)
     parser.add_argument("--smoke", action="store_true", help="only the lines marked smoke")
+    parser.add_argument("--threads", action="store_true", help="only the lines marked threads")
     parser.add_argument("--env", action="append", default=[], metavar="NAME=VALUE", help="a variable for all runs")
     parser.add_argument("--big", action="store_true", default=bool(os.environ.get("TEST_BIG")))
     parser.add_argument("--timeout-scale", type=float, default=float(os.environ.get("TEST_TIMEOUT_SCALE", "1")))

@@ -10,6 +10,7 @@
 
 #include "object/op.h"
 #include "unit/coll/ranks.h"
+#include "unit/sanitizer.h"
 
 namespace weft::coll {
 namespace {
@@ -311,8 +312,9 @@ TEST(MixedCollectives, BetweenBuffersOnOneLevel) {
 class Exploring : public testing::TestWithParam<bool> {};
 TEST_P(Exploring, BetweenOperationsOfOtherWays) {
   setenv("WEFT_COLL_EXPLORE", "1000000", 1);
-  run_programs(false, "1000", {2, 3}, 12000, {.reach = GetParam()});
-  run_programs(true, "0", {4}, 6000, {.reach = GetParam(), .parts = 2});
+  const int calls = weft::test::under_thread_sanitizer ? 3000 : 12000;
+  run_programs(false, "1000", {2, 3}, calls, {.reach = GetParam()});
+  run_programs(true, "0", {4}, calls / 2, {.reach = GetParam(), .parts = 2});
   unsetenv("WEFT_COLL_EXPLORE");
 }
 INSTANTIATE_TEST_SUITE_P(MixedCollectives, Exploring, testing::Bool());

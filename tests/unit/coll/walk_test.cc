@@ -18,6 +18,7 @@
 #include "object/op.h"
 #include "unit/coll/ranks.h"
 #include "unit/model/paper_machines.h"
+#include "unit/sanitizer.h"
 
 namespace weft::coll {
 namespace {
@@ -245,7 +246,8 @@ Walk::Counts counted(int ranks, int parts, bool reach, Call call, const Way& way
 }
 
 TEST(Walk, CountsWhatRealRunsCount) {
-  for (const auto& [inside, parts] : {std::pair{6, 2}, {4, 3}, {5, 1}})
+  for (const auto& [inside, parts] : {std::pair{6, 2}, {4, 3}, {5, 1}}) {
+    if (weft::test::under_thread_sanitizer && parts != 3) continue;
     for (const Call call :
          {Call::bcast, Call::reduce, Call::allreduce, Call::gather, Call::scatter, Call::scan})
       for (const Way& way : ways_of(call)) {
@@ -265,6 +267,7 @@ TEST(Walk, CountsWhatRealRunsCount) {
             EXPECT_EQ(here.most_steps, real.most_steps);
           }
       }
+  }
 }
 
 }  // namespace

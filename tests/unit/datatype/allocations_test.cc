@@ -1,41 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// pack, unpack and copy allocate nothing. The operators that count belong to the whole test binary.
-#include "unit/allocations.h"
-
+// pack, unpack and copy allocate nothing.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <new>
-
+#include "unit/allocations.h"
 #include "unit/datatype/random_type.h"
-
-namespace {
-thread_local long count = 0;
-}
-
-[[gnu::noinline]] void* operator new(std::size_t n) {
-  ++count;
-  if (void* p = std::malloc(n != 0 ? n : 1)) return p;
-  throw std::bad_alloc();
-}
-[[gnu::noinline]] void* operator new(std::size_t n, const std::nothrow_t&) noexcept {
-  ++count;
-  return std::malloc(n != 0 ? n : 1);
-}
-[[gnu::noinline]] void operator delete(void* p) noexcept {
-  std::free(p);
-}
-[[gnu::noinline]] void operator delete(void* p, const std::nothrow_t&) noexcept {
-  std::free(p);
-}
-[[gnu::noinline]] void operator delete(void* p, std::size_t) noexcept {
-  std::free(p);
-}
-
-long weft::test::allocations() {
-  return count;
-}
 
 namespace weft::datatype::test {
 namespace {

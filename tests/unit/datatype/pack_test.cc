@@ -10,6 +10,7 @@
 
 #include "unit/datatype/arrayed.h"
 #include "unit/parallel/helping.h"
+#include "unit/sanitizer.h"
 
 namespace weft::datatype::test {
 namespace {
@@ -116,6 +117,7 @@ bool is_patient(Clock::time_point since) {
 TEST(Pack, AgreesWithNaiveWalkerInPartsByAnyThreads) {
   Context context;
   for (int helpers : {0, 1, 3}) {
+    if (weft::test::under_thread_sanitizer && helpers == 0) continue;
     const parallel::test::AllJobsOffered offered(helpers);
     const auto start = Clock::now();
     const auto is_unhelped = [&] { return helpers > 0 && offered.given() == 0; };

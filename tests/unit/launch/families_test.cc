@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Orders to spawn: which processes are started, what is answered, and what their ends mean.
+// Orders to spawn, which a std::thread listens for: which processes are started, what is answered,
+// and what their ends mean.
 #include "launch/families.h"
 
 #include <gtest/gtest.h>

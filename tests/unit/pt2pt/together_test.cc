@@ -10,6 +10,7 @@
 #include "unit/datatype/arrayed.h"
 #include "unit/parallel/helping.h"
 #include "unit/pt2pt/test_job.h"
+#include "unit/sanitizer.h"
 
 namespace weft::pt2pt {
 namespace {
@@ -201,6 +202,7 @@ struct Fuzz {
 
 TEST(Together, RandomMessagesByAnyThreads) {
   for (const int helpers : {0, 1, 3}) {
+    if (weft::test::under_thread_sanitizer && helpers == 0) continue;
     const AllJobsOffered offered(helpers);
     Fuzz fuzz;
     const datatype::test::FuzzTime time;

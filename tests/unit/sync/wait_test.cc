@@ -83,14 +83,16 @@ void wait_and_sleep(const Policy& policy, Neighbours& neighbours, std::int64_t n
 }
 
 TEST(Waiter, YieldsLessAfterLongWaits) {
-  Policy policy = yielding_for(1000);
+  // A yield of less than 8 ms is no sign that somebody computes, as on a busy machine many would
+  // be.
+  Policy policy = yielding_for(4'000'000);
   policy.membarrier = permit_fences();
   if (!policy.membarrier) GTEST_SKIP() << "no membarrier: all sleeps end by time";
-  policy.longest_yield_ns = 16'000;
+  policy.longest_yield_ns = 16'000'000;
   Neighbours neighbours;
   // Where this thread is late, news finds nobody asleep.
-  while (neighbours.yields_for(policy) == 16'000) wait_and_sleep(policy, neighbours, 1'000'000);
-  EXPECT_EQ(neighbours.yields_for(policy), 8'000);
+  while (neighbours.yields_for(policy) == 16'000'000) wait_and_sleep(policy, neighbours, 1'000'000);
+  EXPECT_EQ(neighbours.yields_for(policy), 8'000'000);
 }
 
 TEST(Neighbours, YieldLongWhereWaitsAreShort) {
