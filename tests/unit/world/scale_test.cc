@@ -17,7 +17,7 @@ namespace {
 
 /// Bytes that malloc has given out. A sanitizer's says nothing.
 std::size_t heap() {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if defined(__SANITIZE_ADDRESS__)
   return 0;
 #else
   const struct mallinfo2 all = mallinfo2();
