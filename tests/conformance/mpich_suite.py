@@ -17,13 +17,14 @@ To compare with another library of the standard ABI, run the same programs on it
 import argparse
 import collections
 import concurrent.futures
+import contextlib
+import fcntl
 import os
 import re
 import signal
 import shutil
 import subprocess
 import sys
-import threading
 import time
 from pathlib import Path
 
@@ -131,12 +132,25 @@ def call_words(words, folder=None):
     return subprocess.run([str(word) for word in words], capture_output=True, text=True, errors="replace", cwd=folder)
 
 
+@contextlib.contextmanager
+def alone_in(folder):
+    """One thread of one runner at a time: runs over one, two and three nodes share the programs that they compile."""
+    with open(folder / "lock", "w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
 class Builder:
     """Compiles the suite's helpers once, into an archive, and each program on demand."""
 
     def __init__(self, source, folder, mpicc):
-        self.source, self.folder, self.mpicc, self.lock = source, folder, mpicc, threading.Lock()
+        self.source, self.folder, self.mpicc = source, folder, mpicc
         folder.mkdir(parents=True, exist_ok=True)
+        with alone_in(folder):
+            self.compile_helpers()
+
+    def compile_helpers(self):
+        source, folder = self.source, self.folder
         for name, text in (("mpitestconf.h", CONFIG), ("mtest_mpix.h", ""), ("dtpoolsconf.h", CONFIG)):
             if not (folder / name).exists():
                 (folder / name).write_text(text)
@@ -174,7 +188,7 @@ class Builder:
         sources, macros = self.rules(line)
         paths = [self.source / line.folder / source for source in sources]
         out = self.folder / "bin" / line.folder / line.name
-        with self.lock:
+        with alone_in(self.folder):
             return self.link(line, paths, macros, out)
 
     def link(self, line, paths, macros, out):
