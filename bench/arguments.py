@@ -111,7 +111,7 @@ def make_parser(description, programs):
                         help="for `weft bench network` and `posting`: the nodes (default: this machine pretends to be some)")
     parser.add_argument("--launch-agent", metavar="COMMAND", default="",
                         help="starts commands on --hosts, as mpiexec's option does (default: ssh); this machine as a cluster:\n"
-                             "scripts/cluster exec head weft bench network --hosts n1,n2 --launch-agent '.../cluster exec'")
+                             "scripts/cluster exec head \"weft bench network --hosts n1,n2 --launch-agent '.../cluster exec'\"")
     parser.add_argument("--nodes", metavar="N", type=whole(2, 64), help="that this machine pretends to be (default: 2)")
     parser.add_argument("--ranks", metavar="N,N", type=counts(1, 4096),
                         help="(default: 2,4,8; --figures: 2,4,... up to all CPUs; --regret: all CPUs)")
