@@ -2,13 +2,39 @@
 #include "net/watcher.h"
 
 #include <errno.h>
+#include <linux/close_range.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cstring>
 
 namespace weft::net {
+namespace {
+
+/// Gives this thread a table of descriptors of its own, with these and standard error. Threads that
+/// share one make the kernel count who uses a descriptor, in each system call of each: epoll_wait
+/// of a rank that looks for messages took 0.22 us, and 0.16 without (lowest tenths; 2-core EPYC,
+/// family 25). Where the kernel does not give one (before 5.9), it stays shared.
+void keep_only(std::array<int, 2> kept) {
+  std::array<unsigned, 3> all{STDERR_FILENO, static_cast<unsigned>(kept[0]),
+                              static_cast<unsigned>(kept[1])};
+  std::sort(all.begin(), all.end());
+  unsigned first = 0;
+  const auto close_from_first_to = [&](unsigned last) {
+    return first > last || syscall(SYS_close_range, first, last, CLOSE_RANGE_UNSHARE) == 0;
+  };
+  for (const unsigned fd : all) {
+    if (fd > 0 && !close_from_first_to(fd - 1)) return;
+    first = std::max(first, fd + 1);
+  }
+  close_from_first_to(~0U);
+}
+
+}  // namespace
 
 Err Watcher::start(const char* name) {
   poll_ = epoll_create1(EPOLL_CLOEXEC);
@@ -54,6 +80,7 @@ void Watcher::arm(int fd, Sleeper& sleeper) {
 }
 
 void Watcher::watch(const sync::Thread& me) {
+  keep_only({poll_, end_});
   while (!me.is_to_end()) {
     constexpr int most = 16;
     epoll_event ready[most];
