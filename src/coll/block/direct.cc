@@ -73,12 +73,15 @@ void Shared::reduce_direct(const Operands& x, int root) {
   alignas(64) std::byte value[fold_bytes];
   for (std::int64_t at = tile.begin; at < tile.end; at += step) {
     const std::int64_t n = std::min(step, tile.end - at);
-    fold(x, n, size_, value,
-         [&](int i) { return static_cast<const std::byte*>(shown(i).buffer.data) + at * size; });
-    for (int i = 0; i < size_; ++i)
-      if (root == everybody || i == root)
-        std::memcpy(static_cast<std::byte*>(shown(i).result) + at * size, value,
-                    static_cast<std::size_t>(n * size));
+    fold_part(x, n, value, [&](int i) {
+      return static_cast<const std::byte*>(shown(i).buffer.data) + at * size;
+    });
+    const auto bring = [&](int i) {
+      std::memcpy(static_cast<std::byte*>(shown(i).result) + at * size, value,
+                  static_cast<std::size_t>(n * size));
+    };
+    if (root != everybody) bring(root);
+    for (int i = 0; i < size_ && root == everybody; ++i) bring((rank_ + i) % size_);
   }
   met();
   meet_again();
@@ -125,10 +128,10 @@ void Shared::reduce_scatter_direct(const Operands& x, const Parts& parts) {
   if (!come_and_agree()) return met();
   const std::int64_t step = fold_bytes / size;
   for (std::int64_t at = 0; at < count; at += step)
-    fold(x, std::min(step, count - at), size_, static_cast<std::byte*>(x.recv) + at * size,
-         [&](int i) {
-           return static_cast<const std::byte*>(shown(i).buffer.data) + (first + at) * size;
-         });
+    fold_part(x, std::min(step, count - at), static_cast<std::byte*>(x.recv) + at * size,
+              [&](int i) {
+                return static_cast<const std::byte*>(shown(i).buffer.data) + (first + at) * size;
+              });
   met();
   meet_again();
 }

@@ -128,11 +128,11 @@ class Steps {
     const Cuts cuts(crowded_, is_flat());
     if (in_pieces(call_, p_, crowded_))
       return pieces(call_ == Call::scan ? Cuts::smallest : cuts.piece(of_));
-    const bool tiles = p_ > 2 && (call_ == Call::reduce || call_ == Call::allreduce);
+    if (p_ > 2 && (call_ == Call::reduce || call_ == Call::allreduce))
+      return tiled_strips(cuts.strip_max);
     const std::int64_t others = call_ == Call::alltoall ? n_ * (p_ - 1) : n_;
-    const std::int64_t step =
-        tiles ? cuts.strip_max : cuts.strip(call_ == Call::alltoall ? of_ * (p_ - 1) : of_);
-    for (std::int64_t at = 0; at < others; at += step) strip(std::min(step, others - at), tiles);
+    const std::int64_t step = cuts.strip(call_ == Call::alltoall ? of_ * (p_ - 1) : of_);
+    for (std::int64_t at = 0; at < others; at += step) strip(std::min(step, others - at));
     if (!folds()) copy(n_);
   }
 
@@ -224,18 +224,26 @@ class Steps {
     if (me_ == 0 && (call_ == Call::gather || call_ == Call::scatter)) copy(n_);
   }
 
-  void strip(std::int64_t n, bool tiles) {
-    const std::int64_t tile = n / p_;
+  void strip(std::int64_t n) {
     put(n);
     s_.meet(0, true);
-    if (!tiles) {
-      const std::int64_t wanted = call_ == Call::alltoall ? n / (p_ - 1) : n;
-      return for_others([&](int i) { take(i, call_ == Call::reduce_scatter ? tile : wanted); });
+    const std::int64_t wanted = call_ == Call::alltoall         ? n / (p_ - 1)
+                                : call_ == Call::reduce_scatter ? n / p_
+                                                                : n;
+    for_others([&](int i) { take(i, wanted); });
+  }
+  /// To the meeting behind the parts of a strip all come with the next one.
+  void tiled_strips(std::int64_t step) {
+    put(std::min(step, n_));
+    s_.meet(0, true);
+    for (std::int64_t at = 0; at < n_; at += step) {
+      const std::int64_t tile = std::min(step, n_ - at) / p_;
+      for_others([&](int i) { fold(i, tile); });
+      copy(tile);
+      if (at + step < n_) put(std::min(step, n_ - at - step));
+      s_.meet(0, false);
+      if (me_ == 0 || call_ == Call::allreduce) for_others([&](int i) { move(i, tile); });
     }
-    for_others([&](int i) { fold(i, tile); });
-    copy(tile);
-    s_.meet(0, false);
-    if (me_ == 0 || call_ == Call::allreduce) for_others([&](int i) { move(i, tile); });
   }
 
   Schedule& s_;

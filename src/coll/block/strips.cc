@@ -256,7 +256,7 @@ void Shared::reduce_scatter_strips(const Operands& x, const Parts& parts) {
       [&](std::int64_t at, std::int64_t) {
         const std::int64_t n = length(rank_, at);
         if (n == 0) return;
-        fold(x, n, size_, result + at * size, [&](int i) -> const std::byte* {
+        fold_part(x, n, result + at * size, [&](int i) -> const std::byte* {
           return i == rank_ && !in_place ? own + (own_begin + at) * size
                                          : strip(i) + rank_ * step * size;
         });
@@ -315,37 +315,46 @@ void Shared::reduce_pieces(const Operands& x, int root) {
   }
 }
 
-/// Of each strip everybody reduces a part; then all collect the parts, or the root does.
+/// Of each strip everybody reduces a part; then all collect the parts, or the root does. To the
+/// meeting behind the parts all come with the next strip.
 void Shared::reduce_strips(const Operands& x, int root) {
   const std::int64_t size = x.type->size;
   const auto* own = static_cast<const std::byte*>(operand(x));
   auto* result = static_cast<std::byte*>(x.recv);
   const std::int64_t step = cuts_.strip_max / size;
-  for (std::int64_t at = 0; at < x.count; at += step) {
+  const bool wanted = root == everybody || root == rank_;
+  const auto fill = [&](std::int64_t at) {
     const std::int64_t n = std::min(step, x.count - at);
-    const bool wanted = root == everybody || root == rank_;
-    const Tile mine(n, size, size_, rank_);
-    // The own part is for nobody else.
+    const Tile mine(n, size, size_, rank_);  // is for nobody else
     copy_bytes(strip(rank_), own + at * size, static_cast<std::size_t>(mine.begin * size));
     copy_bytes(strip(rank_) + mine.end * size, own + (at + mine.end) * size,
                static_cast<std::size_t>((n - mine.end) * size));
-    if (!meet_and_agree()) return;
+  };
+  fill(0);
+  if (!meet_and_agree()) return;
+  for (std::int64_t at = 0; at < x.count; at += step) {
+    const std::int64_t n = std::min(step, x.count - at);
+    const Tile mine(n, size, size_, rank_);
     alignas(64) std::byte value[fold_bytes];
     for (std::int64_t k = mine.begin; k < mine.end; k += fold_bytes / size) {
       const std::int64_t m = std::min(fold_bytes / size, mine.end - k);
-      fold(x, m, size_, value, [&](int i) -> const std::byte* {
+      fold_part(x, m, value, [&](int i) -> const std::byte* {
         return i == rank_ ? own + (at + k) * size : strip(i) + k * size;
       });
       const auto bytes = static_cast<std::size_t>(m * size);
       if (root != rank_) std::memcpy(strip(rank_) + k * size, value, bytes);
       if (wanted) std::memcpy(result + (at + k) * size, value, bytes);
     }
+    ++strips_used_;
+    if (at + step < x.count) fill(at + step);
+    --strips_used_;
     meet_again();
-    for (int i = 0; i < size_ && wanted; ++i) {
+    if (!all_agree()) return;
+    for (int k = 1; k < size_ && wanted; ++k) {
+      const int i = (rank_ + k) % size_;
       const Tile part(n, size, size_, i);
-      if (i != rank_)
-        copy_bytes(result + (at + part.begin) * size, strip(i) + part.begin * size,
-                   static_cast<std::size_t>((part.end - part.begin) * size));
+      copy_bytes(result + (at + part.begin) * size, strip(i) + part.begin * size,
+                 static_cast<std::size_t>((part.end - part.begin) * size));
     }
     ++strips_used_;
   }
