@@ -634,10 +634,11 @@ void Lane::finished(Operation& operation, Err err) {
   if (is_all && (to.is_dead || !transfer.has_failed)) end(transfer);
 }
 
-bool Lane::look(void (*arrived)(void* state, const wire::Cell& cell), void* state) {
+bool Lane::look(void (*arrived)(void* state, const wire::Cell& cell), void* state,
+                bool in_passing) {
   arrived_ = arrived;
   state_ = state;
-  ++looks_;
+  if (!in_passing) ++looks_;
   if (in_row_) end_row();  // who looks may wait for an answer
   const int left = progress_outlets();
   const Result<int> done = endpoint_->progress(*this);

@@ -130,7 +130,8 @@ class Lane final : public wire::Network, private Listener {
   bool write(std::span<const std::byte> memory, int world_rank, const wire::Place& to,
              void (*finished)(void* state), void* state) override;
   void abandon(int world_rank) override;
-  bool look(void (*arrived)(void* state, const wire::Cell& cell), void* state) override;
+  bool look(void (*arrived)(void* state, const wire::Cell& cell), void* state,
+            bool in_passing = false) override;
   bool is_idle() const override {
     return endpoint_->is_idle() && waiting_.empty() && held_up_.empty() && !outlets_are_busy();
   }

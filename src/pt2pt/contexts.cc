@@ -23,6 +23,14 @@ bool is_unattended(const Engine& e) {
   return e.network != nullptr && !e.attended.load(std::memory_order_seq_cst);
 }
 
+/// Has one of its own threads been there since it was asked last? What such a thread sends in a row
+/// is to travel together, and leaves when it waits, or at the next visit.
+bool is_in_use(Engine& e) {
+  // relaxed: a hint
+  return e.network != nullptr && !e.inbox.is_knocked() &&
+         !e.passed_by.exchange(true, std::memory_order_relaxed);
+}
+
 /// Nor is anybody told.
 bool is_unwatched(const Engine& e) {
   return is_unattended(e) && !e.network->is_watched();
@@ -79,7 +87,7 @@ void say_what_it_needs(Engine& e) {
   const bool alone = e.waiters.waiting == 0;
   // What it has sent to other nodes has mostly left by now, and it takes a look to see that.
   if (e.contexts->several() && alone && !before && !has_begun_here(e) && has_begun(e))
-    progress_of_network(e);
+    progress_of_network(e, true);
   const bool needs = alone && has_begun(e);
   if (needs != before) set_needs_progress(e, needs);
 }
@@ -166,6 +174,9 @@ void wake_background(Engine& e) {
 
 void leave_networked(Engine& e) {
   say_what_it_needs(e);
+  // relaxed: a hint
+  if (e.passed_by.load(std::memory_order_relaxed))
+    e.passed_by.store(false, std::memory_order_relaxed);
   if (e.contexts->several() && e.waiters.waiting == 0) hand_over(e);
 }
 
@@ -194,6 +205,7 @@ bool look_after_others(Engine& e, Others when, std::int64_t* sleep_ns) {
   const bool all = when != Others::now_and_then;
   for (Engine* other : e.contexts->engines) {
     if (other == &e || !(wants_progress(*other) || (all && is_unwatched(*other)))) continue;
+    if (!all && is_in_use(*other)) continue;
     if (all) {
       other->lock.hold_low();
     } else if (!other->lock.try_hold()) {

@@ -39,7 +39,7 @@ class Nowhere final : public wire::Network {
     return false;
   }
   void abandon(int) override {}
-  bool look(void (*)(void*, const wire::Cell&), void*) override { return false; }
+  bool look(void (*)(void*, const wire::Cell&), void*, bool) override { return false; }
   bool arm() override { return true; }
   bool is_watched() const override { return true; }
   std::int64_t nap_ns() const override { return 0; }

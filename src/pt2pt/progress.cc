@@ -211,7 +211,7 @@ std::int64_t fragment_room(const Engine& e) {
   return e.policy.crowded ? 0 : e.bulk_bytes;
 }
 
-[[gnu::cold, gnu::noinline]] bool look_at_network(Engine& e) {
+[[gnu::cold, gnu::noinline]] bool look_at_network(Engine& e, bool in_passing) {
   return e.network->look(
       [](void* engine, const wire::Cell& cell) {
         Engine& e = *static_cast<Engine*>(engine);
@@ -219,14 +219,14 @@ std::int64_t fragment_room(const Engine& e) {
         const Peer* const known = e.peers.find(cell.sender);
         if (known == nullptr || !known->is_dead) dispatch(e, cell);
       },
-      &e);
+      &e, in_passing);
 }
 
 /// What else there is to do than to look into the mailbox.
-[[gnu::always_inline]] inline bool look_at_others(Engine& e) {
+[[gnu::always_inline]] inline bool look_at_others(Engine& e, bool in_passing = false) {
   bool found = false;
   if (e.network != nullptr) [[unlikely]]
-    found = look_at_network(e);
+    found = look_at_network(e, in_passing);
   if (!e.busy.empty()) [[unlikely]]
     flush(e);
   if (!e.left.empty()) [[unlikely]]
@@ -284,10 +284,10 @@ bool progress(Engine& e) {
   return look_measured(e);
 }
 
-bool progress_of_network(Engine& e) {
+bool progress_of_network(Engine& e, bool in_passing) {
   ++e.counters->polls;
   const bool found = !e.busy.empty() || !e.left.empty();
-  return look_at_others(e) || found;
+  return look_at_others(e, in_passing) || found;
 }
 
 void wait_for(Request& request) {

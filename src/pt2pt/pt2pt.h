@@ -100,8 +100,8 @@ void give_up_receive(Request& request);
 /// True if there was anything to do.
 bool progress(Engine& engine);
 /// The same, but nothing is taken out of the mailbox: what comes from other nodes, and what it
-/// begins.
-bool progress_of_network(Engine& engine);
+/// begins. `in_passing`: by a call that only sends (wire::Network::look).
+bool progress_of_network(Engine& engine, bool in_passing = false);
 /// In a call that begins something, and is to return soon: is a copy of so many bytes for the
 /// rank's thread of weft's own? It is told as the call ends.
 bool leave_to_thread(Engine& engine, std::int64_t bytes);

@@ -77,8 +77,10 @@ class Network {
   /// The rank is dead: say nothing more of what is on its way to it, or read from it.
   virtual void abandon(int world_rank) = 0;
   /// Hand each cell that has come to `arrived`, which reads it and its payload before it returns.
-  /// True if there was anything to do. Never waits.
-  virtual bool look(void (*arrived)(void* state, const Cell& cell), void* state) = 0;
+  /// True if there was anything to do. Never waits. `in_passing`: by a call that only sends, and
+  /// may be one of many; it does not begin anew what leaves at once.
+  virtual bool look(void (*arrived)(void* state, const Cell& cell), void* state,
+                    bool in_passing = false) = 0;
   /// A thread is about to sleep until news: wake it when something comes. False: there may be news
   /// already.
   virtual bool arm() = 0;

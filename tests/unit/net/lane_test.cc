@@ -162,7 +162,7 @@ struct LaneTest : testing::TestWithParam<const char*> {
     if (cell == nullptr) return "";
     return {reinterpret_cast<const char*>(cell), sizeof *cell + text.size()};
   }
-  bool look(int rank) {
+  bool look(int rank, bool in_passing = false) {
     return ranks[rank].lane->look(
         [](void* heard, const wire::Cell& cell) {
           EXPECT_EQ(cell.units, 0);
@@ -170,7 +170,7 @@ struct LaneTest : testing::TestWithParam<const char*> {
           static_cast<std::vector<std::string>*>(heard)->emplace_back(
               reinterpret_cast<const char*>(&cell + 1), cell.piece);
         },
-        &ranks[rank].heard);
+        &ranks[rank].heard, in_passing);
   }
   /// All of that is dropped.
   void tell_as_stranger(int whom, const std::vector<std::string>& lies) {
@@ -344,6 +344,8 @@ TEST_P(LaneTest, short_packets_wait_for_a_look_and_leave_together) {
   int alone = 0;
   while (alone < 100 && send(0, 1, "short")) ++alone;
   EXPECT_EQ(alone, short_packets);
+  look(0, true);
+  EXPECT_FALSE(send(0, 1, "short")) << "after a look in passing only";
   ASSERT_TRUE(send(0, 1, std::string(2 * short_bytes, 'l')));  // a long one need not
   Lane& lane = *ranks[0].lane;
   std::vector<std::string> row;

@@ -97,7 +97,7 @@ class TestNetwork : public wire::Network {
   bool write(std::span<const std::byte>, int, const wire::Place&, void (*)(void*), void*) override {
     return false;
   }
-  bool look(void (*arrived)(void* state, const wire::Cell& cell), void* state) override {
+  bool look(void (*arrived)(void* state, const wire::Cell& cell), void* state, bool) override {
     bool any = false;
     for (; !readings_.empty(); any = true) {
       const Reading reading = readings_.front();
