@@ -274,6 +274,7 @@ struct Engine {
   std::unique_ptr<wire::Network> nobody;   // of `nowhere`
   std::unique_ptr<Away> nowhere;           // where dead ranks are; null: there are none
   std::vector<Poller> pollers;
+  int unposted = 0;  // partitioned receives that wait for locks of other contexts
   OneSided one_sided;
   std::int64_t unexpected_bytes = 0;
   std::vector<Peer*> held_back;  // on other nodes: were told to ask first
@@ -462,8 +463,9 @@ inline void look_for_deaths(Engine& e, const Awaited& awaited) {
   if (e.job->header().deaths.load(std::memory_order_relaxed) != 0) [[unlikely]]
     look_for_dead(e, awaited);
 }
-/// A look (MPI_Test, MPI_Iprobe) found nothing: give the core away now and then if it is wanted.
-void looked_in_vain(Engine& e);
+/// A look (MPI_Test, MPI_Iprobe) found nothing: give the core away now and then if it is wanted,
+/// and look after other contexts, once in so many times.
+void looked_in_vain(Engine& e, std::uint32_t looks_per_visit = looks_per_yield);
 
 void set_needs_progress(Engine& e, bool needs);
 /// Has something begun here that only this rank's progress completes, what has been sent to other
@@ -497,7 +499,7 @@ inline void wake_rank(Engine& e, std::int32_t world_rank) {
 
 /// Is there something that nobody tells when it is time to do it?
 inline bool must_look(const Engine& e) {
-  return !e.busy.empty() || !e.left.empty();
+  return !e.busy.empty() || !e.left.empty() || e.unposted > 0;
 }
 
 /// Is this the last look of a thread before it sleeps? (Or does one sleep already.)

@@ -77,6 +77,9 @@ inline constexpr float first_tell_ns = 10'000, tell_ns_max = 40'000, newest_tell
 inline constexpr std::int64_t partition_message_min = 16 << 10;
 /// A transfer has at most so many messages, each a request at both ends.
 inline constexpr std::int64_t partition_messages_max = 1 << 10;
+/// Looks for a partition in vain before its thread looks after other contexts; fewer than other
+/// looks, as those who ask for the others' partitions look there. A multiple of looks_per_yield.
+inline constexpr std::uint32_t partition_looks_per_visit = 64;
 
 // --- single copies (transfer.cc, cancel_send.cc)
 
@@ -104,5 +107,7 @@ inline constexpr std::int64_t most_left_to_sender = 2 << 20;
 /// Looks at a network's end until it is watched: one more than it takes to see that its descriptor
 /// is always readable (net/limits.h), and one that finds what there is.
 inline constexpr int looks_before_watch = 10;
+/// Looks in vain (MPI_Test) before the core is given away, if it is wanted.
+inline constexpr std::uint32_t looks_per_yield = 8;
 
 }  // namespace weft::pt2pt

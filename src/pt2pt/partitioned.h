@@ -13,7 +13,8 @@
 //
 // Marking takes no lock: a partition's word gets the number of the round, the counter of its
 // message goes down, and only the thread that marks a message's last partition takes the lock of
-// the context and sends.
+// the message's context and sends. Messages are of several contexts, so that such threads do not
+// meet.
 #pragma once
 
 #include <mpi.h>

@@ -305,15 +305,16 @@ void wait_for_all(std::span<Request* const> requests) {
   if (!all_done()) wait_until(*requests[next]->engine, all_done, {.requests = requests});
 }
 
-void looked_in_vain(Engine& e) {
+void looked_in_vain(Engine& e, std::uint32_t looks_per_visit) {
   look_for_deaths(e, {});
   const bool wanted = e.policy.crowded || e.waiters.waiting > 0;
   if (!wanted && !e.contexts->several()) return;
-  constexpr std::uint32_t looks_per_yield = 8;
   if (++e.vain_looks % looks_per_yield != 0) return;
+  const bool visits = e.contexts->several() && e.vain_looks % looks_per_visit == 0;
+  if (!wanted && !visits) return;
   say_what_others_need(e);
   const auto left = e.lock.let_go();
-  if (e.contexts->several()) look_after_others(e, Others::now_and_then);
+  if (visits) look_after_others(e, Others::now_and_then);
   if (wanted) sync::yield();
   e.lock.take_back(left);
   if (wanted) ++e.counters->yields;

@@ -69,6 +69,9 @@ class SoleLock {
                  std::memory_order_release);  // pairs with end() and visit()
     return true;
   }
+  /// Has each context its own lock? False, asked by a thread that is inside: until it leaves, it
+  /// has all of them.
+  bool is_shared() const { return shared_.load(std::memory_order_acquire); }  // pairs with end()
   bool is_mine() const {
     return owner_.load(std::memory_order_relaxed) == this_thread() &&
            depth_.load(std::memory_order_relaxed) > 0;
