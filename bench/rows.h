@@ -56,7 +56,8 @@ struct bench {
   int untouched;                            /* leave the buffers alone from now on */
   int threads;                              /* that call MPI at once, of each rank */
   void (*batch)(struct bench*, long times); /* instead of an operation: so many at once */
-  void (*more)(struct bench*);              /* by all ranks: rank 0 adds to the JSON object */
+  void (*begin)(struct bench*), (*end)(struct bench*); /* before and after a batch, not timed */
+  void (*more)(struct bench*); /* by all ranks: rank 0 adds to the JSON object */
   struct distance* distance;
 };
 
@@ -76,6 +77,7 @@ static inline long wrong_lines(const uint64_t* data, long words, uint64_t stamp)
 /* Seconds until all ranks have done `times` operations; all get the same number and decide alike.
  */
 static double timed(struct bench* b, operation op, long times) {
+  if (b->begin != NULL) b->begin(b);
   MPI_Barrier(MPI_COMM_WORLD);
   const double start = MPI_Wtime();
   if (b->batch != NULL)
@@ -84,6 +86,7 @@ static double timed(struct bench* b, operation op, long times) {
     for (long i = 0; i < times; ++i) op(b);
   MPI_Barrier(MPI_COMM_WORLD);
   double seconds = MPI_Wtime() - start;
+  if (b->end != NULL) b->end(b);
   MPI_Bcast(&seconds, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
   return seconds;
 }
@@ -163,6 +166,7 @@ struct row {
   long bytes[12];
   int threads; /* as in struct bench */
   void (*batch)(struct bench*, long times);
+  void (*begin)(struct bench*), (*end)(struct bench*);
   void (*more)(struct bench*);
 };
 
@@ -188,6 +192,8 @@ static void run_row(const struct row* row, const struct options* o, struct dista
                     .window = row->window,
                     .threads = row->threads,
                     .batch = row->batch,
+                    .begin = row->begin,
+                    .end = row->end,
                     .more = row->more};
   if (row->ranks != 0 && row->ranks != size) return;
   long most = 0;

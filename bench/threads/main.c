@@ -59,18 +59,20 @@ static void read_counts(double* out) {
   read_pvars(&counts.vars, out);
   getrusage(RUSAGE_SELF, &usage);
   out[switches] = (double)(usage.ru_nvcsw + usage.ru_nivcsw);
-  out[threads_ns] = MPI_Wtime() * 1e9 * team.threads;
+  out[threads_ns] = MPI_Wtime() * 1e9;
 }
 
-static void begin_counts(void) {
+static void begin_counts(struct bench* b) {
+  (void)b;
   read_counts(counts.before);
 }
 
-static void end_counts(double sent) {
+static void end_counts(struct bench* b) {
+  (void)b;
   double now[kinds];
   read_counts(now);
-  for (int i = 0; i < messages; ++i) counts.sum[i] += now[i] - counts.before[i];
-  counts.sum[messages] += sent;
+  for (int i = 0; i < messages; ++i)
+    counts.sum[i] += (now[i] - counts.before[i]) * (i == threads_ns ? team.threads : 1);
 }
 
 static void print_counts(struct bench* b) {
@@ -186,14 +188,13 @@ static void begin_team(struct bench* b, int threads, int windows) {
 
 static void run_team(struct bench* b, void (*body)(struct worker*)) {
   team.body = body;
-  begin_counts();
   pthread_barrier_wait(&team.gate);
   body(&team.worker[0]);
   pthread_barrier_wait(&team.gate);
   double sent = 0;
   for (int i = 0; i < team.threads; ++i) sent += (double)team.worker[i].times;
   /* Each rank counts half of what both did together. */
-  end_counts(body == stream ? sent * (team.window + 1) / 2 : sent);
+  counts.sum[messages] += body == stream ? sent * (team.window + 1) / 2 : sent;
   for (int i = 0; i < team.threads; ++i) {
     b->errors += team.worker[i].errors;
     team.worker[i].errors = 0;
@@ -227,12 +228,12 @@ static void bw(struct bench* b, long times) {
   windows(b, times, large_window, 0);
 }
 
-#define ROW(what, n, count, ...)                                                        \
-  {                                                                                     \
-    .name = #what "_" #n "t", .batch = what, .threads = n, .ranks = 2, .per_op = count, \
-    .element = 1, .more = print_counts, .bytes = {                                      \
-      __VA_ARGS__                                                                       \
-    }                                                                                   \
+#define ROW(what, n, count, ...)                                                             \
+  {                                                                                          \
+    .name = #what "_" #n "t", .batch = what, .threads = n, .ranks = 2, .per_op = count,      \
+    .element = 1, .begin = begin_counts, .end = end_counts, .more = print_counts, .bytes = { \
+      __VA_ARGS__                                                                            \
+    }                                                                                        \
   }
 #define SMALL_ROWS(n)                                                                             \
   ROW(lat, n, 2, 8, 64, 1024, 8192, 65536, 1 << 20), ROW(rate, n, (n)*window, 8, 64, 1024, 8192), \
