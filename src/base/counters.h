@@ -118,7 +118,11 @@ struct Counters {
     return name.find("peak") != name.npos || name.find("longest") != name.npos;
   }
   void add(const Counters& other) {
-#define X(name, unit, help) name = is_mark(#name) ? std::max(name, other.name) : name + other.name;
+#define X(name, unit, help)            \
+  if constexpr (is_mark(#name))        \
+    name = std::max(name, other.name); \
+  else                                 \
+    name += other.name;
     WEFT_COUNTERS(X)
 #undef X
 #define X(name, unit, help) \
