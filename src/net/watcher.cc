@@ -36,7 +36,9 @@ void keep_only(std::array<int, 2> kept) {
 
 }  // namespace
 
-Err Watcher::start(const char* name) {
+Err Watcher::start(const char* name, Descriptors descriptors) {
+  if (thread_.is_running()) return ok;
+  descriptors_ = descriptors;
   poll_ = epoll_create1(EPOLL_CLOEXEC);
   end_ = eventfd(0, EFD_CLOEXEC);
   epoll_event to_end{.events = EPOLLIN, .data = {.ptr = nullptr}};
@@ -80,7 +82,7 @@ void Watcher::arm(int fd, Sleeper& sleeper) {
 }
 
 void Watcher::watch(const sync::Thread& me) {
-  keep_only({poll_, end_});
+  if (descriptors_ == Descriptors::own) keep_only({poll_, end_});
   while (!me.is_to_end()) {
     constexpr int most = 16;
     epoll_event ready[most];

@@ -20,8 +20,11 @@ class Watcher {
     void (*wake)(void* state);
     void* state;
   };
-  /// Starts the thread; `name` as sync::Thread has it.
-  Err start(const char* name);
+  /// What `wake` of its sleepers may use: with descriptors of the thread's own it has none of the
+  /// rank's, whose system calls cost less then.
+  enum class Descriptors : bool { own, shared };
+  /// Starts the thread, unless it runs; `name` as sync::Thread has it.
+  Err start(const char* name, Descriptors descriptors);
   /// Wake nobody any more: before any sleeper goes.
   void stop();
   ~Watcher();
@@ -39,6 +42,7 @@ class Watcher {
   void watch(const sync::Thread& me);
 
   sync::Thread thread_;
+  Descriptors descriptors_ = Descriptors::own;
   int poll_ = -1, end_ = -1;
 };
 

@@ -23,12 +23,16 @@ bool is_unattended(const Engine& e) {
   return e.network != nullptr && !e.attended.load(std::memory_order_seq_cst);
 }
 
-/// Has one of its own threads been there since it was asked last? What such a thread sends in a row
-/// is to travel together, and leaves when it waits, or at the next visit.
+/// Is a visitor to pass by, as one of the context's own threads has been there since the last
+/// visit? What such a thread sends in a row is to travel together, and leaves when it waits, or at
+/// a visit.
 bool is_in_use(Engine& e) {
-  // relaxed: a hint
-  return e.network != nullptr && !e.inbox.is_knocked() &&
-         !e.passed_by.exchange(true, std::memory_order_relaxed);
+  if (e.network == nullptr || e.inbox.is_knocked()) return false;
+  // relaxed, all: hints
+  const bool passes = e.in_use.exchange(false, std::memory_order_relaxed) &&
+                      e.passed_by.fetch_add(1, std::memory_order_relaxed) < most_passes;
+  if (!passes) e.passed_by.store(0, std::memory_order_relaxed);
+  return passes;
 }
 
 /// Nor is anybody told.
@@ -175,8 +179,7 @@ void wake_background(Engine& e) {
 void leave_networked(Engine& e) {
   say_what_it_needs(e);
   // relaxed: a hint
-  if (e.passed_by.load(std::memory_order_relaxed))
-    e.passed_by.store(false, std::memory_order_relaxed);
+  if (!e.in_use.load(std::memory_order_relaxed)) e.in_use.store(true, std::memory_order_relaxed);
   if (e.contexts->several() && e.waiters.waiting == 0) hand_over(e);
 }
 

@@ -286,7 +286,8 @@ struct Engine {
   bool visited = false;                     // by a thread of weft's own, now (progress/charge.h)
   std::atomic<bool> needs_progress{false};  // written under the lock; who reads it: contexts.h
   std::atomic<bool> attended{false};        // likewise
-  std::atomic<bool> passed_by{false};       // a visitor came, and none of its threads since
+  std::atomic<bool> in_use{false};          // its threads came since a visitor did
+  std::atomic<std::uint32_t> passed_by{0};  // visitors for that reason, one after the other
   bool unwatched = false;                   // the network's end: since it was handed over
   std::unique_ptr<hang::Watch> watch;       // null where mpiexec looks for hangs, or nobody does
 

@@ -107,6 +107,10 @@ inline constexpr std::int64_t most_left_to_sender = 2 << 20;
 /// Looks at a network's end until it is watched: one more than it takes to see that its descriptor
 /// is always readable (net/limits.h), and one that finds what there is.
 inline constexpr int looks_before_watch = 10;
+/// Visits to another context that are left out, one after the other, because its own threads are
+/// about: these may only ever send. A visit comes after 8 looks, so all take some 0.2 ms
+/// (modelled).
+inline constexpr std::uint32_t most_passes = 64;
 /// Looks in vain (MPI_Test) before the core is given away, if it is wanted.
 inline constexpr std::uint32_t looks_per_yield = 8;
 

@@ -263,8 +263,10 @@ Result<std::string> agree(Rank& rank, View& view, Talk& talk, Remote& out) {
   if (mine.keeps != 0 && closing.value.keeps != 0) {
     const sync::Guard guard(rank.store.lock);
     std::erase_if(rank.links, [](const Link& link) { return link.is_over(); });
-    if (Socket socket = talk.keep())
+    if (Socket socket = talk.keep()) {
+      WEFT_TRY(rank.network->of_links.start("weft-links", net::Watcher::Descriptors::shared));
       rank.links.emplace_back(rank, std::move(socket), leader.job, leader.world);
+    }
   }
   out.context = gives ? mine.context : closing.value.context;
   std::ostringstream all;
@@ -525,12 +527,12 @@ Link::Link(Rank& rank, Socket socket, const HashKey& job, memory::World world)
       job_(job),
       world_(world),
       sleeper_{[](void* self) { static_cast<Link*>(self)->has_news(); }, this} {
-  net::Watcher& watcher = rank_.network->watcher;
+  net::Watcher& watcher = rank_.network->of_links;
   if (!watcher.add(socket_.fd(), sleeper_)) watcher.arm(socket_.fd(), sleeper_);
 }
 
 Link::~Link() {
-  rank_.network->watcher.remove(socket_.fd());
+  rank_.network->of_links.remove(socket_.fd());
 }
 
 void Link::say_goodbye() {
@@ -548,7 +550,7 @@ void Link::has_news() {
   char said = 0;
   const ssize_t n = recv(socket_.fd(), &said, sizeof said, MSG_DONTWAIT);
   if (n < 0 && (errno == EAGAIN || errno == EINTR))
-    return rank_.network->watcher.arm(socket_.fd(), sleeper_);
+    return rank_.network->of_links.arm(socket_.fd(), sleeper_);
   memory::Job& job = *rank_.process->job;
   const bool is_missed = n <= 0 && !said_goodbye_.load(std::memory_order_acquire);
   const Members with_users = memory::world_has_ended(

@@ -96,8 +96,8 @@ std::string find_shared(const std::string& service);
 /// elsewhere).
 Result<Remote> meet_across(View& view, int root, int tag, Talk* talk);
 
-/// To a world of another job. Its end is news for the rank's watcher, whose thread is the only one
-/// that looks; the object goes when that has seen the end, or has ended itself.
+/// To a world of another job. Its end is news for the rank's watcher of links, whose thread is the
+/// only one that looks; the object goes when that has seen the end, or has ended itself.
 class Link {
  public:
   Link(Rank& rank, Socket socket, const HashKey& job, memory::World world);

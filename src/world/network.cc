@@ -157,7 +157,7 @@ Result<std::string> open_network(Rank& rank, std::size_t contexts) {
   network.fabric = std::move(fabric.value);
   char name[24];
   std::snprintf(name, sizeof name, "weft-net.%d", rank.world_rank);
-  WEFT_TRY(network.watcher.start(name));
+  WEFT_TRY(network.watcher.start(name, net::Watcher::Descriptors::own));
   std::string all = own_host() + behind_host;
   using pt2pt::Engine;
   for (Engine* e : std::span(rank.contexts.engines).first(contexts)) {
@@ -259,6 +259,7 @@ void close_network(Rank& rank) {
   if (rank.network == nullptr) return;
   say_goodbye(rank);
   rank.network->watcher.stop();
+  rank.network->of_links.stop();
   rank.links.clear();
   for (pt2pt::Engine* e : rank.contexts.engines) {
     const sync::Guard guard(e->lock);

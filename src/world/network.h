@@ -23,6 +23,7 @@ struct Rank;
 struct Network {
   std::unique_ptr<net::Fabric> fabric;
   net::Watcher watcher;
+  net::Watcher of_links;            // across.h; runs once there is one
   std::atomic<int> to_do_again{0};  // net/lane.h
 };
 

@@ -51,7 +51,7 @@ struct LaneTest : testing::TestWithParam<const char*> {
     Result<std::unique_ptr<Fabric>> opened = Fabric::open({GetParam(), "lo"});
     if (!opened) GTEST_SKIP() << last_error_text(opened.err.cls);
     fabric = std::move(opened.value);
-    ASSERT_FALSE(watcher.start("watch"));
+    ASSERT_FALSE(watcher.start("watch", Watcher::Descriptors::own));
     open(0, {{7, 1}});
     open(1, {{7, 1}});
     open(2, {{7, 2}});  // knows another secret

@@ -38,7 +38,7 @@ class WatcherTest : public ::testing::Test {
  protected:
   void SetUp() override {
     ASSERT_EQ(pipe(ends_), 0);
-    ASSERT_FALSE(watcher_.start("watcher-test"));
+    ASSERT_FALSE(watcher_.start("watcher-test", Watcher::Descriptors::own));
     ASSERT_FALSE(watcher_.add(ends_[0], sleeper_));
   }
   void TearDown() override {
