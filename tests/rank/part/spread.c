@@ -1,36 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // Partitioned transfers whose messages are of several contexts, on any number of CPUs because the
-// communicator's go there by tag: threads that mark different
-// partitions do not meet at a lock, which is counted; each thread asks for its own partitions while
-// others do; one thread alone waits for all that the others send; and requests are freed as soon as
-// they are complete, while threads that marked are still on their way out.
+// communicator's go there by tag: threads that mark different partitions do not meet at a lock,
+// which is counted; each thread asks for its own partitions while others do; one thread alone waits
+// for all that the others send; and requests are freed as soon as they are complete, while threads
+// that marked are still on their way out.
 #include <pthread.h>
 #include <sched.h>
 #include <unistd.h>
 
-#include "../check.h"
+#include "../counter.h"
 
 enum { threads = 4, most_contexts = 8 };
 static pthread_barrier_t turn;
 static MPI_Comm comm;
-
-static uint64_t times_passed(void) {
-  static int known = 0;
-  static MPI_T_pvar_session session;
-  static MPI_T_pvar_handle handle;
-  uint64_t value = 0;
-  if (!known) {
-    int provided, index, elements;
-    OK(MPI_T_init_thread(MPI_THREAD_MULTIPLE, &provided));
-    OK(MPI_T_pvar_get_index("lock_passed", MPI_T_PVAR_CLASS_COUNTER, &index));
-    OK(MPI_T_pvar_session_create(&session));
-    OK(MPI_T_pvar_handle_alloc(session, index, NULL, &handle, &elements));
-    OK(MPI_T_pvar_start(session, handle));
-    known = 1;
-  }
-  OK(MPI_T_pvar_read(session, handle, &value));
-  return value;
-}
 
 // A transfer of `bytes` to the right neighbour and one from the left one, in so many partitions.
 struct transfer {
@@ -197,13 +179,13 @@ static void count_passing(int contexts) {
     pthread_t id[threads];
     for (size_t i = 0; i < t.bytes; ++i) t.out[i] = value(i, t.round, rank);
     OK(MPI_Startall(2, t.request));
-    const uint64_t before = times_passed();
+    const uint64_t before = counted();
     for (int i = 0; i < threads; ++i) {
       w[i] = (struct worker){&t, i};
       if (pthread_create(&id[i], NULL, mark_in_turn, &w[i])) DIE("cannot make a thread");
     }
     end_work(id);
-    const uint64_t passed = times_passed() - before;
+    const uint64_t passed = counted() - before;
     if (passed < least) least = passed;
     complete(&t);
     check_bytes(&t, 0, t.bytes);
@@ -225,6 +207,7 @@ int main(int argc, char** argv) {
   OK(MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided));
   OK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
   OK(MPI_Comm_size(MPI_COMM_WORLD, &size));
+  open_counter("lock_passed", MPI_T_PVAR_CLASS_COUNTER);
   const char* text = getenv("WEFT_PT2PT_CONTEXTS");
   pthread_barrier_init(&turn, NULL, threads);
   MPI_Info info;
@@ -247,5 +230,6 @@ int main(int argc, char** argv) {
   free_at_once(160000, 8);
   free_at_once(1 << 20, 8);
   OK(MPI_Comm_free(&comm));
+  close_counter();
   return finish();
 }

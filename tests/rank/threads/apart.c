@@ -3,30 +3,12 @@
 // never meet at one lock: counted. With one context they do, as often as they take turns.
 #include <pthread.h>
 
-#include "../check.h"
+#include "../counter.h"
 
 enum { threads = 4, rounds = 200, most_contexts = 8 };
 static MPI_Comm comm[threads];
 static int by_tag;
 static pthread_barrier_t turn;
-
-static uint64_t times_passed(void) {
-  static int known = 0;
-  static MPI_T_pvar_session session;
-  static MPI_T_pvar_handle handle;
-  uint64_t value = 0;
-  if (!known) {
-    int provided, index, elements;
-    OK(MPI_T_init_thread(MPI_THREAD_MULTIPLE, &provided));
-    OK(MPI_T_pvar_get_index("lock_passed", MPI_T_PVAR_CLASS_COUNTER, &index));
-    OK(MPI_T_pvar_session_create(&session));
-    OK(MPI_T_pvar_handle_alloc(session, index, NULL, &handle, &elements));
-    OK(MPI_T_pvar_start(session, handle));
-    known = 1;
-  }
-  OK(MPI_T_pvar_read(session, handle, &value));
-  return value;
-}
 
 // Every thread sends and receives in every round, so that with one lock it has to change hands.
 static void* exchange(void* argument) {
@@ -46,7 +28,7 @@ static void* exchange(void* argument) {
 static uint64_t passed_in_rounds(void) {
   pthread_t thread[threads];
   OK(MPI_Barrier(MPI_COMM_WORLD));
-  const uint64_t before = times_passed();
+  const uint64_t before = counted();
   for (int i = 0; i < threads; ++i)
     if (pthread_create(&thread[i], NULL, exchange, (void*)(intptr_t)i)) DIE("cannot make a thread");
   for (int i = 0; i < threads; ++i) {
@@ -54,7 +36,7 @@ static uint64_t passed_in_rounds(void) {
     pthread_join(thread[i], &wrong);
     EQ((intptr_t)wrong, 0);
   }
-  return times_passed() - before;
+  return counted() - before;
 }
 
 static void count(const char* what, int contexts) {
@@ -86,6 +68,7 @@ int main(int argc, char** argv) {
   OK(MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided));
   OK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
   OK(MPI_Comm_size(MPI_COMM_WORLD, &size));
+  open_counter("lock_passed", MPI_T_PVAR_CLASS_COUNTER);
   const char* set = getenv("WEFT_PT2PT_CONTEXTS");
   const int contexts = set != NULL ? atoi(set) : 8;
   pthread_barrier_init(&turn, NULL, threads);
@@ -102,5 +85,6 @@ int main(int argc, char** argv) {
   by_tag = 1;
   count("a tag for each thread", contexts);
   OK(MPI_Comm_free(&comm[0]));
+  close_counter();
   return finish();
 }
