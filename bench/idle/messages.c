@@ -39,30 +39,15 @@ static void print_counts(struct bench* b) {
   counts.messages = 0;
 }
 
+#define ROW(what, in_flight, messages, by, ...)                                      \
+  {                                                                                  \
+    .name = what, .ranks = 2, .window = in_flight, .per_op = messages, .element = 1, \
+    .bytes = {__VA_ARGS__}, .threads = 1, .batch = by, .more = print_counts          \
+  }
 static const struct row rows[] = {
-    {"lat",
-     NULL,
-     2,
-     1,
-     2,
-     1,
-     0,
-     {8, 1024, 16384, 65536, 262144, 1 << 20, 4 << 20},
-     1,
-     ping_pongs,
-     print_counts},
-    {"bw",
-     NULL,
-     2,
-     16,
-     16,
-     1,
-     0,
-     {16384, 65536, 262144, 1 << 20, 4 << 20},
-     1,
-     streams,
-     print_counts},
-    {"rate", NULL, 2, 64, 64, 1, 0, {8, 1024, 16384, 65536, 262144}, 1, streams, print_counts},
+    ROW("lat", 1, 2, ping_pongs, 8, 1024, 16384, 65536, 262144, 1 << 20, 4 << 20),
+    ROW("bw", 16, 16, streams, 16384, 65536, 262144, 1 << 20, 4 << 20),
+    ROW("rate", 64, 64, streams, 8, 1024, 16384, 65536, 262144),
 };
 
 int main(int argc, char** argv) {
