@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What one-sided communication costs. Rank 0 is the origin and the last rank the target, in a
    window of MPI_Win_allocate; the others wait in MPI_Barrier. Rows (see rows.h): put, get,
-   accumulate   (sum of doubles) and MPI_Win_flush, in an epoch of MPI_Win_lock_all fetch_and_op 8
-   bytes and MPI_Win_flush counter                the same by all ranks on one counter of rank 0
+   accumulate   (sum of doubles) and MPI_Win_flush, in an epoch of MPI_Win_lock_all
+   bare                   the same as put of 8 bytes without a library: a call that stores, and one
+                          that lets no later load go before; no library can take less
+   fetch_and_op           8 bytes and MPI_Win_flush
+   counter                the same by all ranks on one counter of rank 0
    fence                  MPI_Win_fence by all ranks
    pscw                   post, start, put of 8 bytes, complete, wait; both ranks are both
    lock                   MPI_Win_lock (exclusive), put of 8 bytes, MPI_Win_unlock
@@ -69,6 +72,23 @@ static void put(struct bench* b) {
   MPI_Get(b->result, (int)b->bytes, MPI_BYTE, to, 0, (int)b->bytes, MPI_BYTE, wins.passive);
   MPI_Win_flush(to, wins.passive);
   b->errors += wrong_lines((uint64_t*)b->result, words_of(b), b->stamp);
+}
+
+static __attribute__((noinline)) void store_bare(uint64_t* to, const uint64_t* from) {
+  __atomic_store_n(to, *from, __ATOMIC_RELEASE);
+}
+
+static __attribute__((noinline)) void fence_bare(void) {
+  __atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+
+static void bare(struct bench* b) {
+  if (b->rank != 0) return;
+  uint64_t* data = b->data[0];
+  if (!b->untouched) stamp_lines(data, words_of(b), ++b->stamp);
+  store_bare((uint64_t*)b->result, data);
+  fence_bare();
+  if (*(uint64_t*)b->result != *data) ++b->errors;
 }
 
 /* The first one is put back and read again. */
@@ -182,6 +202,7 @@ static const struct row rows[] = {
      .per_op = 1,
      .element = 8,
      .bytes = {8, 64, 1024, 16384, 65536, 262144, 1 << 20}},
+    {.name = "bare", .op = bare, .window = 1, .per_op = 1, .element = 8, .bytes = {8}},
     {.name = "fetch_and_op",
      .op = fetch_and_op,
      .window = 1,

@@ -197,6 +197,13 @@ class Entry {
   Err status_{};
 };
 
+/// What a function has returned that does an entry point's work. The entry point stays on the stack
+/// below it: reports take the call's name from there (hang/site.h).
+inline int from_below(int code) {
+  asm volatile("" : "+r"(code));  // or the call might become a jump
+  return code;
+}
+
 inline const datatype::Type* type(MPI_Datatype handle) {
   return datatype::from_handle(handle);
 }

@@ -21,11 +21,10 @@
 
 namespace weft::abi::one_sided {
 
-/// A window of the calling thread's rank that is simple, else null.
+/// A window of the calling thread's rank, else null.
 [[gnu::always_inline]] inline rma::Window* window(MPI_Win handle) {
   Rank* const rank = world::this_thread_rank;
-  rma::Window* const win = rank != nullptr ? window_of(*rank, handle) : nullptr;
-  return win != nullptr && win->is_simple ? win : nullptr;
+  return rank != nullptr ? window_of(*rank, handle) : nullptr;
 }
 
 /// Elements at the origin, and as many of the same type at the target.

@@ -280,6 +280,7 @@ Window* make(Making& m, const Layout& layout, std::uint64_t block, bool in_block
   }
   win->is_simple =
       m.is_on_one_node && !win->is_compared && e.trace == nullptr && !e.lock.measures();
+  if (win->is_simple) win->at_once = win->targets;
   if (m.is_on_one_node) return win;
   win->here = m.here;
   join_exchange(m.windows, *win);

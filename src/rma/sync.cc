@@ -657,10 +657,10 @@ Err lock(Window& win, int type, int rank, int assert) {
 
 bool lock_at_once(Window& win, int type, int rank, int assert) {
   const bool is_legal = (type == MPI_LOCK_EXCLUSIVE || type == MPI_LOCK_SHARED) && assert == 0 &&
-                        static_cast<std::size_t>(rank) < win.targets.size() && !win.no_locks &&
+                        static_cast<std::size_t>(rank) < win.at_once.size() && !win.no_locks &&
                         (win.epoch == Epoch::none || win.epoch == Epoch::locks);
   if (!is_legal) return false;
-  Target& target = win.targets[static_cast<std::size_t>(rank)];
+  Target& target = win.at_once[static_cast<std::size_t>(rank)];
   const bool shared = type == MPI_LOCK_SHARED;
   if (target.held != Held::no || !take_free_turn(target, shared)) return false;
   use_turn(win, target, shared, win.me());
@@ -672,11 +672,11 @@ bool lock_at_once(Window& win, int type, int rank, int assert) {
 }
 
 bool unlock_at_once(Window& win, int rank) {
-  const bool is_legal = static_cast<std::size_t>(rank) < win.targets.size() &&
+  const bool is_legal = static_cast<std::size_t>(rank) < win.at_once.size() &&
                         win.epoch == Epoch::locks &&
-                        is_locked(win.targets[static_cast<std::size_t>(rank)].held);
+                        is_locked(win.at_once[static_cast<std::size_t>(rank)].held);
   if (!is_legal || shm::has_deaths(*win.engine().job) || !win.ends_at_once()) return false;
-  release(win, win.targets[static_cast<std::size_t>(rank)]);
+  release(win, win.at_once[static_cast<std::size_t>(rank)]);
   if (--win.locks == 0) win.epoch = Epoch::none;
   count(win, &Counters::rma_syncs);
   count(win, &Counters::rma_epochs);

@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -181,6 +182,7 @@ struct Window : Object {
   /// There is nothing to look at beside: no member on another node, no comparison, no trace, no
   /// clock. So calls ask one question for all four.
   bool is_simple = true;
+  std::span<Target> at_once;        // the targets of one that is_simple, else none
   bool is_compared = false;         // WEFT_ABI_CHECK=full: see races.h
   std::byte* own_memory = nullptr;  // made for this window beside the job's memory
   std::vector<std::pair<std::uint64_t, std::uint64_t>> attached;  // begin, end
@@ -229,12 +231,12 @@ struct Window : Object {
   const Extent& extent(int rank) const {
     return extents[extents.size() == 1 ? 0 : static_cast<std::size_t>(rank)];
   }
-  // For abi/one_sided.h, of a window that is_simple.
+  // For abi/one_sided.h: nothing, or false, unless it is_simple.
   /// A member towards which an epoch is open with all that there is to do done; else null, and the
   /// usual way does that.
   Target* open_target(int rank) {
-    if (static_cast<std::size_t>(rank) >= targets.size()) return nullptr;
-    Target& t = targets[static_cast<std::size_t>(rank)];
+    if (static_cast<std::size_t>(rank) >= at_once.size()) return nullptr;
+    Target& t = at_once[static_cast<std::size_t>(rank)];
     // acquire: pairs with acquire() in sync.cc. relaxed: see used
     const bool is_open = std::atomic_ref(t.held).load(std::memory_order_acquire) != Held::no ||
                          unchecked || used.load(std::memory_order_relaxed);
@@ -255,9 +257,9 @@ struct Window : Object {
   /// or there is something to say.
   bool flush_at_once(int rank) {
     const bool is_legal =
-        static_cast<std::size_t>(rank) < targets.size() &&
+        static_cast<std::size_t>(rank) < at_once.size() &&
         (epoch == Epoch::lock_all ||
-         (epoch == Epoch::locks && targets[static_cast<std::size_t>(rank)].held != Held::no));
+         (epoch == Epoch::locks && at_once[static_cast<std::size_t>(rank)].held != Held::no));
     if (!is_legal || !ends_at_once()) return false;
     count_one(counters->rma_syncs);
     fence_stores();

@@ -222,8 +222,6 @@ class Stub:
             yield from self.overlay["body"].strip().splitlines()
             return
         body = list(self.checked_call())
-        if first := " ".join(self.overlay.get("first", "").split()):
-            yield f"if ({first}) return MPI_SUCCESS;"
         yield f"Entry entry(Fn::{self.name}{self.about()});"
         for name, line in self.conversions():
             if any(re.search(rf"\b{name}_p\b", used) for used in body):
@@ -273,14 +271,21 @@ class Stub:
         yield f"if (!e) e = {call};"
         yield f"return e ? entry.{'raise' if self.raises else 'returned'}({errors}e) : MPI_SUCCESS;"
 
+    def function(self, head, lines):
+        body = "".join(f"{wrap('  ' + line)}\n" for line in lines)
+        return f"{wrap(f'{head}({self.f.c_params(self.large)}) {{')}\n{body}}}\n"
+
     def text(self):
-        head = (f'extern "C" {self.f.returns.c_type} PMPI_{self.name}'
-                f"({self.f.c_params(self.large)}) {{")
-        body = "".join(f"{wrap('  ' + line)}\n" for line in self.lines())
+        """With `first` the usual way is a function of its own, so that the short one saves no registers."""
+        head, usual, lines = f'extern "C" {self.f.returns.c_type} PMPI_{self.name}', "", self.lines()
+        if first := " ".join(self.overlay.get("first", "").split()):
+            usual = "\n" + self.function(f"[[gnu::noinline]] static int usual_{self.name}", lines)
+            lines = [f"if ({first}) return MPI_SUCCESS;",
+                     f"return from_below(usual_{self.name}({', '.join(p.name for p in self.params)}));"]
         weak = f'extern "C" [[gnu::weak, gnu::alias("PMPI_{self.name}")]]'
         alias = f"decltype(PMPI_{self.name}) MPI_{self.name};"
         split = " " if len(weak + alias) < 100 else "\n    "
-        return f"\n{wrap(head)}\n{body}}}\n{weak}{split}{alias}\n"
+        return f"{usual}\n{self.function(head, lines)}{weak}{split}{alias}\n"
 
 
 def chapter_file(chapter, defaults):

@@ -7,11 +7,9 @@
 using namespace weft;
 using namespace weft::abi;
 
-extern "C" int PMPI_Accumulate(const void *origin_addr, int origin_count,
+[[gnu::noinline]] static int usual_Accumulate(const void *origin_addr, int origin_count,
     MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, int target_count,
     MPI_Datatype target_datatype, MPI_Op op, MPI_Win win) {
-  if (one_sided::accumulate({origin_addr, origin_count, origin_datatype, target_rank, target_disp,
-      target_count, target_datatype}, op, win)) return MPI_SUCCESS;
   Entry entry(Fn::Accumulate, NoLock{});
   const datatype::Type* origin_datatype_p = abi::type(origin_datatype);
   const datatype::Type* target_datatype_p = abi::type(target_datatype);
@@ -31,13 +29,20 @@ extern "C" int PMPI_Accumulate(const void *origin_addr, int origin_count,
       target_disp, target_count, target_datatype_p}, *op_p, *win_p);
   return e ? entry.raise(win_p, e) : MPI_SUCCESS;
 }
-extern "C" [[gnu::weak, gnu::alias("PMPI_Accumulate")]] decltype(PMPI_Accumulate) MPI_Accumulate;
 
-extern "C" int PMPI_Accumulate_c(const void *origin_addr, MPI_Count origin_count,
-    MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count,
+extern "C" int PMPI_Accumulate(const void *origin_addr, int origin_count,
+    MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, int target_count,
     MPI_Datatype target_datatype, MPI_Op op, MPI_Win win) {
   if (one_sided::accumulate({origin_addr, origin_count, origin_datatype, target_rank, target_disp,
       target_count, target_datatype}, op, win)) return MPI_SUCCESS;
+  return from_below(usual_Accumulate(origin_addr, origin_count, origin_datatype, target_rank,
+      target_disp, target_count, target_datatype, op, win));
+}
+extern "C" [[gnu::weak, gnu::alias("PMPI_Accumulate")]] decltype(PMPI_Accumulate) MPI_Accumulate;
+
+[[gnu::noinline]] static int usual_Accumulate_c(const void *origin_addr, MPI_Count origin_count,
+    MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count,
+    MPI_Datatype target_datatype, MPI_Op op, MPI_Win win) {
   Entry entry(Fn::Accumulate_c, NoLock{});
   const datatype::Type* origin_datatype_p = abi::type(origin_datatype);
   const datatype::Type* target_datatype_p = abi::type(target_datatype);
@@ -56,6 +61,15 @@ extern "C" int PMPI_Accumulate_c(const void *origin_addr, MPI_Count origin_count
   if (!e) e = rma::accumulate({origin_addr, origin_count, origin_datatype_p}, {target_rank,
       target_disp, target_count, target_datatype_p}, *op_p, *win_p);
   return e ? entry.raise(win_p, e) : MPI_SUCCESS;
+}
+
+extern "C" int PMPI_Accumulate_c(const void *origin_addr, MPI_Count origin_count,
+    MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count,
+    MPI_Datatype target_datatype, MPI_Op op, MPI_Win win) {
+  if (one_sided::accumulate({origin_addr, origin_count, origin_datatype, target_rank, target_disp,
+      target_count, target_datatype}, op, win)) return MPI_SUCCESS;
+  return from_below(usual_Accumulate_c(origin_addr, origin_count, origin_datatype, target_rank,
+      target_disp, target_count, target_datatype, op, win));
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Accumulate_c")]]
     decltype(PMPI_Accumulate_c) MPI_Accumulate_c;
@@ -81,10 +95,8 @@ extern "C" int PMPI_Compare_and_swap(const void *origin_addr, const void *compar
 extern "C" [[gnu::weak, gnu::alias("PMPI_Compare_and_swap")]]
     decltype(PMPI_Compare_and_swap) MPI_Compare_and_swap;
 
-extern "C" int PMPI_Fetch_and_op(const void *origin_addr, void *result_addr, MPI_Datatype datatype,
-    int target_rank, MPI_Aint target_disp, MPI_Op op, MPI_Win win) {
-  if (one_sided::fetch_and_op(origin_addr, result_addr, datatype, target_rank, target_disp, op,
-      win)) return MPI_SUCCESS;
+[[gnu::noinline]] static int usual_Fetch_and_op(const void *origin_addr, void *result_addr,
+    MPI_Datatype datatype, int target_rank, MPI_Aint target_disp, MPI_Op op, MPI_Win win) {
   Entry entry(Fn::Fetch_and_op, NoLock{});
   const datatype::Type* datatype_p = abi::type(datatype);
   const object::Op* op_p = entry.op(op);
@@ -103,14 +115,20 @@ extern "C" int PMPI_Fetch_and_op(const void *origin_addr, void *result_addr, MPI
       datatype_p}, *op_p, *win_p);
   return e ? entry.raise(win_p, e) : MPI_SUCCESS;
 }
+
+extern "C" int PMPI_Fetch_and_op(const void *origin_addr, void *result_addr, MPI_Datatype datatype,
+    int target_rank, MPI_Aint target_disp, MPI_Op op, MPI_Win win) {
+  if (one_sided::fetch_and_op(origin_addr, result_addr, datatype, target_rank, target_disp, op,
+      win)) return MPI_SUCCESS;
+  return from_below(usual_Fetch_and_op(origin_addr, result_addr, datatype, target_rank,
+      target_disp, op, win));
+}
 extern "C" [[gnu::weak, gnu::alias("PMPI_Fetch_and_op")]]
     decltype(PMPI_Fetch_and_op) MPI_Fetch_and_op;
 
-extern "C" int PMPI_Get(void *origin_addr, int origin_count, MPI_Datatype origin_datatype,
-    int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype,
-    MPI_Win win) {
-  if (one_sided::get({origin_addr, origin_count, origin_datatype, target_rank, target_disp,
-      target_count, target_datatype}, win)) return MPI_SUCCESS;
+[[gnu::noinline]] static int usual_Get(void *origin_addr, int origin_count,
+    MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, int target_count,
+    MPI_Datatype target_datatype, MPI_Win win) {
   Entry entry(Fn::Get, NoLock{});
   const datatype::Type* origin_datatype_p = abi::type(origin_datatype);
   const datatype::Type* target_datatype_p = abi::type(target_datatype);
@@ -128,13 +146,20 @@ extern "C" int PMPI_Get(void *origin_addr, int origin_count, MPI_Datatype origin
       target_count, target_datatype_p}, *win_p);
   return e ? entry.raise(win_p, e) : MPI_SUCCESS;
 }
-extern "C" [[gnu::weak, gnu::alias("PMPI_Get")]] decltype(PMPI_Get) MPI_Get;
 
-extern "C" int PMPI_Get_c(void *origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype,
-    int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype,
+extern "C" int PMPI_Get(void *origin_addr, int origin_count, MPI_Datatype origin_datatype,
+    int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype,
     MPI_Win win) {
   if (one_sided::get({origin_addr, origin_count, origin_datatype, target_rank, target_disp,
       target_count, target_datatype}, win)) return MPI_SUCCESS;
+  return from_below(usual_Get(origin_addr, origin_count, origin_datatype, target_rank, target_disp,
+      target_count, target_datatype, win));
+}
+extern "C" [[gnu::weak, gnu::alias("PMPI_Get")]] decltype(PMPI_Get) MPI_Get;
+
+[[gnu::noinline]] static int usual_Get_c(void *origin_addr, MPI_Count origin_count,
+    MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count,
+    MPI_Datatype target_datatype, MPI_Win win) {
   Entry entry(Fn::Get_c, NoLock{});
   const datatype::Type* origin_datatype_p = abi::type(origin_datatype);
   const datatype::Type* target_datatype_p = abi::type(target_datatype);
@@ -151,6 +176,15 @@ extern "C" int PMPI_Get_c(void *origin_addr, MPI_Count origin_count, MPI_Datatyp
   if (!e) e = rma::get({origin_addr, origin_count, origin_datatype_p}, {target_rank, target_disp,
       target_count, target_datatype_p}, *win_p);
   return e ? entry.raise(win_p, e) : MPI_SUCCESS;
+}
+
+extern "C" int PMPI_Get_c(void *origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype,
+    int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype,
+    MPI_Win win) {
+  if (one_sided::get({origin_addr, origin_count, origin_datatype, target_rank, target_disp,
+      target_count, target_datatype}, win)) return MPI_SUCCESS;
+  return from_below(usual_Get_c(origin_addr, origin_count, origin_datatype, target_rank,
+      target_disp, target_count, target_datatype, win));
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Get_c")]] decltype(PMPI_Get_c) MPI_Get_c;
 
@@ -214,11 +248,9 @@ extern "C" int PMPI_Get_accumulate_c(const void *origin_addr, MPI_Count origin_c
 extern "C" [[gnu::weak, gnu::alias("PMPI_Get_accumulate_c")]]
     decltype(PMPI_Get_accumulate_c) MPI_Get_accumulate_c;
 
-extern "C" int PMPI_Put(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype,
-    int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype,
-    MPI_Win win) {
-  if (one_sided::put({origin_addr, origin_count, origin_datatype, target_rank, target_disp,
-      target_count, target_datatype}, win)) return MPI_SUCCESS;
+[[gnu::noinline]] static int usual_Put(const void *origin_addr, int origin_count,
+    MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, int target_count,
+    MPI_Datatype target_datatype, MPI_Win win) {
   Entry entry(Fn::Put, NoLock{});
   const datatype::Type* origin_datatype_p = abi::type(origin_datatype);
   const datatype::Type* target_datatype_p = abi::type(target_datatype);
@@ -236,13 +268,20 @@ extern "C" int PMPI_Put(const void *origin_addr, int origin_count, MPI_Datatype 
       target_count, target_datatype_p}, *win_p);
   return e ? entry.raise(win_p, e) : MPI_SUCCESS;
 }
-extern "C" [[gnu::weak, gnu::alias("PMPI_Put")]] decltype(PMPI_Put) MPI_Put;
 
-extern "C" int PMPI_Put_c(const void *origin_addr, MPI_Count origin_count,
-    MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count,
-    MPI_Datatype target_datatype, MPI_Win win) {
+extern "C" int PMPI_Put(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype,
+    int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype,
+    MPI_Win win) {
   if (one_sided::put({origin_addr, origin_count, origin_datatype, target_rank, target_disp,
       target_count, target_datatype}, win)) return MPI_SUCCESS;
+  return from_below(usual_Put(origin_addr, origin_count, origin_datatype, target_rank, target_disp,
+      target_count, target_datatype, win));
+}
+extern "C" [[gnu::weak, gnu::alias("PMPI_Put")]] decltype(PMPI_Put) MPI_Put;
+
+[[gnu::noinline]] static int usual_Put_c(const void *origin_addr, MPI_Count origin_count,
+    MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count,
+    MPI_Datatype target_datatype, MPI_Win win) {
   Entry entry(Fn::Put_c, NoLock{});
   const datatype::Type* origin_datatype_p = abi::type(origin_datatype);
   const datatype::Type* target_datatype_p = abi::type(target_datatype);
@@ -259,6 +298,15 @@ extern "C" int PMPI_Put_c(const void *origin_addr, MPI_Count origin_count,
   if (!e) e = rma::put({origin_addr, origin_count, origin_datatype_p}, {target_rank, target_disp,
       target_count, target_datatype_p}, *win_p);
   return e ? entry.raise(win_p, e) : MPI_SUCCESS;
+}
+
+extern "C" int PMPI_Put_c(const void *origin_addr, MPI_Count origin_count,
+    MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count,
+    MPI_Datatype target_datatype, MPI_Win win) {
+  if (one_sided::put({origin_addr, origin_count, origin_datatype, target_rank, target_disp,
+      target_count, target_datatype}, win)) return MPI_SUCCESS;
+  return from_below(usual_Put_c(origin_addr, origin_count, origin_datatype, target_rank,
+      target_disp, target_count, target_datatype, win));
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Put_c")]] decltype(PMPI_Put_c) MPI_Put_c;
 
@@ -649,8 +697,7 @@ extern "C" int PMPI_Win_fence(int assert, MPI_Win win) {
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Win_fence")]] decltype(PMPI_Win_fence) MPI_Win_fence;
 
-extern "C" int PMPI_Win_flush(int rank, MPI_Win win) {
-  if (one_sided::flush(rank, win)) return MPI_SUCCESS;
+[[gnu::noinline]] static int usual_Win_flush(int rank, MPI_Win win) {
   Entry entry(Fn::Win_flush, win);
   rma::Window* win_p = entry.window(win);
   Err e = entry.status();
@@ -660,6 +707,11 @@ extern "C" int PMPI_Win_flush(int rank, MPI_Win win) {
   }
   if (!e) e = rma::flush(*win_p, rank);
   return e ? entry.raise(win_p, e) : MPI_SUCCESS;
+}
+
+extern "C" int PMPI_Win_flush(int rank, MPI_Win win) {
+  if (one_sided::flush(rank, win)) return MPI_SUCCESS;
+  return from_below(usual_Win_flush(rank, win));
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Win_flush")]] decltype(PMPI_Win_flush) MPI_Win_flush;
 
@@ -676,8 +728,7 @@ extern "C" int PMPI_Win_flush_all(MPI_Win win) {
 extern "C" [[gnu::weak, gnu::alias("PMPI_Win_flush_all")]]
     decltype(PMPI_Win_flush_all) MPI_Win_flush_all;
 
-extern "C" int PMPI_Win_flush_local(int rank, MPI_Win win) {
-  if (one_sided::flush(rank, win)) return MPI_SUCCESS;
+[[gnu::noinline]] static int usual_Win_flush_local(int rank, MPI_Win win) {
   Entry entry(Fn::Win_flush_local, win);
   rma::Window* win_p = entry.window(win);
   Err e = entry.status();
@@ -687,6 +738,11 @@ extern "C" int PMPI_Win_flush_local(int rank, MPI_Win win) {
   }
   if (!e) e = rma::flush_local(*win_p, rank);
   return e ? entry.raise(win_p, e) : MPI_SUCCESS;
+}
+
+extern "C" int PMPI_Win_flush_local(int rank, MPI_Win win) {
+  if (one_sided::flush(rank, win)) return MPI_SUCCESS;
+  return from_below(usual_Win_flush_local(rank, win));
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Win_flush_local")]]
     decltype(PMPI_Win_flush_local) MPI_Win_flush_local;
@@ -744,8 +800,7 @@ extern "C" int PMPI_Win_get_info(MPI_Win win, MPI_Info *info_used) {
 extern "C" [[gnu::weak, gnu::alias("PMPI_Win_get_info")]]
     decltype(PMPI_Win_get_info) MPI_Win_get_info;
 
-extern "C" int PMPI_Win_lock(int lock_type, int rank, int assert, MPI_Win win) {
-  if (one_sided::lock(lock_type, rank, assert, win)) return MPI_SUCCESS;
+[[gnu::noinline]] static int usual_Win_lock(int lock_type, int rank, int assert, MPI_Win win) {
   Entry entry(Fn::Win_lock, win);
   rma::Window* win_p = entry.window(win);
   Err e = entry.status();
@@ -755,6 +810,11 @@ extern "C" int PMPI_Win_lock(int lock_type, int rank, int assert, MPI_Win win) {
   }
   if (!e) e = rma::lock(*win_p, lock_type, rank, assert);
   return e ? entry.raise(win_p, e) : MPI_SUCCESS;
+}
+
+extern "C" int PMPI_Win_lock(int lock_type, int rank, int assert, MPI_Win win) {
+  if (one_sided::lock(lock_type, rank, assert, win)) return MPI_SUCCESS;
+  return from_below(usual_Win_lock(lock_type, rank, assert, win));
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Win_lock")]] decltype(PMPI_Win_lock) MPI_Win_lock;
 
@@ -875,8 +935,7 @@ extern "C" int PMPI_Win_test(MPI_Win win, int *flag) {
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Win_test")]] decltype(PMPI_Win_test) MPI_Win_test;
 
-extern "C" int PMPI_Win_unlock(int rank, MPI_Win win) {
-  if (one_sided::unlock(rank, win)) return MPI_SUCCESS;
+[[gnu::noinline]] static int usual_Win_unlock(int rank, MPI_Win win) {
   Entry entry(Fn::Win_unlock, win);
   rma::Window* win_p = entry.window(win);
   Err e = entry.status();
@@ -886,6 +945,11 @@ extern "C" int PMPI_Win_unlock(int rank, MPI_Win win) {
   }
   if (!e) e = rma::unlock(*win_p, rank);
   return e ? entry.raise(win_p, e) : MPI_SUCCESS;
+}
+
+extern "C" int PMPI_Win_unlock(int rank, MPI_Win win) {
+  if (one_sided::unlock(rank, win)) return MPI_SUCCESS;
+  return from_below(usual_Win_unlock(rank, win));
 }
 extern "C" [[gnu::weak, gnu::alias("PMPI_Win_unlock")]] decltype(PMPI_Win_unlock) MPI_Win_unlock;
 
