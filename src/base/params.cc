@@ -34,9 +34,9 @@ constexpr ParamDef table[] = {
      "fold every reduction in the order of ranks, so that its bits depend on neither the way it "
      "goes, nor where ranks run, nor whether they are processes or threads"},
     {P::coll_explore, "coll.explore", ParamType::integer, "50", "%", 0, 1000000,
-     "collectives that only move data, longer than a slot, try the ways that cost by the model at "
-     "most so much more than the one it takes, and keep the fastest; 0: none (weft docs "
-     "collectives)"},
+     "collectives longer than a slot try the ways that cost by the model at most so much more than "
+     "the one it takes (of reductions those with the same bits), and keep the fastest; 0: none "
+     "(weft docs collectives)"},
     {P::coll_allgather, "coll.allgather", ParamType::integer, "auto", "", 0, 7,
      "the way of every allgather that can go it",
      "auto,slots,direct,strips,bruck,ring,exchange,nodes"},

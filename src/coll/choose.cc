@@ -212,12 +212,14 @@ std::uint64_t find_close_ways(Choices& choices, const Case& c, double most, cons
   const Machine& x = choices.machine;
   // A walk of messages between many takes milliseconds.
   const bool messages = x.ranks() <= walked_one_by_one;
+  const bool only_moves = only_moves_data(c.call);
   Prices prices(choices, c);
   const double least = prices.of(first);
   std::vector<const Way*> close{&first};
   for (const Way& way : ways_of(c.call)) {
     const bool has_place = (way.place == Place::direct && c.reach) || way.place == Place::block ||
-                           way.place == Place::board || (way.place == Place::messages && messages);
+                           (way.place == Place::board && only_moves) ||
+                           (way.place == Place::messages && only_moves && messages);
     if (least >= least_tried && has_place && is_considered(way, x) && is_legal(way, c) &&
         &way != &first && prices.of(way) <= most * least)
       close.push_back(&way);
@@ -235,8 +237,9 @@ std::uint64_t find_close_ways(Choices& choices, const Case& c, double most, cons
 
 std::vector<const Way*> close_ways(Choices& choices, Case c, double most, double* price) {
   const Way& first = choose(choices, c);
-  const bool may_try = most > 1 && only_moves_data(c.call) && is_for_block(c) &&
-                       c.asked == nullptr && column_of(c.bytes) < Choices::sizes;
+  const bool may_try = most > 1 && is_for_block(c) && c.asked == nullptr &&
+                       column_of(c.bytes) < Choices::sizes &&
+                       (only_moves_data(c.call) || folds_in_rank_order(first));
   if (!may_try || first.place == Place::slots) return {&first};
   c.bytes = size_class(c.bytes);
   c.boards = choices.machine.ranks() <= board_ranks_max;

@@ -59,8 +59,8 @@ struct Choices {
 const Way& choose(Choices& choices, const Case& c);
 
 /// The way that choose() takes, and the cheapest others that cost at most `most` times as much; at
-/// most tried_max. Alone: reductions, nonblocking calls, ways that are asked for, and calls that
-/// are so short that looks at others would cost more than they bring.
+/// most tried_max. Alone: reductions at boards, nonblocking calls, ways that are asked for, and
+/// calls that are so short that looks at others would cost more than they bring.
 /// `price`: of the first, in seconds, if there are others.
 std::vector<const Way*> close_ways(Choices& choices, Case c, double most, double* price = nullptr);
 
@@ -81,6 +81,12 @@ constexpr bool only_moves_data(Call call) {
     default:
       return false;
   }
+}
+
+/// A reduction that does so folds each element of all vectors in rank order, whoever does it: such
+/// ways give the same bits.
+constexpr bool folds_in_rank_order(const Way& way) {
+  return way.place == Place::direct || way.place == Place::block;
 }
 
 /// Messages between all ranks of several nodes: are they not too many to be priced?

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Ways that are so close in price that time decides between them: those of one collective that only
-// moves data, for one power of two of bytes. In a look they take turns in short series. One that is
-// faster than the way taken so far runs against it once more, in both orders, and is taken if it
-// still is. In the first look all run twice, and only the second time counts: a way has memory to
-// touch first.
+// Ways that are so close in price that time decides between them: those of one collective with the
+// same result to the bit, for one power of two of bytes. In a look they take turns in short series.
+// One that is faster than the way taken so far runs against it once more, in both orders, and is
+// taken if it still is. In the first look all run twice, and only the second time counts: a way has
+// memory to touch first.
 //
 // A series takes as long as the program takes for it, with all that it does between its calls. So
 // what a way leaves behind counts, lines in caches of other cores, and who runs while this rank

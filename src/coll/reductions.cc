@@ -40,8 +40,13 @@ Err reduce_scatter_parts(Call call, const Operands& x, const Parts& parts, Comm&
   if (is_alone(comm, how))
     return copy_alone({x.send, parts[0], x.type}, {x.recv, parts[0], x.type});
   const Position me = position(comm);
-  if (Shared* shared = shared_for_reduction(call, x, comm, how))
-    return shared->reduce_scatter(call, x, parts, parts.before(me.size) * x.type->size);
+  if (Shared* shared = shared_for_reduction(call, x, comm, how)) {
+    const std::int64_t total = parts.before(me.size) * x.type->size;
+    Shared::Going going;
+    // In place, a rank's result would overwrite what others have not read yet.
+    WEFT_TRY(shared->go(going, call, total, !is_in_place(x.send)));
+    return shared->reduce_scatter(call, x, parts, total, going.place);
+  }
   const Signature mine = signature(call, x, parts.before(me.size), how);
   if (comm.is_inter())
     return run_emitted(comm, how, mine, [&](Schedule& s) {
@@ -52,8 +57,11 @@ Err reduce_scatter_parts(Call call, const Operands& x, const Parts& parts, Comm&
 }
 
 Err scan_of(Call call, const Operands& x, Comm& comm, const How& how) {
-  if (Shared* shared = shared_for_reduction(call, x, comm, how))
-    if (!shared->leaves_for_board(call, x.count * x.type->size)) return shared->scan(call, x);
+  Shared::Going going;
+  if (Shared* shared = shared_for_reduction(call, x, comm, how)) {
+    WEFT_TRY(shared->go(going, call, x.count * x.type->size));
+    if (going.place < Place::board) return shared->scan(call, x, going.place);
+  }
   return run_schedule({.call = call, .operands = &x}, case_of(call, x, x.count), comm, how,
                       signature(call, x, x.count, how));
 }
@@ -62,9 +70,11 @@ Err scan_of(Call call, const Operands& x, Comm& comm, const How& how) {
 
 Err reduce(const Operands& x, int root, Comm& comm, How how) {
   if (is_alone(comm, how)) return copy_operand(x);
-  if (Shared* shared = shared_for_reduction(Call::reduce, x, comm, how))
-    if (!shared->leaves_for_board(Call::reduce, x.count * x.type->size))
-      return shared->reduce(x, root);
+  Shared::Going going;
+  if (Shared* shared = shared_for_reduction(Call::reduce, x, comm, how)) {
+    WEFT_TRY(shared->go(going, Call::reduce, x.count * x.type->size));
+    if (going.place < Place::board) return shared->reduce(x, root, going.place);
+  }
   const Signature mine = signature(Call::reduce, x, x.count, how, root);
   if (comm.is_inter())
     return run_emitted(comm, how, mine,
@@ -75,9 +85,13 @@ Err reduce(const Operands& x, int root, Comm& comm, How how) {
 
 Err allreduce(const Operands& x, Comm& comm, How how) {
   if (is_alone(comm, how)) return copy_operand(x);
-  if (Shared* shared = shared_for_reduction(Call::allreduce, x, comm, how))
-    if (!shared->leaves_for_board(Call::allreduce, x.count * x.type->size))
-      return shared->allreduce(x);
+  Shared::Going going;
+  if (Shared* shared = shared_for_reduction(Call::allreduce, x, comm, how)) {
+    // In place, two ranks would write over each other's operands.
+    const bool reach = comm.size() > 2 || !is_in_place(x.send);
+    WEFT_TRY(shared->go(going, Call::allreduce, x.count * x.type->size, reach));
+    if (going.place < Place::board) return shared->allreduce(x, going.place);
+  }
   const Signature mine = signature(Call::allreduce, x, x.count, how);
   if (comm.is_inter())
     return run_emitted(comm, how, mine, [&](Schedule& s) {

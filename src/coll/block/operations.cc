@@ -16,14 +16,12 @@ Err Shared::barrier() {
   return agreed();
 }
 
-Err Shared::allreduce(const Operands& x) {
+Err Shared::allreduce(const Operands& x, Place to) {
   const std::int64_t bytes = x.count * x.type->size;
   if (bytes == 0) return ok;
   note(Call::allreduce, bytes);
   count_by_turns(bytes);
-  // In place, two ranks would write over each other's operands.
-  const bool reach = size_ > 2 || !is_in_place(x.send);
-  if (const Place to = place_of(Call::allreduce, bytes, reach); to != Place::slots) {
+  if (to != Place::slots) {
     if (to == Place::block)
       allreduce_strips(x);
     else
@@ -128,12 +126,12 @@ Err Shared::bcast(const Buffer& buffer, int root, Place to) {
   return agreed();
 }
 
-Err Shared::reduce(const Operands& x, int root) {
+Err Shared::reduce(const Operands& x, int root, Place to) {
   const std::int64_t bytes = x.count * x.type->size;
   if (bytes == 0) return ok;
   note(Call::reduce, bytes);
   count_from(root + 1, bytes);
-  if (const Place to = place_of(Call::reduce, bytes); to != Place::slots) {
+  if (to != Place::slots) {
     if (to == Place::direct)
       reduce_direct(x, root);
     else
@@ -161,13 +159,13 @@ Err Shared::reduce(const Operands& x, int root) {
   return agreed_with_writers();
 }
 
-Err Shared::scan(Call call, const Operands& x) {
+Err Shared::scan(Call call, const Operands& x, Place to) {
   const std::int64_t bytes = x.count * x.type->size;
   if (bytes == 0) return ok;
   note(call, bytes);
   count_from(0, 0);
   // Pieces fold from the left, slots from the right.
-  if (comm_.coll->settings.reproducible || place_of(call, bytes) != Place::slots) {
+  if (comm_.coll->settings.reproducible || to != Place::slots) {
     scan_pieces(call, x);
     return agreed_with_writers();
   }
@@ -183,12 +181,12 @@ Err Shared::scan(Call call, const Operands& x) {
   return agreed_with_writers();
 }
 
-Err Shared::reduce_scatter(Call call, const Operands& x, const Parts& parts, std::int64_t total) {
+Err Shared::reduce_scatter(Call call, const Operands& x, const Parts& parts, std::int64_t total,
+                           Place to) {
   if (total == 0) return ok;
   note(call, total);
   count_by_turns(total);
-  // In place, a rank's result would overwrite what others have not read yet.
-  if (const Place to = place_of(call, total, !is_in_place(x.send)); to != Place::slots) {
+  if (to != Place::slots) {
     if (to == Place::block)
       reduce_scatter_strips(x, parts);
     else

@@ -55,12 +55,6 @@ class Shared {
   /// A strip has a line for each of them.
   static constexpr int ranks_max = Cuts(false, false).strip_max / 64;
 
-  /// Is the call faster at a board, along the node's levels?
-  bool leaves_for_board(Call call, std::int64_t bytes) {
-    return choices_.machine.levels > 1 && bytes > inline_max &&
-           place_of(call, bytes) == Place::board;
-  }
-
   /// Has `rank` filled its seat of an operation that this rank has not begun? Then what it does.
   std::optional<std::uint64_t> ahead(int rank) const {
     const Seat& theirs = seat(rank, now_ + 1);
@@ -76,8 +70,7 @@ class Shared {
     looking_ = nullptr;
   }
 
-  /// The way of a blocking call that only moves data, and of one that is timed (explore.h), until
-  /// its end.
+  /// The way of a blocking call, and of one that is timed (explore.h), until its end.
   struct Going {
     Place place = Place::slots;
     const Way* way = nullptr;  // if several are tried
@@ -106,12 +99,13 @@ class Shared {
   Err barrier();
   /// `to`: where go() has said.
   Err bcast(const Buffer& buffer, int root, Place to);
-  Err reduce(const Operands& x, int root);
-  Err allreduce(const Operands& x);
+  Err reduce(const Operands& x, int root, Place to);
+  Err allreduce(const Operands& x, Place to);
   /// Of ranks 0 to ours, or to the one before (exscan).
-  Err scan(Call call, const Operands& x);
+  Err scan(Call call, const Operands& x, Place to);
   /// `total`: bytes of the whole vector.
-  Err reduce_scatter(Call call, const Operands& x, const Parts& parts, std::int64_t total);
+  Err reduce_scatter(Call call, const Operands& x, const Parts& parts, std::int64_t total,
+                     Place to);
   Err allgather(const ConstBuffer& send, const Blocks& recv, std::int64_t bytes, Place to);
   Err alltoall(const Blocks& send, const Blocks& recv, std::int64_t bytes, Place to);
   Err gather(const ConstBuffer& send, const Blocks& recv, int root, std::int64_t bytes, Place to);

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collectives that only move data try several ways while they run (docs/collectives.md). Thousands
-// of them, of several sizes on several communicators in an order that is drawn, some ranks late:
-// every byte arrives whichever way it goes, all ranks count the same looks, verdicts and changes of
-// way, and reductions between them keep their bits. WEFT_COLL_EXPLORE=<much> comes from the
-// testlist, so that every way is tried.
+// Collectives try several ways while they run (docs/collectives.md). Thousands of them, of several
+// sizes on several communicators in an order that is drawn, some ranks late: every byte arrives
+// whichever way it goes, reductions keep their bits, and all ranks count the same looks, verdicts
+// and changes of way. WEFT_COLL_EXPLORE=<much> comes from the testlist, so that every way is tried.
 #include <unistd.h>
 
 #include "../counter.h"
 #include "elements.h"
 
-enum { kinds = 6, comms = 3, most = 12800, sums = 2500, calls = 4000, stretch = 200 };
+enum { kinds = 8, sums = 3, sizes = 3, comms = 3, most = 12800, calls = 4000, stretch = 200 };
+// 20, 40 and 100 KiB.
+static const int counts[sizes] = {2560, 5120, most};
 
 static unsigned state = 1;
 static unsigned draw(unsigned below) {
@@ -17,11 +18,11 @@ static unsigned draw(unsigned below) {
   return (state >> 10) % below;
 }
 
-// A communicator with this rank's buffers; `first`: what a sum was the first time.
+// A communicator; `first`: what a sum was the first time, by kind and size.
 struct place {
   MPI_Comm comm;
   int rank, size;
-  double first[sums];
+  double* first[sums][sizes];
 };
 static struct place places[comms];
 static long *one, *all, *from;
@@ -34,12 +35,25 @@ static long wrong_blocks(const struct place* p, int operation, int count, int fi
 }
 
 // The order of the operands shows in the last bits.
-static long sum(struct place* p) {
-  double in[sums], out[sums];
-  for (int i = 0; i < sums; ++i) in[i] = 1.0 / (3 + i + 7 * p->rank);
-  OK(MPI_Allreduce(in, out, sums, MPI_DOUBLE, MPI_SUM, p->comm));
-  if (p->first[0] == 0) memcpy(p->first, out, sizeof out);
-  return memcmp(p->first, out, sizeof out) != 0;
+static long sum(struct place* p, int kind, int count, int root, int in_place) {
+  double *in = (double*)from, *out = (double*)all;
+  double* const own = in_place && kind != 1 ? out : in;
+  for (int i = 0; i < count; ++i) own[i] = 1.0 / (3 + i + 7 * p->rank);
+  const void* send = own == out ? MPI_IN_PLACE : in;
+  int have = count;
+  if (kind == 0) {
+    OK(MPI_Allreduce(send, out, count, MPI_DOUBLE, MPI_SUM, p->comm));
+  } else if (kind == 1) {
+    OK(MPI_Reduce(send, out, count, MPI_DOUBLE, MPI_SUM, root, p->comm));
+    if (p->rank != root) return 0;
+  } else {
+    have = count / p->size;
+    OK(MPI_Reduce_scatter_block(send, out, have, MPI_DOUBLE, MPI_SUM, p->comm));
+  }
+  const size_t bytes = sizeof(double) * (size_t)have;
+  double** first = &p->first[kind][count == counts[0] ? 0 : count == counts[1] ? 1 : 2];
+  if (*first == NULL) *first = memcpy(alloc(bytes), out, bytes);
+  return memcmp(*first, out, bytes) != 0;
 }
 
 static long run(struct place* p, int kind, int operation, int count, int root, int in_place) {
@@ -70,7 +84,7 @@ static long run(struct place* p, int kind, int operation, int count, int root, i
                       p->comm));
       return wrong_blocks(p, operation, count, (int)mine);
     default:
-      return sum(p);
+      return sum(p, kind - 5, count, root, in_place);
   }
 }
 
@@ -85,18 +99,16 @@ static unsigned long long counted_alike(const char* name) {
 
 // Calls on `used` communicators, with so much of a counter.
 static unsigned long long run_rows(const char* counter, int used, int operation) {
-  // 20, 40 and 100 KiB.
-  static const int counts[] = {2560, 5120, most};
   open_counter(counter, MPI_T_PVAR_CLASS_COUNTER);
   const int late = (int)draw((unsigned)size);
   struct place* most_at = NULL;
   int most_kind = 0, most_count = 0;
   for (int i = 0; i < calls; ++i, ++operation) {
     struct place* p = &places[draw((unsigned)used)];
-    int kind = (int)draw(kinds), count = counts[draw(3)];
+    int kind = (int)draw(kinds), count = counts[draw(sizes)];
     const int in_place = (int)draw(2);
     // Three of four calls are of one kind and size for a while, so that looks come to an end.
-    if (i % stretch == 0) most_at = p, most_kind = (int)draw(kinds - 1), most_count = count;
+    if (i % stretch == 0) most_at = p, most_kind = (int)draw(kinds), most_count = count;
     if (draw(4) != 0) p = most_at, kind = most_kind, count = most_count;
     const int root = (int)draw((unsigned)p->size);
     if (rank == late && i % 50 == 0) usleep(200);
@@ -135,7 +147,10 @@ int main(int argc, char** argv) {
   OK(MPI_Comm_set_info(places[0].comm, info));
   OK(MPI_Info_free(&info));
   EQ(run_rows("coll_explored", 1, 3 * calls), 0);
-  for (int i = 0; i < comms; ++i) OK(MPI_Comm_free(&places[i].comm));
+  for (int i = 0; i < comms; ++i) {
+    OK(MPI_Comm_free(&places[i].comm));
+    for (int k = 0; k < sums * sizes; ++k) free(places[i].first[k / sizes][k % sizes]);
+  }
   free(one), free(all), free(from);
   return finish();
 }
