@@ -75,8 +75,10 @@ def said_of_others(about):
     """[sentence] of who disturbed what was measured."""
     said = []
     if about.get("shared_percent", 0) >= 1:
+        quiet = about.get("quiet_percent", 0)
+        without = f"; {quiet:g} % of the figures are of batches without that" if quiet else ""
         said.append(f"during {about['shared_percent']:g} % of the batches others used a core's other hardware thread, or "
-                    f"its clock was slower: times are up to twice as long, and need many rounds")
+                    f"its clock was slower: times are up to twice as long, and need many rounds{without}")
     named = {"others_percent": "other programs", "stolen_percent": "other guests of its host"}
     had = [f"{who} had {about[key]:g} %" for key, who in named.items() if about.get(key, 0) >= 1]
     if had:

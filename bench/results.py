@@ -82,12 +82,13 @@ class Results:
 def collect(about, samples, failures, more=None):
     """samples: [{library, round, row, ranks, bytes, us: [of each batch], line_ns: [], work_ns: [], counts: {}}]"""
     found = []
-    shared = states.shared_part(samples)
-    if shared is not None:
-        about = {**about, "shared_percent": round(100 * shared, 1)}
+    shared, least, alone = states.shared_part(samples), states.shared_ns(samples), []
     for part in states.split(samples):
         state = State(part.name, shorten(part.line_ns))
         counted = {}
+        if shared is not None:
+            part.samples, chosen = states.quiet(part.samples, least)
+            alone.append(chosen)
         for sample in part.samples:
             key, library = (sample["row"], sample["ranks"], sample["bytes"]), sample["library"]
             state.cells.setdefault(key, {}).setdefault(library, {})[sample["round"]] = \
@@ -97,6 +98,9 @@ def collect(about, samples, failures, more=None):
         for (key, library, name), values in counted.items():
             state.counts.setdefault(key, {}).setdefault(library, {})[name] = shorten(statistics.median(values))
         found.append(state)
+    if shared is not None:
+        about = {**about, "shared_percent": round(100 * shared, 1),
+                 "quiet_percent": round(100 * statistics.mean(alone), 1)}
     return Results(about, found, failures, more or {})
 
 

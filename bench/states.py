@@ -6,8 +6,8 @@ later, and whatever ranks do together is that much slower. Programs measure it b
 (distance.h: "line_ns"), so that like is compared with like.
 
 Other guests of the host come and go on the other hardware thread of a core, too, within milliseconds: all but
-one chain of dependent instructions takes up to twice as long meanwhile. Programs measure that as well ("work_ns"). It
-is only told: with two cores next to no batch may be without it, and it should meet all libraries alike.
+one chain of dependent instructions takes up to twice as long meanwhile. Programs measure that as well ("work_ns").
+Batches without it are compared where every library has some; with two cores next to none may be, and then all are.
 """
 import math
 import statistics
@@ -16,6 +16,7 @@ from dataclasses import dataclass
 UNKNOWN_NS = 1000  # no line takes so long: both ranks were on one CPU, or one of them did not run
 FACTOR = 2  # ways that differ by less are one state
 SHARED = 1.25  # work that takes so many times as long shares its core
+FEWEST_QUIET = 8  # batches of each library, in all rounds, that are enough for a comparison
 
 
 @dataclass
@@ -40,13 +41,38 @@ def ends(found):
     return ordered[few], ordered[-1 - few]
 
 
+def shared_ns(samples):
+    """What work takes at least on a core of which others have a part; None: not known."""
+    found = [ns for sample in samples for ns in sample.get("work_ns", [])]
+    return SHARED * ends(found)[0] if found else None
+
+
 def shared_part(samples):
     """Of the batches, on cores of which others had a part; None: not known."""
-    found = [ns for sample in samples for ns in sample.get("work_ns", [])]
-    if not found:
+    least = shared_ns(samples)
+    if least is None:
         return None
-    shortest, _ = ends(found)
-    return sum(ns > SHARED * shortest for ns in found) / len(found)
+    found = [ns for sample in samples for ns in sample.get("work_ns", [])]
+    return sum(ns > least for ns in found) / len(found)
+
+
+def quiet(samples, least):
+    """(samples, part of the cells): those of a row, number of ranks and size with only the batches in which work took
+    less than `least`, if each library has enough of them; else as they are."""
+    cells = {}
+    for sample in samples:
+        cells.setdefault((sample["row"], sample["ranks"], sample["bytes"]), []).append(sample)
+    out, chosen = [], 0
+    for own in cells.values():
+        alone = [{**sample, "us": [us for us, ns in zip(sample["us"], sample["work_ns"]) if ns <= least]}
+                 for sample in own if "work_ns" in sample]
+        many = {sample["library"]: 0 for sample in own}
+        for sample in alone:
+            many[sample["library"]] += len(sample["us"])
+        enough = min(many.values()) >= FEWEST_QUIET
+        chosen += enough
+        out += [sample for sample in alone if sample["us"]] if enough else own
+    return out, chosen / max(1, len(cells))
 
 
 def border_ns(found):
@@ -62,8 +88,9 @@ def batches(sample, is_there):
     line_ns = sample.get("line_ns", [])
     if not known(line_ns):
         return sample
-    us = [us for us, before, after in zip(sample["us"], line_ns, line_ns[1:]) if is_there(before) and is_there(after)]
-    return {**sample, "us": us} if us else None
+    there = [is_there(before) and is_there(after) for before, after in zip(line_ns, line_ns[1:])]
+    kept = {key: [value for value, is_one in zip(sample[key], there) if is_one] for key in ("us", "work_ns") if key in sample}
+    return {**sample, **kept} if kept["us"] else None
 
 
 def split(samples):

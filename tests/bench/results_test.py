@@ -177,6 +177,19 @@ class Machines(unittest.TestCase):
         [said] = measure.said_of_others(about)
         self.assertIn("during 25 % of the batches", said)
 
+    def test_batches_on_shared_cores_are_left_out_where_every_library_has_others(self):
+        def of(library, number, size):
+            us = [1, 9, 1, 9] if library == "impi" else [2, 8, 2, 8]
+            work_ns = [1000, 1900] * 2 if size == 8 or library == "impi" else [1900] * 4
+            return {**made_up.sample(library, number, us, [40] * 5, size=size), "work_ns": work_ns}
+        samples = [of(library, number, size) for library in ("mpich", "impi") for number in range(4) for size in (8, 64)]
+        found = results.collect(made_up.about(), samples, {})
+        [state] = found.states
+        self.assertEqual([state.median(name, "lat", 2, 8) for name in ("mpich", "impi")], [2, 1])
+        self.assertEqual([state.median(name, "lat", 2, 64) for name in ("mpich", "impi")], [5, 5])  # mpich has none
+        self.assertEqual(found.about["quiet_percent"], 50)
+        self.assertIn("50 % of the figures are of batches without", measure.said_of_others(found.about)[0])
+
     def test_own_jobs_are_not_others(self):
         others, loop = measure.Others(), "import time\nend = time.process_time() + 0.3\nwhile time.process_time() < end: pass"
         before = others._read()
