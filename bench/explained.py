@@ -22,20 +22,27 @@ def tune(prefix, folder):
     print(done.stdout.rstrip(), done.stderr.rstrip(), sep="\n", file=sys.stderr)
 
 
-def tune_net(prefix, folder):
-    """Measures what messages between pretended nodes cost, for this run only."""
+def tune_net(prefix, folder, hosts=(), agent=""):
+    """Measures what messages between the first two hosts, or pretended nodes, cost, for this run only: with as many ranks
+    on each as have cores where one machine is all of them."""
     os.environ["XDG_CACHE_HOME"] = str((folder / "cache").resolve())
     binaries = Path(prefix).resolve() / "bin"
-    done = subprocess.run([binaries / "mpiexec", "--pretend-nodes", "2", "-n", "2", binaries / "weft", "tune", "--net"], capture_output=True, text=True)
+    each = max(1, len(os.sched_getaffinity(0)) // max(2, len(hosts)))
+    where = ["--pretend-nodes", "2", "-n", str(2 * each)]
+    if hosts:
+        where = ["-H", ",".join(f"{host}:{each}" for host in hosts[:2]), *(["--launch-agent", agent] if agent else [])]
+    done = subprocess.run([binaries / "mpiexec", *where, binaries / "weft", "tune", "--net"], capture_output=True, text=True)
     print(done.stdout.rstrip(), done.stderr.rstrip(), sep="\n", file=sys.stderr)
 
 
-def network_prices(prefix):
-    """What a job on nodes of one machine counts with, as variables, and in words."""
+def network_prices(prefix, on_hosts=False):
+    """What a job on nodes of one machine, or on hosts, counts with, as variables, and in words."""
     done = subprocess.run([Path(prefix).resolve() / "bin/weft", "info", "--net", "--json"], capture_output=True, text=True)
-    row = next(row for row in json.loads(done.stdout)["prices"] if "machine" in row["nodes"])
-    values = {"WEFT_NET_LATENCY": round(row["latency_ns"]), "WEFT_NET_GAP": round(row["gap_ns"]), "WEFT_NET_BANDWIDTH": round(row["bandwidth_mb_s"])}
-    words = f"network: latency {row['latency_ns']:.0f} ns, gap {row['gap_ns']:.0f} ns, {row['bandwidth_mb_s']:.0f} MB/s ({row['source']})"
+    row = next(row for row in json.loads(done.stdout)["prices"] if ("machine" in row["nodes"]) != on_hosts)
+    values = {"WEFT_NET_LATENCY": round(row["latency_ns"]), "WEFT_NET_GAP": round(row["gap_ns"]),
+              "WEFT_NET_BANDWIDTH": round(row["bandwidth_mb_s"]), "WEFT_NET_PAIRS": round(row["pairs"])}
+    words = f"network: latency {row['latency_ns']:.0f} ns, gap {row['gap_ns']:.0f} ns, {row['bandwidth_mb_s']:.0f} MB/s, " \
+            f"pairs at once {row['pairs']:.0f} ({row['source']})"
     return {name: str(value) for name, value in values.items()}, words
 
 

@@ -181,9 +181,10 @@ def run(args):
     if args.what == "network":
         arguments.check_rows(args, dict.fromkeys(network_jobs.PARTS, 0))
         prices = ""
-        if not args.hosts and any(library.name.startswith("weft") for library in libs):
-            explained.tune_net(args.weft, work)
-            prices = explained.network_prices(args.weft)[1]
+        if any(library.name.startswith("weft") for library in libs):
+            hosts = args.hosts.split(",") if args.hosts else []
+            explained.tune_net(args.weft, work, hosts, args.launch_agent)
+            prices = explained.network_prices(args.weft, bool(hosts))[1]
         found = job_lists.take(network_jobs.plan(args, libs, work, HERE), args)
         found.more = {"settings": network_jobs.settings(libs, args), "prices": prices}
         return results.save(found, out, args.name)

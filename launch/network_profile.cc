@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 constexpr int version = 1;
-constexpr std::int64_t longest_ns = 1'000'000'000, fastest_mb_s = 1'000'000;
+constexpr std::int64_t longest_ns = 1'000'000'000, fastest_mb_s = 1'000'000, most_pairs = 4096;
 
 std::string variable(const char* name) {
   const char* value = std::getenv(name);
@@ -57,7 +57,8 @@ bool take(const Json& from, NetworkProfile* out) {
   }
   return !out->provider.empty() && take_number(from, "latency", 0, longest_ns, &out->latency_ns) &&
          take_number(from, "gap", 0, longest_ns, &out->gap_ns) &&
-         take_number(from, "bandwidth", 1, fastest_mb_s, &out->bandwidth_mb_s);
+         take_number(from, "bandwidth", 1, fastest_mb_s, &out->bandwidth_mb_s) &&
+         (!from.contains("pairs") || take_number(from, "pairs", 1, most_pairs, &out->pairs));
 }
 
 /// The file's profiles by key; null: there is no file, or `why` says what is wrong with it.
@@ -107,7 +108,8 @@ NetworkProfile read_network(const std::string& key, std::string* complaint) {
   const Json all = read_file(&why);
   NetworkProfile out;
   if (all.is_object() && all.contains(key) && !take(all[key], &out)) {
-    why = "it is damaged: `" + key + "` lacks provider, interface, latency, gap or bandwidth";
+    why = "it is damaged: `" + key +
+          "` lacks a right provider, interface, latency, gap, bandwidth or pairs";
     out = {};
   }
   if (!why.empty())
@@ -124,7 +126,8 @@ std::string write_network(const std::string& key, const NetworkProfile& p) {
   if (!all.is_object()) all = Json::object();
   all[key] = {{"provider", p.provider}, {"interface", p.interface},
               {"measured", now()},      {"latency", p.latency_ns},
-              {"gap", p.gap_ns},        {"bandwidth", p.bandwidth_mb_s}};
+              {"gap", p.gap_ns},        {"bandwidth", p.bandwidth_mb_s},
+              {"pairs", p.pairs}};
   const Json json = {{"weft_networks", version},
                      {"unit", "latency and gap in ns, bandwidth in MB/s"},
                      {"networks", all}};
@@ -148,7 +151,8 @@ std::vector<std::pair<std::string, std::string>> network_variables(bool loopback
   std::vector<std::pair<std::string, std::string>> out;
   for (const auto& [id, value] : {std::pair{P::net_latency, profile.latency_ns},
                                   {P::net_gap, profile.gap_ns},
-                                  {P::net_bandwidth, profile.bandwidth_mb_s}})
+                                  {P::net_bandwidth, profile.bandwidth_mb_s},
+                                  {P::net_pairs, profile.pairs}})
     if (const std::string name = param_env_name(definition(id));
         std::getenv(name.c_str()) == nullptr)
       out.emplace_back(name, std::to_string(value));
@@ -163,7 +167,8 @@ model::Network network_prices(bool loopback, std::string* source) {
   const auto is_set = [](P id) {
     return std::getenv(param_env_name(definition(id)).c_str()) != nullptr;
   };
-  const bool any = is_set(P::net_latency) || is_set(P::net_gap) || is_set(P::net_bandwidth);
+  const bool any = is_set(P::net_latency) || is_set(P::net_gap) || is_set(P::net_bandwidth) ||
+                   is_set(P::net_pairs);
   *source = any ? "set by variables" : "built in";
   if (!complaint.empty()) *source += "; " + complaint;
   if (!profile.is_measured()) return out;
@@ -171,6 +176,7 @@ model::Network network_prices(bool loopback, std::string* source) {
   if (!is_set(P::net_gap)) out.gap = static_cast<double>(profile.gap_ns) * 1e-9;
   if (!is_set(P::net_bandwidth))
     out.line = model::line_bytes / (static_cast<double>(profile.bandwidth_mb_s) * 1e6);
+  if (!is_set(P::net_pairs)) out.pairs = static_cast<double>(profile.pairs);
   *source = "measured " + profile.when + " (" + profile.provider + " on " + profile.interface +
             ")" + (any ? ", some set by variables" : "");
   return out;

@@ -3,7 +3,8 @@
 // The file in which `weft tune --net` keeps what messages between nodes cost, beside those of the
 // machines (tuning.h): one for all networks that this user has measured. All ranks of a job must
 // count with the same numbers, so mpiexec reads the file on its own host, and tells the ranks by
-// variables of the parameters net.latency, net.gap and net.bandwidth. What a user has set stays.
+// variables of the parameters net.latency, net.gap, net.bandwidth and net.pairs. What a user has
+// set stays.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +20,7 @@ namespace weft::launch {
 struct NetworkProfile {
   std::string provider, interface;  // that were taken; empty: nothing was measured
   std::string when;
-  std::int64_t latency_ns = 0, gap_ns = 0, bandwidth_mb_s = 0;
+  std::int64_t latency_ns = 0, gap_ns = 0, bandwidth_mb_s = 0, pairs = 1;
   bool is_measured() const { return !provider.empty(); }
 };
 

@@ -18,6 +18,6 @@ inline constexpr const char* local_size_variables[] = {
 
 /// Prices of messages between nodes, by which all ranks of a job must choose alike.
 inline constexpr const char* network_price_variables[] = {"WEFT_NET_LATENCY", "WEFT_NET_GAP",
-                                                          "WEFT_NET_BANDWIDTH"};
+                                                          "WEFT_NET_BANDWIDTH", "WEFT_NET_PAIRS"};
 
 }  // namespace weft::launch

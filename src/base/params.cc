@@ -73,8 +73,8 @@ constexpr ParamDef table[] = {
     {P::memory_cma, "memory.cma", ParamType::boolean, "1", "", 0, 1,
      "let processes read each other's memory in one copy (process_vm_readv) where permitted"},
     {P::net_bandwidth, "net.bandwidth", ParamType::integer, "1000", "MB/s", 1, big,
-     "what leads out of a node, for the cost model (weft docs cost-model); the same on all ranks; "
-     "where it is not set, what weft tune --net has measured"},
+     "between two ranks on different nodes, for the cost model (weft docs cost-model); the same on "
+     "all ranks; where it is not set, what weft tune --net has measured"},
     {P::net_gap, "net.gap", ParamType::integer, "3000", "ns", 0, big,
      "that a message between nodes keeps what leads out of one, beside its bytes; as "
      "net.bandwidth"},
@@ -82,6 +82,9 @@ constexpr ParamDef table[] = {
      "the interface (eth0) or device (mlx5_0) of the network; empty: the best (weft docs network)"},
     {P::net_latency, "net.latency", ParamType::integer, "12000", "ns", 0, big,
      "until a short message from another node comes; as net.bandwidth"},
+    {P::net_pairs, "net.pairs", ParamType::integer, "1", "pairs", 1, 4096,
+     "pairs of ranks of two nodes whose messages pass at once as fast as those of one pair, over "
+     "connections of their own; as net.bandwidth"},
     {P::net_provider, "net.provider", ParamType::text, "", "", 0, 0,
      "libfabric's provider for the network (tcp, tcp;ofi_rxm, verbs;ofi_rxm, ...); empty: the best "
      "(weft docs network)"},

@@ -224,22 +224,33 @@ bool Walk::await(int rank, int peer, std::int64_t phase) {
   return true;
 }
 
-double Walk::Link::pass(double at, double takes) {
+double Walk::Link::enter(double at, double takes) {
   auto next = std::upper_bound(busy.begin(), busy.end(), at,
                                [](double t, const Span& span) { return t < span.end; });
   for (; next != busy.end() && next->begin < at + takes; ++next) at = std::max(at, next->end);
-  if (next != busy.begin() && next[-1].end == at) return next[-1].end += takes;
-  busy.insert(next, {at, at + takes});
-  return at + takes;
+  if (next != busy.begin() && next[-1].end == at)
+    next[-1].end += takes;
+  else
+    busy.insert(next, {at, at + takes});
+  return at;
+}
+
+double Walk::Ends::enter(int rank, int node, double at, double lines, const model::Network& x) {
+  at = nodes[index(node)].enter(at, x.keeps(lines));
+  return x.pairs > 1 ? ranks[index(rank)].enter(at, x.takes(lines)) : at;
 }
 
 void Walk::cross(Clock& clock, int from, int to, double lines) {
-  // Where one rank stands for all, the others of its node send at the same time.
-  const double takes = x_.network.takes(lines) * (alike_ ? here_ : 1);
-  double there = out_[index(from)].pass(clock.now, takes) + x_.network.latency;
+  const model::Network& x = x_.network;
+  if (alike_) {  // one rank stands for all, and the others of its node send at the same time
+    const double takes = std::max(x.takes(lines), here_ * x.keeps(lines));
+    const double begin = out_.nodes[index(from / here_)].enter(clock.now, takes);
+    return clock.add(network, begin + takes + x.latency - clock.now);
+  }
   // It comes in as it goes out, bytes behind bytes.
-  if (!alike_) there = in_[index(to)].pass(there - takes, takes);
-  clock.add(network, there - clock.now);
+  const double begin = out_.enter(from, from / here_, clock.now, lines, x);
+  const double comes = in_.enter(to, to / here_, begin + x.latency, lines, x);
+  clock.add(network, comes + x.takes(lines) - clock.now);
 }
 
 constexpr std::int64_t any_message = -1;
@@ -272,7 +283,7 @@ void Walk::post_round(int rank) {
     const int number = static_cast<int>(sent_.size());
     const double lines = lines_of(step.count * step.type->size);
     sent_.push_back({rank, lines, me.clock, -1});
-    if (are_apart(rank, step.peer)) cross(sent_.back().at, rank / here_, step.peer / here_, lines);
+    if (are_apart(rank, step.peer)) cross(sent_.back().at, rank, step.peer, lines);
     (other.inbox < 0 ? other.inbox : sent_[index(other.inbox_end)].next) = number;
     other.inbox_end = number;
     if (!alike_) release(rank, any_message);
@@ -427,7 +438,8 @@ Walk::Clock Walk::run(const Way& way, Call call, std::int64_t bytes, std::int64_
   counts_ = {};
   std::fill(links_.begin(), links_.end(), -1);
   std::fill(cpus_.begin(), cpus_.end(), Cpu{});
-  out_.assign(index(x_.nodes), {});
+  out_.nodes.assign(index(x_.nodes), {});
+  out_.ranks.assign(x_.network.pairs > 1 ? index(p_) : 0, {});
   in_ = out_;
   schedule_.clear();
   schedule_.imagine();

@@ -120,15 +120,21 @@ class Walk {
     Clock free;
     int last = -1;
   };
-  /// What leads out of a node, or into it, and when it is busy. Messages are not walked in the
-  /// order of time, so one may come between others.
+  /// What leads out of a node or a rank, or into it, and when it is busy. Messages are not walked
+  /// in the order of time, so one may come between others.
   struct Link {
     struct Span {
       double begin, end;
     };
     std::vector<Span> busy = {};  // in order
-    /// A message that is there at `at`, and `takes` so long, is through at the time returned.
-    double pass(double at, double takes);
+    /// When a message that is there at `at`, and `takes` so long, enters.
+    double enter(double at, double takes);
+  };
+  /// What leads out of all nodes, or into them: a rank has one message there at a time, a node as
+  /// many as the network has pairs (`ranks` are empty if that is one, too).
+  struct Ends {
+    std::vector<Link> nodes, ranks;
+    double enter(int rank, int node, double at, double lines, const model::Network& x);
   };
   struct Ready {
     double at;
@@ -165,7 +171,8 @@ class Walk {
     if (share_ > 1) me.clock.add(turns, share_ * x_.turn);
   }
   bool are_apart(int a, int b) const { return a / here_ != b / here_; }
-  /// A message goes through what leads out of its node, and a latency later into another one.
+  /// A message between ranks goes through what leads out of its node, and a latency later into
+  /// another one.
   void cross(Clock& clock, int from, int to, double lines);
   int level_of(int a, int b) const;
   int part_of(int level, int rank) const { return rank / size_[level + 1]; }
@@ -193,7 +200,7 @@ class Walk {
   int link_ = 0;            // of the last readers()
   std::vector<Cpu> cpus_;
   std::priority_queue<Ready> ready_;
-  std::vector<Link> out_, in_;  // of nodes
+  Ends out_, in_;
   Counts counts_;
 };
 

@@ -137,7 +137,7 @@ std::uint64_t name_of(const Machine& x) {
   }
   add(x.levels, x.members, x.copy, x.reduce, x.call, x.message, x.step, x.cache_lines, x.cpus);
   add(x.memory.b, x.memory.B, x.memory.past, x.turn, x.nodes);
-  add(x.network.latency, x.network.gap, x.network.line);
+  add(x.network.latency, x.network.gap, x.network.line, x.network.pairs);
   return state.end();
 }
 
@@ -187,7 +187,8 @@ Network network_by(Value&& value) {
   constexpr double megabyte = 1e6;
   return {.latency = value(P::net_latency) * ns,
           .gap = value(P::net_gap) * ns,
-          .line = line_bytes / (value(P::net_bandwidth) * megabyte)};
+          .line = line_bytes / (value(P::net_bandwidth) * megabyte),
+          .pairs = value(P::net_pairs)};
 }
 
 }  // namespace

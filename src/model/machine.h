@@ -100,15 +100,24 @@ std::string doubts_about(const Parameters& prices);
 /// own, in buffers of which not all fits.
 enum class Others { in_cache, in_memory };
 
-/// What a message between nodes costs, by LogGP: s on its way, s and s per line that it keeps what
-/// leads out of a node, and, a latency later, what leads into one. The same on all nodes, so that
-/// all ranks choose alike.
+/// What a message between nodes costs, by LogGP: s on its way, s and s per line that it keeps its
+/// sender, and, a latency later, its receiver. One connection seldom fills what leads out of a node
+/// and into one: the messages of `pairs` ranks pass there at once (ours; LogGP has one processor in
+/// a node). The same on all nodes, so that all ranks choose alike.
 ///
 /// source   Alexandrov, Ionescu, Schauser, Scheiman: LogGP, JPDC 44(1), 1997
 struct Network {
   double latency = 0, gap = 0, line = 0;
-  /// s that one message of so many lines keeps a link to itself.
+  double pairs = 1;
+  /// s that a message of so many lines keeps its sender.
   double takes(double lines) const { return gap + line * lines; }
+  /// s that it keeps what leads out of a node.
+  double keeps(double lines) const { return takes(lines) / pairs; }
+  /// What each of `senders` on every node has of it while all of them send.
+  Network shared_by(int senders) const {
+    const double each = std::max(1.0, senders / pairs);
+    return {latency, gap * each, line * each, std::max(1.0, pairs / senders)};
+  }
 };
 
 /// The prices between the ranks of one communicator: levels from the inside out, each with how many

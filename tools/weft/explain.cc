@@ -154,6 +154,7 @@ Json machine_as_json(const Case& c) {
           {"latency_ns", c.machine.network.latency * 1e9},
           {"gap_ns", c.machine.network.gap * 1e9},
           {"network_ns_per_line", c.machine.network.line * 1e9},
+          {"network_pairs", c.machine.network.pairs},
           {"cpus", c.machine.cpus}};
 }
 

@@ -35,7 +35,7 @@ constexpr const char* examples =
     "take\n"
     "  weft docs hangs                      what to do when nobody moves\n"
     "  weft tune                            measure this machine once, for the cost model\n"
-    "  mpiexec -H a,b weft tune --net       and what messages between two hosts cost\n"
+    "  mpiexec -H a:8,b:8 weft tune --net   and what messages between two hosts cost\n"
     "  weft explain allreduce --bytes 16k   ways it could go, their costs, and the one taken\n"
     "  weft explain bcast -n 32 --topology \"pack:4 core:8 pu:1\"\n"
     "  weft simulate allreduce --nodes 1024 --ppn 16   what it would take on such a cluster\n"
@@ -186,7 +186,8 @@ Commands::Commands() {
   docs->add_option("page", page, "such as launching, hangs, coverage")->option_text(" ");
   tune = app.add_subcommand(
       "tune", "measure what memory accesses between this machine's cores cost (under a second)");
-  tune->add_flag("--net", net, "what messages between nodes cost: mpiexec -H a,b weft tune --net");
+  tune->add_flag("--net", net,
+                 "what messages between nodes cost: mpiexec -H a:8,b:8 weft tune --net");
   tune->add_flag("--show", show, "the values in effect");
   tune->add_flag("--reset", reset, "forget what was measured");
   add_explain();
@@ -248,8 +249,9 @@ void Commands::add_simulate() {
       ->check(CLI::Range(1, 4096));
   text("--bytes", e.bytes, "SIZES", "as for explain, several (8,64KiB,1MiB)");
   text("--machine", e.machine, "MACHINE", "a node, e.g. \"pack:2 core:8 pu:1\" (this machine)");
-  text("--network", e.network, "PRICES",
-       "latency=12us,gap=3us,bandwidth=1000MB/s,hop=100ns (as a job here; weft tune --net)");
+  text(
+      "--network", e.network, "PRICES",
+      "latency=12us,gap=3us,bandwidth=1000MB/s,pairs=1,hop=100ns (as a job here; weft tune --net)");
   text("--fabric", e.fabric, "LINKS",
        "full, fat-tree:radix=36,taper=2 or dragonfly:radix=64 (full)");
   simulate->add_option("--tree-width", e.tree_width, "agents that one process starts (32)")

@@ -50,6 +50,7 @@ Json prices() {
                    {"latency_ns", x.latency * 1e9},
                    {"gap_ns", x.gap * 1e9},
                    {"bandwidth_mb_s", model::line_bytes / x.line / 1e6},
+                   {"pairs", x.pairs},
                    {"source", source}});
   }
   return out;
@@ -112,10 +113,11 @@ std::string networks_as_text(const Json& networks) {
   out += "\nwhat messages between nodes cost, by which collectives choose (weft tune --net)\n";
   for (const Json& row : networks["prices"]) {
     char line[400];
-    std::snprintf(line, sizeof line, "  %s: latency %.0f ns, gap %.0f ns, %.0f MB/s; %s\n",
+    std::snprintf(line, sizeof line,
+                  "  %s: latency %.0f ns, gap %.0f ns, %.0f MB/s, pairs at once %.0f; %s\n",
                   row["nodes"].get<std::string>().c_str(), row["latency_ns"].get<double>(),
                   row["gap_ns"].get<double>(), row["bandwidth_mb_s"].get<double>(),
-                  row["source"].get<std::string>().c_str());
+                  row["pairs"].get<double>(), row["source"].get<std::string>().c_str());
     out += line;
   }
   return out;

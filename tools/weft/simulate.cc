@@ -71,15 +71,19 @@ std::string take_network(const std::string& text, coll::Declared* out, std::stri
     const std::string name = word.substr(0, equals);
     const std::string value = equals < word.size() ? word.substr(equals + 1) : "";
     double rate = 0;
+    std::int64_t pairs = 0;
     bool good = false;
     if (name == "latency") good = take_time(value, &out->network.latency);
     if (name == "gap") good = take_time(value, &out->network.gap);
     if (name == "hop") good = take_time(value, &out->hop);
     if (name == "bandwidth" && (good = take_rate(value, &rate)))
       out->network.line = model::line_bytes / rate;
+    if (name == "pairs" && (good = parse_integer(value.c_str(), &pairs) && pairs > 0))
+      out->network.pairs = static_cast<double>(pairs);
     if (!good)
       return "--network " + text + ": `" + word +
-             "` is not understood; expected latency=12us,gap=3us,bandwidth=1000MB/s,hop=100ns";
+             "` is not understood; expected "
+             "latency=12us,gap=3us,bandwidth=1000MB/s,pairs=1,hop=100ns";
     *source = "declared";
   }
   return "";
@@ -202,6 +206,7 @@ Json cluster_as_json(const Experiment& e, const Case& c) {
           {"latency_ns", x.network.latency * 1e9},
           {"gap_ns", x.network.gap * 1e9},
           {"bandwidth_mb_s", model::line_bytes / x.network.line / 1e6},
+          {"pairs", x.network.pairs},
           {"hop_ns", x.hop * 1e9}};
 }
 

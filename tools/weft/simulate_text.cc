@@ -38,10 +38,11 @@ std::string cluster_as_text(const Json& c) {
   out += "node:      " + c["machine"].get<std::string>() + "; prices " +
          c["prices"].get<std::string>() +
          (c["crowded"] == true ? "; more ranks than CPUs, which take turns\n" : "\n");
-  out += line("network:   latency %.0f ns, gap %.0f ns, %.0f MB/s, %.0f ns more for each link (%s)",
-              c["latency_ns"].get<double>(), c["gap_ns"].get<double>(),
-              c["bandwidth_mb_s"].get<double>(), c["hop_ns"].get<double>(),
-              c["network"].get<std::string>().c_str());
+  out += line(
+      "network:   latency %.0f ns, gap %.0f ns, %.0f MB/s, pairs at once %.0f, %.0f ns more for "
+      "each link (%s)",
+      c["latency_ns"].get<double>(), c["gap_ns"].get<double>(), c["bandwidth_mb_s"].get<double>(),
+      c["pairs"].get<double>(), c["hop_ns"].get<double>(), c["network"].get<std::string>().c_str());
   return out + "fabric:    " + c["fabric_is"].get<std::string>() + "\n";
 }
 

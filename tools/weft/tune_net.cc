@@ -7,6 +7,7 @@
 #include <mpi.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <iostream>
 #include <limits>
@@ -28,6 +29,8 @@ constexpr double longest_s = 0.4;  // for one size
 // Shorter ones would travel together (docs/network.md), which those of a collective cannot.
 constexpr std::int64_t sizes[] = {2048, 4096, 8192, 16384, 65536, 262144, 1 << 20};
 constexpr std::int64_t short_bytes = 16384;
+constexpr std::int64_t bytes_of_pairs = 262144;
+constexpr std::size_t most_pairs = 16;
 
 int count_of(const std::vector<char>& data) {
   return static_cast<int>(data.size());
@@ -103,25 +106,61 @@ model::MessageTimes measure_size(std::int64_t bytes, int other, bool first) {
           std::max(long_row - short_row, 0.0) / static_cast<double>(many.size() - few.size())};
 }
 
-/// The first rank that is not on this one's node; -1: there is none.
-int rank_elsewhere() {
+/// The node of each rank, as the first rank on it.
+std::vector<int> nodes_of_ranks() {
   MPI_Comm node;
   MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
-  int here = 0, ranks = 0;
-  MPI_Comm_size(node, &here);
+  int first = 0, ranks = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &first);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  std::vector<int> own(static_cast<std::size_t>(here)), all = own;
-  for (int i = 0; i < here; ++i) own[static_cast<std::size_t>(i)] = i;
-  MPI_Group nodes, world;
-  MPI_Comm_group(node, &nodes);
-  MPI_Comm_group(MPI_COMM_WORLD, &world);
-  MPI_Group_translate_ranks(nodes, here, own.data(), world, all.data());
-  MPI_Group_free(&nodes);
-  MPI_Group_free(&world);
+  MPI_Bcast(&first, 1, MPI_INT, 0, node);
   MPI_Comm_free(&node);
-  for (int rank = 0; rank < ranks; ++rank)
-    if (std::find(all.begin(), all.end(), rank) == all.end()) return rank;
-  return -1;
+  std::vector<int> out(static_cast<std::size_t>(ranks));
+  MPI_Allgather(&first, 1, MPI_INT, out.data(), 1, MPI_INT, MPI_COMM_WORLD);
+  return out;
+}
+
+std::vector<int> ranks_on(const std::vector<int>& nodes, int node) {
+  std::vector<int> out;
+  for (std::size_t rank = 0; rank < nodes.size(); ++rank)
+    if (nodes[rank] == node) out.push_back(static_cast<int>(rank));
+  return out;
+}
+
+/// s of a row of messages by each of the first `pairs` ranks of one node to those of the other, all
+/// at once. By all ranks.
+double seconds_of_rows(const std::vector<int>& from, const std::vector<int>& to,
+                       std::size_t pairs) {
+  int me = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &me);
+  std::vector<std::vector<char>> data;
+  int other = -1;
+  bool first = false;
+  for (std::size_t i = 0; i < pairs; ++i) {
+    if (me != from[i] && me != to[i]) continue;
+    first = me == from[i];
+    other = first ? to[i] : from[i];
+    data.assign(in_a_row, std::vector<char>(static_cast<std::size_t>(bytes_of_pairs)));
+  }
+  double least = std::numeric_limits<double>::infinity();
+  for (int round = 0; round < rounds; ++round) {
+    MPI_Barrier(MPI_COMM_WORLD);
+    const double start = MPI_Wtime();
+    if (other >= 0) stream(data, other, first);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (round > 0) least = std::min(least, MPI_Wtime() - start);  // the first connects
+  }
+  return least;
+}
+
+/// How many pairs of ranks pass as fast as one: so many times as much comes over in a time. By all
+/// ranks; rank 0's answer counts.
+std::int64_t measure_pairs(const std::vector<int>& from, const std::vector<int>& to) {
+  const std::size_t pairs = std::min({from.size(), to.size(), most_pairs});
+  if (pairs < 2) return 1;
+  const double one = seconds_of_rows(from, to, 1), all = seconds_of_rows(from, to, pairs);
+  const auto most = static_cast<double>(pairs);
+  return static_cast<std::int64_t>(std::clamp(std::round(most * one / all), 1.0, most));
 }
 
 std::string processor_of(int rank) {
@@ -133,11 +172,13 @@ std::string processor_of(int rank) {
 }
 
 std::string prices_as_text(const launch::NetworkProfile& p) {
-  char text[160];
+  char text[200];
   std::snprintf(text, sizeof text,
-                "  latency %lld ns, gap %lld ns a message, bandwidth %lld MB/s (%s on %s)\n",
+                "  latency %lld ns, gap %lld ns a message, bandwidth %lld MB/s, pairs at once %lld "
+                "(%s on %s)\n",
                 static_cast<long long>(p.latency_ns), static_cast<long long>(p.gap_ns),
-                static_cast<long long>(p.bandwidth_mb_s), p.provider.c_str(), p.interface.c_str());
+                static_cast<long long>(p.bandwidth_mb_s), static_cast<long long>(p.pairs),
+                p.provider.c_str(), p.interface.c_str());
   return text;
 }
 
@@ -156,24 +197,27 @@ std::string times_as_text(const std::vector<model::MessageTimes>& times, const m
   return out;
 }
 
-launch::NetworkProfile profile_of(const model::Network& x, const net::Offer& offer) {
+launch::NetworkProfile profile_of(const model::Network& x, std::int64_t pairs,
+                                  const net::Offer& offer) {
   const auto rounded = [](double value) { return static_cast<std::int64_t>(value + 0.5); };
   return {.provider = offer.provider,
           .interface = offer.interface,
           .when = "now",
           .latency_ns = rounded(x.latency * 1e9),
           .gap_ns = rounded(x.gap * 1e9),
-          .bandwidth_mb_s = std::max<std::int64_t>(rounded(model::line_bytes / x.line / 1e6), 1)};
+          .bandwidth_mb_s = std::max<std::int64_t>(rounded(model::line_bytes / x.line / 1e6), 1),
+          .pairs = pairs};
 }
 
 /// Of rank 0.
-int keep(const std::vector<model::MessageTimes>& times, const std::string& hosts) {
+int keep(const std::vector<model::MessageTimes>& times, std::int64_t pairs,
+         const std::string& hosts) {
   const auto node = topo::Topology::this_node();
   const model::Parameters machine =
       node ? launch::read_tuning(node.value).prices : model::built_in();
   const model::Network found = model::fit_network(times, machine, short_bytes);
   const Rank& rank = *world::current_rank();
-  const launch::NetworkProfile profile = profile_of(found, rank.network->fabric->offer());
+  const launch::NetworkProfile profile = profile_of(found, pairs, rank.network->fabric->offer());
   const std::string key = launch::network_key(rank.process->job->header().loopback != 0);
   std::cout << "between " << hosts << ", for jobs on " << key << ":\n"
             << prices_as_text(profile) << times_as_text(times, found, machine);
@@ -198,22 +242,30 @@ int tune_network() {
   MPI_Init(nullptr, nullptr);
   int me = 0, exit_code = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &me);
-  int other = rank_elsewhere();
-  MPI_Bcast(&other, 1, MPI_INT, 0, MPI_COMM_WORLD);
-  if (other < 0) {
+  const std::vector<int> nodes = nodes_of_ranks();
+  const auto apart =
+      std::find_if(nodes.begin(), nodes.end(), [&](int node) { return node != nodes[0]; });
+  if (apart == nodes.end()) {
     if (me == 0)
       std::cerr << "weft tune --net measures between two nodes of a job, and this job is on one; "
-                   "start it as a job: `mpiexec -H a,b weft tune --net`, or `mpiexec "
+                   "start it as a job: `mpiexec -H a:8,b:8 weft tune --net`, or `mpiexec "
                    "--pretend-nodes 2 -n 2 weft tune --net` for what a pretended network costs\n";
     MPI_Finalize();
     return 2;
   }
+  const std::vector<int> from = ranks_on(nodes, nodes[0]), to = ranks_on(nodes, *apart);
+  const int other = to[0];
   const std::string here = processor_of(0), there = processor_of(other);
   std::vector<model::MessageTimes> times;
   if (me == 0 || me == other)
     for (const std::int64_t bytes : sizes)
       times.push_back(measure_size(bytes, me == 0 ? other : 0, me == 0));
-  if (me == 0) exit_code = keep(times, here + " and " + there);
+  const std::int64_t pairs = measure_pairs(from, to);
+  if (me == 0) exit_code = keep(times, pairs, here + " and " + there);
+  if (me == 0 && std::min(from.size(), to.size()) < 2)
+    std::cout
+        << "one rank on a host does not show how many pairs pass at once; start several, with "
+           "a core each\n";
   MPI_Bcast(&exit_code, 1, MPI_INT, 0, MPI_COMM_WORLD);
   MPI_Finalize();
   return exit_code;
@@ -228,8 +280,8 @@ int show_network() {
     std::cout << key << ": "
               << (profile.is_measured()
                       ? "measured " + profile.when + "\n" + prices_as_text(profile)
-                      : "not measured; the parameters net.latency, net.gap and "
-                        "net.bandwidth serve\n");
+                      : "not measured; the parameters net.latency, net.gap, net.bandwidth and "
+                        "net.pairs serve\n");
   }
   return 0;
 }

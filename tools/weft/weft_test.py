@@ -242,7 +242,7 @@ class Weft(unittest.TestCase):
 
     def test_tune_net_gives_jobs_what_it_has_measured(self):
         mpiexec = Path(WEFT).with_name("mpiexec")
-        names = ["WEFT_NET_LATENCY", "WEFT_NET_GAP", "WEFT_NET_BANDWIDTH"]
+        names = ["WEFT_NET_LATENCY", "WEFT_NET_GAP", "WEFT_NET_BANDWIDTH", "WEFT_NET_PAIRS"]
 
         def run(*words, **variables):
             env = {key: value for key, value in os.environ.items() if not key.startswith("WEFT_")}
@@ -261,13 +261,14 @@ class Weft(unittest.TestCase):
             self.assertEqual(set(told(**home)[0].values()), {""})
             done = run("--pretend-nodes", "2", "-n", "3", WEFT, "tune", "--net", **home)
             self.assertEqual(done.returncode, 0, done.stderr)
-            self.assertRegex(done.stdout, r"between .* for jobs on nodes of one machine:\n  latency \d+ ns, gap \d+ ns a message, bandwidth \d+ MB/s")
+            self.assertRegex(done.stdout, r"between .* for jobs on nodes of one machine:\n  latency \d+ ns, gap \d+ ns a message, bandwidth \d+ MB/s, pairs at once 1 ")
+            self.assertIn("one rank on a host does not show", done.stdout)
             path = Path(cache) / "weft/networks.json"
             kept = json.loads(path.read_text())["networks"]["nodes of one machine"]
             self.assertGreater(kept["bandwidth"], 1)
             self.assertGreater(kept["latency"] + kept["gap"], 0)
             values, _ = told(**home)
-            self.assertEqual([int(values[name]) for name in names], [kept["latency"], kept["gap"], kept["bandwidth"]])
+            self.assertEqual([int(values[name]) for name in names], [kept["latency"], kept["gap"], kept["bandwidth"], kept["pairs"]])
             self.assertEqual(told("-envnone", **home)[0], values)  # all ranks of a job have to have the same
             self.assertEqual(told(**home, WEFT_NET_GAP="77")[0]["WEFT_NET_GAP"], "77")
             self.assertEqual(set(told(**home, WEFT_NET_PROVIDER="tcp;ofi_rxm")[0].values()), {""})  # another network
@@ -276,7 +277,16 @@ class Weft(unittest.TestCase):
             self.assertIn("hosts: not measured", shown)
             prices = json.loads(weft("info", "--net", "--json", **home).stdout)["prices"]
             self.assertAlmostEqual(prices[1]["latency_ns"], kept["latency"])
-            self.assertEqual(prices[0]["latency_ns"], 12000)
+            self.assertEqual((prices[0]["latency_ns"], prices[0]["pairs"]), (12000, 1))
+            several = run("--pretend-nodes", "2", "-n", "4", WEFT, "tune", "--net", **home)
+            self.assertRegex(several.stdout, r" pairs at once [12] \(")
+            self.assertNotIn("one rank", several.stdout)
+            text = path.read_text()
+            path.write_text(re.sub(r'"pairs": \d+', '"pairs": 0', text))
+            self.assertIn("it is damaged", told(**home)[1])
+            path.write_text(re.sub(r',\s*"pairs": \d+', "", text))  # as it was kept before there were pairs
+            self.assertEqual((told(**home)[0]["WEFT_NET_PAIRS"], told(**home)[1]), ("1", ""))
+            path.write_text(text)
             path.write_text(path.read_text().replace('"bandwidth"', '"width"'))
             values, complaint = told(**home)
             self.assertEqual(set(values.values()), {""})
@@ -289,7 +299,7 @@ class Weft(unittest.TestCase):
     def test_tune_net_needs_two_nodes(self):
         done = weft("tune", "--net")
         self.assertEqual(done.returncode, 2)
-        self.assertIn("this job is on one; start it as a job: `mpiexec -H a,b weft tune --net`", done.stderr)
+        self.assertIn("this job is on one; start it as a job: `mpiexec -H a:8,b:8 weft tune --net`", done.stderr)
 
     def test_simulate_counts_and_marks_what_weft_takes(self):
         words = ["simulate", "allreduce", "--nodes", "8", "--ppn", "4", "--bytes", "8,1MiB", "--machine", "pack:2 core:2 pu:1"]

@@ -128,14 +128,15 @@ void Replay::send(std::int32_t rank, std::int32_t number) {
   Node& node = nodes_[index(node_of(rank))];
   ++node.messages;
   node.bytes += op.bytes;
-  double head = std::max(begin, node.out);
-  node.out = head + network_.takes(lines);
+  double head = std::max({begin, node.out, me.sends});
+  node.out = head + network_.keeps(lines);
+  me.sends = head + network_.takes(lines);
   head += network_.gap;
   fabric_.route(node_of(rank), node_of(op.peer), route_);
   for (const std::int64_t link : route_) {
     double& free = links_[index(link)];
     head = std::max(head, free);
-    free = head + network_.line * lines;
+    free = head + network_.line * lines / network_.pairs;
     head += hop_;
   }
   events_.push({head + network_.latency, ~std::int64_t{number}});
@@ -145,8 +146,13 @@ void Replay::arrive(std::int32_t number, double at) {
   const Op& op = ops_[index(number)];
   const double lines = lines_of(op.bytes);
   Node& node = nodes_[index(node_of(op.peer))];
-  node.in = std::max(at + network_.line * lines, node.in + network_.takes(lines));
-  deliver(op.other, node.in);
+  Rank& receiver = ranks_[index(op.peer)];
+  const double pairs = network_.pairs;
+  const double begin =
+      std::max({at, node.in + network_.gap / pairs, receiver.receives + network_.gap});
+  node.in = begin + network_.line * lines / pairs;
+  receiver.receives = begin + network_.line * lines;
+  deliver(op.other, receiver.receives);
 }
 
 void Replay::deliver(std::int32_t receive, double at) {

@@ -58,6 +58,7 @@ class Replay {
   };
   struct Rank {
     double now = 0;
+    double sends = 0, receives = 0;  // messages of other nodes until then
     std::int32_t begin = 0, end = 0, next = 0;
     std::int32_t local = 0, round_end = 0, missing = 0;  // of the round: receives
     bool in_round = false, waits = false;

@@ -119,9 +119,8 @@ void Phases::between(const Operation& o, Case c) {
 
 void Phases::between_parts(int parts, const Operation& o, Case c) {
   if (place() >= parts) return;
-  model::Machine x = at_.cluster.between.machine;  // they share what leads out of their node
-  x.network.gap *= parts;
-  x.network.line *= parts;
+  model::Machine x = at_.cluster.between.machine;
+  x.network = x.network.shared_by(parts);
   by_messages(o, c, x, [this](int node) {
     return at_.nodes().members(node)[static_cast<std::size_t>(place())];
   });

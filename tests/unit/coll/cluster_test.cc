@@ -178,6 +178,18 @@ TEST(Replay, SegmentsHidePhases) {
   }
 }
 
+TEST(Replay, PairsPassAtOnce) {
+  const auto seconds = [](int each, double pairs) {
+    Declared x = declared(2, each);
+    x.network.line *= 20;  // so that copies on nodes do not count
+    x.network.pairs = pairs;
+    return simulated(x, Call::alltoall, "pairwise", 1 << 20).result.longest;
+  };
+  EXPECT_LT(seconds(4, 4), 0.7 * seconds(4, 1));  // ranks wait for each other in their steps
+  EXPECT_GT(seconds(4, 4), 0.25 * seconds(4, 1));
+  EXPECT_DOUBLE_EQ(seconds(1, 4), seconds(1, 1));
+}
+
 TEST(Replay, ManyRanks) {
   // A schedule of O(log n) steps of 100,000 ranks.
   const Declared x = declared(6250, 16);

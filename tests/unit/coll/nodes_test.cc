@@ -153,8 +153,14 @@ TEST(Schedule, StepsEmittedLaterComeInTheirPlace) {
   EXPECT_EQ(imagined.steps()[1].peer, 2);
 }
 
-const Way& chosen(Call call, std::int64_t bytes, int nodes, int each) {
-  Choices choices{.machine = model::machine_across(nodes, each, network)};
+model::Network with_pairs(double pairs) {
+  model::Network out = network;
+  out.pairs = pairs;
+  return out;
+}
+
+const Way& chosen(Call call, std::int64_t bytes, int nodes, int each, double pairs = 1) {
+  Choices choices{.machine = model::machine_across(nodes, each, with_pairs(pairs))};
   return choose(choices,
                 {.call = call, .bytes = bytes, .boards = false, .across = each > 1, .rows = true});
 }
@@ -170,6 +176,12 @@ TEST(Nodes, PhasesAreTakenWhereTheyAreCheaper) {
   EXPECT_EQ(chosen(Call::alltoall, 128 << 10, 2, 2).place, Place::messages);
   // One rank on each node.
   EXPECT_EQ(chosen(Call::allreduce, 8, 8, 1).place, Place::messages);
+}
+
+TEST(Nodes, EachRankLeadsAPartWhereTheirMessagesPassAtOnce) {
+  EXPECT_STREQ(chosen(Call::allreduce, 256 << 10, 2, 8).name, "nodes");
+  EXPECT_STREQ(chosen(Call::allreduce, 256 << 10, 2, 8, 8).name, "nodes_parts");
+  EXPECT_STREQ(chosen(Call::allreduce, 8, 2, 8, 8).name, "nodes");
 }
 
 TEST(Nodes, TreesBetweenAllRanksDoNotFollowTheNodes) {
@@ -228,6 +240,25 @@ TEST(Walk, MessagesPassALinkAsTheyComeNotAsTheyAreWalked) {
     EXPECT_GT(seconds, all) << name;
     EXPECT_LT(seconds, 1.15 * all) << name;
   }
+}
+
+TEST(Walk, AsManyRanksSendAtOnceAsTheNetworkHasPairs) {
+  constexpr std::int64_t n = 256 << 10;
+  model::Network slow = network;  // so that copies on nodes do not count
+  slow.line *= 20;
+  // In times of one message. Each of 4 ranks of a node sends to those of the other in their order.
+  const auto times = [&](double pairs) {
+    slow.pairs = pairs;
+    Walk walk(model::machine_across(2, 4, slow));
+    return walk.price(*find_way(Call::alltoall, "scattered"), Call::alltoall, n, false).seconds() /
+           slow.takes(model::lines_of(n));
+  };
+  EXPECT_NEAR(times(1), 4 * 4, 0.2);
+  EXPECT_LT(times(2), 0.7 * times(1));
+  // All send to the first one first, which receives one after the other; the last one's come 3
+  // later.
+  EXPECT_NEAR(times(4), 4 + 3, 0.2);
+  EXPECT_NEAR(times(64), 4 + 3, 0.2);
 }
 
 TEST(Nodes, AnAlltoallHoldsNoMoreThanItMay) {

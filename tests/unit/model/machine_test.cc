@@ -165,5 +165,20 @@ TEST(Doubts, WhatABusyMachineMeasures) {
   EXPECT_TRUE(says(doubt([](Parameters& p) { p.turn = 1e-3; }), "200 us"));
 }
 
+TEST(Network, RanksShareWhatPairsLeave) {
+  const Network one{.latency = 5, .gap = 2, .line = 3};
+  Network wide = one;
+  wide.pairs = 4;
+  EXPECT_EQ(one.keeps(2), one.takes(2));
+  EXPECT_EQ(wide.keeps(2), 2);
+  EXPECT_EQ(one.shared_by(3).gap, 6);
+  EXPECT_EQ(one.shared_by(3).line, 9);
+  EXPECT_EQ(wide.shared_by(2).gap, 2);
+  EXPECT_EQ(wide.shared_by(2).pairs, 2);
+  EXPECT_EQ(wide.shared_by(8).line, 6);
+  EXPECT_EQ(wide.shared_by(8).pairs, 1);
+  EXPECT_EQ(wide.shared_by(8).latency, 5);
+}
+
 }  // namespace
 }  // namespace weft::model
