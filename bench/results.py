@@ -82,11 +82,11 @@ class Results:
 def collect(about, samples, failures, more=None):
     """samples: [{library, round, row, ranks, bytes, us: [of each batch], line_ns: [], work_ns: [], counts: {}}]"""
     found = []
-    shared, least, alone = states.shared_part(samples), states.shared_ns(samples), []
+    least, alone = states.shared_ns(samples), []
     for part in states.split(samples):
         state = State(part.name, shorten(part.line_ns))
         counted = {}
-        if shared is not None:
+        if least is not None:
             part.samples, chosen = states.quiet(part.samples, least)
             alone.append(chosen)
         for sample in part.samples:
@@ -98,8 +98,8 @@ def collect(about, samples, failures, more=None):
         for (key, library, name), values in counted.items():
             state.counts.setdefault(key, {}).setdefault(library, {})[name] = shorten(statistics.median(values))
         found.append(state)
-    if shared is not None:
-        about = {**about, "shared_percent": round(100 * shared, 1),
+    if least is not None:
+        about = {**about, "shared_percent": round(100 * states.shared_part(samples, least), 1),
                  "quiet_percent": round(100 * statistics.mean(alone), 1)}
     return Results(about, found, failures, more or {})
 

@@ -47,11 +47,8 @@ def shared_ns(samples):
     return SHARED * ends(found)[0] if found else None
 
 
-def shared_part(samples):
-    """Of the batches, on cores of which others had a part; None: not known."""
-    least = shared_ns(samples)
-    if least is None:
-        return None
+def shared_part(samples, least):
+    """Of the batches, in which work took more than `least`."""
     found = [ns for sample in samples for ns in sample.get("work_ns", [])]
     return sum(ns > least for ns in found) / len(found)
 

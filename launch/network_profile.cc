@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
@@ -27,6 +28,12 @@ std::string variable(const char* name) {
 
 const ParamDef& definition(P id) {
   return param_table()[static_cast<std::size_t>(id)];
+}
+
+constexpr P prices[] = {P::net_latency, P::net_gap, P::net_bandwidth, P::net_pairs};
+
+bool is_set(P id) {
+  return std::getenv(param_env_name(definition(id)).c_str()) != nullptr;
 }
 
 std::string now() {
@@ -143,6 +150,12 @@ std::string write_network(const std::string& key, const NetworkProfile& p) {
   return "they cannot be written to " + path.string() + " (is the folder writable?)";
 }
 
+std::vector<std::string> network_price_variables() {
+  std::vector<std::string> out;
+  for (const P id : prices) out.push_back(param_env_name(definition(id)));
+  return out;
+}
+
 std::vector<std::pair<std::string, std::string>> network_variables(bool loopback) {
   std::string complaint;
   const NetworkProfile profile = read_network(network_key(loopback), &complaint);
@@ -153,9 +166,7 @@ std::vector<std::pair<std::string, std::string>> network_variables(bool loopback
                                   {P::net_gap, profile.gap_ns},
                                   {P::net_bandwidth, profile.bandwidth_mb_s},
                                   {P::net_pairs, profile.pairs}})
-    if (const std::string name = param_env_name(definition(id));
-        std::getenv(name.c_str()) == nullptr)
-      out.emplace_back(name, std::to_string(value));
+    if (!is_set(id)) out.emplace_back(param_env_name(definition(id)), std::to_string(value));
   return out;
 }
 
@@ -164,11 +175,7 @@ model::Network network_prices(bool loopback, std::string* source) {
   model::Network out = model::network_of(params);
   std::string complaint;
   const NetworkProfile profile = read_network(network_key(loopback), &complaint);
-  const auto is_set = [](P id) {
-    return std::getenv(param_env_name(definition(id)).c_str()) != nullptr;
-  };
-  const bool any = is_set(P::net_latency) || is_set(P::net_gap) || is_set(P::net_bandwidth) ||
-                   is_set(P::net_pairs);
+  const bool any = std::ranges::any_of(prices, is_set);
   *source = any ? "set by variables" : "built in";
   if (!complaint.empty()) *source += "; " + complaint;
   if (!profile.is_measured()) return out;

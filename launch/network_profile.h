@@ -35,6 +35,8 @@ NetworkProfile read_network(const std::string& key, std::string* complaint);
 /// "" or a sentence why it is not kept. Profiles with other keys stay.
 std::string write_network(const std::string& key, const NetworkProfile& profile);
 
+/// Names of prices of messages between nodes, by which all ranks of a job must choose alike.
+std::vector<std::string> network_price_variables();
 /// NAME, VALUE: what was measured, of what the environment does not set.
 std::vector<std::pair<std::string, std::string>> network_variables(bool loopback);
 

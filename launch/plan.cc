@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "hosting.h"
+#include "network_profile.h"
 #include "places.h"
 #include "rank_variables.h"
 
@@ -80,8 +81,9 @@ class Planner {
     for (const auto& [name, value] : options_.env) out.env.set(name, value);
     for (const auto& [name, value] : program.env) out.env.set(name, value);
     if (job_.nodes() > 1)  // all ranks must have them
-      for (const char* name : network_price_variables)
-        if (const char* value = getenv(name); value != nullptr && out.env.get(name) == nullptr)
+      for (const std::string& name : network_price_variables())
+        if (const char* value = getenv(name.c_str());
+            value != nullptr && out.env.get(name) == nullptr)
           out.env.set(name, value);
     for (const char* name : size_variables) out.env.set(name, std::to_string(world_.size));
     for (const char* name : local_size_variables)

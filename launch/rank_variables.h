@@ -16,8 +16,4 @@ inline constexpr const char* size_variables[] = {"WEFT_SIZE", "OMPI_COMM_WORLD_S
 inline constexpr const char* local_size_variables[] = {
     "WEFT_LOCAL_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS"};
 
-/// Prices of messages between nodes, by which all ranks of a job must choose alike.
-inline constexpr const char* network_price_variables[] = {"WEFT_NET_LATENCY", "WEFT_NET_GAP",
-                                                          "WEFT_NET_BANDWIDTH", "WEFT_NET_PAIRS"};
-
 }  // namespace weft::launch

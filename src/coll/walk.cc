@@ -237,7 +237,7 @@ double Walk::Link::enter(double at, double takes) {
 
 double Walk::Ends::enter(int rank, int node, double at, double lines, const model::Network& x) {
   at = nodes[index(node)].enter(at, x.keeps(lines));
-  return x.pairs > 1 ? ranks[index(rank)].enter(at, x.takes(lines)) : at;
+  return ranks.empty() ? at : ranks[index(rank)].enter(at, x.takes(lines));
 }
 
 void Walk::cross(Clock& clock, int from, int to, double lines) {
