@@ -15,6 +15,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <string_view>
 #include <utility>
 
@@ -53,20 +54,21 @@ bool is_epoll_set(int fd) {
          std::strcmp(what, "anon_inode:[eventpoll]") == 0;
 }
 
-/// The one epoll set among the members of another; -1: there is none, or several.
-int inner_set(int set) {
-  char text[128];
-  std::snprintf(text, sizeof text, "/proc/self/fdinfo/%d", set);
-  std::FILE* file = std::fopen(text, "re");
-  if (file == nullptr) return -1;
-  int inner = -1, sets = 0;
-  for (int fd = 0; std::fgets(text, sizeof text, file) != nullptr;)
-    if (std::sscanf(text, "tfd: %d", &fd) == 1 && is_epoll_set(fd)) {
-      inner = fd;
-      ++sets;
-    }
-  std::fclose(file);
-  return sets == 1 ? inner : -1;
+std::vector<int> wait_fds_of(fid_cq& queue, fi_wait_obj object) {
+  if (object == FI_WAIT_NONE) return {};
+  // libfabric (1.17, 2.5) lists its own signal alone until somebody has waited. Nothing can come
+  // yet.
+  fi_cq_msg_entry none;
+  if (object == FI_WAIT_POLLFD) static_cast<void>(fi_cq_sread(&queue, &none, 1, nullptr, 1));
+  constexpr std::size_t most = 16;
+  pollfd fds[most]{};
+  fi_wait_pollfd several{.change_index = 0, .nfds = most, .fd = fds};
+  if (object == FI_WAIT_FD) several.nfds = 1;
+  void* const to = object == FI_WAIT_FD ? static_cast<void*>(&fds[0].fd) : &several;
+  if (fi_control(&queue.fid, FI_GETWAIT, to) != 0) return {};
+  std::vector<int> found;
+  for (const pollfd& one : std::span(fds, several.nfds)) found.push_back(one.fd);
+  return found;
 }
 
 std::uint64_t access_for(Use use, bool reaches_memory) {
@@ -105,12 +107,17 @@ Err Endpoint::lost_peer(const char* what, int code) const {
 
 Result<std::unique_ptr<Endpoint>> Endpoint::open(const Site& site, const Rooms& rooms) {
   std::unique_ptr<Endpoint> made(new Endpoint(site));
-  WEFT_TRY(made->open_objects());
+  if (made->open_objects(FI_WAIT_POLLFD) || made->wait_fds_.size() < 2) {
+    made.reset(new Endpoint(site));
+    WEFT_TRY(made->open_objects(FI_WAIT_FD));
+  }
   WEFT_TRY(made->open_rooms(rooms));
   return made;
 }
 
-Err Endpoint::open_objects() {
+/// FI_WAIT_POLLFD shows the descriptors themselves; FI_WAIT_FD, a set (epoll) of them: one more
+/// that the kernel goes through for each packet.
+Err Endpoint::open_objects(int wait_object) {
   fi_info* info = const_cast<fi_info*>(&site_.info);  // libfabric only reads it
   const Result<HashKey> key = random_key();
   if (!key) return key.err;
@@ -124,17 +131,18 @@ Err Endpoint::open_objects() {
   WEFT_TRY(check(fi_av_open(domain_, &peers, &peers_, nullptr), "open an address vector"));
   fi_cq_attr queue{};
   queue.format = FI_CQ_FORMAT_MSG;
-  queue.wait_obj = FI_WAIT_FD;
-  if (fi_cq_open(domain_, &queue, &queue_, nullptr) != 0) {
+  queue.wait_obj = static_cast<fi_wait_obj>(wait_object);
+  int rc = fi_cq_open(domain_, &queue, &queue_, nullptr);
+  if (rc != 0 && queue.wait_obj == FI_WAIT_FD) {
     queue.wait_obj = FI_WAIT_NONE;
-    WEFT_TRY(check(fi_cq_open(domain_, &queue, &queue_, nullptr), "open a completion queue"));
-  } else if (fi_control(&queue_->fid, FI_GETWAIT, &wait_fd_) != 0) {
-    wait_fd_ = -1;
+    rc = fi_cq_open(domain_, &queue, &queue_, nullptr);
   }
+  WEFT_TRY(check(rc, "open a completion queue"));
   WEFT_TRY(check(fi_endpoint(domain_, info, &endpoint_, nullptr), "open an endpoint"));
   WEFT_TRY(check(fi_ep_bind(endpoint_, &peers_->fid, 0), "bind an address vector"));
   WEFT_TRY(check(fi_ep_bind(endpoint_, &queue_->fid, FI_TRANSMIT | FI_RECV), "bind a queue"));
   WEFT_TRY(check(fi_enable(endpoint_), "enable an endpoint"));
+  wait_fds_ = wait_fds_of(*queue_, queue.wait_obj);
   std::size_t bytes = 0;
   fi_getname(&endpoint_->fid, nullptr, &bytes);
   address_.resize(bytes);
@@ -484,19 +492,19 @@ Err Endpoint::complete_failed(Listener& listener) {
 bool Endpoint::may_sleep() {
   fid* queue = &queue_->fid;
   if (!to_send_again_.empty()) return false;
-  if (is_other_fd_ && !is_quiet_) return false;  // what is in the queue already does not show there
-  return wait_fd_ >= 0 && fi_trywait(&site_.fabric, &queue, 1) == 0;
+  if (hides_news()) return false;  // what is in the queue already does not show there
+  return !wait_fds_.empty() && fi_trywait(&site_.fabric, &queue, 1) == 0;
 }
 
 bool Endpoint::has_news() const {
-  return is_readable(wait_fd_);
+  return std::any_of(wait_fds_.begin(), wait_fds_.end(), is_readable);
 }
 
-bool Endpoint::find_other_fd() {
-  const int other = wait_fd_ >= 0 && !is_other_fd_ ? inner_set(wait_fd_) : -1;
-  if (other < 0 || is_readable(other)) return false;
-  wait_fd_ = other;
-  return is_other_fd_ = true;
+bool Endpoint::leave_out_readable() {
+  const auto stays = [](int fd) { return is_epoll_set(fd) && !is_readable(fd); };
+  if (std::none_of(wait_fds_.begin(), wait_fds_.end(), stays)) return false;
+  std::erase_if(wait_fds_, std::not_fn(stays));
+  return leaves_some_out_ = true;
 }
 
 }  // namespace weft::net

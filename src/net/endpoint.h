@@ -135,18 +135,18 @@ class Endpoint {
   Result<int> progress(Listener& listener);
   /// Nothing of one's own is on its way.
   bool is_idle() const { return on_their_way_ == 0 && to_send_again_.empty(); }
-  /// Readable when progress() has work, provided that may_sleep() was true; -1: the provider has
-  /// none, poll.
-  int wait_fd() const { return wait_fd_; }
+  /// One is readable when progress() has work, provided that may_sleep() was true; empty: the
+  /// provider has none, poll.
+  std::span<const int> wait_fds() const { return wait_fds_; }
   bool may_sleep();
-  /// Is it readable now?
+  /// Is one readable now?
   bool has_news() const;
-  /// wait_fd() is always readable: have another one, which is not. False: there is none. libfabric
-  /// 1.17's net needs it: its descriptor is a set (epoll) of the sockets' set, which is taken, and
-  /// of a signal that nobody takes back.
-  bool find_other_fd();
-  /// There is work of which that one does not know.
-  bool hides_news() const { return is_other_fd_ && !is_quiet_; }
+  /// One is always readable: leave those out that are. False: nothing would be left. libfabric
+  /// 1.17's net needs it: it has the sockets' set (epoll), which stays, and a signal that nobody
+  /// takes back.
+  bool leave_out_readable();
+  /// There is work of which the others do not know.
+  bool hides_news() const { return leaves_some_out_ && !is_quiet_; }
 
   /// Messages that came and were longer than a room: whoever sends them is no peer of ours. Its
   /// connection may be closed; others go on.
@@ -155,7 +155,7 @@ class Endpoint {
  private:
   explicit Endpoint(const Site& site) : site_(site) {}
   bool has_sockets() const;
-  Err open_objects();
+  Err open_objects(int wait_object);
   Err open_rooms(const Rooms& rooms);
   Err check(int rc, const char* what) const;
   Err lost_peer(const char* what, int code) const;
@@ -183,7 +183,7 @@ class Endpoint {
   fid_av* peers_ = nullptr;
   fid_cq* queue_ = nullptr;
   fid_ep* endpoint_ = nullptr;
-  int wait_fd_ = -1;
+  std::vector<int> wait_fds_;
   Address address_;
   bool reaches_memory_ = false;
   std::size_t longest_transfer_bytes_ = 0;
@@ -199,7 +199,7 @@ class Endpoint {
   std::vector<int> to_send_again_;     // likewise, of those on their way
   int on_their_way_ = 0;
   bool is_quiet_ = false;  // the last progress() found nothing, and nothing was begun since
-  bool is_other_fd_ = false;
+  bool leaves_some_out_ = false;
   HashKey key_of_keys_{};
   std::uint64_t keys_ = 0;
   std::uint64_t dropped_ = 0;

@@ -96,6 +96,7 @@ Lane::Lane(Plan plan)
       news_{[](void* self) {
               Lane& lane = *static_cast<Lane*>(self);
               lane.watched_.store(false, std::memory_order_seq_cst);
+              lane.armed_.store(false, std::memory_order_seq_cst);
               lane.plan_.sleeper.wake(lane.plan_.sleeper.state);
             },
             this} {}
@@ -114,13 +115,11 @@ Result<std::unique_ptr<Lane>> Lane::open(Plan plan) {
   lane->most_in_row_ = std::min(row_bytes, lane->endpoint_->send_bytes());
   if (lane->endpoint_->borrows()) lane->lent_max_ = lent_bytes;
   lane->address_ = as_text(lane->endpoint_->address());
-  const int fd = lane->endpoint_->wait_fd();
-  if (fd >= 0) WEFT_TRY(lane->plan_.watcher.add(fd, lane->news_));
   return lane;
 }
 
 Lane::~Lane() {
-  if (endpoint_ != nullptr && endpoint_->wait_fd() >= 0) plan_.watcher.remove(endpoint_->wait_fd());
+  leave_watcher();
 }
 
 /// "": it has told none yet.
@@ -469,7 +468,7 @@ void Lane::unwatch() {
 void Lane::tell_sleeper() {
   if (!endpoint_->hides_news()) return;
   unwatch();
-  if (!std::exchange(is_armed_, false)) return;
+  if (!armed_.exchange(false, std::memory_order_seq_cst)) return;
   plan_.sleeper.wake(plan_.sleeper.state);
 }
 
@@ -639,6 +638,9 @@ bool Lane::look(void (*arrived)(void* state, const wire::Cell& cell), void* stat
   arrived_ = arrived;
   state_ = state;
   if (!in_passing) ++looks_;
+  if (is_at_watcher_ && looks_ - armed_at_ >= looks_before_leave &&
+      !armed_.load(std::memory_order_seq_cst))
+    leave_watcher();
   if (in_row_) end_row();  // who looks may wait for an answer
   const int left = progress_outlets();
   const Result<int> done = endpoint_->progress(*this);
@@ -743,7 +745,7 @@ void Lane::lost(Peer peer, Err err) {
 }
 
 bool Lane::naps() const {
-  return endpoint_->wait_fd() < 0 || in_vain_ >= most_in_vain || busy_outlets_;
+  return endpoint_->wait_fds().empty() || in_vain_ >= most_in_vain || busy_outlets_;
 }
 
 std::int64_t Lane::nap_ns() const {
@@ -758,24 +760,37 @@ bool Lane::arm() {
   if (come_ != come_before_ || come_ns_ == 0) come_ns_ = now;
   come_before_ = come_;
   nap_ns_ = std::clamp((now - come_ns_) / naps_in_wait, first_nap_ns, longest_nap_ns);
-  if (endpoint_->wait_fd() < 0) return true;
+  if (endpoint_->wait_fds().empty()) return true;
   if (!endpoint_->may_sleep()) return false;
-  if (endpoint_->has_news()) return ++in_vain_ >= most_in_vain && !watch_another();
+  if (endpoint_->has_news()) return ++in_vain_ >= most_in_vain && !watch_others();
   in_vain_ = 0;
-  is_armed_ = true;
+  armed_.store(true, std::memory_order_seq_cst);
   if (unanswered_.empty() && !busy_outlets_) watched_.store(true, std::memory_order_seq_cst);
-  plan_.watcher.arm(endpoint_->wait_fd(), news_);
+  armed_at_ = looks_;
+  for (const int fd : endpoint_->wait_fds()) {
+    if (!plan_.watcher.arm(fd, news_)) {
+      unwatch();
+      in_vain_ = most_in_vain;  // it naps
+      break;
+    }
+    is_at_watcher_ = true;
+  }
   return true;
 }
 
-/// There is always news at this descriptor. False: at all that there are.
-bool Lane::watch_another() {
-  const int before = endpoint_->wait_fd();
-  if (!endpoint_->find_other_fd()) return false;
-  plan_.watcher.remove(before);
-  if (plan_.watcher.add(endpoint_->wait_fd(), news_)) return false;
+/// There is always news at one of the descriptors. False: at all that there are.
+bool Lane::watch_others() {
+  const std::vector<int> before(endpoint_->wait_fds().begin(), endpoint_->wait_fds().end());
+  if (!endpoint_->leave_out_readable()) return false;
+  for (const int fd : before) plan_.watcher.remove(fd);
+  is_at_watcher_ = false;
   in_vain_ = 0;
   return true;
+}
+
+void Lane::leave_watcher() {
+  if (!std::exchange(is_at_watcher_, false)) return;
+  for (const int fd : endpoint_->wait_fds()) plan_.watcher.remove(fd);
 }
 
 }  // namespace weft::net

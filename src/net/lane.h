@@ -276,7 +276,8 @@ class Lane final : public wire::Network, private Listener {
   void end(Transfer& transfer);
   void ask_held_up();
   bool naps() const;
-  bool watch_another();
+  bool watch_others();
+  void leave_watcher();
   std::string address_of(int world_rank) const;
   std::optional<Guest> guest(int world_rank) const {
     return plan_.guest ? plan_.guest(world_rank) : std::nullopt;
@@ -329,8 +330,12 @@ class Lane final : public wire::Network, private Listener {
   std::list<Transfer> transfers_;
   std::deque<Piece> pieces_;
   std::vector<Piece*> spare_;
-  Watcher::Sleeper news_;        // runs in the watcher's thread
-  bool is_armed_ = false;        // somebody sleeps until the descriptor is readable, or did
+  Watcher::Sleeper news_;  // runs in the watcher's thread
+  // Somebody sleeps until a descriptor is readable. Set with the lock, before the watcher is told;
+  // the watcher takes it back before it wakes. seq_cst, as watched_.
+  std::atomic<bool> armed_{};
+  bool is_at_watcher_ = false;   // some descriptors are in its set
+  std::uint64_t armed_at_ = 0;   // which look that was
   std::atomic<bool> watched_{};  // seq_cst: against the words of those who sleep (contexts.h)
   std::uint64_t too_long_ = 0;   // packets that the endpoint dropped
   int in_vain_ = 0;  // times in a row that the descriptor was readable and there was nothing

@@ -65,20 +65,14 @@ Watcher::~Watcher() {
   if (end_ >= 0) close(end_);
 }
 
-Err Watcher::add(int fd, Sleeper& sleeper) {
-  epoll_event nothing{.events = EPOLLONESHOT, .data = {.ptr = &sleeper}};
-  if (epoll_ctl(poll_, EPOLL_CTL_ADD, fd, &nothing) == 0) return ok;
-  return fail(MPI_ERR_OTHER, "the network's descriptor cannot be watched: %s",
-              std::strerror(errno));
+bool Watcher::arm(int fd, Sleeper& sleeper) {
+  epoll_event once{.events = EPOLLIN | EPOLLONESHOT, .data = {.ptr = &sleeper}};
+  return epoll_ctl(poll_, EPOLL_CTL_MOD, fd, &once) == 0 ||
+         (errno == ENOENT && epoll_ctl(poll_, EPOLL_CTL_ADD, fd, &once) == 0);
 }
 
 void Watcher::remove(int fd) {
   epoll_ctl(poll_, EPOLL_CTL_DEL, fd, nullptr);
-}
-
-void Watcher::arm(int fd, Sleeper& sleeper) {
-  epoll_event once{.events = EPOLLIN | EPOLLONESHOT, .data = {.ptr = &sleeper}};
-  epoll_ctl(poll_, EPOLL_CTL_MOD, fd, &once);
 }
 
 void Watcher::watch(const sync::Thread& me) {

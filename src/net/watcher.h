@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Wakes threads that sleep for shared memory (a futex) when something comes from the network (a
-// descriptor): one thread that sleeps for the descriptors of all endpoints of a rank. An endpoint
-// is watched once each time it is armed.
+// descriptor): one thread that sleeps for the descriptors of all endpoints of a rank. A descriptor
+// is watched once each time it is armed, and stays in the watcher's set until it is removed. If it
+// is a set of sockets itself, the kernel goes through both sets for each packet meanwhile: send()
+// of its peer took 5.2 us, and 5.0 without (lowest tenths; 2-core EPYC, family 25).
 //
 // No lost wake-up: who sleeps announces it (sync/wait.h), looks once more, arms, and sleeps. What
 // came after that look makes the descriptor readable, before or after it is armed; either way the
@@ -32,11 +34,10 @@ class Watcher {
   Watcher(const Watcher&) = delete;
   Watcher& operator=(const Watcher&) = delete;
 
-  /// `sleeper` stays where it is until remove().
-  Err add(int fd, Sleeper& sleeper);
+  /// Wake it, once, when the descriptor is readable. `sleeper` stays where it is until remove().
+  /// False: the system does not watch this one.
+  bool arm(int fd, Sleeper& sleeper);
   void remove(int fd);
-  /// Wake it, once, when the descriptor is readable.
-  void arm(int fd, Sleeper& sleeper);
 
  private:
   void watch(const sync::Thread& me);

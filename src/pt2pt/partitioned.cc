@@ -41,11 +41,11 @@ namespace {
 
 /// What the sender tells: 24 bytes, which travel in a cell.
 struct Plan {
-  std::int64_t total;  // bytes of all partitions
-  std::int64_t chunk;  // of a message; the last may have less
-  std::uint16_t messages;
-  std::uint16_t rows;  // contexts that they are of, in turns; 1: all are at home
-  std::uint32_t first_tag;
+  std::int64_t total = 0;  // bytes of all partitions
+  std::int64_t chunk = 0;  // of a message; the last may have less
+  std::uint16_t messages = 0;
+  std::uint16_t rows = 1;  // contexts that they are of, in turns; 1: all are at home
+  std::uint32_t first_tag = 0;
 };
 static_assert(sizeof(Plan) == 24 && sizeof(Plan) <= wire::inline_max);
 static_assert(partition_messages_max <= UINT16_MAX && Contexts::most <= 32);
@@ -61,7 +61,7 @@ struct Partitioned {
   int partitions = 0;
   std::int64_t each = 0;  // bytes of one
   int group = 1;          // a send: partitions of a message
-  Plan plan{.rows = 1};
+  Plan plan;
   Request* greeting = nullptr;           // carries the plan
   std::atomic<bool> planned{false};      // the plan is known here, and the messages are there
   std::vector<Request*> messages;        // null: not made yet

@@ -527,8 +527,7 @@ Link::Link(Rank& rank, Socket socket, const HashKey& job, memory::World world)
       job_(job),
       world_(world),
       sleeper_{[](void* self) { static_cast<Link*>(self)->has_news(); }, this} {
-  net::Watcher& watcher = rank_.network->of_links;
-  if (!watcher.add(socket_.fd(), sleeper_)) watcher.arm(socket_.fd(), sleeper_);
+  rank_.network->of_links.arm(socket_.fd(), sleeper_);
 }
 
 Link::~Link() {
@@ -549,8 +548,10 @@ void say_goodbye(Rank& rank) {
 void Link::has_news() {
   char said = 0;
   const ssize_t n = recv(socket_.fd(), &said, sizeof said, MSG_DONTWAIT);
-  if (n < 0 && (errno == EAGAIN || errno == EINTR))
-    return rank_.network->of_links.arm(socket_.fd(), sleeper_);
+  if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
+    rank_.network->of_links.arm(socket_.fd(), sleeper_);
+    return;
+  }
   memory::Job& job = *rank_.process->job;
   const bool is_missed = n <= 0 && !said_goodbye_.load(std::memory_order_acquire);
   const Members with_users = memory::world_has_ended(

@@ -37,7 +37,7 @@ Json try_it(const net::Wish& wish) {
           {"address_bytes", endpoint.value->address().size()},
           {"remote_memory", endpoint.value->reaches_memory()},
           {"registers_own_memory", offer.registers_own},
-          {"sleeps", endpoint.value->wait_fd() >= 0}};
+          {"sleeps", !endpoint.value->wait_fds().empty()}};
 }
 
 /// What a job would count with, between hosts and on one machine.

@@ -5,11 +5,16 @@
 #include "net/lane.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <deque>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <string_view>
 #include <thread>
 
 #include "net/limits.h"
@@ -752,6 +757,43 @@ TEST_P(LaneTest, it_is_watched_until_something_comes_or_leaves) {
   EXPECT_TRUE(lane.is_watched());
   ASSERT_TRUE(send(1, 0, "more"));
   EXPECT_FALSE(lane.is_watched());
+}
+
+bool is_epoll_set(int fd) {
+  char what[32] = "";
+  const std::string path = "/proc/self/fd/" + std::to_string(fd);
+  return readlink(path.c_str(), what, sizeof what - 1) > 0 &&
+         std::string_view(what) == "anon_inode:[eventpoll]";
+}
+
+/// Sets that the kernel goes through for packets of sockets in other sets.
+int sets_of_sets() {
+  int found = 0;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fdinfo")) {
+    if (!is_epoll_set(std::stoi(entry.path().filename()))) continue;
+    std::ifstream info(entry.path());
+    bool has_set = false;
+    for (std::string line; std::getline(info, line);)
+      has_set |= line.starts_with("tfd:") && is_epoll_set(std::stoi(line.substr(4)));
+    found += has_set ? 1 : 0;
+  }
+  return found;
+}
+
+/// Else each packet costs more, in the send() of its sender (watcher.h).
+TEST_P(LaneTest, only_who_sleeps_is_in_the_watchers_set) {
+  ASSERT_TRUE(send(0, 1, "first"));
+  ASSERT_TRUE(until([&] { return ranks[1].heard.size() == 1 && ranks[0].lane->is_idle(); }));
+  const int before = sets_of_sets();
+  while (!ranks[1].lane->arm()) look(1);
+  EXPECT_EQ(sets_of_sets(), before + 1);
+  ranks[1].woken = 0;
+  for (std::uint64_t i = 0; i <= looks_before_leave; ++i) look(1);  // of another thread
+  EXPECT_EQ(sets_of_sets(), before + 1);
+  ASSERT_TRUE(send(0, 1, "second"));
+  ASSERT_TRUE(until([&] { return ranks[1].woken > 0; }, {0}));
+  for (std::uint64_t i = 0; i <= looks_before_leave; ++i) look(1);
+  EXPECT_EQ(sets_of_sets(), before);
 }
 
 /// Of who had a place before nothing is taken for the next one's, nor is anything of that lost.

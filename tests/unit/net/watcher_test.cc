@@ -39,7 +39,6 @@ class WatcherTest : public ::testing::Test {
   void SetUp() override {
     ASSERT_EQ(pipe(ends_), 0);
     ASSERT_FALSE(watcher_.start("watcher-test", Watcher::Descriptors::own));
-    ASSERT_FALSE(watcher_.add(ends_[0], sleeper_));
   }
   void TearDown() override {
     watcher_.stop();
@@ -58,12 +57,15 @@ class WatcherTest : public ::testing::Test {
 };
 
 TEST_F(WatcherTest, WakesOnceForEachTimeItIsArmed) {
-  watcher_.arm(ends_[0], sleeper_);
+  EXPECT_TRUE(watcher_.arm(ends_[0], sleeper_));
   write_and_wait();
   std::this_thread::sleep_for(std::chrono::milliseconds(5));
   EXPECT_EQ(wakes_, 1);
-  watcher_.arm(ends_[0], sleeper_);  // it is readable still
+  EXPECT_TRUE(watcher_.arm(ends_[0], sleeper_));  // it is readable still
   while (wakes_ < 2) std::this_thread::yield();
+  watcher_.remove(ends_[0]);
+  EXPECT_TRUE(watcher_.arm(ends_[0], sleeper_));
+  while (wakes_ < 3) std::this_thread::yield();
 }
 
 // Else each system call of the rank costs more (watcher.cc).
