@@ -28,6 +28,7 @@ void take_hints(Comm& comm) {
         param_parse(def, hint->c_str(), &wanted);
     return wanted;
   };
+  forget_schedules(*comm.coll);
   Settings& s = comm.coll->settings;
   if (Choices* known = comm.coll->choices.get()) *known = {.machine = known->machine};
   if (comm.coll->shared != nullptr) comm.coll->shared->forget_ways();
@@ -55,6 +56,7 @@ void detach(Comm& comm) {
   }
   CommState* state = comm.coll;
   comm.coll = nullptr;
+  forget_schedules(*state);
   while (Schedule* schedule = state->idle) {
     state->idle = schedule->next_free;
     delete schedule;

@@ -23,10 +23,10 @@ Schedule& schedule_of(object::Request& request) {
   return *static_cast<Schedule*>(request.state);
 }
 
-void give_back(Schedule& schedule, Comm& comm) {
+void give_back(Schedule& schedule, CommState& state) {
   schedule.clear();
-  schedule.next_free = comm.coll->idle;
-  comm.coll->idle = &schedule;
+  schedule.next_free = state.idle;
+  state.idle = &schedule;
 }
 
 void retain_all(const Schedule& schedule, Comm& comm) {
@@ -56,7 +56,7 @@ void drop_schedule(object::Request& request) {
   Schedule& schedule = schedule_of(request);
   request.state = nullptr;
   release_all(schedule);
-  give_back(schedule, *request.comm);
+  give_back(schedule, *request.comm->coll);
 }
 
 void complete(object::Request& request) {
@@ -190,12 +190,76 @@ std::int64_t mean_block(const Blocks& blocks, int ranks) {
   return total / ranks;
 }
 
+/// Before a schedule runs for the first time; the tags of a communicator are the same on all ranks.
+void begin(Schedule& schedule, Comm& comm) {
+  schedule.next_round();
+  // relaxed: only here is it changed, under the context's lock; threads that wait long read it
+  const std::atomic_ref operations(comm.operations);
+  const std::uint32_t number = operations.load(std::memory_order_relaxed);
+  operations.store(number + 1, std::memory_order_relaxed);
+  Executor::begin(schedule, static_cast<int>(number & 0x7fffffff));
+}
+
+/// `kept`: where it stays if all goes well.
+Err run(Schedule& schedule, Comm& comm, Kept* kept) {
+  begin(schedule, comm);
+  const Err error = Executor::run(schedule, comm);
+  if (kept != nullptr && !error)
+    kept->schedule = &schedule;
+  else
+    give_back(schedule, *comm.coll);
+  return error;
+}
+
+/// Empty: its schedules are not kept.
+std::optional<Arguments> arguments_of(const Operation& o) {
+  switch (o.call) {
+    case Call::barrier:
+      return Arguments{.call = o.call};
+    case Call::bcast: {
+      const Buffer& x = o.buffer;
+      if (!x.type->predefined) return {};
+      return Arguments{
+          .call = o.call, .root = o.root, .to = x.data, .count = x.count, .type = x.type};
+    }
+    case Call::reduce:
+    case Call::allreduce: {
+      const Operands& x = *o.operands;
+      if (!x.type->predefined || x.op->operation == datatype::Operation::user) return {};
+      return Arguments{.call = o.call,
+                       .root = o.root,
+                       .from = x.send,
+                       .to = x.recv,
+                       .count = x.count,
+                       .type = x.type,
+                       .op = x.op};
+    }
+    default:
+      return {};
+  }
+}
+
+/// Roots often take turns.
+Kept& place_for(const Arguments& x, CommState& state) {
+  if (state.kept == nullptr) state.kept = std::make_unique<Kept[]>(kept_schedules);
+  const auto of_call = static_cast<std::uint32_t>(x.call) * 5;
+  const auto of_root = static_cast<std::uint32_t>(x.root + 1) * board_count;
+  return state.kept[(of_call + of_root + static_cast<std::uint32_t>(x.board)) % kept_schedules];
+}
+
 }  // namespace
+
+void forget_schedules(CommState& state) {
+  if (state.kept == nullptr) return;
+  for (int i = 0; i < kept_schedules; ++i)
+    if (state.kept[i].schedule != nullptr) give_back(*state.kept[i].schedule, state);
+  state.kept.reset();
+}
 
 Err run_schedule(const Operation& o, Case c, Comm& comm, const How& how, const Signature& mine,
                  const Way* tried) {
   const NodeState* node = comm.size() < 2 ? nullptr : &node_state(comm);
-  const Boards* boards = node == nullptr ? nullptr : node->boards;
+  Boards* const boards = node == nullptr ? nullptr : node->boards;
   Cluster* const cluster = node == nullptr ? nullptr : node->cluster.get();
   if (cluster != nullptr) {
     c.across = cluster->nodes.most() > 1;
@@ -207,6 +271,21 @@ Err run_schedule(const Operation& o, Case c, Comm& comm, const How& how, const S
       c.bytes = mean_block(*o.to, comm.size());
     else if (!c.uniform && only_moves_data(o.call))
       c.bytes = usual_block;
+  }
+  Kept* kept = nullptr;
+  if (cluster != nullptr && how.what == How::blocking && tried == nullptr &&
+      c.bytes <= kept_bytes && !comm.coll->settings.compare) {
+    if (std::optional<Arguments> arguments = arguments_of(o)) {
+      if (boards != nullptr) arguments->board = boards->place_of(boards->next());
+      kept = &place_for(*arguments, *comm.coll);
+      Schedule* const before = std::exchange(kept->schedule, nullptr);
+      if (before != nullptr && kept->of == *arguments) {
+        if (kept->meets) before->use(*boards, boards->take());
+        return run(*before, comm, kept);
+      }
+      if (before != nullptr) give_back(*before, *comm.coll);
+      kept->of = *arguments;
+    }
   }
   c.boards = boards != nullptr && cluster == nullptr;
   c.reach = c.boards && boards->direct();
@@ -230,22 +309,14 @@ Err run_schedule(const Operation& o, Case c, Comm& comm, const How& how, const S
     way->at_board(s, o, *site);
   else
     way->by_messages(s, o, position(comm));
-  return launch(s, comm, how);
+  if (kept == nullptr) return launch(s, comm, how);
+  kept->meets = site.has_value();
+  return run(s, comm, kept);
 }
 
 Err launch(Schedule& schedule, Comm& comm, const How& how) {
-  schedule.next_round();
-  // relaxed: only here is it changed, under the context's lock; threads that wait long read it
-  const std::atomic_ref operations(comm.operations);
-  const std::uint32_t number = operations.load(std::memory_order_relaxed);
-  operations.store(number + 1, std::memory_order_relaxed);
-  const int tag = static_cast<int>(number & 0x7fffffff);
-  Executor::begin(schedule, tag);
-  if (how.what == How::blocking) {
-    const Err error = Executor::run(schedule, comm);
-    give_back(schedule, comm);
-    return error;
-  }
+  if (how.what == How::blocking) return run(schedule, comm, nullptr);
+  begin(schedule, comm);
   object::Request* request = pt2pt::new_plain_request(*comm.engine);
   request->ops = &request_ops;
   request->comm = &comm;

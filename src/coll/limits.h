@@ -10,6 +10,13 @@
 
 namespace weft::coll {
 
+// --- launching
+
+// Schedules that a communicator across nodes keeps for calls with the same arguments, and what they
+// move at most. Of longer calls emitting is a small part, and schedules hold memory.
+inline constexpr int kept_schedules = 32;
+inline constexpr std::int64_t kept_bytes = 16 << 10;
+
 // --- messages
 
 // Rounds of a scattered alltoall that are posted at once. Measured, 2-core EPYC (family 26), two

@@ -31,10 +31,33 @@ struct Settings {
   std::uint8_t ways[collectives] = {};  // coll.allgather to coll.scatter
 };
 
+/// The arguments of a call whose schedule may be kept. Types and operations are predefined: others
+/// may end, and new ones have their addresses.
+struct Arguments {
+  Call call;
+  int root = Signature::no_root;
+  const void* from = nullptr;
+  const void* to = nullptr;
+  std::int64_t count = 0;
+  const Type* type = nullptr;
+  const Op* op = nullptr;
+  int board = 0;  // of the ring: schedules name places in its areas
+  bool operator==(const Arguments&) const = default;
+};
+
+/// A schedule that has run, for the next blocking call with the same arguments: to emit one takes
+/// several times as long as to run it. All else that it depends on is the communicator's.
+struct Kept {
+  Arguments of;
+  bool meets;                    // at a board
+  Schedule* schedule = nullptr;  // null: there is none, or it runs
+};
+
 struct CommState {
   Settings settings;
   std::unique_ptr<Choices> choices;  // made when first wanted
   Schedule* idle = nullptr;          // free list
+  std::unique_ptr<Kept[]> kept;      // kept_schedules of them, or none yet
   Shared* shared = nullptr;          // flags and slots; made at the first blocking collective
   bool shared_tried = false;
   std::deque<object::Request*> boardless;  // nonblocking ones that wait for a board, in order
@@ -84,6 +107,8 @@ Boards* boards_if_any(Comm& comm);
 
 /// An empty schedule for an operation that the user called: with abi.check=full it compares first.
 Schedule& take_schedule(Comm& comm, const Signature& mine);
+/// When what they depend on changes.
+void forget_schedules(CommState& state);
 /// Run `schedule` as `how` says. Everybody who takes part calls take and launch in the same order.
 Err launch(Schedule& schedule, Comm& comm, const How& how);
 

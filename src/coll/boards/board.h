@@ -93,6 +93,10 @@ class Boards {
     return taken_;
   }
   std::uint64_t next() const { return taken_ + 1; }
+  /// Which board of the ring an operation uses.
+  int place_of(std::uint64_t number) const {
+    return static_cast<int>(number % static_cast<std::uint64_t>(boards_));
+  }
   /// Has that rank taken the number? (It may not have begun yet.)
   bool has_called(std::uint64_t number, int rank) const {
     return finished_[rank].taken.load(std::memory_order_acquire) >= number;
