@@ -190,7 +190,7 @@ std::int64_t mean_block(const Blocks& blocks, int ranks) {
   return total / ranks;
 }
 
-/// Before a schedule runs for the first time; the tags of a communicator are the same on all ranks.
+/// Before a schedule runs for another operation; its tag is the same on all ranks.
 void begin(Schedule& schedule, Comm& comm) {
   schedule.next_round();
   // relaxed: only here is it changed, under the context's lock; threads that wait long read it
@@ -239,12 +239,22 @@ std::optional<Arguments> arguments_of(const Operation& o) {
   }
 }
 
-/// Roots often take turns.
-Kept& place_for(const Arguments& x, CommState& state) {
+/// Where the call's schedule is, or is to be; null: it is not kept.
+Kept* place_for(const Operation& o, std::int64_t bytes, CommState& state, const Boards* boards) {
+  if (bytes > kept_bytes || state.settings.compare) return nullptr;
+  std::optional<Arguments> x = arguments_of(o);
+  if (!x) return nullptr;
+  if (boards != nullptr) x->board = boards->place_of(boards->next());
   if (state.kept == nullptr) state.kept = std::make_unique<Kept[]>(kept_schedules);
-  const auto of_call = static_cast<std::uint32_t>(x.call) * 5;
-  const auto of_root = static_cast<std::uint32_t>(x.root + 1) * board_count;
-  return state.kept[(of_call + of_root + static_cast<std::uint32_t>(x.board)) % kept_schedules];
+  // Roots often take turns.
+  const auto of_call = static_cast<std::uint32_t>(x->call) * 5;
+  const auto of_root = static_cast<std::uint32_t>(x->root + 1) * board_count;
+  Kept& kept =
+      state.kept[(of_call + of_root + static_cast<std::uint32_t>(x->board)) % kept_schedules];
+  if (kept.of == *x) return &kept;
+  if (kept.schedule != nullptr) give_back(*std::exchange(kept.schedule, nullptr), state);
+  kept.of = *x;
+  return &kept;
 }
 
 }  // namespace
@@ -261,6 +271,13 @@ Err run_schedule(const Operation& o, Case c, Comm& comm, const How& how, const S
   const NodeState* node = comm.size() < 2 ? nullptr : &node_state(comm);
   Boards* const boards = node == nullptr ? nullptr : node->boards;
   Cluster* const cluster = node == nullptr ? nullptr : node->cluster.get();
+  const bool may_keep = cluster != nullptr && how.what == How::blocking && tried == nullptr;
+  Kept* const kept = may_keep ? place_for(o, c.bytes, *comm.coll, boards) : nullptr;
+  if (kept != nullptr && kept->schedule != nullptr) {
+    Schedule& s = *std::exchange(kept->schedule, nullptr);
+    if (kept->meets) s.use(*boards, boards->take());
+    return run(s, comm, kept);
+  }
   if (cluster != nullptr) {
     c.across = cluster->nodes.most() > 1;
     c.rows = cluster->nodes.in_rows();
@@ -271,21 +288,6 @@ Err run_schedule(const Operation& o, Case c, Comm& comm, const How& how, const S
       c.bytes = mean_block(*o.to, comm.size());
     else if (!c.uniform && only_moves_data(o.call))
       c.bytes = usual_block;
-  }
-  Kept* kept = nullptr;
-  if (cluster != nullptr && how.what == How::blocking && tried == nullptr &&
-      c.bytes <= kept_bytes && !comm.coll->settings.compare) {
-    if (std::optional<Arguments> arguments = arguments_of(o)) {
-      if (boards != nullptr) arguments->board = boards->place_of(boards->next());
-      kept = &place_for(*arguments, *comm.coll);
-      Schedule* const before = std::exchange(kept->schedule, nullptr);
-      if (before != nullptr && kept->of == *arguments) {
-        if (kept->meets) before->use(*boards, boards->take());
-        return run(*before, comm, kept);
-      }
-      if (before != nullptr) give_back(*before, *comm.coll);
-      kept->of = *arguments;
-    }
   }
   c.boards = boards != nullptr && cluster == nullptr;
   c.reach = c.boards && boards->direct();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the collectives keep per communicator and rank, and how an operation is launched: take an
-// idle schedule, let an algorithm emit into it, and give it to whoever runs it.
+// What the collectives keep per communicator and rank, and how an operation is launched: take a
+// schedule that is kept, or let an algorithm emit into an idle one, and give it to whoever runs it.
 #pragma once
 
 #include <deque>
@@ -49,7 +49,7 @@ struct Arguments {
 /// several times as long as to run it. All else that it depends on is the communicator's.
 struct Kept {
   Arguments of;
-  bool meets;                    // at a board
+  bool meets = false;            // at a board
   Schedule* schedule = nullptr;  // null: there is none, or it runs
 };
 

@@ -55,18 +55,21 @@ bool is_epoll_set(int fd) {
 }
 
 std::vector<int> wait_fds_of(fid_cq& queue, fi_wait_obj object) {
-  if (object == FI_WAIT_NONE) return {};
+  std::vector<int> found;
+  if (object == FI_WAIT_NONE) return found;
+  if (object == FI_WAIT_FD) {
+    int set = -1;
+    if (fi_control(&queue.fid, FI_GETWAIT, &set) == 0) found.push_back(set);
+    return found;
+  }
   // libfabric (1.17, 2.5) lists its own signal alone until somebody has waited. Nothing can come
   // yet.
   fi_cq_msg_entry none;
-  if (object == FI_WAIT_POLLFD) static_cast<void>(fi_cq_sread(&queue, &none, 1, nullptr, 1));
+  static_cast<void>(fi_cq_sread(&queue, &none, 1, nullptr, 1));
   constexpr std::size_t most = 16;
   pollfd fds[most]{};
   fi_wait_pollfd several{.change_index = 0, .nfds = most, .fd = fds};
-  if (object == FI_WAIT_FD) several.nfds = 1;
-  void* const to = object == FI_WAIT_FD ? static_cast<void*>(&fds[0].fd) : &several;
-  if (fi_control(&queue.fid, FI_GETWAIT, to) != 0) return {};
-  std::vector<int> found;
+  if (fi_control(&queue.fid, FI_GETWAIT, &several) != 0) return found;
   for (const pollfd& one : std::span(fds, several.nfds)) found.push_back(one.fd);
   return found;
 }

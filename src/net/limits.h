@@ -25,7 +25,8 @@ inline constexpr std::int64_t naps_in_wait = 8, first_nap_ns = 50'000, longest_n
 /// One of libfabric 1.17's `net` is always readable: so often in a row is enough to know.
 inline constexpr int most_in_vain = 8;
 /// Looks after which descriptors leave the watcher's set, if nobody sleeps: some 20 us. To leave
-/// and to come back takes some 2 us, a packet that goes through that set 0.2.
+/// and to come back takes some 2 us (estimated), a packet that goes through that set 0.2
+/// (measured).
 inline constexpr std::uint64_t looks_before_leave = 64;
 /// Long data is read in pieces, of which so many bytes are asked of a peer at a time: short
 /// messages of that peer come between pieces, and the second piece is there to be sent when the

@@ -127,7 +127,7 @@ static void reap(int s, siginfo_t* info, void* context) {
   int status;
   int known = 0;
   for (int i = 0; i < 30; i++) known += info->si_pid == made[i];
-  strange += info->si_code != CLD_EXITED || known == 0;
+  strange += info->si_code != CLD_EXITED || known != 1;
   while (waitpid(-1, &status, WNOHANG) > 0) reaped++;
 }
 
