@@ -65,7 +65,7 @@ namespace weft {
   X(poll_ns, "ns", "time of looks that found something [with WEFT_STATS=1]")                       \
   X(empty_ns, "ns", "time of looks that found nothing [with WEFT_STATS=1]")                        \
   X(sync_ns, "ns",                                                                                 \
-    "time waiting for the lock, for a signal, and between looks [with WEFT_STATS=1]")              \
+    "time waiting: for the lock, a signal, between looks, at other contexts [with WEFT_STATS=1]")  \
   X(call_ns, "ns", "time in MPI calls that communicate, of all threads [with WEFT_STATS=1]")       \
   X(coll_copies, "copies", "copies this rank made in collectives through boards")                  \
   X(coll_steps, "reads", "reads of another rank's data in collectives through boards")             \

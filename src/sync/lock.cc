@@ -68,7 +68,8 @@ bool RankLock::try_hold() {
   }
   owner_.store(this_thread(), std::memory_order_relaxed);
   depth_ = 1;
-  if (choice_.counters != nullptr) count_taken({.depth = 1}, use->timed ? now_ns() : 0);
+  if (choice_.counters != nullptr)
+    count_taken({.depth = 1, .visits = true}, use->timed ? now_ns() : 0);
   return true;
 }
 
@@ -84,7 +85,7 @@ void RankLock::count_taken(const Left& left, std::int64_t asked_ns) {
 
 void RankLock::Clock::spent(std::uint64_t Counters::*how) {
   const std::int64_t now = now_ns();
-  counters.*how += static_cast<std::uint64_t>(now - since_ns);
+  if (!visits) counters.*how += static_cast<std::uint64_t>(now - since_ns);
   since_ns = now;
 }
 
@@ -99,6 +100,7 @@ void RankLock::Clock::end_call() {
 
 void RankLock::Clock::taken(const Left& left, std::int64_t asked_ns, bool by_another) {
   since_ns = left.at_ns != 0 ? left.at_ns : asked_ns;
+  visits = left.visits;
   spent(&Counters::sync_ns);
   counters.lock_longest_wait_ns =
       std::max(counters.lock_longest_wait_ns, static_cast<std::uint64_t>(since_ns - asked_ns));
@@ -127,8 +129,10 @@ void RankLock::Clock::taken(const Left& left, std::int64_t asked_ns, bool by_ano
 void RankLock::release_timed(std::int64_t call_began_ns) {
   spent(&Counters::issue_ns);
   Clock& clock = *clock_;
-  const std::int64_t began = clock.since_ns;  // the next holder changes it
+  const std::int64_t began = clock.since_ns;  // the next holder changes both
+  const bool visited = clock.visits;
   pass_on();
+  if (visited) return;
   const std::int64_t now = now_ns();
   // relaxed: counts
   clock.release_ns.fetch_add(static_cast<std::uint64_t>(now - began), std::memory_order_relaxed);

@@ -57,8 +57,10 @@ class RankLock {
   void end_call() { clock_->end_call(); }
 
   void hold() { take(Priority::high); }
+  /// By a visitor, who looks after this context for another one or for nobody's call. Its time is
+  /// counted where it comes from, so not here.
   void hold_low() { take(Priority::low); }
-  /// False: another thread has it.
+  /// By a visitor, too. False: another thread has it.
   bool try_hold();
   /// `call_began_ns`: when the call began whose end this is; 0: that is not measured, or not the
   /// end.
@@ -72,6 +74,7 @@ class RankLock {
 
   struct Left {
     int depth = 0;
+    bool visits = false;
     std::int64_t at_ns = 0;  // if measured
   };
   /// Let go of all levels, to wait. Nothing if not enabled.
@@ -116,8 +119,9 @@ class RankLock {
     Counters& counters;
     const CpuMap& cpus = CpuMap::of_node();
     std::int64_t since_ns = 0;
-    int last_cpu = 0;  // that took the lock
-    int calls = 0;     // nested ones, of the only thread
+    bool visits = false;  // the holder
+    int last_cpu = 0;     // that took the lock
+    int calls = 0;        // nested ones, of the only thread
     std::int64_t call_began_ns = 0;
     // Of all threads, without the lock; the next holder puts them into the counters.
     alignas(64) std::atomic<std::uint64_t> system_calls{0};
@@ -129,7 +133,7 @@ class RankLock {
     if (owner_.load(std::memory_order_relaxed) == this_thread()) {
       ++depth_;
     } else {
-      take_slowly(priority, {.depth = 1});
+      take_slowly(priority, {.depth = 1, .visits = priority == Priority::low});
     }
   }
   void take_all(Priority priority, const Left& left) {
@@ -146,8 +150,10 @@ class RankLock {
     Left left{.depth = depth_};
     depth_ = 0;
     spent(&Counters::issue_ns);
-    if (clock_ != nullptr) [[unlikely]]
+    if (clock_ != nullptr) [[unlikely]] {
+      left.visits = clock_->visits;
       left.at_ns = clock_->since_ns;
+    }
     pass_on();
     return left;
   }

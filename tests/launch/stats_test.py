@@ -21,7 +21,7 @@ class Stats(harness.Case):
             rows = self.table(mode, 2, BUILD / "tests" / "rank" / "threads" / "waits")
             self.assertEqual(rows["messages_sent"][0], rows["messages_received"][0], mode)
             time = sum(rows[name][0] for name in rows if name.split(":")[0] in ("ISSUE", "POLL", "EMPTY CS", "SYNC"))
-            # Each part is measured on its own, and so is the time of the calls.
+            # Each part is measured on its own, and so is the time of the calls; nothing is counted twice.
             self.assertAlmostEqual(time, 100, delta=3, msg=mode)
             self.assertGreater(rows["time in MPI calls [ms]"][1], 0, mode)
             lock = sum(rows[name][0] for name in rows if name.startswith(("lock: by", "lock: to ")))

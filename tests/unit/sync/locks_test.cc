@@ -131,6 +131,36 @@ TEST_P(EveryLock, IsTheRanksLockToo) {
   EXPECT_GE(counters.sync_ns, counters.lock_longest_wait_ns);
 }
 
+/// What a visitor does is counted where it comes from, also if it lets go of the lock meanwhile.
+TEST_P(EveryLock, CountsNoTimeOfVisitors) {
+  RankLock lock;
+  Counters counters;
+  lock.hold();
+  lock.measure(counters);
+  lock.enable({.kind = GetParam(), .settings = settings(10), .cpus = 2, .counters = &counters});
+  lock.release();
+  const auto time = [&] {
+    return counters.issue_ns + counters.poll_ns + counters.empty_ns + counters.sync_ns;
+  };
+  lock.hold();  // what release() took is counted by who comes next
+  lock.hold();
+  lock.release();
+  lock.release();
+  ASSERT_TRUE(lock.try_hold());
+  const std::uint64_t before = time();
+  lock.spent(&Counters::poll_ns);
+  lock.release();
+  lock.hold_low();
+  lock.take_back_low(lock.let_go());
+  lock.spent(&Counters::poll_ns);
+  lock.release();
+  EXPECT_EQ(time(), before);
+  lock.hold();
+  lock.spent(&Counters::poll_ns);
+  lock.release();
+  EXPECT_GT(time(), before);
+}
+
 INSTANTIATE_TEST_SUITE_P(Locks, EveryLock, testing::ValuesIn(all_kinds), [](const auto& info) {
   return std::string(names[static_cast<int>(info.param)]);
 });
