@@ -106,7 +106,7 @@ def make_parser(description, programs):
                              "progress: isend, irecv, ... (on this node), network, caches;\n"
                              "network: lat, bw, rate, barrier, bcast, reduce, allreduce, alltoall,\n"
                              "put, get, fetch_and_op; posting: idle, threads, sends;\n"
-                             "beside: round_trip, allreduce, exchange")
+                             "beside: round_trip, allreduce, exchange, phases")
     parser.add_argument("--hosts", metavar="A,B", type=names,
                         help="for `weft bench network` and `posting`: the nodes (default: this machine pretends to be some)")
     parser.add_argument("--launch-agent", metavar="COMMAND", default="",

@@ -7,7 +7,7 @@ from pathlib import Path
 import jobs as job_lists
 import libraries
 
-ROWS = ("round_trip", "allreduce", "exchange")  # of beside/main.c, and what --rows names
+ROWS = ("round_trip", "allreduce", "exchange", "phases")  # of beside/main.c, and what --rows names
 MOST = 2  # neighbours to a CPU
 
 

@@ -5,7 +5,7 @@ import statistics
 import tables
 from results import quartiles
 
-OPERATIONS = {"round_trip": "there and back", "allreduce": "allreduce", "exchange": "compute, exchange"}
+OPERATIONS = {"round_trip": "there and back", "allreduce": "allreduce", "exchange": "compute, exchange", "phases": "compute, 50 allreduces"}
 WIDTH = 52  # of a column
 
 

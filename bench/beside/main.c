@@ -6,6 +6,7 @@
      allreduce   one double
      exchange    each rank computes for 500 us, the last one twice as long, and then sends 8 KiB
                  around a ring
+     phases      each rank computes for 1 ms, then all do 50 allreduces of one double
 
    Three rows of each, with the number of neighbours to a CPU behind its name: the time; and in
    place of it, in % of what all CPUs do for neighbours alone, what neighbours "got" meanwhile and
@@ -24,7 +25,7 @@
 
 #include "neighbours.h"
 
-enum { looks = 6, look_us = 20000, compute_us = 500 };
+enum { looks = 6, look_us = 20000, compute_us = 500, reductions = 50 };
 
 static struct {
   struct neighbours* others;
@@ -127,6 +128,13 @@ static int exchange(struct bench* b, int ends) {
   return b->stamp == job.last;
 }
 
+static int phases(struct bench* b, int ends) {
+  int is_last = 0;
+  compute(2 * job.chunks);
+  for (int i = 0; i < reductions; ++i) is_last |= allreduce(b, ends);
+  return is_last;
+}
+
 struct batch {
   double seconds, got; /* chunks of neighbours */
   long times;          /* operations of rank 0 */
@@ -184,10 +192,12 @@ static const struct {
   const char* name;
   step op;
   long bytes;
-} rows[] = {{"round_trip", round_trip, 8},
-            {"round_trip", round_trip, 65536},
-            {"allreduce", allreduce, 8},
-            {"exchange", exchange, 8192}};
+  int computed, more; /* in compute_us: by each rank, and by the last one beside that */
+} rows[] = {{"round_trip", round_trip, 8, 0, 0},
+            {"round_trip", round_trip, 65536, 0, 0},
+            {"allreduce", allreduce, 8, 0, 0},
+            {"exchange", exchange, 8192, 1, 1},
+            {"phases", phases, 8, 2, 0}};
 
 int main(int argc, char** argv) {
   struct options o = {11, 0.1, 0.6, 0, NULL, NULL, 0};
@@ -214,7 +224,7 @@ int main(int argc, char** argv) {
       b.bytes = rows[i].bytes;
       b.count = (int)b.bytes;
       measure_beside(&b, rows[i].name, rows[i].op,
-                     rows[i].op == exchange ? (double)(b.size + 1) * (double)job.chunks : 0, &o);
+                     (double)(rows[i].computed * b.size + rows[i].more) * (double)job.chunks, &o);
     }
   }
   let_compute(b.rank, 0);

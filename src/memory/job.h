@@ -32,6 +32,7 @@
 #include "base/err.h"
 #include "base/keyed_hash.h"
 #include "base/params.h"
+#include "base/wait_times.h"
 #include "memory/limits.h"
 #include "topo/hierarchy.h"
 #include "topo/seat.h"
@@ -86,6 +87,7 @@ struct alignas(64) RankEntry {
   std::atomic<std::uint32_t> survives;
   // Whoever learns it (shm/deaths.h): 1, it is no more (release; its message says how that came).
   std::atomic<std::uint32_t> dead;
+  WaitTimes wait_times;  // where ranks outnumber CPUs
 };
 
 /// How far the network of a job on one node reaches, once it is to be opened (world/network.h).

@@ -362,6 +362,21 @@ model::Parameters Engine::prices() const {
   return out.levels > 0 ? out : model::built_in();
 }
 
+namespace {
+
+/// Spawned ranks are none: where these compute, it is as if another program did.
+void know_neighbours(Engine& e) {
+  memory::Job& job = *e.job;
+  const bool all_are_here = job.header().apart == 0;
+  std::vector<const WaitTimes*> others;
+  for (int rank = 0; rank < job.size(); ++rank)
+    if (rank != e.world_rank && (all_are_here || job.node_of(rank) == job.node_of(e.world_rank)))
+      others.push_back(&job.entry(rank).wait_times);
+  e.neighbours.open(job.entry(e.world_rank).wait_times, std::move(others));
+}
+
+}  // namespace
+
 void Engine::open(memory::Job& the_job, int rank, const Params& the_params, Counters& the_counters,
                   Contexts& the_contexts) {
   contexts = &the_contexts;
@@ -381,6 +396,7 @@ void Engine::open(memory::Job& the_job, int rank, const Params& the_params, Coun
     policy.spare = &parallel::jobs();
     policy.kind = policy.siblings && shares_core(*job, rank);
   }
+  if (policy.crowded) know_neighbours(*this);
   inbox.open(the_job, rank, context);
   delegate_min = delegate_min_of(*this);
   delegates_always = params->integer(P::pt2pt_delegate_min) >= 0;

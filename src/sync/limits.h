@@ -28,6 +28,9 @@ inline constexpr std::uint32_t yields_until_counted = 8;
 /// twice as long each time that it still computes: at first two slices' time, at last one slice in
 /// it is a few per cent.
 inline constexpr std::int64_t first_neighbour_ns = 5'000'000, longest_neighbour_ns = 100'000'000;
+/// A slice was no other program's if a rank of the job has computed for this part of it: several
+/// ranks may have, and who only goes from wait to wait computes for some us.
+inline constexpr std::int64_t least_share = 8;
 /// The same while resting (sync/backoff.h), of which one takes 60 ns to 1.6 us here.
 inline constexpr std::uint32_t rests_per_clock = 4;
 /// Cycles of the first and the longest rest: less than the line takes to come that is waited for,

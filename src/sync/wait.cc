@@ -67,17 +67,20 @@ Waiter::Next Waiter::give_way() {
   const std::int64_t begun = now_ns();
   if (started_ns_ == 0) started_ns_ = begun;
   std::int64_t now = begun;
-  const bool yields = yields_next_ || !neighbours_.compute(begun);
+  if (!std::exchange(gives_way_, true)) neighbours_.begin(begun);
+  const bool yields = yields_next_ || !(met_rank_ || neighbours_.compute(begun));
   yields_next_ = !yields;
   if (yields) {
     ++yields_;
     sched_yield();
     now = now_ns();
     // Half of it may be spinning and looks of other threads that wait here, one after the other.
-    if (now - begun >= 2 * policy_.yield_ns)
+    if (now - begun < 2 * policy_.yield_ns)
+      neighbours_.note_none();
+    else if (neighbours_.is_strangers(begun, now))
       neighbours_.note_slice(now);
     else
-      neighbours_.note_none();
+      met_rank_ = true;
   }
   if (!counted_ && policy_.spare != nullptr && (!yields || ++looks_ == yields_until_counted)) {
     counted_ = true;

@@ -15,7 +15,8 @@
 // Where something else computes on the core, whoever gives the core away waits for a slice to end:
 // some milliseconds, whatever comes meanwhile. Whoever sleeps is switched on as soon as it is
 // woken. So after a yield that has taken as long as a slice, threads sleep instead for a while
-// (Neighbours).
+// (Neighbours). Where a rank of the same job has computed, which shares the CPUs as there are more
+// ranks than CPUs, only this wait does: that rank is about to wait, too.
 //
 // Being woken can take as long: the waker's core may be wanted by others meanwhile, and the host of
 // a virtual machine may give the core of a CPU that sleeps to others. A rank that has lost its core
@@ -27,9 +28,12 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <utility>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/params.h"
+#include "base/wait_times.h"
 #include "sync/backoff.h"
 #include "sync/limits.h"
 #include "sync/spare.h"
@@ -61,6 +65,24 @@ struct Policy {
 /// relaxed. Any thread.
 class Neighbours {
  public:
+  /// Before the first wait: this rank's times, and those of the other ranks on its CPUs.
+  void open(WaitTimes& own, std::vector<const WaitTimes*> others) {
+    own_ = &own;
+    others_ = std::move(others);
+  }
+  /// A wait gives the core away from now on; and does so no longer.
+  void begin(std::int64_t now_ns) {
+    if (own_ != nullptr) own_->begin(now_ns);
+  }
+  void end() {
+    if (own_ != nullptr) own_->end(now_ns());
+  }
+  /// A yield has taken as long as a slice: was it another program's, as no rank here has computed?
+  bool is_strangers(std::int64_t begun_ns, std::int64_t now_ns) const {
+    return std::none_of(others_.begin(), others_.end(), [=](const WaitTimes* times) {
+      return times->busy_ns(begun_ns, now_ns) >= (now_ns - begun_ns) / least_share;
+    });
+  }
   bool compute(std::int64_t now_ns) const {
     return now_ns < until_ns_.load(std::memory_order_relaxed);
   }
@@ -90,6 +112,8 @@ class Neighbours {
   }
 
  private:
+  WaitTimes* own_ = nullptr;
+  std::vector<const WaitTimes*> others_;
   std::atomic<std::int64_t> until_ns_{0}, span_ns_{0};
   std::atomic<int> halvings_{0};
 };
@@ -111,6 +135,7 @@ class Waiter {
   Waiter(const Policy& policy, Neighbours& neighbours)
       : policy_(policy), neighbours_(neighbours), backoff_(policy.kind, policy.rest) {}
   ~Waiter() {
+    if (gives_way_) neighbours_.end();
     if (counted_) policy_.spare->count_waiting(-1);
   }
   Waiter(const Waiter&) = delete;
@@ -167,6 +192,8 @@ class Waiter {
   bool yielding_ = false;
   bool yields_next_ = false;  // it could have slept, and it did not if it comes again
   bool counted_ = false;      // among the threads that others may count on
+  bool gives_way_ = false;    // said so
+  bool met_rank_ = false;     // of the job, that computed for a slice meanwhile
 };
 
 void yield();

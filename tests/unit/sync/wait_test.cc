@@ -67,6 +67,35 @@ TEST(Waiter, SleepsInsteadOfYieldingWhereOthersCompute) {
   });
 }
 
+TEST(Waiter, GoesOnYieldingWhereARankOfTheJobHasComputed) {
+  on_one_cpu([] {
+    std::atomic<bool> computes{true};
+    std::thread other([&] {
+      while (computes.load(std::memory_order_relaxed)) continue;
+    });
+    WaitTimes own{}, others{};
+    Neighbours neighbours;
+    neighbours.open(own, {&others});
+    const Policy policy = yielding_for(20'000);
+    int slices = 0;
+    for (int i = 0; i < 20; ++i) {
+      Waiter waiter(policy, neighbours);
+      waiter.step(Waiter::Spinning::not_at_all);
+      EXPECT_EQ(waiter.yields(), 1u) << i;
+      EXPECT_NE(own.since_ns.load(), 0);
+      waiter.step(Waiter::Spinning::not_at_all);
+      slices += waiter.yields() == 1;  // after one this wait sleeps
+    }
+    EXPECT_GT(slices, 0);
+    EXPECT_FALSE(neighbours.compute(now_ns()));
+    EXPECT_EQ(own.since_ns.load(), 0);
+    others.begin(1);  // it waits: somebody else computes
+    while (!neighbours.compute(now_ns())) yields_of_a_wait(policy, neighbours);
+    computes.store(false, std::memory_order_relaxed);
+    other.join();
+  });
+}
+
 /// A wait that yields its time out, sleeps, and is woken by news after so long.
 void wait_and_sleep(const Policy& policy, Neighbours& neighbours, std::int64_t ns) {
   ParkWord word{0};
@@ -111,6 +140,24 @@ TEST(Neighbours, YieldLongWhereWaitsAreShort) {
   policy.yield_ns = policy.longest_yield_ns = 1000;  // as it was set
   neighbours.note_wait(policy, 1);
   EXPECT_EQ(neighbours.yields_for(policy), 1000);
+}
+
+TEST(Neighbours, AreStrangersWhereNoRankHasComputed) {
+  WaitTimes own{}, first{}, second{};
+  Neighbours neighbours;
+  EXPECT_TRUE(neighbours.is_strangers(1000, 9000));  // each rank has a core
+  neighbours.open(own, {&first, &second});
+  EXPECT_FALSE(neighbours.is_strangers(1000, 9000));  // they have not waited yet
+  first.begin(1000);
+  second.begin(900);
+  EXPECT_TRUE(neighbours.is_strangers(1000, 9000));
+  second.end(8000);  // it has, until now
+  EXPECT_FALSE(neighbours.is_strangers(1000, 9000));
+  EXPECT_TRUE(neighbours.is_strangers(1000, 8998));
+  second.begin(8999);  // from wait to wait
+  EXPECT_TRUE(neighbours.is_strangers(1000, 9000));
+  second.begin(9000);  // it came from computing
+  EXPECT_FALSE(neighbours.is_strangers(1000, 9000));
 }
 
 TEST(Neighbours, AreForgotten) {
