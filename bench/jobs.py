@@ -63,5 +63,7 @@ def take(jobs, args):
                 failures[name] = [reason]
                 print(f"  {name}: {reason}", file=sys.stderr)
             samples += [{**row, "library": job.series, "ranks": job.ranks, "round": number} for row in rows]
+    if not samples:
+        sys.exit("bench: no library ran")
     others.note(args)
     return results.collect(args.about, samples, failures)
