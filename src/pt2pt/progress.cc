@@ -367,12 +367,13 @@ namespace {
 /// Spawned ranks are none: where these compute, it is as if another program did.
 void know_neighbours(Engine& e) {
   memory::Job& job = *e.job;
-  const bool all_are_here = job.header().apart == 0;
-  std::vector<const WaitTimes*> others;
-  for (int rank = 0; rank < job.size(); ++rank)
-    if (rank != e.world_rank && (all_are_here || job.node_of(rank) == job.node_of(e.world_rank)))
-      others.push_back(&job.entry(rank).wait_times);
-  e.neighbours.open(job.entry(e.world_rank).wait_times, std::move(others));
+  int first = 0, end = job.size();
+  if (job.header().apart != 0) {
+    while (first < end && job.node_of(first) != job.node_of(e.world_rank)) ++first;
+    while (end > first && job.node_of(end - 1) != job.node_of(e.world_rank)) --end;
+  }
+  e.neighbours.open(job.entry(e.world_rank).wait_times,
+                    {&job.entry(first).wait_times, sizeof(memory::RankEntry), end - first});
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include <climits>
+#include <utility>
 
 namespace weft::sync {
 void yield() {

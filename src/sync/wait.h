@@ -28,8 +28,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
-#include <utility>
-#include <vector>
 
 #include "base/clock.h"
 #include "base/params.h"
@@ -65,10 +63,10 @@ struct Policy {
 /// relaxed. Any thread.
 class Neighbours {
  public:
-  /// Before the first wait: this rank's times, and those of the other ranks on its CPUs.
-  void open(WaitTimes& own, std::vector<const WaitTimes*> others) {
+  /// Before the first wait: this rank's times, and those of all ranks on its CPUs.
+  void open(WaitTimes& own, const WaitTimesOfAll& all) {
     own_ = &own;
-    others_ = std::move(others);
+    all_ = all;
   }
   /// A wait gives the core away from now on; and does so no longer.
   void begin(std::int64_t now_ns) {
@@ -79,9 +77,9 @@ class Neighbours {
   }
   /// A yield has taken as long as a slice: was it another program's, as no rank here has computed?
   bool is_strangers(std::int64_t begun_ns, std::int64_t now_ns) const {
-    return std::none_of(others_.begin(), others_.end(), [=](const WaitTimes* times) {
-      return times->busy_ns(begun_ns, now_ns) >= (now_ns - begun_ns) / least_share;
-    });
+    for (int i = 0; i < all_.count; ++i)
+      if (all_.of(i).busy_ns(begun_ns, now_ns) >= (now_ns - begun_ns) / least_share) return false;
+    return true;
   }
   bool compute(std::int64_t now_ns) const {
     return now_ns < until_ns_.load(std::memory_order_relaxed);
@@ -113,7 +111,7 @@ class Neighbours {
 
  private:
   WaitTimes* own_ = nullptr;
-  std::vector<const WaitTimes*> others_;
+  WaitTimesOfAll all_;
   std::atomic<std::int64_t> until_ns_{0}, span_ns_{0};
   std::atomic<int> halvings_{0};
 };

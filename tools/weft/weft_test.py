@@ -517,8 +517,8 @@ class Weft(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             done, path = self.bench(folder, "beside", "--quick", "--only", "weft-process,weft-thread", "--ranks", "2")
             found = [(one["library"], one["row"]) for one in json.loads(path.read_text())["states"][0]["series"]]
-            rows = [f"{row} {n}{what}" for n in range(3) for row in ("round_trip", "allreduce", "exchange")
-                    for what in ("", " got", " computed") if (n or what != " got") and (row == "exchange" or what != " computed")]
+            rows = [f"{row} {n}{what}" for n in range(3) for row in ("round_trip", "allreduce", "exchange", "phases")
+                    for what in ("", " got", " computed") if (n or what != " got") and (row in ("exchange", "phases") or what != " computed")]
             self.assertEqual(sorted(found), sorted((f"weft-{mode}", row) for mode in ("process", "thread") for row in rows))
             self.assertNotIn("failed", done.stdout)
 

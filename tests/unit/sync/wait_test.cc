@@ -73,9 +73,12 @@ TEST(Waiter, GoesOnYieldingWhereARankOfTheJobHasComputed) {
     std::thread other([&] {
       while (computes.load(std::memory_order_relaxed)) continue;
     });
-    WaitTimes own{}, others{};
+    WaitTimes times[2]{};
+    auto& [own, others] = times;
+    others.begin(1);
+    others.end(2);  // since then it computes
     Neighbours neighbours;
-    neighbours.open(own, {&others});
+    neighbours.open(own, {times, sizeof own, 2});
     const Policy policy = yielding_for(20'000);
     int slices = 0;
     for (int i = 0; i < 20; ++i) {
@@ -143,12 +146,16 @@ TEST(Neighbours, YieldLongWhereWaitsAreShort) {
 }
 
 TEST(Neighbours, AreStrangersWhereNoRankHasComputed) {
-  WaitTimes own{}, first{}, second{};
+  WaitTimes times[3]{};
+  auto& [own, first, second] = times;
   Neighbours neighbours;
   EXPECT_TRUE(neighbours.is_strangers(1000, 9000));  // each rank has a core
-  neighbours.open(own, {&first, &second});
-  EXPECT_FALSE(neighbours.is_strangers(1000, 9000));  // they have not waited yet
+  neighbours.open(own, {times, sizeof own, 3});
+  neighbours.begin(1000);
+  EXPECT_TRUE(neighbours.is_strangers(1000, 9000));  // nobody else has ever waited
   first.begin(1000);
+  second.end(800);
+  EXPECT_FALSE(neighbours.is_strangers(1000, 9000));
   second.begin(900);
   EXPECT_TRUE(neighbours.is_strangers(1000, 9000));
   second.end(8000);  // it has, until now
