@@ -11,6 +11,7 @@ Whatever is printed or drawn is made from this file again: `weft bench --from FI
 import dataclasses
 import json
 import statistics
+import sys
 from pathlib import Path
 
 import states
@@ -77,6 +78,13 @@ class Results:
                 ran.setdefault(key, set()).update(by_library)
         return {key: by_library for key, by_library in state.cells.items()
                 if all(name in by_library or name.startswith("weft") for name in ran[key])}
+
+
+def some(samples):
+    """They, or the end of the program if there are none."""
+    if not samples:
+        sys.exit("bench: no library ran")
+    return samples
 
 
 def collect(about, samples, failures, more=None):

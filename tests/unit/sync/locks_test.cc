@@ -96,13 +96,17 @@ TEST_P(EveryLock, RefusesASecondHolder) {
   }
 }
 
-TEST_P(EveryLock, IsTheRanksLockToo) {
-  RankLock lock;
-  Counters counters;
+void measure(RankLock& lock, LockKind kind, Counters& counters) {
   lock.hold();
   lock.measure(counters);
-  lock.enable({.kind = GetParam(), .settings = settings(10), .cpus = 2, .counters = &counters});
+  lock.enable({.kind = kind, .settings = settings(10), .cpus = 2, .counters = &counters});
   lock.release();
+}
+
+TEST_P(EveryLock, IsTheRanksLockToo) {
+  Counters counters;
+  RankLock lock;
+  measure(lock, GetParam(), counters);
   long counter = 0;
   std::vector<std::thread> all;
   for (int t = 0; t < 6; ++t)
@@ -133,12 +137,9 @@ TEST_P(EveryLock, IsTheRanksLockToo) {
 
 /// What a visitor does is counted where it comes from, also if it lets go of the lock meanwhile.
 TEST_P(EveryLock, CountsNoTimeOfVisitors) {
-  RankLock lock;
   Counters counters;
-  lock.hold();
-  lock.measure(counters);
-  lock.enable({.kind = GetParam(), .settings = settings(10), .cpus = 2, .counters = &counters});
-  lock.release();
+  RankLock lock;
+  measure(lock, GetParam(), counters);
   const auto time = [&] {
     return counters.issue_ns + counters.poll_ns + counters.empty_ns + counters.sync_ns;
   };
