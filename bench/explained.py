@@ -22,16 +22,17 @@ def tune(prefix, folder):
     print(done.stdout.rstrip(), done.stderr.rstrip(), sep="\n", file=sys.stderr)
 
 
-def tune_net(prefix, folder, hosts=(), agent=""):
+def tune_net(prefix, folder, libfabric=None, hosts=(), agent=""):
     """Measures what messages between the first two hosts, or pretended nodes, cost, for this run only: with as many ranks
-    on each as have cores where one machine is all of them."""
+    on each as have cores where one machine is all of them, and with the libfabric of that folder (None: the system's)."""
     os.environ["XDG_CACHE_HOME"] = str((folder / "cache").resolve())
     binaries = Path(prefix).resolve() / "bin"
     each = max(1, len(os.sched_getaffinity(0)) // max(2, len(hosts)))
     where = ["--pretend-nodes", "2", "-n", str(2 * each)]
     if hosts:
         where = ["-H", ",".join(f"{host}:{each}" for host in hosts[:2]), *(["--launch-agent", agent] if agent else [])]
-    done = subprocess.run([binaries / "mpiexec", *where, binaries / "weft", "tune", "--net"], capture_output=True, text=True)
+    env = {**os.environ, **({"LD_LIBRARY_PATH": str(libfabric)} if libfabric else {})}
+    done = subprocess.run([binaries / "mpiexec", *where, binaries / "weft", "tune", "--net"], capture_output=True, text=True, env=env)
     print(done.stdout.rstrip(), done.stderr.rstrip(), sep="\n", file=sys.stderr)
 
 

@@ -38,6 +38,8 @@ def print_report(results):
     for name, lines in results.more.get("settings", {}).items():
         for line in lines:
             print(f"  {name:14}{line}")
+    if results.more.get("congestion_control"):
+        print(f"TCP's congestion control: {results.more['congestion_control']}")
     if results.more.get("prices"):
         print(f"weft chooses by what `weft tune --net` has measured before; {results.more['prices']}")
     mpi = without(results, OWN)

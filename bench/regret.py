@@ -21,7 +21,7 @@ def measure_ways(args, libs, program, work):
     across = args.what == "network"
     notes, prices = [], {}
     if across:
-        explained.tune_net(args.weft, work)
+        explained.tune_net(args.weft, work, network_jobs.libfabric_of(args)[0])
         prices, words = explained.network_prices(args.weft)
         notes.append(words)
     weft = explained.Explained(args.weft, 2 if across else 1, prices)

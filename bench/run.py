@@ -183,10 +183,11 @@ def run(args):
         prices = ""
         if any(library.name.startswith("weft") for library in libs):
             hosts = args.hosts.split(",") if args.hosts else []
-            explained.tune_net(args.weft, work, hosts, args.launch_agent)
+            explained.tune_net(args.weft, work, network_jobs.libfabric_of(args)[0], hosts, args.launch_agent)
             prices = explained.network_prices(args.weft, bool(hosts))[1]
         found = job_lists.take(network_jobs.plan(args, libs, work, HERE), args)
-        found.more = {"settings": network_jobs.settings(libs, args), "prices": prices}
+        found.more = {"settings": network_jobs.settings(libs, args), "prices": prices,
+                      "congestion_control": Path("/proc/sys/net/ipv4/tcp_congestion_control").read_text().strip()}
         return results.save(found, out, args.name)
     if args.what == "partitioned":
         arguments.check_rows(args, dict.fromkeys(partitioned_jobs.ROWS, 2))

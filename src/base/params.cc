@@ -82,6 +82,10 @@ constexpr ParamDef table[] = {
      "the interface (eth0) or device (mlx5_0) of the network; empty: the best (weft docs network)"},
     {P::net_latency, "net.latency", ParamType::integer, "12000", "ns", 0, big,
      "until a short message from another node comes; as net.bandwidth"},
+    {P::net_paced, "net.paced", ParamType::integer, "auto", "", 0, 2,
+     "whether the kernel paces connections, so that little is given to a socket at once; auto: its "
+     "congestion control is bbr",
+     "auto,no,yes"},
     {P::net_pairs, "net.pairs", ParamType::integer, "1", "pairs", 1, 4096,
      "pairs of ranks of two nodes whose messages pass at once as fast as those of one pair, over "
      "connections of their own; as net.bandwidth"},

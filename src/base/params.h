@@ -33,6 +33,7 @@ enum class P : int {
   net_gap,
   net_interface,
   net_latency,
+  net_paced,
   net_pairs,
   net_provider,
   parallel_helpers,

@@ -303,21 +303,15 @@ bool Endpoint::borrows() const {
   return !site_.registers_own && site_.info.tx_attr->iov_limit >= 2;
 }
 
-bool Endpoint::has_sockets() const {
-  const std::string_view provider = site_.info.fabric_attr->prov_name;
-  return provider.find("net") != provider.npos || provider.find("tcp") != provider.npos ||
-         provider.find("udp") != provider.npos || provider == "sockets";
-}
-
 /// libfabric's providers over sockets say that they go on by themselves, too, and do not without a
 /// call (tried: net of 1.17, tcp of 2.5; 2026-11-24).
 bool Endpoint::works_alone() const {
-  return !has_sockets() && site_.info.domain_attr->data_progress == FI_PROGRESS_AUTO;
+  return !site_.has_sockets && site_.info.domain_attr->data_progress == FI_PROGRESS_AUTO;
 }
 
 bool Endpoint::connects() const {
   const std::string_view provider = site_.info.fabric_attr->prov_name;
-  return has_sockets() || provider.find("rxm") != provider.npos;
+  return site_.has_sockets || provider.find("rxm") != provider.npos;
 }
 
 /// Where the provider lets one choose: none that a stranger guesses, nor who has seen others, if
@@ -376,7 +370,7 @@ Result<bool> Endpoint::write(Operation& operation, std::span<const std::byte> me
 /// Of a provider that is layered on others each message of some length takes an answer anyway.
 bool Endpoint::has_tags() const {
   const std::string_view provider = site_.info.fabric_attr->prov_name;
-  return (site_.info.caps & FI_TAGGED) != 0 && has_sockets() && borrows() &&
+  return (site_.info.caps & FI_TAGGED) != 0 && site_.has_sockets && borrows() &&
          provider.find(';') == provider.npos;
 }
 

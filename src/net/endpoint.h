@@ -74,7 +74,7 @@ struct Site {
   const Library& library;
   fid_fabric& fabric;
   const fi_info& info;
-  bool registers_own;
+  bool registers_own, has_sockets;  // as in the offer
 };
 
 class Endpoint {
@@ -154,7 +154,6 @@ class Endpoint {
 
  private:
   explicit Endpoint(const Site& site) : site_(site) {}
-  bool has_sockets() const;
   Err open_objects(int wait_object);
   Err open_rooms(const Rooms& rooms);
   Err check(int rc, const char* what) const;

@@ -30,8 +30,9 @@ Fabric::~Fabric() {
 }
 
 Result<std::unique_ptr<Endpoint>> Fabric::endpoint(const Rooms& rooms) const {
-  return Endpoint::open(
-      {survey_->library(), *fabric_, survey_->info(taken_), offer().registers_own}, rooms);
+  return Endpoint::open({survey_->library(), *fabric_, survey_->info(taken_), offer().registers_own,
+                         offer().has_sockets},
+                        rooms);
 }
 
 }  // namespace weft::net

@@ -51,30 +51,30 @@ std::size_t padded(std::size_t bytes) {
   return (bytes + sizeof(wire::Cell) - 1) / sizeof(wire::Cell) * sizeof(wire::Cell);
 }
 
-/// What a seal covers of a packet. Any length, also one that its cells do not have.
-std::span<const std::byte> covered(std::span<const std::byte> packet) {
-  const auto& first = *reinterpret_cast<const wire::Cell*>(packet.data());
-  const bool is_row = packet.size() > sizeof first + wire::payload_behind(first);
-  return is_row ? packet : packet.first(std::min(packet.size(), sealed_bytes));
+/// With zeros behind.
+void add(SipState& state, std::span<const std::byte> bytes) {
+  for (std::size_t at = 0; at < bytes.size(); at += sizeof(std::uint64_t)) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, bytes.data() + at, std::min(sizeof word, bytes.size() - at));
+    state.add(word);
+  }
 }
 
-/// Of a packet of so many bytes whose first cell is not sealed.
-std::uint64_t seal_of(const HashKey& key, std::span<const std::byte> what, std::size_t bytes,
-                      std::uint64_t number) {
+/// Of a packet whose first cell is not sealed, and what is sent behind it from elsewhere: each cell
+/// and the first bytes behind it. Any packet, also one that is shorter than its cells say.
+std::uint64_t seal_of(const HashKey& key, std::span<const std::byte> packet, std::uint64_t number,
+                      std::span<const std::byte> behind = {}) {
   SipState state(key);
   state.add(number);
-  state.add(bytes);
-  std::uint64_t word = 0;
-  std::size_t at = 0;
-  for (; at + sizeof word <= what.size(); at += sizeof word) {
-    std::memcpy(&word, what.data() + at, sizeof word);
-    state.add(word);
-  }
-  if (at < what.size()) {
-    word = 0;
-    std::memcpy(&word, what.data() + at, what.size() - at);
-    state.add(word);
-  }
+  state.add(packet.size() + behind.size());
+  do {
+    const auto& cell = *reinterpret_cast<const wire::Cell*>(packet.data());
+    const std::size_t bytes =
+        packet.size() < sizeof cell ? packet.size() : sizeof cell + wire::payload_behind(cell);
+    add(state, packet.first(std::min({bytes, packet.size(), sealed_bytes})));
+    packet = packet.subspan(std::min(padded(bytes), packet.size()));
+  } while (!packet.empty());
+  add(state, behind.first(std::min(behind.size(), sealed_bytes - sizeof(wire::Cell))));
   return state.end() >> 16;
 }
 
@@ -93,6 +93,7 @@ std::uint64_t whole_number(std::uint32_t low, std::uint64_t next) {
 
 Lane::Lane(Plan plan)
     : plan_(std::move(plan)),
+      cuts_(plan_.fabric.offer().is_paced ? paced_cuts : common_cuts),
       news_{[](void* self) {
               Lane& lane = *static_cast<Lane*>(self);
               lane.watched_.store(false, std::memory_order_seq_cst);
@@ -108,12 +109,14 @@ Result<std::unique_ptr<Lane>> Lane::open(Plan plan) {
   Result<std::unique_ptr<Endpoint>> endpoint = lane->plan_.fabric.endpoint(
       {.receives = rooms_to_receive,
        .sends = rooms_to_send + rooms_to_greet,
-       .room_bytes = sizeof(wire::Cell) + std::max(payload_max, may_borrow ? lent_bytes : 0),
-       .send_bytes = sizeof(wire::Cell) + payload_max});
+       .room_bytes = sizeof(wire::Cell) + std::max(payload_max, may_borrow ? common_cuts.lent : 0),
+       .send_bytes = std::max(sizeof(wire::Cell) + payload_max, may_borrow ? row_bytes : 0)});
   if (!endpoint) return endpoint.err;
   lane->endpoint_ = std::move(endpoint.value);
-  lane->most_in_row_ = std::min(row_bytes, lane->endpoint_->send_bytes());
-  if (lane->endpoint_->borrows()) lane->lent_max_ = lent_bytes;
+  lane->most_in_row_ =
+      std::min(may_borrow ? row_bytes : short_row_bytes, lane->endpoint_->send_bytes());
+  lane->joined_max_ = may_borrow ? sizeof(wire::Cell) + payload_max : short_bytes;
+  if (lane->endpoint_->borrows()) lane->lent_max_ = lane->cuts_.lent;
   lane->address_ = as_text(lane->endpoint_->address());
   return lane;
 }
@@ -201,13 +204,15 @@ wire::Cell* Lane::take(int world_rank, std::uint32_t payload_bytes) {
     settle(*to, world_rank);
   }
   const std::size_t bytes = sizeof(wire::Cell) + payload_bytes;
-  if (in_row_ && to->row != nullptr && !to->is_row_taken && to->row_bytes + bytes <= most_in_row_) {
+  const bool may_join = bytes <= joined_max_;
+  if (may_join && in_row_ && to->row != nullptr && !to->is_row_taken &&
+      to->row_bytes + bytes <= most_in_row_) {
     to->is_row_taken = true;
     return new (to->row + to->row_bytes) wire::Cell;
   }
   if (to->look != looks_) to->since_look = 0;
   to->look = looks_;
-  if (!in_row_ && bytes <= short_bytes && to->since_look >= short_packets) return nullptr;
+  if (may_join && !in_row_ && to->since_look >= packets_at_once) return nullptr;
   std::byte* const room = endpoint_of(*to).reserve(to->outlet == nullptr ? rooms_to_greet : 0);
   return room != nullptr ? new (room) wire::Cell : nullptr;
 }
@@ -216,13 +221,13 @@ void Lane::send(wire::Cell* cell, std::uint32_t payload_bytes, int world_rank) {
   To& to = *find(world_rank);
   auto* const at = reinterpret_cast<std::byte*>(cell);
   const std::size_t bytes = sizeof(wire::Cell) + payload_bytes;
-  if (to.row != nullptr && at == to.row + to.row_bytes) {
+  if (to.is_row_taken && at == to.row + to.row_bytes) {
     to.is_row_taken = false;
     to.row_bytes += padded(bytes);
     return;
   }
   post_row(to);
-  if (!in_row_ || bytes > short_bytes) return seal_and_post(to, at, bytes);
+  if (!in_row_ || bytes > joined_max_) return seal_and_post(to, at, bytes);
   rows_.push_back(&to);
   to.row = at;
   to.row_bytes = padded(bytes);
@@ -351,21 +356,12 @@ void Lane::queue(const Waiting& packet) {
 void Lane::seal(const Waiting& packet) {
   To& to = *packet.to;
   wire::Cell& cell = *packet.cell;
-  const std::span<const std::byte> behind = packet.behind;
   ++to.since_look;
   cell.sender = to.own_name;
   cell.turn.store(static_cast<std::uint32_t>(++to.sent), std::memory_order_relaxed);
   set_seal(cell, 0);
-  std::byte together[sealed_bytes];
-  std::span<const std::byte> what =
-      covered({reinterpret_cast<const std::byte*>(&cell), packet.bytes});
-  if (!behind.empty()) {
-    const std::size_t more = std::min(behind.size(), sizeof together - sizeof cell);
-    std::memcpy(together, static_cast<const void*>(&cell), sizeof cell);
-    std::memcpy(together + sizeof cell, behind.data(), more);
-    what = {together, sizeof cell + more};
-  }
-  set_seal(cell, seal_of(to.key, what, packet.bytes + behind.size(), to.sent));
+  set_seal(cell, seal_of(to.key, {reinterpret_cast<const std::byte*>(&cell), packet.bytes}, to.sent,
+                         packet.behind));
 }
 
 /// Else it is greeted first.
@@ -387,7 +383,7 @@ void Lane::greet(To& to, bool answers) {
   cell.what = wire::What::greeting;
   cell.sender = to.own_name;
   cell.bytes = answers ? 1 : 0;
-  set_seal(cell, seal_of(to.key, {room, sizeof cell}, sizeof cell, 0));
+  set_seal(cell, seal_of(to.key, {room, sizeof cell}, 0));
   unwatch();
   if (answers) return endpoint_->hint(room, sizeof cell, to.peer);
   const Result<bool> posted = endpoint_->commit(room, sizeof cell, to.peer);
@@ -557,7 +553,7 @@ void Lane::ask(To& to) {
     return true;
   };
   const bool are_awaited = ask_all(to.awaited, SIZE_MAX), follow = ask_all(to.following, SIZE_MAX);
-  if (ask_all(to.readings, reads_ahead_bytes) && are_awaited && follow) return;
+  if (ask_all(to.readings, cuts_.reads_ahead) && are_awaited && follow) return;
   if (!std::exchange(to.is_held_up, true)) held_up_.push_back(&to);
 }
 
@@ -565,8 +561,9 @@ void Lane::ask(To& to) {
 bool Lane::ask_piece(To& to, std::deque<Transfer*>& of) {
   Transfer& transfer = *of.front();
   const std::size_t at = transfer.asked_bytes;
-  const std::size_t bytes = std::min(
-      {transfer.memory.size() - at, read_piece_bytes, endpoint_->longest_transfer_bytes()});
+  const std::size_t most = &of == &to.readings ? cuts_.read_piece : announced_piece_bytes;
+  const std::size_t bytes =
+      std::min({transfer.memory.size() - at, most, endpoint_->longest_transfer_bytes()});
   if (spare_.empty()) spare_.push_back(&pieces_.emplace_back());
   Piece& piece = *spare_.back();
   piece.transfer = &transfer;
@@ -693,7 +690,7 @@ bool Lane::has_sealed(const HashKey& key, std::span<const std::byte> packet, std
   *number = cell.what == wire::What::greeting
                 ? 0
                 : whole_number(cell.turn.load(std::memory_order_relaxed), taken + 1);
-  return seal == seal_of(key, covered(packet), packet.size(), *number);
+  return seal == seal_of(key, packet, *number);
 }
 
 /// As Lane of pt2pt wrote them: the payload of each is behind it.

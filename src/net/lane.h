@@ -105,7 +105,7 @@ class Lane final : public wire::Network, private Listener {
   void send_from(wire::Cell* cell, std::span<const std::byte> payload, int world_rank,
                  void (*finished)(void* state), void* state) override;
   std::uint32_t announced_max() const override {
-    return endpoint_->has_tags() ? announced_bytes : 0;
+    return endpoint_->has_tags() ? cuts_.announced : 0;
   }
   bool may_announce(int world_rank) override {
     const To* const to = find(world_rank);
@@ -310,7 +310,8 @@ class Lane final : public wire::Network, private Listener {
   std::deque<Waiting> waiting_;                   // in order, for each peer
   std::vector<To*> unanswered_;
   bool in_row_ = false;
-  std::size_t most_in_row_ = 0;
+  std::size_t most_in_row_ = 0, joined_max_ = 0;  // bytes of a row; of a packet that is of one
+  Cuts cuts_;
   std::uint32_t lent_max_ = 0;
   bool is_decided_ = false, keeps_ = false;  // are this row's packets kept for idle threads?
   bool is_timed_ = false;                    // or one of its packets, to know the price

@@ -15,9 +15,36 @@ inline constexpr int rooms_to_receive = 8, rooms_to_send = 32;
 /// More of those to send, for greetings only: packets that wait for an answer take none of these. A
 /// look has no more greetings to answer.
 inline constexpr int rooms_to_greet = rooms_to_receive;
-/// A packet whose payload is sent from where it lies, at most: all that is pushed (limits.h of
-/// pt2pt). Rooms take memory as far as something has come.
-inline constexpr std::uint32_t lent_bytes = 256 << 10;
+/// Lengths that long data is cut by.
+struct Cuts {
+  /// A packet whose payload is sent from where it lies, at most.
+  std::uint32_t lent;
+  /// A message of up to so many bytes, and more than a packet has, is announced: its data follows
+  /// by itself, and is received where it is to lie, without a copy or an answer. Longer ones gain
+  /// nothing in a window, as they leave the caches in the sockets (bench/README.md has the figures).
+  std::uint32_t announced;
+  /// Long data is read in pieces, of which so many bytes are asked of a peer at a time: short
+  /// messages of that peer come between pieces, and the second piece is there to be sent when the
+  /// first has gone. More would lie in the sockets and leave the caches before it is taken out.
+  std::size_t read_piece, reads_ahead;
+};
+/// A packet has all that is pushed (limits.h of pt2pt). Rooms take memory as far as something has
+/// come. Pieces: measured, 2-core EPYC (family 26), far cores, tcp of libfabric 2.5 over loopback,
+/// 2026-11-24, us, medians of 8 runs: half a round trip of 1 MiB, a window of 16, by pieces of 1
+/// MiB and 2 MiB ahead 212, 271; of 512 KiB, two and one at a time 157, 238 and 140, 264; of 256
+/// KiB 167, 258 and 158, 349.
+inline constexpr Cuts common_cuts{
+    .lent = 256 << 10, .announced = 1 << 20, .read_piece = 512 << 10, .reads_ahead = 1 << 20};
+/// Where the kernel paces connections (its congestion control is bbr). What a socket is given at
+/// once and has not left it when the pace is reached leaves 64 KiB after the other, each by a timer
+/// of the kernel's: 1 MiB takes 450 us so, and 150 us otherwise (bench/README.md, Between two
+/// nodes). So little is given at a time, and the next when its receiver has asked.
+inline constexpr Cuts paced_cuts{
+    .lent = 128 << 10, .announced = 0, .read_piece = 192 << 10, .reads_ahead = 256 << 10};
+/// Announced data comes in pieces of one length, whatever the cuts of its sender and its receiver
+/// are. And bytes of it for one peer that may be on their way: what they find no receive for takes
+/// memory there.
+inline constexpr std::size_t announced_piece_bytes = 512 << 10, announced_ahead_bytes = 4 << 20;
 /// Where a provider has no descriptor to wait for, a thread that sleeps looks now and then: after
 /// this part of the time in which nothing has come, so that it is late by no more. A look takes
 /// some us, so waiting takes about a hundredth of a core soon.
@@ -28,23 +55,6 @@ inline constexpr int most_in_vain = 8;
 /// and to come back takes some 2 us (estimated), a packet that goes through that set 0.2
 /// (measured).
 inline constexpr std::uint64_t looks_before_leave = 64;
-/// Long data is read in pieces, of which so many bytes are asked of a peer at a time: short
-/// messages of that peer come between pieces, and the second piece is there to be sent when the
-/// first has gone. More would lie in the sockets and leave the caches before it is taken out.
-/// Measured, 2-core EPYC (family 26), far cores, tcp of libfabric 2.5 over loopback, 2026-11-24,
-/// us, medians of 8 runs: half a round trip of 1 MiB, a window of 16, by pieces of 1 MiB and 2 MiB
-/// ahead 212, 271; of 512 KiB, two and one at a time 157, 238 and 140, 264; of 256 KiB 167, 258 and
-/// 158, 349.
-inline constexpr std::size_t read_piece_bytes = 512 << 10, reads_ahead_bytes = 2 * read_piece_bytes;
-
-/// A message of up to so many bytes, and more than a packet has, is announced: its data follows by
-/// itself, in pieces as above, and is received where it is to lie, without a copy or an answer. And
-/// bytes of such data for one peer that may be on their way: what they find no receive for takes
-/// memory there. Longer ones gain nothing in a window, as they leave the caches in the sockets
-/// (bench/README.md has the figures).
-inline constexpr std::uint32_t announced_bytes = 1 << 20;
-inline constexpr std::size_t announced_ahead_bytes = 4 * announced_bytes;
-
 /// A put or get of so many bytes goes by the provider's remote memory where the target's end has to
 /// be driven by the target all the same: shorter ones are as fast in a packet, and are words that
 /// are stored at once.
@@ -61,12 +71,19 @@ inline constexpr int most_failures = 5;
 /// and so on to the longest. An answer takes as long as the peer is not in MPI.
 inline constexpr std::int64_t first_again_ns = 20'000'000, longest_again_ns = 1'000'000'000;
 
-/// Short packets to one rank between two looks; what comes then waits for the next look, to travel
-/// together. A halo has no more for a neighbour. Packets of several cells are no longer than
-/// row_bytes: their seal covers all of them, at some ns for 8 bytes.
-inline constexpr int short_packets = 8;
-inline constexpr std::size_t short_bytes = 1 << 10, row_bytes = 8 << 10;
-/// What a packet's seal covers of one cell: it, and behind an offer the place that is to be read.
+/// Packets to one rank between two looks; what comes then waits for the next look, to travel
+/// together. A halo has few more for a neighbour. A packet of the kernel's sockets takes some us, of
+/// whatever length; measured, 2-core EPYC (family 26), far cores, tcp of libfabric 2.5 between two
+/// hosts, 2026-11-28, us of one of 16 messages of 1, 4, 16 KiB: alone 8.9, 10.9, 11.9; together
+/// after 8 packets 5.1, 6.3, 7.9, after 4 packets 2.7, 3.2, 5.4, after 2 packets 1.8, 2.3, 4.3, and
+/// in rows of 32 KiB after 2 packets 1.9, 2.7, 9.7.
+inline constexpr int packets_at_once = 4;
+inline constexpr std::size_t row_bytes = 64 << 10;
+/// Where the rooms of receivers are no longer than a packet of one cell, rows are short, and so is
+/// what travels in them.
+inline constexpr std::size_t short_row_bytes = 8 << 10, short_bytes = 1 << 10;
+/// What a packet's seal covers of each of its cells: it, and behind an offer the place that is to be
+/// read.
 inline constexpr std::size_t sealed_bytes = 128;
 
 }  // namespace weft::net

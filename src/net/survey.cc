@@ -14,6 +14,8 @@
 #include <span>
 #include <tuple>
 
+#include "base/kernel.h"
+
 namespace weft::net {
 namespace {
 
@@ -57,10 +59,22 @@ void look_up_interface(const fi_info& info, Offer* offer) {
   freeifaddrs(all);
 }
 
-Offer offer_of(const fi_info& info) {
+/// bbr, bbr2, ...: others send what the receiver has room for.
+bool paces(Paced paced) {
+  if (paced != Paced::by_kernel) return paced == Paced::yes;
+  return first_line("/proc/sys/net/ipv4/tcp_congestion_control").starts_with("bbr");
+}
+
+Offer offer_of(const fi_info& info, const Wish& wish) {
   Offer offer;
   offer.provider = info.fabric_attr->prov_name;
   offer.device = offer.interface = info.domain_attr->name;
+  const auto is_part = [&](const char* name) {
+    return offer.provider.find(name) != std::string::npos;
+  };
+  offer.has_sockets =
+      is_part("net") || is_part("tcp") || is_part("udp") || offer.provider == "sockets";
+  offer.is_paced = offer.has_sockets && paces(wish.paced);
   offer.reaches_memory = (info.caps & FI_RMA) != 0;
   offer.registers_own = (info.domain_attr->mr_mode & FI_MR_LOCAL) != 0;
   look_up_interface(info, &offer);
@@ -81,7 +95,8 @@ std::string listed(const std::vector<Offer>& offers) {
 }  // namespace
 
 Wish Wish::of(const Params& params) {
-  return {params.text(P::net_provider), params.text(P::net_interface)};
+  return {params.text(P::net_provider), params.text(P::net_interface),
+          static_cast<Paced>(params.integer(P::net_paced))};
 }
 
 Result<std::unique_ptr<Survey>> Survey::make(const Wish& wish, const std::string& first) {
@@ -114,7 +129,7 @@ void Survey::ask(std::uint64_t capabilities, const std::string& provider) {
   if (library_.getinfo(FI_VERSION(1, 17), nullptr, nullptr, 0, hints.get(), &found) != 0) return;
   lists_.emplace_back(found, library_.freeinfo);
   for (const fi_info* info = found; info != nullptr; info = info->next) {
-    Offer offer = offer_of(*info);
+    Offer offer = offer_of(*info, wish_);
     const auto is_same = [&](const Offer& other) {
       return other.provider == offer.provider && other.device == offer.device &&
              other.is_ipv6 == offer.is_ipv6;

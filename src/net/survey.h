@@ -14,10 +14,14 @@
 
 namespace weft::net {
 
+/// Does the kernel send a connection's packets at a pace, by its timers? by_kernel: it is asked.
+enum class Paced : int { by_kernel, no, yes };
+
 /// What the user asks for; an empty text asks for nothing.
 struct Wish {
   std::string provider;   // libfabric's name, such as tcp or verbs;ofi_rxm
   std::string interface;  // of the network (eth0), or the device (mlx5_0)
+  Paced paced = Paced::by_kernel;
   static Wish of(const Params& params);
 };
 
@@ -28,6 +32,8 @@ struct Offer {
   std::string interface;  // that has the address; the device's name where none has
   bool is_loopback = false;
   bool is_ipv6 = false;
+  bool has_sockets = false;     // of the kernel, which works when it is called
+  bool is_paced = false;        // by the kernel
   bool reaches_memory = false;  // remote read and write
   bool registers_own = false;   // also memory that only this process uses must be registered
   std::string verdict;          // why it is taken or not, for people

@@ -188,7 +188,6 @@ void piece_has_left(void* state) {
 /// To another node, in one go.
 [[gnu::cold]] bool push_announced(Engine& e, Peer& peer, P2p& send) {
   shm::Claim claim;
-  // In a packet of its own, not among short ones.
   if (!peer.lane.may_announce() || !peer.lane.claim(peer.lane.lent_max(), &claim)) return false;
   begin_piece(e, send, claim, send.total);
   claim.cell->what = wire::What::announced;
@@ -209,7 +208,7 @@ void piece_has_left(void* state) {
     const std::byte* const from = datatype::block(send.buffer) + send.moved;
     const std::int64_t n = std::min(piece, send.total - send.moved);
     shm::Claim claim;
-    if (!claim_piece(e, peer, static_cast<std::uint32_t>(n), &claim)) return false;
+    if (!peer.lane.claim(peer.lane.lent_max(), &claim)) return false;
     begin_piece(e, send, claim, n);
     ++send.lent;
     peer.lane.send_from(claim, {from, static_cast<std::size_t>(n)}, piece_has_left, &send);

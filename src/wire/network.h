@@ -36,7 +36,7 @@ class Network {
   /// Send what was taken, in order with all that was sent to this rank before.
   virtual void send(Cell* cell, std::uint32_t payload_bytes, int world_rank) = 0;
   /// The same, of which the payload stays where it lies, as it is, until look() says
-  /// `finished(state)`.
+  /// `finished(state)`. lent_max() bytes were taken, so that the cell is alone.
   virtual void send_from(Cell* cell, std::span<const std::byte> payload, int world_rank,
                          void (*finished)(void* state), void* state) = 0;
   /// Bytes of a message that may follow its cell by itself, to be received where it is to lie; 0:
@@ -44,8 +44,7 @@ class Network {
   virtual std::uint32_t announced_max() const = 0;
   /// Is not too much of that on its way to this rank?
   virtual bool may_announce(int world_rank) = 0;
-  /// As send_from, of what follows by itself. lent_max() bytes were taken, so that the cell is
-  /// alone.
+  /// As send_from, of what follows by itself.
   virtual void announce(Cell* cell, std::span<const std::byte> payload, int world_rank,
                         void (*finished)(void* state), void* state) = 0;
   /// Receive what a rank has announced with this tag; at once, for nothing else of that rank may

@@ -37,6 +37,7 @@ Json try_it(const net::Wish& wish) {
           {"address_bytes", endpoint.value->address().size()},
           {"remote_memory", endpoint.value->reaches_memory()},
           {"registers_own_memory", offer.registers_own},
+          {"paced", offer.is_paced},
           {"sleeps", !endpoint.value->wait_fds().empty()}};
 }
 
@@ -95,11 +96,14 @@ std::string networks_as_text(const Json& networks) {
   if (taken.contains("error"))
     out += "  " + taken["error"].get<std::string>() + "\n";
   else
-    out += "  taken: " + taken["provider"].get<std::string>() + " on " +
-           taken["interface"].get<std::string>() + "; " +
-           (taken["remote_memory"] == true ? "reads and writes a peer's memory"
-                                           : "sends messages only") +
-           (taken["sleeps"] == true ? "" : "; a thread that waits must poll") + "\n";
+    out +=
+        "  taken: " + taken["provider"].get<std::string>() + " on " +
+        taken["interface"].get<std::string>() + "; " +
+        (taken["remote_memory"] == true ? "reads and writes a peer's memory"
+                                        : "sends messages only") +
+        (taken["sleeps"] == true ? "" : "; a thread that waits must poll") +
+        (taken["paced"] == true ? "; the kernel paces it (bbr), which long messages pay for" : "") +
+        "\n";
   out += "\noffered\n";
   for (const Json& offer : networks["offers"]) {
     const std::string interface =

@@ -44,7 +44,7 @@ struct LaneTest : testing::TestWithParam<const char*> {
     std::atomic<int> woken{0};
     std::vector<std::string> heard;
   };
-  std::unique_ptr<Fabric> fabric;
+  std::unique_ptr<Fabric> fabric, paced;
   Watcher watcher;
   std::atomic<int> to_do_again{0};
   std::int64_t again_ns = first_again_ns;
@@ -53,7 +53,7 @@ struct LaneTest : testing::TestWithParam<const char*> {
   std::function<bool()> may_post;
 
   void SetUp() override {
-    Result<std::unique_ptr<Fabric>> opened = Fabric::open({GetParam(), "lo"});
+    Result<std::unique_ptr<Fabric>> opened = Fabric::open({GetParam(), "lo", Paced::no});
     if (!opened) GTEST_SKIP() << last_error_text(opened.err.cls);
     fabric = std::move(opened.value);
     ASSERT_FALSE(watcher.start("watch", Watcher::Descriptors::own));
@@ -71,13 +71,14 @@ struct LaneTest : testing::TestWithParam<const char*> {
     return Guest{{{7, between_jobs}}, name_of(peer), name_of(rank)};
   }
   std::uint64_t between_jobs = 0;  // 0: there is one job
-  void open(int rank, const HashKey& secret) {
+  void open(int rank, const HashKey& secret) { open(rank, secret, *fabric); }
+  void open(int rank, const HashKey& secret, const Fabric& of) {
     Rank& at = ranks[rank];
     using Guests = std::function<std::optional<Guest>(int)>;
     using Names = std::function<int(std::uint32_t)>;
     const bool has_guests = between_jobs != 0;
     Result<std::unique_ptr<Lane>> lane = Lane::open(
-        {.fabric = *fabric,
+        {.fabric = of,
          .watcher = watcher,
          .sleeper = {[](void* woken) { ++*static_cast<std::atomic<int>*>(woken); }, &at.woken},
          .unwatched = [](void*) {},
@@ -118,7 +119,7 @@ struct LaneTest : testing::TestWithParam<const char*> {
   }
   /// The payload stays in `text` until `back` is counted up.
   bool lend(int from, int to, const std::string& text, int* back) {
-    wire::Cell* cell = ranks[from].lane->take(to, static_cast<std::uint32_t>(text.size()));
+    wire::Cell* cell = ranks[from].lane->take(to, ranks[from].lane->lent_max());
     if (cell == nullptr) return false;
     cell->what = wire::What::ring_data;
     cell->sender = static_cast<std::uint32_t>(from);
@@ -291,6 +292,20 @@ TEST_P(LaneTest, what_is_announced_comes_where_it_is_awaited_and_holds_up_nobody
   EXPECT_EQ(in, texts);
 }
 
+/// Where the kernel paces connections long data goes in short packets, or is read in short pieces.
+TEST_P(LaneTest, little_at_a_time_is_given_to_paced_connections) {
+  const std::uint32_t lent = ranks[0].lane->lent_max();
+  Result<std::unique_ptr<Fabric>> opened = Fabric::open({GetParam(), "lo", Paced::yes});
+  ASSERT_TRUE(opened);
+  paced = std::move(opened.value);
+  open(0, {{7, 1}}, *paced);
+  EXPECT_EQ(ranks[0].lane->announced_max(), 0u);
+  EXPECT_TRUE(lent == 0 || ranks[0].lane->lent_max() < lent);
+  // Rank 1 takes it, whatever it gives to its own.
+  EXPECT_TRUE(send_in_time(0, 1, std::string(payload_max, 'x')));
+  EXPECT_TRUE(until([&] { return ranks[1].heard.size() == 1; })) << lost;
+}
+
 TEST_P(LaneTest, what_a_dead_rank_has_announced_ends) {
   if (ranks[0].lane->announced_max() == 0) GTEST_SKIP() << "messages have no tags";
   open_met();
@@ -341,17 +356,16 @@ TEST_P(LaneTest, packets_that_a_stranger_heard_are_dropped) {
   EXPECT_EQ(ranks[1].heard[1], "still there");
 }
 
-TEST_P(LaneTest, short_packets_wait_for_a_look_and_leave_together) {
+TEST_P(LaneTest, packets_wait_for_a_look_and_leave_together) {
   ASSERT_TRUE(send(0, 1, "first"));  // they are connected
   ASSERT_TRUE(until([&] { return ranks[1].heard.size() == 1 && ranks[0].lane->is_idle(); }))
       << lost;
   ranks[1].heard.clear();
   int alone = 0;
   while (alone < 100 && send(0, 1, "short")) ++alone;
-  EXPECT_EQ(alone, short_packets);
+  EXPECT_EQ(alone, packets_at_once);
   look(0, true);
   EXPECT_FALSE(send(0, 1, "short")) << "after a look in passing only";
-  ASSERT_TRUE(send(0, 1, std::string(2 * short_bytes, 'l')));  // a long one need not
   Lane& lane = *ranks[0].lane;
   std::vector<std::string> row;
   for (int i = 0; i < 200; ++i)
@@ -368,10 +382,25 @@ TEST_P(LaneTest, short_packets_wait_for_a_look_and_leave_together) {
   EXPECT_EQ(sent, row.size()) << "there is room for all of these in few packets";
   ASSERT_TRUE(until([&] {
     send_row();
-    return ranks[1].heard.size() == row.size() + short_packets + 1;
+    return ranks[1].heard.size() == row.size() + packets_at_once;
   })) << lost;
-  EXPECT_TRUE(std::equal(row.begin(), row.end(), ranks[1].heard.begin() + short_packets + 1));
+  EXPECT_TRUE(std::equal(row.begin(), row.end(), ranks[1].heard.begin() + packets_at_once));
   EXPECT_TRUE(send(0, 1, "short"));  // after a look
+}
+
+/// The next room begins where a row ends.
+TEST_P(LaneTest, rows_that_fill_their_rooms_stay_apart) {
+  ASSERT_NO_FATAL_FAILURE(open_met());
+  constexpr std::size_t packets = 64, in_row = 16;
+  std::vector<std::string> texts;
+  for (std::size_t i = 0; i < packets; ++i)
+    texts.emplace_back(row_bytes / in_row - sizeof(wire::Cell), static_cast<char>('0' + i));
+  ranks[1].heard.clear();
+  ranks[0].lane->begin_row();
+  for (const std::string& text : texts) ASSERT_TRUE(send(0, 1, text));
+  ranks[0].lane->end_row();
+  EXPECT_TRUE(until([&] { return ranks[1].heard.size() == packets; }, all)) << lost;
+  EXPECT_EQ(ranks[1].heard, texts);
 }
 
 /// A thread that has nothing to do but chunks, while this exists; any row is worth them.
@@ -406,7 +435,7 @@ TEST_P(LaneTest, idle_threads_post_rows) {
     lane.begin_row();
     for (int i = 0; i < 40; ++i) {
       const int to = i % 2 == 0 ? 1 : 3;
-      const bool lends = i % 13 == 5 && lane.lent_max() > 0;  // only what is in no row's packet
+      const bool lends = i % 13 == 5 && lane.lent_max() > 0;
       const int bytes = lends ? 20000 : (i + round) % 11 == 0 ? 9000 : 10 * i;
       const std::string text(static_cast<std::size_t>(bytes),
                              static_cast<char>('a' + (i + round) % 26));
