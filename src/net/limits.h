@@ -60,7 +60,7 @@ inline constexpr std::uint64_t looks_before_leave = 64;
 /// are stored at once.
 inline constexpr std::int64_t reached_bytes = 4 << 10;
 
-/// Outlets of a lane, for as many idle threads: each has rooms_to_send of its own, half a MiB, and
+/// Outlets of a lane, for as many idle threads: each has rooms_to_send of its own, 2 MiB, and
 /// a connection to each of its peers.
 inline constexpr int most_outlets = 7;
 
