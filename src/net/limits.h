@@ -21,7 +21,8 @@ struct Cuts {
   std::uint32_t lent;
   /// A message of up to so many bytes, and more than a packet has, is announced: its data follows
   /// by itself, and is received where it is to lie, without a copy or an answer. Longer ones gain
-  /// nothing in a window, as they leave the caches in the sockets (bench/README.md has the figures).
+  /// nothing in a window, as they leave the caches in the sockets (bench/README.md has the
+  /// figures).
   std::uint32_t announced;
   /// Long data is read in pieces, of which so many bytes are asked of a peer at a time: short
   /// messages of that peer come between pieces, and the second piece is there to be sent when the
@@ -72,9 +73,9 @@ inline constexpr int most_failures = 5;
 inline constexpr std::int64_t first_again_ns = 20'000'000, longest_again_ns = 1'000'000'000;
 
 /// Packets to one rank between two looks; what comes then waits for the next look, to travel
-/// together. A halo has few more for a neighbour. A packet of the kernel's sockets takes some us, of
-/// whatever length; measured, 2-core EPYC (family 26), far cores, tcp of libfabric 2.5 between two
-/// hosts, 2026-11-28, us of one of 16 messages of 1, 4, 16 KiB: alone 8.9, 10.9, 11.9; together
+/// together. A halo has few more for a neighbour. A packet of the kernel's sockets takes some us,
+/// of whatever length; measured, 2-core EPYC (family 26), far cores, tcp of libfabric 2.5 between
+/// two hosts, 2026-11-28, us of one of 16 messages of 1, 4, 16 KiB: alone 8.9, 10.9, 11.9; together
 /// after 8 packets 5.1, 6.3, 7.9, after 4 packets 2.7, 3.2, 5.4, after 2 packets 1.8, 2.3, 4.3, and
 /// in rows of 32 KiB after 2 packets 1.9, 2.7, 9.7.
 inline constexpr int packets_at_once = 4;
@@ -82,8 +83,8 @@ inline constexpr std::size_t row_bytes = 64 << 10;
 /// Where the rooms of receivers are no longer than a packet of one cell, rows are short, and so is
 /// what travels in them.
 inline constexpr std::size_t short_row_bytes = 8 << 10, short_bytes = 1 << 10;
-/// What a packet's seal covers of each of its cells: it, and behind an offer the place that is to be
-/// read.
+/// What a packet's seal covers of each of its cells: it, and behind an offer the place that is to
+/// be read.
 inline constexpr std::size_t sealed_bytes = 128;
 
 }  // namespace weft::net
