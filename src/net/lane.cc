@@ -210,9 +210,10 @@ wire::Cell* Lane::take(int world_rank, std::uint32_t payload_bytes) {
     to->is_row_taken = true;
     return new (to->row + to->row_bytes) wire::Cell;
   }
-  if (to->look != looks_) to->since_look = 0;
-  to->look = looks_;
-  if (may_join && !in_row_ && to->since_look >= packets_at_once) return nullptr;
+  if (std::exchange(to->look, looks_) != looks_) to->packets_since_look = to->bytes_since_look = 0;
+  if (may_join && !in_row_ &&
+      (to->packets_since_look >= packets_at_once || to->bytes_since_look >= bytes_at_once))
+    return nullptr;
   std::byte* const room = endpoint_of(*to).reserve(to->outlet == nullptr ? rooms_to_greet : 0);
   return room != nullptr ? new (room) wire::Cell : nullptr;
 }
@@ -333,6 +334,10 @@ void Lane::end_row() {
 void Lane::seal_and_post(To& to, std::byte* packet, std::size_t bytes,
                          std::span<const std::byte> behind, Transfer* data) {
   const Waiting filled{reinterpret_cast<wire::Cell*>(packet), bytes, &to, behind, data};
+  if (!in_row_) {
+    ++to.packets_since_look;
+    to.bytes_since_look += bytes;
+  }
   if (in_row_ && keeps_packets())
     keep(filled);
   else
@@ -356,7 +361,6 @@ void Lane::queue(const Waiting& packet) {
 void Lane::seal(const Waiting& packet) {
   To& to = *packet.to;
   wire::Cell& cell = *packet.cell;
-  ++to.since_look;
   cell.sender = to.own_name;
   cell.turn.store(static_cast<std::uint32_t>(++to.sent), std::memory_order_relaxed);
   set_seal(cell, 0);

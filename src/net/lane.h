@@ -195,11 +195,11 @@ class Lane final : public wire::Network, private Listener {
     std::int64_t greeted_ns = 0;  // it was, at this time; 0: not yet
     std::int64_t again_ns = 0;    // and when to do it again
     HashKey key{};
-    std::uint32_t own_name = 0;                // what it calls this end
-    int waiting = 0;                           // packets in waiting_
-    std::uint64_t sent = 0;                    // packets
-    std::uint64_t look = 0;                    // before which the last ones were sent,
-    int since_look = 0;                        // and how many
+    std::uint32_t own_name = 0;  // what it calls this end
+    int waiting = 0;             // packets in waiting_
+    std::uint64_t sent = 0;      // packets
+    std::uint64_t look = 0;      // before which the last ones were sent
+    std::size_t packets_since_look = 0, bytes_since_look = 0;
     std::byte* row = nullptr;                  // a packet that may get more cells
     std::size_t row_bytes = 0;                 // of it, so far
     bool is_row_taken = false;                 // the place of its next cell was

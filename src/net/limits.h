@@ -72,13 +72,14 @@ inline constexpr int most_failures = 5;
 /// and so on to the longest. An answer takes as long as the peer is not in MPI.
 inline constexpr std::int64_t first_again_ns = 20'000'000, longest_again_ns = 1'000'000'000;
 
-/// Packets to one rank between two looks; what comes then waits for the next look, to travel
-/// together. A halo has few more for a neighbour. A packet of the kernel's sockets takes some us,
-/// of whatever length; measured, 2-core EPYC (family 26), far cores, tcp of libfabric 2.5 between
-/// two hosts, 2026-11-28, us of one of 16 messages of 1, 4, 16 KiB: alone 8.9, 10.9, 11.9; together
-/// after 8 packets 5.1, 6.3, 7.9, after 4 packets 2.7, 3.2, 5.4, after 2 packets 1.8, 2.3, 4.3, and
-/// in rows of 32 KiB after 2 packets 1.9, 2.7, 9.7.
-inline constexpr int packets_at_once = 4;
+/// Packets to one rank between two looks, and bytes of their rooms; what comes then waits for the
+/// next look, to travel together, also if its sender computes first. A halo has no more for a
+/// neighbour. A packet of the kernel's sockets takes some us, of whatever length; measured, 2-core
+/// EPYC (family 26), far cores, tcp of libfabric 2.5 between two hosts, 2026-11-28, us of one of 16
+/// messages of 1, 4, 16 KiB: alone 8.9, 10.9, 11.9; together after 8 packets 5.1, 6.3, 7.9, after 4
+/// packets 2.7, 3.2, 5.4, after 2 packets 1.8, 2.3, 4.3, and in rows of 32 KiB after 2 packets 1.9,
+/// 2.7, 9.7.
+inline constexpr std::size_t packets_at_once = 8, bytes_at_once = 64 << 10;
 inline constexpr std::size_t row_bytes = 64 << 10;
 /// Where the rooms of receivers are no longer than a packet of one cell, rows are short, and so is
 /// what travels in them.

@@ -363,7 +363,7 @@ TEST_P(LaneTest, packets_wait_for_a_look_and_leave_together) {
   ranks[1].heard.clear();
   int alone = 0;
   while (alone < 100 && send(0, 1, "short")) ++alone;
-  EXPECT_EQ(alone, packets_at_once);
+  EXPECT_EQ(alone, static_cast<int>(packets_at_once));
   look(0, true);
   EXPECT_FALSE(send(0, 1, "short")) << "after a look in passing only";
   Lane& lane = *ranks[0].lane;
