@@ -67,6 +67,12 @@ def libfabric_of(args):
     return (folder, "tcp") if (folder / "libfabric.so.1").exists() else (None, "net")
 
 
+def congestion_control():
+    """TCP's in this network, such as cubic; "" where the kernel does not say."""
+    said = Path("/proc/sys/net/ipv4/tcp_congestion_control")
+    return said.read_text().strip() if said.exists() else ""
+
+
 def with_libfabric(library, folder):
     if folder is None or library.name == "openmpi":
         return library

@@ -187,7 +187,7 @@ def run(args):
             prices = explained.network_prices(args.weft, bool(hosts))[1]
         found = job_lists.take(network_jobs.plan(args, libs, work, HERE), args)
         found.more = {"settings": network_jobs.settings(libs, args), "prices": prices,
-                      "congestion_control": Path("/proc/sys/net/ipv4/tcp_congestion_control").read_text().strip()}
+                      "congestion_control": network_jobs.congestion_control()}
         return results.save(found, out, args.name)
     if args.what == "partitioned":
         arguments.check_rows(args, dict.fromkeys(partitioned_jobs.ROWS, 2))

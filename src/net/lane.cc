@@ -334,14 +334,12 @@ void Lane::end_row() {
 void Lane::seal_and_post(To& to, std::byte* packet, std::size_t bytes,
                          std::span<const std::byte> behind, Transfer* data) {
   const Waiting filled{reinterpret_cast<wire::Cell*>(packet), bytes, &to, behind, data};
+  if (in_row_ && keeps_packets()) return keep(filled);
   if (!in_row_) {
     ++to.packets_since_look;
     to.bytes_since_look += bytes;
   }
-  if (in_row_ && keeps_packets())
-    keep(filled);
-  else
-    post_alone(filled);
+  post_alone(filled);
 }
 
 void Lane::post_alone(const Waiting& packet) {

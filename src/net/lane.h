@@ -5,9 +5,9 @@
 // there, in pieces; or, up to some length, a cell announces it, and it follows as messages with a
 // tag, which the receiver awaits where they are to lie.
 //
-// Short cells for one rank travel together in a packet, if they come faster than anybody looks: the
-// first few leave at once, the others when there is a look (begin_row), so that none waits for
-// cells that may never come.
+// Cells for one rank travel together in a packet with what is copied behind them, if they come
+// faster than anybody looks: the first few leave at once, the others when there is a look
+// (begin_row), so that none waits for cells that may never come.
 //
 // A rank greets another one before it sends to it, and sends once that has answered: also a packet
 // of the other one's is an answer. For where two ends connect to each other at the same time, the
@@ -15,8 +15,8 @@
 // lost without a word (decision 10). A greeting without an answer is said again.
 //
 // Each packet is sealed, in place of the words that say where a cell's payload lies on a node: 48
-// bits of a keyed hash over the packet's number, its length, the cell and the first bytes behind
-// it; all, if it has several cells. The key is of one sender and one receiver: a keyed hash, by the
+// bits of a keyed hash over the packet's number, its length, each cell and the first bytes behind
+// it. The key is of one sender and one receiver: a keyed hash, by the
 // job's secret, over both ranks, how many others had their places before, and both addresses. So
 // what comes from elsewhere, was cut or changed, or comes a second time, is dropped before anybody
 // reads more of it; only the rest of a long payload is not covered.

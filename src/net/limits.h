@@ -38,8 +38,9 @@ inline constexpr Cuts common_cuts{
     .lent = 256 << 10, .announced = 1 << 20, .read_piece = 512 << 10, .reads_ahead = 1 << 20};
 /// Where the kernel paces connections (its congestion control is bbr). What a socket is given at
 /// once and has not left it when the pace is reached leaves 64 KiB after the other, each by a timer
-/// of the kernel's: 1 MiB takes 450 us so, and 150 us otherwise (bench/README.md, Between two
-/// nodes). So little is given at a time, and the next when its receiver has asked.
+/// of the kernel's: half a round trip of 1 MiB takes 443 us with the common cuts, and 170 with
+/// these (measured near; docs/network.md has more). So little is given at a time, and the next when
+/// its receiver has asked.
 inline constexpr Cuts paced_cuts{
     .lent = 128 << 10, .announced = 0, .read_piece = 192 << 10, .reads_ahead = 256 << 10};
 /// Announced data comes in pieces of one length, whatever the cuts of its sender and its receiver

@@ -65,7 +65,7 @@ bool paces(Paced paced) {
   return first_line("/proc/sys/net/ipv4/tcp_congestion_control").starts_with("bbr");
 }
 
-Offer offer_of(const fi_info& info, const Wish& wish) {
+Offer offer_of(const fi_info& info) {
   Offer offer;
   offer.provider = info.fabric_attr->prov_name;
   offer.device = offer.interface = info.domain_attr->name;
@@ -74,7 +74,6 @@ Offer offer_of(const fi_info& info, const Wish& wish) {
   };
   offer.has_sockets =
       is_part("net") || is_part("tcp") || is_part("udp") || offer.provider == "sockets";
-  offer.is_paced = offer.has_sockets && paces(wish.paced);
   offer.reaches_memory = (info.caps & FI_RMA) != 0;
   offer.registers_own = (info.domain_attr->mr_mode & FI_MR_LOCAL) != 0;
   look_up_interface(info, &offer);
@@ -93,6 +92,9 @@ std::string listed(const std::vector<Offer>& offers) {
 }
 
 }  // namespace
+
+Survey::Survey(const Library& library, Wish wish)
+    : library_(library), wish_(std::move(wish)), paces_(paces(wish_.paced)) {}
 
 Wish Wish::of(const Params& params) {
   return {params.text(P::net_provider), params.text(P::net_interface),
@@ -129,7 +131,8 @@ void Survey::ask(std::uint64_t capabilities, const std::string& provider) {
   if (library_.getinfo(FI_VERSION(1, 17), nullptr, nullptr, 0, hints.get(), &found) != 0) return;
   lists_.emplace_back(found, library_.freeinfo);
   for (const fi_info* info = found; info != nullptr; info = info->next) {
-    Offer offer = offer_of(*info, wish_);
+    Offer offer = offer_of(*info);
+    offer.is_paced = offer.has_sockets && paces_;
     const auto is_same = [&](const Offer& other) {
       return other.provider == offer.provider && other.device == offer.device &&
              other.is_ipv6 == offer.is_ipv6;

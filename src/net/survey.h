@@ -58,12 +58,13 @@ class Survey {
   const fi_info& info(int offer) const { return *infos_[static_cast<std::size_t>(offer)]; }
 
  private:
-  Survey(const Library& library, Wish wish) : library_(library), wish_(std::move(wish)) {}
+  Survey(const Library& library, Wish wish);
   void ask(std::uint64_t capabilities, const std::string& provider);
   void choose();
 
   Library library_;
   Wish wish_;
+  bool paces_;  // the kernel, connections
   std::vector<Infos> lists_;
   std::vector<const fi_info*> infos_;  // of the offer with that number
   std::vector<Offer> offers_;

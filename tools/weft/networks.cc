@@ -96,14 +96,12 @@ std::string networks_as_text(const Json& networks) {
   if (taken.contains("error"))
     out += "  " + taken["error"].get<std::string>() + "\n";
   else
-    out +=
-        "  taken: " + taken["provider"].get<std::string>() + " on " +
-        taken["interface"].get<std::string>() + "; " +
-        (taken["remote_memory"] == true ? "reads and writes a peer's memory"
-                                        : "sends messages only") +
-        (taken["sleeps"] == true ? "" : "; a thread that waits must poll") +
-        (taken["paced"] == true ? "; the kernel paces it (bbr), which long messages pay for" : "") +
-        "\n";
+    out += "  taken: " + taken["provider"].get<std::string>() + " on " +
+           taken["interface"].get<std::string>() + "; " +
+           (taken["remote_memory"] == true ? "reads and writes a peer's memory"
+                                           : "sends messages only") +
+           (taken["sleeps"] == true ? "" : "; a thread that waits must poll") +
+           (taken["paced"] == true ? "; paced, which long messages pay for" : "") + "\n";
   out += "\noffered\n";
   for (const Json& offer : networks["offers"]) {
     const std::string interface =
