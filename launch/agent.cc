@@ -24,6 +24,7 @@
 #include <stop_token>
 #include <thread>
 
+#include "base/cpus.h"
 #include "branches.h"
 #include "child.h"
 #include "debug_directory.h"

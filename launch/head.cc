@@ -14,7 +14,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <map>
 #include <memory>
 #include <optional>
 
@@ -196,15 +195,17 @@ void Head::give_orders() {
 Order Head::order() const {
   Order order;
   order.options = options_;
-  std::map<std::string_view, int> ranks_of_kernel;
+  std::vector<const Hello*> hellos;
+  std::vector<int> ranks;
   order.options.shares_network = true;
   for (const Agent& agent : agents_) {
     if (agent.hello->network != agents_.front().hello->network)
       order.options.shares_network = false;
-    ranks_of_kernel[agent.hello->kernel] += agent.ranks.count;
+    hellos.push_back(&*agent.hello);
+    ranks.push_back(agent.ranks.count);
   }
-  for (const Agent& agent : agents_)
-    order.sharing.push_back(std::max(ranks_of_kernel[agent.hello->kernel], 1));
+  for (const std::int32_t sharing : ranks_on_cpus(hellos, ranks))
+    order.sharing.push_back(std::max(sharing, 1));
   for (char** e = environ; e != nullptr && *e != nullptr; ++e)
     if (!is_of_a_host(*e)) order.environment.emplace_back(*e);
   if (!options_.attends())  // ranks of the start have no such prices, and all have to choose alike

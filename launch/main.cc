@@ -14,6 +14,7 @@
 #include <string>
 
 #include "agent.h"
+#include "base/cpus.h"
 #include "debug_directory.h"
 #include "head.h"
 #include "network_profile.h"

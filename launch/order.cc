@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <cstdio>
 #include <iterator>
+#include <map>
 
+#include "base/cpus.h"
 #include "base/kernel.h"
 #include "option_table.h"
 #include "packing.h"
@@ -80,7 +82,25 @@ bool is_of_a_host(const std::string& variable) {
 }
 
 Hello own_hello() {
-  return {WEFT_VERSION, kernel_id(), kernel_id() + network_id()};
+  return {WEFT_VERSION, kernel_id(), kernel_id() + network_id(), cpu_list(allowed_cpus())};
+}
+
+std::vector<std::int32_t> ranks_on_cpus(std::span<const Hello* const> agents,
+                                        std::span<const int> ranks) {
+  struct Here {
+    std::size_t agent;
+    std::vector<int> cpus;
+  };
+  std::map<std::string_view, std::vector<Here>> by_kernel;
+  for (std::size_t i = 0; i < agents.size(); ++i)
+    by_kernel[agents[i]->kernel].push_back({i, cpus_in(agents[i]->cpus)});
+  std::vector<std::int32_t> out(agents.size());
+  for (const auto& [kernel, all] : by_kernel)
+    for (const Here& one : all)
+      for (const Here& other : all)
+        if (one.agent == other.agent || may_share_cpus(one.cpus, other.cpus))
+          out[one.agent] += ranks[other.agent];
+  return out;
 }
 
 Order read_order(std::string_view payload, int node) {

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,8 +21,13 @@ struct Hello {
   std::string version;  // only the same one will do
   std::string kernel;   // which is running: agents with the same are on one machine
   std::string network;  // and the same of it: these reach each other by loopback
+  std::string cpus;     // that it may use there, a cpu_list()
 };
 Hello own_hello();
+
+/// Of each agent, how many ranks may run on its CPUs; `ranks`: of each.
+std::vector<std::int32_t> ranks_on_cpus(std::span<const Hello* const> agents,
+                                        std::span<const int> ranks);
 
 /// Is NAME=VALUE one of the variables that say where a process is? An agent keeps its own.
 bool is_of_a_host(const std::string& variable);
@@ -32,7 +38,7 @@ struct Order {
   std::vector<std::string> environment;  // mpiexec's
   std::string directory;                 // and where it runs
   HashKey secret{};                      // that packets between hosts prove
-  std::vector<std::int32_t> sharing;     // by node: ranks on its machine, of all agents there
+  std::vector<std::int32_t> sharing;     // by node: ranks on its CPUs, of all agents there
 };
 /// From a payload, by the agent of a node; throws Failure for a job that cannot be.
 Order read_order(std::string_view payload, int node);
@@ -69,7 +75,7 @@ struct Death {
 
 template <class A>
 void fields(A& a, Hello& h) {
-  a(h.version, h.kernel, h.network);
+  a(h.version, h.kernel, h.network, h.cpus);
 }
 
 template <class A>

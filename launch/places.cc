@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <set>
 
+#include "base/cpus.h"
 #include "progress/mode.h"
 #include "topo/placement.h"
 #include "topo/table.h"
@@ -24,7 +25,7 @@ std::string parts_of(const Places& places, const std::vector<int>& cpus) {
     for (int cpu : cpus)
       if (level.part(cpu) >= 0) parts.insert(level.part(cpu));
     const std::vector<int> list(parts.begin(), parts.end());
-    if (!list.empty()) out += (out.empty() ? "" : ", ") + level.name + " " + topo::cpu_list(list);
+    if (!list.empty()) out += (out.empty() ? "" : ", ") + level.name + " " + cpu_list(list);
   }
   return out;
 }
@@ -116,7 +117,7 @@ std::string describe(const Options& options, const std::vector<Runnable>& runnab
       ++same;
     text += " " +
             rank_range(places.first + static_cast<int>(r), places.first + static_cast<int>(same)) +
-            ":{" + topo::cpu_list(places.slices[r].cpus()) + "}";
+            ":{" + cpu_list(places.slices[r].cpus()) + "}";
     r = same;
   }
   return text;
@@ -130,7 +131,7 @@ std::string describe_seats(const Places& places) {
     const topo::SeatRecord& seat = places.seats[rank];
     const std::vector<int> own = places.slices[rank].cpus();
     const std::string cpus =
-        topo::cpu_list(seat.count > 0 ? seat.list() : std::span<const int>(own));
+        cpu_list(seat.count > 0 ? seat.list() : std::span<const int>(own));
     if (mode == progress::Mode::automatic && !seat.idle && !seat.network_only)
       texts.push_back("none, " + places.why[rank]);
     else
@@ -166,7 +167,7 @@ std::string report_bindings(const Options& options, const Places& places) {
           places.slices[static_cast<std::size_t>(rank - here.first)].cpus();
       const bool one = cpus.size() == 1;
       out += places.bound ? "is bound to CPU" : "is placed on, not bound to, CPU";
-      out += (one ? " " : "s ") + topo::cpu_list(cpus) + ": " + parts_of(places, cpus);
+      out += (one ? " " : "s ") + cpu_list(cpus) + ": " + parts_of(places, cpus);
     }
   return out;
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plan.h"
 
-#include <sched.h>
 #include <stdlib.h>
 
 #include <algorithm>
 
+#include "base/cpus.h"
 #include "hosting.h"
 #include "network_profile.h"
 #include "places.h"
@@ -150,7 +150,7 @@ class Planner {
     if (places_.bound) {
       std::string lists;
       for (int r = next_; r < next_ + count; ++r)
-        lists += (r > next_ ? ";" : "") + topo::cpu_list(slice(r)->cpus());
+        lists += (r > next_ ? ";" : "") + cpu_list(slice(r)->cpus());
       process.env.set("WEFT_HOST_CPUS", lists);
       if (!user_places_threads(process.env)) process.env.set("WEFT_HOST_OMP", "1");
     }
@@ -174,20 +174,6 @@ class Planner {
 };
 
 }  // namespace
-
-int usable_cpus() {
-  // The kernel tells how large its masks are by refusing smaller ones; a sandbox refuses them all.
-  int cpus = std::max(1, static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN)));
-  for (int bits = 1024; bits <= (1 << 20); bits *= 2) {
-    cpu_set_t* set = CPU_ALLOC(bits);
-    const bool got = sched_getaffinity(0, CPU_ALLOC_SIZE(bits), set) == 0;
-    if (got) cpus = CPU_COUNT_S(CPU_ALLOC_SIZE(bits), set);
-    CPU_FREE(set);
-    if (got) break;
-  }
-  const int quota = topo::cpu_quota();
-  return quota > 0 ? std::min(cpus, quota) : cpus;
-}
 
 std::vector<Process> as_processes(const Options& options, const Process& host, memory::Job& job) {
   const std::string no_directory;

@@ -33,9 +33,6 @@ struct Plan {
   std::string map;  // what -v and --report-bindings print
 };
 
-/// CPUs the job may use: allowed ones, and no more than the control group's quota.
-int usable_cpus();
-
 /// `debug_directory` is where a rank host keeps its files with --debug, else empty.
 Plan make_plan(const Options& options, const std::vector<Runnable>& runnables, memory::Job& job,
                const std::string& debug_directory);

@@ -90,7 +90,7 @@ Choices& choices_of(Comm& comm) {
     return *choices;
   }
   choices->machine = model::machine_of(e.prices(), e.job->hierarchy(), comm.group->members);
-  if (e.policy.crowded) choices->machine.cpus = static_cast<int>(e.job->header().cpus);
+  if (e.policy.crowded) choices->machine.cpus = e.job->cpus();
   return *choices;
 }
 

@@ -129,7 +129,7 @@ Result<Job*> Job::create(int nranks, int cpus, const Params& params,
   JobHeader h{};
   h.magic = JobHeader::magic_value;
   h.nranks = static_cast<std::uint32_t>(nranks);
-  h.cpus = static_cast<std::uint32_t>(cpus);
+  h.cpus.store(static_cast<std::uint32_t>(cpus), std::memory_order_relaxed);
   h.universe = static_cast<std::uint32_t>(universe > 0 ? universe : cpus);
   h.nodes = 1;
   if (!node_of.empty())
@@ -333,6 +333,24 @@ std::int32_t* Job::nodes_of_ranks() {
 
 int Job::node_of(int world_rank) {
   return nodes_of_ranks()[world_rank];
+}
+
+void Job::add_cpus(std::span<const int> cpus, int most) {
+  std::uint64_t words[cpu_words] = {};
+  for (const int cpu : cpus)
+    if (const auto n = static_cast<std::size_t>(cpu); n / 64 < cpu_words)
+      words[n / 64] |= std::uint64_t{1} << (n % 64);
+  int more = 0;
+  for (std::size_t i = 0; i < cpu_words; ++i) {
+    if (words[i] == 0) continue;
+    // relaxed, as below: only the sum counts, and what orders it comes later
+    const std::uint64_t before =
+        header().cpus_added[i].fetch_or(words[i], std::memory_order_relaxed);
+    more += std::popcount(words[i] & ~before);
+  }
+  std::uint32_t known = header().cpus.load(std::memory_order_relaxed), sum = 0;
+  do sum = std::min(known + static_cast<std::uint32_t>(more), static_cast<std::uint32_t>(most));
+  while (!header().cpus.compare_exchange_weak(known, sum, std::memory_order_relaxed));
 }
 
 bool Job::are_together(int here, const std::vector<std::int32_t>& world_ranks) {

@@ -96,13 +96,14 @@ enum class Range : std::uint32_t { unsaid = 0, loopback = 1, beyond = 2 };
 struct JobHeader {
   static constexpr std::uint64_t magic_value = 0x31304a5446455745;  // "EWEFTJ01"
   std::uint64_t magic;
-  std::uint32_t nranks;      // that the job starts with
-  std::uint32_t places;      // for them, for those they spawn, and for guests
-  std::uint32_t guests;      // of these, the last ones
-  std::uint32_t cpus;        // CPUs that the job may use (for the waiting policy)
+  std::uint32_t nranks;  // that the job starts with
+  std::uint32_t places;  // for them, for those they spawn, and for guests
+  std::uint32_t guests;  // of these, the last ones
+  // CPUs that the job may use here, and its ranks that share them (for the waiting policy).
+  std::atomic<std::uint32_t> cpus;
+  std::uint32_t sharing;
   std::uint32_t universe;    // ranks that all its hosts are meant for (MPI_UNIVERSE_SIZE)
   std::uint32_t nodes;       // that the job runs on
-  std::uint32_t sharing;     // ranks of the job that share these CPUs
   std::uint32_t loopback;    // 1: all nodes are this machine, and so is the network between them
   std::uint32_t apart;       // 1: each node has a memory of the job, and an agent
   HashKey secret;            // that packets between nodes prove
@@ -134,7 +135,8 @@ struct JobHeader {
   std::atomic<std::uint32_t> guests_used;  // places of guests that have had one
   std::atomic<Range> range;
   std::atomic<std::uint32_t> deaths;  // ranks that died while others go on (shm/deaths.h)
-  std::uint64_t heap_state[64];       // memory/job.cc
+  std::atomic<std::uint64_t> cpus_added[cpu_words];  // which, of add_cpus()
+  std::uint64_t heap_state[64];                      // memory/job.cc
   // What memory costs here, by the launcher: a model::Parameters. Zero: not known.
   alignas(64) std::byte prices[price_bytes];
 };
@@ -200,8 +202,15 @@ class Job {
   bool has_guests() const { return guests_end() != places(); }
   bool has_guest(const std::vector<std::int32_t>& ranks) const;
   GuestRecord& guest(int rank);
-  /// Ranks of the job that share this node's CPUs and caches.
+  /// CPUs that the job may use here; its ranks that share them and their caches.
+  int cpus() const {
+    // relaxed: constant once the ranks have joined (world/join.cc)
+    return static_cast<int>(header().cpus.load(std::memory_order_relaxed));
+  }
   int sharing() const { return static_cast<int>(header().sharing); }
+  /// A rank may use these: so may the job, as many as `most`. Who asks for all waits for all ranks
+  /// first.
+  void add_cpus(std::span<const int> cpus, int most);
   int nodes() const { return static_cast<int>(header().nodes); }
   int node_of(int world_rank);
   /// Are all of them on the node of rank `here`?

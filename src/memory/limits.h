@@ -30,6 +30,8 @@ inline constexpr std::size_t price_bytes = 3 << 9;
 inline constexpr std::size_t findings_bytes = 64 << 10;
 /// One line that says why the job was aborted.
 inline constexpr std::size_t message_bytes = 1 << 10;
+/// For the CPUs that ranks may use: 4096 of them.
+inline constexpr std::size_t cpu_words = 64;
 
 // --- the heap
 

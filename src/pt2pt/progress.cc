@@ -393,7 +393,7 @@ void Engine::open(memory::Job& the_job, int rank, const Params& the_params, Coun
   if (context > 0) {
     policy = contexts->engines[0]->policy;
   } else {
-    policy = sync::Policy::choose(*params, the_job.sharing(), static_cast<int>(h.cpus));
+    policy = sync::Policy::choose(*params, the_job.sharing(), the_job.cpus());
     policy.spare = &parallel::jobs();
     policy.kind = policy.siblings && shares_core(*job, rank);
   }
@@ -445,10 +445,9 @@ bool Engine::add_job_block() {
 
 void Engine::share(bool several_may_wait) {
   among_threads = several_may_wait;
-  const memory::JobHeader& h = job->header();
   sync::RankLock::Choice choice;
   choice.kind = static_cast<sync::LockKind>(params->integer(P::sync_lock));
-  choice.cpus = static_cast<int>(h.cpus) / job->sharing();
+  choice.cpus = job->cpus() / job->sharing();
   choice.sole = &contexts->sole;
   if (choice.cpus < 2) choice.settings.patience = 0;
   choice.settings.bias = bias = static_cast<std::uint32_t>(params->integer(P::sync_bias));

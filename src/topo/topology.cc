@@ -18,6 +18,8 @@
 #include <set>
 #include <utility>
 
+#include "base/cpus.h"
+
 namespace weft::topo {
 namespace {
 
@@ -274,41 +276,6 @@ std::string Topology::describe() const {
     }
   }
   return text;
-}
-
-std::string cpu_list(std::span<const int> cpus) {
-  std::vector<int> sorted(cpus.begin(), cpus.end());
-  std::sort(sorted.begin(), sorted.end());
-  std::string text;
-  for (std::size_t i = 0; i < sorted.size();) {
-    std::size_t last = i;
-    while (last + 1 < sorted.size() && sorted[last + 1] == sorted[last] + 1) ++last;
-    if (!text.empty()) text += ',';
-    text += std::to_string(sorted[i]);
-    if (last > i) text += (last == i + 1 ? ',' : '-') + std::to_string(sorted[last]);
-    i = last + 1;
-  }
-  return text;
-}
-
-int cpu_quota() {
-  // Version 2 control groups; inside a container the group's own file is at the root.
-  char path[512] = "/sys/fs/cgroup/cpu.max";
-  long quota = 0, period = 0;
-  if (std::FILE* own = std::fopen("/proc/self/cgroup", "re")) {
-    char line[400];
-    if (std::fgets(line, sizeof line, own) != nullptr && std::strncmp(line, "0::/", 4) == 0) {
-      line[std::strcspn(line, "\n")] = 0;
-      std::snprintf(path, sizeof path, "/sys/fs/cgroup%s/cpu.max", line + 3);
-    }
-    std::fclose(own);
-  }
-  std::FILE* file = std::fopen(path, "re");
-  if (file == nullptr) file = std::fopen("/sys/fs/cgroup/cpu.max", "re");
-  if (file == nullptr) return 0;
-  const int got = std::fscanf(file, "%ld %ld", &quota, &period);
-  std::fclose(file);
-  return got == 2 && period > 0 && quota > 0 ? static_cast<int>((quota + period - 1) / period) : 0;
 }
 
 }  // namespace weft::topo

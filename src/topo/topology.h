@@ -84,10 +84,4 @@ class Topology {
   bool is_here_ = true;
 };
 
-/// "0-3,8" for {0,1,2,3,8}, the kernel's way to write CPU lists.
-std::string cpu_list(std::span<const int> cpus);
-
-/// CPU time this process's control group may use, in whole CPUs rounded up; 0 when unlimited.
-int cpu_quota();
-
 }  // namespace weft::topo

@@ -86,7 +86,7 @@ void open_contexts(Rank& rank) {
 /// ranks of the process.
 void open_jobs(Rank& rank) {
   const Params& params = rank.process->params;
-  const int all = static_cast<int>(rank.process->job->header().cpus);
+  const int all = rank.process->job->cpus();
   int cpus = all;
   // A process with one rank may have less than the job. Its main thread may have less still.
   if (!rank.process->threads) {
@@ -115,7 +115,7 @@ void say_whether_openmp_fits(const Rank& rank) {
   const Params& params = rank.process->params;
   if (rank.world_rank != 0 || !params.boolean(P::parallel_openmp_fits)) return;
   const int threads = parallel::openmp::threads(), ranks = rank.process->job->sharing();
-  const int cpus = static_cast<int>(rank.process->job->header().cpus);
+  const int cpus = rank.process->job->cpus();
   if (threads < 2 || std::int64_t{threads} * ranks <= cpus) return;
   char fewer_ranks[64] = "";
   if (ranks > 1 && threads <= cpus)

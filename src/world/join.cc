@@ -2,19 +2,21 @@
 #include "world/join.h"
 
 #include <fcntl.h>
-#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cinttypes>
+#include <climits>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "base/cpus.h"
 #include "base/kernel.h"
 
 namespace weft::world {
@@ -22,18 +24,15 @@ namespace {
 
 constexpr const char *job_key = "job", *secret_key = "secret";
 
-int allowed_cpus() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  return sched_getaffinity(0, sizeof set, &set) == 0 ? std::max(1, CPU_COUNT(&set)) : 1;
-}
+/// Of CPUs; process managers take no long values.
+constexpr std::size_t longest_list = 255;
 
 /// Where the first rank of a node has the segment that it has made, as it says.
 struct Published {
-  char boot[64] = "", path[64] = "";
+  char boot[64] = "", path[64] = "", cpus[longest_list + 1] = "";  // that it may use
   Err read(const std::string& where, int first) {
     int pid = 0, fd = 0;
-    if (std::sscanf(where.c_str(), "%63[^@]@%d@%d@", boot, &pid, &fd) != 3)
+    if (std::sscanf(where.c_str(), "%63[^@]@%d@%d@%255[^@]@", boot, &pid, &fd, cpus) != 4)
       return fail(MPI_ERR_OTHER,
                   "rank %d published \"%s\" as the place of the job; is it another "
                   "version of weft?",
@@ -73,10 +72,18 @@ std::vector<std::int32_t> nodes_of(wireup::Manager& manager) {
   return of;
 }
 
+/// How a node's first rank says it.
+std::string published(memory::Job& job, std::span<const int> cpus) {
+  std::string list = cpu_list(cpus);
+  if (list.empty() || list.size() > longest_list) list = "?";
+  return kernel_id() + "@" + std::to_string(getpid()) + "@" + std::to_string(job.fd()) + "@" +
+         list + "@" + network_id();
+}
+
 /// What the first rank of a node learns of the others. Ranks on nodes that are only pretended, by
-/// the manager, share the CPUs; rank 0's secret is that of all nodes.
+/// the manager, share the CPUs, unless each has its own; rank 0's secret is that of all nodes.
 Err learn_from_others(wireup::Manager& manager, memory::Job& job,
-                      const std::vector<std::int32_t>& node_of) {
+                      const std::vector<std::int32_t>& node_of, std::span<const int> cpus) {
   const std::string boot = kernel_id(), network = network_id();
   std::ptrdiff_t sharing = 0;
   bool is_one_network = !network.empty();
@@ -84,8 +91,11 @@ Err learn_from_others(wireup::Manager& manager, memory::Job& job,
     const auto first = std::find(node_of.begin(), node_of.end(), node) - node_of.begin();
     const Result<std::string> where = manager.get(static_cast<int>(first), job_key);
     if (!where) return where.err;
-    const bool is_here = where.value.starts_with(boot);
-    if (is_here) sharing += std::count(node_of.begin(), node_of.end(), node);
+    Published there;
+    WEFT_TRY(there.read(where.value, static_cast<int>(first)));
+    const bool is_here = boot == there.boot;
+    if (is_here && may_share_cpus(cpus, cpus_in(there.cpus)))
+      sharing += std::count(node_of.begin(), node_of.end(), node);
     is_one_network = is_one_network && is_here && where.value.ends_with("@" + network);
   }
   job.header().loopback = is_one_network;
@@ -121,15 +131,15 @@ Result<Placement> join_job(wireup::Manager& manager, const Params& params) {
     const std::int32_t node = node_of[static_cast<std::size_t>(rank)];
     first = static_cast<int>(std::find(node_of.begin(), node_of.end(), node) - node_of.begin());
   }
+  const std::vector<int> cpus = allowed_cpus();
   memory::Job* job = nullptr;
   if (rank == first) {
-    const Result<memory::Job*> made =
-        memory::Job::create(size, allowed_cpus(), params, node_of, manager.universe());
+    const int usable = usable_cpus(), universe = manager.universe();
+    const Result<memory::Job*> made = memory::Job::create(
+        size, cpus.empty() ? usable : 0, params, node_of, universe > 0 ? universe : usable);
     if (!made) return made.err;
     job = made.value;
-    if (size > 1)
-      WEFT_TRY(manager.put(job_key, kernel_id() + "@" + std::to_string(getpid()) + "@" +
-                                        std::to_string(job->fd()) + "@" + network_id()));
+    if (size > 1) WEFT_TRY(manager.put(job_key, published(*job, cpus)));
   }
   if (rank == 0 && !node_of.empty()) {
     char secret[40];
@@ -145,8 +155,10 @@ Result<Placement> join_job(wireup::Manager& manager, const Params& params) {
     if (!opened) return opened.err;
     job = opened.value;
   } else if (!node_of.empty()) {
-    WEFT_TRY(learn_from_others(manager, *job, node_of));
+    WEFT_TRY(learn_from_others(manager, *job, node_of, cpus));
   }
+  const int quota = cpu_quota();
+  job->add_cpus(cpus, quota > 0 ? quota : INT_MAX);  // the manager may have bound each rank
   job->entry(rank).appnum = manager.appnum();
   job->entry(rank).app_size = size;
   job->entry(rank).pid.store(getpid(), std::memory_order_relaxed);  // seen behind the fence

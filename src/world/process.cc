@@ -15,6 +15,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/cpus.h"
 #include "hang/absence.h"
 #include "parallel/jobs.h"
 #include "sync/wait.h"
@@ -70,12 +71,6 @@ namespace {
   std::abort();
 }
 
-int allowed_cpus() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  return sched_getaffinity(0, sizeof set, &set) == 0 ? std::max(1, CPU_COUNT(&set)) : 1;
-}
-
 Placement place(const Params& params, std::unique_ptr<wireup::Manager>* manager) {
   if (const char* text = std::getenv("WEFT_JOB")) {
     int fd = -1, first = 0, count = 0;
@@ -97,7 +92,7 @@ Placement place(const Params& params, std::unique_ptr<wireup::Manager>* manager)
   }
   if (const std::string alone = unjoined_manager(); !alone.empty())
     std::fprintf(stderr, "%s\n", alone.c_str());
-  const Result<memory::Job*> job = memory::Job::create(1, allowed_cpus(), params);
+  const Result<memory::Job*> job = memory::Job::create(1, usable_cpus(), params);
   if (job.err) give_up(last_error_text(job.err.cls));
   job.value->entry(0).app_size = 1;
   return {job.value, 0, 1};
@@ -119,7 +114,7 @@ Process* make_process() {
   // Now, while a host of ranks has one thread: of a process with several the kernel makes each that
   // asks wait for all CPUs (an RCU grace period, 10 to 40 ms).
   sync::permit_fences();
-  p->cpus = allowed_cpus();
+  p->cpus = std::max(1, static_cast<int>(allowed_cpus().size()));
   for (int i = 0; i < at.count; ++i) {
     p->ranks.push_back(std::make_unique<Rank>());
     p->ranks.back()->process = p;

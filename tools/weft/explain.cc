@@ -5,6 +5,7 @@
 #include <iostream>
 #include <numeric>
 
+#include "base/cpus.h"
 #include "base/params.h"
 #include "info.h"
 #include "launch/network_profile.h"
@@ -103,9 +104,7 @@ std::string take(const Question& q, Case* out) {
   std::iota(all.begin(), all.end(), 0);
   out->machine = model::machine_of(out->tuning.prices, topo::Hierarchy(table), all);
 
-  const int cpus = q.cpus > 0            ? q.cpus
-                   : out->node.is_here() ? launch::usable_cpus()
-                                         : out->node.cpus();
+  const int cpus = q.cpus > 0 ? q.cpus : out->node.is_here() ? usable_cpus() : out->node.cpus();
   if (out->ranks > cpus) out->machine.cpus = cpus;
   return "";
 }

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "base/copy.h"
+#include "base/cpus.h"
 #include "datatype/reduce.h"
 #include "topo/table.h"
 
@@ -283,7 +284,7 @@ std::vector<int> pairs_at(Node& node, int level) {
     if (!sibling) free.push_back(i);
   }
   // Threads that wait for their turn would measure the scheduler.
-  const int quota = topo::cpu_quota();
+  const int quota = cpu_quota();
   const std::size_t most = quota > 1 ? static_cast<std::size_t>(quota) : most_threads;
   while (!free.empty() && out.size() + 2 <= std::min<std::size_t>(most, most_threads)) {
     const int first = free.front();

@@ -19,7 +19,7 @@ NodeState::NodeState(Comm& comm)
     level_with.push_back(static_cast<std::uint8_t>(node.deepest_common(e.world_rank, peer)));
   if (here.size() == comm.size()) return;
   model::Machine machine = model::machine_of(e.prices(), node, here.world);
-  if (e.policy.crowded) machine.cpus = static_cast<int>(e.job->header().cpus);
+  if (e.policy.crowded) machine.cpus = e.job->cpus();
   cluster = std::make_shared<Cluster>(nodes_of(comm), machine, choices_of(comm).machine,
                                       choices_of(comm).ledger);
 }

@@ -7,6 +7,7 @@
 
 #include <random>
 
+#include "base/cpus.h"
 #include "launch/order.h"
 #include "launch/packing.h"
 
@@ -139,6 +140,20 @@ TEST(Orders, ArriveAsTheyWere) {
   EXPECT_EQ(order.options.node_of(), (std::vector<std::int32_t>{0, 0, 1, 1}));
   EXPECT_EQ(order.secret.half[0], 0x123456789abcu);
   EXPECT_EQ(order.secret.half[1], 7u);
+}
+
+TEST(Orders, AgentsOfAMachineShareItsCpusOrHaveTheirOwn) {
+  const Hello agents[] = {{"", "k", "", "0-3"},
+                          {"", "k", "", "4-7"},
+                          {"", "other", "", "0-7"},
+                          {"", "k", "", "3,4"},
+                          {"", "k", "", ""}};
+  const Hello* const all[] = {&agents[0], &agents[1], &agents[2], &agents[3], &agents[4]};
+  EXPECT_EQ(ranks_on_cpus(all, std::vector{1, 20, 300, 4000, 50000}),
+            (std::vector<std::int32_t>{54001, 54020, 300, 54021, 54021}));
+  EXPECT_EQ(ranks_on_cpus(std::span(all).first(2), std::vector{1, 20}),
+            (std::vector<std::int32_t>{1, 20}));
+  EXPECT_EQ(cpus_in(own_hello().cpus), allowed_cpus());
 }
 
 TEST(Orders, ThoseThatCannotBeAreRefused) {

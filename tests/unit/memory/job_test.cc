@@ -41,6 +41,21 @@ TEST(Job, has_places_for_all_the_universe) {
   }
 }
 
+TEST(Job, has_the_cpus_of_all_its_ranks) {
+  const Result<Job*> made = Job::create(3, 0, Params::from_env(false), {}, 3);
+  ASSERT_FALSE(made.err);
+  const std::unique_ptr<Job> job(made.value);
+  constexpr int no_limit = 1 << 20;
+  job->add_cpus(std::vector{0, 1}, no_limit);
+  EXPECT_EQ(job->cpus(), 2);
+  job->add_cpus(std::vector{1, 64, 4095}, no_limit);
+  EXPECT_EQ(job->cpus(), 4);
+  job->add_cpus(std::vector{0, 64}, no_limit);
+  EXPECT_EQ(job->cpus(), 4);
+  job->add_cpus(std::vector{2, 3, 4}, 6);
+  EXPECT_EQ(job->cpus(), 6);
+}
+
 TEST(Job, refuses_a_file_that_is_no_job) {
   const int fd = open("/dev/zero", O_RDWR);
   const Result<Job*> job = Job::open(fd);

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/cpus.h"
+
 namespace weft::topo {
 namespace {
 

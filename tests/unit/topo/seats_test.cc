@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/cpus.h"
 #include "topo/placement.h"
 
 namespace weft::topo {

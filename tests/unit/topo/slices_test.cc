@@ -8,6 +8,8 @@
 
 #include <set>
 
+#include "base/cpus.h"
+
 namespace weft::topo {
 namespace {
 
@@ -58,12 +60,6 @@ TEST(Topology, ReadsThisNode) {
   ASSERT_TRUE(node);
   EXPECT_GE(node.value.cpus(), 1);
   EXPECT_GE(node.value.cpus(), static_cast<int>(node.value.cores().size()));
-}
-
-TEST(CpuList, IsTheKernelsForm) {
-  const std::vector<int> cpus{8, 0, 1, 2, 3, 5, 6};
-  EXPECT_EQ(cpu_list(cpus), "0-3,5,6,8");
-  EXPECT_EQ(cpu_list({}), "");
 }
 
 TEST(Slices, DivideTheCores) {

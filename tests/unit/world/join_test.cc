@@ -5,11 +5,15 @@
 #include "world/join.h"
 
 #include <gtest/gtest.h>
+#include <sched.h>
 
+#include <algorithm>
 #include <barrier>
 #include <map>
 #include <mutex>
 #include <thread>
+
+#include "base/cpus.h"
 
 namespace weft::world {
 namespace {
@@ -113,6 +117,36 @@ TEST(Join, EachNodeHasASegment) {
       EXPECT_EQ(jobs[static_cast<std::size_t>(r)]->entry(peer).pid.load(),
                 r % 2 == peer % 2 ? 100 + peer : 0);
   for (const memory::Job* job : jobs) delete job;
+}
+
+/// As Hydra's -bind-to core, PRRTE, and Slurm do. On one node, and on one for each rank.
+TEST(Join, BoundRanksHaveTheCpusOfAll) {
+  const std::vector<int> cpus = allowed_cpus();
+  const int bound = static_cast<int>(std::min<std::size_t>(cpus.size(), 2));
+  const int quota = cpu_quota(), most = quota > 0 ? std::min(bound, quota) : bound;
+  for (const std::vector<int>& nodes : {std::vector{0, 0}, std::vector{0, 1}}) {
+    Table table(2);
+    std::vector<memory::Job*> jobs(2);
+    std::vector<std::thread> ranks;
+    for (int r = 0; r < 2; ++r)
+      ranks.emplace_back([&, r] {
+        cpu_set_t one;
+        CPU_ZERO(&one);
+        CPU_SET(static_cast<std::size_t>(cpus[static_cast<std::size_t>(r % bound)]), &one);
+        ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
+        TableManager manager(table, r, nodes);
+        Result<Placement> joined = join_job(manager, Params::from_env(false));
+        ASSERT_TRUE(joined) << last_error_text(joined.err.cls);
+        jobs[static_cast<std::size_t>(r)] = joined.value.job;
+      });
+    for (std::thread& rank : ranks) rank.join();
+    const bool is_one_node = nodes[1] == 0;
+    for (const memory::Job* job : jobs) {
+      EXPECT_EQ(job->cpus(), is_one_node ? most : 1);
+      EXPECT_EQ(job->sharing(), is_one_node || bound == 1 ? 2 : 1);
+      delete job;
+    }
+  }
 }
 
 }  // namespace
