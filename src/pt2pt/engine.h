@@ -518,22 +518,23 @@ inline bool arm(Engine& e) {
   return e.network == nullptr || e.network->arm();
 }
 
-/// Sleep until news, if `done()` is still false after announcing.
+/// Sleep until news, if `done()` is still false after announcing. True if it slept.
 template <class Done>
-void park(Engine& e, sync::Waiter& waiter, Done&& done, const Awaited& awaited, WaitNote& note) {
+bool park(Engine& e, sync::Waiter& waiter, Done&& done, const Awaited& awaited, WaitNote& note) {
   sync::ParkWord& word = e.inbox.parked();
   waiter.announce(word);
   progress(e);
   look_for_deaths(e, awaited);
-  if (done() || e.inbox.poll() != nullptr) return waiter.retract(word);
+  if (done() || e.inbox.poll() != nullptr) return waiter.retract(word), false;
   const std::int64_t limit_ns = note.before_sleep(e, awaited);
-  if (must_look(e) || !arm(e)) return waiter.retract(word);
+  if (must_look(e) || !arm(e)) return waiter.retract(word), false;
   const TraceSpan span(e.trace.get(), "sleep");
   e.contexts->sole_sleeps.store(true,
                                 std::memory_order_relaxed);  // what it says too late costs a look
   waiter.sleep(word, nap_ns(e, limit_ns));
   e.contexts->sole_sleeps.store(false, std::memory_order_seq_cst);
   e.lock.spent(&Counters::sync_ns);
+  return true;
 }
 
 /// A look by a thread that waits: messages for any of several receives in blocking calls go to its
@@ -596,9 +597,8 @@ void wait_until(Engine& e, Done&& done, const Awaited& awaited = {}) {
       continue;
     }
     if (next != sync::Waiter::Next::may_park) continue;
-    park(e, waiter, done, awaited, note);
     // What woke it may be another rank's access to memory here, of which nothing else is seen.
-    if (e.network != nullptr) [[unlikely]]
+    if (park(e, waiter, done, awaited, note) && e.network != nullptr) [[unlikely]]
       waiter.found();
   }
   if (waiter.parks() > 0 &&

@@ -87,7 +87,9 @@ Waiter::Next Waiter::give_way() {
     counted_ = true;
     policy_.spare->count_waiting(1);
   }
-  const bool goes_on = yields && now - started_ns_ < neighbours_.yields_for(policy_);
+  // Whoever has slept and gone on was woken for little (found()).
+  const std::int64_t most = parks_ > 0 ? policy_.yield_ns : neighbours_.yields_for(policy_);
+  const bool goes_on = yields && now - started_ns_ < most;
   return goes_on ? Next::look_again : Next::may_park;
 }
 

@@ -127,6 +127,21 @@ TEST(Waiter, YieldsLessAfterLongWaits) {
   EXPECT_EQ(neighbours.yields_for(policy), 8'000'000);
 }
 
+TEST(Waiter, YieldsLessAfterASleepThatEndedForLittle) {
+  Policy policy = yielding_for(1000);
+  policy.longest_yield_ns = 1'000'000'000;
+  Neighbours neighbours;
+  Waiter waiter(policy, neighbours);
+  for (int i = 0; i < 100; ++i)
+    EXPECT_EQ(waiter.step(Waiter::Spinning::not_at_all), Waiter::Next::look_again);
+  ParkWord word{0};  // so that it does not wait
+  waiter.sleep(word);
+  waiter.found();
+  int looks = 0;
+  while (waiter.step(Waiter::Spinning::not_at_all) != Waiter::Next::may_park)
+    ASSERT_LT(++looks, 1'000'000);
+}
+
 TEST(Neighbours, YieldLongWhereWaitsAreShort) {
   Policy policy = yielding_for(1000);
   policy.longest_yield_ns = 5000;
