@@ -130,8 +130,7 @@ std::string describe_seats(const Places& places) {
   for (std::size_t rank = 0; rank < places.seats.size(); ++rank) {
     const topo::SeatRecord& seat = places.seats[rank];
     const std::vector<int> own = places.slices[rank].cpus();
-    const std::string cpus =
-        cpu_list(seat.count > 0 ? seat.list() : std::span<const int>(own));
+    const std::string cpus = cpu_list(seat.count > 0 ? seat.list() : std::span<const int>(own));
     if (mode == progress::Mode::automatic && !seat.idle && !seat.network_only)
       texts.push_back("none, " + places.why[rank]);
     else
