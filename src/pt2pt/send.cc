@@ -202,7 +202,7 @@ void piece_has_left(void* state) {
 [[gnu::cold]] bool push_from_memory(Engine& e, Peer& peer, P2p& send) {
   if (send.cookie == 0 && send.moved == 0 && is_announced(peer, send, send.total))
     return push_announced(e, peer, send);
-  const std::int64_t piece = piece_of(send.total, peer.lane.lent_max());
+  const std::int64_t piece = peer.lane.lent_max();
   while (send.moved < send.total) {
     if (e.visited && e.contexts->sole.is_wanted()) return false;  // its rank goes on
     const std::byte* const from = datatype::block(send.buffer) + send.moved;
