@@ -48,10 +48,10 @@ int cpu_quota() {
   return got == 2 && period > 0 && quota > 0 ? static_cast<int>((quota + period - 1) / period) : 0;
 }
 
-int usable_cpus() {
+int usable_cpus(int quota) {
   const std::vector<int> allowed = allowed_cpus();
   const long all = allowed.empty() ? sysconf(_SC_NPROCESSORS_ONLN) : std::ssize(allowed);
-  const int cpus = std::max(1, static_cast<int>(all)), quota = cpu_quota();
+  const int cpus = std::max(1, static_cast<int>(all));
   return quota > 0 ? std::min(cpus, quota) : cpus;
 }
 

@@ -17,7 +17,7 @@ std::vector<int> allowed_cpus();
 int cpu_quota();
 
 /// How many a job may use that begins here: allowed ones, and no more than the quota; 1 at least.
-int usable_cpus();
+int usable_cpus(int quota = cpu_quota());
 
 /// "0-3,8" for {0,1,2,3,8}, the kernel's way to write CPU lists.
 std::string cpu_list(std::span<const int> cpus);

@@ -335,7 +335,8 @@ int Job::node_of(int world_rank) {
   return nodes_of_ranks()[world_rank];
 }
 
-void Job::add_cpus(std::span<const int> cpus, int most) {
+void Job::add_cpus(std::span<const int> cpus) {
+  const std::uint32_t most = header().cpu_quota > 0 ? header().cpu_quota : UINT32_MAX;
   std::uint64_t words[cpu_words] = {};
   for (const int cpu : cpus)
     if (const auto n = static_cast<std::size_t>(cpu); n / 64 < cpu_words)
@@ -349,7 +350,7 @@ void Job::add_cpus(std::span<const int> cpus, int most) {
     more += std::popcount(words[i] & ~before);
   }
   std::uint32_t known = header().cpus.load(std::memory_order_relaxed), sum = 0;
-  do sum = std::min(known + static_cast<std::uint32_t>(more), static_cast<std::uint32_t>(most));
+  do sum = std::min(known + static_cast<std::uint32_t>(more), most);
   while (!header().cpus.compare_exchange_weak(known, sum, std::memory_order_relaxed));
 }
 

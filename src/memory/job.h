@@ -101,6 +101,7 @@ struct JobHeader {
   std::uint32_t guests;  // of these, the last ones
   // CPUs that the job may use here, and its ranks that share them (for the waiting policy).
   std::atomic<std::uint32_t> cpus;
+  std::uint32_t cpu_quota;  // by its control group, whose time is worth so many; 0: no end
   std::uint32_t sharing;
   std::uint32_t universe;    // ranks that all its hosts are meant for (MPI_UNIVERSE_SIZE)
   std::uint32_t nodes;       // that the job runs on
@@ -208,9 +209,9 @@ class Job {
     return static_cast<int>(header().cpus.load(std::memory_order_relaxed));
   }
   int sharing() const { return static_cast<int>(header().sharing); }
-  /// A rank may use these: so may the job, as many as `most`. Who asks for all waits for all ranks
-  /// first.
-  void add_cpus(std::span<const int> cpus, int most);
+  /// A rank may use these: so may the job, up to the header's quota. Who asks for all waits for all
+  /// ranks first.
+  void add_cpus(std::span<const int> cpus);
   int nodes() const { return static_cast<int>(header().nodes); }
   int node_of(int world_rank);
   /// Are all of them on the node of rank `here`?

@@ -246,11 +246,12 @@ void Server::serve() {
     }
     if (!news && !found) ++e_.counters->lock_in_vain;
     if (next != sync::Waiter::Next::may_park) continue;
-    const bool slept = sleep_at_mailbox(e_, me_, waiter_);
-    // What woke it may be another rank's access to memory here, of which nothing else is seen.
-    if (slept && e_.network != nullptr) [[unlikely]]
-      waiter_.found();
-    if (slept) look_after_all();
+    if (sleep_at_mailbox(e_, me_, waiter_)) {
+      // What woke it may be another rank's access to memory here, of which nothing else is seen.
+      if (e_.network != nullptr) [[unlikely]]
+        waiter_.found();
+      look_after_all();
+    }
     if (me_.done()) break;
   }
 }

@@ -55,15 +55,6 @@ bool is_declared() {
          (same == nullptr || *same != '1');
 }
 
-/// hwloc asks the kernel for this process's CPUs until it answers; where it refuses, that is for
-/// ever.
-bool tells_cpus() {
-  cpu_set_t* set = CPU_ALLOC(1);
-  const bool told = sched_getaffinity(0, CPU_ALLOC_SIZE(1), set) == 0 || errno == EINVAL;
-  CPU_FREE(set);
-  return told;
-}
-
 Tree open_tree(const char* synthetic) {
   NoPlugins quiet;
   hwloc_topology_t raw = nullptr;
@@ -178,7 +169,7 @@ int count_distinct(std::span<const Core> cores, Of of) {
 }  // namespace
 
 Result<Topology> Topology::load(const char* synthetic_or_null) {
-  if (!tells_cpus())
+  if (allowed_cpus().empty())  // hwloc would ask for ever
     return fail(MPI_ERR_OTHER,
                 "the kernel does not tell which CPUs are there (sched_getaffinity: %s)",
                 std::strerror(errno));

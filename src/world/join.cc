@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cinttypes>
-#include <climits>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -134,11 +133,12 @@ Result<Placement> join_job(wireup::Manager& manager, const Params& params) {
   const std::vector<int> cpus = allowed_cpus();
   memory::Job* job = nullptr;
   if (rank == first) {
-    const int usable = usable_cpus(), universe = manager.universe();
+    const int quota = cpu_quota(), usable = usable_cpus(quota), universe = manager.universe();
     const Result<memory::Job*> made = memory::Job::create(
         size, cpus.empty() ? usable : 0, params, node_of, universe > 0 ? universe : usable);
     if (!made) return made.err;
     job = made.value;
+    job->header().cpu_quota = static_cast<std::uint32_t>(quota);
     if (size > 1) WEFT_TRY(manager.put(job_key, published(*job, cpus)));
   }
   if (rank == 0 && !node_of.empty()) {
@@ -157,8 +157,7 @@ Result<Placement> join_job(wireup::Manager& manager, const Params& params) {
   } else if (!node_of.empty()) {
     WEFT_TRY(learn_from_others(manager, *job, node_of, cpus));
   }
-  const int quota = cpu_quota();
-  job->add_cpus(cpus, quota > 0 ? quota : INT_MAX);  // the manager may have bound each rank
+  job->add_cpus(cpus);  // the manager may have bound each rank
   job->entry(rank).appnum = manager.appnum();
   job->entry(rank).app_size = size;
   job->entry(rank).pid.store(getpid(), std::memory_order_relaxed);  // seen behind the fence

@@ -45,14 +45,14 @@ TEST(Job, has_the_cpus_of_all_its_ranks) {
   const Result<Job*> made = Job::create(3, 0, Params::from_env(false), {}, 3);
   ASSERT_FALSE(made.err);
   const std::unique_ptr<Job> job(made.value);
-  constexpr int no_limit = 1 << 20;
-  job->add_cpus(std::vector{0, 1}, no_limit);
+  job->add_cpus(std::vector{0, 1});
   EXPECT_EQ(job->cpus(), 2);
-  job->add_cpus(std::vector{1, 64, 4095}, no_limit);
+  job->add_cpus(std::vector{1, 64, 4095});
   EXPECT_EQ(job->cpus(), 4);
-  job->add_cpus(std::vector{0, 64}, no_limit);
+  job->add_cpus(std::vector{0, 64});
   EXPECT_EQ(job->cpus(), 4);
-  job->add_cpus(std::vector{2, 3, 4}, 6);
+  job->header().cpu_quota = 6;
+  job->add_cpus(std::vector{2, 3, 4});
   EXPECT_EQ(job->cpus(), 6);
 }
 
